@@ -185,8 +185,8 @@ def svg(spec: Json, directory: Path) -> str:
     file = directory / "chart.vl.json"
     file.write_text(json.dumps(spec))
     program = (
-        "import json, sys; from nodrop.charts.render import drawn; "
-        "sys.stdout.buffer.write(drawn(json.load(open(sys.argv[1])), '.svg'))"
+        "import json, sys; from nodrop.charts.render import render_spec; "
+        "sys.stdout.buffer.write(render_spec(json.load(open(sys.argv[1])), '.svg'))"
     )
     found = subprocess.run([sys.executable, "-c", program, str(file)], check=True, capture_output=True, timeout=60)
     return found.stdout.decode()

@@ -186,7 +186,7 @@ def test_records_kept_before_kill_9_arrive_afterwards(forward: Start, tmp_path: 
         "from nodrop.model.shipping import Aggregator\n"
         f"sender = Sender(pathlib.Path({str(tmp_path)!r}), Aggregator(host='127.0.0.1', port={port}), 2**20)\n"
         "for number in itertools.count():\n"
-        "    sender.keep('tag', {'number': number})\n"
+        "    sender.enqueue('tag', {'number': number})\n"
         "    print(number, flush=True)\n"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as writer:
@@ -301,9 +301,9 @@ def test_a_sender_that_lives_long_gets_through_to_an_aggregator_that_restarts(fo
     sender = Sender(tmp_path, destination, 2**20)
     for number in range(3):
         with forward(port) as aggregator:
-            sender.keep("tag", {"number": number})
+            sender.enqueue("tag", {"number": number})
             assert len(aggregator.records(number + 1)) == number + 1
-    assert list(sender.finish(5.0).sentences()) == []
+    assert list(sender.finish(5.0).warnings()) == []
 
 
 def test_a_run_from_nfvbenchs_configuration_arrives(

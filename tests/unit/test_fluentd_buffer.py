@@ -21,7 +21,7 @@ def numbers(buffer: RecordBuffer) -> list[int]:
     found = []
     while chunk := buffer.next_chunk():
         found += [msgpack.unpackb(record.body)["number"] for record in chunk.records]
-        buffer.acknowledged(chunk)
+        buffer.acknowledge(chunk)
     return found
 
 
@@ -32,7 +32,7 @@ def test_records_leave_in_the_order_they_came_and_chunks_have_one_tag(tmp_path: 
         chunks = []
         while chunk := buffer.next_chunk():
             chunks.append((chunk.tag, [record.time_ns for record in chunk.records]))
-            buffer.acknowledged(chunk)
+            buffer.acknowledge(chunk)
         assert chunks == [("a", [0, 1]), ("b", [2, 3]), ("a", [4])]
 
 
@@ -96,19 +96,19 @@ def test_only_one_process_delivers(tmp_path: Path) -> None:
 def test_a_sender_whose_buffer_is_full_says_how_much_was_not_kept(tmp_path: Path) -> None:
     sender = Sender(tmp_path, AGGREGATOR, 2**16)
     for _ in range(100):
-        sender.keep("tag", {"text": "x" * 1000})
+        sender.enqueue("tag", {"text": "x" * 1000})
     left = sender.finish(0.5)
     assert left.waiting_count + left.lost_count == 100
     assert left.lost_count > 0
-    assert f"{left.lost_count} records for 127.0.0.1:9 were not kept: the buffer is full" in list(left.sentences())[1]
+    assert f"{left.lost_count} records for 127.0.0.1:9 lost: the buffer is full" in list(left.warnings())[1]
 
 
 def test_a_record_that_cannot_be_kept_is_counted_and_stops_nothing(tmp_path: Path) -> None:
     sender = Sender(tmp_path, AGGREGATOR, 2**20)
     endless: dict[str, object] = {}
     endless["itself"] = endless
-    sender.keep("tag", endless)
-    sender.keep("tag", {"path": Path("as text"), "large": 2**70})
+    sender.enqueue("tag", endless)
+    sender.enqueue("tag", {"path": Path("as text"), "large": 2**70})
     left = sender.finish(0.5)
     assert (left.waiting_count, left.lost_count) == (1, 1)
 

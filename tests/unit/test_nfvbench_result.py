@@ -21,7 +21,7 @@ from nodrop.export.nfvbench import build_nfvbench_result, build_standard_name, f
 from nodrop.model.neighbor import NeighborCounts
 from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import DirectionTimes, LatencySummary, StreamCounts, TrialResult
-from nodrop.report.nfvbench import nfvbench_written
+from nodrop.report.nfvbench import write_nfvbench
 from nodrop.run.execute import execute
 
 FILES = Path(__file__).parents[1] / "nfvbench"
@@ -223,7 +223,7 @@ def test_the_tables_are_the_same_before_and_after_the_file(tmp_path: Path) -> No
             }
         )
         result = build_nfvbench_result([timed])
-        assert nfvbench_written(json.loads(format_nfvbench_json(result)), "csv") == nfvbench_written(result, "csv")
+        assert write_nfvbench(json.loads(format_nfvbench_json(result)), "csv") == write_nfvbench(result, "csv")
 
 
 def test_the_standard_name_tells_chain_count_flows_and_sizes(tmp_path: Path) -> None:

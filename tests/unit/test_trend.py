@@ -18,7 +18,7 @@ from nodrop.analysis.types import ComparisonOutcome, Margins
 from nodrop.charts import trend as drawing
 from nodrop.charts.render import render_spec
 from nodrop.model.summary import Measure, Summary
-from nodrop.report.trend_plot import ASCII, plot
+from nodrop.report.trend_plot import ASCII, draw_trend
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -257,7 +257,7 @@ def test_runs_far_apart_in_time_are_set_by_number() -> None:
 @pytest.mark.parametrize("columns", [40, 100, 300])
 @pytest.mark.parametrize("name", [name for name, found in shapes().items() if found.groups])
 def test_the_drawing_fits_the_terminal_and_a_hundred_columns(name: str, columns: int) -> None:
-    lines = [line.plain for line in plot(shapes()[name], columns)]
+    lines = [line.plain for line in draw_trend(shapes()[name], columns)]
     assert max(map(len, lines[:-1])) <= min(columns, 100)
     assert any("●" in line for line in lines)
 
@@ -265,7 +265,7 @@ def test_the_drawing_fits_the_terminal_and_a_hundred_columns(name: str, columns:
 def test_the_drawing_can_do_without_anything_but_ascii() -> None:
     for name, found in shapes().items():
         if found.groups:
-            assert all(line.plain.isascii() for line in plot(found, 80, plain=True)), name
+            assert all(line.plain.isascii() for line in draw_trend(found, 80, plain=True)), name
     assert "".join(ASCII).isascii()
 
 

@@ -50,7 +50,7 @@ def format_series_title(series: TrendSeries) -> str:
 
 def format_run_count(group: TrendSegment) -> str:
     """Format the number of runs of a segment, with its outliers: `12 (+1 outlier)`."""
-    outliers = f" (+{_count_text(len(group.outlier_run_ids), 'outlier', 'outliers')})" if group.outlier_run_ids else ""
+    outliers = f" (+{format_count(len(group.outlier_run_ids), 'outlier')})" if group.outlier_run_ids else ""
     return f"{format_count(group.count)}{outliers}"
 
 
@@ -75,8 +75,8 @@ def _headline(trend: Trend) -> str:
     far = format_effect(change.effect, series.unit)
     return (
         f"{series.text} is {far}{_verdict_text(trend, change)} from run {change.run_id} on, {format_day(change.when)}: "
-        f"{format_measure(last.median, series.unit)} over {_count_text(last.count, 'run', 'runs')} after "
-        f"{format_measure(before.median, series.unit)} over {_count_text(before.count, 'run', 'runs')}."
+        f"{format_measure(last.median, series.unit)} over {format_count(last.count, 'run')} after "
+        f"{format_measure(before.median, series.unit)} over {format_count(before.count, 'run')}."
     )
 
 
@@ -108,23 +108,19 @@ def _earlier_changes(trend: Trend) -> Iterator[str]:
 def _outliers(trend: Trend) -> Iterator[str]:
     runs = [run_id for group in trend.groups for run_id in group.outlier_run_ids]
     if runs:
-        yield f"{_count_text(len(runs), 'outlier', 'outliers')}: {_names(runs)}."
+        yield f"{format_count(len(runs), 'outlier')}: {_names(runs)}."
 
 
 def _not_judged(series: TrendSeries) -> Iterator[str]:
     at_least = [point.run_id for point in series.points if point.at_least]
     if at_least and len(at_least) < len(series.points):
-        runs = _count_text(len(at_least), "run was", "runs were")
+        runs = format_count(len(at_least), "run was", "runs were")
         yield f"{runs} not limited by the SUT, and shown but not analyzed: {_names(at_least)}."
     if series.missing_run_ids:
-        runs = _count_text(len(series.missing_run_ids), "run has", "runs have")
+        runs = format_count(len(series.missing_run_ids), "run has", "runs have")
         yield f"{runs} no {series.text}: {_names(series.missing_run_ids)}."
 
 
 def _names(run_ids: Sequence[str]) -> str:
     more = len(run_ids) - NAMES_MAX
     return ", ".join(run_ids[:NAMES_MAX]) + (f" and {more} more" if more > 0 else "")
-
-
-def _count_text(count: int, one: str, several: str) -> str:
-    return f"{format_count(count)} {one if count == 1 else several}"

@@ -1,1 +1,1 @@
-"""Results and events for other programs: Fluentd, Prometheus, lines of JSON."""
+"""Export of results and events to other programs: Fluentd, Prometheus, JSON lines, tables, NFVbench JSON."""

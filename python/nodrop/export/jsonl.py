@@ -1,4 +1,4 @@
-"""Every event of a run as a line of JSON in a file (docs/reference/events.md)."""
+"""Events of a run as JSON lines in a file (docs/reference/events.md)."""
 
 import json
 import os
@@ -9,10 +9,10 @@ from nodrop.model.event import Event, RunStarted
 
 
 class EventWriter:
-    """Adds to a file, one whole line for each event; several writers do not mix. Raises OSError."""
+    """Appends one line per event to a file; lines of concurrent writers do not interleave. Raises OSError."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file; a line that somebody did not finish stays alone."""
+        """Open the file; an incomplete last line is terminated first."""
         self._run_id = ""
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         end = os.fstat(self._file).st_size
@@ -20,7 +20,7 @@ class EventWriter:
             os.write(self._file, b"\n")
 
     def __call__(self, event: Event) -> None:
-        """Write the event down."""
+        """Write an event."""
         if isinstance(event, RunStarted):
             self._run_id = event.run_id
         line = json.dumps(
@@ -37,5 +37,5 @@ class EventWriter:
             rest = rest[os.write(self._file, rest) :]
 
     def close(self) -> None:
-        """No more events come."""
+        """Close the file."""
         os.close(self._file)

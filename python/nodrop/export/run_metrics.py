@@ -1,4 +1,4 @@
-"""Finished runs as families of metrics. Names and units: docs/reference/metrics.md."""
+"""Metric families of finished runs. Names and units: docs/reference/metrics.md."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -17,11 +17,13 @@ UNITS = ("pps", "seconds", "ratio", "frames")
 
 
 def build_families(results: Sequence[RunResult]) -> Iterator[Metric]:
-    """What the runs found, one run for each frame size: of repeats the last, of set-ups measured in turn A's,
-    or those that keep all rules.
+    """Yield the metrics of one run for each frame size: the last repeat, variant A of alternating setups, and the
+    baseline of rule costs.
     """
     results = tuple(
-        {format_frame_size(run.plan): run for run in results if run.plan.variant in ("", "A", BASELINE_VARIANT)}.values()
+        {
+            format_frame_size(run.plan): run for run in results if run.plan.variant in ("", "A", BASELINE_VARIANT)
+        }.values()
     )
     yield from _runs(results)
     yield from _goals(results)
@@ -31,13 +33,13 @@ def build_families(results: Sequence[RunResult]) -> Iterator[Metric]:
 
 
 def build_gauge(name: str, text: str, labels: Sequence[str]) -> GaugeMetricFamily:
-    """A family of values that come and go; its unit is the end of its name."""
+    """Build a gauge family; its unit is the suffix of its name."""
     unit = next((unit for unit in UNITS if name.endswith(f"_{unit}")), "")
     return GaugeMetricFamily(name, text, labels=labels, unit=unit)
 
 
 def list_loads(found: GoalResult) -> Iterator[tuple[str, float]]:
-    """The loads known of a goal, by what they are."""
+    """Yield the known loads of a goal with their kind."""
     if found.lower:
         yield "lower", found.lower.load_pps
     if found.upper:
@@ -47,15 +49,15 @@ def list_loads(found: GoalResult) -> Iterator[tuple[str, float]]:
 
 
 def format_frame_size(plan: Plan) -> str:
-    """The frame size as users label it."""
+    """Return the configured frame size."""
     return plan.frame_size or f"{plan.traffic.frame_bytes:g}"
 
 
 def _runs(results: Sequence[RunResult]) -> Iterator[Metric]:
-    run = InfoMetricFamily("nodrop_run", "What was measured, and with which search.", labels=[FRAME_SIZE])
+    run = InfoMetricFamily("nodrop_run", "The SUT and the search of a run.", labels=[FRAME_SIZE])
     status = StateSetMetricFamily("nodrop_run_status", "How the run ended.", labels=[FRAME_SIZE])
-    started = build_gauge("nodrop_run_started_timestamp_seconds", "When it began, seconds since 1970.", [FRAME_SIZE])
-    lasted = build_gauge("nodrop_run_duration_seconds", "Time it took, lab included.", [FRAME_SIZE])
+    started = build_gauge("nodrop_run_started_timestamp_seconds", "Start time, seconds since 1970.", [FRAME_SIZE])
+    lasted = build_gauge("nodrop_run_duration_seconds", "Duration, including the lab setup.", [FRAME_SIZE])
     for result in results:
         size = format_frame_size(result.plan)
         about = {
@@ -81,10 +83,14 @@ def _goals(results: Sequence[RunResult]) -> Iterator[Metric]:
     )
     losses = build_gauge("nodrop_goal_loss_ratio", "Loss ratio measured at a bound.", [*labels, "bound"])
     throughput = build_gauge(
-        "nodrop_goal_conditional_throughput_pps", "Forwarding rate to expect at the lower bound (RFC 9971).", labels
+        "nodrop_goal_conditional_throughput_pps", "Conditional throughput at the lower bound (RFC 9971).", labels
     )
-    regular = build_gauge("nodrop_goal_regular", "Whether both bounds are there and close enough (RFC 9971).", labels)
-    limit = StateSetMetricFamily("nodrop_goal_limit", "What kept the load from going higher.", labels=labels)
+    regular = build_gauge(
+        "nodrop_goal_regular",
+        "Whether the result is regular: both bounds exist and are close enough (RFC 9971).",
+        labels,
+    )
+    limit = StateSetMetricFamily("nodrop_goal_limit", "The limit of the load.", labels=labels)
     for result, found in ((run, found) for run in results for found in run.goals):
         values = _goal_labels(found.goal, result)
         allowed.add_metric(values, found.goal.loss_ratio)
@@ -106,7 +112,7 @@ def _fixed(results: Sequence[RunResult]) -> Iterator[Metric]:
         "Frames per second over all directions at a fixed rate: intended, offered, received.",
         [FRAME_SIZE, "load"],
     )
-    loss = build_gauge("nodrop_fixed_loss_ratio", "Frames lost of those sent at a fixed rate.", [FRAME_SIZE])
+    loss = build_gauge("nodrop_fixed_loss_ratio", "Loss ratio of sent frames at a fixed rate.", [FRAME_SIZE])
     for result, trial in ((run, trial) for run in results for trial in run.trials if trial.phase == FIXED):
         size = format_frame_size(result.plan)
         load.add_metric([size, "intended"], trial.trial.intended_load_pps)
@@ -118,11 +124,11 @@ def _fixed(results: Sequence[RunResult]) -> Iterator[Metric]:
 
 
 def _frames(results: Sequence[RunResult]) -> Iterator[Metric]:
-    trials = build_gauge("nodrop_run_trials", "Trials by how far they can be trusted.", [FRAME_SIZE, "verdict"])
-    frames = build_gauge("nodrop_run_frames", "Frames over all trials, by what became of them.", [FRAME_SIZE, "fate"])
+    trials = build_gauge("nodrop_run_trials", "Trials by validity.", [FRAME_SIZE, "verdict"])
+    frames = build_gauge("nodrop_run_frames", "Frames over all trials, by fate.", [FRAME_SIZE, "fate"])
     drops = build_gauge(
         "nodrop_run_tester_drop_frames",
-        "Frames dropped in the tester's own receive path; never the SUT's.",
+        "Frames dropped in the tester's receive path, not by the SUT.",
         [FRAME_SIZE],
     )
     for result in results:
@@ -168,7 +174,7 @@ def _latencies(results: Sequence[RunResult]) -> Iterator[Metric]:
 
 
 def _points(result: RunResult) -> Iterator[tuple[str, TrialResult]]:
-    """The trials whose latency counts, by what they are known as."""
+    """Yield the latency trials with their labels."""
     labels = {point.trial_index: point.label for point in result.latencies}
     for trial in result.trials:
         if trial.index in labels:

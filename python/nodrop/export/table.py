@@ -1,4 +1,4 @@
-"""Results as tables, for spreadsheets and data frames: CSV and Parquet. Columns: docs/reference/tables.md."""
+"""Tables of results for spreadsheets and data frames, as CSV and Parquet. Columns: docs/reference/tables.md."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ from nodrop.model.result import RunResult
 from nodrop.model.summary import Measure, Summary
 from nodrop.model.trial import TrialResult
 
-CellKind = Literal["text", "integer", "real", "truth", "time"]
+CellKind = Literal["text", "integer", "real", "boolean", "time"]
 Format = Literal["csv", "parquet"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 UNIT_SUFFIXES = ("pps", "ns", "s", "bytes", "count", "ratio")
@@ -21,7 +21,7 @@ LIST_SEPARATOR = ";"
 
 
 class TableColumn(NamedTuple):
-    """A column: what it is called and what its cells are."""
+    """A column: its name, kind and meaning."""
 
     name: str
     kind: CellKind
@@ -29,13 +29,13 @@ class TableColumn(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """The end of its name, where that is a unit; else empty."""
+        """The unit suffix of the name; empty without a unit."""
         end = self.name.rsplit("_", 1)[-1]
         return end if end in UNIT_SUFFIXES and self.kind in ("integer", "real") else ""
 
 
 class ResultTable(NamedTuple):
-    """Rows of cells; None is what is not known."""
+    """A table; None is an unknown value."""
 
     name: str
     columns: tuple[TableColumn, ...]
@@ -43,11 +43,11 @@ class ResultTable(NamedTuple):
 
 
 def build_long_table(summaries: Iterable[Summary], tags: Mapping[str, Sequence[str]] | None = None) -> ResultTable:
-    """One row for each run and measure; a run without measures has one row, too.
+    """Build a table with one row per run and measure; a run without measures has one row.
 
     Args:
-        summaries: of runs, whoever measured them.
-        tags: those of each run, by run id.
+        summaries: runs of nodrop or other testers.
+        tags: tags by run id.
     """
     tagged = tags or {}
     nothing = (None,) * len(MEASURE_COLUMNS)
@@ -60,7 +60,7 @@ def build_long_table(summaries: Iterable[Summary], tags: Mapping[str, Sequence[s
 
 
 def build_wide_table(summaries: Sequence[Summary], tags: Mapping[str, Sequence[str]] | None = None) -> ResultTable:
-    """One row for each run, and four columns for each measure that any of them has: value, low, high, limit."""
+    """Build a table with one row per run and four columns per measure: value, low, high, limit."""
     measures = {measure.key: measure for summary in reversed(summaries) for measure in summary.measures}
     keys = sorted(measures)
     columns = [column for key in keys for column in _measure_columns(measures[key])]
@@ -73,23 +73,23 @@ def build_wide_table(summaries: Sequence[Summary], tags: Mapping[str, Sequence[s
 
 
 def build_trial_table(result: RunResult) -> ResultTable:
-    """One row for each trial of a run."""
+    """Build a table with one row per trial of a run."""
     rows = [tuple(cell(result, trial) for _, cell in TRIAL_CELLS) for trial in result.trials]
     return ResultTable("trials", tuple(column for column, _ in TRIAL_CELLS), rows)
 
 
 def build_window_table(result: RunResult) -> ResultTable:
-    """One row for each window of each trial and series: how counts grew while a trial went on."""
+    """Build a table with one row per window of each trial and series: the counts over the course of a trial."""
     return ResultTable("windows", WINDOW_COLUMNS, [row for trial in result.trials for row in _windows(result, trial)])
 
 
-def serialize_table(table: ResultTable, wanted: Format) -> bytes:
-    """A table as a file's content. Raises ConfigError when pyarrow is needed and not there."""
-    return to_csv(table).encode() if wanted == "csv" else to_parquet(table)
+def serialize_table(table: ResultTable, file_format: Format) -> bytes:
+    """Serialize a table in a format. Raises ConfigError where pyarrow is required but not installed."""
+    return to_csv(table).encode() if file_format == "csv" else to_parquet(table)
 
 
 def to_csv(table: ResultTable) -> str:
-    """RFC 4180 with one header line; what is not known is empty, times are ISO 8601."""
+    """Format a table as CSV (RFC 4180) with a header; unknown values are empty, times are ISO 8601."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow([column.name for column in table.columns])
@@ -98,19 +98,17 @@ def to_csv(table: ResultTable) -> str:
 
 
 def to_parquet(table: ResultTable) -> bytes:
-    """Parquet with typed columns; units, meanings and nodrop's version are in its metadata. Raises ConfigError."""
+    """Format a table as Parquet with typed columns, and units and meanings as metadata. Raises ConfigError."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
-        raise ConfigError(
-            "parquet asked, pyarrow is not installed; pip install 'nodrop[parquet]', or ask for csv"
-        ) from None
+        raise ConfigError("parquet: pyarrow is not installed; run pip install 'nodrop[parquet]' or use csv") from None
     kinds = {
         "text": pa.string(),
         "integer": pa.int64(),
         "real": pa.float64(),
-        "truth": pa.bool_(),
+        "boolean": pa.bool_(),
         "time": pa.timestamp("us", tz="UTC"),
     }
     fields = [
@@ -132,7 +130,7 @@ def _csv_cell(cell: Any) -> Any:
 
 
 def _time(text: str) -> datetime | None:
-    """A moment in UTC; None for what an imported file does not say."""
+    """Parse a time in UTC; None where an imported file has none."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -140,11 +138,11 @@ def _time(text: str) -> datetime | None:
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-CELL_KINDS: dict[Any, CellKind] = {int: "integer", float: "real", bool: "truth", float | None: "real"}
+CELL_KINDS: dict[Any, CellKind] = {int: "integer", float: "real", bool: "boolean", float | None: "real"}
 
 
 def _columns_of(model: type[Value], leave: Sequence[str] = ()) -> Iterator[TableColumn]:
-    """The fields of a value as columns, with what their documentation says."""
+    """Yield the fields of a value as columns, with their descriptions."""
     for name, field in model.model_fields.items():
         if name not in leave:
             kind = "time" if name.endswith("_at") else CELL_KINDS.get(field.annotation, "text")
@@ -153,7 +151,7 @@ def _columns_of(model: type[Value], leave: Sequence[str] = ()) -> Iterator[Table
 
 RUN_COLUMNS = (
     *_columns_of(Summary, leave=("measures",)),
-    TableColumn("tags", "text", f"What the run was tagged with, joined by {LIST_SEPARATOR!r}."),
+    TableColumn("tags", "text", f"Tags of the run, joined by {LIST_SEPARATOR!r}."),
 )
 MEASURE_COLUMNS = tuple(column._replace(name=f"measure_{column.name}") for column in _columns_of(Measure))
 
@@ -172,9 +170,9 @@ def _of_measure(measure: Measure) -> Iterator[Any]:
 def _measure_columns(measure: Measure) -> Iterator[TableColumn]:
     key, unit = measure.key, measure.unit
     yield TableColumn(f"{key}_{unit}", "real", measure.text)
-    yield TableColumn(f"{key}_low_{unit}", "real", f"{measure.text}: at least that")
-    yield TableColumn(f"{key}_high_{unit}", "real", f"{measure.text}: less than that")
-    yield TableColumn(f"{key}_limit", "text", f"{measure.text}: what kept it from being better")
+    yield TableColumn(f"{key}_low_{unit}", "real", f"{measure.text}: lower bound")
+    yield TableColumn(f"{key}_high_{unit}", "real", f"{measure.text}: upper bound")
+    yield TableColumn(f"{key}_limit", "text", f"{measure.text}: its limit")
 
 
 def _four(measure: Measure | None) -> tuple[Any, ...]:
@@ -188,46 +186,49 @@ def _stream_sum(name: str) -> Callable[[RunResult, TrialResult], int]:
 TRIAL_CELLS: tuple[tuple[TableColumn, Callable[[RunResult, TrialResult], Any]], ...] = (
     (TableColumn("run_id", "text"), lambda run, _: run.run_id),
     (TableColumn("trial_index", "integer", "Position in the run, from 0."), lambda _, trial: trial.index),
-    (TableColumn("phase", "text", "What it was for."), lambda _, trial: trial.phase),
+    (TableColumn("phase", "text", "Purpose of the trial."), lambda _, trial: trial.phase),
     (TableColumn("started_at", "time", "UTC."), lambda _, trial: _time(trial.started_at)),
-    (TableColumn("asked_s", "real", "Duration that was asked for."), lambda _, trial: trial.trial.duration_s),
-    (TableColumn("duration_s", "real", "Time the tester really sent."), lambda _, trial: trial.duration_s),
+    (TableColumn("asked_s", "real", "Intended duration."), lambda _, trial: trial.trial.duration_s),
+    (TableColumn("duration_s", "real", "Time the tester sent."), lambda _, trial: trial.duration_s),
     (TableColumn("intended_load_pps", "real", "Over all directions."), lambda _, trial: trial.trial.intended_load_pps),
-    (TableColumn("offered_load_pps", "real", "Really sent."), lambda _, trial: trial.offered_load_pps),
-    (TableColumn("forwarding_rate_pps", "real", "Came back."), lambda _, trial: trial.forwarding_rate_pps),
+    (TableColumn("offered_load_pps", "real", "Load as sent."), lambda _, trial: trial.offered_load_pps),
+    (TableColumn("forwarding_rate_pps", "real", "Rate as received."), lambda _, trial: trial.forwarding_rate_pps),
     (TableColumn("loss_ratio", "real", "Unsent frames count as lost."), lambda _, trial: trial.loss_ratio),
     (TableColumn("intended_count", "integer"), lambda _, trial: trial.intended_count),
     (TableColumn("offered_count", "integer"), lambda _, trial: trial.offered_count),
     (TableColumn("received_count", "integer"), lambda _, trial: trial.received_count),
-    (TableColumn("lost_count", "integer", "Offered and never received."), lambda _, trial: trial.lost_count),
-    (TableColumn("unsent_count", "integer", "The tester failed to send them."), lambda _, trial: trial.unsent_count),
+    (TableColumn("lost_count", "integer", "Offered and not received."), lambda _, trial: trial.lost_count),
+    (TableColumn("unsent_count", "integer", "Not sent by the tester."), lambda _, trial: trial.unsent_count),
     (TableColumn("duplicate_count", "integer"), _stream_sum("duplicate_count")),
     (TableColumn("out_of_order_count", "integer"), _stream_sum("out_of_order_count")),
     (
-        TableColumn("tester_drop_count", "integer", "The tester itself dropped."),
+        TableColumn("tester_drop_count", "integer", "Dropped by the tester."),
         lambda _, trial: trial.tester_drop_count,
     ),
-    (TableColumn("verdict", "text", "How far it can be trusted."), lambda _, trial: str(trial.validity.verdict)),
+    (TableColumn("verdict", "text", "Validity of the trial."), lambda _, trial: str(trial.validity.verdict)),
     (
         TableColumn("doubts", "text", f"Codes, joined by {LIST_SEPARATOR!r}."),
         lambda _, trial: LIST_SEPARATOR.join(doubt.code for doubt in trial.validity.doubts),
     ),
-    (TableColumn("stopped_by", "text", "Clause of the stop rule that ended it."), lambda _, trial: trial.stopped_by),
+    (
+        TableColumn("stopped_by", "text", "Clause of the stop rule that ended the trial."),
+        lambda _, trial: trial.stopped_by,
+    ),
     (TableColumn("goal", "text", "Goal in focus."), lambda _, trial: trial.trial.goal),
-    (TableColumn("rule", "text", "What chose the load."), lambda _, trial: trial.trial.rule),
-    (TableColumn("reason", "text", "Why it was measured."), lambda _, trial: trial.trial.reason),
+    (TableColumn("rule", "text", "Rule that selected the load."), lambda _, trial: trial.trial.rule),
+    (TableColumn("reason", "text", "Reason for the trial."), lambda _, trial: trial.trial.reason),
 )
 WINDOW_COLUMNS = (
     TableColumn("run_id", "text"),
     TableColumn("trial_index", "integer", "Position in the run, from 0."),
     TableColumn("tx_port", "integer"),
     TableColumn("rx_port", "integer"),
-    TableColumn("stream_id", "integer", "Empty where all streams between two ports are counted together."),
+    TableColumn("stream_id", "integer", "Empty where the streams between two ports are counted together."),
     TableColumn("start_s", "real", "Since the first frame of the trial was due."),
     TableColumn("end_s", "real"),
     TableColumn("offered_count", "integer"),
     TableColumn("received_count", "integer"),
-    TableColumn("lost_count", "integer", "By the window in which a later frame overtook them; empty: not known."),
+    TableColumn("lost_count", "integer", "By the window in which a later frame overtook them; empty: unknown."),
 )
 
 

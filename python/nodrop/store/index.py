@@ -41,13 +41,13 @@ BATCH = 200
 class IndexUpdate(NamedTuple):
     """What an index lacked, or had too much."""
 
-    taken_count: int
+    read_count: int
     """Results that were read."""
-    dropped_count: int
+    removed_count: int
     """Results that are gone."""
 
 
-def open_index(results_dir: str | Path, url: str | None = None, *, mend: bool = True) -> "Index":
+def open_index(results_dir: str | Path, url: str | None = None, *, refresh: bool = True) -> "Index":
     """The index of a results directory, as the files are now.
 
     Args:
@@ -58,8 +58,8 @@ def open_index(results_dir: str | Path, url: str | None = None, *, mend: bool = 
     Raises: ConfigError for a database that cannot be used.
     """
     index = Index(Path(results_dir), url)
-    if mend:
-        index.mend()
+    if refresh:
+        index.refresh()
     return index
 
 
@@ -119,7 +119,7 @@ class Index:
             return tuple(str(found) for found in connection.execute(query).scalars())
 
     @property
-    def gone(self) -> tuple[str, ...]:
+    def missing(self) -> tuple[str, ...]:
         """Results it knows that are not on disk any more; none once it was mended."""
         known = self._known()
         there = dict(directory_scan.scan_stamps(self.results_dir))
@@ -150,11 +150,11 @@ class Index:
     def rebuild(self) -> IndexUpdate:
         """Make it anew from the files. Raises ConfigError."""
         self._attempt(self._forget_all)
-        return self.mend()
+        return self.refresh()
 
-    def mend(self) -> IndexUpdate:
+    def refresh(self) -> IndexUpdate:
         """Take in what is new or another on disk, and drop what is gone. Raises ConfigError."""
-        return self._attempt(self._mend)
+        return self._attempt(self._refresh)
 
     def _attempt(self, work: Callable[[], T]) -> T:
         """What some work gives, on another index where this one is broken or cannot be written. Raises ConfigError."""
@@ -162,10 +162,10 @@ class Index:
             return work()
         except SQLAlchemyError as error:
             self._replace(error)
-            self._mend()
+            self._refresh()
             return work()
 
-    def _mend(self) -> IndexUpdate:
+    def _refresh(self) -> IndexUpdate:
         known = self._known()  # before the files are looked at, or what comes meanwhile would seem gone
         there = dict(directory_scan.scan_stamps(self.results_dir))
         gone = [name for name in known if name not in there]

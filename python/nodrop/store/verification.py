@@ -40,8 +40,8 @@ def _result_in(directory: Path) -> Path | None:
 
 def _expected(directory: Path, index_url: str | None) -> dict[str, str]:
     """Results that should be there, and who says so."""
-    with open_index(directory, index_url, mend=False) as index:
-        expected = dict.fromkeys(index.gone, "the index")
+    with open_index(directory, index_url, refresh=False) as index:
+        expected = dict.fromkeys(index.missing, "the index")
     for file in directory.glob(f"*/{suites.SUITE_FILE}"):
         found = suites.locate(file)
         if found:

@@ -1,1 +1,1 @@
-"""Dashboards for those who keep results elsewhere: Grafana over metrics or the index, Kibana over shipped records."""
+"""Dashboards: Grafana for metrics or the results index, Kibana for shipped records."""

@@ -1,4 +1,4 @@
-"""Dashboards as Grafana takes them: JSON to import, or a file of its provisioning."""
+"""Grafana dashboards as JSON, for import or provisioning."""
 
 import json
 from collections.abc import Iterator
@@ -8,14 +8,14 @@ from nodrop.model.summary import MeasureUnit
 
 PanelKind = Literal["stat", "timeseries", "bargauge", "barchart", "table"]
 DataSource = Literal["prometheus", "grafana-postgresql-datasource"]
-"""Grafana's names of what it asks."""
+"""Grafana's data source types."""
 PanelUnit = MeasureUnit | Literal["seconds", "frames", ""]
 Json = dict[str, Any]
 
 SCHEMA_VERSION = 39
-"""Of the dashboard's JSON; newer releases of Grafana bring it up to date."""
+"""Version of the dashboard's JSON; newer releases of Grafana migrate it."""
 COLUMNS = 24
-"""Of Grafana's grid."""
+"""Width of Grafana's grid."""
 GRAFANA_UNITS: dict[PanelUnit, str] = {
     "pps": "pps",
     "ns": "ns",
@@ -24,64 +24,64 @@ GRAFANA_UNITS: dict[PanelUnit, str] = {
     "frames": "short",
     "": "none",
 }
-"""Grafana's names of our units."""
+"""Grafana's names of the units."""
 DATASOURCE = "datasource"
-"""The variable by which a dashboard's user says where the data is."""
+"""The variable that selects the data source."""
 
 
 class Query(NamedTuple):
-    """What a panel asks: PromQL or SQL."""
+    """A query of a panel: PromQL or SQL."""
 
     text: str
     legend: str = ""
-    """Of its series, with labels as `{{goal}}`; SQL names them itself."""
+    """Legend of the series, with labels such as `{{goal}}`; SQL names its series itself."""
     now: bool = False
-    """Whether only the latest value is wanted."""
+    """Whether the query returns only the latest value."""
 
 
 class GrafanaPanel(NamedTuple):
-    """A picture of a dashboard."""
+    """A panel of a dashboard."""
 
     title: str
     meaning: str
-    """A sentence beside it."""
+    """The description."""
     kind: PanelKind
     unit: PanelUnit
     queries: tuple[Query, ...]
     width: int = 12
     height: int = 8
     texts: tuple[tuple[str, str], ...] = ()
-    """Values and what they are shown as."""
+    """Values and their display texts."""
     units: tuple[tuple[str, PanelUnit], ...] = ()
-    """Columns and their units, where they differ."""
+    """Columns and their units, where they differ from the panel's."""
 
 
 class Variable(NamedTuple):
-    """Something the dashboard's user chooses."""
+    """A variable of a dashboard."""
 
     name: str
     label: str
     query: str
-    """What gives the choices."""
+    """The query of the choices."""
     several: bool = True
 
 
 class Dashboard(NamedTuple):
-    """A dashboard, before it is anybody's JSON."""
+    """A dashboard."""
 
     uid: str
-    """Stable: importing it again replaces it."""
+    """Stable id: a new import replaces the dashboard."""
     title: str
     meaning: str
     source: DataSource
     variables: tuple[Variable, ...]
     rows: dict[str, tuple[GrafanaPanel, ...]]
-    """Panels under their headings."""
+    """Panels by heading."""
     since: str = "now-30d"
 
 
 def to_json(dashboard: Dashboard) -> str:
-    """The file that Grafana imports."""
+    """Format a dashboard as JSON for import."""
     content = {
         "uid": dashboard.uid,
         "title": dashboard.title,
@@ -114,7 +114,7 @@ def _variable(source: DataSource, variable: Variable) -> Json:
         "name": variable.name,
         "label": variable.label,
         "type": "query",
-        "datasource": _where(source),
+        "datasource": _datasource_reference(source),
         "query": prometheus if source == "prometheus" else variable.query,
         "refresh": 2,
         "multi": variable.several,
@@ -124,12 +124,12 @@ def _variable(source: DataSource, variable: Variable) -> Json:
     }
 
 
-def _where(source: DataSource) -> Json:
+def _datasource_reference(source: DataSource) -> Json:
     return {"type": source, "uid": f"${{{DATASOURCE}}}"}
 
 
 def _panels(dashboard: Dashboard) -> Iterator[Json]:
-    """Every row and panel, with its place in the grid."""
+    """Yield rows and panels with their grid positions."""
     number = top = 0
     for heading, panels in dashboard.rows.items():
         number += 1
@@ -164,7 +164,7 @@ def _panel(source: DataSource, panel: GrafanaPanel) -> Json:
         "type": panel.kind,
         "title": panel.title,
         "description": panel.meaning,
-        "datasource": _where(source),
+        "datasource": _datasource_reference(source),
         "targets": [_target(source, panel, number, query) for number, query in enumerate(panel.queries)],
         "fieldConfig": _fields(panel),
         "options": OPTIONS[panel.kind],
@@ -177,7 +177,7 @@ def _target(source: DataSource, panel: GrafanaPanel, number: int, query: Query) 
         table = {"format": "table"} if panel.kind == "table" else {}
         return {
             "refId": reference,
-            "datasource": _where(source),
+            "datasource": _datasource_reference(source),
             "expr": query.text,
             "legendFormat": query.legend,
             "instant": query.now,
@@ -185,7 +185,7 @@ def _target(source: DataSource, panel: GrafanaPanel, number: int, query: Query) 
         } | table
     return {
         "refId": reference,
-        "datasource": _where(source),
+        "datasource": _datasource_reference(source),
         "rawSql": query.text,
         "rawQuery": True,
         "editorMode": "code",

@@ -1,7 +1,7 @@
-"""Saved objects as Kibana imports them: one JSON object a line, with stable ids, so that importing again replaces them.
+"""Kibana saved objects as NDJSON, with stable ids, so that a new import replaces them.
 
-They are of release 7.10, the last that Kibana and OpenSearch Dashboards have in common; later ones bring them up to
-date as they import them.
+The format is that of release 7.10, the last that Kibana and OpenSearch Dashboards share; later releases migrate the
+objects during import.
 """
 
 import json
@@ -13,20 +13,20 @@ from nodrop.export.dashboards.records import FIELD_FORMATS, PANELS, TABLE_COLUMN
 
 Json = dict[str, Any]
 INDEX_PATTERN = "resu*"
-"""Which indices hold the records, as NFVbench's own dashboards have it."""
+"""Index pattern of the records, as in NFVbench's own dashboards."""
 ROWS_MAX = 10_000
-"""The most that Elasticsearch gives at once."""
+"""Most rows that Elasticsearch returns in one response."""
 MIGRATIONS = {"index-pattern": "7.6.0", "visualization": "7.10.0", "search": "7.9.3", "dashboard": "7.9.3"}
-"""Of which release the form of each object is."""
+"""Release of the format of each object type."""
 RELEASE = "7.10.2"
 PATTERN_ID, SEARCH_ID, DASHBOARD_ID = "nodrop-results", "nodrop-records", "nodrop-dashboard"
 COLUMNS = 48
-"""Of Kibana's grid."""
+"""Width of Kibana's grid."""
 INDEX_REFERENCE = "kibanaSavedObjectMeta.searchSourceJSON.index"
 
 
 class ObjectReference(NamedTuple):
-    """What an object says of another one."""
+    """A reference from one object to another."""
 
     name: str
     type: str
@@ -34,12 +34,12 @@ class ObjectReference(NamedTuple):
 
 
 def build_ndjson(index_pattern: str = INDEX_PATTERN) -> str:
-    """The file that Kibana imports."""
+    """Format all objects as NDJSON for import."""
     return "".join(f"{json.dumps(each, ensure_ascii=False, sort_keys=True)}\n" for each in build_objects(index_pattern))
 
 
 def build_objects(index_pattern: str = INDEX_PATTERN) -> Iterator[Json]:
-    """Everything there is, what is referred to first."""
+    """Yield all objects, referenced objects first."""
     yield _index_pattern(index_pattern)
     for panel in PANELS:
         yield _visualization(panel, index_pattern)
@@ -48,9 +48,9 @@ def build_objects(index_pattern: str = INDEX_PATTERN) -> Iterator[Json]:
 
 
 def build_specification(panel: RecordPanel, index_pattern: str = INDEX_PATTERN) -> Spec:
-    """A chart over records: its definition, with a query in place of each name of data.
+    """Build a chart definition over records, with a query in place of each data name.
 
-    Kibana sizes a chart by its panel, and titles it, so the definition's own size and title are left out.
+    Kibana sets size and title by the panel, so the definition's own size and title are omitted.
     """
     own = {key: value for key, value in panel.definition.items() if key not in ("width", "height", "title", "autosize")}
     spec = _over_records(own, panel.rows, index_pattern)
@@ -59,7 +59,7 @@ def build_specification(panel: RecordPanel, index_pattern: str = INDEX_PATTERN) 
 
 
 def _over_records(part: Any, rows: dict[str, RecordRows], index_pattern: str) -> Any:
-    """A piece of a definition with its data and, before all else, what makes its fields of the records'."""
+    """Replace data names in a definition by queries, and prepend the transforms that derive the fields."""
     if isinstance(part, list):
         return [_over_records(each, rows, index_pattern) for each in part]
     if not isinstance(part, dict):
@@ -73,7 +73,7 @@ def _over_records(part: Any, rows: dict[str, RecordRows], index_pattern: str) ->
 
 
 def _data(rows: RecordRows, index_pattern: str) -> Json:
-    """What Kibana asks Elasticsearch: the records of the time and filters that its user chose."""
+    """Build the query to Elasticsearch: the records of the selected time range and filters."""
     return {
         "url": {
             "%context%": True,
@@ -99,7 +99,7 @@ def _visualization(panel: RecordPanel, index_pattern: str) -> Json:
 
 
 def _search() -> Json:
-    attributes = _titled("nodrop records", "Every record that was shipped, the latest first.") | {
+    attributes = _titled("nodrop records", "All shipped records, latest first.") | {
         "columns": list(TABLE_COLUMNS),
         "sort": [[TIME, "desc"]],
         "hits": 0,
@@ -113,7 +113,7 @@ def _dashboard(panels: Sequence[RecordPanel]) -> Json:
     shown = [("visualization", panel.id, panel.width, panel.height) for panel in panels]
     shown.append(("search", SEARCH_ID, COLUMNS, 16))
     placed = list(_placed(shown))
-    attributes = _titled("nodrop", "What nodrop and NFVbench measured: rates, latency and loss of every record.") | {
+    attributes = _titled("nodrop", "Results of nodrop and NFVbench: rates, latency and loss of every record.") | {
         "hits": 0,
         "optionsJSON": json.dumps({"useMargins": True, "hidePanelTitles": False}),
         "panelsJSON": json.dumps(placed),
@@ -127,7 +127,7 @@ def _dashboard(panels: Sequence[RecordPanel]) -> Json:
 
 
 def _placed(shown: Sequence[tuple[str, str, int, int]]) -> Iterator[Json]:
-    """Every panel, from left to right and top to bottom."""
+    """Yield the panels from left to right and top to bottom."""
     left = top = tallest = 0
     for place, (_, _, width, height) in enumerate(shown):
         if left + width > COLUMNS:

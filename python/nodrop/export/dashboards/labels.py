@@ -1,6 +1,6 @@
-"""What pictures of results are called, what they mean and in which unit, whoever draws them.
+"""Titles, descriptions and units of dashboard panels.
 
-Those that are charts of ours are called what `nodrop plot` calls them.
+Panels that correspond to a chart have the title of `nodrop plot`.
 """
 
 from typing import Literal, NamedTuple
@@ -10,7 +10,7 @@ from nodrop.model.summary import MeasureUnit
 
 
 class PanelLabel(NamedTuple):
-    """A picture in words."""
+    """Title, description and unit of a panel."""
 
     title: str
     meaning: str
@@ -23,26 +23,26 @@ def _named(chart: str) -> str:
 
 
 LOAD = PanelLabel(
-    "Highest load that meets a goal", "Frames per second over all directions, run by run: at least that.", "pps"
+    "Highest load that meets a goal", "Lower bound of each run, frames per second over all directions.", "pps"
 )
 LOAD_BY_SIZE = PanelLabel(
     _named("sizes"),
-    "Highest load that meets a goal, frames per second over all directions; the last run of each.",
+    "Highest load that meets a goal, frames per second over all directions; last run of each frame size.",
     "pps",
 )
 BITS_BY_SIZE = PanelLabel(
-    _named("bits"), "The same on the wire, preamble and gap included, and what the links carry.", ""
+    _named("bits"), "Bits per second on the wire, including preamble and gap, and the line rate.", ""
 )
-LATENCY_BY_SHARE = PanelLabel(
-    _named("latency"), "At the load found: how long so many of the frames took at most.", "ns"
+LATENCY_BY_SHARE = PanelLabel(_named("latency"), "Latency by percentile at the resulting load.", "ns")
+LATENCY = PanelLabel("Latency at the resulting load", "Receive time minus send time of the slowest direction.", "ns")
+LOSS = PanelLabel(
+    "Loss at the resulting load", "Loss ratio of sent frames, and the ratio that the goal allows.", "ratio"
 )
-LATENCY = PanelLabel("Latency at the load found", "Receive time minus send time of the slowest direction.", "ns")
-LOSS = PanelLabel("Loss at the load found", "Frames lost of those sent, and what the goal allows.", "ratio")
 LIMIT = PanelLabel(
-    "What kept the load from going higher",
-    "sut: the system under test. Anything else: the figure is what it does at least, not what it can.",
+    "Limit of the load",
+    "sut: the system under test. Any other limit: the value is a lower limit of what the SUT forwards.",
     "",
 )
-TRIALS = PanelLabel("Trials", "By how far they can be trusted; invalid ones moved no bound.", "")
-RUNNING = PanelLabel(_named("funnel"), "Load of the trial that goes on, and the bounds of each goal closing in.", "pps")
+TRIALS = PanelLabel("Trials", "Trials by validity; invalid trials move no bound.", "")
+RUNNING = PanelLabel(_named("funnel"), "Load of the current trial, and the converging bounds of each goal.", "pps")
 ALLOWED = "allowed"

@@ -1,4 +1,4 @@
-"""A Grafana dashboard over what Prometheus scrapes of `nodrop serve`, or reads of `--openmetrics` files."""
+"""A Grafana dashboard over metrics that Prometheus scrapes from `nodrop serve` or reads from `--openmetrics` files."""
 
 from nodrop.export.dashboards.grafana import Dashboard, GrafanaPanel, Query, Variable
 from nodrop.export.dashboards.labels import ALLOWED, LATENCY, LIMIT, LOAD, LOAD_BY_SIZE, LOSS, RUNNING, TRIALS
@@ -9,24 +9,24 @@ LOWER = f'nodrop_goal_load_pps{{{GOAL}, bound="lower"}}'
 
 
 def build_dashboard() -> Dashboard:
-    """What runs, what the last runs found, and how far it can be trusted."""
+    """Build the dashboard: the current run, the last results, and their validity."""
     return Dashboard(
         uid="nodrop-openmetrics",
         title="nodrop",
-        meaning="Runs of nodrop as Prometheus sees them: the last one of each frame size, and the one that goes on.",
+        meaning="Runs of nodrop in Prometheus: the last run of each frame size, and the current run.",
         source="prometheus",
         variables=(
             Variable("frame_size", "Frame size", "label_values(nodrop_run_info, frame_size)"),
             Variable("goal", "Goal", "label_values(nodrop_goal_load_pps, goal)"),
         ),
-        rows={"Now": NOW, "Found": FOUND, "Trust": TRUST},
+        rows={"Current run": CURRENT, "Results": RESULTS, "Validity": VALIDITY},
         since="now-24h",
     )
 
 
-NOW = (
+CURRENT = (
     GrafanaPanel(
-        *("Measuring", "Whether a run goes on.", "stat", ""),
+        *("Measuring", "Whether a run is in progress.", "stat", ""),
         (Query("nodrop_running", now=True),),
         width=4,
         texts=(("0", "idle"), ("1", "measuring")),
@@ -40,12 +40,17 @@ NOW = (
         width=14,
     ),
     GrafanaPanel(
-        *("Loss of the trial that goes on", "Frames certainly lost so far, of those sent.", "timeseries", "ratio"),
+        *(
+            "Loss in the current trial",
+            "Frames known to be lost so far, as a share of sent frames.",
+            "timeseries",
+            "ratio",
+        ),
         (Query("nodrop_running_trial_lost_frames / (nodrop_running_trial_offered_frames > 0)", "lost"),),
         width=6,
     ),
 )
-FOUND = (
+RESULTS = (
     GrafanaPanel(
         *(LOAD_BY_SIZE.title, LOAD_BY_SIZE.meaning, "bargauge", LOAD_BY_SIZE.unit),
         (Query(LOWER, "{{goal}}, {{frame_size}} bytes", now=True),),
@@ -76,7 +81,7 @@ FOUND = (
         width=12,
     ),
 )
-TRUST = (
+VALIDITY = (
     GrafanaPanel(
         *(LIMIT.title, LIMIT.meaning, "table", ""),
         (Query(f"nodrop_goal_limit{{{GOAL}}} == 1", now=True),),
@@ -88,7 +93,7 @@ TRUST = (
         width=6,
     ),
     GrafanaPanel(
-        *("Dropped by the tester", "Frames that came back and that the tester itself lost.", "stat", "frames"),
+        *("Dropped by the tester", "Received frames that the tester dropped.", "stat", "frames"),
         (Query(f"nodrop_run_tester_drop_frames{{{SIZE}}}", "{{frame_size}} bytes", now=True),),
         width=6,
     ),

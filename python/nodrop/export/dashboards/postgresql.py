@@ -1,10 +1,10 @@
-"""A Grafana dashboard over the index of results in PostgreSQL. Its tables: docs/reference/results.md."""
+"""A Grafana dashboard over the results index in PostgreSQL. Tables: docs/reference/results.md."""
 
 from nodrop.export.dashboards.grafana import Dashboard, GrafanaPanel, Query, Variable
 from nodrop.export.dashboards.labels import LATENCY, LIMIT, LOAD, LOAD_BY_SIZE, LOSS
 
 NAME = "concat_ws(', ', coalesce(r.label, r.sut), r.frame_size || ' bytes')"
-"""Runs of one series."""
+"""Name of a series of runs."""
 CHOSEN = (
     "$__timeFilter(r.started_at) AND r.frame_size IN (${frame_size:sqlstring}) "
     "AND coalesce(r.label, '') IN (${label:sqlstring})"
@@ -14,16 +14,16 @@ KEY = "m.key = ${measure:sqlstring}"
 
 
 def build_dashboard() -> Dashboard:
-    """A figure of all runs on record, by what was measured, and the runs themselves."""
+    """Build the dashboard: a measure over all stored runs, and a table of the runs."""
     return Dashboard(
         uid="nodrop-results",
         title="nodrop results",
-        meaning="Every run in nodrop's index, also those imported from NFVbench and TRex.",
+        meaning="All runs in the results index, including imports from NFVbench and TRex.",
         source="grafana-postgresql-datasource",
         variables=(
             Variable(
                 "measure",
-                "Figure",
+                "Measure",
                 "SELECT key FROM nodrop_measures WHERE unit = 'pps' GROUP BY key ORDER BY count(*) DESC, key",
                 several=False,
             ),
@@ -91,7 +91,7 @@ RUNS = (
         width=6,
     ),
     GrafanaPanel(
-        *("Runs", "The latest first.", "table", ""),
+        *("Runs", "Latest first.", "table", ""),
         (
             Query(
                 "SELECT r.started_at, r.run_id, r.source, r.status, r.label, r.sut, r.path, r.frame_size, "

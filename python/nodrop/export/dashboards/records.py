@@ -1,9 +1,9 @@
-"""Charts over the records that are shipped to Fluentd, as Elasticsearch keeps them.
+"""Charts over the records that are shipped to Fluentd and stored in Elasticsearch.
 
 Fields: docs/reference/fluentd-records.md.
 
-Each is a definition of `nodrop.charts`, made open for whatever the records hold, and the transformations that make its
-fields of a record's. NFVbench's records have the same fields.
+Each chart is a definition of `nodrop.charts` with open scales, and the transforms that derive its fields from the
+fields of a record. NFVbench's records have the same fields.
 """
 
 from typing import Any, NamedTuple
@@ -16,21 +16,21 @@ from nodrop.export.dashboards.labels import BITS_BY_SIZE, LATENCY_BY_SHARE, LOAD
 TIME = "@timestamp"
 MPPS, GBPS, USEC = AxisUnit("Mpps", 1e6), AxisUnit("Gb/s", 1e9), AxisUnit("µs", 1e3)
 PERCENTILES = (25, 50, 75, 90, 95, 99)
-"""Those that are looked for; a record has some of them."""
+"""Percentiles that are shown; a record has some of them."""
 LINE_STYLES: dict[str, list[Any]] = {
     "color": [theme.MUTED, *theme.LINES],
     "fill": [theme.MUTED, *theme.LINES],
     "strokeDash": [[2, 2], *(theme.line_dash(place) for place in range(len(theme.LINES)))],
 }
-"""What tells lines apart: of what is muted, then of the others."""
+"""Styles of lines: the first for muted lines, the others in order."""
 LEGEND_COUNT = 15
-"""The most lines that a legend names."""
+"""Most lines in a legend."""
 COMMON_FIELDS = ("user_label", "type", "drop_limit", "frame_size", "service_chain", "warning")
 TABLE_COLUMNS = (
     *("user_label", "type", "service_chain", "sc_count", "frame_size", "flow_count", "rate_pps", "rate_bps"),
     *("drop_percentage", "avg_delay_usec", "max_delay_usec", "vSwitch", "version", "run_id", "warning"),
 )
-"""Of the table of all records."""
+"""Columns of the table of all records."""
 FIELD_FORMATS = {
     "rate_pps": "0,0.[000]a",
     "rate_bps": "0,0.[000]a",
@@ -42,16 +42,16 @@ FIELD_FORMATS = {
     "drop_percentage": "0.[00000]",
     "drop_rate_percent": "0.[00000]",
 }
-"""How Kibana writes numbers, by field."""
+"""Kibana's number formats by field."""
 
 
 class RecordRows(NamedTuple):
-    """Rows of a chart, made of records."""
+    """The derivation of a chart's rows from records."""
 
     fields: tuple[str, ...]
-    """Those of a record that are needed."""
+    """Required fields of a record."""
     transforms: list[Spec]
-    """What makes of records what the chart's definition knows."""
+    """Transforms from records to the fields of the chart."""
 
 
 class RecordPanel(NamedTuple):
@@ -62,17 +62,17 @@ class RecordPanel(NamedTuple):
     meaning: str
     definition: Spec
     rows: dict[str, RecordRows]
-    """By the names the definition uses."""
+    """Rows by data name."""
     width: int = 24
     height: int = 18
 
 
 def open_scales(definition: Spec, first: str = "") -> Spec:
-    """A chart for data that is not known yet: its axes and legends take what comes.
+    """Remove fixed domains from a chart, so that axes and legends adapt to the data.
 
     Args:
-        definition: of a chart whose colours tell lines apart.
-        first: the field by which lines are told first of all; what is below zero there is muted.
+        definition: the definition of a chart with coloured lines.
+        first: the field that lines are sorted by; lines with values below zero are muted.
     """
 
     def part(value: Any) -> Any:
@@ -81,7 +81,7 @@ def open_scales(definition: Spec, first: str = "") -> Spec:
         if not isinstance(value, dict):
             return value
         changed = {key: _open_scale(each) if key == "scale" else part(each) for key, each in value.items()}
-        return changed | {key: _told_apart(key, changed[key], first) for key in LINE_STYLES if key in changed}
+        return changed | {key: _distinguish_lines(key, changed[key], first) for key in LINE_STYLES if key in changed}
 
     changed = part(definition)
     assert isinstance(changed, dict)
@@ -92,8 +92,8 @@ def _open_scale(scale: Spec) -> Spec:
     return {key: value for key, value in scale.items() if key not in ("domain", "nice")}
 
 
-def _told_apart(channel: str, encoding: Any, first: str) -> Any:
-    """Colours and dashes for any number of lines; one legend for both. Colours of marks stay as they are."""
+def _distinguish_lines(channel: str, encoding: Any, first: str) -> Any:
+    """Encode any number of lines by colour and dash, with one legend; colours of marks are unchanged."""
     if not isinstance(encoding, dict) or encoding.get("type") != "nominal":
         return encoding
     if first:
@@ -112,7 +112,7 @@ def _calculated(name: str, expression: str) -> Spec:
 
 
 def _field(name: str) -> str:
-    """A record's field in Vega's expressions, where Elasticsearch puts it."""
+    """Return the Vega expression of a record's field."""
     return f"datum._source['{name}']"
 
 
@@ -121,7 +121,7 @@ GOAL = (
     f"({_field('type')} == 'single_run' ? 'fixed rate' : {_field('type')}) + "
     f"(isValid({_field('drop_limit')}) ? ' ' + {_field('drop_limit')} + ' %' : '')"
 )
-"""What was looked for, and by whose label."""
+"""The goal with the label of the run."""
 SIZE = f"{_field('frame_size')}"
 SIZE_TEXT = f"({SIZE} == 'IMIX' ? 'IMIX' : {SIZE} + ' bytes')"
 BYTES = f"{SIZE} == 'IMIX' ? 361.83 : toNumber({SIZE})"
@@ -130,11 +130,11 @@ LATEST: list[Spec] = [
     {"joinaggregate": [{"op": "max", "field": "when", "as": "latest"}], "groupby": ["goal", "size"]},
     {"filter": "datum.when == datum.latest"},
 ]
-"""Only the last record of each goal and size; `sort` is the time, which Elasticsearch sorted by."""
+"""Transforms that keep the last record of each goal and size; `sort` is the time that Elasticsearch sorts by."""
 
 
 def _rates(found: str, most: str, unit: AxisUnit) -> RecordRows:
-    """What was found at each frame size, and what the link carries where that is to be shown."""
+    """Build rows of the results at each frame size, optionally with the theoretical maximum."""
     shown = ["found", "most"] if most else ["found"]
     return RecordRows(
         (*COMMON_FIELDS, found, *([most] if most else [])),
@@ -151,13 +151,13 @@ def _rates(found: str, most: str, unit: AxisUnit) -> RecordRows:
             _calculated("series", f"datum.kind == 'most' ? '{rate_by_frame_size.MAXIMUM}' : datum.goal"),
             _calculated("rank", "datum.kind == 'most' ? -1 : 0"),
             _calculated("rate", f"datum.plain / {unit.size:g}"),
-            *_told(unit),
+            *_tooltips(unit),
         ],
     )
 
 
-def _course() -> RecordRows:
-    """What was found, record by record."""
+def _rates_over_time() -> RecordRows:
+    """Build rows of the results over time."""
     return RecordRows(
         (*COMMON_FIELDS, "rate_pps"),
         [
@@ -167,13 +167,13 @@ def _course() -> RecordRows:
             _calculated("when", "datum.sort[0]"),
             _calculated("kind", "'found'"),
             _calculated("rate", f"{_field('rate_pps')} / {MPPS.size:g}"),
-            *_told(MPPS),
+            *_tooltips(MPPS),
         ],
     )
 
 
-def _told(unit: AxisUnit) -> list[Spec]:
-    """What stands behind a mark, and whether it is hollow: a record with a warning is no clean figure of the SUT."""
+def _tooltips(unit: AxisUnit) -> list[Spec]:
+    """Build tooltips, and mark records with a warning as lower limits."""
     return [
         _calculated("least", f"datum.kind == 'found' && isValid({_field('warning')})"),
         _calculated(
@@ -185,7 +185,7 @@ def _told(unit: AxisUnit) -> list[Spec]:
 
 
 def _curves() -> RecordRows:
-    """Latency by percentile, as many as a record has."""
+    """Build rows of latency by percentile, for the percentiles of a record."""
     folded = [f"p{percentile}" for percentile in PERCENTILES]
     return RecordRows(
         (*COMMON_FIELDS, *(f"lat_percentile_{percentile}" for percentile in PERCENTILES)),
@@ -210,26 +210,26 @@ def _curves() -> RecordRows:
 
 
 def _sizes(unit: AxisUnit, what: str, first: str = "") -> Spec:
-    """Rates by frame size, sizes in their order; without figures beside the marks, which would lie over each other."""
+    """Build the chart of rates by frame size, in order of size, without labels, which would overlap."""
     definition = open_scales(rate_by_frame_size.build_definition((), (), {}, {"title": f"{what} ({unit.name})"}), first)
     layers = [layer for layer in definition["layer"] if layer["mark"]["type"] != "text"]
-    return definition | {"layer": [_along(layer, {"sort": {"field": "bytes", "op": "min"}}) for layer in layers]}
+    return definition | {"layer": [_with_x(layer, {"sort": {"field": "bytes", "op": "min"}}) for layer in layers]}
 
 
 def _over_time() -> Spec:
-    """The same, each record at its time."""
+    """Build the chart of rates over time."""
     definition = _sizes(MPPS, "throughput, all directions")
     x = {"field": "when", "type": "temporal", "axis": {"title": None}, "scale": {"padding": 12}, "sort": None}
-    return definition | {"layer": [_along(layer, x) for layer in definition["layer"]]}
+    return definition | {"layer": [_with_x(layer, x) for layer in definition["layer"]]}
 
 
-def _along(layer: Spec, x: Spec) -> Spec:
+def _with_x(layer: Spec, x: Spec) -> Spec:
     encoding = layer["encoding"]
     return layer | {"encoding": encoding | {"x": (encoding["x"] | x if "type" not in x else x)}}
 
 
 def _latency() -> Spec:
-    """Latency by percentile, on logarithmic axes."""
+    """Build the chart of latency by percentile, on logarithmic axes."""
     definition = open_scales(latency.build_definition((), USEC, (), 100.0))
     y = {"scale": {"type": "log"}, "axis": {"title": f"latency ({USEC.name})", "format": "~s"}}
     layers = definition["layer"]
@@ -258,7 +258,7 @@ PANELS = (
         LOAD.title,
         LOAD.meaning,
         _over_time(),
-        {"figures": _course()},
+        {"figures": _rates_over_time()},
     ),
     RecordPanel(
         "nodrop-latency",

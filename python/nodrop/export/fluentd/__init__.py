@@ -1,1 +1,1 @@
-"""Logs and results to Fluentd and Fluent Bit: the forward protocol, and a buffer on disk (docs/decisions/0017)."""
+"""Delivery of logs and results to Fluentd and Fluent Bit: forward protocol and disk buffer (docs/decisions/0017)."""

@@ -1,8 +1,8 @@
-"""Records that wait on disk for one aggregator, in an SQLite file: there before `append` returns, gone once received.
+"""A disk buffer of records for one aggregator, in an SQLite file: stored before `append` returns, deleted on receipt.
 
-Whoever dies in between leaves them to the next who looks. Records that were sent and not acknowledged are sent again as
-the same chunk, under the same id, so that the only ones an aggregator may see twice are those whose acknowledgement was
-lost on its way.
+The next process delivers the records of a process that was killed. Unacknowledged records are sent again as the same
+chunk with the same id, so an aggregator receives records twice only where the acknowledgement was lost.
+
 """
 
 import contextlib
@@ -26,9 +26,9 @@ SUFFIX = ".sqlite"
 CHUNK_COUNT_MAX = 500
 CHUNK_BYTES_MAX = 2**20
 BUSY_S = 1.0
-"""How long to wait for another nodrop that writes to the same file."""
+"""Timeout for another nodrop process that writes to the same file."""
 PRAGMAS = "PRAGMA auto_vacuum = FULL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-"""The file shrinks when records leave it; what is written is on disk before a statement returns."""
+"""The file shrinks when records are deleted; a statement returns after its data is on disk."""
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS aggregator (only INTEGER PRIMARY KEY CHECK (only = 1), description TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS record (
@@ -42,40 +42,40 @@ CREATE TABLE IF NOT EXISTS record (
 
 
 class BufferFull(Exception):
-    """There is no room for another record."""
+    """The buffer has no space for another record."""
 
 
 class BufferedRecord(NamedTuple):
-    """A record as it waits."""
+    """A record in the buffer."""
 
     tag: str
     time_ns: int
-    """When it came about, nanoseconds since 1970."""
+    """Time of the record, nanoseconds since 1970."""
     body: bytes
-    """As msgpack."""
+    """The record as msgpack."""
 
 
 class Chunk(NamedTuple):
-    """Records that are sent, and acknowledged, as one."""
+    """Records that are sent and acknowledged together."""
 
     chunk_id: str
     records: tuple[BufferedRecord, ...]
 
     @property
     def tag(self) -> str:
-        """What they are all labelled with."""
+        """The tag of all records."""
         return self.records[0].tag
 
 
 class RecordBuffer:
-    """The file of one aggregator, for one thread at a time; raises sqlite3.Error and OSError as they come."""
+    """The buffer of one aggregator, for one thread at a time; raises sqlite3.Error and OSError."""
 
     def __init__(self, path: Path, bytes_max: int | None = None) -> None:
-        """Open it, and make it where there is none.
+        """Open the buffer, and create it if necessary.
 
         Args:
             path: the file.
-            bytes_max: what it may grow to by appending; None: no limit.
+            bytes_max: size limit of the file; None: no limit.
         """
         self.path = path
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -88,31 +88,31 @@ class RecordBuffer:
             self._database.execute(f"PRAGMA max_page_count = {bytes_max // page_bytes}")
 
     def __enter__(self) -> Self:
-        """It is open already."""
+        """Return the open buffer."""
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Close it."""
+        """Close the buffer."""
         self._database.close()
 
     @property
     def aggregator(self) -> Aggregator:
-        """Who the records are for, as it was last described. Raises ShipError when it was not."""
+        """The aggregator of the records, as last described. Raises ShipError where it was not described."""
         row = self._database.execute("SELECT description FROM aggregator").fetchone()
         try:
             return Aggregator.model_validate_json(row[0] if row else "")
         except ValidationError:
             raise ShipError(
-                f"{self.path}: whom its records are for is not written there as this release does it; a run that sends "
-                "to that aggregator mends it"
+                f"{self.path}: the buffer does not name its aggregator in this release's format; start a run that "
+                "ships to that aggregator"
             ) from None
 
     def describe(self, aggregator: Aggregator) -> None:
-        """Keep who the records are for, so that they can be delivered without a configuration."""
+        """Store the aggregator of the records, so that they can be delivered without a configuration."""
         self._database.execute("INSERT OR REPLACE INTO aggregator VALUES (1, ?)", (aggregator.model_dump_json(),))
 
     def append(self, tag: str, time_ns: int, record: Mapping[str, Any]) -> None:
-        """Keep a record; it is on disk when this returns. Raises Full."""
+        """Store a record on disk. Raises Full."""
         row = (tag, time_ns, msgpack.packb(record, default=str))
         try:
             self._database.execute("INSERT INTO record (tag, time_ns, body) VALUES (?, ?, ?)", row)
@@ -122,7 +122,7 @@ class RecordBuffer:
             raise
 
     def next_chunk(self) -> Chunk | None:
-        """The oldest records of one tag, under an id they keep until they are acknowledged; None when none waits."""
+        """Return the oldest records of one tag, with an id that lasts until acknowledgement; None without records."""
         rows = self._database.execute(
             "SELECT id, chunk, tag, time_ns, body FROM record ORDER BY id LIMIT ?", (CHUNK_COUNT_MAX,)
         ).fetchall()
@@ -139,30 +139,30 @@ class RecordBuffer:
         self._database.execute("UPDATE record SET chunk = ? WHERE id <= ?", (chunk_id, chosen[-1][0]))
         return Chunk(chunk_id, tuple(BufferedRecord(*row[2:]) for row in chosen))
 
-    def acknowledged(self, chunk: Chunk) -> None:
-        """Forget the records of a chunk: they have arrived."""
+    def acknowledge(self, chunk: Chunk) -> None:
+        """Delete the records of a chunk, which have arrived."""
         self._database.execute("DELETE FROM record WHERE chunk = ?", (chunk.chunk_id,))
 
     @property
     def count(self) -> int:
-        """How many records wait."""
+        """The number of records."""
         (count,) = self._database.execute("SELECT count(*) FROM record").fetchone()
         return int(count)
 
 
 def buffer_path(directory: Path, aggregator: Aggregator) -> Path:
-    """The buffer's file for an aggregator."""
+    """Return the path of an aggregator's buffer."""
     return directory / (re.sub(r"[^A-Za-z0-9.-]", "_", f"{aggregator.host}-{aggregator.port}") + SUFFIX)
 
 
 def list_buffers(directory: Path) -> tuple[Path, ...]:
-    """Every buffer there is."""
+    """Return the paths of all buffers."""
     return tuple(sorted(directory.glob(f"*{SUFFIX}")))
 
 
 @contextlib.contextmanager
 def delivery_lock(path: Path) -> Iterator[bool]:
-    """Be the only one that delivers what is in a buffer; False when another process is at it."""
+    """Lock the delivery of a buffer; False where another process holds the lock."""
     descriptor = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -175,7 +175,7 @@ def delivery_lock(path: Path) -> Iterator[bool]:
 
 
 def _with_bytes_before(rows: list[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], int]]:
-    """Each row and the length of those before it."""
+    """Yield each row with the total length of the previous rows."""
     length = 0
     for row in rows:
         yield row, length

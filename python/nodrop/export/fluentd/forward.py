@@ -1,4 +1,4 @@
-"""The client's side of the Fluentd forward protocol, version 1: handshake, chunks, acknowledgements.
+"""A client of the Fluentd forward protocol, version 1: handshake, chunks, acknowledgements.
 
 Source: fluent/fluentd wiki, Forward Protocol Specification v1.
 """
@@ -19,7 +19,7 @@ from nodrop.export.fluentd.buffer import Chunk
 from nodrop.model.shipping import Aggregator, Tls
 
 EVENT_TIME = 0
-"""The msgpack extension type of a time in seconds and nanoseconds."""
+"""The msgpack extension type of a time (seconds and nanoseconds)."""
 ANSWER_BYTES_MAX = 65536
 NS_PER_S = 1_000_000_000
 
@@ -28,14 +28,14 @@ class ForwardConnection:
     """An open, accepted connection to an aggregator; a context manager. Raises ShipError and OSError."""
 
     def __init__(self, aggregator: Aggregator, timeout_s: float) -> None:
-        """Connect, and shake hands where a key is known.
+        """Connect, and perform the handshake where a key is configured.
 
         Args:
-            aggregator: whom to talk to.
-            timeout_s: how long to wait for each answer.
+            aggregator: the aggregator.
+            timeout_s: timeout of each reply.
         """
         self.keeps_alive = True
-        """Whether the aggregator takes more than one chunk."""
+        """Whether the aggregator accepts more than one chunk per connection."""
         self._aggregator = aggregator
         self._answers = msgpack.Unpacker(raw=True, max_buffer_size=ANSWER_BYTES_MAX)
         self._socket = _connect(aggregator, timeout_s)
@@ -47,26 +47,26 @@ class ForwardConnection:
             raise
 
     def __enter__(self) -> Self:
-        """It is open already."""
+        """Return the open connection."""
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Close it."""
+        """Close the connection."""
         self._socket.close()
 
     def send(self, chunk: Chunk) -> None:
-        """Hand over a chunk (PackedForward mode) and wait until the aggregator says that it has it."""
+        """Send a chunk (PackedForward mode) and wait for the acknowledgement."""
         entries = b"".join(b"\x92" + msgpack.packb(_event_time(each.time_ns)) + each.body for each in chunk.records)
         options = {"size": len(chunk.records), "chunk": chunk.chunk_id}
         self._socket.sendall(msgpack.packb([chunk.tag, entries, options]))
         answer = self._answer()
         if isinstance(answer, list) and answer[:1] == [b"HELO"]:
-            raise ShipError(f"{self._aggregator.name} asks for a shared key; name the file that has it")
+            raise ShipError(f"{self._aggregator.name} requires a shared key; set shared_key_file")
         if not isinstance(answer, dict) or answer.get(b"ack") != chunk.chunk_id.encode():
-            raise ShipError(f"{self._aggregator.name} acknowledged something else than it was sent")
+            raise ShipError(f"{self._aggregator.name} acknowledged a different chunk than was sent")
 
     def _shake_hands(self, shared_key: bytes) -> None:
-        """HELO, PING, PONG: both sides prove that they know the key."""
+        """Perform the handshake (HELO, PING, PONG), in which both sides prove knowledge of the key."""
         helo = self._answer_to("its greeting", b"HELO", 2)
         options = helo[1] if isinstance(helo[1], dict) else {}
         self.keeps_alive = options.get(b"keepalive", True) is not False
@@ -76,30 +76,30 @@ class ForwardConnection:
         self._socket.sendall(msgpack.packb([part.decode() for part in ping]))
         _, accepted, reason, its_name, proof, *_ = self._answer_to("the handshake", b"PONG", 5)
         if accepted is not True:
-            said = _bytes(reason).decode(errors="replace")
-            raise ShipError(f"{self._aggregator.name} refuses the handshake: {said}")
+            detail = _bytes(reason).decode(errors="replace")
+            raise ShipError(f"{self._aggregator.name} rejected the handshake: {detail}")
         if not hmac.compare_digest(_bytes(proof), _digest(salt, _bytes(its_name), nonce, shared_key)):
-            raise ShipError(f"{self._aggregator.name} does not know the shared key it asks for")
+            raise ShipError(f"{self._aggregator.name} did not prove knowledge of the shared key")
 
     def _credentials(self, options: dict[bytes, Any]) -> tuple[bytes, bytes]:
-        """User name and digest of the password, empty where nobody asks for them."""
+        """Return user name and password digest; empty where the aggregator does not require them."""
         salt = _bytes(options.get(b"auth"))
         if not salt:
             return b"", b""
         if not self._aggregator.username or not self._aggregator.password_file:
-            raise ShipError(f"{self._aggregator.name} asks for a user; give username and password_file")
+            raise ShipError(f"{self._aggregator.name} requires a user; set username and password_file")
         username = self._aggregator.username.encode()
         return username, _digest(salt, username, _secret(self._aggregator.password_file))
 
     def _answer_to(self, what: str, kind: bytes, length: int) -> list[Any]:
-        """The next answer, which has to be of a kind."""
+        """Return the next reply, which must be of a given kind."""
         answer = self._answer()
         if not isinstance(answer, list) or len(answer) < length or answer[0] != kind:
-            raise ShipError(f"{self._aggregator.name} was asked for {what}, its answer is not of the forward protocol")
+            raise ShipError(f"{self._aggregator.name}: the reply to {what} is not of the forward protocol")
         return answer
 
     def _answer(self) -> object:
-        """The next message from the aggregator."""
+        """Return the next message from the aggregator."""
         try:
             while True:
                 for message in self._answers:
@@ -109,13 +109,13 @@ class ForwardConnection:
                     raise ShipError(f"{self._aggregator.name} closed the connection without an acknowledgement")
                 self._answers.feed(received)
         except TimeoutError:
-            raise ShipError(f"{self._aggregator.name} takes connections and does not answer") from None
+            raise ShipError(f"{self._aggregator.name} accepts connections but does not reply") from None
         except (ValueError, msgpack.UnpackException):
             raise ShipError(f"{self._aggregator.name} does not speak the forward protocol") from None
 
 
 def client_name() -> str:
-    """Who nodrop is in a handshake: not the machine alone, for an aggregator refuses clients of its own name."""
+    """Return the client name for the handshake; not the host name alone, because aggregators reject their own name."""
     return f"nodrop@{socket.gethostname()}"
 
 
@@ -128,7 +128,7 @@ def _connect(aggregator: Aggregator, timeout_s: float) -> socket.socket:
         return _context(aggregator.tls).wrap_socket(plain, server_hostname=name)
     except ssl.SSLCertVerificationError as error:
         plain.close()
-        raise ShipError(f"{aggregator.name}: its certificate is refused: {error.verify_message}") from None
+        raise ShipError(f"{aggregator.name}: certificate rejected: {error.verify_message}") from None
     except BaseException:
         plain.close()
         raise
@@ -149,10 +149,10 @@ def _event_time(time_ns: int) -> msgpack.ExtType:
 
 
 def _secret(file: str) -> bytes:
-    """The first line of a file. Raises ShipError when there is nothing on it."""
+    """Return the first line of a file. Raises ShipError where the line is empty."""
     secret = Path(file).read_bytes().partition(b"\n")[0].rstrip(b"\r")
     if not secret:
-        raise ShipError(f"{file}: a secret expected on its first line, it is empty; write it there")
+        raise ShipError(f"{file}: the first line is empty; write the secret on the first line")
     return secret
 
 

@@ -1,4 +1,4 @@
-"""Log records as NFVbench sends them: loglevel, message, @timestamp, runlogdate (docs/reference/fluentd-records.md)."""
+"""Log records in NFVbench's format: loglevel, message, @timestamp, runlogdate (docs/reference/fluentd-records.md)."""
 
 import logging
 import time
@@ -11,38 +11,38 @@ START, RUN_SUMMARY = "START", "RUN_SUMMARY"
 
 
 class RecordSink(Protocol):
-    """Whoever has records delivered."""
+    """A receiver of records to deliver."""
 
-    def keep(self, tag: str, record: Mapping[str, Any]) -> None:
-        """Have a record delivered."""
+    def enqueue(self, tag: str, record: Mapping[str, Any]) -> None:
+        """Enqueue a record for delivery."""
 
 
 class LogRecords(logging.Handler):
-    """Sends what is logged to an aggregator, under a tag."""
+    """A logging handler that sends records to an aggregator with a tag."""
 
-    def __init__(self, keeper: RecordSink, tag: str, run_date: str) -> None:
-        """Send to a keeper.
+    def __init__(self, sink: RecordSink, tag: str, run_date: str) -> None:
+        """Initialize the handler.
 
         Args:
-            keeper: takes the records.
-            tag: what they are labelled with.
-            run_date: when the run began; the same on all its records.
+            sink: receives the records.
+            tag: tag of the records.
+            run_date: start of the run, the same on all records of the run.
         """
         super().__init__()
-        self._keeper = keeper
+        self._sink = sink
         self._tag = tag
         self._run_date = run_date
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Send one."""
+        """Send a log record."""
         self._send(record.levelname, record.getMessage(), record.created)
 
-    def started(self) -> None:
-        """Say that a run begins."""
+    def log_start(self) -> None:
+        """Send the record of the start of a run."""
         self._send(START, "nodrop run is started", time.time(), numloglevel=0, numerrors=0, numwarnings=0)
 
-    def summarize(self, tally: SeverityCounter) -> None:
-        """Say how the run went, by what was logged."""
+    def log_summary(self, tally: SeverityCounter) -> None:
+        """Send the summary of a run by its logged errors and warnings."""
         level, message = logging.INFO, "GOOD RUN"
         if tally.error_count:
             level, message = logging.ERROR, "RUN WITH ERRORS"
@@ -53,4 +53,4 @@ class LogRecords(logging.Handler):
 
     def _send(self, level: str, message: str, at_s: float, **more: int) -> None:
         record = {"runlogdate": self._run_date, "loglevel": level, "message": message, "@timestamp": timestamp(at_s)}
-        self._keeper.keep(self._tag, record | more)
+        self._sink.enqueue(self._tag, record | more)

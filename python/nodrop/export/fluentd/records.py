@@ -1,4 +1,4 @@
-"""Results as the flat records NFVbench sends to Fluentd: one for each frame size and each thing that was measured.
+"""Results as the flat records that NFVbench sends to Fluentd: one for each frame size and goal or fixed rate.
 
 Fields and units: docs/reference/fluentd-records.md.
 """
@@ -23,7 +23,7 @@ DIRECTIONS = {
     "garp-direction-total": "gratuitous arp",
 }
 RATE_KINDS = ("orig", "tx", "rx")
-"""Asked for, sent, received."""
+"""Intended, sent, received."""
 THEORY_KEYS = ("offered_tx_rate_bps", "theoretical_tx_rate_pps", "theoretical_tx_rate_bps")
 DELAY_KEYS = ("avg_delay_usec", "min_delay_usec", "max_delay_usec")
 OPEN_VSWITCH = "OPENVSWITCH"
@@ -33,11 +33,11 @@ Record = dict[str, Any]
 
 
 def build_records(runs: Sequence[RunResult], run_date: str) -> list[Record]:
-    """The records of runs that belong together, one run for each frame size.
+    """Build the records of runs of one suite, one run for each frame size.
 
     Args:
         runs: finished runs, at least one.
-        run_date: when all of it began; the same on every record of a run and of its log.
+        run_date: start of the suite, the same on all records of its runs and logs.
     """
     return [record for run in runs for record in _of_run(run, run_date)]
 
@@ -54,7 +54,7 @@ def _of_run(run: RunResult, run_date: str) -> Iterator[Record]:
             "compute_nodes": list(measured["compute_nodes"]),
         }
         for frame_size, found in measured["result"].items():
-            if isinstance(found, Mapping):  # and not the text that warns of all of them
+            if isinstance(found, Mapping):  # not the text of the warning
                 common = dict(run.plan.user_info) | _header(run, run_date) | about | {"frame_size": frame_size}
                 yield from ({**common, **record} for record in _of_size(run.plan, found))
 
@@ -79,7 +79,7 @@ def _encapsulation(plan: Plan) -> str:
 
 
 def _of_size(plan: Plan, found: Mapping[str, Any]) -> Iterator[Record]:
-    """Of a fixed rate one record; of a search one for each goal."""
+    """Yield one record for a fixed rate, or one for each goal of a search."""
     if "run_config" in found:
         yield _single_run(found["run_config"], found["stats"])
         return
@@ -100,27 +100,27 @@ def _single_run(rates: Mapping[str, Any], stats: Mapping[str, Any]) -> Record:
     }
     overall = stats["overall"]
     loss = {"drop_rate_percent": overall["drop_rate_percent"]}
-    said = {"warning": rates["warning"]} if rates.get("warning") else {}
-    return {"type": SINGLE_RUN} | loads | _chosen(stats, THEORY_KEYS) | loss | _delays(overall["rx"]) | said
+    warning = {"warning": rates["warning"]} if rates.get("warning") else {}
+    return {"type": SINGLE_RUN} | loads | _select_keys(stats, THEORY_KEYS) | loss | _delays(overall["rx"]) | warning
 
 
 def _goal(name: str, goal: Mapping[str, Any], limit_percent: float) -> Record:
     stats = goal["stats"]
-    said = {"warning": stats["warning"]} if stats.get("warning") else {}
+    warning = {"warning": stats["warning"]} if stats.get("warning") else {}
     return (
         {"type": name.upper(), "drop_limit": limit_percent}
-        | _chosen(goal, ("rate_bps", "rate_pps"))
-        | _chosen(stats, THEORY_KEYS)
+        | _select_keys(goal, ("rate_bps", "rate_pps"))
+        | _select_keys(stats, THEORY_KEYS)
         | {"drop_percentage": stats["overall"]["drop_percentage"]}
         | _delays(stats["overall"])
-        | said
+        | warning
     )
 
 
 def _delays(figures: Mapping[str, Any]) -> Record:
     percentiles = figures.get("lat_percentile") or {}
-    return _chosen(figures, DELAY_KEYS) | {f"lat_percentile_{name}": value for name, value in percentiles.items()}
+    return _select_keys(figures, DELAY_KEYS) | {f"lat_percentile_{name}": value for name, value in percentiles.items()}
 
 
-def _chosen(figures: Mapping[str, Any], names: Sequence[str]) -> Record:
+def _select_keys(figures: Mapping[str, Any], names: Sequence[str]) -> Record:
     return {name: figures[name] for name in names}

@@ -1,4 +1,4 @@
-"""Delivers what waits in a buffer, beside the run and never in its way."""
+"""Delivery of buffered records in the background of a run."""
 
 import contextlib
 import os
@@ -13,84 +13,81 @@ from nodrop.errors import ShipError
 from nodrop.export.fluentd.buffer import BufferFull, RecordBuffer, buffer_path, delivery_lock
 from nodrop.export.fluentd.forward import ForwardConnection
 from nodrop.model.shipping import Aggregator
+from nodrop.units import format_count
 
 ANSWER_S = 5.0
-"""How long an aggregator may take to answer."""
+"""Timeout of a reply from an aggregator."""
 RETRY_FIRST_S, RETRY_MAX_S = 1.0, 30.0
-"""Time between two tries while it is away; doubles from the first to the last."""
+"""Back-off between retries, which doubles from the first to the maximum."""
 
 
 class DeliveryReport(NamedTuple):
-    """What an aggregator has not got."""
+    """Records that were not delivered to an aggregator."""
 
     aggregator: Aggregator
     path: Path
     """The buffer's file."""
     waiting_count: int
-    """Records that are on disk and will be sent."""
-    trouble: str
-    """Why they were not sent yet."""
+    """Records in the buffer, to be sent later."""
+    delivery_error: str
+    """Reason for the failed delivery."""
     lost_count: int = 0
-    """Records that could not even be kept."""
-    refused: str = ""
-    """Why not."""
+    """Records that could not be stored in the buffer."""
+    append_error: str = ""
+    """Reason for the lost records."""
 
-    def sentences(self) -> Iterator[str]:
-        """What a user has to know of it; nothing when everything arrived."""
+    def warnings(self) -> Iterator[str]:
+        """Yield warnings about undelivered records; none when everything arrived."""
         if self.waiting_count:
-            waiting = f"{_records(self.waiting_count)} for {self.aggregator.name} wait in {self.path.parent}"
-            yield f"{waiting}: {self.trouble}; the next run sends them, or: nodrop ship"
+            waiting = f"{format_count(self.waiting_count, 'record')} for {self.aggregator.name} are buffered in {self.path.parent}"
+            yield f"{waiting}: {self.delivery_error}; the next run or 'nodrop ship' sends them"
         if self.lost_count:
-            yield f"{_records(self.lost_count)} for {self.aggregator.name} were not kept: {self.refused}"
-
-
-def _records(count: int) -> str:
-    return f"{count} record{'s' if count > 1 else ''}"
+            yield f"{format_count(self.lost_count, 'record')} for {self.aggregator.name} were not stored: {self.append_error}"
 
 
 class BufferStatus(NamedTuple):
-    """How many records wait for whom."""
+    """The aggregator and number of records of a buffer."""
 
     aggregator: Aggregator
     record_count: int
 
 
 def read_status(path: Path) -> BufferStatus:
-    """What is in a buffer. Raises ShipError when it cannot be read."""
+    """Read the status of a buffer. Raises ShipError where it cannot be read."""
     with _readable(path), RecordBuffer(path) as buffer:
         return BufferStatus(buffer.aggregator, buffer.count)
 
 
 def deliver(path: Path) -> None:
-    """Send everything that waits in a buffer, oldest first. Raises ShipError for what keeps it from arriving."""
+    """Send all records of a buffer, oldest first. Raises ShipError where delivery fails."""
     with _readable(path), delivery_lock(path) as alone, RecordBuffer(path) as buffer:
         if not alone:
-            raise ShipError("another nodrop is sending them")
-        whom = buffer.aggregator
+            raise ShipError("another nodrop process is sending them")
+        aggregator = buffer.aggregator
         while chunk := buffer.next_chunk():
-            with ForwardConnection(whom, ANSWER_S) as connection:
+            with ForwardConnection(aggregator, ANSWER_S) as connection:
                 while chunk:
                     connection.send(chunk)
-                    buffer.acknowledged(chunk)
+                    buffer.acknowledge(chunk)
                     chunk = buffer.next_chunk() if connection.keeps_alive else None
 
 
 @contextlib.contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """What goes wrong with a buffer or on the network becomes a sentence."""
+    """Convert errors of the buffer and the network to ShipError."""
     try:
         yield
     except OSError as error:
         raise ShipError((error.strerror or str(error)).lower()) from None
     except sqlite3.Error as error:
-        raise ShipError(f"the buffer {path}: {error}") from None
+        raise ShipError(f"buffer {path}: {error}") from None
 
 
 class Sender:
-    """Keeps records for an aggregator and delivers them from a thread of its own; no method raises or waits for it."""
+    """Buffers records for an aggregator and delivers them in a thread; no method raises or blocks on delivery."""
 
     def __init__(self, directory: Path, aggregator: Aggregator, bytes_max: int) -> None:
-        """Open the buffer. Raises ShipError when it cannot be used."""
+        """Open the buffer. Raises ShipError where it cannot be used."""
         self._aggregator = aggregator
         self._path = buffer_path(directory, aggregator)
         with _readable(self._path):
@@ -100,13 +97,13 @@ class Sender:
         self._wake = threading.Event()
         self._ending = threading.Event()
         self._lost_count = 0
-        self._refused = ""
-        self._trouble = ""
+        self._append_error = ""
+        self._delivery_error = ""
         self._thread = threading.Thread(target=self._run, name=f"fluentd {aggregator.name}", daemon=True)
         self._thread.start()
 
-    def keep(self, tag: str, record: Mapping[str, Any]) -> None:
-        """Have a record delivered."""
+    def enqueue(self, tag: str, record: Mapping[str, Any]) -> None:
+        """Enqueue a record for delivery."""
         try:
             with self._lock:
                 self._buffer.append(tag, time.time_ns(), record)
@@ -118,10 +115,10 @@ class Sender:
 
     def _lose(self, why: str) -> None:
         self._lost_count += 1
-        self._refused = why
+        self._append_error = why
 
     def finish(self, wait_s: float) -> DeliveryReport:
-        """Give delivery so much more time; says what is left."""
+        """Wait for delivery up to a timeout, and report undelivered records."""
         self._ending.set()
         self._wake.set()
         self._thread.join(wait_s)
@@ -130,12 +127,12 @@ class Sender:
                 waiting_count = self._buffer.count
                 self._buffer.__exit__()
             except sqlite3.Error as error:
-                waiting_count, self._trouble = 0, f"the buffer: {error}"
-        away = self._trouble or f"no answer within {wait_s:g} s"
-        return DeliveryReport(self._aggregator, self._path, waiting_count, away, self._lost_count, self._refused)
+                waiting_count, self._delivery_error = 0, f"the buffer: {error}"
+        reason = self._delivery_error or f"no reply within {wait_s:g} s"
+        return DeliveryReport(self._aggregator, self._path, waiting_count, reason, self._lost_count, self._append_error)
 
     def _run(self) -> None:
-        """Deliver whenever there is something; less and less often while that fails; a last time at the end."""
+        """Deliver new records, with back-off after failures, and a last time at the end."""
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)  # the measurement comes first
         retry_s = RETRY_FIRST_S
@@ -156,7 +153,7 @@ class Sender:
         try:
             deliver(self._path)
         except ShipError as error:
-            self._trouble = str(error)
+            self._delivery_error = str(error)
             return False
-        self._trouble = ""
+        self._delivery_error = ""
         return True

@@ -1,6 +1,6 @@
-"""Results for programs that read NFVbench's JSON: the same nesting, names and units, and the right numbers.
+"""Results in NFVbench's JSON: the same nesting, names and units, with corrected numbers.
 
-Where a number differs from what NFVbench would have written, docs/reference/nfvbench-results.md says so.
+Differences from NFVbench's own numbers are documented in docs/reference/nfvbench-results.md.
 """
 
 from nodrop.export.nfvbench.result import (

@@ -1,4 +1,4 @@
-"""Addresses and ports of the traffic, as NFVbench's keys say them: what the streams hold, in the smallest network."""
+"""Addresses and ports of the traffic in NFVbench's keys, as the smallest enclosing networks."""
 
 import ipaddress
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,8 +12,8 @@ IPV4_MAX, PORT_MAX = 2**32 - 1, 2**16 - 1
 
 
 def build_address_keys(streams: Sequence[Stream]) -> dict[str, Any]:
-    """`ip_addrs` and UDP ports of these streams; none where they are not UDP over IPv4."""
-    if not all(_place(stream, Ipv4) and _place(stream, Udp) for stream in streams):
+    """Build `ip_addrs` and UDP ports of streams; none for traffic other than UDP over IPv4."""
+    if not all(_layer_position(stream, Ipv4) and _layer_position(stream, Udp) for stream in streams):
         return {}
     left: list[ipaddress.IPv4Address] = []
     right: list[ipaddress.IPv4Address] = []
@@ -28,14 +28,14 @@ def build_address_keys(streams: Sequence[Stream]) -> dict[str, Any]:
     }
 
 
-def _place(stream: Stream, kind: type[Ipv4] | type[Udp]) -> int | None:
-    """Where the innermost header of a kind is, counted from 1."""
+def _layer_position(stream: Stream, kind: type[Ipv4] | type[Udp]) -> int | None:
+    """Return the position of the innermost header of a kind, counted from 1."""
     return max((place for place, layer in enumerate(stream.layers, 1) if isinstance(layer, kind)), default=None)
 
 
 def _ends(stream: Stream, kind: type[Ipv4] | type[Udp], field: str) -> Iterator[str | int]:
-    """First and last value of a field; of one that is drawn, those that it is drawn from."""
-    place = (_place(stream, kind) or 1) - 1
+    """Yield the first and last value of a field, or the listed values."""
+    place = (_layer_position(stream, kind) or 1) - 1
     first = getattr(stream.layers[place], field)
     known = [part for part in stream.ranges if part.layer == place and part.field == field]
     if known and isinstance(known[0].values, ListedValues):
@@ -44,12 +44,12 @@ def _ends(stream: Stream, kind: type[Ipv4] | type[Udp], field: str) -> Iterator[
     yield first
     if known:
         number = int(ipaddress.IPv4Address(first)) if kind is Ipv4 else int(first)
-        last = min(number + _reach(known[0]), IPV4_MAX if kind is Ipv4 else PORT_MAX)
+        last = min(number + _value_range(known[0]), IPV4_MAX if kind is Ipv4 else PORT_MAX)
         yield str(ipaddress.IPv4Address(last)) if kind is Ipv4 else last
 
 
-def _reach(part: FieldRange) -> int:
-    """How far the last value is from the first."""
+def _value_range(part: FieldRange) -> int:
+    """Return the distance of the last value from the first."""
     if isinstance(part.values, RandomValues):
         return part.values.span - 1
     return (part.values.count - 1) * getattr(part.values, "step", 1)
@@ -60,7 +60,7 @@ def _addresses(stream: Stream, field: str) -> Iterator[ipaddress.IPv4Address]:
 
 
 def _network(addresses: Iterable[ipaddress.IPv4Address]) -> str:
-    """The smallest network that holds them all."""
+    """Return the smallest network that contains all addresses."""
     numbers = [int(address) for address in addresses]
     prefix = 32 - (min(numbers) ^ max(numbers)).bit_length()
     return str(ipaddress.IPv4Network((min(numbers), prefix), strict=False))

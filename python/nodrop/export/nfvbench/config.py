@@ -1,4 +1,4 @@
-"""The configuration of a run in NFVbench's keys: its defaults, then what was written, then what the plan made of it."""
+"""The configuration of a run in NFVbench's keys: defaults, then configured values, then values of the plan."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,11 +17,11 @@ PROFILES = {
     ("1518",): "traffic_profile_1518B",
     ("64", "IMIX", "1518"): "traffic_profile_3sizes",
 }
-"""NFVbench's own profiles by their frame sizes."""
+"""NFVbench's own profiles by frame sizes."""
 
 
 def build_config(runs: Sequence[RunResult]) -> dict[str, Any]:
-    """Every key of NFVbench's, as it held for these runs, and those that NFVbench adds in results."""
+    """Build all of NFVbench's keys as used in these runs, with the keys that NFVbench adds in results."""
     plan = runs[0].plan
     defaults = _plain(NfvbenchConfig().model_dump(mode="json")) | {"l2_loopback": False}
     config = _merged(_merged(defaults, _addresses(plan)), _plain(plan.nfvbench))
@@ -29,12 +29,12 @@ def build_config(runs: Sequence[RunResult]) -> dict[str, Any]:
 
 
 def _addresses(plan: Plan) -> dict[str, Any]:
-    """What the traffic holds, for keys that nobody wrote."""
+    """Return keys of the traffic, for keys that were not configured."""
     return {"traffic_generator": build_address_keys(plan.traffic.streams)}
 
 
 def find_profile_name(runs: Sequence[RunResult]) -> str:
-    """The traffic profile: as written, or NFVbench's name for these sizes."""
+    """Return the configured traffic profile, or NFVbench's name for the frame sizes."""
     written = runs[0].plan.nfvbench.get("traffic")
     if isinstance(written, Mapping) and isinstance(written.get("profile"), str):
         return str(written["profile"])
@@ -71,7 +71,7 @@ def _derived(plan: Plan) -> dict[str, Any]:
 
 
 def _added(runs: Sequence[RunResult]) -> dict[str, Any]:
-    """What NFVbench adds to the configuration in its results."""
+    """Return the keys that NFVbench adds to the configuration in its results."""
     plan = runs[0].plan
     searched = [] if plan.fixed or plan.no_traffic else [goal.label.upper() for goal in plan.search.goals]
     return {
@@ -86,7 +86,7 @@ def _added(runs: Sequence[RunResult]) -> dict[str, Any]:
 
 
 def _generator_name(plan: Plan) -> str:
-    """The profile that was written for TRex, or its program's name."""
+    """Return the configured profile of TRex, or the name of the generator."""
     if not plan.trex:
         return "nodrop"
     written = plan.nfvbench.get("traffic_generator")
@@ -94,7 +94,7 @@ def _generator_name(plan: Plan) -> str:
 
 
 def _speeds(runs: Sequence[RunResult]) -> dict[str, Any]:
-    """Line rate and cores, as used; and the speed of the tester's interfaces, where they all say the same."""
+    """Return line rate and cores as used, and the speed of the tester's interfaces where all are equal."""
     plan, facts = runs[0].plan, runs[0].facts
     ports = [port for port in facts.stage.interfaces if port.namespace == "tester"] if facts else []
     detected = {port.link_speed_bps for port in ports}
@@ -106,7 +106,7 @@ def _speeds(runs: Sequence[RunResult]) -> dict[str, Any]:
 
 
 def _merged(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Mappings key by key, all else replaced."""
+    """Merge mappings recursively; other values are replaced."""
     both = dict(below)
     for key, value in above.items():
         known = both.get(key)
@@ -115,7 +115,7 @@ def _merged(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """As NFVbench writes it: whole numbers without a point, lists as lists."""
+    """Convert a value to NFVbench's form: integers without a decimal point, tuples as lists."""
     if isinstance(value, Mapping):
         return {str(key): _plain(below) for key, below in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""What went each way in a trial, by its frames and its rates."""
+"""Frames and rates of each direction in a trial."""
 
 from nodrop.export.nfvbench.schema import Rate
 from nodrop.model.base import Value
@@ -9,50 +9,50 @@ from nodrop.rates import WIRE_OVERHEAD_BYTES
 
 
 class DirectionCounts(Value):
-    """All frames that were sent one way: forward is from the left to the right."""
+    """All frames of one direction; forward is from left to right."""
 
     forward: bool
     intended_pps: float
     offered_count: int
     received_count: int
     duration_s: float
-    """Time the tester really sent."""
+    """Time the tester sent."""
     frame_bytes: float
-    """Mean, with FCS."""
+    """Mean frame size, including FCS."""
     line_rate_bps: float
-    """Of all ports that send this way."""
+    """Line rate of all ports that send in this direction."""
     latency: tuple[DirectionTimes, ...]
 
     @property
     def has_traffic(self) -> bool:
-        """Whether anything was to be sent this way."""
+        """Whether the direction has an intended load."""
         return self.intended_pps > 0
 
     @property
     def lost_count(self) -> int:
-        """Frames that were sent and did not arrive."""
+        """Frames sent and not received."""
         return self.offered_count - self.received_count
 
     @property
     def offered_pps(self) -> float:
-        """Rate at which they left."""
+        """Rate as sent."""
         return self.offered_count / self.duration_s if self.duration_s else 0.0
 
     @property
     def received_pps(self) -> float:
-        """Rate at which they arrived."""
+        """Rate as received."""
         return self.received_count / self.duration_s if self.duration_s else 0.0
 
     def wire_bps(self, rate_pps: float) -> float:
-        """A rate of these frames in bits per second on the wire."""
+        """Convert a frame rate to bits per second on the wire."""
         return rate_pps * (self.frame_bytes + WIRE_OVERHEAD_BYTES) * 8
 
     def percent(self, rate_pps: float) -> float:
-        """A rate of these frames as a share of line rate."""
+        """Convert a frame rate to percent of line rate."""
         return 100 * self.wire_bps(rate_pps) / self.line_rate_bps if self.line_rate_bps else 0.0
 
     def rate(self, rate_pps: float, initial_rate_type: str) -> Rate:
-        """A rate of these frames in NFVbench's form."""
+        """Convert a frame rate to NFVbench's form."""
         return Rate(
             initial_rate_type=initial_rate_type,
             rate_pps=round(rate_pps),
@@ -62,12 +62,12 @@ class DirectionCounts(Value):
 
 
 def is_forward(stream: Stream | DirectionTimes) -> bool:
-    """Whether it goes from the left to the right: each chain's left port is the lower one."""
+    """Return whether the direction is left to right: the left port of each chain is the lower one."""
     return stream.tx_port < stream.rx_port
 
 
 def count_directions(plan: Plan, trial: TrialResult) -> tuple[DirectionCounts, DirectionCounts]:
-    """Forward and reverse, also where one of them has no traffic."""
+    """Return the counts of both directions, also without traffic."""
     return _way(plan, trial, True), _way(plan, trial, False)
 
 

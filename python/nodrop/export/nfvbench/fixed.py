@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from nodrop.export.nfvbench.counts import DirectionCounts, count_directions
-from nodrop.export.nfvbench.gratuitous_arp import build_announcement_rates, compute_announced_pps
 from nodrop.export.nfvbench.latency import LatencyUsec, compute_latency_usec
 from nodrop.export.nfvbench.per_chain import build_paths
 from nodrop.export.nfvbench.schema import (
@@ -17,14 +16,18 @@ from nodrop.export.nfvbench.schema import (
     Sent,
 )
 from nodrop.export.nfvbench.totals import build_totals, build_warning, compute_loss_percent
+from nodrop.model.neighbor import NeighborLink
 from nodrop.model.plan import FixedRatePlan, Plan
 from nodrop.model.trial import TrialResult
+from nodrop.rates import WIRE_OVERHEAD_BYTES
 
 SUFFIXES = {"%": "rate_percent", "bps": "rate_bps", "pps": "rate_pps"}
+ARP_BYTES, ADVERTISEMENT_BYTES = 64, 90
+"""Frame sizes with FCS: an ARP message in a minimum frame; a neighbour advertisement with its option (RFC 4861)."""
 
 
 def build_fixed_result(plan: Plan, fixed: FixedRatePlan, trial: TrialResult) -> FixedResult:
-    """The trial of a run at a fixed rate."""
+    """Build the result of the trial at a fixed rate."""
     ways = count_directions(plan, trial)
     return FixedResult(
         run_config=_run_config(plan, ways, fixed, trial),
@@ -34,18 +37,18 @@ def build_fixed_result(plan: Plan, fixed: FixedRatePlan, trial: TrialResult) -> 
 
 
 def parse_rate_type(fixed: FixedRatePlan) -> str:
-    """In which unit a rate was asked for."""
-    asked = fixed.asked.strip().lower()
-    return next((name for suffix, name in SUFFIXES.items() if asked.endswith(suffix)), "rate_pps")
+    """Return the unit of the configured rate."""
+    rate = fixed.asked.strip().lower()
+    return next((name for suffix, name in SUFFIXES.items() if rate.endswith(suffix)), "rate_pps")
 
 
 def _run_config(plan: Plan, ways: Sequence[DirectionCounts], fixed: FixedRatePlan, trial: TrialResult) -> RunConfig:
-    asked = parse_rate_type(fixed)
+    rate_type = parse_rate_type(fixed)
     directions = {
         f"direction_{'forward' if way.forward else 'reverse'}": DirectionRates(
-            orig=way.rate(way.intended_pps, asked),
-            tx=way.rate(way.offered_pps, asked),
-            rx=way.rate(way.received_pps, asked),
+            orig=way.rate(way.intended_pps, rate_type),
+            tx=way.rate(way.offered_pps, rate_type),
+            rx=way.rate(way.received_pps, rate_type),
         )
         for way in ways
     }
@@ -87,7 +90,7 @@ def _stats(plan: Plan, ways: Sequence[DirectionCounts], trial: TrialResult) -> F
 
 
 def _port(sent: Sequence[DirectionCounts], received: Sequence[DirectionCounts], latency: LatencyUsec) -> PortStats:
-    """Both ways in sum; rates are the mean of those that have traffic."""
+    """Build the statistics of a port; rates are the mean of the directions with traffic."""
     histogram = {"hdrh": latency.hdrh} if latency.hdrh else {}
     return PortStats(
         tx=Sent(**_frames(sent, [way.offered_count for way in sent])),
@@ -114,3 +117,40 @@ def _frames(ways: Sequence[DirectionCounts], counts: Sequence[int]) -> dict[str,
         "pkt_rate": round(rate_pps),
         "pkt_bit_rate": round(rate_pps * size * 8),
     }
+
+
+def compute_announced_pps(plan: Plan, trial: TrialResult) -> float | None:
+    """Compute the rate of gratuitous ARP over all ports; None where it is not configured."""
+    if not plan.neighbors.announce_every_s or not plan.neighbors.links or not trial.duration_s:
+        return None
+    return sum(counts.announced_count for counts in trial.neighbors) / trial.duration_s
+
+
+def build_announcement_rates(plan: Plan, trial: TrialResult) -> DirectionRates | None:
+    """Build the rates of gratuitous ARP, which ends at the SUT and is never received."""
+    sent_pps = compute_announced_pps(plan, trial)
+    if sent_pps is None or not plan.neighbors.announce_every_s:
+        return None
+    sizes = [size for link in plan.neighbors.links for size in _announcement_sizes(link)]
+    intended_pps = len(sizes) / plan.neighbors.announce_every_s
+    bits = (sum(sizes) / len(sizes) + WIRE_OVERHEAD_BYTES) * 8 if sizes else 0.0
+    return DirectionRates(
+        orig=_announcement_rate(plan, intended_pps, bits),
+        tx=_announcement_rate(plan, sent_pps, bits),
+        rx=_announcement_rate(plan, 0.0, bits),
+    )
+
+
+def _announcement_sizes(link: NeighborLink) -> list[int]:
+    """Return the size of one announcement for each address."""
+    return [ADVERTISEMENT_BYTES if ":" in address else ARP_BYTES for address in link.station.addresses]
+
+
+def _announcement_rate(plan: Plan, rate_pps: float, frame_bits: float) -> Rate:
+    rate_bps = rate_pps * frame_bits
+    return Rate(
+        initial_rate_type="rate_pps",
+        rate_pps=round(rate_pps),
+        rate_bps=round(rate_bps),
+        rate_percent=round(100 * rate_bps / plan.link_speed_bps, 6),
+    )

@@ -1,4 +1,4 @@
-"""Latency in whole microseconds, and its histogram in them."""
+"""Latency and its histogram in whole microseconds."""
 
 import bisect
 import functools
@@ -11,12 +11,12 @@ from nodrop.model.latency import merge_latency
 from nodrop.model.trial import DirectionTimes
 
 HIGHEST_USEC = 3_600_000_000
-"""An hour: what a histogram of NFVbench's holds."""
+"""Largest value of NFVbench's histograms: one hour."""
 DIGITS = 3
 
 
 class LatencyUsec(NamedTuple):
-    """Latency of some frames; None where there were none."""
+    """Latency in microseconds; None without frames."""
 
     mean: int | None
     smallest: int | None
@@ -26,24 +26,24 @@ class LatencyUsec(NamedTuple):
 
     @property
     def details(self) -> dict[str, Any]:
-        """Histogram and percentiles as fields, those that are known."""
+        """Histogram and percentiles as fields, where known."""
         return ({"hdrh": self.hdrh} if self.hdrh else {}) | self.known_percentiles
 
     @property
     def known_percentiles(self) -> dict[str, Any]:
-        """Percentiles as a field, if any are known."""
+        """Percentiles as a field, where known."""
         return {"lat_percentile": self.percentiles} if self.percentiles else {}
 
 
 def compute_latency_usec(
     series: Sequence[DirectionTimes], percentiles: Sequence[float], with_histogram: bool = True
 ) -> LatencyUsec:
-    """Latency of all frames of these series together.
+    """Compute the latency of all frames of several series.
 
     Args:
         series: what was measured.
-        percentiles: those wanted, 0 to 100.
-        with_histogram: whether the histogram is wanted too.
+        percentiles: percentiles to compute, 0 to 100.
+        with_histogram: whether to include the histogram.
     """
     encoded = [times.latency.hdr for times in series if times.latency and times.latency.hdr]
     is_whole = len(encoded) == sum(times.latency is not None for times in series)
@@ -65,7 +65,7 @@ def compute_latency_usec(
 
 @functools.lru_cache(maxsize=512)
 def _counts(encoded: str) -> Counter[int]:
-    """What a histogram holds: how often which value, in nanoseconds. Not to be changed.
+    """Decode a histogram to counts by value in nanoseconds. Callers must not change the cached result.
 
     The library's own iterators take half a second for what this does in a few milliseconds.
     """
@@ -82,18 +82,18 @@ def _counts(encoded: str) -> Counter[int]:
 
 
 def _percentiles(counts: Counter[int], percentiles: Sequence[float]) -> dict[float, int]:
-    """The smallest value that at least such a share of all does not exceed."""
+    """Return, for each percentile, the smallest value that this share of all values does not exceed."""
     values = sorted(counts)
     reached = list(itertools.accumulate(counts[value] for value in values))
     found = {}
     for percentile in percentiles if values else ():
-        wanted = max(1, int(percentile / 100 * reached[-1] + 0.5))
-        found[percentile] = values[bisect.bisect_left(reached, wanted)]
+        rank = max(1, int(percentile / 100 * reached[-1] + 0.5))
+        found[percentile] = values[bisect.bisect_left(reached, rank)]
     return found
 
 
 def _histogram_usec(counts_ns: Counter[int]) -> str:
-    """The same in microseconds, each value rounded: HdrHistogram V2, deflated, base64."""
+    """Encode counts as a histogram in rounded microseconds: HdrHistogram V2, deflated, base64."""
     from hdrh.histogram import HdrHistogram
 
     histogram = HdrHistogram(1, HIGHEST_USEC, DIGITS)

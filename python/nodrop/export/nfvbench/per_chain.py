@@ -1,4 +1,4 @@
-"""Every chain each way: what each hop counted, and the latency."""
+"""Counts of each hop and latency, by chain and direction."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from nodrop.model.traffic import Stream
 from nodrop.model.trial import DirectionTimes, TrialResult
 
 DEVICE = "nodrop"
-"""What the tester's own counters are called."""
+"""Device name of the tester's counters."""
 
 
 class _Hop(NamedTuple):
@@ -26,7 +26,7 @@ class _Hop(NamedTuple):
 
 
 def build_paths(plan: Plan, trial: TrialResult) -> Paths:
-    """Both directions; the one without traffic counts nothing."""
+    """Build the paths of both directions; a direction without traffic has zero counts."""
     forward = [stream for stream in plan.traffic.streams if is_forward(stream)]
     reverse = [stream for stream in plan.traffic.streams if not is_forward(stream)]
     return Paths(
@@ -36,7 +36,7 @@ def build_paths(plan: Plan, trial: TrialResult) -> Paths:
 
 
 def _silent(others: Sequence[Stream], side: int) -> DirectionPath:
-    """The direction that has no traffic, beside the one that has."""
+    """Build the path of a direction without traffic from the other direction."""
     nothing = ChainPath(packets=(0, 0), lat_min_usec=None, lat_max_usec=None, lat_avg_usec=None)
     chains = [str(chain) for chain in sorted({stream.chain for stream in others})]
     names = [*chains, "total"] if len(chains) > 1 else chains
@@ -44,7 +44,7 @@ def _silent(others: Sequence[Stream], side: int) -> DirectionPath:
 
 
 def _ends(side: int) -> tuple[str, str]:
-    """The tester's own counters of what is sent from this side."""
+    """Return the tester's counters for frames sent from a side."""
     return f"{DEVICE}.TX.p{side}", f"{DEVICE}.RX.p{1 - side}"
 
 
@@ -65,30 +65,30 @@ def _path(plan: Plan, trial: TrialResult, streams: Sequence[Stream]) -> Directio
 
 
 def _hops_of(trial: TrialResult, streams: Sequence[Stream]) -> list[_Hop]:
-    """What was counted on a chain's way: by the tester, and by whoever else was asked."""
-    here, side = streams[0], 0 if is_forward(streams[0]) else 1
-    ids = {stream.stream_id for stream in streams}
+    """Return the counts along a chain: of the tester and of the hops in between."""
+    stream, side = streams[0], 0 if is_forward(streams[0]) else 1
+    ids = {each.stream_id for each in streams}
     counted = [counts for counts in trial.streams if counts.stream_id in ids]
     sent, received = sum(each.offered_count for each in counted), sum(each.received_count for each in counted)
-    way = here.chain, here.tx_port, here.rx_port
+    way = stream.chain, stream.tx_port, stream.rx_port
     between = next(
         (hops.hops[1:-1] for hops in trial.chain_hops if (hops.chain, hops.tx_port, hops.rx_port) == way), ()
     )
     return [
         _Hop(DEVICE, "TX", f"p{side}", sent),
-        *(_Hop(*_who(hop), hop.interface, hop.frame_count) for hop in between),
+        *(_Hop(*_parse_hop(hop), hop.interface, hop.frame_count) for hop in between),
         _Hop(DEVICE, "RX", f"p{1 - side}", received),
     ]
 
 
-def _who(hop: HopCount) -> tuple[str, str]:
-    """Device and direction, of `edge switch sut0 receives`: `edge` and `RX`."""
+def _parse_hop(hop: HopCount) -> tuple[str, str]:
+    """Parse device and direction: `edge switch sut0 receives` is `edge` and `RX`."""
     device, _, verb = hop.name.partition(f" {hop.interface} ")
     return device.partition(" ")[0].lower(), "RX" if verb == "receives" else "TX"
 
 
 def _label(column: Sequence[_Hop]) -> str:
-    """Who counts there; a star stands for what differs from chain to chain."""
+    """Format the label of a counter; a star replaces numbers that differ between chains."""
     names = {hop.interface for hop in column}
     interface = names.pop() if len(names) == 1 else re.sub(r"\d+", "*", column[0].interface)
     return f"{column[0].device}.{column[0].way}.{interface}"
@@ -111,7 +111,7 @@ def _row(plan: Plan, packets: Sequence[int | str | None], times: Sequence[Direct
 
 
 def _times_by_chain(streams: Sequence[Stream], trial: TrialResult) -> dict[int, list[DirectionTimes]]:
-    """The latencies that are of one chain alone, among those of these streams."""
+    """Return latencies that belong to a single chain."""
     chain_of = {stream.stream_id: stream.chain for stream in streams}
     sharing: dict[tuple[int, int], set[int]] = {}
     for stream in streams:

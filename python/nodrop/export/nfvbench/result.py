@@ -1,4 +1,4 @@
-"""Runs as NFVbench's result JSON."""
+"""NFVbench's result JSON of runs."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,7 +9,6 @@ from nodrop import __version__
 from nodrop.errors import ConfigError
 from nodrop.export.nfvbench.config import build_config, find_profile_name
 from nodrop.export.nfvbench.fixed import build_fixed_result
-from nodrop.export.nfvbench.repeats import pick_median_runs
 from nodrop.export.nfvbench.schema import (
     Benchmarks,
     ChainMeasurement,
@@ -24,19 +23,18 @@ from nodrop.model.hostcheck import HOST_FINDING
 from nodrop.model.plan import Plan
 from nodrop.model.plan_summary import count_flows, is_bidirectional, name_frame_size, name_path
 from nodrop.model.result import RunResult, Status
+from nodrop.model.trial import FIXED
 
-FIXED = "fixed"
-"""Phase of the trial of a run at a fixed rate."""
 ENCAPSULATIONS = {"vlan": "VLAN", "vxlan": "VxLAN", "mpls": "MPLS", "flat": "BASIC", "any": "BASIC"}
 
 
 def build_nfvbench_result(runs: Sequence[RunResult]) -> dict[str, Any]:
-    """NFVbench's result JSON of runs that belong together, one for each frame size; also of those that failed.
+    """Build NFVbench's result JSON of the runs of a suite, one for each frame size, including failed runs.
 
     Args:
-        runs: at least one, all of the same plan but for the frame size; of repeats the one in the middle is taken.
+        runs: at least one run; all with the same plan except for the frame size; the median of repeats is used.
 
-    Raises: ConfigError for runs of two set-ups, which the form has no room for.
+    Raises: ConfigError for runs of two setups, which the format does not support.
     """
     require_one_setup([run.plan for run in runs])
     runs = pick_median_runs(runs)
@@ -56,25 +54,25 @@ def build_nfvbench_result(runs: Sequence[RunResult]) -> dict[str, Any]:
 
 
 def build_openstack_spec(plan: Plan) -> dict[str, str]:
-    """What of a cloud NFVbench tells: `BASIC` is what it calls a virtual switch that it knows nothing of."""
+    """Build the cloud section; `BASIC` is NFVbench's name for an unknown virtual switch."""
     return {"vswitch": "BASIC", "encaps": ENCAPSULATIONS[plan.cloud.networks[0].kind] if plan.cloud else "BASIC"}
 
 
 def require_one_setup(plans: Iterable[Plan]) -> None:
-    """Make sure that there is room for all runs in NFVbench's form. Raises ConfigError."""
+    """Check that all runs are of one setup. Raises ConfigError."""
     if len({plan.variant for plan in plans}) > 1:
         raise ConfigError(
-            "NFVbench's form asked of set-ups measured in turn, it has room for one; ask for that of one of the runs"
+            "NFVbench's format holds one setup, but the runs alternate two setups; export one of the runs"
         )
 
 
 def format_nfvbench_json(result: Mapping[str, Any]) -> str:
-    """The JSON as a file holds it. Raises ValueError for numbers that JSON has no form for."""
+    """Format the JSON of a file. Raises ValueError for numbers that JSON cannot represent."""
     return json.dumps(result, indent=4, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def build_standard_name(runs: Sequence[RunResult]) -> str:
-    """The file name NFVbench gives a result in the directory of `--std-json`: `PVP-1-10000-64-1518.json`."""
+    """Build NFVbench's file name of a result for `--std-json`: `PVP-1-10000-64-1518.json`."""
     plan = runs[0].plan
     sizes = "-".join(dict.fromkeys(name_frame_size(run.plan) for run in runs))
     return f"{name_path(plan)}-{plan.lab.chain_count}-{count_flows(plan)}-{sizes}.json"
@@ -85,8 +83,8 @@ def _measured(runs: Sequence[RunResult]) -> ChainMeasurement:
     sizes: dict[str, FixedResult | SearchedResult | str] = {
         name_frame_size(run.plan): found for run in runs if (found := _of_size(run))
     }
-    if said := list(dict.fromkeys(text for run in runs for text in _warnings(run))):
-        sizes["warning"] = "\n".join(said)
+    if warnings := list(dict.fromkeys(text for run in runs for text in _warnings(run))):
+        sizes["warning"] = "\n".join(warnings)
     return ChainMeasurement(
         flow_count=count_flows(plan),
         service_chain_count=plan.lab.chain_count,
@@ -98,7 +96,7 @@ def _measured(runs: Sequence[RunResult]) -> ChainMeasurement:
 
 
 def _compute_nodes(run: RunResult) -> Iterator[str]:
-    """`zone:host` of the VMs, as far as the cloud says."""
+    """Yield `zone:host` of the VMs, where known."""
     cloud = run.facts.stage.cloud if run.facts else None
     for server in cloud.servers if cloud else ():
         if server.host:
@@ -106,7 +104,7 @@ def _compute_nodes(run: RunResult) -> Iterator[str]:
 
 
 def _of_size(run: RunResult) -> FixedResult | SearchedResult | None:
-    """What was measured at one frame size; None where the run ended before there was anything."""
+    """Build the result of one frame size; None where the run ended without trials."""
     if run.plan.fixed:
         trials = [trial for trial in run.trials if trial.phase == FIXED]
         return build_fixed_result(run.plan, run.plan.fixed, trials[-1]) if trials else None
@@ -114,7 +112,7 @@ def _of_size(run: RunResult) -> FixedResult | SearchedResult | None:
 
 
 def _warnings(run: RunResult) -> Iterator[str]:
-    """How it ended, if not well; goals that were not met; what to know of the set-up."""
+    """Yield the error of a run, goals without a result, and notes on the setup."""
     size = name_frame_size(run.plan)
     if run.status is not Status.COMPLETE:
         yield f"{size}: {run.status.replace('_', ' ')}: {run.error or 'the run ended before it was complete'}"
@@ -135,3 +133,24 @@ def _versions(run: RunResult) -> dict[str, str]:
         "python": versions.python,
         "kernel": host.kernel,
     }
+
+
+def pick_median_runs(runs: Sequence[RunResult]) -> tuple[RunResult, ...]:
+    """Return one run for each frame size, in order: the median of repeats by resulting load or received rate."""
+    sizes: dict[str, list[RunResult]] = {}
+    for run in runs:
+        sizes.setdefault(run.plan.frame_size, []).append(run)
+    return tuple(_middle(repeats) for repeats in sizes.values())
+
+
+def _middle(repeats: Sequence[RunResult]) -> RunResult:
+    measured = [run for run in repeats if run.trials] or list(repeats)
+    ordered = sorted(measured, key=_rates)
+    return ordered[(len(ordered) - 1) // 2]
+
+
+def _rates(run: RunResult) -> tuple[float, ...]:
+    """Return the rates that order repeats: the loads found by goal, or the rate received at a fixed rate."""
+    if run.plan.fixed:
+        return tuple(trial.forwarding_rate_pps for trial in run.trials if trial.phase == FIXED)
+    return tuple(found.lower.load_pps if found.lower else 0.0 for found in run.goals)

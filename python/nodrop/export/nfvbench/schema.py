@@ -1,7 +1,7 @@
 """NFVbench's result JSON as types: its nesting, names and units.
 
 Rates are in bits per second on the wire (layer 1: 20 bytes a frame more) or packets per second, times in whole
-microseconds, shares in percent. A field that does not apply is absent; null is what is not known.
+microseconds, shares in percent. A field that does not apply is absent; null is an unknown value.
 """
 
 from typing import Any
@@ -21,15 +21,15 @@ class Rate(Form):
     """A rate in all three units."""
 
     initial_rate_type: str | None = None
-    """`rate_pps`, `rate_bps` or `rate_percent`: in which of them it was asked for."""
+    """The unit of the configured rate: `rate_pps`, `rate_bps` or `rate_percent`."""
     rate_pps: int | float
     rate_bps: int | float
     rate_percent: float
-    """Of the line rate of one direction; a total of both has up to 200."""
+    """Percent of the line rate of one direction; up to 200 for the total of both."""
 
 
 class DirectionRates(Form):
-    """Asked for, sent, and received at the far end."""
+    """Intended, sent and received rates."""
 
     orig: Rate
     tx: Rate
@@ -37,14 +37,14 @@ class DirectionRates(Form):
 
 
 class RunConfig(Form):
-    """Rates of a run at a fixed rate, each way and in total."""
+    """Rates of a run at a fixed rate, by direction and in total."""
 
     direction_forward: DirectionRates = Field(serialization_alias="direction-forward")
     direction_reverse: DirectionRates = Field(serialization_alias="direction-reverse")
     direction_total: DirectionRates = Field(serialization_alias="direction-total")
     garp_direction_total: DirectionRates | None = Field(default=None, serialization_alias="garp-direction-total")
     warning: str | None = None
-    """What speaks against the rates."""
+    """Reasons to distrust the rates."""
 
 
 class Delays(Form):
@@ -54,60 +54,60 @@ class Delays(Form):
     min_delay_usec: int | None
     max_delay_usec: int | None
     hdrh: str | None = None
-    """The whole histogram, in microseconds: HdrHistogram V2, deflated, base64."""
+    """The histogram in microseconds: HdrHistogram V2, deflated, base64."""
     lat_percentile: dict[str, int] | None = None
-    """By percentile, as `99`."""
+    """Latency by percentile, e.g. `99`."""
 
 
 class Sent(Form):
-    """Frames that left."""
+    """Sent frames."""
 
     total_pkts: int
     total_pkt_bytes: int
-    """With FCS."""
+    """Bytes, including FCS."""
     pkt_rate: int
     """Packets per second."""
     pkt_bit_rate: int
-    """Bits per second, FCS included, gaps not (layer 2)."""
+    """Bits per second, including FCS, without gaps (layer 2)."""
 
 
 class Received(Delays):
-    """Frames that arrived, and those that should have."""
+    """Received and dropped frames."""
 
     total_pkts: int
     total_pkt_bytes: int
     pkt_rate: int
     pkt_bit_rate: int
     dropped_pkts: int
-    """Sent to this port from the other one, and not received."""
+    """Sent from the other port to this port, and not received."""
 
 
 class PortStats(Form):
-    """One port, or both together."""
+    """Statistics of one port, or of both ports."""
 
     tx: Sent
     rx: Received
     drop_rate_percent: float | None
-    """`dropped_pkts` as a share of what was sent to this port; null where nothing was."""
+    """`dropped_pkts` in percent of the frames sent to this port; null without frames."""
     hdrh: str | None = None
 
 
 class Theory(Form):
-    """What both directions together sent, and the most they could."""
+    """Total sent rate and theoretical maximum of both directions."""
 
     total_tx_rate: int
     """Packets per second, as measured."""
     offered_tx_rate_bps: float
-    """The same in bits per second."""
+    """The rate in bits per second."""
     theoretical_tx_rate_pps: float
-    """What fills the links inside the SUT, where frames are larger by `user_info.extra_encapsulation_bytes`."""
+    """The line rate of the links inside the SUT, with frames larger by `user_info.extra_encapsulation_bytes`."""
     theoretical_tx_rate_bps: float
-    """The same in bits per second, without those bytes."""
+    """The rate in bits per second, without the extra bytes."""
     warning: str | None = None
 
 
 class FixedStats(Theory):
-    """Counters of a run at a fixed rate, by port: 0 is on the left, 1 on the right."""
+    """Counters of a run at a fixed rate, by port: 0 is the left, 1 the right port."""
 
     left: PortStats = Field(serialization_alias="0")
     right: PortStats = Field(serialization_alias="1")
@@ -117,10 +117,10 @@ class FixedStats(Theory):
 
 
 class ChainPath(Form):
-    """One chain, one way."""
+    """One chain in one direction."""
 
     packets: tuple[int | str | None, ...]
-    """Counters in the order of `interfaces`; an empty text where chains share one, null where nobody counts."""
+    """Counters in the order of `interfaces`; an empty string for a counter shared by chains, null without a counter."""
     lat_min_usec: int | None
     lat_max_usec: int | None
     lat_avg_usec: int | None
@@ -129,16 +129,16 @@ class ChainPath(Form):
 
 
 class DirectionPath(Form):
-    """All chains one way, hop by hop."""
+    """All chains in one direction, hop by hop."""
 
     interfaces: tuple[str, ...]
-    """Who counts: `<device>.<TX or RX>.<interface>`."""
+    """Names of the counters: `<device>.<TX or RX>.<interface>`."""
     chains: dict[str, ChainPath]
-    """`0` to the last, and with several `total`."""
+    """Chains by number from `0`, and `total` with several chains."""
 
 
 class Paths(Form):
-    """Both directions; zeros where nothing was to be sent."""
+    """Both directions; zeros without an intended load."""
 
     forward: DirectionPath = Field(serialization_alias="Forward")
     reverse: DirectionPath = Field(serialization_alias="Reverse")
@@ -153,14 +153,14 @@ class FixedResult(Form):
 
 
 class SearchedPort(Delays):
-    """One port, or both together, at a load that was found."""
+    """Statistics of one port, or of both ports, at a resulting load."""
 
     tx_pkts: int
     rx_pkts: int
     dropped_pkts: int
-    """Sent to this port and not received."""
+    """Frames sent to this port and not received."""
     drop_percentage: float | None
-    """The same as a share of what was sent to this port; null where nothing was."""
+    """Dropped frames in percent of the frames sent to this port; null without frames."""
     drop_pct: float | None
     """`drop_percentage` again."""
 
@@ -174,14 +174,14 @@ class SearchedStats(Theory):
 
 
 class GoalLoad(Form):
-    """The highest load that met a goal, as it was really sent; all zero where none did."""
+    """The highest load that met a goal, as sent; all zero without such a load."""
 
     l2frame_size: str
     duration_sec: float
-    """Of the trial, as measured."""
+    """Measured duration of the trial."""
     initial_rate_type: str
     rate_percent: float
-    """Of line rate, summed over directions: 200 is line rate both ways."""
+    """Percent of line rate, summed over directions: 200 is line rate in both directions."""
     rate_pps: int
     """Total."""
     rate_bps: int
@@ -190,18 +190,18 @@ class GoalLoad(Form):
     stats: SearchedStats
     packet_path_stats: Paths | None = None
     timestamp_sec: float
-    """When it was settled, seconds since 1970."""
+    """Time of the decision, seconds since 1970."""
     time_taken_sec: float
-    """From the start of the search until then."""
+    """Time from the start of the search to the decision."""
 
 
 class Iteration(Form):
     """One trial of a search, totals over directions."""
 
     tx_pps: int
-    """Asked for."""
+    """Intended rate."""
     total_tx_pps: int
-    """Sent."""
+    """Sent rate."""
     tx_pkts: int
     rx_pps: int
     rx_pkts: int
@@ -210,10 +210,10 @@ class Iteration(Form):
     """`drop_percentage` again."""
     drop_percentage: float
     time_ms: int
-    """When it ended, milliseconds since 1970."""
+    """End of the trial, milliseconds since 1970."""
     warning: str | None = None
     ndr_pps: int | None = None
-    """On the trial that settled it: the NDR."""
+    """The NDR, on the trial that decided it."""
     pdr_pps: int | None = None
 
 
@@ -224,7 +224,7 @@ class Iterations(Form):
 
 
 class SearchedResult(Form):
-    """One frame size with loads that were searched for; goals of other names stand beside these two."""
+    """One frame size with searched loads; goals with other names are additional fields."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, GoalLoad]
@@ -235,7 +235,7 @@ class SearchedResult(Form):
 
 
 class ChainMeasurement(Form):
-    """What was measured of a service chain."""
+    """The measurements of a service chain."""
 
     flow_count: int
     """Over all chains and directions."""
@@ -245,38 +245,38 @@ class ChainMeasurement(Form):
     """Name of the traffic profile."""
     compute_nodes: dict[str, Any]
     result: dict[str, FixedResult | SearchedResult | str]
-    """By frame size; `warning` is a text, what speaks against all of it."""
+    """Results by frame size; `warning` is a text with reasons to distrust all of them."""
 
 
 class ServiceChain(Form):
-    """A kind of path."""
+    """The result of a service chain."""
 
     result: ChainMeasurement
 
 
 class NetworkBenchmark(Form):
-    """The one benchmark there is."""
+    """The network benchmark."""
 
     versions: dict[str, Any]
     service_chain: dict[str, ServiceChain]
-    """`PVP`, `PVVP` or `EXT`; none where nothing was to be sent."""
+    """Results by `PVP`, `PVVP` or `EXT`; empty without traffic."""
 
 
 class Benchmarks(Form):
-    """What was benchmarked."""
+    """All benchmarks."""
 
     network: NetworkBenchmark
 
 
 class NfvbenchResult(Form):
-    """A whole result."""
+    """A complete result."""
 
     date: str
-    """When it began, local time."""
+    """Start, in local time."""
     nfvbench_version: str
-    """Who wrote it: `nodrop <version>`."""
+    """The writer: `nodrop <version>`."""
     config: dict[str, Any]
-    """Every key of NFVbench's configuration as it held, and what NFVbench adds to it."""
+    """Every key of NFVbench's configuration as used, with the keys that NFVbench adds."""
     openstack_spec: dict[str, str] = {}
-    """`vswitch` and `encaps` of a cloud; not there without one."""
+    """`vswitch` and `encaps` of a cloud; absent without a cloud."""
     benchmarks: Benchmarks

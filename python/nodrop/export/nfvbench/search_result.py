@@ -1,4 +1,4 @@
-"""A search in NFVbench's form: the loads found and the trials on the way."""
+"""A search in NFVbench's form: the resulting loads and the trials."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,37 +15,37 @@ from nodrop.units import format_pps
 
 SEARCH = "search"
 RATE_TYPE = "rate_percent"
-"""How NFVbench's search counts its loads."""
+"""Unit of the loads in NFVbench's search."""
 NAMED = ("ndr", "pdr")
 
 
 def build_search_result(run: RunResult, frame_size: str) -> SearchedResult:
-    """Every goal, and the trials of the search."""
+    """Build the result of a search: every goal, and the trials."""
     trials = [trial for trial in run.trials if trial.phase == SEARCH]
-    settled = {name_goal(goal): _settling(run, goal, trials) for goal in run.goals}
+    decided = {name_goal(goal): _deciding_trial(run, goal, trials) for goal in run.goals}
     return SearchedResult.model_validate(
         {name_goal(goal): _found(run, goal, frame_size, trials) for goal in run.goals}
-        | {"iteration_stats": Iterations(ndr_pdr=tuple(_iterations(run, trials, settled)))}
+        | {"iteration_stats": Iterations(ndr_pdr=tuple(_iterations(run, trials, decided)))}
     )
 
 
 def name_goal(goal: GoalResult) -> str:
-    """What NFVbench calls a goal: its label in small letters."""
+    """Return NFVbench's name of a goal: its label in lower case."""
     return goal.goal.label.lower()
 
 
 def format_not_found(goal: GoalResult) -> str:
-    """Why every number of a goal is zero."""
-    tried = f"; the lowest load that failed is {format_pps(goal.upper.load_pps)}" if goal.upper else ""
+    """Explain why all numbers of a goal are zero."""
+    tried = f"; the lowest failed load is {format_pps(goal.upper.load_pps)}" if goal.upper else ""
     about = f"; about {format_pps(goal.estimate_pps)} is estimated" if goal.estimate_pps else ""
     return f"{goal.goal.label}: no load was found that meets it{tried}{about}. {goal.explanation}"
 
 
 def _found(run: RunResult, goal: GoalResult, frame_size: str, trials: Sequence[TrialResult]) -> GoalLoad:
-    trial = _measuring(run, goal)
-    settled = _settling(run, goal, trials)
+    trial = _measuring_trial(run, goal)
+    decided = _deciding_trial(run, goal, trials)
     began_s = compute_end_s(trials[0]) - trials[0].duration_s if trials else 0.0
-    ended = compute_end_s(settled) if settled else began_s
+    ended = compute_end_s(decided) if decided else began_s
     ways = count_directions(run.plan, trial) if trial else ()
     percents = [way.percent(way.offered_pps) for way in ways if way.has_traffic]
     return GoalLoad.model_validate(
@@ -65,8 +65,8 @@ def _found(run: RunResult, goal: GoalResult, frame_size: str, trials: Sequence[T
     )
 
 
-def _measuring(run: RunResult, goal: GoalResult) -> TrialResult | None:
-    """The trial that measured a goal's load, with the latency of the trial that was made for it, where there is one."""
+def _measuring_trial(run: RunResult, goal: GoalResult) -> TrialResult | None:
+    """Return the trial that measured a goal's load, with the latency of the goal's latency trial, if any."""
     if not goal.lower:
         return None
     trial = run.trials[goal.lower.trial_index]
@@ -78,7 +78,7 @@ def _stats(plan: Plan, ways: Sequence[DirectionCounts], trial: TrialResult | Non
     percentiles = plan.percentiles
     overall = compute_latency_usec(trial.directions if trial else (), percentiles)
     forward, reverse = ([way for way in ways if way.forward is wanted] for wanted in (True, False))
-    said = build_warning(trial) if trial else {"warning": format_not_found(goal)}
+    warning = build_warning(trial) if trial else {"warning": format_not_found(goal)}
     return SearchedStats.model_validate(
         {
             "left": _port(forward, reverse, _one_way(reverse)),
@@ -86,7 +86,7 @@ def _stats(plan: Plan, ways: Sequence[DirectionCounts], trial: TrialResult | Non
             "overall": _port(ways, ways, overall),
         }
         | build_totals(plan, ways)
-        | said
+        | warning
     )
 
 
@@ -109,8 +109,8 @@ def _port(sent: Sequence[DirectionCounts], received: Sequence[DirectionCounts], 
     )
 
 
-def _settling(run: RunResult, goal: GoalResult, trials: Sequence[TrialResult]) -> TrialResult | None:
-    """The trial after which a goal's bounds were what they stayed."""
+def _deciding_trial(run: RunResult, goal: GoalResult, trials: Sequence[TrialResult]) -> TrialResult | None:
+    """Return the trial that decided a goal's final bounds."""
     label = goal.goal.label
     moved = [
         step.trial_index
@@ -124,13 +124,13 @@ def _settling(run: RunResult, goal: GoalResult, trials: Sequence[TrialResult]) -
 
 
 def _iterations(
-    run: RunResult, trials: Sequence[TrialResult], settled: dict[str, TrialResult | None]
+    run: RunResult, trials: Sequence[TrialResult], decided: dict[str, TrialResult | None]
 ) -> Iterator[Iteration]:
     found = {name_goal(goal): goal for goal in run.goals}
     for trial in trials:
-        here = {
+        decided_loads = {
             f"{name}_pps": round(run.trials[lower.trial_index].offered_load_pps) if (lower := found[name].lower) else 0
-            for name, last in settled.items()
+            for name, last in decided.items()
             if name in NAMED and last is trial
         }
         lost = round(100 * trial.lost_count / trial.offered_count, 6) if trial.offered_count else 0.0
@@ -147,5 +147,5 @@ def _iterations(
                 "time_ms": round(1000 * compute_end_s(trial)),
             }
             | build_warning(trial)
-            | here
+            | decided_loads
         )

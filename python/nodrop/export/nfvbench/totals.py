@@ -1,4 +1,4 @@
-"""Parts that the two kinds of results share: totals, the most that could be sent, and what speaks against a trial."""
+"""Shared parts of both kinds of results: totals, theoretical maximum and warnings of a trial."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,19 +10,19 @@ from nodrop.rates import theoretical_rate
 from nodrop.units import format_pps
 
 EXTRA = "extra_encapsulation_bytes"
-"""Key of `user_info` that says by how much a SUT makes frames larger."""
+"""Key of `user_info` with the bytes that a SUT adds to frames."""
 SHORT_RATIO = 0.9
-"""Below this share of what was asked, NFVbench warns of what was sent."""
+"""Share of the intended load below which NFVbench warns about the sent load."""
 
 
 def compute_loss_percent(ways: Sequence[DirectionCounts]) -> float | None:
-    """Frames lost of those sent, in percent; None where none were sent."""
+    """Return lost frames in percent of sent frames; None without sent frames."""
     sent = sum(way.offered_count for way in ways)
     return round(100 * sum(way.lost_count for way in ways) / sent, 6) if sent else None
 
 
 def build_totals(plan: Plan, ways: Sequence[DirectionCounts]) -> dict[str, float]:
-    """What was sent in total, and the most that the links inside the SUT carry."""
+    """Build the total sent rates and the line rate of the links inside the SUT."""
     extra = plan.user_info.get(EXTRA, 0)
     ports = {stream.tx_port for stream in plan.traffic.streams}
     extra_bytes = extra if isinstance(extra, int | float) and not isinstance(extra, bool) else 0
@@ -38,12 +38,12 @@ def build_totals(plan: Plan, ways: Sequence[DirectionCounts]) -> dict[str, float
 def build_warning(trial: TrialResult) -> dict[str, str]:
     """What speaks against a trial, as the field `build_warning`, one reason a line; no field where nothing does."""
     texts = [doubt.text for doubt in trial.validity.doubts]
-    asked, sent = trial.trial.intended_load_pps, trial.offered_load_pps
-    if sent < SHORT_RATIO * asked:
-        texts.insert(0, f"{format_pps(asked)} asked, {format_pps(sent)} were sent: the tester could not send more")
+    intended, sent = trial.trial.intended_load_pps, trial.offered_load_pps
+    if sent < SHORT_RATIO * intended:
+        texts.insert(0, f"the tester sent only {format_pps(sent)} of the intended {format_pps(intended)}")
     return {"warning": "\n".join(texts)} if texts else {}
 
 
 def compute_end_s(trial: TrialResult) -> float:
-    """When a trial ended, in seconds since 1970."""
+    """Return the end of a trial, in seconds since 1970."""
     return datetime.fromisoformat(trial.started_at).timestamp() + trial.duration_s
