@@ -1,27 +1,27 @@
-"""Everything nodrop raises on purpose, and the exit code a user's shell sees for it.
+"""The exceptions that nodrop raises, and the exit code of each.
 
-NodropError            1  never raised itself
-├── ConfigError        2  what the user wrote cannot be done as written
-├── StageError         3  the path under test could not be brought up, or fell down
-│   ├── BusyError      3  another run is measuring on this machine
-│   └── ImageError     3  the loopback VM's image could not be built
-├── GeneratorError     4  the traffic generator could not start, connect or carry on
-│   └── NoPath         4  frames do not go through some chains
-├── SearchError        5  the search ended without an answer (no usable trial)
-│   └── OutOfTime      5  it was not done in the time it was given
-├── PlacementError     5  a VM fits on none of the hosts
-├── ServerError        6  the server that was asked does not answer, or cannot do its work
-├── ShipError          7  logs or results could not be delivered; never ends a run
-├── VerdictError       8  a comparison or a trend found what it was told to fail on
-└── HostError          9  a check of the host that is required failed
-    └── HostUnknown   10  none failed, but some could not be decided
+NodropError                   1  base class, never raised itself
+├── ConfigError               2  the configuration or command line cannot be used
+├── StageError                3  the path under test could not be brought up, or went down
+│   ├── BusyError             3  another run is measuring on this machine
+│   └── ImageError            3  the loopback VM's image could not be built
+├── GeneratorError            4  the traffic generator could not start, connect or continue
+│   └── NoPathError           4  frames do not pass some chains
+├── SearchError               5  the search ended without a result (no usable trial)
+│   └── SearchTimeoutError    5  the search exceeded its time
+├── PlacementError            5  a VM fits on none of the hosts
+├── ServerError               6  a server does not answer, or cannot do its work
+├── ShipError                 7  logs or results could not be delivered; never ends a run
+├── FailOnError               8  the outcome of a comparison or trend is one to fail on
+└── HostError                 9  a required check of the host failed
+    └── HostUndecidedError   10  no check failed, but some could not be decided
 
-Ctrl-C is 130, as every shell expects. A message says what was asked, what was found and what to do.
+Ctrl-C exits with 130, by convention of shells. Messages have the form `key: problem (value); fix`.
 """
 
 
 class NodropError(Exception):
-    """The root: one class per way a run can fail, each with its exit code."""
+    """The base class; each way a run can fail has a subclass and an exit code."""
 
     exit_code = 1
 
@@ -43,65 +43,65 @@ class BusyError(StageError):
 
 
 class ImageError(StageError):
-    """The image of the loopback VM cannot be built: a package, a program or room for it is missing."""
+    """The image of the loopback VM cannot be built: a package, a program or disk space is missing."""
 
 
 class GeneratorError(NodropError):
-    """The packet engine could not start, open its ports, reach the other side, or stay alive."""
+    """The traffic generator could not start, open its ports, reach the other side, or keep running."""
 
     exit_code = 4
 
 
 class NoPathError(GeneratorError):
-    """Learning frames do not go through."""
+    """Learning frames do not pass some chains."""
 
     def __init__(self, message: str, chains: tuple[int, ...] = ()) -> None:
         super().__init__(message)
         self.chains = chains
-        """Those through which they do not go."""
+        """Chains that no learning frames pass."""
 
 
 class SearchError(NodropError):
-    """The search stopped without the bounds it was asked for."""
+    """The search stopped without the required bounds."""
 
     exit_code = 5
 
 
 class SearchTimeoutError(SearchError):
-    """The search was not done in the time it was given; what it knew by then is kept."""
+    """The search exceeded its time; the bounds so far are kept."""
 
 
 class PlacementError(NodropError):
-    """A VM fits on none of the hosts; every reason was said before."""
+    """A VM fits on none of the hosts; the reasons have been reported."""
 
     exit_code = 5
 
 
 class ServerError(NodropError):
-    """A server that `nodrop client` asked does not answer, or says that it cannot."""
+    """A server that `nodrop client` called does not answer, or reports an error."""
 
     exit_code = 6
 
 
 class ShipError(NodropError):
-    """An aggregator cannot be reached, or does not take what it is sent. Ends `nodrop ship`, never a run."""
+    """An aggregator is unreachable, or rejects records. Ends `nodrop ship`, never a run."""
 
     exit_code = 7
 
 
 class FailOnError(NodropError):
-    """A comparison or a trend was told to fail on a verdict, and this is the verdict."""
+    """The outcome of a comparison or trend is one that the user asked to fail on."""
 
     exit_code = 8
 
 
 class HostError(NodropError):
-    """A host does not meet what is required of it."""
+    """A host fails a required check."""
 
     exit_code = 9
 
 
 class HostUndecidedError(HostError):
-    """Whether a host meets what is required of it could not be found out in full."""
+    """Some required checks of a host could not be decided."""
 
     exit_code = 10

@@ -6,7 +6,7 @@ import pytest
 from tests.malformed import VALID, bodies, texts
 
 from nodrop.cli import main
-from nodrop.config.load import Written, load
+from nodrop.config.load import NamedMapping, load
 from nodrop.errors import ConfigError
 
 SEED = 5
@@ -14,7 +14,7 @@ SEED = 5
 
 @pytest.mark.parametrize("number", range(len(VALID)))
 def test_what_malformed_configurations_are_made_of_is_valid(number: int) -> None:
-    load([Written("valid", VALID[number])], {})
+    load([NamedMapping("valid", VALID[number])], {})
 
 
 def test_200_malformed_files_are_refused_with_a_sentence_that_names_a_key_or_a_line(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_200_malformed_files_are_refused_with_a_sentence_that_names_a_key_or_a_l
 def test_200_malformed_bodies_are_refused_with_a_sentence_that_names_the_key() -> None:
     for malformed in bodies(200, SEED):
         with pytest.raises(ConfigError) as caught:
-            load([Written("request body", malformed.body)], {})
+            load([NamedMapping("request body", malformed.body)], {})
         said = str(caught.value)
         assert said.startswith("request body: "), said
         assert malformed.where in said

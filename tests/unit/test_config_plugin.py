@@ -50,7 +50,7 @@ def test_several_plugins_apply_in_the_order_of_their_names(install: Install) -> 
     install("a-first", "defaults = {'frame_bytes': 128, 'hops': 2}")
     loaded = load_with_sources([], {})
     assert (loaded.config.frame_bytes, loaded.config.hops) == (256, 2)
-    assert loaded.book["hops",].document.name == "plugin a-first"
+    assert loaded.keys["hops",].source.name == "plugin a-first"
 
 
 def test_a_plugin_may_write_nfvbench_s_keys(install: Install) -> None:

@@ -12,7 +12,7 @@ from tests.nfvbench_defaults import DEFAULTS
 
 from nodrop.config.convert import convert
 from nodrop.config.keys import SHARED, is_nfvbench_key, iter_leaves
-from nodrop.config.load import Written, load, load_with_sources
+from nodrop.config.load import NamedMapping, load, load_with_sources
 from nodrop.config.nfvbench.loopback import Loopback, parse_loopback
 from nodrop.config.nfvbench.rules import RULES
 from nodrop.config.nfvbench.schema import NfvbenchConfig
@@ -62,7 +62,7 @@ def test_every_key_acts_here_or_says_what_happens_instead() -> None:
     for leaf in iter_leaves(NfvbenchConfig):
         name = ".".join(leaf.key)
         near = [".".join(leaf.key[:depth]) for depth in range(1, len(leaf.key) + 1)]
-        assert leaf.key[0] in SHARED or any(RULES.of(leaf.key)) or any(key in UNUSED_KEYS or key in OUTPUT_KEYS for key in near), name
+        assert leaf.key[0] in SHARED or any(RULES.find(leaf.key)) or any(key in UNUSED_KEYS or key in OUTPUT_KEYS for key in near), name
         assert leaf.field.description, name
 
 
@@ -86,7 +86,7 @@ def test_nfvbench_s_whole_default_file_is_accepted_and_says_nothing(tmp_path: Pa
 
 
 def test_nfvbench_s_whole_default_file_can_be_planned() -> None:
-    plan = build(load([Written("nfvbench.cfg", DEFAULTS)], {}))
+    plan = build(load([NamedMapping("nfvbench.cfg", DEFAULTS)], {}))
     assert plan.search.final_trial_duration_s == 60
     assert plan.nfvbench["measurement"] == DEFAULTS["measurement"]
 
@@ -331,7 +331,7 @@ def test_what_is_converted_means_the_same(mapping: dict[str, Any], tmp_path: Pat
     after.write_text(converted.text)
     loaded = load_with_sources([after], {})
     assert loaded.config.model_copy(update={"nfvbench": {}}) == load([before], {}).model_copy(update={"nfvbench": {}})
-    assert not any(any(RULES.of(key)) and any(said.asked == key for said in loaded.book.values()) for key in loaded.book
+    assert not any(any(RULES.find(key)) and any(entry.source_key == key for entry in loaded.keys.values()) for key in loaded.keys
                    if is_nfvbench_key(key))  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""A configuration in NFVbench's keys, written in nodrop's."""
+"""Converts a configuration from NFVbench's keys to nodrop's."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -10,60 +10,60 @@ from nodrop.config.nfvbench.untranslated import translation_notes
 from nodrop.config.yaml_writer import dump_pairs
 from nodrop.system.yaml_reader import Key, to_yaml_line
 
-UNTRANSLATED_HEADING = "Kept as NFVbench has them; they have no effect here:"
+UNTRANSLATED_HEADING = "NFVbench's keys, kept unchanged; they have no effect in nodrop:"
 
 
 class ConvertedConfig(NamedTuple):
     """The same configuration in nodrop's keys."""
 
     text: str
-    """YAML; what nodrop has no key for is in it as it was."""
+    """YAML; NFVbench's keys without a counterpart are kept unchanged."""
     changes: tuple[str, ...]
-    """What became of each key, one sentence each."""
+    """What each key was converted to, one sentence each."""
 
 
 def convert(source: Source) -> ConvertedConfig:
-    """Write a configuration in nodrop's keys. Raises ConfigError when it cannot be used as it is."""
+    """Convert a configuration to nodrop's keys. Raises ConfigError if it is invalid."""
     loaded = load_with_sources([source], {}, plugins=False)
-    kept = [key for key in loaded.nfvbench if key[0] not in SHARED and not any(RULES.of(key))]
-    own = dump_pairs(_own(loaded), lambda key: _origin(key, loaded))
-    rest = dump_pairs(((key, loaded.nfvbench[key].value) for key in kept), lambda _: "")
+    unused = [key for key in loaded.nfvbench if key[0] not in SHARED and not any(RULES.find(key))]
+    own = dump_pairs(_own_values(loaded), lambda key: _nfvbench_key(key, loaded))
+    rest = dump_pairs(((key, loaded.nfvbench[key].value) for key in unused), lambda _: "")
     text = own + (f"\n# {UNTRANSLATED_HEADING}\n{rest}" if rest else "")
-    return ConvertedConfig(text or "{}\n", tuple(_changes(loaded, kept)))
+    return ConvertedConfig(text or "{}\n", tuple(_list_changes(loaded, unused)))
 
 
-def _own(loaded: LoadedConfig) -> Iterator[tuple[Key, object]]:
-    return ((key, said.value) for key, said in loaded.book.items())
+def _own_values(loaded: LoadedConfig) -> Iterator[tuple[Key, object]]:
+    return ((key, entry.value) for key, entry in loaded.keys.items())
 
 
-def _origin(key: Key, loaded: LoadedConfig) -> str:
-    """The key of NFVbench's that it was, where it was one."""
-    asked = loaded.book[key].asked
-    return ".".join(asked) if asked != key[: len(asked)] else ""
+def _nfvbench_key(key: Key, loaded: LoadedConfig) -> str:
+    """Return NFVbench's key that a key was translated from; empty if it was not translated."""
+    source_key = loaded.keys[key].source_key
+    return ".".join(source_key) if source_key != key[: len(source_key)] else ""
 
 
-def _changes(loaded: LoadedConfig, kept: list[Key]) -> Iterator[str]:
-    became: dict[str, list[str]] = {}
-    for key, said in loaded.book.items():
-        if origin := _origin(key, loaded):
-            became.setdefault(origin, []).append(f"{'.'.join(key)}: {to_yaml_line(said.value)}")
-    for key, said in loaded.nfvbench.items():
+def _list_changes(loaded: LoadedConfig, unused: list[Key]) -> Iterator[str]:
+    translated: dict[str, list[str]] = {}
+    for key, entry in loaded.keys.items():
+        if origin := _nfvbench_key(key, loaded):
+            translated.setdefault(origin, []).append(f"{'.'.join(key)}: {to_yaml_line(entry.value)}")
+    for key, entry in loaded.nfvbench.items():
         name = ".".join(key)
         if key[0] in SHARED:
             continue
-        if name in became:
-            yield f"{name}: {to_yaml_line(said.value)} became {', '.join(became[name])}"
-        elif key in kept:
-            yield f"{name}: {to_yaml_line(said.value)} is kept"
-        elif together := _with(key, loaded):
-            yield f"{name}: {to_yaml_line(said.value)} went into {', '.join(together)}"
+        if name in translated:
+            yield f"{name}: {to_yaml_line(entry.value)} becomes {', '.join(translated[name])}"
+        elif key in unused:
+            yield f"{name}: {to_yaml_line(entry.value)} is kept unchanged"
+        elif combined := _combined_keys(key, loaded):
+            yield f"{name}: {to_yaml_line(entry.value)} is included in {', '.join(combined)}"
         else:
-            yield f"{name}: {to_yaml_line(said.value)} is left out; beside the other keys it has no effect"
+            yield f"{name}: {to_yaml_line(entry.value)} is dropped; it has no effect with the other keys"
     yield from translation_notes(loaded.config.nfvbench)
 
 
-def _with(key: Key, loaded: LoadedConfig) -> list[str]:
-    """The keys that a key was translated to together with others."""
-    writes = [write for rule in RULES.of(key) for write in rule.writes]
-    said = {write: loaded.book.get(tuple(write.split("."))) for write in dict.fromkeys(writes)}
-    return [write for write, each in said.items() if each and each.asked != tuple(write.split("."))]
+def _combined_keys(key: Key, loaded: LoadedConfig) -> list[str]:
+    """Return nodrop's keys that this and other keys of NFVbench's were translated to."""
+    names = dict.fromkeys(name for rule in RULES.find(key) for name in rule.writes)
+    entries = {name: loaded.keys.get(tuple(name.split("."))) for name in names}
+    return [name for name, entry in entries.items() if entry and entry.source_key != tuple(name.split("."))]

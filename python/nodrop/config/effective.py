@@ -1,4 +1,4 @@
-"""The configuration in force, in either form, with who wrote what."""
+"""The effective configuration, in nodrop's or NFVbench's keys, with the source of each value."""
 
 from typing import Any, NamedTuple
 
@@ -12,29 +12,29 @@ from nodrop.system.yaml_reader import Key
 
 DEFAULT = "default"
 CUSTOM = "custom_traffic_profile"
-"""What NFVbench calls frame sizes that were not given as a profile."""
+"""NFVbench's name for frame sizes that no profile lists."""
 
 
 class ConfigView(NamedTuple):
-    """A configuration to look at."""
+    """A configuration for display."""
 
     text: str
-    """YAML, with comments when they were asked for."""
+    """YAML, with the sources as comments if requested."""
     values: dict[str, Any]
 
 
 def render_own(loaded: LoadedConfig, *, sources: bool, changed: bool) -> ConfigView:
-    """In nodrop's keys."""
-    return _shown(loaded.config, loaded.book, sources=sources, changed=changed)
+    """Return the configuration in nodrop's keys."""
+    return _render(loaded.config, loaded.keys, sources=sources, changed=changed)
 
 
 def render_nfvbench(loaded: LoadedConfig, *, sources: bool, changed: bool) -> ConfigView:
-    """In NFVbench's keys: those that were written, and its defaults for the rest."""
-    return _shown(build_nfvbench_view(loaded.config), loaded.nfvbench, sources=sources, changed=changed)
+    """Return the configuration in NFVbench's keys, with NFVbench's defaults for keys that are not set."""
+    return _render(build_nfvbench_view(loaded.config), loaded.nfvbench, sources=sources, changed=changed)
 
 
 def build_nfvbench_view(config: Config) -> NfvbenchConfig:
-    """NFVbench's view of a configuration. What both have under the same name is as nodrop has it."""
+    """Return a configuration as NFVbench's; keys of the same name have nodrop's values."""
     own = {key: value for key, value in config.nfvbench.items() if key not in SHARED}
     shared = {key: getattr(config, key) for key in config.nfvbench if key in SHARED}
     view = NfvbenchConfig.model_validate(own).model_copy(update=shared)
@@ -48,39 +48,39 @@ def build_nfvbench_view(config: Config) -> NfvbenchConfig:
     )
 
 
-def _shown(model: Config | NfvbenchConfig, book: KeyTable, *, sources: bool, changed: bool) -> ConfigView:
-    def beside(key: Key) -> str:
-        return _who(key, book) if sources else ""
+def _render(model: Config | NfvbenchConfig, keys: KeyTable, *, sources: bool, changed: bool) -> ConfigView:
+    def comment(key: Key) -> str:
+        return _describe_source(key, keys) if sources else ""
 
     values = to_plain(model)
     if not changed:
-        return ConfigView(dump_annotated(model, beside), values)
-    pairs = [(key, _at(values, key)) for key in book]
-    return ConfigView(dump_pairs(pairs, beside), _nested(pairs))
+        return ConfigView(dump_annotated(model, comment), values)
+    pairs = [(key, _get(values, key)) for key in keys]
+    return ConfigView(dump_pairs(pairs, comment), _nest(pairs))
 
 
-def _who(key: Key, book: KeyTable) -> str:
-    """Who wrote a key, or something in it."""
-    found = [said for other, said in book.items() if other[: len(key)] == key]
-    if not found:
+def _describe_source(key: Key, keys: KeyTable) -> str:
+    """Return the source of a key, or of a key below it."""
+    entries = [entry for other, entry in keys.items() if other[: len(key)] == key]
+    if not entries:
         return DEFAULT
-    said = found[-1]
-    line = said.document.line(said.asked)
-    place = f"{said.document.name}, line {line}" if line else said.document.name
-    return place if said.asked[: len(key)] == key else f"{place}: {'.'.join(said.asked)}"
+    entry = entries[-1]
+    line = entry.source.line(entry.source_key)
+    place = f"{entry.source.name}, line {line}" if line else entry.source.name
+    return place if entry.source_key[: len(key)] == key else f"{place}: {'.'.join(entry.source_key)}"
 
 
-def _at(values: Any, key: Key) -> Any:
+def _get(values: Any, key: Key) -> Any:
     for part in key:
         values = values.get(part) if isinstance(values, dict) else None
     return values
 
 
-def _nested(pairs: list[tuple[Key, Any]]) -> dict[str, Any]:
+def _nest(pairs: list[tuple[Key, Any]]) -> dict[str, Any]:
     nested: dict[str, Any] = {}
     for key, value in pairs:
-        room = nested
+        parent = nested
         for part in key[:-1]:
-            room = room.setdefault(part, {})
-        room[key[-1]] = value
+            parent = parent.setdefault(part, {})
+        parent[key[-1]] = value
     return nested

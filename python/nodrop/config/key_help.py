@@ -1,11 +1,19 @@
-"""What a key is: what it means, what it may be, what it is when nobody writes it, and what the other form calls it."""
+"""Help on a configuration key: meaning, allowed values, default, and its counterpart in the other key set."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
-from nodrop.config.keys import SHARED, find_field, find_section, is_nfvbench_key, is_section, suggest_key, user_fields
+from nodrop.config.keys import (
+    SHARED,
+    find_field,
+    find_section,
+    is_nfvbench_key,
+    is_section,
+    suggest_key,
+    user_fields,
+)
 from nodrop.config.nfvbench.rules import RULES
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.nfvbench.untranslated import OUTPUT_KEYS, iter_unused_keys
@@ -22,117 +30,118 @@ LIMITS = (
 )
 
 
-def explain_key(written: str) -> str:
-    """Everything there is to say of a key, dotted. Raises ConfigError naming the nearest when there is no such key."""
-    key = tuple(written.strip().split("."))
+def explain_key(name: str) -> str:
+    """Return the help text of a dotted key. Raises ConfigError with a similar key if the key does not exist."""
+    key = tuple(name.strip().split("."))
     roots = [root for root in (Config, NfvbenchConfig) if find_field(root, key) is not None]
     if not roots:
-        raise ConfigError(f"{written}: asked, there is no such key; {suggest_key(key)}")
-    theirs = roots == [NfvbenchConfig] or is_nfvbench_key(key)
-    root = NfvbenchConfig if theirs else Config
-    lines = [f"{'.'.join(key)} ({_whose(key, theirs)})", *_meaning(root, key)]
+        raise ConfigError(f"{name}: unknown key; {suggest_key(key)}")
+    of_nfvbench = roots == [NfvbenchConfig] or is_nfvbench_key(key)
+    root = NfvbenchConfig if of_nfvbench else Config
+    lines = [f"{'.'.join(key)} ({_describe_owner(key, of_nfvbench)})", *_describe_meaning(root, key)]
     field = find_field(root, key)
     if field is not None and is_section(field):
-        lines += ["  keys:", *_below(root, key)]
-        if not theirs and find_section(NfvbenchConfig, key):
-            lines += ["  keys of NFVbench's:", *_below(NfvbenchConfig, key)]
+        lines += ["  keys:", *_list_keys(root, key)]
+        if not of_nfvbench and find_section(NfvbenchConfig, key):
+            lines += ["  NFVbench's keys:", *_list_keys(NfvbenchConfig, key)]
     else:
-        lines += [f"  default: {format_default(root, key)}", *_range(root, key)]
-    return "\n".join([*lines, *_other_form(key, theirs)])
+        lines += [f"  default: {format_default(root, key)}", *_describe_range(root, key)]
+    return "\n".join([*lines, *_describe_counterpart(key, of_nfvbench)])
 
 
 def format_default(root: type[BaseModel], key: Key) -> str:
-    """What a key is when nobody writes it, as YAML in one line."""
+    """Return the default of a key as YAML in one line."""
     value: Any = root()
     for part in key:
         if not isinstance(value, BaseModel):
-            return "none, it has to be written"
+            return "none, required"
         names = {field.alias or name: name for name, field in type(value).model_fields.items()}
         value = getattr(value, names.get(part, part), None)
     return to_yaml_line(to_plain(value))
 
 
 def format_range(root: type[BaseModel], key: Key) -> str:
-    """What a key may be: kinds, choices and limits."""
-    above = find_section(root, key[:-1])
-    if above is None:
+    """Return the types, choices and limits of a key."""
+    parent = find_section(root, key[:-1])
+    if parent is None:
         return ""
-    schema = above.model_json_schema()
-    kinds = _kinds(schema["properties"].get(key[-1], {}), schema.get("$defs", {}))
-    return " or ".join(dict.fromkeys(kinds))
+    schema = parent.model_json_schema()
+    types = _describe_schema(schema["properties"].get(key[-1], {}), schema.get("$defs", {}))
+    return " or ".join(dict.fromkeys(types))
 
 
 def find_translations(key: Key) -> tuple[str, ...]:
-    """nodrop's keys that a key of NFVbench's is translated to."""
-    return tuple(dict.fromkeys(write for rule in RULES if rule.is_of(key) for write in rule.writes))
+    """Return nodrop's keys that one of NFVbench's keys is translated to."""
+    return tuple(dict.fromkeys(name for rule in RULES if rule.translates_key(key) for name in rule.writes))
 
 
 def find_nfvbench_keys(key: Key) -> tuple[str, ...]:
-    """NFVbench's keys that are translated to a key of nodrop's."""
+    """Return NFVbench's keys that are translated to one of nodrop's."""
     name = ".".join(key)
     return tuple(dict.fromkeys(read for rule in RULES if name in rule.writes for read in rule.reads))
 
 
 def find_replacement_note(key: Key) -> str:
-    """What happens instead of what a key of NFVbench's names; empty where there is nothing to say."""
+    """Return what nodrop does in place of an untranslated key of NFVbench's; empty if there is nothing to note."""
     return dict(iter_unused_keys()).get(key, "")
 
 
-def _whose(key: Key, theirs: bool) -> str:
-    if theirs:
+def _describe_owner(key: Key, of_nfvbench: bool) -> str:
+    if of_nfvbench:
         return "NFVbench's key"
-    return "nodrop's key, and NFVbench's" if key[0] in SHARED else "nodrop's key"
+    return "nodrop's and NFVbench's key" if key[0] in SHARED else "nodrop's key"
 
 
-def _meaning(root: type[BaseModel], key: Key) -> list[str]:
+def _describe_meaning(root: type[BaseModel], key: Key) -> list[str]:
     field = find_field(root, key)
     return [f"  {' '.join((field.description or '').split())}"] if field is not None else []
 
 
-def _below(root: type[BaseModel], key: Key) -> Iterator[str]:
-    room = find_section(root, key)
-    for name, field in user_fields(room).items() if room else ():
+def _list_keys(root: type[BaseModel], key: Key) -> Iterator[str]:
+    section = find_section(root, key)
+    for name, field in user_fields(section).items() if section else ():
         yield f"    {name}: {' '.join((field.description or '').split())}"
 
 
-def _range(root: type[BaseModel], key: Key) -> list[str]:
+def _describe_range(root: type[BaseModel], key: Key) -> list[str]:
     text = format_range(root, key)
     return [f"  values: {text}"] if text else []
 
 
-def _other_form(key: Key, theirs: bool) -> Iterator[str]:
-    if not theirs:
+def _describe_counterpart(key: Key, of_nfvbench: bool) -> Iterator[str]:
+    if not of_nfvbench:
         if sources := find_nfvbench_keys(key):
             yield f"  NFVbench: {', '.join(sources)}"
         return
-    if writes := find_translations(key):
-        yield f"  becomes: {', '.join(writes)}"
+    if names := find_translations(key):
+        yield f"  translated to: {', '.join(names)}"
     elif text := OUTPUT_KEYS.get(".".join(key)):
-        yield f"  acts: {text}"
+        yield f"  effect: {text}"
     elif text := find_replacement_note(key):
-        yield f"  kept as written: {text}"
+        yield f"  no effect: {text}"
     elif find_section(NfvbenchConfig, key) is None:
-        yield "  kept as written: has no effect here"
+        yield "  no effect in nodrop"
 
 
-def _kinds(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[str]:
-    """In words, of a JSON Schema."""
+def _describe_schema(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the types that a JSON Schema allows, in words."""
     if "$ref" in schema:
-        yield from _kinds(definitions.get(schema["$ref"].rsplit("/", 1)[-1], {}), definitions)
+        yield from _describe_schema(definitions.get(schema["$ref"].rsplit("/", 1)[-1], {}), definitions)
     for form in schema.get("anyOf", ()) or schema.get("oneOf", ()):
-        yield from _kinds({**{name: schema[name] for name, _ in LIMITS if name in schema}, **form}, definitions)
+        limits = {name: schema[name] for name, _ in LIMITS if name in schema}
+        yield from _describe_schema({**limits, **form}, definitions)
     if "enum" in schema:
         yield " or ".join(map(str, schema["enum"]))
     elif "const" in schema:
         yield str(schema["const"])
     elif "type" in schema:
-        yield _kind(schema, definitions)
+        yield _describe_type(schema, definitions)
 
 
-def _kind(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
-    kind = {"string": "text", "integer": "whole number", "array": "list", "object": "keys", "boolean": "true or false"}
-    name = kind.get(schema["type"], schema["type"])
+def _describe_type(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
+    names = {"string": "text", "integer": "integer", "array": "list", "object": "keys", "boolean": "true or false"}
+    name = names.get(schema["type"], schema["type"])
     limits = [text.format(schema[limit]) for limit, text in LIMITS if limit in schema]
     items = schema.get("items")
-    inner = " or ".join(dict.fromkeys(_kinds(items, definitions))) if isinstance(items, Mapping) else ""
+    inner = " or ".join(dict.fromkeys(_describe_schema(items, definitions))) if isinstance(items, Mapping) else ""
     return " ".join([name, *([f"of {inner}"] if inner else []), *([", ".join(limits)] if limits else [])])

@@ -1,8 +1,9 @@
-"""Files, text, plugins and flags to one Config. One rule: each gives way to those after it, flags to none but overlays.
+"""Loads files, inline text, plugins and flags into one Config.
 
-Keys may be nodrop's or NFVbench's, mixed as one likes. NFVbench's are translated where they stand, so that a later file
-wins over an earlier one whichever keys it is written in. Where one file has both, nodrop's own key wins over one that
-is translated.
+Precedence, lowest first: defaults of the command, plugins, sources in their order, flags, overlays.
+
+Keys may be nodrop's or NFVbench's, in any mixture. NFVbench's keys are translated source by source, so that a later
+file overrides an earlier one whichever keys it uses. Within one file, nodrop's own key overrides a translated one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from pydantic import ValidationError
 
 from nodrop.config import plugin
 from nodrop.config.keys import GOALS, INTERNAL, SHARED, find_section, is_nfvbench_key
-from nodrop.config.messages import COMMAND_LINE, KeyTable, SourcedValue, sentence, unexpected_booleans
+from nodrop.config.messages import COMMAND_LINE, KeyTable, SourcedValue, describe_error, find_unexpected_booleans
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.nfvbench.translator import Translator
 from nodrop.config.schema import Config
@@ -20,28 +21,28 @@ from nodrop.config.source import NamedMapping, Source, read_source
 from nodrop.errors import ConfigError
 from nodrop.system.yaml_reader import Key, ParsedFile, from_mapping, preview_value
 
-__all__ = ["LoadedConfig", "Source", "NamedMapping", "load", "load_with_sources"]
+__all__ = ["LoadedConfig", "NamedMapping", "Source", "load", "load_with_sources"]
 
 DEFAULTS = "defaults of the command"
 UNDIVIDED = frozenset({GOALS, ("traffic", "imix")})
-"""Mappings that stay together: who names one of their keys names all."""
+"""Mappings that are replaced as one value: to set one of their keys, set all."""
 PLUGINS = ("plugins",)
 
 
 class LoadedConfig(NamedTuple):
-    """A configuration, and who wrote what in it."""
+    """A configuration and the source of each value."""
 
     config: Config
-    book: KeyTable
-    """Every key of nodrop's own that was written, with the last word on it."""
+    keys: KeyTable
+    """nodrop's keys that a source sets."""
     nfvbench: KeyTable
-    """Every key of NFVbench's, likewise."""
+    """NFVbench's keys that a source sets."""
 
 
-class FlatDocument(NamedTuple):
-    """A document with its keys one by one."""
+class FlatFile(NamedTuple):
+    """A parsed file and its keys as dotted paths."""
 
-    document: ParsedFile
+    source: ParsedFile
     keys: tuple[tuple[Key, Any], ...]
 
 
@@ -51,15 +52,15 @@ def load(
     defaults: Mapping[str, Any] | None = None,
     overlays: Sequence[Source] = (),
 ) -> Config:
-    """The configuration that sources and flags add up to.
+    """Merge sources and flags into one configuration.
 
     Args:
-        sources: files, text in place of files, or mappings with a name; later ones win.
-        overrides: dotted key to value, as `{"search.width": "1%"}`; they win over all sources.
-        defaults: likewise; they give way to all sources, and to plugins.
-        overlays: sources that win over everything, flags too.
+        sources: files, inline text, or named mappings; later ones override earlier ones.
+        overrides: values by dotted key, e.g. `{"search.width": "1%"}`; they override all sources.
+        defaults: values by dotted key; all sources and plugins override them.
+        overlays: sources that override everything, flags included.
 
-    Raises: ConfigError naming source, line, key and value of everything that cannot be used.
+    Raises: ConfigError with source, line, key and value of everything that cannot be used.
     """
     return load_with_sources(sources, overrides, defaults, overlays=overlays).config
 
@@ -72,88 +73,89 @@ def load_with_sources(
     plugins: bool = True,
     overlays: Sequence[Source] = (),
 ) -> LoadedConfig:
-    """The same, with who wrote what; without plugins, when asked so. Raises ConfigError likewise."""
-    asked = [_asked(read_source(source)) for source in sources]
-    asked.append(_dotted(overrides, COMMAND_LINE))
-    asked += [_asked(read_source(source)) for source in overlays]
-    wanted = plugins and _wants_plugins(asked)
-    supplied = [_asked(document) for document in plugin.load_plugins()] if wanted else []
-    book: KeyTable = {}
+    """Merge as `load`, and keep the source of each value; `plugins=False` ignores plugins. Raises ConfigError."""
+    files = [_flatten_file(read_source(source)) for source in sources]
+    files.append(_flatten_dotted(overrides, COMMAND_LINE))
+    files += [_flatten_file(read_source(source)) for source in overlays]
+    use_plugins = plugins and _plugins_enabled(files)
+    plugin_files = [_flatten_file(each) for each in plugin.load_plugins()] if use_plugins else []
+    keys: KeyTable = {}
     translator = Translator()
-    for each in (_dotted(defaults or {}, DEFAULTS), *supplied, *asked):
-        _merge(each, book, translator)
-    return LoadedConfig(_validated(book, translator), book, translator.book)
+    for file in (_flatten_dotted(defaults or {}, DEFAULTS), *plugin_files, *files):
+        _merge(file, keys, translator)
+    return LoadedConfig(_validate(keys, translator), keys, translator.keys)
 
 
-def _merge(asked: FlatDocument, book: KeyTable, translator: Translator) -> None:
+def _merge(file: FlatFile, keys: KeyTable, translator: Translator) -> None:
     own: set[Key] = set()
-    for key, value in asked.keys:
-        said = SourcedValue(value, asked.document, key)
+    for key, value in file.keys:
+        entry = SourcedValue(value, file.source, key)
         if is_nfvbench_key(key):
-            translator.note(key, said)
+            translator.add(key, entry)
             continue
         if key[0] in SHARED:
-            translator.note(key, said)
+            translator.add(key, entry)
         else:
             own.add(key)
-        book[key] = said
-    for key, said in translator.translate():
+        keys[key] = entry
+    for key, entry in translator.translate():
         if not any(mine[: len(key)] == key or key[: len(mine)] == mine for mine in own):
-            for below in [other for other in book if other[: len(key)] == key and other != key]:
-                del book[below]
-            book.pop(key, None)
-            book[key] = said
+            for below in [other for other in keys if other[: len(key)] == key and other != key]:
+                del keys[below]
+            keys.pop(key, None)
+            keys[key] = entry
 
 
-def _validated(book: KeyTable, translator: Translator) -> Config:
-    wrong = list(translator.complaints())
-    own = dict(unexpected_booleans(Config, book))
-    for key in [key for key in book if key[0] in INTERNAL]:
-        wrong.append(f"{book.pop(key).where(key)}: asked, there is no such key; write NFVbench's keys without it")
+def _validate(keys: KeyTable, translator: Translator) -> Config:
+    errors = list(translator.find_errors())
+    booleans = dict(find_unexpected_booleans(Config, keys))
+    for key in [key for key in keys if key[0] in INTERNAL]:
+        errors.append(f"{keys.pop(key).locate(key)}: unknown key; write NFVbench's keys at the top level")
     try:
-        config = Config.model_validate(nest(book) | {"nfvbench": translator.as_written()})
+        config = Config.model_validate(nest(keys) | {"nfvbench": translator.to_mapping()})
     except ValidationError as error:
         for detail in error.errors():
             key = tuple(str(part) for part in detail["loc"])
-            if not any(key[: len(told)] == told for told in own):
-                wrong.append(sentence(detail, book))
-    wrong += own.values()
-    if wrong:
-        raise ConfigError("\n".join(wrong)) from None
+            if not any(key[: len(reported)] == reported for reported in booleans):
+                errors.append(describe_error(detail, keys))
+    errors += booleans.values()
+    if errors:
+        raise ConfigError("\n".join(errors)) from None
     return config
 
 
-def nest(book: KeyTable) -> dict[str, Any]:
-    """Values as a mapping again. Raises ConfigError where a key has both a value and keys below it."""
+def nest(keys: KeyTable) -> dict[str, Any]:
+    """Return the values as a nested mapping. Raises ConfigError if a key has both a value and keys below it."""
     nested: dict[str, Any] = {}
-    for (*above, last), said in book.items():
-        room = nested
+    for (*above, last), entry in keys.items():
+        parent = nested
         for depth, key in enumerate(above):
-            room = room.setdefault(key, {})
-            if not isinstance(room, dict):
+            parent = parent.setdefault(key, {})
+            if not isinstance(parent, dict):
                 outer = ".".join(above[: depth + 1])
                 raise ConfigError(
-                    f"{said.document.name}: {outer}.{last}: asked, but {outer} is {preview_value(room)}; write one or the other"
+                    f"{entry.source.name}: {outer}.{last}: {outer} is already set to {preview_value(parent)}; write "
+                    f"either a value or keys below {outer}"
                 )
-        room[last] = dict(said.value) if isinstance(said.value, Mapping) else said.value
+        parent[last] = dict(entry.value) if isinstance(entry.value, Mapping) else entry.value
     return nested
 
 
-def _asked(document: ParsedFile) -> FlatDocument:
-    return FlatDocument(document, tuple(_flatten(document.content, ())))
+def _flatten_file(source: ParsedFile) -> FlatFile:
+    return FlatFile(source, tuple(_flatten(source.content, ())))
 
 
-def _dotted(keys: Mapping[str, Any], name: str) -> FlatDocument:
-    document = from_mapping(keys, name)
+def _flatten_dotted(keys: Mapping[str, Any], name: str) -> FlatFile:
+    source = from_mapping(keys, name)
     below: list[tuple[Key, Any]] = []
     for key, value in keys.items():
         path = tuple(key.split("."))
         below += _flatten({path[-1]: value}, path[:-1])
-    return FlatDocument(document, tuple(below))
+    return FlatFile(source, tuple(below))
 
 
 def _flatten(content: Mapping[Any, Any], above: Key) -> Iterator[tuple[Key, Any]]:
-    """Every key with its path; a section with nothing in it is not there."""
+    """Yield every key with its path; an empty section counts as absent."""
     for key, value in content.items():
         path = (*above, str(key))
         if value is None and _is_section(path):
@@ -168,7 +170,7 @@ def _is_section(key: Key) -> bool:
     return find_section(Config, key) is not None or find_section(NfvbenchConfig, key) is not None
 
 
-def _wants_plugins(asked: Sequence[FlatDocument]) -> bool:
-    """What the last of them says of plugins; that they are wanted, when none says anything."""
-    said = [value for each in asked for key, value in each.keys if key == PLUGINS]
-    return not said or said[-1] not in (False, "false", "no", "off")
+def _plugins_enabled(files: Sequence[FlatFile]) -> bool:
+    """Return the last value of `plugins`, true if no source sets it."""
+    values = [value for file in files for key, value in file.keys if key == PLUGINS]
+    return not values or values[-1] not in (False, "false", "no", "off")

@@ -1,4 +1,4 @@
-"""Where logs, events and results go besides the result's own file: what a user may write."""
+"""The section `ship`: destinations of logs, events and results in addition to result.json."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -10,80 +10,80 @@ from nodrop.model.shipping import LogFormat, Tls
 from nodrop.units import parse_seconds
 
 
-def _tls(written: object) -> object:
-    """`true` is TLS with nothing said about it, `false` is none."""
-    if isinstance(written, bool):
-        return {} if written else None
-    return written
+def _parse_tls(value: object) -> object:
+    """Convert `true` to TLS with defaults, `false` to none."""
+    if isinstance(value, bool):
+        return {} if value else None
+    return value
 
 
-def _listed(written: object) -> object:
-    """One destination may stand without a list around it; null is none."""
-    if written is None:
+def _parse_list(value: object) -> object:
+    """Convert a single destination to a list, null to an empty list."""
+    if value is None:
         return ()
-    return (written,) if isinstance(written, (Mapping, FluentdConfig)) else written
+    return (value,) if isinstance(value, (Mapping, FluentdConfig)) else value
 
 
-def _tag(written: object) -> object:
-    return written or None
+def _parse_tag(value: object) -> object:
+    return value or None
 
 
 FilePath = Annotated[str, Field(min_length=1)]
-Tag = Annotated[str | None, BeforeValidator(_tag)]
+Tag = Annotated[str | None, BeforeValidator(_parse_tag)]
 Wait = Annotated[float, Field(ge=0, le=600), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
 Id = Annotated[int, Field(ge=0, le=2**32 - 2)]
 
 
 class FluentdConfig(Value):
-    """A Fluentd or Fluent Bit to send to, see docs/how-to/ship-results.md. Secrets are named by file."""
+    """A Fluentd or Fluent Bit server, see docs/how-to/ship-results.md. Secrets are read from files."""
 
     logging_tag: Tag = None
-    """Tag of log records, as `nodrop`; null: none are sent."""
+    """Tag of log records, e.g. `nodrop`; null: none are sent."""
     result_tag: Tag = None
-    """Tag of result records, as `resultnodrop`; null: none are sent."""
+    """Tag of result records, e.g. `resultnodrop`; null: none are sent."""
     ip: str = Field(default="127.0.0.1", min_length=1)
-    """Address or host name of the aggregator."""
+    """Address or host name of the server."""
     port: int = Field(default=24224, ge=1, le=65535)
-    """Its TCP port; 1 to 65535."""
-    tls: Annotated[Tls | None, BeforeValidator(_tls, json_schema_input_type=Tls | bool | None)] = None
-    """Whether and how the connection is encrypted: `true`, or keys as `{ca_file: ca.pem}`."""
+    """TCP port; 1 to 65535."""
+    tls: Annotated[Tls | None, BeforeValidator(_parse_tls, json_schema_input_type=Tls | bool | None)] = None
+    """Encryption of the connection: `true`, or keys, e.g. `{ca_file: ca.pem}`."""
     shared_key_file: FilePath | None = None
-    """File whose first line is the key that the aggregator's `<security>` section asks for; null: it has none."""
+    """File whose first line is the shared key of the server's `<security>` section; null: no shared key."""
     username: str | None = Field(default=None, min_length=1)
-    """User name, where that section asks for users as well."""
+    """User name, if that section requires users."""
     password_file: FilePath | None = None
-    """File whose first line is that user's password."""
+    """File whose first line is the user's password."""
 
 
 class ShipConfig(Value):
-    """What is told of a run, to whom, besides its result.json."""
+    """Destinations of logs, events and results in addition to result.json."""
 
     fluentd: Annotated[
         tuple[FluentdConfig, ...],
-        BeforeValidator(_listed, json_schema_input_type=list[FluentdConfig] | FluentdConfig | None),
+        BeforeValidator(_parse_list, json_schema_input_type=list[FluentdConfig] | FluentdConfig | None),
     ] = ()
-    """Aggregators that get logs and results by the Fluentd forward protocol, a list of `{logging_tag, result_tag, ip,
+    """Servers that receive logs and results by the Fluentd forward protocol, a list of `{logging_tag, result_tag, ip,
     port}`."""
     buffer_dir: FilePath | None = None
-    """Directory where records wait while an aggregator is away; null: `nodrop/ship` in $XDG_STATE_HOME or
+    """Directory that buffers records while a server is unreachable; null: `nodrop/ship` in $XDG_STATE_HOME or
     ~/.local/state."""
     buffer_bytes: int = Field(default=64 * 2**20, ge=2**16)
-    """Most that may wait there for each aggregator, in bytes, from 65536. What comes when it is full is not kept, and
-    the run says how much."""
+    """Size limit of the buffer for each server, in bytes, from 65536. Further records are dropped, and the run reports
+    their number."""
     wait: Wait = 5.0
-    """How long the end of a run waits for what has not arrived yet, as `5s`; up to 10 minutes. The rest stays on
-    disk."""
+    """How long the run waits at its end for records to be delivered, e.g. `5s`; up to 10 minutes. The rest stays in the
+    buffer."""
     events_file: FilePath | None = None
-    """File to which every event of the run is added, a line of JSON each; null: none."""
+    """File to which every event of the run is appended as a line of JSON; null: none."""
     openmetrics_file: FilePath | None = None
-    """File that gets the figures of the run, for the text file collector of Prometheus' node_exporter; null: none."""
+    """File for the metrics of the run, read by the textfile collector of Prometheus' node_exporter; null: none."""
     log_file: FilePath | None = None
-    """File to which the log is added; null: none."""
+    """File to which the log is appended; null: none."""
     log_format: LogFormat = "text"
-    """How its lines look: `text`, or `json`, an object each."""
+    """Format of log lines: `text`, or `json` with one object per line."""
     debug: bool = False
-    """Whether the log has the details as well."""
+    """Log debug messages."""
     user_id: Id | None = None
-    """Owner of the files that these keys name, as a number; null: who runs nodrop."""
+    """User ID of the owner of these files; null: the user of the process."""
     group_id: Id | None = None
-    """Their group, as a number; null: that of who runs nodrop."""
+    """Group ID of these files; null: the group of the process."""

@@ -1,7 +1,8 @@
-"""Configuration plugins: installed packages that know the platform, and supply defaults for it.
+"""Configuration plugins: installed packages that supply defaults for their platform.
 
-A package names, under the entry point group `nodrop.config`, a mapping or a function without arguments that gives one.
-Its keys are nodrop's or NFVbench's; they give way to whatever the user writes. `plugins: false` leaves all of them out.
+A package registers, under the entry point group `nodrop.config`, a mapping or a function without arguments that returns
+one. Its keys are nodrop's or NFVbench's; every value that the user sets overrides them. `plugins: false` ignores all
+plugins.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,26 +12,22 @@ from nodrop.errors import ConfigError
 from nodrop.system.yaml_reader import ParsedFile, from_mapping, preview_value
 
 GROUP = "nodrop.config"
-REMEDY = "mend or remove it, or leave all plugins out with plugins: false"
+FIX = "repair or uninstall it, or ignore all plugins with plugins: false"
 
 
 def load_plugins() -> Iterator[ParsedFile]:
-    """What each installed plugin says, in the order of their names. Raises ConfigError naming a plugin that fails."""
+    """Yield the defaults of each installed plugin, ordered by name. Raises ConfigError if a plugin fails."""
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        yield _document(point)
+        yield _load(point)
 
 
-def _document(point: EntryPoint) -> ParsedFile:
+def _load(point: EntryPoint) -> ParsedFile:
     name = f"plugin {point.name}"
     try:
-        supplied = point.load()
-        content = supplied() if callable(supplied) else supplied
+        loaded = point.load()
+        content = loaded() if callable(loaded) else loaded
     except (Exception, SystemExit) as error:
-        raise ConfigError(
-            f"{name} ({point.value}): defaults asked for, {type(error).__name__}: {error}; {REMEDY}"
-        ) from error
+        raise ConfigError(f"{name} ({point.value}): {type(error).__name__}: {error}; {FIX}") from error
     if not isinstance(content, Mapping):
-        raise ConfigError(
-            f"{name} ({point.value}): keys with values expected, found {preview_value(content)}; {REMEDY}"
-        )
+        raise ConfigError(f"{name} ({point.value}): not a mapping ({preview_value(content)}); {FIX}")
     return from_mapping(content, name)

@@ -1,4 +1,4 @@
-"""The keys under `trex`: a TRex server that sends and receives in place of nodrop's own engine."""
+"""The section `trex`: a TRex server that sends and receives in place of nodrop's engine."""
 
 from typing import Annotated, Any, Literal
 
@@ -12,55 +12,55 @@ Port = Annotated[int, Field(ge=1, le=65535)]
 
 
 class TrexStartConfig(Value):
-    """An installed TRex that is started where none runs; needs `interfaces`."""
+    """An installed TRex that nodrop starts if no server runs; requires `interfaces`."""
 
     directory: str = Field(default="/opt/trex", min_length=1)
-    """Directory of the release, or one with a directory for each."""
+    """Directory of the release, or of several releases."""
     interfaces: tuple[Annotated[str, Field(min_length=1)], ...] = ()
-    """Its ports in order: PCI addresses, as `["0000:03:00.0", "0000:03:00.1"]`, or with `software` interfaces, as
-    `[eth1, eth2]`; none: TRex is never started, a server has to run."""
+    """Ports in order: PCI addresses, e.g. `["0000:03:00.0", "0000:03:00.1"]`, or interfaces with `software`, e.g.
+    `[eth1, eth2]`; none: TRex is never started, a server must run."""
     cores: int = Field(default=4, ge=1, le=512)
-    """Threads that send, for each pair of ports; 1 to 512."""
+    """Sending threads per pair of ports; 1 to 512."""
     software: bool = False
-    """Whether nothing is left to the cards (`--software`)."""
+    """Use no features of the network cards (`--software`)."""
     memory: int = Field(default=1024, ge=0)
     """Memory limit in MiB (`limit_memory`); 0: none."""
     mbuf_64: int | None = Field(default=None, ge=1)
-    """Buffers of 64 bytes, from 1; null: TRex's own number."""
+    """Packet buffers of 64 bytes, from 1; null: TRex's default."""
     mbuf_factor: float = Field(default=0.2, gt=0)
-    """Scale of its numbers of buffers (`--mbuf-factor`); above 0."""
+    """Scale of the numbers of packet buffers (`--mbuf-factor`); above 0."""
     platform: dict[str, Any] | None = None
-    """TRex's own section of that name: `{master_thread_id: 0, latency_thread_id: 1, dual_if: [{socket: 0, threads: [2,
-    3]}]}`; null: left to TRex."""
+    """TRex's section `platform`: `{master_thread_id: 0, latency_thread_id: 1, dual_if: [{socket: 0, threads: [2,
+    3]}]}`; null: TRex's default."""
     i40e_mixed: Literal["ignore", "exit", "unbind"] = "ignore"
-    """What to do where the kernel uses other ports of the same card: `ignore`, `exit` or `unbind`."""
+    """What to do if the kernel uses other ports of the same card: `ignore`, `exit` or `unbind`."""
     restart: bool = False
-    """Whether a server that runs already is ended first."""
+    """Stop a running server first."""
 
 
 class TrexConfig(Value):
-    """TRex, where that is the generator."""
+    """TRex, if it is the generator."""
 
     host: str = Field(default="127.0.0.1", min_length=1)
-    """Where its server is."""
+    """Address or host name of the server."""
     rpc_port: Port = 4501
     """TCP port for requests; 1 to 65535."""
     publish_port: Port = 4500
-    """TCP port for what it publishes; 1 to 65535."""
+    """TCP port for published messages; 1 to 65535."""
     ports: tuple[Annotated[int, Field(ge=0, le=63)], ...] = (0, 1)
-    """TRex's port numbers, left and right in turn."""
+    """TRex's port numbers, alternating left and right."""
     start: TrexStartConfig = TrexStartConfig()
-    """An installed TRex that is started where none runs."""
+    """An installed TRex that nodrop starts if no server runs."""
     latency_load: LatencyLoad = 1000.0
-    """Frames per second of each latency stream in trials after the search, as `1kpps`, at most a tenth of its stream's
-    load; up to 1 Mpps; 0: no latency."""
+    """Frames per second of each latency stream in trials after the search, e.g. `1kpps`, at most a tenth of its
+    stream's load; up to 1 Mpps; 0: no latency."""
     cache_size: int = Field(default=0, ge=0, le=10000)
-    """Frames of each stream that are made beforehand; up to 10000."""
+    """Frames of each stream that TRex generates in advance; up to 10000."""
     service_mode: bool = False
-    """Whether ports stay in service mode during trials, to capture on TRex's console; streams are not counted then."""
+    """Keep ports in service mode during trials, to capture on TRex's console; streams are then not counted."""
     take_over: bool = True
-    """Whether ports that somebody else holds are taken from them."""
+    """Acquire ports that another client owns."""
     histograms: bool = True
-    """Whether the server keeps histograms of latency (`--hdrh`); without, there are no percentiles."""
+    """Keep latency histograms on the server (`--hdrh`), which percentiles require."""
     flow_stats: bool = True
-    """Whether TRex counts streams one by one; else only its ports count."""
+    """Count each stream in TRex; false: ports only."""

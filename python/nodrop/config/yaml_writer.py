@@ -1,4 +1,4 @@
-"""Configuration written down: as YAML for people, which this program reads again."""
+"""Writes configurations as YAML."""
 
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
@@ -15,40 +15,40 @@ WIDTH = 120
 INDENT = "  "
 
 CommentFunction = Callable[[Key], str]
-"""What to say beside a key; empty for nothing."""
+"""Returns the comment after a key; empty for none."""
 
 
 def dump_commented(model: BaseModel) -> str:
-    """All keys with their values, each under what it means."""
-    return "\n".join(_sections(model, (), _nothing, described=True)) + "\n"
+    """Return all keys with their values, each below its description."""
+    return "\n".join(_dump_model(model, (), _no_comment, described=True)) + "\n"
 
 
-def dump_annotated(model: BaseModel, beside: CommentFunction) -> str:
-    """All keys with their values, each with a comment beside it."""
-    return "\n".join(_sections(model, (), beside, described=False)) + "\n"
+def dump_annotated(model: BaseModel, comment: CommentFunction) -> str:
+    """Return all keys with their values, each followed by a comment."""
+    return "\n".join(_dump_model(model, (), comment, described=False)) + "\n"
 
 
-def dump_pairs(pairs: Iterable[tuple[Key, Any]], beside: CommentFunction) -> str:
-    """Some keys with their values, each with a comment beside it, and those of a section together."""
+def dump_pairs(pairs: Iterable[tuple[Key, Any]], comment: CommentFunction) -> str:
+    """Return some keys with their values, grouped by section, each followed by a comment."""
     nested: dict[str, Any] = {}
     for key, value in pairs:
-        room = nested
+        parent = nested
         for part in key[:-1]:
-            room = room.setdefault(part, _Section())
-        room[key[-1]] = value
-    lines = list(_nested(nested, (), beside))
+            parent = parent.setdefault(part, _Section())
+        parent[key[-1]] = value
+    lines = list(_dump_mapping(nested, (), comment))
     return "\n".join(lines) + "\n" if lines else ""
 
 
 def to_plain(value: Any) -> Any:
-    """A value as YAML and JSON can say it, in the words a user writes it in."""
+    """Return a value in types of YAML and JSON, as a user writes it."""
     if isinstance(value, BaseModel):
         return {
             **{name: to_plain(getattr(value, attribute)) for name, attribute in _attributes(value)},
             **{name: to_plain(extra) for name, extra in (value.model_extra or {}).items()},
         }
     if isinstance(value, Loopback):
-        return value.written()
+        return value.to_plain()
     if isinstance(value, Mapping):
         return {key: to_plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -57,64 +57,64 @@ def to_plain(value: Any) -> Any:
 
 
 def collect_changes(model: BaseModel) -> dict[str, Any]:
-    """What differs from the defaults, as a document that this program reads again."""
-    known, differing = user_fields(type(model)), {}
+    """Return the values that differ from the defaults, as a nested mapping."""
+    fields, changes = user_fields(type(model)), {}
     for name, attribute in _attributes(model):
-        field, value = known[name], getattr(model, attribute)
+        field, value = fields[name], getattr(model, attribute)
         if is_section(field):
             below = collect_changes(value)
             if below:
-                differing[name] = below
+                changes[name] = below
         elif value != field.get_default(call_default_factory=True):
-            differing[name] = to_plain(value)
-    return differing
+            changes[name] = to_plain(value)
+    return changes
 
 
 class _Section(dict[str, Any]):
-    """A mapping that is keys below a key, and not a value."""
+    """A mapping that is a section, not a value."""
 
 
-def _nothing(_key: Key) -> str:
+def _no_comment(_key: Key) -> str:
     return ""
 
 
 def _attributes(model: BaseModel) -> list[tuple[str, str]]:
-    """Names as users write them, and as the model has them."""
+    """Return pairs of key and attribute name."""
     names = {field.alias or name: name for name, field in type(model).model_fields.items()}
     return [(name, names[name]) for name in user_fields(type(model))]
 
 
-def _sections(model: BaseModel, above: Key, beside: CommentFunction, *, described: bool) -> Iterable[str]:
+def _dump_model(model: BaseModel, above: Key, comment: CommentFunction, *, described: bool) -> Iterable[str]:
     indent = INDENT * len(above)
-    known = user_fields(type(model))
+    fields = user_fields(type(model))
     for name, attribute in _attributes(model):
-        field, value = known[name], getattr(model, attribute)
+        field, value = fields[name], getattr(model, attribute)
         if described:
             if not above:
                 yield ""
             text = " ".join((field.description or "").split())
-            yield from _wrapped(text, f"{indent}# ")
+            yield from _wrap(text, f"{indent}# ")
         if is_section(field):
             yield f"{indent}{name}:"
-            yield from _sections(value, (*above, name), beside, described=described)
+            yield from _dump_model(value, (*above, name), comment, described=described)
         else:
-            yield _line(indent, name, to_plain(value), beside((*above, name)))
+            yield _dump_line(indent, name, to_plain(value), comment((*above, name)))
 
 
-def _nested(room: Mapping[str, Any], above: Key, beside: CommentFunction) -> Iterable[str]:
+def _dump_mapping(mapping: Mapping[str, Any], above: Key, comment: CommentFunction) -> Iterable[str]:
     indent = INDENT * len(above)
-    for name, value in room.items():
+    for name, value in mapping.items():
         if isinstance(value, _Section):
             yield f"{indent}{name}:"
-            yield from _nested(value, (*above, name), beside)
+            yield from _dump_mapping(value, (*above, name), comment)
         else:
-            yield _line(indent, name, to_plain(value), beside((*above, name)))
+            yield _dump_line(indent, name, to_plain(value), comment((*above, name)))
 
 
-def _wrapped(text: str, begin: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=begin, subsequent_indent=begin, break_on_hyphens=False)
+def _wrap(text: str, prefix: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=prefix, subsequent_indent=prefix, break_on_hyphens=False)
 
 
-def _line(indent: str, name: str, value: Any, comment: str) -> str:
+def _dump_line(indent: str, name: str, value: Any, comment: str) -> str:
     line = f"{indent}{to_yaml_line(name)}: {to_yaml_line(value)}"
     return f"{line}  # {comment}" if comment else line

@@ -1,10 +1,11 @@
-"""What NFVbench's keys of OpenStack become: nodrop's under `openstack`."""
+"""Translation rules from NFVbench's OpenStack keys to nodrop's section `openstack`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from nodrop.config.nfvbench.rule import NfvbenchSettings, Rules
+from nodrop.config.nfvbench.targets import has_cloud
 
 NodropKeys = Mapping[str, Any]
 RULES = Rules()
@@ -18,22 +19,22 @@ NETWORKS = {
     "edge_networks.left": "edge_left",
     "edge_networks.right": "edge_right",
 }
-"""Sections of networks there and here."""
+"""NFVbench's sections of networks, and nodrop's."""
 
 
-def expand_path(written: str | None) -> str | None:
-    """A file's path, with the user's home directory in it; None for none."""
-    return str(Path(written).expanduser()) if written else None
+def expand_path(file: str | None) -> str | None:
+    """Return a file's path with `~` expanded; None for none."""
+    return str(Path(file).expanduser()) if file else None
 
 
-def single_or_list(written: Sequence[Any] | None) -> Any:
-    """A single one by itself, so that it is counted up; several as a list."""
-    return None if not written else written[0] if len(written) == 1 else list(written)
+def single_or_list(values: Sequence[Any] | None) -> Any:
+    """Return a single value alone, so that it is incremented by chain, and several values as a list."""
+    return None if not values else values[0] if len(values) == 1 else list(values)
 
 
-def convert_network_type(written: str) -> str | None:
-    """`vlan` is what a network is where its chain is in no tunnel."""
-    return None if written == "vlan" else written
+def convert_network_type(name: str) -> str | None:
+    """Return None for NFVbench's default, `vlan`: nodrop then derives the type from the tunnel."""
+    return None if name == "vlan" else name
 
 
 RULES.alias("openrc_file", "openstack.openrc", expand_path)
@@ -54,62 +55,62 @@ RULES.alias("no_cleanup", "openstack.keep")
 RULES.alias("generic_poll_sec", "openstack.poll")
 RULES.alias("check_traffic_time_sec", "openstack.active_timeout")
 
-for theirs, ours in NETWORKS.items():
-    there = f"openstack.networks.{ours}"
-    RULES.alias(f"{theirs}.name", f"{there}.name")
-    RULES.alias(f"{theirs}.subnet", f"{there}.subnet")
-    RULES.alias(f"{theirs}.cidr", f"{there}.cidr")
-    RULES.alias(f"{theirs}.network_type", f"{there}.type", convert_network_type)
-    RULES.alias(f"{theirs}.segmentation_id", f"{there}.segmentation_id", single_or_list)
-    RULES.alias(f"{theirs}.physical_network", f"{there}.physical_network", single_or_list)
-for theirs in ("management_network", "edge_networks.left", "edge_networks.right"):
-    RULES.alias(f"{theirs}.gateway", f"openstack.networks.{NETWORKS[theirs]}.gateway")
+for section, role in NETWORKS.items():
+    target = f"openstack.networks.{role}"
+    RULES.alias(f"{section}.name", f"{target}.name")
+    RULES.alias(f"{section}.subnet", f"{target}.subnet")
+    RULES.alias(f"{section}.cidr", f"{target}.cidr")
+    RULES.alias(f"{section}.network_type", f"{target}.type", convert_network_type)
+    RULES.alias(f"{section}.segmentation_id", f"{target}.segmentation_id", single_or_list)
+    RULES.alias(f"{section}.physical_network", f"{target}.physical_network", single_or_list)
+for section in ("management_network", "edge_networks.left", "edge_networks.right"):
+    RULES.alias(f"{section}.gateway", f"openstack.networks.{NETWORKS[section]}.gateway")
 
 
 @RULES.rule("vm_image_file", "openstack.image.file openstack.image.name")
-def translate_image(asked: NfvbenchSettings) -> NodropKeys:
-    """The image is called what its file is."""
-    file = expand_path(asked.config.vm_image_file)
+def translate_image(settings: NfvbenchSettings) -> NodropKeys:
+    """Return the image file, and its stem as the image's name."""
+    file = expand_path(settings.config.vm_image_file)
     return {"openstack.image.file": file} | ({"openstack.image.name": Path(file).stem} if file else {})
 
 
 @RULES.rule("compute_nodes hypervisor_hostname", "openstack.hosts")
-def translate_hosts(asked: NfvbenchSettings) -> NodropKeys:
-    """Where the VMs run; users who are no administrators write one name."""
-    config = asked.config
+def translate_hosts(settings: NfvbenchSettings) -> NodropKeys:
+    """Return the compute hosts; users without administrator rights set a single name."""
+    config = settings.config
     return {"openstack.hosts": list(config.compute_nodes or filter(None, (config.hypervisor_hostname,))) or None}
 
 
 @RULES.rule("use_floating_ip use_management_port", "openstack.floating_ip")
-def translate_floating_ip(asked: NfvbenchSettings) -> NodropKeys:
-    """As NFVbench has it, only where there is an interface to log in by."""
-    return {"openstack.floating_ip": asked.config.use_floating_ip and asked.config.use_management_port}
+def translate_floating_ip(settings: NfvbenchSettings) -> NodropKeys:
+    """Return whether VMs have floating addresses: as in NFVbench, only with a management interface."""
+    return {"openstack.floating_ip": settings.config.use_floating_ip and settings.config.use_management_port}
 
 
 @RULES.rule(
     "edge_networks.left.router_name edge_networks.right.router_name",
     "openstack.router_names.left openstack.router_names.right",
 )
-def translate_router_names(asked: NfvbenchSettings) -> NodropKeys:
-    """Those that were written; each is followed by the chain's number."""
-    edges = {"left": asked.config.edge_networks.left, "right": asked.config.edge_networks.right}
+def translate_router_names(settings: NfvbenchSettings) -> NodropKeys:
+    """Return the router names that are set; the chain's number is appended to each."""
+    edges = {"left": settings.config.edge_networks.left, "right": settings.config.edge_networks.right}
     return {f"openstack.router_names.{side}": edge.router_name for side, edge in edges.items() if edge.router_name}
 
 
 @RULES.rule(
     "external_networks.left external_networks.right",
     "openstack.external.left openstack.external.right",
-    beside="openrc_file clouds_detail",
+    conditions="openrc_file clouds_detail",
 )
-def translate_external(asked: NfvbenchSettings) -> NodropKeys:
-    """Networks of an EXT chain are looked up where there is a cloud to ask."""
-    config, there = asked.config, asked.config.external_networks
-    is_known = bool(config.openrc_file or config.clouds_detail)
+def translate_external(settings: NfvbenchSettings) -> NodropKeys:
+    """Return the networks of an EXT chain, which are looked up only if a cloud is configured."""
+    networks = settings.config.external_networks
+    is_cloud = has_cloud(settings.config)
     return (
         {
-            "openstack.external.left": single_or_list(there.left) if is_known else None,
-            "openstack.external.right": single_or_list(there.right) if is_known else None,
+            "openstack.external.left": single_or_list(networks.left) if is_cloud else None,
+            "openstack.external.right": single_or_list(networks.right) if is_cloud else None,
         }
-        if asked.has("external_networks")
+        if settings.has("external_networks")
         else {}
     )

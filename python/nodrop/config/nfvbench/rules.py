@@ -1,4 +1,4 @@
-"""What each of NFVbench's keys becomes here. One rule for keys that act together; the rest are other names."""
+"""Translation rules from NFVbench's keys to nodrop's: one rule for keys that act together, aliases for the rest."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ NodropKeys = Mapping[str, Any]
 RULES = Rules()
 FORWARDERS = {"testpmd": "vnf-l2", "vpp": "vnf-l3"}
 SEARCH_TRIALS = 40
-"""A search may take as long as so many trials: what the profiles allow, in round numbers."""
+"""The longest search takes as long as this many trials: the limits of the profiles in round numbers."""
 SEARCH_S_MIN = 180.0
 
 
@@ -24,9 +24,9 @@ SEARCH_S_MIN = 180.0
 
 
 @RULES.rule("service_chain vm_forwarder l2_loopback openrc_file clouds_detail", "sut hops openstack.forwarder")
-def translate_path(asked: NfvbenchSettings) -> NodropKeys:
-    """What is between the tester's ports."""
-    config = asked.config
+def translate_path(settings: NfvbenchSettings) -> NodropKeys:
+    """Return the SUT and its forwarders."""
+    config = settings.config
     if config.l2_loopback.on:
         return {"sut": "wire", "hops": 1}
     if config.service_chain == "EXT":
@@ -38,9 +38,13 @@ def translate_path(asked: NfvbenchSettings) -> NodropKeys:
 
 
 @RULES.rule("service_chain_count l2_loopback", "chains")
-def translate_chains(asked: NfvbenchSettings) -> NodropKeys:
-    """How many there are beside each other."""
-    return {"chains": count_chains(asked)} if asked.has("service_chain_count") or asked.config.l2_loopback.on else {}
+def translate_chains(settings: NfvbenchSettings) -> NodropKeys:
+    """Return the number of parallel chains."""
+    return (
+        {"chains": count_chains(settings)}
+        if settings.has("service_chain_count") or settings.config.l2_loopback.on
+        else {}
+    )
 
 
 @RULES.rule(
@@ -48,85 +52,85 @@ def translate_chains(asked: NfvbenchSettings) -> NodropKeys:
     "internal_networks.left.segmentation_id internal_networks.right.segmentation_id "
     "internal_networks.left.network_type internal_networks.right.network_type",
     "networks vlans openstack.tagged",
-    beside="openrc_file clouds_detail",
+    conditions="openrc_file clouds_detail",
 )
-def translate_networks(asked: NfvbenchSettings) -> NodropKeys:
-    """How the tester's two ports are joined to the chains."""
-    config, loopback = asked.config, asked.config.l2_loopback
-    asks = asked.has("vlan_tagging") and not (config.vxlan or config.mpls)
-    tagged = loopback.tagged if loopback.on and loopback.tagged is not None else config.vlan_tagging if asks else None
-    vlans = collect_vlans(asked)
+def translate_networks(settings: NfvbenchSettings) -> NodropKeys:
+    """Return how the tester's two ports are joined to the chains."""
+    config, loopback = settings.config, settings.config.l2_loopback
+    is_set = settings.has("vlan_tagging") and not (config.vxlan or config.mpls)
+    tagged = loopback.tagged if loopback.on and loopback.tagged is not None else config.vlan_tagging if is_set else None
+    vlans = collect_vlans(settings)
     if is_staged(config):
-        return _of_cloud(asked, tagged, vlans)
+        return _cloud_networks(settings, tagged, vlans)
     if tagged is False:
-        apart = "shared" if config.service_chain_shared_net or count_chains(asked) > 1 else "ports"
-        return {"networks": apart, "vlans": None}
-    given = {} if vlans is None else {"vlans": vlans}
+        networks = "shared" if config.service_chain_shared_net or count_chains(settings) > 1 else "ports"
+        return {"networks": networks, "vlans": None}
+    own = {} if vlans is None else {"vlans": vlans}
     if config.service_chain_shared_net:
-        return {"networks": "shared"} | given
+        return {"networks": "shared"} | own
     if tagged:
-        return {"networks": "vlan"} | given
-    return given | ({"networks": "auto"} if asked.has("service_chain_shared_net") else {})
+        return {"networks": "vlan"} | own
+    return own | ({"networks": "auto"} if settings.has("service_chain_shared_net") else {})
 
 
-def _of_cloud(asked: NfvbenchSettings, tagged: bool | None, vlans: list[list[int]] | None) -> NodropKeys:
-    """The same in a cloud, where networks have VLANs whether the tester sees them or not."""
-    is_asked = asked.has("service_chain_shared_net", "vlan_tagging")
-    shared = {"networks": "shared" if asked.config.service_chain_shared_net else "auto"} if is_asked else {}
+def _cloud_networks(settings: NfvbenchSettings, tagged: bool | None, vlans: list[list[int]] | None) -> NodropKeys:
+    """Return the same for a cloud, where networks have VLANs even if the tester's frames have none."""
+    is_set = settings.has("service_chain_shared_net", "vlan_tagging")
+    shared = {"networks": "shared" if settings.config.service_chain_shared_net else "auto"} if is_set else {}
     return (
         shared | ({} if tagged is None else {"openstack.tagged": tagged}) | ({} if vlans is None else {"vlans": vlans})
     )
 
 
-def count_chains(asked: NfvbenchSettings) -> int:
-    """Chains asked for: by number, or else one for each VLAN of a loopback that was asked for after that."""
-    loopback = asked.config.l2_loopback
+def count_chains(settings: NfvbenchSettings) -> int:
+    """Return the number of chains: as set, else one for each VLAN of a loopback that is set later."""
+    loopback = settings.config.l2_loopback
     if loopback.on and loopback.tagged is False:
         return 1
-    if loopback.vlans and not asked.in_turn("l2_loopback", "service_chain_count"):
+    if loopback.vlans and not settings.set_in_order("l2_loopback", "service_chain_count"):
         return len(loopback.vlans[0])
-    return asked.config.service_chain_count
+    return settings.config.service_chain_count
 
 
-def collect_vlans(asked: NfvbenchSettings) -> list[list[int]] | None:
-    """VLANs left and right, one for each chain; None where none were given.
+def collect_vlans(settings: NfvbenchSettings) -> list[list[int]] | None:
+    """Return the VLANs left and right, one for each chain; None if none are set.
 
     Raises: ValueError when there are fewer than chains.
     """
-    config, count = asked.config, count_chains(asked)
+    config, count = settings.config, count_chains(settings)
     sides: Any = None
     if config.l2_loopback.vlans:
         sides = config.l2_loopback.vlans
-    elif asked.has("vlans"):
-        with contextlib.suppress(ValueError):  # What is wrong with it is said of nodrop's key of that name.
-            sides = parse_vlans(asked.shared.get("vlans"))
+    elif settings.has("vlans"):
+        with contextlib.suppress(ValueError):  # nodrop's key of the same name reports the error
+            sides = parse_vlans(settings.shared.get("vlans"))
     elif not (config.vxlan or config.mpls or is_staged(config)):
-        sides = _segments(config, count)
+        sides = _segment_vlans(config, count)
     if not sides:
         return None
     listed = [list(side) for side in sides]
     if config.service_chain_shared_net:
         return [side[:1] for side in listed]
-    is_counted = config.l2_loopback.on or asked.has("service_chain_count")
+    is_counted = config.l2_loopback.on or settings.has("service_chain_count")
     if is_counted and len(listed[0]) < count:
         raise ValueError(
-            f"{len(listed[0])} VLANs left and right asked for {count} chains; write one for each chain, or "
+            f"too few VLANs for {count} chains ({len(listed[0])} on each side); write one for each chain, or "
             f"service_chain_count: {len(listed[0])}"
         )
     return [side[:count] for side in listed] if is_counted else listed
 
 
-def _segments(config: NfvbenchConfig, count: int) -> list[list[int]] | None:
-    """VLANs that the networks of the chains are given."""
+def _segment_vlans(config: NfvbenchConfig, count: int) -> list[list[int]] | None:
+    """Return the VLANs of the chains' networks."""
     sides = [config.internal_networks.left, config.internal_networks.right]
     if any(side.network_type != "vlan" or side.segmentation_id is None for side in sides):
         return None
     return [number_chains(side.segmentation_id or (), count) for side in sides]
 
 
-def number_chains(given: tuple[int, ...], count: int) -> list[int]:
-    """One for each chain; a single one is counted up."""
-    return [given[0] + chain for chain in range(count)] if len(given) == 1 else list(given)
+def number_chains(ids: tuple[int, ...], count: int) -> list[int]:
+    """Return one ID for each chain; a single one is incremented from chain to chain."""
+    return [ids[0] + chain for chain in range(count)] if len(ids) == 1 else list(ids)
 
 
 RULES.alias("l3_router", "routers")
@@ -137,14 +141,14 @@ RULES.alias("idle_interfaces_per_vm", "idle_interfaces")
 
 
 def collapse_range(ports: tuple[int, int] | None) -> int | list[int] | None:
-    """One port where first and last are the same."""
+    """Return a single port if the first and last are equal."""
     return None if ports is None else ports[0] if ports[0] == ports[1] else list(ports)
 
 
 @RULES.rule("traffic_generator.ip_addrs", "flows.ip")
-def translate_ip_networks(asked: NfvbenchSettings) -> NodropKeys:
-    """Networks that the traffic comes from and goes to."""
-    return {"flows.ip": list(asked.config.traffic_generator.ip_addrs)}
+def translate_ip_networks(settings: NfvbenchSettings) -> NodropKeys:
+    """Return the source and destination networks of the traffic."""
+    return {"flows.ip": list(settings.config.traffic_generator.ip_addrs)}
 
 
 RULES.alias("traffic_generator.ip_addrs_step", "flows.ip_step")
@@ -159,24 +163,22 @@ RULES.alias("traffic_generator.gateway_ip_addrs_step", "gateways.sut_step")
 
 
 @RULES.rule("traffic_generator.mac_addrs_left traffic_generator.mac_addrs_right", "macs")
-def translate_macs(asked: NfvbenchSettings) -> NodropKeys:
-    """Destinations of the frames, one for each chain. Raises ValueError when they are given for one side only."""
-    left, right = asked.config.traffic_generator.mac_addrs_left, asked.config.traffic_generator.mac_addrs_right
+def translate_macs(settings: NfvbenchSettings) -> NodropKeys:
+    """Return the destination MAC addresses, one for each chain. Raises ValueError if one side has none."""
+    left, right = settings.config.traffic_generator.mac_addrs_left, settings.config.traffic_generator.mac_addrs_right
     if left is None and right is None:
         return {"macs": None}
     if left is None or right is None or len(left) != len(right):
-        raise ValueError(
-            f"{len(left or ())} MAC addresses left and {len(right or ())} right asked; write as many of both"
-        )
+        raise ValueError(f"{len(left or ())} MAC addresses left and {len(right or ())} right; write as many of both")
     return {"macs": [list(left), list(right)]}
 
 
 @RULES.rule("vxlan mpls", "tunnel.kind")
-def translate_tunnel(asked: NfvbenchSettings) -> NodropKeys:
-    """What frames are put into. Raises ValueError for two things at once."""
-    config = asked.config
+def translate_tunnel(settings: NfvbenchSettings) -> NodropKeys:
+    """Return the tunnel type. Raises ValueError for two types."""
+    config = settings.config
     if config.vxlan and config.mpls:
-        raise ValueError("vxlan and mpls asked, one of them expected; write vxlan: false or mpls: false")
+        raise ValueError("vxlan and mpls are both true; write vxlan: false or mpls: false")
     return {"tunnel.kind": "vxlan" if config.vxlan else "mpls" if config.mpls else "none"}
 
 
@@ -190,27 +192,27 @@ RULES.alias("traffic_generator.vtep_vlan", "tunnel.vlan")
     "vxlan mpls service_chain_count internal_networks.left.segmentation_id internal_networks.right.segmentation_id",
     "tunnel.vnis tunnel.service_labels",
 )
-def translate_segments(asked: NfvbenchSettings) -> NodropKeys:
-    """What tells the chains apart inside a tunnel."""
-    config = asked.config
+def translate_segments(settings: NfvbenchSettings) -> NodropKeys:
+    """Return the network IDs of the chains inside a tunnel."""
+    config = settings.config
     kind = "vnis" if config.vxlan else "service_labels" if config.mpls else None
     sides = [config.internal_networks.left.segmentation_id, config.internal_networks.right.segmentation_id]
     if kind is None or None in sides:
         return {}
-    return {f"tunnel.{kind}": [number_chains(side or (), count_chains(asked)) for side in sides]}
+    return {f"tunnel.{kind}": [number_chains(side or (), count_chains(settings)) for side in sides]}
 
 
 @RULES.rule(
     "mpls internal_networks.left.mpls_transport_labels internal_networks.right.mpls_transport_labels",
     "tunnel.transport_labels",
 )
-def translate_transport_labels(asked: NfvbenchSettings) -> NodropKeys:
-    """Outer labels left and right, one for each chain."""
+def translate_transport_labels(settings: NfvbenchSettings) -> NodropKeys:
+    """Return the outer labels left and right, one for each chain."""
     sides = [
-        asked.config.internal_networks.left.mpls_transport_labels,
-        asked.config.internal_networks.right.mpls_transport_labels,
+        settings.config.internal_networks.left.mpls_transport_labels,
+        settings.config.internal_networks.right.mpls_transport_labels,
     ]
-    if not asked.config.mpls or None in sides:
+    if not settings.config.mpls or None in sides:
         return {}
     return {"tunnel.transport_labels": [list(side or ()) for side in sides]}
 
@@ -219,18 +221,18 @@ def translate_transport_labels(asked: NfvbenchSettings) -> NodropKeys:
 
 
 @RULES.rule("no_arp loop_vm_arp l2_loopback", "neighbors.resolve")
-def translate_resolve(asked: NfvbenchSettings) -> NodropKeys:
-    """Whether MAC addresses are asked for."""
-    config = asked.config
+def translate_resolve(settings: NfvbenchSettings) -> NodropKeys:
+    """Return whether MAC addresses are resolved."""
+    config = settings.config
     if config.no_arp or config.l2_loopback.on:
         return {"neighbors.resolve": False}
     return {"neighbors.resolve": True if config.loop_vm_arp else None}
 
 
 @RULES.rule("periodic_gratuitous_arp gratuitous_arp_pps", "neighbors.announce_every")
-def translate_announce(asked: NfvbenchSettings) -> NodropKeys:
-    """How often the tester announces its addresses."""
-    config = asked.config
+def translate_announce(settings: NfvbenchSettings) -> NodropKeys:
+    """Return the interval at which the tester announces its addresses."""
+    config = settings.config
     return {"neighbors.announce_every": 1 / config.gratuitous_arp_pps if config.periodic_gratuitous_arp else None}
 
 
@@ -246,14 +248,14 @@ RULES.alias("traffic.bidirectional", "bidirectional")
 
 
 @RULES.rule("traffic.profile traffic_profile", "frame_sizes")
-def translate_frame_sizes(asked: NfvbenchSettings) -> NodropKeys:
-    """The list of frame sizes a profile stands for. Raises ValueError when there is no such profile, or several."""
-    name = asked.config.traffic.profile
-    profiles = [each for each in asked.config.traffic_profile if each.name == name]
+def translate_frame_sizes(settings: NfvbenchSettings) -> NodropKeys:
+    """Return the frame sizes of a profile. Raises ValueError unless exactly one profile has the name."""
+    name = settings.config.traffic.profile
+    profiles = [each for each in settings.config.traffic_profile if each.name == name]
     if len(profiles) != 1:
-        names = ", ".join(each.name for each in asked.config.traffic_profile)
+        names = ", ".join(each.name for each in settings.config.traffic_profile)
         raise ValueError(
-            f"the traffic profile {name!r} asked, {len(profiles)} of that name found; traffic_profile has {names}"
+            f"{len(profiles)} traffic profiles are named {name!r}, expected one; use one of traffic_profile: {names}"
         )
     sizes = [size if size == "IMIX" else max(64, int(size)) for size in profiles[0].l2frame_size]
     return {"frame_sizes": list(dict.fromkeys(sizes))}
@@ -263,9 +265,9 @@ def translate_frame_sizes(asked: NfvbenchSettings) -> NodropKeys:
 
 
 @RULES.rule("duration_sec", "duration search.final_trial_duration search.max_duration")
-def translate_duration(asked: NfvbenchSettings) -> NodropKeys:
-    """How long trials take, and a search at most."""
-    config = asked.config
+def translate_duration(settings: NfvbenchSettings) -> NodropKeys:
+    """Return the duration of trials, and the longest duration of a search."""
+    config = settings.config
     return {
         "duration": config.duration_sec,
         "search.final_trial_duration": config.duration_sec,
@@ -277,49 +279,49 @@ RULES.alias("interval_sec", "interval", lambda seconds: seconds or None)
 
 
 @RULES.rule("measurement.NDR measurement.PDR", "goals")
-def translate_goals(asked: NfvbenchSettings) -> NodropKeys:
-    """What to look for: shares here, percent there. Raises ValueError when less loss is asked of PDR than of NDR."""
-    measurement = asked.config.measurement
+def translate_goals(settings: NfvbenchSettings) -> NodropKeys:
+    """Return the goals, percentages converted to ratios. Raises ValueError if PDR allows less loss than NDR."""
+    measurement = settings.config.measurement
     if measurement.NDR > measurement.PDR:
-        raise ValueError(f"NDR {measurement.NDR} % asked, PDR {measurement.PDR} % is less; write a larger PDR")
+        raise ValueError(f"PDR ({measurement.PDR} %) is below NDR ({measurement.NDR} %); write a larger PDR")
     return {"goals": {"NDR": measurement.NDR / 100, "PDR": measurement.PDR / 100}}
 
 
 @RULES.rule("measurement.load_epsilon", "search.width search.load_epsilon")
-def translate_width(asked: NfvbenchSettings) -> NodropKeys:
-    """How close the bounds have to be. A share of the upper bound is never more than that share of the line rate."""
-    ratio = asked.config.measurement.load_epsilon / 100
+def translate_width(settings: NfvbenchSettings) -> NodropKeys:
+    """Return the width of the bounds. A ratio of the upper bound is never more than the same ratio of the line rate."""
+    ratio = settings.config.measurement.load_epsilon / 100
     return {"search.width": ratio, "search.load_epsilon": ratio}
 
 
 @RULES.rule("no_latency_streams no_latency_stats", "latency.enabled")
-def translate_latency(asked: NfvbenchSettings) -> NodropKeys:
-    """Whether latency is measured."""
-    return {"latency.enabled": not (asked.config.no_latency_streams or asked.config.no_latency_stats)}
+def translate_latency(settings: NfvbenchSettings) -> NodropKeys:
+    """Return whether latency is measured."""
+    return {"latency.enabled": not (settings.config.no_latency_streams or settings.config.no_latency_stats)}
 
 
 @RULES.rule("lat_percentiles disable_hdrh", "latency.percentiles")
-def translate_percentiles(asked: NfvbenchSettings) -> NodropKeys:
-    """Which of its percentiles are reported."""
-    return {"latency.percentiles": [] if asked.config.disable_hdrh else list(asked.config.lat_percentiles)}
+def translate_percentiles(settings: NfvbenchSettings) -> NodropKeys:
+    """Return the latency percentiles to report."""
+    return {"latency.percentiles": [] if settings.config.disable_hdrh else list(settings.config.lat_percentiles)}
 
 
-@RULES.rule(f"intf_speed {trex_rules.PROFILES}", "link_speed", beside=trex_rules.CONDITIONS)
-def translate_link_speed(asked: NfvbenchSettings) -> NodropKeys:
-    """What counts as line rate. Raises ValueError for what a profile calls a speed and is none."""
-    speed = asked.config.intf_speed
-    if not asked.has("intf_speed"):
-        speed = trex_rules.find_speed(find_usable_trex(asked.config))
+@RULES.rule(f"intf_speed {trex_rules.PROFILES}", "link_speed", conditions=trex_rules.CONDITIONS)
+def translate_link_speed(settings: NfvbenchSettings) -> NodropKeys:
+    """Return the line rate. Raises ValueError if a profile's speed is invalid."""
+    speed = settings.config.intf_speed
+    if not settings.has("intf_speed"):
+        speed = trex_rules.find_speed(find_usable_trex(settings.config))
         if speed is None:
             return {}
     return {"link_speed": None if speed in (None, "auto") else f"{float(speed) / 1e9!r}Gbps"}
 
 
-@RULES.rule("cores", "engine.cores", beside=f"{trex_rules.PROFILE} {trex_rules.PATH}")
-def translate_cores(asked: NfvbenchSettings) -> NodropKeys:
-    """CPUs of the engine: the first so many, as far as there are."""
-    count = None if find_usable_trex(asked.config) else asked.config.cores
-    if not asked.has("cores"):
+@RULES.rule("cores", "engine.cores", conditions=f"{trex_rules.PROFILE} {trex_rules.PATH}")
+def translate_cores(settings: NfvbenchSettings) -> NodropKeys:
+    """Return the CPUs of the engine: the first of those available."""
+    count = None if find_usable_trex(settings.config) else settings.config.cores
+    if not settings.has("cores"):
         return {}
     return {"engine.cores": "auto" if count is None else sorted(os.sched_getaffinity(0))[:count]}
 
@@ -334,9 +336,9 @@ RULES.alias("group_id", "ship.group_id")
 
 
 @RULES.rule("fluentd", "ship.fluentd")
-def translate_fluentd(asked: NfvbenchSettings) -> NodropKeys:
-    """Servers that records are sent to; one without a tag is sent nothing."""
-    named = [each for each in asked.config.fluentd if each.logging_tag or each.result_tag]
+def translate_fluentd(settings: NfvbenchSettings) -> NodropKeys:
+    """Return the Fluentd servers; a server without a tag receives nothing."""
+    named = [each for each in settings.config.fluentd if each.logging_tag or each.result_tag]
     return {"ship.fluentd": [each.model_dump() for each in named]}
 
 

@@ -1,4 +1,4 @@
-"""NFVbench's keys to nodrop's own, source by source."""
+"""Translates NFVbench's keys to nodrop's, source by source."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from nodrop.config.keys import SHARED
-from nodrop.config.messages import KeyTable, SourcedValue, sentence, unexpected_booleans
+from nodrop.config.messages import KeyTable, SourcedValue, describe_error, find_unexpected_booleans
 from nodrop.config.nfvbench.rule import NfvbenchSettings, Rule
 from nodrop.config.nfvbench.rules import RULES
 from nodrop.config.nfvbench.schema import NfvbenchConfig
@@ -14,82 +14,84 @@ from nodrop.system.yaml_reader import Key
 
 
 class Translator:
-    """Keeps NFVbench's keys as they are written, and says what they become."""
+    """Collects NFVbench's keys and translates them."""
 
     def __init__(self) -> None:
-        self.book: KeyTable = {}
-        """Every key of NFVbench's, with the last word on it."""
+        self.keys: KeyTable = {}
+        """NFVbench's keys, each with the value that takes precedence."""
         self._new: dict[Key, None] = {}
-        self._turns: dict[Key, int] = {}
-        self._turn = 0
-        self._refused: dict[int, str] = {}
+        self._source_numbers: dict[Key, int] = {}
+        self._source_number = 0
+        self._rule_errors: dict[int, str] = {}
 
-    def note(self, key: Key, said: SourcedValue) -> None:
-        """Take a key down, over what was said before."""
-        for other in [other for other in self.book if other[: len(key)] == key or key[: len(other)] == other]:
-            del self.book[other]
-        self.book[key] = said
+    def add(self, key: Key, entry: SourcedValue) -> None:
+        """Set a key, in place of keys above and below it."""
+        for other in [other for other in self.keys if other[: len(key)] == key or key[: len(other)] == other]:
+            del self.keys[other]
+        self.keys[key] = entry
         self._new[key] = None
-        self._turns[key] = self._turn
+        self._source_numbers[key] = self._source_number
 
     def translate(self) -> Iterator[tuple[Key, SourcedValue]]:
-        """nodrop's keys for those that were noted since the last time; a later one wins over an earlier one.
+        """Yield nodrop's keys for those added since the last call; later ones override earlier ones.
 
-        What has a wrong value is not translated before it is put right; see `complaints`.
+        Keys with invalid values are not translated; see `find_errors`.
         """
-        self._turn += 1
+        self._source_number += 1
         if not self._new:
             return
         try:
-            asked = self._asked()
+            settings = self._validate()
         except ValidationError:
             return
         for number, rule in enumerate(RULES):
             read = [key for key in self._new if rule.reads_key(key)]
             if read:
-                yield from self._apply(number, rule, asked, read[-1])
+                yield from self._apply(number, rule, settings, read[-1])
         self._new.clear()
 
-    def complaints(self) -> Iterator[str]:
-        """A sentence for everything that cannot be used as it stands."""
-        truths = dict(unexpected_booleans(NfvbenchConfig, self._own()))
+    def find_errors(self) -> Iterator[str]:
+        """Yield a message for every value that cannot be used."""
+        booleans = dict(find_unexpected_booleans(NfvbenchConfig, self._nfvbench_only()))
         try:
-            self._asked()
+            self._validate()
         except ValidationError as error:
             for detail in error.errors():
                 key = tuple(str(part) for part in detail["loc"])
-                if not any(key[: len(told)] == told for told in truths):
-                    yield sentence(detail, self.book)
-        yield from truths.values()
-        yield from self._refused.values()
+                if not any(key[: len(reported)] == reported for reported in booleans):
+                    yield describe_error(detail, self.keys)
+        yield from booleans.values()
+        yield from self._rule_errors.values()
 
-    def as_written(self) -> dict[str, Any]:
-        """All of them as a mapping, values as written."""
-        return _nested(self.book)
+    def to_mapping(self) -> dict[str, Any]:
+        """Return all keys as a nested mapping, with their original values."""
+        return _nest(self.keys)
 
-    def _apply(self, number: int, rule: Rule, asked: NfvbenchSettings, read: Key) -> Iterator[tuple[Key, SourcedValue]]:
-        said = self.book[read]
-        self._refused.pop(number, None)
+    def _apply(
+        self, number: int, rule: Rule, settings: NfvbenchSettings, read: Key
+    ) -> Iterator[tuple[Key, SourcedValue]]:
+        entry = self.keys[read]
+        self._rule_errors.pop(number, None)
         try:
-            for written, value in rule.act(asked).items():
-                yield tuple(written.split(".")), SourcedValue(value, said.document, read)
+            for name, value in rule.translate(settings).items():
+                yield tuple(name.split(".")), SourcedValue(value, entry.source, read)
         except ValueError as error:
-            self._refused[number] = f"{said.where(read)}: {error}"
+            self._rule_errors[number] = f"{entry.locate(read)}: {error}"
 
-    def _own(self) -> KeyTable:
-        return {key: said for key, said in self.book.items() if key[0] not in SHARED}
+    def _nfvbench_only(self) -> KeyTable:
+        return {key: entry for key, entry in self.keys.items() if key[0] not in SHARED}
 
-    def _asked(self) -> NfvbenchSettings:
-        shared = {key: said for key, said in self.book.items() if key[0] in SHARED}
-        config = NfvbenchConfig.model_validate(_nested(self._own()))
-        return NfvbenchSettings(config, {key: self._turns[key] for key in self.book}, _nested(shared))
+    def _validate(self) -> NfvbenchSettings:
+        shared = {key: entry for key, entry in self.keys.items() if key[0] in SHARED}
+        config = NfvbenchConfig.model_validate(_nest(self._nfvbench_only()))
+        return NfvbenchSettings(config, {key: self._source_numbers[key] for key in self.keys}, _nest(shared))
 
 
-def _nested(book: KeyTable) -> dict[str, Any]:
+def _nest(keys: KeyTable) -> dict[str, Any]:
     nested: dict[str, Any] = {}
-    for key, said in book.items():
-        room = nested
+    for key, entry in keys.items():
+        parent = nested
         for part in key[:-1]:
-            room = room.setdefault(part, {})
-        room[key[-1]] = said.value
+            parent = parent.setdefault(part, {})
+        parent[key[-1]] = entry.value
     return nested

@@ -1,4 +1,4 @@
-"""NFVbench's keys that name what is not here: kept as written, and never passed over in silence when they would act."""
+"""NFVbench's keys without an effect in nodrop: kept unchanged, and reported if they would act in NFVbench."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -11,27 +11,27 @@ from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.nfvbench.targets import find_usable_trex, has_cloud
 from nodrop.system.yaml_reader import Key, preview_value
 
-OPENSTACK = "no cloud is (openrc_file, clouds_detail), so nothing is staged in OpenStack"
-TREX = "TRex is not the generator, nodrop's own engine sends and receives"
-PLUGIN = "NFVbench's plugins are not loaded; nodrop's are Python packages with the entry point nodrop.config"
+OPENSTACK = "no cloud is configured (openrc_file, clouds_detail), so nothing is staged in OpenStack"
+TREX = "the generator is nodrop's engine, not TRex"
+PLUGIN = "NFVbench's plugins are not loaded; nodrop's plugins are Python packages with the entry point nodrop.config"
 SILENT = ""
-"""Says nothing: it is an output, or has no effect in NFVbench either."""
+"""No note: the key is an output, or has no effect in NFVbench either."""
 
 UNUSED_KEYS: dict[str, str] = {
     "traffic_generator.host_name": SILENT,
-    "traffic_generator.tg_gateway_ip_cidrs": "the tester's addresses alone say which link they are on",
+    "traffic_generator.tg_gateway_ip_cidrs": "the tester's addresses determine their link",
     "internal_networks.middle.mpls_transport_labels": "the tester sends nothing into the network between two VMs",
     "cores_used": SILENT,
     "intf_speed_used": SILENT,
     "intf_speed_detected": SILENT,
     "factory_module": PLUGIN,
     "factory_class": PLUGIN,
-    "no_vswitch_access": "no plugin reads the counters of a virtual switch here",
+    "no_vswitch_access": "nodrop has no plugin that reads the counters of a virtual switch",
     "debug_mask": SILENT,
-    "pause_sec": "a trial's counts are read once its last frames have had time to arrive, so no pause is needed",
-    "unidir_reverse_traffic_pps": "traffic that goes one way goes that way only",
+    "pause_sec": "no pause is needed: each trial waits for its last frames before its counts are read",
+    "unidir_reverse_traffic_pps": "unidirectional traffic has no reverse frames",
 }
-"""Key or section, and what happens instead. What a rule reads is not kept."""
+"""Notes on keys and sections that no rule reads."""
 
 CLOUD_KEYS = {
     "vm_image_file": OPENSTACK,
@@ -44,15 +44,15 @@ CLOUD_KEYS = {
     "use_sriov_middle_net": OPENSTACK,
     "loop_vm_name": OPENSTACK,
     "idle_networks": OPENSTACK,
-    "external_networks": "no cloud is (openrc_file, clouds_detail); write the VLANs of an EXT chain as vlans",
-    "edge_networks": "no cloud is (openrc_file, clouds_detail), so routers in the path are of this machine",
-    "use_management_port": "a chain in network namespaces needs no login",
-    "use_floating_ip": "a chain in network namespaces needs no login",
-    "vif_multiqueue_size": "the loopback VNF has one queue on each interface",
-    "num_mbufs": "there is no VPP; vnf.queue_slots says how many frames the loopback VNF can hold",
-    "no_cleanup": "a lab goes with its run; one that is to stay is brought up with `nodrop lab up`, used with --lab",
+    "external_networks": "no cloud is configured (openrc_file, clouds_detail); write an EXT chain's VLANs as vlans",
+    "edge_networks": "no cloud is configured (openrc_file, clouds_detail), so routers in the path are local",
+    "use_management_port": "VNFs in network namespaces need no login",
+    "use_floating_ip": "VNFs in network namespaces need no login",
+    "vif_multiqueue_size": "the loopback VNF has one queue per interface",
+    "num_mbufs": "VPP does not run; vnf.queue_slots sets the queue size of the loopback VNF",
+    "no_cleanup": "a private lab ends with its run; bring up a persistent one with `nodrop lab up`, use it with --lab",
 }
-"""Keys without effect where no cloud is asked for anything, and what happens instead."""
+"""Notes on keys that have no effect unless a cloud is configured."""
 
 TREX_KEYS = {
     "traffic_generator.generator_profile": TREX,
@@ -61,75 +61,75 @@ TREX_KEYS = {
     "i40e_mixed": TREX,
     "mbuf_64": TREX,
     "mbuf_factor": TREX,
-    "no_flow_stats": "frames are counted anyway, at no cost",
+    "no_flow_stats": "nodrop's engine always counts frames, at no cost",
 }
-"""Keys without effect where nodrop's own engine sends, and what happens instead."""
+"""Notes on keys that have no effect if nodrop's engine sends."""
 
 OUTPUT_KEYS = {
-    "json": "the result goes there in NFVbench's form",
-    "std_json": "the result goes there in NFVbench's form, in a file of NFVbench's name for it",
+    "json": "the result is written there in NFVbench's format",
+    "std_json": "the result is written there in NFVbench's format, under NFVbench's file name",
 }
-"""Keys that no rule reads, because whoever acts on them does so by this name."""
+"""Keys that no rule reads, because the exporters of results read them by this name."""
 
 
 def iter_unused_keys() -> Iterator[tuple[Key, str]]:
-    """Every kept key that has a value, with what happens instead."""
+    """Yield every unused key that has a value, with its note."""
     for leaf in iter_leaves(NfvbenchConfig):
-        if leaf.key[0] in SHARED or leaf.key[0] in OUTPUT_KEYS or any(RULES.of(leaf.key)):
+        if leaf.key[0] in SHARED or leaf.key[0] in OUTPUT_KEYS or any(RULES.find(leaf.key)):
             continue
-        near = [".".join(leaf.key[:depth]) for depth in range(len(leaf.key), 0, -1)]
-        yield leaf.key, next((UNUSED_KEYS[key] for key in near if key in UNUSED_KEYS), SILENT)
+        paths = [".".join(leaf.key[:depth]) for depth in range(len(leaf.key), 0, -1)]
+        yield leaf.key, next((UNUSED_KEYS[key] for key in paths if key in UNUSED_KEYS), SILENT)
 
 
-def translation_notes(written: Mapping[str, Any]) -> tuple[str, ...]:
-    """What to know about NFVbench's keys that were written: one sentence for each that does something else here.
+def translation_notes(original: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a note for each of NFVbench's keys that is set and acts differently in nodrop.
 
     Args:
-        written: `Config.nfvbench`.
+        original: `Config.nfvbench`.
     """
-    config = NfvbenchConfig.model_validate({key: value for key, value in written.items() if key not in SHARED})
+    config = NfvbenchConfig.model_validate({key: value for key, value in original.items() if key not in SHARED})
     default = NfvbenchConfig()
-    said = []
-    for key, instead in (*iter_unused_keys(), *_without_effect(config)):
+    notes = []
+    for key, note in (*iter_unused_keys(), *_ineffective_keys(config)):
         value = get_key_value(config, ".".join(key))
-        if instead and _acts(key, value) and value != get_key_value(default, ".".join(key)):
-            said.append(f"{'.'.join(key)}: {preview_value(_raw(written, key))} asked; {instead}")
-    return (*said, *_adjusted(config))
+        if note and _has_effect(key, value) and value != get_key_value(default, ".".join(key)):
+            notes.append(f"{'.'.join(key)}: no effect ({preview_value(_get_original(original, key))}); {note}")
+    return (*notes, *_adjustment_notes(config))
 
 
-def _without_effect(config: NfvbenchConfig) -> Iterator[tuple[Key, str]]:
-    """Every key that is translated and has no effect beside the others, with what happens instead."""
+def _ineffective_keys(config: NfvbenchConfig) -> Iterator[tuple[Key, str]]:
+    """Yield every translated key that has no effect with the other keys, with its note."""
     tables = ({} if has_cloud(config) else CLOUD_KEYS) | ({} if find_usable_trex(config) else TREX_KEYS)
     for leaf in iter_leaves(NfvbenchConfig):
-        near = [".".join(leaf.key[:depth]) for depth in range(len(leaf.key), 0, -1)]
-        if found := next((tables[key] for key in near if key in tables), None):
-            yield leaf.key, found
+        paths = [".".join(leaf.key[:depth]) for depth in range(len(leaf.key), 0, -1)]
+        if note := next((tables[key] for key in paths if key in tables), None):
+            yield leaf.key, note
 
 
-def _acts(key: Key, value: Any) -> bool:
-    """Whether a value does something in NFVbench: generators do once they have interfaces."""
+def _has_effect(key: Key, value: Any) -> bool:
+    """Return whether a value has an effect in NFVbench: generators do once they have interfaces."""
     if key[-1] == "generator_profile":
         return any(port.get("pci") for each in value for port in (each.model_extra or {}).get("interfaces") or ())
     return bool(value)
 
 
-def _adjusted(config: NfvbenchConfig) -> Iterator[str]:
-    """What is translated, but not to the letter."""
-    there = len(os.sched_getaffinity(0))
-    if config.cores and config.cores > there and not find_usable_trex(config):
-        yield f"cores: {config.cores} asked, {there} there; the engine is given those"
+def _adjustment_notes(config: NfvbenchConfig) -> Iterator[str]:
+    """Yield notes on values that are not translated literally."""
+    available = len(os.sched_getaffinity(0))
+    if config.cores and config.cores > available and not find_usable_trex(config):
+        yield f"cores: only {available} available ({config.cores}); the engine uses those"
     if config.service_mode and not find_usable_trex(config):
-        yield "service_mode: true asked; frames of the trials are kept in files, see capture"
+        yield "service_mode: replaced (true); frames of the trials are captured to files, see the section capture"
     small = [
         size for each in config.traffic_profile for size in each.l2frame_size if size.isdecimal() and int(size) < 64
     ]
     if small:
-        yield f"traffic_profile: frames of {', '.join(small)} bytes asked; Ethernet has at least 64, which is sent"
+        yield f"traffic_profile: frame sizes below Ethernet's minimum ({', '.join(small)}); 64 bytes are sent"
 
 
-def _raw(written: Mapping[str, Any], key: Key) -> Any:
-    """A value as it was written."""
-    value: Any = written
+def _get_original(original: Mapping[str, Any], key: Key) -> Any:
+    """Return a value as the user wrote it."""
+    value: Any = original
     for part in key:
         value = value.get(part) if isinstance(value, Mapping) else None
     return value

@@ -1,4 +1,4 @@
-"""Kinds of values in NFVbench's configuration: read as generously as can be, and refused where NFVbench is blind."""
+"""Value types of NFVbench's configuration; values that NFVbench silently misreads are rejected."""
 
 import ipaddress
 import re
@@ -15,107 +15,107 @@ SPEED_BPS_MAX = 1e13
 RANDOM = "random"
 
 
-def parse_address(written: object) -> str:
-    """An IPv4 address. Raises ValueError."""
+def parse_address(value: object) -> str:
+    """Parse an IPv4 address. Raises ValueError."""
     try:
-        return str(ipaddress.IPv4Address(_text(written)))
+        return str(ipaddress.IPv4Address(_text(value)))
     except ValueError:
-        raise ValueError(f"{written!r} is not an IPv4 address; write for example 192.168.1.1") from None
+        raise ValueError(f"{value!r} is not an IPv4 address; write for example 192.168.1.1") from None
 
 
-def parse_network(written: object) -> str:
-    """An IPv4 network, of which host bits do not count. Raises ValueError."""
+def parse_network(value: object) -> str:
+    """Parse an IPv4 network, ignoring host bits. Raises ValueError."""
     try:
-        return str(ipaddress.IPv4Network(_text(written), strict=False))
+        return str(ipaddress.IPv4Network(_text(value), strict=False))
     except ValueError:
-        raise ValueError(f"{written!r} is not an IPv4 network; write for example 10.0.0.0/8") from None
+        raise ValueError(f"{value!r} is not an IPv4 network; write for example 10.0.0.0/8") from None
 
 
-def parse_step(written: object) -> str:
-    """How far it is to the next address: `0.0.0.1`, or a number that means the same. Raises ValueError."""
+def parse_step(value: object) -> str:
+    """Parse the step between addresses: `0.0.0.1` or the equivalent integer. Raises ValueError."""
     try:
-        number = ipaddress.IPv4Address(written if isinstance(written, int) else _text(written))
+        number = ipaddress.IPv4Address(value if isinstance(value, int) else _text(value))
     except ValueError:
         number = ipaddress.IPv4Address(0)
-    if isinstance(written, bool) or not int(number):
-        raise ValueError(f"{written!r} is not a step; write for example 0.0.0.1")
+    if isinstance(value, bool) or not int(number):
+        raise ValueError(f"{value!r} is not a step; write for example 0.0.0.1")
     return str(number)
 
 
-def parse_step_or_random(written: object) -> str:
-    """The same, or `random`. Raises ValueError."""
-    if isinstance(written, str) and written.lower() == RANDOM:
+def parse_step_or_random(value: object) -> str:
+    """Parse a step between addresses, or `random`. Raises ValueError."""
+    if isinstance(value, str) and value.lower() == RANDOM:
         return RANDOM
     try:
-        return parse_step(written)
+        return parse_step(value)
     except ValueError:
-        raise ValueError(f"{written!r} is not a step; write for example 0.0.0.1, or random") from None
+        raise ValueError(f"{value!r} is not a step; write for example 0.0.0.1, or random") from None
 
 
-def parse_port_step(written: object) -> str:
-    """How far it is to the next UDP port, or `random`. Raises ValueError."""
-    if isinstance(written, str) and written.lower() == RANDOM:
+def parse_port_step(value: object) -> str:
+    """Parse the step between UDP ports, or `random`. Raises ValueError."""
+    if isinstance(value, str) and value.lower() == RANDOM:
         return RANDOM
-    text = str(written) if isinstance(written, (int, str)) and not isinstance(written, bool) else ""
+    text = str(value) if isinstance(value, (int, str)) and not isinstance(value, bool) else ""
     if not re.fullmatch(r"[0-9]{1,5}", text) or not 1 <= int(text) <= PORT_MAX:
-        raise ValueError(f"{written!r} is not a step; write 1 to {PORT_MAX}, or random")
+        raise ValueError(f"{value!r} is not a step; write 1 to {PORT_MAX}, or random")
     return str(int(text))
 
 
-def parse_ports(written: object) -> object:
-    """A UDP port, or the first and last of a range. Raises ValueError."""
-    if written is None:
+def parse_ports(value: object) -> object:
+    """Parse a UDP port, or the first and last port of a range. Raises ValueError."""
+    if value is None:
         return None
-    listed = written if isinstance(written, (list, tuple)) else [written]
+    items = value if isinstance(value, (list, tuple)) else [value]
     try:
-        ports = tuple(_whole(port) for port in listed)
+        ports = tuple(_whole(port) for port in items)
     except ValueError:
         ports = ()
     if len(ports) not in (1, 2) or not all(1 <= port <= PORT_MAX for port in ports) or ports[0] > ports[-1]:
-        raise ValueError(f"{written!r} is not a UDP port or range; write 1 to {PORT_MAX}, as 53 or [1024, 2048]")
+        raise ValueError(f"{value!r} is not a UDP port or range; write 1 to {PORT_MAX}, e.g. 53 or [1024, 2048]")
     return ports[0], ports[-1]
 
 
-def parse_size(written: object) -> str:
-    """A frame size as NFVbench names it, `64` or `IMIX`. Raises ValueError."""
-    text = str(written).upper() if isinstance(written, (int, str)) and not isinstance(written, bool) else ""
+def parse_size(value: object) -> str:
+    """Parse a frame size as NFVbench names it: `64` or `IMIX`. Raises ValueError."""
+    text = str(value).upper() if isinstance(value, (int, str)) and not isinstance(value, bool) else ""
     if text != "IMIX" and not re.fullmatch(r"[0-9]{1,5}", text):
-        raise ValueError(f"{written!r} is not a frame size; write bytes with FCS, as 64, or IMIX")
+        raise ValueError(f"{value!r} is not a frame size; write bytes with FCS, e.g. 64, or IMIX")
     return text
 
 
-def as_list(written: object) -> object:
-    """One or several, as a list."""
-    return written if written is None or isinstance(written, (list, tuple)) else [written]
+def as_list(value: object) -> object:
+    """Return a single value as a list."""
+    return value if value is None or isinstance(value, (list, tuple)) else [value]
 
 
-def parse_chain(written: object) -> object:
-    """A service chain in capitals."""
-    return written.upper() if isinstance(written, str) else written
+def parse_chain(value: object) -> object:
+    """Return the name of a service chain in upper case."""
+    return value.upper() if isinstance(value, str) else value
 
 
-def parse_speed(written: object) -> object:
-    """A speed in bits per second, or `auto`. Raises ValueError."""
-    if written is None or (isinstance(written, str) and written.lower() == "auto"):
-        return written if written is None else "auto"
-    if isinstance(written, str) and not written.lower().rstrip().endswith("bps"):
-        raise ValueError(f"{written!r} is not a speed; write for example 10Gbps, or auto")
-    speed_bps = parse_bps(written)
+def parse_speed(value: object) -> object:
+    """Parse a speed to bits per second, or `auto`. Raises ValueError."""
+    if value is None or (isinstance(value, str) and value.lower() == "auto"):
+        return value if value is None else "auto"
+    if isinstance(value, str) and not value.lower().rstrip().endswith("bps"):
+        raise ValueError(f"{value!r} is not a speed; write for example 10Gbps, or auto")
+    speed_bps = parse_bps(value)
     if not 0 < speed_bps <= SPEED_BPS_MAX:
-        raise ValueError(f"{written!r} is not the speed of an interface; write for example 10Gbps, or auto")
+        raise ValueError(f"{value!r} is not the speed of an interface; write for example 10Gbps, or auto")
     return speed_bps
 
 
-def _text(written: object) -> str:
-    if not isinstance(written, str):
-        raise ValueError(written)
-    return written
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(value)
+    return value
 
 
-def _whole(written: object) -> int:
-    if isinstance(written, bool) or not isinstance(written, (int, str)):
-        raise ValueError(written)
-    return int(written)
+def _whole(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        raise ValueError(value)
+    return int(value)
 
 
 Count = Annotated[int, BeforeValidator(parse_count, json_schema_input_type=int | str)]
