@@ -7,8 +7,16 @@ import pytest
 from nodrop.errors import ConfigError
 from nodrop.host.check import CHECK_RULES
 from nodrop.host.check.rfc8204 import RECORD_ITEMS
-from nodrop.host.workload import COLUMNS, find_function, list_features, list_functions, list_standings, read_table
-from nodrop.host.workload.checks import CHECKS, RECORDS
+from nodrop.host.workload import (
+    CHECKS,
+    COLUMNS,
+    RECORDS,
+    find_function,
+    list_features,
+    list_functions,
+    list_standings,
+    read_table,
+)
 from nodrop.host.workload.unlisted_functions import UNLISTED_FUNCTIONS
 
 

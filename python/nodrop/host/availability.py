@@ -1,4 +1,4 @@
-"""What of a host's CPUs VMs may have, who has them now, and how busy they are. ETSI GS NFV-PER 001 clause 8.1.1.4."""
+"""Availability of CPUs: eligibility for VMs, current users and utilization. ETSI GS NFV-PER 001 clause 8.1.1.4."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -17,20 +17,20 @@ THREADS = "/proc/*/task/*/status"
 
 
 class CpuHolders(NamedTuple):
-    """Who has each CPU."""
+    """The users of each CPU."""
 
     alone: Mapping[int, tuple[str, ...]]
-    """A thread of theirs may run there only, or they were given it."""
+    """Owners that a CPU is reserved for, or whose thread may run on this CPU only."""
     among_others: Mapping[int, tuple[str, ...]]
-    """Theirs may run there or elsewhere."""
+    """Owners whose threads may run on this CPU and on others."""
     hidden: str
-    """Why there may be others; empty: there are none."""
+    """Why there may be more users; empty: there are none."""
 
 
 def add_availability(
     source: Source, nodes: Sequence[NumaNode], load: HostLoad, own: Sequence[int] | None
 ) -> tuple[NumaNode, ...]:
-    """The same nodes, with what is eligible, in use and busy."""
+    """Return the nodes with eligibility, use and utilization of their CPUs."""
     online = [cpu for node in nodes for cpu in node.cpus.ids]
     decided = vm_cpu_policy.find_policy(source, own, online)
     held = _holders(source, frozenset(online))
@@ -59,7 +59,7 @@ def _holders(source: Source, online: frozenset[int]) -> CpuHolders:
 
 
 def _bound(source: Source) -> Iterator[CpuThread]:
-    """Virtual CPUs as libvirt knows them: it sees VMs whose processes are hidden here."""
+    """Yield vCPU threads as libvirt reports them, including VMs whose processes are hidden from this one."""
     for vm in libvirt.list_domains(source):
         yield from (CpuThread(f"VM {vm.name}", cpus) for cpus in vm.vcpu_cpus.values())
 
@@ -83,7 +83,7 @@ def _with_states(source: Source, cpus: NodeCpus, decided: VmCpuPolicy, held: Cpu
 
 
 def _held(source: Source, cpu: int, held: CpuHolders) -> CpuState:
-    """Dedicated: one owner, who may run here only. Shared: several, or one who may run elsewhere too."""
+    """Return the state of a CPU: dedicated if its one owner is bound to it only, otherwise shared."""
     alone, others = held.alone.get(cpu, ()), held.among_others.get(cpu, ())
     names = tuple(dict.fromkeys((*alone, *others)))
     moment = source.moment
@@ -101,7 +101,7 @@ def _held(source: Source, cpu: int, held: CpuHolders) -> CpuState:
 
 
 def _caches(source: Source, nodes: Sequence[NumaNode]) -> dict[int, frozenset[int | None]]:
-    """Last-level caches of each node's CPUs."""
+    """Return the last-level caches of each node's CPUs."""
     return {
         node.id: frozenset(source.tree.number(f"{CPUS}/cpu{cpu}/cache/index3/id") for cpu in node.cpus.ids)
         for node in nodes
@@ -111,7 +111,7 @@ def _caches(source: Source, nodes: Sequence[NumaNode]) -> dict[int, frozenset[in
 def _bandwidth(
     source: Source, node: NumaNode, caches: Mapping[int, frozenset[int | None]], load: HostLoad
 ) -> Bandwidth:
-    """Memory traffic of the last-level caches that are the node's alone."""
+    """Return the memory bandwidth of the last-level caches that belong to this node only."""
     path, own = f"{RESCTRL}/mon_data", caches.get(node.id, frozenset())
     others = frozenset[int | None]().union(*(each for id_, each in caches.items() if id_ != node.id))
     used: Observation[float]

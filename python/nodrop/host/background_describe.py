@@ -1,4 +1,4 @@
-"""This machine described while something else is done."""
+"""Host description in a background thread."""
 
 import threading
 from collections.abc import Callable
@@ -9,16 +9,16 @@ from nodrop.model.chd import HostDescriptor
 from nodrop.system.log_files import LOGGER
 
 WAIT_MAX_S = 5.0
-"""What is waited for takes a second or two at most; a machine that takes longer goes without."""
+"""Upper limit for the wait; a description takes a second or two. A slower machine goes without one."""
 
 
 def describe_this_host() -> HostDescriptor:
-    """This machine as it is, but for how busy its CPUs are: they are, with what goes on beside."""
+    """Describe this machine without CPU utilization, which would measure the concurrent work."""
     return describe_host(open_this_machine(), with_load=False)
 
 
 def describe_in_background(work: Callable[[], HostDescriptor | None]) -> Callable[[], HostDescriptor | None]:
-    """Begin to describe; what is given back waits for the description. None where there is none: that ends no run."""
+    """Start a description; return a function that waits for it and returns None if it failed."""
     found = Future[HostDescriptor | None]()
 
     def carry_out() -> None:

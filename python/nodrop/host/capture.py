@@ -1,6 +1,6 @@
-"""A machine's files in an archive: enough to describe it elsewhere, for a report of what went wrong or for a test.
+"""Captures: archives of a machine's files, sufficient to describe it on another machine, for bug reports and tests.
 
-A capture holds what a description read and nothing else: of files with secrets only the lines that were wanted.
+A capture contains only what a description read; of files with secrets, only the required lines.
 """
 
 import contextlib
@@ -23,17 +23,17 @@ from nodrop.model.observation import ObservationTime
 
 ABOUT_FILE = "nodrop-capture.json"
 CPUID_FILE = "cpuid.txt"
-"""As `cpuid -r` prints it."""
+"""Format of `cpuid -r`."""
 UNAME_FILES = tuple(f"/proc/sys/kernel/{name}" for name in ("hostname", "osrelease", "arch"))
-"""What a live machine answers by uname(2)."""
+"""Files whose content a live machine takes from uname(2)."""
 FILES_MAX = 500_000
 TOTAL_BYTES_MAX = 512 << 20
 
 
 def capture(file: Path, eligible_cpus: tuple[int, ...] | None = None) -> HostDescriptor:
-    """Describe this machine and keep all that was read for it, in a tar archive compressed as its name says.
+    """Describe this machine and store all files read for it in a tar archive, compressed according to its suffix.
 
-    Raises: ConfigError where the file cannot be written.
+    Raises: ConfigError if the file cannot be written.
     """
     source = open_this_machine()
     host = describe_host(source, eligible_cpus)
@@ -52,9 +52,9 @@ def capture(file: Path, eligible_cpus: tuple[int, ...] | None = None) -> HostDes
 
 @contextlib.contextmanager
 def open_capture(place: Path) -> Iterator[Source]:
-    """A machine from its capture: a directory, or an archive that is unpacked for a while.
+    """Open a capture: a directory, or an archive unpacked to a temporary directory.
 
-    Raises: ConfigError where it is neither.
+    Raises: ConfigError if it is neither.
     """
     if place.is_dir():
         yield _source(place)
@@ -65,7 +65,7 @@ def open_capture(place: Path) -> Iterator[Source]:
 
 
 def _source(directory: Path) -> Source:
-    """Files may be in a directory of their own, as other tools pack them."""
+    """Return the source in a directory, or in its only subdirectory, as other tools pack it."""
     root = directory
     inside = [each for each in directory.iterdir() if each.is_dir()]
     if not {"sys", "proc"} & {each.name for each in inside}:
@@ -85,7 +85,7 @@ def _about(source: Source) -> Mapping[str, object]:
 
 
 def _read_about(text: str) -> tuple[str, Mapping[str, str]]:
-    """When it was captured, and what was refused then; other tools' captures do not say."""
+    """Return capture time and read errors; captures of other tools have neither."""
     try:
         about = json.loads(text)
         at, refused = about["at"], about["refused"]
@@ -96,7 +96,7 @@ def _read_about(text: str) -> tuple[str, Mapping[str, str]]:
 
 
 def _add_tree(archive: tarfile.TarFile, tree: FileTree) -> None:
-    """Files with what they held, links as they are, and directories; each once."""
+    """Add the files, links and directories that were read, each once."""
     done = set[str]()
     for path, held in sorted(tree.touched.items()):
         place = _add_links(archive, path, done)
@@ -111,7 +111,7 @@ def _add_tree(archive: tarfile.TarFile, tree: FileTree) -> None:
 
 
 def _add_links(archive: tarfile.TarFile, path: str, done: set[str]) -> str:
-    """Add every link and directory on the way to a path; gives where the path leads to."""
+    """Add every link and directory on a path; return the resolved path."""
     place, left = "", path.strip("/").split("/")
     for _ in range(400):
         if not left:
@@ -158,7 +158,7 @@ def _dump(cpuid: Cpuid) -> str:
 
 
 def _unpack(archive: Path, directory: Path) -> None:
-    """Files and directories first and links last, so that nothing is written through a link. Devices are left out."""
+    """Unpack files and directories first, links last, so that nothing is written through a link; skip devices."""
     links, total_bytes = dict[Path, str](), 0
     try:
         with tarfile.open(archive) as opened:

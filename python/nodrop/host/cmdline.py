@@ -1,4 +1,4 @@
-"""What the kernel was told as it started, without what looks like a secret: descriptors and captures are handed on."""
+"""The kernel command line without secrets, as descriptors and captures are shared."""
 
 import re
 
@@ -10,12 +10,12 @@ _CREDENTIALS = re.compile(rb"(://)[^/@\s]+@")
 
 
 def read_cmdline(source: Source) -> str | None:
-    """The whole of it; None: the tree says why."""
+    """Return the command line; None: see `FileTree.why`."""
     return source.tree.text(CMDLINE, keep=strip_secrets)
 
 
 def read_arguments(source: Source, key: str) -> tuple[str, ...] | None:
-    """What it says of a key, empty for one without a value; None: it cannot be read."""
+    """Return the values of an argument, `""` for one without a value; None: the command line cannot be read."""
     found = read_cmdline(source)
     if found is None:
         return None
@@ -24,6 +24,6 @@ def read_arguments(source: Source, key: str) -> tuple[str, ...] | None:
 
 
 def strip_secrets(held: bytes) -> bytes:
-    """Values of keys such as `password=`, and names before the @ of an address, as `...`."""
+    """Replace values of keys such as `password=` and credentials before the @ of a URL by `...`."""
     words = (_CREDENTIALS.sub(rb"\1...@", _SECRET.sub(rb"\1...", word)) for word in held.split())
     return b" ".join(words)

@@ -1,4 +1,4 @@
-"""Which CPUs there are and which share a core, from whichever file a kernel of any age says it in."""
+"""CPUs and core siblings, from the sysfs files of old and new kernels."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,11 +9,11 @@ from nodrop.system.cpu_sets import parse_cpu_list
 CPUS = "/sys/devices/system/cpu"
 _MASK = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{1,8})*")
 _WORDS_MAX = 4096
-"""32 CPUs each."""
+"""Words of 32 CPUs each."""
 
 
 def read_cpu_list(tree: FileTree, path: str) -> tuple[int, ...] | None:
-    """CPUs of a file like `0-3,8`; None: see `FileTree.why`."""
+    """Return the CPUs of a file such as `0-3,8`; None: see `FileTree.why`."""
     text = tree.text(path)
     if text is None:
         return None
@@ -24,7 +24,7 @@ def read_cpu_list(tree: FileTree, path: str) -> tuple[int, ...] | None:
 
 
 def read_cpu_mask(tree: FileTree, path: str) -> tuple[int, ...] | None:
-    """CPUs of a file like `00000000,0000010f`, as kernels before lists had it; None: see `FileTree.why`."""
+    """Return the CPUs of a mask file such as `00000000,0000010f`, used by old kernels; None: see `FileTree.why`."""
     text = tree.text(path)
     if text is None:
         return None
@@ -36,13 +36,13 @@ def read_cpu_mask(tree: FileTree, path: str) -> tuple[int, ...] | None:
 
 
 def read_list_or_mask(tree: FileTree, as_list: str, as_mask: str) -> tuple[int, ...] | None:
-    """CPUs of the list, or of the mask where there is no list that can be read."""
+    """Return the CPUs of the list file, or of the mask file if the list is not readable."""
     found = read_cpu_list(tree, as_list)
     return read_cpu_mask(tree, as_mask) if found is None else found
 
 
 def read_online_cpus(tree: FileTree) -> tuple[int, ...]:
-    """CPUs that run; empty where nothing says so."""
+    """Return the CPUs that are online; empty if not reported."""
     found = read_cpu_list(tree, f"{CPUS}/online")
     if found is None:
         found = tuple(
@@ -54,7 +54,7 @@ def read_online_cpus(tree: FileTree) -> tuple[int, ...]:
 
 
 def read_siblings(tree: FileTree, cpus: Sequence[int], warnings: list[str]) -> Mapping[int, tuple[int, ...]]:
-    """Threads of each CPU's core, itself among them."""
+    """Return the threads of each CPU's core, including itself."""
     found = dict[int, tuple[int, ...]]()
     for cpu in cpus:
         topology = f"{CPUS}/cpu{cpu}/topology"
@@ -75,7 +75,7 @@ def read_siblings(tree: FileTree, cpus: Sequence[int], warnings: list[str]) -> M
 
 
 def _siblings_by_core_id(tree: FileTree, cpus: Sequence[int]) -> dict[int, tuple[int, ...]]:
-    """By socket and core of /proc/cpuinfo."""
+    """Return siblings by socket and core id of /proc/cpuinfo."""
     info = _read_cpuinfo_topology(tree)
     cores = dict[tuple[str, str], list[int]]()
     for cpu in cpus:
@@ -86,7 +86,7 @@ def _siblings_by_core_id(tree: FileTree, cpus: Sequence[int]) -> dict[int, tuple
 
 
 def _read_cpuinfo_topology(tree: FileTree) -> dict[int, dict[str, str]]:
-    """Fields of each CPU of /proc/cpuinfo, those of its topology only."""
+    """Return the topology fields of each CPU in /proc/cpuinfo."""
     found = dict[int, dict[str, str]]()
     fields = dict[str, str]()
     for line in (tree.text("/proc/cpuinfo") or "").splitlines():

@@ -1,4 +1,4 @@
-"""Who runs on which CPUs: virtual machines, and programs that poll."""
+"""Users of CPUs: virtual machines and polling programs."""
 
 import re
 import time
@@ -9,7 +9,7 @@ from nodrop.host.file_tree import FileTree
 from nodrop.system.cpu_sets import parse_cpu_list
 
 TIME_LIMIT_S = 0.5
-"""To look at all threads of a busy host."""
+"""Limit for the scan of all threads of a busy host."""
 FIRST_PID_NAMESPACE = "pid:[4026531836]"
 """Source: Linux, include/linux/proc_ns.h, PROC_PID_INIT_INO."""
 _VCPU = re.compile(r"CPU \d+/(?:KVM|TCG|HVF)|fc_vcpu \d+|vcpu\d+|cloud-hyperviso")
@@ -20,23 +20,23 @@ _STATUS_LINES = re.compile(rb"^(?:Name|Pid|Cpus_allowed_list|Cpus_allowed|VmSize
 
 
 class CpuThread(NamedTuple):
-    """A thread that has CPUs, and whose it is."""
+    """A thread that occupies CPUs, with its owner."""
 
     owner: str
     cpus: tuple[int, ...]
-    """It may run on."""
+    """CPUs that the thread may run on."""
 
 
 class CpuUsers(NamedTuple):
-    """Threads that occupy CPUs, and what may have been missed."""
+    """Threads that occupy CPUs, and whether some may be missing."""
 
     threads: tuple[CpuThread, ...]
     hidden: str = ""
-    """Why there may be others; empty: there are none."""
+    """Why there may be more; empty: there are none."""
 
 
 def find_cpu_users(tree: FileTree, isolated: frozenset[int]) -> CpuUsers:
-    """Virtual CPUs, polling threads, and whatever a program runs on isolated CPUs only."""
+    """Find vCPU threads, polling threads, and threads confined to isolated CPUs."""
     names = [name for name in tree.names("/proc") if name.isdecimal()]
     if not names:
         return CpuUsers((), tree.why("/proc") or "no processes in the capture")
@@ -60,7 +60,7 @@ def _why_hidden(tree: FileTree) -> str:
 
 
 def _process_threads(tree: FileTree, pid: str, isolated: frozenset[int]) -> Iterator[CpuThread]:
-    """Threads of a process that hold CPUs; kernel threads, which have no memory of their own, never do."""
+    """Yield the threads of a process that occupy CPUs; kernel threads (which have no memory of their own) never do."""
     name = tree.text(f"/proc/{pid}/comm") or ""
     machine = bool(_VM_PROGRAMS.fullmatch(name))
     if not machine and not isolated and not _may_poll(tree, pid, name):
@@ -80,7 +80,7 @@ def _process_threads(tree: FileTree, pid: str, isolated: frozenset[int]) -> Iter
 
 
 def _may_poll(tree: FileTree, pid: str, name: str) -> bool:
-    """A program of DPDK or VPP by the names of its threads."""
+    """Return whether thread names indicate a DPDK or VPP program."""
     if not tree.exists(f"/proc/{pid}/task"):
         return False
     return any(
@@ -95,13 +95,13 @@ def _read_status(tree: FileTree, path: str) -> Mapping[str, str]:
 
 
 def name_owner(tree: FileTree, pid: str, name: str) -> str:
-    """A VM by its name, anything else by its program and process."""
+    """Return the name of a VM, otherwise program and process id."""
     text = (tree.raw(f"/proc/{pid}/cmdline", keep=_keep_vm_name) or b"").decode(errors="replace")
     found = _NAME.search(text)
     return f"VM {found[1]}" if found else f"{name} ({pid})"
 
 
 def _keep_vm_name(held: bytes) -> bytes:
-    """Of a command line the VM's name: the rest may hold secrets."""
+    """Reduce a command line to the VM's name: the rest may contain secrets."""
     found = re.search(rb"\0-name\0[^\0]*", held)
     return found[0] if found else b""

@@ -1,4 +1,4 @@
-"""What the CPUID instruction answers, leaf by leaf: of this machine, or of another one's dump."""
+"""Results of the CPUID instruction by leaf, from this machine or from a dump."""
 
 import re
 import subprocess
@@ -10,7 +10,7 @@ from nodrop.system.native_binaries import find_binary
 
 TIME_LIMIT_S = 1.0
 LEAVES_MAX = 4096
-"""More than any dump of one CPU has."""
+"""More than the dump of any CPU contains."""
 
 _NUMBER = r"(?:0x)?([0-9a-f]{1,8})"
 # `   0x00000004 0x01: eax=0x00000122 ebx=...`, as `cpuid -r` and ours print it
@@ -23,7 +23,7 @@ _SUBLEAF = re.compile(r"\[SL\s*([0-9a-f]{1,8})", re.I)
 
 
 class Registers(NamedTuple):
-    """The answer to one leaf."""
+    """Registers returned for one leaf."""
 
     eax: int
     ebx: int
@@ -32,49 +32,49 @@ class Registers(NamedTuple):
 
 
 class Cpuid(NamedTuple):
-    """Leaves of one CPU, by leaf and sub-leaf."""
+    """CPUID results of one CPU, by leaf and subleaf."""
 
     leaves: Mapping[tuple[int, int], Registers]
 
     def get(self, leaf: int, subleaf: int = 0) -> Registers | None:
-        """The answer, where the processor says that it has this leaf."""
+        """Return the registers of a leaf, if the processor reports this leaf."""
         first = self.leaves.get((leaf & 0xF000_0000, 0))
         if first is None or not leaf <= first.eax:
             return None
         return self.leaves.get((leaf, subleaf))
 
     def sublist(self, leaf: int) -> tuple[Registers, ...]:
-        """The answers of a leaf that lists things, in order, up to the first gap."""
+        """Return the subleaves of an enumerating leaf, up to the first gap."""
         found: list[Registers] = []
         while (registers := self.get(leaf, len(found))) is not None:
             found.append(registers)
         return tuple(found)
 
     def bit(self, leaf: int, register: str, bit: int, subleaf: int = 0) -> bool | None:
-        """One bit; None where there is no such leaf."""
+        """Return one bit; None if the leaf does not exist."""
         registers = self.get(leaf, subleaf)
         return None if registers is None else bool(getattr(registers, register) >> bit & 1)
 
     @property
     def vendor(self) -> str:
-        """The twelve letters of leaf 0, `GenuineIntel`."""
+        """The twelve letters of leaf 0, e.g. `GenuineIntel`."""
         first = self.get(0)
         return "" if first is None else _decode_letters(first.ebx, first.edx, first.ecx)
 
     @property
     def brand(self) -> str:
-        """The model's name as the processor has it; empty where it has none."""
+        """The brand string of the processor; empty if it has none."""
         parts = (self.get(leaf) for leaf in (0x8000_0002, 0x8000_0003, 0x8000_0004))
         return " ".join(_decode_letters(*(register for each in parts if each for register in each)).split())
 
     @property
     def virtual(self) -> bool:
-        """A hypervisor answers."""
+        """Whether the CPU runs under a hypervisor."""
         return bool(self.bit(1, "ecx", 31))
 
     @property
     def hypervisor(self) -> str:
-        """Who answers for the processor, twelve letters such as `KVMKVMKVM`; empty where nobody says so."""
+        """Hypervisor signature of twelve letters, e.g. `KVMKVMKVM`; empty if not reported."""
         if not self.virtual:
             return ""
         own = self.leaves.get((0x4000_0000, 0))
@@ -82,7 +82,7 @@ class Cpuid(NamedTuple):
 
     @property
     def signature(self) -> tuple[int, int, int] | None:
-        """Family, model number and stepping, extensions counted in. Source: Intel SDM volume 2, CPUID leaf 1."""
+        """Family, model number and stepping, including the extended fields. Source: Intel SDM volume 2, CPUID leaf 1."""
         first = self.get(1)
         if first is None:
             return None
@@ -95,7 +95,7 @@ class Cpuid(NamedTuple):
 
 
 def parse_dump(text: str) -> Cpuid | None:
-    """The first CPU of a dump by `cpuid -r`, `nodrop-observe --cpuid` or AIDA64; None where there is none in it."""
+    """Parse the first CPU of a dump by `cpuid -r`, `nodrop-observe --cpuid` or AIDA64; None if empty."""
     leaves: dict[tuple[int, int], Registers] = {}
     listed: dict[int, int] = {}
     for line in text.splitlines()[:LEAVES_MAX]:
@@ -115,7 +115,7 @@ def parse_dump(text: str) -> Cpuid | None:
 
 
 def read_cpuid() -> Cpuid | None:
-    """What this machine's processor says; None where it is no x86, or the program that asks it is not there."""
+    """Return this machine's CPUID results; None if it is not x86 or nodrop-observe is missing."""
     try:
         program = find_binary("nodrop-observe", NodropError)
         said = subprocess.run([program, "--cpuid"], capture_output=True, timeout=TIME_LIMIT_S, check=False)

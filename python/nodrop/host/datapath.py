@@ -1,5 +1,7 @@
-"""Settings along the path of packets: which CPUs a card's interrupts go to, how many queues it has, what polls, and how
-much memory devices may pin. Plain files, no privilege."""
+"""Settings of the data path: interrupt affinity and queues of NICs, polling programs, limits for pinned memory.
+
+Read from plain files, without privileges.
+"""
 
 import re
 from collections.abc import Callable
@@ -20,8 +22,7 @@ _LOCKED = re.compile(r"^Max locked memory\s+(\d+|unlimited)\s", re.MULTILINE)
 
 
 def describe(source: Source) -> dict[str, Observation[str]]:
-    """Settings by name: `nic_irq_cpus`, `nic_queues`, `polling_processes`, `locked_memory_max`, `max_map_count`,
-    `dma_entry_limit`, `resctrl`, `rps_cpus`."""
+    """Return `nic_irq_cpus`, `nic_queues`, `polling_processes`, `locked_memory_max` and other settings by name."""
     cards = _cards(source.tree)
     return {
         "nic_irq_cpus": _per_card(source, cards, _irq_cpus, f"{IRQ}/*/smp_affinity_list"),
@@ -35,14 +36,14 @@ def describe(source: Source) -> dict[str, Observation[str]]:
 
 
 def _cards(tree: FileTree) -> tuple[str, ...]:
-    """Interfaces that have a device behind them: cards, not bridges or veth."""
+    """Return the interfaces backed by a device: NICs, not bridges or veth."""
     return tuple(name for name in tree.names(NET) if tree.exists(f"{NET}/{name}/device"))
 
 
 def _per_card(
     source: Source, cards: tuple[str, ...], of: Callable[[FileTree, str], str | None], where: str
 ) -> Observation[str]:
-    """A word for each card, as `eth0=0-1 eth1=2`."""
+    """Return one word per NIC, e.g. `eth0=0-1 eth1=2`."""
     if not source.tree.exists(NET):
         return source.moment.unknown(source.tree.why(NET), NET)
     if not cards:
@@ -55,7 +56,7 @@ def _per_card(
 
 
 def _irq_cpus(tree: FileTree, card: str) -> str | None:
-    """CPUs that the card's interrupts go to; where the kernel does not say, those they may go to."""
+    """Return the CPUs that handle the NIC's interrupts, or those allowed to if only these are reported."""
     device = f"{NET}/{card}/device"
     found: set[int] = set()
     numbers = (
@@ -70,19 +71,19 @@ def _irq_cpus(tree: FileTree, card: str) -> str | None:
 
 
 def _legacy_interrupt(tree: FileTree, path: str) -> tuple[str, ...]:
-    """The one interrupt of a card without message-signalled ones."""
+    """Return the legacy interrupt of a NIC without MSI."""
     number = tree.number(path)
     return (str(number),) if number else ()
 
 
 def _queues(tree: FileTree, card: str) -> str | None:
-    """Receive queues, among which a card spreads flows."""
+    """Return the number of receive queues (RSS)."""
     count = sum(name.startswith("rx-") for name in tree.names(f"{NET}/{card}/queues"))
     return str(count) if count else None
 
 
 def _polling_processes(source: Source) -> Observation[str]:
-    """Names that running DPDK programs gave themselves (their file prefix)."""
+    """Return the file prefixes of running DPDK programs."""
     if not source.live and not source.tree.exists(DPDK_RUNTIME):
         return source.moment.unknown(source.tree.why(DPDK_RUNTIME), DPDK_RUNTIME)
     runs = [name for name in source.tree.names(DPDK_RUNTIME) if source.tree.exists(f"{DPDK_RUNTIME}/{name}/config")]
@@ -107,7 +108,7 @@ def _read_number(source: Source, path: str) -> Observation[str]:
 
 
 def _resctrl(source: Source) -> Observation[str]:
-    """What of caches and memory bandwidth can be divided; `off` where nothing is mounted."""
+    """Return the resources that resctrl can partition; `off` if it is not mounted."""
     if not source.live and not source.tree.exists(RESCTRL):
         return source.moment.unknown(source.tree.why(RESCTRL), RESCTRL)
     kinds = source.tree.names(f"{RESCTRL}/info")

@@ -1,4 +1,4 @@
-"""A host as a descriptor: every part asked, and put together."""
+"""Assembly of the host descriptor from all parts."""
 
 import datetime
 from concurrent.futures import ThreadPoolExecutor
@@ -35,7 +35,7 @@ CONCURRENT_PARTS = 4
 
 
 def open_this_machine() -> Source:
-    """The machine this runs on, now."""
+    """Return this machine's current files, programs and kernel interfaces."""
     return Source(
         FileTree("/"),
         _now(),
@@ -50,12 +50,12 @@ def open_this_machine() -> Source:
 def describe_host(
     source: Source, eligible_cpus: tuple[int, ...] | None = None, *, with_load: bool = True
 ) -> HostDescriptor:
-    """All that can be known of a host; never raises for what it finds. Parts that wait are waited for together.
+    """Describe a host as completely as possible; never raises for what it reads. Slow parts run concurrently.
 
     Args:
         source: the machine.
-        eligible_cpus: those that VMs may have, if whoever runs the host says so; None: as the host is set up.
-        with_load: measure as well how busy the CPUs are; takes 0.3 s.
+        eligible_cpus: CPUs that the operator allows VMs to use; None: as configured on the host.
+        with_load: also measure CPU utilization; takes 0.3 s.
     """
     moment, counted = source.moment, utilization.start_measurement(source) if with_load and source.live else None
     with ThreadPoolExecutor(CONCURRENT_PARTS) as pool:

@@ -1,4 +1,4 @@
-"""Processes that hold devices handed to programs: /dev/vfio, /dev/uio."""
+"""Processes that hold user-space devices: /dev/vfio, /dev/uio."""
 
 import re
 from typing import NamedTuple
@@ -8,24 +8,24 @@ from nodrop.host.cpu_users import FIRST_PID_NAMESPACE
 from nodrop.host.file_tree import FileTree
 
 FILES_MAX = 50_000
-"""More open files are not looked through."""
+"""Limit of open files to scan."""
 _DEVICE = re.compile(r"/dev/(vfio/|uio)")
 
 
 class DeviceUsers(NamedTuple):
-    """Who has which device file open."""
+    """Processes by the device files they hold open."""
 
     processes: dict[str, tuple[int, ...]]
     why: str
-    """Why there may be others; empty: all were seen."""
+    """Why there may be more; empty: all processes were scanned."""
 
     def of(self, files: tuple[str, ...]) -> tuple[int, ...]:
-        """Processes that hold any of these."""
+        """Return the processes that hold any of these files open."""
         return tuple(sorted({process for file in files for process in self.processes.get(file, ())}))
 
 
 def find_device_users(tree: FileTree) -> DeviceUsers:
-    """Those of all processes that can be seen."""
+    """Return the users among all visible processes."""
     found: dict[str, list[int]] = {}
     hidden, left = "", FILES_MAX
     processes = [name for name in tree.names("/proc") if name.isdigit()]
@@ -49,7 +49,7 @@ def find_device_users(tree: FileTree) -> DeviceUsers:
 
 
 def name_process(tree: FileTree, process: int) -> str:
-    """How a process is named where nothing better is known: `VM bng`, `dpdk-testpmd (812)`."""
+    """Return a label for a process, e.g. `VM bng`, `dpdk-testpmd (812)`."""
     return cpu_users.name_owner(tree, str(process), tree.text(f"/proc/{process}/comm") or "process")
 
 

@@ -1,4 +1,4 @@
-"""Memory modules as the firmware lists them, and as the kernel's error counters (EDAC) do, which need no root.
+"""Memory modules from SMBIOS and from the kernel's error counters (EDAC), which need no root.
 
 Source: DMTF DSP0134 clauses 7.17, 7.18; Linux, Documentation/driver-api/edac.rst.
 """
@@ -48,11 +48,11 @@ _CHANNELS = (
 
 
 class Dimm(NamedTuple):
-    """A slot, with what is in it. None: it is not told."""
+    """A memory slot and its module. None: not reported."""
 
     slot: str
     size_bytes: int | None
-    """0: empty."""
+    """0: empty slot."""
     kind: str | None
     rated_mtps: int | None
     speed_mtps: int | None
@@ -64,17 +64,17 @@ class Dimm(NamedTuple):
 
 
 class Dimms(NamedTuple):
-    """All slots of a machine."""
+    """All memory slots of a machine."""
 
     slots: tuple[Dimm, ...]
     has_ecc: bool | None
     channel_count: int | None
-    """Those there are, with or without modules."""
+    """With or without modules."""
     source: str
 
 
 def read_firmware_dimms(source: Source) -> Dimms | None:
-    """None: the tables cannot be read, or list no memory."""
+    """Return the modules listed in SMBIOS; None: the tables cannot be read, or list no memory."""
     found = smbios.read_structures(source)
     arrays = [each for each in found if each.kind == smbios.MEMORY_ARRAY]
     # VMware's devices point at no array; only those of a known other one, such as flash, are left out
@@ -94,7 +94,7 @@ def read_firmware_dimms(source: Source) -> Dimms | None:
 
 
 def read_edac_dimms(source: Source) -> Dimms | None:
-    """None: no driver for this machine's memory controllers is loaded."""
+    """Return the modules listed by EDAC; None: no driver for the memory controllers is loaded."""
     tree, slots, channels = source.tree, [], 0
     modes: set[str] = set()
     for controller in tree.names(EDAC):
@@ -114,7 +114,7 @@ def read_edac_dimms(source: Source) -> Dimms | None:
 
 
 def _with_unique_names(slots: list[Dimm], banks: list[str]) -> tuple[Dimm, ...]:
-    """Slots of a name that several have, with that of the bank."""
+    """Prefix slot names that occur several times with their bank."""
     names = Counter(each.slot for each in slots)
     return tuple(
         each._replace(slot=f"{bank} {each.slot}") if bank and names[each.slot] > 1 else each
@@ -156,7 +156,7 @@ def _mtps(each: smbios.Structure, offset: int, longer: int) -> int | None:
 
 
 def parse_channel(locator: str, bank: str) -> str | None:
-    """Socket and channel by the names of a slot; None: they do not tell. There is no standard for them."""
+    """Parse socket and channel from the names of a slot; None: not recognizable, as the names are not standardized."""
     for text in (bank, locator):
         for pattern in _CHANNELS:
             if found := pattern.search(text):

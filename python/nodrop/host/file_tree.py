@@ -1,4 +1,4 @@
-"""The files in which a kernel says what a machine is: the live ones, or those captured from a machine."""
+"""The kernel's files, live or captured."""
 
 import os
 import re
@@ -7,35 +7,38 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 FILE_BYTES_MAX = 4 << 20
-"""A file of the kernel's that is longer is not read further."""
+"""Limit per file; the rest is not read."""
 _NUMBER = re.compile(r"[+-]?\d{1,20}|0[xX][0-9a-fA-F]{1,16}")
 _DIGITS = re.compile(r"(\d+)")
 
 
 class FileTree:
-    """Reads files below a root as if it were `/`. Never raises, never waits, never leaves the root; symbolic links of
-    a captured tree are followed inside it. What could not be read, `why` tells."""
+    """Reads files below a root as if it were `/`.
+
+    Never raises, never blocks, never leaves the root; symbolic links of a captured tree resolve inside it.
+    `why` returns the reason for a failed read.
+    """
 
     def __init__(self, root: Path | str = "/", refused: Mapping[str, str] | None = None) -> None:
         """Read below this directory.
 
         Args:
-            refused: what the machine said of files that are not in its capture.
+            refused: reasons for files missing from the capture, as recorded on the machine.
         """
         self.root = Path(os.path.realpath(root))
         self.live = self.root == Path("/")
-        """This machine's own files, not captured ones."""
+        """Whether these are this machine's own files, not captured ones."""
         self.touched: dict[str, bytes | None] = {}
-        """Every path that was asked for with what it held, None for what is no file: what a capture keeps."""
+        """Every path accessed with its content (None for non-files), to be stored in a capture."""
         self._refused: dict[str, str] = {}
         self._missing = refused or {}
         self._places: dict[str, str] = {}
 
     def raw(self, path: str, keep: Callable[[bytes], bytes] | None = None) -> bytes | None:
-        """What a file holds, at most the first 4 MiB; None: see `why`.
+        """Return the content of a file, at most the first 4 MiB; None: see `why`.
 
         Args:
-            keep: cuts it down to what is wanted, for files that hold what nobody else may see.
+            keep: reduces the content to the required part, for files with secrets.
         """
         try:
             found = self._read(path)
@@ -47,12 +50,12 @@ class FileTree:
         return found
 
     def text(self, path: str, keep: Callable[[bytes], bytes] | None = None) -> str | None:
-        """What a file holds as text, without blanks and NULs at its ends; None: see `why`."""
+        """Return the content of a file as text, stripped of blanks and NULs; None: see `why`."""
         found = self.raw(path, keep)
         return None if found is None else found.decode(errors="replace").strip(" \t\r\n\0")
 
     def number(self, path: str) -> int | None:
-        """The whole number a file holds, decimal or `0x...`; None: see `why`."""
+        """Return the integer in a file, decimal or `0x...`; None: see `why`."""
         text = self.text(path)
         if text is None:
             return None
@@ -62,7 +65,7 @@ class FileTree:
         return int(text, 16 if text[:2] in ("0x", "0X") else 10)
 
     def names(self, directory: str) -> tuple[str, ...]:
-        """What a directory holds, numbers in names in their order; nothing where there is none."""
+        """Return the entries of a directory in natural order; empty if there is no such directory."""
         try:
             found = os.listdir(self._place(directory))
         except OSError as error:
@@ -72,7 +75,7 @@ class FileTree:
         return tuple(sorted(found, key=_natural_order))
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a file or directory."""
+        """Return whether a file or directory exists."""
         self.touched.setdefault(path, None)
         try:
             os.stat(self._place(path))
@@ -82,7 +85,7 @@ class FileTree:
         return True
 
     def link(self, path: str) -> str | None:
-        """What a symbolic link points to, as it is written; None: none there."""
+        """Return the target of a symbolic link as written; None: not a link."""
         self.touched.setdefault(path, None)
         directory, name = os.path.split(path.rstrip("/"))
         try:
@@ -92,7 +95,7 @@ class FileTree:
             return None
 
     def real(self, path: str) -> str | None:
-        """The path with all links followed, counted from the root: where a device stands; None: not there."""
+        """Return the path with all links resolved, relative to the root; None: does not exist."""
         self.touched.setdefault(path, None)
         try:
             place = self._place(path)
@@ -104,16 +107,16 @@ class FileTree:
         return place if self.live else "/" + os.path.relpath(place, self.root)
 
     def why(self, path: str) -> str:
-        """Why what was last asked of this path was not to be had: `no such file`, `needs root`, `holds ...`."""
+        """Return why the last access to a path failed: `no such file`, `needs root`, `holds ...`."""
         return self._refused.get(path, "")
 
     @property
     def refused(self) -> Mapping[str, str]:
-        """Of all that was asked for and not to be had, why."""
+        """The reasons of all failed accesses by path."""
         return self._refused
 
     def refuse(self, path: str, held: str, expected: str) -> None:
-        """Keep that a file does not hold what it should, for `why`."""
+        """Record that a file has unexpected content, for `why`."""
         self._refused[path] = f"holds {_quote_start(held)}, {expected} expected"
 
     def _read(self, path: str) -> bytes:
@@ -130,7 +133,7 @@ class FileTree:
             os.close(file)
 
     def _place(self, path: str) -> str:
-        """Where it is on this machine; links of a captured tree are resolved below its root."""
+        """Return the path on this machine; links of a captured tree are resolved below its root."""
         if self.live:
             return path
         directory, _, name = path.rpartition("/")
@@ -139,7 +142,7 @@ class FileTree:
         return self._resolved(self._places[directory], name)
 
     def _resolved(self, place: str, path: str) -> str:
-        """Where a path leads to from a place, every link followed."""
+        """Resolve a path from a place, following every link."""
         root = str(self.root)
         left = [part for part in reversed(path.split("/")) if part not in ("", ".")]
         for _ in range(10_000):
@@ -175,5 +178,5 @@ def _natural_order(name: str) -> tuple[tuple[int, int | str], ...]:
 
 
 def _quote_start(text: str) -> str:
-    """The beginning of what a file holds, fit for a sentence."""
+    """Return the start of a file's content, quoted for a message."""
     return repr(text if len(text) <= 40 else text[:40] + "…") if text else "nothing"

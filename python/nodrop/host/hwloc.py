@@ -1,4 +1,4 @@
-"""What hwloc says of the same machine: another reader of the same files, and of CPUID, to compare with."""
+"""Cross-check with hwloc, an independent reader of the same files and of CPUID."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,13 +10,13 @@ from nodrop.model.chd import NumaNode
 from nodrop.system.cpu_sets import format_cpu_list
 
 KEEP_GPU_NODES = "HWLOC_KEEP_NVIDIA_GPU_NUMA_NODES=1"
-"""Memory of GPUs that the kernel has as nodes, which hwloc leaves out otherwise."""
+"""Include GPU memory that the kernel exposes as NUMA nodes, which hwloc omits by default."""
 COMMAND = ("env", KEEP_GPU_NODES, "lstopo-no-graphics", "--of", "xml", "--disallowed")
 _SET = re.compile(r"(?:0x)?[0-9a-fA-F]{1,8}(?:,(?:(?:0x)?[0-9a-fA-F]{1,8})?){0,4096}")
 
 
 class CacheKind(NamedTuple):
-    """Caches of one kind."""
+    """A level and type of cache."""
 
     level: int
     kind: str
@@ -24,24 +24,24 @@ class CacheKind(NamedTuple):
 
 
 class HwlocTopology(NamedTuple):
-    """The parts that a CHD speaks of too; CPUs by the numbers the system gives them."""
+    """The parts of an hwloc topology that a CHD covers too; CPUs by their OS number."""
 
     nodes: Mapping[int, tuple[int, ...]]
     memory_bytes: Mapping[int, int]
     cores: frozenset[tuple[int, ...]]
     packages: Mapping[int, tuple[int, ...]]
     caches: Mapping[CacheKind, frozenset[tuple[int, tuple[int, ...]]]]
-    """Of each kind size in bytes and CPUs."""
+    """Size in bytes and CPUs of each, by kind."""
 
 
 def read_hwloc(source: Source) -> HwlocTopology | None:
-    """What hwloc says of this machine; None where it is not installed or does not answer."""
+    """Return hwloc's topology of this machine; None if it is not installed or does not answer."""
     text = source.programs(*COMMAND).text
     return parse_hwloc(text) if text else None
 
 
 def parse_hwloc(text: str) -> HwlocTopology | None:
-    """What an XML export of hwloc 2 holds; None: it is none."""
+    """Parse an XML export of hwloc 2; None: not one."""
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError:
@@ -67,7 +67,7 @@ def parse_hwloc(text: str) -> HwlocTopology | None:
 
 
 def find_disagreements(nodes: Sequence[NumaNode], seen: HwlocTopology | None) -> tuple[str, ...]:
-    """What hwloc says otherwise, a sentence each; none where it says nothing."""
+    """Return one sentence for each difference from hwloc; empty without hwloc data."""
     return tuple(_iter_disagreements(nodes, seen)) if seen else ()
 
 
@@ -95,7 +95,7 @@ def _parse_number(found: ElementTree.Element, name: str) -> int:
 
 
 def _parse_cpuset(found: ElementTree.Element) -> tuple[int, ...]:
-    """CPUs of a set as hwloc writes it: `0x0000000f,,0x1`: words of 32, the highest first, empty ones are 0."""
+    """Parse a CPU set of hwloc, e.g. `0x0000000f,,0x1`: 32-bit words, the highest first, empty ones are 0."""
     written = found.get("cpuset", "")
     if not _SET.fullmatch(written):
         return ()

@@ -1,4 +1,4 @@
-"""Who makes VMs on a machine, and which of the nine capabilities of clause 8.1.1.3 it has and uses.
+"""The hypervisor of a machine, and its support for the nine capabilities of clause 8.1.1.3.
 
 Source: ETSI GS NFV-PER 001 clauses 7.2 and 8.1.1.3; Linux, Documentation/virt/kvm/api.rst.
 """
@@ -15,21 +15,21 @@ from nodrop.model.observation import Feature, Observation
 
 RELEASE = "/proc/sys/kernel/osrelease"
 API_VERSION = 12
-"""The only one there has ever been since Linux 2.6.22."""
+"""Constant since Linux 2.6.22."""
 EMULATORS = {"x86_64": "qemu-system-x86_64", "aarch64": "qemu-system-aarch64"}
 OTHER_EMULATORS = ("/usr/libexec/qemu-kvm", "/usr/bin/kvm")
 _EMULATOR = re.compile(r"version (\d+(?:\.\d+)+)")
 
 
 class DetectedHypervisor(NamedTuple):
-    """Who makes VMs."""
+    """Kind and version of the hypervisor."""
 
     kind: Observation[str]
     version: Observation[str]
 
 
 def describe(source: Source) -> Hypervisor:
-    """The hypervisor of a machine, what manages it, and what it is good for."""
+    """Describe the hypervisor, its management software and its capabilities."""
     emulator, manager = _emulator(source), _manager(source)
     maker = _detect(source, emulator)
     return Hypervisor(
@@ -42,7 +42,7 @@ def describe(source: Source) -> Hypervisor:
 
 
 def _detect(source: Source, emulator: Observation[str]) -> DetectedHypervisor:
-    """The first that is found; in a VM its own guests' hypervisor, not the one it runs under."""
+    """Return the first hypervisor detected; in a VM the one for nested guests, not the one it runs under."""
     tree, moment = source.tree, source.moment
     if _is_dom0(source):
         return DetectedHypervisor(moment.reported("xen", "/sys/hypervisor"), _xen_version(source))
@@ -73,7 +73,7 @@ def _detect_emulation(source: Source, emulator: Observation[str]) -> DetectedHyp
 
 
 def _is_dom0(source: Source) -> bool:
-    """The one that makes the others: the hypervisor says so among its features (XENFEAT_dom0, bit 11)."""
+    """Return whether this is Xen's dom0, by the hypervisor's feature flags (XENFEAT_dom0, bit 11)."""
     if source.tree.text("/proc/xen/capabilities") == "control_d":
         return True
     found = source.tree.text("/sys/hypervisor/properties/features")
@@ -88,7 +88,7 @@ def _xen_version(source: Source) -> Observation[str]:
 
 
 def _kvm_kind(source: Source, module: str) -> Observation[str]:
-    """KVM, if its device answers as it should."""
+    """Return `kvm` if its device answers as expected."""
     moment, path = source.moment, f"/sys/module/{module}"
     why = kvm.MODULES.get(module, "")
     if not source.live:
@@ -146,7 +146,7 @@ def _capabilities(source: Source, kind: Observation[str]) -> HypervisorCapabilit
 
 
 def _emulation_capabilities(source: Source, why: str) -> HypervisorCapabilities:
-    """Nothing that the processor has for VMs is used; threads and memory are placed by the kernel as ever."""
+    """Return the capabilities without hardware virtualization; the kernel still places threads and memory."""
     no = source.moment.inferred(False, "/sys/module", "emulation does not use it")
     unknown: Observation[bool] = source.moment.unknown(why)
     neither, open_question = Feature(supported=no, enabled=no), Feature(supported=unknown, enabled=unknown)

@@ -1,7 +1,7 @@
-"""Which host it is, and what it runs.
+"""Identity of a host and its software.
 
-Its id is a hash of the machine id: the same after a reboot and readable without root, while neither the machine id,
-which systemd asks to keep to oneself, nor a serial number gets into a result that is handed on.
+The id is a hash of the machine id: stable over reboots and readable without root. Neither the machine id itself, which
+systemd requires to be kept confidential, nor a serial number appears in a shared result.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ _FILLERS = ("to be filled by o.e.m.", "default string", "not specified", "system
 
 
 def describe(source: Source) -> HostIdentity:
-    """Who this host is."""
+    """Describe the identity of a host."""
     return HostIdentity(
         id=_id(source),
         hostname=_hostname(source),
@@ -34,7 +34,7 @@ def describe(source: Source) -> HostIdentity:
 
 
 def detect_virtualization(source: Source) -> Observation[str]:
-    """`none`, or what this machine itself runs under."""
+    """Return `none`, or the hypervisor that this machine runs under."""
     moment, chip = source.moment, read_inputs(source)
     if kind := source.tree.text("/sys/hypervisor/type"):
         return moment.reported(kind, "/sys/hypervisor/type")
@@ -60,7 +60,7 @@ def _id(source: Source) -> Observation[str]:
 
 
 def _hash_machine_id(held: bytes) -> bytes:
-    """What a capture holds in place of a machine id."""
+    """Return the hash that replaces a machine id in captures."""
     held = held.strip()
     if not held or held.startswith(_HASHED):
         return held
@@ -99,7 +99,7 @@ def _os(source: Source) -> Observation[str]:
 
 
 def _dmi(source: Source, *names: str) -> Observation[str]:
-    """What the firmware says, without the fillers that some makers leave in."""
+    """Return DMI strings without the placeholders left by some vendors."""
     said = [source.tree.text(f"{DMI}/{name}") for name in names]
     words = [each for each in said if each and each.lower() not in _FILLERS]
     path = f"{DMI}/{names[0]}"

@@ -1,4 +1,4 @@
-"""What a machine is described from: its files, and what is no file."""
+"""Inputs of a host description: files, programs and kernel interfaces."""
 
 import os
 import subprocess
@@ -12,57 +12,57 @@ from nodrop.model.observation import ObservationTime
 
 NOT_CAPTURED = "not in the capture"
 PROGRAM_TIMEOUT_S = 1.0
-"""No program is waited for longer."""
+"""Time limit for each program."""
 
 
 class ProgramOutput(NamedTuple):
-    """What a program said, or why it said nothing."""
+    """The output of a program, or why there is none."""
 
     text: str | None
     why: str = ""
 
 
 class ProgramRunner(Protocol):
-    """Programs of the machine that are asked for facts."""
+    """Runs programs of the machine."""
 
     def __call__(self, *command: str) -> ProgramOutput:
-        """What a command prints, if it ends well and in time."""
+        """Return the output of a command if it succeeds in time."""
 
 
 class LibvirtReply(NamedTuple):
-    """What a libvirt daemon said, as it said it."""
+    """The reply of a libvirt daemon, unparsed."""
 
     version: str = ""
-    """Of libvirt."""
+    """Version of libvirt."""
     capabilities: str = ""
-    """XML: the machine."""
+    """XML: the host."""
     domain_capabilities: str = ""
     """XML: what a VM can be given."""
     domains: tuple[str, ...] = ()
-    """XML of every VM that runs."""
+    """XML of every running VM."""
     why: str = ""
-    """Why something of it is missing."""
+    """Why a part is missing."""
 
 
 class Source(NamedTuple):
-    """All that a description may be read from. A captured tree has files only; the rest is None or says so."""
+    """All inputs of a description. A captured tree has files only; the other inputs are None or return an error."""
 
     tree: FileTree
     moment: ObservationTime
     cpuid: Cpuid | None = None
-    """None: no x86, or a captured tree without a dump of it."""
+    """None: not x86, or a captured tree without a CPUID dump."""
     programs: ProgramRunner = lambda *_: ProgramOutput(None, NOT_CAPTURED)
-    """Every one has a second at most."""
+    """Limited to one second each."""
     live: bool = False
-    """Device files and sockets may be asked: it is this machine."""
+    """Whether this is the running machine, whose device files and sockets can be used."""
     network: NetworkReader | None = None
     """Netlink; None: a captured tree."""
     libvirt: Callable[[], LibvirtReply] = lambda: LibvirtReply(why=NOT_CAPTURED)
-    """Asked once, when first called."""
+    """Queried once, on the first call."""
 
 
 def run_program(*command: str, within_s: float = PROGRAM_TIMEOUT_S) -> ProgramOutput:
-    """What a command of this machine prints; a second at most, in a locale of its own, with nothing to read."""
+    """Run a command on this machine without input in the C locale, with a time limit of one second by default."""
     plain = {**os.environ, "LC_ALL": "C", "PATH": f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"}
     try:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Units that translate addresses and remap interrupts for devices, by their registers.
+"""IOMMU capabilities from the registers of the remapping units.
 
 Source: Intel Virtualization Technology for Directed I/O, CAP_REG and ECAP_REG; AMD I/O Virtualization Technology,
 Extended Feature Register (MMIO 0030h).
@@ -21,32 +21,32 @@ class IommuUnit(NamedTuple):
     path: str
     intel: bool
     cap: int
-    """CAP_REG; of AMD the PCI capability header."""
+    """CAP_REG; on AMD the PCI capability header."""
     ecap: int
-    """ECAP_REG; of AMD the Extended Feature Register."""
+    """ECAP_REG; on AMD the Extended Feature Register."""
 
     @property
     def translates(self) -> bool:
-        """Second-level tables: CAP.SAGAW; every unit of AMD's has them."""
+        """Whether the unit has second-level tables: CAP.SAGAW; always on AMD."""
         return not self.intel or self.cap >> 8 & 0x1F != 0
 
     @property
     def remaps(self) -> bool:
-        """Interrupts: ECAP.IR; every unit of AMD's does."""
+        """Whether the unit remaps interrupts: ECAP.IR; always on AMD."""
         return not self.intel or bool(self.ecap >> 3 & 1)
 
     @property
     def posts(self) -> bool:
-        """Interrupts to guests: CAP.PI; of AMD GAMSup."""
+        """Whether the unit posts interrupts to guests: CAP.PI; on AMD GAMSup."""
         return bool(self.cap >> 59 & 1) if self.intel else bool(self.ecap >> 21 & 7)
 
     def maps(self, size: PageSize) -> bool:
-        """Large pages: CAP.SLLPS; AMD's tables have every size."""
+        """Return whether the unit maps large pages: CAP.SLLPS; AMD's tables support every size."""
         return not self.intel or bool(self.cap >> (34 if size == "2M" else 35) & 1)
 
 
 def read_iommu_units(source: Source) -> tuple[IommuUnit, ...]:
-    """All of them, or none where the registers of one cannot be read: what every unit can do is then not known."""
+    """Read all units; empty if one cannot be read, as the common capabilities are then unknown."""
     tree, found = source.tree, []
     for name in tree.names(CLASS):
         for directory, second in (("intel-iommu", "ecap"), ("amd-iommu", "features")):

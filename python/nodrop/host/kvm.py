@@ -1,4 +1,4 @@
-"""KVM's share of the nine capabilities: what its module, the IOMMU and libvirt say.
+"""KVM's support for the nine capabilities, from its module, the IOMMU and libvirt.
 
 Source: ETSI GS NFV-PER 001 clause 8.1.1.3; Linux, Documentation/admin-guide/kernel-parameters.txt (kvm, kvm-intel,
 kvm-amd, vfio_iommu_type1).
@@ -18,7 +18,7 @@ MODULES = {
     "kvm_hv": "",
     "kvm_pvm": "by kvm_pvm, without the processor's own virtualization: it runs only kernels made for it",
 }
-"""Modules that run guests; what has to be known of one."""
+"""Modules that run guests, with a note."""
 VFIO = "/sys/module/vfio_iommu_type1"
 NODES, PAGES = "/sys/devices/system/node", "/sys/kernel/mm/hugepages"
 NO_IOMMU = "no IOMMU in sight: there is none, or it is switched off"
@@ -26,7 +26,7 @@ PER_VM_WHY = "asked for VM by VM; there is nothing to switch on"
 
 
 def find_module(source: Source) -> str:
-    """The module by which KVM runs guests; empty: none."""
+    """Return the module that runs KVM's guests; empty: none."""
     tree = source.tree
     found = next((name for name in MODULES if tree.exists(f"/sys/module/{name}")), "")
     if found or not tree.exists("/sys/module/kvm"):
@@ -36,7 +36,7 @@ def find_module(source: Source) -> str:
 
 
 def describe_capabilities(source: Source) -> HypervisorCapabilities:
-    """The nine, with their evidence."""
+    """Describe the nine capabilities with their evidence."""
     loaded = find_module(source)
     slat = _slat(source, loaded)
     found = read_iommu_units(source)
@@ -76,7 +76,7 @@ def _slat(source: Source, loaded: str) -> Feature:
 
 
 def _slat_large_pages(source: Source, loaded: str, slat: Feature) -> Feature:
-    """Whether second-level tables have large pages; and whether they are used, whole or in parts."""
+    """Return whether second-level tables support large pages, and whether they are used, unsplit or split."""
     moment = source.moment
     if slat.supported.value is False:
         return _same_for_both(slat.supported)
@@ -149,7 +149,7 @@ def _remapping(source: Source, found: tuple[IommuUnit, ...]) -> Feature:
 
 
 def _no_emulation(source: Source, loaded: str) -> Feature:
-    """Guests get the host's processor as it is, so that none of its instructions is emulated."""
+    """Return whether guests get the host's CPU model unchanged, so that no instruction is emulated."""
     moment = source.moment
     offered, known = (
         libvirt.parse_xml(text) for text in (source.libvirt().domain_capabilities, source.libvirt().capabilities)
@@ -179,7 +179,7 @@ def _no_emulation(source: Source, loaded: str) -> Feature:
 
 
 def describe_pinning(source: Source, name: str) -> Feature | None:
-    """Threads and memory of VMs put where they belong: the kernel does it, whoever runs the VMs."""
+    """Return support for pinning threads and memory of VMs, which the kernel provides to any VM manager."""
     moment, tree = source.moment, source.tree
     if found := _pinning_by_libvirt(source, name):
         return found
@@ -198,7 +198,7 @@ def describe_pinning(source: Source, name: str) -> Feature | None:
 
 
 def _pinning_by_libvirt(source: Source, name: str) -> Feature | None:
-    """The same as libvirt tells it: CPUs, memory and pages of each node."""
+    """Return pinning support as reported by libvirt: CPUs and memory of each node."""
     moment, told = source.moment, libvirt.parse_xml(source.libvirt().capabilities)
     cells = told.findall("host/topology/cells/cell") if told is not None else []
     if not cells or name == "numa_large_page_pinning":
@@ -234,12 +234,12 @@ def _large_pages_by_node(source: Source, nodes: list[str]) -> Feature:
 
 
 def _is_iommu_on(source: Source) -> bool:
-    """Devices are in groups: the kernel drives an IOMMU."""
+    """Return whether devices are in IOMMU groups, i.e. the kernel drives an IOMMU."""
     return bool(source.tree.names(GROUPS))
 
 
 def _read_switch(source: Source, path: str) -> Observation[bool]:
-    """A parameter of a module: `Y`, `N`, `1`, `0`."""
+    """Read a boolean module parameter: `Y`, `N`, `1`, `0`."""
     text = source.tree.text(path)
     if text is None:
         return source.moment.unknown(source.tree.why(path), path)
@@ -250,7 +250,7 @@ def _read_switch(source: Source, path: str) -> Observation[bool]:
 
 
 def _cpu_flags(source: Source) -> frozenset[str]:
-    """Of the first processor, those of its virtualization too."""
+    """Return the flags of the first processor, including the VMX flags."""
     lines = (source.tree.text("/proc/cpuinfo") or "").split("\n\n", 1)[0].splitlines()
     return frozenset(
         flag for line in lines if line.startswith(("flags", "vmx flags")) for flag in line.partition(":")[2].split()

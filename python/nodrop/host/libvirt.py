@@ -1,6 +1,4 @@
-"""What a libvirt daemon says of this machine and the VMs it runs; nothing is started or changed.
-
-Asked through libvirt-python where that is installed, else through `virsh`. Nothing it is asked changes anything.
+"""Host and VM data of the libvirt daemon, through libvirt-python if installed, otherwise through `virsh`. Read-only.
 
 Source: https://libvirt.org/formatcaps.html, formatdomaincaps.html, formatdomain.html, uri.html.
 """
@@ -27,24 +25,24 @@ NO_DAEMON = "no libvirt daemon listens in /run/libvirt"
 
 
 class LibvirtDomain(NamedTuple):
-    """A VM that runs, and what it holds."""
+    """A running VM and its resources."""
 
     name: str
     vcpu_cpus: dict[int, tuple[int, ...]]
-    """CPUs each virtual one is bound to; a virtual CPU that is bound to none is missing."""
+    """CPUs by vCPU; unpinned vCPUs are missing."""
     emulator_cpus: tuple[int, ...]
-    """Of the emulator's other threads; empty: bound to none."""
+    """CPUs of the emulator's other threads; empty: not pinned."""
     vcpu_count: int
     devices: tuple[str, ...]
-    """PCI addresses of host devices it was given."""
+    """PCI addresses of its host devices."""
     interfaces: tuple[str, ...]
     """Names of its interfaces on the host."""
     host_cpu: bool = False
-    """It has the host's CPU model, unchanged."""
+    """Whether its CPU model is host-passthrough."""
 
 
 def query_libvirt() -> LibvirtReply:
-    """What the daemon of this machine says; never starts one."""
+    """Query the daemon of this machine; never starts one."""
     uri = os.environ.get(URI_VARIABLE, "")
     if uri and urllib.parse.urlsplit(uri).hostname:
         return LibvirtReply(why=f"{URI_VARIABLE} names another machine: {uri}")
@@ -58,7 +56,7 @@ def query_libvirt() -> LibvirtReply:
 
 
 def _why_no_daemon() -> str:
-    """Why no daemon can be spoken to; empty: one listens."""
+    """Return why no daemon is reachable; empty: one is listening."""
     why = NO_DAEMON
     for socket in SOCKETS:
         try:
@@ -73,7 +71,7 @@ def _why_no_daemon() -> str:
 
 
 def query_once() -> Callable[[], LibvirtReply]:
-    """Asks when first called, whoever calls; the others wait for that answer."""
+    """Return a function that queries on its first call only; concurrent callers wait for that reply."""
     lock, answers = threading.Lock(), list[LibvirtReply]()
 
     def answer() -> LibvirtReply:
@@ -86,12 +84,12 @@ def query_once() -> Callable[[], LibvirtReply]:
 
 
 def list_domains(source: Source) -> tuple[LibvirtDomain, ...]:
-    """VMs that run here, as libvirt knows them."""
+    """List the running VMs."""
     return tuple(found for text in source.libvirt().domains if (found := parse_domain(text)))
 
 
 def parse_domain(text: str) -> LibvirtDomain | None:
-    """A VM from its XML; None if it is none."""
+    """Parse a VM's XML; None if invalid."""
     root = parse_xml(text)
     if root is None:
         return None
@@ -114,7 +112,7 @@ def parse_domain(text: str) -> LibvirtDomain | None:
 
 
 def parse_xml(text: str) -> xml.Element | None:
-    """The root of XML that a daemon sent; None if it is none."""
+    """Parse the daemon's XML; None if invalid."""
     try:
         return xml.fromstring(text)
     except xml.ParseError:
@@ -122,7 +120,7 @@ def parse_xml(text: str) -> xml.Element | None:
 
 
 def _addresses(root: xml.Element) -> Iterator[str]:
-    """PCI addresses of host devices: whole ones, and those given as an interface."""
+    """Yield the PCI addresses of host devices, including interfaces of type hostdev."""
     for kind in ("hostdev", "interface"):
         for address in root.iterfind(f"devices/{kind}/source/address"):
             domain, bus, slot, function = (
@@ -133,7 +131,7 @@ def _addresses(root: xml.Element) -> Iterator[str]:
 
 
 def _parse_number(text: str | None) -> int:
-    """Of an attribute, decimal or `0x...`; 0 where there is none."""
+    """Parse an attribute, decimal or `0x...`; 0 if missing."""
     try:
         return int(text or "0", 0)
     except ValueError:
@@ -141,7 +139,7 @@ def _parse_number(text: str | None) -> int:
 
 
 def _parse_cpus(text: str | None) -> tuple[int, ...]:
-    """Of a list such as `0-3,^2,8`; none where it cannot be read."""
+    """Parse a CPU list such as `0-3,^2,8`; empty if invalid."""
     parts = (text or "").split(",")
     wanted = cpu_lists.parse_cpu_list(",".join(part for part in parts if not part.startswith("^")))
     without = cpu_lists.parse_cpu_list(",".join(part[1:] for part in parts if part.startswith("^")))
@@ -153,7 +151,7 @@ def _parse_count(text: str | None) -> int:
 
 
 class _PartialReply:
-    """What has been answered so far; all of it counts, though the rest come too late."""
+    """The reply so far, kept when the time limit is exceeded."""
 
     def __init__(self) -> None:
         self.said = LibvirtReply(why=f"libvirt did not answer within {PROGRAM_TIMEOUT_S:g} s")
@@ -195,7 +193,7 @@ def _fill(sheet: _PartialReply, uri: str) -> LibvirtReply:
 
 
 def _fill_domain_capabilities(sheet: _PartialReply, uri: str) -> None:
-    """What libvirt tells only a connection that might change something; this one changes nothing."""
+    """Add the domain capabilities, which libvirt reports to read-write connections only; nothing is changed."""
     import libvirt
 
     if os.geteuid():

@@ -1,4 +1,4 @@
-"""Memory modules and what they can do. Source: ETSI GS NFV-PER 001 clause 8.1.1.2."""
+"""Memory modules and their capabilities. Source: ETSI GS NFV-PER 001 clause 8.1.1.2."""
 
 from collections import Counter
 from typing import TypeVar
@@ -11,11 +11,11 @@ from nodrop.model.observation import Observation
 
 T = TypeVar("T")
 _BUS_BYTES = 8
-"""A channel's width; DDR5 has two halves of it."""
+"""Width of a channel; DDR5 has two subchannels of half the width."""
 
 
 def describe(source: Source) -> MemoryCapabilities:
-    """By the firmware's tables; what they leave out, or hide from others than root, by the kernel's error counters."""
+    """Describe memory by SMBIOS; EDAC supplies what SMBIOS omits or shows to root only."""
     listed, counted = read_firmware_dimms(source), read_edac_dimms(source)
     found = listed or counted
     if found is None:
@@ -55,7 +55,7 @@ def _kind(source: Source, present: tuple[Dimm, ...], path: str) -> Observation[s
 
 
 def _speed(source: Source, present: tuple[Dimm, ...], path: str) -> Observation[int]:
-    """The slowest module's, as configured; the others wait for it."""
+    """Return the configured speed of the slowest module, which limits all."""
     set_up = [each.speed_mtps for each in present if each.speed_mtps]
     rated = [each.rated_mtps for each in present if each.rated_mtps]
     if set_up:
@@ -83,7 +83,7 @@ def _channels(source: Source, found: Dimms, counted: Dimms | None) -> Observatio
 
 
 def _balanced(source: Source, found: Dimms, counted: Dimms | None) -> Observation[bool]:
-    """Whether every channel holds as much: an empty or smaller one takes part of the accesses off the others' pace."""
+    """Return whether all channels have the same capacity: an unequal one cannot be fully interleaved."""
     for each in filter(None, (found, counted)):
         if each.channel_count is None or any(slot.channel is None or slot.size_bytes is None for slot in each.slots):
             continue

@@ -1,4 +1,4 @@
-"""What is asked of devices, not read from files: model-specific registers, /dev/kvm; only of this very machine."""
+"""Model-specific registers and /dev/kvm of this machine; not available in captures."""
 
 import fcntl
 import os
@@ -12,7 +12,7 @@ _KVM_GET_API_VERSION = 0xAE00
 
 
 def read_msr(source: Source, register: int) -> Observation[int]:
-    """A model-specific register of the first CPU; the kernel shows it to root alone, through its msr driver."""
+    """Read a model-specific register of the first CPU through the msr driver (root only)."""
     path = "/dev/cpu/0/msr"
     name = f"msr {register:#x}"
     if not source.live:
@@ -35,7 +35,7 @@ def read_msr(source: Source, register: int) -> Observation[int]:
 
 
 def read_kvm_version(source: Source) -> Observation[int]:
-    """KVM's interface version, 12 for ever: that it answers is what counts."""
+    """Read KVM's API version, constantly 12; an answer proves that KVM works."""
     if not source.live:
         return source.moment.unknown(NOT_CAPTURED, KVM_DEVICE)
     try:

@@ -1,4 +1,4 @@
-"""Whether a bridge translates addresses: by the host's rules that masquerade.
+"""NAT on bridges, by the host's masquerading rules.
 
 Source: libnftables-json(5), iptables-save(8).
 """
@@ -17,26 +17,26 @@ BridgeMode = Literal["bridge", "nat"]
 
 
 class MasqueradeRule(NamedTuple):
-    """A rule that hides senders behind an address of the host."""
+    """A rule that rewrites source addresses to an address of the host."""
 
     networks: tuple[str, ...]
-    """Whose; empty: everybody's."""
+    """Source networks; empty: any."""
     entries: tuple[str, ...]
-    """Interfaces they come in by; empty: any."""
+    """Input interfaces; empty: any."""
 
 
 class MasqueradeRules(NamedTuple):
-    """Every such rule of this machine."""
+    """All masquerading rules of this machine."""
 
     rules: tuple[MasqueradeRule, ...]
     addresses: Mapping[str, tuple[str, ...]]
-    """Of the host's interfaces."""
+    """By interface of the host."""
     why: str = ""
-    """Why the rules are not known."""
+    """Why the rules are unknown."""
 
 
 def read_masquerade_rules(source: Source) -> MasqueradeRules:
-    """The rules, of nftables and of iptables, in both its forms."""
+    """Read the rules of nftables and of iptables (nft and legacy)."""
     if source.network is None:
         return MasqueradeRules((), {}, NOT_CAPTURED)
     interfaces, why = source.network.interfaces()
@@ -57,7 +57,7 @@ def read_masquerade_rules(source: Source) -> MasqueradeRules:
 
 
 def infer_mode(source: Source, bridge: str, found: MasqueradeRules) -> Observation[BridgeMode]:
-    """How a bridge leads out: as it is, or hidden behind the host. What is not routed cannot be hidden."""
+    """Return whether a bridge's traffic is masqueraded; a bridge without host address is not routed at all."""
     moment, asked = source.moment, "nft list ruleset"
     if found.why == NOT_CAPTURED:
         return moment.unknown(NOT_CAPTURED, asked)
@@ -100,7 +100,7 @@ def _masquerades(expression: Any) -> bool:
 
 
 def _matched_values(matches: list[Any], key: str) -> Iterator[str]:
-    """What a field has to be equal to: names, addresses, networks."""
+    """Yield the values that a field is compared with: names, addresses, networks."""
     for match in matches:
         left = match.get("left", {})
         field = left.get("payload", {}).get("field") or left.get("meta", {}).get("key")

@@ -1,4 +1,4 @@
-"""Interfaces of network cards: which function each belongs to, what is built on it, what the host does with it."""
+"""Network interfaces: their PCI function, the interfaces stacked on them, and their use by the host."""
 
 import re
 from collections.abc import Iterator
@@ -10,33 +10,33 @@ from nodrop.host.pci import PciFunction
 CLASS = "/sys/class/net"
 ROUTES, ROUTES_6 = "/proc/net/route", "/proc/net/ipv6_route"
 VIRTIO = 0x1AF4
-"""Vendor of paravirtual devices on the bus."""
+"""PCI vendor of paravirtual devices."""
 STACK_MAX = 64
-"""More interfaces are not followed upwards from one."""
+"""Limit of interfaces to follow upwards from one."""
 _REPRESENTOR = re.compile(r"(?:c\d+)?pf\d+(?:vf|sf)\d+")
-"""Name of the port of an interface that stands for another function's end of the card's own switch."""
+"""Port name of a representor of another function in the card's switch."""
 _NOT_ROUTED = ("fe8", "ff0", "0000000000000000000000000000000" + "1")
-"""Destinations that every interface has: link-local, multicast, the loopback's."""
+"""Destinations present on every interface: link-local, multicast, loopback."""
 
 
 class InterfaceStack(NamedTuple):
-    """What the host has built on an interface."""
+    """Interfaces stacked on an interface."""
 
     uppers: tuple[str, ...]
-    """Interfaces above it, however far: bonds, VLANs, bridges, macvtaps."""
+    """All interfaces above it: bonds, VLANs, bridges, macvtaps."""
     bridges: tuple[str, ...]
-    """Those of them that are bridges."""
+    """The bridges among them."""
 
 
 def list_net_directories(tree: FileTree, function: PciFunction) -> tuple[str, ...]:
-    """Where a function's interfaces are listed, those of a paravirtual device below it too."""
+    """List the directories with a function's interfaces, including those of virtio devices below it."""
     children = tree.names(function.path) if function.vendor == VIRTIO else ()
     below = (f"{function.path}/{name}/net" for name in children if re.fullmatch(r"virtio\d+", name))
     return tuple(each for each in (f"{function.path}/net", *below) if tree.exists(each))
 
 
 def list_interfaces(tree: FileTree, function: PciFunction) -> tuple[str, ...]:
-    """Interfaces that are ports of a function; not those that stand for its virtual functions."""
+    """List the interfaces that are ports of a function, without representors of virtual functions."""
     return tuple(
         name
         for directory in list_net_directories(tree, function)
@@ -46,12 +46,12 @@ def list_interfaces(tree: FileTree, function: PciFunction) -> tuple[str, ...]:
 
 
 def list_device_interfaces(tree: FileTree) -> Iterator[str]:
-    """Interfaces with a device behind them; veth and other virtual ones have none."""
+    """List the interfaces backed by a device, without veth and other virtual ones."""
     return (name for name in tree.names(CLASS) if tree.exists(f"{CLASS}/{name}/device"))
 
 
 def find_stack(tree: FileTree, interface: str) -> InterfaceStack:
-    """What stands on an interface."""
+    """Find the interfaces stacked on an interface."""
     found: list[str] = []
     left = [interface]
     while left and len(found) < STACK_MAX:
@@ -71,7 +71,7 @@ def _directly_above(tree: FileTree, interface: str) -> Iterator[str]:
 
 
 def read_routed_interfaces(tree: FileTree) -> tuple[frozenset[str], str]:
-    """Interfaces that routes of the host lead through; and why that is not known."""
+    """Return the interfaces used by routes of the host, and why they are unknown."""
     text, text_6 = tree.text(ROUTES), tree.text(ROUTES_6)
     if text is None and text_6 is None:
         return frozenset(), tree.why(ROUTES)

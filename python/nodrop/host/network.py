@@ -1,4 +1,4 @@
-"""What the kernel says of interfaces by netlink alone: addresses, supported speeds, limits of virtual functions.
+"""Interface data available through netlink only: addresses, supported speeds, VF rate limits.
 
 Source: <linux/if_link.h> (IFLA_VFINFO_LIST), <linux/ethtool_netlink.h>, Documentation/networking/devlink.
 """
@@ -12,15 +12,15 @@ from nodrop.system import ethtool
 
 T = TypeVar("T")
 ANSWER_TIMEOUT_S = 1.0
-"""The kernel is waited for no longer."""
+"""Time limit for the kernel's answer."""
 
 EXTENDED_VF = 1
-"""RTEXT_FILTER_VF: with what is set for virtual functions."""
+"""RTEXT_FILTER_VF: include the settings of virtual functions."""
 ESWITCH_GET = 29
-"""DEVLINK_CMD_ESWITCH_GET; its modes in their order."""
+"""DEVLINK_CMD_ESWITCH_GET, and the modes by number."""
 ESWITCH_MODES: tuple[Literal["legacy", "switchdev"], ...] = ("legacy", "switchdev")
 FASTEST_MBPS = 10_000_000
-"""A mode that claims more is no speed."""
+"""Upper limit of a plausible speed."""
 _MODE = re.compile(r"(\d{1,7})base")
 _LINK_LOCAL = "fe80"
 
@@ -28,55 +28,55 @@ Eswitch = Literal["legacy", "switchdev"]
 
 
 class KernelInterface(NamedTuple):
-    """What rtnetlink says of an interface."""
+    """An interface as reported by rtnetlink."""
 
     addresses: tuple[str, ...] = ()
-    """Those it was given; not the link-local one that every interface has."""
+    """Configured addresses, without the automatic link-local one."""
     vf_limits_mbps: Mapping[int, int] = {}
-    """By number of the virtual function; 0: none set."""
+    """By number of the virtual function; 0: not set."""
 
 
 class NetworkReader(Protocol):
-    """The kernel's answers; each says in its second part why there is none."""
+    """Queries of the kernel; the second part of each result says why the first is empty."""
 
     def interfaces(self) -> tuple[Mapping[str, KernelInterface], str]:
-        """All interfaces by name."""
+        """Return all interfaces by name."""
 
     def link_modes(self, interface: str) -> tuple[tuple[str, ...], str]:
-        """Names of the modes its hardware supports: `10000baseSR/Full`."""
+        """Return the link modes supported by the hardware, e.g. `10000baseSR/Full`."""
 
     def firmware(self, interface: str) -> tuple[str, str]:
-        """Version of the card's firmware."""
+        """Return the firmware version."""
 
     def eswitch(self, pci_id: str) -> tuple[Eswitch | None, str]:
-        """How a card switches between its virtual functions."""
+        """Return how a card switches between its virtual functions."""
 
 
 class NetlinkReader:
-    """This machine's kernel, in the network namespace of this process. Waited for a second in all."""
+    """Queries of the kernel in this process's network namespace, with a time limit of one second in total."""
 
     def __init__(self) -> None:
-        """Nothing has been asked yet."""
+        """Start without a timed-out query."""
         self._silent = False
 
     def interfaces(self) -> tuple[Mapping[str, KernelInterface], str]:
-        """All interfaces by name."""
+        """Return all interfaces by name."""
         return self._answer(_interfaces, {})
 
     def link_modes(self, interface: str) -> tuple[tuple[str, ...], str]:
-        """Names of the modes its hardware supports."""
+        """Return the link modes supported by the hardware."""
         return self._answer(lambda: _link_modes(interface), ())
 
     def firmware(self, interface: str) -> tuple[str, str]:
-        """Version of the card's firmware."""
+        """Return the firmware version."""
         return self._answer(lambda: _firmware(interface), "")
 
     def eswitch(self, pci_id: str) -> tuple[Eswitch | None, str]:
-        """How a card switches between its virtual functions."""
+        """Return how a card switches between its virtual functions."""
         return self._answer(lambda: _eswitch(pci_id), None)
 
     def _answer(self, ask: Callable[[], tuple[T, str]], nothing: T) -> tuple[T, str]:
-        """The answer, unless a driver has kept the kernel waiting before: it would keep the next waiting too."""
+        """Return the result of a query, or none after an earlier timeout: the same driver would block again."""
         late = (nothing, f"the kernel did not answer within {ANSWER_TIMEOUT_S:g} s")
         if self._silent:
             return late
@@ -133,7 +133,7 @@ def _eswitch(pci_id: str) -> tuple[Eswitch | None, str]:
 
 
 def parse_interfaces(links: list[Any], addresses: list[Any]) -> dict[str, KernelInterface]:
-    """What messages of rtnetlink say, by name of the interface."""
+    """Parse rtnetlink messages, by interface name."""
     given: dict[int, list[str]] = {}
     for message in addresses:
         address = message.get_attr("IFA_LOCAL") or message.get_attr("IFA_ADDRESS")
@@ -154,21 +154,21 @@ def _vf_limits(link: Any) -> Iterator[tuple[int, int]]:
 
 
 def parse_link_modes(answer: Any) -> tuple[str, ...]:
-    """Names of supported modes in an answer of ethtool's netlink."""
+    """Parse the supported modes of an ethtool netlink answer."""
     ours = answer.get_attr("ETHTOOL_A_LINKMODES_OURS")
     bits = ours.get_attr("ETHTOOL_A_BITSET_BITS") if ours else None
     return tuple(bit.get_attr("ETHTOOL_A_BITSET_BIT_NAME") for _, bit in bits["attrs"]) if bits else ()
 
 
 def find_fastest_bps(modes: tuple[str, ...]) -> int | None:
-    """The speed of the fastest of these modes; None: they name no speed."""
+    """Return the speed of the fastest mode; None: the modes name no speed."""
     speeds = [int(match[1]) for mode in modes if (match := _MODE.match(mode))]
     sane = [each for each in speeds if 0 < each <= FASTEST_MBPS]
     return max(sane) * 10**6 if sane else None
 
 
 def parse_eswitch(answer: Any) -> tuple[Eswitch | None, str]:
-    """The mode in an answer of devlink."""
+    """Parse the mode of a devlink answer."""
     mode = answer.get_attr("DEVLINK_ATTR_ESWITCH_MODE")
     if mode is None or mode >= len(ESWITCH_MODES):
         return None, f"holds {mode}, legacy or switchdev expected"
@@ -176,6 +176,6 @@ def parse_eswitch(answer: Any) -> tuple[Eswitch | None, str]:
 
 
 def _reason(error: Exception) -> str:
-    """What an error of netlink means for who asks."""
+    """Translate a netlink error."""
     code = getattr(error, "code", getattr(error, "errno", None))
     return {1: "needs root", 13: "needs root", 19: "no such device", 95: "not supported"}.get(code or 0, str(error))

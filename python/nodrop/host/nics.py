@@ -1,39 +1,49 @@
-"""Network cards and accelerators of a machine: what they are, where they are attached, who has their ports.
+"""Network cards and accelerators of a machine: model, location and users of their ports.
 
 Source: ETSI GS NFV-PER 001 clause 8.1.1.4; "PCI bandwidth limit" after annex A.
 """
 
 import itertools
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from nodrop.host import accelerators, netdevs, pci, ports
+from nodrop.host import netdevs, pci, ports
 from nodrop.host.inputs import NOT_CAPTURED, Source
-from nodrop.host.pci import PciFunction
+from nodrop.host.pci import INTEL, PciFunction
 from nodrop.host.pci_names import load_pci_names
 from nodrop.host.ports import PortContext
 from nodrop.model.chd import Accelerator, Nic, NumaNode, VSwitch
 from nodrop.model.observation import Observation
 
 NETWORK = 0x02
-"""Base class of network controllers."""
+"""PCI base class of network controllers."""
 NOT_PCI = "it is on no PCI bus"
+ENCRYPTION, PROCESSING = 0x10, 0x12
+"""PCI base classes. Source: PCI Code and ID Assignment Specification."""
+CO_PROCESSOR = 0x0B40
+"""PCI class and subclass."""
+QUICK_ASSIST = frozenset(
+    {0x0435, 0x37C8, 0x19E2, 0x18A0, 0x18EE, 0x6F54, 0x4940, 0x4942, 0x4944, 0x4946, 0x4948, 0x578A}
+)
+"""Intel crypto co-processors. Source: Linux, include/linux/pci_ids.h and drivers/crypto/intel/qat."""
+STREAMING = frozenset({0x0B25, 0x0CFE, 0x11FB, 0x1212})
+"""Intel copy and analytics engines, listed as system peripherals. Source: Linux, drivers/dma/idxd/init.c."""
 
 
 class HostDevices(NamedTuple):
-    """Cards of a machine, each with the node it is on as far as that is known."""
+    """Cards of a machine, each with its NUMA node if known."""
 
     nics: tuple[Nic, ...]
     accelerators: tuple[Accelerator, ...]
 
 
 def describe(source: Source, switches: tuple[VSwitch, ...] = ()) -> HostDevices:
-    """All cards, their ports beside the virtual switches they are on. Virtual interfaces are no ports."""
+    """Describe all cards, with the virtual switches of their ports. Virtual interfaces are not ports."""
     functions = pci.list_functions(source.tree)
     around = ports.collect_context(source, functions, switches)
     return HostDevices(
         nics=(*_cards(around, functions), *_non_pci_cards(around)),
-        accelerators=tuple(accelerators.describe(around, functions)),
+        accelerators=tuple(_describe_accelerators(around, functions)),
     )
 
 
@@ -64,7 +74,7 @@ def _card(around: PortContext, card: str, functions: tuple[PciFunction, ...]) ->
 
 
 def _driver(source: Source, functions: tuple[PciFunction, ...]) -> Observation[str]:
-    """Of the interface where there is one: a paravirtual card has another on the bus."""
+    """Return the driver of the interface if there is one: a paravirtual card has a different one on the bus."""
     found = dict.fromkeys(each for function in functions if (each := _driver_of(source, function)))
     path = f"{functions[0].path}/driver"
     return source.moment.reported(", ".join(found), path) if found else source.moment.unknown("none is bound", path)
@@ -91,7 +101,7 @@ def _firmware(source: Source, functions: tuple[PciFunction, ...]) -> Observation
 
 
 def _non_pci_cards(around: PortContext) -> Iterator[Nic]:
-    """Cards on other buses: of a system on chip, of a hypervisor, on USB."""
+    """Yield cards on other buses: of a system on chip, of a hypervisor, on USB."""
     source = around.source
     for name in netdevs.list_device_interfaces(source.tree):
         device = f"{netdevs.CLASS}/{name}/device"
@@ -113,7 +123,7 @@ def _non_pci_cards(around: PortContext) -> Iterator[Nic]:
 
 
 def assign_to_nodes(nodes: tuple[NumaNode, ...], devices: HostDevices) -> tuple[NumaNode, ...]:
-    """Nodes with the cards that are on them."""
+    """Return the nodes with their cards."""
     return tuple(
         node.model_copy(
             update={
@@ -126,9 +136,46 @@ def assign_to_nodes(nodes: tuple[NumaNode, ...], devices: HostDevices) -> tuple[
 
 
 def find_unplaced(nodes: tuple[NumaNode, ...], devices: HostDevices) -> HostDevices:
-    """Cards that are on none of these nodes."""
+    """Return the cards that are on none of these nodes."""
     ids = {node.id for node in nodes}
     return HostDevices(
         tuple(nic for nic in devices.nics if nic.node.value not in ids),
         tuple(each for each in devices.accelerators if each.node.value not in ids),
     )
+
+
+def _describe_accelerators(around: PortContext, functions: tuple[PciFunction, ...]) -> Iterator[Accelerator]:
+    """Yield the accelerators of a machine; virtual functions only count towards their physical function."""
+    source = around.source
+    for each in functions:
+        kind = _accelerator_kind(each)
+        if kind and not each.virtual_of:
+            yield Accelerator(
+                pci_id=each.id,
+                kind=kind,
+                node=pci.find_node(source, each.path),
+                vendor=load_pci_names().vendor(source.moment, each.vendor),
+                model=load_pci_names().device(source.moment, each.vendor, each.device),
+                in_use=ports.observe_in_use(around, each),
+                vf_count=_count_vfs(around, each),
+            )
+
+
+def _accelerator_kind(function: PciFunction) -> Literal["crypto", "other"] | None:
+    intel = function.vendor == INTEL
+    if function.base_class == ENCRYPTION or (intel and function.device in QUICK_ASSIST):
+        return "crypto"
+    if function.base_class == PROCESSING or function.class_code >> 8 == CO_PROCESSOR:
+        return "other"
+    return "other" if intel and function.device in STREAMING else None
+
+
+def _count_vfs(around: PortContext, function: PciFunction) -> Observation[int]:
+    source, path = around.source, f"{function.path}/sriov_numvfs"
+    found = source.tree.number(path)
+    if found is not None and 0 <= found < 1 << 16:
+        return source.moment.reported(found, path)
+    if source.tree.exists(function.path) and not source.tree.exists(path):
+        return source.moment.inferred(0, function.path, "it cannot be shared by SR-IOV")
+    why = source.tree.why(path) if found is None else f"holds {found}, no number of virtual functions"
+    return source.moment.unknown(why, path)

@@ -1,4 +1,4 @@
-"""Memory of a NUMA node: large pages of every size, and what is in normal pages.
+"""Memory of a NUMA node: large pages of every size, and normal memory.
 
 Source: ETSI GS NFV-PER 001 clause 8.1.1.4; Linux, Documentation/admin-guide/mm/hugetlbpage.rst and
 Documentation/ABI/stable/sysfs-devices-node.
@@ -18,11 +18,11 @@ OVERCOMMIT = "/proc/sys/vm/overcommit_memory"
 RECLAIMABLE = ("MemFree", "Active(file)", "Inactive(file)", "SReclaimable")
 MIB = 1 << 20
 TOLERATED_RATIO = 0.05
-"""Of memory in which the kernel's own accounts differ anyway: old ones count on nodes what they keep for themselves."""
+"""Normal deviation between the kernel's own totals: old kernels count their reserved memory on nodes."""
 
 
 def describe(source: Source, node: int, *, alone: bool) -> NodeMemory:
-    """Memory of a node; what the kernel says of the whole machine counts where the node is alone."""
+    """Describe the memory of a node; machine-wide values apply if it is the only node."""
     info, path = _meminfo(source.tree, node, alone=alone)
     total = _observe_bytes(source, info, "MemTotal", path)
     pages = _large_pages(source, node, info, path, alone=alone)
@@ -35,7 +35,7 @@ def describe(source: Source, node: int, *, alone: bool) -> NodeMemory:
 
 
 def find_contradictions(source: Source, nodes: Sequence[NodeMemory]) -> list[str]:
-    """Where nodes together have other memory than the machine: the kernel says both."""
+    """Return a warning if the memory of all nodes differs from the machine's total; the kernel reports both."""
     whole = _meminfo(source.tree, -1, alone=True)[0].get("MemTotal", 0)
     sizes = [node.total_bytes.value for node in nodes]
     total = sum(size for size in sizes if size is not None)
@@ -47,7 +47,7 @@ def find_contradictions(source: Source, nodes: Sequence[NodeMemory]) -> list[str
 
 
 def _meminfo(tree: FileTree, node: int, *, alone: bool) -> tuple[Mapping[str, int], str]:
-    """What meminfo says in bytes, counts as they are; and where. A line is like `Node 0 MemTotal:  32768 kB`."""
+    """Return the values of meminfo (sizes in bytes) and its path. A line is e.g. `Node 0 MemTotal:  32768 kB`."""
     path = f"{NODES}/node{node}/meminfo"
     text = tree.text(path)
     if text is None and alone:
@@ -71,7 +71,7 @@ def _observe_bytes(source: Source, info: Mapping[str, int], key: str, path: str)
 def _large_pages(
     source: Source, node: int, info: Mapping[str, int], path: str, *, alone: bool
 ) -> tuple[LargePages, ...]:
-    """Of every size the kernel has for this node; of old kernels only the usual size."""
+    """Return large pages of every size on this node; on old kernels only the default size."""
     tree = source.tree
     directory = f"{NODES}/node{node}/hugepages"
     if not tree.names(directory) and alone:
@@ -96,7 +96,7 @@ def _large_pages(
 
 
 def _parse_size(name: str) -> int:
-    """Bytes of `hugepages-2048kB`; 0: no such name."""
+    """Parse the bytes of `hugepages-2048kB`; 0: no such name."""
     size = name.removeprefix("hugepages-").removesuffix("kB")
     return int(size) << 10 if size.isdecimal() and len(size) < 12 and name == f"hugepages-{size}kB" else 0
 
@@ -145,7 +145,7 @@ def _normal(
     info: Mapping[str, int],
     path: str,
 ) -> NormalMemory:
-    """What is not in large pages. Free is what a program could have: with what files keep in memory for later."""
+    """Return memory outside large pages. Free memory includes the reclaimable page cache."""
     moment = source.moment
     large = [each.size_bytes * each.total_count.value for each in pages if each.total_count.value is not None]
     size: Observation[int]
@@ -170,7 +170,7 @@ def _normal(
 
 
 def _oversubscribable(source: Source) -> Observation[bool]:
-    """Whether more may be promised than there is. Source: Linux, Documentation/mm/overcommit-accounting.rst."""
+    """Return whether memory can be overcommitted. Source: Linux, Documentation/mm/overcommit-accounting.rst."""
     mode = source.tree.number(OVERCOMMIT)
     if mode not in (0, 1, 2):
         return source.moment.unknown(source.tree.why(OVERCOMMIT) or f"holds {mode}, 0 to 2 expected", OVERCOMMIT)
@@ -179,7 +179,7 @@ def _oversubscribable(source: Source) -> Observation[bool]:
 
 
 def _bandwidth(source: Source, node: int) -> Bandwidth:
-    """What the firmware (ACPI HMAT) says that the nearest CPUs read. Source: numaperf.rst; MiB per second."""
+    """Return the read bandwidth of the nearest CPUs from ACPI HMAT. Source: numaperf.rst; MiB per second."""
     path = f"{NODES}/node{node}/access0/initiators/read_bandwidth"
     speed = source.tree.number(path)
     if not speed or speed < 0:

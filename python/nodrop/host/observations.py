@@ -1,4 +1,4 @@
-"""A leaf of the descriptor from a file, or the reason why it is not to be had."""
+"""Observations from single files, with the reason if a value is unavailable."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -8,12 +8,12 @@ from nodrop.model.observation import Observation
 
 T = TypeVar("T")
 VALUE_MAX = 2**64
-"""Counters of the kernel end below it."""
+"""Upper limit of kernel counters."""
 _SWITCHES = {"1": True, "Y": True, "y": True, "on": True, "0": False, "N": False, "n": False, "off": False}
 
 
 def observe_number(source: Source, path: str) -> Observation[int]:
-    """The whole number a file holds; nothing of a machine is less than nothing."""
+    """Return the non-negative integer in a file."""
     found = source.tree.number(path)
     if found is not None and not 0 <= found < VALUE_MAX:
         return source.moment.unknown(f"holds {found}, a number from 0 to 2^64 expected", path)
@@ -21,7 +21,7 @@ def observe_number(source: Source, path: str) -> Observation[int]:
 
 
 def observe_text(source: Source, path: str) -> Observation[str]:
-    """What a file holds; an empty one is unknown."""
+    """Return the text of a file; an empty file is unknown."""
     found = source.tree.text(path)
     if found is None:
         return unreadable(source, path)
@@ -29,7 +29,7 @@ def observe_text(source: Source, path: str) -> Observation[str]:
 
 
 def observe_switch(source: Source, path: str) -> Observation[bool]:
-    """Whether a switch of the kernel's is on: it says 1 or 0, Y or N."""
+    """Return a boolean kernel setting: 1 or 0, Y or N."""
     said = source.tree.text(path)
     if said is None:
         return unreadable(source, path)
@@ -39,7 +39,7 @@ def observe_switch(source: Source, path: str) -> Observation[bool]:
 
 
 def first_known(*ways: Callable[[], Observation[T]]) -> Observation[T]:
-    """What the first way that knows says; if none does, the first one's reason."""
+    """Return the first known value; if all are unknown, the first one's reason."""
     refusals = []
     for way in ways:
         if (found := way()).known:
@@ -49,5 +49,5 @@ def first_known(*ways: Callable[[], Observation[T]]) -> Observation[T]:
 
 
 def unreadable(source: Source, path: str) -> Observation[T]:
-    """No value, for the reason why this path could not be read."""
+    """Return an unknown value with the read error of this path."""
     return source.moment.unknown(source.tree.why(path) or "unreadable", path)

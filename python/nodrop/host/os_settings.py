@@ -1,17 +1,21 @@
-"""How the system is set up, where it bears on packets. Source: RFC 8204 section 3.3; ETSI GS NFV-PER 001 clause 7.
+"""System settings that affect packet processing. Source: RFC 8204 section 3.3; ETSI GS NFV-PER 001 clause 7.
 
-Words are plain: a switch is `on` or `off`, what names nothing is `none`, lists of CPUs are as the kernel writes them.
+Values: `on` or `off` for switches, `none` for empty lists, CPU lists in the kernel's notation.
 """
 
+import os
 import re
 from collections.abc import Callable
 
-from nodrop.host import cmdline, cpu_lists, observations, services
+from nodrop.host import cmdline, cpu_lists, observations
 from nodrop.host.cmdline import CMDLINE
 from nodrop.host.inputs import Source
 from nodrop.model.observation import Observation
 from nodrop.system.cpu_sets import format_cpu_list
 
+_SLICE = "/sys/fs/cgroup/system.slice"
+_TABLES = ("/proc/net/ip_tables_names", "/proc/net/ip6_tables_names")
+_MOST_PROCESSES = 20_000
 _CPU = "/sys/devices/system/cpu"
 _VULNERABILITIES = f"{_CPU}/vulnerabilities"
 _TUNED = "/etc/tuned"
@@ -39,13 +43,13 @@ _PLAIN_FILES = {
 
 
 def describe(source: Source) -> dict[str, Observation[str]]:
-    """Every setting by its name."""
+    """Return every setting by name."""
     ways: dict[str, Callable[[Source], Observation[str]]] = {
         "kernel_cmdline": _cmdline,
         "isolated_cpus": lambda at: _cpus(at, f"{_CPU}/isolated", "isolcpus"),
         "nohz_full": lambda at: _cpus(at, f"{_CPU}/nohz_full", "nohz_full"),
         "rcu_nocbs": _rcu_nocbs,
-        "irqbalance": services.describe_irqbalance,
+        "irqbalance": _irqbalance,
         "irq_affinity": _irq_affinity,
         "transparent_hugepages": _transparent_hugepages,
         "swap": _swap,
@@ -53,8 +57,8 @@ def describe(source: Source) -> dict[str, Observation[str]]:
         "tuned_profile": _tuned_profile,
         "mitigations": _mitigations,
         "power_profile": _power_profile,
-        "firewall": services.describe_firewall,
-        "services": services.describe_services,
+        "firewall": _firewall,
+        "services": _services,
     }
     found = {name: way(source) for name, way in ways.items()}
     found |= {name: _switch(source, path, words) for name, (path, words) in _SWITCHES.items()}
@@ -67,7 +71,7 @@ def _cmdline(source: Source) -> Observation[str]:
 
 
 def _cpus(source: Source, path: str, argument: str) -> Observation[str]:
-    """A list of CPUs; a kernel that has no such file may have been built without the feature."""
+    """Return a CPU list; a kernel without the file may have been built without the feature."""
     said = source.tree.text(path)
     if said is not None:
         return source.moment.reported(said if said and said != "(null)" else "none", path)
@@ -84,7 +88,7 @@ def _rcu_nocbs(source: Source) -> Observation[str]:
 
 
 def _irq_affinity(source: Source) -> Observation[str]:
-    """CPUs that interrupts go to if nobody says otherwise."""
+    """Return the default CPUs of interrupts."""
     path = "/proc/irq/default_smp_affinity"
     found = cpu_lists.read_cpu_mask(source.tree, path)
     return (
@@ -116,7 +120,7 @@ def _swap(source: Source) -> Observation[str]:
 
 
 def _rt_throttling(source: Source) -> Observation[str]:
-    """What real-time tasks may have of every period; -1: all of it."""
+    """Return the share of each period available to real-time tasks; -1: unlimited."""
     paths = [_RT.format(each) for each in ("runtime", "period")]
     runtime, period = (source.tree.number(path) for path in paths)
     if runtime is None or period is None:
@@ -136,7 +140,7 @@ def _tuned_profile(source: Source) -> Observation[str]:
 
 
 def _mitigations(source: Source) -> Observation[str]:
-    """Flaws of the processor that the kernel mends or leaves open; `none` where it has none of them."""
+    """Return the CPU vulnerabilities with their mitigation status; `none` if the CPU is not affected."""
     tree = source.tree
     names = tree.names(_VULNERABILITIES)
     if not names:
@@ -162,3 +166,46 @@ def _switch(source: Source, path: str, words: dict[int, str]) -> Observation[str
     if found.value is None:
         return source.moment.unknown(found.why, path)
     return source.moment.reported(words.get(found.value, str(found.value)), path)
+
+
+def _irqbalance(source: Source) -> Observation[str]:
+    """Return `running` or `not running`."""
+    processes = [each for each in source.tree.names("/proc") if each.isdecimal()][:_MOST_PROCESSES]
+    if not processes:
+        return source.moment.unknown(source.tree.why("/proc") or "no processes in the capture", "/proc/*/comm")
+    if source.tree.text("/proc/1/comm") is None:
+        return source.moment.unknown("other users' processes are not shown", "/proc/*/comm")
+    runs = any(source.tree.text(f"/proc/{each}/comm") == "irqbalance" for each in processes)
+    return source.moment.reported("running" if runs else "not running", "/proc/*/comm")
+
+
+def _services(source: Source) -> Observation[str]:
+    """Return the systemd services that have processes."""
+    names = [each for each in source.tree.names(_SLICE) if each.endswith(".service")]
+    if not names:
+        why = source.tree.why(_SLICE)
+        return source.moment.unknown(f"{why}: systemd does not run here" if why else "no services", _SLICE)
+    running = [each for each in names if _populated(source, f"{_SLICE}/{each}")]
+    return source.moment.reported(" ".join(each.removesuffix(".service") for each in running) or "none", _SLICE)
+
+
+def _firewall(source: Source) -> Observation[str]:
+    """Return nftables hooks and iptables tables, which every packet of the kernel passes; readable by root only."""
+    if not source.live:
+        return source.moment.unknown("not in the capture", "nft")
+    legacy = [name for path in _TABLES for name in (source.tree.text(path) or "").split()]
+    ruleset = source.programs("nft", "list", "ruleset")
+    hooks = [line.split() for line in (ruleset.text or "").splitlines() if " hook " in line]
+    parts = [f"nftables, {len(hooks)} hooks"] if hooks else []
+    parts += [f"iptables, tables {' '.join(sorted(set(legacy)))}"] if legacy else []
+    if parts:
+        return source.moment.reported("; ".join(parts), "nft list ruleset")
+    if ruleset.text is None:
+        why = "needs root" if os.geteuid() else ruleset.why
+        return source.moment.unknown(why, "nft list ruleset")
+    return source.moment.reported("none", "nft list ruleset")
+
+
+def _populated(source: Source, path: str) -> bool:
+    said = source.tree.text(f"{path}/cgroup.events")
+    return said is None or "populated 1" in said

@@ -1,4 +1,4 @@
-"""Open vSwitch as its database describes it: bridges, what is on them, what forwards.
+"""Open vSwitch from its database: bridges, ports and datapath.
 
 Source: ovs-vswitchd.conf.db(5); RFC 7047 section 5.1 for sets, maps and references; ovn-controller(8).
 """
@@ -19,25 +19,25 @@ from nodrop.model.observation import Observation
 OVS_VSCTL = "ovs-vsctl"
 TABLES = ("Open_vSwitch", "Bridge", "Port", "Interface")
 NOT_VIRTUAL = ("internal", "patch", "dpdk", "vxlan", "geneve", "gre", "erspan", "stt", "lisp", "system-tunnel")
-"""Types of interfaces that lead to no VM."""
+"""Interface types that do not connect a VM."""
 BRIDGES_MAX = 4096
-"""More bridges than this are no answer."""
+"""Upper limit of bridges in a plausible answer."""
 _MASK = re.compile(r"(?:0[xX])?([0-9a-fA-F]{1,512})")
 
 OvsRow = Mapping[str, Any]
 
 
 class OvsDatabase(NamedTuple):
-    """What the database holds, each row with plain values."""
+    """The database content, each row with plain values."""
 
     root: OvsRow
     bridges: tuple[OvsRow, ...]
     interfaces: Mapping[str, tuple[OvsRow, ...]]
-    """By the reference of the port they belong to."""
+    """By the reference of their port."""
 
 
 def describe(source: Source, masquerading: nat.MasqueradeRules) -> Iterator[VSwitch]:
-    """Every bridge of Open vSwitch; one switch without ports where it runs but has none, or does not answer."""
+    """Yield every bridge of Open vSwitch; one switch without ports if it has none or does not answer."""
     if not is_running(source):
         return
     answer = source.programs(OVS_VSCTL, "--timeout=1", "--format=json", "--", *_list_arguments())
@@ -50,7 +50,7 @@ def describe(source: Source, masquerading: nat.MasqueradeRules) -> Iterator[VSwi
 
 
 def is_running(source: Source) -> bool:
-    """Whether a database of Open vSwitch has its socket here."""
+    """Return whether the socket of an Open vSwitch database exists."""
     place = os.environ.get("OVS_RUNDIR", "/run/openvswitch") if source.live else "/run/openvswitch"
     return source.tree.exists(f"{place}/db.sock")
 
@@ -123,7 +123,7 @@ def _version(source: Source, root: OvsRow) -> Observation[str]:
 
 
 def _cpus(source: Source, found: OvsDatabase, bridge: OvsRow) -> Observation[tuple[int, ...]]:
-    """Those its threads poll on. The kernel's datapath, and one without DPDK's ports, need none."""
+    """Return the CPUs its threads poll on. The kernel datapath, and one without DPDK ports, use none."""
     path = f"{OVS_VSCTL} get Open_vSwitch . other_config:pmd-cpu-mask"
     if not _has_dpdk(found, bridge):
         return source.moment.inferred((), path, "without DPDK no thread of it polls")
@@ -138,7 +138,7 @@ def _cpus(source: Source, found: OvsDatabase, bridge: OvsRow) -> Observation[tup
 
 
 def _physical(source: Source, interface: OvsRow) -> str:
-    """Name of a physical interface, or the address of a card that DPDK drives; empty: it is none."""
+    """Return the name of a physical interface, or the PCI address of a card driven by DPDK; empty: neither."""
     name, kind = str(interface.get("name", "")), interface.get("type")
     if kind == "dpdk":
         arguments = str((interface.get("options") or {}).get("dpdk-devargs", ""))
@@ -154,7 +154,7 @@ def _is_virtual(source: Source, interface: OvsRow) -> bool:
 
 
 def _parse_database(text: str) -> OvsDatabase | None:
-    """The answer: a document for each table, each on its line."""
+    """Parse the answer: one JSON document per table and line."""
     try:
         root, bridges, ports, interfaces = (tuple(_rows(json.loads(line))) for line in text.splitlines())
         by_reference = {each["_uuid"]: each for each in interfaces}
@@ -176,7 +176,7 @@ def _rows(table: Any) -> Iterator[OvsRow]:
 
 
 def _plain(value: Any) -> Any:
-    """A value of OVSDB: `["set", [...]]`, `["map", [[key, value], ...]]`, `["uuid", "..."]`, or itself."""
+    """Convert an OVSDB value: `["set", [...]]`, `["map", [[key, value], ...]]`, `["uuid", "..."]`, or a scalar."""
     if not isinstance(value, list):
         return value
     kind, held = value
@@ -188,5 +188,5 @@ def _plain(value: Any) -> Any:
 
 
 def _as_list(value: Any) -> list[Any]:
-    """A column that may hold one or a set."""
+    """Return a column as a list; it may contain one value or a set."""
     return value if isinstance(value, list) else [] if value is None else [value]

@@ -1,4 +1,4 @@
-"""PCI functions of a machine: which there are, where they are attached, and what their links carry.
+"""PCI functions of a machine: identity, location and link bandwidth.
 
 Source: Documentation/ABI/testing/sysfs-bus-pci of Linux; PCI Express Base Specification 6.0, sections 4.2 and 2.2.
 """
@@ -19,20 +19,20 @@ _NODE = re.compile(r"node\d+")
 _LANES = (1, 2, 4, 8, 12, 16, 32)
 
 PAYLOAD_BYTES = 256
-"""Of a packet on the bus: what most platforms agree on."""
+"""Maximum payload of a PCIe packet on most platforms."""
 OVERHEAD_BYTES = 20
-"""Beside it: header 12, sequence number and framing 4, check 4."""
+"""Overhead per packet: header 12, sequence number and framing 4, CRC 4."""
 PROTOCOL_RATIO = PAYLOAD_BYTES / (PAYLOAD_BYTES + OVERHEAD_BYTES)
 
 
 LINK_IN_CHIPSET = frozenset({0x37CE, 0x37CF, 0x37D0, 0x37D1, 0x37D2, 0x37D3})
-"""Cards of Intel that are part of a chipset; the link they report is not the one they have. Source: Linux, i40e:
+"""Intel cards that are part of a chipset and report a link that is not the actual one. Source: Linux, i40e:
 I40E_HW_CAP_NO_PCI_LINK_CHECK of the X722."""
 INTEL = 0x8086
 
 
 class PcieGeneration(NamedTuple):
-    """A version of the bus and how it puts bits on a lane."""
+    """A PCIe generation and its line coding."""
 
     number: int
     gtps: float
@@ -40,11 +40,11 @@ class PcieGeneration(NamedTuple):
     data: int
     """Bits or bytes of data ..."""
     sent: int
-    """... in so many that are sent."""
+    """... per this many transferred."""
 
     @property
     def bps(self) -> float:
-        """Of one lane, the encoding taken off."""
+        """Bit rate of one lane, without line coding."""
         return self.gtps * 1e9 * self.data / self.sent
 
 
@@ -59,7 +59,7 @@ PCIE_GENERATIONS = (
 
 
 class PciFunction(NamedTuple):
-    """One function of a device on the bus."""
+    """One function of a PCI device."""
 
     id: str
     """Domain, bus, device and function: `0000:03:00.0`."""
@@ -68,16 +68,16 @@ class PciFunction(NamedTuple):
     vendor: int | None
     device: int | None
     virtual_of: str
-    """The function it is a virtual one of; empty: none."""
+    """The physical function of a virtual one; empty: not a virtual function."""
 
     @property
     def path(self) -> str:
-        """Its directory."""
+        """The sysfs directory."""
         return f"{DEVICES}/{self.id}"
 
     @property
     def card(self) -> str:
-        """What its sister functions have in common with it."""
+        """The address shared by all functions of a device."""
         return self.id.rsplit(".", 1)[0]
 
     @property
@@ -87,7 +87,7 @@ class PciFunction(NamedTuple):
 
 
 class PciePath(NamedTuple):
-    """What a device's link runs at, what it could, and what the way to the processor carries."""
+    """Current and maximum link of a device, and the bandwidth of its path to the processor."""
 
     generation: Observation[int]
     generation_max: Observation[int]
@@ -97,7 +97,7 @@ class PciePath(NamedTuple):
 
 
 def list_functions(tree: FileTree) -> tuple[PciFunction, ...]:
-    """Those whose class can be read, in order of their addresses."""
+    """Return the functions with a readable class, in order of their addresses."""
     found = (_read_function(tree, name) for name in tree.names(DEVICES) if ADDRESS.fullmatch(name))
     return tuple(each for each in found if each)
 
@@ -123,7 +123,7 @@ def _read_id(tree: FileTree, path: str) -> int | None:
 
 
 def find_node(source: Source, device: str) -> Observation[int]:
-    """The NUMA node a device's directory names. -1 is no node: it is unknown, but on a machine with only one."""
+    """Return the NUMA node of a device. -1 means none: unknown, except on a machine with only one node."""
     tree, path = source.tree, f"{device}/numa_node"
     found = tree.number(path)
     nodes = [int(name[4:]) for name in tree.names(NODES) if _NODE.fullmatch(name)]
@@ -139,7 +139,7 @@ def find_node(source: Source, device: str) -> Observation[int]:
 
 
 def read_path(source: Source, function: PciFunction) -> PciePath:
-    """Its link, now and at best, and the narrowest link between it and the processor."""
+    """Return the current and maximum link, and the narrowest link on the path to the processor."""
     return PciePath(
         generation=_generation(source, f"{function.path}/current_link_speed"),
         generation_max=_generation(source, f"{function.path}/max_link_speed"),
@@ -150,7 +150,7 @@ def read_path(source: Source, function: PciFunction) -> PciePath:
 
 
 def compute_limit_bps(generation: PcieGeneration, lanes: int) -> float:
-    """Payload that a link carries: rate of a lane, encoding off, by lanes, by the share that is payload."""
+    """Compute the payload bandwidth of a link: lane rate without line coding, times lanes, times payload ratio."""
     return generation.bps * lanes * PROTOCOL_RATIO
 
 
@@ -162,7 +162,7 @@ def _generation(source: Source, path: str) -> Observation[int]:
 
 
 def _why_no_link(source: Source, path: str) -> str:
-    """Why a link is not known: one that a hypervisor made up has none."""
+    """Return why a link is unknown; virtual devices have none."""
     why = source.tree.why(path)
     return "it has no link of PCI Express" if why == "no such file" else why
 
@@ -210,7 +210,7 @@ def _limit(source: Source, function: PciFunction) -> Observation[float]:
 
 
 def _links_above(source: Source, function: PciFunction) -> Iterator[tuple[str, PcieGeneration, int]]:
-    """Links of the bridges on the way, as far as they are known."""
+    """Yield the known links of the bridges on the path."""
     real = source.tree.real(function.path) or ""
     for name in real.split("/"):
         if name != function.id and ADDRESS.fullmatch(name):

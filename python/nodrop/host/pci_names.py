@@ -1,4 +1,4 @@
-"""Names of PCI vendors and devices, from the list that distributions ship."""
+"""Names of PCI vendors and devices from pci.ids."""
 
 import functools
 from pathlib import Path
@@ -6,26 +6,26 @@ from pathlib import Path
 from nodrop.model.observation import Observation, ObservationTime
 
 PCI_IDS_FILES = ("/usr/share/hwdata/pci.ids", "/usr/share/misc/pci.ids", "/var/lib/pciutils/pci.ids")
-"""The list is this machine's, also for files captured on another."""
+"""This machine's list, also used for captures of other machines."""
 MISSING = "no pci.ids on this machine to name it by"
 
 
 class PciNames:
-    """The list: vendors at the start of a line, their devices below them after a tab."""
+    """A pci.ids file: vendor lines, followed by device lines indented by a tab."""
 
     def __init__(self, text: str, source: str) -> None:
-        """What the list holds, and where it is from."""
+        """Take the file's text and path."""
         self._text = "\n" + text
         self._source = source
 
     def vendor(self, moment: ObservationTime, vendor: int | None) -> Observation[str]:
-        """Name of a vendor; its number where it has none."""
+        """Return the name of a vendor; its number if it is not listed."""
         if vendor is None:
             return moment.unknown("its number cannot be read")
         return self._seen(moment, self._after(f"\n{vendor:04x}  ", 0), f"{vendor:04x}")
 
     def device(self, moment: ObservationTime, vendor: int | None, device: int | None) -> Observation[str]:
-        """Name of a device; the numbers of vendor and device where it has none."""
+        """Return the name of a device; the numbers of vendor and device if it is not listed."""
         if vendor is None or device is None:
             return moment.unknown("its number cannot be read")
         return self._seen(moment, self._device(vendor, device), f"{vendor:04x}:{device:04x}")
@@ -53,7 +53,7 @@ class PciNames:
 
 @functools.cache
 def load_pci_names() -> PciNames:
-    """The list of this machine; an empty one where there is none."""
+    """Load this machine's list; empty if there is none."""
     for place in PCI_IDS_FILES:
         try:
             return PciNames(Path(place).read_text(errors="replace"), place)

@@ -1,4 +1,4 @@
-"""Ports of network cards and their virtual functions: how fast, who has them, whether a VM may."""
+"""Ports of network cards and their virtual functions: speed, users, eligibility for VMs."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from nodrop.model.chd import Port, Sriov, Use, Vf, VSwitch
 from nodrop.model.observation import Observation
 
 HOST = "host"
-"""Owner of what the machine itself uses."""
+"""Owner of ports used by the host itself."""
 _VF_LINK = re.compile(r"virtfn(\d+)")
 _SPEED = re.compile(
     r"(?:(?<![A-Za-z0-9.])(\d{1,3}(?:\.5)?)[ -]?(?:GBASE|GbE|Gb/s|Gb\b|GE\b|G\b|Gigabit)|(?<=[ -])Gigabit)"
@@ -23,7 +23,7 @@ _DOWN = ("down", "lowerlayerdown", "notpresent")
 
 
 class PortContext(NamedTuple):
-    """What is asked once for all ports."""
+    """Data shared by all ports, read once."""
 
     source: Source
     functions: Mapping[str, PciFunction]
@@ -33,20 +33,20 @@ class PortContext(NamedTuple):
     routed_why: str
     holders: DeviceUsers
     owners: Mapping[str, str]
-    """VMs by the address of a device they were given."""
+    """VMs by PCI address of their passthrough devices."""
     switches: Mapping[str, str]
-    """Virtual switches by interface, or by the address of a device they drive themselves."""
+    """Virtual switches by interface, or by the PCI address of a device that the switch drives itself."""
 
 
 class PortEvidence(NamedTuple):
-    """Where something was seen, and what it means."""
+    """Source and reason of an observation."""
 
     source: str
     why: str
 
 
 class PortState(NamedTuple):
-    """Who has a port or a virtual function."""
+    """Availability of a port or a virtual function."""
 
     eligible: Observation[bool]
     in_use: Observation[bool]
@@ -56,7 +56,7 @@ class PortState(NamedTuple):
 
 
 def collect_context(source: Source, functions: tuple[PciFunction, ...], switches: tuple[VSwitch, ...]) -> PortContext:
-    """Ask what all ports need to know."""
+    """Collect the data shared by all ports."""
     interfaces, why = source.network.interfaces() if source.network else ({}, NOT_CAPTURED)
     routed, routed_why = netdevs.read_routed_interfaces(source.tree)
     handed_over = any(_device_files(source, each) for each in functions)
@@ -74,19 +74,19 @@ def collect_context(source: Source, functions: tuple[PciFunction, ...], switches
 
 
 def describe_ports(around: PortContext, function: PciFunction, model: Observation[str]) -> tuple[Port, ...]:
-    """Ports of a function: one, but for cards that have several behind one."""
+    """Return the ports of a function: one, except for cards with several ports per function."""
     interfaces = netdevs.list_interfaces(around.source.tree, function)
     return tuple(_port(around, function, each, model) for each in interfaces or ("",))
 
 
 def describe_non_pci_port(around: PortContext, interface: str) -> Port:
-    """Port of a card that is on no PCI bus."""
+    """Return the port of a card on another bus than PCI."""
     state = _kernel_state(around, None, interface)
     return _build_port(around.source, ("", interface), _type_speed(around.source, interface), state)
 
 
 def _port(around: PortContext, function: PciFunction, interface: str, model: Observation[str]) -> Port:
-    """A port as it is now."""
+    """Return the current state of a port."""
     source = around.source
     sriov = _sriov(around, function, interface)
     state = _state(around, function, interface)
@@ -114,12 +114,12 @@ def _build_port(source: Source, place: tuple[str, str], speed: Observation[int],
 
 
 def read_driver(source: Source, function: PciFunction) -> str:
-    """Name of the driver bound to a function; empty: none."""
+    """Return the driver bound to a function; empty: none."""
     return (source.tree.link(f"{function.path}/driver") or "").rsplit("/", 1)[-1]
 
 
 def observe_in_use(around: PortContext, function: PciFunction) -> Observation[bool]:
-    """Whether somebody has a device that is no network card."""
+    """Return whether a device other than a network card is in use."""
     source, bound = around.source, read_driver(around.source, function)
     if _is_user_space_driver(bound):
         return _user_space_state(around, function, bound).in_use
@@ -148,7 +148,7 @@ def _state(around: PortContext, function: PciFunction, interface: str) -> PortSt
 
 
 def _user_space_state(around: PortContext, function: PciFunction, bound: str) -> PortState:
-    """A function that a program or a VM drives itself."""
+    """Return the state of a function driven by a program or a VM."""
     source, moment, path = around.source, around.source.moment, f"{function.path}/driver"
     eligible = moment.reported(True, path, f"bound to {bound}")
     if switch := around.switches.get(function.id):
@@ -170,7 +170,7 @@ def _user_space_state(around: PortContext, function: PciFunction, bound: str) ->
 
 
 def _kernel_state(around: PortContext, function: PciFunction | None, interface: str) -> PortState:
-    """A function whose interface the kernel has."""
+    """Return the state of a function with a kernel interface."""
     source, moment = around.source, around.source.moment
     built = netdevs.find_stack(source.tree, interface)
     family = (interface, *built.uppers)
@@ -223,7 +223,7 @@ def _used_state(
 
 
 def _with_vfs(around: PortContext, state: PortState, function: PciFunction, count: int, owners: list[str]) -> PortState:
-    """A port with virtual functions, whatever the port itself is used for."""
+    """Merge the use of virtual functions into the state of their port."""
     moment, source = around.source.moment, f"{function.path}/sriov_numvfs"
     why = f"by its {count} virtual functions" + (f"; itself: {state.eligible.why}" if state.eligible.why else "")
     state = state._replace(eligible=moment.inferred(True, source, why))
@@ -306,7 +306,7 @@ def _type_speed(source: Source, interface: str) -> Observation[int]:
 
 
 def _speed_by_model(source: Source, model: Observation[str]) -> Observation[int] | None:
-    """The speed that the list of models has in a card's name; None: it has none there."""
+    """Return the speed in the model name of pci.ids; None: not in the name."""
     found = [match[1] for match in _SPEED.finditer(model.value or "")] if model.confidence == "database" else []
     if not found:
         return None
@@ -350,7 +350,7 @@ def _is_user_space_driver(bound: str) -> bool:
 
 
 def _device_files(source: Source, function: PciFunction) -> tuple[str, ...]:
-    """Device files by which programs hold a function."""
+    """Return the device files through which user space accesses a function."""
     tree = source.tree
     group = (tree.link(f"{function.path}/iommu_group") or "").rsplit("/", 1)[-1]
     found = [f"/dev/vfio/{group}"] if group and "vfio" in read_driver(source, function) else []

@@ -1,4 +1,4 @@
-"""VMs that run here: threads, memory and devices of QEMU's processes, from procfs."""
+"""Running VMs: threads, memory and devices of QEMU processes, from procfs."""
 
 import re
 from collections.abc import Iterator
@@ -9,10 +9,10 @@ from nodrop.model.deployment import RunningVm, VmMemory, VmThread
 from nodrop.system.cpu_sets import parse_cpu_list
 
 VCPU = re.compile(r"CPU (\d+)/(KVM|TCG|HVF)")
-"""How QEMU names its threads with debug-threads=on, which libvirt always asks for."""
+"""Thread names of QEMU with debug-threads=on, which libvirt always sets."""
 NAME = re.compile(r"(?:guest=)?([^,]*)")
 GUEST_MIN_BYTES = 32 * 2**20
-"""Normal memory in smaller mappings is QEMU's own, and that of its libraries."""
+"""Normal memory in smaller mappings belongs to QEMU and its libraries."""
 LARGE_MIN_BYTES = 2**21
 PAGES = re.compile(r"N(\d+)=(\d+)")
 PAGE_SIZE = re.compile(r"kernelpagesize_kB=(\d+)")
@@ -20,10 +20,10 @@ MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) ")
 
 
 def read_running_vm(tree: FileTree, vm: str) -> RunningVm:
-    """The VM of a name, or of a process id.
+    """Read a VM by name or process id.
 
     Raises:
-        ConfigError: There is none, there are several, or its threads do not say which vCPU they are.
+        ConfigError: No VM or several have this name, or the threads do not name their vCPUs.
     """
     pid = int(vm) if vm.isascii() and vm.isdigit() else _find_pid(tree, vm)
     threads = tuple(_threads(tree, pid))
@@ -60,7 +60,7 @@ def _find_pid(tree: FileTree, name: str) -> int:
 
 
 def _name(tree: FileTree, pid: int) -> str | None:
-    """As QEMU was told; None: not QEMU."""
+    """Return the VM's name from QEMU's arguments; None: not QEMU."""
     words = (tree.text(f"/proc/{pid}/cmdline") or "").split("\0")
     if "qemu" not in words[0] or "-name" not in words[:-1]:
         return None

@@ -1,4 +1,4 @@
-"""The firmware's tables, structure by structure: SMBIOS, also called DMI.
+"""The structures of the SMBIOS (DMI) tables.
 
 Source: DMTF DSP0134, System Management BIOS Reference Specification 3.7, clauses 6.1 and 7.
 """
@@ -11,34 +11,34 @@ from nodrop.host.inputs import Source
 PROCESSOR, MEMORY_ARRAY, MEMORY_DEVICE, END = 4, 16, 17, 127
 TABLE = "/sys/firmware/dmi/tables/DMI"
 _TAGGED = {PROCESSOR: (0x20, 0x21), MEMORY_ARRAY: (), MEMORY_DEVICE: (0x18, 0x19), END: ()}
-"""Structures that are read here, and where their serial numbers and asset tags stand."""
+"""Structures read here, with the offsets of their serial numbers and asset tags."""
 _HEADER_BYTES = 4
 _STRUCTURES_MAX = 16_384
 
 
 class Structure(NamedTuple):
-    """One of the tables' entries."""
+    """One structure of the table."""
 
     kind: int
     handle: int
     body: bytes
-    """From its first byte on, so offsets are the specification's."""
+    """From its first byte on, so that offsets match the specification."""
     strings: tuple[str, ...]
 
     def byte(self, offset: int) -> int | None:
-        """A byte; None where the structure, of an older version, ends before it."""
+        """Return a byte; None if the structure, of an older version, is shorter."""
         return self._number(offset, 1)
 
     def word(self, offset: int) -> int | None:
-        """Two bytes."""
+        """Return two bytes."""
         return self._number(offset, 2)
 
     def dword(self, offset: int) -> int | None:
-        """Four bytes."""
+        """Return four bytes."""
         return self._number(offset, 4)
 
     def text(self, offset: int) -> str:
-        """The string a byte stands for; empty where there is none."""
+        """Return the string that a byte refers to; empty if there is none."""
         place = self.byte(offset) or 0
         return self.strings[place - 1] if 0 < place <= len(self.strings) else ""
 
@@ -48,13 +48,13 @@ class Structure(NamedTuple):
 
 
 def read_structures(source: Source) -> tuple[Structure, ...]:
-    """Structures of a machine's tables, which the kernel shows to root; none where they cannot be read."""
+    """Read the structures of a machine (root only); empty if they cannot be read."""
     table = source.tree.raw(TABLE, keep=strip_serials)
     return tuple(parse_structures(table)) if table else ()
 
 
 def parse_structures(table: bytes) -> Iterator[Structure]:
-    """Every structure of a table, up to its end or the first that is cut short."""
+    """Yield the structures of a table, up to its end or the first truncated one."""
     place = 0
     for _ in range(_STRUCTURES_MAX):
         header = table[place : place + _HEADER_BYTES]
@@ -72,7 +72,7 @@ def parse_structures(table: bytes) -> Iterator[Structure]:
 
 
 def strip_serials(table: bytes) -> bytes:
-    """The structures that are read here, with serial numbers and asset tags struck out."""
+    """Return the structures read here, with serial numbers and asset tags removed."""
     kept = []
     for each in parse_structures(table):
         if each.kind not in _TAGGED:

@@ -1,4 +1,4 @@
-"""Asking what may never answer: a daemon, a driver whose card has died."""
+"""Time limits for calls that may block forever: a daemon, a driver of a failed card."""
 
 import threading
 from collections.abc import Callable
@@ -8,9 +8,9 @@ T = TypeVar("T")
 
 
 def call_with_timeout(seconds: float, ask: Callable[[], T], otherwise: Callable[[], T]) -> T:
-    """What is answered in that time, else something else; who is still waiting then is left behind, and ends with us.
+    """Return the result of a call, or of `otherwise` after this time; the blocked daemon thread is abandoned.
 
-    What is asked must not raise.
+    The call must not raise.
     """
     answers: list[T] = []
     asking = threading.Thread(target=lambda: answers.append(ask()), name="asking", daemon=True)

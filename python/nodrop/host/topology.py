@@ -1,4 +1,4 @@
-"""NUMA nodes of a host: their CPUs, sibling sets, memory, and how far they are from each other.
+"""NUMA nodes of a host: CPUs, sibling sets, memory and distances.
 
 Source: ETSI GS NFV-PER 001 clause 8.1.1.4; Linux, Documentation/ABI/stable/sysfs-devices-node and
 Documentation/admin-guide/cputopology.rst.
@@ -20,7 +20,7 @@ MIB = 1 << 20
 
 
 class HostTopology(NamedTuple):
-    """Nodes without their devices, what is between them, and what does not fit."""
+    """Nodes without their devices, links between them, and warnings about contradictions."""
 
     nodes: tuple[NumaNode, ...]
     links: tuple[NodeLink, ...]
@@ -29,7 +29,7 @@ class HostTopology(NamedTuple):
 
 
 def describe(source: Source) -> HostTopology:
-    """Nodes of a machine, whatever its kernel calls them; those without CPUs and those without memory too."""
+    """Describe the nodes of a machine, including those without CPUs and those without memory."""
     tree, warnings = source.tree, list[str]()
     online = cpu_lists.read_online_cpus(tree)
     nodes = _nodes(tree, online, warnings)
@@ -58,7 +58,7 @@ def describe(source: Source) -> HostTopology:
 
 
 def _nodes(tree: FileTree, online: Sequence[int], warnings: list[str]) -> dict[int, tuple[int, ...]]:
-    """CPUs of each node; one node of all CPUs where there are no nodes. Each CPU is on one node only."""
+    """Return the CPUs of each node; a single node if the kernel reports none. Each CPU is on one node only."""
     if not online:
         warnings.append("CPUs that run are not known: " + (tree.why(f"{CPUS}/online") or "none listed"))
     ids = [int(name[4:]) for name in tree.names(NODES) if name.startswith("node") and name[4:].isdecimal()]
@@ -98,7 +98,7 @@ def _socket(source: Source, cpus: Iterable[int], sockets: Mapping[int, int | Non
 def _sibling_sets(
     siblings: Mapping[int, tuple[int, ...]], cpus: Sequence[int], node: int, warnings: list[str]
 ) -> tuple[tuple[int, ...], ...]:
-    """Sibling sets of a node's CPUs, in order; they partition them."""
+    """Return the sibling sets of a node's CPUs in order; they partition the CPUs."""
     sets, left = list[tuple[int, ...]](), set(cpus)
     for cpu in cpus:
         if cpu not in left:
@@ -114,7 +114,7 @@ def _sibling_sets(
 
 
 def _links(source: Source, nodes: Sequence[int]) -> tuple[NodeLink, ...]:
-    """Between all pairs of nodes."""
+    """Return the links between all pairs of nodes."""
     distances = {node: _distances(source.tree, node, nodes) for node in nodes}
     return tuple(
         NodeLink(a=a, b=b, distance=_distance(source, a, b, distances), bandwidth=_link_bandwidth(source, a, b))
@@ -124,7 +124,7 @@ def _links(source: Source, nodes: Sequence[int]) -> tuple[NodeLink, ...]:
 
 
 def _distances(tree: FileTree, node: int, nodes: Sequence[int]) -> Mapping[int, int]:
-    """From a node to each; the file has them in the order of the nodes that are online."""
+    """Return the distances from a node, which the file lists in the order of the online nodes."""
     path = f"{NODES}/node{node}/distance"
     text = tree.text(path)
     if text is None:
@@ -145,7 +145,7 @@ def _distance(source: Source, a: int, b: int, distances: Mapping[int, Mapping[in
 
 
 def _link_bandwidth(source: Source, a: int, b: int) -> Bandwidth:
-    """What the firmware says of memory whose nearest CPUs are on another node: that is what the link carries.
+    """Return the bandwidth to memory whose nearest CPUs are on the other node: the bandwidth of the link.
 
     Source: Linux, Documentation/admin-guide/mm/numaperf.rst; MiB per second.
     """

@@ -1,4 +1,4 @@
-"""What is busy over a short while: CPUs by /proc/stat, memory by resctrl. Other probes fill the while."""
+"""Utilization over a short window: CPUs by /proc/stat, memory bandwidth by resctrl. Other probes run meanwhile."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -17,17 +17,17 @@ NOT_MEASURED = "not measured: nodrop itself was at work"
 
 
 class LoadCounters(NamedTuple):
-    """Counters at a time."""
+    """Counter values at a time."""
 
     at_s: float
     cpus: Mapping[int, tuple[int, int]]
-    """Ticks each CPU was busy, and all of its ticks."""
+    """Busy ticks and all ticks of each CPU."""
     memory: Mapping[int, int]
-    """Bytes that went through each last-level cache to and from memory."""
+    """Bytes transferred between each last-level cache and memory."""
 
 
 class HostLoad(NamedTuple):
-    """What happened between two readings."""
+    """Utilization between two readings."""
 
     window_s: float
     busy_ratio: Mapping[int, float]
@@ -36,7 +36,7 @@ class HostLoad(NamedTuple):
     """Why nothing was measured."""
 
     def of_cpu(self, source: Source, cpu: int) -> Observation[float]:
-        """Share of the while in which a CPU was busy."""
+        """Return the busy share of a CPU within the window."""
         if self.why:
             return source.moment.unknown(self.why, STAT)
         if cpu not in self.busy_ratio:
@@ -45,12 +45,12 @@ class HostLoad(NamedTuple):
 
 
 def start_measurement(source: Source) -> LoadCounters:
-    """The first reading."""
+    """Take the first reading."""
     return read_counters(source.tree)
 
 
 def finish_measurement(source: Source, first: LoadCounters | None) -> HostLoad:
-    """The second, when the while is over; waits for what is left of it. Without a first, why nothing is known."""
+    """Wait for the end of the window and take the second reading; without a first one, return why."""
     if first is None:
         return HostLoad(0, {}, {}, NOT_MEASURED if source.live else SINGLE_CAPTURE)
     time.sleep(max(0.0, first.at_s + WINDOW_S - time.monotonic()))
@@ -58,12 +58,12 @@ def finish_measurement(source: Source, first: LoadCounters | None) -> HostLoad:
 
 
 def read_counters(tree: FileTree) -> LoadCounters:
-    """Counters as they stand."""
+    """Read the current counters."""
     return LoadCounters(time.monotonic(), dict(_cpus(tree.text(STAT) or "")), dict(_memory(tree)))
 
 
 def compute_load(first: LoadCounters, second: LoadCounters) -> HostLoad:
-    """What two readings say."""
+    """Compute the utilization between two readings."""
     window_s = second.at_s - first.at_s
     busy = {
         cpu: round(min(1.0, max(0.0, (busy - first.cpus[cpu][0]) / (ticks - first.cpus[cpu][1]))), 3)
@@ -79,8 +79,11 @@ def compute_load(first: LoadCounters, second: LoadCounters) -> HostLoad:
 
 
 def _cpus(stat: str) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Source: proc_pid_stat(5), /proc/stat: user nice system idle iowait irq softirq steal guest guest_nice; the last
-    two are counted in the first two as well."""
+    """Yield busy and total ticks of each CPU.
+
+    Source: proc_pid_stat(5), /proc/stat: user nice system idle iowait irq softirq steal guest guest_nice; the last
+    two are included in the first two.
+    """
     for line in stat.splitlines():
         name, *ticks = line.split()
         if (
@@ -94,7 +97,7 @@ def _cpus(stat: str) -> Iterator[tuple[int, tuple[int, int]]]:
 
 
 def _memory(tree: FileTree) -> Iterator[tuple[int, int]]:
-    """By id of the last-level cache, over all control groups; a group's counters hold those of the groups in it.
+    """Yield the bytes by id of the last-level cache, over all control groups; a group's counters include its subgroups.
 
     Source: Linux, Documentation/arch/x86/resctrl.rst.
     """

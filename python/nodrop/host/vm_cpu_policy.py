@@ -1,9 +1,8 @@
-"""Which CPUs VMs may have, as whoever runs the host has settled it. ETSI GS NFV-PER 001 clause 8.1.1.4, eligible CPUs.
+"""CPUs that VMs may use according to the host's configuration. ETSI GS NFV-PER 001 clause 8.1.1.4, eligible CPUs.
 
-The first of these that says something decides for all CPUs: the operator's own list, Nova's dedicated and shared sets,
-the kubelet's static CPU manager, libvirt's slice, isolated cgroup partitions, CPUs isolated at boot. Where all could be
-looked at and none says anything, nothing keeps VMs off any CPU, so all are eligible; where one could not be looked at,
-it is not known.
+The first configured source decides for all CPUs: the operator's list, Nova's dedicated and shared sets, the kubelet's
+static CPU manager, libvirt's slice, isolated cgroup partitions, CPUs isolated at boot. If all sources are readable and
+none is configured, all CPUs are eligible; if one is not readable, eligibility is unknown.
 """
 
 import json
@@ -31,25 +30,25 @@ _NOVA_LINE = re.compile(
 
 
 class VmCpuPolicy(NamedTuple):
-    """CPUs that VMs may have, and who said so; nobody, and why."""
+    """CPUs that VMs may use, and the source of this policy or why it is unknown."""
 
     cpus: frozenset[int] | None
     source: str
     confidence: Confidence
     why: str = ""
     dedicated: frozenset[int] | None = None
-    """Those that a VM gets for itself, where the policy tells them apart."""
+    """CPUs that a VM uses exclusively, if the policy distinguishes them."""
     oversubscription_ratio: float | None = None
     """Virtual CPUs on each of the others."""
 
     def eligible(self, source: Source, cpu: int) -> Observation[bool]:
-        """Whether VMs may have a CPU."""
+        """Return whether VMs may use a CPU."""
         if self.cpus is None:
             return source.moment.unknown(self.why, self.source)
         return source.moment.seen(cpu in self.cpus, self.source, self.confidence, self.why)
 
     def ratio(self, source: Source, cpu: int) -> Observation[float]:
-        """How many virtual CPUs may share a CPU."""
+        """Return how many virtual CPUs may share a CPU."""
         if self.cpus is None or cpu not in self.cpus:
             return source.moment.unknown("no VM may have it" if self.cpus is not None else self.why, self.source)
         if self.dedicated is not None and cpu in self.dedicated:
@@ -60,11 +59,11 @@ class VmCpuPolicy(NamedTuple):
 
 
 def find_policy(source: Source, own: Sequence[int] | None, online: Sequence[int]) -> VmCpuPolicy:
-    """The policy of a host.
+    """Find the policy of a host.
 
     Args:
-        own: what the operator says; None: nothing.
-        online: all CPUs that run.
+        own: the operator's list; None: not given.
+        online: all CPUs that are online.
     """
     if own is not None:
         return VmCpuPolicy(frozenset(own) & frozenset(online), "user", "declared")
@@ -86,7 +85,7 @@ def find_policy(source: Source, own: Sequence[int] | None, online: Sequence[int]
 
 
 def _nova_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
-    """Source: OpenStack Nova, configuration reference, group compute."""
+    """Read Nova's CPU sets. Source: OpenStack Nova, configuration reference, group compute."""
     for path in NOVA:
         settings = _nova_settings(tree, path)
         sets = {
@@ -107,7 +106,7 @@ def _nova_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
 
 
 def _nova_settings(tree: FileTree, path: str) -> dict[str, str]:
-    """Of the file only the lines that matter are kept: others hold passwords."""
+    """Read only the relevant lines of the file: others contain passwords."""
     text = tree.text(path, keep=lambda held: b"\n".join(_NOVA_LINE.findall(held))) or ""
     return {
         key.strip(): value.strip() for key, sign, value in (line.partition("=") for line in text.splitlines()) if sign
@@ -115,7 +114,7 @@ def _nova_settings(tree: FileTree, path: str) -> dict[str, str]:
 
 
 def _parse_nova_set(written: str | None) -> frozenset[int] | None:
-    """CPUs of `4-12,^8,15`."""
+    """Parse the CPUs of `4-12,^8,15`."""
     if not written:
         return None
     parts = [part.strip() for part in written.split(",")]
@@ -125,7 +124,7 @@ def _parse_nova_set(written: str | None) -> frozenset[int] | None:
 
 
 def _parse_ratio(written: str | None) -> float | None:
-    """Above 0; Nova's 0.0 means that none is set."""
+    """Parse a ratio above 0; Nova's 0.0 means not set."""
     try:
         found = float(written or "")
     except ValueError:
@@ -134,7 +133,7 @@ def _parse_ratio(written: str | None) -> float | None:
 
 
 def _kubelet_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
-    """With the static CPU manager pods get CPUs of their own, of all but the reserved ones.
+    """Return the policy of the static CPU manager, which gives pods exclusive CPUs except the reserved ones.
 
     Source: Kubernetes, KubeletConfiguration v1beta1: cpuManagerPolicy, reservedSystemCPUs.
     """
@@ -158,13 +157,13 @@ def _kubelet_settings(tree: FileTree) -> dict[str, Any]:
 
 
 def _slice_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
-    """What systemd lets libvirt's VMs have, where that is not everything."""
+    """Return the CPUs that systemd allows libvirt's VMs, if restricted."""
     cpus = parse_cpu_list(tree.text(SLICE) or "")
     return VmCpuPolicy(frozenset(cpus) & frozenset(online), SLICE, "reported") if cpus else None
 
 
 def _partition_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
-    """Source: Linux, Documentation/admin-guide/cgroup-v2.rst, cpuset.cpus.partition."""
+    """Return the CPUs of isolated partitions. Source: Linux, admin-guide/cgroup-v2.rst, cpuset.cpus.partition."""
     found, names = set[int](), list[str]()
     for group in _list_groups(tree):
         state = tree.text(f"{group}/cpuset.cpus.partition")
@@ -177,7 +176,7 @@ def _partition_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | No
 
 
 def _list_groups(tree: FileTree) -> Iterator[str]:
-    """Groups of the first two levels, where partitions of a host are made."""
+    """Yield the groups of the first two levels, where hosts define partitions."""
     if not tree.exists(f"{CGROUPS}/cgroup.controllers"):
         return
     for name in tree.names(CGROUPS):
@@ -199,7 +198,7 @@ def _boot_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
 
 
 def read_kubelet_owners(tree: FileTree) -> dict[int, tuple[str, ...]]:
-    """Pods by the CPUs they have for themselves. Source: Kubernetes, cpu_manager_state checkpoint."""
+    """Return the pods with exclusive CPUs. Source: Kubernetes, cpu_manager_state checkpoint."""
     try:
         entries = json.loads(tree.text(KUBELET_STATE) or "{}").get("entries") or {}
         return _owners((pod, name, cpus) for pod, each in entries.items() for name, cpus in each.items())

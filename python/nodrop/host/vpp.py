@@ -1,4 +1,4 @@
-"""The vector packet processor of FD.io, where it runs.
+"""VPP, the vector packet processor of FD.io.
 
 Source: https://s3-docs.fd.io/vpp: `show version`, `show threads`, `show hardware-interfaces`.
 """
@@ -19,7 +19,7 @@ _VIRTUAL = re.compile(r"^(?:VirtualEthernet|vhost-|memif|tap|virtio-|host-)\S*\s
 
 
 def describe(source: Source) -> Iterator[VSwitch]:
-    """The one switch it is; nothing where its socket is missing."""
+    """Yield VPP as one switch if its socket exists."""
     if not source.tree.exists(SOCKET):
         return
     moment = source.moment
@@ -58,6 +58,6 @@ def describe(source: Source) -> Iterator[VSwitch]:
 
 
 def _function(address: str) -> str:
-    """VPP writes two digits for a function: `0000:07:00.00`."""
+    """Convert an address of VPP, which writes two digits for the function: `0000:07:00.00`."""
     place, function = address.rsplit(".", 1)
     return f"{place}.{int(function, 16):x}"

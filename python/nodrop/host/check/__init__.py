@@ -1,12 +1,11 @@
-"""Whether a host is ready: the recommendations of ETSI GS NFV-PER 001, held against its descriptor. Pure.
+"""Checks of a host descriptor against the recommendations of ETSI GS NFV-PER 001. Pure.
 
-Each file has a few of them: `processor` (H), `hypervisor` (Y), `configuration` (A), `record` (R).
+Modules: `processor` (H), `hypervisor` (Y), `configuration` (A), `rfc8204` (R).
 """
 
 from nodrop.host.check import configuration, hypervisor, processor
 from nodrop.host.check.rfc8204 import check_records
-from nodrop.host.check.rule import CheckRule, Condition
-from nodrop.host.check.unknown import find_next_step
+from nodrop.host.check.rule import CheckRule, Condition, find_next_step
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.hostcheck import CheckProfile, CheckStatus, HostCheck
 
@@ -14,11 +13,11 @@ CHECK_RULES: tuple[CheckRule, ...] = (*processor.RULES, *hypervisor.RULES, *conf
 
 
 def check_host(host: HostDescriptor, profile: CheckProfile = "data-plane") -> tuple[HostCheck, ...]:
-    """Every recommendation with what was found, and what to do about it.
+    """Check every recommendation; return results with evidence and remedies.
 
     Args:
-        host: a descriptor, of this machine or any other.
-        profile: what the host is for. Clause 7 lets control planes do without a part of the list.
+        host: a descriptor, of this machine or another.
+        profile: intended use. Clause 7 exempts control planes from some recommendations.
     """
     return (*(_apply_rule(rule, host, profile) for rule in CHECK_RULES), *check_records(host))
 

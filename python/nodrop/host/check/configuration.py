@@ -1,4 +1,4 @@
-"""A1 to A12: how a host is set up, after clause 6.1 and annex D. Advice: the text requires none of it by name."""
+"""A1 to A12: host configuration according to clause 6.1 and annex D. Advisory: the text requires none of it by name."""
 
 from functools import partial
 
@@ -34,22 +34,22 @@ from nodrop.system.cpu_sets import format_cpu_list, parse_cpu_list
 BARE_METAL_CLAUSE = "6.1.1"
 VIRTUAL_CLAUSE = "6.1.2"
 POLLING_DRIVERS = frozenset({"vfio-pci", "igb_uio", "uio_pci_generic", "uio_hv_generic"})
-"""Drivers that leave a card to a program, which polls it."""
+"""Drivers that hand a card to a polling program."""
 OFF_VALUES = ("none", "off", "inactive", "not running", "no", "0")
 MAPPINGS_MIN = 65530
-"""What Linux allows by itself (Documentation/admin-guide/sysctl/vm.rst); DPDK with many pages needs as many."""
+"""Linux default (Documentation/admin-guide/sysctl/vm.rst); DPDK with many pages needs as many."""
 LOCKED_BYTES_MIN = 2**30
 DIGITS_MAX = 20
 
 
 def parse_isolated_cpus(host: HostDescriptor) -> tuple[int, ...] | None:
-    """CPUs kept free of the scheduler; None: not known."""
+    """Return the CPUs isolated from the scheduler; None: unknown."""
     found = get_setting(host, "isolated_cpus")
     return None if not found.known else parse_cpu_list((found.value or "").replace("none", ""))
 
 
 def _judge_polling(host: HostDescriptor) -> Condition:
-    """A card without a kernel driver, a virtual switch that polls, or a DPDK program."""
+    """Judge by cards without kernel driver, polling virtual switches and DPDK programs."""
     drivers = [
         judge_observation(
             f"driver of {nic.id} {nic.model.value or ''}".rstrip(), nic.driver, lambda name: name in POLLING_DRIVERS
@@ -66,7 +66,7 @@ def _judge_polling(host: HostDescriptor) -> Condition:
 
 
 def _judge_isolation(host: HostDescriptor) -> Condition:
-    """Isolated, without ticks and without callbacks; the kernel spares callbacks wherever it spares ticks."""
+    """Judge by isolation, nohz_full and rcu_nocbs; nohz_full implies rcu_nocbs."""
     cpus = parse_isolated_cpus(host)
     kept = judge_observation(
         "isolated CPUs", get_setting(host, "isolated_cpus"), lambda _: None if cpus is None else bool(cpus)
@@ -94,7 +94,7 @@ def _covers(text: str, wanted: set[int]) -> bool | None:
 
 
 def parse_interrupt_cpus(host: HostDescriptor) -> set[int] | None:
-    """CPUs that interrupts of network cards go to; None: not known, or there is no card."""
+    """Return the CPUs that handle NIC interrupts; None: unknown, or no NIC."""
     found = get_setting(host, "nic_irq_cpus")
     lists = [parse_cpu_list(part.rpartition("=")[2]) for part in (found.value or "").split()] if found.known else []
     if not lists or not all(lists):
@@ -145,7 +145,7 @@ def _judge_clock_rate(host: HostDescriptor) -> Condition:
 
 
 def _judge_locality(host: HostDescriptor) -> Condition:
-    """Each card on a node whose CPUs VMs may have."""
+    """Judge whether each card is on a node with CPUs for VMs."""
     cards = [
         conclude(nic.id, *_judge_node_cpus(node), nic.node.source)
         for node in host.resources.numa_nodes
@@ -158,7 +158,7 @@ def _judge_locality(host: HostDescriptor) -> Condition:
 
 
 def _judge_node_cpus(node: NumaNode) -> tuple[bool | None, str]:
-    """Whether VMs may have CPUs of a node."""
+    """Return whether VMs may use CPUs of a node."""
     eligible = [state.eligible.value for state in node.cpus.cpu.values()]
     if True in eligible:
         return True, f"on node {node.id}, whose CPUs VMs may have"
@@ -168,12 +168,12 @@ def _judge_node_cpus(node: NumaNode) -> tuple[bool | None, str]:
 
 
 def _judge_queues(host: HostDescriptor) -> Condition:
-    """Several receive queues, among which the card spreads flows (RSS)."""
+    """Judge by the number of receive queues (RSS)."""
     return judge_observation("receive queues of cards", get_setting(host, "nic_queues"), _has_several_queues)
 
 
 def _has_several_queues(text: str) -> bool | None:
-    """Of every card."""
+    """Return whether every card has several queues."""
     counts = [_parse_number(part.rpartition("=")[2]) for part in text.split()]
     return None if not counts or None in counts else all(count != 1 for count in counts)
 
@@ -327,4 +327,4 @@ RULES = (
         create_vfs,
     ),
 )
-"""In the order in which clause 6.1 and annex D mention them; A11 and A12 are rows of tables 2 and 3."""
+"""In the order of clause 6.1 and annex D; A11 and A12 are rows of tables 2 and 3."""

@@ -1,4 +1,4 @@
-"""What disturbed trials of a run, linked to the checks of the host it ran on. Pure."""
+"""Disturbances of trials, linked to the checks of their host. Pure."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
@@ -14,13 +14,13 @@ from nodrop.units import format_count
 
 
 class DisturbanceCause(NamedTuple):
-    """Why trials were doubtful, and what of the host may be behind it."""
+    """A cause of doubtful trials, and the host checks that may explain it."""
 
     what: str
     """Completes `trials in which ...`."""
     checks: tuple[str, ...]
     whose: Literal["tester", "SUT"] = "tester"
-    """On whose CPUs."""
+    """Whose CPUs are affected."""
 
 
 DISTURBANCE_CAUSES = {
@@ -33,8 +33,7 @@ DISTURBANCE_CAUSES = {
     "tester_drops": DisturbanceCause("the tester itself dropped frames", ("A2", "A3")),
     "cpu_steal": DisturbanceCause("the hypervisor below took CPU time away", ("Y7",)),
 }
-"""By the code of the doubt. A clock that jumped and frames that were not sent in time are not the host's set-up
-alone."""
+"""By code of the doubt. Without clock jumps and late frames, which host configuration alone does not explain."""
 
 
 def find_disturbances(
@@ -43,13 +42,13 @@ def find_disturbances(
     tester_cpus: Sequence[int],
     sut_cpus: Sequence[int] = (),
 ) -> tuple[Flag, ...]:
-    """One finding for each cause that disturbed trials: which checks to look at, and which of them fail here.
+    """Return one finding per cause that disturbed trials: the related checks, and those that fail here.
 
     Args:
         trials: of a run.
-        host: the machine it ran on, as it was then; None: not on record.
-        tester_cpus: those the tester was bound to; none where it was not.
-        sut_cpus: those of the SUT, likewise.
+        host: the machine as recorded during the run; None: not recorded.
+        tester_cpus: CPUs that the tester was pinned to; empty: not pinned.
+        sut_cpus: CPUs that the SUT was pinned to, likewise.
     """
     found = {code: [trial.index for trial in trials if _has_doubt(trial, code)] for code in DISTURBANCE_CAUSES}
     cpus = {"tester": tester_cpus, "SUT": sut_cpus}
@@ -83,7 +82,7 @@ def _finding_text(code: str, indices: Sequence[int], failing: dict[str, str]) ->
 
 
 def _failing_checks(host: HostDescriptor, whose: str, own: Sequence[int]) -> Iterator[tuple[str, str]]:
-    """What speaks against the host, by check; of the CPUs of the one that was disturbed where they are known."""
+    """Yield the failing checks, limited to the CPUs of the disturbed process if known."""
     cpus = parse_isolated_cpus(host)
     open_ = sorted(set(own) - set(cpus or ()))
     if cpus is not None and open_:

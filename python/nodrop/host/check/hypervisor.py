@@ -1,4 +1,4 @@
-"""Y1 to Y9: what clause 7.2 requires of the hypervisor and its host."""
+"""Y1 to Y9: requirements of clause 7.2 for the hypervisor and its host."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ NO_SPLIT = "/sys/module/kvm/parameters/nx_huge_pages"
 
 
 def _judge_capability(name: str, label: str) -> Callable[[HostDescriptor], Condition]:
-    """Whether the hypervisor has a capability and it is enabled; without a hypervisor it has none."""
+    """Return a judge of whether the hypervisor has a capability enabled; without a hypervisor it fails."""
 
     def judge(host: HostDescriptor) -> Condition:
         hypervisor = host.capabilities.hypervisor
@@ -34,7 +34,7 @@ def _judge_capability(name: str, label: str) -> Callable[[HostDescriptor], Condi
 
 
 def _with_hypervisor(then: Callable[[HostDescriptor], Remedy]) -> Callable[[HostDescriptor], Remedy]:
-    """The remedy for a hypervisor that is there; otherwise to have one."""
+    """Return the remedy for an installed hypervisor; otherwise how to install one."""
 
     def remedy(host: HostDescriptor) -> Remedy:
         if host.capabilities.hypervisor.kind.value not in ("none", "qemu"):
@@ -58,7 +58,7 @@ def _enable_nested_paging(host: HostDescriptor) -> Remedy:
 
 
 def _keep_pages_unsplit(host: HostDescriptor) -> Remedy:
-    """Large pages are split where the kernel guards against a flaw of the processor."""
+    """Return how to stop the kernel from splitting large pages as a hardware vulnerability mitigation."""
     found = _enable_nested_paging(host)
     if not found.fix:
         return found
@@ -194,5 +194,5 @@ RULES = (
         control_plane=False,
     ),
 )
-"""Required unless the clause marks them `not present in all hypervisors`. What it called currently unsupported in 2014,
-Y8 and Y9, libvirt supports since."""
+"""Required unless the clause marks them `not present in all hypervisors`. Libvirt now supports Y8 and Y9, unsupported
+according to the clause in 2014."""

@@ -1,4 +1,4 @@
-"""H1 to H14: what clause 7.1 recommends of the processor and the chips around it."""
+"""H1 to H14: recommendations of clause 7.1 for the processor and chipset."""
 
 from collections.abc import Mapping
 
@@ -31,14 +31,14 @@ def _processor(host: HostDescriptor) -> Processor:
 
 
 def _judge_each_size(label: str, pages: Mapping[PageSize, Feature]) -> Condition:
-    """Whether a capability is there for every size of large pages."""
+    """Judge a capability for every size of large pages."""
     if not pages:
         return unknown_condition(label, "the descriptor says nothing of it")
     return all_of(*(judge_feature(f"{label} {size}", pages[size]) for size in SIZES if size in pages))
 
 
 def _judge_sizes_supported(label: str, pages: Mapping[PageSize, Feature]) -> Condition:
-    """Whether the hardware has a capability for every size of large pages; using it is the hypervisor's affair."""
+    """Judge hardware support for every size of large pages; using it is up to the hypervisor."""
     if not pages:
         return unknown_condition(label, "the descriptor says nothing of it")
     return all_of(
@@ -47,7 +47,7 @@ def _judge_sizes_supported(label: str, pages: Mapping[PageSize, Feature]) -> Con
 
 
 def _judge_tlb(host: HostDescriptor) -> Condition:
-    """Sizes of pages that the processor has, and its TLB holds."""
+    """Judge whether the TLB holds every page size."""
     found = _processor(host).tlb_large_pages
     if not found:
         return unknown_condition("TLB entries for large pages", "the descriptor says nothing of them")
@@ -59,7 +59,7 @@ def _judge_vm_exits(host: HostDescriptor) -> Condition:
 
 
 def _judge_smt(host: HostDescriptor) -> Condition:
-    """Available is enough: whether it is used is left to whoever runs it."""
+    """Judge whether SMT is available; using it is up to the operator."""
     smt = _processor(host).smt
     supported = judge_observation("SMT supported", smt.supported)
     if smt.enabled.value:
@@ -77,7 +77,7 @@ def _judge_iotlb(host: HostDescriptor) -> Condition:
 
 
 class _HardwareRemedy:
-    """A remedy that is a setting of the BIOS, or other hardware."""
+    """A remedy by BIOS setting or other hardware."""
 
     def __init__(self, what: str, verify: str, setting: str = "", arguments: Mapping[str, str] | None = None) -> None:
         self.what, self.verify, self.setting = what, verify, setting
@@ -94,7 +94,7 @@ class _HardwareRemedy:
 
 
 def _enable_tlb_tags(host: HostDescriptor) -> Remedy:
-    """Intel's VPID can be switched off; AMD's address space ids cannot."""
+    """Return how to enable Intel's VPID; AMD's ASIDs cannot be disabled."""
     lacking = describe_missing_hardware(host, "tagged TLBs (VPID, ASID)")
     if _processor(host).vendor.value != "Intel":
         return Remedy(by_hand=lacking, verify=FLAGS.format("flushbyasid"))

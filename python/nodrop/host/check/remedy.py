@@ -1,4 +1,4 @@
-"""Commands and settings that mend things, right for the machine they are for."""
+"""Commands and BIOS settings for remedies, specific to the host."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,11 @@ GRUBBY = ("Red Hat", "Fedora", "CentOS", "Rocky", "AlmaLinux", "Oracle", "Amazon
 SUSE = ("SUSE", "openSUSE")
 DEBIAN = ("Debian", "Ubuntu", "Mint")
 IOMMU_ON = {"Intel": "intel_iommu=on iommu=pt", "AMD": "iommu=pt", "Hygon": "iommu=pt"}
-"""Kernel arguments that switch it on for VMs and leave the host's own devices untranslated."""
+"""Kernel arguments that enable it for VMs without translation of the host's own devices."""
 
 
 class BiosNames(NamedTuple):
-    """What a setting is called in set-up programs of makers of servers."""
+    """Names of a setting in the setup utilities of server vendors."""
 
     dell: str
     hpe: str
@@ -77,11 +77,11 @@ BIOS: dict[tuple[str, str], BiosNames] = {
         "CPU Configuration > Core Performance Boost",
     ),
 }
-"""As their manuals call them; the path differs between generations."""
+"""As in the vendors' manuals; menu paths differ between generations."""
 
 
 def describe_bios_setting(host: HostDescriptor, setting: str, on: bool = True) -> str:
-    """Which BIOS setting to change, in the words of the maker of the machine; of all makers where that is not known."""
+    """Describe the BIOS setting in the terms of the server's vendor, or of all vendors if unknown."""
     vendor = host.capabilities.processor.vendor.value or ""
     names = BIOS.get((setting, vendor)) or BIOS.get((setting, ""))
     if is_guest(host):
@@ -99,12 +99,12 @@ def describe_bios_setting(host: HostDescriptor, setting: str, on: bool = True) -
 
 
 def is_guest(host: HostDescriptor) -> bool:
-    """Whether the machine is known to run under a hypervisor itself."""
+    """Return whether the machine is known to be a guest."""
     return (host.host.virtualization.value or "none") != "none"
 
 
 def describe_missing_hardware(host: HostDescriptor, what: str) -> str:
-    """What to do where a processor lacks something that no setting brings."""
+    """Describe missing hardware that no setting can provide."""
     if is_guest(host):
         return (
             f"whoever runs this guest ({host.host.virtualization.value}) has to give it {what}, "
@@ -114,7 +114,7 @@ def describe_missing_hardware(host: HostDescriptor, what: str) -> str:
 
 
 def add_kernel_arguments(host: HostDescriptor, arguments: str) -> str:
-    """The command that adds arguments to the kernel's command line, for this distribution; a reboot follows."""
+    """Return the command that adds kernel arguments on this distribution; takes effect after a reboot."""
     name = host.host.os.value or ""
     if _is_of_family(name, GRUBBY):
         return f'grubby --update-kernel=ALL --args="{arguments}"'
@@ -125,7 +125,7 @@ def add_kernel_arguments(host: HostDescriptor, arguments: str) -> str:
 
 
 def enable_module_parameter(module: str, parameter: str, lacking: str) -> Remedy:
-    """How to switch on what a module of the kernel leaves off."""
+    """Return how to enable a module parameter."""
     return Remedy(
         fix=f"echo 'options {module} {parameter}=1' > /etc/modprobe.d/{module}-{parameter}.conf"
         f" && modprobe -r {module} && modprobe {module}",
@@ -135,7 +135,7 @@ def enable_module_parameter(module: str, parameter: str, lacking: str) -> Remedy
 
 
 def install_package(host: HostDescriptor, debian: str, dnf: str) -> str:
-    """The command that installs a package, for this distribution."""
+    """Return the command that installs a package on this distribution."""
     name = host.host.os.value or ""
     if _is_of_family(name, GRUBBY):
         return f"dnf install -y {dnf}"

@@ -1,4 +1,4 @@
-"""R1 to R18: what has to be on record with a benchmark, after RFC 8204 section 3.3; whether the descriptor holds it."""
+"""R1 to R18: items to record with a benchmark according to RFC 8204 section 3.3."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -15,16 +15,16 @@ AnyObservation = (
 
 
 class RecordItem(NamedTuple):
-    """One thing to record."""
+    """One item to record."""
 
     id: str
     title: str
     leaves: Callable[[HostDescriptor], Sequence[AnyObservation]]
-    """All of which have to be known."""
+    """All have to be known."""
 
 
 def check_records(host: HostDescriptor) -> tuple[HostCheck, ...]:
-    """Each thing to record: pass where it is, unknown where it is missing."""
+    """Check whether each item is recorded: pass, or unknown if missing."""
     return tuple(_check(item, host) for item in RECORD_ITEMS)
 
 
@@ -72,7 +72,7 @@ def _hypervisor(host: HostDescriptor) -> list[AnyObservation]:
 
 
 def _switches(host: HostDescriptor) -> list[AnyObservation]:
-    """None is an answer too, if it was looked for."""
+    """Return the virtual switches; their absence, once checked, is known too."""
     nothing: AnyObservation = Observation(value="none", source="host describe", confidence="reported")
     return [leaf for each in host.capabilities.vswitches for leaf in (each.kind, each.version)] or [nothing]
 

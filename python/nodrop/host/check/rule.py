@@ -1,4 +1,4 @@
-"""What a check is made of: conditions that hold, do not, or cannot be told, each with what it rests on."""
+"""Building blocks of checks: conditions that hold, fail or are unknown, each with evidence."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
@@ -8,25 +8,38 @@ from nodrop.model.hostcheck import CheckEvidence
 from nodrop.model.observation import Feature, Observation
 
 T = TypeVar("T")
+NEXT_STEPS = (
+    ("needs root", "run it as root"),
+    ("no msr driver", "modprobe msr, then run it as root"),
+    ("in the capture", "describe the machine itself: nodrop host describe"),
+    ("does not hold it", "describe the machine anew: nodrop host describe -o FILE"),
+    ("says nothing", "describe the machine anew: nodrop host describe -o FILE"),
+    ("not installed", "install what is named"),
+    ("is not loaded", "load the hypervisor's module: modprobe kvm_intel, or kvm_amd"),
+    ("shows no unit of it", "switch the IOMMU on, in the BIOS and for the kernel"),
+    ("which of its CPUs VMs may have", "say which CPUs VMs may have: nodrop host describe --eligible-cpus LIST"),
+    ("did not answer", "start the service that is named"),
+)
+"""Texts in the reasons of observations, and the next step."""
 
 
 class Condition(NamedTuple):
-    """A condition, and what was found."""
+    """The result of a condition."""
 
     holds: bool | None
-    """None: cannot be told. That is never taken for yes."""
+    """None: unknown; never treated as true."""
     evidence: tuple[CheckEvidence, ...] = ()
 
 
 class Remedy(NamedTuple):
-    """What to do about it."""
+    """How to fix a failed check."""
 
     fix: str = ""
     """A shell command."""
     by_hand: str = ""
-    """What no command does, or what to do after it."""
+    """Steps without a command, or after it."""
     verify: str = ""
-    """A shell command that shows the present state."""
+    """A shell command that shows the current state."""
 
 
 Judge = Callable[[HostDescriptor], Condition]
@@ -41,24 +54,24 @@ class CheckRule(NamedTuple):
     clause: str
     why: str
     judge: Judge | None
-    """None: no host shows it."""
+    """None: not visible on any host."""
     remedy: Mend
     required: bool = True
-    """For data planes; otherwise advice."""
+    """For data planes; otherwise advisory."""
     control_plane: bool = True
-    """Whether control planes need it too."""
+    """Whether it applies to control planes too."""
 
 
 def judge_observation(
     label: str, found: Observation[T], holds: Callable[[T], bool | None] = bool, shown: str = ""
 ) -> Condition:
-    """Whether what was observed meets a condition.
+    """Judge whether an observation meets a condition.
 
     Args:
-        label: what it is about, for the evidence.
+        label: name of the observation in the evidence.
         found: the observation.
-        holds: the condition; None where the value leaves it open.
-        shown: how the value reads, if not as it is.
+        holds: the condition; returns None if the value does not decide it.
+        shown: text in place of the value.
     """
     if not found.known or found.value is None:
         why = found.why or "nothing was found out about it"
@@ -70,7 +83,7 @@ def judge_observation(
 
 
 def judge_feature(label: str, feature: Feature) -> Condition:
-    """Whether a capability is there and switched on."""
+    """Judge whether a capability is supported and enabled."""
     supported = judge_observation(f"{label} supported", feature.supported)
     enabled = judge_observation(f"{label} enabled", feature.enabled)
     if supported.holds is False:
@@ -81,7 +94,7 @@ def judge_feature(label: str, feature: Feature) -> Condition:
 
 
 def all_of(*facts: Condition) -> Condition:
-    """All of them: fails with one, and is known to hold only if each is known to."""
+    """Combine conditions: fails if one fails, holds only if all are known to hold."""
     answers = [fact.holds for fact in facts]
     if False in answers:  # what decides is all there is to say
         return Condition(False, _evidence(fact for fact in facts if fact.holds is False))
@@ -89,30 +102,36 @@ def all_of(*facts: Condition) -> Condition:
 
 
 def any_of(*facts: Condition) -> Condition:
-    """One of them is enough."""
+    """Combine conditions: holds if one holds."""
     answers = [fact.holds for fact in facts]
     holds = True if True in answers else None if None in answers or not answers else False
     return Condition(holds, _evidence(facts))
 
 
 def conclude(label: str, holds: bool | None, value: str, source: str) -> Condition:
-    """What follows from several leaves."""
+    """Return a condition derived from several observations."""
     return Condition(holds, (CheckEvidence(value=f"{label}: {value}", source=source),))
 
 
 def unknown_condition(label: str, why: str) -> Condition:
-    """What nothing is said about."""
+    """Return a condition without data."""
     return Condition(None, (CheckEvidence(value=f"{label}: unknown, {why}", source=""),))
 
 
+def find_next_step(found: Condition) -> str:
+    """Return the first step to resolve an unknown condition; empty if none is known."""
+    reasons = " ".join(each.value for each in found.evidence if "unknown" in each.value)
+    return next((way for reason, way in NEXT_STEPS if reason in reasons), "")
+
+
 def get_setting(host: HostDescriptor, name: str) -> Observation[str]:
-    """How the system is set up, by name."""
+    """Return a system setting by name."""
     nothing: Observation[str] = Observation(why="the descriptor does not hold it")
     return host.capabilities.settings.get(name, nothing)
 
 
 def format_value(value: object) -> str:
-    """A value as it reads."""
+    """Format a value for the evidence."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple):

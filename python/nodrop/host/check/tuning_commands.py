@@ -1,4 +1,4 @@
-"""How a host is set up for a data plane: the commands behind A1 to A12."""
+"""Commands that tune a host for a data plane: the remedies of A1 to A12."""
 
 from collections.abc import Iterator
 
@@ -22,11 +22,11 @@ NOISY_SERVICES = frozenset(
         "updatedb",
     }
 )
-"""Services that a host of VMs does not need, and that wake up by themselves."""
+"""Services that a VM host does not need and that wake up periodically."""
 
 
 def advise_isolated_cpus(host: HostDescriptor) -> str:
-    """CPUs to isolate where none are: all but the first core of every node, as the kernel writes them."""
+    """Return the CPUs to isolate if none are: all but the first core of every node, as a kernel CPU list."""
     kept = {cpu for node in host.resources.numa_nodes for cpu in _first_core(node)}
     return format_cpu_list(cpu for node in host.resources.numa_nodes for cpu in node.cpus.ids if cpu not in kept)
 
@@ -36,20 +36,20 @@ def _first_core(node: NumaNode) -> tuple[int, ...]:
 
 
 def list_nics(host: HostDescriptor) -> Iterator[Nic]:
-    """Every network card."""
+    """Yield every network card."""
     for node in host.resources.numa_nodes:
         yield from node.nics
     yield from host.resources.unplaced_nics
 
 
 def list_noisy_services(host: HostDescriptor) -> list[str]:
-    """Services that run and are known to wake up by themselves."""
+    """List the running services known to wake up periodically."""
     running = (get_setting(host, "services").value or "").replace(",", " ").split()
     return sorted(NOISY_SERVICES & {name.removesuffix(".service") for name in running})
 
 
 def use_polling_driver(host: HostDescriptor) -> Remedy:
-    """Leave a card to a driver that polls."""
+    """Bind a card to a polling driver."""
     free = [
         port.pci_id for nic in list_nics(host) for port in nic.ports if port.in_use.value is False and not port.vswitch
     ]
@@ -63,7 +63,7 @@ def use_polling_driver(host: HostDescriptor) -> Remedy:
 
 
 def isolate_cpus(host: HostDescriptor) -> Remedy:
-    """Keep all but the first cores for packets."""
+    """Isolate all but the first core of every node."""
     cpus = advise_isolated_cpus(host)
     if not cpus:
         return Remedy(by_hand="a machine with a core to spare: this one has none beside the system's own")
@@ -87,12 +87,12 @@ def steer_interrupts(host: HostDescriptor) -> Remedy:
 
 
 def disable_irqbalance(_: HostDescriptor) -> Remedy:
-    """Leave interrupts where they were put."""
+    """Stop the redistribution of interrupts."""
     return Remedy("systemctl disable --now irqbalance", "", "systemctl is-active irqbalance")
 
 
 def stop_background_work(host: HostDescriptor) -> Remedy:
-    """Stop what wakes up by itself."""
+    """Stop services that wake up periodically."""
     restless = list_noisy_services(host)
     return Remedy(
         fix=f"systemctl disable --now {' '.join(restless)}" if restless else "",
@@ -107,14 +107,14 @@ def disable_turbo(host: HostDescriptor) -> Remedy:
     switch = "/sys/devices/system/cpu/intel_pstate/no_turbo" if is_intel else "/sys/devices/system/cpu/cpufreq/boost"
     return Remedy(
         fix=f"echo {int(is_intel)} > {switch}",
-        by_hand=f"or {describe_bios_setting(host, 'turbo', on=False)}; or leave it on, and expect rates to differ with heat and with "
-        "what the other cores do",
+        by_hand=f"or {describe_bios_setting(host, 'turbo', on=False)}; or leave it on and expect rates that vary with "
+        "temperature and with the load of other cores",
         verify=f"cat {switch}",
     )
 
 
 def move_cards(_: HostDescriptor) -> Remedy:
-    """Bring card and cores together."""
+    """Put the card and its cores on the same node."""
     return Remedy(
         by_hand="put the card into a slot of the socket whose cores serve it, or let VMs have CPUs of its node",
         verify="grep . /sys/class/net/*/device/numa_node",
@@ -122,7 +122,7 @@ def move_cards(_: HostDescriptor) -> Remedy:
 
 
 def add_queues(host: HostDescriptor) -> Remedy:
-    """Give cards a queue for each CPU."""
+    """Configure one queue per CPU."""
     found = get_setting(host, "nic_queues").value or ""
     single = [part.rpartition("=")[0] for part in found.split() if part.endswith("=1")]
     count = max(2, *(len(node.cpus.ids) for node in host.resources.numa_nodes), 0)
@@ -144,7 +144,7 @@ def raise_limits(_: HostDescriptor) -> Remedy:
 
 
 def reserve_large_pages(host: HostDescriptor) -> Remedy:
-    """Set large pages aside on every node."""
+    """Reserve large pages on every node."""
     nodes = host.resources.numa_nodes
     place = "/sys/devices/system/node/node{}/hugepages/hugepages-{}kB/nr_hugepages"
     has_large = any(pages.size_bytes == 2**30 for node in nodes for pages in node.memory.large_pages)
@@ -158,7 +158,7 @@ def reserve_large_pages(host: HostDescriptor) -> Remedy:
 
 
 def create_vfs(host: HostDescriptor) -> Remedy:
-    """Divide a card."""
+    """Create virtual functions."""
     able = [port.pci_id for nic in list_nics(host) for port in nic.ports if port.sriov and port.sriov.total_count.value]
     return Remedy(
         fix=f"echo 4 > /sys/bus/pci/devices/{able[0]}/sriov_numvfs" if able else "",
@@ -170,5 +170,5 @@ def create_vfs(host: HostDescriptor) -> Remedy:
 
 
 def no_remedy(_: HostDescriptor) -> Remedy:
-    """Nothing is to be done."""
+    """Return no remedy."""
     return Remedy()

@@ -1,23 +1,77 @@
-"""What the stack of this host shows of it to those who place VMs: annex A's table, asked of what runs here now."""
+"""Host features that the virtualization stack exposes to VM placement: annex A, table A.1, for this host."""
 
 from collections.abc import Callable
 
 from nodrop.host.exposure import kubernetes, libvirt, openstack
-from nodrop.host.exposure.table import FEATURES
 from nodrop.host.inputs import ProgramOutput
-from nodrop.model.exposure import StackExposure
+from nodrop.model.exposure import ExposedFeature, StackExposure
 
 __all__ = ["FEATURES", "query_exposures"]
+YES, NEEDED, DEPENDS, DEVICE = "Yes", "Needs to be exposed", "Depends on cloud OS", "Exposed using Device ID"
+REQUIRED, OPTIONAL = "Required", "Optional"
+
+
+def _feature(key: str, name: str, told: tuple[str, str, str], why: str) -> ExposedFeature:
+    return ExposedFeature(key=key, name=name, at_hypervisor=told[0], at_orchestrator=told[1], priority=told[2], why=why)
+
+
+FEATURES: tuple[ExposedFeature, ...] = (
+    _feature("hypervisor", "Hypervisor Enabled (e.g. KVM)", (YES, YES, REQUIRED), "no VM runs without it"),
+    _feature("iommu", "IOMMU", (YES, DEPENDS, REQUIRED), "VMs are given devices through it"),
+    _feature(
+        "direct-cache",
+        "Direct cache access for Ethernet adapters",
+        (NEEDED, NEEDED, REQUIRED),
+        "cards reach the cache without a trip to memory",
+    ),
+    _feature("memory", "Memory Available", (YES, YES, REQUIRED), "how many VMs fit, and what is left for the host"),
+    _feature(
+        "large-pages",
+        "Large Pages Available",
+        ("Currently not exposed", YES, REQUIRED),
+        "those that are free can be given to a VM",
+    ),
+    _feature("nic", "PCI I/O device present (NIC)", (DEVICE, NEEDED, REQUIRED), "its kind says what it can do"),
+    _feature("crypto", "PCI Crypto device present", (DEVICE, NEEDED, OPTIONAL), "for VNFs that encrypt"),
+    _feature(
+        "pci-socket",
+        "PCI Device attachment socket",
+        (NEEDED, NEEDED, REQUIRED),
+        "a card and the cores that serve it belong to one socket",
+    ),
+    _feature(
+        "pci-bandwidth",
+        "PCI bandwidth limit",
+        (NEEDED, NEEDED, REQUIRED),
+        "a slot may carry less than its card's ports",
+    ),
+    _feature("sriov", "SR-IOV device present", (YES, NEEDED, REQUIRED), "how many virtual functions can be given"),
+    _feature("cpu", "CPU Model & Flags", (YES, DEPENDS, REQUIRED), "whether a VM's image runs there, and how well"),
+    _feature("ovs", "Software Accelerated OVS", (NEEDED, NEEDED, OPTIONAL), "what a virtual interface can carry"),
+    _feature(
+        "cores",
+        "Core Availability",
+        (NEEDED, NEEDED, REQUIRED),
+        "which cores are free, and which threads share one",
+    ),
+    _feature("isolation", "Core Isolation", (NEEDED, NEEDED, REQUIRED), "cores that the host itself leaves alone"),
+    _feature(
+        "core-socket", "Core allocation (Socket)", (NEEDED, NEEDED, REQUIRED), "which socket a free core belongs to"
+    ),
+    _feature("kernel", "Kernel version", (NEEDED, NEEDED, REQUIRED), "drivers, DPDK and OVS depend on it"),
+    _feature("tlb", "TLB and IOTLB sizes", ("", "", ""), "clause 8.1.1.1 asks for them; table A.1 has no such row"),
+)
+"""The first 16 are ETSI's, cells as printed."""
 
 
 def query_exposures(
     run: Callable[..., ProgramOutput], hostname: str, uri: str = libvirt.SYSTEM
 ) -> tuple[StackExposure, ...]:
-    """What libvirt, OpenStack and Kubernetes show of this host; one that cannot be asked says why.
+    """Query which features libvirt, OpenStack and Kubernetes expose; an unavailable one reports why.
 
     Args:
-        run: runs a program, in bounded time.
-        hostname: the host by its name, which orchestrators know it by.
+        run: runs a program with a time limit.
+        hostname: the host's name in the orchestrators.
         uri: the libvirt daemon.
     """
     return (

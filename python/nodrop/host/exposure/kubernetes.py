@@ -1,4 +1,4 @@
-"""What Kubernetes shows of its node, asked through kubectl: the API's own objects, read only.
+"""Host features exposed by Kubernetes, queried with kubectl. Read-only.
 
 Source: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/node-v1/,
 https://kubernetes-sigs.github.io/node-feature-discovery/, topology.node.k8s.io, SR-IOV network operator.
@@ -19,22 +19,22 @@ TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies"
 FUNCTIONS = "/apis/sriovnetwork.openshift.io/v1/sriovnetworknodestates"
 LABELS = "feature.node.kubernetes.io/"
 PLAIN = ("cpu", "memory", "pods", "ephemeral-storage", "hugepages-", "attachable-volumes-")
-"""Resources that every node has; others come from device plugins."""
+"""Resources of every node; others come from device plugins."""
 CRYPTO = ("qat", "crypto")
 
 
 class KubernetesNode(NamedTuple):
-    """What the API holds of one node."""
+    """API objects of one node."""
 
     node: dict[str, Any]
     topology: dict[str, Any] | None
-    """Its NodeResourceTopology; None: there is none."""
+    """Its NodeResourceTopology; None: not present."""
     functions: dict[str, Any] | None
-    """Its SriovNetworkNodeState; None: there is none."""
+    """Its SriovNetworkNodeState; None: not present."""
 
     @property
     def allocatable(self) -> dict[str, str]:
-        """Resources that pods may have."""
+        """Resources available to pods."""
         return {str(key): str(value) for key, value in self.node.get("status", {}).get("allocatable", {}).items()}
 
     @property
@@ -45,7 +45,7 @@ class KubernetesNode(NamedTuple):
 
 
 def query_kubernetes(run: Callable[..., ProgramOutput], hostname: str) -> StackExposure:
-    """What the cluster that kubectl is set up for shows of the node of this name."""
+    """Query the node of this name in the cluster configured for kubectl."""
 
     def get(path: str) -> ProgramOutput:
         return run("kubectl", "--request-timeout=2s", "get", "--raw", path)
@@ -116,7 +116,7 @@ def _absent(what: str, source: str) -> FeatureExposure:
 
 
 def _resources(said: KubernetesNode, *words: str) -> dict[str, str]:
-    """Resources of device plugins whose names hold one of some words; all of them without words."""
+    """Return device plugin resources whose names contain any of these words; all without words."""
     others = {key: value for key, value in said.allocatable.items() if not key.startswith(PLAIN)}
     return {key: value for key, value in others.items() if not words or any(word in key.lower() for word in words)}
 
@@ -161,7 +161,7 @@ def _large_pages(said: KubernetesNode) -> FeatureExposure:
 
 
 def _zones(what: str, partly: bool) -> Callable[[KubernetesNode], FeatureExposure]:
-    """What the topology of a node's resources would hold."""
+    """Return a reader for features of the node's resource topology."""
     place = "NodeResourceTopology.zones"
 
     def way(said: KubernetesNode) -> FeatureExposure:
@@ -220,4 +220,4 @@ READERS: dict[str, Callable[[KubernetesNode], FeatureExposure]] = {
     "kernel": _kernel,
     "tlb": _labelled("cpu-tlb", what="label"),
 }
-"""By the key of the row."""
+"""By key of the row."""

@@ -1,4 +1,4 @@
-"""What libvirt shows, asked through virsh: read-only, each question a second at most.
+"""Host features exposed by libvirt, queried with virsh. Read-only, one second per command at most.
 
 Source: https://libvirt.org/formatcaps.html, formatnode.html, manpages/virsh.html
 """
@@ -13,14 +13,14 @@ from nodrop.model.exposure import FeatureExposure, StackExposure
 NAME = "libvirt"
 SYSTEM = "qemu:///system"
 DEVICES_MAX = 32
-"""Devices that are asked for one by one."""
+"""Limit of devices queried one by one."""
 NETWORK, CRYPTO = "0x02", ("0x10", "0x0b40")
 """PCI classes: network controllers; encryption controllers and co-processors. Source: PCI Code and ID Assignment."""
 Virsh = Callable[..., ProgramOutput]
 
 
 class LibvirtHost(NamedTuple):
-    """What the daemon said of the host."""
+    """The daemon's data on the host."""
 
     capabilities: xml.Element
     devices: tuple[xml.Element, ...]
@@ -29,7 +29,7 @@ class LibvirtHost(NamedTuple):
 
 
 def query_libvirt_exposure(run: Callable[..., ProgramOutput], uri: str = SYSTEM) -> StackExposure:
-    """What the daemon at an address shows."""
+    """Query the daemon at a URI."""
 
     def virsh(*arguments: str) -> ProgramOutput:
         return run("virsh", "--readonly", "--connect", uri, *arguments)
@@ -132,7 +132,7 @@ def _list_devices(said: LibvirtHost, *prefixes: str) -> FeatureExposure:
 
 
 def _read_cards(said: LibvirtHost, path: str, told: Callable[[xml.Element], str], what: str) -> FeatureExposure:
-    """What is said of cards below their element."""
+    """Return an element of all network cards."""
     place = f"nodedev-dumpxml: {path}"
     cards = _devices_of_class(said, NETWORK)
     if not cards:
@@ -173,7 +173,7 @@ def _sockets(said: LibvirtHost) -> FeatureExposure:
 
 
 def _search_words(*words: str) -> Callable[[LibvirtHost], FeatureExposure]:
-    """What no element is known for: the whole answer is looked through all the same."""
+    """Return a reader for features without a known element, which searches the entire answer for words."""
 
     def way(said: LibvirtHost) -> FeatureExposure:
         text = " ".join(xml.tostring(each, encoding="unicode") for each in (said.capabilities, *said.devices)).lower()

@@ -1,4 +1,4 @@
-"""What OpenStack shows of a compute host, asked through openstacksdk: Nova, Placement and Neutron, read only.
+"""Host features exposed by OpenStack (Nova, Placement, Neutron), queried with openstacksdk. Read-only.
 
 Source: https://docs.openstack.org/api-ref/compute/ (os-hypervisors), .../placement/ (resource providers),
 .../network/v2/ (agents); os-traits and os-resource-classes.
@@ -14,22 +14,22 @@ from nodrop.model.exposure import FeatureExposure, StackExposure
 
 NAME = "OpenStack"
 TIMEOUT_S = 10.0
-"""All questions together."""
+"""Limit for all requests together."""
 REQUEST_TIMEOUT_S = 4.0
 HYPERVISORS = "2.87"
-"""The last microversion of Nova that tells a hypervisor's CPU."""
+"""The last microversion of Nova that reports a hypervisor's CPU."""
 PLACEMENT = "1.36"
 FORBIDDEN = 403
 FILES = ("clouds.yaml", "~/.config/openstack/clouds.yaml", "/etc/openstack/clouds.yaml")
 
 
 class ComputeHost(NamedTuple):
-    """What its services hold of one compute host."""
+    """API objects of one compute host."""
 
     hypervisor: dict[str, Any]
     """Nova's os-hypervisors."""
     inventories: dict[str, dict[str, Any]]
-    """Placement's, by resource class, of the host and of what is below it."""
+    """Placement's, by resource class, of the host and its child providers."""
     usages: dict[str, int]
     traits: frozenset[str]
     agents: Sequence[dict[str, Any]]
@@ -37,7 +37,7 @@ class ComputeHost(NamedTuple):
 
 
 def query_openstack(hostname: str) -> StackExposure:
-    """What the cloud that the environment names shows of the compute host of this name."""
+    """Query the compute host of this name in the cloud selected by the environment."""
     if not _is_configured():
         return build_unavailable("no cloud is named: neither OS_CLOUD, OS_AUTH_URL nor a clouds.yaml")
     try:
@@ -52,7 +52,7 @@ def query_openstack(hostname: str) -> StackExposure:
 
 
 def build_unavailable(why: str) -> StackExposure:
-    """It could not be asked."""
+    """Return an exposure with unknown features and the reason."""
     unknown = FeatureExposure(status="unknown", value=why)
     return StackExposure(name=NAME, level="orchestrator", why=why, features=dict.fromkeys(READERS, unknown))
 
@@ -97,19 +97,19 @@ def _get(service: Any, path: str, version: str = "") -> Any:
 
 
 def _is_host(hypervisor: dict[str, Any], hostname: str) -> bool:
-    """By its whole name or its first label."""
+    """Return whether the name matches fully or by its first label."""
     name = str(hypervisor.get("hypervisor_hostname", ""))
     return hostname in (name, name.partition(".")[0])
 
 
 def read_version(cloud: Any) -> str:
-    """The newest version of Nova's interface that it speaks."""
+    """Read the newest microversion of Nova."""
     found = _get(cloud.compute, "/")
     return f"Nova {found['version'].get('version', '')}" if "version" in found else ""
 
 
 def read_compute_host(cloud: Any, hypervisor: dict[str, Any]) -> ComputeHost:
-    """What a connected cloud's services hold of a compute host that Nova told of."""
+    """Read a compute host, listed by Nova, from all services."""
     name = hypervisor["hypervisor_hostname"]
     root = _get(cloud.placement, f"/resource_providers?name={name}", PLACEMENT)["resource_providers"]
     providers = _get(cloud.placement, f"/resource_providers?in_tree={root[0]['uuid']}", PLACEMENT) if root else {}
@@ -127,7 +127,7 @@ def read_compute_host(cloud: Any, hypervisor: dict[str, Any]) -> ComputeHost:
 
 
 def build_exposure(host: ComputeHost, version: str = "") -> StackExposure:
-    """What it shows, by what its services host."""
+    """Build the exposure from the services' data."""
     return StackExposure(
         name=NAME, level="orchestrator", version=version, features={key: way(host) for key, way in READERS.items()}
     )
@@ -170,7 +170,7 @@ def _count_free(host: ComputeHost, name: str) -> int:
 
 
 def _classes(*words: str, what: str, partly: bool = False) -> Callable[[ComputeHost], FeatureExposure]:
-    """Resource classes whose names hold one of some words: devices that Nova or Neutron put into Placement."""
+    """Return a reader for device resource classes whose names contain any of these words."""
     place = f"Placement resource classes: {' or '.join(words)}"
 
     def way(host: ComputeHost) -> FeatureExposure:

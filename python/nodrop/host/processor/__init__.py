@@ -1,4 +1,4 @@
-"""The processor: what it can do, and what of it is switched on. Source: ETSI GS NFV-PER 001 clause 8.1.1.1."""
+"""Processor capabilities and whether they are enabled. Source: ETSI GS NFV-PER 001 clause 8.1.1.1."""
 
 from nodrop.host.inputs import Source
 from nodrop.host.processor import (
@@ -19,7 +19,7 @@ _IOTLB = "no register and no file tells; no table of models is published"
 
 
 def describe(source: Source) -> Processor:
-    """The processor, of sockets that are alike the first."""
+    """Describe the processor; of identical sockets the first."""
     chip = read_inputs(source)
     counted = counts.count_cores(chip)
     slat = virtualization.describe_slat(chip)

@@ -1,4 +1,4 @@
-"""Caches, and how many there are of each: by sysfs, else by CPUID.
+"""Caches and their number, from sysfs or CPUID.
 
 Source: Linux, Documentation/ABI/testing/sysfs-devices-system-cpu; Intel SDM volume 2, CPUID leaf 4; AMD APM volume 3,
 function 8000_001D.
@@ -21,7 +21,7 @@ _SETS_MAX = 2**20
 
 
 class CpuidCache(NamedTuple):
-    """A cache as CPUID lists it."""
+    """A cache as listed by CPUID."""
 
     level: int
     kind: TlbKind
@@ -32,7 +32,7 @@ class CpuidCache(NamedTuple):
 
 
 def read_caches(chip: ProcessorInputs) -> tuple[Cache, ...]:
-    """Those of the first CPU, and how many of each the machine has."""
+    """Read the caches of the first CPU, and the number of each on the machine."""
     moment, tree = chip.source.moment, chip.source.tree
     found = []
     for name in tree.names(f"{chip.first}/cache"):
@@ -58,7 +58,7 @@ def read_caches(chip: ProcessorInputs) -> tuple[Cache, ...]:
 
 
 def list_cpuid_caches(chip: ProcessorInputs) -> tuple[CpuidCache, ...]:
-    """By CPUID leaf 4, or AMD's function of the same form."""
+    """List the caches of CPUID leaf 4, or AMD's equivalent function."""
     cpuid = chip.source.cpuid
     leaf = 0x8000_001D if chip.amd else 4
     found = []
@@ -98,13 +98,13 @@ def _size(chip: ProcessorInputs, path: str) -> Observation[int]:
 
 
 def _read_shared_cpus(chip: ProcessorInputs, path: str) -> tuple[int, ...] | None:
-    """By the mask first: where old kernels' lists say otherwise, the mask is right, and lscpu and hwloc read it."""
+    """Return the CPUs that share a cache, by the mask as lscpu and hwloc do: lists of old kernels may be wrong."""
     found = cpu_lists.read_cpu_mask(chip.source.tree, f"{path}/shared_cpu_map")
     return cpu_lists.read_cpu_list(chip.source.tree, f"{path}/shared_cpu_list") if found is None else found
 
 
 def _count_instances(chip: ProcessorInputs, name: str) -> Observation[int]:
-    """Every CPU's, those that share one counted once."""
+    """Count the caches of all CPUs, shared ones once."""
     seen: set[int] = set()
     count = 0
     for cpu in chip.cpus:

@@ -1,4 +1,4 @@
-"""How many sockets, cores and threads; whether threads share cores."""
+"""Numbers of sockets, cores and threads, and SMT."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ _SMT = f"{CPUS}/smt"
 
 
 class CoreCounts(NamedTuple):
-    """Of CPUs that are online."""
+    """Numbers of online CPUs."""
 
     sockets: Observation[int]
     cores: Observation[int]
@@ -19,7 +19,7 @@ class CoreCounts(NamedTuple):
 
 
 def count_cores(chip: ProcessorInputs) -> CoreCounts:
-    """By the files of every CPU."""
+    """Count by the sysfs files of every CPU."""
     tree = chip.source.tree
     numbers = [int(each[3:]) for each in chip.cpus]
     found = (tree.number(f"{CPUS}/{cpu}/topology/physical_package_id") for cpu in chip.cpus)
@@ -36,7 +36,7 @@ def count_cores(chip: ProcessorInputs) -> CoreCounts:
 
 
 def describe_smt(chip: ProcessorInputs, found: CoreCounts) -> Feature:
-    """Several threads on a core: whether it can, and whether it does."""
+    """Describe simultaneous multithreading: supported, and active."""
     moment, tree = chip.source.moment, chip.source.tree
     control = tree.text(f"{_SMT}/control")
     active = observations.observe_switch(chip.source, f"{_SMT}/active")

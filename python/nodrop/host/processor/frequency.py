@@ -1,4 +1,4 @@
-"""How fast it runs, and what may change that."""
+"""Clock frequency and the settings that affect it."""
 
 import re
 
@@ -12,7 +12,7 @@ _GHZ_IN_NAME = re.compile(r"@\s*(\d{1,2}\.\d{1,3})\s*GHz", re.I)
 
 
 def read_base(chip: ProcessorInputs) -> Observation[float]:
-    """Without turbo, as guaranteed."""
+    """Return the guaranteed frequency without turbo."""
     return observations.first_known(
         lambda: _read_khz(chip, f"{chip.first}/cpufreq/base_frequency"),
         lambda: _read_leaf_0x16(chip, "eax"),
@@ -23,14 +23,14 @@ def read_base(chip: ProcessorInputs) -> Observation[float]:
 
 
 def read_max(chip: ProcessorInputs) -> Observation[float]:
-    """With turbo, of one core."""
+    """Return the maximum single-core turbo frequency."""
     return observations.first_known(
         lambda: _read_khz(chip, f"{chip.first}/cpufreq/cpuinfo_max_freq"), lambda: _read_leaf_0x16(chip, "ebx")
     )
 
 
 def read_current(chip: ProcessorInputs) -> Observation[float]:
-    """Of the first CPU as it was looked at."""
+    """Return the current frequency of the first CPU."""
     said = chip.fields.get("cpu MHz", "")
     if re.fullmatch(r"\d{1,6}(?:\.\d{1,9})?", said) and 0 < float(said) < _MHZ_MAX:
         return chip.source.moment.reported(float(said), CPUINFO)
@@ -38,7 +38,7 @@ def read_current(chip: ProcessorInputs) -> Observation[float]:
 
 
 def describe_turbo(chip: ProcessorInputs) -> Feature:
-    """Clocks above the base one."""
+    """Describe turbo: frequencies above the base."""
     moment, tree, cpuid = chip.source.moment, chip.source.tree, chip.source.cpuid
     supported = chip.flag("ida", "cpb") if "flags" in chip.fields else moment.unknown("no flag tells", CPUINFO)
     if chip.intel and cpuid and not chip.virtual and (bit := cpuid.bit(6, "eax", 1)) is not None:
@@ -55,7 +55,7 @@ def describe_turbo(chip: ProcessorInputs) -> Feature:
 
 
 def read_governor(chip: ProcessorInputs) -> Observation[str]:
-    """Who chooses the clock: of all CPUs, with the driver."""
+    """Return the frequency governors of all CPUs, with the driver."""
     tree = chip.source.tree
     found = sorted({said for cpu in chip.cpus if (said := tree.text(f"{CPUS}/{cpu}/cpufreq/scaling_governor"))})
     path = f"{chip.first}/cpufreq/scaling_governor"
@@ -66,7 +66,7 @@ def read_governor(chip: ProcessorInputs) -> Observation[str]:
 
 
 def read_idle_states(chip: ProcessorInputs) -> Observation[tuple[str, ...]]:
-    """Those of the first CPU that are not disabled."""
+    """Return the enabled idle states of the first CPU."""
     tree, moment = chip.source.tree, chip.source.moment
     path = f"{chip.first}/cpuidle"
     states = [each for each in tree.names(path) if re.fullmatch(r"state\d{1,3}", each)]
@@ -80,7 +80,7 @@ def read_idle_states(chip: ProcessorInputs) -> Observation[tuple[str, ...]]:
 
 
 def read_invariant_tsc(chip: ProcessorInputs) -> Observation[bool]:
-    """The time stamp counter runs on at one rate, whatever the clock and the idle state."""
+    """Return whether the TSC runs at a constant rate in all frequencies and idle states."""
     moment, cpuid = chip.source.moment, chip.source.cpuid
     if cpuid and (bit := cpuid.bit(0x8000_0007, "edx", 8)) is not None:
         return moment.reported(bit, "cpuid 0x80000007", "as the hypervisor shows it" if chip.virtual else "")
@@ -118,7 +118,7 @@ def _read_leaf_0x16(chip: ProcessorInputs, register: str) -> Observation[float]:
 
 
 def _base_by_firmware(chip: ProcessorInputs) -> Observation[float]:
-    """Of SMBIOS' processors the first that runs."""
+    """Return the frequency of the first populated socket in SMBIOS."""
     moment = chip.source.moment
     for each in smbios.read_structures(chip.source):
         mhz = each.word(0x16)

@@ -1,4 +1,4 @@
-"""Which processor it is. Source: ETSI GS NFV-PER 001 clause 8.1.1.1."""
+"""Processor identification. Source: ETSI GS NFV-PER 001 clause 8.1.1.1."""
 
 import platform
 import re
@@ -13,7 +13,7 @@ _MIDR = "regs/identification/midr_el1"
 
 
 def read_architecture(chip: ProcessorInputs) -> Observation[str]:
-    """`x86_64`, `aarch64` ...: of a captured machine by what its cpuinfo looks like."""
+    """Return `x86_64`, `aarch64` ...; for a capture inferred from the format of cpuinfo."""
     moment, fields = chip.source.moment, chip.fields
     if chip.source.live:
         return moment.reported(platform.machine(), "uname")
@@ -34,7 +34,7 @@ def read_architecture(chip: ProcessorInputs) -> Observation[str]:
 
 
 def read_vendor(chip: ProcessorInputs) -> Observation[str]:
-    """As people write it."""
+    """Return the vendor's common name."""
     moment = chip.source.moment
     if chip.vendor_id:
         return moment.reported(models.name_vendor(chip.vendor_id), CPUINFO, f"vendor_id {chip.vendor_id.strip()}")
@@ -52,7 +52,7 @@ def read_vendor(chip: ProcessorInputs) -> Observation[str]:
 
 
 def read_model(chip: ProcessorInputs) -> Observation[str]:
-    """The model's name in full."""
+    """Return the full model name."""
     moment, cpuid = chip.source.moment, chip.source.cpuid
     for field in ("model name", "Model Name", "uarch", "cpu", "cpu model"):
         # an Arm kernel's `model name` is that of the architecture
@@ -75,12 +75,12 @@ def read_model(chip: ProcessorInputs) -> Observation[str]:
 
 
 def read_family(chip: ProcessorInputs) -> Observation[int]:
-    """CPUID family, extensions counted in."""
+    """Return the CPUID family including the extended family."""
     return _read_signature_field(chip, "cpu family", 0)
 
 
 def read_model_number(chip: ProcessorInputs) -> Observation[int]:
-    """CPUID model, extensions counted in; on Arm the part."""
+    """Return the CPUID model including the extended model; on Arm the part number."""
     if (midr := _read_midr(chip)) is not None:
         value, source = midr
         return chip.source.moment.reported(value >> 4 & 0xFFF, source, "part")
@@ -88,7 +88,7 @@ def read_model_number(chip: ProcessorInputs) -> Observation[int]:
 
 
 def read_stepping(chip: ProcessorInputs) -> Observation[int]:
-    """CPUID stepping; on Arm the revision."""
+    """Return the CPUID stepping; on Arm the revision."""
     if (midr := _read_midr(chip)) is not None:
         value, source = midr
         return chip.source.moment.reported(value & 0xF, source, "revision")
@@ -96,7 +96,7 @@ def read_stepping(chip: ProcessorInputs) -> Observation[int]:
 
 
 def read_microcode(chip: ProcessorInputs) -> Observation[str]:
-    """Its version."""
+    """Return the microcode version."""
     said = chip.fields.get("microcode", "")
     if re.fullmatch(r"0x[0-9a-f]{1,16}", said):
         return chip.source.moment.reported(said, CPUINFO)
@@ -115,7 +115,7 @@ def _read_signature_field(chip: ProcessorInputs, field: str, place: int) -> Obse
 
 
 def _read_midr(chip: ProcessorInputs) -> tuple[int, str] | None:
-    """Main ID register of an Arm core, and where it stands."""
+    """Return the main ID register of an Arm core, and its source."""
     path = f"{chip.first}/{_MIDR}"
     if "CPU implementer" not in chip.fields and not chip.source.tree.exists(path):
         return None

@@ -1,4 +1,4 @@
-"""The processor as all of its leaves are read from: /proc/cpuinfo, the first CPU's files, CPUID."""
+"""Shared inputs of all processor observations: /proc/cpuinfo, the first CPU's sysfs files, CPUID."""
 
 import re
 from collections.abc import Mapping
@@ -14,17 +14,17 @@ _FLAG_LINES = ("flags", "Features", "features", "isa")
 
 
 class ProcessorInputs(NamedTuple):
-    """What is read once and asked for often."""
+    """Processor data that many observations share."""
 
     source: Source
     fields: Mapping[str, str]
-    """Of the first CPU in /proc/cpuinfo, and what stands there for all."""
+    """Fields of the first CPU in /proc/cpuinfo, and those for all CPUs."""
     flags: frozenset[str]
-    """As the kernel names them, those of VMX among them; empty where it lists none."""
+    """Kernel flag names including VMX flags; empty if none are listed."""
     parts: tuple[str, ...]
-    """Of Arm: numbers of all kinds of cores that it has, that of the first CPU first."""
+    """On Arm: part numbers of all core types, the first CPU's first."""
     cpus: tuple[str, ...]
-    """`cpu0`, `cpu1` ...: every one the kernel knows, also those offline."""
+    """`cpu0`, `cpu1` ...: all known to the kernel, including offline ones."""
 
     @property
     def first(self) -> str:
@@ -33,29 +33,29 @@ class ProcessorInputs(NamedTuple):
 
     @property
     def vendor_id(self) -> str:
-        """`GenuineIntel`, `AuthenticAMD` ...; empty where it has none, as on Arm."""
+        """`GenuineIntel`, `AuthenticAMD` ...; empty if there is none, e.g. on Arm."""
         cpuid = self.source.cpuid
         listed = self.fields.get("vendor_id", "") or self.fields.get("vendor", "")
         return listed.strip() or (cpuid.vendor if cpuid else "")
 
     @property
     def intel(self) -> bool:
-        """By Intel."""
+        """Whether Intel made it."""
         return self.vendor_id == "GenuineIntel"
 
     @property
     def amd(self) -> bool:
-        """By AMD, or made like theirs."""
+        """Whether AMD made it, or it is compatible (Hygon)."""
         return self.vendor_id in ("AuthenticAMD", "HygonGenuine")
 
     @property
     def virtual(self) -> bool:
-        """Shown by a hypervisor, which may leave out or make up what it likes."""
+        """Whether it runs under a hypervisor, which may hide or invent features."""
         cpuid = self.source.cpuid
         return "hypervisor" in self.flags or bool(cpuid and cpuid.virtual)
 
     def flag(self, *names: str) -> Observation[bool]:
-        """Whether the kernel lists any of these flags."""
+        """Return whether the kernel lists any of these flags."""
         moment = self.source.moment
         if not self.flags:
             return moment.unknown(self.source.tree.why(CPUINFO) or "no flags are listed", CPUINFO)
@@ -64,7 +64,7 @@ class ProcessorInputs(NamedTuple):
 
 
 def read_inputs(source: Source) -> ProcessorInputs:
-    """Read what all leaves need."""
+    """Read the shared inputs."""
     text = source.tree.text(CPUINFO) or ""
     fields = _parse_fields(text)
     flags: list[str] = []
@@ -76,7 +76,7 @@ def read_inputs(source: Source) -> ProcessorInputs:
 
 
 def _parse_fields(text: str) -> dict[str, str]:
-    """The first CPU's, then those of blocks that are no CPU's: s390 and old Arm kernels spread them."""
+    """Parse the first CPU's fields, then blocks without a CPU: s390 and old Arm kernels use several blocks."""
     found: dict[str, str] = {}
     first, *others = re.split(r"\n\s*\n", text.strip())
     for block in (first, *(each for each in others if not each.startswith("processor"))):

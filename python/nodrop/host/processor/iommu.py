@@ -1,4 +1,4 @@
-"""Translation and interrupt remapping for devices."""
+"""DMA and interrupt remapping."""
 
 import re
 from typing import NamedTuple
@@ -17,7 +17,7 @@ _SIZES: tuple[PageSize, ...] = ("2M", "1G")
 
 
 class IommuFeatures(NamedTuple):
-    """All leaves about it."""
+    """All IOMMU features."""
 
     present: Feature
     slat: Feature
@@ -27,7 +27,7 @@ class IommuFeatures(NamedTuple):
 
 
 def describe(chip: ProcessorInputs) -> IommuFeatures:
-    """What the units say, and what of it the kernel uses."""
+    """Describe the capabilities of the units, and what the kernel uses."""
     units = iommu_units.read_iommu_units(chip.source)
     present = Feature(supported=_observe_present(chip, units), enabled=_observe_enabled(chip))
     if present.supported.value is False:
@@ -45,7 +45,7 @@ def describe(chip: ProcessorInputs) -> IommuFeatures:
 
 
 def _no_iommu(chip: ProcessorInputs, present: Feature) -> IommuFeatures:
-    """Nothing of it where there is none."""
+    """Return unsupported features if there is no IOMMU."""
     no: Observation[bool] = chip.source.moment.inferred(False, present.supported.source, "there is no IOMMU")
     neither = Feature(supported=no, enabled=no)
     return IommuFeatures(present, neither, dict.fromkeys(_SIZES, neither), neither, neither)
@@ -79,7 +79,7 @@ def _observe_enabled(chip: ProcessorInputs) -> Observation[bool]:
 def _observe_all_units(
     chip: ProcessorInputs, units: tuple[IommuUnit, ...], having: list[bool], register: str
 ) -> Observation[bool]:
-    """What every unit must have."""
+    """Return whether all units have a capability."""
     moment, tree = chip.source.moment, chip.source.tree
     if not units:
         held = f"{CLASS} has units without registers" if tree.names(CLASS) else "the kernel shows no unit of it"
@@ -103,7 +103,7 @@ def _large_pages(chip: ProcessorInputs, units: tuple[IommuUnit, ...], present: F
 
 
 def _observe_translating(chip: ProcessorInputs, present: Feature, supported: Observation[bool]) -> Observation[bool]:
-    """A device that is handed to a guest is translated wherever the IOMMU is on; the host's own may be let through."""
+    """Return whether guest devices are translated: if the IOMMU is on, even with passthrough for host devices."""
     moment = chip.source.moment
     if supported.known and not supported.value:
         return moment.inferred(False, supported.source, "not supported")
@@ -117,7 +117,7 @@ def _observe_translating(chip: ProcessorInputs, present: Feature, supported: Obs
 
 
 def _observe_remapping(chip: ProcessorInputs, present: Feature, supported: Observation[bool]) -> Observation[bool]:
-    """On where the kernel's interrupts go through it."""
+    """Return whether the kernel's interrupts are remapped."""
     moment, tree = chip.source.moment, chip.source.tree
     text = tree.text(_INTERRUPTS)
     if text is None:

@@ -1,4 +1,4 @@
-"""Instructions that matter to packets, ways of devices into the cache, shares of the cache."""
+"""ISA extensions for packet processing, direct cache access, cache allocation."""
 
 from nodrop.host.msr import read_msr
 from nodrop.host.processor import identification, models
@@ -6,12 +6,12 @@ from nodrop.host.processor.inputs import CPUINFO, ProcessorInputs
 from nodrop.model.observation import Feature, Observation
 
 _IIO_LLC_WAYS = 0xC8B
-"""Ways of the last cache that devices write to, a bit each, of Xeon. Source: Intel, Xeon Scalable uncore reference."""
+"""Bit mask of LLC ways that devices write to, on Xeon. Source: Intel, Xeon Scalable uncore reference."""
 _RESCTRL = "/sys/fs/resctrl"
 
 
 def read_isa_extensions(chip: ProcessorInputs) -> Observation[tuple[str, ...]]:
-    """As the kernel names them."""
+    """Return the kernel's names of relevant ISA extensions."""
     if not chip.flags:
         return chip.source.moment.unknown(chip.source.tree.why(CPUINFO) or "no flags are listed", CPUINFO)
     named = models.load_models().flags
@@ -21,7 +21,7 @@ def read_isa_extensions(chip: ProcessorInputs) -> Observation[tuple[str, ...]]:
 
 
 def describe_direct_cache_access(chip: ProcessorInputs) -> Feature:
-    """What no bit tells of most: by a table of models."""
+    """Describe direct cache access; most processors have no bit for it, so a table of models decides."""
     moment, cpuid = chip.source.moment, chip.source.cpuid
     family, model = identification.read_family(chip).value, identification.read_model_number(chip).value
     name = identification.read_model(chip).value or ""
@@ -53,7 +53,7 @@ def describe_direct_cache_access(chip: ProcessorInputs) -> Feature:
 
 
 def describe_cache_allocation(chip: ProcessorInputs) -> Feature:
-    """Shares of cache and memory bandwidth; enabled: resctrl is mounted."""
+    """Describe cache and memory bandwidth allocation; enabled: resctrl is mounted."""
     moment, tree = chip.source.moment, chip.source.tree
     if "flags" not in chip.fields:
         why = tree.why(CPUINFO) or "this architecture does not list it"

@@ -1,4 +1,4 @@
-"""Names of processors, and what only a table of models knows: `load_models.toml`."""
+"""Names of processors, and facts known only by model: the tables of `models.toml`."""
 
 import tomllib
 from functools import cache
@@ -9,13 +9,13 @@ from nodrop.model.chd import TlbKind
 
 
 class DirectCacheAccessRow(Value):
-    """A row: which models, and what they do."""
+    """Direct cache access of some models."""
 
     vendor_id: str
     families: tuple[int, int]
     """First and last."""
     models: tuple[int, ...] = ()
-    """All, where none is named."""
+    """Empty: all."""
     name: str = ""
     """A word in the model's name."""
     value: bool
@@ -23,7 +23,7 @@ class DirectCacheAccessRow(Value):
     source: str
 
     def fits(self, vendor_id: str, family: int, model: int, name: str) -> bool:
-        """Whether a processor is one of these."""
+        """Return whether a processor matches this row."""
         first, last = self.families
         among = not self.models or model in self.models
         return vendor_id == self.vendor_id and first <= family <= last and among and self.name in name
@@ -44,30 +44,30 @@ class ArmNames(Value):
 
 
 class IntelTlb(Value):
-    """What a descriptor of CPUID leaf 2 stands for."""
+    """A descriptor of CPUID leaf 2."""
 
     level: int
     kind: TlbKind
     pages: tuple[str, ...]
     entries: int
     ways: int | None = None
-    """0: fully associative; None: not told."""
+    """0: fully associative; None: not documented."""
 
 
 class FlagNames(Value):
-    """Which of the kernel's names matter."""
+    """Relevant kernel flag names."""
 
     x86: tuple[str, ...]
     x86_beginnings: tuple[str, ...]
-    """Of names that come in families."""
+    """Prefixes of flag families."""
     arm: tuple[str, ...]
     intel_spares: tuple[str, ...]
-    """What spares VM exits: on the line `vmx flags`. Kernels show some of them as one, such as apicv."""
+    """Flags that reduce VM exits, from the line `vmx flags`. The kernel combines some, e.g. as apicv."""
     amd_spares: tuple[str, ...]
 
 
 class ModelTables(Value):
-    """The file."""
+    """The content of the file."""
 
     x86: X86Names
     arm: ArmNames
@@ -78,30 +78,30 @@ class ModelTables(Value):
 
 @cache
 def load_models() -> ModelTables:
-    """The tables, read once."""
+    """Load the tables, once."""
     return ModelTables.model_validate(tomllib.loads(files(__package__).joinpath("models.toml").read_text()))
 
 
 def name_vendor(vendor_id: str) -> str:
-    """`Intel` for `GenuineIntel`; what is in no table stays as it is."""
+    """Return `Intel` for `GenuineIntel`; unlisted ids are returned unchanged."""
     return load_models().x86.vendors.get(vendor_id.strip(), vendor_id.strip())
 
 
 def name_hypervisor(letters: str) -> str:
-    """`KVM` for `KVMKVMKVM`; what is in no table stays as it is."""
+    """Return `KVM` for `KVMKVMKVM`; unlisted signatures are returned unchanged."""
     return load_models().x86.hypervisors.get(letters, letters)
 
 
 def name_implementer(code: int) -> str | None:
-    """Who made an Arm processor, by MIDR_EL1 bits 31-24."""
+    """Return the vendor of an Arm processor, by MIDR_EL1 bits 31-24."""
     return load_models().arm.implementers.get(f"{code:#04x}")
 
 
 def name_part(implementer_code: int, code: int) -> str | None:
-    """Name of an Arm core, by MIDR_EL1 bits 15-4."""
+    """Return the name of an Arm core, by MIDR_EL1 bits 15-4."""
     return load_models().arm.parts.get(f"{implementer_code:#04x}/{code:#05x}")
 
 
 def find_direct_cache_access(vendor_id: str, family: int, model: int, name: str) -> DirectCacheAccessRow | None:
-    """Whether devices write into the cache of this model; None: not in the table."""
+    """Return the row for this model; None: not in the table."""
     return next((row for row in load_models().direct_cache_access if row.fits(vendor_id, family, model, name)), None)

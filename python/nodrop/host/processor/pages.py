@@ -1,4 +1,4 @@
-"""Large pages: of the processor, and of its second level."""
+"""Large pages of the processor and of second-level translation."""
 
 from nodrop.host import observations
 from nodrop.host.msr import read_msr
@@ -16,12 +16,12 @@ _EPT_CAPABILITIES = 0x48C
 
 
 def describe_large_pages(chip: ProcessorInputs) -> dict[PageSize, Feature]:
-    """The processor's own; enabled: the kernel keeps pages of the size."""
+    """Describe the processor's large pages; enabled: the kernel has pages of this size."""
     return {size: Feature(supported=_supported(chip, size), enabled=_kernel_has_size(chip, size)) for size in _SIZE_KB}
 
 
 def describe_second_level(chip: ProcessorInputs, slat: Feature) -> dict[PageSize, Feature]:
-    """Of guests; enabled where second-level translation is, though executable ones may be split."""
+    """Describe large pages of guests; enabled with second-level translation, though executable ones may be split."""
     found: dict[PageSize, Feature] = {}
     for size in _SIZE_KB:
         supported = _second_level_supported(chip, slat, size)

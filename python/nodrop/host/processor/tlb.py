@@ -1,4 +1,4 @@
-"""Caches of page translations, as CPUID lists them.
+"""TLBs as listed by CPUID.
 
 Source: Intel SDM volume 2, CPUID leaves 2 and 18H; AMD APM volume 3, functions 8000_0005, 8000_0006 and 8000_0019.
 """
@@ -32,7 +32,7 @@ class _ListedTlb(NamedTuple):
 
 
 def list_tlbs(chip: ProcessorInputs) -> tuple[Tlb, ...]:
-    """Every one that is listed; none where CPUID cannot be asked or is of a vendor that lists them otherwise."""
+    """Return every listed TLB; empty without CPUID, or for a vendor with a different format."""
     moment = chip.source.moment
     shown = "as the hypervisor shows it" if chip.virtual else ""
     return tuple(
@@ -50,7 +50,7 @@ def list_tlbs(chip: ProcessorInputs) -> tuple[Tlb, ...]:
 
 
 def observe_large_pages(chip: ProcessorInputs) -> dict[PageSize, Observation[bool]]:
-    """Whether any of them holds pages of a size."""
+    """Return whether any TLB holds pages of a size."""
     moment, found = chip.source.moment, _list_cpuid_tlbs(chip)
     sizes: tuple[PageSize, ...] = ("2M", "1G")
     if not found:
@@ -77,7 +77,7 @@ def _list_cpuid_tlbs(chip: ProcessorInputs) -> tuple[_ListedTlb, ...]:
 
 
 def _intel_list(cpuid: Cpuid) -> Iterator[_ListedTlb]:
-    """Leaf 18H, of newer processors."""
+    """Yield the TLBs of leaf 18H, of newer processors."""
     for subleaf, each in enumerate(cpuid.sublist(0x18)):
         kind = _KINDS.get(each.edx & 0x1F)
         pages = tuple(name for bit, name in enumerate(_PAGES) if each.ebx >> bit & 1)
@@ -93,7 +93,7 @@ def _intel_list(cpuid: Cpuid) -> Iterator[_ListedTlb]:
 
 
 def _intel_descriptors(cpuid: Cpuid) -> Iterator[_ListedTlb]:
-    """Leaf 2: a byte for each, out of a table."""
+    """Yield the TLBs of leaf 2: one byte each, looked up in a table."""
     registers = cpuid.get(2)
     if registers is None or registers.eax & 0xFF != 1:
         return
@@ -131,7 +131,7 @@ _HALVES: tuple[tuple[int, TlbKind], ...] = ((16, "data"), (0, "instruction"))
 
 
 def _amd_wide(register: int, level: int, page: str, source: str) -> Iterator[_ListedTlb]:
-    """Twelve bits of entries, four that stand for the ways; one with no upper half serves both."""
+    """Yield TLBs of a register: 12 bits of entries, 4 of associativity code; without upper half unified."""
     halves: tuple[tuple[int, TlbKind], ...] = _HALVES if register >> 16 else ((0, "unified"),)
     for shift, kind in halves:
         entries, code = register >> shift & 0xFFF, register >> shift + 12 & 0xF

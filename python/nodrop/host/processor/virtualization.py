@@ -1,4 +1,4 @@
-"""What the processor does for virtual machines, and how much of it is switched on."""
+"""Virtualization extensions of the processor, and whether they are enabled."""
 
 from nodrop.host import observations
 from nodrop.host.msr import KVM_DEVICE, read_kvm_version, read_msr
@@ -17,12 +17,12 @@ _L1TF = "/sys/devices/system/cpu/vulnerabilities/l1tf"
 
 
 def describe_virtualization(chip: ProcessorInputs) -> Feature:
-    """VT-x or AMD-V; enabled: the firmware leaves it on."""
+    """Describe VT-x or AMD-V; enabled: not disabled by the firmware."""
     return Feature(supported=_supported(chip), enabled=_enabled(chip))
 
 
 def read_reduced_exits(chip: ProcessorInputs) -> Observation[tuple[str, ...]]:
-    """What spares VM exits, as the kernel names it."""
+    """Return the kernel's flags of features that reduce VM exits."""
     moment = chip.source.moment
     if "flags" not in chip.fields:
         return moment.unknown(chip.source.tree.why(CPUINFO) or "not listed on this architecture", CPUINFO)
@@ -34,7 +34,7 @@ def read_reduced_exits(chip: ProcessorInputs) -> Observation[tuple[str, ...]]:
 
 
 def describe_slat(chip: ProcessorInputs) -> Feature:
-    """EPT or nested paging."""
+    """Describe EPT or nested paging."""
     if "flags" not in chip.fields:
         return _unknown_feature(chip)
     supported = _observe_flag(chip, "ept", "npt")
@@ -42,7 +42,7 @@ def describe_slat(chip: ProcessorInputs) -> Feature:
 
 
 def describe_tlb_extension(chip: ProcessorInputs) -> Feature:
-    """VPID or ASID: entries of guests stay over exits."""
+    """Describe VPID or ASID, with which guest TLB entries survive VM exits."""
     moment, cpuid = chip.source.moment, chip.source.cpuid
     if "flags" not in chip.fields:
         return _unknown_feature(chip)
@@ -61,7 +61,7 @@ def describe_tlb_extension(chip: ProcessorInputs) -> Feature:
 
 
 def describe_cache_extension(chip: ProcessorInputs) -> Feature:
-    """Lines of guests stay over exits: caches go by physical address, unless the kernel flushes the first level."""
+    """Describe whether guest cache lines survive VM exits: tags are physical, but the kernel may flush L1."""
     moment, tree = chip.source.moment, chip.source.tree
     if "flags" not in chip.fields:
         return _unknown_feature(chip)
@@ -77,7 +77,7 @@ def describe_cache_extension(chip: ProcessorInputs) -> Feature:
 
 
 def _lists_few_flags(chip: ProcessorInputs) -> bool:
-    """Kernels before 5.7 have no line of VMX flags, and a few of them among the others."""
+    """Return whether the kernel, older than 5.7, lists only a few VMX flags."""
     return chip.intel and "vmx" in chip.flags and "vmx flags" not in chip.fields
 
 
@@ -87,7 +87,7 @@ def _observe_flag(chip: ProcessorInputs, *names: str) -> Observation[bool]:
 
 
 def _supported(chip: ProcessorInputs) -> Observation[bool]:
-    """By CPUID first: the kernel strikes the flag where the firmware switched it off."""
+    """Return support by CPUID first, as the kernel clears the flag if the firmware disabled it."""
     moment, cpuid = chip.source.moment, chip.source.cpuid
     if chip.intel and cpuid and (bit := cpuid.bit(1, "ecx", 5)) is not None:
         return moment.reported(bit, "cpuid 0x1", _hypervisor_note(chip))
@@ -116,7 +116,7 @@ def _enabled(chip: ProcessorInputs) -> Observation[bool]:
 def _enabled_by_register(
     chip: ProcessorInputs, supported: Observation[bool], kvm: Observation[int]
 ) -> Observation[bool]:
-    """Where KVM is not there to answer."""
+    """Return whether it is enabled by MSR, if KVM cannot answer."""
     moment = chip.source.moment
     if not (chip.intel or chip.amd):
         return moment.unknown(kvm.why, KVM_DEVICE)
@@ -130,7 +130,7 @@ def _enabled_by_register(
 
 
 def _observe_parameter(chip: ProcessorInputs, supported: Observation[bool], intel: str, amd: str) -> Observation[bool]:
-    """Whether KVM's module for this processor has a feature on."""
+    """Return whether KVM's module for this processor has a feature enabled."""
     module, name = ("kvm_amd", amd) if chip.amd else ("kvm_intel", intel)
     path = f"{_MODULES}/{module}/parameters/{name}"
     loaded = chip.source.tree.exists(f"{_MODULES}/{module}")

@@ -1,6 +1,6 @@
-"""Which kinds of work a VNF has, and which features matter for them. Source: ETSI GS NFV-PER 001 tables 1 to 3.
+"""Workload classes of VNFs, and the features relevant to them. Source: ETSI GS NFV-PER 001 tables 1 to 3.
 
-The tables are in `data`, cell by cell as they are printed.
+The tables are in `data`, cell by cell as printed.
 """
 
 import difflib
@@ -10,7 +10,6 @@ from functools import cache
 from importlib.resources import files
 
 from nodrop.errors import ConfigError
-from nodrop.host.workload.checks import CHECKS, RECORDS
 from nodrop.host.workload.unlisted_functions import ALIASES, UNLISTED_FUNCTIONS
 from nodrop.model.workload import FeatureStanding, Layer, NetworkFunction, PerformanceFeature, WorkloadClass
 
@@ -28,8 +27,8 @@ COLUMNS: tuple[tuple[str, str], ...] = (
     ("storage", "non-intensive"),
     ("storage", "R/W intensive"),
 )
-"""Of table 1, from the third on. It prints nine names over ten columns, and its group heading `Storage` stands over the
-last two: so do clause 5's examples, a router that logs and a CDN cache node. The eighth is left without a name."""
+"""Columns of table 1 from the third on. The table prints nine names over ten columns; its group heading `Storage` spans
+the last two, consistent with clause 5's examples, a router that logs and a CDN cache node. The eighth has no name."""
 UNNAMED_COLUMN = 7
 UNCLEAR_WHY = (
     "the table's headings do not line up: the group says signal processing, the row of names non-intensive storage"
@@ -50,18 +49,51 @@ LESS_IN_CONTROL_PLANES = frozenset(
     }
 )
 """Features that clause 6.1.1 calls optional for most control plane VNFs."""
+CHECKS: dict[str, tuple[str, ...]] = {
+    "Clock rate": ("A6",),
+    "Large pages support": ("H1", "A11"),
+    "I/O Large pages support": ("H2",),
+    "TLB cache with large pages support": ("H3",),
+    "I/O TLB cache with large pages support": ("H4",),
+    "Interrupt affinity": ("A3", "A4"),
+    "Deterministic allocation of threads in CPUs (pinning between vCPU and CPU)": ("Y7",),
+    "Deterministic memory allocation (pinning between vMemory and Memory)": ("Y8", "Y9"),
+    "Independent memory structures per thread (no shared structures)": ("A9",),
+    "CPU isolation": ("A2",),
+    "Polling-mode drivers": ("A1",),
+    "DMA": ("A10",),
+    "Direct I/O access to processor cache": ("H13",),
+    "Flow affinity/steering by I/O devices": ("A8",),
+    "Instructions to reduce the number of VM exits under certain common operations": ("H5",),
+    "Second-level address translation services": ("H6", "Y1"),
+    "Second-level address translation services for large pages": ("H7", "Y2"),
+    "Second-level address translation services for I/O": ("H10", "Y3"),
+    "Second-level address translation services for large I/O pages": ("H11", "Y4"),
+    "I/O interrupt remapping": ("H12", "Y5"),
+    "Extension of processor caches with new fields to avoid cache eviction with VM exits": ("H8",),
+    "Extension of processor TLB caches with new fields to avoid TLB flushes": ("H9",),
+    "Independent TX/RX queues for virtual machines": ("A8",),
+    "SR-IOV": ("A12",),
+}
+"""Host checks by row of table 3."""
+RECORDS: dict[str, tuple[str, ...]] = {
+    "Processor architecture": ("R2",),
+    "Number of cores": ("R3",),
+    "Memory access speed": ("R6",),
+}
+"""Rows about quantities, which only have to be on record."""
 
 
 @cache
 def read_table(number: int) -> tuple[tuple[str, ...], ...]:
-    """A table of the document, its heading rows included, cell by cell."""
+    """Read a table of the document cell by cell, including its heading rows."""
     text = files(__package__).joinpath("data", f"table-{number}.tsv").read_text(encoding="utf-8")
     return tuple(tuple(line.split("\t")) for line in text.splitlines())
 
 
 @cache
 def list_functions() -> tuple[NetworkFunction, ...]:
-    """Every VNF of table 1, then those that only the text speaks of."""
+    """List every VNF of table 1, then those mentioned only in the text."""
     return (*_table_functions(), *UNLISTED_FUNCTIONS)
 
 
@@ -83,7 +115,7 @@ def _classes(marks: Sequence[str]) -> Iterator[WorkloadClass]:
 
 
 def find_function(name: str) -> NetworkFunction:
-    """The VNF of a name, however its letters are written. Raises ConfigError with the nearest names."""
+    """Return the VNF of a name, ignoring case and punctuation. Raises ConfigError with similar names."""
     known = {key: (found, found.name) for found in list_functions() for key in _keys(found.name)}
     known |= {_key(alias): (known[_key(meant)][0], alias) for alias, meant in ALIASES.items()}
     asked = _key(name)
@@ -96,7 +128,7 @@ def find_function(name: str) -> NetworkFunction:
 
 
 def _keys(name: str) -> tuple[str, ...]:
-    """`E-CPE (Enterprise-CPE)` is known by both its names."""
+    """Return the lookup keys of both names, e.g. of `E-CPE (Enterprise-CPE)`."""
     return tuple(_key(part) for part in (name, *re.split(r"[()]", name)) if part.strip())
 
 
@@ -106,7 +138,7 @@ def _key(name: str) -> str:
 
 @cache
 def list_features() -> tuple[PerformanceFeature, ...]:
-    """Every row of table 3, with what table 2 says of the same."""
+    """List every row of table 3, combined with the same row of table 2."""
     bare = {_feature_key(row[0]): row for row in read_table(2)[1:]}
     return tuple(_feature(row, bare.get(_feature_key(row[0]))) for row in read_table(3)[1:])
 
@@ -128,12 +160,12 @@ def _layers(heading: Sequence[str], row: Sequence[str]) -> tuple[Layer, ...]:
 
 
 def _feature_key(name: str) -> str:
-    """Table 2 writes `IO` where table 3 writes `I/O`, and table 3 adds what is pinned to what."""
+    """Return a key common to both tables: table 2 writes `IO` for `I/O`, and table 3 adds what is pinned to what."""
     return _key(BOLD.sub("", name).partition(" (pinning")[0])
 
 
 def list_standings(vnf: NetworkFunction) -> tuple[FeatureStanding, ...]:
-    """How each feature matters for a VNF, as far as the document says."""
+    """List the relevance of each feature for a VNF according to the document."""
     names = {each.name for each in vnf.classes}
     return tuple(_standing(feature, names, {each.plane for each in vnf.classes}) for feature in list_features())
 

@@ -1,4 +1,4 @@
-"""Network functions that the text of ETSI GS NFV-PER 001 speaks of, and table 1 has no row for."""
+"""Network functions mentioned in the text of ETSI GS NFV-PER 001 but missing in table 1."""
 
 from nodrop.model.workload import NetworkFunction, WorkloadClass
 
@@ -71,4 +71,4 @@ ALIASES = {
     "set-top box": "STB",
     "CDN cache": "CDN Cache Node",
 }
-"""Other names of the same, and which row or mention they mean."""
+"""Alternative names, and the row or mention they refer to."""

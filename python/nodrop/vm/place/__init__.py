@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.placement import PlacementResult, Policy
 from nodrop.model.vmd import VmDescriptor
-from nodrop.vm.place.explain import explain_decision
+from nodrop.vm.place.explanations import explain_decision
 from nodrop.vm.place.host_choice import Decision, choose_host
 from nodrop.vm.place.inventory import HostInventory, build_inventory
 from nodrop.vm.place.policy import DEFAULT_PLACEMENT_OPTIONS, HostReserve, PlacementOptions
