@@ -1,1 +1,1 @@
-"""Service chains staged in OpenStack: start in stage.py."""
+"""Service chains staged in OpenStack; start reading in stage.py."""

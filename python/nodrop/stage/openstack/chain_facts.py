@@ -1,4 +1,4 @@
-"""Chains as they stand in a cloud: read back, complete and unambiguous, or an error."""
+"""Facts of chains in a cloud, read back and checked to be complete and unambiguous."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -15,23 +15,23 @@ VIF_TYPE, BOUND_HOST = "binding:vif_type", "binding:host_id"
 UNBOUND = ("binding_failed", "unbound")
 TUNNELS = ("vxlan", "mpls", "gre", "geneve")
 SIDES: tuple[tuple[NetworkRole, NetworkRole], ...] = (("edge_left", "left"), ("edge_right", "right"))
-"""The tester's network on each side: the edge where routers stand in between, else the chain's own."""
+"""Role of the tester's network on each side: the edge network if routers are in the path, else the chain's own."""
 
 
 class CloudState(NamedTuple):
-    """What a cloud tells of what stands, by the plan's names."""
+    """State of the cloud's resources, by the plan's names."""
 
     cloud: str
     ports: Mapping[str, Json]
     servers: Mapping[str, Json]
     addresses: Mapping[str, str]
-    """FloatingIps IPs, by server."""
+    """Floating IPs, by server."""
     router_macs: Sequence[str]
     """MACs of the routers towards the tester, in the plan's order: chain by chain, left and right."""
 
 
 def network_facts(plan: CloudPlan, networks: Mapping[str, Json]) -> Iterator[CloudNetworkFacts]:
-    """Networks as Neutron tells of them; what it tells administrators alone is as planned."""
+    """Yield the networks as Neutron reports them; values reported to administrators only are those of the plan."""
     for wanted in plan.networks:
         found = networks[wanted.name]
         kind = found.get("provider:network_type")
@@ -48,7 +48,7 @@ def network_facts(plan: CloudPlan, networks: Mapping[str, Json]) -> Iterator[Clo
 
 
 def server_facts(plan: CloudPlan, read: CloudState, restaged: set[str]) -> Iterator[CloudServerFacts]:
-    """VMs as Nova tells of them. Raises StageError where a port is not bound, or a MAC is there twice."""
+    """Yield the VMs as Nova reports them. Raises StageError if a port is not bound, or MAC addresses collide."""
     owners: dict[str, str] = {}
     for wanted in plan.servers:
         found = read.servers[wanted.name]
@@ -58,7 +58,7 @@ def server_facts(plan: CloudPlan, read: CloudState, restaged: set[str]) -> Itera
             if other := owners.setdefault(mac, port.name) if mac in owners else None:
                 raise StageError(
                     f"cloud {read.cloud}: ports {other} and {port.name} have the same MAC address {mac}, so frames "
-                    "would go to either; take one away (nodrop cleanup) and stage again"
+                    "could reach either; delete one (nodrop cleanup) and stage again"
                 )
             owners[mac] = port.name
         yield CloudServerFacts(
@@ -75,33 +75,33 @@ def server_facts(plan: CloudPlan, read: CloudState, restaged: set[str]) -> Itera
 
 
 def check_hosts(plan: CloudPlan, read: CloudState) -> None:
-    """Raise StageError where a VM is on another host than asked for, or a chain on several."""
+    """Raise StageError if a VM is not on the requested host, or a chain is on several hosts."""
     for wanted in plan.servers:
         found = read.servers[wanted.name]
         host = found.get(HOST)
         if plan.hosts and host:
             asked = plan.hosts[wanted.chain % len(plan.hosts)].rpartition(":")[2]
             if not _is_host(asked, str(host)):
-                raise StageError(f"cloud {read.cloud}: server {wanted.name} asked on {asked}, it is on {host}")
+                raise StageError(f"cloud {read.cloud}: server {wanted.name} is on host {host} instead of {asked}")
         first = next(each for each in plan.servers if each.chain == wanted.chain)
         if plan.same_host and found.get(HOST_ID) != read.servers[first.name].get(HOST_ID):
             raise StageError(
-                f"cloud {read.cloud}: servers {first.name} and {wanted.name} asked on one host, they are on two"
-                f"{f' ({read.servers[first.name].get(HOST)} and {host})' if host else ''}; name the host "
-                "(openstack.hosts), or do without (several hosts in a chain measure their network as well)"
+                f"cloud {read.cloud}: servers {first.name} and {wanted.name} of one chain are on different "
+                f"hosts{f' ({read.servers[first.name].get(HOST)} and {host})' if host else ''}; name the host "
+                "(openstack.hosts), or allow several (a chain across hosts measures their network as well)"
             )
 
 
 class ChainIds(NamedTuple):
-    """By what frames of a chain are told from others'."""
+    """Identifiers that tell frames of a chain from those of others."""
 
     vlans: tuple[int, int] | None
     vnis: tuple[int, int] | None
-    """Or labels of MPLS."""
+    """VXLAN network identifiers, or MPLS labels."""
 
 
 def chain_ids(cloud: str, plan: CloudPlan, lab: LabPlan, networks: Sequence[CloudNetworkFacts]) -> tuple[ChainIds, ...]:
-    """Of every chain. Raises StageError where one is not known, or cannot be told from another."""
+    """Return the identifiers of every chain. Raises StageError if one is unknown or not unique."""
     taken: dict[tuple[int, int], CloudNetworkFacts] = {}
     found = []
     for chain in range(lab.chain_count):
@@ -122,7 +122,7 @@ def chain_ids(cloud: str, plan: CloudPlan, lab: LabPlan, networks: Sequence[Clou
 def chain_facts(
     plan: CloudPlan, lab: LabPlan, networks: Sequence[CloudNetworkFacts], read: CloudState
 ) -> Iterator[ChainFacts]:
-    """What the tester has to know of each chain. Raises StageError where it cannot be told from another."""
+    """Yield the facts of each chain that the tester needs. Raises StageError if chains cannot be told apart."""
     for chain, found in enumerate(chain_ids(read.cloud, plan, lab, networks)):
         left, right = (
             lab.tester_interfaces[lab.port(chain, side)] if lab.tester_interfaces else "" for side in range(2)
@@ -157,20 +157,20 @@ def _side_network(networks: Sequence[CloudNetworkFacts], chain: int, side: int) 
 def _reserve_vlan(
     cloud: str, taken: dict[tuple[int, int], CloudNetworkFacts], key: tuple[int, int], network: CloudNetworkFacts
 ) -> None:
-    """A VLAN at a tester's port is one network's."""
+    """Assign a VLAN at a tester's port to one network."""
     other = taken.setdefault(key, network)
     if other.id != network.id:
         raise StageError(
             f"cloud {cloud}: networks {other.name} and {network.name} both have VLAN {key[1]} at the same port of the "
-            "tester, so their frames could not be told apart; give them other segmentation ids"
+            "tester, so their frames cannot be told apart; give them different segmentation ids"
         )
 
 
 def _vlan(cloud: str, network: CloudNetworkFacts) -> int:
     if network.kind not in (None, "vlan"):
         raise StageError(
-            f"cloud {cloud}: VLAN of network {network.name} asked for, it is of kind {network.kind}; ask for kind "
-            "vlan, or for frames without tags"
+            f"cloud {cloud}: network {network.name} has no VLAN (kind {network.kind}); request kind vlan, or frames "
+            "without tags"
         )
     return _number(cloud, network)
 
@@ -178,9 +178,9 @@ def _vlan(cloud: str, network: CloudNetworkFacts) -> int:
 def _number(cloud: str, network: CloudNetworkFacts) -> int:
     if network.segmentation_id is None:
         raise StageError(
-            f"cloud {cloud}: segmentation id of network {network.name} asked for, only administrators are told; log in "
-            f"as one, or have one make the network, and write its number (openstack.networks.{network.role}."
-            "segmentation_id)"
+            f"cloud {cloud}: segmentation id of network {network.name} is unknown, as only administrators can read "
+            "it; log in as one, or have one create the network, and set its number "
+            f"(openstack.networks.{network.role}.segmentation_id)"
         )
     return network.segmentation_id
 
@@ -190,23 +190,23 @@ def _planned(plan: CloudPlan, network: CloudNetworkFacts) -> CloudNetwork:
 
 
 def _port(read: CloudState, server: CloudServer, name: str) -> Json:
-    """A port as it is bound."""
+    """Return a port once it is bound. Raises StageError."""
     port = read.ports.get(name)
     if port is None or not port.get("mac_address"):
         raise StageError(
-            f"cloud {read.cloud}: port {name} of server {server.name} was made, it is gone; is somebody else at work "
-            "in this project? Stage again"
+            f"cloud {read.cloud}: port {name} of server {server.name} no longer exists; check whether another user is "
+            "working in this project, and stage again"
         )
     if port.get("device_id") != read.servers[server.name]["id"]:
         raise StageError(
-            f"cloud {read.cloud}: port {name} asked to be server {server.name}'s, it belongs to "
-            f"{port.get('device_id') or 'none'}; take both away (nodrop cleanup) and stage again"
+            f"cloud {read.cloud}: port {name} belongs to {port.get('device_id') or 'none'} instead of server "
+            f"{server.name}; delete both (nodrop cleanup) and stage again"
         )
     if port.get(VIF_TYPE) in UNBOUND:
         raise StageError(
-            f"cloud {read.cloud}: port {name} asked to be bound on {port.get(BOUND_HOST) or 'a host'}, it is "
-            f"{port[VIF_TYPE]}; see that an agent or driver for network {_network_of(server, name)} runs there "
-            "(openstack network agent list), and neutron-server's log"
+            f"cloud {read.cloud}: port {name} is not bound on {port.get(BOUND_HOST) or 'a host'} ({port[VIF_TYPE]}); "
+            f"check that an agent or driver for network {_network_of(server, name)} runs there (openstack network "
+            "agent list), and neutron-server's log"
         )
     return port
 
@@ -225,5 +225,5 @@ def _management_address(plan: CloudPlan, server: CloudServer, read: CloudState) 
 
 
 def _is_host(asked: str, found: str) -> bool:
-    """By its whole name or its first label."""
+    """Compare by the full name or its first label."""
     return asked in (found, found.partition(".")[0])

@@ -1,6 +1,9 @@
-"""What is left of nodrop in a cloud: found by its marks, and taken away in an order in which nothing is in use.
+"""Leftovers of nodrop in a cloud, found by their ownership tags, in an order of deletion that breaks no dependency.
 
-Nothing is remembered between two calls: what a call that was ended left behind, the next one finds.
+No state is kept between two calls: a call finds what an interrupted one left behind. NFVbench tags nothing: its
+leftovers are identified by name and listed separately. Source: NFVbench's chaining.py and cleanup.py. NFVbench's own
+cleanup deletes everything whose name begins with one of its names, networks of the user among them; here a name must be
+one that NFVbench generates.
 """
 
 import re
@@ -16,19 +19,19 @@ Json = Mapping[str, Any]
 ORDER: tuple[ResourceKind, ...] = (
     "floating_ip", "server", "router", "port", "subnet", "network", "server_group", "flavor", "image",
 )  # fmt: skip
-"""In which nothing is taken away that something else needs."""
+"""Order of deletion: dependents come first."""
 
 
 class Endpoint(NamedTuple):
-    """Where a kind is."""
+    """The API endpoint of a kind of resource."""
 
     service: rest.Service
     path: str
     list_path: str
-    """What lists those of the project."""
+    """Path that lists the project's resources of this kind."""
     key: str
     noun: str
-    """As people say it."""
+    """Its name for users."""
 
 
 ENDPOINTS: dict[ResourceKind, Endpoint] = {
@@ -47,26 +50,26 @@ ENDPOINTS: dict[ResourceKind, Endpoint] = {
 
 
 class Leftover(NamedTuple):
-    """Something that is in the cloud still."""
+    """A resource that still exists in the cloud."""
 
     resource: CloudResource
     label: str
-    """Under which nodrop made it; empty where it is NFVbench's."""
+    """Label under which nodrop created it; empty for NFVbench's."""
     chain: str = ""
-    """The chain it belongs to, where that can be told."""
+    """The chain it belongs to, if known."""
     created_at: str = ""
-    """When it was made, as the service says it; empty where it does not."""
+    """Creation time as the service reports it; empty if it does not."""
 
 
 ResourceLists = dict[ResourceKind, list[Json]]
 
 
 def find_leftovers(cloud: Cloud, label: str | None = None) -> tuple[Leftover, ...]:
-    """Everything that nodrop made in the project and is there still, in the order in which it is taken away.
+    """Find the resources in the project that nodrop created, in order of deletion.
 
     Args:
-        cloud: where.
-        label: only what was made under this label; None: under any.
+        cloud: the cloud.
+        label: only resources created under this label; None: under any.
 
     Raises StageError.
     """
@@ -74,7 +77,7 @@ def find_leftovers(cloud: Cloud, label: str | None = None) -> tuple[Leftover, ..
 
 
 def select_tagged(listed: ResourceLists, label: str | None = None) -> tuple[Leftover, ...]:
-    """Of all there is, what nodrop made."""
+    """Return the listed resources that nodrop created."""
     chains = _chains(listed)
     return tuple(
         Leftover(to_resource(kind, each), found, chains.get(str(each["id"]), ""), creation_time(each))
@@ -85,7 +88,7 @@ def select_tagged(listed: ResourceLists, label: str | None = None) -> tuple[Left
 
 
 def list_project(cloud: Cloud) -> ResourceLists:
-    """All there is in the project, whoever made it, without flavors made for another. Raises StageError."""
+    """List all resources of the project, except flavors created for other projects. Raises StageError."""
     listed: ResourceLists = {}
     for kind, endpoint in ENDPOINTS.items():
         path = endpoint.list_path.format(project=cloud.project_id)
@@ -97,18 +100,19 @@ def list_project(cloud: Cloud) -> ResourceLists:
 
 
 def to_resource(kind: ResourceKind, found: Json) -> CloudResource:
-    """A service's answer as a resource; floating addresses are their own names."""
+    """Convert a service's reply to a resource; floating IPs are named by their address."""
     name = str(found.get("floating_ip_address") or found.get("name") or found["id"])
     return CloudResource(kind=kind, name=name, id=str(found["id"]))
 
 
 def creation_time(found: Json) -> str:
-    """When it was made, as `2026-11-22 03:04`; empty where its service does not say."""
+    """Return the creation time as `2026-11-22 03:04`; empty if the service does not report it."""
     return str(found.get("created_at") or found.get("created") or "")[:16].replace("T", " ")
 
 
 def _chains(listed: ResourceLists) -> dict[str, str]:
-    """By id: servers say it, ports are their servers', and networks are a chain's where all of their ports are."""
+    """Return the chain of resources by id: a server's is in its metadata, a port's is its server's, and a network's is
+    that of all its ports."""
     found = {each["id"]: str((each.get("metadata") or {}).get(CHAIN, "")) for each in listed["server"]}
     of_networks: dict[str, set[str]] = {}
     for port in listed["port"]:
@@ -121,25 +125,25 @@ def _chains(listed: ResourceLists) -> dict[str, str]:
 
 
 NUMBER_SUFFIX = r"(?:\d+(?:[.-]\d+)*|\.\d+\.\d+)?"
-"""What it puts after a name: the chain, and the VM or the interface."""
+"""NFVbench's suffix of a name: the chain, and the VM or the interface."""
 
 
 class NfvbenchNames(NamedTuple):
-    """What its configuration calls things; these are its defaults."""
+    """Names in NFVbench's configuration, with its defaults."""
 
     servers: str = "nfvbench-loop-vm"
     networks: tuple[str, ...] = ("nfvbench-lnet", "nfvbench-rnet", "nfvbench-mnet", "nfvbench-idle-net")
-    """Of networks it makes for itself."""
+    """Networks that NFVbench creates."""
     routers: tuple[str, ...] = ("router_left", "router_right")
     flavor: str = "nfvbench.medium"
 
 
 def find_nfvbench_leftovers(listed: ResourceLists, names: NfvbenchNames) -> tuple[Leftover, ...]:
-    """What it left, in the order in which it is taken away.
+    """Find the leftovers of NFVbench, in order of deletion.
 
     Args:
-        listed: all there is in the project.
-        names: what its configuration calls things.
+        listed: all resources of the project.
+        names: names in NFVbench's configuration.
     """
     found = dict(
         _found({kind: [each for each in some if not is_tagged(kind, each)] for kind, some in listed.items()}, names)
@@ -176,7 +180,7 @@ def _of_names(listed: Collection[Json], names: Collection[str]) -> list[Json]:
 
 
 def _is_its_port(port: Json, servers: Collection[Json], network_ids: Collection[str], names: NfvbenchNames) -> bool:
-    """Of one of its servers, or one that such a server was to have."""
+    """Return whether a port belongs to one of its servers, or was created for one."""
     if port.get("device_id"):
         return any(each["id"] == port["device_id"] for each in servers)
     return port["network_id"] in network_ids and str(port.get("name")).startswith(names.servers)

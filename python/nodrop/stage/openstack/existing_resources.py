@@ -1,8 +1,8 @@
-"""What is in a cloud already and fits what is planned: taken as it is, never changed.
+"""Existing resources that match the plan: reused unchanged.
 
-Every function gets what a service listed, as JSON, and gives the one that is meant, or None where there is none. One of
-the right name that does not fit is a StageError with both values, and so are two of a name. Whether somebody made it
-with nodrop, its mark says (`is_tagged`); all else stays as it was found.
+Every function takes a service's list as JSON and returns the matching resource, or None. A resource of the planned name
+that differs raises StageError with both values, as do two of a name. Ownership tags show whether nodrop created a
+resource (`is_tagged`); other resources are never changed.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ PROVIDER = "provider:"
 
 
 class PropertyCheck(NamedTuple):
-    """A property that has to be as planned."""
+    """A property that must equal the plan's."""
 
     name: str
     expected: object
@@ -29,9 +29,9 @@ class PropertyCheck(NamedTuple):
 
 
 def find_network(cloud: Cloud, wanted: CloudNetwork, listed: Iterable[Json]) -> Json | None:
-    """The network: the project's own, else one that is shared or external; where it must exist, any that is seen.
+    """Find a network: the project's own, else a shared or external one; if it must exist, any visible one.
 
-    Raises StageError where it must exist and does not, differs, or there are two.
+    Raises StageError if it must exist and does not, if it differs, or if there are two.
     """
     of_name = [each for each in listed if each.get("name") == wanted.name]
     own = [each for each in of_name if _in_project(cloud, each)]
@@ -40,8 +40,8 @@ def find_network(cloud: Cloud, wanted: CloudNetwork, listed: Iterable[Json]) -> 
     if found is None:
         if wanted.must_exist:
             raise StageError(
-                f"cloud {cloud.name}: Network {wanted.name} not found: asked for, no network of this name can be seen "
-                f"in project {cloud.project_name}; look at `openstack network list`"
+                f"cloud {cloud.name}: Network {wanted.name} not found: no network of this name is visible in project "
+                f"{cloud.project_name}; see `openstack network list`"
             )
         return None
     provider = (
@@ -51,7 +51,7 @@ def find_network(cloud: Cloud, wanted: CloudNetwork, listed: Iterable[Json]) -> 
         PropertyCheck("segmentation_id", wanted.segmentation_id, found.get(f"{PROVIDER}segmentation_id")),
         PropertyCheck("physical_network", wanted.physical_network, found.get(f"{PROVIDER}physical_network")),
     )
-    told = tuple(each for each in provider if each.actual is not None)  # only administrators are told
+    told = tuple(each for each in provider if each.actual is not None)  # reported to administrators only
     _require_match(
         cloud, "network", found, [*told, PropertyCheck("admin_state_up", True, found.get("admin_state_up", True))]
     )
@@ -59,7 +59,7 @@ def find_network(cloud: Cloud, wanted: CloudNetwork, listed: Iterable[Json]) -> 
 
 
 def find_subnet(cloud: Cloud, wanted: CloudNetwork, network: Json, listed: Iterable[Json]) -> Json | None:
-    """The subnet of a network that was found. Raises StageError where it differs, or may not be added."""
+    """Find the subnet of an existing network. Raises StageError if it differs, or may not be added."""
     if wanted.subnet is None:
         return None
     of_network = [each for each in listed if each.get("network_id") == network["id"]]
@@ -70,8 +70,8 @@ def find_subnet(cloud: Cloud, wanted: CloudNetwork, network: Json, listed: Itera
         if wanted.must_exist or not is_tagged("network", network):
             there = ", ".join(f"{each.get('name') or each['id']} ({each['cidr']})" for each in of_network) or "none"
             raise StageError(
-                f"cloud {cloud.name}: subnet {wanted.subnet} of network {wanted.name} asked for, it has {there}; "
-                "nodrop did not make it and adds nothing to it: name one of its subnets, or another network"
+                f"cloud {cloud.name}: network {wanted.name} has no subnet {wanted.subnet} (subnets: {there}), and "
+                "nodrop does not change networks of others; name one of its subnets, or another network"
             )
         return None
     asked_cidr = str(ipaddress.ip_network(wanted.cidr, strict=False)) if wanted.cidr else None
@@ -88,7 +88,7 @@ def find_subnet(cloud: Cloud, wanted: CloudNetwork, network: Json, listed: Itera
 
 
 def find_flavor(cloud: Cloud, wanted: CloudFlavor, listed: Iterable[Json]) -> Json | None:
-    """The flavor, listed with its extra specs. Raises StageError where it differs."""
+    """Find a flavor, listed with its extra specs. Raises StageError if it differs."""
     found = single_match(cloud, "flavor", wanted.name, [each for each in listed if each.get("name") == wanted.name])
     if found is None:
         return None
@@ -112,9 +112,9 @@ def find_flavor(cloud: Cloud, wanted: CloudFlavor, listed: Iterable[Json]) -> Js
 
 
 def find_image(cloud: Cloud, wanted: CloudImage, listed: Iterable[Json]) -> Json | None:
-    """The image, of those that are active. Raises StageError where its content is not the file's.
+    """Find an active image. Raises StageError if its content differs from the file.
 
-    Properties of an image that nodrop did not make have to be as planned; those of its own may be set.
+    Properties of images that nodrop did not create must equal the plan's; those of its own images can be set later.
     """
     active = [each for each in listed if each.get("name") == wanted.name and each.get("status") == "active"]
     found = single_match(
@@ -133,15 +133,15 @@ def find_image(cloud: Cloud, wanted: CloudImage, listed: Iterable[Json]) -> Json
 
 
 def find_port(cloud: Cloud, wanted: CloudPort, network_id: str, listed: Iterable[Json]) -> Json | None:
-    """The port, which nodrop must have made: a port of somebody else may be in use. Raises StageError."""
+    """Find a port that nodrop created: other ports may be in use. Raises StageError."""
     of_name = [each for each in listed if each.get("name") == wanted.name and _in_project(cloud, each)]
     found = single_match(cloud, "port", wanted.name, of_name)
     if found is None:
         return None
     if not is_tagged("port", found):
         raise StageError(
-            f"cloud {cloud.name}: port {wanted.name} asked for, there is one ({found['id']}) that nodrop did not make; "
-            "take it away, or give the VMs another name"
+            f"cloud {cloud.name}: port {wanted.name} exists ({found['id']}) and was not created by nodrop; delete it, "
+            "or give the VMs another name"
         )
     is_filtered = bool(found.get("port_security_enabled") and found.get("security_groups"))
     _require_match(
@@ -158,11 +158,11 @@ def find_port(cloud: Cloud, wanted: CloudPort, network_id: str, listed: Iterable
 
 
 class ServerMatch(NamedTuple):
-    """A server of the right name."""
+    """A server of the planned name."""
 
     found: Json
     differences: tuple[str, ...]
-    """Why it is not what is planned; empty where it is."""
+    """How it differs from the plan; empty if it does not."""
 
 
 def find_server(
@@ -175,16 +175,16 @@ def find_server(
     ports: Sequence[Json],
     user_data_digest: str,
 ) -> ServerMatch | None:
-    """The server with what differs; one of somebody else that is not as planned is a StageError.
+    """Find a server, with its differences; StageError if it differs and nodrop did not create it.
 
     Args:
-        cloud: where.
-        wanted: the server.
+        cloud: the cloud.
+        wanted: the planned server.
         listed: servers in detail, as of Nova's microversion 2.47 or later.
         flavor: name of its flavor.
-        image_id: of its image.
+        image_id: id of its image.
         ports: its ports as they are now, in the plan's order.
-        user_data_digest: of what it is to be told.
+        user_data_digest: digest of its planned user data.
     """
     of_name = [each for each in listed if each.get("name") == wanted.name and each.get("tenant_id") == cloud.project_id]
     found = single_match(cloud, "server", wanted.name, of_name)
@@ -202,8 +202,8 @@ def find_server(
     differences = tuple(_differences(checks))
     if differences and not is_tagged("server", found):
         raise StageError(
-            f"cloud {cloud.name}: Instance {wanted.name} cannot be reused ({'; '.join(differences)}), and nodrop "
-            "did not make it, so it stays; take it away, or give the VMs another name"
+            f"cloud {cloud.name}: Instance {wanted.name} cannot be reused ({'; '.join(differences)}), and nodrop did "
+            "not create it; delete it, or give the VMs another name"
         )
     return ServerMatch(found, differences)
 
@@ -213,33 +213,34 @@ def _in_project(cloud: Cloud, found: Json) -> bool:
 
 
 def single_match(cloud: Cloud, what: str, name: str, candidates: Sequence[Json]) -> Json | None:
-    """The one of a name; None where there is none. Raises StageError where there are several."""
+    """Return the one candidate; None without one. Raises StageError if there are several."""
     if len(candidates) > 1:
         ids = ", ".join(str(each["id"]) for each in candidates)
         raise StageError(
-            f"cloud {cloud.name}: one {what} {name} asked for, there are {len(candidates)} of this name ({ids}); "
-            "rename or take away all but one, or ask for another name"
+            f"cloud {cloud.name}: {len(candidates)} resources match {what} {name} ({ids}); rename or delete all but "
+            "one, or use another name"
         )
     return candidates[0] if candidates else None
 
 
 def _differences(checks: Iterable[PropertyCheck]) -> Iterator[str]:
-    for name, asked, found in checks:
-        if asked is not None and asked != found:
-            yield f"{name}: {asked} asked, it is {found if found is not None else 'not set'}"
+    for name, expected, actual in checks:
+        if expected is not None and expected != actual:
+            yield f"{name} is {actual if actual is not None else 'not set'} instead of {expected}"
 
 
 def _require_match(cloud: Cloud, kind: ResourceKind, found: Json, checks: Sequence[PropertyCheck]) -> None:
-    """Raise StageError, in NFVbench's words, where something is not as planned."""
+    """Raise StageError, in NFVbench's words, if a property differs from the plan's."""
     differing = [check for check in checks if any(_differences([check]))]
     if not differing:
         return
     what, name = kind.replace("_", " "), found.get("name") or found["id"]
-    does = "take it away (`nodrop cleanup`)" if is_tagged(kind, found) else "ask for what it is"
+    advice = "delete it (`nodrop cleanup`)" if is_tagged(kind, found) else "plan for its actual value"
     first, *more = differing
     raise StageError(
-        f"cloud {cloud.name}: Mismatch of '{first.name}' for reused {what} {name}: {'; '.join(_differences([first]))}"
-        f"{''.join(f'; {each}' for each in _differences(more))}; {does}, or give another name"
+        f"cloud {cloud.name}: Mismatch of '{first.name}' for reused {what} {name}: "
+        f"{'; '.join(_differences([first]))}{''.join(f'; {each}' for each in _differences(more))}; {advice}, or give "
+        "another name"
     )
 
 

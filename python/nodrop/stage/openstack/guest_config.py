@@ -1,7 +1,7 @@
-"""What a loopback VM is told when it starts: the file /etc/nfvbenchvm.conf, in the words of NFVbench's images.
+"""Configuration of a loopback VM at boot: the file /etc/nfvbenchvm.conf with the keys of NFVbench's images.
 
-The images of NFVbench give it to a shell all on one line, so it has neither comments nor spaces. It is written as a
-literal block, which images without a reader of YAML can find as well.
+NFVbench's images pass the file to a shell on one line, so it contains neither comments nor spaces. It is a YAML
+literal block, which images without a YAML parser can find as well.
 
 Source: nfvbenchvm/README.rst in NFVbench's repository; cloud-init, module write_files.
 """
@@ -15,28 +15,28 @@ from nodrop.model.cloud import CloudServer
 
 CONF = "/etc/nfvbenchvm.conf"
 UNKNOWN_MAC = "00:00:00:00:00:00"
-"""A neighbour that has to be asked for, by ARP."""
+"""MAC of a neighbor that the VM must resolve by ARP."""
 
 
 class GuestFacts(NamedTuple):
-    """What only the cloud could say about a VM."""
+    """Values of a VM that only the cloud knows."""
 
     macs: tuple[str, ...]
-    """Of its ports, in the plan's order."""
+    """MACs of its ports, in the plan's order."""
     neighbors: tuple[str | None, str | None]
-    """MACs of those on its left and on its right: VMs of its chain, or the tester; None: not known."""
+    """MACs of its left and right neighbors: VMs of its chain, or the tester; None: not known."""
     management: tuple[str, str | None, str | None] | None = None
-    """MAC, address with prefix length and gateway of its port of management."""
+    """MAC, address with prefix length and gateway of its management port."""
 
 
 def user_data(server: CloudServer, guest: GuestFacts, *, queue_count: int = 1, mbuf_count: int | None = None) -> str:
-    """A VM's user data, as cloud-config.
+    """Return a VM's user data as cloud-config.
 
     Args:
         server: the VM.
-        guest: what the cloud said of it.
+        guest: its values from the cloud.
         queue_count: queues of each of its interfaces.
-        mbuf_count: buffers that VPP is given; None: as many as it takes.
+        mbuf_count: buffers of VPP; None: VPP's default.
     """
     lines = dict(_lines(server, guest))
     lines["VIF_MQ_SIZE"] = str(queue_count)
@@ -47,7 +47,7 @@ def user_data(server: CloudServer, guest: GuestFacts, *, queue_count: int = 1, m
 
 
 def user_data_digest(text: str) -> str:
-    """By which a VM is known to have been told the same."""
+    """Return the digest by which a VM with the same user data is recognized."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -73,13 +73,13 @@ def _lines(server: CloudServer, guest: GuestFacts) -> Iterator[tuple[str, str]]:
 def neighbors(
     servers: Sequence[CloudServer], index: int, macs: Sequence[tuple[str, ...]], ends: tuple[str | None, str | None]
 ) -> tuple[str | None, str | None]:
-    """Whom a VM sends to on its left and on its right.
+    """Return the MACs of a VM's left and right neighbors.
 
     Args:
         servers: the VMs of a chain, from left to right.
-        index: which of them.
-        macs: of their ports.
-        ends: of whoever is on the left and on the right of the chain.
+        index: position of the VM.
+        macs: MACs of their ports.
+        ends: MACs of the neighbors left and right of the chain.
     """
     left = macs[index - 1][1] if index else ends[0]
     right = macs[index + 1][0] if index + 1 < len(servers) else ends[1]

@@ -1,4 +1,4 @@
-"""The image of the loopback VMs, uploaded where it is not there."""
+"""Upload of the loopback VMs' image, if Glance does not have it."""
 
 import hashlib
 import time
@@ -20,21 +20,21 @@ ACTIVE = "active"
 
 
 def disk_format(head: bytes) -> str:
-    """Glance's name for the format of an image that begins like this."""
+    """Return Glance's name for the format of an image that begins with these bytes."""
     return "qcow2" if head.startswith(QCOW2) else "raw"
 
 
 def upload_image(
     cloud: Cloud, image: CloudImage, label: str, on_made: Callable[[Json], None], on_sent: Callable[[float], None]
 ) -> Json:
-    """The image, from its file.
+    """Upload an image from its file and return it.
 
     Args:
-        cloud: where to.
-        image: whose file it is.
-        label: of what is made.
-        on_made: is told of it before its bytes are sent, so that half an image can be taken away.
-        on_sent: is told every so often which share of them is sent.
+        cloud: the cloud.
+        image: the planned image with its file.
+        label: label of the run's resources.
+        on_made: receives the image before its bytes are sent, so that a partial image can be deleted.
+        on_sent: receives the share of bytes sent from time to time.
 
     Raises StageError.
     """
@@ -53,25 +53,25 @@ def upload_image(
 
 
 def set_properties(cloud: Cloud, image: CloudImage, found: Json) -> None:
-    """Set those of an image of nodrop's own that are not as they are to be. Raises StageError."""
+    """Set missing properties of an image that nodrop created. Raises StageError."""
     missing = {key: value for key, value in image.properties.items() if found.get(key) != value}
     if missing:
         pairs = ", ".join(f"{key}={value}" for key, value in missing.items())
-        with cloud.reporting_errors(f"give image {image.name} the properties {pairs}"):
+        with cloud.reporting_errors(f"set the properties {pairs} of image {image.name}"):
             cloud.sdk.image.update_image(found["id"], **missing)
 
 
 def _path(image: CloudImage) -> Path:
     if image.file is None:
         raise StageError(
-            f"image {image.name} asked, Glance has none of this name; name the file to upload (openstack.image.file), "
-            "as nodrop vm-image build makes it"
+            f"openstack.image.file: image {image.name} is not in Glance and no file is set; name the file to upload, "
+            "as built by nodrop vm-image build"
         )
     path = Path(image.file).expanduser()
     if not path.is_file():
         raise StageError(
-            f"image {image.name} asked, Glance has none of this name and {path} is no file; make one: "
-            f"nodrop vm-image build -o {path}"
+            f"openstack.image.file: image {image.name} is not in Glance and {path} does not exist; build it: nodrop "
+            f"vm-image build -o {path}"
         )
     return path
 
@@ -81,10 +81,10 @@ def _queued(cloud: Cloud, name: str) -> Json | None:
 
 
 def _check(cloud: Cloud, image: CloudImage, found: Json, reader: "_HashingReader") -> None:
-    """That what Glance holds is what was sent."""
+    """Check that Glance stored the bytes that were sent."""
     if found["status"] != ACTIVE:
         raise StageError(
-            f"cloud {cloud.name}: image {image.name} uploaded, it is {found['status']}; look into Glance's log"
+            f"cloud {cloud.name}: image {image.name} is {found['status']} after its upload; see Glance's log"
         )
     algorithm, told = (
         ("md5", found.get("checksum"))
@@ -96,13 +96,13 @@ def _check(cloud: Cloud, image: CloudImage, found: Json, reader: "_HashingReader
     )
     if told and algorithm in reader.digests and reader.digests[algorithm].hexdigest() != told:
         raise StageError(
-            f"cloud {cloud.name}: image {image.name} uploaded, its {algorithm} there is {told} and of the file "
-            f"{reader.digests[algorithm].hexdigest()}; try again"
+            f"cloud {cloud.name}: the {algorithm} of image {image.name} differs after its upload (Glance {told}, file "
+            f"{reader.digests[algorithm].hexdigest()}); try again"
         )
 
 
 class _HashingReader:
-    """The bytes of an image as they are sent, from the beginning each time they are asked for."""
+    """Yields the bytes of an image and hashes them, starting over on each iteration."""
 
     def __init__(self, file: BinaryIO, size_bytes: int, tell: Callable[[float], None]) -> None:
         self._file = file

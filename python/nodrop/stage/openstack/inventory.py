@@ -1,4 +1,4 @@
-"""What is in a cloud under the names of a plan, read with one list a kind, however many chains there are."""
+"""Existing resources under the names of a plan, read with one list request per kind."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -11,28 +11,28 @@ from nodrop.stage.openstack.rest import Json
 
 
 class Inventory(NamedTuple):
-    """What is there and fits; what is not in it is to be made."""
+    """The matching resources; the stage creates the others."""
 
     image: Json | None
     flavor: Json | None
     networks: dict[str, Json]
     """By name."""
     subnets: dict[str, Json]
-    """By the network's name."""
+    """By name of the network."""
     ports: dict[str, Json]
     """By name."""
     servers: list[Json]
-    """All of the project: whether one fits is known when it is known what it has to be told."""
+    """All servers of the project; whether one matches depends on user data that is computed later."""
     groups: dict[str, Json]
-    """Server groups, by name."""
+    """Server groups by name."""
     routers: frozenset[str] = frozenset()
-    """Names of those that are there; whether they fit is seen when they are joined to their networks."""
+    """Names of existing routers; they are compared when they are attached to their networks."""
 
 
 def read_inventory(cloud: Cloud, plan: CloudPlan, *, with_groups: bool) -> Inventory:
-    """What is there, and server groups where some are wanted.
+    """Read the existing resources, and server groups if needed.
 
-    Raises StageError where something has a name of the plan and is something else.
+    Raises StageError if a resource has a name of the plan and differs from it.
     """
     networks = _networks(cloud, plan)
     subnets = _subnets(cloud, plan, networks)
@@ -50,34 +50,34 @@ def read_inventory(cloud: Cloud, plan: CloudPlan, *, with_groups: bool) -> Inven
 
 
 def list_servers(cloud: Cloud) -> list[Json]:
-    """All servers of the project, in full."""
+    """List all servers of the project in detail."""
     return rest.list_all(cloud, "servers", "compute", "/servers/detail", "servers")
 
 
 def list_ports(cloud: Cloud, plan: CloudPlan) -> list[Json]:
-    """All ports of the plan's names."""
+    """List all ports with the plan's names."""
     names = [port.name for server in plan.servers for port in server.ports]
     return rest.list_by_name(cloud, "ports", "/ports", "ports", names)
 
 
 def list_images(cloud: Cloud, name: str) -> list[Json]:
-    """Images of a name."""
+    """List the images of a name."""
     return rest.list_all(cloud, "images", "image", f"/images?name={quote(name)}", "images")
 
 
 def list_flavors(cloud: Cloud) -> list[Json]:
-    """All flavors that this user may use, or see."""
+    """List all flavors that this user may see."""
     return rest.list_all(cloud, "flavors", "compute", "/flavors/detail?is_public=None", "flavors")
 
 
 def list_groups(cloud: Cloud) -> dict[str, Json]:
-    """Server groups that nodrop made, by name."""
+    """Return the server groups that nodrop created, by name."""
     listed = rest.list_all(cloud, "server groups", "compute", "/os-server-groups", "server_groups")
     return {group["name"]: group for group in listed if ownership_tags.parse_label(group["name"])}
 
 
 def count_missing(plan: CloudPlan, there: Inventory, group_count: int) -> Mapping[str, int]:
-    """How many of what are still to be made, by the names of quotas."""
+    """Count the resources still to be created, by name of their quota."""
     named = {server["name"] for server in there.servers}
     server_count = sum(server.name not in named for server in plan.servers)
     ports = [port for server in plan.servers for port in server.ports if port.name not in there.ports]
@@ -116,7 +116,7 @@ def _subnets(cloud: Cloud, plan: CloudPlan, networks: Mapping[str, Json]) -> dic
 
 
 def _ports(cloud: Cloud, plan: CloudPlan, networks: Mapping[str, Json]) -> dict[str, Json]:
-    """None is there where no network is."""
+    """Return the existing ports; none without networks."""
     if not networks or not plan.servers:
         return {}
     listed = list_ports(cloud, plan)

@@ -1,4 +1,4 @@
-"""A cloud that is logged in to: connect() gives it, by its name in clouds.yaml, OS_... variables or an openrc file.
+"""Login to a cloud, by its name in clouds.yaml, OS_... variables or an openrc file.
 
 Source: https://docs.openstack.org/openstacksdk/latest/user/config/configuration.html
 """
@@ -26,19 +26,19 @@ from nodrop.system.log_files import LOGGER
 
 Created = TypeVar("Created")
 SERVICES = ("image", "compute", "network")
-"""That have to be in the catalogue."""
+"""Services that the catalog must list."""
 ADMIN = "admin"
-"""The role that every service's own policy asks for.
-Source: https://docs.openstack.org/keystone/latest/admin/service-api-protection.html"""
+"""The role that every service's default policy requires of administrators. Source:
+https://docs.openstack.org/keystone/latest/admin/service-api-protection.html"""
 PASSWORD_METHODS = ("password", "v3password")
 
 
 class Cloud:
-    """A cloud as one user of one project sees it."""
+    """A cloud, as seen by one user of one project."""
 
     def __init__(self, name: str, sdk: Any, requests: RetryingRequests, access: Any) -> None:
         self.name = name
-        """In clouds.yaml, or the host of its identity service."""
+        """Name in clouds.yaml, or host of its identity service."""
         self.sdk = sdk
         """openstack.connection.Connection."""
         self.project_id = str(access.project_id)
@@ -49,27 +49,27 @@ class Cloud:
 
     @property
     def is_admin(self) -> bool:
-        """Whether it is an administrator who asks, by the roles the token is for."""
+        """Whether the user is an administrator, by the roles of the token."""
         return ADMIN in self.roles
 
     @property
     def api_call_counts(self) -> dict[str, int]:
-        """RetryingRequests sent so far, by service, as `network`."""
+        """Requests sent so far, by service, e.g. `network`."""
         return self._requests.counts
 
-    def reporting_errors(self, asked: str) -> AbstractContextManager[None]:
-        """Within it, whatever the cloud refuses is a StageError (CloudError) that says it was `asked to <asked>`."""
-        return reporting_errors(self.name, asked)
+    def reporting_errors(self, action: str) -> AbstractContextManager[None]:
+        """Raise the cloud's errors within the block as a CloudError with the action that failed."""
+        return reporting_errors(self.name, action)
 
     def create_once(
-        self, asked: str, send: Callable[[], Created], find_existing: Callable[[], Created | None]
+        self, action: str, send: Callable[[], Created], find_existing: Callable[[], Created | None]
     ) -> Created:
-        """What a request makes, once, even where its answer was lost.
+        """Send a request that creates something, without creating it twice if a reply is lost.
 
         Args:
-            asked: what for, as `create network x`.
-            send: sends the request that makes it.
-            find_existing: finds what an earlier such request made, by name and mark; asked only after an answer was lost.
+            action: for messages, e.g. `create network x`.
+            send: sends the request.
+            find_existing: finds what an earlier such request created, by name and tag; called only after a lost reply.
 
         Raises StageError.
         """
@@ -90,7 +90,7 @@ class Cloud:
         def unavailable_reason(answer: Created | Exception) -> str:
             return service_message(answer) if isinstance(answer, Exception) else ""
 
-        with self.reporting_errors(asked):
+        with self.reporting_errors(action):
             answer = retry_while_unavailable(ask, unavailable_reason, self._requests.on_retry)
             if isinstance(answer, Exception):
                 raise answer
@@ -98,19 +98,21 @@ class Cloud:
 
 
 def connect(login: CloudLogin, on_wait: Callable[[str], None] | None = None) -> Cloud:
-    """Log in. Raises ConfigError for what is written wrongly, StageError for what the cloud says.
+    """Log in. Raises ConfigError for invalid settings, StageError for errors of the cloud.
 
     Args:
-        login: where, and as whom.
-        on_wait: hears of each wait for a service that is away; None: the log does.
+        login: the cloud and the user.
+        on_wait: receives a message for each wait for an unavailable service; None: the log receives it.
     """
     try:
         import openstack  # noqa: F401  (an extra)
     except ImportError:
         raise StageError(
-            "OpenStack asked, openstacksdk is not installed; install it: pip install 'nodrop[openstack]'"
+            "openstack: openstacksdk is not installed; install it: pip install 'nodrop[openstack]'"
         ) from None
-    logging.getLogger("keystoneauth").addHandler(logging.NullHandler())  # else its warnings went to the terminal
+    logging.getLogger("keystoneauth").addHandler(
+        logging.NullHandler()
+    )  # keeps keystoneauth's warnings off the terminal
     region = _region(login)
     name = _name(login, region.config)
     _refuse_v2(name, region.config)
@@ -124,7 +126,7 @@ def connect(login: CloudLogin, on_wait: Callable[[str], None] | None = None) -> 
 
 
 def is_named() -> bool:
-    """Whether the environment names a cloud."""
+    """Return whether the environment names a cloud."""
     return bool(os.environ.get("OS_CLOUD") or os.environ.get("OS_AUTH_URL"))
 
 
@@ -142,13 +144,13 @@ def _region(login: CloudLogin) -> Any:
         return loader.get_one(cloud=name, app_name="nodrop", **given)
     except MissingRequiredOptions as error:
         lacking = ", ".join(sorted(option.dest for option in error.options))
-        raise ConfigError(f"{where}: asked to log in, it does not say {lacking}; add it") from None
+        raise ConfigError(f"{where}: {lacking} missing for the login; add it") from None
     except (ConfigException, NoMatchingPlugin) as error:
-        raise ConfigError(f"{where}: asked to log in, openstacksdk cannot read it: {service_message(error)}") from None
+        raise ConfigError(f"{where}: openstacksdk cannot read it: {service_message(error)}") from None
 
 
 def _sources(login: CloudLogin) -> tuple[Any, str | None, dict[str, Any]]:
-    """A loader, the name it shall find_existing for, and what is given besides."""
+    """Return a configuration loader, the name to look up, and additional settings."""
     from openstack.config import OpenStackConfig
 
     if login.openrc and not login.cloud:
@@ -157,13 +159,13 @@ def _sources(login: CloudLogin) -> tuple[Any, str | None, dict[str, Any]]:
     if name := login.cloud or os.environ.get("OS_CLOUD"):
         known = sorted(each for each in loader.get_cloud_names() if each != "defaults")
         if name not in known:
-            raise ConfigError(f"cloud {name}: asked for, {_missing_cloud_advice(loader, known)}")
+            raise ConfigError(f"cloud {name} is not configured: {_missing_cloud_advice(loader, known)}")
         return loader, name, {}
     if os.environ.get("OS_AUTH_URL"):
         return OpenStackConfig(load_yaml_config=False), "envvars", {}
     raise ConfigError(
-        "a cloud asked for, none is named; say which: openstack.cloud (a name in clouds.yaml), openstack.openrc (a "
-        "file), or the environment (OS_CLOUD, OS_AUTH_URL)"
+        "no cloud is named; set openstack.cloud (a name in clouds.yaml), openstack.openrc (a file), or the "
+        "environment (OS_CLOUD, OS_AUTH_URL)"
     )
 
 
@@ -171,21 +173,21 @@ def _missing_cloud_advice(loader: Any, known: list[str]) -> str:
     file = getattr(loader, "config_filename", None)
     if not file:
         return (
-            "there is no clouds.yaml here, in ~/.config/openstack or in /etc/openstack; write one, or say where it is "
+            "no clouds.yaml in this directory, ~/.config/openstack or /etc/openstack; create one, or set its path "
             "(OS_CLIENT_CONFIG_FILE)"
         )
     return f"{file} has {', '.join(known) or 'no cloud'}; name one of these, or add it there"
 
 
 def _openrc_settings(path: str) -> dict[str, Any]:
-    """Its variables as openstacksdk takes them."""
+    """Return the file's variables in openstacksdk's form."""
     found = openrc.read_openrc(path)
     environment = {name: value for name, value in os.environ.items() if name == "OS_PASSWORD"}
     needless = {"OS_PASSWORD", "OS_PASSWORD_INPUT"}
     if missing := [name for name in found.unresolved if name not in needless]:
         raise ConfigError(
-            f"openrc file {path}: {', '.join(missing)} asked of a shell (`$...`, a command); nodrop reads the file "
-            "without one: write the values, or load it in your shell (`. FILE`) and leave the file out"
+            f"openrc file {path}: {', '.join(missing)} needs a shell (`$...`, a command), which nodrop does not run; "
+            "write the values, or load the file in your shell (`. FILE`) and omit it here"
         )
     values = {**environment, **found.values}
     return {name.removeprefix("OS_").lower(): value for name, value in values.items() if name not in {"OS_CLOUD"}}
@@ -201,14 +203,12 @@ def _needs_password(auth: Mapping[str, Any]) -> bool:
 
 
 def _password(where: str, auth: Mapping[str, Any]) -> str:
-    """That of the environment, or what is typed. It is held by the SDK alone."""
+    """Return the password from the environment or the terminal. Only the SDK keeps it."""
     if found := os.environ.get("OS_PASSWORD"):
         return found
     user = auth.get("username") or auth.get("user_id")
     if not (sys.stdin and sys.stdin.isatty()):
-        raise ConfigError(
-            f"{where}: asked to log in as {user}, there is no password and no terminal to ask for it; set OS_PASSWORD"
-        )
+        raise ConfigError(f"{where}: no password of user {user} and no terminal to read it from; set OS_PASSWORD")
     from getpass import getpass
 
     return getpass(f"Password of {user}: ")
@@ -219,22 +219,20 @@ def _refuse_v2(name: str, config: Mapping[str, Any]) -> None:
     version = str(config.get("identity_api_version") or "3")
     if version.startswith("2") or url.rstrip("/").endswith("/v2.0"):
         raise ConfigError(
-            f"cloud {name}: version 2 of Keystone's interface asked for ({url}), which Keystone dropped in 2017; "
-            "write version 3's address, which ends in /v3"
+            f"cloud {name}: version 2 of Keystone's API is not supported ({url}; Keystone dropped it in 2017); use "
+            "version 3's address, which ends in /v3"
         )
 
 
 def _access(name: str, region: Any, session: Any) -> Any:
-    """What the token says. Raises StageError."""
+    """Return the contents of the token. Raises StageError."""
     url = (region.config.get("auth") or {}).get("auth_url", "its identity service")
     try:
         access = session.auth.get_access(session)
     except Exception as error:
-        raise StageError(f"cloud {name}: asked to log in at {url}, {_login_failure(error, region.config)}") from error
+        raise StageError(f"cloud {name}: cannot log in at {url}: {_login_failure(error, region.config)}") from error
     if not access.project_id:
-        raise StageError(
-            f"cloud {name}: asked to log in, the token is for no project; name one (OS_PROJECT_NAME, project_name)"
-        )
+        raise StageError(f"cloud {name}: the token is for no project; name one (OS_PROJECT_NAME, project_name)")
     return access
 
 
@@ -249,16 +247,16 @@ def _login_failure(error: Exception, config: Mapping[str, Any]) -> str:
         return f"its certificate is not trusted: {said}; name the authority's file (cacert, OS_CACERT)"
     if isinstance(error, known.Unauthorized):
         return (
-            f"it does not let {user} in to project {project}: {said}; find_existing at the name, the password, the domains "
+            f"it rejects {user} in project {project}: {said}; check the name, the password, the domains "
             "(user_domain_name, project_domain_name) and the project"
         )
     if isinstance(error, known.ConnectFailure | known.ConnectTimeout | known.DiscoveryFailure):
-        return f"it cannot be reached: {said}; see that the address is right and nothing is in between"
-    return f"it says: {said}"
+        return f"it cannot be reached: {said}; check its address and the network in between"
+    return f"it replied: {said}"
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception and what it came from: that no version was found may be for want of a connection."""
+    """Yield an exception and its causes: a failed version discovery may result from a failed connection."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
@@ -271,14 +269,14 @@ def _require_services(name: str, region: Any, access: Any) -> None:
     lacking = [kind for kind in SERVICES if kind not in there]
     if lacking:
         raise StageError(
-            f"cloud {name}: {', '.join(lacking)} asked of its catalogue, which has "
-            f"{', '.join(sorted(there)) or 'nothing'} in region {region.region_name or 'any'}; find_existing at the region "
-            "(region_name, OS_REGION_NAME) and the interface"
+            f"cloud {name}: the catalog has no {', '.join(lacking)} (services: {', '.join(sorted(there)) or 'none'}) "
+            f"in region {region.region_name or 'any'}; check the region (region_name, OS_REGION_NAME) and the "
+            "interface"
         )
 
 
 def _is_answer_lost(error: Exception) -> bool:
-    """Whether a request may or may not have been carried out."""
+    """Return whether the request may have been carried out without its reply arriving."""
     from keystoneauth1.exceptions import RetriableConnectionFailure
 
     return http_status_of(error) in UNAVAILABLE or isinstance(error, RetriableConnectionFailure)

@@ -1,4 +1,4 @@
-"""An openrc file read as what it says, without a shell: assignments to OS_... variables."""
+"""Parser of openrc files without a shell: assignments to OS_... variables."""
 
 import re
 import shlex
@@ -11,38 +11,38 @@ from nodrop.errors import ConfigError
 ASSIGNMENT = re.compile(
     r"(?:^|(?<=\s))(?P<name>OS_[A-Z0-9_]+)=(?P<value>(?:'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.|[^\s'\";&|])*)"
 )
-"""A word of a shell that sets a variable."""
+"""A shell word that sets a variable."""
 STATEMENT = re.compile(r"^\s*(?:export\s|OS_[A-Z0-9_]+=)")
 EXPANDED = re.compile(r"[$`]")
-"""What a shell would put something else in the place of, where it stands in no single quotes."""
+"""Characters that a shell expands outside single quotes."""
 
 
 class Openrc(NamedTuple):
-    """What a file sets."""
+    """The assignments of a file."""
 
     values: Mapping[str, str]
     unresolved: tuple[str, ...]
-    """Variables set to what only a shell can tell, as `$OTHER` or what a command prints."""
+    """Variables whose value needs a shell, e.g. `$OTHER` or the output of a command."""
 
 
 def read_openrc(path: str) -> Openrc:
-    """What a file sets. Raises ConfigError where it cannot be read, or sets nothing of OpenStack."""
+    """Read an openrc file. Raises ConfigError if it is unreadable, or sets no variable of OpenStack."""
     try:
         text = Path(path).expanduser().read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is no text"
-        raise ConfigError(f"openrc file {path}: asked to be read, {why}; name the file that sets OS_AUTH_URL") from None
+        why = getattr(error, "strerror", None) or "it is not a text file"
+        raise ConfigError(f"openrc file {path}: cannot read it: {why}; name the file that sets OS_AUTH_URL") from None
     found = parse_openrc(text)
     if not found.values:
         raise ConfigError(
-            f"openrc file {path}: it sets no OS_... variable to a plain value; lines like "
-            "`export OS_AUTH_URL=https://cloud.example:5000/v3` are expected"
+            f"openrc file {path}: sets no OS_... variable to a plain value; expected lines like `export "
+            "OS_AUTH_URL=https://cloud.example:5000/v3`"
         )
     return found
 
 
 def parse_openrc(text: str) -> Openrc:
-    """What a text of shell assignments sets; of several of a name the last, as in a shell."""
+    """Parse shell assignments; the last assignment of a name wins, as in a shell."""
     values: dict[str, str] = {}
     unresolved: dict[str, None] = {}
     for line in filter(STATEMENT.match, text.splitlines()):
@@ -58,7 +58,7 @@ def parse_openrc(text: str) -> Openrc:
 
 
 def _value(written: str) -> str | None:
-    """Without quotes; None: a shell would have to say."""
+    """Return a value without quotes; None if it needs a shell."""
     if EXPANDED.search(re.sub(r"'[^']*'|\\.", "", written)):
         return None
     return "".join(shlex.split(written))

@@ -1,8 +1,8 @@
-"""How what nodrop made in a cloud is known from all else there: by a mark set in the very request that makes it.
+"""Ownership tags, which mark the resources that nodrop created, set by the request that creates each.
 
-Networks, subnets, ports, routers, floating IPs and flavors have it as their description, servers as metadata, images as
-a tag. Server groups can hold none, so their name is the mark. Neutron's own tags are of no use for this: they are set
-after the resource was made, and a Neutron that lists the extension `tag-creation` may refuse them before.
+Networks, subnets, ports, routers, floating IPs and flavors carry the tag as their description, servers as metadata,
+images as a tag. Server groups have no such field, so their name is the tag. Neutron's own tags do not work: they are
+set after creation, and a Neutron that lists the extension `tag-creation` may reject them in the creating request.
 """
 
 from collections.abc import Mapping
@@ -14,39 +14,39 @@ Json = Mapping[str, Any]
 TAG = "nodrop"
 PROJECT_MARKER = "for project"
 CHAIN = "nodrop-chain"
-"""Metadata of a server: which chain it is in."""
+"""Metadata key of a server: its chain."""
 USER_DATA = "nodrop-user-data"
-"""Metadata of a server: SHA-256 of what it was told when it was made, which Nova tells nobody again."""
+"""Metadata key of a server: SHA-256 of its user data, which Nova does not return."""
 
 
 def ownership_tag(label: str) -> str:
-    """What everything that is made under a label carries."""
+    """Return the tag of all resources created under a label."""
     return f"{TAG}:{label}"
 
 
 def flavor_tag(label: str, project_id: str) -> str:
-    """What a flavor carries: flavors are in no project, so it says for which one it was made."""
+    """Return the tag of a flavor, which names the project because flavors belong to none."""
     return f"{ownership_tag(label)} {PROJECT_MARKER} {project_id}"
 
 
 def belongs_to_project(text: str | None, project_id: str) -> bool:
-    """Whether a flavor's mark says that it was made for this project."""
+    """Return whether a flavor's tag names this project, or none."""
     return f" {PROJECT_MARKER} " not in (text or "") or str(text).endswith(f" {PROJECT_MARKER} {project_id}")
 
 
 def server_group_name(label: str, chain: int | None = None) -> str:
-    """Name of a server group: of all VMs, or of a chain's."""
+    """Return the name of a server group: for all VMs, or for one chain's."""
     return ownership_tag(label) if chain is None else f"{ownership_tag(label)} chain {chain}"
 
 
 def parse_label(text: str | None) -> str | None:
-    """The label of a mark or of a group's name; None: it is none, and so what carries it was made by somebody else."""
+    """Return the label of a tag or of a group's name; None for any other text: nodrop did not create the resource."""
     kind, _, label = (text or "").split(" ")[0].partition(":")
     return label if kind == TAG and label else None
 
 
 def owner_label(kind: ResourceKind, found: Json) -> str | None:
-    """The label under which nodrop made it; None: somebody else did."""
+    """Return the label under which nodrop created a resource; None if it did not."""
     if kind == "server":
         metadata: Json = found.get("metadata") or {}
         return parse_label(next((each for each in metadata.values() if parse_label(each)), None))
@@ -58,5 +58,5 @@ def owner_label(kind: ResourceKind, found: Json) -> str | None:
 
 
 def is_tagged(kind: ResourceKind, found: Json) -> bool:
-    """Whether nodrop made it."""
+    """Return whether nodrop created a resource."""
     return owner_label(kind, found) is not None

@@ -1,7 +1,7 @@
-"""What a plan asks for, made in a cloud as far as it is not there: all that servers stand on.
+"""Creation of the resources that servers need, unless they exist.
 
-In the order in which one needs the other. Everything is on record before the next is asked for, so that all of it can
-be taken away whatever happens.
+Dependencies come first. Every resource is recorded before the next request, so that a failed stage can delete all of
+them.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,14 +17,14 @@ from nodrop.stage.openstack.rest import Json, Post
 from nodrop.stage.openstack.routers import ActiveRouter, FloatingIps, Routers
 
 AT_ONCE = 20
-"""Resources of Neutron in a request: one takes up to half a second, and no answer may take a minute."""
+"""Neutron resources per request: creating one takes up to half a second, and a reply must arrive within a minute."""
 BAD_REQUEST, FORBIDDEN = 400, 403
 OnStep = Callable[[str, int], None]
-"""Hears what is done now, and how many things more are there."""
+"""Receives the current step and the number of resources that it completed."""
 
 
 class Provisioner:
-    """Makes what is not there, and knows of all that is."""
+    """Creates the missing resources and records all."""
 
     def __init__(self, cloud: Cloud, plan: CloudPlan, there: Inventory, on_step: OnStep) -> None:
         self._cloud = cloud
@@ -32,24 +32,24 @@ class Provisioner:
         self._existing = there
         self._report = on_step
         self.resources: list[CloudResource] = []
-        """In the order in which they were made or found."""
+        """In order of creation or discovery."""
         self.image: Json = {}
         self.flavor: Json = {}
         self.networks: dict[str, Json] = {}
         """By name."""
         self.subnets: dict[str, Json] = {}
-        """By the network's name."""
+        """By name of the network."""
         self.ports: dict[str, Json] = {}
         """By name."""
         self.routers: tuple[ActiveRouter, ...] = ()
         """In the plan's order."""
 
     def record(self, kind: ResourceKind, made: Json, *, found: bool = False) -> None:
-        """Put something on record."""
+        """Record a resource."""
         self._add(CloudResource(kind=kind, name=made["name"] or made["id"], id=made["id"], found=found))
 
     def create_networks(self) -> None:
-        """What is not there of image, flavor, networks and subnets. Raises StageError."""
+        """Create the missing image, flavor, networks and subnets. Raises StageError."""
         plan, there = self._plan, self._existing
         if plan.image and plan.servers:
             self.image = self._reuse("image", there.image) or self._upload(plan.image)
@@ -60,22 +60,22 @@ class Provisioner:
         self._create_subnets()
 
     def create_ports(self) -> None:
-        """What is not there of ports and routers. Raises StageError."""
+        """Create the missing ports and routers. Raises StageError."""
         self._create_ports()
         self.routers = Routers(self._cloud, self._plan.label, self._add).ensure_routers(
             self._plan.routers, self.subnets
         )
 
     def allocate_floating_ips(self) -> dict[str, str]:
-        """FloatingIps allocate_floating_ips, by the server's name. Raises StageError."""
+        """Return floating IPs by server name, creating the missing ones. Raises StageError."""
         return FloatingIps(self._cloud, self._plan, self._add).allocate(self.networks, self.subnets, self.ports)
 
     def server_group(self, name: str, policy: str) -> Json:
-        """A server group. Raises StageError."""
+        """Return a server group, creating it if needed. Raises StageError."""
         if found := self._reuse("server_group", self._existing.groups.get(name)):
             return found
         body = {"server_group": {"name": name, "policy": policy}}
-        asked = f"create server group {name} of policy {policy}"
+        asked = f"create server group {name} with policy {policy}"
 
         def look() -> Json | None:
             there = inventory.list_groups(self._cloud).get(name)
@@ -89,17 +89,17 @@ class Provisioner:
         self.resources.append(resource)
         if resource.kind in ("router", "floating_ip"):
             self._report(
-                f"{resource.kind.replace('_', ' ')} {resource.name} {'is there' if resource.found else 'made'}", 1
+                f"{resource.kind.replace('_', ' ')} {resource.name} {'exists' if resource.found else 'created'}", 1
             )
 
     def _reuse(self, kind: ResourceKind, there: Json | None) -> Json | None:
         if there:
             self.record(kind, there, found=True)
-            self._report(f"{kind.replace('_', ' ')} {there['name']} is there", 1)
+            self._report(f"{kind.replace('_', ' ')} {there['name']} exists", 1)
         return there
 
     def _upload(self, wanted: CloudImage) -> Json:
-        self._report(f"image {wanted.name} is uploaded", 0)
+        self._report(f"uploading image {wanted.name}", 0)
         made = image.upload_image(
             self._cloud,
             wanted,
@@ -107,7 +107,7 @@ class Provisioner:
             lambda begun: self.record("image", begun),
             lambda share: self._report(f"image {wanted.name}: {share:.0%} sent", 0),
         )
-        self._report(f"image {wanted.name} made", 1)
+        self._report(f"image {wanted.name} created", 1)
         return made
 
     def _create_flavor(self, wanted: CloudFlavor) -> Json:
@@ -124,12 +124,12 @@ class Provisioner:
         self.record("flavor", made)
         if wanted.extra_specs:
             self._set_extra_specs(wanted, made["id"])
-        self._report(f"flavor {wanted.name} made", 1)
+        self._report(f"flavor {wanted.name} created", 1)
         return made
 
     def _set_extra_specs(self, wanted: CloudFlavor, flavor_id: str) -> None:
         pairs = ", ".join(f"{key}={value}" for key, value in wanted.extra_specs.items())
-        asked = f"give flavor {wanted.name} the extra specs {pairs}"
+        asked = f"set the extra specs {pairs} of flavor {wanted.name}"
         path, body = f"/flavors/{flavor_id}/os-extra_specs", {"extra_specs": wanted.extra_specs}
         rest.create(self._cloud, asked, Post("compute", path, body, rest.VALIDATED_SPECS), lambda: None)
 
@@ -158,7 +158,7 @@ class Provisioner:
         except CloudError as refused:
             if refused.status not in (BAD_REQUEST, FORBIDDEN) or "port_security" not in str(refused):
                 raise
-            self._report("port security cannot be switched off here; ports let every address through instead", 0)
+            self._report("port security cannot be disabled in this cloud; ports allow every address instead", 0)
             self._create_missing("port", self._port_bodies(secure=True), self.ports)
 
     def _port_bodies(self, *, secure: bool = False) -> dict[str, Json]:
@@ -181,7 +181,7 @@ class Provisioner:
         there: Mapping[str, Json],
         resources_by_name: dict[str, Json],
     ) -> None:
-        """What is there is taken."""
+        """Reuse the existing resources."""
         for key in wanted:
             if key in there and (found := self._reuse(kind, there[key])):
                 resources_by_name[key] = found
@@ -189,14 +189,14 @@ class Provisioner:
     def _create_missing(
         self, kind: Literal["network", "subnet", "port"], wanted: Mapping[str, Json], resources_by_name: dict[str, Json]
     ) -> None:
-        """What is not resources_by_name is made, many by a request."""
+        """Create the missing resources, many per request."""
         missing = [key for key in wanted if key not in resources_by_name]
         for first in range(0, len(missing), AT_ONCE):
             keys = missing[first : first + AT_ONCE]
             for key, made in zip(keys, self._create_batch(kind, [wanted[key] for key in keys]), strict=True):
                 resources_by_name[key] = made
                 self.record(kind, made)
-            self._report(f"{kind}s made: {first + len(keys)} of {len(missing)}", len(keys))
+            self._report(f"{kind}s created: {first + len(keys)} of {len(missing)}", len(keys))
 
     def _create_batch(self, kind: Literal["network", "subnet", "port"], wanted: list[Json]) -> list[Json]:
         path, key = f"/{kind}s", f"{kind}s"
@@ -204,7 +204,7 @@ class Provisioner:
         asked = f"create {key} {', '.join(names[:4])}" + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
         def look() -> Json | None:
-            """All of them, or none: Neutron makes all of a request or nothing."""
+            """Return all of them or None: Neutron creates all resources of a request or none."""
             there = rest.list_by_name(self._cloud, key, path, key, names)
             found = [next((each for each in there if _matches(each, body)), None) for body in wanted]
             return {key: found} if all(found) else None
@@ -214,5 +214,5 @@ class Provisioner:
 
 
 def _matches(there: Json, body: Json) -> bool:
-    """Whether it is what this request would make."""
+    """Return whether an existing resource is what this request would create."""
     return all(there.get(each) == body[each] for each in ("name", "description", "network_id") if each in body)

@@ -1,4 +1,4 @@
-"""What a cloud is asked for, as its interfaces want it written. Pure.
+"""Request bodies for OpenStack's APIs. Pure.
 
 Source: https://docs.openstack.org/api-ref/network/v2/, .../compute/, .../image/v2/
 """
@@ -16,7 +16,7 @@ ANY_ADDRESS = ("0.0.0.0/0", "::/0")
 
 
 def image_body(wanted: CloudImage, label: str, disk_format: str) -> Body:
-    """An image that is still empty."""
+    """Return the body for an image without data."""
     return {
         "name": wanted.name,
         "disk_format": disk_format,
@@ -28,13 +28,13 @@ def image_body(wanted: CloudImage, label: str, disk_format: str) -> Body:
 
 
 def flavor_body(wanted: CloudFlavor, label: str, project_id: str) -> Body:
-    """A flavor without its extra specs, for which there is a request of their own."""
+    """Return the body for a flavor; extra specs need a second request."""
     size = {"vcpus": wanted.vcpus, "ram": wanted.ram_mib, "disk": wanted.disk_gib}
     return {"name": wanted.name, "description": ownership_tags.flavor_tag(label, project_id), **size}
 
 
 def network_body(wanted: CloudNetwork, label: str, *, is_admin: bool) -> Body:
-    """A network; others than administrators leave its kind to the cloud, unless they ask for a number."""
+    """Return the body for a network; only administrators choose its kind, unless the plan sets a number."""
     body: Body = {"name": wanted.name, "description": ownership_tags.ownership_tag(label)}
     is_numbered = wanted.segmentation_id is not None or wanted.physical_network is not None
     if wanted.kind != "any" and (is_admin or is_numbered):
@@ -47,7 +47,7 @@ def network_body(wanted: CloudNetwork, label: str, *, is_admin: bool) -> Body:
 
 
 def subnet_body(wanted: CloudNetwork, label: str, network_id: str) -> Body:
-    """The subnet of a network. Nobody hands out addresses there: what answers would be in the way."""
+    """Return the body for a subnet, without DHCP, whose messages would disturb the measurement."""
     return {
         "name": wanted.subnet,
         "network_id": network_id,
@@ -60,14 +60,14 @@ def subnet_body(wanted: CloudNetwork, label: str, network_id: str) -> Body:
 
 
 def port_body(wanted: CloudPort, label: str, network_id: str, address: Json | None, *, secure: bool = False) -> Body:
-    """A port that lets everything pass.
+    """Return the body for a port that passes all frames.
 
     Args:
-        wanted: the port.
-        label: of what is made.
-        network_id: where it is.
-        address: subnet and address it is to have; None: whichever is free.
-        secure: port security stays on, and lets every address through.
+        wanted: the planned port.
+        label: label of the run's resources.
+        network_id: its network.
+        address: subnet and address; None: Neutron chooses.
+        secure: keep port security, but allow every address.
     """
     body: Body = {"name": wanted.name, "network_id": network_id, "description": ownership_tags.ownership_tag(label)}
     if wanted.vnic_type != "normal":
@@ -81,7 +81,7 @@ def port_body(wanted: CloudPort, label: str, network_id: str, address: Json | No
 
 
 def fixed_address(server: CloudServer, wanted: CloudPort, on: Json | None) -> Json | None:
-    """Subnet and address of the port of a VM that routes, where that subnet has its address."""
+    """Return subnet and address for a port of a routing VM, if the subnet contains its planned address."""
     side = server.ports.index(wanted)
     if on is None or server.addresses is None or side >= len(server.addresses):
         return None
@@ -92,7 +92,7 @@ def fixed_address(server: CloudServer, wanted: CloudPort, on: Json | None) -> Js
 
 
 class BootOptions(NamedTuple):
-    """What a server is started with that only the cloud could say."""
+    """Values for starting a server that only the cloud knows."""
 
     image_id: str
     flavor_id: str
@@ -100,11 +100,11 @@ class BootOptions(NamedTuple):
     user_data: str
     group_id: str | None = None
     host: str | None = None
-    """As `host` or `zone:host`; None: Nova chooses."""
+    """`host` or `zone:host`; None: Nova chooses."""
 
 
 def server_body(wanted: CloudServer, plan: CloudPlan, options: BootOptions) -> Body:
-    """A loopback VM."""
+    """Return the body for a loopback VM."""
     zone, _, host = (options.host or "").rpartition(":")
     zone = zone or plan.availability_zone or ""
     body: Body = {

@@ -1,4 +1,4 @@
-"""Requests to a cloud: counted by service, and repeated while its services are away, as far as that is safe."""
+"""Requests to a cloud: counted by service, retried while a service is unavailable if that is safe; and their errors."""
 
 import re
 import threading
@@ -13,31 +13,31 @@ from nodrop.errors import NodropError, StageError
 
 Answer = TypeVar("Answer")
 UNAVAILABLE = (502, 503, 504)
-"""What stands before a service, or the service, says that it is away."""
+"""Statuses with which a proxy or a service reports that it is unavailable."""
 IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 """Methods that may be carried out twice. Source: RFC 9110 section 9.2.2."""
 DISCOVERY = "versions"
-"""Under which questions for versions are counted, which are put to no service in particular."""
+"""Key for counting version discovery, which addresses no service."""
 RETRY_S = 60.0
-"""How long one request is repeated."""
+"""Time during which one request is retried."""
 FIRST_CONTACT_S = 5.0
-"""How long, where nobody ever answered: then the address is wrong, more likely than not."""
+"""The same before the first reply: an address that never replied is more likely wrong."""
 TIMEOUTS_S = (10.0, 60.0)
-"""Time to take a connection, and longest silence on it."""
+"""Timeouts of connecting and of reading."""
 FIRST_DELAY_S, MAX_DELAY_S = 0.5, 8.0
 
 
 def retry_while_unavailable(
     ask: Callable[[], Answer], unavailable_reason: Callable[[Answer], str], on_retry: Callable[[str], None]
 ) -> Answer:
-    """What a question gave that is asked again, at growing intervals, while who is asked is away.
+    """Send a request, with back-off while its service is unavailable.
 
     Args:
-        ask: the question; what it raises is passed on.
-        unavailable_reason: why an answer is none; empty where it is one.
-        on_retry: is told before each wait.
+        ask: sends the request; its exceptions are passed on.
+        unavailable_reason: returns why a reply counts as unavailable; empty if it does not.
+        on_retry: receives a message before each wait.
 
-    Returns: the first answer that is one, or the last of all.
+    Returns: the first reply that counts as available, or the last one.
     """
     end = time.monotonic() + RETRY_S
     wait_s = FIRST_DELAY_S
@@ -46,13 +46,13 @@ def retry_while_unavailable(
         why = unavailable_reason(answer)
         if not why or time.monotonic() + wait_s > end:
             return answer
-        on_retry(f"{why}; asked again in {wait_s:g} s")
+        on_retry(f"{why}; retrying in {wait_s:g} s")
         time.sleep(wait_s)
         wait_s = min(2 * wait_s, MAX_DELAY_S)
 
 
 class RetryingRequests:
-    """The way of all requests of a session of keystoneauth."""
+    """Retries and counts all requests of a keystoneauth session."""
 
     def __init__(self, session: Any, on_retry: Callable[[str], None]) -> None:
         from keystoneauth1.exceptions import RetriableConnectionFailure
@@ -68,12 +68,12 @@ class RetryingRequests:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Requests sent so far, by service, as `network`."""
+        """Requests sent so far, by service, e.g. `network`."""
         with self._lock:
             return dict(sorted(self._counts.items()))
 
     def _request(self, url: str, method: str, **options: Any) -> Any:
-        """An answer, or what the last attempt raised."""
+        """Return a reply, or raise the exception of the last attempt."""
         service = _service(options, url)
         options.setdefault("timeout", TIMEOUTS_S)
 
@@ -91,14 +91,14 @@ class RetryingRequests:
 
         def unavailable_reason(answer: Any) -> str:
             if not (method in IDEMPOTENT or _is_login(url) or _was_connection_refused(answer)):
-                return ""  # whoever asks has to look first what became of it
+                return ""  # the caller must check first whether the request was carried out
             if isinstance(answer, self._unreachable):
                 is_worth_it = self._was_reached or time.monotonic() - self._start_s < FIRST_CONTACT_S
                 who = service if service != DISCOVERY else urlsplit(url).netloc
                 return f"{who} cannot be reached" if is_worth_it else ""
             self._was_reached = True
             status = _status(answer)
-            return f"{service} answers {status}" if status in UNAVAILABLE else ""
+            return f"{service} replied {status}" if status in UNAVAILABLE else ""
 
         answer = retry_while_unavailable(ask, unavailable_reason, self.on_retry)
         if isinstance(answer, Exception):
@@ -111,18 +111,18 @@ def _status(answer: Any) -> int | None:
 
 
 def _service(options: Mapping[str, Any], url: str) -> str:
-    """Its type in the catalogue; requests without one are for a token, or for versions."""
+    """Return the service type in the catalog; requests without one are logins or version discovery."""
     found = (options.get("endpoint_filter") or {}).get("service_type")
     return str(found) if found else "identity" if _is_login(url) else DISCOVERY
 
 
 def _is_login(url: str) -> bool:
-    """Tokens may be asked for twice."""
+    """Return whether the request is for a token, which is safe to repeat."""
     return url.partition("?")[0].endswith("/auth/tokens")
 
 
 def _was_connection_refused(answer: Any) -> bool:
-    """Whether nobody took the connection, so that nothing was asked."""
+    """Return whether no connection was established, so that no request was sent."""
     from urllib3.exceptions import NewConnectionError
 
     error = answer if isinstance(answer, BaseException) else None
@@ -140,30 +140,30 @@ def _was_connection_refused(answer: Any) -> bool:
 
 
 STATUS_ADVICE = {
-    400: "change what was asked as the message says",
-    401: "log in again: the token has expired, or this user was shut out",
-    403: "ask an administrator, or for a role that may do this",
-    404: "it was taken away meanwhile, or the name is wrong",
-    409: "it is taken or in use, or a quota is used up",
-    413: "a quota is used up, or requests are limited; ask an administrator, or wait",
-    429: "requests are limited; wait, and try again",
-    500: "look into the service's log for this request",
-    502: "see whether the service runs, and try again",
-    503: "see whether the service runs, and try again",
-    504: "see whether the service runs, and try again",
+    400: "change the request as the message says",
+    401: "log in again: the token has expired, or this user was disabled",
+    403: "ask an administrator, or for a role that allows this",
+    404: "it was deleted meanwhile, or the name is wrong",
+    409: "it already exists or is in use, or a quota is exhausted",
+    413: "a quota is exhausted, or requests are rate-limited; ask an administrator, or wait",
+    429: "requests are rate-limited; wait, and try again",
+    500: "see the service's log for this request",
+    502: "check that the service runs, and try again",
+    503: "check that the service runs, and try again",
+    504: "check that the service runs, and try again",
 }
-QUOTA_ADVICE = "take away what is not needed (`openstack quota show --usage`), or ask an administrator for more"
+QUOTA_ADVICE = "delete what is not needed (see `openstack quota show --usage`), or ask an administrator for more"
 MESSAGE_CHARS_MAX = 400
 CONNECTION_FAILURE = re.compile(
     r"(?P<where>https?://[^\s,]+): \w+Pool\(.*?Max retries exceeded.*?"
     r"(?:\[Errno -?\d+\] |certificate verify failed: |$)(?P<why>[^\"'()]*)"
 )
-"""What is worth saying of a connection that could not be had; urllib3 says it last, in several parentheses."""
+"""The informative part of a failed connection's message, which urllib3 puts last, in nested parentheses."""
 
 
 @contextmanager
-def reporting_errors(cloud: str, asked: str) -> Iterator[None]:
-    """Say what was asked where a cloud refuses it. Raises StageError for whatever the SDK raises."""
+def reporting_errors(cloud: str, action: str) -> Iterator[None]:
+    """Raise the SDK's exceptions as a CloudError with the action that failed."""
     try:
         yield
     except NodropError:
@@ -171,32 +171,32 @@ def reporting_errors(cloud: str, asked: str) -> Iterator[None]:
     except Exception as error:
         if not type(error).__module__.startswith(("openstack", "keystoneauth1", "requests")):
             raise
-        raise request_error(cloud, asked, error) from error
+        raise request_error(cloud, action, error) from error
 
 
 class CloudError(StageError):
-    """A cloud refused a request, or did not answer it."""
+    """A cloud refused a request, or did not reply."""
 
     def __init__(self, message: str, status: int | None) -> None:
         super().__init__(message)
         self.status = status
-        """Of HTTP; None: there was no answer."""
+        """HTTP status; None: no reply."""
 
 
-def request_error(cloud: str, asked: str, error: Exception) -> CloudError:
-    """The sentence for what the SDK raised."""
+def request_error(cloud: str, action: str, error: Exception) -> CloudError:
+    """Return the error for an exception of the SDK."""
     status = http_status_of(error)
     said = service_message(error)
     if status is None:
         return CloudError(
-            f"cloud {cloud}: asked to {asked}, no answer: {said}; see that its service can be reached", None
+            f"cloud {cloud}: cannot {action}: no reply: {said}; check that its service can be reached", None
         )
-    does = QUOTA_ADVICE if "quota" in said.lower() else STATUS_ADVICE.get(status, "look into the service's log")
-    return CloudError(f"cloud {cloud}: asked to {asked}, it answers {status}: {said}; {does}", status)
+    advice = QUOTA_ADVICE if "quota" in said.lower() else STATUS_ADVICE.get(status, "see the service's log")
+    return CloudError(f"cloud {cloud}: cannot {action}: HTTP {status}: {said}; {advice}", status)
 
 
 def http_status_of(error: BaseException) -> int | None:
-    """The status of HTTP that an exception of the SDK's or keystoneauth's is for."""
+    """Return the HTTP status of an exception of the SDK or keystoneauth."""
     found = getattr(error, "status_code", None) or getattr(error, "http_status", None)
     if found is None and (response := getattr(error, "response", None)) is not None:
         found = getattr(response, "status_code", None)
@@ -204,7 +204,7 @@ def http_status_of(error: BaseException) -> int | None:
 
 
 def service_message(error: BaseException) -> str:
-    """What a service said, without what is about the request, in one line."""
+    """Return a service's message in one line, without details of the request."""
     text = str(getattr(error, "details", None) or getattr(error, "message", None) or error)
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]{0,200}>", " ", text)).strip()
     if unreached := CONNECTION_FAILURE.search(text):

@@ -16,10 +16,10 @@ FORBIDDEN, NOT_FOUND = 403, 404
 
 
 class Quota(NamedTuple):
-    """How many of something a project may have, and has."""
+    """Limit and use of a quota."""
 
     most: int
-    """-1: any number."""
+    """-1: unlimited."""
     used: int
 
 
@@ -41,11 +41,11 @@ NETWORK = {
 
 
 def check_quotas(cloud: Cloud, needs: Mapping[str, int]) -> None:
-    """Raise StageError where the project's quotas are too small, with everything that is short.
+    """Raise StageError if the project's quotas are too small, listing all that are.
 
     Args:
-        cloud: where.
-        needs: how many more are to be made, by the keys of `COMPUTE` and `NETWORK`.
+        cloud: the cloud.
+        needs: number of resources to create, by the keys of `COMPUTE` and `NETWORK`.
     """
     wanted = {what: count for what, count in needs.items() if count}
     quotas: dict[str, Quota] = {}
@@ -55,9 +55,8 @@ def check_quotas(cloud: Cloud, needs: Mapping[str, int]) -> None:
         quotas |= _network(cloud)
     if short := tuple(_short(wanted, quotas)):
         raise StageError(
-            f"cloud {cloud.name}: quotas of project {cloud.project_name} are too small: {'; '.join(short)}. "
-            "Take away what is not needed, ask for fewer chains, or have an administrator raise them "
-            "(openstack quota set)"
+            f"cloud {cloud.name}: quotas of project {cloud.project_name} are too small: {'; '.join(short)}; delete "
+            "what is not needed, use fewer chains, or have an administrator raise them (openstack quota set)"
         )
 
 
@@ -74,7 +73,7 @@ def _compute(cloud: Cloud) -> dict[str, Quota]:
 
 
 def _network(cloud: Cloud) -> dict[str, Quota]:
-    """None where this user may not read them: what is short is then said when it is used up."""
+    """Return Neutron's quotas; empty if this user may not read them: an exhausted one then fails the request itself."""
     path = f"/quotas/{cloud.project_id}/details.json"
     try:
         told = rest.get(cloud, "read Neutron's quotas of the project", "network", path)["quota"]
@@ -92,34 +91,35 @@ def _network(cloud: Cloud) -> dict[str, Quota]:
 
 @contextmanager
 def explaining_admin_requirements(cloud: Cloud, plan: CloudPlan, there: Inventory) -> Iterator[None]:
-    """Within it, a refusal for want of a role lists everything that needs one. Raises StageError."""
+    """Add the list of administrator requirements to an error for a missing role. Raises StageError."""
     try:
         yield
     except CloudError as refused:
         if refused.status != FORBIDDEN or cloud.is_admin:
             raise
         listed = "; ".join(admin_requirements(plan, there)) or "nothing else"
-        raise StageError(f"{refused}. By the usual policies an administrator is needed here for: {listed}") from refused
+        raise StageError(f"{refused}; by default policies, an administrator is required for: {listed}") from refused
 
 
 def admin_requirements(plan: CloudPlan, there: Inventory) -> Iterator[str]:
-    """What of it needs one, by the services' usual policies, each with the way without.
+    """Yield what the services' default policies reserve for administrators, each with an alternative.
 
     Source: the sample policies of Nova and Neutron (os_compute_api:os-flavor-manage, :servers:create:zero_disk_flavor,
     :servers:create:forced_host, create_network:provider:network_type).
     """
     if plan.flavor and not there.flavor:
-        yield f"flavor {plan.flavor.name}, which is to be made (have one made, and name it: openstack.flavor.name)"
+        yield f"creating flavor {plan.flavor.name} (have one created, and name it: openstack.flavor.name)"
     if plan.flavor and (there.flavor or {}).get("disk", plan.flavor.disk_gib) == 0 and plan.servers:
-        yield f"servers of a flavor without a disk, as {plan.flavor.name} (have one with a disk)"
+        yield f"servers of a flavor without a disk, here {plan.flavor.name} (have one with a disk)"
     if numbered := [
         network.name
         for network in plan.networks
         if network.name not in there.networks and (network.segmentation_id is not None or network.physical_network)
     ]:
         yield (
-            f"segmentation ids and physical networks of {', '.join(numbered[:4])}"
-            f"{' and more' if len(numbered) > 4 else ''} (have them made, and name them)"
+            "segmentation ids and physical networks of "
+            f"{', '.join(numbered[:4])}{' and more' if len(numbered) > 4 else ''} (have the networks created, and "
+            "name them)"
         )
     if plan.hosts:
         yield f"servers on {', '.join(plan.hosts)} (name an availability zone instead)"

@@ -1,7 +1,7 @@
-"""A cloud's resources as its interfaces give them: lists, whole, and requests that make.
+"""Requests for a cloud's resources, with JSON replies: complete lists, single reads, creation without duplicates.
 
-As JSON and not as the SDK's classes, for two reasons: several networks, subnets or ports are made by one request, for
-which the SDK has no public way, and what a service adds is there without waiting for the SDK.
+JSON instead of the SDK's classes, for two reasons: one request creates several networks, subnets or ports, which the
+SDK does not support publicly, and new fields of a service are available without an SDK release.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,26 +13,26 @@ from nodrop.stage.openstack.login import Cloud
 Json = Mapping[str, Any]
 Service = Literal["compute", "network", "image"]
 MICROVERSIONS: dict[str, str] = {"compute": "2.79"}
-"""Nova's of Train (2019): descriptions of flavors (2.55), extra specs in lists of them (2.61), one policy for a server
-group (2.64), and a host action for by those who may (2.74)."""
+"""Nova's of Train (2019): descriptions of flavors (2.55), extra specs in lists of them (2.61), a single policy per
+server group (2.64), and requested hosts for those who may (2.74)."""
 VALIDATED_SPECS = "2.86"
-"""Since which Nova refuses extra specs that it does not know, or whose values it does not."""
+"""From this microversion on, Nova rejects unknown extra specs and invalid values."""
 NAMES_PER_REQUEST = 60
-"""So that an address stays below 8 KiB, which servers take."""
+"""Keeps URLs below 8 KiB, which servers accept."""
 
 
 class Post(NamedTuple):
-    """A request that makes something."""
+    """A request that creates something."""
 
     service: Service
     path: str
     body: Json
     better: str = ""
-    """A later microversion, taken where the service has it."""
+    """A later microversion, used if the service supports it."""
 
 
 def list_all(cloud: Cloud, what: str, service: Service, path: str, key: str) -> list[Json]:
-    """All of a kind, page by page. Raises StageError."""
+    """List all resources of a kind, page by page. Raises StageError."""
     found: list[Json] = []
     next_path: str | None = path
     with cloud.reporting_errors(f"list {what}"):
@@ -44,7 +44,7 @@ def list_all(cloud: Cloud, what: str, service: Service, path: str, key: str) -> 
 
 
 def list_by_name(cloud: Cloud, what: str, path: str, key: str, names: Sequence[str]) -> list[Json]:
-    """Those of Neutron's that have one of these names, of all that this user may see."""
+    """List those visible Neutron resources that have one of these names."""
     return [
         each
         for some in _chunks(names)
@@ -53,13 +53,13 @@ def list_by_name(cloud: Cloud, what: str, path: str, key: str, names: Sequence[s
 
 
 def create(cloud: Cloud, action: str, post: Post, find_existing: Callable[[], Json | None]) -> Json:
-    """The answer to a request that makes something, sent once however often its answer is lost.
+    """Send a creating request and return its reply, without duplicates if replies are lost.
 
     Args:
-        cloud: where.
-        action: what for, as `create network x`.
+        cloud: the cloud.
+        action: for messages, e.g. `create network x`.
         post: the request.
-        find_existing: gives what that answer would have been, if what it makes is there.
+        find_existing: returns the reply that the request would get, if its resource exists.
 
     Raises StageError.
     """
@@ -73,26 +73,26 @@ def create(cloud: Cloud, action: str, post: Post, find_existing: Callable[[], Js
 
 
 def get(cloud: Cloud, action: str, service: Service, path: str) -> Json:
-    """The answer to a question. Raises StageError."""
+    """Return the reply to a GET request. Raises StageError."""
     with cloud.reporting_errors(action):
         return _json(_adapter(cloud, service).get(path, **_version(service)))
 
 
 def upload(cloud: Cloud, action: str, service: Service, path: str, blocks: Iterable[bytes]) -> None:
-    """Send a file's bytes. Raises StageError."""
+    """Send the bytes of a file. Raises StageError."""
     with cloud.reporting_errors(action):
         headers = {"Content-Type": "application/octet-stream"}
         _check(_adapter(cloud, service).put(path, data=blocks, headers=headers))
 
 
 def update(cloud: Cloud, action: str, service: Service, path: str, body: Json) -> Json:
-    """The answer to a request that sets something. Raises StageError."""
+    """Return the reply to a PUT request. Raises StageError."""
     with cloud.reporting_errors(action):
         return _json(_adapter(cloud, service).put(path, json=body, **_version(service)))
 
 
 def delete(cloud: Cloud, action: str, service: Service, path: str) -> None:
-    """Delete something that may be gone already. Raises StageError."""
+    """Delete a resource that may no longer exist. Raises StageError."""
     with cloud.reporting_errors(action):
         answer = _adapter(cloud, service).delete(path, **_version(service))
         if answer.status_code != 404:
@@ -126,7 +126,7 @@ def _check(answer: Any) -> None:
 
 
 def _next(path: str, key: str, answer: Json) -> str | None:
-    """Of the next page; hosts in such links are often those of inside, so only their queries are taken."""
+    """Return the path of the next page. Links may name internal hosts, so only their query is used."""
     link = answer.get("next") or next(
         (link["href"] for link in answer.get(f"{key}_links", []) if link.get("rel") == "next"), None
     )

@@ -1,4 +1,4 @@
-"""What a stage made, taken away again when it could not be brought up, or is not needed any more."""
+"""Deletion of resources, and rollback of what a stage created."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -15,47 +15,48 @@ from nodrop.stage.openstack.requests import CloudError
 from nodrop.stage.openstack.rest import Json
 from nodrop.stage.openstack.routers import detach_router
 from nodrop.system.log_files import LOGGER
+from nodrop.units import format_count
 
 AT_ONCE = 4
-"""Requests under way: Neutron locks tables, more would wait for each other."""
+"""Concurrent requests: Neutron locks tables, more requests would only wait for each other."""
 CONFLICT = 409
 PASSES = 4
-"""How often what is still in use is tried: Neutron lets go of things a moment after it said so."""
+"""Attempts for a resource in use: Neutron releases dependencies a moment after their deletion is reported."""
 BETWEEN_PASSES_S = 2.0
 GONE_S, GONE_EACH_S = 120.0, 5.0
-"""How long servers may take to be gone: all, and each more."""
+"""Time for servers to disappear: base, and per further server."""
 POLL_S = 1.0
-AGAIN = "run nodrop cleanup when the cloud is well again"
+AGAIN = "run nodrop cleanup when the cloud works again"
 
 
 class FailedDeletion(NamedTuple):
-    """Something that could not be taken away."""
+    """A resource that could not be deleted."""
 
     resource: CloudResource
     reason: str
 
 
 def roll_back(cloud: Cloud, resources: Sequence[CloudResource], on_progress: OnProgress) -> str:
-    """Take away what was made, and say how that went; what was found stays. Never raises for what a cloud says."""
+    """Delete the resources that were created, and describe the outcome. Never raises for errors of the cloud."""
     made = [each for each in resources if not each.found]
     if not made:
-        return "Nothing was made"
+        return "Nothing was created"
     kept = delete_resources(cloud, made, on_progress)
     if not kept:
-        return f"What was made was taken away again ({format_counts(made)})"
+        return f"The created resources were deleted ({format_counts(made)})"
     named = ", ".join(f"{each.resource.kind} {each.resource.name}" for each in kept[:8])
     more = f" and {len(kept) - 8} more" if len(kept) > 8 else ""
-    return f"What was made was taken away again but for {named}{more} ({kept[0].reason}): {AGAIN}"
+    return f"The created resources were deleted except {named}{more} ({kept[0].reason}): {AGAIN}"
 
 
 def find_untracked(cloud: Cloud, plan: CloudPlan, known: Sequence[CloudResource]) -> Iterator[CloudResource]:
-    """What carries the plan's mark and one of its names and is on no record: made by a request without an answer."""
+    """Yield resources with the plan's tag and names that are not recorded: created by requests without a reply."""
     ids = {each.id for each in known}
     names = _names(plan)
     try:
         left = cleanup.find_leftovers(cloud, plan.label)
     except StageError as error:
-        LOGGER.warning("what requests without an answer made could not be looked for: %s", error)
+        LOGGER.warning("cannot look for resources created by requests without a reply: %s", error)
         return
     for each in left:
         name = each.resource.name
@@ -65,16 +66,16 @@ def find_untracked(cloud: Cloud, plan: CloudPlan, known: Sequence[CloudResource]
 
 
 def format_counts(resources: Sequence[CloudResource]) -> str:
-    """`2 networks, 2 subnets, 4 ports`."""
+    """Return `2 networks, 2 subnets, 4 ports`."""
     counts: dict[str, int] = {}
     for each in resources:
         kind = each.kind.replace("_", " ")
         counts[kind] = counts.get(kind, 0) + 1
-    return ", ".join(f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in counts.items())
+    return ", ".join(format_count(count, kind) for kind, count in counts.items())
 
 
 def _names(plan: CloudPlan) -> frozenset[str]:
-    """Of all that a plan makes."""
+    """Return the names of all resources that a plan creates."""
     return frozenset(
         name
         for name in (
@@ -93,20 +94,20 @@ def _names(plan: CloudPlan) -> frozenset[str]:
 def delete_resources(
     cloud: Cloud, resources: Sequence[CloudResource], on_progress: OnProgress = ignore_progress
 ) -> tuple[FailedDeletion, ...]:
-    """Take away, in order, what was not there before, and wait until servers are gone; what is gone already counts.
+    """Delete resources in order and wait until servers are gone; missing resources count as deleted.
 
     Args:
-        cloud: where.
-        resources: what; those that are `found` stay.
-        on_progress: is told of each.
+        cloud: the cloud.
+        resources: the resources; those with `found` stay.
+        on_progress: receives each deletion.
 
-    Returns: what could not be taken away, and reason. Never raises for what a cloud says.
+    Returns: the resources that could not be deleted. Never raises for errors of the cloud.
     """
     return _Deletion(cloud, [each for each in resources if not each.found], on_progress).run()
 
 
 class _Deletion:
-    """What is to go, and how far it is."""
+    """One deletion in progress."""
 
     def __init__(self, cloud: Cloud, resources: Sequence[CloudResource], on_progress: OnProgress) -> None:
         self._cloud = cloud
@@ -116,7 +117,7 @@ class _Deletion:
         self._kept: dict[str, FailedDeletion] = {}
         """By id."""
         self._lost_contact = ""
-        """Why nothing more is asked: the cloud gave no answer."""
+        """Why no further request is sent: the cloud did not reply."""
 
     def run(self) -> tuple[FailedDeletion, ...]:
         for kind in ORDER:
@@ -164,7 +165,7 @@ class _Deletion:
         return None
 
     def _unused(self, flavors: Sequence[CloudResource]) -> list[CloudResource]:
-        """Those no server is made of: flavors are the whole cloud's, and other projects may have taken them."""
+        """Return the flavors without servers: other projects may use a flavor."""
         unused = []
         for each in flavors:
             path = f"/servers/detail?{'all_tenants=1&' if self._cloud.is_admin else ''}flavor={each.id}"
@@ -174,13 +175,13 @@ class _Deletion:
                 self._keep(each, str(refused))
                 continue
             if users:
-                self._keep(each, f"a server has it still, {users[0]['name']}; take it away first")
+                self._keep(each, f"server {users[0]['name']} still uses it; delete the server first")
             else:
                 unused.append(each)
         return unused
 
     def _wait(self, servers: Sequence[CloudResource]) -> None:
-        """Until they are gone."""
+        """Wait until the servers are gone."""
         waited = {each.id: each for each in servers}
         end = time.monotonic() + GONE_S + GONE_EACH_S * len(waited)
         while waited:
@@ -205,14 +206,19 @@ class _Deletion:
 
     def _report_gone(self, each: CloudResource) -> None:
         self._done_count += 1
-        self._on_progress(f"{ENDPOINTS[each.kind].noun} {each.name} is gone", self._done_count, len(self._resources))
+        self._on_progress(f"{ENDPOINTS[each.kind].noun} {each.name} deleted", self._done_count, len(self._resources))
 
     def _keep(self, each: CloudResource, reason: str) -> None:
         self._kept[each.id] = FailedDeletion(each, reason)
-        self._on_progress(f"{ENDPOINTS[each.kind].noun} {each.name} stays", self._done_count, len(self._resources))
+        self._on_progress(
+            f"{ENDPOINTS[each.kind].noun} {each.name} not deleted", self._done_count, len(self._resources)
+        )
 
 
 def _still_there_message(server: Json) -> str:
     fault = (server.get("fault") or {}).get("message")
     state = server.get("OS-EXT-STS:task_state") or server.get("status")
-    return f"asked to go, it is still {state}{f': {fault}' if fault else ''}; see that its compute host is up"
+    return (
+        f"still {state} after its deletion was requested{f': {fault}' if fault else ''}; check that its compute host "
+        "is up"
+    )

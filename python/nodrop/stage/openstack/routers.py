@@ -1,6 +1,7 @@
-"""Routers of Neutron between the tester and the chains: joined to both networks, with routes to what is behind them.
+"""Neutron routers between the tester and the chains, attached to both networks, with static routes; floating IPs.
 
-Source: https://docs.openstack.org/api-ref/network/v2/#routers-routers, extension extraroute.
+Source: https://docs.openstack.org/api-ref/network/v2/#routers-routers, extension extraroute,
+https://docs.openstack.org/api-ref/network/v2/#floating-ips-floatingips
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,38 +17,38 @@ from nodrop.stage.openstack.requests import CloudError
 from nodrop.stage.openstack.rest import Json, Post
 
 OnResource = Callable[[CloudResource], None]
-"""Hears of each resource before the next request."""
+"""Receives each resource before the next request."""
 NOT_FOUND = 404
 INTERFACE = "interface"
-"""In the owner of a port that joins a router to a subnet, as `network:router_interface`, also of routers that are
-replicated; that of its gateway is called otherwise."""
+"""Part of the device owner of a router's interface, e.g. `network:router_interface`, also for replicated routers;
+gateways have another owner."""
 
 
 class ActiveRouter(NamedTuple):
-    """A router as it stands; of each pair the tester's side is first."""
+    """An existing router; of each pair the tester's side is first."""
 
     name: str
     id: str
     addresses: tuple[str, str]
-    """By which its neighbours on either side reach it."""
+    """Addresses on which its neighbors reach it."""
     macs: tuple[str, str]
 
 
 class Routers:
-    """Makes routers, or takes those that are there."""
+    """Creates or reuses routers."""
 
     def __init__(self, cloud: Cloud, label: str, on_resource: OnResource) -> None:
-        """Where, what they are marked with, and who is told of each before it is joined to anything."""
+        """Prepare for a cloud and a label; `on_resource` receives each router before it is attached to anything."""
         self._cloud = cloud
         self._label = label
         self._record = on_resource
 
     def ensure_routers(self, wanted: Sequence[CloudRouter], subnets: Mapping[str, Json]) -> tuple[ActiveRouter, ...]:
-        """See that routers stand between their networks and have their routes.
+        """Ensure that routers connect their networks and have their routes.
 
         Args:
-            wanted: the routers.
-            subnets: by the name of their network.
+            wanted: the planned routers.
+            subnets: by name of their network.
 
         Raises StageError.
         """
@@ -55,10 +56,10 @@ class Routers:
         return tuple(self._bring_up(router, subnets, there) for router in wanted)
 
     def ensure_gateway(self, name: str, inside: Json, outside: Json) -> None:
-        """See that floating addresses of a network reach a subnet: by a router that joins them, or one that is made.
+        """Ensure that floating IPs of a network reach a subnet, by an existing router between them or a new one.
 
         Args:
-            name: of the router that is made.
+            name: name of a new router.
             inside: the subnet.
             outside: the external network.
 
@@ -104,21 +105,22 @@ class Routers:
     def _subnet(self, wanted: CloudRouter, network: str, subnets: Mapping[str, Json]) -> Json:
         if network not in subnets:
             raise StageError(
-                f"cloud {self._cloud.name}: router {wanted.name} asked to be joined to network {network}, no subnet of "
-                "it is known here; name its subnet and addresses (subnet, cidr, gateway)"
+                f"cloud {self._cloud.name}: router {wanted.name} cannot be attached to network {network}: no known "
+                "subnet; set its subnet and addresses (subnet, cidr, gateway)"
             )
         return subnets[network]
 
     def _find(self, wanted: CloudRouter, there: Sequence[Json]) -> Json | None:
-        """The project's router of this name. Raises StageError where it is somebody else's and lacks routes."""
+        """Find the project's router by name. Raises StageError if nodrop did not create it and it lacks routes."""
         own = [each for each in there if each["name"] == wanted.name and each["project_id"] == self._cloud.project_id]
         found = single_match(self._cloud, "router", wanted.name, own)
         if found and not is_tagged("router", found):
             asked, has = _routes(wanted), _pairs(found.get("routes") or [])
             if not asked <= has:
                 raise StageError(
-                    f"cloud {self._cloud.name}: Mismatch of 'routes' for reused router {wanted.name}: {_said(asked)} "
-                    f"asked, it has {_said(has)}, and nodrop did not make it; add them, or name another router"
+                    f"cloud {self._cloud.name}: Mismatch of 'routes' for reused router {wanted.name}: "
+                    f"{_format_routes(has)} instead of {_format_routes(asked)}, and nodrop did not create it; add "
+                    "them, or name another router"
                 )
         return found
 
@@ -134,16 +136,16 @@ class Routers:
         return made
 
     def _attach(self, router: Json, subnet: Json) -> None:
-        """Give a router an interface: the subnet's gateway where it has one, else the first address that is free."""
+        """Give a router an interface: on the subnet's gateway address if it has one, else on the first free address."""
         name = router["name"]
-        asked = f"join router {name} to subnet {subnet.get('name') or subnet['id']}"
+        asked = f"attach router {name} to subnet {subnet.get('name') or subnet['id']}"
         body = {"subnet_id": subnet["id"]} if subnet.get("gateway_ip") else {"port_id": self._port(name, subnet)["id"]}
         try:
             rest.update(self._cloud, asked, "network", f"/routers/{router['id']}/add_router_interface", body)
         except StageError:
             if subnet["id"] not in router_interfaces(
                 self._cloud, name, router["id"]
-            ):  # else an answer was lost, and asked again
+            ):  # else a reply was lost and the retry found the interface attached
                 raise
 
     def _port(self, router: str, subnet: Json) -> Json:
@@ -166,17 +168,17 @@ class Routers:
         return made
 
     def _give_routes(self, wanted: CloudRouter, router: Json) -> None:
-        """The routes it is to have, and no others, where nodrop made it."""
+        """Set exactly the planned routes, on a router that nodrop created."""
         asked = _routes(wanted)
         if asked == _pairs(router.get("routes") or []) or not is_tagged("router", router):
             return
         routes = [{"destination": prefix, "nexthop": via} for prefix, via in sorted(asked)]
-        what = f"give router {wanted.name} the routes {_said(asked)}"
+        what = f"set the routes {_format_routes(asked)} of router {wanted.name}"
         rest.update(self._cloud, what, "network", f"/routers/{router['id']}", {"router": {"routes": routes}})
 
 
 def router_interfaces(cloud: Cloud, name: str, router_id: str) -> dict[str, tuple[str, str]]:
-    """Address and MAC of a router's interfaces, by subnet. Raises StageError."""
+    """Return address and MAC of a router's interfaces by subnet. Raises StageError."""
     return {
         fixed["subnet_id"]: (fixed["ip_address"], port["mac_address"])
         for port in _interfaces(cloud, name, router_id)
@@ -185,7 +187,7 @@ def router_interfaces(cloud: Cloud, name: str, router_id: str) -> dict[str, tupl
 
 
 def detach_router(cloud: Cloud, router: CloudResource) -> None:
-    """Take a router's routes and interfaces from it, those that are there still, so that it can be deleted.
+    """Remove a router's routes and interfaces, if it still exists, so that it can be deleted.
 
     Raises StageError.
     """
@@ -197,7 +199,7 @@ def detach_router(cloud: Cloud, router: CloudResource) -> None:
 
 def _change_if_there(cloud: Cloud, router: CloudResource, path: str, body: Json) -> None:
     try:
-        rest.update(cloud, f"detach_router router {router.name}", "network", path, body)
+        rest.update(cloud, f"detach router {router.name}", "network", path, body)
     except CloudError as refused:
         if refused.status != NOT_FOUND:
             raise
@@ -220,15 +222,15 @@ def _pairs(routes: Sequence[Json]) -> set[tuple[str, str]]:
     return {(each["destination"], each["nexthop"]) for each in routes}
 
 
-def _said(routes: set[tuple[str, str]]) -> str:
-    return ", ".join(f"{prefix} by {via}" for prefix, via in sorted(routes)) or "none"
+def _format_routes(routes: set[tuple[str, str]]) -> str:
+    return ", ".join(f"{prefix} via {via}" for prefix, via in sorted(routes)) or "none"
 
 
 class FloatingIps:
-    """Makes floating addresses, or takes those that are there."""
+    """Creates or reuses floating IPs."""
 
     def __init__(self, cloud: Cloud, plan: CloudPlan, on_resource: OnResource) -> None:
-        """Where, what is to stand there, and who is told of each router and address."""
+        """Prepare for a cloud and a plan; `on_resource` receives each router and address."""
         self._cloud = cloud
         self._plan = plan
         self._record = on_resource
@@ -236,14 +238,14 @@ class FloatingIps:
     def allocate(
         self, networks: Mapping[str, Json], subnets: Mapping[str, Json], ports: Mapping[str, Json]
     ) -> dict[str, str]:
-        """Give each server that is to have one a floating address.
+        """Give each planned server its floating IP.
 
         Args:
             networks: by name.
-            subnets: by the name of their network.
+            subnets: by name of their network.
             ports: by name.
 
-        Returns: the addresses, by the server's name. Raises StageError.
+        Returns: the addresses by server name. Raises StageError.
         """
         wanted = {server.name: ports[server.ports[-1].name] for server in self._plan.servers if server.floating_ip}
         if not wanted:
@@ -261,11 +263,11 @@ class FloatingIps:
         return next(network.name for network in self._plan.networks if network.role == role)
 
     def _refuse(self, outside: Json, inside: str, subnets: Mapping[str, Json]) -> None:
-        asked = f"cloud {self._cloud.name}: floating addresses asked of network {outside['name']}"
+        problem = f"cloud {self._cloud.name}: network {outside['name']} cannot provide floating IPs"
         if not outside.get("router:external"):
-            raise StageError(f"{asked}, which is not external; name one of `openstack network list --external`")
+            raise StageError(f"{problem}: it is not external; name one of `openstack network list --external`")
         if inside not in subnets:
-            raise StageError(f"{asked}, no subnet of network {inside} is known here; name its subnet")
+            raise StageError(f"{problem}: no known subnet of network {inside}; set its subnet")
 
     def _address(self, server: str, port: Json, outside: Json, found: Json | None) -> str:
         body = {
@@ -279,7 +281,7 @@ class FloatingIps:
             made = rest.list_all(self._cloud, "floating IPs", "network", path, "floatingips")
             return next(({"floatingip": each} for each in made if is_tagged("floating_ip", each)), None)
 
-        asked = f"give server {server} a floating address of {outside['name']}"
+        asked = f"allocate a floating IP of {outside['name']} for server {server}"
         post = Post("network", "/floatingips", {"floatingip": body})
         floating: Json = found or rest.create(self._cloud, asked, post, look)["floatingip"]
         address = str(floating["floating_ip_address"])

@@ -1,4 +1,4 @@
-"""Loopback VMs: asked for all at once where none needs another's host, then waited for, with one list a look."""
+"""Loopback VMs: created concurrently unless one depends on another's host, then polled with one list request."""
 
 import re
 import time
@@ -13,19 +13,20 @@ from nodrop.stage.openstack.ownership_tags import server_group_name
 from nodrop.stage.openstack.provision import Provisioner
 from nodrop.stage.openstack.request_bodies import BootOptions
 from nodrop.stage.openstack.rest import Json, Post
+from nodrop.units import format_count
 
 EACH_FURTHER_S = 10.0
-"""More time for each server but the first."""
+"""Additional time for each server after the first."""
 GONE_S = 120.0
 HOST = "OS-EXT-SRV-ATTR:host"
-"""Told to administrators alone."""
+"""Reported to administrators only."""
 HOST_ID = "hostId"
-"""Told to everybody: the same for all servers of a project on a host."""
+"""Reported to everyone: the same for all servers of a project on one host."""
 FAILED = ("ERROR", "DELETED", "SHUTOFF", "UNKNOWN")
 
 
 class ServerProvisioner:
-    """The VMs of a plan."""
+    """Creates or reuses the VMs of a plan."""
 
     def __init__(
         self, cloud: Cloud, plan: CloudPlan, provisioner: Provisioner, report: Callable[[str, int], None]
@@ -36,31 +37,31 @@ class ServerProvisioner:
         self._report = report
         self._groups: dict[int | None, Json] = {}
         self._user_data_by_name: dict[str, str] = {}
-        """User data, by name."""
+        """By server name."""
         self.found: dict[str, Json] = {}
-        """By name, as Nova told of them last."""
+        """By name, as last reported by Nova."""
         self.restaged: set[str] = set()
 
     @property
     def group_count(self) -> int:
-        """How many server groups there are to be."""
+        """Number of server groups that the plan needs."""
         return group_count(self._plan, is_admin=self._cloud.is_admin)
 
     def ensure(self, there: Sequence[Json]) -> None:
-        """Take those that fit, make the others, and wait until all are ACTIVE. Raises StageError."""
+        """Reuse matching servers, create the others, and wait until all are ACTIVE. Raises StageError."""
         self._user_data_by_name = {server.name: self._user_data(server) for server in self._plan.servers}
         missing = [server for server in self._plan.servers if not self._reuse(server, there)]
         self._create(missing)
 
     def restage(self, chains: Sequence[int]) -> None:
-        """Make these chains' servers anew, on the same ports. Raises StageError."""
+        """Re-create these chains' servers on the same ports. Raises StageError."""
         again = [server for server in self._plan.servers if server.chain in chains]
         self._delete([self.found.pop(server.name) for server in again])
         self.restaged |= {server.name for server in again}
         self._create(again)
 
     def read(self) -> dict[str, Json]:
-        """How they are now, by name; those that are gone are not in it."""
+        """Return the current servers by name, without deleted ones."""
         listed = {server["id"]: server for server in inventory.list_servers(self._cloud)}
         return {name: listed[server["id"]] for name, server in self.found.items() if server["id"] in listed}
 
@@ -77,12 +78,12 @@ class ServerProvisioner:
         if standing is None:
             return False
         if standing.differences:
-            self._report(f"server {server.name} is made anew ({'; '.join(standing.differences)})", 0)
+            self._report(f"re-creating server {server.name} ({'; '.join(standing.differences)})", 0)
             self._delete([standing.found])
             return False
         self.found[server.name] = standing.found
         self._provisioner.record("server", self.found[server.name], found=True)
-        self._report(f"server {server.name} is there", 1)
+        self._report(f"server {server.name} exists", 1)
         return True
 
     def _user_data(self, server: CloudServer) -> str:
@@ -113,7 +114,7 @@ class ServerProvisioner:
         return None
 
     def _create(self, servers: Sequence[CloudServer]) -> None:
-        """Those of a chain that have to be on the first one's host are asked for when it is known."""
+        """Create servers; those that must join the first one's host wait until it is known."""
         end_s = time.monotonic() + self._plan.active_timeout_s + EACH_FURTHER_S * (len(servers) - 1)
         first_hop = [server for server in servers if not self._follows_first_host(server)]
         later = [server for server in servers if self._follows_first_host(server)]
@@ -124,18 +125,18 @@ class ServerProvisioner:
             for server in later:
                 self._request(server)
         if servers:
-            self._report(f"{len(servers)} server{'s' if len(servers) > 1 else ''} asked for, not ACTIVE yet", 0)
+            self._report(f"{format_count(len(servers), 'server')} requested, waiting for ACTIVE", 0)
         self._await_all(servers, lambda found: found["status"] == "ACTIVE", end_s, "is ACTIVE")
 
     def _follows_first_host(self, server: CloudServer) -> bool:
-        """Whether it can only be asked for when another's host is known."""
+        """Return whether it can be requested only when the first server's host is known."""
         return bool(server.hop) and self._plan.same_host and not self._plan.hosts and self._cloud.is_admin
 
     def _request(self, server: CloudServer) -> None:
         body = request_bodies.server_body(server, self._plan, self._booting(server))
 
         def look() -> Json | None:
-            """By its name and by what it was told, for all its ports are in there."""
+            """Find it by name and metadata, which includes the digest of its user data."""
             metadata = body["server"]["metadata"]
             there = (each for each in inventory.list_servers(self._cloud) if each["name"] == server.name)
             return next(({"server": each} for each in there if each["metadata"] == metadata), None)
@@ -165,7 +166,7 @@ class ServerProvisioner:
         return None
 
     def _server_group(self, server: CloudServer) -> Json | None:
-        """The one of all; or, so that a chain is on one host though its hosts are told to nobody, one of its own."""
+        """Return the common server group; or the chain's own, which keeps it on one host without naming the host."""
         key = None if self._plan.server_group else server.chain
         if key is not None and not self.group_count:
             return None
@@ -177,7 +178,7 @@ class ServerProvisioner:
     def _await_all(
         self, servers: Sequence[CloudServer], is_done: Callable[[Json], bool], end_s: float, what: str
     ) -> None:
-        """Until all are so. Raises StageError for the first that never will be, and when the time is over."""
+        """Wait until all servers satisfy a condition. Raises StageError on the first failure, and on a timeout."""
         waiting = {server.name: server for server in servers}
         while waiting:
             now = self.read()
@@ -198,14 +199,14 @@ class ServerProvisioner:
         first = self.found[waiting[0]]
         task = first.get("OS-EXT-STS:task_state")
         return (
-            f"cloud {self._cloud.name}: {count} server{'s' if count > 1 else ''} asked to become ACTIVE within "
-            f"{self._plan.active_timeout_s + EACH_FURTHER_S * (count - 1):g} s, {len(waiting)} did not, first "
-            f"{waiting[0]}, which is {first['status']}{f' ({task})' if task else ''}; allow more time "
-            "(openstack.active_timeout), or look into nova-compute's log on its host"
+            f"cloud {self._cloud.name}: {len(waiting)} of {format_count(count, 'server')} not ACTIVE within "
+            f"{self._plan.active_timeout_s + EACH_FURTHER_S * (count - 1):g} s, first {waiting[0]}, which is "
+            f"{first['status']}{f' ({task})' if task else ''}; allow more time (openstack.active_timeout), or see "
+            "nova-compute's log on its host"
         )
 
     def _delete(self, servers: Sequence[Json]) -> None:
-        """Delete them and wait until they are gone, so that their ports are free."""
+        """Delete servers and wait until they are gone, which frees their ports."""
         for server in servers:
             rest.delete(self._cloud, f"delete server {server['name']}", "compute", f"/servers/{server['id']}")
         gone = {server["id"] for server in servers}
@@ -215,14 +216,14 @@ class ServerProvisioner:
             if time.monotonic() > end_s:
                 names = ", ".join(server["name"] for server in servers)
                 raise StageError(
-                    f"cloud {self._cloud.name}: servers {names} deleted, they are still there after {GONE_S:g} s; "
-                    "look into nova-compute's log, then run nodrop cleanup"
+                    f"cloud {self._cloud.name}: servers {names} still exist {GONE_S:g} s after their deletion; see "
+                    "nova-compute's log, then run nodrop cleanup"
                 )
             time.sleep(self._plan.poll_s)
 
 
 def group_count(plan: CloudPlan, *, is_admin: bool) -> int:
-    """How many server groups a plan needs."""
+    """Return the number of server groups that a plan needs."""
     if plan.server_group:
         return 1
     chains = {server.chain for server in plan.servers if server.hop}
@@ -241,52 +242,52 @@ IMAGE_FAULT = re.compile(r"image", re.IGNORECASE)
 
 
 def fault_message(server: CloudServer, plan: CloudPlan, found: Json) -> str:
-    """What became of a server, and what to do.
+    """Return the state of a failed server and the fix: Nova often reports only that no host is valid.
 
     Args:
-        server: as it was planned.
-        plan: what else was.
-        found: the server as Nova tells it.
+        server: the planned server.
+        plan: the whole plan.
+        found: the server as Nova reports it.
     """
     said = " ".join(str((found.get("fault") or {}).get("message") or "").split()).rstrip(".")
     status = found["status"]
-    why = said or "Nova does not say why"
-    return f"server {server.name} asked for, it is {status}: {why}; {_fault_advice(server, plan, said)}"
+    why = said or "Nova gives no reason"
+    return f"server {server.name} is {status}: {why}; {_fault_advice(server, plan, said)}"
 
 
 def _fault_advice(server: CloudServer, plan: CloudPlan, said: str) -> str:
     if QUOTA_FAULT.search(said):
-        return "a quota is used up: take away what is not needed, or ask an administrator for more"
+        return "a quota is exhausted: delete what is not needed, or ask an administrator for more"
     if NO_HOST_FAULT.search(said):
         return f"no compute host has all that it needs: {', '.join(_host_requirements(server, plan))}"
     if PORT_FAULT.search(said):
         return (
-            "its ports could not be bound on the host: see that an agent or driver for these networks runs there, and "
-            "that the physical networks are mapped on it (openstack network agent list)"
+            "its ports could not be bound on the host: check that an agent or driver for these networks runs there, "
+            "and that the physical networks are mapped on it (openstack network agent list)"
         )
     if IMAGE_FAULT.search(said):
-        return "see whether the image is for such a machine (openstack image show)"
-    return "look into nova-compute's log on its host"
+        return "check that the image fits the machine (openstack image show)"
+    return "see nova-compute's log on its host"
 
 
 def _host_requirements(server: CloudServer, plan: CloudPlan) -> Iterator[str]:
-    """What a host has to have."""
+    """Yield the requirements on a compute host."""
     if plan.flavor:
         yield f"{plan.flavor.vcpus} vCPUs and {plan.flavor.ram_mib} MiB free"
         specs = plan.flavor.extra_specs
         if specs.get(CPU_POLICY_SPEC) == "dedicated":
-            yield "CPUs kept for VMs that have them alone (cpu_dedicated_set)"
+            yield "CPUs dedicated to VMs (cpu_dedicated_set)"
         if specs.get(PAGE_SIZE_SPEC, "any") not in ("any", "small"):
             yield f"free huge pages ({PAGE_SIZE_SPEC}={specs[PAGE_SIZE_SPEC]})"
         if NUMA_NODES_SPEC in specs:
-            yield f"{specs[NUMA_NODES_SPEC]} NUMA nodes that each have their share free"
+            yield f"{specs[NUMA_NODES_SPEC]} NUMA nodes, each with its share free"
     if direct := [port for port in server.ports if port.vnic_type == "direct"]:
         names = {network.name: network.physical_network for network in plan.networks}
         where = ", ".join(str(names.get(port.network) or port.network) for port in direct)
         yield f"a free virtual function for each of its SR-IOV ports ({where}; pci.device_spec of nova-compute)"
     if plan.hosts:
-        yield f"and to be {' or '.join(plan.hosts)}"
+        yield f"host name {' or '.join(plan.hosts)}"
     elif plan.availability_zone:
-        yield f"and to be in availability zone {plan.availability_zone}"
+        yield f"availability zone {plan.availability_zone}"
     if plan.server_group:
-        yield f"and to fit the policy {plan.server_group} of the server group"
+        yield f"policy {plan.server_group} of the server group"

@@ -1,4 +1,4 @@
-"""Chains staged in OpenStack: found or made, waited for, read back; taken away again unless they are to stay."""
+"""Chains staged in OpenStack: created or reused, awaited, read back; rolled back on exit unless kept."""
 
 import os
 import threading
@@ -24,7 +24,7 @@ MONITOR_EVERY_S = 10.0
 
 
 class ServerMonitor:
-    """Looks until it is stopped, or one has fault."""
+    """Polls the servers in a thread, so that the run never waits for the cloud, until stopped or until one fails."""
 
     def __init__(
         self, read_servers: Callable[[], Mapping[str, Json]], names: frozenset[str], every_s: float = MONITOR_EVERY_S
@@ -35,14 +35,14 @@ class ServerMonitor:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="openstack servers", daemon=True)
         self.fault: str | None = None
-        """What became of one that is ACTIVE no more."""
+        """Description of the first server that is no longer ACTIVE."""
 
     def start(self) -> None:
-        """Begin."""
+        """Start polling."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End; a look that is on its way is not waited for long."""
+        """Stop polling; wait at most one interval for a request in progress."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join(self._every_s)
@@ -52,16 +52,16 @@ class ServerMonitor:
             try:
                 self.fault = self._find_fault()
             except NodropError as error:
-                LOGGER.info("servers could not be looked at, which frames do not notice: %s", error)
+                LOGGER.info("cannot poll the servers, which does not affect frames: %s", error)
 
     def _find_fault(self) -> str | None:
         servers = self._read_servers()
         if gone := sorted(self._names - servers.keys()):
-            return f"server {gone[0]} was ACTIVE when the run began and is gone; somebody took it away: run again"
+            return f"server {gone[0]} was deleted during the run, by another user or program; run again"
         for name, server in servers.items():
             if server["status"] != "ACTIVE":
                 return (
-                    f"server {name} was ACTIVE when the run began and is {server['status']}; look into its console "
+                    f"server {name} was ACTIVE when the run began and is {server['status']}; see its console "
                     f"(openstack console log show {name}) and run again"
                 )
         return None
@@ -73,7 +73,7 @@ class OpenStackStage:
     def __init__(
         self, lab: LabPlan, cloud: CloudPlan, on_progress: OnProgress = ignore_progress, *, tester_is_here: bool = True
     ) -> None:
-        """What is to stand; the tester's ports are looked at where they are interfaces of this machine."""
+        """Prepare to stage a plan; the tester's ports are checked if they are interfaces of this machine."""
         self._lab = lab
         self._plan = cloud
         self._on_progress = on_progress
@@ -88,7 +88,7 @@ class OpenStackStage:
         self._done_count = 0
 
     def __enter__(self) -> Self:
-        """Make what is not there. Raises StageError, after what was made was taken away again."""
+        """Create the missing resources. Raises StageError, after a rollback."""
         start_s = time.monotonic()
         if self._ports:
             self._ports.__enter__()
@@ -102,7 +102,7 @@ class OpenStackStage:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Take away what was made, unless it is to stay; never raises."""
+        """Delete the created resources, unless they are kept; never raises."""
         self._stop_monitor()
         if self._plan.keep or not self._cloud or not self._provisioner:
             return
@@ -116,13 +116,15 @@ class OpenStackStage:
 
     @property
     def facts(self) -> StageFacts:
-        """What stands now."""
+        """Facts of the chains while they are up."""
         if not self._facts:
-            raise StageError("facts of chains in OpenStack asked, they do not stand; enter the stage first")
+            raise StageError(
+                "the chains in OpenStack have no facts before their stage is entered; enter the stage first"
+            )
         return self._facts
 
     def restage(self, chains: Sequence[int]) -> bool:
-        """Make the servers of these chains anew, on their ports; once. Raises StageError."""
+        """Re-create the servers of these chains on their ports, once. Raises StageError."""
         if self._restaged or not self._plan.servers or not chains:
             return False
         assert self._servers and self._facts
@@ -131,15 +133,15 @@ class OpenStackStage:
         again = sum(server.chain in chains for server in self._plan.servers)
         self._done_count -= again
         listed = f"{'chains' if len(chains) > 1 else 'chain'} {', '.join(map(str, chains))}"
-        LOGGER.warning("nothing passes %s; made anew, once", listed)
-        self._report(f"nothing passes {listed}; made anew, once", 0)
+        LOGGER.warning("%s passed no frames; re-creating the servers once", listed)
+        self._report(f"{listed} passed no frames; re-creating the servers once", 0)
         self._servers.restage(chains)
         self._facts = self._read(self._facts.up_s or 0.0)
         self._start_monitor()
         return True
 
     def check_alive(self) -> None:
-        """Raise StageError when a server is ACTIVE no more, or a port of the tester is gone."""
+        """Raise StageError if a server is no longer ACTIVE, or a port of the tester is gone."""
         if self._ports:
             self._ports.check_alive()
         if self._cloud and self._monitor and self._monitor.fault:
@@ -155,14 +157,14 @@ class OpenStackStage:
         with requirements.explaining_admin_requirements(cloud, plan, there):
             requirements.check_quotas(cloud, inventory.count_missing(plan, there, max(0, groups - len(there.groups))))
             self._provisioner.create_networks()
-            chain_facts.chain_ids(cloud.name, plan, self._lab, self._networks())  # before more is made in vain
+            chain_facts.chain_ids(cloud.name, plan, self._lab, self._networks())  # before ports are created in vain
             self._provisioner.create_ports()
             self._servers = ServerProvisioner(cloud, plan, self._provisioner, self._report)
             self._servers.ensure(there.servers)
             self._addresses = self._provisioner.allocate_floating_ips()
 
     def _read(self, stage_s: float) -> StageFacts:
-        """What stands, complete and unambiguous. Raises StageError."""
+        """Read the facts back, complete and unambiguous. Raises StageError."""
         assert self._cloud and self._provisioner and self._servers
         plan = self._plan
         ports = {port["name"]: port for port in inventory.list_ports(self._cloud, plan) if self._is_own(port["id"])}
@@ -197,7 +199,7 @@ class OpenStackStage:
         return tuple(chain_facts.network_facts(self._plan, self._provisioner.networks))
 
     def _interfaces(self) -> tuple[InterfaceFacts, ...]:
-        """The tester's own; none where another program sends."""
+        """Return the tester's interfaces; none if another program sends."""
         return self._ports.facts.interfaces if self._ports else ()
 
     def _is_own(self, port_id: str) -> bool:
@@ -205,12 +207,12 @@ class OpenStackStage:
         return any(port["id"] == port_id for port in self._provisioner.ports.values())
 
     def _roll_back(self, error: BaseException) -> None:
-        """Take away what was made, and have the error say so."""
+        """Roll back and add the outcome to the error."""
         self._stop_monitor()
         if not self._cloud or not self._provisioner:
             return
         self._done_count = 0
-        self._on_progress("taking away what was made", 0, 0)
+        self._on_progress("rolling back", 0, 0)
         known = self._provisioner.resources
         said = rollback.roll_back(
             self._cloud, [*known, *rollback.find_untracked(self._cloud, self._plan, known)], self._on_progress
@@ -236,7 +238,7 @@ class OpenStackStage:
 
 
 def step_count(plan: CloudPlan) -> int:
-    """How many things a plan has that are found or made."""
+    """Return the number of resources of a plan."""
     subnets = sum(bool(network.subnet) for network in plan.networks)
     ports = sum(len(server.ports) for server in plan.servers)
     shared = bool(plan.image and plan.servers) + bool(plan.flavor and plan.servers) + bool(plan.server_group)
