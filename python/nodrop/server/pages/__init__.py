@@ -1,8 +1,8 @@
-"""The pages that `nodrop serve` shows beside its REST interface.
+"""The HTML pages of `nodrop serve`.
 
-    request ─► api.guard ─► a route (one file for each page) ─► page.render ─► templates/, with static/style.css
-                                                                             headers.py: what browsers may do with it
+    request ─► auth_middleware ─► a route (one file per page) ─► render.render ─► templates/, with static/style.css
+                                                                               headers.py: security headers
 
-Start in pages.py. Every page works without scripts; those in static/ only keep it fresh. A page is a file with
-`routes(site)`, listed in `pages.ROOMS`; what changes something is a form, read by `forms.read_form`.
+Start in routes.py. Every page works without scripts; those in static/ only keep it up to date. A page is a file with
+`routes(site)`, listed in `routes.ROUTER_FACTORIES`; changes are forms, read by `forms.read_form`.
 """

@@ -1,4 +1,4 @@
-"""Style, scripts and pictures: files of static/, which browsers keep for as long as their content stays the same."""
+"""Style sheets, scripts and icons of static/, which browsers cache until the content changes."""
 
 import functools
 import hashlib
@@ -14,14 +14,14 @@ from nodrop.server.rest.problem import Problem
 
 STATIC = Path(__file__).with_name("static")
 PREFIX = "/static/"
-MADE: dict[str, Callable[[], str]] = {"report.css": html.read_style, "report.js": html.read_script}
-"""What reports bring along, for pages that show one."""
-KEPT = "public, max-age=31536000, immutable"
-ASKED_AGAIN = "no-cache"
+GENERATED: dict[str, Callable[[], str]] = {"report.css": html.read_style, "report.js": html.read_script}
+"""Assets of reports, for pages that show one."""
+CACHE_FOREVER = "public, max-age=31536000, immutable"
+REVALIDATE = "no-cache"
 
 
 def static_url(name: str) -> str:
-    """Where a file is; another content is at another place."""
+    """Return the URL of a file, which contains the version of its content."""
     return f"{PREFIX}{name}?v={_version(name)}"
 
 
@@ -32,25 +32,25 @@ def _version(name: str) -> str:
 
 @functools.cache
 def _content(name: str) -> bytes:
-    return MADE[name]().encode() if name in MADE else (STATIC / name).read_bytes()
+    return GENERATED[name]().encode() if name in GENERATED else (STATIC / name).read_bytes()
 
 
 @functools.cache
 def _names() -> frozenset[str]:
-    return frozenset(path.name for path in STATIC.iterdir() if path.is_file()) | frozenset(MADE)
+    return frozenset(path.name for path in STATIC.iterdir() if path.is_file()) | frozenset(GENERATED)
 
 
 def routes(_site: Site) -> APIRouter:
-    """The files."""
+    """Return the routes of the files."""
     router = APIRouter()
 
     @router.get(PREFIX + "{name}")
     async def static(request: Request, name: str) -> Response:
         if name not in _names():
-            raise Problem(404, f"{name[:60]!r} asked, there is no such file")
-        kept = request.query_params.get("v") == _version(name)
+            raise Problem(404, f"file {name[:60]!r} not found")
+        is_current = request.query_params.get("v") == _version(name)
         media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
-        headers = {"Cache-Control": KEPT if kept else ASKED_AGAIN}
+        headers = {"Cache-Control": CACHE_FOREVER if is_current else REVALIDATE}
         return Response(_content(name), media_type=media_type, headers=headers)
 
     return router

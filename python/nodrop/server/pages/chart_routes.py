@@ -1,8 +1,8 @@
-"""Charts of pages, drawn when somebody looks at them.
+"""Charts of pages, rendered on request.
 
-Drawing takes CPU time that a measurement on this machine may want. So a page comes without its charts and with their
-addresses; each is drawn once, at the lowest priority and one at a time, and kept in memory. An address is a hash of
-the chart, so what a browser keeps of it never gets old.
+Rendering takes CPU time from a measurement on this machine. A page therefore contains only the URLs of its charts; the
+server renders each chart once, one at a time and at the lowest priority, and caches it. The URL contains a hash of the
+chart, so a browser's copy never becomes outdated.
 """
 
 import asyncio
@@ -24,74 +24,73 @@ from nodrop.server.pages.render import environment
 from nodrop.server.rest.problem import Problem
 
 Key = TypeVar("Key")
-Kept = TypeVar("Kept")
+Item = TypeVar("Item")
 CHARTS_MAX = 300
-"""Charts of pages that were sent lately."""
+"""Charts in the cache, those of recent pages."""
 LOWEST_PRIORITY = 19
 CACHE = "private, max-age=3600, immutable"
 
 
 class ChartCache:
-    """Charts that pages promised, and drawings of those that were asked for."""
+    """Charts of recent pages, and their renderings."""
 
     def __init__(self) -> None:
-        self._promised: collections.OrderedDict[str, Chart] = collections.OrderedDict()
-        self._drawn: collections.OrderedDict[tuple[str, Theme], str] = collections.OrderedDict()
+        self._charts: collections.OrderedDict[str, Chart] = collections.OrderedDict()
+        self._renderings: collections.OrderedDict[tuple[str, Theme], str] = collections.OrderedDict()
         self._lock = threading.Lock()
-        self._painter = ThreadPoolExecutor(1, "painter", initializer=_stand_back)
+        self._executor = ThreadPoolExecutor(1, "renderer", initializer=_lower_priority)
 
-    def promise(self, chart: Chart) -> str:
-        """The name of its drawing."""
+    def register(self, chart: Chart) -> str:
+        """Add a chart; returns the name of its rendering."""
         name = hashlib.sha256(chart.model_dump_json().encode()).hexdigest()[:32]
         with self._lock:
-            _keep(self._promised, name, chart)
+            _store(self._charts, name, chart)
         return name
 
     def placeholder(self, chart: Chart) -> Markup:
-        """What stands where the chart will be; without scripts, the drawing as a picture."""
-        shown = environment().get_template("chart.html").render(name=self.promise(chart), chart=chart)
-        return Markup(shown)
+        """Return the element that a script replaces by the chart; without scripts an image."""
+        return Markup(environment().get_template("chart.html").render(name=self.register(chart), chart=chart))
 
-    async def drawing(self, name: str, theme: Theme) -> str:
-        """A chart as SVG. Raises Problem when it was promised too long ago."""
+    async def render(self, name: str, theme: Theme) -> str:
+        """Return a chart as SVG. Raises Problem if it is no longer registered."""
         with self._lock:
-            chart, known = self._promised.get(name), self._drawn.get((name, theme))
-        if known is not None:
-            return known
+            chart, cached = self._charts.get(name), self._renderings.get((name, theme))
+        if cached is not None:
+            return cached
         if chart is None:
-            raise Problem(404, f"chart {name[:40]!r} asked, the page that shows it was sent long ago; load it again")
-        made = await asyncio.get_running_loop().run_in_executor(self._painter, render.render_svg, chart, theme)
+            raise Problem(404, f"chart {name[:40]!r} has expired; reload its page")
+        svg = await asyncio.get_running_loop().run_in_executor(self._executor, render.render_svg, chart, theme)
         with self._lock:
-            _keep(self._drawn, (name, theme), made)
-        return made
+            _store(self._renderings, (name, theme), svg)
+        return svg
 
-    async def all_of(self, charts: tuple[Chart, ...]) -> dict[str, Markup]:
-        """Drawings of several charts, by what `promise` says of them."""
-        names = [self.promise(chart) for chart in charts]
-        return {name: Markup(await self.drawing(name, "light")) for name in names}
+    async def render_all(self, charts: tuple[Chart, ...]) -> dict[str, Markup]:
+        """Return the renderings of several charts by name."""
+        names = [self.register(chart) for chart in charts]
+        return {name: Markup(await self.render(name, "light")) for name in names}
 
 
 def routes(site: Site) -> APIRouter:
-    """The drawings."""
+    """Return the routes of the renderings."""
     router = APIRouter()
 
     @router.get("/charts/{name}.svg")
     async def draw_chart(request: Request, name: str) -> Response:
         theme: Theme = "dark" if request.query_params.get("theme") == "dark" else "light"
-        drawing = await site.drawings.drawing(name, theme)
+        svg = await site.charts.render(name, theme)
         headers = {"Cache-Control": "no-store" if site.sessions else CACHE}
-        return Response(drawing, media_type="image/svg+xml", headers=headers)
+        return Response(svg, media_type="image/svg+xml", headers=headers)
 
     return router
 
 
-def _stand_back() -> None:
-    """Whatever else wants the CPU gets it first; threads that the renderer begins are no better."""
+def _lower_priority() -> None:
+    """Lower the priority of this thread, and of the threads that it starts."""
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)
 
 
-def _keep(kept: "collections.OrderedDict[Key, Kept]", key: Key, value: Kept) -> None:
-    kept[key] = value
-    kept.move_to_end(key)
-    if len(kept) > CHARTS_MAX:
-        kept.popitem(last=False)
+def _store(cache: "collections.OrderedDict[Key, Item]", key: Key, value: Item) -> None:
+    cache[key] = value
+    cache.move_to_end(key)
+    if len(cache) > CHARTS_MAX:
+        cache.popitem(last=False)

@@ -1,4 +1,4 @@
-"""Two set-ups compared: what is B beside A, and why may that be."""
+"""The page that compares two setups."""
 
 from collections.abc import Sequence
 from urllib.parse import urlencode
@@ -17,9 +17,9 @@ from nodrop.analysis.text import (
 )
 from nodrop.charts import comparison as charts
 from nodrop.errors import ConfigError
-from nodrop.report.comparison import known_lines
 from nodrop.report.document import build_document
 from nodrop.report.document.blocks import Document
+from nodrop.report.document.comparison import list_cautions
 from nodrop.report.document.imported import build_imported_document
 from nodrop.server.pages.context import Site
 from nodrop.server.pages.render import render
@@ -31,7 +31,7 @@ from nodrop.units import parse_ratio
 
 
 def routes(site: Site) -> APIRouter:
-    """The page."""
+    """Return the routes of the page."""
     router = APIRouter()
 
     @router.get("/compare")
@@ -46,8 +46,8 @@ def routes(site: Site) -> APIRouter:
     def _document(request: Request) -> Document:
         query = request.query_params
         try:
-            sides = _sides(site, _words(query.getlist("a")), _words(query.getlist("b")))
-            comparison = _compared(*sides, query.get("margin", "").strip())
+            sides = _select_sides(site, _split_names(query.getlist("a")), _split_names(query.getlist("b")))
+            comparison = _compare(*sides, query.get("margin", "").strip())
         except ConfigError as error:
             raise Problem(422, str(error)) from None
         runs = (*sides[0], *sides[1])
@@ -57,30 +57,30 @@ def routes(site: Site) -> APIRouter:
 
     def _show(request: Request) -> Response:
         query = request.query_params
-        asked_a, asked_b = _words(query.getlist("a")), _words(query.getlist("b"))
+        names_a, names_b = _split_names(query.getlist("a")), _split_names(query.getlist("b"))
         margin = query.get("margin", "").strip()
-        comparison, complaint, sides = None, "", None
-        if asked_a or asked_b:
+        comparison, problem, sides = None, "", None
+        if names_a or names_b:
             try:
-                sides = _sides(site, asked_a, asked_b)
-                comparison = _compared(*sides, margin)
+                sides = _select_sides(site, names_a, names_b)
+                comparison = _compare(*sides, margin)
             except ConfigError as error:
-                complaint = str(error)
+                problem = str(error)
         return render(
             request,
             "compare.html",
-            status=200 if not complaint else 422,
-            asked_a=",".join(asked_a),
-            asked_b=",".join(asked_b),
+            status=200 if not problem else 422,
+            names_a=",".join(names_a),
+            names_b=",".join(names_b),
             margin=margin,
-            address=urlencode({"a": ",".join(asked_a), "b": ",".join(asked_b), "margin": margin}),
+            query=urlencode({"a": ",".join(names_a), "b": ",".join(names_b), "margin": margin}),
             comparison=comparison,
             lead=format_short_outcome(comparison) if comparison else "",
-            complaint=complaint,
+            problem=problem,
             sides=sides,
             chart=charts.build_chart(comparison) if comparison else None,
-            drawing=site.drawings.placeholder,
-            known=tuple(known_lines(comparison)) if comparison else (),
+            placeholder=site.charts.placeholder,
+            known=tuple(list_cautions(comparison)) if comparison else (),
             title=result_title,
             method_text=describe_method,
             series_text=format_series,
@@ -91,25 +91,25 @@ def routes(site: Site) -> APIRouter:
     return router
 
 
-def _words(written: Sequence[str]) -> list[str]:
-    return [word for each in written for part in each.split(",") if (word := part.strip())]
+def _split_names(values: Sequence[str]) -> list[str]:
+    return [name for value in values for part in value.split(",") if (name := part.strip())]
 
 
-def _sides(site: Site, a: Sequence[str], b: Sequence[str]) -> tuple[Runs, Runs]:
-    """The runs of A and of B; a single suite may have both. Raises ConfigError or Problem."""
+def _select_sides(site: Site, a: Sequence[str], b: Sequence[str]) -> tuple[Runs, Runs]:
+    """Return the runs of A and of B, which may be one suite. Raises ConfigError or Problem."""
     with site.open_store() as index:
         if a and b:
             return select_results(site, index, a), select_results(site, index, b)
         both = split_variants(select_results(site, index, a or b))
     if both is None:
-        raise ConfigError("one side alone asked, two expected; tick results in both columns, or name a suite with two")
+        raise ConfigError("a comparison needs two sides; select results in both columns or name an interleaved suite")
     return both
 
 
-def _compared(a: Runs, b: Runs, margin: str) -> Comparison:
-    """Raises ConfigError."""
+def _compare(a: Runs, b: Runs, margin: str) -> Comparison:
+    """Compare two sides. Raises ConfigError."""
     try:
         margins = Margins(pps=parse_ratio(margin)) if margin else Margins()
     except ValueError:
-        raise ConfigError(f"margin {margin[:40]} asked, a share above 0 expected; write for example 1%") from None
+        raise ConfigError(f"margin: {margin[:40]!r} is not a ratio above 0; use e.g. 1%") from None
     return compare_results(a, b, margins=margins)

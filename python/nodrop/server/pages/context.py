@@ -1,4 +1,4 @@
-"""What all pages share."""
+"""The context that all pages share."""
 
 import secrets
 from dataclasses import dataclass, field
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Site:
-    """What all pages share; found as `request.app.state.site`."""
+    """Shared objects of all pages, available as `request.app.state.site`."""
 
     runs: RunQueue
     config: ServerConfig
     sessions: Sessions | None
-    """None: nobody has to log in."""
-    drawings: "ChartCache"
+    """None: no login required."""
+    charts: "ChartCache"
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
-    """Forms are signed with it."""
+    """Key that signs forms."""
 
     def open_store(self) -> Index:
-        """The index of this server's results, as the files are now. Takes time: not for the event loop."""
+        """Open the up-to-date index of this server's results. Slow: not for the event loop."""
         return open_index(self.config.results_dir, self.config.results_index)

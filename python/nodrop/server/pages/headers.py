@@ -1,4 +1,4 @@
-"""What browsers are told they may do with what the server sends."""
+"""Security headers of all responses."""
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -13,24 +13,24 @@ POLICY = {
     "frame-ancestors": "'none'",
     "base-uri": "'none'",
 }
-"""Content security policy of pages: nothing from elsewhere, nothing inline, no eval."""
+"""Content security policy of pages: nothing from other hosts, nothing inline, no eval."""
 HEADERS = {
     "Content-Security-Policy": "; ".join(f"{directive} {sources}" for directive, sources in POLICY.items()),
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",  # with no-referrer browsers send forms with `Origin: null`
+    "Referrer-Policy": "same-origin",  # no-referrer makes browsers send forms with `Origin: null`
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
 
 class HeadersMiddleware:
-    """Adds them to every answer that does not say otherwise."""
+    """Adds the headers to every response that does not set them."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, with headers."""
+        """Pass the request on and add the headers to the response."""
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -41,6 +41,6 @@ class HeadersMiddleware:
 
 
 def add_headers(headers: MutableHeaders) -> None:
-    """Add those that are not there."""
+    """Add missing headers."""
     for name, value in HEADERS.items():
         headers.setdefault(name, value)

@@ -1,4 +1,4 @@
-"""Logging in and out, and light or dark: what a browser is to remember."""
+"""Login, logout and the colour theme: settings in cookies."""
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
@@ -13,27 +13,27 @@ YEAR_S = 365 * 86400
 
 
 def routes(site: Site) -> APIRouter:
-    """The pages."""
+    """Return the routes of these pages."""
     router = APIRouter()
 
     @router.get("/login")
     async def show(request: Request) -> Response:
-        goal = safe_target(request.query_params.get("next", "/"))
-        if site.sessions is None or site.sessions.knows(read_session(request)):
-            return RedirectResponse(goal, 303)
-        return render(request, "login.html", goal=goal, refused=False)
+        target = safe_target(request.query_params.get("next", "/"))
+        if site.sessions is None or site.sessions.is_open(read_session(request)):
+            return RedirectResponse(target, 303)
+        return render(request, "login.html", target=target, rejected=False)
 
     @router.post("/login")
     async def log_in(request: Request) -> Response:
         fields = await read_form(request)
-        goal = safe_target(read_field(fields, "next"))
+        target = safe_target(read_field(fields, "next"))
         if site.sessions is None:
-            return RedirectResponse(goal, 303)
+            return RedirectResponse(target, 303)
         address = request.client.host if request.client else ""
         session = site.sessions.open(read_field(fields, "token"), address)
         if session is None:
-            return render(request, "login.html", 403, goal=goal, refused=True)
-        response = RedirectResponse(goal, 303)
+            return render(request, "login.html", 403, target=target, rejected=True)
+        response = RedirectResponse(target, 303)
         response.set_cookie(
             cookie_name(request),
             session,
@@ -67,7 +67,7 @@ def routes(site: Site) -> APIRouter:
     return router
 
 
-def safe_target(asked: str) -> str:
-    """A place on this server to go on to; the first page for everything else."""
-    inside = asked.startswith("/") and not asked.startswith(("//", "/\\")) and asked.isprintable()
-    return asked if inside and "\\" not in asked else "/"
+def safe_target(url: str) -> str:
+    """Return a URL if it is a path on this server; otherwise the first page."""
+    is_local = url.startswith("/") and not url.startswith(("//", "/\\")) and url.isprintable()
+    return url if is_local and "\\" not in url else "/"

@@ -1,4 +1,4 @@
-"""A search of the store as it stands in an address: fields of a form, and what they mean."""
+"""Searches of the results store, from the query of a URL."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -22,19 +22,19 @@ SORTS = (
 STATUSES = ("complete", "interrupted", "timed_out", "failed")
 SOURCES = ("nodrop", "nfvbench", "trex")
 TEXTS = {"label": "Label", "tag": "Tag", "sut": "SUT", "host": "Host", "frame_size": "Frame size", "path": "Path"}
-"""Fields that take a text, `*` for any letters but in the path."""
+"""Text fields; `*` matches any characters except in the path."""
 FIELDS = ("text", *TEXTS, "chains", "status", "source", "since", "until", "sort")
 
 
 class Lookup(NamedTuple):
-    """What is looked for."""
+    """A search of the store."""
 
     fields: Mapping[str, str]
-    """As they were filled in, without the empty ones."""
+    """Non-empty fields of the form."""
     page: int
 
     def filter(self) -> ResultFilter:
-        """The same for the index. Raises Problem for what means nothing."""
+        """Return the filter for the index. Raises Problem for an invalid field."""
         get = self.fields.get
         return ResultFilter(
             text=get("text"),
@@ -44,48 +44,48 @@ class Lookup(NamedTuple):
             host=get("host"),
             frame_size=get("frame_size"),
             path=path.upper() if (path := get("path")) else None,
-            chain_count=_number(get("chains")),
+            chain_count=_parse_number(get("chains")),
             status=get("status"),
             source=get("source"),
-            since=_day(get("since"), 0),
-            until=_day(get("until"), 1),
+            since=_parse_day(get("since"), 0),
+            until=_parse_day(get("until"), 1),
             sort=get("sort", NEWEST),
             limit=PAGE_ROWS,
             offset=PAGE_ROWS * (self.page - 1),
         )
 
     @property
-    def narrows(self) -> bool:
-        """Whether it is more than the search line."""
+    def has_details(self) -> bool:
+        """Whether fields other than the search text are set."""
         return bool(set(self.fields) - {"text", "sort"})
 
-    def address(self, **changed: object) -> str:
-        """Where the same is shown with something changed; None takes it away."""
-        asked = {**self.fields, **({"page": self.page} if self.page > 1 else {}), **changed}
-        query = urlencode({name: value for name, value in asked.items() if value not in (None, "")})
+    def url(self, **changes: object) -> str:
+        """Return the URL of this search with some fields changed; None removes a field."""
+        fields = {**self.fields, **({"page": self.page} if self.page > 1 else {}), **changes}
+        query = urlencode({name: value for name, value in fields.items() if value not in (None, "")})
         return f"/results?{query}" if query else "/results"
 
 
 def parse_query(query: Mapping[str, str]) -> Lookup:
-    """What an address asks for. Raises Problem for a page that is no number."""
+    """Parse the query of a URL. Raises Problem for an invalid page number."""
     fields = {name: value for name in FIELDS if (value := query.get(name, "").strip())}
-    return Lookup(fields, _number(query.get("page")) or 1)
+    return Lookup(fields, _parse_number(query.get("page")) or 1)
 
 
-def _number(written: str | None) -> int | None:
-    if not written:
+def _parse_number(text: str | None) -> int | None:
+    if not text:
         return None
-    if not written.isascii() or not written.isdigit() or not (number := int(written[:9])) >= 1:
-        raise Problem(400, f"{written[:40]!r} asked, a number from 1 expected; go back and write one")
+    if not text.isascii() or not text.isdigit() or not (number := int(text[:9])) >= 1:
+        raise Problem(400, f"{text[:40]!r} is not a number from 1")
     return number
 
 
-def _day(written: str | None, days_later: int) -> str | None:
-    """The beginning of a day, or of the one after."""
-    if not written:
+def _parse_day(text: str | None, days_later: int) -> str | None:
+    """Return the start of a day, or of a later one."""
+    if not text:
         return None
     try:
-        day = datetime.fromisoformat(written) + timedelta(days=days_later)
+        day = datetime.fromisoformat(text) + timedelta(days=days_later)
     except (ValueError, OverflowError):
-        raise Problem(400, f"{written[:40]!r} asked, a date expected; write it as 2026-01-31") from None
+        raise Problem(400, f"{text[:40]!r} is not a date; use e.g. 2026-01-31") from None
     return (day if day.tzinfo else day.replace(tzinfo=UTC)).isoformat()

@@ -1,4 +1,4 @@
-"""What the machine is, who measures on it, which labs stand, and whether everything works here."""
+"""The page of this machine: active processes, host, labs and self-test."""
 
 import shutil
 import threading
@@ -21,100 +21,98 @@ from nodrop.stage.capability_checks import CapabilityCheck
 from nodrop.stage.host_facts import read_host
 
 NEARLY_FULL = 0.05
-"""Share of a disk below which what is free is pointed out."""
+"""Free ratio of a disk below which the page warns."""
 
 
-class Lab(NamedTuple):
-    """A lab left standing."""
+class LabRow(NamedTuple):
+    """A persistent lab."""
 
     name: str
     ending: str | None
     lines: tuple[str, ...]
 
 
-class Disk(NamedTuple):
-    """Where results go."""
+class DiskSpace(NamedTuple):
+    """Space on the disk of the results."""
 
-    place: str
+    path: str
     free_bytes: int
     total_bytes: int
 
     @property
     def is_nearly_full(self) -> bool:
-        """Whether results may soon find no room."""
+        """Whether the disk is nearly full."""
         return self.free_bytes < NEARLY_FULL * self.total_bytes
 
 
-class Doctor:
-    """What this machine allows, as last tried: trying takes seconds and brings up labs, so only when somebody asks."""
+class SelfTest:
+    """The last self-test; it takes seconds and brings up labs, so it runs on request only."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.checks: tuple[CapabilityCheck, ...] = ()
-        self.tried_at: str | None = None
+        self.finished_at: str | None = None
 
-    def try_all(self) -> None:
-        """Try everything, unless that is being done already."""
+    def run(self) -> None:
+        """Run all checks, unless a self-test is already running."""
         if self._lock.acquire(blocking=False):
             try:
                 self.checks = tuple(self_test.run_checks())
-                self.tried_at = datetime.now(UTC).isoformat()
+                self.finished_at = datetime.now(UTC).isoformat()
             finally:
                 self._lock.release()
 
 
 def routes(site: Site) -> APIRouter:
-    """The pages."""
+    """Return the routes of the page."""
     router = APIRouter()
-    tried = Doctor()
+    self_test_result = SelfTest()
 
     @router.get("/state")
     async def show(request: Request) -> Response:
         return await run_in_threadpool(_show, request)
 
     def _show(request: Request) -> Response:
-        found = find_activity()
+        activity = find_activity()
         return render(
             request,
             "state.html",
             host=read_host(),
-            presences=found.processes,
-            labs=_labs(found),
-            unrecorded=found.unrecorded,
+            processes=activity.processes,
+            labs=_labs(activity),
+            unrecorded=activity.unrecorded,
             disk=_disk(site.config.results_dir),
             queued_count=site.runs.queued_count,
-            checks=tried.checks,
-            tried_at=tried.tried_at,
-            config=site.config.config,
+            checks=self_test_result.checks,
+            finished_at=self_test_result.finished_at,
+            config=site.config.sources,
         )
 
     @router.post("/state/check")
     async def check(request: Request) -> Response:
         await read_form(request)
-        if any(presence.role == "run" for presence in (await run_in_threadpool(find_activity)).processes):
-            raise Problem(
-                409, "a check asked while a run measures, which it would disturb; try again when that is done"
-            )
-        await run_in_threadpool(tried.try_all)
+        if any(process.role == "run" for process in (await run_in_threadpool(find_activity)).processes):
+            raise Problem(409, "the self-test would disturb the running measurement; try again after the run")
+        await run_in_threadpool(self_test_result.run)
         return RedirectResponse("/state#doctor", 303)
 
     return router
 
 
-def _labs(found: MachineActivity) -> tuple[Lab, ...]:
-    endings = {name: lab.describe_failure() for name, lab in found.labs.items()}
+def _labs(activity: MachineActivity) -> tuple[LabRow, ...]:
+    endings = {name: lab.describe_failure() for name, lab in activity.labs.items()}
     return tuple(
-        Lab(name, endings[name], () if endings[name] else tuple(format_lab(lab.facts)))
-        for name, lab in found.labs.items()
+        LabRow(name, endings[name], () if endings[name] else tuple(format_lab(lab.facts)))
+        for name, lab in activity.labs.items()
     )
 
 
-def _disk(results_dir: str) -> Disk | None:
-    """The disk that results are on; its directory may not be there yet."""
-    for place in (Path(results_dir), *Path(results_dir).parents):
+def _disk(results_dir: str) -> DiskSpace | None:
+    """Return the space on the disk of the results, whose directory may not exist yet."""
+    for path in (Path(results_dir), *Path(results_dir).parents):
         try:
-            usage = shutil.disk_usage(place)
+            usage = shutil.disk_usage(path)
         except OSError:
             continue
-        return Disk(results_dir, usage.free, usage.total)
+        return DiskSpace(results_dir, usage.free, usage.total)
     return None

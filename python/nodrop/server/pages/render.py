@@ -1,6 +1,7 @@
-"""A page out of a template."""
+"""Rendering of templates, and their filters. Times are in UTC: server and readers may be in different time zones."""
 
 import functools
+from datetime import UTC, datetime
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -13,35 +14,35 @@ from nodrop.server.pages.assets import static_url
 from nodrop.server.pages.context import Site
 from nodrop.server.pages.forms import make_form_token
 from nodrop.server.pages.headers import add_headers
-from nodrop.server.pages.timestamps import format_age, format_day, format_time
 from nodrop.units import format_count, format_pps, format_seconds
 
 THEME_COOKIE = "nodrop-theme"
 THEMES = ("light", "dark")
+MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86400
 NAVIGATION = (("/", "Runs"), ("/results", "Results"), ("/compare", "Compare"), ("/trend", "Trend"), ("/state", "State"))
 
 
 def render(connection: HTTPConnection, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """A page.
+    """Render a page.
 
     Args:
-        connection: the request it answers.
-        template: a file of templates/, which extends base.html or is a piece of a page.
-        status: of HTTP.
-        values: what the template shows; all of it is escaped.
+        connection: the request.
+        template: file of templates/, a page that extends base.html or a piece of a page.
+        status: HTTP status.
+        values: variables of the template, escaped by it.
     """
     site: Site = connection.app.state.site
     theme = connection.cookies.get(THEME_COOKIE)
     common = {
         "path": connection.scope["path"],
-        "here": _here(connection),
+        "current_url": _current_url(connection),
         "theme": theme if theme in THEMES else None,
         "form_token": make_form_token(connection),
-        "logs_in": site.sessions is not None,
+        "has_login": site.sessions is not None,
         "running": site.runs.running,
     }
     response = HTMLResponse(environment().get_template(template).render(common | values), status)
-    # What only those may see who are logged in shall not be found in a cache afterwards.
+    # Pages behind a login must not remain in a cache.
     response.headers["Cache-Control"] = "no-store" if site.sessions else "no-cache"
     add_headers(MutableHeaders(raw=response.raw_headers))
     return response
@@ -49,8 +50,8 @@ def render(connection: HTTPConnection, template: str, status: int = 200, **value
 
 @functools.cache
 def environment() -> Environment:
-    """Where templates come from, and what they may use."""
-    made = Environment(
+    """Return the environment of the templates."""
+    environment = Environment(
         loader=PackageLoader("nodrop.server.pages"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -58,30 +59,56 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.globals |= {"static": static_url, "version": __version__, "navigation": NAVIGATION}
-    made.filters |= {
+    environment.globals |= {"static": static_url, "version": __version__, "navigation": NAVIGATION}
+    environment.filters |= {
         "pps": format_pps,
         "count": format_count,
         "seconds": format_seconds,
         "bytes": format_bytes,
-        "moment": format_time,
-        "day": format_day,
-        "ago": format_age,
+        "timestamp": format_time,
+        "date": format_day,
+        "age": format_age,
     }
-    return made
+    return environment
 
 
-def _here(connection: HTTPConnection) -> str:
-    """Where a form returns to that changes how pages look."""
+def _current_url(connection: HTTPConnection) -> str:
+    """Return the URL to return to after a form."""
     query = connection.scope.get("query_string", b"").decode("latin-1")
     return f"{connection.scope['path']}?{query}" if query else f"{connection.scope['path']}"
 
 
 def format_bytes(count: int) -> str:
-    """`15.6 GiB`."""
+    """Format a size: `15.6 GiB`."""
     amount = float(count)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if amount < 1024:
             return f"{amount:.3g} {unit}"
         amount /= 1024
     return f"{amount:.3g} TiB"
+
+
+def format_time(iso: str) -> str:
+    """Format a time: `2026-01-31 12:00:05`."""
+    return f"{_parse_utc(iso):%Y-%m-%d %H:%M:%S}"
+
+
+def format_day(iso: str) -> str:
+    """Format a date: `2026-01-31`."""
+    return f"{_parse_utc(iso):%Y-%m-%d}"
+
+
+def format_age(iso: str, now: datetime | None = None) -> str:
+    """Format an age in one unit: `5 min ago`; after a week the date."""
+    age_s = ((now or datetime.now(UTC)) - _parse_utc(iso)).total_seconds()
+    if age_s < MINUTE_S:
+        return "just now"
+    for unit_s, name, limit_s in ((MINUTE_S, "min", HOUR_S), (HOUR_S, "h", DAY_S), (DAY_S, "d", 7 * DAY_S)):
+        if age_s < limit_s:
+            return f"{age_s // unit_s:.0f} {name} ago"
+    return format_day(iso)
+
+
+def _parse_utc(iso: str) -> datetime:
+    time = datetime.fromisoformat(iso)
+    return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)

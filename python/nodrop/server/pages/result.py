@@ -1,4 +1,4 @@
-"""A finished run or several, as a page and as one file: what the report says, laid out by it."""
+"""The page of a stored result or suite: its report, as a page and as one file."""
 
 import functools
 from pathlib import Path
@@ -31,27 +31,27 @@ from nodrop.server.rest.problem import Problem
 from nodrop.store.selection import SelectedResult
 
 SANDBOX = "sandbox allow-scripts allow-downloads allow-popups; frame-ancestors 'none'"
-"""A report's own script may do nothing with the reader's login."""
+"""Keeps the script of a report from using the reader's login."""
 DOCUMENTS_MAX = 16
 
 
 class ResultEntry(NamedTuple):
-    """A result of the store, or the runs of a suite."""
+    """A stored result, or the runs of a suite."""
 
     name: str
     runs: tuple[SelectedResult, ...]
     suite: Suite | None
     row: ResultRow | None
-    """Of a single one."""
+    """Index row of a single result."""
 
     @property
-    def is_ours(self) -> bool:
-        """Whether nodrop measured it; of others only figures are known."""
+    def is_complete(self) -> bool:
+        """Whether nodrop measured it; imported results have only figures."""
         return all(run.summary.source == "nodrop" for run in self.runs)
 
 
 def routes(site: Site) -> APIRouter:
-    """The pages."""
+    """Return the routes of the pages."""
     router = APIRouter()
 
     @router.get("/results/{name}")
@@ -59,48 +59,48 @@ def routes(site: Site) -> APIRouter:
         return await run_in_threadpool(_show, request, name)
 
     def _show(request: Request, name: str) -> Response:
-        kept = _find(site, name)
-        # The page has links to what a file carries along.
-        lean = _shown(kept).model_copy(update={"attachments": ()})
-        report = Markup(html.render_fragment(lean, site.drawings.placeholder))
-        summary = kept.runs[0].summary
-        heading = f"{result_title(summary)}, {len(kept.runs)} runs" if kept.suite else result_title(summary)
-        return render(request, "result.html", kept=kept, report=report, summary=summary, heading=heading)
+        entry = _find(site, name)
+        # The page links to the attachments that a file contains.
+        lean = _document_of(entry).model_copy(update={"attachments": ()})
+        report = Markup(html.render_fragment(lean, site.charts.placeholder))
+        summary = entry.runs[0].summary
+        heading = f"{result_title(summary)}, {len(entry.runs)} runs" if entry.suite else result_title(summary)
+        return render(request, "result.html", entry=entry, report=report, summary=summary, heading=heading)
 
     @router.get("/results/{name}/report.html")
     async def report(name: str) -> Response:
-        kept = await run_in_threadpool(_find, site, name)
-        shown = await run_in_threadpool(_shown, kept)
-        return await make_report_response(site, shown, kept.name)
+        entry = await run_in_threadpool(_find, site, name)
+        shown = await run_in_threadpool(_document_of, entry)
+        return await make_report_response(site, shown, entry.name)
 
     @router.get("/results/{name}/result.json")
     async def raw(name: str) -> Response:
-        kept = await run_in_threadpool(_find, site, name)
-        if kept.suite:
-            raise Problem(404, f"the result of {kept.name} asked, it is of {len(kept.runs)} runs; ask for one of them")
-        headers = _file_name(f"{kept.name}.json", "inline")
-        return FileResponse(kept.runs[0].path, media_type="application/json", headers=headers)
+        entry = await run_in_threadpool(_find, site, name)
+        if entry.suite:
+            raise Problem(404, f"{entry.name} has {len(entry.runs)} runs; request one of them")
+        headers = _file_name(f"{entry.name}.json", "inline")
+        return FileResponse(entry.runs[0].path, media_type="application/json", headers=headers)
 
     @router.get("/results/{name}/nfvbench.json")
     async def as_nfvbench(name: str) -> Response:
-        kept = await run_in_threadpool(_find, site, name)
-        _require_ours(kept)
-        form = await run_in_threadpool(lambda: build_nfvbench_result([_load(run.path) for run in kept.runs]))
-        return JSONResponse(form, headers=_file_name(f"{kept.name}-nfvbench.json", "inline"))
+        entry = await run_in_threadpool(_find, site, name)
+        _require_complete(entry)
+        form = await run_in_threadpool(lambda: build_nfvbench_result([_load(run.path) for run in entry.runs]))
+        return JSONResponse(form, headers=_file_name(f"{entry.name}-nfvbench.json", "inline"))
 
     @router.post("/results/{name}/tags")
     async def set_tags(request: Request, name: str) -> Response:
-        wanted = read_field(await read_form(request), "tags").split()
-        await run_in_threadpool(_set_tags, name, wanted)
+        tags = read_field(await read_form(request), "tags").split()
+        await run_in_threadpool(_set_tags, name, tags)
         return RedirectResponse(f"/results/{quote(name, safe='')}", 303)
 
-    def _set_tags(name: str, wanted: list[str]) -> None:
-        kept = _find(site, name)
-        if kept.row is None:
-            raise Problem(409, f"tags for {name} asked, it is of several runs; tag one of them")
+    def _set_tags(name: str, tags: list[str]) -> None:
+        entry = _find(site, name)
+        if entry.row is None:
+            raise Problem(409, f"{name} has several runs; tag one of them")
         try:
             with site.open_store() as index:
-                index.tag(name, wanted, [tag for tag in kept.row.tags if tag not in wanted])
+                index.tag(name, tags, [tag for tag in entry.row.tags if tag not in tags])
         except ConfigError as error:
             raise Problem(422, str(error)) from None
 
@@ -108,44 +108,44 @@ def routes(site: Site) -> APIRouter:
 
 
 async def make_report_response(site: Site, shown: Document, name: str) -> Response:
-    """A report as people send it to each other."""
-    drawn = await site.drawings.all_of(shown.charts())
-    page = await run_in_threadpool(html.render_page, shown, lambda chart: drawn[site.drawings.promise(chart)])
+    """Return a report as one self-contained HTML file."""
+    charts = await site.charts.render_all(shown.charts())
+    page = await run_in_threadpool(html.render_page, shown, lambda chart: charts[site.charts.register(chart)])
     headers = {"Content-Security-Policy": f"{html.build_policy()}; {SANDBOX}", "Cache-Control": "no-store"}
     return HTMLResponse(page, headers=headers | _file_name(f"nodrop-{name}.html", "inline"))
 
 
 def _find(site: Site, name: str) -> ResultEntry:
-    """What is kept under a name. Raises Problem."""
+    """Find a result or suite by name. Raises Problem."""
     with site.open_store() as index:
         if "," in name or name.partition(":")[0] in ("label", "tag"):
-            raise Problem(404, f"result {name[:80]!r} asked, one id expected; look for it among the results")
+            raise Problem(404, f"{name[:80]!r} is not the id of a result; search the results page")
         runs = select_results(site, index, [name])
         suite = find_suite(site, name)
         return ResultEntry(name, runs, suite, None if suite or len(runs) > 1 else index.find(name))
 
 
-def _require_ours(kept: ResultEntry) -> None:
-    if not kept.is_ours:
-        raise Problem(409, f"{kept.name} asked in NFVbench's form, nodrop did not measure it; ask for its result.json")
+def _require_complete(entry: ResultEntry) -> None:
+    if not entry.is_complete:
+        raise Problem(409, f"{entry.name} is imported and has no NFVbench form; request its result.json")
 
 
-def _shown(kept: ResultEntry) -> Document:
-    """The report of it."""
-    if kept.is_ours:
-        return _document(kept.suite, tuple(run.path for run in kept.runs))
-    return build_imported_document([run.summary for run in kept.runs])
+def _document_of(entry: ResultEntry) -> Document:
+    """Build the report."""
+    if entry.is_complete:
+        return _document(entry.suite, tuple(run.path for run in entry.runs))
+    return build_imported_document([run.summary for run in entry.runs])
 
 
 @functools.lru_cache(maxsize=DOCUMENTS_MAX)
 def _document(suite: Suite | None, files: tuple[Path, ...]) -> Document:
-    """Kept, as results never change."""
+    """Build the report of nodrop's results, cached since results never change."""
     results = [load_with_steps(file) for file in files]
     return build_document(results, suite, prices=build_cost_table(suite, results) if suite and suite.pricing else None)
 
 
 def load_with_steps(file: Path) -> RunResult:
-    """A result with its search step by step. Raises Problem."""
+    """Load a result with the decisions of its search. Raises Problem."""
     return with_decisions(_load(file))
 
 
@@ -156,5 +156,5 @@ def _load(file: Path) -> RunResult:
         raise Problem(410, str(error)) from None
 
 
-def _file_name(name: str, how: str) -> dict[str, str]:
-    return {"Content-Disposition": f"{how}; filename*=UTF-8''{quote(name, safe='')}"}
+def _file_name(name: str, disposition: str) -> dict[str, str]:
+    return {"Content-Disposition": f"{disposition}; filename*=UTF-8''{quote(name, safe='')}"}

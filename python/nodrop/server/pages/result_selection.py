@@ -1,4 +1,4 @@
-"""Results that an address means: ids, labels, tags; never files, which `nodrop` takes on a command line."""
+"""Selection of results by ids, labels and tags in a URL; never by file, unlike on the command line."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,24 +14,24 @@ from nodrop.store.index import Index
 from nodrop.store.selection import SelectedResult
 
 ID = re.compile(r"\w[\w.+#:-]{0,199}")
-"""A name without a way out of its directory."""
-WORDS_MAX = 200
+"""A name that cannot leave its directory."""
+NAMES_MAX = 200
 
 
-def select_results(site: Site, index: Index, words: Sequence[str]) -> tuple[SelectedResult, ...]:
-    """What words mean, each result once: ids of runs or suites, `label:NAME`, `tag:NAME`, several joined by commas.
+def select_results(site: Site, index: Index, names: Sequence[str]) -> tuple[SelectedResult, ...]:
+    """Select results, each once: ids of runs or suites, `label:NAME`, `tag:NAME`, separated by commas.
 
-    Raises: Problem for a word that means nothing.
+    Raises: Problem for a name without results.
     """
-    every = [word for written in words for part in written.split(",") if (word := part.strip())]
-    if len(every) > WORDS_MAX:
-        raise Problem(400, f"{len(every)} results asked, at most {WORDS_MAX} at once; name a label or a tag instead")
-    found = [each for word in every for each in _meant(site, index, word)]
-    return tuple({each.summary.run_id: each for each in found}.values())
+    single = [name for value in names for part in value.split(",") if (name := part.strip())]
+    if len(single) > NAMES_MAX:
+        raise Problem(400, f"too many results ({len(single)}, at most {NAMES_MAX}); use a label or a tag instead")
+    results = [each for name in single for each in _select(site, index, name)]
+    return tuple({each.summary.run_id: each for each in results}.values())
 
 
 def find_suite(site: Site, name: str) -> Suite | None:
-    """The list of runs of an id; None where there is none."""
+    """Return the suite of an id, if it exists."""
     if not ID.fullmatch(name) or not (Path(site.config.results_dir) / name / suites.SUITE_FILE).is_file():
         return None
     try:
@@ -41,12 +41,16 @@ def find_suite(site: Site, name: str) -> Suite | None:
     return found.suite if found else None
 
 
-def _meant(site: Site, index: Index, word: str) -> Iterator[SelectedResult]:
+def _select(site: Site, index: Index, word: str) -> Iterator[SelectedResult]:
     kind, colon, name = word.partition(":")
     if colon and kind in ("label", "tag"):
-        rows = index.list(ResultFilter(label=name, sort=OLDEST) if kind == "label" else ResultFilter(tags=(name,), sort=OLDEST))
+        rows = index.list(
+            ResultFilter(label=name, sort=OLDEST) if kind == "label" else ResultFilter(tags=(name,), sort=OLDEST)
+        )
     elif suite := find_suite(site, word):
-        known = {row.summary.run_id: row for row in index.list(ResultFilter(run_ids=tuple(run.run_id for run in suite.runs)))}
+        known = {
+            row.summary.run_id: row for row in index.list(ResultFilter(run_ids=tuple(run.run_id for run in suite.runs)))
+        }
         for run in suite.runs:
             if row := known.get(run.run_id):
                 yield SelectedResult(row.summary, Path(row.file), run.variant, run.repeat)
@@ -56,5 +60,5 @@ def _meant(site: Site, index: Index, word: str) -> Iterator[SelectedResult]:
         exact = tuple(row for row in rows if row.summary.run_id == word)
         rows = exact or rows
     if not rows:
-        raise Problem(404, f"result {word[:80]!r} asked, there is none of that name; look for it among the results")
+        raise Problem(404, f"result {word[:80]!r} not found; search the results page")
     yield from (SelectedResult(row.summary, Path(row.file)) for row in rows)

@@ -1,4 +1,4 @@
-"""The results that are kept: looked up, and one by one."""
+"""The page that lists stored results."""
 
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
@@ -13,7 +13,7 @@ FIGURES_MAX = 2
 
 
 def routes(site: Site) -> APIRouter:
-    """The pages."""
+    """Return the routes of the page."""
     router = APIRouter()
 
     @router.get("/results")
@@ -21,18 +21,18 @@ def routes(site: Site) -> APIRouter:
         return await run_in_threadpool(_look_up, request)
 
     def _look_up(request: Request) -> Response:
-        asked = lookup.read(request.query_params)
-        wanted = asked.filter()
+        query = lookup.parse_query(request.query_params)
+        criteria = query.filter()
         with site.open_store() as index:
-            rows, count, problems = index.list(wanted), index.count(wanted), index.problems
+            rows, count, problems = index.list(criteria), index.count(criteria), index.problems
         return render(
             request,
             "results.html",
-            asked=asked,
+            query=query,
             rows=rows,
             count=count,
-            first=wanted.offset + 1,
-            last=wanted.offset + len(rows),
+            first=criteria.offset + 1,
+            last=criteria.offset + len(rows),
             problems=(*index.warnings, *problems),
             sorts=lookup.SORTS,
             statuses=lookup.STATUSES,
@@ -47,17 +47,17 @@ def routes(site: Site) -> APIRouter:
 
 
 def result_title(summary: Summary) -> str:
-    """What to call a result."""
+    """Return the display name of a result."""
     return summary.label or summary.sut or summary.run_id
 
 
 def headline_figures(summary: Summary) -> tuple[tuple[str, str], ...]:
-    """The rates and losses it found, the most telling first: names and figures."""
-    told = [measure for measure in summary.measures if measure.unit != "ns"][:FIGURES_MAX]
-    return tuple((measure.text, format_listed_measure(measure)) for measure in told)
+    """Return names and values of the main rates and losses."""
+    metrics = [measure for measure in summary.measures if measure.unit != "ns"][:FIGURES_MAX]
+    return tuple((measure.text, format_listed_measure(measure)) for measure in metrics)
 
 
 def headline_latency(summary: Summary) -> tuple[str, str] | None:
-    """The latency that is asked for most: of all but the slowest hundredth, at the most telling load."""
-    told = [measure for measure in summary.measures if measure.unit == "ns" and "p99_" in measure.key]
-    return (told[0].text.partition(" at ")[2], format_listed_measure(told[0])) if told else None
+    """Return the p99 latency at the main load."""
+    metrics = [measure for measure in summary.measures if measure.unit == "ns" and "p99_" in measure.key]
+    return (metrics[0].text.partition(" at ")[2], format_listed_measure(metrics[0])) if metrics else None

@@ -1,4 +1,4 @@
-"""The form that asks for a run, made from the configuration's schema: fields, what was written in them, and back."""
+"""The form of a run, generated from the configuration's schema: fields to a request body and back."""
 
 import functools
 import re
@@ -17,15 +17,15 @@ from nodrop.server.rest.server_config import BODY
 from nodrop.system.yaml_reader import parse_document, parse_value, to_yaml_line
 
 USUAL: tuple[str, ...] = ("sut", "rate", "duration", "frame_sizes", "profile", "chains", "repeat", "label")
-"""What most runs are told apart by, in the order they are asked for."""
+"""Keys that most runs set, in the order of the form."""
 TITLES = {
     "sut": "What to measure",
-    "rate": "What to find, or a fixed rate",
-    "duration": "How long, at a fixed rate",
+    "rate": "Goal or fixed rate",
+    "duration": "Duration at a fixed rate",
     "frame_sizes": "Frame sizes",
-    "profile": "How long and precisely",
+    "profile": "Trial durations and precision",
     "chains": "Service chains",
-    "repeat": "How often",
+    "repeat": "Repeats",
     "label": "Label",
 }
 SUGGESTED: dict[str, tuple[str, ...]] = {
@@ -36,34 +36,34 @@ SUGGESTED: dict[str, tuple[str, ...]] = {
     "search.width": ("0.5%", "1%", "2%"),
 }
 PASTED = "pasted"
-"""The field that takes a whole configuration."""
+"""Field for a pasted configuration."""
 GENERAL = "General"
 SIZES = "frame_sizes"
-"""Without any, the size is another key's."""
+"""Key whose default is `frame_bytes`."""
 SOURCE = f"{BODY}: "
 KEY = re.compile(rf"(?:{SOURCE})?(?:line [0-9]+: )?([A-Za-z_][\w.]*): ")
-"""How a sentence about a key begins."""
+"""Prefix of a message about a key."""
 
 
 class FormField(Value):
-    """A key, as a form asks for it."""
+    """A field of the form."""
 
     key: str
     title: str
     help: str
-    """What it means, in Markdown's code marks."""
+    """Help, with Markdown code spans."""
     choices: tuple[str, ...] = ()
-    """What it may be; empty where it is written freely."""
+    """Allowed values; empty for free text."""
     is_list: bool = False
     default: str
-    """What it is where nothing is written."""
+    """Value of an empty field."""
     range: str = ""
-    """What may be written, in words."""
+    """Range of values, in words."""
     suggested: tuple[str, ...] = ()
 
 
 class FormGroup(Value):
-    """Fields that belong together."""
+    """Fields of a section."""
 
     title: str
     help: str
@@ -71,15 +71,15 @@ class FormGroup(Value):
 
 
 def list_usual_fields(config: Config) -> tuple[FormField, ...]:
-    """The few that most runs need, with the defaults of a configuration."""
-    known = _known()
-    return tuple(_with_default(known[key], config) for key in USUAL)
+    """List the fields that most runs need, with the defaults of a configuration."""
+    fields = _fields_by_key()
+    return tuple(_with_default(fields[key], config) for key in USUAL)
 
 
 def list_further_groups(config: Config) -> Iterator[FormGroup]:
-    """All others, section by section."""
+    """List all other fields by section."""
     groups: dict[str, list[FormField]] = {}
-    for key, field in _known().items():
+    for key, field in _fields_by_key().items():
         if key not in USUAL:
             groups.setdefault(key.rpartition(".")[0] or GENERAL, []).append(_with_default(field, config))
     for title, fields in groups.items():
@@ -87,80 +87,80 @@ def list_further_groups(config: Config) -> Iterator[FormGroup]:
         yield FormGroup(title=title, help=_one_line(about.description) if about else "", fields=tuple(fields))
 
 
-def parse_fields(written: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The body that a form asks for, and what is wrong with it already, by field.
+def parse_fields(texts: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Parse a form; returns the request body and errors by field.
 
     Args:
-        written: text by key; what is empty asks for nothing. The whole configuration in `pasted` gives way to fields.
+        texts: text by key; empty fields are ignored. Fields override the configuration in `pasted`.
     """
-    wrong: dict[str, str] = {}
+    errors: dict[str, str] = {}
     body: dict[str, Any] = {}
-    if text := written.get(PASTED, "").strip():
+    if text := texts.get(PASTED, "").strip():
         try:
             body = _as_dict(parse_document(text, "the text").content)
         except ConfigError as error:
-            wrong[PASTED] = str(error)
-    for key, field in _known().items():
-        if text := written.get(key, "").strip():
+            errors[PASTED] = str(error)
+    for key, field in _fields_by_key().items():
+        if text := texts.get(key, "").strip():
             try:
-                _put(body, key, _value(text, field))
+                _put(body, key, _parse_field(text, field))
             except ConfigError as error:
-                wrong[key] = str(error)
-    return body, wrong
+                errors[key] = str(error)
+    return body, errors
 
 
 def fill_fields(body: Mapping[str, Any]) -> dict[str, str]:
-    """What to write in a form that asks for a body: fields where there are some, the rest as text."""
-    known, written = _known(), {}
+    """Return the texts of the fields for a request body; keys without a field go to `pasted`."""
+    fields, texts = _fields_by_key(), {}
     rest: dict[str, Any] = {}
     for path, value in _leaves_of(body):
-        field = known.get(path)
+        field = fields.get(path)
         if field and value is not None:
             is_plain_list = field.is_list and isinstance(value, list)
             plain_list = is_plain_list and not any(isinstance(each, list | dict) for each in value)
-            written[path] = ", ".join(map(str, value)) if plain_list else _text(value)
+            texts[path] = ", ".join(map(str, value)) if plain_list else _text(value)
         elif value is not None:
             _put(rest, path, value)
-    return written | ({PASTED: to_yaml_line(rest)} if rest else {})
+    return texts | ({PASTED: to_yaml_line(rest)} if rest else {})
 
 
 def assign_errors(sentences: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """What is wrong, by the field it is about; and what is about none."""
-    known = _known()
-    fields: dict[str, str] = {}
+    """Assign error messages to fields; returns messages by field, and those without a field."""
+    fields = _fields_by_key()
+    errors: dict[str, str] = {}
     others: list[str] = []
     for sentence in sentences:
-        found = KEY.match(sentence)
-        key = found.group(1) if found else ""
-        while key and key not in known:
+        match = KEY.match(sentence)
+        key = match.group(1) if match else ""
+        while key and key not in fields:
             key = key.rpartition(".")[0]
-        if found and key:
-            told = sentence[found.end() :] if key == found.group(1) else sentence.removeprefix(SOURCE)
-            fields[key] = f"{fields[key]}; {told}" if key in fields else told
+        if match and key:
+            message = sentence[match.end() :] if key == match.group(1) else sentence.removeprefix(SOURCE)
+            errors[key] = f"{errors[key]}; {message}" if key in errors else message
         else:
             others.append(sentence.removeprefix(SOURCE))
-    return fields, tuple(others)
+    return errors, tuple(others)
 
 
 def flatten(body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Keys with dots and their values as YAML in one line, as `--set` takes them."""
+    """Yield dotted keys and their values as one-line YAML, as for `--set`."""
     for path, value in _leaves_of(body):
         if value is not None:
             yield path, _text(value)
 
 
 @functools.cache
-def _known() -> dict[str, FormField]:
-    """Every key a request may set, in the order of the schema, those of refused sections left out."""
-    found = {}
+def _fields_by_key() -> dict[str, FormField]:
+    """Return the fields of all keys that a request may set, in the order of the schema."""
+    fields = {}
     for leaf in iter_leaves(Config):
         key = ".".join(leaf.key)
-        if not any(key == refused or key.startswith(f"{refused}.") for refused in FORBIDDEN):
-            found[key] = _field(key, leaf)
-    return found
+        if not any(key == forbidden or key.startswith(f"{forbidden}.") for forbidden in FORBIDDEN):
+            fields[key] = _make_field(key, leaf)
+    return fields
 
 
-def _field(key: str, leaf: Leaf) -> FormField:
+def _make_field(key: str, leaf: Leaf) -> FormField:
     annotation = leaf.field.annotation
     return FormField(
         key=key,
@@ -184,7 +184,7 @@ def _with_default(field: FormField, config: Config) -> FormField:
 
 
 def _choices(annotation: Any) -> tuple[str, ...]:
-    """All there is to choose from, where a key takes nothing else."""
+    """Return the values of a key with a fixed set of values."""
     if annotation is bool:
         return ("true", "false")
     if typing.get_origin(annotation) is Literal:
@@ -195,8 +195,8 @@ def _choices(annotation: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(choice for choices in each for choice in choices)) if each and all(each) else ()
 
 
-def _value(text: str, field: FormField) -> Any:
-    """What was written; a list may do without brackets. Raises ConfigError."""
+def _parse_field(text: str, field: FormField) -> Any:
+    """Parse the text of a field; brackets of a list are optional. Raises ConfigError."""
     if field.is_list and not text.startswith("["):
         text = f"[{text}]"
     return parse_value(text)
@@ -209,22 +209,24 @@ def _text(value: Any) -> str:
 
 
 def _leaves_of(content: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Values by their dotted keys; what a field takes as a whole stays whole."""
+    """Yield values by dotted key; a mapping that is the value of one field stays a mapping."""
     for key, value in content.items():
         path = f"{above}{key}"
-        if isinstance(value, Mapping) and value and path not in _known():
+        if isinstance(value, Mapping) and value and path not in _fields_by_key():
             yield from _leaves_of(value, f"{path}.")
         else:
             yield path, value
 
 
 def _put(body: dict[str, Any], path: str, value: Any) -> None:
-    """Set a value, with the sections above it. Raises ConfigError where one of these has a value itself."""
+    """Set a value, and create its sections. Raises ConfigError if a section has a value itself."""
     *above, last = path.split(".")
     for part in above:
         body = body.setdefault(part, {})
         if not isinstance(body, dict):
-            raise ConfigError(f"{path}: asked, but {part} has a value in the text; write one or the other")
+            raise ConfigError(
+                f"{path}: conflicts with {part}, which has a value in the pasted configuration; remove one of them"
+            )
     body[last] = value
 
 

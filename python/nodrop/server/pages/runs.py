@@ -1,5 +1,6 @@
-"""The first page: what runs, what waits, what is done."""
+"""The first page: running, queued and finished runs."""
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -7,66 +8,68 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from nodrop.export.openmetrics import RunningState
 from nodrop.formatting import format_goal
 from nodrop.model.result_filter import ResultFilter
+from nodrop.model.run_state import RunState
 from nodrop.model.summary import Summary
 from nodrop.server.pages.context import Site
 from nodrop.server.pages.forms import read_field, read_form
 from nodrop.server.pages.login import safe_target
-from nodrop.server.pages.partial_update import render_or_update
+from nodrop.server.pages.render import render
 from nodrop.server.pages.results import headline_figures
 from nodrop.server.rest.schemas import RunEntry, RunView
 from nodrop.units import format_pps
 
 PAGE_RUNS = 50
 TEXT_MAX = 160
+PIECE_HEADER = "X-Piece"
+"""Requests only the changing piece of a page; the value is the version that the client has."""
 
 
 class RunResultRow(NamedTuple):
-    """A result of a run, in short."""
+    """Main figures of a result of a run."""
 
     run_id: str
     frame_size: str
-    """Empty where the run has no other."""
+    """Empty if the run has one result."""
     figures: tuple[tuple[str, str], ...]
 
 
 class RunRow(NamedTuple):
-    """A run as lists show it."""
+    """A run in a list."""
 
     view: RunView
     title: str
-    asked: str
-    """What differs from the defaults, in words."""
+    request: str
+    """Keys of the request."""
     progress: str
-    """Where it is, while it goes on."""
-    found: tuple[RunResultRow, ...]
+    """Progress of the running run; otherwise empty."""
+    results: tuple[RunResultRow, ...]
 
 
 class SummaryCache:
-    """What runs of this server found; kept, as results never change, and lists are asked for every few seconds."""
+    """Summaries of results, cached since results never change and lists are requested every few seconds."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._known: dict[str, Summary] = {}
+        self._summaries: dict[str, Summary] = {}
 
-    async def of(self, entries: Sequence[RunEntry]) -> Mapping[str, Summary]:
-        """By run id, of those that have one."""
-        wanted = tuple(run_id for entry in entries for run_id in entry.run_ids if run_id not in self._known)
-        if wanted:
-            self._known |= await run_in_threadpool(self._look_up, wanted)
-        return self._known
+    async def load(self, entries: Sequence[RunEntry]) -> Mapping[str, Summary]:
+        """Load the summaries of the results of runs; returns all summaries by run id."""
+        missing = tuple(run_id for entry in entries for run_id in entry.run_ids if run_id not in self._summaries)
+        if missing:
+            self._summaries |= await run_in_threadpool(self._look_up, missing)
+        return self._summaries
 
-    def _look_up(self, wanted: tuple[str, ...]) -> dict[str, Summary]:
+    def _look_up(self, run_ids: tuple[str, ...]) -> dict[str, Summary]:
         with self._site.open_store() as index:
-            return {row.summary.run_id: row.summary for row in index.list(ResultFilter(run_ids=wanted))}
+            return {row.summary.run_id: row.summary for row in index.list(ResultFilter(run_ids=run_ids))}
 
 
 def routes(site: Site) -> APIRouter:
-    """The pages."""
+    """Return the routes of the page."""
     router = APIRouter()
-    summaries = SummaryCache(site)
+    cache = SummaryCache(site)
 
     @router.get("/")
     async def show_runs(request: Request, before: str | None = None) -> Response:
@@ -75,72 +78,83 @@ def routes(site: Site) -> APIRouter:
         over = [entry for entry in entries if entry.state.is_over]
         begin = over.index(site.runs.find(before)) + 1 if before else 0
         shown = over[begin : begin + PAGE_RUNS]
-        known = await summaries.of(shown)
+        summaries = await cache.load(shown)
         values = {
-            "live": [_line(site, entry, known) for entry in reversed(live)],
-            "over": [_line(site, entry, known) for entry in shown],
+            "live": [_make_row(site, entry, summaries) for entry in reversed(live)],
+            "over": [_make_row(site, entry, summaries) for entry in shown],
             "more": shown[-1].id if begin + PAGE_RUNS < len(over) else None,
             "first": before is None,
             "total_count": len(over),
             "results_dir": site.config.results_dir,
         }
-        return render_or_update(request, "runs.html", "runs_now.html", **values)
+        return _render_or_update(request, "runs.html", "runs_now.html", **values)
 
     @router.post("/runs/{run_id}/cancel")
     async def cancel(request: Request, run_id: str) -> Response:
         fields = await read_form(request)
-        if not site.runs.find(run_id).state.is_over:  # it may have ended by itself meanwhile
+        if not site.runs.find(run_id).state.is_over:  # it may have ended in the meantime
             site.runs.cancel(run_id)
         return RedirectResponse(safe_target(read_field(fields, "next")), 303)
 
     return router
 
 
-def _line(site: Site, entry: RunEntry, known: Mapping[str, Summary]) -> RunRow:
-    now = site.runs.now if entry.id == getattr(site.runs.running, "id", None) else None
-    summaries = [known[run_id] for run_id in entry.run_ids if run_id in known]
+def _render_or_update(request: Request, template: str, piece: str, **values: Any) -> Response:
+    """Render a page or, for its script, only the piece that changes: 204 if it is unchanged."""
+    current_version = request.headers.get(PIECE_HEADER)
+    part = render(request, piece, **values)
+    version = hashlib.sha256(part.body).hexdigest()[:16]
+    if current_version == version:
+        return Response(status_code=204)
+    part.headers[PIECE_HEADER] = version
+    return part if current_version is not None else render(request, template, **values, piece_version=version)
+
+
+def _make_row(site: Site, entry: RunEntry, cached: Mapping[str, Summary]) -> RunRow:
+    state = site.runs.running_state if entry.id == getattr(site.runs.running, "id", None) else None
+    summaries = [cached[run_id] for run_id in entry.run_ids if run_id in cached]
     return RunRow(
         view=site.runs.show(entry),
         title=make_run_title(entry.asked),
-        asked=describe_request(entry.asked),
-        progress=describe_progress(now) if now else "",
-        found=tuple(
-            RunResultRow(each.run_id, each.frame_size if len(summaries) > 1 else "", headline_figures(each)) for each in summaries
+        request=describe_request(entry.asked),
+        progress=describe_progress(state) if state else "",
+        results=tuple(
+            RunResultRow(each.run_id, each.frame_size if len(summaries) > 1 else "", headline_figures(each))
+            for each in summaries
         ),
     )
 
 
-def make_run_title(asked: Mapping[str, Any]) -> str:
-    """What to call a run: its label or, where it has none, what is measured."""
-    if label := asked.get("label"):
+def make_run_title(body: Mapping[str, Any]) -> str:
+    """Return the label of a run or, without one, its measurement."""
+    if label := body.get("label"):
         return str(label)[:TEXT_MAX]
-    if rate := asked.get("rate"):
+    if rate := body.get("rate"):
         return f"At {rate}"[:TEXT_MAX]
     return "NDR and PDR"
 
 
-def describe_request(asked: Mapping[str, Any]) -> str:
-    """What a body sets beside the label: `sut wire, search.width 5%`."""
-    said = ", ".join(f"{key} {value}" for key, value in _flat(asked) if key != "label")
-    return said if len(said) <= TEXT_MAX else f"{said[: TEXT_MAX - 1]}…"
+def describe_request(body: Mapping[str, Any]) -> str:
+    """Format the keys of a body except the label: `sut wire, search.width 5%`."""
+    text = ", ".join(f"{key} {value}" for key, value in _flatten(body) if key != "label")
+    return text if len(text) <= TEXT_MAX else f"{text[: TEXT_MAX - 1]}…"
 
 
-def _flat(asked: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
-    for key, value in asked.items():
+def _flatten(body: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in body.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{before}{key}.")
+            yield from _flatten(value, f"{prefix}{key}.")
         elif isinstance(value, list):
-            yield f"{before}{key}", " ".join(str(one) for one in value)
+            yield f"{prefix}{key}", " ".join(map(str, value))
         elif value is not None:
-            yield f"{before}{key}", str(value)
+            yield f"{prefix}{key}", str(value)
 
 
-def describe_progress(now: RunningState) -> str:
-    """Where a run is: its goals so far, and its trial."""
+def describe_progress(state: RunState) -> str:
+    """Describe the progress of a run: trial, and goals so far."""
     goals = ", ".join(
-        f"{format_goal(found.goal)} above {format_pps(found.lower.load_pps)}" for found in now.goals if found.lower
+        f"{format_goal(found.goal)} above {format_pps(found.lower.load_pps)}" for found in state.goals if found.lower
     )
-    trial = f"trial {now.trial_count + 1}" + (
-        f" at {format_pps(now.intended_load_pps)}" if now.intended_load_pps else ""
-    )
+    load = f" at {format_pps(state.trial.trial.intended_load_pps)}" if state.trial else ""
+    trial = f"trial {len(state.trials) + 1}{load}"
     return f"{trial}; {goals}" if goals else trial

@@ -1,4 +1,4 @@
-"""The page that starts a run: a form of the configuration's keys, checked as it is filled in."""
+"""The page that starts a run: a form of the configuration's keys, checked while the user types."""
 
 import json
 import shlex
@@ -28,94 +28,94 @@ from nodrop.server.rest.problem import Problem
 from nodrop.server.rest.run_request import check_body
 
 CHECK = "check"
-"""What the button is called that only has a form looked at."""
+"""Name of the button that checks the form without starting a run."""
 PIECE_HEADER = "X-Piece"
 FLAGS = {"sut": "--sut", "profile": "--profile", "chains": "--chains", "rate": "--rate", "search.budget": "--budget"}
-"""Keys that have flags by which people know them."""
+"""Keys with their own flags of `nodrop run`."""
 
 
 class FormCheck(NamedTuple):
-    """A form that was looked at."""
+    """A checked form."""
 
-    written: Mapping[str, str]
+    fields: Mapping[str, str]
     body: dict[str, Any]
-    wrong: dict[str, str]
-    """What is wrong, by field."""
-    wrong_besides: tuple[str, ...] = ()
+    errors: dict[str, str]
+    """Errors by field."""
+    other_errors: tuple[str, ...] = ()
     preview: RequestPreview | None = None
-    """What would be done; None as long as something is wrong."""
+    """None if there are errors."""
 
 
 def routes(site: Site) -> APIRouter:
-    """The pages."""
+    """Return the routes of the page."""
     router = APIRouter()
 
     @router.get("/start")
     async def ask(request: Request, again: str | None = None) -> Response:
-        written = {key: value for key, value in request.query_params.items() if key != "again"}
+        fields = {key: value for key, value in request.query_params.items() if key != "again"}
         if again:
-            written = fill_fields(site.runs.find(again).asked) | written
-        return await _page(request, site, await run_in_threadpool(_look, site, written))
+            fields = fill_fields(site.runs.find(again).asked) | fields
+        return await _page(request, site, await run_in_threadpool(_check, site, fields))
 
     @router.post("/start")
     async def start(request: Request) -> Response:
-        fields = await read_form(request)
-        written = {key: values[0] for key, values in fields.items() if key not in (TOKEN_FIELD, CHECK)}
-        look = await run_in_threadpool(_look, site, written)
+        form = await read_form(request)
+        fields = {key: values[0] for key, values in form.items() if key not in (TOKEN_FIELD, CHECK)}
+        result = await run_in_threadpool(_check, site, fields)
         if request.headers.get(PIECE_HEADER) == CHECK:
-            values = _values(request, site, look)
-            aside = await run_in_threadpool(lambda: environment().get_template("start_look.html").render(values))
-            return JSONResponse({"wrong": look.wrong, "aside": aside}, headers={"Cache-Control": "no-store"})
-        if look.preview is None or CHECK in fields:
-            return await _page(request, site, look, 200 if look.preview else 422)
+            values = _values(request, site, result)
+            aside = await run_in_threadpool(lambda: environment().get_template("start_preview.html").render(values))
+            return JSONResponse({"errors": result.errors, "aside": aside}, headers={"Cache-Control": "no-store"})
+        if result.preview is None or CHECK in form:
+            return await _page(request, site, result, 200 if result.preview else 422)
         try:
-            entry = site.runs.create(look.body)
+            entry = site.runs.create(result.body)
         except Problem as problem:
-            return await _page(request, site, look._replace(wrong_besides=(problem.detail,)), problem.status)
+            return await _page(request, site, result._replace(other_errors=(problem.detail,)), problem.status)
         return RedirectResponse(f"/runs/{entry.id}", 303)
 
     return router
 
 
-def _look(site: Site, written: Mapping[str, str]) -> FormCheck:
-    """See what a form asks for."""
-    body, wrong = parse_fields(written)
-    if wrong:
-        return FormCheck(written, body, wrong)
+def _check(site: Site, fields: Mapping[str, str]) -> FormCheck:
+    """Check a form and preview its runs."""
+    body, errors = parse_fields(fields)
+    if errors:
+        return FormCheck(fields, body, errors)
     try:
-        return FormCheck(written, body, {}, (), preview_plans(check_body(body, site.config)))
+        return FormCheck(fields, body, {}, (), preview_plans(check_body(body, site.config)))
     except Problem as problem:
-        fields, besides = assign_errors(problem.errors or (problem.detail,))
-        return FormCheck(written, body, fields, besides)
+        by_field, others = assign_errors(problem.errors or (problem.detail,))
+        return FormCheck(fields, body, by_field, others)
 
 
-async def _page(request: Request, site: Site, look: FormCheck, status: int = 200) -> Response:
+async def _page(request: Request, site: Site, result: FormCheck, status: int = 200) -> Response:
     config = await run_in_threadpool(_defaults, site)
-    values = _values(request, site, look) | {
+    values = _values(request, site, result) | {
         "usual": list_usual_fields(config),
         "groups": list(list_further_groups(config)),
-        "pasted": look.written.get(PASTED, ""),
+        "pasted": result.fields.get(PASTED, ""),
     }
     return render(request, "start.html", status, **values)
 
 
 def _defaults(site: Site) -> Config:
-    """What a run is where the form says nothing."""
-    return load(site.config.config, {})
+    """Return the configuration of empty fields."""
+    return load(site.config.sources, {})
 
 
-def _values(request: Request, site: Site, look: FormCheck) -> dict[str, Any]:
-    """What the piece beside the form shows."""
+def _values(request: Request, site: Site, result: FormCheck) -> dict[str, Any]:
+    """Return the variables of the preview next to the form."""
     return {
-        "look": look,
-        "command": format_command(look.body, site.config.config),
-        "curl": format_curl(look.body, str(request.base_url), needs_token=site.sessions is not None),
+        "check": result,
+        "command": format_command(result.body, site.config.sources),
+        "curl": format_curl(result.body, str(request.base_url), needs_token=site.sessions is not None),
         "queued_count": site.runs.queued_count + (site.runs.running is not None),
     }
 
 
 def format_command(body: Mapping[str, Any], config: tuple[str, ...]) -> str:
-    """The same run by `nodrop run`."""
+    """Format the equivalent `nodrop run` command."""
     words = ["nodrop", "run", *(word for source in config for word in ("-c", source))]
     for key, value in flatten(body):
         words += [FLAGS[key], value] if key in FLAGS else ["--set", f"{key}={value}"]
@@ -123,7 +123,7 @@ def format_command(body: Mapping[str, Any], config: tuple[str, ...]) -> str:
 
 
 def format_curl(body: Mapping[str, Any], base_url: str, *, needs_token: bool) -> str:
-    """The same run by the REST interface."""
+    """Format the equivalent REST request."""
     token = ' -H "Authorization: Bearer $TOKEN"' if needs_token else ""
-    asked = shlex.quote(json.dumps(body, ensure_ascii=False))
-    return f"curl -H 'Content-Type: application/json'{token} -d {asked} {base_url}api/v1/runs"
+    content = shlex.quote(json.dumps(body, ensure_ascii=False))
+    return f"curl -H 'Content-Type: application/json'{token} -d {content} {base_url}api/v1/runs"

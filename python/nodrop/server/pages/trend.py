@@ -1,4 +1,4 @@
-"""A figure over time: where it changed, by how much, and what differed from then on."""
+"""The page of a metric over time: changes and their possible causes."""
 
 from pathlib import Path
 
@@ -24,12 +24,12 @@ from nodrop.server.pages.render import render
 from nodrop.store.selection import SelectedResult
 
 RUNS_MAX = 1000
-"""Of more, the newest."""
+"""Longest series; the newest runs count."""
 METRICS = ("", "ndr", "pdr", "latency_p50_at_ndr", "latency_p99_at_ndr", "latency_p99.9_at_ndr")
 
 
 def routes(site: Site) -> APIRouter:
-    """The page."""
+    """Return the route of the page."""
     router = APIRouter()
 
     @router.get("/trend")
@@ -37,24 +37,26 @@ def routes(site: Site) -> APIRouter:
         return await run_in_threadpool(_show, request)
 
     def _show(request: Request) -> Response:
-        asked = lookup.read(request.query_params)
+        query = lookup.parse_query(request.query_params)
         metric = request.query_params.get("metric", "").strip()
         found: tuple[Trend, ...] = ()
-        complaint = ""
+        problem = ""
         try:
-            found = _found(site, asked, metric) if asked.fields else ()
+            found = _trends(site, query, metric) if query.fields else ()
         except ConfigError as error:
-            complaint = str(error)
+            problem = str(error)
         return render(
             request,
             "trend.html",
-            status=200 if not complaint else 422,
-            asked=asked,
+            status=200 if not problem else 422,
+            query=query,
             metric=metric,
             metrics=METRICS,
-            trends=[(each, list(describe_trend(each)), charts.build_chart(each) if each.groups else None) for each in found],
-            complaint=complaint,
-            drawing=site.drawings.placeholder,
+            trends=[
+                (each, list(describe_trend(each)), charts.build_chart(each) if each.groups else None) for each in found
+            ],
+            problem=problem,
+            placeholder=site.charts.placeholder,
             title=format_series_title,
             change_text=format_change,
             group_text=format_run_count,
@@ -66,13 +68,13 @@ def routes(site: Site) -> APIRouter:
     return router
 
 
-def _found(site: Site, asked: lookup.Lookup, metric: str) -> tuple[Trend, ...]:
-    """The trends of what is asked for. Raises ConfigError."""
-    status = asked.fields.get("status", "complete")
-    wanted = asked.filter().model_copy(update={"status": status, "limit": RUNS_MAX, "offset": 0, "sort": "newest"})
+def _trends(site: Site, query: lookup.Lookup, metric: str) -> tuple[Trend, ...]:
+    """Analyze the runs of a query. Raises ConfigError."""
+    status = query.fields.get("status", "complete")
+    criteria = query.filter().model_copy(update={"status": status, "limit": RUNS_MAX, "offset": 0, "sort": "newest"})
     with site.open_store() as index:
-        rows = index.list(wanted)
+        rows = index.list(criteria)
     if not rows:
-        raise ConfigError("a trend asked, there are no such runs; look for them among the results")
+        raise ConfigError("no matching runs; search the results page")
     runs = [SelectedResult(row.summary, Path(row.file)) for row in rows]
     return analyze_stored_trends(runs, metric, results_dir=site.config.results_dir)

@@ -12,9 +12,9 @@ from starlette.concurrency import run_in_threadpool
 from nodrop.export.nfvbench import build_nfvbench_result
 from nodrop.model.base import Value
 from nodrop.model.result import RunResult
+from nodrop.report.document.suite import build_suite_table
 from nodrop.report.nfvbench import write_nfvbench
-from nodrop.report.suite import suite_table
-from nodrop.report.terminal import render_result
+from nodrop.report.terminal import render_blocks, render_result
 from nodrop.server.rest.openapi import describe_request_body, make_config_schema
 from nodrop.server.rest.preview import RequestPreview, preview_plans
 from nodrop.server.rest.problem import describe_errors
@@ -183,7 +183,7 @@ def negotiate_format(accept: str | None) -> ReportFormat:
 def render_report(results: Sequence[RunResult], form: ReportFormat) -> str:
     """Render nodrop's report as text, or NFVbench's tables as Markdown or CSV."""
     if form == "text":
-        summary = [_to_text(suite_table(results))] if len(results) > 1 else []
+        summary = [_to_text(render_blocks([build_suite_table(results)]))] if len(results) > 1 else []
         return "\n".join([*summary, *(_to_text(render_result(result)) for result in results)])
     return write_nfvbench(build_nfvbench_result(results), form)
 

@@ -1,10 +1,10 @@
-// Draws nothing itself: fetches the drawings of charts that come into sight, and puts them into the page.
+// Loads charts, rendered by the server, when they scroll into view.
 "use strict";
 
-const painters = new IntersectionObserver((entries) => {
+const observer = new IntersectionObserver((entries) => {
   for (const entry of entries) {
     if (!entry.isIntersecting) continue;
-    painters.unobserve(entry.target);
+    observer.unobserve(entry.target);
     show(entry.target);
   }
 }, { rootMargin: "300px" });
@@ -16,10 +16,10 @@ async function show(place) {
     place.innerHTML = await answer.text();
     place.classList.remove("pending");
   } catch {
-    place.textContent = "This chart could not be drawn. Load the page again.";
+    place.textContent = "The chart could not be loaded. Reload the page.";
   }
 }
 
-document.querySelectorAll("[data-chart]").forEach((place) => painters.observe(place));
-// What is folded away has no place yet, and on paper nothing is out of sight.
+document.querySelectorAll("[data-chart]").forEach((place) => observer.observe(place));
+// Printing shows all charts, also those out of view or in closed sections.
 addEventListener("beforeprint", () => document.querySelectorAll(".pending").forEach(show));

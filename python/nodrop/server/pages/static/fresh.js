@@ -1,4 +1,4 @@
-// Keeps pieces of a page fresh: <div data-fresh="/path" data-version="...">. Without it the page is as it was loaded.
+// Refreshes pieces of a page: <div data-fresh="/path" data-version="...">. Without scripts the page stays as loaded.
 "use strict";
 
 const EVERY_MS = 2000;
@@ -8,20 +8,20 @@ function statesOf(piece) {
   return new Map([...piece.querySelectorAll("[data-run]")].map((row) => [row.dataset.run, row.dataset]));
 }
 
-/** Tell screen readers which runs changed their state. */
-function tell(before, after) {
+/** Announce changed states of runs to screen readers. */
+function announce(before, after) {
   const news = document.getElementById("news");
-  const told = [...after.values()]
+  const changes = [...after.values()]
     .filter((now) => before.get(now.run)?.state !== now.state)
     .map((now) => `${now.title}: ${now.state}`);
-  if (news && told.length) news.textContent = told.join(". ");
+  if (news && changes.length) news.textContent = changes.join(". ");
 }
 
 function replace(piece, text) {
   const focused = piece.contains(document.activeElement) ? document.activeElement.id : "";
   const before = statesOf(piece);
   piece.innerHTML = text;
-  tell(before, statesOf(piece));
+  announce(before, statesOf(piece));
   if (focused) (document.getElementById(focused) || document.getElementById("main")).focus({ preventScroll: true });
 }
 
@@ -33,7 +33,7 @@ async function refresh(piece) {
   if (answer.redirected) location.reload(); // to log in
   if (answer.status !== 200 || !answer.headers.get("X-Piece")) return;
   const text = await answer.text();
-  // A menu or a selection that somebody is busy with stays.
+  // Do not replace an open dialog or a text selection.
   if (document.querySelector("dialog[open]") || !getSelection().isCollapsed) return;
   piece.dataset.version = answer.headers.get("X-Piece");
   replace(piece, text);

@@ -1,14 +1,14 @@
-// Keeps the page of a run up to date: pieces of HTML and rows for charts, as the server sends them.
+// Updates the page of a run with the pieces of HTML and the chart rows that the server sends.
 "use strict";
 
 const AGAIN_MS = 3000;
-/* Charts are drawn so often at most: the browser may be on the machine that measures. */
+/* Shortest interval between redraws of charts: the browser may run on the machine that measures. */
 const FILL_MS = 1000;
 const place = document.getElementById("run");
 const lost = document.getElementById("lost");
 const rows = {};
 const views = new Map();
-let asked = "";
+let requested = "";
 const due = new Set();
 let filled = -Infinity;
 let timer = 0;
@@ -18,7 +18,7 @@ function isDark() {
   return theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-/** Put a piece in its place; who is in it with the keyboard stays there. */
+/** Replace a piece; keep the keyboard focus in it. */
 function show(name, html) {
   const piece = place.querySelector(`[data-piece="${name}"]`);
   const focused = piece.contains(document.activeElement) ? document.activeElement.textContent : null;
@@ -28,16 +28,16 @@ function show(name, html) {
   (same || document.getElementById("main")).focus({ preventScroll: true });
 }
 
-/** Make the charts, once it is known which there are. Expressions are interpreted, so no script is made from text. */
+/** Create the charts. Vega interprets expressions, so that no script is generated from text. */
 async function draw(names) {
-  const wanted = `${names.join()} ${isDark()}`;
-  if (wanted === asked || !names.length) return;
-  asked = wanted;
+  const request = `${names.join()} ${isDark()}`;
+  if (request === requested || !names.length) return;
+  requested = request;
   const from = `/runs/${place.dataset.run}/charts?theme=${isDark() ? "dark" : "light"}`;
   const definitions = await fetch(from).then((answer) => (answer.ok ? answer.json() : null)).catch(() => null);
-  if (wanted !== asked) return; // others are wanted meanwhile
+  if (request !== requested) return; // superseded by a later request
   if (!definitions) {
-    asked = ""; // the next message has it tried again
+    requested = ""; // the next message retries
     return;
   }
   for (const box of place.querySelectorAll("[data-chart]")) {
@@ -55,7 +55,7 @@ async function draw(names) {
   fillSoon(Object.keys(rows));
 }
 
-/** Put new rows into the charts that show them. */
+/** Update the charts with new rows. */
 async function fill() {
   const changed = [...due];
   due.clear();
@@ -66,7 +66,7 @@ async function fill() {
   }
 }
 
-/** Have charts drawn that show these rows, together with others, and not while nobody sees them. */
+/** Schedule one redraw for changed rows; none while the page is hidden. */
 function fillSoon(changed) {
   for (const name of changed) due.add(name);
   if (document.hidden || timer || !due.size) return;
@@ -94,18 +94,18 @@ function follow() {
   const source = new EventSource(`/runs/${place.dataset.run}/live`);
   source.addEventListener("open", () => (lost.hidden = true));
   source.addEventListener("pieces", (event) => {
-    const told = JSON.parse(event.data);
-    for (const [name, html] of Object.entries(told.pieces)) show(name, html);
-    Object.assign(rows, told.rows);
-    document.title = `${told.headline} · ${place.dataset.title} · nodrop`;
-    place.dataset.state = told.state;
+    const message = JSON.parse(event.data);
+    for (const [name, html] of Object.entries(message.pieces)) show(name, html);
+    Object.assign(rows, message.rows);
+    document.title = `${message.headline} · ${place.dataset.title} · nodrop`;
+    place.dataset.state = message.state;
     tick();
-    draw(told.charts).then(() => fillSoon(Object.keys(told.rows)));
-    if (told.over) source.close();
+    draw(message.charts).then(() => fillSoon(Object.keys(message.rows)));
+    if (message.over) source.close();
   });
   source.addEventListener("error", () => {
     lost.hidden = false;
-    if (source.readyState !== EventSource.CLOSED) return; // it tries again by itself
+    if (source.readyState !== EventSource.CLOSED) return; // it reconnects by itself
     setTimeout(async () => {
       const answer = await fetch(location.href).catch(() => null);
       if (answer?.redirected) location.reload(); // to log in

@@ -1,40 +1,40 @@
-// Has the form looked at while it is filled in, and finds keys in it. Without it the buttons do the same.
+// Checks the form while the user types, and searches its keys. Without scripts the buttons do the same.
 "use strict";
 
 const WAIT_MS = 350;
 const form = document.getElementById("start");
-const look = document.getElementById("look");
+const preview = document.getElementById("preview");
 const find = document.getElementById("find");
 let timer = 0;
 let latest = 0;
 
-function mark(wrong) {
+function mark(errors) {
   for (const ask of form.querySelectorAll("[data-field]")) {
     const key = ask.dataset.field;
-    const sentence = wrong[key] || "";
+    const error = errors[key] || "";
     const input = document.getElementById(`f-${key}`);
-    document.getElementById(`f-${key}-wrong`).textContent = sentence;
-    if (sentence) input.setAttribute("aria-invalid", "true");
+    document.getElementById(`f-${key}-error`).textContent = error;
+    if (error) input.setAttribute("aria-invalid", "true");
     else input.removeAttribute("aria-invalid");
   }
 }
 
 async function check() {
-  const mine = ++latest;
-  look.parentElement.classList.add("busy");
+  const request = ++latest;
+  preview.parentElement.classList.add("busy");
   const body = new URLSearchParams([...new FormData(form)].filter(([name, value]) => value && name !== "check"));
   const answer = await fetch("/start", { method: "POST", body, headers: { "X-Piece": "check" } }).catch(() => null);
-  if (mine !== latest) return; // something else was written meanwhile
-  look.parentElement.classList.remove("busy");
+  if (request !== latest) return; // the form has changed since
+  preview.parentElement.classList.remove("busy");
   if (!answer?.ok || answer.redirected) return;
-  const { wrong, aside } = await answer.json();
-  mark(wrong);
-  const open = look.querySelector("details")?.open;
-  look.innerHTML = aside;
-  if (open) look.querySelector("details").open = true;
+  const { errors, aside } = await answer.json();
+  mark(errors);
+  const open = preview.querySelector("details")?.open;
+  preview.innerHTML = aside;
+  if (open) preview.querySelector("details").open = true;
 }
 
-/** Show the keys that a word is found in, by name or meaning. */
+/** Show the keys whose name or help contains a word. */
 function search() {
   const word = find.value.trim().toLowerCase();
   let count = 0;
@@ -49,7 +49,7 @@ function search() {
     if (word) group.open = within > 0;
     count += within;
   }
-  document.getElementById("found").textContent = word ? `${count} keys found` : "";
+  document.getElementById("matches").textContent = word ? `${count} ${count === 1 ? "key" : "keys"} found` : "";
 }
 
 form.addEventListener("input", (event) => {
@@ -65,7 +65,7 @@ form.addEventListener("keydown", (event) => {
 });
 find.parentElement.hidden = false;
 document.getElementById("check").hidden = true;
-look.addEventListener("click", (event) => {
+preview.addEventListener("click", (event) => {
   const to = event.target.closest("a[href^='#f-']");
   const input = to && document.getElementById(to.getAttribute("href").slice(1));
   if (!input) return;
