@@ -16,7 +16,7 @@ from nodrop import store
 from nodrop.cli import nodrop
 from nodrop.cli.measure import measure_each
 from nodrop.cli.outputs import Outputs
-from nodrop.cli.suite_output import several_report
+from nodrop.cli.suite_output import render_suite
 from nodrop.cli.variant_plans import make_variant_plans
 from nodrop.config.load import load
 from nodrop.config.schema import Config
@@ -81,7 +81,7 @@ def text_of(outcome: Any, monkeypatch: pytest.MonkeyPatch, columns: int = 100) -
 
     monkeypatch.setenv("COLUMNS", str(columns))
     out = io.StringIO()
-    show(several_report(outcome.suite, outcome.results), out)
+    show(render_suite(outcome.suite, outcome.results), out)
     return out.getvalue()
 
 

@@ -24,7 +24,8 @@ from nodrop.model.suite import Suite
 from nodrop.model.trial import DirectionTimes, LatencySummary, TrialResult
 from nodrop.plan import build, build_each
 from nodrop.report.line_progress import LineProgress
-from nodrop.report.suite import suite_report
+from nodrop.report.document.suite import build_suite_table
+from nodrop.report.terminal import render_blocks
 from nodrop.run.execute import RunEnvironment
 from nodrop.run.suite import execute_suite
 from nodrop.simulation import SimulatedMeasurer
@@ -211,7 +212,7 @@ def test_the_summary_has_every_size_and_fits_the_width(
     )
     monkeypatch.setenv("COLUMNS", str(columns))
     out = io.StringIO()
-    show(suite_report(outcome.suite, tuple(map(with_latency, outcome.results)), each=False), out)
+    show(render_blocks([build_suite_table(tuple(map(with_latency, outcome.results)))]), out)
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= columns
     assert "…" not in out.getvalue()

@@ -15,7 +15,7 @@ from tests.lab.bench import Bench, bench
 from nodrop.model.ledger import Hop
 from nodrop.model.trial import TrialResult
 from nodrop.observe.counter_reader import HopCounterReader
-from nodrop.report.ledger import loss_line
+from nodrop.report.document.loss import describe_loss
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
@@ -56,7 +56,7 @@ def observed(
         result = hops.after(lab.measure(load_pps, duration_s))
     if doing:
         doing.join()
-    print(loss_line(result))
+    print(describe_loss(result))
     return result
 
 
@@ -125,7 +125,7 @@ def test_frames_that_a_queueing_discipline_drops_are_lost_in_the_sut(require_too
     hop = losses(result)["the SUT, sut0 to sut1"]
     assert causes(hop) == {"queue_dropped": int(told[1])}
     assert hop.unattributed_count == 0 and hop.lost_count > 1000
-    assert "queueing discipline tbf of sut1" in loss_line(result)
+    assert "queueing discipline tbf of sut1" in describe_loss(result)
 
 
 @pytest.mark.parametrize("backend", ["af_packet", "af_xdp"])
@@ -171,7 +171,7 @@ def test_frames_that_a_router_has_no_route_for_are_lost_in_it(require_tool: Requ
     hop = losses(result)["the SUT, sut0 to sut1"]
     assert hop.unattributed_count == 0
     assert hop.lost_count == pytest.approx(result.offered_count, abs=OWN_FRAMES_MAX)
-    assert "no route to the destination" in loss_line(result)
+    assert "no route to the destination" in describe_loss(result)
 
 
 @pytest.mark.parametrize("backend", ["af_packet", "af_xdp"])
@@ -219,7 +219,7 @@ def test_frames_that_the_first_wire_refuses_are_not_sent(require_tool: RequireTo
     assert result.offered_count == 0
     hop = losses(result)["the tester's sender on tester0"]
     assert hop.lost_count == result.intended_count
-    assert "receive_refused" in causes(hop) and "refused by sut0" in loss_line(result)
+    assert "receive_refused" in causes(hop) and "refused by sut0" in describe_loss(result)
 
 
 def test_an_interface_of_the_sut_that_is_down_loses_all(require_tool: RequireTool) -> None:

@@ -10,8 +10,8 @@ from tests.suts import Step
 from nodrop.model.calibration import Calibration
 from nodrop.model.facts import PortFacts
 from nodrop.model.result import RunResult
-from nodrop.report.calibration import beyond_calibration, calibration_text
-from nodrop.report.terminal import warning_lines
+from nodrop.report.calibration import flag_uncalibrated_loads, describe_calibration
+from nodrop.report.document.warnings import list_warnings
 from nodrop.run.execute import execute
 from nodrop.stage.host_facts import read_host
 from nodrop.store import calibration
@@ -59,19 +59,19 @@ def test_the_sut_between_the_ports_is_no_part_of_the_key_but_the_engines_cores_a
 
 def test_trials_above_what_the_tester_can_do_by_itself_are_told(tmp_path: Path) -> None:
     result = measured(tmp_path, calibrated(tmp_path, 4e5))
-    flag = beyond_calibration(result)
+    flag = flag_uncalibrated_loads(result)
     assert flag and flag.code == "beyond-calibration" and "bare wire" in flag.text
-    assert flag.text in warning_lines(result)
+    assert flag.text in list_warnings(result)
 
 
 def test_trials_within_it_and_runs_without_one_say_nothing_of_it(tmp_path: Path) -> None:
-    assert beyond_calibration(measured(tmp_path, calibrated(tmp_path, 1e7))) is None
-    assert beyond_calibration(measured(tmp_path, None)) is None
+    assert flag_uncalibrated_loads(measured(tmp_path, calibrated(tmp_path, 1e7))) is None
+    assert flag_uncalibrated_loads(measured(tmp_path, None)) is None
 
 
 def test_a_calibration_reads_as_a_sentence_with_its_floor(tmp_path: Path) -> None:
     times = {"latency_min_ns": 1800, "latency_p50_ns": 2200}
-    text = calibration_text(calibrated(tmp_path).model_copy(update=times))
+    text = describe_calibration(calibrated(tmp_path).model_copy(update=times))
     assert "on time up to" in text and "min 1.80 µs, median 2.20 µs" in text
 
 
@@ -113,10 +113,10 @@ def test_what_is_kept_is_of_the_back_end_that_the_ports_were_opened_with(tmp_pat
         known = calibration.find(calibration.build_key(asked, read_host()), environment)
         assert (known is not None) == (name == backend)
     result = opened_with(measured(tmp_path, found), backend)
-    flag = beyond_calibration(result)
-    assert flag and flag.text in warning_lines(result)
+    flag = flag_uncalibrated_loads(result)
+    assert flag and flag.text in list_warnings(result)
 
 
 def test_a_calibration_of_another_back_end_than_the_ports_turned_out_to_have_says_nothing(tmp_path: Path) -> None:
     result = opened_with(measured(tmp_path, calibrated(tmp_path, 4e5)), "xdp_live")
-    assert beyond_calibration(result) is None
+    assert flag_uncalibrated_loads(result) is None

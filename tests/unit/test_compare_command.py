@@ -14,7 +14,8 @@ from nodrop.cli import main
 from nodrop.errors import FailOnError
 from nodrop.model.lab_plan import LabPlan
 from nodrop.model.suite import Suite, SuiteRun
-from nodrop.report.comparison import comparison_markdown
+from nodrop.report.document.comparison import build_comparison_section
+from nodrop.report.markdown import render_markdown_sections
 from nodrop.store import suites
 
 Compare = Callable[..., tuple[int, str, str]]
@@ -97,7 +98,7 @@ def test_what_people_call_their_runs_cannot_break_markdown(compare: Compare) -> 
     _, out, _ = compare("label:main", "label:patch", "--format", "json")
     said = Comparison.model_validate_json(out)
     marked = said.model_copy(update={"a": said.a.model_copy(update={"name": "a|b <script> *x*"})})
-    assert r"a\|b \<script> \*x\*" in comparison_markdown(marked)
+    assert r"a\|b \<script\> \*x\*" in render_markdown_sections("", [build_comparison_section(marked)])
 
 
 def test_fail_on_ends_with_its_own_code_after_everything_was_said(compare: Compare) -> None:

@@ -6,7 +6,7 @@ from tests.machines import NAMES, described
 from nodrop.descriptors import DescriptorForm, format_descriptor, add_fingerprints
 from nodrop.descriptors.chd import parse_chd
 from nodrop.descriptors.chd_rules import check_chd
-from nodrop.report.host.unknowns import leaves
+from nodrop.report.host.unknowns import list_observations
 from nodrop.system.cpu_sets import format_cpu_list
 
 FORMS: tuple[DescriptorForm, ...] = ("json", "xml", "yaml")
@@ -33,7 +33,7 @@ def test_every_form_reads_back_to_the_same_machine(name: str, form: DescriptorFo
 @pytest.mark.parametrize("name", NAMES)
 def test_whatever_is_not_known_has_a_reason(name: str) -> None:
     host = described(name)
-    without = {leaf for leaf, each in leaves(host) if not each.known and not each.why and each.at}
+    without = {leaf for leaf, each in list_observations(host) if not each.known and not each.why and each.at}
     assert not without
 
 

@@ -15,7 +15,7 @@ from nodrop.model.neighbor import NeighborCounts
 from nodrop.model.trial import StreamCounts, Trial, TrialResult
 from nodrop.observe.ledger import loss_ledger
 from nodrop.observe.path_hops import CounterDelta
-from nodrop.report.ledger import loss_line
+from nodrop.report.document.loss import describe_loss
 from nodrop.simulation import SimulatedMeasurer
 
 SENT = 1000
@@ -207,7 +207,7 @@ def test_one_cause_in_both_directions_is_told_once_with_both_places() -> None:
     result = result.model_copy(update={"streams": streams})
     delta = CounterDelta({}, lab.counters | {"sut/kernel/NETFILTER_DROP/sut1": 50})
     result = result.model_copy(update={"ledger": loss_ledger(result, ONE, delta)})
-    assert loss_line(result) == (
+    assert describe_loss(result) == (
         "lost 50 of 2,000: 50 at the SUT, sut0 to sut1 and the SUT, sut1 to sut0 "
         "(dropped by a netfilter rule (nft, iptables) [NETFILTER_DROP])"
     )
@@ -215,7 +215,7 @@ def test_one_cause_in_both_directions_is_told_once_with_both_places() -> None:
 
 def test_a_trial_without_loss_has_no_line() -> None:
     lab = Lab(counters(), SENT, SENT)
-    assert loss_line(trial(lab).model_copy(update={"ledger": ledger(lab)})) == ""
+    assert describe_loss(trial(lab).model_copy(update={"ledger": ledger(lab)})) == ""
 
 
 def test_without_a_sut_there_is_one_wire_between_the_testers_ports() -> None:

@@ -25,7 +25,10 @@ from nodrop.cli import main
 from nodrop.model.plan import Plan
 from nodrop.model.rule_cost import BASELINE_VARIANT, PlacementRule, RuleCostPlan
 from nodrop.model.summary import Measure, Summary
-from nodrop.report.rule_cost import cost_text, impact_text, price_markdown, span_text
+from nodrop.report.document.blocks import Section
+from nodrop.report.document.rule_cost import build_rule_cost_blocks, format_cost, format_cost_range
+from nodrop.report.impact import format_impact
+from nodrop.report.markdown import render_markdown_sections
 from nodrop.run.execute import RunEnvironment
 from nodrop.run.rule_cost import plan_rule_costs, is_worth_running, build_cost_table
 from nodrop.run.rule_cost.plans import RuleCostRequest
@@ -71,7 +74,7 @@ def test_a_rate_that_is_thirty_percent_lower_is_a_price_of_thirty_percent() -> N
     assert price.low is not None
     assert price.high is not None
     assert price.low < 0.3 < price.high < 0.35
-    assert cost_text(price) == "30 %"
+    assert format_cost(price) == "30 %"
 
 
 def test_equal_rates_show_no_cost() -> None:
@@ -100,7 +103,7 @@ def test_the_dearest_rule_comes_first_and_the_impossible_ones_are_apart() -> Non
 )
 def test_what_the_tester_limited_is_only_a_bound(kept: str, broken: str, bound: CostBound, text: str) -> None:
     price = one(table(kept=around(1e6, kept), a=around(0.6e6, broken)), "a")
-    assert (price.bound, cost_text(price)) == (bound, text)
+    assert (price.bound, format_cost(price)) == (bound, text)
     assert price.said in (RuleOutcome.LIMITED, RuleOutcome.COSTS)
     assert (price.low is None) is (bound in (CostBound.AT_MOST, CostBound.NEITHER))
     assert (price.high is None) is (bound in (CostBound.AT_LEAST, CostBound.NEITHER))
@@ -109,9 +112,9 @@ def test_what_the_tester_limited_is_only_a_bound(kept: str, broken: str, bound: 
 def test_a_rule_without_any_load_costs_all_there_is() -> None:
     found = compute_rule_costs(PRICING, {**runs(kept=around(1e6)), "b": [run(50 + place, side="b") for place in range(3)]})
     price = one(found, "b")
-    assert (price.said, cost_text(price), span_text(price)) == (RuleOutcome.NO_LOAD, "all", "-")
+    assert (price.said, format_cost(price), format_cost_range(price)) == (RuleOutcome.NO_LOAD, "all", "-")
     assert derive_impact(found, 1) is not None
-    assert "cpu: 1" in impact_text(found)
+    assert "cpu: 1" in format_impact(found)
 
 
 def test_a_goal_that_keeping_all_rules_does_not_meet_prices_nothing_so_the_next_one_does() -> None:
@@ -149,7 +152,7 @@ def test_the_impact_section_promises_the_most_that_was_seen() -> None:
     high = one(found, "b").high
     assert high is not None
     assert option.degradation_max_ratio == {"cpu": math.ceil(high * 100) / 100}
-    text = impact_text(found)
+    text = format_impact(found)
     assert "impact:\n  option: 1\n  degradation_max_ratio:\n    cpu: 0.4" in text
     assert "#   identical_max_count: 2" in text
 
@@ -159,7 +162,7 @@ def test_its_picture_and_its_texts_are_sound_whatever_was_measured(figures: dict
     found = table(kept=around(1e6), **figures)
     chart = pictured.build_chart(found)
     require_sound(chart)
-    assert "this host has one node" in price_markdown(found)
+    assert "this host has one node" in render_markdown_sections("", [Section(name="", title="", blocks=build_rule_cost_blocks(found))])
     assert any(row["why"] == "this host has one node" for row in chart.data["impossible"])
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nodrop.cli.completion_types import DIR, FILE, RESULT
-from nodrop.cli.margins import margin_option, margins_of
-from nodrop.errors import ConfigError, VerdictError
+from nodrop.cli.margins import margin_option, parse_margins
+from nodrop.errors import ConfigError, FailOnError
 
 if TYPE_CHECKING:
     from nodrop.analysis import Comparison
-    from nodrop.store.selection import Selected
+    from nodrop.store.selection import SelectedResult
 
 FAIL_ON = ("worse", "better", "undecided", "equivalent")
 FORMS = ("text", "markdown", "json")
@@ -51,28 +51,28 @@ def compare(results: Sequence[str], results_dir: str, form: str, plot: str | Non
     equivalent      any difference is smaller than the margin, and that is proven
     undecided       neither is shown; about how many more runs would is said
     """
-    from nodrop.analysis.stored_comparison import verdict_on
-    from nodrop.store.selection import select
+    from nodrop.analysis.stored_comparison import compare_results
+    from nodrop.store.selection import select_results
 
     failing = _verdicts(flags["fail_on"])
-    margins, confidence = margins_of(flags["margins"]), _confidence(flags["confidence"])
+    margins, confidence = parse_margins(flags["margins"]), _confidence(flags["confidence"])
     file = _picture(plot)
-    a, b = _sides(lambda words: select(words, results_dir), results, flags["of_a"], flags["of_b"])
+    a, b = _sides(lambda words: select_results(words, results_dir), results, flags["of_a"], flags["of_b"])
     metrics = [key.strip() for each in flags["metrics"] for key in each.split(",")]
-    comparison = verdict_on(a, b, margins=margins, confidence=confidence, metrics=metrics)
+    comparison = compare_results(a, b, margins=margins, confidence=confidence, metrics=metrics)
     _show(comparison, form)
     if file:
         from nodrop.charts import comparison as pictured
-        from nodrop.charts.render import write
+        from nodrop.charts.render import write_chart
 
-        write(pictured.chart(comparison), file)
+        write_chart(pictured.build_chart(comparison), file)
     if comparison.verdict in failing:
-        raise VerdictError(f"--fail-on {comparison.verdict} asked: {comparison.sentence}")
+        raise FailOnError(f"--fail-on {comparison.verdict} asked: {comparison.sentence}")
 
 
 def _sides(
     select: "Any", results: Sequence[str], of_a: Sequence[str], of_b: Sequence[str]
-) -> "tuple[Sequence[Selected], Sequence[Selected]]":
+) -> "tuple[Sequence[SelectedResult], Sequence[SelectedResult]]":
     """The runs of A and of B. Raises ConfigError when it is not clear which is which."""
     if bool(of_a) != bool(of_b) or (of_a and results):
         raise ConfigError("compare: --a and --b go together, in place of other results; name both sides the same way")
@@ -85,23 +85,27 @@ def _sides(
             f"compare: {len(results)} results asked, two sides expected; join the runs of one by commas, "
             "or name them with --a and --b"
         )
-    from nodrop.analysis.stored_comparison import require_two
+    from nodrop.analysis.stored_comparison import require_variants
 
-    return require_two(select(results), results[0])
+    return require_variants(select(results), results[0])
 
 
 def _show(comparison: "Comparison", form: str) -> None:
     if form == "json":
         click.echo(comparison.model_dump_json(indent=1))
         return
-    from nodrop.report.comparison import comparison_markdown, comparison_report
+    from nodrop.report.document.comparison import build_comparison_section
 
+    section = build_comparison_section(comparison)
     if form == "markdown":
-        click.echo(comparison_markdown(comparison), nl=False)
+        from nodrop.report.markdown import render_markdown_sections
+
+        click.echo(render_markdown_sections("", [section]), nl=False)
         return
     from nodrop.cli.console import show
+    from nodrop.report.terminal import render_sections
 
-    show(comparison_report(comparison), sys.stdout)
+    show(render_sections([section]), sys.stdout)
 
 
 def _confidence(written: str) -> float:

@@ -33,18 +33,18 @@ def explain(result: str, outlook: bool, verify: bool, trial: int | None, results
     """
     from nodrop import store
     from nodrop.errors import SearchError
-    from nodrop.explain.redecide import replay, with_steps
-    from nodrop.report.story import story
+    from nodrop.explain.redecide import redecide, with_decisions
+    from nodrop.report.story import render_story
 
     stored = store.load(result, results_dir)
     if trial is not None:
         _show_ledger(stored, trial)
         return
     if not verify:
-        steps = with_steps(stored).steps
-        click.echo(story(stored, steps, min(shutil.get_terminal_size().columns, WIDTH_MAX), outlook), nl=False)
+        steps = with_decisions(stored).steps
+        click.echo(render_story(stored, steps, min(shutil.get_terminal_size().columns, WIDTH_MAX), outlook), nl=False)
         return
-    again = replay(stored)
+    again = redecide(stored)
     if not again.trial_count:
         raise SearchError(f"a search to decide again asked, run {stored.run_id} has no trial that a search was told of")
     if again.differences:
@@ -59,9 +59,10 @@ def explain(result: str, outlook: bool, verify: bool, trial: int | None, results
 def _show_ledger(stored: "RunResult", index: int) -> None:
     from nodrop.cli.console import show
     from nodrop.errors import ConfigError
-    from nodrop.report.ledger import ledger_table
+    from nodrop.report.document.loss import build_ledger_blocks
+    from nodrop.report.terminal import render_blocks
 
     if not 0 <= index < len(stored.trials):
         count = len(stored.trials)
         raise ConfigError(f"--trial: {index} asked, run {stored.run_id} has {count} trials, counted from 0")
-    show(ledger_table(stored.trials[index]), sys.stdout)
+    show(render_blocks(build_ledger_blocks(stored.trials[index])), sys.stdout)

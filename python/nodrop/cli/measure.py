@@ -44,7 +44,7 @@ def measure(
     done: list[RunDone] = []
     with open_sinks(plan, _warn) as tell, interruptible() as interruption:
         try:
-            with progress_on(out, quiet) as progress:
+            with open_progress(out, quiet) as progress:
 
                 def hear(event: "Event") -> None:
                     progress.hear(event)
@@ -87,7 +87,7 @@ def measure_each(plans: "Sequence[Plan]", outputs: Outputs, quiet: bool, parts: 
     over: list[SuiteDone] = []
     with open_sinks(plans[0], _warn) as tell, interruptible() as interruption:
         try:
-            with progress_on(out, quiet) as progress:
+            with open_progress(out, quiet) as progress:
 
                 def hear(event: "Event") -> None:
                     progress.hear(event)
@@ -118,7 +118,7 @@ def _warn(sentence: str) -> None:
     click.echo(f"nodrop: {sentence}", err=True)
 
 
-def progress_on(out: TextIO, quiet: bool) -> "LineProgress | LiveProgress":
+def open_progress(out: TextIO, quiet: bool) -> "LineProgress | LiveProgress":
     """How events are shown: drawn on a terminal, in lines elsewhere, not at all if quiet."""
     from nodrop.cli.console import console
     from nodrop.report.line_progress import LineProgress, NoProgress
@@ -133,28 +133,28 @@ def progress_on(out: TextIO, quiet: bool) -> "LineProgress | LiveProgress":
 def _show(done: "RunDone", outputs: Outputs) -> None:
     """The report, unless there is nothing to report; the file; the JSON."""
     from nodrop import store
-    from nodrop.report.capture import capture_text
-    from nodrop.report.terminal import report
+    from nodrop.formatting import describe_capture
+    from nodrop.report.terminal import render_result
 
     out = outputs.stream
     if done.result.trials or done.result.plan.no_traffic:
         click.echo(file=out)
-        outputs.show([done.result], lambda: report(done.result))
+        outputs.show([done.result], lambda: render_result(done.result))
     if done.path:
         click.echo(f"\nresult: {done.path}", file=out)
     for trial in done.result.trials:
         if trial.capture:
-            click.echo(capture_text(trial), file=out)
+            click.echo(describe_capture(trial), file=out)
     outputs.write([done.result], store.to_json(done.result))
 
 
 def _show_suite(over: "SuiteDone", results: "Sequence[RunResult]", outputs: Outputs) -> None:
     """The summary and every run's report; the files; the JSON."""
-    from nodrop.cli.suite_output import several_report
+    from nodrop.cli.suite_output import render_suite
     from nodrop.store import suites
 
     click.echo(file=outputs.stream)
-    outputs.show(results, lambda: several_report(over.suite, results))
+    outputs.show(results, lambda: render_suite(over.suite, results))
     if over.path:
         click.echo(f"\nresults: {over.path}", file=outputs.stream)
-    outputs.write(results, suites.results_json(over.suite, results))
+    outputs.write(results, suites.to_results_json(over.suite, results))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 STDOUT = "-"
 FORMS = ("text", "nfvbench", "markdown", "csv")
 
-form_option = click.option(
+format_option = click.option(
     "--format",
     "form",
     type=click.Choice(FORMS),
@@ -73,13 +73,13 @@ class Outputs(NamedTuple):
         """Show runs that belong together: in the form that was asked for, or that suits them."""
         from nodrop.cli.console import show
 
-        form = self.form or suitable_form(runs)
+        form = self.form or default_format(runs)
         if form == "text":
             show(own(), self.stream)
             return
-        from nodrop.export.nfvbench import nfvbench_result
+        from nodrop.export.nfvbench import build_nfvbench_result
 
-        show_nfvbench(nfvbench_result(runs), form, self.stream)
+        print_nfvbench(build_nfvbench_result(runs), form, self.stream)
         if form == "nfvbench":
             for line in _fixed_lines(runs):
                 click.echo(line, file=self.stream)
@@ -89,9 +89,9 @@ class Outputs(NamedTuple):
         write_json(own_json, self.json_file)
         nfvbench_files = tuple(self._nfvbench_files(runs))
         for file in nfvbench_files:
-            from nodrop.export.nfvbench import nfvbench_result, nfvbench_text
+            from nodrop.export.nfvbench import build_nfvbench_result, format_nfvbench_json
 
-            write_json(nfvbench_text(nfvbench_result(runs)), file)
+            write_json(format_nfvbench_json(build_nfvbench_result(runs)), file)
         written = [Path(file) for file in (self.json_file, *nfvbench_files) if file and file != STDOUT]
         for path in written if runs else ():
             _hand_over(path, runs[0].plan.ship)
@@ -100,15 +100,15 @@ class Outputs(NamedTuple):
         """Those of flags, and those of keys of NFVbench's."""
         if not runs:
             return
-        from nodrop.export.nfvbench import standard_name
+        from nodrop.export.nfvbench import build_standard_name
 
         asked = runs[0].plan.nfvbench
         yield from filter(None, (self.nfvbench_json, asked.get("json")))
         if directory := asked.get("std_json"):
-            yield str(Path(directory) / standard_name(runs))
+            yield str(Path(directory) / build_standard_name(runs))
 
 
-def suitable_form(runs: "Sequence[RunResult]") -> Literal["text", "nfvbench"]:
+def default_format(runs: "Sequence[RunResult]") -> Literal["text", "nfvbench"]:
     """NFVbench's tables for what was measured once at a fixed rate; nodrop's report says what a search found, and why,
     and how far repeats differ.
     """
@@ -117,15 +117,15 @@ def suitable_form(runs: "Sequence[RunResult]") -> Literal["text", "nfvbench"]:
     return "nfvbench" if runs and all(run.plan.fixed and run.trials for run in runs) else "text"
 
 
-def show_nfvbench(result: Mapping[str, Any], form: str, out: TextIO) -> None:
+def print_nfvbench(result: Mapping[str, Any], form: str, out: TextIO) -> None:
     """A result in NFVbench's form, as its tables."""
     from nodrop.cli.console import show
-    from nodrop.report.nfvbench import nfvbench_report, nfvbench_written
+    from nodrop.report.nfvbench import render_nfvbench, write_nfvbench
 
     if form in ("markdown", "csv"):
-        click.echo(nfvbench_written(result, form), file=out, nl=False)  # type: ignore[arg-type]
+        click.echo(write_nfvbench(result, form), file=out, nl=False)  # type: ignore[arg-type]
     else:
-        show(nfvbench_report(result), out)
+        show(render_nfvbench(result), out)
 
 
 def require_writable(file: str | None, key: str = "--json") -> None:
@@ -144,15 +144,15 @@ def write_json(text: str, file: str | None) -> None:
     if file == STDOUT:
         click.echo(text, nl=False)
     elif file:
-        store.write_whole(Path(file), text)
+        store.write_text(Path(file), text)
 
 
 def _hand_over(path: Path, ship: "ShipPlan") -> None:
     """Make a file whose it is to be; that it cannot be is said, for it is written."""
-    from nodrop.run.event_sinks import give
+    from nodrop.run.event_sinks import change_owner
 
     try:
-        give(path, ship.user_id, ship.group_id)
+        change_owner(path, ship.user_id, ship.group_id)
     except OSError as error:
         click.echo(f"nodrop: ship.user_id, ship.group_id: {path} stays as it is: {error.strerror}", err=True)
 
@@ -165,10 +165,10 @@ def _require_place(path: Path, key: str) -> None:
 
 def _fixed_lines(runs: "Sequence[RunResult]") -> Iterator[str]:
     """What the tables do not say of trials at a fixed rate: where frames were lost."""
-    from nodrop.report.fixed import fixed_trial
-    from nodrop.report.ledger import loss_line
+    from nodrop.report.document.fixed_rate import find_fixed_trial
+    from nodrop.report.document.loss import describe_loss
 
-    lines = {run.plan.frame_size: loss_line(trial) for run in runs if (trial := fixed_trial(run)) and trial.lost_count}
+    lines = {run.plan.frame_size: describe_loss(trial) for run in runs if (trial := find_fixed_trial(run)) and trial.lost_count}
     for size, line in lines.items():
         if line:
             yield f"\n{size}: {line}"

@@ -10,10 +10,10 @@ from nodrop.cli.completion_types import DIR, RESULT
 from nodrop.cli.outputs import (
     STDOUT,
     Outputs,
-    form_option,
+    format_option,
     nfvbench_json_option,
+    print_nfvbench,
     require_writable,
-    show_nfvbench,
     write_json,
 )
 from nodrop.errors import ConfigError
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.option("--trials", is_flag=True, help="List every trial, why the search wanted it, and what there is to doubt.")
 @click.option("--host", "as_host", is_flag=True, help="Show the machine it was measured on, as it was then.")
 @click.option("--json", "as_json", is_flag=True, help="Print the stored JSON.")
-@form_option
+@format_option
 @nfvbench_json_option
 @click.option("--results-dir", default="results", show_default=True, type=DIR, help="Where results are kept.")
 def show(result: str, trials: bool, as_host: bool, as_json: bool, results_dir: str, **flags: Any) -> None:
@@ -47,8 +47,8 @@ def show(result: str, trials: bool, as_host: bool, as_json: bool, results_dir: s
     nodrop show latest --nfvbench-json - | jq .benchmarks
     """
     from nodrop import store
-    from nodrop.cli.suite_output import several_report
-    from nodrop.report.terminal import report
+    from nodrop.cli.suite_output import render_suite
+    from nodrop.report.terminal import render_result
     from nodrop.store import nfvbench, suites
 
     if as_host:
@@ -57,18 +57,18 @@ def show(result: str, trials: bool, as_host: bool, as_json: bool, results_dir: s
     outputs = Outputs(None, flags["nfvbench_json"], flags["form"] or "text")
     if as_json and outputs.nfvbench_json == STDOUT:
         raise ConfigError("--json and --nfvbench-json -: standard output asked for both, it can hold one; name a file")
-    several = suites.find(result, results_dir)
+    several = suites.load(result, results_dir)
     if several:
         runs = several.results
-        as_text = lambda: several_report(*several, with_trials=trials)  # noqa: E731
-        _show(outputs, runs, suites.results_json(*several), as_json, as_text)
+        as_text = lambda: render_suite(*several, with_trials=trials)  # noqa: E731
+        _show(outputs, runs, suites.to_results_json(*several), as_json, as_text)
         return
     theirs = nfvbench.find(result, results_dir)
     if theirs:
         _show_theirs(theirs, outputs, as_json)
         return
     stored = store.load(result, results_dir)
-    _show(outputs, [stored], store.to_json(stored), as_json, lambda: report(stored, with_trials=trials))
+    _show(outputs, [stored], store.to_json(stored), as_json, lambda: render_result(stored, with_trials=trials))
 
 
 def _show(
@@ -85,9 +85,9 @@ def _show(
     elif outputs.nfvbench_json != STDOUT:
         outputs.show(runs, own)
     if outputs.nfvbench_json:
-        from nodrop.export.nfvbench import nfvbench_result, nfvbench_text
+        from nodrop.export.nfvbench import build_nfvbench_result, format_nfvbench_json
 
-        write_json(nfvbench_text(nfvbench_result(runs)), outputs.nfvbench_json)
+        write_json(format_nfvbench_json(build_nfvbench_result(runs)), outputs.nfvbench_json)
 
 
 def _show_host(stored: "RunResult", as_json: bool) -> None:
@@ -95,8 +95,8 @@ def _show_host(stored: "RunResult", as_json: bool) -> None:
     from rich.console import Group
 
     from nodrop.cli.console import show as print_out
-    from nodrop.descriptors import text_of
-    from nodrop.report.host.table import host_parts
+    from nodrop.descriptors import format_descriptor
+    from nodrop.report.host.table import build_host_parts
 
     chd = stored.facts.chd if stored.facts else None
     if chd is None:
@@ -105,9 +105,9 @@ def _show_host(stored: "RunResult", as_json: bool) -> None:
             "releases since this one keep one, simulated runs and runs that never came up have none"
         )
     if as_json:
-        click.echo(text_of(chd, "json"), nl=False)
+        click.echo(format_descriptor(chd, "json"), nl=False)
     else:
-        print_out(Group(*host_parts(chd)), sys.stdout)
+        print_out(Group(*build_host_parts(chd)), sys.stdout)
 
 
 def _show_theirs(theirs: "StoredNfvbench", outputs: Outputs, as_json: bool) -> None:
@@ -119,4 +119,4 @@ def _show_theirs(theirs: "StoredNfvbench", outputs: Outputs, as_json: bool) -> N
         return
     if outputs.form in ("text", "nfvbench"):
         click.echo(f"{theirs.path}: NFVbench's form, written by {theirs.writer}\n")
-    show_nfvbench(theirs.result, outputs.form or "nfvbench", sys.stdout)
+    print_nfvbench(theirs.result, outputs.form or "nfvbench", sys.stdout)

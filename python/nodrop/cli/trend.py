@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nodrop.cli.completion_types import FILE
-from nodrop.cli.margins import margin_option, margins_of
-from nodrop.cli.result_filters import filter_options, make_filter, place_options
-from nodrop.errors import ConfigError, VerdictError
+from nodrop.cli.margins import margin_option, parse_margins
+from nodrop.cli.result_filters import filter_options, make_filter, store_options
+from nodrop.errors import ConfigError, FailOnError
 
 if TYPE_CHECKING:
     from nodrop.analysis.trend import Trend
-    from nodrop.store.selection import Selected
+    from nodrop.store.selection import SelectedResult
 
 LAST = 1000
 FORMS = ("text", "json", "markdown")
@@ -38,7 +38,7 @@ Examples:
 @click.option("-o", "--output", type=FILE, help="Also draw it: name.svg, name.png, or name.vl.json for Vega-Lite.")
 @click.option("--fail-on", type=click.Choice(["worse"]), help="End with exit code 8 if the last change is that.")
 @click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="How to print it.")
-@place_options
+@store_options
 def trend(wanted: str | None, form: str, results_dir: str, index_url: str | None, **flags: Any) -> None:
     """Say where a series of runs changed, by how much, and what differed from then on.
 
@@ -46,30 +46,30 @@ def trend(wanted: str | None, form: str, results_dir: str, index_url: str | None
     description length, as FD.io CSIT does); within a group nothing changed but by chance. Runs in which something other
     than the SUT was the limit are shown and not judged.
     """
-    from nodrop.analysis.stored_trends import trends
+    from nodrop.analysis.stored_trends import analyze_stored_trends
 
-    margins = margins_of(flags["margins"])
+    margins = parse_margins(flags["margins"])
     runs = _selected(wanted, flags, results_dir, index_url)
-    found = trends(runs, flags["metric"], margins, results_dir)
+    found = analyze_stored_trends(runs, flags["metric"], margins, results_dir)
     if not found:
         raise ConfigError("a trend asked, no run has such a figure; name another --metric")
     files = _files(flags["output"], found)
     _show(found, form)
     for file, each in zip(files, found, strict=False):
         from nodrop.charts import trend as drawing
-        from nodrop.charts.render import write
+        from nodrop.charts.render import write_chart
 
-        write(drawing.chart(each), file)
+        write_chart(drawing.build_chart(each), file)
     if flags["fail_on"]:
         _require_none_worse(found)
 
 
 def _selected(
     wanted: str | None, flags: dict[str, Any], results_dir: str, index_url: str | None
-) -> "Sequence[Selected]":
+) -> "Sequence[SelectedResult]":
     """The newest runs that are meant, complete ones unless another status is asked for. Raises ConfigError."""
     from nodrop.store.index import open_index
-    from nodrop.store.selection import Selected
+    from nodrop.store.selection import SelectedResult
 
     if wanted and flags["label"]:
         raise ConfigError(f"trend: {wanted} and --label {flags['label']} asked, both name a label; write one of them")
@@ -81,7 +81,7 @@ def _selected(
             f"a trend{f' of {wanted}' if wanted else ''} asked, {results_dir} has no such run; "
             "list what there is: nodrop results list"
         )
-    return [Selected(row.summary, Path(row.file)) for row in rows]
+    return [SelectedResult(row.summary, Path(row.file)) for row in rows]
 
 
 def _files(output: str | None, found: "Sequence[Trend]") -> list[Path]:
@@ -100,24 +100,24 @@ def _files(output: str | None, found: "Sequence[Trend]") -> list[Path]:
 
 def _show(found: "Sequence[Trend]", form: str) -> None:
     if form == "json":
-        from nodrop.analysis.trend_text import sentences
+        from nodrop.analysis.trend_text import describe_trend
 
-        contents = [each.model_dump(mode="json") | {"sentences": list(sentences(each))} for each in found]
+        contents = [each.model_dump(mode="json") | {"sentences": list(describe_trend(each))} for each in found]
         import json
 
         click.echo(json.dumps({"trends": contents}, indent=1))
         return
-    from nodrop.report.trend import markdown, trend_report
+    from nodrop.report.trend import render_trend, render_trend_markdown
 
     if form == "markdown":
-        click.echo("\n\n".join("\n".join(markdown(each)) for each in found))
+        click.echo("\n".join(render_trend_markdown(each) for each in found), nl=False)
         return
     from nodrop.cli.console import console, show
 
     for number, each in enumerate(found):
         if number:
             click.echo()
-        show(trend_report(each, console(sys.stdout).width, plain=not _knows_drawing()), sys.stdout)
+        show(render_trend(each, console(sys.stdout).width, plain=not _knows_drawing()), sys.stdout)
 
 
 def _knows_drawing() -> bool:
@@ -131,9 +131,9 @@ def _knows_drawing() -> bool:
 
 def _require_none_worse(found: "Sequence[Trend]") -> None:
     """Raises VerdictError when the last change of one was for the worse."""
-    from nodrop.analysis.trend_text import sentences
-    from nodrop.analysis.types import Verdict
+    from nodrop.analysis.trend_text import describe_trend
+    from nodrop.analysis.types import ComparisonOutcome
 
-    worse = [next(sentences(each)) for each in found if each.verdict is Verdict.WORSE]
+    worse = [next(describe_trend(each)) for each in found if each.verdict is ComparisonOutcome.WORSE]
     if worse:
-        raise VerdictError(f"--fail-on worse asked: {' '.join(worse)}")
+        raise FailOnError(f"--fail-on worse asked: {' '.join(worse)}")

@@ -9,7 +9,7 @@ from nodrop.units import format_pps
 PLURALS = {"rises": "rise", "falls": "fall", "is": "are", "no longer holds": "no longer hold"}
 
 
-class Change(NamedTuple):
+class BoundChange(NamedTuple):
     """What happened to one side of a goal."""
 
     side: str
@@ -17,33 +17,33 @@ class Change(NamedTuple):
     rest: str
 
 
-def changes_text(before: Sequence[GoalState], after: Sequence[GoalState]) -> str:
+def describe_bound_changes(before: Sequence[GoalState], after: Sequence[GoalState]) -> str:
     """What is known after a trial that was not known before: `NDR lower bound rises from 4.100 to 4.300 Mpps`.
 
     Args:
         before: where the bounds stood, one state per goal.
         after: where they stand now, in the same order.
     """
-    labels: dict[Change, list[str]] = {}
+    labels: dict[BoundChange, list[str]] = {}
     for was, now in zip(before, after, strict=True):
         for change in _changes(was, now):
             labels.setdefault(change, []).append(now.label)
     return ", ".join(_sentence(who, change) for change, who in labels.items()) or "no bound moves"
 
 
-def _sentence(labels: Sequence[str], change: Change) -> str:
+def _sentence(labels: Sequence[str], change: BoundChange) -> str:
     if len(labels) == 1:
         return f"{labels[0]} {change.side} bound {change.verb}{change.rest}"
     return f"{', '.join(labels[:-1])} and {labels[-1]} {change.side} bounds {PLURALS[change.verb]}{change.rest}"
 
 
-def _changes(was: GoalState, now: GoalState) -> Iterator[Change]:
+def _changes(was: GoalState, now: GoalState) -> Iterator[BoundChange]:
     for side, old_pps, new_pps in (
         ("lower", was.lower_pps, now.lower_pps),
         ("upper", was.upper_pps, now.upper_pps),
     ):
         if old_pps != new_pps:
-            yield Change(side, *_move(old_pps, new_pps))
+            yield BoundChange(side, *_move(old_pps, new_pps))
 
 
 def _move(old_pps: float | None, new_pps: float | None) -> tuple[str, str]:

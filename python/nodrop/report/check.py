@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rich.text import Text
 
-from nodrop.model.hostcheck import RECORD, CheckProfile, HostCheck, score
-from nodrop.report.markdown import escaped
+from nodrop.model.hostcheck import RECORD_PREFIX, CheckProfile, HostCheck, compute_score
+from nodrop.report.markdown import escape_markdown
 
 INDENT = " " * 6
 LABEL = 7
 STYLES = {"pass": "green", "fail": "bold red", "unknown": "yellow", "not required": "dim"}
 
 
-def check_lines(checks: Sequence[HostCheck], who: str, profile: CheckProfile, width: int) -> Iterator[Text]:
+def format_checks(checks: Sequence[HostCheck], who: str, profile: CheckProfile, width: int) -> Iterator[Text]:
     """All checks in short.
 
     Args:
@@ -24,7 +24,7 @@ def check_lines(checks: Sequence[HostCheck], who: str, profile: CheckProfile, wi
         width: columns there are; commands are not broken and may be longer.
     """
     yield Text(f"Is {who} ready for a {profile.replace('-', ' ')}? ETSI GS NFV-PER 001, clauses 6 and 7", style="bold")
-    yield from _wrapped(score_text(checks), width, "")
+    yield from _wrapped(format_score(checks), width, "")
     failed = [each for each in checks if each.status == "fail"]
     for is_required, title in ((True, "Fails, and is required"), (False, "Fails, and is advised")):
         chosen = [each for each in failed if each.required is is_required]
@@ -42,7 +42,7 @@ def check_lines(checks: Sequence[HostCheck], who: str, profile: CheckProfile, wi
     yield from _recorded([each for each in checks if _is_record(each)], width)
 
 
-def full_lines(checks: Iterable[HostCheck], width: int) -> Iterator[Text]:
+def format_check_details(checks: Iterable[HostCheck], width: int) -> Iterator[Text]:
     """Some checks with all there is to say of them."""
     for position, each in enumerate(checks):
         if position:
@@ -59,10 +59,10 @@ def full_lines(checks: Iterable[HostCheck], width: int) -> Iterator[Text]:
         yield from _remedy(each, width)
 
 
-def score_text(checks: Iterable[HostCheck]) -> str:
+def format_score(checks: Iterable[HostCheck]) -> str:
     """The score in a sentence or two."""
     told = tuple(checks)
-    found = score(told)
+    found = compute_score(told)
     decided = found.passed + found.failed
     ratio = found.ratio
     share = "" if ratio is None else f" ({ratio:.0%})"
@@ -72,12 +72,12 @@ def score_text(checks: Iterable[HostCheck]) -> str:
     return f"{found.passed} of {decided} checks that could be decided pass{share}; {rest}. {required}"
 
 
-def check_markdown(checks: Sequence[HostCheck], who: str, profile: CheckProfile) -> str:
+def render_check_markdown(checks: Sequence[HostCheck], who: str, profile: CheckProfile) -> str:
     """All checks as a page for a wiki."""
     lines = [
-        f"# Is {escaped(who)} ready for a {profile.replace('-', ' ')}?",
+        f"# Is {escape_markdown(who)} ready for a {profile.replace('-', ' ')}?",
         "",
-        f"ETSI GS NFV-PER 001, clauses 6 and 7. {escaped(score_text(checks))}",
+        f"ETSI GS NFV-PER 001, clauses 6 and 7. {escape_markdown(format_score(checks))}",
         "",
         "| check | | status | found | what to do |",
         "|---|---|---|---|---|",
@@ -85,17 +85,17 @@ def check_markdown(checks: Sequence[HostCheck], who: str, profile: CheckProfile)
     order = ("fail", "unknown", "pass", "not required")
     for each in sorted(checks, key=lambda one: (order.index(one.status), not one.required)):
         found = "<br>".join(
-            escaped(f"{one.value} ({one.source})" if one.source else one.value) for one in each.evidence
+            escape_markdown(f"{one.value} ({one.source})" if one.source else one.value) for one in each.evidence
         )
         command = (f"`{each.fix}`".replace("|", "\\|"),) if each.fix else ()
-        do = "<br>".join((*command, *(escaped(text) for text in (each.by_hand, each.to_know) if text)))
+        do = "<br>".join((*command, *(escape_markdown(text) for text in (each.by_hand, each.to_know) if text)))
         rank = "" if each.required or each.status == "not required" else " (advised)"
-        lines.append(f"| {each.id} | {escaped(each.title)}{rank} | {each.status} | {found} | {do} |")
+        lines.append(f"| {each.id} | {escape_markdown(each.title)}{rank} | {each.status} | {found} | {do} |")
     return "\n".join(lines) + "\n"
 
 
 def _is_record(check: HostCheck) -> bool:
-    return check.id.startswith(RECORD)
+    return check.id.startswith(RECORD_PREFIX)
 
 
 def _rank(check: HostCheck) -> str:
@@ -195,9 +195,9 @@ def _recorded(checks: Sequence[HostCheck], width: int) -> Iterator[Text]:
         yield from _wrapped(f"{each.title}: {'; '.join(reasons)}", width, f"  {each.id:<4} ")
 
 
-def check_json(checks: Sequence[HostCheck], who: str, profile: CheckProfile) -> str:
+def dump_checks(checks: Sequence[HostCheck], who: str, profile: CheckProfile) -> str:
     """All checks for a program."""
-    found = score(checks)
+    found = compute_score(checks)
     whole = {
         "host": who,
         "profile": profile,

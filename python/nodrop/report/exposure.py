@@ -9,11 +9,16 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from nodrop.model.exposure import ExposedFeature, StackExposure, Status
-from nodrop.report.markdown import escaped
+from nodrop.model.exposure import ExposedFeature, ExposureStatus, StackExposure
+from nodrop.report.markdown import escape_markdown
 
-STYLES: dict[Status, str] = {"exposed": "green", "partly": "yellow", "not exposed": "bold red", "unknown": "dim"}
-WORDS: dict[Status, str] = {"exposed": "yes", "partly": "partly", "not exposed": "no", "unknown": "?"}
+STYLES: dict[ExposureStatus, str] = {
+    "exposed": "green",
+    "partly": "yellow",
+    "not exposed": "bold red",
+    "unknown": "dim",
+}
+WORDS: dict[ExposureStatus, str] = {"exposed": "yes", "partly": "partly", "not exposed": "no", "unknown": "?"}
 PRINTED = {
     "Yes": "yes",
     "Needs to be exposed": "no",
@@ -30,7 +35,7 @@ LEGEND = (
 )
 
 
-def exposure_lines(
+def format_exposure(
     features: Sequence[ExposedFeature], stacks: Sequence[StackExposure], who: str, width: int
 ) -> Iterator[RenderableType]:
     """The table, then what is said of the host, then the gaps."""
@@ -73,37 +78,39 @@ def _gaps(features: Sequence[ExposedFeature], stacks: Sequence[StackExposure], w
         if not asked:
             yield from _wrapped(f"Gaps at the {level}: unknown, as none could be asked", width, "")
         for stack in asked:
-            names = [each.name for each in gaps(features, stack)]
+            names = [each.name for each in list_gaps(features, stack)]
             told = ", ".join(names) if names else "none"
             yield from _wrapped(f"Required by ETSI, not shown by {stack.name}: {told}", width, "")
 
 
-def gaps(features: Sequence[ExposedFeature], stack: StackExposure) -> list[ExposedFeature]:
+def list_gaps(features: Sequence[ExposedFeature], stack: StackExposure) -> list[ExposedFeature]:
     """Rows that ETSI requires to be exposed at this level and that are not; what is optional is none."""
     return [
         each for each in features if each.priority == "Required" and stack.features[each.key].status == "not exposed"
     ]
 
 
-def exposure_json(features: Sequence[ExposedFeature], stacks: Sequence[StackExposure], who: str) -> str:
+def dump_exposure(features: Sequence[ExposedFeature], stacks: Sequence[StackExposure], who: str) -> str:
     """The same for a program."""
     return json.dumps(
         {
             "host": who,
             "features": [each.model_dump(mode="json") for each in features],
             "stacks": [each.model_dump(mode="json") for each in stacks],
-            "gaps": {each.name: None if each.why else [gap.key for gap in gaps(features, each)] for each in stacks},
+            "gaps": {
+                each.name: None if each.why else [gap.key for gap in list_gaps(features, each)] for each in stacks
+            },
         },
         indent=2,
         ensure_ascii=False,
     )
 
 
-def exposure_markdown(features: Sequence[ExposedFeature], stacks: Sequence[StackExposure], who: str) -> str:
+def render_exposure_markdown(features: Sequence[ExposedFeature], stacks: Sequence[StackExposure], who: str) -> str:
     """The same as a page for a wiki."""
     heading = ["feature", "at hypervisor, 2014", "at orchestrator, 2014", "priority", *(each.name for each in stacks)]
     lines = [
-        f"# What of {escaped(who)} its stack shows",
+        f"# What of {escape_markdown(who)} its stack shows",
         "",
         f"| {' | '.join(heading)} |",
         "|---" * len(heading) + "|",
@@ -112,12 +119,12 @@ def exposure_markdown(features: Sequence[ExposedFeature], stacks: Sequence[Stack
         found = [stack.features[each.key] for stack in stacks]
         cells = [each.name, each.at_hypervisor, each.at_orchestrator, each.priority]
         cells += [one.status if one.status == "unknown" else f"{one.status}: {one.value}" for one in found]
-        lines.append(f"| {' | '.join(map(escaped, cells))} |")
-    lines += ["", *(f"- {each.name} could not be asked: {escaped(each.why)}" for each in stacks if each.why)]
+        lines.append(f"| {' | '.join(map(escape_markdown, cells))} |")
+    lines += ["", *(f"- {each.name} could not be asked: {escape_markdown(each.why)}" for each in stacks if each.why)]
     for stack in stacks:
         if not stack.why:
-            names = ", ".join(each.name for each in gaps(features, stack)) or "none"
-            lines.append(f"- Required by ETSI, not shown by {stack.name}: {escaped(names)}")
+            names = ", ".join(each.name for each in list_gaps(features, stack)) or "none"
+            lines.append(f"- Required by ETSI, not shown by {stack.name}: {escape_markdown(names)}")
     return "\n".join(lines) + "\n"
 
 

@@ -11,7 +11,7 @@ CARDS_MAX = 3
 TONES = {"good": theme.RECEIVED, "caution": theme.MEETS_SOME[0], "bad": theme.FAILS, "plain": theme.FRAME}
 
 
-def picture(shown: Document) -> Chart:
+def build_image(shown: Document) -> Chart:
     """The first cards over the first chart."""
     charts = shown.charts()
     cards = shown.cards[:CARDS_MAX]
@@ -72,7 +72,7 @@ def _cards(count: int) -> Spec:
     }
 
 
-def chart_of(shown: Document, name: str) -> Chart:
+def find_chart(shown: Document, name: str) -> Chart:
     """The first chart of that name. Raises ConfigError when there is none."""
     charts = {chart.name: chart for chart in reversed(shown.charts())}
     if name not in charts:

@@ -10,7 +10,7 @@ CHAINS_SHOWN_MAX = 8
 INTERFACES_SHOWN_MAX = 12
 
 
-def lab_lines(facts: StageFacts) -> Iterator[str]:
+def format_lab(facts: StageFacts) -> Iterator[str]:
     """What there is to know of a lab, for whoever looks into it."""
     yield f"SUT         {facts.sut}"
     yield f"rights      {facts.privilege}"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self, TextIO
 
-from nodrop.formatting import describe_run, compute_reported_loss, format_stop_reason, describe_traffic, format_repeat
+from nodrop.formatting import compute_reported_loss, describe_run, describe_traffic, format_repeat, format_stop_reason
 from nodrop.model.event import Event, PathChecked, RunStarted, StageProgress, StageUp, TrialDone
 from nodrop.model.facts import StageFacts
 from nodrop.model.result import DirectionCheck
@@ -66,7 +66,9 @@ class NoProgress(LineProgress):
 def trial_line(result: TrialResult) -> str:
     """A trial in one line: load, time, loss, doubts, and why the search wanted it."""
     verdict = result.validity.verdict
-    doubts = "" if verdict is ValidityStatus.VALID else f" [{verdict}: {', '.join(d.code for d in result.validity.doubts)}]"
+    doubts = (
+        "" if verdict is ValidityStatus.VALID else f" [{verdict}: {', '.join(d.code for d in result.validity.doubts)}]"
+    )
     early = f", {format_stop_reason(result)}" if result.stopped_early else ""
     return (
         f"trial {result.index}: {format_pps(result.trial.intended_load_pps)} for {format_seconds(result.duration_s)}"

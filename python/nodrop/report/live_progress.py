@@ -15,7 +15,7 @@ from nodrop.formatting import describe_traffic, format_goal, format_repeat, form
 from nodrop.model.event import Event, RunDone, SuitePosition, TrialProgress
 from nodrop.model.goal import GoalResult
 from nodrop.model.run_state import RunState
-from nodrop.report.confidence import estimate_text
+from nodrop.report.document.goal_statements import format_estimate
 from nodrop.report.interval_lines import Intervals
 from nodrop.units import format_pps, format_ratio, format_seconds
 
@@ -138,7 +138,7 @@ def _bounds(goals: tuple[GoalResult, ...]) -> Table:
             format_pps(found.lower.load_pps) if found.lower else "?",
             "to",
             format_pps(found.upper.load_pps) if found.upper else "?",
-            "" if found.estimate_pps is None else f"about {estimate_text(found)}",
+            "" if found.estimate_pps is None else f"about {format_estimate(found)}",
             Text(f"width {format_width(found)}", style="dim"),
         )
     return table

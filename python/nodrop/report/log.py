@@ -25,7 +25,7 @@ from nodrop.model.trial import FIXED
 from nodrop.report.interval_lines import Intervals
 from nodrop.report.line_progress import trial_line
 from nodrop.report.stage_progress import Staging, staging_text
-from nodrop.report.validity_notes import grave_doubt_lines
+from nodrop.report.document.warnings import list_serious_doubts
 from nodrop.system.log_files import FIELDS, LOGGER
 from nodrop.units import format_pps, format_seconds
 
@@ -101,7 +101,7 @@ class EventLog:
     def _done(self, result: RunResult, path: str | None) -> None:
         for found in result.goals:
             self._found(found)
-        for line in grave_doubt_lines(result):
+        for line in list_serious_doubts(result):
             self._say(logging.WARNING, line)
         for finding in result.findings:
             self._say(logging.INFO, finding.text, code=finding.code)

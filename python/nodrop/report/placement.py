@@ -18,7 +18,7 @@ NAMED_MAX = 6
 LABEL = 12
 
 
-def place_lines(result: PlacementResult, host: HostDescriptor | None, width: int) -> Iterator[Text]:
+def format_placement(result: PlacementResult, host: HostDescriptor | None, width: int) -> Iterator[Text]:
     """What became of a VM.
 
     Args:
@@ -82,7 +82,8 @@ def _cpus(placed: PlacedSet, node: NumaNode, width: int) -> Iterator[Text]:
         cells.append(
             (
                 " ".join(map(str, vcpus)),
-                " ".join(str(placed.cpus[vcpu]) for vcpu in vcpus) + (f" ({format_cpu_list(idle)} idle)" if idle else ""),
+                " ".join(str(placed.cpus[vcpu]) for vcpu in vcpus)
+                + (f" ({format_cpu_list(idle)} idle)" if idle else ""),
             )
         )
     room = width - LABEL - 4

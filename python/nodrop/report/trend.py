@@ -1,89 +1,89 @@
-"""A trend for people: what happened, drawn, and the groups with what differs between them."""
+"""A trend for a terminal with a plot, and as Markdown: statements, segments, and differences at each change."""
 
 from collections.abc import Iterator
 
-from rich.console import Group as Shown
-from rich.console import RenderableType
-from rich.table import Table
+from rich.console import Group, RenderableType
 from rich.text import Text
 
-from nodrop.analysis.text import effect_text
-from nodrop.analysis.trend import Change, Trend
-from nodrop.analysis.trend_text import change_text, group_text, sentences, spread_text, time_text, title
+from nodrop.analysis.text import format_effect
+from nodrop.analysis.trend import Trend, TrendChange
+from nodrop.analysis.trend_text import (
+    describe_trend,
+    format_change,
+    format_run_count,
+    format_segment_spread,
+    format_series_title,
+    format_time_in_series,
+)
 from nodrop.analysis.types import ComparisonOutcome
 from nodrop.formatting import format_measure
-from nodrop.report.tables import plain_table
-from nodrop.report.trend_plot import plot
+from nodrop.report.document import cells
+from nodrop.report.document.blocks import Block, Bullets, Cell, Paragraph, Section, Table, Tone
+from nodrop.report.markdown import render_markdown_sections
+from nodrop.report.terminal import render_blocks
+from nodrop.report.trend_plot import draw_trend
 
-STYLES = {ComparisonOutcome.WORSE: "bold red", ComparisonOutcome.BETTER: "bold green"}
+TONES: dict[ComparisonOutcome, Tone] = {ComparisonOutcome.WORSE: "bad", ComparisonOutcome.BETTER: "good"}
 SUSPECTS_MAX = 6
-HEADINGS = ("since", "first run", "runs", "median", "spread", "change")
+SEGMENTS = (
+    cells.text_column("since"),
+    cells.text_column("first run"),
+    cells.number_column("runs"),
+    cells.number_column("median"),
+    cells.number_column("spread"),
+    cells.text_column("change"),
+)
 
 
-def trend_report(trend: Trend, columns: int, *, drawn: bool = True, plain: bool = False) -> RenderableType:
-    """All of it, for a terminal so many columns wide.
+def render_trend(trend: Trend, columns: int, *, plain: bool = False) -> RenderableType:
+    """Return the trend for a terminal.
 
     Args:
-        trend: what to tell.
-        columns: as many there are.
-        drawn: whether with the drawing.
-        plain: whether to draw with ASCII only.
+        trend: the trend.
+        columns: the width of the terminal.
+        plain: whether to plot with ASCII only.
     """
-    said = list(sentences(trend))
-    style = STYLES[trend.verdict] if trend.verdict else "bold"
-    parts: list[RenderableType] = [Text(said[0], style=style), *(Text(line) for line in said[1:])]
-    if drawn and trend.groups:
-        parts += ["", Text(title(trend.series), style="dim"), *plot(trend, columns, plain=plain)]
+    parts: list[RenderableType] = [render_blocks(tuple(_build_statements(trend)))]
     if trend.groups:
-        parts += ["", groups_table(trend), *(Text(line) for line in suspect_lines(trend))]
-    return Shown(*parts)
+        title = Text(format_series_title(trend.series), style="dim")
+        parts += ["", title, *draw_trend(trend, columns, plain=plain), "", render_blocks(tuple(_build_details(trend)))]
+    return Group(*parts)
 
 
-def groups_table(trend: Trend) -> Table:
-    """Every group, with the change that began it."""
-    table = plain_table(*HEADINGS)
-    table.columns[-1].justify = "left"
-    for row in _rows(trend):
-        table.add_row(*(Text(cell, style=style) for cell, style in row))
-    return table
+def render_trend_markdown(trend: Trend) -> str:
+    """Return the trend as Markdown, without the plot."""
+    blocks = (*_build_statements(trend), *(_build_details(trend) if trend.groups else ()))
+    return render_markdown_sections("", [Section(name="trend", title="", blocks=blocks)])
 
 
-def suspect_lines(trend: Trend) -> Iterator[str]:
-    """What differs from each change on, the newest first."""
+def _build_statements(trend: Trend) -> Iterator[Block]:
+    first, *others = describe_trend(trend)
+    yield Paragraph(text=first, tone=TONES.get(trend.verdict, "plain") if trend.verdict else "plain")
+    yield from (Paragraph(text=text) for text in others)
+
+
+def _build_details(trend: Trend) -> Iterator[Block]:
+    """Yield the segments, then the differences at each change, the latest first."""
+    changes: list[TrendChange | None] = [None, *trend.changes]
+    rows = (_build_row(trend, position, change) for position, change in enumerate(changes))
+    yield Table(caption="", columns=SEGMENTS, rows=tuple(rows))
     for change in reversed(trend.changes):
-        told = [f"{each.text}: {each.a} → {each.b}" for each in change.suspects[:SUSPECTS_MAX]]
-        more = len(change.suspects) - len(told)
-        texts = [*told, *([f"and {more} more"] if more > 0 else [])] or ["nothing that is recorded"]
-        yield ""
-        far = change_text(change, trend.series.unit)
-        yield f"What differs from run {change.run_id} on, {far}:"
-        yield from (f"  {text}" for text in texts)
+        suspects = [f"{each.text}: {each.a} → {each.b}" for each in change.suspects[:SUSPECTS_MAX]]
+        others = len(change.suspects) - len(suspects)
+        suspects += [f"and {others} more"] if others > 0 else []
+        size = format_change(change, trend.series.unit)
+        yield Paragraph(text=f"Differences since run {change.run_id}, {size}:")
+        yield Bullets(items=tuple(suspects or ["none recorded"]))
 
 
-def markdown(trend: Trend) -> Iterator[str]:
-    """The same as lines of Markdown, without the drawing."""
-    yield from (f"{line}\n" for line in sentences(trend))
-    if not trend.groups:
-        return
-    yield f"| {' | '.join(HEADINGS)} |"
-    yield "|---|---|--:|--:|--:|---|"
-    for row in _rows(trend):
-        cells = (cell.replace("|", "\\|") for cell, _style in row)
-        yield f"| {' | '.join(cells)} |"
-    for line in suspect_lines(trend):
-        yield f"- {line.strip()}" if line.startswith("  ") else f"{line}\n" if line else ""
-
-
-def _rows(trend: Trend) -> Iterator[tuple[tuple[str, str], ...]]:
-    """Cells of every group, each with its style."""
-    unit = trend.series.unit
-    changes: list[Change | None] = [None, *trend.changes]
-    for group, change in zip(trend.groups, changes, strict=True):
-        yield (
-            (time_text(trend.series, group.start), ""),
-            (group.run_ids[0], ""),
-            (group_text(group), ""),
-            (format_measure(group.median, unit), "bold"),
-            (spread_text(group), ""),
-            (f"{effect_text(change.effect, unit)}, {change.verdict}", STYLES[change.verdict]) if change else ("", ""),
-        )
+def _build_row(trend: Trend, position: int, change: TrendChange | None) -> tuple[Cell, ...]:
+    group, unit = trend.groups[position], trend.series.unit
+    effect = f"{format_effect(change.effect, unit)}, {change.verdict}" if change else ""
+    return (
+        cells.text_cell(format_time_in_series(trend.series, group.start)),
+        cells.text_cell(group.run_ids[0]),
+        cells.text_cell(format_run_count(group)),
+        cells.text_cell(format_measure(group.median, unit)),
+        cells.text_cell(format_segment_spread(group)),
+        Cell(text=effect, tone=TONES[change.verdict] if change else "plain"),
+    )

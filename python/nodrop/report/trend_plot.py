@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from rich.text import Text
 
-from nodrop.analysis.trend import Point, Trend
-from nodrop.analysis.trend_text import time_text
+from nodrop.analysis.trend import Trend, TrendPoint
+from nodrop.analysis.trend_text import format_time_in_series
 from nodrop.analysis.types import ComparisonOutcome
 from nodrop.formatting import format_measure
 
@@ -19,7 +19,7 @@ FLAT_RATIO = 0.01
 """Of a value: smaller ranges are not blown up to the height of the drawing."""
 
 
-class Marks(NamedTuple):
+class PlotMarks(NamedTuple):
     """What things are drawn with."""
 
     run: str
@@ -34,18 +34,18 @@ class Marks(NamedTuple):
     """Below the drawing, and above."""
 
 
-FINE = Marks("●", "△", "○", "─", "┊", "│", "└", "─", "↓↑")
-ASCII = Marks("*", "~", "o", "-", ":", "|", "+", "-", "v^")
+FINE = PlotMarks("●", "△", "○", "─", "┊", "│", "└", "─", "↓↑")
+ASCII = PlotMarks("*", "~", "o", "-", ":", "|", "+", "-", "v^")
 
 
-class Cell(NamedTuple):
+class PlotCell(NamedTuple):
     """A character and how it looks."""
 
     mark: str
     style: str
 
 
-def plot(trend: Trend, columns: int, *, plain: bool = False) -> Iterator[Text]:
+def draw_trend(trend: Trend, columns: int, *, plain: bool = False) -> Iterator[Text]:
     """The drawing, line by line, at most 100 columns wide.
 
     Args:
@@ -57,7 +57,7 @@ def plot(trend: Trend, columns: int, *, plain: bool = False) -> Iterator[Text]:
 
 
 class _Drawing:
-    def __init__(self, trend: Trend, columns: int, marks: Marks) -> None:
+    def __init__(self, trend: Trend, columns: int, marks: PlotMarks) -> None:
         self._trend = trend
         self._marks = marks
         self._points = trend.series.points
@@ -65,7 +65,7 @@ class _Drawing:
         self._labels = self._row_labels()
         self._margin = max(map(len, self._labels.values())) + 2
         self._width = max(10, min(columns - self._margin, POINT_COLUMNS * len(self._points)))
-        self._cells: dict[tuple[int, int], Cell] = {}
+        self._cells: dict[tuple[int, int], PlotCell] = {}
 
     def lines(self) -> Iterator[Text]:
         """The drawing from its top."""
@@ -75,7 +75,7 @@ class _Drawing:
         for row in range(ROWS):
             line = Text(f"{self._labels.get(row, ''):>{self._margin - 2}} {self._marks.axis}", style="dim")
             for column in range(self._width):
-                cell = self._cells.get((row, column), Cell(" ", ""))
+                cell = self._cells.get((row, column), PlotCell(" ", ""))
                 line.append(cell.mark, style=cell.style or "default")
             line.rstrip()
             yield line
@@ -88,7 +88,7 @@ class _Drawing:
         for change in self._trend.changes:
             column = self._column(numbers[change.run_id] - 0.5)
             for row in range(ROWS):
-                self._cells[row, column] = Cell(self._marks.change, STYLES[change.verdict])
+                self._cells[row, column] = PlotCell(self._marks.change, STYLES[change.verdict])
 
     def _draw_groups(self) -> None:
         numbers = {point.run_id: number for number, point in enumerate(self._points)}
@@ -97,15 +97,15 @@ class _Drawing:
             row = self._row(group.median)
             first, last = self._column(numbers[group.run_ids[0]]), self._column(numbers[group.run_ids[-1]])
             for column in range(first, last + 1):
-                self._cells[row, column] = Cell(self._marks.median, style)
+                self._cells[row, column] = PlotCell(self._marks.median, style)
 
     def _draw_points(self) -> None:
         apart = _apart(self._trend)
         for number, point in enumerate(self._points):
             place = self._row(point.value), self._column(number)
-            self._cells[place] = Cell(self._mark(point, apart), "dim" if point.at_least else "bold")
+            self._cells[place] = PlotCell(self._mark(point, apart), "dim" if point.at_least else "bold")
 
-    def _mark(self, point: Point, apart: set[str]) -> str:
+    def _mark(self, point: TrendPoint, apart: set[str]) -> str:
         if not self._low <= point.value <= self._high:
             return self._marks.beyond[point.value > self._high]
         if point.at_least:
@@ -127,7 +127,7 @@ class _Drawing:
 
     def _time_line(self) -> str:
         series = self._trend.series
-        first, last = (time_text(series, self._points[end].started_at) for end in (0, -1))
+        first, last = (format_time_in_series(series, self._points[end].started_at) for end in (0, -1))
         gap = max(1, self._width - len(first) - len(last))
         return f"{'':{self._margin}}{first}{'' if first == last else f'{chr(32) * gap}{last}'}"
 

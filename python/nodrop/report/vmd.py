@@ -35,9 +35,9 @@ LONE_THREADS = {
 }
 
 
-def needs(vmd: VmDescriptor, remarks: Sequence[str]) -> RenderableType:
+def render_requirements(vmd: VmDescriptor, remarks: Sequence[str]) -> RenderableType:
     """A VM's descriptor for people: how big, what each profile asks, and what was not clear in it."""
-    parts: list[RenderableType] = [Text(f"{vmd.name}: {size_text(vmd.profiles[0])}", style="bold")]
+    parts: list[RenderableType] = [Text(f"{vmd.name}: {format_profile_size(vmd.profiles[0])}", style="bold")]
     if vmd.image:
         parts.append(Text(f"Image {vmd.image}"))
     if len(vmd.profiles) > 1:
@@ -51,7 +51,7 @@ def needs(vmd: VmDescriptor, remarks: Sequence[str]) -> RenderableType:
     return Group(*parts)
 
 
-def size_text(profile: Profile) -> str:
+def format_profile_size(profile: Profile) -> str:
     """How big it is in a line: `14 vCPUs, 14 GiB of memory, 2 interfaces`."""
     interfaces = sum(len(each.interfaces) for each in profile.vcpu_sets)
     memory = f"{format_bytes(profile.memory_bytes)} of memory"
@@ -65,7 +65,7 @@ def _listed(sentences: Iterable[str]) -> Iterator[RenderableType]:
 
 def _title(profile: Profile, index: int, count: int) -> str:
     name = f" ({profile.name})" if profile.name else ""
-    size = f": {size_text(profile)}" if index > 1 else ""
+    size = f": {format_profile_size(profile)}" if index > 1 else ""
     return f"Profile {index} of {count}{name}{size}" if count > 1 else f"What a host has to have{name}"
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from nodrop.model.hostcheck import CheckStatus, HostCheck
 from nodrop.model.workload import FeatureStanding, Layer, NetworkFunction
-from nodrop.report.markdown import escaped
+from nodrop.report.markdown import escape_markdown
 
 STYLES: dict[CheckStatus, str] = {"pass": "green", "fail": "bold red", "unknown": "yellow", "not required": "dim"}
 BRIEF = {
@@ -34,7 +34,7 @@ SHORT: dict[Layer, str] = {
 }
 
 
-class Asked(NamedTuple):
+class FunctionOnHost(NamedTuple):
     """A network function, held against a host."""
 
     vnf: NetworkFunction
@@ -47,7 +47,7 @@ class Asked(NamedTuple):
     """Table 2 is told instead of table 3."""
 
 
-def workload_lines(asked: Asked, width: int) -> Iterator[RenderableType]:
+def format_workload(asked: FunctionOnHost, width: int) -> Iterator[RenderableType]:
     """A function, its kinds of work, and every feature of table 3, or 2, with the host's checks about it."""
     vnf = asked.vnf
     case = f"  use case {vnf.use_case}" if vnf.use_case else ""
@@ -69,7 +69,7 @@ def workload_lines(asked: Asked, width: int) -> Iterator[RenderableType]:
 PLANES = ("data plane", "control plane", "signal processing", "storage")
 
 
-def functions_table(functions: Sequence[NetworkFunction]) -> Table:
+def build_function_table(functions: Sequence[NetworkFunction]) -> Table:
     """Every function with its kinds of work, as table 1 arranges them."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, header_style="dim")
     table.add_column("VNF", no_wrap=True)
@@ -88,7 +88,7 @@ def _of_plane(vnf: NetworkFunction, plane: str) -> str:
     return ", ".join(names)
 
 
-def workload_json(asked: Asked) -> str:
+def dump_workload(asked: FunctionOnHost) -> str:
     """The same for a program."""
     return json.dumps(
         {
@@ -107,20 +107,20 @@ def workload_json(asked: Asked) -> str:
     )
 
 
-def workload_markdown(asked: Asked) -> str:
+def render_workload_markdown(asked: FunctionOnHost) -> str:
     """The same as a page for a wiki."""
-    lines = [f"# {escaped(asked.vnf.name)}", ""]
+    lines = [f"# {escape_markdown(asked.vnf.name)}", ""]
     if asked.vnf.note:
-        lines += [f"{escaped(asked.vnf.note)}.", ""]
-    lines += [f"- {escaped(_class_text(each.plane, each.name))} ({each.clause})" for each in asked.vnf.classes]
-    lines += ["", f"| feature | who must act | {escaped(asked.who)} | why |", "|---|---|---|---|"]
+        lines += [f"{escape_markdown(asked.vnf.note)}.", ""]
+    lines += [f"- {escape_markdown(_class_text(each.plane, each.name))} ({each.clause})" for each in asked.vnf.classes]
+    lines += ["", f"| feature | who must act | {escape_markdown(asked.who)} | why |", "|---|---|---|---|"]
     for each in _shown(asked):
         cells = (each.feature.name, _layers(each, asked.bare_metal), _found(each, asked.checks).plain, each.why)
-        lines.append(f"| {' | '.join(map(escaped, cells))} |")
+        lines.append(f"| {' | '.join(map(escape_markdown, cells))} |")
     return "\n".join(lines) + "\n"
 
 
-def _shown(asked: Asked) -> list[FeatureStanding]:
+def _shown(asked: FunctionOnHost) -> list[FeatureStanding]:
     """Features of the table that is told."""
     return [each for each in asked.standings if not asked.bare_metal or each.feature.bare_metal is not None]
 
@@ -141,7 +141,7 @@ def _heading(standing: FeatureStanding) -> str:
     return {"analysed": "Matters", "less": "Matters less", "open": "Not said"}[standing.standing]
 
 
-def _table(standings: Sequence[FeatureStanding], asked: Asked) -> Table:
+def _table(standings: Sequence[FeatureStanding], asked: FunctionOnHost) -> Table:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, header_style="dim")
     table.add_column("feature")
     table.add_column("who must act")
@@ -176,15 +176,15 @@ def _paragraph(text: str, width: int, lead: str = "") -> Iterator[Text]:
         yield Text(line)
 
 
-def functions_json(functions: Sequence[NetworkFunction]) -> str:
+def dump_functions(functions: Sequence[NetworkFunction]) -> str:
     """Every function for a program."""
     return json.dumps([each.model_dump(mode="json") for each in functions], indent=2, ensure_ascii=False)
 
 
-def functions_markdown(functions: Sequence[NetworkFunction]) -> str:
+def render_functions_markdown(functions: Sequence[NetworkFunction]) -> str:
     """Every function as a table for a wiki."""
     lines = [f"| VNF | {' | '.join(PLANES)} | use case |", "|---" * (len(PLANES) + 2) + "|"]
     for each in functions:
         cells = (each.name, *(_of_plane(each, plane) for plane in PLANES), each.use_case)
-        lines.append(f"| {' | '.join(map(escaped, cells))} |")
+        lines.append(f"| {' | '.join(map(escape_markdown, cells))} |")
     return "\n".join(lines) + "\n"

@@ -200,23 +200,35 @@ def _print_failures(failures: "Sequence[Failure]") -> None:
 
 def _output_table(table: "RuleCostTable", flags: dict[str, Any]) -> None:
     """Printed, drawn, written."""
-    from nodrop.report.rule_cost import impact_text, price_markdown, price_report
-
     if flags["form"] == "json":
         click.echo(table.model_dump_json(indent=1))
-    elif flags["form"] == "md":
-        click.echo(price_markdown(table), nl=False)
     else:
-        from nodrop.cli.console import show
-
-        show(price_report(table), sys.stdout)
+        _print_report(table, flags["form"])
     if flags["plot"]:
         from nodrop.charts import rule_cost as pictured
         from nodrop.charts.render import write_chart
 
         write_chart(pictured.build_chart(table), Path(flags["plot"]))
     if flags["impact"]:
-        Path(flags["impact"]).write_text(impact_text(table), encoding="utf-8")
+        from nodrop.report.impact import format_impact
+
+        Path(flags["impact"]).write_text(format_impact(table), encoding="utf-8")
+
+
+def _print_report(table: "RuleCostTable", form: str) -> None:
+    from nodrop.report.document.blocks import Section
+    from nodrop.report.document.rule_cost import build_rule_cost_blocks, format_rule_cost_title
+
+    section = Section(name="prices", title=format_rule_cost_title(table), blocks=build_rule_cost_blocks(table))
+    if form == "md":
+        from nodrop.report.markdown import render_markdown_sections
+
+        click.echo(render_markdown_sections("", [section]), nl=False)
+        return
+    from nodrop.cli.console import show
+    from nodrop.report.terminal import render_sections
+
+    show(render_sections([section]), sys.stdout)
 
 
 def _warn(sentence: str) -> None:

@@ -1,118 +1,123 @@
-"""A report as data: what is in it and in which order, and nothing of how it looks.
+"""A report as data: its contents and their order, without layout.
 
-`document` builds it from results; report/html, report/markdown.py and report/pdf.py draw it. One file for each section.
+`build_document` builds the report of results; report/terminal.py, report/html, report/markdown.py and report/pdf render
+it. Each section has a file.
 """
 
 from collections.abc import Sequence
 
 from nodrop.analysis import Comparison
-from nodrop.analysis.rule_costs import PriceTable, dearest_text
+from nodrop.analysis.rule_costs import RuleCostTable
 from nodrop.model.result import RunResult
 from nodrop.model.suite import Suite
 from nodrop.model.summary import Summary
-from nodrop.report.document import headline, labels
-from nodrop.report.document.attachments import attachments
 from nodrop.report.document.blocks import Block, Card, Document, Fold, Section
-from nodrop.report.document.chains import chain_blocks
-from nodrop.report.document.comparison import comparison_blocks, comparison_cards
-from nodrop.report.document.glossary import glossary_blocks
-from nodrop.report.document.host import host_blocks
-from nodrop.report.document.imported import summary_blocks
-from nodrop.report.document.latency import latency_blocks
-from nodrop.report.document.loss import loss_blocks
-from nodrop.report.document.reproduce import setup_blocks
-from nodrop.report.document.rule_cost import price_blocks, price_cards
-from nodrop.report.document.search import search_blocks
-from nodrop.report.document.sizes import size_blocks
-from nodrop.report.document.warnings import caution_blocks
-from nodrop.report.rule_cost import title_text
+from nodrop.report.document.chains import build_chain_blocks
+from nodrop.report.document.comparison import build_comparison_blocks, build_comparison_cards
+from nodrop.report.document.glossary import build_glossary_blocks
+from nodrop.report.document.headline import assess_trust, build_cards, build_sentence, list_facts
+from nodrop.report.document.host import build_host_blocks
+from nodrop.report.document.imported import build_imported_blocks
+from nodrop.report.document.labels import format_title, name_runs
+from nodrop.report.document.latency import build_latency_blocks
+from nodrop.report.document.loss import build_loss_blocks
+from nodrop.report.document.reproduce import build_attachments, build_setup_blocks
+from nodrop.report.document.rule_cost import (
+    build_rule_cost_blocks,
+    build_rule_cost_cards,
+    describe_rule_costs,
+    format_rule_cost_title,
+)
+from nodrop.report.document.search import build_search_blocks
+from nodrop.report.document.sizes import build_size_blocks
+from nodrop.report.document.warnings import build_warning_blocks
 
 
-def document(
+def build_document(
     results: Sequence[RunResult],
     suite: Suite | None = None,
     comparison: Comparison | None = None,
     imported: Sequence[Summary] = (),
-    prices: PriceTable | None = None,
+    costs: RuleCostTable | None = None,
 ) -> Document:
-    """The report of one run, or of several that are set side by side.
+    """Return the report of one run, or of several runs next to each other.
 
     Args:
         results: one or more, each with its steps; frame sizes of a suite are one table.
-        suite: the list they are of, if any.
-        comparison: the verdict between two groups of them.
-        imported: runs besides of which only figures are known.
-        prices: what rules of placement are worth, where runs break them.
+        suite: the suite of the runs, if any.
+        comparison: the comparison of two groups of them.
+        imported: additional runs with figures only.
+        costs: the costs of placement rules, if the runs measured them.
     """
-    tone, trust = headline.trust(results)
-    compared = comparison_blocks(comparison) if comparison else ()
-    others = summary_blocks(imported) if imported else ()
+    tone, trust = assess_trust(results)
+    compared = build_comparison_blocks(comparison, with_outcome=False) if comparison else ()
+    costs_title = format_rule_cost_title(costs) if costs else ""
     sections = (
-        _section("comparison", "A beside B", compared),
-        _section("prices", title_text(prices) if prices else "", price_blocks(prices) if prices else ()),
-        *(_of_one(results[0]) if len(results) == 1 else _of_several(results)),
-        _section("imported", "Measured by others", others),
-        _section("terms", "Words", glossary_blocks()),
+        _section("comparison", "B compared with A", compared),
+        _section("prices", costs_title, build_rule_cost_blocks(costs) if costs else ()),
+        *(_build_run_sections(results[0]) if len(results) == 1 else _build_runs_sections(results)),
+        _section("imported", "Measured by other tools", build_imported_blocks(imported) if imported else ()),
+        _section("terms", "Terms", build_glossary_blocks()),
     )
+    sentence, cards = _build_first_screen(results, comparison, costs)
     return Document(
-        title=title_text(prices) if prices else labels.title(results, comparison),
-        sentence=_sentence(results, comparison, prices),
+        title=costs_title or format_title(results, comparison),
+        sentence=sentence,
         trust=trust,
         trust_tone=tone,
-        cards=_cards(results, comparison, prices),
-        facts=headline.facts(results, suite),
+        cards=cards,
+        facts=list_facts(results, suite),
         sections=tuple(section for section in sections if section.blocks),
-        attachments=attachments(results),
+        attachments=build_attachments(results),
     )
 
 
-def _sentence(results: Sequence[RunResult], comparison: Comparison | None, prices: PriceTable | None) -> str:
-    """What came of it."""
-    if prices:
-        return f"{dearest_text(prices)}."
-    return f"{comparison.sentence.rstrip('.')}." if comparison else headline.sentence(results)
+def _build_first_screen(
+    results: Sequence[RunResult], comparison: Comparison | None, costs: RuleCostTable | None
+) -> tuple[str, tuple[Card, ...]]:
+    """Return the sentence and the cards."""
+    if costs:
+        return describe_rule_costs(costs), build_rule_cost_cards(costs)
+    if comparison:
+        return f"{comparison.sentence.rstrip('.')}.", build_comparison_cards(comparison)
+    return build_sentence(results), build_cards(results)
 
 
-def _cards(results: Sequence[RunResult], comparison: Comparison | None, prices: PriceTable | None) -> tuple[Card, ...]:
-    """The figures of the first screen."""
-    if prices:
-        return price_cards(prices)
-    return comparison_cards(comparison) if comparison else headline.cards(results)
-
-
-def _of_one(result: RunResult) -> tuple[Section, ...]:
+def _build_run_sections(result: RunResult) -> tuple[Section, ...]:
     return (
-        _section("cautions", "What to know before you rely on it", caution_blocks(result)),
-        _section("rates", "Rate, and what the link could carry", size_blocks([result])),
-        _section("search", "How it was found", search_blocks(result)),
-        _section("latency", "Latency", latency_blocks([result])),
-        *_details(result),
+        _section("cautions", "Cautions", build_warning_blocks(result)),
+        _section("rates", "Rate compared with the link", build_size_blocks([result])),
+        _section("search", "Search", build_search_blocks(result)),
+        _section("latency", "Latency", build_latency_blocks([result])),
+        *_build_details(result),
     )
 
 
-def _of_several(results: Sequence[RunResult]) -> tuple[Section, ...]:
-    """What compares them first, then each by itself, folded."""
-    names = labels.names(results)
+def _build_runs_sections(results: Sequence[RunResult]) -> tuple[Section, ...]:
+    """Return the tables of all runs, then each run, folded."""
     return (
-        _section("rates", "Rate by frame size", size_blocks(results)),
-        _section("latency", "Latency", latency_blocks(results)),
-        *(_run(f"run-{n}", name, run) for n, (name, run) in enumerate(zip(names, results, strict=True), 1)),
+        _section("rates", "Rate by frame size", build_size_blocks(results)),
+        _section("latency", "Latency", build_latency_blocks(results)),
+        *(
+            _build_run_section(f"run-{number}", name, result)
+            for number, (name, result) in enumerate(zip(name_runs(results), results, strict=True), 1)
+        ),
     )
 
 
-def _run(name: str, title: str, result: RunResult) -> Section:
-    """A run as one section: its sections are folds."""
-    parts = (_section("search", "How it was found", search_blocks(result)), *_details(result))
+def _build_run_section(name: str, title: str, result: RunResult) -> Section:
+    """Return a run as one section: its sections are folds."""
+    parts = (_section("search", "Search", build_search_blocks(result)), *_build_details(result))
     folds = tuple(Fold(title=part.title, blocks=part.blocks) for part in parts if part.blocks)
-    return _section(name, f"{title}: run {result.run_id}", (*caution_blocks(result), *folds))
+    return _section(name, f"{title}: run {result.run_id}", (*build_warning_blocks(result), *folds))
 
 
-def _details(result: RunResult) -> tuple[Section, ...]:
+def _build_details(result: RunResult) -> tuple[Section, ...]:
     return (
-        _section("losses", "When and where frames were lost", loss_blocks(result)),
-        _section("chains", "Chain by chain", chain_blocks(result)),
-        _section("host", "Host and path", host_blocks(result)),
-        _section("repeat", "How to measure this again", setup_blocks(result)),
+        _section("losses", "Time and place of frame loss", build_loss_blocks(result)),
+        _section("chains", "Chains", build_chain_blocks(result)),
+        _section("host", "Host and path", build_host_blocks(result)),
+        _section("repeat", "Repeat this measurement", build_setup_blocks(result)),
     )
 
 

@@ -1,33 +1,34 @@
-"""What a report is made of, whoever draws it: values without any layout. Texts are plain and escaped where they go."""
+"""The parts of a report: values without layout. Texts are plain; each renderer escapes them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from nodrop.charts.base import Chart
+from nodrop.errors import ConfigError
 from nodrop.model.base import Value
 
 Tone = Literal["plain", "good", "caution", "bad", "quiet"]
-"""How something is meant; whoever draws it says so by more than a colour."""
+"""The meaning of a text; renderers show it by more than a colour."""
 
 
 class Card(Value):
     """A figure on the first screen."""
 
     label: str
-    """What it is: `NDR`."""
+    """The name of the figure: `NDR`."""
     text: str
     """`312.3 kpps`."""
     about: str = ""
-    """What it means, for somebody who has never seen it: `highest rate without any loss`."""
+    """The meaning for readers new to the field: `highest rate without any loss`."""
     details: tuple[str, ...] = ()
-    """What belongs to it, a line each."""
+    """Related figures, one per line."""
     tone: Tone = "plain"
 
 
 class Paragraph(Value):
-    """Some sentences."""
+    """One or more sentences."""
 
     kind: Literal["paragraph"] = "paragraph"
     text: str
@@ -35,7 +36,7 @@ class Paragraph(Value):
 
 
 class Bullets(Value):
-    """Sentences one below the other."""
+    """A list of sentences."""
 
     kind: Literal["bullets"] = "bullets"
     items: tuple[str, ...]
@@ -48,19 +49,27 @@ class Column(Value):
 
     title: str
     unit: str = ""
-    """Of the cells' keys, for programs: `pps`, `s`."""
+    """The unit of the cells' keys, for programs: `pps`, `s`."""
     is_number: bool = True
-    """Figures are set to the right, words to the left."""
+    """Whether cells are aligned to the right."""
     is_long: bool = False
-    """Sentences, which take the room that is left."""
+    """Whether cells hold sentences, which take the remaining width."""
+    is_detail: bool = False
+    """Whether the brief form of the table omits the column."""
+    is_lead: bool = False
+    """Whether each part of a table too wide for its medium repeats the column; without any, the first column is."""
+    starts_part: bool = False
+    """Whether a part of a table too wide for its medium preferably starts with the column."""
+    csv_name: str = ""
+    """The heading in CSV files; empty: made of title and unit."""
 
 
 class Cell(Value):
     """A cell of a table."""
 
     text: str
-    key: float | None = None
-    """The figure itself, in the unit of its column: to sort by, and for programs; None: there is none but the text."""
+    key: int | float | None = None
+    """The value in the unit of its column, for sorting and for programs; None: only the text."""
     tone: Tone = "plain"
 
 
@@ -69,22 +78,27 @@ class Table(Value):
 
     kind: Literal["table"] = "table"
     caption: str
-    """What is in it, as a heading."""
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
-    """Units and the like, under it."""
+    """Units and the method, below the table."""
+
+    def brief(self) -> "Table":
+        """Return the table without detail columns, caption and note."""
+        kept = [position for position, column in enumerate(self.columns) if not column.is_detail]
+        columns = tuple(self.columns[position] for position in kept)
+        return Table(caption="", columns=columns, rows=tuple(tuple(row[each] for each in kept) for row in self.rows))
 
 
 class Figure(Value):
-    """A chart, with its title and what is to be seen in it."""
+    """A chart with its title and summary."""
 
     kind: Literal["figure"] = "figure"
     chart: Chart
 
 
-class Facts(Value):
-    """Names and what they are."""
+class FactList(Value):
+    """Names and values."""
 
     kind: Literal["facts"] = "facts"
     caption: str
@@ -92,25 +106,25 @@ class Facts(Value):
 
 
 class Code(Value):
-    """What is to be taken as it is, to be run or read by a program."""
+    """Verbatim text to be run or read by a program."""
 
     kind: Literal["code"] = "code"
     text: str
     language: str
     """`yaml`, `sh`."""
     file_name: str = ""
-    """The name to save it by; empty: it is not worth a file."""
+    """The name to save the text by; empty: readers do not save it."""
 
 
-class Terms(Value):
-    """Words and what they mean."""
+class Glossary(Value):
+    """Terms and their definitions."""
 
     kind: Literal["terms"] = "terms"
     pairs: tuple[tuple[str, str], ...]
 
 
 class Fold(Value):
-    """What is there for those who want it: closed at first where that is possible."""
+    """Details: closed at first if the medium supports that."""
 
     kind: Literal["fold"] = "fold"
     title: str
@@ -118,7 +132,7 @@ class Fold(Value):
 
 
 Block = Annotated[
-    Paragraph | Bullets | Table | Figure | Facts | Code | Terms | Fold,
+    Paragraph | Bullets | Table | Figure | FactList | Code | Glossary | Fold,
     Field(discriminator="kind"),
 ]
 
@@ -127,46 +141,55 @@ class Section(Value):
     """A part of a report under a heading."""
 
     name: str
-    """Stable, for links: `search`."""
+    """A stable name for links: `search`."""
     title: str
+    """Empty: no heading."""
     blocks: tuple[Block, ...]
 
 
 class Attachment(Value):
-    """A file that travels within the report."""
+    """A file embedded in the report."""
 
     file_name: str
     media_type: str
     text: str
     about: str
-    """What it is, for the link: `everything measured, as JSON`."""
+    """The text of the link: `everything measured, as JSON`."""
 
 
 class Document(Value):
     """A report."""
 
     title: str
-    """What was measured, in short."""
+    """The measured system and traffic, in short."""
     sentence: str
-    """What was measured and found, for somebody who knows nothing of it."""
+    """Measurement and result, for readers new to the field."""
     trust: str
-    """How far that can be believed, in a sentence."""
+    """How far the result can be trusted, in a sentence."""
     trust_tone: Tone
     cards: tuple[Card, ...]
     facts: tuple[tuple[str, str], ...] = ()
-    """When, where and with what, in short."""
+    """Time, host and tools, in short."""
     sections: tuple[Section, ...]
     attachments: tuple[Attachment, ...] = ()
 
     def charts(self) -> tuple[Chart, ...]:
-        """All charts, in order."""
-        return tuple(chart for section in self.sections for chart in charts_of(section.blocks))
+        """Return all charts, in order."""
+        return tuple(chart for section in self.sections for chart in find_charts(section.blocks))
 
 
-def charts_of(blocks: Sequence[Block]) -> Iterator[Chart]:
-    """The charts among blocks, in order."""
+def find_charts(blocks: Sequence[Block]) -> Iterator[Chart]:
+    """Yield the charts among blocks, in order."""
     for block in blocks:
         if isinstance(block, Figure):
             yield block.chart
         elif isinstance(block, Fold):
-            yield from charts_of(block.blocks)
+            yield from find_charts(block.blocks)
+
+
+def build_figure(draw: Callable[[], Chart]) -> tuple[Figure, ...]:
+    """Return a chart as a block; nothing if the chart has no data and raises ConfigError."""
+    try:
+        return (Figure(chart=draw()),)
+    except ConfigError:
+        return ()

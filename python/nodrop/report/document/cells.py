@@ -1,52 +1,67 @@
-"""Cells of tables, as they are made most."""
+"""Constructors of frequent columns and cells."""
 
 from nodrop.formatting import format_small_ratio
 from nodrop.report.document.blocks import Cell, Column, Tone
-from nodrop.units import format_count, format_ns, format_pps
+from nodrop.units import format_bps, format_count, format_ns, format_pps
 
 NOTHING = Cell(text="-", tone="quiet")
 
 
-def word(title: str) -> Column:
-    """A column of words."""
-    return Column(title=title, is_number=False)
+def text_column(title: str, *, is_detail: bool = False, is_lead: bool = False) -> Column:
+    """Return a column of words."""
+    return Column(title=title, is_number=False, is_detail=is_detail, is_lead=is_lead)
 
 
-def number(title: str, unit: str = "") -> Column:
-    """A column of figures."""
-    return Column(title=title, unit=unit)
+def number_column(title: str, unit: str = "", *, is_detail: bool = False) -> Column:
+    """Return a column of figures."""
+    return Column(title=title, unit=unit, is_detail=is_detail)
 
 
-def sentences(title: str) -> Column:
-    """A column of sentences."""
+def prose_column(title: str) -> Column:
+    """Return a column of sentences."""
     return Column(title=title, is_number=False, is_long=True)
 
 
-def text(said: str, tone: Tone = "plain") -> Cell:
-    """Words."""
-    return Cell(text=said, tone=tone) if said else NOTHING
+def text_cell(text: str, tone: Tone = "plain") -> Cell:
+    """Return words."""
+    return Cell(text=text, tone=tone) if text else NOTHING
 
 
-def count(frames: int, tone: Tone = "plain") -> Cell:
-    """A number of frames."""
-    return Cell(text=format_count(frames), key=frames, tone=tone)
+def number_cell(number: int | None) -> Cell:
+    """Return a small number, such as an index."""
+    return NOTHING if number is None else Cell(text=str(number), key=number)
 
 
-def lost(frames: int) -> Cell:
-    """A number of frames lost: none, or something to look at."""
-    return count(frames, "caution" if frames else "quiet")
+def count_cell(frame_count: int, tone: Tone = "plain") -> Cell:
+    """Return a number of frames."""
+    return Cell(text=format_count(frame_count), key=frame_count, tone=tone)
 
 
-def rate(load_pps: float | None) -> Cell:
-    """A packet rate."""
+def loss_cell(frame_count: int) -> Cell:
+    """Return a number of lost frames; any loss stands out."""
+    return count_cell(frame_count, "caution" if frame_count else "quiet")
+
+
+def rate_cell(load_pps: float | None) -> Cell:
+    """Return a packet rate."""
     return NOTHING if load_pps is None else Cell(text=format_pps(load_pps), key=load_pps)
 
 
-def ratio(share: float | None, tone: Tone = "plain") -> Cell:
-    """A share of any size."""
-    return NOTHING if share is None else Cell(text=format_small_ratio(share), key=share, tone=tone)
+def bit_rate_cell(rate_bps: float | None) -> Cell:
+    """Return a bit rate."""
+    return Cell(text=format_bps(rate_bps), key=rate_bps) if rate_bps else NOTHING
 
 
-def duration(found_ns: float | None) -> Cell:
-    """A latency."""
-    return NOTHING if found_ns is None else Cell(text=format_ns(found_ns), key=found_ns)
+def ratio_cell(ratio: float | None, tone: Tone = "plain") -> Cell:
+    """Return a ratio of any size."""
+    return NOTHING if ratio is None else Cell(text=format_small_ratio(ratio), key=ratio, tone=tone)
+
+
+def loss_ratio_cell(ratio: float | None) -> Cell:
+    """Return a loss ratio; any loss stands out."""
+    return ratio_cell(ratio, "caution" if ratio else "quiet")
+
+
+def latency_cell(latency_ns: float | None) -> Cell:
+    """Return a latency."""
+    return NOTHING if latency_ns is None else Cell(text=format_ns(latency_ns), key=latency_ns)

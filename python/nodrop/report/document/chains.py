@@ -1,70 +1,89 @@
-"""What each service chain did, where there are several."""
+"""Counts and latency of each service chain, if there are several."""
+
+import collections
+from collections.abc import Iterator
 
 from nodrop.charts import chains
-from nodrop.model.chain_counts import ChainCounts, chain_counts
+from nodrop.model.chain_counts import ChainCounts, count_by_chain
 from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult
 from nodrop.report.document import cells
-from nodrop.report.document.blocks import Block, Cell, Fold, Table
-from nodrop.report.document.figures import figure
-from nodrop.report.document.loss import telling_trials
-from nodrop.report.fixed import fixed_trial
+from nodrop.report.document.blocks import Block, Cell, Fold, Table, build_figure
+from nodrop.report.document.fixed_rate import find_fixed_trial
+from nodrop.report.document.loss import select_key_trials
+from nodrop.units import format_count
 
 COLUMNS = (
-    cells.number("chain"),
-    cells.word("way"),
-    cells.number("sent", "frames"),
-    cells.number("received", "frames"),
-    cells.number("lost", "frames"),
-    cells.number("loss", "ratio"),
-    cells.number("latency min", "ns"),
-    cells.number("mean", "ns"),
-    cells.number("p99", "ns"),
-    cells.number("max", "ns"),
+    cells.number_column("chain"),
+    cells.text_column("way"),
+    cells.number_column("sent", "frames"),
+    cells.number_column("received", "frames"),
+    cells.number_column("lost", "frames"),
+    cells.number_column("loss", "ratio"),
+    cells.number_column("latency min", "ns"),
+    cells.number_column("mean", "ns"),
+    cells.number_column("p99", "ns", is_detail=True),
+    cells.number_column("max", "ns"),
 )
-FEW = 8
-"""Chains whose table needs no folding."""
+UNFOLDED_MAX = 8
+"""Chains up to which the table is not folded."""
 
 
-def chain_blocks(result: RunResult) -> tuple[Block, ...]:
-    """A table for every telling trial; nothing where there is one chain."""
+def build_chain_blocks(result: RunResult) -> tuple[Block, ...]:
+    """Return a table for every key trial; nothing for a single chain."""
     if result.plan.lab.chain_count == 1:
         return ()
-    tables = [chains_table(result, trial, f"Chains in trial {trial.index}, {role}") for trial, role in _trials(result)]
-    drawn = figure(lambda: chains.chart(result))
-    if result.plan.lab.chain_count <= FEW:
-        return (*drawn, *tables)
-    return (*drawn, *(Fold(title=table.caption, blocks=(table,)) for table in tables))
+    tables = [
+        build_chain_table(result, trial, f"Chains in trial #{trial.index}, {role}")
+        for trial, role in _select_trials(result)
+    ]
+    figure = build_figure(lambda: chains.build_chart(result))
+    if result.plan.lab.chain_count <= UNFOLDED_MAX:
+        return (*figure, *tables)
+    return (*figure, *(Fold(title=table.caption, blocks=(table,)) for table in tables))
 
 
-def chains_table(result: RunResult, trial: TrialResult, caption: str) -> Table:
-    """Every chain each way in a trial."""
-    counts = chain_counts(result.plan.traffic, trial, (99.0,))
-    return Table(caption=caption, columns=COLUMNS, rows=tuple(map(_row, counts)))
+def build_chain_table(result: RunResult, trial: TrialResult, caption: str) -> Table:
+    """Return every chain in each direction in a trial."""
+    counts = count_by_chain(result.plan.traffic, trial, (99.0,))
+    return Table(caption=caption, columns=COLUMNS, rows=tuple(map(_build_row, counts)))
 
 
-def _trials(result: RunResult) -> list[tuple[TrialResult, str]]:
-    """Those at the lower bounds as well: there the chains forward as they should."""
-    trials = list(telling_trials(result))
-    if not fixed_trial(result):
-        for found in result.goals:
-            if found.lower and found.lower.trial_index not in {trial.index for trial, _ in trials}:
-                trials.append((result.trials[found.lower.trial_index], f"the lower bound of {found.goal.label}"))
+def describe_chain_losses(result: RunResult) -> Iterator[str]:
+    """Yield the loss of each chain in the trials behind the upper bounds."""
+    if result.plan.lab.chain_count == 1 or find_fixed_trial(result):
+        return
+    for trial, role in select_key_trials(result):
+        offered, lost = collections.Counter[int](), collections.Counter[int]()
+        for counts in count_by_chain(result.plan.traffic, trial):
+            offered[counts.chain] += counts.offered_count
+            lost[counts.chain] += counts.lost_count
+        losses = (f"{chain} lost {format_count(lost[chain])} of {format_count(offered[chain])}" for chain in offered)
+        yield f"Trial #{trial.index}, {role}, by chain: {', '.join(losses)}."
+
+
+def _select_trials(result: RunResult) -> list[tuple[TrialResult, str]]:
+    """Return key trials and the trials behind lower bounds, in which the chains forward as they should."""
+    trials = list(select_key_trials(result))
+    if not find_fixed_trial(result):
+        for goal_result in result.goals:
+            lower = goal_result.lower
+            if lower and lower.trial_index not in {trial.index for trial, _ in trials}:
+                trials.append((result.trials[lower.trial_index], f"the lower bound of {goal_result.goal.label}"))
     return trials
 
 
-def _row(counts: ChainCounts) -> tuple[Cell, ...]:
+def _build_row(counts: ChainCounts) -> tuple[Cell, ...]:
     latency = counts.latency
-    share = counts.lost_count / counts.offered_count if counts.offered_count else None
     return (
-        Cell(text=str(counts.chain), key=counts.chain),
-        cells.text(f"{counts.tx_port} → {counts.rx_port}"),
-        cells.count(counts.offered_count),
-        cells.count(counts.received_count),
-        cells.lost(counts.lost_count),
-        cells.ratio(share, "caution" if share else "quiet"),
-        cells.duration(latency.min_ns if latency else None),
-        cells.duration(latency.mean_ns if latency else None),
-        cells.duration(latency.percentiles_ns.get(99.0) if latency else None),
-        cells.duration(latency.max_ns if latency else None),
+        cells.number_cell(counts.chain),
+        cells.text_cell(f"{counts.tx_port} → {counts.rx_port}"),
+        cells.count_cell(counts.offered_count),
+        cells.count_cell(counts.received_count),
+        cells.loss_cell(counts.lost_count),
+        cells.loss_ratio_cell(counts.lost_count / counts.offered_count if counts.offered_count else None),
+        cells.latency_cell(latency.min_ns if latency else None),
+        cells.latency_cell(latency.mean_ns if latency else None),
+        cells.latency_cell(latency.percentiles_ns.get(99.0) if latency else None),
+        cells.latency_cell(latency.max_ns if latency else None),
     )

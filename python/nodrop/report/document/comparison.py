@@ -1,14 +1,19 @@
-"""Two set-ups beside each other: the verdict, every measure, what to know, and in what they differ."""
+"""The comparison of two setups: outcome, every measure, cautions, and differences between the setups."""
 
 from collections.abc import Iterator
 
-from nodrop.analysis import Comparison, MetricComparison, ComparisonOutcome
-from nodrop.analysis.text import effect_text, method_text, series_text, side_text, signed_text, span_text
-from nodrop.charts import comparison as pictured
-from nodrop.report.comparison import DO, KNOW, NOTHING_DIFFERS, SUSPECTS, known_lines
+from nodrop.analysis import Comparison, ComparisonOutcome, MetricComparison
+from nodrop.analysis.text import (
+    describe_method,
+    format_effect,
+    format_effect_range,
+    format_series,
+    format_side,
+    format_signed_effect,
+)
+from nodrop.charts import comparison as comparison_chart
 from nodrop.report.document import cells
-from nodrop.report.document.blocks import Block, Bullets, Card, Cell, Paragraph, Table, Tone
-from nodrop.report.document.figures import figure
+from nodrop.report.document.blocks import Block, Bullets, Card, Cell, Paragraph, Section, Table, Tone, build_figure
 
 TONES: dict[ComparisonOutcome, Tone] = {
     ComparisonOutcome.WORSE: "bad",
@@ -18,34 +23,46 @@ TONES: dict[ComparisonOutcome, Tone] = {
 }
 CARDS_MAX = 6
 MEASURES = (
-    cells.word("measure"),
-    cells.number("A"),
-    cells.number("B"),
-    cells.number("B beside A", "ratio"),
-    cells.number("between"),
-    cells.word("verdict"),
-    cells.number("more repeats needed"),
+    cells.text_column("measure"),
+    cells.number_column("A"),
+    cells.number_column("B"),
+    cells.number_column("B compared with A", "ratio"),
+    cells.number_column("between"),
+    cells.text_column("outcome"),
+    cells.number_column("more repeats needed"),
 )
-DIFFERENCES = (cells.word("what"), cells.sentences("A"), cells.sentences("B"), cells.sentences("what that does"))
+DIFFERENCES = (
+    cells.text_column("setting"),
+    cells.prose_column("A"),
+    cells.prose_column("B"),
+    cells.prose_column("effect"),
+)
+DIFFERENCES_TITLE = "Differences between the setups"
 
 
-def comparison_blocks(comparison: Comparison) -> tuple[Block, ...]:
-    """All of a comparison."""
-    return tuple(_blocks(comparison))
+def build_comparison_section(comparison: Comparison) -> Section:
+    """Return the entire comparison as a section of its own."""
+    return Section(name="comparison", title="", blocks=build_comparison_blocks(comparison))
 
 
-def comparison_cards(comparison: Comparison) -> tuple[Card, ...]:
-    """What became of each headline measure, for the first screen."""
+def build_comparison_blocks(comparison: Comparison, with_outcome: bool = True) -> tuple[Block, ...]:
+    """Return the entire comparison, led by its outcome unless another text states it."""
+    outcome = (Paragraph(text=comparison.sentence, tone=TONES[comparison.verdict]),) if with_outcome else ()
+    return (*outcome, *_build_blocks(comparison))
+
+
+def build_comparison_cards(comparison: Comparison) -> tuple[Card, ...]:
+    """Return the outcome of each headline measure."""
     headlines = [metric for metric in comparison.metrics if metric.headline][:CARDS_MAX]
     return tuple(
         Card(
             label=metric.text,
             text=metric.verdict.value,
-            about=f"B beside A: {effect_text(metric.effect, metric.unit)}",
+            about=f"B compared with A: {format_effect(metric.effect, metric.unit)}",
             details=(
-                f"A {series_text(metric.a, metric.unit)}",
-                f"B {series_text(metric.b, metric.unit)}",
-                f"difference {span_text(metric.low, metric.high, metric.unit)}",
+                f"A {format_series(metric.a, metric.unit)}",
+                f"B {format_series(metric.b, metric.unit)}",
+                f"difference {format_effect_range(metric.low, metric.high, metric.unit)}",
             ),
             tone=TONES[metric.verdict],
         )
@@ -53,32 +70,47 @@ def comparison_cards(comparison: Comparison) -> tuple[Card, ...]:
     )
 
 
-def _blocks(comparison: Comparison) -> Iterator[Block]:
-    yield Bullets(items=tuple(side_text(name, side) for name, side in (("A", comparison.a), ("B", comparison.b))))
-    yield from figure(lambda: pictured.chart(comparison))
-    rows = tuple(map(_measure, comparison.metrics))
-    yield Table(caption="Measure by measure", columns=MEASURES, rows=rows, note=method_text(comparison))
-    if known := tuple(known_lines(comparison)):
-        yield Paragraph(text=f"{KNOW}:")
-        yield Bullets(items=known, tone="caution")
+def list_cautions(comparison: Comparison) -> Iterator[str]:
+    """Yield each caution once, with the measures it applies to."""
+    yield from (flag.text for flag in comparison.flags)
+    metrics: dict[str, list[str]] = {}
+    for metric in comparison.metrics:
+        for text in (flag.text for flag in metric.flags if metric.headline):
+            metrics.setdefault(text, []).append(metric.text)
+        if metric.headline and metric.reason:
+            metrics.setdefault(f"undecided, as {metric.reason}.", []).append(metric.text)
+    for text, names in metrics.items():
+        more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+        yield f"{', '.join(names[:2])}{more}: {text}"
+
+
+def _build_blocks(comparison: Comparison) -> Iterator[Block]:
+    yield Bullets(items=(format_side("A", comparison.a), format_side("B", comparison.b)))
+    yield from build_figure(lambda: comparison_chart.build_chart(comparison))
+    rows = tuple(map(_build_measure, comparison.metrics))
+    yield Table(caption="Measures", columns=MEASURES, rows=rows, note=describe_method(comparison))
+    if cautions := tuple(list_cautions(comparison)):
+        yield Paragraph(text="Cautions:")
+        yield Bullets(items=cautions, tone="caution")
     if comparison.differences:
-        rows = tuple(tuple(map(cells.text, (each.text, each.a, each.b, each.why))) for each in comparison.differences)
-        yield Table(caption=SUSPECTS, columns=DIFFERENCES, rows=rows)
+        rows = tuple(
+            tuple(map(cells.text_cell, (each.text, each.a, each.b, each.why))) for each in comparison.differences
+        )
+        yield Table(caption=DIFFERENCES_TITLE, columns=DIFFERENCES, rows=rows)
     else:
-        yield Paragraph(text=f"{SUSPECTS}: {NOTHING_DIFFERS}")
+        yield Paragraph(text=f"{DIFFERENCES_TITLE}: none recorded.")
     if comparison.advice:
-        yield Paragraph(text=f"{DO}:")
+        yield Paragraph(text="Next steps:")
         yield Bullets(items=comparison.advice)
 
 
-def _measure(metric: MetricComparison) -> tuple[Cell, ...]:
-    more = metric.repeats_needed if metric.headline else None
+def _build_measure(metric: MetricComparison) -> tuple[Cell, ...]:
     return (
-        cells.text(metric.text),
-        cells.text(series_text(metric.a, metric.unit)),
-        cells.text(series_text(metric.b, metric.unit)),
-        Cell(text=signed_text(metric.effect, metric.unit), key=metric.effect),
-        cells.text(span_text(metric.low, metric.high, metric.unit)),
-        cells.text(metric.verdict.value, TONES[metric.verdict]),
-        cells.NOTHING if more is None else Cell(text=str(more), key=more),
+        cells.text_cell(metric.text),
+        cells.text_cell(format_series(metric.a, metric.unit)),
+        cells.text_cell(format_series(metric.b, metric.unit)),
+        Cell(text=format_signed_effect(metric.effect, metric.unit), key=metric.effect),
+        cells.text_cell(format_effect_range(metric.low, metric.high, metric.unit)),
+        cells.text_cell(metric.verdict.value, TONES[metric.verdict]),
+        cells.number_cell(metric.repeats_needed if metric.headline else None),
     )

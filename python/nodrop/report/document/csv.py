@@ -7,87 +7,89 @@ from collections.abc import Callable, Iterator, Sequence
 
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
-from nodrop.report.document import cells
 from nodrop.report.document.blocks import Cell, Column, Table
-from nodrop.report.document.chains import chains_table
-from nodrop.report.document.latency import latency_table
-from nodrop.report.document.search import trials_table
-from nodrop.report.document.sizes import sizes_table
+from nodrop.report.document.cells import text_cell, text_column
+from nodrop.report.document.chains import build_chain_table
+from nodrop.report.document.latency import build_latency_table
+from nodrop.report.document.search import build_trial_table
+from nodrop.report.document.sizes import build_size_table
 
-_FORMULAS = ("=", "+", "@", "\t")
-"""What a spreadsheet would take for something to work out."""
+_FORMULA_STARTS = ("=", "+", "@", "\t")
+"""Characters that make a spreadsheet evaluate a cell."""
 
 
-def csv_text(table: Table) -> str:
-    """A table with a heading for each column, its unit in it; figures as numbers in that unit."""
+def render_csv(table: Table) -> str:
+    """Return a table with units in the headings; figures are plain numbers in that unit, unknown ones empty."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([_heading(column) for column in table.columns])
-    writer.writerows([[_written(cell) for cell in row] for row in table.rows])
+    writer.writerow([column.csv_name or _format_heading(column) for column in table.columns])
+    writer.writerows([[_format_cell(cell) for cell in row] for row in table.rows])
     return out.getvalue()
 
 
-def csv_of(results: Sequence[RunResult], table: str) -> str:
-    """One table of several runs, each row with its run.
+def export_table(results: Sequence[RunResult], table: str) -> str:
+    """Return one table of several runs, each row with its run.
 
     Args:
         results: the runs.
-        table: `goals`, a row for each size and goal; `trials`; `latency`, a row for each load and way; `chains`, a row
-            for each trial, chain and way.
+        table: `goals`, a row for each size and goal; `trials`; `latency`, a row for each load and direction; `chains`,
+            a row for each trial, chain and direction.
 
-    Raises: ConfigError where they have nothing for it.
+    Raises: ConfigError if the results have no such data.
     """
     tables = [each for result in results for each in TABLES[table](result)]
     if not any(each.rows for each in tables):
-        raise ConfigError(f"--table: {table} asked, the results have nothing for it; ask for trials")
-    return csv_text(joined(tables))
+        raise ConfigError(f"--table: the results have no data for '{table}'; try 'trials'")
+    return render_csv(join_tables(tables))
 
 
-def _goals(result: RunResult) -> Iterator[Table]:
-    yield _under(sizes_table([result]), "run", result.run_id)
+def _build_goals(result: RunResult) -> Iterator[Table]:
+    yield add_lead(build_size_table([result]), run=result.run_id)
 
 
-def _trials(result: RunResult) -> Iterator[Table]:
-    yield _under(trials_table(result), "run", result.run_id)
+def _build_trials(result: RunResult) -> Iterator[Table]:
+    yield add_lead(build_trial_table(result), run=result.run_id)
 
 
-def _latency(result: RunResult) -> Iterator[Table]:
-    yield _under(latency_table([result]), "run", result.run_id)
+def _build_latency(result: RunResult) -> Iterator[Table]:
+    yield add_lead(build_latency_table([result]), run=result.run_id)
 
 
-def _chains(result: RunResult) -> Iterator[Table]:
+def _build_chains(result: RunResult) -> Iterator[Table]:
     for trial in result.trials:
-        table = _under(chains_table(result, trial, ""), "trial", str(trial.index))
-        yield _under(table, "run", result.run_id)
+        yield add_lead(build_chain_table(result, trial, ""), run=result.run_id, trial=str(trial.index))
 
 
 TABLES: dict[str, Callable[[RunResult], Iterator[Table]]] = {
-    "goals": _goals,
-    "trials": _trials,
-    "latency": _latency,
-    "chains": _chains,
+    "goals": _build_goals,
+    "trials": _build_trials,
+    "latency": _build_latency,
+    "chains": _build_chains,
 }
 
 
-def _under(table: Table, title: str, text: str) -> Table:
-    """With a first column that says the same in each row."""
-    rows = tuple((cells.text(text), *row) for row in table.rows)
-    return table.model_copy(update={"columns": (cells.word(title), *table.columns), "rows": rows})
+def add_lead(table: Table, **texts: str) -> Table:
+    """Return the table with leading columns that have the same text in each row; `_` in a title is a blank."""
+    columns = tuple(text_column(title.replace("_", " ")) for title in texts)
+    columns = tuple(column.model_copy(update={"csv_name": column.title}) for column in columns)
+    lead = tuple(map(text_cell, texts.values()))
+    rows = tuple((*lead, *row) for row in table.rows)
+    return table.model_copy(update={"columns": (*columns, *table.columns), "rows": rows})
 
 
-def joined(tables: Sequence[Table]) -> Table:
-    """Tables of the same columns in one."""
+def join_tables(tables: Sequence[Table]) -> Table:
+    """Return tables of the same columns as one."""
     return tables[0].model_copy(update={"rows": tuple(row for table in tables for row in table.rows)})
 
 
-def _heading(column: Column) -> str:
-    """`upper_bound_pps`."""
+def _format_heading(column: Column) -> str:
+    """Return `upper_bound_pps`."""
     name = re.sub(r"[^a-z0-9.]+", "_", re.sub(r"\(.*?\)|,.*", "", column.title.lower())).strip("_")
     return f"{name}_{column.unit}" if column.unit else name
 
 
-def _written(cell: Cell) -> str:
+def _format_cell(cell: Cell) -> str:
     if cell.key is not None:
-        return f"{cell.key:.10g}"
-    text = "" if cell.tone == "quiet" and cell.text == "-" else cell.text
-    return f"'{text}" if text.startswith(_FORMULAS) else text
+        return str(cell.key) if isinstance(cell.key, int) else f"{cell.key:.10g}"
+    text = "" if cell.text == "n/a" or (cell.tone == "quiet" and cell.text == "-") else cell.text
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text

@@ -14,7 +14,7 @@ from nodrop.formatting import (
     format_wire_rate,
 )
 from nodrop.model.goal import GoalResult, Limit
-from nodrop.model.latency import LatencyFigures, latency_of
+from nodrop.model.latency import LatencyFigures, trial_latency
 from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import Suite
 from nodrop.model.trial import TrialResult, ValidityStatus
@@ -58,7 +58,11 @@ def _describe_run(result: RunResult) -> str:
     if plan.no_traffic:
         return f"nodrop brought up the path through {sut}. {describe_path_check(result)}"
     if trial := find_fixed_trial(result):
-        lost = f"{format_small_ratio(trial.lost_count / trial.offered_count)} of them were" if trial.lost_count else "None was"
+        lost = (
+            f"{format_small_ratio(trial.lost_count / trial.offered_count)} of them were"
+            if trial.lost_count
+            else "None was"
+        )
         rate = f"at {format_pps(trial.offered_load_pps)} for {format_seconds(trial.duration_s)}"
         return f"{sent} {rate}. {lost} lost."
     if not result.goals:
@@ -123,7 +127,7 @@ def _list_goal_details(goal_result: GoalResult, result: RunResult) -> Iterator[s
     if goal_result.upper:
         yield f"fails at {format_pps(goal_result.upper.load_pps)}, {format_width(goal_result)} above"
     measured = next((each for each in result.latencies if each.label == goal_result.goal.label), None)
-    if measured and (latency := latency_of(result.trials[measured.trial_index], tuple(CARD_PERCENTILES))):
+    if measured and (latency := trial_latency(result.trials[measured.trial_index], tuple(CARD_PERCENTILES))):
         yield f"latency {_format_latency(latency)}"
     limit = goal_result.limit
     yield "limit not known yet" if limit is Limit.UNKNOWN else f"limited by {LIMIT_NAMES[limit]}"
@@ -159,7 +163,7 @@ def _build_fixed_cards(result: RunResult, trial: TrialResult) -> Iterator[Card]:
         details=(f"{format_count(trial.lost_count)} of {format_count(trial.offered_count, 'frame')}",),
         tone="caution" if trial.lost_count else "good",
     )
-    if latency := latency_of(trial, tuple(CARD_PERCENTILES)):
+    if latency := trial_latency(trial, tuple(CARD_PERCENTILES)):
         yield Card(
             label="Latency",
             text=format_ns(latency.percentiles_ns.get(50.0, latency.mean_ns)),
@@ -218,7 +222,9 @@ def _describe_suspects(result: RunResult) -> str:
     if not suspect:
         return ""
     if suspect == len(indices):
-        return "the only trial behind them is suspect" if suspect == 1 else f"all {suspect} trials behind them are suspect"
+        return (
+            "the only trial behind them is suspect" if suspect == 1 else f"all {suspect} trials behind them are suspect"
+        )
     return f"{suspect} of the {len(indices)} trials behind them {'is' if suspect == 1 else 'are'} suspect"
 
 

@@ -1,130 +1,109 @@
-"""Host, path and versions: what has to be alike for figures to be alike."""
+"""Host, path and versions: the conditions that must match for figures to match."""
 
 from collections.abc import Iterator
 
+from nodrop.formatting import format_sut_name
 from nodrop.model.chd import HostDescriptor
-from nodrop.model.cloud import CloudServerFacts
-from nodrop.model.facts import Facts as Found
+from nodrop.model.facts import Facts
 from nodrop.model.result import RunResult
-from nodrop.report.calibration import calibration_text, holds
-from nodrop.report.cloud import cloud_lines
-from nodrop.report.document import cells
-from nodrop.report.document.blocks import Block, Cell, Facts, Paragraph, Table
+from nodrop.report.calibration import describe_calibration, is_applicable
+from nodrop.report.document.blocks import Block, FactList, Fold, Paragraph
 from nodrop.report.document.labels import is_simulated
-from nodrop.report.host.table import node_text, summary_pairs
-from nodrop.report.host.unknowns import leaves
-from nodrop.units import format_bps, format_seconds
-
-PORTS = (
-    cells.word("interface"),
-    cells.word("where"),
-    cells.word("driver"),
-    cells.word("MAC address"),
-    cells.number("MTU", "bytes"),
-    cells.number("speed", "bps"),
-    cells.sentences("frames get in and out by"),
+from nodrop.report.document.path import (
+    build_interface_table,
+    build_path_check_table,
+    build_server_table,
+    describe_cloud,
 )
-VMS = (
-    cells.word("VM"),
-    cells.number("chain"),
-    cells.word("host"),
-    cells.word("zone"),
-    cells.word("MAC address left"),
-    cells.word("right"),
-    cells.word("made anew"),
-)
-SAID_ABOVE = ("host", "runs on")
-NODES_SHOWN = 8
+from nodrop.report.host.summary import describe_node, list_host_summary
+from nodrop.report.host.unknowns import list_observations
+from nodrop.units import format_seconds
+
+SHOWN_ABOVE = ("host", "runs on")
+"""Facts of a host descriptor that the list of the machine has."""
+NODES_MAX = 8
 
 
-def host_blocks(result: RunResult) -> tuple[Block, ...]:
-    """The host sheet."""
+def build_host_blocks(result: RunResult) -> tuple[Block, ...]:
+    """Return machine, versions and path."""
     if result.facts is None:
-        return (Paragraph(text="The path never came up, so nothing is known of it."),)
-    return tuple(_blocks(result, result.facts))
+        return (Paragraph(text="The path never came up; its facts are unknown."),)
+    return tuple(_build_blocks(result, result.facts))
 
 
-def _blocks(result: RunResult, found: Found) -> Iterator[Block]:
-    host, versions, stage = found.host, found.versions, found.stage
-    machine = "none, a machine of its own" if host.virtualization == "none" else host.virtualization
-    yield _facts(
+def describe_provenance(facts: Facts) -> str:
+    """Return versions, machine and path in one line."""
+    host, versions = facts.host, facts.versions
+    machine = "" if host.virtualization == "none" else f", virtual machine ({host.virtualization})"
+    backends = {f"{port.backend} ({port.why})" if port.why else port.backend: None for port in facts.ports}
+    return (
+        f"nodrop {versions.nodrop}, {versions.generator_text}, Python {versions.python}, "
+        f"Linux {host.kernel}, {host.core_count} x {host.cpu_model}{machine}, clock {host.clock_source}, "
+        f"lab {facts.stage.name} as {facts.stage.privilege}"
+        f"{', packets by ' if backends else ''}{' and '.join(backends)}"
+    )
+
+
+def _build_blocks(result: RunResult, facts: Facts) -> Iterator[Block]:
+    host, versions, stage = facts.host, facts.versions, facts.stage
+    yield _build_list(
         "Machine",
         ("name", host.name),
         ("CPU", f"{host.core_count} x {host.cpu_model}"),
         ("memory", f"{host.memory_bytes / 2**30:.1f} GiB"),
         ("kernel", f"Linux {host.kernel}"),
         ("clock", host.clock_source),
-        ("virtual machine", machine),
+        ("virtual machine", "no" if host.virtualization == "none" else host.virtualization),
     )
-    if found.chd is not None:
-        yield _descriptor(found.chd)
-    yield _facts(
+    if facts.chd is not None:
+        yield _build_descriptor(facts.chd)
+    yield _build_list(
         "Versions",
         ("nodrop", versions.nodrop),
         ("TRex" if result.plan.trex else "engine", versions.engine),
         ("commit", "" if result.plan.trex else versions.commit),
         ("Python", versions.python),
     )
-    cores = result.plan.engine.cores
     if not is_simulated(result):
-        yield _facts(
-            "Path",
-            ("SUT", stage.sut),
-            ("lab", stage.name),
-            ("as", stage.privilege),
-            ("up after", format_seconds(stage.up_s) if stage.up_s is not None else ""),
-            (
-                "CPUs of the tester",
-                "TRex's" if result.plan.trex else ", ".join(map(str, cores)) or "as the kernel likes",
-            ),
-            ("SUT and tester share a CPU", "yes" if stage.sut_shares_tester_cpu else "no"),
-            ("queue of a tester port", "" if result.plan.trex else f"{result.plan.engine.queue_slots:,} frames"),
-        )
+        yield _build_path(result, facts)
     if stage.cloud:
-        yield from (Paragraph(text=text) for text in cloud_lines(result))
+        yield from (Paragraph(text=text) for text in describe_cloud(result))
         if stage.cloud.servers:
-            yield Table(caption="VMs", columns=VMS, rows=tuple(map(_vm, stage.cloud.servers)))
+            yield build_server_table(stage.cloud)
     if stage.interfaces:
-        yield Table(caption="Interfaces", columns=PORTS, rows=tuple(_interfaces(found)))
-    if result.plan.calibration and holds(result.plan.calibration, result):
-        yield Paragraph(text=calibration_text(result.plan.calibration))
+        yield build_interface_table(facts)
+    if result.checks:
+        yield Fold(title="Path check", blocks=(build_path_check_table(result, facts),))
+    if result.plan.calibration and is_applicable(result.plan.calibration, result):
+        yield Paragraph(text=describe_calibration(result.plan.calibration))
 
 
-def _descriptor(chd: HostDescriptor) -> Facts:
-    """The machine to its last core, in few lines; result.json has all of it."""
-    nodes, observed = chd.resources.numa_nodes, [each for _, each in leaves(chd)]
-    known = sum(each.known for each in observed)
-    return _facts(
-        "Compute Host Descriptor",
-        *((name, text) for name, text in summary_pairs(chd) if name not in SAID_ABOVE),
-        *((f"node {node.id}", node_text(node)) for node in nodes[:NODES_SHOWN]),
-        ("other nodes", f"{len(nodes) - NODES_SHOWN} more" if len(nodes) > NODES_SHOWN else ""),
-        ("known", f"{known} of {len(observed)} facts; nodrop show --host says why the others are not"),
+def _build_path(result: RunResult, facts: Facts) -> FactList:
+    stage, cores = facts.stage, result.plan.engine.cores
+    return _build_list(
+        "Path",
+        ("SUT", format_sut_name(result)),
+        ("lab", stage.name),
+        ("privilege", stage.privilege),
+        ("up after", format_seconds(stage.up_s) if stage.up_s is not None else ""),
+        ("CPUs of the tester", "TRex's" if result.plan.trex else ", ".join(map(str, cores)) or "chosen by the kernel"),
+        ("SUT and tester share a CPU", "yes" if stage.sut_shares_tester_cpu else "no"),
+        ("queue of a tester port", "" if result.plan.trex else f"{result.plan.engine.queue_slots:,} frames"),
     )
 
 
-def _vm(server: CloudServerFacts) -> tuple[Cell, ...]:
-    left, right = (*server.macs, "-", "-")[:2]
-    words = (server.host or "-", server.availability_zone or "-", left, right, "yes" if server.restaged else "no")
-    return (cells.text(server.name), Cell(text=str(server.chain), key=server.chain), *map(cells.text, words))
+def _build_descriptor(chd: HostDescriptor) -> FactList:
+    """Return the main facts of the machine; result.json has all of them."""
+    nodes, observed = chd.resources.numa_nodes, [each for _, each in list_observations(chd)]
+    known = sum(each.known for each in observed)
+    return _build_list(
+        "Compute Host Descriptor",
+        *((name, text) for name, text in list_host_summary(chd) if name not in SHOWN_ABOVE),
+        *((f"node {node.id}", describe_node(node)) for node in nodes[:NODES_MAX]),
+        ("other nodes", f"{len(nodes) - NODES_MAX} more" if len(nodes) > NODES_MAX else ""),
+        ("known", f"{known} of {len(observed)} facts; 'nodrop show --host' gives the reasons for the others"),
+    )
 
 
-def _facts(caption: str, *pairs: tuple[str, str]) -> Facts:
-    return Facts(caption=caption, pairs=tuple((name, text) for name, text in pairs if text))
-
-
-def _interfaces(found: Found) -> Iterator[tuple[Cell, ...]]:
-    ports = {port.interface: port for port in found.ports}
-    for interface in found.stage.interfaces:
-        port = ports.get(interface.name)
-        way = f"{port.backend} ({port.why})" if port and port.why else port.backend if port else ""
-        speed_bps = interface.link_speed_bps
-        yield (
-            cells.text(interface.name),
-            cells.text(interface.namespace),
-            cells.text(interface.driver),
-            cells.text(interface.mac),
-            cells.text(f"{interface.mtu_bytes} B"),
-            Cell(text=format_bps(speed_bps), key=speed_bps) if speed_bps else cells.NOTHING,
-            cells.text(way),
-        )
+def _build_list(caption: str, *pairs: tuple[str, str]) -> FactList:
+    return FactList(caption=caption, pairs=tuple((name, text) for name, text in pairs if text))

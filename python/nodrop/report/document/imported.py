@@ -1,118 +1,109 @@
-"""Runs of which only figures are known, as those in files of NFVbench or TRex."""
+"""Runs of other tools, or of files without trials: only figures are known, e.g. from NFVbench or TRex."""
 
 from collections.abc import Iterator, Sequence
 
 from nodrop.analysis import Comparison
-from nodrop.formatting import format_small_ratio
+from nodrop.formatting import format_measure
 from nodrop.model.summary import Measure, Summary
 from nodrop.report.document import cells
-from nodrop.report.document.blocks import Block, Card, Cell, Document, Section, Table, Tone
-from nodrop.report.document.comparison import comparison_blocks, comparison_cards
-from nodrop.report.document.glossary import glossary_blocks
-from nodrop.units import format_ns, format_pps, format_seconds
+from nodrop.report.document.blocks import Block, Card, Cell, Document, Section, Table
+from nodrop.report.document.comparison import build_comparison_blocks, build_comparison_cards
+from nodrop.report.document.glossary import build_glossary_blocks
+from nodrop.units import format_count, format_seconds
 
 WRITERS = {"nodrop": "nodrop", "nfvbench": "NFVbench", "trex": "TRex"}
 CARDS_MAX = 4
 FIGURES = (
-    cells.word("run"),
-    cells.word("measured by"),
-    cells.word("frame size"),
-    cells.word("figure"),
-    cells.number("value"),
-    cells.number("not above"),
-    cells.word("limited by"),
+    cells.text_column("run"),
+    cells.text_column("measured by"),
+    cells.text_column("frame size"),
+    cells.text_column("figure"),
+    cells.number_column("value"),
+    cells.number_column("upper bound"),
+    cells.text_column("limited by"),
 )
 RUNS = (
-    cells.word("run"),
-    cells.word("began"),
-    cells.number("took", "s"),
-    cells.word("SUT"),
-    cells.word("path"),
-    cells.number("chains"),
-    cells.number("flows"),
-    cells.word("asked"),
-    cells.word("host"),
-    cells.word("version"),
+    cells.text_column("run"),
+    cells.text_column("began"),
+    cells.number_column("took", "s"),
+    cells.text_column("SUT"),
+    cells.text_column("path"),
+    cells.number_column("chains"),
+    cells.number_column("flows"),
+    cells.text_column("requested"),
+    cells.text_column("host"),
+    cells.text_column("version"),
 )
 
 
-def summaries_document(summaries: Sequence[Summary], comparison: Comparison | None = None) -> Document:
-    """The report of runs of which only figures are known, with the verdict between two groups of them."""
-    compared = Section(
-        name="comparison", title="A beside B", blocks=comparison_blocks(comparison) if comparison else ()
-    )
+def build_imported_document(summaries: Sequence[Summary], comparison: Comparison | None = None) -> Document:
+    """Return the report of runs with figures only, with the comparison of two groups of them."""
     writers = " and ".join(dict.fromkeys(WRITERS[each.source] for each in summaries))
     first = summaries[0]
-    runs = "a run" if len(summaries) == 1 else f"{len(summaries)} runs"
+    sentence = f"Figures of {format_count(len(summaries), 'run')} measured by {writers}. The files have no trials."
+    cards = tuple(_build_card(measure, each) for each in summaries for measure in each.measures[:CARDS_MAX])[:CARDS_MAX]
+    sections: tuple[Section, ...] = (
+        Section(name="figures", title="Figures", blocks=build_imported_blocks(summaries)),
+        Section(name="terms", title="Terms", blocks=build_glossary_blocks()),
+    )
+    if comparison:
+        sentence = f"{comparison.sentence.rstrip('.')}."
+        cards = build_comparison_cards(comparison)
+        blocks = build_comparison_blocks(comparison, with_outcome=False)
+        sections = (Section(name="comparison", title="B compared with A", blocks=blocks), *sections)
     return Document(
-        title=f"{first.sut or first.run_id}: figures that {writers} measured",
-        sentence=f"{comparison.sentence.rstrip('.')}."
-        if comparison
-        else f"These are the figures of {runs} that {writers} measured. How they were found is not in the file.",
-        trust="Trials, their validity and where frames were lost are not known, so nodrop cannot say how far these "
-        "figures can be trusted.",
+        title=f"{first.sut or first.run_id}: figures measured by {writers}",
+        sentence=sentence,
+        trust="nodrop cannot assess these figures: their trials, validity and places of loss are unknown.",
         trust_tone="caution",
-        cards=comparison_cards(comparison)
-        if comparison
-        else tuple(_card(measure, each) for each in summaries for measure in each.measures[:CARDS_MAX])[:CARDS_MAX],
+        cards=cards,
         facts=tuple((name, text) for name, text in (("measured", first.started_at), ("with", first.version)) if text),
-        sections=(
-            *((compared,) if comparison else ()),
-            Section(name="figures", title="Figures", blocks=summary_blocks(summaries)),
-            Section(name="terms", title="Words", blocks=glossary_blocks()),
-        ),
+        sections=sections,
     )
 
 
-def summary_blocks(summaries: Sequence[Summary]) -> tuple[Block, ...]:
-    """Their figures and what is known of how they were measured."""
+def build_imported_blocks(summaries: Sequence[Summary]) -> tuple[Block, ...]:
+    """Return the figures and the known conditions of their measurement."""
     return (
-        Table(caption="Figures", columns=FIGURES, rows=tuple(row for each in summaries for row in _rows(each))),
-        Table(caption="Runs", columns=RUNS, rows=tuple(map(_run, summaries))),
+        Table(caption="Figures", columns=FIGURES, rows=tuple(row for each in summaries for row in _build_rows(each))),
+        Table(caption="Runs", columns=RUNS, rows=tuple(map(_build_run, summaries))),
     )
 
 
-def value_text(measure: Measure, value: float) -> str:
-    """A figure in its unit, for people."""
-    if measure.unit == "pps":
-        return format_pps(value)
-    return format_ns(value) if measure.unit == "ns" else format_small_ratio(value)
-
-
-def _card(measure: Measure, summary: Summary) -> Card:
-    tone: Tone = "plain" if measure.limit == "sut" else "caution"
+def _build_card(measure: Measure, summary: Summary) -> Card:
     least = "" if measure.limit == "sut" else "at least "
     return Card(
         label=f"{measure.text}, frame size {summary.frame_size}",
-        text=f"{least}{value_text(measure, measure.value)}",
+        text=f"{least}{format_measure(measure.value, measure.unit)}",
         details=(f"{summary.path}, measured by {WRITERS[summary.source]}",),
-        tone=tone,
+        tone="plain" if measure.limit == "sut" else "caution",
     )
 
 
-def _rows(summary: Summary) -> Iterator[tuple[Cell, ...]]:
+def _build_rows(summary: Summary) -> Iterator[tuple[Cell, ...]]:
     for measure in summary.measures:
+        high = measure.high
         yield (
-            cells.text(summary.run_id),
-            cells.text(WRITERS[summary.source]),
-            cells.text(summary.frame_size),
-            cells.text(measure.text),
-            Cell(text=value_text(measure, measure.value), key=measure.value),
-            cells.NOTHING if measure.high is None else Cell(text=value_text(measure, measure.high), key=measure.high),
-            cells.text("" if measure.limit == "sut" else measure.limit.replace("_", " ")),
+            cells.text_cell(summary.run_id),
+            cells.text_cell(WRITERS[summary.source]),
+            cells.text_cell(summary.frame_size),
+            cells.text_cell(measure.text),
+            Cell(text=format_measure(measure.value, measure.unit), key=measure.value),
+            cells.NOTHING if high is None else Cell(text=format_measure(high, measure.unit), key=high),
+            cells.text_cell("" if measure.limit == "sut" else measure.limit.replace("_", " ")),
         )
 
 
-def _run(summary: Summary) -> tuple[Cell, ...]:
+def _build_run(summary: Summary) -> tuple[Cell, ...]:
     return (
-        cells.text(summary.run_id),
-        cells.text(summary.started_at),
+        cells.text_cell(summary.run_id),
+        cells.text_cell(summary.started_at),
         Cell(text=format_seconds(summary.wall_s), key=summary.wall_s) if summary.wall_s else cells.NOTHING,
-        cells.text(summary.sut),
-        cells.text(summary.path),
-        Cell(text=str(summary.chain_count), key=summary.chain_count),
-        Cell(text=str(summary.flow_count), key=summary.flow_count),
-        cells.text(summary.asked),
-        cells.text(summary.host),
-        cells.text(summary.version),
+        cells.text_cell(summary.sut),
+        cells.text_cell(summary.path),
+        cells.number_cell(summary.chain_count),
+        cells.number_cell(summary.flow_count),
+        cells.text_cell(summary.asked),
+        cells.text_cell(summary.host),
+        cells.text_cell(summary.version),
     )

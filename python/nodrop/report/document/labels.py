@@ -1,11 +1,11 @@
-"""What runs are called in a report."""
+"""Names of SUTs, runs and states in reports."""
 
 from collections.abc import Sequence
 
 from nodrop.analysis import Comparison
-from nodrop.formatting import describe_traffic, format_repeat
-from nodrop.model.result import RunResult
-from nodrop.units import format_seconds
+from nodrop.formatting import describe_traffic, format_repeat, format_sut_name
+from nodrop.model.result import RunResult, Status
+from nodrop.units import format_count, format_seconds
 
 SUTS = {
     "vnf-l2": "nodrop's layer 2 forwarder",
@@ -15,73 +15,83 @@ SUTS = {
     "router": "the Linux router",
     "ovs": "Open vSwitch",
     "wire": "a bare wire",
-    "ext": "a system that was there already",
+    "ext": "an external system",
     "openstack": "loopback VMs in OpenStack",
 }
-"""Kinds of SUTs, for somebody who has never seen nodrop."""
+"""Kinds of SUTs, for readers new to nodrop."""
 SIMULATED = "simulated"
-"""Name of the stage of runs without packets."""
+"""The name of the stage of runs without packets."""
+STATUS_TEXTS = {
+    Status.COMPLETE: "complete",
+    Status.INTERRUPTED: "interrupted; partial results follow",
+    Status.TIMED_OUT: "out of time; partial results follow",
+    Status.FAILED: "failed; partial results follow",
+}
 
 
-def sut_text(result: RunResult) -> str:
-    """What was measured, as a name."""
-    return result.facts.stage.sut if result.facts else result.plan.lab.sut_text
-
-
-def known_sut_text(result: RunResult) -> str:
-    """The same, with what it is."""
+def describe_sut(result: RunResult) -> str:
+    """Return the name of the SUT and its kind."""
     if is_simulated(result):
-        return f"The model {sut_text(result)}"
-    return f"{sut_text(result)} ({SUTS[result.plan.lab.sut]})"
+        return f"The model {format_sut_name(result)}"
+    return f"{format_sut_name(result)} ({SUTS[result.plan.lab.sut]})"
+
+
+def describe_path_check(result: RunResult) -> str:
+    """Return the outcome of a run without traffic."""
+    if not result.plan.path_check:
+        return "The lab and the tester's ports came up; the path was not checked, and nothing was measured."
+    if not result.checks:
+        return "The path was not checked, and nothing was measured."
+    arrived = sum(check.received_count > 0 for check in result.checks)
+    return (
+        f"Frames arrived on {arrived} of {format_count(len(result.checks), 'direction')} of "
+        f"{format_count(result.plan.lab.chain_count, 'chain')}; nothing was measured."
+    )
 
 
 def is_simulated(result: RunResult) -> bool:
-    """Whether no packet was ever sent."""
+    """Return whether a model was measured, without any packet."""
     return result.facts is not None and result.facts.stage.name == SIMULATED
 
 
-def size_text(result: RunResult) -> str:
-    """The frame size as users know it."""
+def format_frame_size(result: RunResult) -> str:
+    """Return the frame size as configured."""
     return result.plan.frame_size or f"{result.plan.traffic.frame_bytes:g}"
 
 
-def title(results: Sequence[RunResult], comparison: Comparison | None = None) -> str:
-    """What was measured: `vnf-l2, 64-byte frames both ways`; or what beside what: `after beside before`."""
+def format_title(results: Sequence[RunResult], comparison: Comparison | None = None) -> str:
+    """Return `vnf-l2, 64-byte frames both ways`, or `after compared with before`."""
     if comparison and comparison.a.name != comparison.b.name:
-        return f"{comparison.b.name} beside {comparison.a.name}"
-    suts = list(dict.fromkeys(map(sut_text, results)))
+        return f"{comparison.b.name} compared with {comparison.a.name}"
+    suts = list(dict.fromkeys(map(format_sut_name, results)))
     if len(results) == 1:
         return f"{suts[0]}, {describe_traffic(results[0].plan.traffic).partition(',')[0]}"
-    sizes = list(dict.fromkeys(map(size_text, results)))
-    what = f"frame sizes {', '.join(sizes)}" if len(sizes) == len(results) else f"{len(results)} runs"
+    sizes = list(dict.fromkeys(map(format_frame_size, results)))
+    what = f"frame sizes {', '.join(sizes)}" if len(sizes) == len(results) else format_count(len(results), "run")
     return f"{', '.join(suts)}: {what}"
 
 
-def names(results: Sequence[RunResult]) -> tuple[str, ...]:
-    """A name for each of several runs, no two alike: by what tells them apart, as `64 bytes`, `vnf-l2`, `before`."""
-    ways = (
-        [f"{size_text(result)} bytes" if size_text(result).isdecimal() else size_text(result) for result in results],
-        [result.plan.label or "" for result in results],
-        [sut_text(result) for result in results],
-        [f"{sut_text(result)}, {size_text(result)}" for result in results],
-        [f"{result.plan.label or sut_text(result)}, {size_text(result)}" for result in results],
+def name_runs(results: Sequence[RunResult]) -> tuple[str, ...]:
+    """Return a unique name for each of several runs by their differences: `64 bytes`, `vnf-l2`, `before`."""
+    sizes = [format_frame_size(result) for result in results]
+    suts = [format_sut_name(result) for result in results]
+    labels = [result.plan.label or "" for result in results]
+    labelled = [f"{label or sut}, {size}" for label, sut, size in zip(labels, suts, sizes, strict=True)]
+    candidates = (
+        [f"{size} bytes" if size.isdecimal() else size for size in sizes],
+        labels,
+        suts,
+        [f"{sut}, {size}" for sut, size in zip(suts, sizes, strict=True)],
+        labelled,
         [format_repeat(result.plan.variant, result.plan.repeat, result.plan.repeat_count) for result in results],
     )
-    for way in ways:
-        if len(set(way)) == len(results) and all(way):
-            return tuple(way)
-    return tuple(
-        f"{number}: {result.plan.label or sut_text(result)}, {size_text(result)}"
-        for number, result in enumerate(results, 1)
-    )
+    for names in candidates:
+        if len(set(names)) == len(results) and all(names):
+            return tuple(names)
+    return tuple(f"{number}: {name}" for number, name in enumerate(labelled, 1))
 
 
-def counted(count: int, what: str) -> str:
-    """`1 trial`, `2 trials`."""
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
-
-
-def when_text(result: RunResult) -> str:
-    """When it began, and how long it took."""
-    began = result.started_at[:19].replace("T", " ")
-    return f"{began} UTC, for {format_seconds(result.wall_s)}"
+def format_time(result: RunResult) -> str:
+    """Return start and duration of a run."""
+    started = result.started_at[:19].replace("T", " ")
+    return f"{started} UTC, for {format_seconds(result.wall_s)}"

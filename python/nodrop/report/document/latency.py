@@ -3,54 +3,99 @@
 from collections.abc import Iterator, Sequence
 
 from nodrop.charts import latency, load_latency
-from nodrop.model.latency import LatencyFigures, latency_by_way
-from nodrop.model.result import RunResult
+from nodrop.model.latency import LatencyFigures, latency_by_direction, trial_latency
+from nodrop.model.plan import Plan
+from nodrop.model.result import LatencyResult, RunResult
+from nodrop.model.trial import FIXED
 from nodrop.report.document import cells
-from nodrop.report.document.blocks import Block, Cell, Table
-from nodrop.report.document.figures import figure
-from nodrop.report.document.labels import names
+from nodrop.report.document.blocks import Block, Cell, Column, Table, build_figure
+from nodrop.report.document.labels import name_runs
+from nodrop.units import format_pps
 
-USUAL = 99.9
-"""Up to this percentile there is a column in any case."""
-BEHIND = 10
-"""Frames that have to be slower than a percentile for it to be more than the chance of a few."""
+ALWAYS_SHOWN_MAX = 99.9
+"""Percentiles up to this one have a column in any case."""
+SLOWER_FRAMES_MIN = 10
+"""Frames that must be slower than a percentile; fewer make it a matter of chance."""
 PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999)
+BRIEF_PERCENTILES = (50.0, 90.0, 99.0, 99.9)
 
 
-def latency_blocks(results: Sequence[RunResult]) -> tuple[Block, ...]:
-    """Curves and table; nothing where none was measured."""
-    table = latency_table(results)
+def build_latency_blocks(results: Sequence[RunResult]) -> tuple[Block, ...]:
+    """Return curves and table; nothing if no latency was measured."""
+    table = build_latency_table(results)
     if not table.rows:
         return ()
-    by_load = figure(lambda: load_latency.chart(results[0])) if len(results) == 1 else ()
-    return (*figure(lambda: latency.chart(results)), *by_load, table)
+    by_load = build_figure(lambda: load_latency.build_chart(results[0])) if len(results) == 1 else ()
+    return (*build_figure(lambda: latency.build_chart(results)), *by_load, table)
 
 
-def latency_table(results: Sequence[RunResult]) -> Table:
-    """Every load and direction of the runs."""
-    shown = tuple(sorted({*PERCENTILES, *(each for result in results for each in _asked(result))}))
-    shown = tuple(each for each in shown if each in _told(results))
-    several = names(results) if len(results) > 1 else ("",)
-    rows = tuple(row for result, name in zip(results, several, strict=True) for row in _rows(result, name, shown))
-    first = (cells.word("run"),) if len(results) > 1 else ()
+def build_latency_table(results: Sequence[RunResult]) -> Table:
+    """Return the latency at every load and direction of the runs."""
+    percentiles = tuple(sorted({*PERCENTILES, *(each for result in results for each in _custom_percentiles(result))}))
+    percentiles = tuple(each for each in percentiles if each in _meaningful_percentiles(results))
+    names = name_runs(results) if len(results) > 1 else ("",)
+    rows = tuple(row for result, name in zip(results, names, strict=True) for row in _rows(result, name, percentiles))
+    first = (cells.text_column("run"),) if len(results) > 1 else ()
     return Table(
         caption="Latency at each load",
         columns=(
             *first,
-            *(cells.word("at"), cells.number("load", "pps"), cells.word("way"), cells.number("frames timed", "frames")),
-            *(cells.number("min", "ns"), cells.number("mean", "ns")),
-            *(cells.number(f"p{each:g}", "ns") for each in shown),
-            *(cells.number("max", "ns"), cells.number("PDV", "ns")),
+            *(cells.text_column("at"), cells.number_column("load", "pps"), cells.text_column("way")),
+            *(cells.number_column("frames timed", "frames"), *_figure_columns(percentiles)),
+            cells.number_column("PDV", "ns"),
         ),
         rows=tuple(row if first else row[1:] for row in rows),
-        note="From sending to receiving a frame, of those that arrived; p99 is the time within which 99 % of them did. "
-        "A percentile that fewer than ten frames stand behind is left out. PDV is p99.9 less the smallest (RFC 5481). "
-        "RFC 2544 section 26.2 times one frame in each of twenty trials of 120 s; here every frame counted is timed.",
+        note="Time from sending to receiving a frame, for frames that arrived; 99 % of them arrived within p99. "
+        "Percentiles with fewer than ten slower frames are omitted. PDV is p99.9 minus the minimum (RFC 5481). "
+        "RFC 2544 section 26.2 times one frame in each of twenty trials of 120 s; nodrop times every counted frame.",
     )
 
 
-def _told(results: Sequence[RunResult]) -> frozenset[float]:
-    """Percentiles that enough frames stand behind, somewhere."""
+def build_brief_latency_table(result: RunResult) -> Table:
+    """Return the latency in few columns: a load is below its label, in the row of the second direction."""
+    percentiles = select_percentiles(result.plan)
+    return Table(
+        caption="",
+        columns=(cells.text_column("latency at"), cells.text_column("way"), *_figure_columns(percentiles)),
+        rows=tuple(row for measured in result.latencies for row in _brief_rows(measured, result, percentiles)),
+    )
+
+
+def select_percentiles(plan: Plan) -> tuple[float, ...]:
+    """Return the requested percentiles; by default the most telling ones."""
+    is_default = plan.percentiles == Plan.model_fields["percentiles"].default
+    return BRIEF_PERCENTILES if is_default and not plan.fixed else plan.percentiles
+
+
+def _figure_columns(percentiles: Sequence[float]) -> tuple[Column, ...]:
+    titles = ("min", "mean", *(f"p{each:g}" for each in percentiles), "max")
+    return tuple(cells.number_column(title, "ns") for title in titles)
+
+
+def _brief_rows(
+    measured: LatencyResult, result: RunResult, percentiles: tuple[float, ...]
+) -> Iterator[tuple[Cell, ...]]:
+    trial = result.trials[measured.trial_index]
+    labels = [measured.label] if trial.phase == FIXED else [measured.label, format_pps(measured.load_pps)]
+    figures = {f"{way[0]}→{way[1]}": each for way, each in latency_by_direction(trial, percentiles).items()}
+    if trial.phase == FIXED and len(figures) > 1:
+        figures["all"] = trial_latency(trial, percentiles)
+    rows = [(cells.text_cell(way), *_brief_figures(each, percentiles)) for way, each in figures.items()]
+    blank = (Cell(text=""),) * (4 + len(percentiles))
+    for position in range(max(len(labels), len(rows))):
+        label = labels[position] if position < len(labels) else ""
+        yield Cell(text=label), *(rows[position] if position < len(rows) else blank)
+
+
+def _brief_figures(figures: LatencyFigures | None, percentiles: Sequence[float]) -> tuple[Cell, ...]:
+    if figures is None:
+        return (cells.NOTHING,) * (3 + len(percentiles))
+    values = (figures.min_ns, figures.mean_ns, *map(figures.percentiles_ns.get, percentiles), figures.max_ns)
+    return tuple(map(cells.latency_cell, values))
+
+
+def _meaningful_percentiles(results: Sequence[RunResult]) -> frozenset[float]:
+    """Return the percentiles with enough slower frames in any trial."""
     most = max(
         (
             times.latency.count
@@ -61,41 +106,43 @@ def _told(results: Sequence[RunResult]) -> frozenset[float]:
         ),
         default=0,
     )
-    return frozenset(each for each in PERCENTILES if most * (1 - each / 100) >= BEHIND or each <= USUAL)
+    return frozenset(
+        each for each in PERCENTILES if most * (1 - each / 100) >= SLOWER_FRAMES_MIN or each <= ALWAYS_SHOWN_MAX
+    )
 
 
-def _asked(result: RunResult) -> tuple[float, ...]:
+def _custom_percentiles(result: RunResult) -> tuple[float, ...]:
     default = type(result.plan).model_fields["percentiles"].default
     return () if result.plan.percentiles == default else result.plan.percentiles
 
 
-def _rows(result: RunResult, name: str, shown: tuple[float, ...]) -> Iterator[tuple[Cell, ...]]:
+def _rows(result: RunResult, name: str, percentiles: tuple[float, ...]) -> Iterator[tuple[Cell, ...]]:
     for measured in result.latencies:
         trial = result.trials[measured.trial_index]
-        for way, figures in latency_by_way(trial, (0.0, *shown)).items():
+        for way, figures in latency_by_direction(trial, (0.0, *percentiles)).items():
             yield (
-                cells.text(name),
-                cells.text(measured.label),
-                cells.rate(measured.load_pps),
-                cells.text(f"{way[0]} → {way[1]}"),
-                *_figures(figures, shown),
+                cells.text_cell(name),
+                cells.text_cell(measured.label),
+                cells.rate_cell(measured.load_pps),
+                cells.text_cell(f"{way[0]} → {way[1]}"),
+                *_figures(figures, percentiles),
             )
 
 
-def _figures(figures: LatencyFigures | None, shown: tuple[float, ...]) -> tuple[Cell, ...]:
+def _figures(figures: LatencyFigures | None, percentiles: tuple[float, ...]) -> tuple[Cell, ...]:
     if figures is None:
-        return (cells.NOTHING,) * (5 + len(shown))
+        return (cells.NOTHING,) * (5 + len(percentiles))
     known = {
-        each: found
-        for each, found in figures.percentiles_ns.items()
-        if figures.count * (1 - each / 100) >= BEHIND or each <= 50
+        each: latency_ns
+        for each, latency_ns in figures.percentiles_ns.items()
+        if figures.count * (1 - each / 100) >= SLOWER_FRAMES_MIN or each <= 50
     }
     p999_ns = known.get(99.9)
     return (
-        cells.count(figures.count),
-        cells.duration(figures.min_ns),
-        cells.duration(figures.mean_ns),
-        *(cells.duration(known.get(each)) for each in shown),
-        cells.duration(figures.max_ns),
-        cells.duration(None if p999_ns is None else p999_ns - figures.min_ns),
+        cells.count_cell(figures.count),
+        cells.latency_cell(figures.min_ns),
+        cells.latency_cell(figures.mean_ns),
+        *(cells.latency_cell(known.get(each)) for each in percentiles),
+        cells.latency_cell(figures.max_ns),
+        cells.latency_cell(None if p999_ns is None else p999_ns - figures.min_ns),
     )

@@ -1,75 +1,147 @@
-"""Where and when frames were lost in the trials that figures rest on."""
+"""The time and place of frame loss in the trials that figures depend on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from nodrop.charts import loss, sankey
 from nodrop.formatting import format_goal
-from nodrop.model.ledger import Hop
+from nodrop.model.ledger import Hop, LossLedger
 from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult
 from nodrop.report.document import cells
-from nodrop.report.document.blocks import Block, Cell, Fold, Paragraph, Table
-from nodrop.report.document.figures import figure
-from nodrop.report.fixed import fixed_trial
-from nodrop.report.ledger import UNATTRIBUTED, loss_line
+from nodrop.report.document.blocks import Block, Bullets, Cell, Fold, Paragraph, Table, build_figure
+from nodrop.report.document.fixed_rate import find_fixed_trial
 from nodrop.units import format_count, format_pps, format_seconds
 
+PLACES_MAX = 3
+"""Places that a line names; the table has all."""
+UNATTRIBUTED = "unattributed"
 HOPS = (
-    cells.word("hop"),
-    cells.word("way"),
-    cells.number("came", "frames"),
-    cells.number("passed", "frames"),
-    cells.number("lost", "frames"),
-    cells.sentences("why"),
+    cells.text_column("way"),
+    cells.text_column("hop"),
+    cells.number_column("in", "frames"),
+    cells.number_column("out", "frames"),
+    cells.number_column("lost", "frames"),
+    cells.prose_column("cause"),
 )
 
 
-def telling_trials(result: RunResult) -> tuple[tuple[TrialResult, str], ...]:
-    """Trials worth a closer look, and what they are: those that decided the upper bounds, or the one there is."""
-    if trial := fixed_trial(result):
+def select_key_trials(result: RunResult) -> tuple[tuple[TrialResult, str], ...]:
+    """Return the trials behind the upper bounds, or the only trial, each with its role."""
+    if trial := find_fixed_trial(result):
         return ((trial, "the trial"),)
     labels: dict[int, list[str]] = {}
-    for found in result.goals:
-        if found.upper:
-            labels.setdefault(found.upper.trial_index, []).append(format_goal(found.goal))
+    for goal_result in result.goals:
+        if goal_result.upper:
+            labels.setdefault(goal_result.upper.trial_index, []).append(format_goal(goal_result.goal))
     return tuple(
         (result.trials[index], f"the upper bound of {' and '.join(labels[index])}") for index in sorted(labels)
     )
 
 
-def loss_blocks(result: RunResult) -> tuple[Block, ...]:
-    """When, then where, for each telling trial."""
-    where = (block for trial, role in telling_trials(result) for block in _of_trial(trial, role))
-    return (*figure(lambda: loss.chart(result)), *where)
+def build_loss_blocks(result: RunResult) -> tuple[Block, ...]:
+    """Return loss over time, then by hop for each key trial."""
+    by_hop = (block for trial, role in select_key_trials(result) for block in _build_trial_blocks(trial, role))
+    return (*build_figure(lambda: loss.build_chart(result)), *by_hop)
 
 
-def _of_trial(trial: TrialResult, role: str) -> Iterator[Block]:
+def build_ledger_blocks(trial: TrialResult) -> tuple[Block, ...]:
+    """Return the entire ledger of a trial."""
+    load = format_pps(trial.trial.intended_load_pps)
+    headline = f"Trial #{trial.index}: {load} for {format_seconds(trial.duration_s)}"
+    ledger = trial.ledger
+    if ledger is None:
+        return (Paragraph(text=headline), Paragraph(text="no host counters were read in this trial"))
+    remarks = (Bullets(items=ledger.remarks),) if ledger.remarks else ()
+    duration = f"counters read in {ledger.reading_s * 1e3:.1f} ms, before and after the trial"
+    return (
+        Paragraph(text=f"{headline}: {describe_loss(trial) or 'nothing lost'}"),
+        Table(caption="", columns=HOPS, rows=_build_rows(ledger)),
+        *remarks,
+        Paragraph(text=duration, tone="quiet"),
+    )
+
+
+def describe_key_losses(result: RunResult) -> Iterator[str]:
+    """Yield where the frames of each key trial were lost."""
+    for trial, role in select_key_trials(result):
+        if line := describe_loss(trial):
+            yield f"Trial #{trial.index}, {role}: {line}."
+
+
+def describe_loss(trial: TrialResult) -> str:
+    """Return `lost 1,204 of 500,000: 1,204 at the VNF's receive ring of sut0 (ring full)`; empty without loss."""
+    ledger = trial.ledger
+    if ledger is None or not ledger.lost_count:
+        return ""
+    losses = sorted(_list_losses(ledger), key=lambda each: -each.lost_count)
+    places = [f"{format_count(each.lost_count)} at {_join_places(each.places)} ({each.text})" for each in losses]
+    elsewhere_count = sum(each.lost_count for each in losses[PLACES_MAX:])
+    shown = places[:PLACES_MAX] + ([f"{format_count(elsewhere_count)} elsewhere"] if elsewhere_count else [])
+    due_count = trial.offered_count + trial.unsent_count
+    return f"lost {format_count(ledger.lost_count)} of {format_count(due_count)}: {', '.join(shown)}"
+
+
+def _build_trial_blocks(trial: TrialResult, role: str) -> Iterator[Block]:
     ledger = trial.ledger
     if ledger is None or not ledger.ways:
         return
-    what = f"Trial {trial.index}, {role}"
-    yield Paragraph(text=f"{what}: {loss_line(trial) or 'nothing was lost'}.")
+    name = f"Trial #{trial.index}, {role}"
+    yield Paragraph(text=f"{name}: {describe_loss(trial) or 'nothing was lost'}.")
     if ledger.lost_count:
-        yield from figure(lambda: sankey.chart(trial))
+        yield from build_figure(lambda: sankey.build_chart(trial))
     table = Table(
-        caption=f"Hop by hop: trial {trial.index}, {format_pps(trial.trial.intended_load_pps)} "
+        caption=f"Hop by hop: trial #{trial.index}, {format_pps(trial.trial.intended_load_pps)} "
         f"for {format_seconds(trial.duration_s)}",
         columns=HOPS,
-        rows=tuple(_row(f"{way.tx_port} → {way.rx_port}", hop) for way in ledger.ways for hop in way.hops),
+        rows=_build_rows(ledger),
         note=" ".join(f"{remark.rstrip('.')}." for remark in ledger.remarks),
     )
-    yield Fold(title=f"{what}, hop by hop", blocks=(table,))
+    yield Fold(title=f"{name}, hop by hop", blocks=(table,))
 
 
-def _row(way: str, hop: Hop) -> tuple[Cell, ...]:
-    reasons = [f"{format_count(cause.count)} {cause.text}" for cause in hop.causes]
+class _Loss(NamedTuple):
+    """Frames lost for one reason at the same hop of every direction."""
+
+    text: str
+    places: tuple[str, ...]
+    lost_count: int
+
+
+def _list_losses(ledger: LossLedger) -> Iterator[_Loss]:
+    places: dict[tuple[int, str], dict[str, int]] = {}
+    for position, hop in ((position, hop) for way in ledger.ways for position, hop in enumerate(way.hops)):
+        for text, count in _list_reasons(hop):
+            places.setdefault((position, text), {})[hop.place] = count
+    for (_, text), counts in places.items():
+        yield _Loss(text, tuple(counts), sum(counts.values()))
+
+
+def _list_reasons(hop: Hop) -> Iterator[tuple[str, int]]:
+    """Yield the frames lost at a hop by cause, the unattributed ones last."""
+    yield from ((cause.text, cause.count) for cause in hop.causes)
     if hop.unattributed_count:
-        reasons.append(f"{format_count(hop.unattributed_count)}: {UNATTRIBUTED}")
+        yield UNATTRIBUTED, hop.unattributed_count
+
+
+def _join_places(places: Sequence[str]) -> str:
+    """Return `the tester's sender on tester0 and tester1`: a common prefix occurs once."""
+    heads = {place.rpartition(" ")[0] for place in places}
+    if len(heads) > 1:
+        return " and ".join(places)
+    return f"{heads.pop()} {' and '.join(place.rpartition(' ')[2] for place in places)}"
+
+
+def _build_rows(ledger: LossLedger) -> tuple[tuple[Cell, ...], ...]:
+    return tuple(_build_row(f"{way.tx_port}→{way.rx_port}", hop) for way in ledger.ways for hop in way.hops)
+
+
+def _build_row(way: str, hop: Hop) -> tuple[Cell, ...]:
     return (
-        cells.text(hop.place),
-        cells.text(way),
-        cells.count(hop.in_count),
-        cells.count(hop.out_count),
-        cells.lost(hop.lost_count),
-        cells.text("; ".join(reasons)),
+        cells.text_cell(way),
+        cells.text_cell(hop.place),
+        cells.count_cell(hop.in_count),
+        cells.count_cell(hop.out_count),
+        cells.loss_cell(hop.lost_count),
+        cells.text_cell("; ".join(f"{format_count(count)} {text}" for text, count in _list_reasons(hop))),
     )

@@ -1,4 +1,4 @@
-"""The search: how the bounds closed in, and every trial with what came of it and why it was made."""
+"""The search: how the bounds converged, and every trial with its reason and outcome."""
 
 from collections.abc import Iterator
 
@@ -6,96 +6,97 @@ from nodrop.charts import search_bounds
 from nodrop.formatting import compute_reported_loss, format_stop_reason
 from nodrop.model.result import RunResult, SearchDecision
 from nodrop.model.trial import TrialResult, ValidityStatus
-from nodrop.report.bound_changes import changes_text
-from nodrop.report.confidence import confidence_lines
+from nodrop.report.bound_changes import describe_bound_changes
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Bullets, Cell, Figure, Fold, Paragraph, Table, Tone
-from nodrop.report.document.labels import counted
-from nodrop.report.fixed import fixed_line, fixed_trial
-from nodrop.report.terminal import limit_text
-from nodrop.units import format_pps, format_seconds
+from nodrop.report.document.fixed_rate import describe_fixed_trial, find_fixed_trial
+from nodrop.report.document.goal_statements import describe_evidence
+from nodrop.units import format_count, format_pps, format_seconds
 
-TONES: dict[ValidityStatus, Tone] = {ValidityStatus.VALID: "good", ValidityStatus.SUSPECT: "caution", ValidityStatus.INVALID: "bad"}
+TONES: dict[ValidityStatus, Tone] = {
+    ValidityStatus.VALID: "good",
+    ValidityStatus.SUSPECT: "caution",
+    ValidityStatus.INVALID: "bad",
+}
+COUNTS = {ValidityStatus.VALID: "yes", ValidityStatus.SUSPECT: "suspect", ValidityStatus.INVALID: "no"}
 COLUMNS = (
-    cells.number("trial"),
-    cells.number("began at", "s"),
-    cells.number("load", "pps"),
-    cells.number("lasted", "s"),
-    cells.number("sent", "frames"),
-    cells.number("received", "frames"),
-    cells.number("lost", "frames"),
-    cells.number("loss", "ratio"),
-    cells.word("counts"),
-    cells.sentences("why it was made, and what came of it"),
+    cells.number_column("trial"),
+    cells.number_column("began at", "s", is_detail=True),
+    cells.number_column("load", "pps"),
+    cells.number_column("lasted", "s"),
+    cells.number_column("sent", "frames"),
+    cells.number_column("received", "frames"),
+    cells.number_column("lost", "frames", is_detail=True),
+    cells.number_column("loss", "ratio"),
+    cells.text_column("counts"),
+    cells.prose_column("reason and outcome"),
 )
 
 
-def search_blocks(result: RunResult) -> tuple[Block, ...]:
-    """What was looked for, the funnel, and the trials; nothing where no trial was made."""
+def build_search_blocks(result: RunResult) -> tuple[Block, ...]:
+    """Return goals, bounds over time, and trials; nothing without any trial."""
     if not result.trials:
         return ()
-    blocks: list[Block] = list(_opening(result))
+    blocks: list[Block] = list(_build_opening(result))
     if any(trial.phase == "search" for trial in result.trials):
-        blocks.append(Figure(chart=search_bounds.chart(result, result.steps)))
-    grounds = tuple(_grounds(result))
-    if grounds:
-        blocks.append(Bullets(items=grounds))
-    table = trials_table(result)
+        blocks.append(Figure(chart=search_bounds.build_chart(result, result.steps)))
+    if evidence := tuple(text for texts in describe_evidence(result) for text in texts):
+        blocks.append(Bullets(items=evidence))
+    table = build_trial_table(result)
     blocks.append(Fold(title=f"{table.caption}, with their reasons", blocks=(table,)) if len(table.rows) > 1 else table)
     return tuple(blocks)
 
 
-def trials_table(result: RunResult) -> Table:
-    """Every trial of a run."""
+def build_trial_table(result: RunResult) -> Table:
+    """Return every trial of a run."""
     steps = {step.trial_index: step for step in result.steps}
     return Table(
-        caption="The trial" if len(result.trials) == 1 else f"All {counted(len(result.trials), 'trial')}",
+        caption="The trial" if len(result.trials) == 1 else f"All {format_count(len(result.trials), 'trial')}",
         columns=COLUMNS,
-        rows=tuple(tuple(_row(trial, steps.get(trial.index))) for trial in result.trials),
+        rows=tuple(tuple(_build_row(trial, steps.get(trial.index))) for trial in result.trials),
         note="Loads are over all directions; frames that the tester could not send count as lost in a search.",
     )
 
 
-def _opening(result: RunResult) -> Iterator[Paragraph]:
+def describe_search_range(result: RunResult) -> str:
+    """Return the name of the search and the loads it may try."""
     search = result.plan.search
-    if trial := fixed_trial(result):
-        yield Paragraph(text=fixed_line(trial))
+    return (
+        f"The search {search.algorithm} tried loads between {format_pps(search.min_load_pps)} and "
+        f"{format_pps(search.max_load_pps)}, all directions together"
+    )
+
+
+def _build_opening(result: RunResult) -> Iterator[Paragraph]:
+    if trial := find_fixed_trial(result):
+        yield Paragraph(text=describe_fixed_trial(trial))
     elif result.goals:
         yield Paragraph(
-            text=f"The search {search.algorithm} looked between {format_pps(search.min_load_pps)} and "
-            f"{format_pps(search.max_load_pps)}, all directions together. Each trial sends at one load and counts what "
-            "arrives; a load that meets a goal raises its lower bound, one that does not lowers its upper bound."
+            text=f"{describe_search_range(result)}. Each trial sends at one load and counts the frames that arrive; "
+            "a load that meets a goal raises its lower bound, any other load lowers its upper bound."
         )
 
 
-def _grounds(result: RunResult) -> Iterator[str]:
-    """What each figure stands on."""
-    for found in result.goals:
-        yield limit_text(found)
-        yield from confidence_lines(found, result)
-
-
-def _row(trial: TrialResult, step: SearchDecision | None) -> Iterator[Cell]:
+def _build_row(trial: TrialResult, step: SearchDecision | None) -> Iterator[Cell]:
     verdict = trial.validity.verdict
-    yield Cell(text=str(trial.index), key=trial.index)
+    yield cells.number_cell(trial.index)
     yield Cell(text=format_seconds(round(step.started_s, 1)), key=round(step.started_s, 3)) if step else cells.NOTHING
-    yield cells.rate(trial.trial.intended_load_pps)
+    yield cells.rate_cell(trial.trial.intended_load_pps)
     yield Cell(text=format_seconds(trial.duration_s), key=trial.duration_s)
-    yield cells.count(trial.offered_count)
-    yield cells.count(trial.received_count)
-    yield cells.lost(trial.lost_count)
-    share = compute_reported_loss(trial)
-    yield cells.ratio(share, "caution" if share else "quiet")
-    yield Cell(
-        text={ValidityStatus.VALID: "yes", ValidityStatus.SUSPECT: "suspect", ValidityStatus.INVALID: "no"}[verdict], tone=TONES[verdict]
-    )
-    yield cells.text(trial_text(trial, step))
+    yield cells.count_cell(trial.offered_count)
+    yield cells.count_cell(trial.received_count)
+    yield cells.loss_cell(trial.lost_count)
+    yield cells.loss_ratio_cell(compute_reported_loss(trial))
+    yield Cell(text=COUNTS[verdict], tone=TONES[verdict])
+    yield cells.text_cell(describe_trial(trial, step))
 
 
-def trial_text(trial: TrialResult, step: SearchDecision | None) -> str:
-    """Why a trial was made, what it changed, why it ended early, and what speaks against it."""
-    parts = [trial.trial.reason or trial.phase]
+def describe_trial(trial: TrialResult, step: SearchDecision | None) -> str:
+    """Return the reason for a trial with goal and rule, its effect, its early stop, and its doubts."""
+    request = trial.trial
+    rule = ", ".join(filter(None, (request.goal, request.rule)))
+    parts = [f"{request.reason or trial.phase}{f' ({rule})' if rule else ''}"]
     if step and trial.validity.verdict is not ValidityStatus.INVALID:
-        parts.append(changes_text(step.before, step.after))
-    parts += [format_stop_reason(trial), *(doubt.text for doubt in trial.validity.doubts)]
+        parts.append(describe_bound_changes(step.before, step.after))
+    parts += [format_stop_reason(trial), *(f"{doubt.verdict}: {doubt.text}" for doubt in trial.validity.doubts)]
     return ". ".join(f"{part[0].upper()}{part[1:]}" for part in parts if part) + "."

@@ -1,103 +1,102 @@
-"""The highest rates by frame size, beside what the link carries (RFC 2544 section 26.1)."""
+"""The highest rates by frame size, compared with the link rate (RFC 2544 section 26.1)."""
 
 from collections.abc import Iterator, Sequence
 
 from nodrop.charts import rate_by_frame_size
-from nodrop.formatting import format_goal_load, format_goal, format_width
-from nodrop.model.goal import GoalResult
+from nodrop.formatting import format_goal, format_goal_load, format_load_per_direction, format_width
+from nodrop.model.goal import GoalResult, Limit
 from nodrop.model.result import RunResult
 from nodrop.rates import WIRE_OVERHEAD_BYTES, line_rate_pps
 from nodrop.report.document import cells
-from nodrop.report.document.blocks import Block, Cell, Table
-from nodrop.report.document.figures import figure
-from nodrop.report.document.labels import size_text
-from nodrop.report.fixed import fixed_trial
+from nodrop.report.document.blocks import Block, Cell, Table, build_figure
+from nodrop.report.document.fixed_rate import build_direction_table, find_fixed_trial
+from nodrop.report.document.labels import format_frame_size
 from nodrop.units import format_bps
 
 COLUMNS = (
-    cells.number("frame size", "bytes"),
-    cells.word("goal"),
-    cells.number("rate, total", "pps"),
-    cells.number("on the wire (L1)", "bps"),
-    cells.number("frames only (L2)", "bps"),
-    cells.number("theoretical maximum", "pps"),
-    cells.number("of it", "ratio"),
-    cells.number("upper bound", "pps"),
-    cells.number("width", "ratio"),
+    cells.number_column("frame size", "bytes", is_detail=True),
+    cells.text_column("goal", is_lead=True),
+    cells.number_column("rate, total", "pps"),
+    cells.number_column("per direction"),
+    cells.number_column("on the wire (L1)", "bps"),
+    cells.number_column("frames only (L2)", "bps", is_detail=True),
+    cells.number_column("theoretical maximum", "pps", is_detail=True),
+    cells.number_column("of it", "ratio", is_detail=True),
+    cells.number_column("upper bound", "pps"),
+    cells.number_column("width", "ratio"),
 )
 
 
-def size_blocks(results: Sequence[RunResult]) -> tuple[Block, ...]:
-    """Graph and table; nothing where nothing was found."""
-    table = sizes_table(results)
+def build_size_blocks(results: Sequence[RunResult]) -> tuple[Block, ...]:
+    """Return graph and table, and directions of fixed rates; nothing without any rate."""
+    table = build_size_table(results)
     if not table.rows:
         return ()
     several = len({row[0].key for row in table.rows if row[2].key}) > 1
-    drawn = figure(lambda: rate_by_frame_size.chart(results)) if several or not _are_virtual(results) else ()
-    return (*drawn, table)
+    figure = (
+        build_figure(lambda: rate_by_frame_size.build_chart(results)) if several or not _are_virtual(results) else ()
+    )
+    trial = find_fixed_trial(results[0]) if len(results) == 1 else None
+    return (*figure, table, *((build_direction_table(results[0], trial),) if trial else ()))
 
 
-def sizes_table(results: Sequence[RunResult]) -> Table:
-    """A row for every size and goal."""
-    rows = tuple(row for result in results for row in _rows(result))
-    return Table(caption="Rate by frame size", columns=COLUMNS, rows=rows, note=_note(results))
+def build_size_table(results: Sequence[RunResult]) -> Table:
+    """Return a row for every size and goal."""
+    rows = tuple(row for result in results for row in _build_rows(result))
+    return Table(caption="Rate by frame size", columns=COLUMNS, rows=rows, note=_build_note(results))
 
 
-def theoretical_pps(result: RunResult) -> float:
-    """The most frames a second that the links carry, all directions with traffic together."""
+def compute_line_rate(result: RunResult) -> float:
+    """Return the packet rate of the links at full load, over all directions with traffic."""
     traffic = result.plan.traffic
     return line_rate_pps(traffic.frame_bytes, result.plan.link_speed_bps) / max(traffic.direction_ratios.values())
 
 
-def _rows(result: RunResult) -> Iterator[tuple[Cell, ...]]:
-    if trial := fixed_trial(result):
-        yield _row(result, "sent", trial.offered_load_pps, cells.rate(trial.offered_load_pps), (cells.NOTHING,) * 2)
-    for found in result.goals:
-        load_pps = found.lower.load_pps if found.lower else None
-        yield _row(result, format_goal(found.goal), load_pps, Cell(text=format_goal_load(found), key=load_pps), _bounds(found))
+def _build_rows(result: RunResult) -> Iterator[tuple[Cell, ...]]:
+    if trial := find_fixed_trial(result):
+        rate = cells.rate_cell(trial.offered_load_pps)
+        yield _build_row(result, "sent", trial.offered_load_pps, rate, (cells.NOTHING,) * 2)
+    for goal_result in result.goals:
+        load_pps = goal_result.lower.load_pps if goal_result.lower else None
+        is_sut_rate = goal_result.regular and goal_result.limit is Limit.SUT
+        rate = Cell(text=format_goal_load(goal_result), key=load_pps, tone="good" if is_sut_rate else "caution")
+        yield _build_row(result, format_goal(goal_result.goal), load_pps, rate, _build_bounds(goal_result))
 
 
-def _bounds(found: GoalResult) -> tuple[Cell, Cell]:
-    if not found.lower or not found.upper:
-        return cells.rate(found.upper.load_pps if found.upper else None), cells.NOTHING
-    width = (found.upper.load_pps - found.lower.load_pps) / found.upper.load_pps
-    return cells.rate(found.upper.load_pps), Cell(text=format_width(found), key=width)
+def _build_bounds(goal_result: GoalResult) -> tuple[Cell, Cell]:
+    lower, upper = goal_result.lower, goal_result.upper
+    if not lower or not upper:
+        return cells.rate_cell(upper.load_pps if upper else None), cells.NOTHING
+    width = (upper.load_pps - lower.load_pps) / upper.load_pps
+    return cells.rate_cell(upper.load_pps), Cell(text=format_width(goal_result), key=width)
 
 
-def _row(
-    result: RunResult, goal: str, load_pps: float | None, shown: Cell, bounds: tuple[Cell, Cell]
+def _build_row(
+    result: RunResult, goal: str, load_pps: float | None, rate: Cell, bounds: tuple[Cell, Cell]
 ) -> tuple[Cell, ...]:
-    traffic, most_pps = result.plan.traffic, theoretical_pps(result)
+    traffic, line_pps = result.plan.traffic, compute_line_rate(result)
     return (
-        Cell(text=size_text(result), key=traffic.frame_bytes),
-        cells.text(goal),
-        shown,
-        _bits(load_pps, traffic.frame_bytes + WIRE_OVERHEAD_BYTES),
-        _bits(load_pps, traffic.frame_bytes),
-        cells.rate(most_pps),
-        cells.ratio(load_pps / most_pps if load_pps else None),
+        Cell(text=format_frame_size(result), key=traffic.frame_bytes),
+        cells.text_cell(goal),
+        rate,
+        cells.text_cell(format_load_per_direction(load_pps, traffic) if load_pps else ""),
+        cells.bit_rate_cell(load_pps * (traffic.frame_bytes + WIRE_OVERHEAD_BYTES) * 8 if load_pps else None),
+        cells.bit_rate_cell(load_pps * traffic.frame_bytes * 8 if load_pps else None),
+        cells.rate_cell(line_pps),
+        cells.ratio_cell(load_pps / line_pps if load_pps else None),
         *bounds,
     )
 
 
-def _bits(load_pps: float | None, frame_bytes: float) -> Cell:
-    """A packet rate in bits per second."""
-    if not load_pps:
-        return cells.NOTHING
-    rate_bps = load_pps * frame_bytes * 8
-    return Cell(text=format_bps(rate_bps), key=rate_bps)
-
-
-def _note(results: Sequence[RunResult]) -> str:
+def _build_note(results: Sequence[RunResult]) -> str:
     speeds = " and ".join(dict.fromkeys(format_bps(result.plan.link_speed_bps) for result in results))
-    virtual = " These links are virtual: that speed is only what they say of themselves."
+    virtual = " These links are virtual: they only report that speed." if _are_virtual(results) else ""
     return (
         f"Frame size in bytes with FCS; rates over all directions. The theoretical maximum is that of links of "
-        f"{speeds}, preamble and gap between frames included (RFC 2544 section 20)."
-        f"{virtual if _are_virtual(results) else ''}"
+        f"{speeds}, preamble and gap between frames included (RFC 2544 section 20).{virtual}"
     )
 
 
 def _are_virtual(results: Sequence[RunResult]) -> bool:
-    """Whether the links are the lab's own, and no wires that have a speed."""
+    """Return whether the links belong to the lab rather than being wires with a speed."""
     return all(result.plan.sends_into_lab and result.plan.lab.sut not in ("ext", "openstack") for result in results)

@@ -1,68 +1,162 @@
-"""What to know before figures are believed, in plain words."""
+"""Reasons for caution: warnings of the run, doubts about trials, and other findings of the search."""
 
 from collections.abc import Iterator
 
-from nodrop.model.result import RunResult
-from nodrop.model.trial import ValidityStatus
+from nodrop.model.goal import Limit
+from nodrop.model.result import RunResult, Status
+from nodrop.model.trial import FIXED, Doubt, TrialResult, ValidityStatus
+from nodrop.report.calibration import flag_uncalibrated_loads
 from nodrop.report.document.blocks import Block, Bullets, Fold, Paragraph
-from nodrop.report.document.labels import counted
-from nodrop.report.terminal import warning_lines
-from nodrop.report.validity_notes import doubt_lines
+from nodrop.report.document.fixed_rate import list_shortfalls
+from nodrop.units import format_count, format_ordinal, format_pps, format_ratio
 
+LIMIT_FLAGS = {
+    Limit.SUT: (),
+    Limit.TESTER: ("tester-limited",),
+    Limit.SHARED_CPU: ("tester-limited",),
+    Limit.MAX_LOAD: ("met-at-max-load", "invalid-upper-bound"),
+    Limit.MIN_LOAD: ("goal-lost", "invalid-lower-bound"),
+    Limit.UNKNOWN: ("undecided-lower-bound", "undecided-upper-bound", "invalid-lower-bound", "invalid-upper-bound"),
+}
+"""Codes of the flags that the sentence about a limit covers."""
 REASONS = {
-    "aborted": "it was broken off",
+    "aborted": "the trial was aborted",
     "clock_jump": "the clock jumped",
-    "counters_frozen": "the generator could not tell which stream frames were of",
+    "counters_frozen": "the generator could not assign frames to streams",
     "cpu_steal": "the hypervisor took CPU time away",
     "engine_died": "the packet engine died",
     "generator_gone": "the traffic generator was gone",
-    "held_up": "the tester was held up",
+    "held_up": "the tester stalled",
     "offered_short": "frames were not sent in time and count as lost",
     "queue_full": "the tester's send queues were full",
     "receiver_starved": "the tester's receiver got too little CPU time",
     "sender_drops": "frames were lost in the tester's send queues",
     "sender_late": "the tester fell behind and caught up in a burst",
-    "sender_stalled": "the tester stood still for a while",
-    "stopped_for_late": "it was stopped too late",
+    "sender_stalled": "the tester's sender paused",
+    "stopped_for_late": "the trial was stopped too late",
     "sut_preempted": "other work kept the SUT off its CPU",
-    "tester_busy": "the tester's threads had no time left",
-    "tester_drops": "the tester itself dropped frames",
+    "tester_busy": "the tester's threads had no idle time left",
+    "tester_drops": "the tester dropped frames",
     "tester_preempted": "other work kept the tester off its CPU",
 }
-"""Codes of doubts in short; their own sentences have the figures."""
+"""Short texts for codes of doubts; the texts of the doubts have the figures."""
 
 
-def caution_blocks(result: RunResult) -> tuple[Block, ...]:
-    """Warnings, then what else the search saw; nothing where there is nothing."""
+def build_warning_blocks(result: RunResult) -> tuple[Block, ...]:
+    """Return warnings, then other findings; nothing without any."""
     blocks: list[Block] = []
-    doubts = tuple(map(_sentence, doubt_lines(result)))
-    warnings = [text for text in map(_sentence, warning_lines(result)) if text not in doubts]
-    warnings += _doubted(result)
+    doubts = tuple(map(_to_sentence, list_doubts(result)))
+    warnings = [text for text in map(_to_sentence, list_warnings(result)) if text not in doubts]
+    warnings += _count_doubts(result)
     if warnings:
         blocks.append(Bullets(items=tuple(warnings), tone="caution"))
     if doubts:
-        blocks.append(Fold(title="What was doubtful, trial by trial", blocks=(Bullets(items=doubts),)))
+        blocks.append(Fold(title="Doubtful trials", blocks=(Bullets(items=doubts),)))
     if result.findings:
-        blocks.append(Paragraph(text="What else was seen:"))
-        blocks.append(Bullets(items=tuple(_sentence(finding.text) for finding in result.findings)))
+        blocks.append(Paragraph(text="Other findings:"))
+        blocks.append(Bullets(items=tuple(_to_sentence(finding.text) for finding in result.findings)))
     return tuple(blocks)
 
 
-def _doubted(result: RunResult) -> Iterator[str]:
-    """What speaks against trials, in short: how many of them, for each reason."""
+def list_warnings(result: RunResult) -> list[str]:
+    """Return what qualifies or contradicts the figures."""
+    beyond = flag_uncalibrated_loads(result)
+    return [
+        *result.plan.warnings,
+        *_list_flags(result),
+        *([beyond.text] if beyond else []),
+        *list_shortfalls(result),
+        *list_doubts(result),
+        *_list_latency_warnings(result),
+    ]
+
+
+def list_doubts(result: RunResult) -> Iterator[str]:
+    """Yield a line for every serious doubt, and one for all other suspect trials."""
+    yield from list_serious_doubts(result)
+    roles = _find_roles(result)
+    suspect = [trial for trial in result.trials if trial.validity.verdict is ValidityStatus.SUSPECT]
+    others = [trial.index for trial in suspect if trial.index not in roles and _doubts(trial)]
+    if others:
+        trials = f"{format_count(len(others), 'more trial')} {'is' if len(others) == 1 else 'are'}"
+        which = ", ".join(f"#{index}" for index in others)
+        yield f"{trials} suspect but did not affect the results ({which}); see 'nodrop show --trials'"
+
+
+def list_serious_doubts(result: RunResult) -> Iterator[str]:
+    """Yield a line for every invalid trial and every suspect trial that a figure depends on."""
+    roles = _find_roles(result)
+    for trial in result.trials:
+        verdict = trial.validity.verdict
+        is_serious = verdict is ValidityStatus.INVALID or (verdict is ValidityStatus.SUSPECT and trial.index in roles)
+        if is_serious and (doubts := _doubts(trial)):
+            role = f" ({', '.join(roles[trial.index])})" if trial.index in roles else ""
+            yield f"trial #{trial.index}{role} is {verdict}: {'; '.join(doubt.text for doubt in doubts)}"
+
+
+def _list_flags(result: RunResult) -> Iterator[str]:
+    """Yield each flag once for all goals that carry it."""
+    labels: dict[str, list[str]] = {}
+    for goal_result in result.goals:
+        for flag in goal_result.flags:
+            if flag.code not in LIMIT_FLAGS[goal_result.limit]:
+                labels.setdefault(flag.text, []).append(goal_result.goal.label)
+    yield from (f"{', '.join(concerned)}: {text}" for text, concerned in labels.items())
+
+
+def _list_latency_warnings(result: RunResult) -> Iterator[str]:
+    """Yield warnings on latency that was sampled, measured under loss, or not measured."""
+    for latency in result.latencies:
+        trial = result.trials[latency.trial_index]
+        every = max((times.latency_every for times in trial.directions), default=1)
+        if every > 1:
+            yield f"latency at {latency.label}: only every {format_ordinal(every)} frame of a stream was timed"
+        if trial.lost_count:
+            yield (
+                f"latency at {latency.label}: {format_ratio(trial.lost_count / trial.offered_count)} of the frames "
+                f"were lost in this trial at {format_pps(latency.load_pps)}; the figures cover frames that arrived"
+            )
+    measured = {latency.label for latency in result.latencies}
+    for label in (point.label for point in result.plan.latency.points):
+        if result.status is Status.COMPLETE and label not in measured:
+            yield f"latency at {label}: not measured; the search found no load for it, or no trial was valid"
+
+
+def _find_roles(result: RunResult) -> dict[int, list[str]]:
+    """Return the figures that depend on each trial, by its index."""
+    roles: dict[int, list[str]] = {}
+    for goal_result in result.goals:
+        for side, bound in (("lower", goal_result.lower), ("upper", goal_result.upper)):
+            if bound:
+                roles.setdefault(bound.trial_index, []).append(f"{goal_result.goal.label} {side} bound")
+    for latency in result.latencies:
+        roles.setdefault(latency.trial_index, []).append(f"latency at {latency.label}")
+    for trial in result.trials:
+        if trial.phase == FIXED:
+            roles[trial.index] = ["all figures"]
+    return roles
+
+
+def _doubts(trial: TrialResult) -> list[Doubt]:
+    """Return the doubts, at a fixed rate without unsent frames: these are reported and do not count as lost."""
+    return [doubt for doubt in trial.validity.doubts if trial.phase != FIXED or doubt.code != "offered_short"]
+
+
+def _count_doubts(result: RunResult) -> Iterator[str]:
+    """Yield the number of doubtful trials for each reason, in short."""
     trials: dict[tuple[ValidityStatus, str], int] = {}
     for trial in result.trials:
         for doubt in trial.validity.doubts:
             reason = doubt.verdict, REASONS.get(doubt.code, doubt.code.replace("_", " "))
             trials[reason] = trials.get(reason, 0) + 1
     for verdict in (ValidityStatus.INVALID, ValidityStatus.SUSPECT):
-        reasons = [(text, count) for (found, text), count in trials.items() if found is verdict]
+        reasons = [(text, count) for (status, text), count in trials.items() if status is verdict]
         doubtful = sum(trial.validity.verdict is verdict for trial in result.trials)
         if doubtful and reasons:
-            told = "; ".join(f"{text} ({count})" for text, count in sorted(reasons, key=lambda each: -each[1]))
-            which = f"{doubtful} of {counted(len(result.trials), 'trial')}"
-            yield f"{which} {'is' if doubtful == 1 else 'are'} {verdict}: {told}."
+            listed = "; ".join(f"{text} ({count})" for text, count in sorted(reasons, key=lambda each: -each[1]))
+            which = f"{doubtful} of {format_count(len(result.trials), 'trial')}"
+            yield f"{which} {'is' if doubtful == 1 else 'are'} {verdict}: {listed}."
 
 
-def _sentence(text: str) -> str:
+def _to_sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."

@@ -1,4 +1,4 @@
-"""In what two hosts differ, as people read it."""
+"""The differences between two hosts for a terminal and as JSON."""
 
 import json
 import textwrap
@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from nodrop.analysis.host_diff import HostChange, DescriptorPart
+from nodrop.analysis.host_diff import DescriptorPart, HostChange
+from nodrop.units import format_count
 
 PARTS: dict[DescriptorPart, str] = {
-    "host": "Which host",
+    "host": "Identity",
     "capabilities": "Capabilities",
     "settings": "Settings",
     "resources": "Resources",
@@ -18,57 +19,55 @@ LEFT, INDENT = "  ", " " * 4
 ARROW = " → "
 
 
-def diff_lines(a: str, b: str, changes: Sequence[HostChange], width: int) -> Iterator[Text]:
-    """All changes: first what is known to differ, part by part, then what is known of one host alone.
+def format_host_diff(a: str, b: str, changes: Sequence[HostChange], width: int) -> Iterator[Text]:
+    """Yield all differences: first those known, part by part, then facts known of one host only.
 
     Args:
-        a: what A is called.
-        b: what B is called.
-        changes: as `verdict.hosts.hosts_differ` gives them.
-        width: columns there are.
+        a: the name of A.
+        b: the name of B.
+        changes: from `nodrop.analysis.host_diff`.
+        width: columns of the terminal.
     """
     yield Text.assemble(("A  ", "bold"), a)
     yield Text.assemble(("B  ", "bold"), b)
     yield Text()
     known = [each for each in changes if each.kind != "known"]
-    yield Text(summary(changes), style="bold")
+    yield Text(summarize_diff(changes), style="bold")
     for part, title in PARTS.items():
         chosen = [each for each in known if each.part == part]
-        yield from _headed(title, chosen, width)
-    yield from _headed("Known of one of them alone", [each for each in changes if each.kind == "known"], width)
+        yield from _render_part(title, chosen, width)
+    yield from _render_part("Known of one host only", [each for each in changes if each.kind == "known"], width)
 
 
-def summary(changes: Sequence[HostChange]) -> str:
-    """How many differences of which kind, in a sentence."""
+def summarize_diff(changes: Sequence[HostChange]) -> str:
+    """Return the number of differences of each kind, in a sentence."""
     known = [each for each in changes if each.kind != "known"]
     counts = [(title.lower(), sum(each.part == part for each in known)) for part, title in PARTS.items()]
-    listed = ", ".join(
-        f"{count} in {title.replace('which host', 'which host it is')}" for title, count in counts if count
-    )
+    listed = ", ".join(f"{count} in {title}" for title, count in counts if count)
     open_count = len(changes) - len(known)
-    rest = f" {open_count} more {'is' if open_count == 1 else 'are'} known of one alone." if open_count else ""
+    rest = f" {open_count} more {'is' if open_count == 1 else 'are'} known of one host only." if open_count else ""
     if not known:
-        return f"Nothing that is known of both differs.{rest}"
-    return f"{len(known)} {'difference' if len(known) == 1 else 'differences'}: {listed}.{rest}"
+        return f"No known difference.{rest}"
+    return f"{format_count(len(known), 'difference')}: {listed}.{rest}"
 
 
-def diff_json(a: str, b: str, changes: Sequence[HostChange]) -> str:
-    """All changes for programs."""
+def dump_host_diff(a: str, b: str, changes: Sequence[HostChange]) -> str:
+    """Return all differences as JSON."""
     rows = [each._asdict() for each in changes]
     same = all(each.kind == "known" for each in changes)
     return json.dumps({"a": a, "b": b, "same": same, "changes": rows}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _headed(title: str, changes: Sequence[HostChange], width: int) -> Iterator[Text]:
+def _render_part(title: str, changes: Sequence[HostChange], width: int) -> Iterator[Text]:
     if changes:
         yield Text()
         yield Text(f"{title} ({len(changes)})", style="bold")
     for each in changes:
-        yield from _change(each, width)
+        yield from _render_change(each, width)
 
 
-def _change(change: HostChange, width: int) -> Iterator[Text]:
-    source = _source(change)
+def _render_change(change: HostChange, width: int) -> Iterator[Text]:
+    source = _format_sources(change)
     line = f"{LEFT}{change.text}: {change.a_text}{ARROW}{change.b_text}"
     if len(line) <= width:
         spare = width - len(line) - len(source) - 2
@@ -91,7 +90,7 @@ def _change(change: HostChange, width: int) -> Iterator[Text]:
         yield Text(f"{INDENT}{source}", style="dim", overflow="fold")
 
 
-def _source(change: HostChange) -> str:
-    """Where it was seen, once where that is the same."""
+def _format_sources(change: HostChange) -> str:
+    """Return the sources of both values; one if they are equal."""
     sources = [each for each in dict.fromkeys((change.a_source, change.b_source)) if each]
     return f"[{' | '.join(sources)}]" if sources else ""

@@ -1,4 +1,4 @@
-"""What is not known of a host and why, in few lines."""
+"""The unknown facts of a host, grouped by reason."""
 
 import re
 from collections.abc import Iterator
@@ -7,48 +7,48 @@ from typing import NamedTuple
 from nodrop.model.base import Value
 from nodrop.model.observation import Observation
 
-USUAL = ("not in the capture", "needs root", "no such file")
-"""Reasons that come with the name of a file."""
+FILE_REASONS = ("not in the capture", "needs root", "no such file")
+"""Reasons that name a file."""
 
 
-class Unknown(NamedTuple):
-    """Leaves that are not known for one reason."""
+class UnknownFacts(NamedTuple):
+    """Facts that are unknown for one reason."""
 
     why: str
     leaves: tuple[str, ...]
-    """Their names, those of list members once: `numa_nodes.cpus.cpu.usage_ratio`."""
+    """Their names, each once for all members of a list: `numa_nodes.cpus.cpu.usage_ratio`."""
     leaf_count: int
-    """Of all of them."""
+    """Facts, including every member of a list."""
 
 
-def unknowns(value: Value) -> tuple[Unknown, ...]:
-    """Every reason for something not to be known, that of most leaves first; leaves without a reason are left out."""
-    found = dict[str, list[str]]()
-    for leaf, observation in leaves(value):
+def list_unknowns(value: Value) -> tuple[UnknownFacts, ...]:
+    """Return the unknown facts by reason, the most frequent first; facts without a reason are omitted."""
+    reasons = dict[str, list[str]]()
+    for leaf, observation in list_observations(value):
         if not observation.known and observation.why:
-            found.setdefault(_reason(observation.why), []).append(leaf)
-    every = [Unknown(why, tuple(dict.fromkeys(names)), len(names)) for why, names in found.items()]
+            reasons.setdefault(_generalize(observation.why), []).append(leaf)
+    every = [UnknownFacts(why, tuple(dict.fromkeys(names)), len(names)) for why, names in reasons.items()]
     return tuple(sorted(every, key=lambda each: (-len(each.leaves), each.why)))
 
 
-def leaves(value: object, name: str = "") -> Iterator[tuple[str, Observation[object]]]:
-    """Every observation of a value with its name, in order."""
+def list_observations(value: object, name: str = "") -> Iterator[tuple[str, Observation[object]]]:
+    """Yield every observation of a value with its name, in order."""
     if isinstance(value, Observation):
         yield name, value
     elif isinstance(value, Value):
         for field in type(value).model_fields:
-            yield from leaves(getattr(value, field), f"{name}.{field}" if name else field)
+            yield from list_observations(getattr(value, field), f"{name}.{field}" if name else field)
     elif isinstance(value, dict):
         for key, each in value.items():
-            yield from leaves(each, name if isinstance(key, int) else f"{name}.{key}")
+            yield from list_observations(each, name if isinstance(key, int) else f"{name}.{key}")
     elif isinstance(value, (tuple, list)):
         for each in value:
-            yield from leaves(each, name)
+            yield from list_observations(each, name)
 
 
-def _reason(why: str) -> str:
-    """The same for what differs in names and numbers only; descriptors tell each in full."""
-    for usual in USUAL:
-        if usual in why:
-            return usual
+def _generalize(why: str) -> str:
+    """Return the reason without names and numbers; descriptors have it in full."""
+    for reason in FILE_REASONS:
+        if reason in why:
+            return reason
     return re.sub(r"^holds .*, (a .* expected)$", r"holds something else, \1", why)

@@ -17,7 +17,7 @@ from nodrop.charts import render, theme
 from nodrop.charts.base import Chart
 from nodrop.model.result import RunResult
 from nodrop.model.suite import Suite
-from nodrop.report.document import document
+from nodrop.report.document import build_document
 from nodrop.report.document.blocks import Attachment, Document
 
 if TYPE_CHECKING:
@@ -29,35 +29,37 @@ Drawing = Callable[[Chart], "Markup"]
 """How a chart is drawn; what it gives is not escaped."""
 
 
-def page(results: Sequence[RunResult], suite: Suite | None = None, comparison: Comparison | None = None) -> str:
+def render_results_page(
+    results: Sequence[RunResult], suite: Suite | None = None, comparison: Comparison | None = None
+) -> str:
     """The report as one file: opens from disk, fetches nothing, prints."""
-    return page_of(document(results, suite, comparison))
+    return render_page(build_document(results, suite, comparison))
 
 
-def page_of(shown: Document, drawing: Drawing | None = None) -> str:
+def render_page(shown: Document, drawing: Drawing | None = None) -> str:
     """A document as one file; charts are drawn here unless somebody else does."""
     values = _values(shown, drawing)
-    return _templates().get_template("page.html").render(**values, policy=policy(), version=__version__)
+    return _templates().get_template("page.html").render(**values, policy=build_policy(), version=__version__)
 
 
-def fragment(shown: Document, drawing: Drawing | None = None) -> str:
-    """A document as a part of a page that brings `style` and `script`; safe as it is."""
+def render_fragment(shown: Document, drawing: Drawing | None = None) -> str:
+    """A document as a part of a page that brings `read_style` and `read_script`; safe as it is."""
     return _templates().get_template("report.html").render(**_values(shown, drawing))
 
 
-def style() -> str:
+def read_style() -> str:
     """The style sheet of reports."""
-    return (HERE / "style.css").read_text(encoding="utf-8") + theme.css()
+    return (HERE / "style.css").read_text(encoding="utf-8") + theme.build_css()
 
 
-def script() -> str:
+def read_script() -> str:
     """What a browser adds to a report."""
     return (HERE / "enhance.js").read_text(encoding="utf-8")
 
 
-def policy() -> str:
+def build_policy() -> str:
     """Content security policy of the one file: nothing may be fetched, sent or run but what it brings along."""
-    sources = {kind: _source(text) for kind, text in (("style-src", style()), ("script-src", script()))}
+    sources = {kind: _source(text) for kind, text in (("style-src", read_style()), ("script-src", read_script()))}
     allowed = "; ".join(f"{kind} {source}" for kind, source in sources.items())
     return f"default-src 'none'; {allowed}; img-src data:; base-uri 'none'; form-action 'none'"
 
@@ -70,7 +72,7 @@ def _drawing(chart: Chart) -> "Markup":
     """A chart as SVG, which the renderer has escaped."""
     from markupsafe import Markup
 
-    return Markup(render.svg(chart))
+    return Markup(render.render_svg(chart))
 
 
 @cache
@@ -79,7 +81,7 @@ def _templates() -> "Environment":
     from markupsafe import Markup
 
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
-    environment.globals |= {"style": Markup(style()), "script": Markup(script()), "data_url": _data_url}
+    environment.globals |= {"style": Markup(read_style()), "script": Markup(read_script()), "data_url": _data_url}
     return environment
 
 

@@ -1,105 +1,120 @@
-"""The tables of a way through the chains: counters at each hop, and latency."""
+"""The tables of a direction through the chains: counters at each hop, and latency."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from nodrop.model import nfvbench as reading
 from nodrop.model.nfvbench import Number
-from nodrop.report.nfvbench.table import Cell, Sheet, count, name, percent_text, unknown, usec
+from nodrop.report.document.blocks import Cell, Table
+from nodrop.report.nfvbench.cells import (
+    UNKNOWN,
+    count_cell,
+    format_percent,
+    name_cell,
+    name_column,
+    number_column,
+    usec_cell,
+)
 
 UNCHANGED = "=>"
 DELAYS = (("Avg lat. (usec)", "lat_avg_usec"), ("Min lat. (usec)", "lat_min_usec"), ("Max lat. (usec)", "lat_max_usec"))
 
 
-def path_sheets(measured: object, frame_size: str, prefix: str = "") -> Iterator[Sheet]:
-    """One table for each direction that had traffic.
+def build_path_tables(measured: object, prefix: str = "") -> Iterator[Table]:
+    """Yield a table for each direction with traffic.
 
     Args:
-        measured: what holds `packet_path_stats`.
-        frame_size: what it was measured with.
-        prefix: what to begin the titles with, as `NDR: `.
+        measured: an object with `packet_path_stats`.
+        prefix: the start of the captions: `NDR: `.
     """
-    for way, found in reading.branch(measured, "packet_path_stats").items():
-        path = reading.branch({way: found}, way)
-        interfaces = tuple(str(interface) for interface in reading.listed(path, "interfaces"))
-        chains = reading.branch(path, "chains")
-        if interfaces and any(_packets_seen(chain) for chain in chains.values()):
-            yield _path_sheet(f"{prefix}{way} Chain Packet Counters and Latency", interfaces, chains, frame_size)
+    for way, path in reading.get_section(measured, "packet_path_stats").items():
+        path = reading.get_section({way: path}, way)
+        interfaces = tuple(str(interface) for interface in reading.get_list(path, "interfaces"))
+        chains = reading.get_section(path, "chains")
+        if interfaces and any(_has_packets(chain) for chain in chains.values()):
+            yield _build_path_table(f"{prefix}{way} Chain Packet Counters and Latency", interfaces, chains)
 
 
-def percentile_column(percentile: str) -> str:
-    """What a column of a percentile is called."""
+def format_percentile_title(percentile: str) -> str:
+    """Return the title of a column of a percentile."""
     return f"{percentile} %ile lat. (usec)"
 
 
-def _path_sheet(title: str, interfaces: tuple[str, ...], chains: dict[str, Any], frame_size: str) -> Sheet:
-    percentiles = _percentiles(chains)
-    columns = ("Chain", *interfaces, "Lost", *(label for label, _ in DELAYS), *map(percentile_column, percentiles))
-    rows = [
+def _build_path_table(caption: str, interfaces: tuple[str, ...], chains: dict[str, Any]) -> Table:
+    percentiles = _list_percentiles(chains)
+    delays = (*(label for label, _ in DELAYS), *map(format_percentile_title, percentiles))
+    rows = tuple(
         (
-            name(chain),
-            *counter_cells([reading.number(seen) if seen != "" else "" for seen in _packets(found, len(interfaces))]),
-            *(usec(reading.number(found, field)) for _, field in DELAYS),
-            *(usec(reading.percentiles(found).get(percentile)) for percentile in percentiles),
+            name_cell(chain),
+            *_build_counters([each if each == "" else reading.get_number(each) for each in packets]),
+            *(usec_cell(reading.get_number(counters, field)) for _, field in DELAYS),
+            *(usec_cell(reading.read_percentiles(counters).get(percentile)) for percentile in percentiles),
         )
-        for chain, found in sorted(chains.items(), key=_chain_order)
-    ]
-    return Sheet(title, columns, tuple(rows), frame_size, seams=(len(interfaces) + 2,))
+        for chain, counters in sorted(chains.items(), key=_chain_order)
+        for packets in (_list_packets(counters, len(interfaces)),)
+    )
+    columns = (
+        name_column("Chain"),
+        *map(number_column, (*interfaces, "Lost")),
+        *(number_column(title, starts_part=not position) for position, title in enumerate(delays)),
+    )
+    return Table(caption=caption, columns=columns, rows=rows)
 
 
-def counter_cells(counters: list[Number | str | None]) -> Iterator[Cell]:
-    """A chain's counters from hop to hop, and what was lost between the first and the last.
+def _build_counters(counters: list[Number | str | None]) -> Iterator[Cell]:
+    """Yield a chain's counters from hop to hop, and the loss between the first and the last.
 
-    The first and the last are shown as they are; between them what changed since the hop before. An empty text stands
-    for a counter that chains share, which is their total's.
+    The first and the last are absolute; those between are changes since the previous hop. An empty text is a counter
+    that chains share; the total has it.
     """
     before: Number | None = None
-    for place, counter in enumerate(counters):
+    for position, counter in enumerate(counters):
         if isinstance(counter, str):
-            yield name(counter)
+            yield name_cell(counter)
             continue
         if counter is None:
-            yield unknown()
+            yield UNKNOWN
             continue
-        yield count(counter) if place in (0, len(counters) - 1) or before is None else _change_cell(before, counter)
+        is_end = position in (0, len(counters) - 1)
+        yield count_cell(counter) if is_end or before is None else _build_change(before, counter)
         before = counter
-    yield _lost_cell(counters[0] if counters else None, counters[-1] if counters else None)
+    yield _build_loss(counters[0] if counters else None, counters[-1] if counters else None)
 
 
-def _change_cell(before: Number, counter: Number) -> Cell:
+def _build_change(before: Number, counter: Number) -> Cell:
     change = counter - before
     if not change:
-        return Cell(UNCHANGED, counter)
+        return Cell(text=UNCHANGED, key=counter)
     share = f" ({100 * change / before:+.4f}%)" if before else ""
-    return Cell(f"{change:+,}{share}", counter, loud=change < 0)
+    return Cell(text=f"{change:+,}{share}", key=counter, tone="bad" if change < 0 else "plain")
 
 
-def _lost_cell(sent: Number | str | None, received: Number | str | None) -> Cell:
+def _build_loss(sent: Number | str | None, received: Number | str | None) -> Cell:
     if sent is None or received is None or isinstance(sent, str) or isinstance(received, str):
-        return unknown()
+        return UNKNOWN
     lost = sent - received
-    share = f" ({percent_text(100 * lost / sent)})" if sent and lost else ""
-    return Cell(f"{lost:,}{share}", lost, loud=lost > 0)
+    share = f" ({format_percent(100 * lost / sent)})" if sent and lost else ""
+    return Cell(text=f"{lost:,}{share}", key=lost, tone="bad" if lost > 0 else "plain")
 
 
-def _packets(found: object, interface_count: int) -> list[Any]:
-    return (reading.listed(found, "packets") + [None] * interface_count)[:interface_count]
+def _list_packets(counters: object, interface_count: int) -> list[Any]:
+    return (reading.get_list(counters, "packets") + [None] * interface_count)[:interface_count]
 
 
-def _packets_seen(found: object) -> bool:
-    """Whether any counter is known and not zero."""
-    return any(reading.number(packets) for packets in reading.listed(found, "packets"))
+def _has_packets(counters: object) -> bool:
+    """Return whether any counter is known and not zero."""
+    return any(reading.get_number(packets) for packets in reading.get_list(counters, "packets"))
 
 
-def _percentiles(chains: dict[str, Any]) -> tuple[str, ...]:
-    """Every percentile that is known of any chain, lowest first."""
+def _list_percentiles(chains: dict[str, Any]) -> tuple[str, ...]:
+    """Return every percentile known of any chain, lowest first."""
     known: dict[str, None] = {}
-    for found in chains.values():
-        known.update(dict.fromkeys(reading.percentiles(found)))
+    for counters in chains.values():
+        known.update(dict.fromkeys(reading.read_percentiles(counters)))
     return tuple(sorted(known, key=lambda key: float(key) if key.replace(".", "", 1).isdecimal() else float("inf")))
 
 
 def _chain_order(item: tuple[str, Any]) -> tuple[bool, int, str]:
-    """Chains by number, then their total."""
+    """Return a key that sorts chains by number, then their total."""
     chain = item[0]
     return not chain.isdecimal(), int(chain) if chain.isdecimal() else 0, chain

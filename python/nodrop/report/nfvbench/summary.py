@@ -1,11 +1,20 @@
-"""What leads a result: what it is of, and its figures for all frame sizes in one table."""
+"""The header of a result, and its figures for all frame sizes in one table."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from nodrop.model import nfvbench as reading
-from nodrop.report.nfvbench.counters import percentile_column
-from nodrop.report.nfvbench.table import Cell, Sheet, bits, count, name, percent, usec
+from nodrop.report.document.blocks import Cell, Column, Table
+from nodrop.report.nfvbench.cells import (
+    bit_rate_cell,
+    count_cell,
+    name_cell,
+    name_column,
+    number_column,
+    percent_cell,
+    usec_cell,
+)
+from nodrop.report.nfvbench.counters import format_percentile_title
 
 GOALS = ("ndr", "pdr")
 DELAYS = (
@@ -15,123 +24,133 @@ DELAYS = (
 )
 
 
-def header_lines(result: object) -> Iterator[str]:
-    """The block above the tables, indented as a tree."""
-    yield f"Date: {reading.text(result, 'date') or 'unknown'}"
-    yield f"NFVBench version {reading.text(result, 'nfvbench_version') or 'unknown'}"
-    if stack := reading.branch(result, "openstack_spec"):
+def list_header_lines(result: object) -> Iterator[str]:
+    """Yield the lines above the tables, indented as a tree."""
+    yield f"Date: {reading.get_text(result, 'date') or 'unknown'}"
+    yield f"NFVBench version {reading.get_text(result, 'nfvbench_version') or 'unknown'}"
+    if stack := reading.get_section(result, "openstack_spec"):
         yield "Openstack Neutron:"
-        yield f"  vSwitch: {reading.text(stack, 'vswitch')}"
-        yield f"  Encapsulation: {reading.text(stack, 'encaps')}"
+        yield f"  vSwitch: {reading.get_text(stack, 'vswitch')}"
+        yield f"  Encapsulation: {reading.get_text(stack, 'encaps')}"
     yield "Benchmarks:"
-    yield from tree_lines(_benchmarks(result), "> ")
+    yield from _list_tree_lines(_build_benchmarks(result), "> ")
 
 
-def tree_lines(tree: dict[str, Any], indent: str = "") -> Iterator[str]:
-    """Nested names and values, one a line, deeper ones further in; those that hold others are marked."""
+def _list_tree_lines(tree: dict[str, Any], indent: str = "") -> Iterator[str]:
+    """Yield nested names and values, one per line; names of branches have a mark."""
     for key, value in tree.items():
         if isinstance(value, dict):
             yield f"{indent}{key}:"
-            leaves = all(not isinstance(below, dict) for below in value.values())
-            yield from tree_lines(value, indent.replace("> ", "  ") if leaves else f"  {indent}")
+            has_leaves = all(not isinstance(each, dict) for each in value.values())
+            yield from _list_tree_lines(value, indent.replace("> ", "  ") if has_leaves else f"  {indent}")
         else:
             yield f"{indent}{key}: {value}"
 
 
-def summary_sheet(chain: object) -> Sheet | None:
-    """The figures of all frame sizes: of loads that were searched for if there are any, else of a fixed rate."""
-    sizes = list(reading.frame_sizes(chain))
+def build_summary_table(chain: object) -> Table | None:
+    """Return the figures of all frame sizes: of searches if there are any, else of a fixed rate."""
+    sizes = list(reading.iter_frame_sizes(chain))
     searched = [
-        (goal, size, reading.branch(found, goal)) for goal in _goals(sizes) for size, found in sizes if goal in found
+        (goal, size, reading.get_section(measured, goal))
+        for goal in _list_all_goals(sizes)
+        for size, measured in sizes
+        if goal in measured
     ]
     if searched:
-        return _searched_sheet(searched)
-    fixed = [(size, reading.branch(found, "stats")) for size, found in sizes if "stats" in found]
-    return _fixed_sheet(fixed) if fixed else None
+        return _build_search_table(searched)
+    fixed = [(size, reading.get_section(measured, "stats")) for size, measured in sizes if "stats" in measured]
+    return _build_fixed_table(fixed) if fixed else None
 
 
-def goals_of(found: dict[str, Any]) -> tuple[str, ...]:
-    """Names of the goals that a frame size has a load of."""
-    named = tuple(key for key, value in found.items() if isinstance(value, dict) and "rate_pps" in value)
-    return tuple(sorted(named, key=lambda goal: (GOALS.index(goal) if goal in GOALS else len(GOALS), goal)))
+def list_goals(measured: dict[str, Any]) -> tuple[str, ...]:
+    """Return the names of the goals with a load at a frame size."""
+    return _sort_goals(key for key, value in measured.items() if isinstance(value, dict) and "rate_pps" in value)
 
 
-def _goals(sizes: list[tuple[str, dict[str, Any]]]) -> tuple[str, ...]:
-    goals = dict.fromkeys(goal for _, found in sizes for goal in goals_of(found))
-    return tuple(sorted(goals, key=lambda goal: (GOALS.index(goal) if goal in GOALS else len(GOALS), goal)))
+def _list_all_goals(sizes: list[tuple[str, dict[str, Any]]]) -> tuple[str, ...]:
+    return _sort_goals(goal for _, measured in sizes for goal in list_goals(measured))
 
 
-def _searched_sheet(searched: list[tuple[str, str, dict[str, Any]]]) -> Sheet:
-    overall = [reading.branch(found, "stats", "overall") for _, _, found in searched]
-    percentiles = _percentiles(overall)
+def _sort_goals(goals: Iterable[str]) -> tuple[str, ...]:
+    order = {goal: position for position, goal in enumerate(GOALS)}
+    return tuple(sorted(set(goals), key=lambda goal: (order.get(goal, len(GOALS)), goal)))
+
+
+def _build_search_table(searched: list[tuple[str, str, dict[str, Any]]]) -> Table:
+    overall = [reading.get_section(at_goal, "stats", "overall") for _, _, at_goal in searched]
+    percentiles = _list_percentiles(overall)
     rows = tuple(
         (
-            name(goal.upper()),
-            name(size),
-            bits(reading.number(found, "rate_bps")),
-            count(reading.number(found, "rate_pps")),
-            percent(reading.number(total, "drop_percentage")),
-            *_delay_cells(total, total, percentiles),
+            name_cell(goal.upper()),
+            name_cell(size),
+            bit_rate_cell(reading.get_number(at_goal, "rate_bps")),
+            count_cell(reading.get_number(at_goal, "rate_pps")),
+            percent_cell(reading.get_number(total, "drop_percentage")),
+            *_build_delays(total, percentiles),
         )
-        for (goal, size, found), total in zip(searched, overall, strict=True)
+        for (goal, size, at_goal), total in zip(searched, overall, strict=True)
     )
-    rates = ("Rate (fwd+rev) (bps)", "Rate (fwd+rev) (pps)")
-    columns = ("-", "L2 Frame Size", *rates, "Avg Drop Rate", *_delay_columns(percentiles))
-    return Sheet("Run Summary", columns, rows, seams=(len(columns) - len(percentiles) - len(DELAYS),), lead_count=2)
+    rates = ("Rate (fwd+rev) (bps)", "Rate (fwd+rev) (pps)", "Avg Drop Rate")
+    columns = (name_column("-"), name_column("L2 Frame Size"), *map(number_column, rates))
+    return Table(caption="Run Summary", columns=(*columns, *_build_delay_columns(percentiles)), rows=rows)
 
 
-def _fixed_sheet(fixed: list[tuple[str, dict[str, Any]]]) -> Sheet:
-    overall = [reading.branch(stats, "overall") for _, stats in fixed]
-    percentiles = _percentiles([reading.branch(total, "rx") for total in overall])
+def _build_fixed_table(fixed: list[tuple[str, dict[str, Any]]]) -> Table:
+    overall = [reading.get_section(stats, "overall") for _, stats in fixed]
+    percentiles = _list_percentiles([reading.get_section(total, "rx") for total in overall])
     rows = tuple(
         (
-            name(size),
-            percent(reading.number(total, "drop_rate_percent")),
-            *_delay_cells(reading.branch(total, "rx"), reading.branch(total, "rx"), percentiles),
+            name_cell(size),
+            percent_cell(reading.get_number(total, "drop_rate_percent")),
+            *_build_delays(reading.get_section(total, "rx"), percentiles),
         )
         for (size, _), total in zip(fixed, overall, strict=True)
     )
-    return Sheet("Run Summary", ("L2 Frame Size", "Drop Rate", *_delay_columns(percentiles)), rows)
+    columns = (name_column("L2 Frame Size"), number_column("Drop Rate"), *_build_delay_columns(percentiles))
+    return Table(caption="Run Summary", columns=columns, rows=rows)
 
 
-def _delay_columns(percentiles: tuple[str, ...]) -> tuple[str, ...]:
-    return *(label for label, _ in DELAYS), *map(percentile_column, percentiles)
+def _build_delay_columns(percentiles: tuple[str, ...]) -> Iterator[Column]:
+    titles = (*(label for label, _ in DELAYS), *map(format_percentile_title, percentiles))
+    yield from (number_column(title, starts_part=not position) for position, title in enumerate(titles))
 
 
-def _delay_cells(delays: object, histogram: object, percentiles: tuple[str, ...]) -> Iterator[Cell]:
-    yield from (usec(reading.number(delays, field)) for _, field in DELAYS)
-    known = reading.percentiles(histogram)
-    yield from (usec(known.get(percentile)) for percentile in percentiles)
+def _build_delays(delays: object, percentiles: tuple[str, ...]) -> Iterator[Cell]:
+    yield from (usec_cell(reading.get_number(delays, field)) for _, field in DELAYS)
+    known = reading.read_percentiles(delays)
+    yield from (usec_cell(known.get(percentile)) for percentile in percentiles)
 
 
-def _percentiles(delays: list[dict[str, Any]]) -> tuple[str, ...]:
+def _list_percentiles(delays: list[dict[str, Any]]) -> tuple[str, ...]:
     known: dict[str, None] = {}
-    for found in delays:
-        known.update(dict.fromkeys(reading.percentiles(found)))
+    for each in delays:
+        known.update(dict.fromkeys(reading.read_percentiles(each)))
     return tuple(known)
 
 
-def _benchmarks(result: object) -> dict[str, Any]:
-    config = reading.branch(result, "config")
+def _build_benchmarks(result: object) -> dict[str, Any]:
+    config = reading.get_section(result, "config")
     generator = {
-        "Profile": reading.text(config, "generator_profile") or _profile_name(config) or "unknown",
-        "Tool": reading.text(config, "tg-tool") or _tool(config) or "unknown",
+        "Profile": reading.get_text(config, "generator_profile") or _find_profile(config) or "unknown",
+        "Tool": reading.get_text(config, "tg-tool") or _find_tool(config) or "unknown",
     }
     network: dict[str, Any] = {"Components": {"Traffic Generator": generator}}
-    if versions := reading.branch(result, "benchmarks", "network", "versions"):
+    if versions := reading.get_section(result, "benchmarks", "network", "versions"):
         network["Versions"] = versions
-    limits = reading.branch(config, "measurement")
-    if limits and any(_goals(list(reading.frame_sizes(chain))) for _, chain in reading.service_chains(result)):
+    limits = reading.get_section(config, "measurement")
+    if limits and any(
+        _list_all_goals(list(reading.iter_frame_sizes(chain))) for _, chain in reading.iter_service_chains(result)
+    ):
         network["Measurement Parameters"] = {
             goal: limits[goal] for goal in ("NDR", "PDR") if limits.get(goal) is not None
         }
     network["Service chain"] = {
-        chain: {"Traffic": _traffic(measured)} for chain, measured in reading.service_chains(result)
+        chain: {"Traffic": _build_traffic(measured)} for chain, measured in reading.iter_service_chains(result)
     } or "none: no traffic was sent"
     return {"Networks": network}
 
 
-def _traffic(chain: dict[str, Any]) -> dict[str, Any]:
+def _build_traffic(chain: dict[str, Any]) -> dict[str, Any]:
     labels = {
         "profile": "Profile",
         "bidirectional": "Bidirectional",
@@ -139,13 +158,13 @@ def _traffic(chain: dict[str, Any]) -> dict[str, Any]:
         "service_chain_count": "Service chains count",
     }
     traffic = {label: chain[key] for key, label in labels.items() if key in chain}
-    return traffic | {"Compute nodes": list(reading.branch(chain, "compute_nodes"))}
+    return traffic | {"Compute nodes": list(reading.get_section(chain, "compute_nodes"))}
 
 
-def _profile_name(config: dict[str, Any]) -> str:
-    return reading.text(config, "traffic_generator", "default_profile")
+def _find_profile(config: dict[str, Any]) -> str:
+    return reading.get_text(config, "traffic_generator", "default_profile")
 
 
-def _tool(config: dict[str, Any]) -> str:
-    profiles = reading.listed(config, "traffic_generator", "generator_profile")
-    return reading.text(profiles[0], "tool") if profiles else ""
+def _find_tool(config: dict[str, Any]) -> str:
+    profiles = reading.get_list(config, "traffic_generator", "generator_profile")
+    return reading.get_text(profiles[0], "tool") if profiles else ""

@@ -1,13 +1,13 @@
-"""Everything there is to show of a result in NFVbench's form, in NFVbench's order."""
+"""The contents of a result in NFVbench's form, in NFVbench's order: summary, then each frame size."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from nodrop.model import nfvbench as reading
-from nodrop.report.nfvbench.caveats import caveats
-from nodrop.report.nfvbench.counters import path_sheets
-from nodrop.report.nfvbench.summary import goals_of, header_lines, summary_sheet
-from nodrop.report.nfvbench.table import Document, Lines, Sheet, bits, count, name
+from nodrop.report.document.blocks import Block, Bullets, Paragraph, Section, Table
+from nodrop.report.nfvbench.cells import bit_rate_cell, count_cell, name_cell, name_column, number_column
+from nodrop.report.nfvbench.counters import build_path_tables
+from nodrop.report.nfvbench.summary import build_summary_table, list_goals
 
 DIRECTIONS = {
     "direction-forward": "Forward",
@@ -16,72 +16,98 @@ DIRECTIONS = {
     "direction-total": "Total",
 }
 RATES = (("orig", "Requested TX Rate"), ("tx", "Actual TX Rate"), ("rx", "RX Rate"))
+RUN_CONFIG = (
+    name_column("Direction"),
+    *(number_column(f"{label} (bps)") for _, label in RATES),
+    *(number_column(f"{label} (pps)", starts_part=not position) for position, (_, label) in enumerate(RATES)),
+)
+SENT_RATIO_MIN = 0.99
+"""Below this share of the requested rate, the rate sent is a different one."""
 
 
-def document(result: object) -> Document:
-    """Header, summary, then each frame size."""
-    parts = [part for _, chain in reading.service_chains(result) for part in _chain_parts(result, chain)]
-    return Document("NFVBench Summary", tuple(header_lines(result)), tuple(parts))
+def build_sections(result: object) -> tuple[Section, ...]:
+    """Return summary and frame sizes of each service chain; a section of a frame size has its name."""
+    return tuple(section for _, chain in reading.iter_service_chains(result) for section in _build_chain(result, chain))
 
 
-def _chain_parts(result: object, chain: dict[str, Any]) -> Iterator[Sheet | Lines]:
-    if summary := summary_sheet(chain):
-        yield summary
-    said = (*reading.text(chain, "result", "warning").splitlines(), *caveats(result, chain))
-    if said:
-        yield Lines(said, warning=True)
-    for size, found in reading.frame_sizes(chain):
-        yield Lines((f"L2 frame size: {size}", *_durations(found)))
-        yield from _warnings(found)
-        yield from _run_config(size, found)
-        yield from path_sheets(found, size)
-        for goals, measured in _apart(found):
-            yield from path_sheets(measured, size, f"{goals}: ")
+def _build_chain(result: object, chain: dict[str, Any]) -> Iterator[Section]:
+    if table := build_summary_table(chain):
+        yield Section(name="", title="", blocks=(table,))
+    warnings = (*reading.get_text(chain, "result", "warning").splitlines(), *_list_cautions(result, chain))
+    if warnings:
+        yield Section(name="", title="", blocks=(Bullets(items=warnings, tone="caution"),))
+    for size, measured in reading.iter_frame_sizes(chain):
+        yield Section(name=size, title=f"L2 frame size: {size}", blocks=tuple(_build_frame_size(measured)))
 
 
-def _apart(found: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """What was measured at each goal's load; once for goals that share the trial."""
-    shared: list[tuple[str, dict[str, Any]]] = []
-    for goal in goals_of(found):
-        measured = reading.branch(found, goal)
-        if shared and shared[-1][1].get("packet_path_stats") == measured.get("packet_path_stats"):
-            shared[-1] = (f"{shared[-1][0]} and {goal.upper()}", measured)
+def _build_frame_size(measured: dict[str, Any]) -> Iterator[Block]:
+    yield from (Paragraph(text=line) for line in _list_durations(measured))
+    if warnings := _list_warnings(measured):
+        yield Bullets(items=warnings, tone="caution")
+    yield from _build_run_config(measured)
+    yield from build_path_tables(measured)
+    for goals, at_goal in _group_goals(measured):
+        yield from build_path_tables(at_goal, f"{goals}: ")
+
+
+def _list_cautions(result: object, chain: dict[str, Any]) -> Iterator[str]:
+    """Yield known errors in the figures of a service chain that NFVbench wrote; the figures stay as they are."""
+    if reading.get_text(result, "nfvbench_version").startswith("nodrop "):
+        return
+    if chain.get("bidirectional") is False:
+        yield (
+            "traffic went one way: NFVbench reports the loss of the other way as drop rate; use the packet counters of "
+            "each port instead"
+        )
+    for size, measured in reading.iter_frame_sizes(chain):
+        for goal in list_goals(measured):
+            requested = reading.get_number(measured, goal, "rate_pps")
+            sent = reading.get_number(measured, goal, "stats", "total_tx_rate")
+            if requested and sent is not None and sent < SENT_RATIO_MIN * requested:
+                yield f"{goal.upper()} of {size}: NFVbench requested {requested:,.0f} pps but sent {sent:,.0f} pps"
+
+
+def _group_goals(measured: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the trial at each goal's load; goals that share a trial are one group."""
+    groups: list[tuple[str, dict[str, Any]]] = []
+    for goal in list_goals(measured):
+        at_goal = reading.get_section(measured, goal)
+        if groups and groups[-1][1].get("packet_path_stats") == at_goal.get("packet_path_stats"):
+            groups[-1] = (f"{groups[-1][0]} and {goal.upper()}", at_goal)
         else:
-            shared.append((goal.upper(), measured))
-    return shared
+            groups.append((goal.upper(), at_goal))
+    return groups
 
 
-def _durations(found: dict[str, Any]) -> Iterator[str]:
-    for goal in goals_of(found):
-        seconds = reading.number(found, goal, "time_taken_sec")
+def _list_durations(measured: dict[str, Any]) -> Iterator[str]:
+    for goal in list_goals(measured):
+        seconds = reading.get_number(measured, goal, "time_taken_sec")
         if seconds is not None:
             yield f"{goal.upper()} search duration: {seconds:.0f} seconds"
 
 
-def _warnings(found: dict[str, Any]) -> Iterator[Lines]:
-    """What was said of the rates, once each."""
-    places = [("run_config",), ("stats",), *((goal, "stats") for goal in goals_of(found))]
-    said = dict.fromkeys(line for place in places for line in reading.text(found, *place, "warning").splitlines())
-    if said:
-        yield Lines(tuple(said), warning=True)
+def _list_warnings(measured: dict[str, Any]) -> tuple[str, ...]:
+    """Return NFVbench's warnings about the rates, each once."""
+    places = [("run_config",), ("stats",), *((goal, "stats") for goal in list_goals(measured))]
+    lines = (line for place in places for line in reading.get_text(measured, *place, "warning").splitlines())
+    return tuple(dict.fromkeys(lines))
 
 
 def _is_silent(rates: object) -> bool:
-    """Whether nothing was to be sent in a direction, nor was."""
-    return [reading.number(rates, kind, "rate_pps") for kind, _ in RATES] == [0, 0, 0]
+    """Return whether nothing was to be sent in a direction, and nothing was."""
+    return [reading.get_number(rates, kind, "rate_pps") for kind, _ in RATES] == [0, 0, 0]
 
 
-def _run_config(size: str, found: dict[str, Any]) -> Iterator[Sheet]:
-    config = reading.branch(found, "run_config")
+def _build_run_config(measured: dict[str, Any]) -> Iterator[Table]:
+    config = reading.get_section(measured, "run_config")
     rows = tuple(
         (
-            name(label),
-            *(bits(reading.number(config, key, kind, "rate_bps")) for kind, _ in RATES),
-            *(count(reading.number(config, key, kind, "rate_pps")) for kind, _ in RATES),
+            name_cell(label),
+            *(bit_rate_cell(reading.get_number(config, key, kind, "rate_bps")) for kind, _ in RATES),
+            *(count_cell(reading.get_number(config, key, kind, "rate_pps")) for kind, _ in RATES),
         )
         for key, label in DIRECTIONS.items()
         if key in config and not _is_silent(config[key])
     )
     if rows:
-        columns = tuple(f"{label} ({unit})" for unit in ("bps", "pps") for _, label in RATES)
-        yield Sheet("Run Config", ("Direction", *columns), rows, size, seams=(1 + len(RATES),))
+        yield Table(caption="Run Config", columns=RUN_CONFIG, rows=rows)

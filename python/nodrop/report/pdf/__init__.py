@@ -17,7 +17,7 @@ from nodrop.report.document.blocks import Document
 TEMPLATE = Path(__file__).parent / "report.typ"
 
 
-def pdf(shown: Document) -> bytes:
+def render_pdf(shown: Document) -> bytes:
     """The report as PDF, A4. Raises ConfigError where Typst is not installed."""
     try:
         import typst
@@ -29,7 +29,7 @@ def pdf(shown: Document) -> bytes:
     with tempfile.TemporaryDirectory(prefix="nodrop-report-") as directory:
         place = Path(directory)
         for number, chart in enumerate(shown.charts()):
-            (place / f"chart-{number}.pdf").write_bytes(render.pdf(chart))
+            (place / f"chart-{number}.pdf").write_bytes(render.render_pdf(chart))
         content = _numbered(shown.model_dump(mode="json", exclude={"attachments"}))
         (place / "report.json").write_text(json.dumps(content), encoding="utf-8")
         main = place / TEMPLATE.name

@@ -141,7 +141,7 @@ def _document_of(entry: ResultEntry) -> Document:
 def _document(suite: Suite | None, files: tuple[Path, ...]) -> Document:
     """Build the report of nodrop's results, cached since results never change."""
     results = [load_with_steps(file) for file in files]
-    return build_document(results, suite, prices=build_cost_table(suite, results) if suite and suite.pricing else None)
+    return build_document(results, suite, costs=build_cost_table(suite, results) if suite and suite.pricing else None)
 
 
 def load_with_steps(file: Path) -> RunResult:

@@ -1,0 +1,86 @@
+"""The trial of a run at a fixed rate: by direction, in a sentence, and what the tester could not send."""
+
+from collections.abc import Iterator, Sequence
+
+from nodrop.formatting import format_small_ratio, format_wire_rate
+from nodrop.model.chain_counts import ChainCounts, count_by_chain
+from nodrop.model.result import RunResult
+from nodrop.model.trial import FIXED, TrialResult
+from nodrop.report.document import cells
+from nodrop.report.document.blocks import Cell, Table
+from nodrop.units import format_count, format_pps, format_ratio, format_seconds
+
+OFFERED_RATIO_MIN = 0.9999
+"""Below this share of the intended frames the tester fell short."""
+COLUMNS = (
+    cells.text_column("way"),
+    cells.number_column("intended", "pps"),
+    cells.number_column("sent", "pps"),
+    cells.number_column("on the wire", "bps"),
+    cells.number_column("received", "pps"),
+    cells.number_column("lost", "frames"),
+    cells.number_column("loss", "ratio"),
+)
+
+
+def find_fixed_trial(result: RunResult) -> TrialResult | None:
+    """Return the trial of a run at a fixed rate; None for other runs."""
+    return next((trial for trial in result.trials if trial.phase == FIXED), None)
+
+
+def build_direction_table(result: RunResult, trial: TrialResult) -> Table:
+    """Return intended, sent and received rates by direction, with a total if there are several."""
+    counts = count_by_chain(result.plan.traffic, trial)
+    ways = sorted({(each.tx_port, each.rx_port) for each in counts}, key=lambda way: (min(way), way))
+    rows = [
+        _build_row(
+            f"{way[0]}→{way[1]}", [each for each in counts if (each.tx_port, each.rx_port) == way], result, trial
+        )
+        for way in ways
+    ]
+    if len(ways) > 1:
+        rows.append(_build_row("all", counts, result, trial))
+    return Table(caption="Rate by direction", columns=COLUMNS, rows=tuple(rows))
+
+
+def _build_row(way: str, counts: Sequence[ChainCounts], result: RunResult, trial: TrialResult) -> tuple[Cell, ...]:
+    intended = sum(each.intended_count for each in counts)
+    offered = sum(each.offered_count for each in counts)
+    received = sum(each.received_count for each in counts)
+    duration_s = trial.duration_s or 1.0
+    lost = offered - received
+    return (
+        cells.text_cell(way),
+        cells.rate_cell(intended / duration_s),
+        cells.rate_cell(offered / duration_s),
+        cells.text_cell(format_wire_rate(offered / duration_s, result.plan.traffic)),
+        cells.rate_cell(received / duration_s),
+        cells.loss_cell(lost),
+        cells.ratio_cell(lost / offered if offered else None, "caution" if lost else "good"),
+    )
+
+
+def describe_fixed_trial(trial: TrialResult) -> str:
+    """Return sent and lost frames of the trial, at the rate the tester sent, in a sentence."""
+    lost = trial.lost_count
+    loss = "none was lost" if not lost else f"{format_count(lost)} of them {'was' if lost == 1 else 'were'} lost"
+    ratio = f" ({format_small_ratio(lost / trial.offered_count)})" if lost and trial.offered_count else ""
+    sent = f"{format_count(trial.offered_count, 'frame')} {'was' if trial.offered_count == 1 else 'were'} sent"
+    return f"{sent} in {format_seconds(trial.duration_s)}, {format_pps(trial.offered_load_pps)}; {loss}{ratio}."
+
+
+def has_shortfall(trial: TrialResult) -> bool:
+    """Return whether the tester sent fewer frames than intended."""
+    return trial.offered_count < trial.intended_count * OFFERED_RATIO_MIN
+
+
+def list_shortfalls(result: RunResult) -> Iterator[str]:
+    """Yield a warning if the tester sent less than the fixed rate."""
+    trial = find_fixed_trial(result)
+    if trial is None or not trial.intended_count or not has_shortfall(trial):
+        return
+    yield (
+        f"the tester sent {format_ratio(trial.offered_count / trial.intended_count)} of the intended frames, "
+        f"{format_pps(trial.offered_load_pps)} instead of {format_pps(trial.trial.intended_load_pps)}; "
+        "loss and latency are those at the lower rate"
+    )

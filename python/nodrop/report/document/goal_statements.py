@@ -1,0 +1,101 @@
+"""Sentences about the result of a goal: its load, its limit, and the confidence in its bounds."""
+
+from collections.abc import Iterator
+
+from nodrop.formatting import LIMIT_NAMES, format_goal, format_goal_load, format_small_ratio
+from nodrop.model.goal import Bound, GoalResult, Limit
+from nodrop.model.result import RunResult
+from nodrop.model.trial import TrialResult, ValidityStatus
+from nodrop.units import format_count, format_pps, format_ratio
+
+AS_OFFERED = 0.9999
+"""A conditional throughput at or above this share of the load equals the load."""
+
+
+def describe_goal_result(goal_result: GoalResult) -> str:
+    """Return the load that meets a goal and what limits it."""
+    goal, load = format_goal(goal_result.goal), format_goal_load(goal_result)
+    if goal_result.limit is Limit.UNKNOWN or (not goal_result.lower and goal_result.limit is Limit.MIN_LOAD):
+        if goal_result.estimate_pps and not goal_result.lower:
+            load = f"about {format_estimate(goal_result)}"
+        text = f"{goal}: {load}. {goal_result.explanation}"
+    else:
+        text = f"{goal}: {load}, limited by {LIMIT_NAMES[goal_result.limit]}. {goal_result.explanation}"
+    if goal_result.lower and goal_result.upper and not goal_result.regular:
+        text += " Not confirmed by full-length trials."
+    return text
+
+
+def describe_confidence(goal_result: GoalResult, result: RunResult) -> Iterator[str]:
+    """Yield sentences on the evidence for the bounds of a goal and the probability that they are right."""
+    lower = goal_result.lower
+    if lower and goal_result.loss_ratio_limit is not None:
+        yield _describe_loss_limit(lower, goal_result.loss_ratio_limit, result)
+    if lower and (text := _describe_shortfall(lower, result.trials[lower.trial_index])):
+        yield text
+    if text := _describe_probabilities(goal_result):
+        yield text
+    throughput_pps = goal_result.conditional_throughput_pps
+    if lower and throughput_pps is not None and throughput_pps < lower.load_pps * AS_OFFERED:
+        yield f"Conditional throughput at the lower bound: {format_pps(throughput_pps)}."
+    if lower and goal_result.estimate_pps is not None:
+        yield f"Estimate of the search: {format_estimate(goal_result)}."
+
+
+def describe_evidence(result: RunResult) -> Iterator[tuple[str, ...]]:
+    """Yield the sentences on each goal: its result first, then the confidence in it."""
+    for goal_result in result.goals:
+        yield describe_goal_result(goal_result), *describe_confidence(goal_result, result)
+
+
+def format_estimate(goal_result: GoalResult) -> str:
+    """Return the estimate of a search with its standard deviation, if known."""
+    assert goal_result.estimate_pps is not None
+    spread = "" if goal_result.estimate_sd_pps is None else f" ± {format_pps(goal_result.estimate_sd_pps)}"
+    return f"{format_pps(goal_result.estimate_pps)}{spread}"
+
+
+def _describe_probabilities(goal_result: GoalResult) -> str:
+    lower, upper = goal_result.lower, goal_result.upper
+    low = f"most trials at {format_pps(lower.load_pps)} meet the goal" if lower else "the lower bound holds"
+    high = f"most trials at {format_pps(upper.load_pps)} do not" if upper else "the upper bound holds"
+    confidences = [
+        f"{format_ratio(1 - probability)} that {text}"
+        for text, probability in (
+            (low, goal_result.lower_error_probability),
+            (high, goal_result.upper_error_probability),
+        )
+        if probability is not None
+    ]
+    return f"Confidence: {', '.join(confidences)}." if confidences else ""
+
+
+def _describe_loss_limit(lower: Bound, loss_ratio_limit: float, result: RunResult) -> str:
+    trials = [trial for trial in result.trials if _counts_at(trial, lower.load_pps)]
+    lost_count = sum(trial.lost_count + trial.unsent_count for trial in trials)
+    sent_count = sum(trial.offered_count + trial.unsent_count for trial in trials)
+    load, limit = format_pps(lower.load_pps), f"below {format_small_ratio(loss_ratio_limit)} at 95 % confidence"
+    if not lost_count:
+        return f"No frame of {format_count(sent_count)} was lost at {load}: loss ratio {limit}."
+    ratio = format_small_ratio(lost_count / sent_count)
+    were = "was" if lost_count == 1 else "were"
+    lost = f"{format_count(lost_count)} of {format_count(sent_count, 'frame')}"
+    return f"{lost} {were} lost at {load} ({ratio}): loss ratio {limit}."
+
+
+def _describe_shortfall(lower: Bound, trial: TrialResult) -> str:
+    """Return the load sent at the lower bound; empty if it is the intended load."""
+    if trial.offered_count >= trial.intended_count * AS_OFFERED:
+        return ""
+    return (
+        f"In the trial at {format_pps(lower.load_pps)} the tester sent {format_pps(trial.offered_load_pps)}; "
+        "the rest counts as lost."
+    )
+
+
+def _counts_at(trial: TrialResult, load_pps: float) -> bool:
+    return (
+        trial.phase == "search"
+        and trial.trial.intended_load_pps == load_pps
+        and trial.validity.verdict is not ValidityStatus.INVALID
+    )

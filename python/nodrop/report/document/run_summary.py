@@ -1,0 +1,99 @@
+"""The summary of a run for a screen: the main blocks of its report, in brief."""
+
+from collections.abc import Iterator
+
+from nodrop.formatting import describe_run, describe_traffic, format_sut_name
+from nodrop.model.result import RunResult, Status
+from nodrop.report.calibration import describe_calibration, is_applicable
+from nodrop.report.document.blocks import Block, Bullets, Paragraph, Section, Tone
+from nodrop.report.document.chains import build_chain_table, describe_chain_losses
+from nodrop.report.document.fixed_rate import build_direction_table, describe_fixed_trial, find_fixed_trial
+from nodrop.report.document.goal_statements import describe_evidence
+from nodrop.report.document.host import describe_provenance
+from nodrop.report.document.labels import STATUS_TEXTS, describe_path_check
+from nodrop.report.document.latency import build_brief_latency_table
+from nodrop.report.document.loss import describe_key_losses
+from nodrop.report.document.path import (
+    build_interface_table,
+    build_path_check_table,
+    build_server_table,
+    describe_cloud,
+)
+from nodrop.report.document.search import build_trial_table
+from nodrop.report.document.sizes import build_size_table
+from nodrop.report.document.warnings import list_warnings
+from nodrop.units import format_count, format_seconds
+
+
+def build_run_summary(result: RunResult, with_trials: bool = False) -> tuple[Section, ...]:
+    """Return the summary of a run; with the table of trials on request."""
+    sections = (
+        _section("headline", *_build_headline(result)),
+        _section("path", *_build_path(result)),
+        _section("rates", *_build_rates(result)),
+        _section("latency", *((build_brief_latency_table(result),) if result.latencies else ())),
+        _section("trials", *((build_trial_table(result).brief(),) if with_trials and result.trials else ())),
+        _section("calibration", *_build_calibration(result)),
+        _section("warnings", *_build_bullets(list_warnings(result), "caution")),
+        _section("findings", *_build_bullets([each.text for each in result.findings]), title="Other findings"),
+        _section("provenance", *_build_provenance(result)),
+    )
+    return tuple(section for section in sections if section.blocks)
+
+
+def _build_headline(result: RunResult) -> Iterator[Block]:
+    plan = result.plan
+    yield Paragraph(text=f"{format_sut_name(result)}, {describe_traffic(plan.traffic)}, {describe_run(plan)}")
+    trials = "" if plan.no_traffic else f", {format_count(len(result.trials), 'trial')}"
+    yield Paragraph(
+        text=f"{STATUS_TEXTS[result.status]}{trials} in {format_seconds(result.wall_s)}",
+        tone="good" if result.status is Status.COMPLETE else "bad",
+    )
+
+
+def _build_path(result: RunResult) -> Iterator[Block]:
+    """Yield the path as checked, for a run without traffic."""
+    if not result.plan.no_traffic:
+        return
+    if facts := result.facts:
+        yield build_interface_table(facts).brief()
+        yield build_path_check_table(result, facts).brief()
+        if facts.stage.cloud and facts.stage.cloud.servers:
+            yield build_server_table(facts.stage.cloud).brief()
+        up = f"lab up after {format_seconds(facts.stage.up_s)}, " if facts.stage.up_s is not None else ""
+        yield Bullets(items=(f"{up}run done after {format_seconds(result.wall_s)}",))
+    yield Bullets(items=(describe_path_check(result),))
+
+
+def _build_rates(result: RunResult) -> Iterator[Block]:
+    if trial := find_fixed_trial(result):
+        yield build_direction_table(result, trial).brief()
+        yield Bullets(items=(describe_fixed_trial(trial),), tone="caution" if trial.lost_count else "plain")
+    if result.goals:
+        yield build_size_table([result]).brief()
+        evidence = (text for texts in describe_evidence(result) for text in texts)
+        yield from _build_bullets(evidence)
+    yield from _build_bullets((*describe_key_losses(result), *describe_chain_losses(result)))
+    if trial and result.plan.lab.chain_count > 1:
+        yield build_chain_table(result, trial, "").brief()
+
+
+def _build_calibration(result: RunResult) -> Iterator[Block]:
+    calibration = result.plan.calibration
+    if calibration and is_applicable(calibration, result):
+        yield Paragraph(text=describe_calibration(calibration), tone="quiet")
+
+
+def _build_provenance(result: RunResult) -> Iterator[Block]:
+    yield from _build_bullets(describe_cloud(result))
+    if result.facts:
+        yield Paragraph(text=describe_provenance(result.facts), tone="quiet")
+
+
+def _build_bullets(texts: "Iterator[str] | tuple[str, ...] | list[str]", tone: Tone = "plain") -> Iterator[Bullets]:
+    if items := tuple(texts):
+        yield Bullets(items=items, tone=tone)
+
+
+def _section(name: str, *blocks: Block, title: str = "") -> Section:
+    return Section(name=name, title=title, blocks=blocks)
