@@ -1,4 +1,4 @@
-"""A host's descriptor from a file: YAML, JSON or XML, whoever wrote it."""
+"""Compute Host Descriptors from YAML, JSON or XML files."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -16,21 +16,21 @@ from nodrop.system.yaml_reader import ParsedFile, ReadLimits, parse_document
 
 KIND = "a Compute Host Descriptor"
 BYTES_MAX = 16 * MIB
-"""512 CPUs with all that is known of each take about two."""
+"""512 fully described CPUs take about 2 MiB."""
 BOUNDS = ReadLimits(text=BYTES_MAX, values=300_000)
 
 
 def read_chd(file: Path | str) -> HostDescriptor:
-    """The host that a file describes; `-` is standard input.
+    """Read a host descriptor; `-` is standard input.
 
-    Raises: ConfigError naming file, line, key and value of everything that cannot be used.
+    Raises: ConfigError naming file, line, key and value of every problem.
     """
     name = "standard input" if str(file) == STDIN else str(file)
     return parse_chd(read_text(file, KIND, BYTES_MAX), name)
 
 
 def parse_chd(text: str, name: str) -> HostDescriptor:
-    """The host that a text describes. Raises ConfigError as `read_chd`."""
+    """Parse a host descriptor. Raises ConfigError as `read_chd`."""
     document = _parse_document(text, name)
     host = validated(HostDescriptor, document)
     refuse(document, chd_rules.check_chd(host))
@@ -38,7 +38,7 @@ def parse_chd(text: str, name: str) -> HostDescriptor:
 
 
 def list_altered(host: HostDescriptor) -> tuple[str, ...]:
-    """Which halves have another hash than their values: they were edited after they were written."""
+    """Return the halves whose values do not match their hash, i.e. that were edited."""
     halves = (("capabilities", host.capabilities), ("resources", host.resources))
     return tuple(name for name, half in halves if half.sha256 and half.sha256 != compute_fingerprint(half))
 
@@ -65,7 +65,7 @@ def _parse_xml(text: str, name: str) -> ParsedFile:
 
 
 def _parse_json(text: str, name: str) -> ParsedFile:
-    """JSON by Python's own reader, which takes a hundredth of the time."""
+    """Parse JSON with Python's own reader, a hundred times faster."""
     try:
         content: dict[str, Any] = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_reject_constant)
     except json.JSONDecodeError as error:

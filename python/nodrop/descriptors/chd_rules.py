@@ -1,4 +1,4 @@
-"""What a host's descriptor may not say, though each value of it may be said: who places VMs relies on it.
+"""Consistency rules of host descriptors, on which placement relies.
 
 Source: ETSI GS NFV-PER 001 clause 8.1.1.4.
 """
@@ -15,12 +15,12 @@ from nodrop.model.observation import Observation
 from nodrop.system.yaml_reader import Key, preview_value
 
 NUMBER_MAX = 2**64
-"""Where the kernel's own counters end."""
+"""Upper limit of kernel counters."""
 NODES: Key = ("resources", "numa_nodes")
 
 
 def check_chd(host: HostDescriptor) -> Iterator[Complaint]:
-    """Everything that contradicts itself or is beyond any host, by key."""
+    """Yield contradictions and implausible values, by key."""
     yield from _check_values(host, ())
     nodes = host.resources.numa_nodes
     ids = Counter(node.id for node in nodes)
@@ -82,7 +82,7 @@ def _check_port(port: Port, key: Key) -> Iterator[Complaint]:
 
 
 def _check_values(value: Any, key: Key) -> Iterator[Complaint]:
-    """Observations that say two things at once, and numbers beyond any host."""
+    """Yield contradictory observations and implausible numbers."""
     if isinstance(value, Observation):
         if value.known and value.value is None:
             yield Complaint(key, f"no value and confidence {value.confidence} asked; one of the two is wrong")

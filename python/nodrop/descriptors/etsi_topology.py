@@ -49,20 +49,20 @@ ENDS = {"speed": "speed_bps", "bandwidth": "bandwidth_bps"}
 
 
 def is_printed_form(text: str) -> bool:
-    """Whether a text begins like the sample of the clause."""
+    """Return whether a text starts like the sample of the clause."""
     return _BEGIN.search(text) is not None
 
 
 def parse_printed_form(text: str, name: str, remarks: list[Remark]) -> ParsedFile:
-    """The same as nodrop's keys with values, still with units; adds to the remarks.
+    """Convert the text to nodrop's keys, values still with units; append remarks.
 
-    Raises: ConfigError naming the line of what is not clear.
+    Raises: ConfigError naming the ambiguous line.
     """
     return _PrintedFormReader(name, remarks).document(text)
 
 
 class _Link(NamedTuple):
-    """Bandwidth between two sets, by the names that were written."""
+    """Bandwidth between two sets, by their names in the text."""
 
     sets: tuple[int, int]
     bandwidth: str
@@ -70,7 +70,7 @@ class _Link(NamedTuple):
 
 
 class _PrintedFormReader:
-    """One text of that form, on its way to keys with values."""
+    """Converts one text of that form."""
 
     def __init__(self, name: str, remarks: list[Remark]) -> None:
         self.name, self.remarks = name, remarks
@@ -112,7 +112,7 @@ class _PrintedFormReader:
         return found
 
     def _cpus(self, branch: Branch, key: Key, first: int) -> dict[str, Any]:
-        """Which vCPUs, and which of them are pairs."""
+        """Return the vCPUs and their pairs."""
         self._only(branch.children, ("number", "howtogroup"))
         count = self._number(self._one(branch.children, "number", branch))
         grouping = [each for each in branch.children if each.key == "howtogroup"]
@@ -181,7 +181,7 @@ class _PrintedFormReader:
         return _Link((int(matched[1]), int(matched[2])), bandwidth.value, names)
 
     def _links(self, links: list[_Link], names: list[int]) -> Iterator[dict[str, Any]]:
-        """By the names of the sets; where they are not there and those one below are, those."""
+        """Yield links by the names of the sets; if these do not exist, by numbers one lower if all exist."""
         asked = {name for link in links for name in link.sets}
         shift = 0 if asked <= set(names) else 1
         for index, link in enumerate(links):
@@ -199,7 +199,7 @@ class _PrintedFormReader:
             yield {"sets": [names.index(name) for name in sets], "bandwidth_bps": link.bandwidth}
 
     def _renamed(self, branch: Branch, names: dict[str, str], key: Key) -> dict[str, Any]:
-        """Values by nodrop's names for them, still with units."""
+        """Return values by nodrop's keys, still with units."""
         self.lines[key] = branch.line
         self._only(branch.children, tuple(names))
         for each in branch.children:
@@ -207,7 +207,7 @@ class _PrintedFormReader:
         return {names[each.key]: each.value for each in branch.children}
 
     def _numbered(self, branches: tuple[Branch, ...], kind: str) -> Iterator[tuple[int, Branch]]:
-        """`cpu-set 0`, `cpu-set 1` ... with their numbers."""
+        """Yield `cpu-set 0`, `cpu-set 1` ... by number."""
         seen: set[int] = set()
         for each in branches:
             matched = _NUMBERED.fullmatch(each.key)
@@ -226,7 +226,7 @@ class _PrintedFormReader:
         return found
 
     def _only(self, branches: tuple[Branch, ...], keys: tuple[str, ...]) -> None:
-        """Refuse what the form does not have, and what is there twice."""
+        """Reject unknown and repeated keys."""
         seen: set[str] = set()
         for each in branches:
             matched = _NUMBERED.fullmatch(each.key)

@@ -1,4 +1,4 @@
-"""Hashes of the halves of a host's descriptor, by its values alone."""
+"""Hashes of the halves of a host descriptor, by their values only."""
 
 import hashlib
 import json
@@ -7,17 +7,17 @@ from typing import Any
 from nodrop.model.chd import HostCapabilities, HostDescriptor, HostResources
 
 OBSERVATION_KEYS = frozenset({"source", "confidence", "at", "why"})
-"""What an observation says of its value."""
+"""Keys of an observation besides its value."""
 METADATA_KEYS = frozenset({"captured_at", "sha256"})
 VOLATILE_KEYS = frozenset({"current_mhz", "used_bps", "virtual_interface_count"})
-"""Of the capabilities, which hosts of a type have in common: what is another the next moment."""
+"""Capabilities that change from moment to moment, although hosts of a type share the rest."""
 
 
 def compute_fingerprint(half: HostCapabilities | HostResources) -> str:
-    """SHA-256 of a half's values: the same whenever and however they were found.
+    """Return the SHA-256 of a half's values, independent of time and source.
 
-    Of canonical JSON: keys sorted, nothing between tokens, of each observation its value, no times and no hash; of
-    capabilities nothing that is another the next moment.
+    Input is canonical JSON: sorted keys, no whitespace, observations reduced to their values, without times, hashes and
+    volatile capabilities.
     """
     left_out = METADATA_KEYS | VOLATILE_KEYS if isinstance(half, HostCapabilities) else METADATA_KEYS
     values = _reduce_to_values(half.model_dump(mode="json"), left_out)
@@ -26,7 +26,7 @@ def compute_fingerprint(half: HostCapabilities | HostResources) -> str:
 
 
 def add_fingerprints(host: HostDescriptor) -> HostDescriptor:
-    """The same host, with the hash of each half in it."""
+    """Return the host with the hash of each half."""
     halves = {
         name: half.model_copy(update={"sha256": compute_fingerprint(half)})
         for name, half in (("capabilities", host.capabilities), ("resources", host.resources))

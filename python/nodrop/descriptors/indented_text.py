@@ -1,4 +1,4 @@
-"""Lines of `key: value` as a tree by their indentation, for text that looks like YAML and is none."""
+"""Parser for indented `key: value` lines that resemble YAML but are not."""
 
 import re
 from typing import NamedTuple
@@ -10,15 +10,15 @@ _LINE = re.compile(r"([^:]*)(:?)(.*)")
 
 
 class Branch(NamedTuple):
-    """A line with what is indented below it."""
+    """A line and the lines indented below it."""
 
     key: str
-    """In small letters, words joined by `-`."""
+    """Lower case, words joined by `-`."""
     written: str
     value: str
     line: int
     bare: bool
-    """It has no colon."""
+    """Whether the line has no colon."""
     children: tuple["Branch", ...] = ()
 
 
@@ -28,9 +28,9 @@ class _Line(NamedTuple):
 
 
 def parse_indented(text: str, name: str) -> tuple[Branch, ...]:
-    """The lines that are indented least, each with those below it.
+    """Return the least indented lines, each with those below it.
 
-    Raises: ConfigError naming a line whose indentation fits none above.
+    Raises: ConfigError naming a line with inconsistent indentation.
     """
     lines = [line for number, each in enumerate(text.splitlines(), 1) if (line := _parse_line(each, number, name))]
     return _nest_lines(lines, lines[0].indent if lines else 0, name)
@@ -56,7 +56,7 @@ def _nest_lines(lines: list[_Line], indent: int, name: str) -> tuple[Branch, ...
 
 
 def _parse_line(text: str, number: int, name: str) -> _Line | None:
-    """A line; None for an empty one, a comment, and the fence around a code block."""
+    """Parse a line; None for an empty one, a comment, and the fence of a code block."""
     text = text.replace("\u00a0", " ").rstrip()
     bare = text.lstrip(" ")
     if not bare or bare.startswith(("#", "```")):

@@ -1,4 +1,4 @@
-"""Placements as files: as `nodrop vm place` writes them, or each by itself."""
+"""Placement files: the output of `nodrop vm place`, or single placements."""
 
 from pathlib import Path
 
@@ -12,14 +12,14 @@ BYTES_MAX = 2**20
 
 
 def read_placement(file: Path | str, vm: str = "") -> Placement:
-    """Where a VM goes, as a file says it; `-` is standard input.
+    """Read a placement; `-` is standard input.
 
     Args:
-        file: one placement, the result of a search for one, or `results` with several.
-        vm: of several, the one that is wanted; empty: there has to be one only.
+        file: one placement, a placement result, or `results` with several.
+        vm: name of the VM to select; empty: the file must contain one placement only.
 
     Raises:
-        ConfigError: The file cannot be used, or holds no such placement.
+        ConfigError: The file cannot be used, or does not contain the placement.
     """
     document = parse_document(read_text(file, "placement", BYTES_MAX), str(file))
     if "sets" in document.content:

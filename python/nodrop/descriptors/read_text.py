@@ -1,4 +1,4 @@
-"""The text of a file from outside, however big it is and whatever it holds."""
+"""Safe reading of untrusted text files of any size and content."""
 
 import os
 import stat
@@ -12,11 +12,11 @@ STDIN = "-"
 
 
 def read_text(file: Path | str, kind: str, bytes_max: int) -> str:
-    """What is in a file, or on standard input for `-`.
+    """Return the text of a file, or of standard input for `-`.
 
     Args:
-        kind: what it is asked for, for messages: `VM Descriptor`.
-        bytes_max: more than this is refused before it is read.
+        kind: expected content, for messages: `VM Descriptor`.
+        bytes_max: size limit, checked before reading more.
 
     Raises: ConfigError naming the file.
     """
@@ -44,7 +44,7 @@ def _read_bytes(file: Path | str, bytes_max: int) -> bytes:
 
 
 def _file_size(file: Path | str) -> int:
-    """Bytes of a regular file; 0 for what has no size."""
+    """Return the size of a regular file; 0 for anything else."""
     try:
         found = os.stat(file)  # noqa: PTH116
     except OSError:

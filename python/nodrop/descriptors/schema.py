@@ -1,4 +1,4 @@
-"""JSON Schemas of descriptors: of a host's as it is written, of a VM's as people may write it."""
+"""JSON Schemas of descriptors: of hosts as written, of VMs as users may write them."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ TEXT = {"type": "string"}
 
 
 def build_chd_schema() -> dict[str, Any]:
-    """Of what `nodrop host describe` writes and `read_chd` reads."""
+    """Return the schema of the format of `nodrop host describe` and `read_chd`."""
     return DIALECT | HostDescriptor.model_json_schema(mode="validation")
 
 
 def build_vmd_schema() -> dict[str, Any]:
-    """Of what `read_vmd` reads: numbers or text with a unit, one profile at the top, a cloud VM without sets."""
+    """Return the schema of `read_vmd`: text with units, a single profile at the top, cloud VMs without sets."""
     schema = DIALECT | VmDescriptor.model_json_schema(mode="validation")
     models: dict[str, Any] = schema["$defs"]
     for model in models.values():
@@ -49,7 +49,7 @@ def _allow_units(name: str, field: dict[str, Any]) -> None:
 
 
 def _allow_alternative(field: dict[str, Any], other: dict[str, Any]) -> None:
-    """Let a value be something else too."""
+    """Allow an alternative form of a value."""
     about = {key: field.pop(key) for key in ("title", "description", "default") if key in field}
     forms = field.pop("anyOf", None) or [dict(field)]
     field.clear()

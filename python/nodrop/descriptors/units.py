@@ -1,4 +1,4 @@
-"""Units in descriptors: every key says with its ending what it is counted in, and text with a unit becomes that."""
+"""Units in descriptors: the suffix of a key defines its unit, and text with a unit is converted."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -27,11 +27,11 @@ PARSERS_BY_SUFFIX: dict[str, Callable[[object], float]] = {
     "_count": parse_count,
     "_per_s": parse_count,
 }
-"""By the end of a key; the first that fits."""
+"""By suffix of a key; the first match applies."""
 
 
 def parse_units(value: Any, key: Key, complaints: list[Complaint]) -> Any:
-    """The same with every text that has to be a number made one; what is none is left, with a complaint."""
+    """Convert every text with a unit to a number; leave invalid ones and append a complaint."""
     if isinstance(value, dict):
         return {name: parse_units(each, (*key, str(name)), complaints) for name, each in value.items()}
     if isinstance(value, list):
@@ -47,6 +47,6 @@ def parse_units(value: Any, key: Key, complaints: list[Complaint]) -> Any:
 
 
 def _find_parsers(key: Key) -> Iterator[Callable[[object], float]]:
-    """For the last key, or for the one it is in: `degradation_max_ratio: {cpu: 10%}`."""
+    """Yield the parsers for the last key, or for its parent: `degradation_max_ratio: {cpu: 10%}`."""
     for name in reversed(key[-2:]):
         yield from (parse for ending, parse in PARSERS_BY_SUFFIX.items() if name.endswith(ending))

@@ -1,4 +1,4 @@
-"""A VM's descriptor from a file: YAML or JSON with units as people write them, or the form printed in the standard."""
+"""VM Descriptors from YAML or JSON files with units, or in the form printed in the standard."""
 
 from pathlib import Path
 
@@ -15,16 +15,16 @@ BYTES_MAX = MIB // 4
 
 
 def read_vmd(file: Path | str) -> tuple[VmDescriptor, tuple[Remark, ...]]:
-    """The VM that a file describes, with remarks on what was not clear in it; `-` is standard input.
+    """Read a VM descriptor and remarks on ambiguities; `-` is standard input.
 
-    Raises: ConfigError naming file, line, key and value of everything that cannot be used.
+    Raises: ConfigError naming file, line, key and value of every problem.
     """
     name = "standard input" if str(file) == STDIN else str(file)
     return parse_vmd(read_text(file, KIND, BYTES_MAX), name)
 
 
 def parse_vmd(text: str, name: str) -> tuple[VmDescriptor, tuple[Remark, ...]]:
-    """The VM that a text describes. Raises ConfigError as `read_vmd`."""
+    """Parse a VM descriptor. Raises ConfigError as `read_vmd`."""
     remarks: list[Remark] = []
     document = (
         etsi_topology.parse_printed_form(text, name, remarks)

@@ -1,6 +1,6 @@
-"""What people leave out of a VM's descriptor, written out: its only profile, the sets of a cloud VM, ranges of vCPUs.
+"""Expansion of shorthands in VM descriptors: single profile, cloud VMs without sets, ranges of vCPUs.
 
-Source: ETSI GS NFV-PER 001 figure 8, left: a cloud VM says how many vCPUs and how much memory, and no topology.
+Source: ETSI GS NFV-PER 001 figure 8, left: a cloud VM has a number of vCPUs and memory, but no topology.
 """
 
 import re
@@ -12,7 +12,7 @@ from nodrop.model.vmd import Profile, SetMemory, VmDescriptor
 from nodrop.system.yaml_reader import Key, ParsedFile, preview_value
 
 VCPUS_MAX = 4096
-"""More than any hypervisor gives a VM."""
+"""More than any hypervisor supports."""
 MODES = {"fully-dedicated": "dedicated", "shared-sriov": "sriov", "shared-vswitch": "vswitch"}
 CAPABILITY_SETS = {
     "hw_virtualization": ("slat", "slat_large_pages"),
@@ -21,13 +21,13 @@ CAPABILITY_SETS = {
 """The two main sets of clause 8.2.2.3."""
 MEMORY = {"memory_bytes": "total_bytes", **{key: key for key in SetMemory.model_fields if key != "total_bytes"}}
 CLOUD = ("vcpu_count", *MEMORY, "interfaces")
-"""Keys of a profile in place of `vcpu_sets`, for one set."""
+"""Keys of a profile instead of `vcpu_sets`, for one set."""
 PROFILE = (*Profile.model_fields, *CLOUD)
 _RANGE = re.compile(r"(\d{1,5})(?:\s*-\s*(\d{1,5}))?")
 
 
 def apply_defaults(document: ParsedFile, complaints: list[Complaint]) -> ParsedFile:
-    """The descriptor with all of that in it, and the lines where it was written."""
+    """Return the expanded descriptor with the original lines."""
     lines = dict(document.lines)
     content = dict(document.content)
     if "profiles" not in content:
@@ -70,7 +70,7 @@ def _expand_profile(
 def _expand_cloud_vm(
     profile: dict[str, Any], key: Key, lines: dict[Key, int], complaints: list[Complaint]
 ) -> dict[str, Any]:
-    """One set for all of it, which may be split over nodes unless something else is written."""
+    """Return a profile with one set, which may be split over nodes unless `topology` is given."""
     one = (*key, "vcpu_sets", "0")
     lines.setdefault(one, lines.get(key, 1))
     for name, path in (
@@ -109,7 +109,7 @@ def _expand_set(written: Mapping[str, Any], key: Key, complaints: list[Complaint
 
 
 def _parse_vcpus(text: str, key: Key, complaints: list[Complaint]) -> list[int]:
-    """`0-3,6` as numbers."""
+    """Parse `0-3,6`."""
     found: list[int] = []
     for part in text.split(","):
         matched = _RANGE.fullmatch(part.strip())

@@ -1,4 +1,4 @@
-"""What a VM's descriptor may not say, though each value of it may be said; and what is probably not meant."""
+"""Consistency rules of VM descriptors, and likely mistakes."""
 
 import math
 from collections import Counter
@@ -13,16 +13,16 @@ from nodrop.system.yaml_reader import Key
 from nodrop.units import format_bps, format_bytes
 
 NUMBER_MAX = 1e18
-"""Bytes, bits, packets or hertz: a million times what the greatest host has."""
+"""Bytes, bits, packets or hertz: a million times the largest host."""
 NAME_MAX = 63
 PAGES = (2**16, 2**34)
-"""The smallest and the greatest large page of any architecture: 64 KiB and 16 GiB of Arm and Power."""
+"""The smallest and the largest large page of any architecture: 64 KiB and 16 GiB of Arm and Power."""
 ANTAGONISTS = ("cpu", "memory", "cache")
 USAGES = ("memory_bytes_per_s", "inter_node_bytes_per_s", "llc_bytes")
 
 
 def check_vmd(vmd: VmDescriptor) -> Iterator[Complaint]:
-    """Everything that contradicts itself or is beyond any host, by key."""
+    """Yield contradictions and implausible values, by key."""
     if not vmd.name.strip() or len(vmd.name) > NAME_MAX or not vmd.name.isprintable() or "/" in vmd.name:
         asked = f"{vmd.name[:NAME_MAX]!r} asked" if vmd.name else "nothing found"
         yield Complaint(("name",), f"{asked}, 1 to {NAME_MAX} printable characters without / expected; write a name")
@@ -34,7 +34,7 @@ def check_vmd(vmd: VmDescriptor) -> Iterator[Complaint]:
 
 
 def find_doubts(vmd: VmDescriptor) -> Iterator[Complaint]:
-    """What can be, and is probably a slip."""
+    """Yield valid but probably unintended values."""
     names = Counter(profile.name for profile in vmd.profiles if len(vmd.profiles) > 1)
     for index, profile in enumerate(vmd.profiles):
         key = ("profiles", str(index))
@@ -45,7 +45,7 @@ def find_doubts(vmd: VmDescriptor) -> Iterator[Complaint]:
 
 
 def _check_numbers(value: object, key: Key) -> Iterator[Complaint]:
-    """Numbers beyond any host, or that are none."""
+    """Yield implausible and non-finite numbers."""
     if isinstance(value, Value):
         for name in type(value).model_fields:
             yield from _check_numbers(getattr(value, name), (*key, name))
@@ -165,7 +165,7 @@ def _find_profile_doubts(profile: Profile, key: Key) -> Iterator[Complaint]:
 
 
 def _format_numbers(numbers: tuple[int, ...]) -> str:
-    """Numbers as people write them: `0-7`."""
+    """Format numbers as a range: `0-7`."""
     ordered = sorted(numbers)
     whole = ordered == list(range(ordered[0], ordered[-1] + 1)) and len(ordered) > 1
     return f"{ordered[0]}-{ordered[-1]}" if whole else ", ".join(map(str, ordered))

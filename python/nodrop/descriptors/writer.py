@@ -1,4 +1,4 @@
-"""Descriptors written down: YAML for people, JSON for programs, XML where that is wanted."""
+"""Descriptors as YAML, JSON or XML text."""
 
 import json
 from typing import Any, Literal
@@ -14,11 +14,11 @@ DescriptorForm = Literal["yaml", "json", "xml"]
 ROOTS = {"HostDescriptor": "chd", "VmDescriptor": "vmd"}
 INLINE_MAX = 88
 WIDTH = 10**6
-"""Nothing is broken into lines."""
+"""Prevents line breaks."""
 
 
 def format_descriptor(value: Value, form: DescriptorForm) -> str:
-    """A descriptor as text that `read_chd` or `read_vmd` reads again. A VM's leaves out what nobody asked."""
+    """Format a descriptor for `read_chd` or `read_vmd`. VM descriptors omit default values."""
     content = to_content(value)
     if form == "json":
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
@@ -29,7 +29,7 @@ def format_descriptor(value: Value, form: DescriptorForm) -> str:
 
 
 def to_content(value: Value) -> dict[str, Any]:
-    """A descriptor as plain lists and keys with values."""
+    """Return a descriptor as plain lists and dictionaries."""
     if isinstance(value, VmDescriptor):
         asked: dict[str, Any] = _to_integers(value.model_dump(mode="json", exclude_defaults=True))
         return {"vmd_version": value.vmd_version} | asked
@@ -37,7 +37,7 @@ def to_content(value: Value) -> dict[str, Any]:
 
 
 def _to_integers(value: Any) -> Any:
-    """The same with 10000000000.0 as 10000000000."""
+    """Convert integral floats to integers, 10000000000.0 to 10000000000."""
     if isinstance(value, dict):
         return {key: _to_integers(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -46,12 +46,12 @@ def _to_integers(value: Any) -> Any:
 
 
 class _DescriptorDumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-    """As the configuration's, by libyaml where it is there; lists of numbers and words in one line."""
+    """The configuration's dumper, with libyaml if available; lists of scalars in one line."""
 
     yaml_implicit_resolvers = Dumper.yaml_implicit_resolvers
 
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
-        """Equal values are written each."""
+        """Write equal values in full."""
         return True
 
 

@@ -1,9 +1,9 @@
-"""JSON values as XML and back, by one mechanical rule, so that every descriptor has an XML form that reads back.
+"""A reversible mapping between JSON values and XML, so that every descriptor has an XML form.
 
 An object is an element of type `map` with a child for each key; a list one of type `list` with `item`s; a number,
 `true`/`false` and `null` have their JSON spelling in an element of type `number`, `boolean`, `null`; an element without
-a type is text. A key that is no XML name is an `entry` with the key as attribute. Text with characters that XML cannot
-hold is of type `json`: its spelling as a JSON string; such a key is in the attribute `json`.
+a type is text. A key that is not an XML name is an `entry` with the key as attribute. Text with characters not allowed
+in XML is of type `json`: its spelling as a JSON string; such a key is in the attribute `json`.
 """
 
 import json
@@ -16,20 +16,20 @@ Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 _NAME = re.compile(r"(?![xX][mM][lL])[A-Za-z_][A-Za-z0-9_.-]*")
 _NOT_IN_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 section 2.2 cannot hold, and the carriage return, which parsers turn into a line feed."""
+"""Characters not allowed by XML 1.0 section 2.2, and the carriage return, which parsers turn into a line feed."""
 _DEPTH_MAX = 60
 
 
 def to_xml(value: Json, root: str) -> str:
-    """A value as an XML document whose root element has this name; indented, ends with a newline."""
+    """Return a value as an indented XML document with this root element, ending with a newline."""
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + "\n".join(_format_element(root, value, "")) + "\n"
 
 
 def from_xml(text: str) -> tuple[str, Json]:
-    """The root's name and the value of a document that `to_xml` wrote.
+    """Return root name and value of a document written by `to_xml`.
 
     Raises:
-        ValueError: It is no XML, not of this form, nested too deep, or has a document type, which could name entities.
+        ValueError: Not XML, not of this form, nested too deep, or with a document type, which could define entities.
     """
     if "<!DOCTYPE" in text:
         raise ValueError("has a document type (<!DOCTYPE ...>), which no descriptor needs; remove it")
@@ -57,7 +57,7 @@ def _format_element(name: str, value: Json, indent: str, key: str = "") -> Itera
 
 
 def _format_leaf(value: Json) -> tuple[str, str | None]:
-    """Type and text of an element; no text: it has children."""
+    """Return type and text of an element; text is None if it has children."""
     if isinstance(value, str):
         return ("json", json.dumps(value)) if _NOT_IN_XML.search(value) else ("", value)
     if isinstance(value, Mapping):
@@ -69,7 +69,7 @@ def _format_leaf(value: Json) -> tuple[str, str | None]:
 
 
 def _list_children(value: Json) -> list[tuple[str, str, Json]]:
-    """Name, attribute for the key and value of each."""
+    """Return name, attribute for the key and value of each child."""
     if isinstance(value, Mapping):
         return [(*_format_key(key), each) for key, each in value.items()]
     assert isinstance(value, Sequence) and not isinstance(value, str)

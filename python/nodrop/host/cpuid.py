@@ -82,7 +82,7 @@ class Cpuid(NamedTuple):
 
     @property
     def signature(self) -> tuple[int, int, int] | None:
-        """Family, model number and stepping, including the extended fields. Source: Intel SDM volume 2, CPUID leaf 1."""
+        """Family, model number and stepping, with extended fields. Source: Intel SDM volume 2, CPUID leaf 1."""
         first = self.get(1)
         if first is None:
             return None

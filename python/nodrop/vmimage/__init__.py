@@ -1,1 +1,1 @@
-"""The image of the loopback VM, built from packages of Debian: start in build.py."""
+"""The image of the loopback VM, built from Debian packages: start in build.py."""

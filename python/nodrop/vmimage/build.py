@@ -26,7 +26,7 @@ from nodrop.vmimage.testpmd import collect_testpmd
 KERNEL = "linux-image-cloud-amd64"
 PACKAGES = ("busybox-static", "mtools", "syslinux", "systemd-boot-efi")
 EPOCH_S = 315532800
-"""1980-01-01, the first day that FAT knows."""
+"""1980-01-01, the first date of FAT."""
 COMMAND_LINE = (
     # What it says is on the serial console, where Nova's console log has it, and on the screen.
     "console=tty0 console=ttyS0,115200 quiet loglevel=3 panic=1 net.ifnames=0 "
@@ -34,36 +34,36 @@ COMMAND_LINE = (
     "mitigations=off"
 )
 SCRIPTS = ("known", "user-data", "manage", "forward", "status")
-"""What `init` calls, in lib/nodrop of the guest."""
+"""Scripts called by `init`, in lib/nodrop of the guest."""
 EXTRA_FORWARDERS = ("testpmd",)
-"""Forwarders that Debian has in packages, beside nodrop-vnf. It has none of VPP."""
+"""Forwarders packaged by Debian, in addition to nodrop-vnf; VPP is not packaged."""
 
 
 class Recipe(NamedTuple):
-    """What an image is built from."""
+    """Inputs of an image."""
 
     packages: Packages
     vnf: Path
     """nodrop-vnf, for x86-64."""
     kernel: str = KERNEL
-    """Package of the kernel, or one that depends on it."""
+    """Kernel package, or one that depends on it."""
     others: frozenset[str] = frozenset()
-    """Forwarders beside nodrop-vnf: names in OTHERS."""
+    """Forwarders in addition to nodrop-vnf: names in EXTRA_FORWARDERS."""
     epoch_s: int = EPOCH_S
 
 
 class VmImage(NamedTuple):
-    """What was built."""
+    """A built image."""
 
     disk: bytes
     manifest: Manifest
-    """Of the disk as it is, format `raw`."""
+    """Of the raw disk."""
 
 
 def build_image(recipe: Recipe, on_progress: Callable[[str], None] = lambda _: None) -> VmImage:
-    """Build an image; the same recipe gives the same bytes.
+    """Build an image; equal recipes produce identical bytes.
 
-    Raises: ImageError where something is missing.
+    Raises: ImageError if something is missing.
     """
     shared = find_libraries(recipe.vnf)
     on_progress("packages of Debian")
@@ -112,7 +112,7 @@ def build_image(recipe: Recipe, on_progress: Callable[[str], None] = lambda _: N
 
 
 def _kernel(recipe: Recipe) -> Deb:
-    """The package with the kernel itself: the one named, or the one it stands for."""
+    """Return the package with the kernel itself, resolving a metapackage."""
     named = recipe.packages.find(recipe.kernel)
     if named.name.startswith("linux-image-") and "linux-image-" in named.fields.get("Depends", ""):
         real = next(each for each in recipe.packages.dependencies(named) if each.startswith("linux-image-"))
@@ -121,7 +121,7 @@ def _kernel(recipe: Recipe) -> Deb:
 
 
 def _kernel_files(kernel: Deb, wanted: tuple[str, ...]) -> tuple[str, bytes, dict[str, bytes]]:
-    """Version, the kernel, and the modules of it that the guest has."""
+    """Return version, kernel image, and the modules for the guest."""
     files = kernel.files(lambda path: path.startswith("boot/vmlinuz-") or "lib/modules/" in path)
     image = next((path for path in files if path.startswith("boot/vmlinuz-")), None)
     if image is None:

@@ -1,4 +1,4 @@
-"""A program of this machine, with what it needs to run elsewhere."""
+"""A local program with the shared libraries it needs."""
 
 import struct
 import subprocess
@@ -10,16 +10,16 @@ from nodrop.errors import ImageError
 ELF_X86_64 = b"\x3e\x00"
 """Machine in an ELF header, at byte 18. Source: elf(5)."""
 LOAD, DYNAMIC = 1, 2
-"""Kinds of segments."""
+"""Segment types."""
 NEEDED, NAMES = 1, 5
-"""Tags in the dynamic section: a library's name, and where the names are."""
+"""Tags in the dynamic section: a library's name, and the string table."""
 STATIC = ("statically linked", "not a dynamic executable")
 
 
 def find_libraries(program: Path) -> dict[str, bytes]:
-    """Shared libraries of a program by their paths on this machine, its loader among them; none for a static one.
+    """Return the shared libraries of a program by local path, including its loader; empty for a static program.
 
-    Raises: ImageError where it is no program for x86-64, or lacks a library.
+    Raises: ImageError if it is not a program for x86-64, or lacks a library.
     """
     try:
         head = program.read_bytes()[:20]
@@ -42,9 +42,9 @@ def find_libraries(program: Path) -> dict[str, bytes]:
 
 
 def list_needed(program: bytes) -> Iterator[str]:
-    """Names of the shared libraries that a program or a library asks for itself.
+    """Yield the shared libraries that a program or library needs directly.
 
-    Source: elf(5). A table of segments says where the dynamic section is and which addresses are where in the file.
+    Source: elf(5). The program header table locates the dynamic section and maps addresses to file offsets.
     """
     at, size, count = struct.unpack_from("<Q", program, 32)[0], *struct.unpack_from("<HH", program, 54)
     segments = [struct.unpack_from("<IIQQQQ", program, at + size * number) for number in range(count)]

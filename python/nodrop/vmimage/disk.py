@@ -1,7 +1,7 @@
-"""A disk that boots by BIOS and by UEFI: one FAT file system with a kernel, its first file system and two loaders.
+"""A disk that boots by BIOS and UEFI: one FAT file system with kernel, initrd and two loaders.
 
-SYSLINUX boots it by BIOS, systemd-boot by UEFI; both read the same kernel. The programs that write the disk, mtools and
-syslinux, are run from their packages: nothing needs to be installed, and the same packages write the same bytes.
+SYSLINUX boots it by BIOS, systemd-boot by UEFI; both load the same kernel. mtools and syslinux, which write the disk,
+run from their packages: nothing has to be installed, and the same packages write the same bytes.
 """
 
 import os
@@ -15,17 +15,17 @@ from nodrop.vmimage.packages import Deb
 
 MIB = 2**20
 OVERHEAD_BYTES = MIB
-"""What the file system takes for itself, and SYSLINUX."""
+"""Space for the file system itself and SYSLINUX."""
 SERIAL = "4e4f4452"
 LABEL = "NODROP"
 ENTRY = "loader/entries/nodrop.conf"
 MEDIUM = "0xf8"
-"""The byte of FAT that says a fixed disk: by it Glance tells a file system from a disk whose partitions are broken."""
+"""FAT media descriptor of a fixed disk; with others Glance mistakes the file system for a broken partition table."""
 TIMEOUT_S = 120
 
 
 def build_loader_files(systemd_boot: bytes, command_line: str) -> dict[str, bytes]:
-    """Files of the two loaders, for a kernel `vmlinuz` with `initrd.gz`."""
+    """Return the files of the two loaders, for a kernel `vmlinuz` with `initrd.gz`."""
     syslinux = f"DEFAULT nodrop\nLABEL nodrop\n KERNEL /vmlinuz\n INITRD /initrd.gz\n APPEND {command_line}\n"
     entry = f"title nodrop\nlinux /vmlinuz\ninitrd /initrd.gz\noptions {command_line}\n"
     return {
@@ -37,16 +37,16 @@ def build_loader_files(systemd_boot: bytes, command_line: str) -> dict[str, byte
 
 
 def write_disk(files: Mapping[str, bytes], mtools: Deb, syslinux: Deb, epoch_s: int) -> bytes:
-    """The bytes of a disk with these files.
+    """Return the bytes of a disk with these files.
 
-    Raises: ImageError where a program of the packages does not run here.
+    Raises: ImageError if a program of the packages does not run here.
     """
     with tempfile.TemporaryDirectory(prefix="nodrop-vm-image-") as scratch:
         return _DiskWriter(Path(scratch), mtools, syslinux, epoch_s).write(files)
 
 
 class _DiskWriter:
-    """Writes one disk in a directory of its own."""
+    """Writes one disk in a scratch directory."""
 
     def __init__(self, scratch: Path, mtools: Deb, syslinux: Deb, epoch_s: int) -> None:
         self._scratch, self._epoch_s = scratch, epoch_s

@@ -1,4 +1,4 @@
-"""A file system in memory, as the kernel unpacks it when it boots: the same files give the same bytes.
+"""The initial RAM file system; equal files produce identical bytes.
 
 Source: Linux, driver-api/early-userspace/buffer-format.rst (the format "newc").
 """
@@ -15,26 +15,26 @@ CONSOLE = (5, 1)
 
 
 class InitrdEntry(NamedTuple):
-    """A file, a link, or a node."""
+    """A file, a link, or a device node."""
 
     content: bytes = b""
-    """Of a link: where to."""
+    """Target, for a link."""
     mode: int = stat.S_IFREG | 0o644
     device: tuple[int, int] = (0, 0)
 
 
 def executable_entry(content: bytes) -> InitrdEntry:
-    """A program."""
+    """Return an executable file."""
     return InitrdEntry(content, stat.S_IFREG | 0o755)
 
 
 def link_entry(target: str) -> InitrdEntry:
-    """A symbolic link."""
+    """Return a symbolic link."""
     return InitrdEntry(target.encode(), stat.S_IFLNK | 0o777)
 
 
 def build_archive(entries: Mapping[str, InitrdEntry], epoch_s: int) -> bytes:
-    """The file system, compressed; directories are made where a path needs them, all belongs to root."""
+    """Return the compressed archive; parent directories are added, root owns all files."""
     whole = {"dev/console": InitrdEntry(mode=stat.S_IFCHR | 0o600, device=CONSOLE), **entries}
     directories = {str(parent) for path in whole for parent in PurePosixPath(path).parents} - {"."}
     whole |= {path: InitrdEntry(mode=stat.S_IFDIR | 0o755) for path in directories}

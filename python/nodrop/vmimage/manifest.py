@@ -1,4 +1,4 @@
-"""What an image was built from, to the last hash: who has it can build the same again, and knows every licence."""
+"""Manifest of an image: all inputs with their hashes, for reproducible builds and licence compliance."""
 
 import re
 
@@ -7,7 +7,7 @@ from nodrop.vmimage.packages import Deb
 
 
 class PackageUsed(Value):
-    """A package of Debian that something in the image is from, or that wrote it."""
+    """A Debian package contained in the image or used to write it."""
 
     name: str
     version: str
@@ -16,39 +16,39 @@ class PackageUsed(Value):
     sha256: str
     """Of its file."""
     licences: tuple[str, ...]
-    """As its copyright file names them; the file itself is on the image, under licenses/."""
+    """Names in its copyright file, which is on the image under licenses/."""
 
 
 class FileUsed(Value):
-    """A file of the machine that built it."""
+    """A file of the build machine."""
 
     path: str
     sha256: str
 
 
 class Manifest(Value):
-    """What is in an image, and what it was built from."""
+    """Content and inputs of an image."""
 
     nodrop: str
     """Version."""
     format: str
     bytes: int
     sha256: str
-    """Of the image's file."""
+    """Of the image file."""
     kernel: str
     command_line: str
     built_at_epoch_s: int
-    """Time that files in it bear, not when it was built."""
+    """Timestamp of the files in it, not the build time."""
     forwarders: tuple[str, ...]
     packages: tuple[PackageUsed, ...]
     vnf: tuple[FileUsed, ...]
-    """nodrop-vnf, and the libraries it runs with; alone where it is static."""
+    """nodrop-vnf and its libraries; a single entry if it is static."""
     modules: tuple[str, ...]
-    """Of the kernel."""
+    """Kernel modules."""
 
 
 def describe_package(deb: Deb) -> PackageUsed:
-    """A package as a manifest names it."""
+    """Describe a package for the manifest."""
     return PackageUsed(
         name=deb.name,
         version=deb.fields["Version"],
@@ -59,11 +59,11 @@ def describe_package(deb: Deb) -> PackageUsed:
 
 
 def read_copyright(deb: Deb) -> bytes:
-    """A package's copyright file. Source: Debian Policy 12.5."""
+    """Return a package's copyright file. Source: Debian Policy 12.5."""
     return deb.files(f"usr/share/doc/{deb.name}/copyright".__eq__).get(f"usr/share/doc/{deb.name}/copyright", b"")
 
 
 def list_licences(copyright_file: str) -> tuple[str, ...]:
-    """Short names of all licences that a copyright file has, where it is one that programs can read."""
+    """Return the short names of all licences in a machine-readable copyright file."""
     named = re.findall(r"^License: *(\S.*?)\s*$", copyright_file, re.MULTILINE)
     return tuple(dict.fromkeys(named)) or ("see its copyright file",)

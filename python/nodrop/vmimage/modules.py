@@ -1,6 +1,6 @@
-"""The kernel's modules that a guest may need, and the files by which modprobe finds them.
+"""Kernel modules of the guest, with the index files of modprobe.
 
-Source: modinfo(8) for what a module says of itself, modules.dep(5) for the files.
+Source: modinfo(8) for module metadata, modules.dep(5) for the files.
 """
 
 import lzma
@@ -18,7 +18,7 @@ GUEST_MODULES = (
     # what frames are got by
     *("af_packet", "virtio_rng"),
 )
-"""Of these each that the kernel has as a module; what it has built in is there anyway."""
+"""Included if the kernel has them as modules; others may be built in."""
 REQUIRED_MODULES = ("virtio_pci", "virtio_net")
 
 
@@ -26,12 +26,12 @@ class KernelModules:
     """All modules of a kernel."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
-        """Take their files, by paths below lib/modules/VERSION/."""
+        """Take their files, by path below lib/modules/VERSION/."""
         self._paths = {_module_name(path): path for path in files if ".ko" in PurePosixPath(path).name}
         self._files = files
 
     def chosen(self, wanted: Iterable[str] = GUEST_MODULES) -> dict[str, bytes]:
-        """Those that are wanted, with all they need, and modules.dep and modules.alias over them."""
+        """Return these modules with their dependencies, and modules.dep and modules.alias."""
         names = self._with_needs(name for name in wanted if name in self._paths)
         for name in REQUIRED_MODULES:
             if name not in self._paths:
@@ -50,7 +50,7 @@ class KernelModules:
         }
 
     def _with_needs(self, names: Iterable[str]) -> list[str]:
-        """In the alphabet's order."""
+        """Return the modules with all dependencies, in alphabetical order."""
         found: set[str] = set()
         waiting = list(names)
         while waiting:
@@ -60,7 +60,7 @@ class KernelModules:
         return sorted(found)
 
     def _needs(self, name: str) -> list[str]:
-        """Paths of what a module needs, the one to be loaded first last."""
+        """Return the paths of a module's dependencies, the first to load last."""
         order: dict[str, None] = {}
 
         def visit(each: str) -> None:
@@ -83,7 +83,7 @@ class KernelModules:
 
 
 def _read_modinfo(module: bytes, key: str) -> list[str]:
-    """What a module says under a key of its section .modinfo: texts KEY=VALUE that end in a zero byte."""
+    """Return the values of a key in section .modinfo: strings KEY=VALUE that end in a zero byte."""
     found, mark = [], b"\0" + key.encode() + b"="
     at = module.find(mark)
     while at >= 0:

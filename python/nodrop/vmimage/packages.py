@@ -1,6 +1,6 @@
-"""Packages of Debian: fetched once, checked, and read without installing them.
+"""Debian packages: downloaded once, verified, and read without installation.
 
-Source: deb(5) and ar(5) for the format, deb822(5) for what a package says of itself.
+Source: deb(5) and ar(5) for the format, deb822(5) for the control fields.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ APT_TIMEOUT_S = 600
 
 
 class Deb:
-    """A package in a file."""
+    """A package file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -37,7 +37,7 @@ class Deb:
 
     @cached_property
     def fields(self) -> dict[str, str]:
-        """What it says of itself: Package, Version, Source, Depends and others, without folded lines."""
+        """Control fields: Package, Version, Source, Depends and others, without folded lines."""
         with self._tar("control.tar") as control:
             name = next(each for each in control.getnames() if each.removeprefix("./") == "control")
             file = control.extractfile(name)
@@ -48,12 +48,12 @@ class Deb:
 
     @property
     def name(self) -> str:
-        """The package's."""
+        """Package name."""
         return self.fields["Package"]
 
     @property
     def source(self) -> str:
-        """Name and version of the source it was built from."""
+        """Name and version of the source package."""
         named, _, version = self.fields.get("Source", self.name).partition(" ")
         return f"{named} {version.strip('()') or self.fields['Version']}"
 
@@ -63,7 +63,7 @@ class Deb:
         return compute_sha256(self.path.read_bytes())
 
     def files(self, wanted: Callable[[str], bool]) -> dict[str, bytes]:
-        """The files in it that are wanted, by their paths without a leading slash; links to them are followed."""
+        """Return selected files by path without a leading slash; links to them are followed."""
         found = {}
         with self._tar("data.tar") as data:
             for member in data.getmembers():
@@ -76,9 +76,9 @@ class Deb:
         return found
 
     def file(self, path: str) -> bytes:
-        """One file in it.
+        """Return one file.
 
-        Raises: ImageError where it is not there.
+        Raises: ImageError if it does not exist.
         """
         found = self.files(path.__eq__)
         if path not in found:
@@ -99,7 +99,7 @@ class Deb:
 
 
 def compute_sha256(content: bytes) -> str:
-    """In hexadecimal digits."""
+    """Return the hexadecimal SHA-256."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -115,7 +115,7 @@ def _ar_members(content: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _decompress_zstd(content: bytes) -> bytes:
-    """As Ubuntu packs its packages; Python has no zstd before 3.14."""
+    """Decompress zstd, as used by Ubuntu; Python has no zstd before 3.14."""
     program = shutil.which("zstd")
     if not program:
         raise ImageError("a package packed with zstd is to be read, zstd is not here; install it: apt-get install zstd")
@@ -130,34 +130,34 @@ class AptOffer(NamedTuple):
 
     file: str
     sha256: str
-    """Empty where apt knows none."""
+    """Empty if apt does not know it."""
 
 
 class Packages:
-    """Where packages are had from: a directory, or apt with a cache."""
+    """A source of packages: a directory, or apt with a cache."""
 
     def __init__(self, directory: Path | None, cache: Path | None = None) -> None:
-        """Take a directory that has them all, for work without a network, or the cache to download to."""
+        """Take a directory with all packages, for offline use, or the download cache."""
         self._directory = directory
         self._cache = cache or _default_cache()
         self._offers: dict[str, AptOffer] = {}
 
     def prepare(self, names: Iterable[str]) -> None:
-        """Ask for several packages at once, to spare time; what is wrong with one is said when it is to be found."""
+        """Query several packages at once to save time; errors are reported by `find`."""
         asked = [name for name in names if name not in self._offers]
         if asked and not self._directory:
             with contextlib.suppress(ImageError):
                 self._offers |= _query_apt(asked)
 
     def find(self, name: str) -> Deb:
-        """The package of that name.
+        """Return the package of that name.
 
-        Raises: ImageError where it is not to be had.
+        Raises: ImageError if it is not available.
         """
         return self._in_directory(self._directory, name) if self._directory else self._downloaded(name)
 
     def dependencies(self, deb: Deb) -> Sequence[str]:
-        """Names of the packages it cannot do without, of alternatives the first."""
+        """Return the names of required packages, of alternatives the first."""
         asked = ",".join(deb.fields.get(key, "") for key in ("Pre-Depends", "Depends"))
         names = (each.split("|")[0].split("(")[0].split(":")[0].strip() for each in asked.split(","))
         return tuple(dict.fromkeys(name for name in names if name))
@@ -197,7 +197,7 @@ class Packages:
 
 
 def _query_apt(names: Sequence[str]) -> dict[str, AptOffer]:
-    """What apt would download for each name: lines of 'URI' FILE SIZE ALGORITHM:DIGEST."""
+    """Return apt's offers by name, from lines of 'URI' FILE SIZE ALGORITHM:DIGEST."""
     told = _run_apt("--print-uris", "-qq", "download", *(f"{name}:amd64" for name in names), directory=Path("/"))
     found = {}
     for line in told.splitlines():

@@ -1,4 +1,4 @@
-"""An image as a file."""
+"""Image files."""
 
 import shutil
 import subprocess
@@ -14,9 +14,9 @@ TIMEOUT_S = 300
 
 
 def check_writable(file: Path, form: str) -> None:
-    """Make sure that an image could be written there, before it is built.
+    """Check that an image can be written, before it is built.
 
-    Raises: ImageError where it cannot.
+    Raises: ImageError if it cannot.
     """
     if not file.parent.is_dir():
         raise ImageError(f"{file}: cannot be written: no directory {file.parent}; make it first")
@@ -25,9 +25,9 @@ def check_writable(file: Path, form: str) -> None:
 
 
 def write_image(image: VmImage, file: Path, form: str) -> Manifest:
-    """Write an image, whole or not at all; gives the manifest of what is written.
+    """Write an image atomically; return its manifest.
 
-    Raises: ImageError where it cannot be written, or qcow2 is asked without qemu-img.
+    Raises: ImageError if it cannot be written, or qcow2 is requested without qemu-img.
     """
     try:
         with tempfile.TemporaryDirectory(prefix=".nodrop-vm-image-", dir=file.parent) as scratch:

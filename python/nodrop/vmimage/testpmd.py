@@ -1,7 +1,7 @@
-"""DPDK's testpmd from Debian's packages, with the libraries and drivers it needs in a guest.
+"""DPDK's testpmd from Debian packages, with the libraries and drivers it needs in a guest.
 
-A package names those it depends on, and what a file in it needs is in one of these: so each library is looked for where
-Debian says that it is, and of the packages nothing else is taken.
+The dependencies of a package provide the libraries that its files need, so each library is searched there, and only
+the needed files are taken.
 """
 
 import re
@@ -16,21 +16,21 @@ from nodrop.vmimage.packages import Deb, Packages
 PACKAGE = "dpdk-dev"
 PROGRAM = "usr/bin/dpdk-testpmd"
 DRIVERS = ("net-virtio", "net-iavf", "net-vmxnet3-", "mempool-ring", "bus-pci", "bus-vdev")
-"""That DPDK loads by itself when it starts; others it is linked to."""
+"""Drivers that DPDK loads dynamically at start."""
 LIBRARIES = ("lib", "zlib", "ibverbs")
-"""How names of packages begin that may have libraries."""
+"""Name prefixes of packages that may contain libraries."""
 LIBRARY = "usr/lib/x86_64-linux-gnu"
 PLACES = ("lib/x86_64-linux-gnu", LIBRARY)
 PLUGINS = "/dpdk/pmds-"
-"""In the path of a driver's link, by which DPDK finds it. A copy in its place would be loaded twice."""
+"""In the path of the links through which DPDK finds drivers. A copy there would be loaded twice."""
 MODULES = ("uio_pci_generic", "vfio_pci")
-"""Of the kernel, by which DPDK gets at a NIC."""
+"""Kernel modules through which DPDK accesses a NIC."""
 
 
 def collect_testpmd(packages: Packages) -> tuple[dict[str, InitrdEntry], tuple[Deb, ...]]:
-    """Its files in a guest, and the packages that they are from.
+    """Return testpmd's files for a guest, and their packages.
 
-    Raises: ImageError where a package or a library is not to be had.
+    Raises: ImageError if a package or a library is not available.
     """
     taken = _FileCollector(packages)
     root = packages.find(PACKAGE)
@@ -51,7 +51,7 @@ def collect_testpmd(packages: Packages) -> tuple[dict[str, InitrdEntry], tuple[D
 
 
 class _FileCollector:
-    """What was taken so far."""
+    """Collects files with their dependencies."""
 
     def __init__(self, packages: Packages) -> None:
         self._packages = packages
@@ -61,7 +61,7 @@ class _FileCollector:
         self._known: dict[str, Deb] = {}
 
     def take(self, deb: Deb, files: dict[str, bytes]) -> None:
-        """Take files of a package, and what they need."""
+        """Add files of a package, and their dependencies."""
         self.debs[deb.name] = deb
         for path, content in files.items():
             self.entries[path] = executable_entry(content)
@@ -71,14 +71,14 @@ class _FileCollector:
                     self.take(*self._provider(deb, name))
 
     def _provider(self, deb: Deb, library: str) -> tuple[Deb, dict[str, bytes]]:
-        """The package with a library that a file of another needs, and the library."""
+        """Return the package that provides a library, and the library."""
         for candidate in self._candidates(deb, library):
             if files := candidate.files({f"{place}/{library}" for place in PLACES}.__contains__):
                 return candidate, files
         raise ImageError(f"{library} asked by package {deb.name}, no package that it depends on has it")
 
     def _candidates(self, deb: Deb, library: str) -> Iterator[Deb]:
-        """Those that a package depends on, the likeliest first: one called as the library is, then libc's."""
+        """Yield the dependencies of a package, likely providers first: named like the library, then libc."""
         stem = library.split(".so", maxsplit=1)[0].replace("_", "-")
         names = [deb.name, *self._packages.dependencies(deb)]
         libraries = [name for name in names if name.startswith(LIBRARIES) and not name.endswith("-dev")]

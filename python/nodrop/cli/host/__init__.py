@@ -1,4 +1,4 @@
-"""`nodrop host`: what this machine is, after ETSI GS NFV-PER 001. One file per command."""
+"""`nodrop host`: host inventory and checks according to ETSI GS NFV-PER 001. One file per command."""
 
 import click
 
@@ -14,8 +14,8 @@ COMMANDS: tuple[str, ...] = ("describe", "diff", "check", "exposure", "workload"
     short_help="Describe this machine and check whether it is ready.",
 )
 def host() -> None:
-    """Say what this machine is, what of it is free, and whether it is ready for a data plane.
+    """Describe this machine, its free resources, and its readiness for a data plane.
 
-    After ETSI GS NFV-PER 001: the Compute Host Descriptor (clause 8.1), the recommendations (clause 7), what its
-    management shows of it (annex A), and which workloads a VNF has (tables 1 to 3). Nothing here changes anything.
+    According to ETSI GS NFV-PER 001: the Compute Host Descriptor (clause 8.1), the recommendations (clause 7), what the
+    virtualization stack exposes (annex A), and the workloads of a VNF (tables 1 to 3). These commands change nothing.
     """

@@ -1,4 +1,4 @@
-"""`nodrop host check`: whether a host is ready, check by check."""
+"""`nodrop host check`: readiness of a host, check by check."""
 
 import sys
 from collections.abc import Sequence
@@ -27,19 +27,18 @@ if TYPE_CHECKING:
 @click.option("--format", "form", type=click.Choice(["text", "json", "md"]), default="text", show_default=True)
 @click.pass_context
 def check(context: click.Context, ids: tuple[str, ...], profile: "CheckProfile", file: str | None, form: str) -> None:
-    """Hold this host against what ETSI GS NFV-PER 001 recommends for data planes.
+    """Check this host against the recommendations of ETSI GS NFV-PER 001 for data planes.
 
-    H1 to H14 are about the hardware (clause 7.1), Y1 to Y9 about the hypervisor (clause 7.2), A1 to A12 about how the
-    host is set up (clause 6.1, annex D), R1 to R18 about what has to be on record (RFC 8204 section 3.3). Each says
-    what it rests on, why it matters, what mends it and how to verify that. Unknown never counts as pass. Nothing is
-    changed.
+    H1 to H14 concern the hardware (clause 7.1), Y1 to Y9 the hypervisor (clause 7.2), A1 to A12 the configuration
+    (clause 6.1, annex D), R1 to R18 the facts to record (RFC 8204 section 3.3). Each check shows its evidence, why it matters,
+    how to fix it and how to verify the fix. Unknown never counts as pass. Nothing is changed.
 
-    With IDs, as `nodrop host check A2 A3`, only these are told, in full.
+    With IDs, e.g. `nodrop host check A2 A3`, only these checks are shown, in full.
 
-    `nodrop doctor` says whether `nodrop run` works here; this says whether the machine is fit for a fast data
+    `nodrop doctor` checks whether `nodrop run` works here; this command checks whether the machine suits a fast data
     plane.
 
-    Ends with status 0 if all required checks pass, 9 if one fails, 10 if none fails but some are unknown.
+    Exit status: 0 if all required checks pass, 9 if one fails, 10 if none fails but some are unknown.
     """
     from nodrop.host.check import check_host
 
@@ -61,13 +60,13 @@ def _select_checks(checks: "Sequence[HostCheck]", ids: tuple[str, ...]) -> "tupl
 
 
 def _print_checks(checks: "Sequence[HostCheck]", who: str, profile: "CheckProfile", form: str, in_full: bool) -> None:
-    from nodrop.report.check import check_json, check_lines, check_markdown, full_lines
+    from nodrop.report.check import dump_checks, format_check_details, format_checks, render_check_markdown
 
     if form == "json":
-        click.echo(check_json(checks, who, profile))
+        click.echo(dump_checks(checks, who, profile))
     elif form == "md":
-        click.echo(check_markdown(checks, who, profile), nl=False)
+        click.echo(render_check_markdown(checks, who, profile), nl=False)
     else:
         width = console(sys.stdout).width
-        lines = full_lines(checks, width) if in_full else check_lines(checks, who, profile, width)
+        lines = format_check_details(checks, width) if in_full else format_checks(checks, who, profile, width)
         show_lines(lines, sys.stdout)

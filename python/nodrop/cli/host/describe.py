@@ -90,18 +90,18 @@ def _print_table(host: "HostDescriptor") -> None:
     from rich.console import Group
 
     from nodrop.cli.console import show
-    from nodrop.report.host.table import host_parts
+    from nodrop.report.host.table import build_host_parts
 
-    show(Group(*host_parts(host)), sys.stdout)
+    show(Group(*build_host_parts(host)), sys.stdout)
 
 
 def _format_table(host: "HostDescriptor") -> str:
     from rich.console import Console
 
-    from nodrop.report.host.table import host_parts
+    from nodrop.report.host.table import build_host_parts
 
     out = io.StringIO()
     console = Console(file=out, width=WIDTH, highlight=False, markup=False, emoji=False)
-    for part in host_parts(host):
+    for part in build_host_parts(host):
         console.print(part)
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())

@@ -1,4 +1,4 @@
-"""`nodrop host diff`: in what two hosts differ, or one host at two times."""
+"""`nodrop host diff`: differences between two hosts, or one host at two times."""
 
 import sys
 from pathlib import Path
@@ -35,33 +35,33 @@ Examples:
 @click.option("--results-dir", default="results", show_default=True, type=DIR, help="Where results are kept.")
 @click.pass_context
 def diff(context: click.Context, /, a: str, b: str | None, results_dir: str, **flags: Any) -> None:
-    """Say in what two hosts differ: which they are, capabilities, settings, resources.
+    """Show the differences between two hosts: identity, capabilities, settings, resources.
 
-    A and B are descriptors (`nodrop host describe -o FILE`; YAML, JSON or XML), or runs, of which each keeps the host
-    it was measured on: a result.json, a run id, `latest`. Without B it is this machine as it is now.
+    A and B are descriptors (`nodrop host describe -o FILE`; YAML, JSON or XML), or runs, whose results contain the host
+    they were measured on: a result.json, a run id, `latest`. B defaults to this machine as it is now.
 
-    What is known of one of them alone is told apart and is no difference; when they were looked at is none either.
+    Values known for one host only are listed separately and are not differences, nor is the time of capture.
 
-    Ends with status 0 if nothing differs, 1 if something does, 2 if one of them cannot be read.
+    Exit status: 0 if nothing differs, 1 if something does, 2 if one of them cannot be read.
     """
     from rich.console import Group
 
     from nodrop.analysis.host_diff import diff_hosts
-    from nodrop.report.host.diff import diff_json, diff_lines
+    from nodrop.report.host.diff import dump_host_diff, format_host_diff
 
     one, other = _read_host(a, results_dir), _read_host(b, results_dir) if b else _describe_this_machine()
     changes = diff_hosts(one[0], other[0], momentary=flags["momentary"])
     names = one[1], other[1]
     if flags["form"] == "json":
-        click.echo(diff_json(*names, changes), nl=False)
+        click.echo(dump_host_diff(*names, changes), nl=False)
     else:
-        show(Group(*diff_lines(*names, changes, console(sys.stdout).width)), sys.stdout)
+        show(Group(*format_host_diff(*names, changes, console(sys.stdout).width)), sys.stdout)
     if any(each.kind != "known" for each in changes):
         context.exit(EXIT_DIFFERENT)
 
 
 def _read_host(word: str, results_dir: str) -> "tuple[HostDescriptor, str]":
-    """What a file describes, or what a run was measured on, and which host and run that is."""
+    """Return the host of a file or a run, and its title."""
     from nodrop import store
 
     file = Path(word)
@@ -83,7 +83,7 @@ def _describe_this_machine() -> "tuple[HostDescriptor, str]":
 
 
 def _is_result(file: Path) -> bool:
-    """Whether it is a run: a result says its version first."""
+    """Return whether the file is a run: results start with their version."""
     with file.open("rb") as opened:
         return b'"schema_version"' in opened.read(200)
 

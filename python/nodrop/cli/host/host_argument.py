@@ -1,4 +1,4 @@
-"""The host that a command is about: this machine, or one described in a file."""
+"""The host of a command: this machine, or one described in a file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def read_or_describe_host(file: str | None) -> "HostDescriptor":
-    """What a file describes, with a warning where it was edited; without one, this machine as it is now."""
+    """Return the host of a file, with a warning if it was edited; without a file, this machine."""
     if file:
         from nodrop.descriptors import list_altered, read_chd
 
@@ -24,5 +24,5 @@ def read_or_describe_host(file: str | None) -> "HostDescriptor":
 
 
 def name_host(host: "HostDescriptor", file: str | None) -> str:
-    """The host by its name; one that has none by its file."""
+    """Return the host's name; without one, that of its file."""
     return host.host.hostname.value or (Path(file).stem if file else "this host")

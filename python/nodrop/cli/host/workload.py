@@ -1,4 +1,4 @@
-"""`nodrop host workload`: what a VNF has to do, what helps it, and how this host stands on that."""
+"""`nodrop host workload`: the workloads of a VNF, the relevant features, and their state on this host."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -38,28 +38,28 @@ def workload(vnf: str | None, bare_metal: bool, file: str | None, form: str) -> 
 def _print_workload(vnf: "NetworkFunction", bare_metal: bool, file: str | None, form: str) -> None:
     from nodrop.host.check import check_host
     from nodrop.host.workload import list_standings
-    from nodrop.report.workload import Asked, workload_json, workload_lines, workload_markdown
+    from nodrop.report.workload import FunctionOnHost, dump_workload, format_workload, render_workload_markdown
 
     host = read_or_describe_host(file)
-    asked = Asked(
+    asked = FunctionOnHost(
         vnf, list_standings(vnf), {each.id: each for each in check_host(host)}, name_host(host, file), bare_metal
     )
     if form == "json":
-        click.echo(workload_json(asked))
+        click.echo(dump_workload(asked))
     elif form == "md":
-        click.echo(workload_markdown(asked), nl=False)
+        click.echo(render_workload_markdown(asked), nl=False)
     else:
-        show_lines(workload_lines(asked, console(sys.stdout).width), sys.stdout)
+        show_lines(format_workload(asked, console(sys.stdout).width), sys.stdout)
 
 
 def _print_functions(form: str) -> None:
     from nodrop.host.workload import list_functions
-    from nodrop.report.workload import functions_json, functions_markdown, functions_table
+    from nodrop.report.workload import build_function_table, dump_functions, render_functions_markdown
 
     if form == "json":
-        click.echo(functions_json(list_functions()))
+        click.echo(dump_functions(list_functions()))
     elif form == "md":
-        click.echo(functions_markdown(list_functions()), nl=False)
+        click.echo(render_functions_markdown(list_functions()), nl=False)
     else:
-        show(functions_table(list_functions()), sys.stdout)
+        show(build_function_table(list_functions()), sys.stdout)
         click.echo("\n?: table 1's headings do not line up there. The last five are in the text alone, not in table 1.")

@@ -1,4 +1,4 @@
-"""`nodrop vm check`: what a VM needs, and whether its descriptor can be used."""
+"""`nodrop vm check`: a VM's requirements, and whether its descriptor is valid."""
 
 import sys
 
@@ -27,19 +27,19 @@ Examples:
     help="In words, or the descriptor in its canonical form.",
 )
 def check(file: str, form: str) -> None:
-    """Say what a VM needs of a host, and what is not clear in its descriptor.
+    """Show the requirements of a VM, and ambiguities in its descriptor.
 
-    FILE is a VM Descriptor (ETSI GS NFV-PER 001 clause 8.2): YAML or JSON, or the form that clause 8.2.2.4 prints, as
-    it stands. `-` is standard input. With --format yaml or json remarks go to standard error.
+    FILE is a VM Descriptor (ETSI GS NFV-PER 001 clause 8.2): YAML or JSON, or the form printed in clause 8.2.2.4,
+    unchanged. `-` is standard input. With --format yaml or json remarks go to standard error.
 
-    Ends with status 0 if it can be used, with or without remarks, and 2 if it cannot.
+    Exit status: 0 if it is valid, with or without remarks, and 2 if it is not.
     """
     from nodrop.descriptors import format_descriptor, read_vmd
-    from nodrop.report.vmd import needs
+    from nodrop.report.vmd import render_requirements
 
     vmd, remarks = read_vmd(file)
     if form == "text":
-        show(needs(vmd, [str(each) for each in remarks]), sys.stdout)
+        show(render_requirements(vmd, [str(each) for each in remarks]), sys.stdout)
         return
     for each in remarks:
         click.echo(f"nodrop: remark: {file}: {each}", err=True)

@@ -1,4 +1,4 @@
-"""`nodrop vm config`: a placed VM, as those who start it want it written."""
+"""`nodrop vm config`: a placed VM in the format of a VM manager."""
 
 import sys
 from pathlib import Path
@@ -41,11 +41,11 @@ def config(
     emulate: bool,
     output: str | None,
 ) -> None:
-    """Write the configuration of a placed VM: the exact CPUs, pages and devices, in the words of who starts it.
+    """Write the configuration of a placed VM, with the exact CPUs, pages and devices, for a VM manager.
 
     libvirt: a domain for `virsh define`. nova: `openstack` commands for flavor, ports and server. k8s: a pod with its
-    networks, for `kubectl apply`. tosca: node templates of ETSI GS NFV-SOL 001. What a format cannot say is in the
-    file as comments. Nothing is started; `nodrop vm verify` compares a running VM with its placement.
+    networks, for `kubectl apply`. tosca: node templates of ETSI GS NFV-SOL 001. Facts that a format cannot express are
+    comments in the file. Nothing is started; `nodrop vm verify` compares a running VM with its placement.
     """
     from nodrop.cli.host.host_argument import read_or_describe_host
     from nodrop.descriptors import read_vmd
@@ -68,12 +68,12 @@ def _place(vmd: "VmDescriptor", hosts: "list[HostDescriptor]") -> "Placement":
     from rich.console import Group
 
     from nodrop.cli.console import console, show
-    from nodrop.report.placement import place_lines
+    from nodrop.report.placement import format_placement
     from nodrop.vm.place import place_vm
 
     result = place_vm(vmd, hosts)
     if result.placement is None:
-        show(Group(*place_lines(result, None, console(sys.stderr).width)), sys.stderr)
+        show(Group(*format_placement(result, None, console(sys.stderr).width)), sys.stderr)
         raise PlacementError(f"a host for {result.vm} asked, none of {len(hosts)} fits; what each lacks is said above")
     for sentence in (*result.placement.substitutions, *result.placement.warnings):
         click.echo(f"nodrop: {vmd.name}: {sentence}", err=True)

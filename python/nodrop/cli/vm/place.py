@@ -1,4 +1,4 @@
-"""`nodrop vm place`: which host a VM fits on, and the exact resources there."""
+"""`nodrop vm place`: the host that a VM fits on, and the exact resources there."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -51,13 +51,13 @@ Examples:
 @click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="How to print it.")
 @click.option("-o", "--output", type=FILE, metavar="DIR", help="Write placements, and hosts as they are afterwards.")
 def place(vmds: tuple[str, ...], hosts: tuple[str, ...], form: str, output: str | None, **flags: Any) -> None:
-    """Find the host that a VM fits on, and the cores, pages and ports for it there.
+    """Find the host that a VM fits on, and its cores, pages and ports there.
 
-    A host has to meet every requirement of the descriptor; of each that does not, all reasons are told. Of several VMs
-    each sees what those before it left. Nothing is started, and no host is touched. How hosts are chosen, and what
-    unknown facts mean: docs/concepts/placement.md.
+    A host has to meet every requirement of the descriptor; for each rejected host all reasons are listed. Several VMs
+    are placed one after another. Nothing is started, and no host is changed. Policies and the treatment of unknown facts
+    are explained in docs/concepts/placement.md.
 
-    Ends with status 5 if a VM fits on no host.
+    Exit status: 5 if a VM fits on no host.
     """
     options = _parse_policy(flags)
     known = _read_hosts(hosts)
@@ -94,7 +94,7 @@ def _parse_policy(flags: dict[str, Any]) -> "PlacementOptions":
 
 
 def _parse_reserve(written: str) -> "HostReserve":
-    """`cores=1,memory=2GiB`. Raises ConfigError."""
+    """Parse `cores=1,memory=2GiB`. Raises ConfigError."""
     from nodrop.units import parse_bytes, parse_count
     from nodrop.vm.place import HostReserve
 
@@ -116,7 +116,7 @@ def _parse_reserve(written: str) -> "HostReserve":
 
 
 def _read_hosts(asked: tuple[str, ...]) -> "dict[str, HostDescriptor]":
-    """Hosts by what tells them apart. Raises ConfigError where two are one."""
+    """Read the hosts by unique name. Raises ConfigError for duplicates."""
     from nodrop.cli.host.host_argument import read_or_describe_host
     from nodrop.vm.place.inventory import identify_host
 
@@ -145,7 +145,7 @@ def _list_files(asked: tuple[str, ...]) -> Iterator[str]:
 def _place_all(
     files: tuple[str, ...], hosts: "dict[str, HostDescriptor]", options: "PlacementOptions", in_full: bool
 ) -> "tuple[list[PlacementResult], dict[str, HostDescriptor]]":
-    """VMs one after the other, and the hosts that changed by it; `in_full`: every reason of every host."""
+    """Place VMs one after another; return results and changed hosts. `in_full`: all violations of every host."""
     from nodrop.descriptors import add_fingerprints, read_vmd
     from nodrop.vm.place import build_inventory, choose_host, explain_decision, subtract_placement
 
@@ -178,13 +178,13 @@ def _print_results(results: "Sequence[PlacementResult]", hosts: "dict[str, HostD
     from rich.console import Group
 
     from nodrop.cli.console import console, show
-    from nodrop.report.placement import place_lines
+    from nodrop.report.placement import format_placement
 
     for number, each in enumerate(results):
         if number:
             click.echo()
         host = hosts[each.placement.host_id] if each.placement else None
-        show(Group(*place_lines(each, host, console(sys.stdout).width)), sys.stdout)
+        show(Group(*format_placement(each, host, console(sys.stdout).width)), sys.stdout)
 
 
 def _write(
@@ -193,7 +193,7 @@ def _write(
     hosts: "dict[str, HostDescriptor]",
     after: "dict[str, HostDescriptor]",
 ) -> None:
-    """A file for each VM that is placed, and for each host that changed by it. Raises ConfigError."""
+    """Write a file for each placed VM and each changed host. Raises ConfigError."""
     from nodrop import store
     from nodrop.descriptors import format_descriptor
 
@@ -218,5 +218,5 @@ def _write_file(file: Path, text: str) -> None:
 
 
 def _to_file_name(name: str) -> str:
-    """A name as that of a file."""
+    """Return a name valid for a file."""
     return "".join(char if char.isalnum() or char in "-._" else "-" for char in name).lstrip(".") or "unnamed"

@@ -1,4 +1,4 @@
-"""`nodrop vm price`: what each rule of placement is worth on this host."""
+"""`nodrop vm price`: the cost of each placement rule on this host."""
 
 import sys
 from collections.abc import Sequence
@@ -52,14 +52,14 @@ Examples:
 @click.option("-q", "--quiet", is_flag=True, help="No progress, only the prices.")
 @lock_options
 def price(suite: str | None, **flags: Any) -> int:
-    """Measure what each rule of placement is worth on this host.
+    """Measure the cost of breaking each placement rule on this host.
 
-    A forwarder is measured where every rule is kept, and where one is broken: on the tester's CPU, on a sibling thread,
-    on another NUMA node, in small pages, not pinned, beside noisy neighbours (stress-ng), with interrupts on its CPU,
-    beside others of its kind. All of that in turn, again and again, so that a drift of the machine cancels. What this
-    host cannot break is named with the reason.
+    A forwarder is measured with all rules kept, and with one broken: on the tester's CPU, on a sibling thread, on
+    another NUMA node, in small pages, not pinned, next to noisy neighbours (stress-ng), with interrupts on its CPU, next to
+    other forwarders. Runs alternate, so that a drift of the machine cancels out. Rules that this host cannot break are
+    listed with the reason.
 
-    With SUITE, prices that were measured earlier are shown again. After ETSI GS NFV-PER 001, clauses 6 to 8.
+    With SUITE, show earlier measurements again. According to ETSI GS NFV-PER 001, clauses 6 to 8.
     """
     from nodrop.charts.render import require_suffix
 
@@ -147,48 +147,39 @@ def _print_plan(planned: "RuleCostRuns") -> None:
 
 
 def _carry_out(planned: "RuleCostRuns", flags: dict[str, Any]) -> int:
-    from nodrop.cli.measure import open_progress
-    from nodrop.model.event import RunDone, SuiteDone
-    from nodrop.run.event_sinks import open_sinks
+    from nodrop.cli.measure import RunOutcome, monitor_runs
     from nodrop.run.rule_cost import build_cost_table, is_worth_running
     from nodrop.run.suite import execute_suite
-    from nodrop.system.signals import interruptible
 
-    results: list[RunResult] = []
-    over: list[SuiteDone] = []
+    outcome = RunOutcome()
+    failures: list[Failure] = []
     out = sys.stderr if flags["form"] == "json" else sys.stdout
-    with open_sinks(planned.plans[0], _warn) as tell, interruptible() as interruption:
-        try:
-            with open_progress(out, flags["quiet"]) as progress:
 
-                def hear(event: "Event") -> None:
-                    progress.hear(event)
-                    tell(event)
-                    if isinstance(event, RunDone):
-                        results.append(event.result)
-                    if isinstance(event, SuiteDone):
-                        over.append(event)
+    def run(on_event: "OnEvent") -> None:
+        suite = execute_suite(
+            planned.plans,
+            on_event,
+            pricing=planned.pricing,
+            run_filter=lambda plan, so_far: is_worth_running(planned.pricing, plan, so_far),
+        )
+        failures.extend(suite.failures)
 
-                outcome = execute_suite(
-                    planned.plans,
-                    hear,
-                    pricing=planned.pricing,
-                    run_filter=lambda plan, so_far: is_worth_running(planned.pricing, plan, so_far),
-                )
-        except KeyboardInterrupt as interrupt:
-            click.echo(f"nodrop: {interrupt or 'stopped'}; what was measured by then follows", err=True)
-            return interruption.exit_code
-        finally:
-            if over and over[0].path:
-                click.echo(file=out)
-                _output_table(build_cost_table(over[0].suite, results), flags)
-                click.echo(f"\nresults: {over[0].path}", file=out)
-    _print_failures(outcome.failures)
-    return 0 if any(result.plan.variant == "kept" and result.goals for result in results) else 5
+    def show() -> None:
+        if outcome.suite and outcome.suite.path:
+            click.echo(file=out)
+            _output_table(build_cost_table(outcome.suite.suite, outcome.results), flags)
+            click.echo(f"\nresults: {outcome.suite.path}", file=out)
+
+    note = "; the measurements so far follow"
+    interrupted = monitor_runs(planned.plans[0], out, flags["quiet"], run, outcome, show, note)
+    if interrupted is not None:
+        return interrupted
+    _print_failures(failures)
+    return 0 if any(result.plan.variant == "kept" and result.goals for result in outcome.results) else 5
 
 
 def _print_failures(failures: "Sequence[Failure]") -> None:
-    """Each run that broke off; those that only did not find all, by their number."""
+    """Print each failed run; count runs that only missed goals."""
     unanswered = [failure for failure in failures if isinstance(failure.error, SearchError)]
     for failure in failures:
         if failure not in unanswered:
@@ -199,7 +190,7 @@ def _print_failures(failures: "Sequence[Failure]") -> None:
 
 
 def _output_table(table: "RuleCostTable", flags: dict[str, Any]) -> None:
-    """Printed, drawn, written."""
+    """Print, plot and write the table."""
     if flags["form"] == "json":
         click.echo(table.model_dump_json(indent=1))
     else:

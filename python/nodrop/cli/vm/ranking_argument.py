@@ -1,4 +1,4 @@
-"""Rankings of processors by what they are called on the command line."""
+"""Parsing of processor rankings on the command line."""
 
 from pathlib import Path
 from statistics import median
@@ -14,7 +14,7 @@ KEYS = ("name", "source", "scores")
 
 
 def parse_ranking(written: str, results_dir: str) -> "Ranking":
-    """`worst-case`, `like:CHD`, `results`, `results:LABEL`, or a file with a table. Raises ConfigError."""
+    """Parse `worst-case`, `like:CHD`, `results`, `results:LABEL`, or a table file. Raises ConfigError."""
     from nodrop.vm.ranking.worst_case import WorstCaseRanking
 
     kind, _, rest = written.partition(":")
@@ -36,7 +36,7 @@ def parse_ranking(written: str, results_dir: str) -> "Ranking":
 
 
 def _read_table(file: str) -> "Ranking":
-    """A table from a file: name, source, and scores by model."""
+    """Read a table from a file: name, source, and scores by model."""
     from nodrop.descriptors.read_text import MIB, read_text
     from nodrop.system.yaml_reader import parse_document
     from nodrop.vm.ranking.table import BenchmarkRanking
@@ -60,7 +60,7 @@ def _read_table(file: str) -> "Ranking":
 
 
 def _rank_by_results(results_dir: str, label: str) -> "Ranking":
-    """Our own results: NDR of each processor, the median of the runs of a label. Raises ConfigError."""
+    """Rank by stored results: the median NDR of each processor's runs with a label. Raises ConfigError."""
     from nodrop.cli.result_filters import make_filter
     from nodrop.store.index import open_index
     from nodrop.vm.ranking.table import BenchmarkRanking
@@ -88,5 +88,5 @@ def _rank_by_results(results_dir: str, label: str) -> "Ranking":
 
 
 def _find_ndr_pps(run: "Summary") -> float:
-    """NDR of a run, 0 where it found none or the tester was the limit."""
+    """Return the NDR of a run; 0 if it found none or the tester was the limit."""
     return next((each.value for each in run.measures if each.key == "ndr" and each.limit == "sut"), 0.0)

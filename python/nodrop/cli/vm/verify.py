@@ -1,4 +1,4 @@
-"""`nodrop vm verify`: a running VM beside its placement."""
+"""`nodrop vm verify`: comparison of a running VM with its placement."""
 
 from typing import TYPE_CHECKING
 
@@ -18,12 +18,12 @@ MARKS = {"as placed": "ok", "differs": "no", "unknown": "?"}
 @click.option("--placement", "placed", type=FILE, required=True, help="What `nodrop vm place` gave.")
 @click.pass_context
 def verify(context: click.Context, vm: str, placed: str) -> None:
-    """Compare a VM that runs on this machine with where it was placed: as requested, and as deployed.
+    """Compare a VM running on this machine with its placement.
 
-    VM is a name as QEMU knows it, or the id of its process. Threads are compared by the CPUs that the kernel lets them
-    run on, memory by the nodes its pages are on, devices by what the process holds. Root sees all of it.
+    VM is a QEMU name or a process id. Threads are compared by their CPU affinity, memory by the nodes of its pages,
+    devices by the open files of the process. Root has access to all of them.
 
-    Ends with status 0 if everything is as placed, 9 if something differs, 10 if nothing does but some is unknown.
+    Exit status: 0 if everything is as placed, 9 if something differs, 10 if nothing does but some is unknown.
     """
     from nodrop.descriptors.placement import read_placement
     from nodrop.host.file_tree import FileTree

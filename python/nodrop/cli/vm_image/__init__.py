@@ -11,4 +11,4 @@ COMMANDS: tuple[str, ...] = ("build",)
     cls=LazyGroup, names=COMMANDS, package="nodrop.cli.vm_image", short_help="Build the image of the loopback VM."
 )
 def vm_image() -> None:
-    """Build the image of the loopback VM, which stands in for a VNF in a cloud."""
+    """Build the image of the loopback VM, which replaces a VNF in a cloud."""

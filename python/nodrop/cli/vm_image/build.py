@@ -1,4 +1,4 @@
-"""`nodrop vm-image build`: the loopback VM as a file that Glance and QEMU take."""
+"""`nodrop vm-image build`: the loopback VM as a file for Glance and QEMU."""
 
 import os
 from pathlib import Path
@@ -43,11 +43,11 @@ def build(
     others: tuple[str, ...],
     vnf: str | None,
 ) -> None:
-    """Build the image of the loopback VM: a kernel, busybox and nodrop-vnf, from packages of Debian.
+    """Build the image of the loopback VM: a kernel, busybox and nodrop-vnf, from Debian packages.
 
-    It boots in seconds, by BIOS or UEFI, and forwards frames between its first two interfaces; a config drive tells
-    it between which, to whom, and whether at layer 2 or 3. Needs no root. Packages come from apt, once, and are kept
-    in ~/.cache/nodrop/packages. The same packages and programs give the same bytes; SOURCE_DATE_EPOCH is heeded.
+    It boots in seconds, by BIOS or UEFI, and forwards frames between its first two interfaces; a config drive selects
+    interfaces, destinations and layer 2 or 3. Needs no root. Packages are downloaded by apt once and cached in
+    ~/.cache/nodrop/packages. The same packages and programs produce the same bytes; SOURCE_DATE_EPOCH is honoured.
 
     How to use it: docs/how-to/vm-image.md.
     """
@@ -89,7 +89,7 @@ def _find_vnf(named: str | None) -> Path:
 
 
 def _read_epoch() -> dict[str, int]:
-    """Source: reproducible-builds.org, SOURCE_DATE_EPOCH."""
+    """Read SOURCE_DATE_EPOCH. Source: reproducible-builds.org."""
     written = os.environ.get("SOURCE_DATE_EPOCH")
     if written is None:
         return {}

@@ -1,5 +1,5 @@
-"""VM Configuration: a placed VM, as those who start VMs want it written. ETSI GS NFV-PER 001 clauses 4 and 8.2.
+"""VM Configuration: a placed VM in the formats of VM managers. ETSI GS NFV-PER 001 clauses 4 and 8.2.
 
-Pure: values in, text out. `instance` puts VMD, placement and host together and says what does not fit; each format is
-a file. What a format cannot say goes into its notes, never away.
+Pure: values in, text out. `instance` combines VMD, placement and host and checks that they match; each format is a
+module. Facts that a format cannot express become notes in its output.
 """

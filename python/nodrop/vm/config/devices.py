@@ -13,11 +13,11 @@ from nodrop.vm.config.instance import Instance, PlacedPiece, find_architecture, 
 VHOST_USER = ("ovs-dpdk", "vpp")
 SOCKETS = {"ovs-dpdk": "/var/run/openvswitch", "vpp": "/var/run/vpp"}
 BUS_STEP = 32
-"""Bus numbers that each expander bus of the guest has to itself."""
+"""Range of bus numbers for each expander bus of the guest."""
 
 
 def add_disks(devices: xml.Element, images: tuple[str, ...]) -> None:
-    """One for each image, by the I/O thread."""
+    """Add one disk per image, served by the I/O thread."""
     for number, image in enumerate(images):
         form = "qcow2" if PurePath(image).suffix == ".qcow2" else "raw"
         block = image.startswith("/dev/")
@@ -30,7 +30,7 @@ def add_disks(devices: xml.Element, images: tuple[str, ...]) -> None:
 
 
 def add_interfaces(devices: xml.Element, instance: Instance) -> None:
-    """Every interface in the VMD's order, each on the guest's NUMA node that has its vCPUs."""
+    """Add every interface in the VMD's order, each on the guest's NUMA node with its vCPUs."""
     buses = _add_buses(devices, instance)
     for piece, line in instance.lines:
         element = _add_interface(devices, instance, piece, line)
@@ -38,7 +38,7 @@ def add_interfaces(devices: xml.Element, instance: Instance) -> None:
 
 
 def add_others(devices: xml.Element, instance: Instance) -> None:
-    """Accelerators, what the guest may translate I/O with, and what every domain has or must not have."""
+    """Add accelerators, the guest's IOMMU, and the fixed devices of every domain."""
     for piece in instance.pieces:
         for address in piece.placed.devices:
             _host_device(devices, address)
@@ -52,7 +52,7 @@ def add_others(devices: xml.Element, instance: Instance) -> None:
 
 
 def collect_interface_notes(instance: Instance) -> list[str]:
-    """What has to be set on the host, because the XML cannot."""
+    """Collect settings to make on the host, which the XML cannot express."""
     notes = []
     for piece, line in instance.lines:
         where = f"Interface {line.index} of vCPU set {piece.placed.index}"
@@ -67,7 +67,7 @@ def collect_interface_notes(instance: Instance) -> list[str]:
 
 
 def socket_path(instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> str:
-    """Where the guest waits for a virtual switch; short, as socket names have to be."""
+    """Return the path of a vhost-user socket; short, as socket names are limited."""
     short = hashlib.sha256(instance.uuid.encode()).hexdigest()[:8]
     return f"{SOCKETS[line.vswitch_kind]}/vhu-{short}-{piece.placed.index}-{line.index}"
 
@@ -124,9 +124,9 @@ def _address(parent: xml.Element, address: str, **more: str) -> None:
 
 
 def _add_buses(devices: xml.Element, instance: Instance) -> dict[int, int]:
-    """Expander buses on the guest's nodes, each with a port for every interface there; by piece, its first port.
+    """Add expander buses on the guest's nodes with a port for each interface; return the first port by piece.
 
-    Only where the guest has several nodes with vCPUs: it could not tell otherwise which node a device is near.
+    Only for guests with several nodes with vCPUs, which could not locate devices otherwise.
     """
     buses: dict[int, int] = {}
     if len(instance.pieces) < 2:
@@ -184,7 +184,7 @@ def _mbps(line: PlacedInterface) -> int:
 
 
 def _disk_name(number: int) -> str:
-    """vda to vdz, vdaa ..., as the kernel counts."""
+    """Return vda to vdz, vdaa ..., as named by the kernel."""
     letters = ""
     number += 1
     while number:

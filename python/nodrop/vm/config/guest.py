@@ -1,4 +1,4 @@
-"""How a VM looks from inside: its NUMA nodes, sockets, cores and threads."""
+"""The guest's view of a VM: NUMA nodes, sockets, cores and threads."""
 
 from typing import Literal, NamedTuple
 
@@ -13,17 +13,17 @@ class GuestCell(NamedTuple):
 
     id: int
     piece: int
-    """Of the VM's pieces, which."""
+    """Index of the VM's piece."""
     vcpus: tuple[int, ...]
-    """None in a cell that is there for memory of another kind."""
+    """Empty in a cell for additional memory."""
     memory_bytes: int
     page_bytes: int | None
-    """Of the large pages behind it; None: normal memory."""
+    """Size of the large pages behind it; None: normal memory."""
     host_node: int
 
 
 class CpuTopology(NamedTuple):
-    """What CPUID tells the guest."""
+    """The topology reported to the guest by CPUID."""
 
     sockets: int
     cores: int
@@ -31,11 +31,11 @@ class CpuTopology(NamedTuple):
 
 
 def list_cells(instance: Instance) -> tuple[GuestCell, ...]:
-    """One for each piece and kind of memory: pages of two sizes cannot back one cell.
+    """Return one cell per piece and kind of memory: pages of two sizes cannot back one cell.
 
-    First those with vCPUs, so that a guest that asks only for these counts them from 0. Where a set has large pages
-    they are with its vCPUs; the rest of its memory is in a cell of its own, next to it. vCPUs without memory on
-    their node, which only a VM without topology has, are in the first cell.
+    Cells with vCPUs come first, so that their ids start from 0. The large pages of a set are with its vCPUs; the rest
+    of its memory is in an adjacent cell without vCPUs. vCPUs without memory on their node, which occur only without
+    topology, are in the first cell.
     """
     first: list[GuestCell] = []
     more: list[GuestCell] = []
@@ -56,16 +56,16 @@ def list_cells(instance: Instance) -> tuple[GuestCell, ...]:
 
 
 def find_cell(instance: Instance, piece: int) -> GuestCell:
-    """The cell that has the vCPUs of a piece."""
+    """Return the cell with the vCPUs of a piece."""
     found = list_cells(instance)
     return next((each for each in found if each.piece == piece), found[0])
 
 
 def compute_topology(instance: Instance) -> CpuTopology:
-    """Threads as they were placed, and the largest sockets that no two vCPU sets share.
+    """Return the threads as placed, and the largest sockets that no two vCPU sets share.
 
-    All sockets of a guest are of one size. Sets that do not fill such get several smaller ones each: that hides a
-    shared cache from the guest, where a socket over two nodes would show one that is not there.
+    All sockets of a guest have the same size. Sets of other sizes get several smaller ones each: that hides a shared
+    cache from the guest, whereas a socket over two nodes would show one that does not exist.
     """
     count = len(instance.cpu_of)
     owner = {vcpu: each.number for each in instance.pieces for vcpu in each.vcpus}
@@ -76,7 +76,7 @@ def compute_topology(instance: Instance) -> CpuTopology:
 
 
 def compute_distance(instance: Instance, a: GuestCell, b: GuestCell) -> int:
-    """As the firmware of the guest shall say: that of the host's nodes; 10 within a cell only."""
+    """Return the ACPI distance for the guest: that of the host's nodes; 10 within a cell only."""
     if a.id == b.id:
         return 10
     if a.host_node == b.host_node:
@@ -88,14 +88,14 @@ def compute_distance(instance: Instance, a: GuestCell, b: GuestCell) -> int:
 
 
 def split_memory_unit(size: int) -> tuple[int, Literal["MiB", "KiB", "b"]]:
-    """A size in the largest unit that keeps it whole."""
+    """Return a size in the largest unit that keeps it an integer."""
     if size % MEBIBYTE == 0:
         return size // MEBIBYTE, "MiB"
     return (size // 1024, "KiB") if size % 1024 == 0 else (size, "b")
 
 
 def _threads_per_core(instance: Instance, owner: dict[int, int]) -> int:
-    """Of a core: n where each n vCPUs in turn are on threads of one core and in one set."""
+    """Return n if each n consecutive vCPUs are threads of one core and in one set."""
     count, cpu_of = len(instance.cpu_of), instance.cpu_of
     most = max((len(each) for each in instance.siblings.values()), default=1)
     for size in range(min(most, count), 1, -1):

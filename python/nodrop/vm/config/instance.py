@@ -1,4 +1,4 @@
-"""A VM Descriptor, where it was placed and on which host: one instance, ready to be written down."""
+"""A VM instance: its descriptor, placement and host, checked for consistency."""
 
 import hashlib
 import re
@@ -16,14 +16,14 @@ from nodrop.vm.place.inventory import identify_host
 
 PCI_ADDRESS = re.compile(r"([0-9a-f]{4,8}):([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])", re.ASCII | re.IGNORECASE)
 NAMESPACE = uuid.UUID("8d1ff1de-9a0b-5d0c-a1ac-5a0f7d2d3c11")
-"""Ours, for ids made of names."""
+"""UUID namespace of nodrop."""
 ARCHITECTURES = ("x86_64", "aarch64")
 NAME_LENGTH = 40
-"""So that names made of it are at most 63 characters, as Kubernetes wants them."""
+"""Keeps derived names within 63 characters, the limit of Kubernetes."""
 
 
 class PciAddress(NamedTuple):
-    """Where a device is on its host, as hexadecimal digits."""
+    """A PCI address as hexadecimal digits."""
 
     domain: str
     bus: str
@@ -32,41 +32,41 @@ class PciAddress(NamedTuple):
 
 
 class PlacedPiece(NamedTuple):
-    """A vCPU set, or what of it is on one node where no topology restricts the VM."""
+    """A vCPU set, or its part on one node if no topology restricts the VM."""
 
     number: int
-    """From 0; without topology, sets may be in several pieces."""
+    """From 0; without topology, sets may consist of several pieces."""
     asked: VcpuSet
-    """The whole set."""
+    """The entire set."""
     placed: PlacedSet
 
     @property
     def vcpus(self) -> tuple[int, ...]:
-        """On this node."""
+        """vCPUs on this node."""
         return tuple(sorted(self.placed.cpus))
 
     @property
     def pairs(self) -> tuple[tuple[int, ...], ...]:
-        """Those asked for that are on this node."""
+        """Requested pairs on this node."""
         return tuple(each for each in self.asked.pairs if set(each) <= set(self.placed.cpus))
 
 
 class PlacedLine(NamedTuple):
-    """An interface, and the piece it is with."""
+    """An interface and its piece."""
 
     piece: PlacedPiece
     placed: PlacedInterface
 
 
 class PortVf(NamedTuple):
-    """A virtual function by its port, as `ip link` names it."""
+    """A virtual function by port and number, as in `ip link`."""
 
     port: Port
     number: int
 
 
 class Instance(Value):
-    """One VM on one host. `build_instance` makes it, and makes sure that its parts belong together."""
+    """One VM on one host; created by `build_instance`, which checks its parts for consistency."""
 
     vmd: VmDescriptor
     placement: Placement
@@ -74,12 +74,12 @@ class Instance(Value):
 
     @cached_property
     def profile(self) -> Profile:
-        """The list of requirements that the placement meets."""
+        """The requirement profile that the placement meets."""
         return self.placement.scaled or self.vmd.profiles[self.placement.profile]
 
     @cached_property
     def name(self) -> str:
-        """The VM's name in letters that every format takes: lower case, digits, dashes."""
+        """The VM's name in characters valid in every format: lower case, digits, dashes."""
         words = re.sub(r"[^a-z0-9]+", "-", self.placement.vm.lower()).strip("-")
         if words and len(words) <= NAME_LENGTH:
             return words
@@ -88,29 +88,29 @@ class Instance(Value):
 
     @property
     def uuid(self) -> str:
-        """The same for the same VM on the same host."""
+        """Stable for the same VM on the same host."""
         return str(uuid.uuid5(NAMESPACE, f"{self.placement.vm}@{self.placement.host_id}"))
 
     @cached_property
     def pieces(self) -> tuple[PlacedPiece, ...]:
-        """The vCPU sets in the VMD's order, each with all that is near it."""
+        """The vCPU sets in the VMD's order, each with its local resources."""
         placed = sorted(self.placement.sets, key=lambda each: (each.index, each.node))
         asked = self.profile.vcpu_sets
         return tuple(PlacedPiece(number, asked[each.index], each) for number, each in enumerate(placed))
 
     @property
     def lines(self) -> tuple[PlacedLine, ...]:
-        """All interfaces, in the order the guest sees them."""
+        """All interfaces, in the guest's order."""
         return tuple(PlacedLine(piece, each) for piece in self.pieces for each in piece.placed.interfaces)
 
     @cached_property
     def cpu_of(self) -> dict[int, int]:
-        """By vCPU, the host's CPU."""
+        """Host CPU by vCPU."""
         return dict(sorted((vcpu, cpu) for each in self.placement.sets for vcpu, cpu in each.cpus.items()))
 
     @cached_property
     def siblings(self) -> dict[int, frozenset[int]]:
-        """By CPU of the host, the threads of its core."""
+        """Threads of the core, by host CPU."""
         return {
             cpu: frozenset(threads)
             for node in self.host.resources.numa_nodes
@@ -120,27 +120,27 @@ class Instance(Value):
 
     @property
     def nodes(self) -> tuple[int, ...]:
-        """NUMA nodes of the host that it is on."""
+        """NUMA nodes of the host that the VM uses."""
         return tuple(sorted({each.node for each in self.placement.sets}))
 
     @property
     def has_device(self) -> bool:
-        """Whether a device of the host is handed to it whole, or a function of one."""
+        """Whether the VM has a passthrough device or function."""
         return any(
             each.devices or any(line.mode != "vswitch" for line in each.interfaces) for each in self.placement.sets
         )
 
     def mac(self, vcpu_set: int, interface: int) -> str:
-        """Locally administered, the same for the same interface of the same VM on the same host."""
+        """Return a locally administered address, stable for the same interface of the same VM on the same host."""
         words = f"{self.placement.vm}@{self.placement.host_id}#{vcpu_set}.{interface}"
         return ":".join(f"{each:02x}" for each in b"\x02" + hashlib.sha256(words.encode()).digest()[:5])
 
     def port(self, pci_id: str) -> Port | None:
-        """A port of the host."""
+        """Return a port of the host."""
         return next((each for each in self._ports if each.pci_id == pci_id), None)
 
     def vf(self, line: PlacedInterface) -> PortVf | None:
-        """The virtual function behind an interface, if the host's descriptor has it."""
+        """Return the virtual function behind an interface, if the host's descriptor contains it."""
         port = self.port(line.port_pci_id)
         if port is None or port.sriov is None:
             return None
@@ -154,10 +154,10 @@ class Instance(Value):
 
 
 def build_instance(vmd: VmDescriptor, placement: Placement, host: HostDescriptor) -> Instance:
-    """Put together what belongs together.
+    """Combine VMD, placement and host.
 
     Raises:
-        ConfigError: The placement is not of this VM or not on this host, or lacks what the VM asks for.
+        ConfigError: The placement belongs to another VM or host, or lacks required resources.
     """
     whole = Instance(vmd=vmd, placement=placement, host=host)
     known = 0 <= placement.profile < len(vmd.profiles)
@@ -172,7 +172,7 @@ def build_instance(vmd: VmDescriptor, placement: Placement, host: HostDescriptor
 
 
 def find_architecture(whole: Instance) -> str:
-    """Of the host, or else that the VM asks for. Raises ConfigError for one that we write no machine for."""
+    """Return the architecture of the host, or the one the VM requires. Raises ConfigError if unsupported."""
     found = whole.host.capabilities.processor.architecture.value or whole.profile.processor.architecture or "x86_64"
     if found not in ARCHITECTURES:
         raise ConfigError(
@@ -182,7 +182,7 @@ def find_architecture(whole: Instance) -> str:
 
 
 def parse_pci_address(address: str) -> PciAddress:
-    """The parts of a PCI address. Raises ConfigError."""
+    """Parse a PCI address. Raises ConfigError."""
     found = PCI_ADDRESS.fullmatch(address)
     if not found:
         raise ConfigError(f"PCI address {address!r}: expected one as 0000:3b:00.1")

@@ -1,6 +1,6 @@
-"""The VM Configuration for Kubernetes: a pod with a container for each vCPU set, and what the node needs for it.
+"""VM Configuration for Kubernetes: a pod with one container per vCPU set, and the required node setup.
 
-A vCPU set has to be within one NUMA node: just what the topology manager does for a container. Source: Kubernetes'
+A vCPU set has to be within one NUMA node, which the topology manager ensures per container. Source: Kubernetes'
 CPU, memory and topology managers; the SR-IOV network device plugin; Multus.
 """
 
@@ -17,10 +17,10 @@ from nodrop.vm.config.limitations import format_hash_comments
 
 MEBIBYTE = 2**20
 PREFIX = "nodrop.io"
-"""Of resource names that the device plugin offers."""
+"""Prefix of device plugin resources."""
 LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", re.ASCII)
 NORMAL_MIN_BYTES = 128 * MEBIBYTE
-"""For a container whose set has large pages only: Kubernetes guarantees none without normal memory."""
+"""For a container whose set has large pages only: Kubernetes requires normal memory for guaranteed pods."""
 KUBELET = {
     "apiVersion": "kubelet.config.k8s.io/v1beta1",
     "kind": "KubeletConfiguration",
@@ -33,7 +33,7 @@ KUBELET = {
 
 
 class _ManifestDumper(yaml.SafeDumper):
-    """Texts of several lines as such."""
+    """Writes multi-line strings as block scalars."""
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
@@ -45,14 +45,14 @@ _ManifestDumper.add_representer(str, _text)
 
 
 def write_manifests(instance: Instance, image: str = "") -> str:
-    """The pod, networks and the device plugin's resources, as one file for `kubectl apply`. Raises ConfigError."""
+    """Return the pod, networks and device plugin resources as one file for `kubectl apply`. Raises ConfigError."""
     documents = [*build_device_plugin(instance), *build_networks(instance), build_pod(instance, image)]
     text = yaml.dump_all(documents, Dumper=_ManifestDumper, sort_keys=False, width=120)
     return format_hash_comments(collect_notes(instance)) + "---\n" + text
 
 
 def build_pod(instance: Instance, image: str = "") -> dict[str, Any]:
-    """The pod. Raises ConfigError where the host's name cannot be a label."""
+    """Build the pod. Raises ConfigError if the host's name is not a valid label."""
     host = instance.placement.hostname
     if not LABEL.fullmatch(host):
         raise ConfigError(f"host name {host!r}: Kubernetes knows no node by it; a label's value is expected")
@@ -71,7 +71,7 @@ def build_pod(instance: Instance, image: str = "") -> dict[str, Any]:
 
 
 def build_device_plugin(instance: Instance) -> list[dict[str, Any]]:
-    """The device plugin's resources: each is the very function that the placement has."""
+    """Build the device plugin's resources: one per function of the placement."""
     resources: list[dict[str, Any]] = [
         {
             "resourceName": _resource(instance, piece, line),
@@ -99,7 +99,7 @@ def build_device_plugin(instance: Instance) -> list[dict[str, Any]]:
 
 
 def build_networks(instance: Instance) -> list[dict[str, Any]]:
-    """What Multus attaches, one for each interface."""
+    """Build one NetworkAttachmentDefinition of Multus per interface."""
     found = []
     for piece, line in instance.lines:
         metadata: dict[str, Any] = {"name": _network_name(instance, piece, line)}
@@ -119,7 +119,7 @@ def build_networks(instance: Instance) -> list[dict[str, Any]]:
 
 
 def collect_notes(instance: Instance) -> tuple[str, ...]:
-    """What Kubernetes cannot be told, or has to be set up for."""
+    """Collect what Kubernetes cannot express, and its required setup."""
     kubelet = "; ".join(f"{key}: {json.dumps(value)}" for key, value in list(KUBELET.items())[2:])
     return (
         f"VM {instance.placement.vm} on {instance.placement.hostname}, as a pod can have it. The image has to be a "
@@ -197,7 +197,7 @@ def _device(instance: Instance, piece: PlacedPiece, number: int) -> str:
 
 
 def _resource_name(name: str) -> str:
-    """As the device plugin wants names of resources: without dashes."""
+    """Return a valid resource name, without dashes."""
     return name.replace("-", "_")
 
 
@@ -207,7 +207,7 @@ def _address(text: str) -> str:
 
 
 def _page_size(size: int) -> str:
-    """As Kubernetes names it: 2Mi, 1Gi."""
+    """Format a page size for Kubernetes: 2Mi, 1Gi."""
     for unit, step in (("Gi", 2**30), ("Mi", MEBIBYTE)):
         if size % step == 0:
             return f"{size // step}{unit}"

@@ -1,4 +1,4 @@
-"""The VM Configuration as libvirt's domain XML.
+"""VM Configuration as libvirt's domain XML.
 
 Source: ETSI GS NFV-PER 001 clauses 7.2 (deterministic threads, memory and large pages) and 8.2.2.4.
 """
@@ -18,19 +18,19 @@ UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 class DomainOptions(NamedTuple):
-    """What neither VMD nor placement says."""
+    """Options in addition to VMD and placement."""
 
     images: tuple[str, ...] = ()
-    """Files or block devices for the VM's disks, in order; the first boots."""
+    """Files or block devices for the VM's disks, in order; the first one boots."""
     type: DomainType = "kvm"
-    """`qemu`: emulated, where KVM is not to be had. For trying out, never for measuring."""
+    """`qemu`: emulated, without KVM. For trials only, not for measurements."""
 
 
 DEFAULT_OPTIONS = DomainOptions()
 
 
 def write_domain(instance: Instance, options: DomainOptions = DEFAULT_OPTIONS) -> str:
-    """The domain as `virsh define` takes it, with what it cannot say as comments. Raises ConfigError."""
+    """Return the domain for `virsh define`, with its limitations as comments. Raises ConfigError."""
     root = xml.Element("domain", type=options.type)
     for note in collect_notes(instance, options):
         root.append(xml.Comment(format_xml_comment(note)))
@@ -48,7 +48,7 @@ def write_domain(instance: Instance, options: DomainOptions = DEFAULT_OPTIONS) -
 
 
 def collect_notes(instance: Instance, options: DomainOptions = DEFAULT_OPTIONS) -> tuple[str, ...]:
-    """What whoever defines the domain has to know or to do."""
+    """Collect limitations and required actions for the user of the domain."""
     return (
         *_notes_of_guest(instance),
         *_notes_of_host(instance, options),
@@ -141,7 +141,7 @@ def _add_cpu_model(root: xml.Element, instance: Instance, kind: DomainType) -> N
 
 
 def _is_shared(instance: Instance) -> bool:
-    """Whether another process, a virtual switch, has to see the guest's memory."""
+    """Return whether a virtual switch process needs access to the guest's memory."""
     kinds = {line.vswitch_kind for each in instance.placement.sets for line in each.interfaces}
     return bool(kinds & {"ovs-dpdk", "vpp"})
 
@@ -196,7 +196,7 @@ def _notes_of_disks(instance: Instance, options: DomainOptions) -> list[str]:
 
 
 def _refuse_unwritable(root: xml.Element) -> None:
-    """Raise ConfigError for what XML has no way to write. Source: XML 1.0, production 2 (Char)."""
+    """Raise ConfigError for characters not allowed in XML. Source: XML 1.0, production 2 (Char)."""
     for element in root.iter():
         for value in (*element.attrib.values(), element.text or ""):
             if UNWRITABLE.search(value):

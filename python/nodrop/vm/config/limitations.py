@@ -1,4 +1,4 @@
-"""What a format does not say, as sentences that go into the file as comments."""
+"""Comments in configuration files about facts that a format cannot express."""
 
 import re
 import textwrap
@@ -8,13 +8,13 @@ WIDTH = 100
 
 
 def to_plain_line(text: str) -> str:
-    """One line of what can be printed: of names that strangers chose."""
+    """Return one line of printable characters, as names may be untrusted."""
     line = "".join(each if each.isprintable() else " " for each in text)
     return re.sub(r" +", " ", line).strip()
 
 
 def format_hash_comments(notes: Sequence[str]) -> str:
-    """As comments of YAML and shell."""
+    """Format comments of YAML and shell."""
     lines = [
         textwrap.fill(to_plain_line(each), WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
         for each in notes
@@ -23,6 +23,6 @@ def format_hash_comments(notes: Sequence[str]) -> str:
 
 
 def format_xml_comment(note: str) -> str:
-    """As the text of a comment in XML, which may hold no two dashes in turn, nor end with one."""
+    """Format the text of an XML comment, which must not contain two adjacent dashes nor end with one."""
     lines = textwrap.wrap(re.sub(r"-(?=-)", "- ", to_plain_line(note)), WIDTH - 10, break_on_hyphens=False)
     return f" {f'{chr(10)}       '.join(lines)} "

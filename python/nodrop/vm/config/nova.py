@@ -1,6 +1,6 @@
-"""The VM Configuration for OpenStack: a flavor with its extra specs, ports and a server, as commands.
+"""VM Configuration for OpenStack: commands for a flavor with extra specs, ports and a server.
 
-Source: Nova's and Neutron's own definitions; extra specs as Nova 34.0.0 checks them.
+Source: Nova's and Neutron's own definitions; extra specs as validated by Nova 34.0.0.
 """
 
 import re
@@ -33,13 +33,13 @@ TRAITS = {
     "sse4_1": "SSE41",
     "sse4_2": "SSE42",
 }
-"""By the kernel's name of an instruction set, what os-traits calls it behind `HW_CPU_X86_`."""
+"""os-traits names after `HW_CPU_X86_`, by the kernel's name of an ISA extension."""
 CRYPTO_ALIAS = "crypto"
 OTHER_ALIAS = "device"
 
 
 class NovaCell(NamedTuple):
-    """A NUMA node of the guest, as Nova makes them: never two on one node of the host."""
+    """A NUMA node of the guest; Nova never puts two on one node of the host."""
 
     vcpus: tuple[int, ...]
     memory_mib: int
@@ -47,7 +47,7 @@ class NovaCell(NamedTuple):
 
 
 def write_commands(instance: Instance, image: str = "") -> str:
-    """What makes the VM, in a POSIX shell with the `openstack` client. Raises ConfigError."""
+    """Return a POSIX shell script with the `openstack` client that creates the VM. Raises ConfigError."""
     server = _server(instance, image)
     return "\n".join(
         (
@@ -63,7 +63,7 @@ def write_commands(instance: Instance, image: str = "") -> str:
 
 
 def build_extra_specs(instance: Instance) -> dict[str, str]:
-    """Of the flavor, in Nova's order of subjects. Raises ConfigError."""
+    """Build the flavor's extra specs, in Nova's order. Raises ConfigError."""
     profile, shape, cells = instance.profile, guest.compute_topology(instance), list_numa_cells(instance)
     specs = {}
     if profile.cpu_oversubscription_allowed:
@@ -97,7 +97,7 @@ def build_extra_specs(instance: Instance) -> dict[str, str]:
 
 
 def list_numa_cells(instance: Instance) -> tuple[NovaCell, ...]:
-    """One for each node of the host that its vCPUs are on; memory elsewhere is with the first."""
+    """Return one cell per host node with vCPUs; memory on other nodes is added to the first."""
     found = []
     for node in instance.nodes:
         pieces = [each for each in instance.pieces if each.placed.node == node]
@@ -109,7 +109,7 @@ def list_numa_cells(instance: Instance) -> tuple[NovaCell, ...]:
 
 
 def find_page_bytes(instance: Instance) -> int | None:
-    """Of all the VM's memory: Nova has one size for a VM; the largest asked for. None: none asked."""
+    """Return the page size of all memory, as Nova has one per VM: the largest requested. None: none requested."""
     return (
         max((each.placed.large_page_bytes or 0 for each in instance.pieces if each.placed.large_page_count), default=0)
         or None
@@ -117,7 +117,7 @@ def find_page_bytes(instance: Instance) -> int | None:
 
 
 def collect_notes(instance: Instance) -> tuple[str, ...]:
-    """What Nova cannot be told, or has to be set up for."""
+    """Collect what Nova cannot express, and its required setup."""
     return (
         f"VM {instance.placement.vm} on {instance.placement.hostname}, as OpenStack can be asked for it.",
         "Nova chooses the CPUs itself: it cannot be told which. The placement has vCPU to CPU "
@@ -136,7 +136,7 @@ def collect_notes(instance: Instance) -> tuple[str, ...]:
 
 
 def build_flavor(instance: Instance) -> CloudFlavor:
-    """What Nova is told of the VM's size. Raises ConfigError."""
+    """Build the flavor. Raises ConfigError."""
     return CloudFlavor(
         name=instance.name,
         vcpus=len(instance.cpu_of),
@@ -187,7 +187,7 @@ def _port_name(instance: Instance, number: int) -> str:
 
 
 def _memory_mib(instance: Instance, piece: PlacedPiece) -> int:
-    """In whole pages of the VM's page size."""
+    """Return the memory in MiB, rounded up to pages."""
     step = max(find_page_bytes(instance) or 0, MEBIBYTE)
     size = piece.placed.normal_bytes + piece.placed.large_page_count * (piece.placed.large_page_bytes or 0)
     return -(-size // step) * step // MEBIBYTE

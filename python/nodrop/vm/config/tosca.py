@@ -1,6 +1,6 @@
-"""The VM Configuration as TOSCA node templates of ETSI GS NFV-SOL 001.
+"""VM Configuration as TOSCA node templates of ETSI GS NFV-SOL 001.
 
-Types and their properties are those of V2.6.1, which later versions still have.
+Types and properties are those of V2.6.1, which later versions retain.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ NODE = "tosca.nodes.nfv."
 
 
 def write_service(instance: Instance) -> str:
-    """A service template with the VM's compute, its connection points and its storage."""
+    """Return a service template with the VM's compute, connection points and storage."""
     document = {
         "tosca_definitions_version": "tosca_simple_yaml_1_2",
         "description": f"{to_plain_line(instance.placement.vm)} on {to_plain_line(instance.placement.hostname)}",
@@ -29,7 +29,7 @@ def write_service(instance: Instance) -> str:
 
 
 def build_templates(instance: Instance) -> dict[str, Any]:
-    """By name, the node templates."""
+    """Build the node templates by name."""
     name = instance.name
     disks = {f"{name}-disk{number}": each for number, each in enumerate(instance.profile.disks)}
     compute = _compute(instance)
@@ -45,7 +45,7 @@ def build_templates(instance: Instance) -> dict[str, Any]:
 
 
 def collect_notes(instance: Instance) -> tuple[str, ...]:
-    """What SOL 001 leaves to those who read it."""
+    """Collect what SOL 001 leaves undefined."""
     return (
         f"VM {instance.placement.vm} on {instance.placement.hostname}, as ETSI GS NFV-SOL 001 V2.6.1 can say it.",
         f"{TYPES} is ETSI's own file; put it beside this one.",
@@ -156,7 +156,7 @@ def _connection(instance: Instance, piece: PlacedPiece, line: PlacedInterface, o
 
 
 def _size(size: int) -> str:
-    """As TOSCA's scalar-unit.size."""
+    """Format a scalar-unit.size of TOSCA."""
     for unit, step in (("GiB", 2**30), ("MiB", MEBIBYTE), ("KiB", 1024)):
         if size and size % step == 0:
             return f"{size // step} {unit}"

@@ -1,6 +1,6 @@
-"""As requested and as deployed: a running VM beside its placement.
+"""Comparison of a running VM with its placement.
 
-Nova and Kubernetes choose CPUs themselves, so what was placed is only a wish there. Source: ETSI GS NFV-PER 001 clause
+Nova and Kubernetes choose CPUs themselves, so they may deviate from the placement. Source: ETSI GS NFV-PER 001 clause
 7.2: threads, memory and large pages have to be where they were assigned.
 """
 
@@ -12,11 +12,11 @@ from nodrop.system.cpu_sets import format_cpu_list
 
 MEBIBYTE = 2**20
 STRAY_MAX_BYTES = 4 * MEBIBYTE
-"""On other nodes: of QEMU's own, in mappings beside the guest's memory."""
+"""Tolerated memory on other nodes: QEMU's own, in mappings adjacent to the guest's memory."""
 
 
 def compare_deployment(placement: Placement, running: RunningVm) -> tuple[PlacementAgreement, ...]:
-    """Every vCPU, the other threads, memory of each node and every device of the host."""
+    """Compare every vCPU, the other threads, the memory of each node and every host device."""
     return (
         *_vcpus(placement, running),
         *_others(placement, running),
@@ -58,7 +58,7 @@ def _others(placement: Placement, running: RunningVm) -> Iterator[PlacementAgree
 
 
 def _is_preallocation_thread(thread: VmThread) -> bool:
-    """Whether all it did was to lay out memory when the VM started, from the CPUs of that memory's node."""
+    """Return whether the thread only preallocated memory at start, from the CPUs of that memory's node."""
     return thread.name.startswith("TC ")
 
 

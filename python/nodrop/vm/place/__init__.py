@@ -1,6 +1,6 @@
-"""Where VMs go: hosts that meet every requirement, the best of them, and the exact resources on it.
+"""VM placement: the best host that meets every requirement, and the exact resources on it.
 
-Source: ETSI GS NFV-PER 001 clauses 4 and 8. docs/concepts/placement.md has what counts as met.
+Source: ETSI GS NFV-PER 001 clauses 4 and 8. docs/concepts/placement.md defines when a requirement is met.
 """
 
 from collections.abc import Sequence
@@ -37,15 +37,15 @@ def place_vm(
     options: PlacementOptions = DEFAULT_PLACEMENT_OPTIONS,
     vm: str = "",
 ) -> PlacementResult:
-    """Where a VM goes, or every reason why it goes nowhere.
+    """Place a VM, or return every reason why no host fits.
 
     Args:
-        vmd: what it needs.
-        hosts: what there is; their order does not matter.
+        vmd: the VM's requirements.
+        hosts: candidate hosts, in any order.
         policy: how to choose among hosts that fit.
         ranking: how to compare processors.
-        options: what else to heed; its policy and ranking give way to those named.
-        vm: the name of this instance; empty: that of the VMD.
+        options: other options; `policy` and `ranking` override those in it.
+        vm: name of this instance; empty: that of the VMD.
     """
     options = options._replace(policy=policy, ranking=ranking)
     return explain_decision(choose_host(vmd, [build_inventory(each) for each in hosts], options, vm))

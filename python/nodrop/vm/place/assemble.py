@@ -1,4 +1,4 @@
-"""A decision to the last resource: CPUs, pages, VFs, and what is to be said of them."""
+"""Materialization of a decision: CPUs, pages, ports and VFs."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from nodrop.vm.place.unrestricted import SplitAssignment
 
 
 class AssembledPiece(NamedTuple):
-    """What of a set is on a node, whether all of it or a part."""
+    """A set or its part on one node."""
 
     need: SetNeed
     node: int
@@ -25,7 +25,7 @@ class AssembledPiece(NamedTuple):
 
 
 def assemble_placement(vm: str, candidate: Candidate) -> Placement:
-    """The placement, without what is said of it."""
+    """Build the placement, without explanations."""
     found, inventory = candidate.found, candidate.inventory
     pieces = _split_pieces(candidate, found) if isinstance(found, SplitAssignment) else _whole_pieces(candidate, found)
     interfaces = _assign_interfaces(candidate)
@@ -94,7 +94,7 @@ def _split_pieces(candidate: Candidate, found: SplitAssignment) -> list[Assemble
 
 
 def _assign_interfaces(candidate: Candidate) -> dict[int, list[PlacedInterface]]:
-    """The ends of each set's interfaces; of VFs alike the first that is free."""
+    """Return the ports of each set's interfaces; of equal VFs the first free one."""
     found, switches = candidate.found, candidate.inventory.switches
     given: dict[str, int] = {}
     ends = iter(found.ends.ports)
@@ -125,7 +125,7 @@ def _assign_interfaces(candidate: Candidate) -> dict[int, list[PlacedInterface]]
 
 
 def _assign_devices(candidate: Candidate, pieces: list[AssembledPiece]) -> dict[int, tuple[str, ...]]:
-    """Devices with the first set on their node; those elsewhere with the first set."""
+    """Return devices by set: the first set on their node, otherwise the first set."""
     nodes = {device[0]: at for at, node in enumerate(candidate.inventory.nodes) for device in node.devices}
     by_set: dict[int, tuple[str, ...]] = {}
     for pci_id in candidate.found.devices:
@@ -143,7 +143,7 @@ def _links(candidate: Candidate) -> Iterator[PlacedLink]:
 
 
 def select_emulator_cpus(inventory: HostInventory, pieces: list[AssembledPiece]) -> tuple[int, ...]:
-    """Where threads of the hypervisor go: CPUs of the host's own near the VM, else anywhere, else a core left free."""
+    """Return the CPUs for hypervisor threads: host CPUs near the VM, otherwise elsewhere, otherwise a free core."""
     used = sorted({piece.node for piece in pieces})
     near = tuple(cpu for at in used for cpu in inventory.nodes[at].host_cpus)
     if near:

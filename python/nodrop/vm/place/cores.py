@@ -1,8 +1,8 @@
 """Cores for vCPUs: how many a node needs, and which.
 
-A core is never shared with another VM. vCPUs that the VMD pairs have a core of their own, on whose threads they are;
-the others have a core each, or as many of a core's threads as there are, as the VM's thread policy says. With SMT off
-a pair is on two cores of one cluster. Where CPUs may be oversubscribed, threads are counted, not cores.
+A core is never shared with another VM. Paired vCPUs use the threads of one core exclusively; single vCPUs get a core
+each or share the threads of cores, according to the VM's thread policy. With SMT off a pair uses two cores of one
+cluster. If CPUs may be oversubscribed, threads are counted instead of cores.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ CpuAssignment = list[dict[int, int]]
 
 
 class CoreRules(NamedTuple):
-    """How a VM's vCPUs go on cores."""
+    """Rules for assigning a VM's vCPUs to cores."""
 
     policy: ThreadPolicy
     shared: bool
@@ -26,9 +26,9 @@ class CoreRules(NamedTuple):
 
 
 def count_cores(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules) -> int | None:
-    """Cores that these sets take from a node, of those nobody has; None: they do not fit.
+    """Return the minimum of free cores that these sets use on a node; None: they do not fit.
 
-    It is the least that will do: what can be done with fewer cores is not refused for want of more.
+    As the count is minimal, no placement that fits is rejected.
     """
     if manner.shared or not node.uniform or manner.smt_off:
         taken = assign_cpus(node, needs, manner)
@@ -41,20 +41,20 @@ def count_cores(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules) -> 
 
 
 def can_fit_alone(need: SetNeed, threads: int, manner: CoreRules) -> bool:
-    """Whether cores of so many threads can be what a set asks for, however many there are."""
+    """Return whether cores with this number of threads can satisfy a set, regardless of their number."""
     if need.singles and manner.policy == "require" and threads < 2:
         return False
     return not need.groups or max(map(len, need.groups)) <= threads
 
 
 def count_set_cores(need: SetNeed, threads: int, manner: CoreRules) -> int:
-    """Cores of so many threads that a set takes."""
+    """Return the cores with this number of threads that a set uses."""
     singles = len(need.singles)
     return len(need.groups) + (singles if manner.policy == "isolate" else -(-singles // max(threads, 1)))
 
 
 def assign_cpus(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules) -> CpuAssignment | None:
-    """CPUs of a node for these sets, or None where they do not fit. The same for the same sets."""
+    """Assign CPUs of a node to these sets deterministically; None if they do not fit."""
     if manner.shared:
         return _assign_threads(node, needs, manner)
     if manner.smt_off:
@@ -69,7 +69,7 @@ def _count_opened(node: FreeNode, taken: CpuAssignment) -> int:
 
 
 def _assign_cores(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules) -> CpuAssignment | None:
-    """Groups take the smallest cores that will do, the largest group first; so the most is left for the others."""
+    """Assign groups to the smallest sufficient cores, the largest group first, to leave the most for the others."""
     free = _sort_by_cluster(node, needs)
     taken: CpuAssignment = [{} for _ in needs]
     for size, position, group in sorted(_iter_groups(needs), key=lambda each: (-each[0], each[1])):
@@ -92,7 +92,7 @@ def _assign_cores(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules) -
 
 
 def _core_for_singles(free: Sequence[FreeCore], left: int, policy: ThreadPolicy) -> FreeCore | None:
-    """The core that vCPUs without a pair are best put on: the largest they fill, else the smallest that holds them."""
+    """Return the best core for single vCPUs: the largest they fill, otherwise the smallest that holds them."""
     if policy == "isolate":
         return min(free, key=lambda core: len(core.cpus), default=None)
     fit = [core for core in free if policy == "prefer" or len(core.cpus) > 1]
@@ -103,7 +103,7 @@ def _core_for_singles(free: Sequence[FreeCore], left: int, policy: ThreadPolicy)
 
 
 def _sort_by_cluster(node: FreeNode, needs: Sequence[SetNeed]) -> list[FreeCore]:
-    """Whole cores, those first whose cluster holds all that is asked, of these the tightest; then the emptiest ones."""
+    """Return whole cores, first those of the tightest cluster that holds all vCPUs, then of the emptiest ones."""
     if not node.clusters or len(node.clusters) < 2:
         return list(node.cores)
     asked = sum(len(need.groups) + len(need.singles) for need in needs)
@@ -114,7 +114,7 @@ def _sort_by_cluster(node: FreeNode, needs: Sequence[SetNeed]) -> list[FreeCore]
 
 
 def _assign_without_smt(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules) -> CpuAssignment | None:
-    """Each vCPU on a core of its own, those of a pair in one cluster."""
+    """Assign one core to each vCPU, those of a pair in one cluster."""
     if manner.policy == "require" and any(need.singles for need in needs):
         return None
     free = [core.cpus[0] for core in node.cores]
@@ -137,7 +137,7 @@ def _assign_without_smt(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRu
 
 
 def _pack(rooms: list[int], sizes: Sequence[int], dead: set[tuple[object, ...]] | None = None) -> list[int] | None:
-    """For each size, the largest first, the room it goes into; tightest rooms first, all tried before giving up."""
+    """Return the bin for each size, largest first; tries tight bins first, all before giving up."""
     if not sizes:
         return []
     dead = set() if dead is None else dead
@@ -159,7 +159,7 @@ def _pack(rooms: list[int], sizes: Sequence[int], dead: set[tuple[object, ...]] 
 
 
 def _assign_threads(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules) -> CpuAssignment | None:
-    """Any thread with room will do, those of cores that are in use already first; a pair is still on one core."""
+    """Assign any free threads, first on cores in use; a pair is still on one core."""
     cores = sorted(node.shared, key=lambda core: (not core.held, -len(core.cpus), core.cpus))
     free = [list(core.cpus) for core in cores]
     groups = sorted(_iter_groups(needs), key=lambda each: (-each[0], each[1]))
@@ -188,7 +188,7 @@ def _assign_threads(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules)
 
 
 def _first_fit(free: Sequence[Sequence[int]], pieces: Sequence[tuple[int, tuple[int, ...]]]) -> list[int] | None:
-    """For each piece the first core with threads left for it."""
+    """Return for each piece the first core with enough free threads."""
     rooms = [len(each) for each in free]
     where = []
     for _, piece in pieces:
@@ -201,7 +201,7 @@ def _first_fit(free: Sequence[Sequence[int]], pieces: Sequence[tuple[int, tuple[
 
 
 def _iter_groups(needs: Sequence[SetNeed]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-    """Size, position of its set, vCPUs: of every group."""
+    """Yield size, position of its set and vCPUs of every group."""
     for position, need in enumerate(needs):
         for group in need.groups:
             yield len(group), position, group

@@ -1,4 +1,4 @@
-"""What is to be said of a placement: why, what was substituted, what could not be checked, what is left."""
+"""Explanation of a decision: reasons, substitutions, warnings, remaining resources, rejected hosts."""
 
 from collections.abc import Iterator
 
@@ -13,52 +13,39 @@ from nodrop.vm.place.unrestricted import SplitAssignment
 from nodrop.vm.place.violations import explain_other_nodes, find_deciding, list_violations
 
 REJECTIONS_IN_FULL = 3
-"""Hosts that are refused and explained in full in any case."""
-PARTS: dict[str, tuple[str, ...]] = {
-    "best-fit": (
-        "it keeps more of the promise",
-        "fewer nodes",
-        "nodes that are nearer to each other",
-        "fewer cores left over on its nodes",
-        "fewer large pages left over on its nodes",
-        "fewer cores left over on the host",
-        "fewer ports without a link",
-        "fewer ports newly used",
-        "fewer substitutions",
-    ),
-    "spread": (
-        "it keeps more of the promise",
-        "fewer nodes",
-        "nodes that are nearer to each other",
-        "more cores left on the host",
-        "more cores left on its nodes",
-        "more large pages left on its nodes",
-        "fewer ports without a link",
-        "interfaces on more ports",
-        "fewer substitutions",
-    ),
-    "minimal-substitutions": (
-        "it keeps more of the promise",
-        "fewer substitutions",
-        "fewer nodes",
-        "nodes that are nearer to each other",
-        "fewer cores left over on its nodes",
-        "fewer large pages left over on its nodes",
-        "fewer cores left over on the host",
-        "fewer ports without a link",
-        "fewer ports newly used",
-    ),
+"""Up to this number, rejected hosts are explained in full."""
+CRITERIA = {
+    "guarantee": "it guarantees more of the promised performance",
+    "nodes": "fewer nodes",
+    "distance": "nodes that are nearer to each other",
+    "tight_cores": "fewer cores left over on its nodes",
+    "tight_pages": "fewer large pages left over on its nodes",
+    "tight_host": "fewer cores left over on the host",
+    "free_host": "more cores left on the host",
+    "free_cores": "more cores left on its nodes",
+    "free_pages": "more large pages left on its nodes",
+    "link": "fewer ports without a link",
+    "opened": "fewer ports newly used",
+    "spread": "interfaces on more ports",
+    "substitutions": "fewer substitutions",
 }
-"""What each policy weighs, in its order: what candidates' keys are made of."""
+"""What makes a host better, as text."""
+_NEAR, _TIGHT = ("nodes", "distance"), ("tight_cores", "tight_pages", "tight_host")
+CRITERIA_BY_POLICY: dict[str, tuple[str, ...]] = {
+    "best-fit": ("guarantee", *_NEAR, *_TIGHT, "link", "opened", "substitutions"),
+    "spread": ("guarantee", *_NEAR, "free_host", "free_cores", "free_pages", "link", "spread", "substitutions"),
+    "minimal-substitutions": ("guarantee", "substitutions", *_NEAR, *_TIGHT, "link", "opened"),
+}
+"""Criteria of each policy in its order: those of the keys of candidates."""
 
 
 def explain_decision(decision: Decision, *, in_full: bool = True) -> PlacementResult:
-    """A decision with its reasons: the placement to the last resource, and what stands against each other host.
+    """Return the placement with its reasons, and the violations of each rejected host.
 
     Args:
-        decision: what became of a VM.
-        in_full: every reason of every host. Else, where many are refused, what decides first of each, and every reason
-            of one host for each constraint that decides: people read no more of a thousand.
+        decision: the decision on a VM.
+        in_full: all violations of every host. Otherwise, with many rejected hosts, only the deciding one of each, and
+            all violations of one host per deciding constraint, to keep the output readable.
     """
     best = decision.candidates[0] if decision.candidates else None
     return PlacementResult(
@@ -81,7 +68,7 @@ def _rejections(decision: Decision, in_full: bool) -> Iterator[Rejection]:
 
 
 def add_explanations(placement: Placement, decision: Decision) -> Placement:
-    """The placement with all that is to be said of it."""
+    """Add substitutions, warnings, reasons and slack to the placement."""
     best = decision.candidates[0]
     return placement.model_copy(
         update={
@@ -112,12 +99,12 @@ def _reasons(decision: Decision, placement: Placement) -> Iterator[str]:
 
 
 def _decisive_criterion(decision: Decision) -> str:
-    """By what the best host is ahead of the next."""
+    """Return the first criterion in which the best host beats the second."""
     best, second = decision.candidates[:2]
     policy = decision.options.policy
-    for part, mine, others in zip(PARTS[policy], best.key, second.key, strict=False):
+    for criterion, mine, others in zip(CRITERIA_BY_POLICY[policy], best.key, second.key, strict=False):
         if mine != others:
-            return f"{part} than on {second.inventory.hostname}"
+            return f"{CRITERIA[criterion]} than on {second.inventory.hostname}"
     return f"as good as {second.inventory.hostname}; the first by name"
 
 
@@ -188,7 +175,7 @@ def _link_warnings(best: Candidate) -> Iterator[str]:
 
 
 def _iter_ends(best: Candidate) -> Iterator[tuple[int, int, FreePort]]:
-    """Set, interface and its port, of all."""
+    """Yield set, interface and port of all interfaces."""
     wanted = [(each.number, index) for each in best.need.sets for index in range(len(each.interfaces))]
     for (number, index), port in zip(wanted, best.found.ends.ports, strict=True):
         yield number, index, port
@@ -216,7 +203,7 @@ def _port_warnings(port: FreePort, best: Candidate) -> Iterator[str]:
 
 
 def compute_slack(inventory: HostInventory, placement: Placement) -> dict[str, float]:
-    """What is left on the nodes of a VM once it runs there, and of cores on the whole host."""
+    """Return the remaining resources on the VM's nodes, and the remaining cores of the host."""
     after = build_inventory(subtract_placement(inventory.host, placement))
     left: dict[str, float] = {"host_core_count": sum(node.whole_count for node in after.nodes)}
     for node in after.nodes:

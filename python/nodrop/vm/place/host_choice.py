@@ -1,4 +1,4 @@
-"""Which host a VM goes to: the fast part, which says nothing yet of why."""
+"""Choice of a host: the fast part, without explanations."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from nodrop.vm.place.unrestricted import SplitAssignment, split_vm
 
 
 class Candidate(NamedTuple):
-    """A host that will do, and how."""
+    """A host that fits."""
 
     inventory: HostInventory
     profile: int
@@ -28,7 +28,7 @@ class Candidate(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What became of one VM."""
+    """The decision on one VM."""
 
     vm: str
     vmd: VmDescriptor
@@ -39,7 +39,7 @@ class Decision(NamedTuple):
 
 
 def choose_host(vmd: VmDescriptor, hosts: Sequence[HostInventory], options: PlacementOptions, vm: str = "") -> Decision:
-    """Which hosts will do, the best first."""
+    """Return the hosts that fit, the best first."""
     name = vm or vmd.name
     options = options._replace(steps_max=max(STEPS_MIN, options.steps_max // max(1, len(hosts))))
     needs = [count_needs(profile) for profile in vmd.profiles]
@@ -59,7 +59,7 @@ def choose_host(vmd: VmDescriptor, hosts: Sequence[HostInventory], options: Plac
 def _find_candidate(
     needs: Sequence[VmNeed], host: HostInventory, options: PlacementOptions, vm: str
 ) -> Candidate | None:
-    """A host by the first profile that it meets."""
+    """Return the host with the first profile that it meets."""
     for index, need in enumerate(needs):
         verdict = check_host_constraints(need.profile, host, options, vm)
         asked = need
@@ -80,7 +80,7 @@ def _find_candidate(
 def fit_vm(
     need: VmNeed, host: HostInventory, options: PlacementOptions, substitution_count: int
 ) -> NodeAssignment | SplitAssignment | None:
-    """The best way to put a VM on a host, each set whole; for those that may be split, else in pieces."""
+    """Return the best assignment with unsplit sets, otherwise one with split sets if allowed."""
     found = NodeSearch(need, host, options, substitution_count=substitution_count).run()
     if isinstance(found, NodeAssignment):
         return found
@@ -88,7 +88,7 @@ def fit_vm(
 
 
 def scale_profile(profile: Profile, verdict: HostDecision, options: PlacementOptions) -> Profile | None:
-    """The profile with more vCPUs, where slower ones are to be made up for and that is possible."""
+    """Return the profile with more vCPUs, if these can compensate for slower ones."""
     standing = verdict.standing
     if (
         standing.met
@@ -101,7 +101,7 @@ def scale_profile(profile: Profile, verdict: HostDecision, options: PlacementOpt
 
 
 def compute_guarantee(verdict: HostDecision, grown: bool) -> Guarantee:
-    """What of the promised performance can be expected."""
+    """Return the expected share of the promised performance."""
     ratio, label = verdict.standing.ratio, verdict.standing.label
     ratio = 1.0 if ratio is None or grown else ratio
     if grown:
@@ -112,7 +112,7 @@ def compute_guarantee(verdict: HostDecision, grown: bool) -> Guarantee:
 
 
 def add_vcpus(profile: Profile, ratio: float) -> Profile:
-    """The profile with so many vCPUs that slower ones do as much: n / ratio in each set, whole groups where grouped.
+    """Return the profile with more vCPUs to compensate for slower ones: n / ratio per set, in complete groups.
 
     Source: ETSI GS NFV-PER 001 clause 8.2.2.5: fewer cores are needed at 2.7 GHz than at 1.8 GHz.
     """

@@ -1,4 +1,4 @@
-"""What a host has to be as a whole: processor, memory, hypervisor, what others on it may cost. C1-C3, C10, C12."""
+"""Host-wide constraints: processor, memory, hypervisor, impact of other VMs. C1-C3, C10, C12."""
 
 import re
 from collections.abc import Iterator
@@ -15,14 +15,14 @@ from nodrop.vm.ranking.models import is_same_vendor
 
 
 class HostDecision(NamedTuple):
-    """What a host is as a whole, to a profile."""
+    """Host-wide result for a profile."""
 
     violations: tuple[Violation, ...]
     standing: ProcessorStanding
-    """Of its processor."""
+    """Rank of its processor."""
     warnings: tuple[str, ...]
     impact_ratio: float = 1.0
-    """Of the performance that is left beside those who are on the host."""
+    """Share of the performance left next to the VMs on the host."""
 
 
 class _Finding(NamedTuple):
@@ -35,7 +35,7 @@ class _Finding(NamedTuple):
 def check_host_constraints(
     profile: Profile, inventory: HostInventory, options: PlacementOptions, vm: str
 ) -> HostDecision:
-    """Every requirement that does not depend on where on the host the VM goes."""
+    """Check every requirement that applies to the entire host."""
     standing = options.ranking.standing(profile.processor, inventory.host.capabilities.processor)
     findings = [
         *_check_processor(profile, inventory, standing, options),
@@ -126,7 +126,7 @@ def _check_impact(profile: Profile, inventory: HostInventory, vm: str) -> Iterat
 
 
 def _impact_of_neighbors(profile: Profile, inventory: HostInventory) -> tuple[float, tuple[str, ...]]:
-    """What is left beside those who are there already; which antagonist each of them is, no descriptor says."""
+    """Return the performance left next to the VMs on the host; descriptors do not tell which antagonists they are."""
     if profile.impact is None or not inventory.vms:
         return 1.0, ()
     others = ", ".join(sorted(inventory.vms))
@@ -140,7 +140,7 @@ def _impact_of_neighbors(profile: Profile, inventory: HostInventory) -> tuple[fl
 
 
 def is_same_image(owner: str, vm: str) -> bool:
-    """Whether a VM on a host is of the same descriptor: `bng`, `bng#2`."""
+    """Return whether a VM on a host has the same descriptor: `bng`, `bng#2`."""
     return owner.partition("#")[0] == vm.partition("#")[0]
 
 
@@ -163,6 +163,6 @@ def _unknown_text(observation: Observation[Any]) -> str:
 
 
 def _version_key(version: str) -> tuple[int, ...]:
-    """What versions are ordered by: the numbers at the beginning of `6.1.0-27-amd64`."""
+    """Return the sort key of a version: the leading numbers, e.g. of `6.1.0-27-amd64`."""
     head = re.match(r"[^\d]*(\d+(?:\.\d+)*)", version)
     return tuple(int(part) for part in head[1].split(".")) if head else ()

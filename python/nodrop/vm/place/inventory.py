@@ -1,4 +1,4 @@
-"""A host boiled down to what placement counts: compiled once from its CHD, then asked many times."""
+"""Inventory of a host's free resources, built once from its CHD and queried often."""
 
 import re
 from collections.abc import Mapping
@@ -12,18 +12,18 @@ _DIGITS = re.compile(r"(\d+)")
 
 
 class FreeCore(NamedTuple):
-    """Threads of one core that a VM could have."""
+    """Threads of one core available to a VM."""
 
     cpus: tuple[int, ...]
-    """Free, or with room where sharing is allowed."""
+    """Free, or with capacity left if sharing is allowed."""
     whole: bool
-    """Every thread of the core is free."""
+    """Whether every thread of the core is free."""
     held: bool = False
-    """Another VM, or a virtual switch, is on it."""
+    """Whether another VM or a virtual switch uses it."""
 
 
 class FreePort(NamedTuple):
-    """A port and what of it is left."""
+    """A port and its free capacity."""
 
     pci_id: str
     netdev: str
@@ -31,24 +31,24 @@ class FreePort(NamedTuple):
     speed_bps: int | None
     link_speed_bps: int | None
     down: bool
-    """It is known to have no link."""
+    """Whether it is known to have no link."""
     dedicated_refusal: str
-    """Why it cannot be had as a whole; empty: it can."""
+    """Why it is not available exclusively; empty: it is."""
     sriov_refusal: str
     vfs: tuple[str, ...]
-    """Free ones."""
+    """Free VFs."""
     paced_bps: float
-    """Promised to VFs in use."""
+    """Rate limits of VFs in use."""
     unpaced_count: int
     """VFs in use without a limit."""
     opened: bool
-    """Somebody uses it already."""
+    """Whether it is already in use."""
     vswitch: str
     vswitch_refusal: str
 
 
 class FreeSwitch(NamedTuple):
-    """A virtual switch and what of it is left."""
+    """A virtual switch and its free capacity."""
 
     name: str
     kind: str
@@ -58,27 +58,27 @@ class FreeSwitch(NamedTuple):
 
 
 class FreeNode(NamedTuple):
-    """A node and what of it is left."""
+    """A node and its free resources."""
 
     id: int
     cores: tuple[FreeCore, ...]
-    """Those that are whole, by their lowest CPU."""
+    """Whole cores, by their lowest CPU."""
     shared: tuple[FreeCore, ...]
-    """All with threads to have where CPUs may be shared."""
+    """All cores with available threads if CPUs may be shared."""
     clusters: tuple[frozenset[int], ...] | None
-    """CPUs that share a last-level cache; None: not known."""
+    """CPUs that share a last-level cache; None: unknown."""
     pages: Mapping[int, int | None]
-    """Free ones by size in bytes; None: not known."""
+    """Free pages by size in bytes; None: unknown."""
     normal_free_bytes: int | None
     normal_total_bytes: int | None
-    """Where it may be oversubscribed, else None."""
+    """If it may be oversubscribed, otherwise None."""
     bandwidth_total: float | None
     bandwidth_used: float | None
     ports: tuple[FreePort, ...]
     devices: tuple[tuple[str, str, str], ...]
     """PCI address, kind and model of free ones."""
     host_cpus: tuple[int, ...]
-    """CPUs that VMs may not have and that nobody polls on: where threads of the hypervisor can go."""
+    """Host CPUs not eligible for VMs and not polled on, suitable for hypervisor threads."""
     busy_cpu_count: int
     refused_cpu_count: int
     unknown_cpu_count: int
@@ -86,11 +86,11 @@ class FreeNode(NamedTuple):
     thread_count: int
     """Of the largest core."""
     uniform: bool
-    """All whole cores have as many threads."""
+    """Whether all whole cores have the same number of threads."""
 
 
 class NodeLinkRoom(NamedTuple):
-    """Between two nodes."""
+    """The link between two nodes."""
 
     distance: int | None
     total: float | None
@@ -98,7 +98,7 @@ class NodeLinkRoom(NamedTuple):
 
 
 class HostInventory(NamedTuple):
-    """A host as placement sees it; nodes, ports and CPUs in an order that the file's does not change."""
+    """A host's free resources; nodes, ports and CPUs in an order independent of the file's."""
 
     id: str
     hostname: str
@@ -110,27 +110,27 @@ class HostInventory(NamedTuple):
     switches: Mapping[str, FreeSwitch]
     smt_off: bool
     spare_core_count: int
-    """Cores that no VM and no virtual switch is on."""
+    """Cores without VM or virtual switch."""
     vms: frozenset[str]
-    """Who is on it already."""
+    """VMs on the host."""
     homeless_ports: tuple[FreePort, ...]
-    """Their node is not known."""
+    """Ports with unknown node."""
     homeless_devices: tuple[tuple[str, str, str], ...]
 
 
 @lru_cache(maxsize=65_536)
 def address_sort_key(pci_id: str) -> tuple[object, ...]:
-    """What PCI addresses sort by: as hexadecimal numbers where they are such."""
+    """Return the sort key of a PCI address, with hexadecimal numbers by value."""
     return tuple((0, int(part, 16), "") if _is_hex(part) else (1, 0, part) for part in re.split(r"[:.]", pci_id))
 
 
 def natural_sort_key(name: str) -> tuple[object, ...]:
-    """What names sort by, so that `host-2` comes before `host-10`."""
+    """Return the natural sort key of a name, so that `host-2` precedes `host-10`."""
     return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in _DIGITS.split(name) if part)
 
 
 def build_inventory(host: HostDescriptor) -> HostInventory:
-    """What of a host can be had."""
+    """Build the inventory of a host."""
     polled = frozenset(cpu for each in host.capabilities.vswitches for cpu in each.cpus.value or ())
     nics = [nic for node in host.resources.numa_nodes for nic in node.nics] + list(host.resources.unplaced_nics)
     switches = {netdev: each.name for each in host.capabilities.vswitches for netdev in each.ports.value or ()}
@@ -171,12 +171,12 @@ def build_inventory(host: HostDescriptor) -> HostInventory:
 
 
 def identify_host(host: HostDescriptor) -> str:
-    """What a host is told apart by."""
+    """Return the unique name of a host."""
     return host.host.id.value or host.host.hostname.value or "unnamed host"
 
 
 class _NodeCounter:
-    """Counts the CPUs of a node; the one loop that is run for every CPU of every host."""
+    """Counts the CPUs of a node; the only loop over every CPU of every host."""
 
     def __init__(self, node: NumaNode, polled: frozenset[int]) -> None:
         self.node = node
@@ -231,7 +231,7 @@ class _NodeCounter:
         self.spare_count += not held
 
     def room(self, ports: tuple[FreePort, ...]) -> FreeNode:
-        """What of the node is left."""
+        """Return the free resources of the node."""
         memory = self.node.memory
         sizes = {len(core.cpus) for core in self.cores}
         return FreeNode(
@@ -261,12 +261,12 @@ class _NodeCounter:
 
 
 def _is_free(state: CpuState | None) -> bool:
-    """Whether VMs may have a CPU and nobody has it, both for sure."""
+    """Return whether a CPU is known to be eligible and unused."""
     return state is not None and state.in_use.value is False and state.eligible.value is True and not state.owners
 
 
 def _has_room(state: CpuState) -> bool:
-    """Whether a CPU that VMs share can take one more vCPU."""
+    """Return whether a shared CPU can take another vCPU."""
     ratio = state.oversubscription_ratio.value
     return state.use.value == "shared" and ratio is not None and len(state.owners) + 1 <= ratio
 
@@ -291,7 +291,7 @@ def _free_normal(memory: NodeMemory) -> int | None:
 
 
 def _promised_bps(port: Port) -> float:
-    """Of a card's slot: all of a port that one VM has, and what is promised to VFs in use."""
+    """Return the bandwidth of a card's slot in use: a dedicated port's speed, or the rate limits of VFs."""
     if port.use.value == "dedicated" and port.in_use.value:
         return float(port.speed_bps.value or 0)
     vfs = port.sriov.vfs if port.sriov else ()

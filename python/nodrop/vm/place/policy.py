@@ -1,4 +1,4 @@
-"""What a placement is to heed besides the VM's own requirements."""
+"""Placement options in addition to the VM's requirements."""
 
 from typing import NamedTuple
 
@@ -8,30 +8,30 @@ from nodrop.vm.ranking.worst_case import WorstCaseRanking
 
 GIB = 2**30
 STEPS_MAX = 200_000
-"""Tries for a VM, divided among all hosts, before placement says that it does not know; a host takes some dozens."""
+"""Search steps for a VM, divided among all hosts, before the result is undecided; a host takes some dozens."""
 STEPS_MIN = 2_000
-"""On each host however many there are."""
+"""Minimum per host, regardless of the number of hosts."""
 
 
 class HostReserve(NamedTuple):
-    """What the host keeps for itself. Source: ETSI GS NFV-PER 001 Annex A, "Memory Available", "Core Availability"."""
+    """Resources kept for the host. Source: ETSI GS NFV-PER 001 Annex A, "Memory Available", "Core Availability"."""
 
     core_count: int = 1
-    """Of the whole host; cores that VMs may not have anyway count."""
+    """On the entire host, including cores not eligible for VMs."""
     memory_bytes: int = GIB
-    """Of every node that a VM takes memory from, not in large pages."""
+    """Of normal memory on every node that a VM uses."""
 
 
 class PlacementOptions(NamedTuple):
-    """How to choose among what fits."""
+    """Options of a placement."""
 
     policy: Policy = "best-fit"
     ranking: Ranking = WorstCaseRanking()
     reserve: HostReserve = HostReserve()
     guarantee_min_ratio: float = 1.0
-    """Processors below the rank that is asked will do as long as this share of the KPIs is guaranteed."""
+    """Accept processors below the required rank that guarantee this share of the KPIs."""
     unknown_passes: bool = False
-    """Facts of the whole host that are not known (ISA, memory speed, capabilities) are warned of, not refused."""
+    """Warn about unknown host-wide facts (ISA, memory speed, capabilities) instead of rejecting the host."""
     steps_max: int = STEPS_MAX
 
 

@@ -1,4 +1,4 @@
-"""Ports for interfaces: whole ones, VFs, and uplinks of virtual switches, within what ports and slots carry."""
+"""Assignment of interfaces to ports, VFs and virtual switch uplinks, within the bandwidth of ports and slots."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from nodrop.model.vmd import Interface
 from nodrop.vm.place.inventory import FreePort, HostInventory
 
 STEPS_MAX = 20_000
-"""Tries for the interfaces of one node; a dozen is usual."""
+"""Search steps for the interfaces of one node; a dozen is usual."""
 
 PortCost = tuple[int, int, int]
 
@@ -22,41 +22,41 @@ class InterfaceRequest(NamedTuple):
     """Within its set."""
     interface: Interface
     kind: int
-    """Equal for interfaces that ask for the same."""
+    """Equal for interfaces with equal requirements."""
     ports: tuple[FreePort, ...]
     """Of the node its set is on."""
 
     @property
     def reserved_bps(self) -> int:
-        """What it takes of the port and of the slot; an interface without a figure takes all of a port of its own."""
+        """Bandwidth reserved on the port and its slot; an interface without a figure takes an entire dedicated port."""
         if self.interface.bandwidth_bps is not None:
             return math.ceil(self.interface.bandwidth_bps)
         return math.ceil(self.interface.speed_bps) if self.interface.mode == "dedicated" else 0
 
 
 class PortAssignment(NamedTuple):
-    """Where interfaces end, and what that costs."""
+    """Ports of interfaces and their cost."""
 
     ports: tuple[FreePort, ...]
-    """As many as interfaces, in their order."""
+    """One per interface, in their order."""
     cost: PortCost
     larger_count: int
-    """Interfaces on a faster port than they ask for."""
+    """Interfaces on a faster port than required."""
     proven: bool = True
-    """Nothing better was left untried."""
+    """Whether the search was exhaustive."""
 
 
 NO_PORTS = PortAssignment((), (0, 0, 0), 0)
 
 
 class NoAssignment(NamedTuple):
-    """No way to connect all, or none found in the tries there are."""
+    """No assignment of all interfaces, or none found within the step limit."""
 
     proven: bool
 
 
 def why_refused(port: FreePort, wanted: InterfaceRequest, inventory: HostInventory, accelerated: bool) -> str:
-    """Why an interface cannot end on a port whatever else is placed; empty: it can."""
+    """Return why a port cannot serve an interface regardless of the rest; empty: it can."""
     asked = wanted.interface
     if port.speed_bps is None:
         return "its speed is unknown"
@@ -75,7 +75,7 @@ def _why_not_accelerated(port: FreePort, inventory: HostInventory, asked: bool) 
 
 
 class PortSolver:
-    """Finds the cheapest ends for the interfaces of a VM on one host; remembers what it found for a node."""
+    """Finds the cheapest ports for the interfaces of a VM on one host; caches results by node."""
 
     def __init__(self, inventory: HostInventory, policy: Policy, accelerated: bool) -> None:
         self.inventory = inventory
@@ -86,7 +86,7 @@ class PortSolver:
         self._spanning = any(one & other for at, one in enumerate(nodes) for other in nodes[at + 1 :])
 
     def ends(self, wanted: Sequence[InterfaceRequest]) -> PortAssignment | NoAssignment:
-        """Ends for all of them: node by node, together where a virtual switch spans nodes."""
+        """Assign all interfaces: node by node, or jointly if a virtual switch spans nodes."""
         if self._spanning:
             return self._remembered(wanted)
         parts: dict[int, list[int]] = {}
@@ -113,7 +113,7 @@ class PortSolver:
         return self._known[key]
 
     def cost(self, larger: int, down: int, opened: int, distinct: int) -> PortCost:
-        """In the order that the policy weighs them."""
+        """Return the cost in the order of the policy's weights."""
         if self.policy == "minimal-substitutions":
             return larger, down, opened
         if self.policy == "spread":
@@ -163,7 +163,7 @@ class _BranchAndBound:
         return PortAssignment(tuple(of[at] for at in range(len(of))), self.best_cost, larger, proven)
 
     def _can_carry(self) -> bool:
-        """Whether there are VFs and slots enough in all: what is quickly told."""
+        """Return whether VFs and slot bandwidth suffice in total: a quick check."""
         virtual = {
             port.pci_id: len(port.vfs)
             for each, ports in zip(self.wanted, self.choices, strict=True)
@@ -202,7 +202,7 @@ class _BranchAndBound:
             self._put(port, wanted, -1)
 
     def _worth_trying(self, at: int) -> Iterable[FreePort]:
-        """Of interfaces that ask for the same from the same ports, the later one's port is not before the earlier's."""
+        """Return the ports to try; of equal interfaces, a later one's port never precedes the earlier one's."""
         before, wanted = (self.wanted[at - 1] if at else None), self.wanted[at]
         if before and before.kind == wanted.kind and before.ports is wanted.ports:
             last = self.chosen[-1]
@@ -246,7 +246,7 @@ class _BranchAndBound:
             self.port_bps[port.pci_id] = self.port_bps.get(port.pci_id, 0) + bps
 
     def _cost(self, still: int) -> PortCost:
-        """Of what is chosen, or the least it can become with so many interfaces more."""
+        """Return the cost of the chosen ports, or a lower bound with this many interfaces still to assign."""
         ports = {port.pci_id: port for port in self.chosen}.values()
         return self.solver.cost(
             sum(_is_larger(each, port) for each, port in zip(self.wanted, self.chosen, strict=False)),

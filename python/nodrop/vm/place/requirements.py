@@ -1,4 +1,4 @@
-"""What a profile of a VM asks for, counted: the other half of the match."""
+"""Requirements of a profile as counts, for matching with an inventory."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -8,10 +8,10 @@ from nodrop.model.vmd import Interface, Profile, VcpuSet
 
 
 class SetNeed(NamedTuple):
-    """What a vCPU set asks of its node."""
+    """Requirements of a vCPU set."""
 
     number: int
-    """Of the set in its profile."""
+    """Index of the set in its profile."""
     groups: tuple[tuple[int, ...], ...]
     """vCPUs that share a core."""
     singles: tuple[int, ...]
@@ -19,40 +19,40 @@ class SetNeed(NamedTuple):
     page_count: int
     normal_bytes: int
     bandwidth: float
-    """Of memory, bytes/s; 0: none asked."""
+    """Memory bandwidth in bytes/s; 0: not required."""
     interfaces: tuple[Interface, ...]
     kinds: tuple[int, ...]
-    """Of the interfaces: equal for those that ask for the same, in whichever set."""
+    """Of the interfaces: equal for equal requirements, in any set."""
 
     @property
     def vcpu_count(self) -> int:
-        """vCPUs of it."""
+        """Number of vCPUs."""
         return sum(map(len, self.groups)) + len(self.singles)
 
     @property
     def alike(self) -> tuple[object, ...]:
-        """Equal for sets that ask for the same."""
+        """Equal for sets with equal requirements."""
         return (tuple(len(each) for each in self.groups), len(self.singles), *self[3:])
 
 
 class VmNeed(NamedTuple):
-    """What a VM asks of a host."""
+    """Requirements of a VM."""
 
     profile: Profile
     sets: tuple[SetNeed, ...]
     links: tuple[tuple[int, int, float], ...]
     """Two sets, and bytes/s between them."""
     devices: tuple[tuple[str, str], ...]
-    """Kind and model, once for each."""
+    """Kind and model, one entry per device."""
 
     @property
     def page_sizes(self) -> frozenset[int]:
-        """Sizes of large pages that it asks for."""
+        """Sizes of large pages required."""
         return frozenset(each.page_bytes for each in self.sets if each.page_count)
 
 
 def count_needs(profile: Profile) -> VmNeed:
-    """What a profile asks for."""
+    """Count the requirements of a profile."""
     usage = profile.impact.usage if profile.impact else {}
     memory_share = usage.get("memory_bytes_per_s", 0.0) / profile.vcpu_count
     kinds: dict[Interface, int] = {}
@@ -84,7 +84,7 @@ def _count_set(index: int, asked: VcpuSet, memory_share: float, kinds: Mapping[I
 
 
 def _count_links(profile: Profile, usage: float) -> Iterator[tuple[int, int, float]]:
-    """Those asked for; else what the VM uses between nodes at worst, spread evenly. Source: 8.2.2.5, option 3."""
+    """Yield the required links, or the worst-case use between nodes, spread evenly. Source: 8.2.2.5, option 3."""
     if profile.links or not usage:
         for link in profile.links:
             yield min(link.sets), max(link.sets), link.bandwidth_bps / 8

@@ -1,4 +1,4 @@
-"""A host after a VM was placed on it: its descriptor with the availability that is left."""
+"""The descriptor of a host after a placement, with the remaining resources."""
 
 from typing import TypeVar
 
@@ -24,7 +24,7 @@ PLACEMENT_SOURCE = "placement"
 
 
 def subtract_placement(host: HostDescriptor, placement: Placement) -> HostDescriptor:
-    """The descriptor of a host on which the VM runs as placed. Hashes are left out: they were of what was found."""
+    """Return the descriptor of a host with the VM placed. Changed halves have no hash."""
     nodes = {node.id: node for node in host.resources.numa_nodes}
     for each in placement.sets:
         nodes[each.node] = _with_set(nodes[each.node], each, placement.vm)
@@ -55,13 +55,13 @@ def subtract_placement(host: HostDescriptor, placement: Placement) -> HostDescri
 
 
 def _placed_value(before: Observation[T], value: T, vm: str = "") -> Observation[T]:
-    """What a leaf is once the VM is placed: nobody saw it yet."""
+    """Return an observation with the value after the placement, not measured."""
     why = f"{vm} placed" if vm else "a VM placed"
     return before.model_copy(update={"value": value, "source": PLACEMENT_SOURCE, "confidence": "declared", "why": why})
 
 
 def _increased(before: Observation[T], added: float, vm: str) -> Observation[T]:
-    """A count that is known, and so much more; one that is not known stays so."""
+    """Return an increased count; an unknown one remains unknown."""
     if before.value is None or not added:
         return before
     return _placed_value(before, before.value + added, vm)  # type: ignore[operator,arg-type]

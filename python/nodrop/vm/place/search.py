@@ -1,7 +1,6 @@
-"""Which sets go on which nodes of a host: every way is tried that can still be the best. C4-C9, C11.
+"""Search for the assignment of vCPU sets to nodes, by branch and bound. C4-C9, C11.
 
-Nodes are counted, not filled: cores, pages and bytes are numbers here, and only what wins is filled in. What does not
-fit in numbers does not fit, and the other way round.
+The search works on exact counts of cores, pages and bytes; only the best assignment is materialized.
 """
 
 import math
@@ -17,35 +16,34 @@ from nodrop.vm.place.ports import NO_PORTS, InterfaceRequest, NoAssignment, Port
 from nodrop.vm.place.requirements import SetNeed, VmNeed
 
 CandidateKey = tuple[float, ...]
-LOCAL_DISTANCE = 10
-REMOTE_DISTANCE = 20
+LOCAL_DISTANCE, REMOTE_DISTANCE = 10, 20
+"""ACPI distance of a node to itself, and the assumed distance of nodes without data."""
 TWIN_STEPS_MIN = 64
-"""Tries before it is worth looking which nodes are alike."""
-"""What ACPI says of a node to itself, and what is taken for two nodes of which nothing is known."""
+"""Steps before identical nodes are determined."""
 
 
 class NodeAssignment(NamedTuple):
-    """The best way to put a VM on a host."""
+    """The best assignment of a VM to a host."""
 
     nodes: tuple[int, ...]
-    """Of each set, the position of its node in the inventory."""
+    """For each set, the position of its node in the inventory."""
     ends: PortAssignment
     devices: tuple[str, ...]
     key: CandidateKey
-    """What the policy weighs, the less the better; of the host alone, without its id."""
+    """The policy's weights, smaller is better; depends on the host only, without its id."""
     substitution_count: int
     proven: bool
 
 
 class NoNodeAssignment(NamedTuple):
-    """No way to put a VM on a host."""
+    """No assignment of a VM to a host."""
 
     proven: bool
-    """False: the tries ran out first."""
+    """False: the step limit was reached."""
 
 
 class NodeSearch:
-    """One host, one profile."""
+    """The search on one host for one profile."""
 
     def __init__(
         self,
@@ -56,7 +54,7 @@ class NodeSearch:
         substitution_count: int = 0,
         ignored: frozenset[Constraint] = frozenset(),
     ) -> None:
-        """Take what is asked, what is there, how to choose, what is substituted anyway, and what is not to count."""
+        """Take requirements, inventory, options, substitutions made already, and constraints to ignore."""
         profile = need.profile
         groups = sum(len(each.groups) for each in need.sets)
         smt_off = inventory.smt_off and groups > 0
@@ -74,7 +72,7 @@ class NodeSearch:
         self._taken: dict[tuple[int, tuple[int, ...]], int | None] = {}
 
     def run(self) -> NodeAssignment | NoNodeAssignment:
-        """The best way, or none."""
+        """Return the best assignment, or none."""
         nodes = range(len(self.inventory.nodes))
         if self._enough_in_all() and all(
             any(self._alone(node, position) for node in nodes) for position in range(len(self.need.sets))
@@ -85,7 +83,7 @@ class NodeSearch:
         return self.best._replace(proven=self.proven and self.best.ends.proven)
 
     def _enough_in_all(self) -> bool:
-        """Whether the nodes together have the cores and pages: what is told without a search."""
+        """Return whether cores and pages of all nodes suffice in total: a quick check."""
         if self.cores_asked is not None:
             kept = "host reserve" not in self.ignored
             if self.cores_asked > (min(sum(self.whole), max(0, self.spare_count)) if kept else sum(self.whole)):
@@ -127,13 +125,13 @@ class NodeSearch:
             on_node[node] = before
 
     def _alone(self, node: int, position: int) -> bool:
-        """Whether a node has all that a set asks, were it alone."""
+        """Return whether a node can hold a set alone."""
         if (node, position) not in self._suits:
             self._suits[node, position] = self._fits(node, (position,)) and self._connects(node, position)
         return self._suits[node, position]
 
     def _may(self, at: int, nodes: Sequence[int], before: tuple[int, ...]) -> bool:
-        """Whether a set may go on a node: alone if that is asked; of sets alike, not before the earlier one's."""
+        """Return whether a set may use a node: alone if required; of equal sets not before the earlier one's."""
         if before and self.separate:
             return False
         if at and not self.need.links and self.alike[at] == self.alike[at - 1]:
@@ -141,7 +139,7 @@ class NodeSearch:
         return True
 
     def _promising(self, nodes: Sequence[int]) -> bool:
-        """Whether, with the first sets on these nodes, the best can still be beaten; as good is not better."""
+        """Return whether an assignment starting with these nodes can still beat the best one."""
         if self.best is None:
             return True
         # Ports for all sets cost no less than those for one of them cost alone.
@@ -158,9 +156,9 @@ class NodeSearch:
         return whole < prefix or (whole == prefix and len(whole) < len(self.best.key))
 
     def _least(self, nodes: Sequence[int]) -> CandidateKey:
-        """What no way to go on weighs less than: the other sets on nodes in use, or on the best ones.
+        """Return a lower bound of the weight: the remaining sets on nodes in use, or on the best ones.
 
-        Where the cores that sets take depend on the node, only the first parts of it.
+        Only its first parts if the number of cores depends on the node.
         """
         used = set(nodes)
         further = len(self.need.sets) - len(nodes) if self.separate else 0
@@ -179,12 +177,12 @@ class NodeSearch:
         return (*near, cores, pages, host_cores)
 
     def _extreme(self, values: list[int], count: int) -> int:
-        """The sum of so many, the best for the policy."""
+        """Return the sum of the best values for the policy."""
         return sum(sorted(values, reverse=self.options.policy == "spread")[:count])
 
     @cached_property
     def twins(self) -> list[list[int]]:
-        """Of each node those before it that have the same and are as far from all others: one is as good."""
+        """For each node the identical nodes before it, at equal distances to all others."""
         shapes = [node_shape(room, self.inventory) for room in self.inventory.nodes]
         nodes = range(len(shapes))
         links = {self.link(one, other) for one in nodes for other in nodes if one < other}
@@ -194,7 +192,7 @@ class NodeSearch:
 
     @cached_property
     def separate(self) -> bool:
-        """Whether each set is on a node of its own."""
+        """Whether each set needs its own node."""
         return self.need.profile.separate_nodes and "node" not in self.ignored
 
     @cached_property
@@ -204,7 +202,7 @@ class NodeSearch:
 
     @cached_property
     def least_cost(self) -> PortCost:
-        """What the ports for all interfaces cost at least, wherever they are."""
+        """Lower bound of the port cost of all interfaces."""
         if not self.interface_count:
             return (0, 0, 0)
         ports = [port for room in self.inventory.nodes for port in room.ports]
@@ -222,24 +220,24 @@ class NodeSearch:
 
     @cached_property
     def pages(self) -> list[int]:
-        """Bytes of each node in free pages of the sizes asked."""
+        """Bytes of each node in free pages of the required sizes."""
         sizes = self.need.page_sizes
         return [sum((room.pages.get(size) or 0) * size for size in sizes) for room in self.inventory.nodes]
 
     @cached_property
     def pages_asked(self) -> int:
-        """Bytes in large pages, of all sets."""
+        """Bytes in large pages required by all sets."""
         return sum(each.page_bytes * each.page_count for each in self.need.sets)
 
     @cached_property
     def nearest(self) -> int:
-        """The least distance of two nodes."""
+        """The smallest distance of two nodes."""
         nodes = range(len(self.inventory.nodes))
         return min((self._apart(one, other) for one in nodes for other in nodes if one < other), default=0)
 
     @cached_property
     def cores_asked(self) -> int | None:
-        """Cores that all sets take; None: that depends on the nodes."""
+        """Cores used by all sets; None: depends on the nodes."""
         threads = {room.thread_count for room in self.inventory.nodes if room.whole_count}
         if self.manner.shared or len(threads) != 1 or not all(room.uniform for room in self.inventory.nodes):
             return None
@@ -248,17 +246,17 @@ class NodeSearch:
         return sum(self.cores_of_set(each) for each in self.need.sets)
 
     def cores_of_set(self, need: SetNeed) -> int:
-        """Cores that a set takes, where all cores are alike."""
+        """Return the cores that a set uses, if all cores are alike."""
         if self.manner.smt_off:
             return need.vcpu_count
         return count_set_cores(need, max(room.thread_count for room in self.inventory.nodes), self.manner)
 
     def _fits(self, node: int, positions: tuple[int, ...]) -> bool:
-        """Whether sets fit on a node together, interfaces aside."""
+        """Return whether sets fit on a node together, without interfaces."""
         return all(each in self.ignored for each in self.shortages(node, positions))
 
     def shortages(self, node: int, positions: tuple[int, ...]) -> Iterator[Constraint]:
-        """What sets lack on a node together, interfaces aside."""
+        """Yield the resources that sets lack on a node together, without interfaces."""
         room, needs = self.inventory.nodes[node], [self.need.sets[each] for each in positions]
         if self.cores_taken(node, positions) is None:
             yield "cpus"
@@ -277,7 +275,7 @@ class NodeSearch:
             yield "memory bandwidth"
 
     def cores_taken(self, node: int, positions: tuple[int, ...]) -> int | None:
-        """Cores that sets take from a node; None: they do not fit."""
+        """Return the cores that sets use on a node; None: they do not fit."""
         if (node, positions) not in self._taken:
             needs = [self.need.sets[each] for each in positions]
             self._taken[node, positions] = count_cores(self.inventory.nodes[node], needs, self.manner)
@@ -294,7 +292,7 @@ class NodeSearch:
         return True
 
     def wanted(self, node: int, position: int) -> list[InterfaceRequest]:
-        """The interfaces of a set that is on a node."""
+        """Return the interfaces of a set on a node."""
         need, ports = self.need.sets[position], self.inventory.nodes[node].ports
         return [
             InterfaceRequest(need.number, index, each, kind, ports)
@@ -302,7 +300,7 @@ class NodeSearch:
         ]
 
     def _finish(self, nodes: tuple[int, ...]) -> None:
-        """Weigh a whole assignment, what is quickly known first."""
+        """Weigh a complete assignment, cheap criteria first."""
         weight = self._weight(nodes)
         least = (self.substitution_count, *weight) if self._substitutions_first else weight
         if self.best and least > self.best.key[: len(least)]:
@@ -329,11 +327,11 @@ class NodeSearch:
         return (*weight, *self._tail(cost))
 
     def _tail(self, cost: PortCost) -> CandidateKey:
-        """What is weighed last: ports, and substitutions where they are not first."""
+        """Return the last weights: ports, and substitutions unless they are first."""
         return cost[1:] if self._substitutions_first else (*cost[:2], self.substitution_count + cost[2])
 
     def _weight(self, nodes: tuple[int, ...]) -> CandidateKey:
-        """Nodes and how far apart they are, then what is left over; of spread, what is left is wished for."""
+        """Return nodes and their distances, then the remaining resources, negated for `spread`."""
         used = set(nodes)
         taken = sum(self._on(node, nodes) for node in used)
         node_cores = sum(self.whole[node] for node in used) - taken
@@ -344,7 +342,7 @@ class NodeSearch:
         return (len(used), self._distance(nodes), node_cores, pages, host_cores)
 
     def _on(self, node: int, nodes: tuple[int, ...]) -> int:
-        """Cores taken from a node by an assignment."""
+        """Return the cores used on a node by an assignment."""
         return self.cores_taken(node, tuple(at for at, each in enumerate(nodes) if each == node)) or 0
 
     def _distance(self, nodes: Sequence[int]) -> int:
@@ -354,12 +352,12 @@ class NodeSearch:
         return LOCAL_DISTANCE if one == other else self.link(one, other).distance or REMOTE_DISTANCE
 
     def link(self, one: int, other: int) -> NodeLinkRoom:
-        """What is between two nodes, by position."""
+        """Return the link between two nodes, by position."""
         ids = sorted((self.inventory.nodes[one].id, self.inventory.nodes[other].id))
         return self.inventory.links.get((ids[0], ids[1]), UNKNOWN_LINK)
 
     def _overdrawn(self, nodes: tuple[int, ...]) -> bool:
-        """Whether the host keeps too little, or a link between nodes would carry too much."""
+        """Return whether the host reserve or a link between nodes is exceeded."""
         taken = sum(self._on(node, nodes) for node in set(nodes))
         if taken > max(0, self.spare_count) and "host reserve" not in self.ignored:
             return True
@@ -375,7 +373,7 @@ class NodeSearch:
 
 
 def node_shape(room: FreeNode, inventory: HostInventory) -> tuple[object, ...]:
-    """What of a node placement depends on, without names."""
+    """Return the properties of a node relevant to placement, without names."""
     nics = {port.nic: len({other.nic for other in room.ports[:at]}) for at, port in reversed([*enumerate(room.ports)])}
     return (
         sorted((len(core.cpus), core.whole, core.held) for core in room.shared),
@@ -399,7 +397,7 @@ UNKNOWN_LINK = NodeLinkRoom(None, None, None)
 
 
 def sum_node_traffic(need: VmNeed, nodes: Sequence[int]) -> dict[tuple[int, int], float]:
-    """Bytes/s between nodes, by their positions."""
+    """Return bytes/s between nodes, by their positions."""
     asked: dict[tuple[int, int], float] = {}
     for one, other, bytes_per_s in need.links:
         ends = sorted((nodes[one], nodes[other]))
@@ -409,12 +407,12 @@ def sum_node_traffic(need: VmNeed, nodes: Sequence[int]) -> dict[tuple[int, int]
 
 
 def is_exceeded(asked: float, total: float | None, used: float | None) -> bool:
-    """Whether more is asked than there is for sure: what is not known refuses nothing, it is warned of."""
+    """Return whether the requirement certainly exceeds what is available; unknown values only cause a warning."""
     return bool(asked) and total is not None and asked > total - (used or 0.0)
 
 
 def count_normal_bytes(room: FreeNode, need: VmNeed) -> int | None:
-    """Normal memory that a VM can count on: what is free, or all where both sides allow to oversubscribe it."""
+    """Return the usable normal memory: the free part, or all if both sides allow oversubscription."""
     if need.profile.memory_oversubscription_allowed and room.normal_total_bytes is not None:
         return room.normal_total_bytes
     return room.normal_free_bytes
@@ -423,7 +421,7 @@ def count_normal_bytes(room: FreeNode, need: VmNeed) -> int | None:
 def assign_devices(
     asked: Sequence[tuple[str, str]], rooms: Sequence[Sequence[tuple[str, str, str]]]
 ) -> tuple[str, ...] | None:
-    """A free device for each that is asked, by augmenting paths; None: there are not enough."""
+    """Assign a free device to each requirement by augmenting paths; None: too few devices."""
     devices = [device for room in rooms for device in room]
     owner: dict[str, int] = {}
 

@@ -1,4 +1,4 @@
-"""VMs that no topology restricts: their sets in pieces over the nodes of a host, as few as will do."""
+"""Placement of VMs without topology: sets are split over as few nodes as possible."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from nodrop.vm.place.search import LOCAL_DISTANCE, REMOTE_DISTANCE, CandidateKey
 
 
 class SplitPiece(NamedTuple):
-    """What of a set is on a node."""
+    """The part of a set on a node."""
 
     set_index: int
     node: int
@@ -24,7 +24,7 @@ class SplitPiece(NamedTuple):
 
 
 class SplitAssignment(NamedTuple):
-    """A VM in pieces."""
+    """A split VM."""
 
     pieces: tuple[SplitPiece, ...]
     ends: PortAssignment
@@ -35,7 +35,7 @@ class SplitAssignment(NamedTuple):
 
 
 class _Memory:
-    """What is left of the nodes' memory while pieces are handed out."""
+    """Remaining memory of the nodes during the assignment."""
 
     def __init__(self, need: VmNeed, inventory: HostInventory, options: PlacementOptions) -> None:
         self.pages = [{size: count or 0 for size, count in node.pages.items()} for node in inventory.nodes]
@@ -46,7 +46,7 @@ class _Memory:
 def split_vm(
     need: VmNeed, inventory: HostInventory, options: PlacementOptions, substitution_count: int
 ) -> SplitAssignment | None:
-    """A VM over the nodes of a host, those with the most free cores first; None: it does not fit."""
+    """Split a VM over the nodes of a host, those with the most free cores first; None: it does not fit."""
     if any(True for _ in list_shortages(need, inventory, options)):
         return None
     order = sorted(range(len(inventory.nodes)), key=lambda at: (-inventory.nodes[at].whole_count, at))
@@ -61,7 +61,7 @@ def split_vm(
 
 
 def list_shortages(need: VmNeed, inventory: HostInventory, options: PlacementOptions) -> Iterator[Constraint]:
-    """What a VM lacks on a host, all nodes together."""
+    """Yield the resources that a VM lacks on all nodes together."""
     nodes = inventory.nodes
     taken = assign_cpus(pool_nodes(inventory, range(len(nodes))), need.sets, _core_rules(need, inventory))
     if taken is None:
@@ -85,7 +85,7 @@ def list_shortages(need: VmNeed, inventory: HostInventory, options: PlacementOpt
 
 
 def assign_ports(need: VmNeed, inventory: HostInventory, options: PlacementOptions) -> PortAssignment | NoAssignment:
-    """Ends for its interfaces on whichever node."""
+    """Assign its interfaces to ports of any node."""
     ports = (*(port for node in inventory.nodes for port in node.ports), *inventory.homeless_ports)
     solver = PortSolver(inventory, options.policy, need.profile.hypervisor.accelerated_vswitch)
     wanted = [
@@ -97,7 +97,7 @@ def assign_ports(need: VmNeed, inventory: HostInventory, options: PlacementOptio
 
 
 def pool_nodes(inventory: HostInventory, order: "list[int] | range") -> FreeNode:
-    """All nodes as one."""
+    """Return all nodes as one."""
     nodes = [inventory.nodes[at] for at in order]
     cores = tuple(core for node in nodes for core in node.cores)
     clusters = [
@@ -168,7 +168,7 @@ def _key(
     ends: PortAssignment,
     substitution_count: int,
 ) -> CandidateKey:
-    """As of sets that are whole; pieces on several nodes are as far apart as nodes of which nothing is known."""
+    """Return the candidate key, as for unsplit sets; pieces on several nodes count as remote."""
     used = sorted({piece.node for piece in pieces})
     taken = len({cpu for piece in pieces for cpu in piece.cpus.values()})
     node_cores = sum(inventory.nodes[at].whole_count for at in used) - taken

@@ -1,4 +1,4 @@
-"""Every requirement that a host does not meet, the one that decides first."""
+"""Violated requirements of a host, the deciding one first."""
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -25,11 +25,11 @@ JOINT_CONSTRAINTS: tuple[Constraint, ...] = (
     "devices",
     "host reserve",
 )
-"""What sets can lack together although each alone has it."""
+"""Constraints that sets may violate jointly although each alone meets them."""
 
 
 def list_violations(decision: Decision, host: HostInventory) -> tuple[Violation, ...]:
-    """All of them; of a VMD with several profiles, those of each, with its name."""
+    """Return all violations; of a VMD with several profiles, those of each, with its name."""
     several = len(decision.vmd.profiles) > 1
     found: list[Violation] = []
     for index, profile in enumerate(decision.vmd.profiles):
@@ -41,7 +41,7 @@ def list_violations(decision: Decision, host: HostInventory) -> tuple[Violation,
 
 
 def find_deciding(decision: Decision, host: HostInventory) -> tuple[Violation, ...]:
-    """What decides first against a host, by the last of a VMD's profiles, as far as it can be told without a search."""
+    """Return the deciding violation of the VMD's last profile, if it can be determined without a search."""
     need = count_needs(decision.vmd.profiles[-1])
     verdict = check_host_constraints(need.profile, host, decision.options, decision.vm)
     if not host.nodes or need.profile.topology == "unrestricted" or need.profile.scales_with_cores:
@@ -79,7 +79,7 @@ def _profile_violations(need: VmNeed, host: HostInventory, options: PlacementOpt
 
 
 def _set_violations(search: NodeSearch, position: int) -> Iterator[Violation]:
-    """What a set lacks on each node, if there is none that has it all."""
+    """Yield the violations of a set on each node, if no node meets all requirements."""
     found: list[Violation] = []
     for node, room in enumerate(search.inventory.nodes):
         here = list(_node_violations(search, node, (position,)))
@@ -94,7 +94,7 @@ def _set_violations(search: NodeSearch, position: int) -> Iterator[Violation]:
 
 
 def explain_other_nodes(decision: Decision, best: Candidate, position: int, at: int) -> Iterator[str]:
-    """Why a set is on no other node of the host that was chosen, where the set alone is reason enough."""
+    """Yield why a set cannot use the other nodes of the chosen host, if the set alone is the reason."""
     search = NodeSearch(best.need, best.inventory, decision.options)
     for node, room in enumerate(best.inventory.nodes):
         if node != at:
@@ -115,7 +115,7 @@ def _node_violations(search: NodeSearch, node: int, positions: tuple[int, ...]) 
 def describe_shortage(
     constraint: Constraint, room: FreeNode, needs: Sequence[SetNeed], search: NodeSearch
 ) -> Violation:
-    """What sets ask of a node, and what it has."""
+    """Describe the requirement of sets on a node, and what it has."""
     if constraint == "cpus":
         return _core_violation(room, needs, search)
     if constraint == "large pages":
@@ -186,7 +186,7 @@ def _free_pages_text(room: FreeNode, size: int) -> str:
 
 
 def _interface_violation(search: NodeSearch, node: int, positions: tuple[int, ...]) -> Violation:
-    """Which interfaces find no port at all; where each alone does, how they get into each other's way."""
+    """Return interfaces without any suitable port; otherwise their joint conflict."""
     room = search.inventory.nodes[node]
     wanted = [each for position in positions for each in search.wanted(node, position)]
     accelerated = search.solver.accelerated
@@ -210,7 +210,7 @@ def _interface_violation(search: NodeSearch, node: int, positions: tuple[int, ..
 def _joint_violations(
     need: VmNeed, host: HostInventory, options: PlacementOptions, lacking: frozenset[Constraint]
 ) -> Iterator[Violation]:
-    """What stands in the way besides what sets lack each alone: all without which the VM would go."""
+    """Yield the constraints, apart from those of single sets, without which the VM would fit."""
 
     def goes(ignored: AbstractSet[Constraint]) -> NodeAssignment | NoNodeAssignment:
         return NodeSearch(need, host, options, ignored=lacking | ignored).run()
@@ -234,7 +234,7 @@ def _joint_violations(
 
 
 def _joint_violation(constraint: Constraint, need: VmNeed, host: HostInventory, options: PlacementOptions) -> Violation:
-    """What all sets ask together of whichever nodes, and what there is."""
+    """Return the joint requirement of all sets, and what the host has."""
     where = "all sets together" if len(need.sets) > 1 else ""
     if constraint == "node":
         return Violation(
@@ -268,7 +268,7 @@ def _joint_violation(constraint: Constraint, need: VmNeed, host: HostInventory, 
 
 
 def _pooled_violations(need: VmNeed, host: HostInventory, options: PlacementOptions) -> Iterator[Violation]:
-    """What a VM that no topology restricts lacks on a host as a whole."""
+    """Yield the violations of a VM without topology on the entire host."""
     search = NodeSearch(need, host, options)
     room = unrestricted.pool_nodes(host, range(len(host.nodes)))
     for constraint in unrestricted.list_shortages(need, host, options):

@@ -1,4 +1,4 @@
-"""Processors ranked: whether another one will do, and what of the promised performance it guarantees.
+"""Processor rankings: whether a substitute suffices, and the share of the promised performance it guarantees.
 
 Source: ETSI GS NFV-PER 001 clauses 8.2.2.1 (a ranking by benchmarks, or by features) and 8.2.2.5 (worst case).
 """
@@ -12,26 +12,26 @@ AS_DECLARED = "as declared"
 
 
 class ProcessorStanding(NamedTuple):
-    """How a processor stands to the one that a VM's figures are from."""
+    """Rank of a processor relative to the one that the VM's figures refer to."""
 
     ratio: float | None
-    """Of the promised performance that can be expected, at most 1; None: nothing can be said."""
+    """Expected share of the promised performance, at most 1; None: unknown."""
     label: str
-    """`as declared`, `extrapolated (worst-case): ...`, or why nothing can be said."""
+    """`as declared`, `extrapolated (worst-case): ...`, or why it is unknown."""
     met: bool = True
-    """Whether the rank that is asked is reached."""
+    """Whether it reaches the required rank."""
     asked: str = ""
     found: str = ""
     substitution: str = ""
-    """A sentence, where it is another processor."""
+    """A sentence, for a different processor."""
 
 
 class Ranking(Protocol):
-    """One way to compare processors."""
+    """A method to compare processors."""
 
     @property
     def name(self) -> str:
-        """As in reports."""
+        """Name in reports."""
 
     def standing(self, asked: ProcessorRequirements, found: Processor) -> ProcessorStanding:
-        """How a host's processor stands to what a VM asks."""
+        """Rank a host's processor against a VM's requirements."""

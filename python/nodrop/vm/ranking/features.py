@@ -1,4 +1,4 @@
-"""A ranking by features: clock, generation, caches and TLBs beside those of a host where the VM's figures hold."""
+"""Ranking by features: clock, generation, caches and TLBs compared with the host of the VM's figures."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,17 +12,17 @@ FeatureValue = tuple[str, float | None]
 
 
 class FeatureRanking(NamedTuple):
-    """Rank is the share of the reference host's features that is there at least, without credit for more.
+    """The rank is the smallest ratio to the reference host over all features, at most 1.
 
-    Processors differ in many ways and no formula weighs them for every VM. So none is weighed: what falls short the
-    most decides. Source: ETSI GS NFV-PER 001 clause 8.2.2.1.
+    Processors differ in many ways and no formula weighs them for every VM, so features are not weighted: the largest
+    shortfall decides. Source: ETSI GS NFV-PER 001 clause 8.2.2.1.
     """
 
     reference: Processor
     name: str = "features"
 
     def standing(self, asked: ProcessorRequirements, found: Processor) -> ProcessorStanding:
-        """How a host's processor stands to the reference host's."""
+        """Rank a host's processor against the reference host's."""
         wanted, model = self.reference.model.value or "the reference", found.model.value or "an unknown model"
         if self.reference.model.value and is_same_model(self.reference.model.value, model):
             return ProcessorStanding(1.0, AS_DECLARED)
@@ -63,7 +63,7 @@ def _why_not_comparable(reference: Processor, found: Processor) -> str:
 
 
 def _compute_shares(reference: Processor, found: Processor) -> Iterator[FeatureValue]:
-    """Each feature that the reference has, as a share of it; None where the host's is unknown."""
+    """Yield the ratio for each feature of the reference; None if the host's value is unknown."""
     there = dict(_list_features(found))
     for name, wanted in _list_features(reference):
         has = there.get(name)

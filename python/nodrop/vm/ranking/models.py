@@ -1,4 +1,4 @@
-"""Processors by the names that people and kernels give them: whether two are the same, which is newer."""
+"""Processor models by their various names: equality and generation."""
 
 import re
 from typing import NamedTuple
@@ -16,7 +16,7 @@ _STEPPED = re.compile(r"v\d")
 
 
 class ProcessorGeneration(NamedTuple):
-    """An architecture among those of its line, which can be ordered."""
+    """An architecture of a product line, with its order."""
 
     line: str
     order: int
@@ -24,12 +24,12 @@ class ProcessorGeneration(NamedTuple):
 
 
 def is_same_vendor(one: str, other: str) -> bool:
-    """Whether two names mean the same vendor: `Intel`, `GenuineIntel`."""
+    """Return whether two names refer to the same vendor: `Intel`, `GenuineIntel`."""
     return _normalize_vendor(one) == _normalize_vendor(other)
 
 
 def is_same_model(asked: str, found: str) -> bool:
-    """Whether a model is the one asked for: `E5-2680` is an `Intel(R) Xeon(R) CPU E5-2680 0 @ 2.70GHz`, no v2."""
+    """Return whether a model matches: `E5-2680` matches `Intel(R) Xeon(R) CPU E5-2680 0 @ 2.70GHz`, but no v2."""
     wanted, there = _model_words(asked), _model_words(found)
     for begin in range(len(there) - len(wanted) + 1):
         end = begin + len(wanted)
@@ -39,13 +39,13 @@ def is_same_model(asked: str, found: str) -> bool:
 
 
 def parse_clock(model: str) -> float | None:
-    """MHz that a model's name ends in, as Intel's do."""
+    """Return the MHz at the end of a model name, as in Intel's."""
     found = _CLOCK.search(model)
     return float(found[1]) * (1000 if found[2] in "Gg" else 1) if found else None
 
 
 def find_generation(model: str) -> ProcessorGeneration | None:
-    """Which architecture a model is of; None: not in the table."""
+    """Return the architecture of a model; None: not in the table."""
     plain = " ".join(_model_words(model))
     for line, pattern, order, name in GENERATIONS:
         if re.search(pattern, plain):
@@ -87,5 +87,5 @@ GENERATIONS: tuple[tuple[str, str, int, str], ...] = (
     ("neoverse-v", r"\bneoverse-?v1", 1, "Neoverse V1"),
     ("neoverse-v", r"\bneoverse-?v2", 2, "Neoverse V2"),
 )
-"""Line, pattern, order within the line, name. Sources: the numbering schemes that Intel and AMD publish, the model
+"""Line, pattern, order within the line, name. Sources: the numbering schemes published by Intel and AMD, the model
 names of QEMU's `-cpu help`, and Arm's names in the kernel's MIDR table."""

@@ -1,4 +1,4 @@
-"""A ranking by benchmarks: figures of processors that somebody measured, and who."""
+"""Ranking by benchmark scores of a given source."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -10,13 +10,13 @@ from nodrop.vm.ranking.models import is_same_model
 
 
 class BenchmarkRanking(NamedTuple):
-    """Rank is a figure, the more the better. Source: ETSI GS NFV-PER 001 clause 8.2.2.1."""
+    """The rank is a score, higher is better. Source: ETSI GS NFV-PER 001 clause 8.2.2.1."""
 
     name: str
     source: str
-    """Where the figures are from: a publication, our own results."""
+    """Origin of the scores: a publication, stored results."""
     scores: Mapping[str, float]
-    """By model, as people write it: `E5-2680 v2`."""
+    """By model, in any common spelling: `E5-2680 v2`."""
 
     def standing(self, asked: ProcessorRequirements, found: Processor) -> ProcessorStanding:
         """How a host's processor stands to what a VM asks."""
@@ -47,6 +47,6 @@ class BenchmarkRanking(NamedTuple):
         )
 
     def score(self, model: str) -> float | None:
-        """The figure of a model, by the longest name in the table that is its."""
+        """Return the score of a model, by the longest matching name."""
         names = [name for name in self.scores if is_same_model(name, model) or is_same_model(model, name)]
         return self.scores[max(names, key=len)] if names else None

@@ -1,4 +1,4 @@
-"""The worst case by clock: at 75 % of the reference clock, 75 % of the performance is still granted."""
+"""Worst-case ranking by clock: 75 % of the reference clock guarantees 75 % of the performance."""
 
 from typing import NamedTuple
 
@@ -11,10 +11,10 @@ EXTRAPOLATED = "extrapolated (worst-case)"
 
 
 class WorstCaseRanking(NamedTuple):
-    """Rank is the share of the performance that the clock leaves, without credit for a faster one.
+    """The rank is the ratio of clocks, at most 1.
 
-    It holds within a vendor, for processors of the same or a newer generation, and for work that the CPU bounds;
-    the label says that it is extrapolated. Source: ETSI GS NFV-PER 001 clause 8.2.2.5, last paragraph.
+    Valid within a vendor, for processors of the same or a newer generation, and for CPU-bound work; the label marks it
+    as extrapolated. Source: ETSI GS NFV-PER 001 clause 8.2.2.5, last paragraph.
     """
 
     name: str = "worst-case"
@@ -61,7 +61,7 @@ def _compare_clocks(asked: ProcessorRequirements, found: Processor, substitution
 
 
 def _why_not_newer(asked: str, found: str) -> str:
-    """Why a processor cannot be taken for one of the same or a newer generation; empty: it can."""
+    """Return why a processor is not known to be of the same or a newer generation; empty: it is."""
     wanted, there = find_generation(asked), find_generation(found)
     if wanted is None or there is None:
         return f"{found}: whether it is of the same or a newer generation is unknown"
