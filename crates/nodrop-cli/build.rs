@@ -1,4 +1,4 @@
-//! Tells the programs which commit they were built from.
+//! Passes the commit of the source tree to the programs.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ fn main() {
     let changed = git(&["status", "--porcelain", "--", "../.."]).is_some_and(|changes| !changes.is_empty());
     println!("cargo::rustc-env=NODROP_COMMIT={commit}{}", if changed { "+" } else { "" });
     println!("cargo::rerun-if-changed=..");
-    // The log of HEAD grows with every commit.
+    // HEAD's log changes with every commit.
     if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
         println!("cargo::rerun-if-changed={log}");
     }

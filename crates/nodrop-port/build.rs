@@ -1,4 +1,4 @@
-//! With the feature `dpdk`: compiles the shim and links DPDK, where pkg-config says it is.
+//! With the feature `dpdk`: compiles the shim and links the DPDK that pkg-config finds.
 
 fn main() {
     println!("cargo:rerun-if-changed=src/dpdk/shim.c");
@@ -13,11 +13,11 @@ mod dpdk {
     pub(super) fn build() {
         let mut shim = cc::Build::new();
         shim.file("src/dpdk/shim.c").opt_level(3).std("gnu11");
-        for flag in ask("--cflags") {
+        for flag in pkg_config("--cflags") {
             shim.flag(flag);
         }
         shim.compile("nodrop_dpdk_shim");
-        for flag in ask("--libs") {
+        for flag in pkg_config("--libs") {
             if let Some(library) = flag.strip_prefix("-l") {
                 println!("cargo:rustc-link-lib={library}");
             } else if let Some(directory) = flag.strip_prefix("-L") {
@@ -26,12 +26,12 @@ mod dpdk {
         }
     }
 
-    /// What pkg-config says of libdpdk. Without it there is nothing to build, and cargo shows why.
-    fn ask(what: &str) -> Vec<String> {
+    /// Return the output of pkg-config for libdpdk. On failure, print the fix and abort the build.
+    fn pkg_config(option: &str) -> Vec<String> {
         const REMEDY: &str =
             "feature dpdk needs pkg-config and libdpdk 22.11 or later: apt-get install pkg-config libdpdk-dev";
-        let asked = Command::new("pkg-config").args([what, "libdpdk >= 22.11"]).output();
-        let output = asked.ok().filter(|output| output.status.success());
+        let output = Command::new("pkg-config").args([option, "libdpdk >= 22.11"]).output();
+        let output = output.ok().filter(|output| output.status.success());
         let Some(output) = output else {
             eprintln!("{REMEDY}");
             std::process::exit(1);

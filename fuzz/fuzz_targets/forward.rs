@@ -1,18 +1,18 @@
-//! The VNFs' packet parsers: any frames into the router and the cross-connect, and what leaves them is as it should be.
+//! The VNFs' packet parsers: arbitrary frames through the router and the cross-connect, with checks of the output.
 //!
-//! Input: frames one after the other, each behind three bytes: flags, and its length.
+//! Input: consecutive frames, each preceded by three bytes: flags and length.
 #![no_main]
 
 use std::net::IpAddr;
 
 use libfuzzer_sys::fuzz_target;
-use nodrop_vnf::{CrossConnect, FrameBuffer, Neighbor, Network, Router, RouterPort, StaticRoute, Verdict};
+use nodrop_vnf::{CrossConnect, ForwardingDecision, FrameBuffer, Neighbor, Network, Router, RouterPort, StaticRoute};
 use nodrop_wire::{MacAddr, checksum};
 
 const MACS: [MacAddr; 2] = [MacAddr([2, 0, 0, 0, 1, 0]), MacAddr([2, 0, 0, 0, 1, 1])];
 const PEER: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
 const FRAME_BYTES_MAX: usize = 1522;
-/// Flag bits: the port it comes in by, put its checksums right, a second goes by.
+/// Flag bits: ingress port, correct the checksums, advance the time.
 const PORT: u8 = 1;
 const SEAL: u8 = 2;
 const LATER: u8 = 4;
@@ -35,7 +35,7 @@ fn router() -> Router {
     Router::new(ports, &routes, &[Neighbor { address: ip("198.19.0.1"), mac: PEER }])
 }
 
-/// Put checksums right, so that what lies behind them is reached.
+/// Correct the checksums, so that the code behind their checks is reached.
 fn seal(frame: &mut [u8]) {
     match frame.get(12..14) {
         Some([8, 0]) => {
@@ -59,10 +59,10 @@ fn seal(frame: &mut [u8]) {
     }
 }
 
-/// What may be said of any frame that leaves.
-fn check(before: &[u8], after: &[u8], from: usize, verdict: Verdict) {
-    match verdict {
-        Verdict::Forward(to) => {
+/// Check the properties of any frame that leaves.
+fn check(before: &[u8], after: &[u8], from: usize, decision: ForwardingDecision) {
+    match decision {
+        ForwardingDecision::Forward(to) => {
             assert_eq!((before.len(), after[6..12] == MACS[to].0), (after.len(), true));
             assert_eq!(before[12..14], after[12..14]);
             if after[12..14] == [8, 0] {
@@ -73,13 +73,13 @@ fn check(before: &[u8], after: &[u8], from: usize, verdict: Verdict) {
                 assert_eq!((before[21] - 1, &before[22..]), (after[21], &after[22..]));
             }
         }
-        Verdict::Answer(to) => {
+        ForwardingDecision::Reply(to) => {
             assert_eq!(to, from);
             assert!(after.len() >= 60 && after[6..12] == MACS[to].0);
         }
-        Verdict::Ask(_, to) => assert!(after.len() >= 60 && after[6..12] == MACS[to].0),
-        Verdict::Flood(_) => panic!("only an edge switch floods"),
-        Verdict::Consume | Verdict::Drop(_) => (),
+        ForwardingDecision::Resolve(_, to) => assert!(after.len() >= 60 && after[6..12] == MACS[to].0),
+        ForwardingDecision::Flood(_) => panic!("only an edge switch floods"),
+        ForwardingDecision::Consume | ForwardingDecision::Drop(_) => (),
     }
 }
 
@@ -87,9 +87,9 @@ fuzz_target!(init: nodrop_fuzz::keep_overflows(), |bytes: &[u8]| {
     let (mut router, mut rest, mut now_ms) = (router(), bytes, 0);
     let mut cross_connect = CrossConnect { addresses: [Some((PEER, MACS[0])), Some((PEER, MACS[1]))] };
     let mut buffer = FrameBuffer::new(FRAME_BYTES_MAX);
-    while let [flags, high, low, behind @ ..] = rest {
-        let length = usize::from(u16::from_be_bytes([*high, *low])).min(behind.len());
-        let (frame, after) = behind.split_at(length);
+    while let [flags, high, low, content @ ..] = rest {
+        let length = usize::from(u16::from_be_bytes([*high, *low])).min(content.len());
+        let (frame, after) = content.split_at(length);
         rest = after;
         let from = usize::from(flags & PORT);
         now_ms += u64::from(flags & LATER) * 300;
@@ -97,14 +97,14 @@ fuzz_target!(init: nodrop_fuzz::keep_overflows(), |bytes: &[u8]| {
         if flags & SEAL != 0 {
             seal(&mut frame);
         }
-        assert_eq!(buffer.hold(&frame), frame.len() <= FRAME_BYTES_MAX);
+        assert_eq!(buffer.load(&frame), frame.len() <= FRAME_BYTES_MAX);
         if frame.len() > FRAME_BYTES_MAX {
             continue;
         }
-        let verdict = router.handle(&mut buffer, from, now_ms);
-        check(&frame, buffer.bytes(), from, verdict);
-        buffer.hold(&frame);
-        if cross_connect.handle(&mut buffer, from, now_ms) == Verdict::Forward(1 - from) {
+        let decision = router.handle(&mut buffer, from, now_ms);
+        check(&frame, buffer.bytes(), from, decision);
+        buffer.load(&frame);
+        if cross_connect.handle(&mut buffer, from, now_ms) == ForwardingDecision::Forward(1 - from) {
             assert_eq!((&buffer.bytes()[..6], &buffer.bytes()[12..]), (&PEER.0[..], &frame[12..]));
         } else {
             assert!(frame.len() <= 14);

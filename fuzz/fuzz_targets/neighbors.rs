@@ -1,17 +1,17 @@
-//! Messages between neighbours: any frame read, and what is answered read back as it was meant.
+//! Address resolution messages: any frame is parsed, and a reply to it is parsed back.
 //!
 //! Input: a frame.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nodrop_wire::{Heard, MacAddr, Message, Speaker};
+use nodrop_wire::{MacAddr, Message, NeighborEncoder, NeighborMessage};
 
 const OWN: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
 
 fuzz_target!(init: nodrop_fuzz::keep_overflows(), |frame: &[u8]| {
-    let Some(heard) = Heard::parse(frame) else { return };
-    let Message::Question { target, asker, asker_mac } = heard.message else { return };
-    let answer = Speaker { mac: OWN, tags: &[] }.tell(target, asker, asker_mac).expect("both of one IP version");
-    let told = Heard::parse(&answer).expect("an answer");
-    assert_eq!(told.message, Message::Answer { address: target, mac: OWN });
+    let Some(received) = NeighborMessage::parse(frame) else { return };
+    let Message::Request { target, sender, sender_mac } = received.message else { return };
+    let frame = NeighborEncoder { mac: OWN, tags: &[] }.reply(target, sender, sender_mac).expect("addresses of one IP version");
+    let reply = NeighborMessage::parse(&frame).expect("a reply");
+    assert_eq!(reply.message, Message::Reply { address: target, mac: OWN });
 });

@@ -1,30 +1,30 @@
-//! The engine's protocol: lines of anything, read as requests and carried out on ports in memory.
+//! The engine's protocol: arbitrary lines, parsed as requests and executed on in-memory ports.
 #![no_main]
 
 use std::sync::atomic::AtomicBool;
 
 use libfuzzer_sys::fuzz_target;
 use nodrop_cli::setup::{self, HostEngine};
-use nodrop_model::{Backend, Check, Open, Reply, Request, TrialRequest};
+use nodrop_model::{Backend, CheckRequest, OpenRequest, Reply, Request, TrialRequest};
 use nodrop_wire::{Frames, Signature, is_intact};
 
-/// Frames of each stream looked at.
+/// Number of frames of each stream to check.
 const FRAMES: u64 = 3;
-/// Trials of one input that are carried out; each takes some milliseconds.
+/// Maximum number of trials per input; each takes some milliseconds.
 const TRIALS_MAX: u32 = 2;
-/// Longer ones are told to stop at once.
+/// Longer trials are stopped at once.
 const TRIAL_MAX_S: f64 = 0.005;
 const TRIAL_FRAMES_MAX: f64 = 2e3;
 const CHECK_MAX_S: f64 = 0.02;
 
-/// Only what touches nothing: ports in memory, no file, no CPU bound.
-fn is_harmless(request: &Open) -> bool {
+/// Return true if the request has no side effects: in-memory ports, no files, no pinning.
+fn is_harmless(request: &OpenRequest) -> bool {
     request.cores.is_empty()
         && request.streams.iter().all(|stream| stream.replay.is_none())
         && request.ports.iter().all(|port| port.backend == Backend::Loopback)
 }
 
-fn open(request: &Open) -> Option<HostEngine> {
+fn open(request: &OpenRequest) -> Option<HostEngine> {
     for spec in &request.streams {
         if let Ok(frames) = Frames::new(spec) {
             (0..FRAMES).for_each(|sequence| check_frame(&frames, sequence << (sequence * 16)));
@@ -35,11 +35,11 @@ fn open(request: &Open) -> Option<HostEngine> {
     Some(engine)
 }
 
-/// What is sent is known again, and its checksum is right.
+/// Check that a sent frame is recognised and its checksum is correct.
 fn check_frame(frames: &Frames, sequence: u64) {
-    let (_, template) = frames.of(sequence);
+    let (_, template) = frames.template(sequence);
     let mut frame = template.bytes().to_vec();
-    template.complete(&mut template.lasting(), &mut frame, sequence, u64::MAX, u8::MAX);
+    template.complete(&mut template.slot_state(), &mut frame, sequence, u64::MAX, u8::MAX);
     let offset = template.signature_offset();
     let signature = Signature::parse(&frame[offset..]).expect("a signature");
     assert_eq!((signature.sequence, signature.stream_id), (sequence, frames.stream_id()));
@@ -49,7 +49,7 @@ fn check_frame(frames: &Frames, sequence: u64) {
 fn trial(engine: &mut HostEngine, request: &TrialRequest) {
     let mut request = request.clone();
     if let Some(capture) = &mut request.capture {
-        // Nothing is written anywhere, and libpcap is not what is tried.
+        // Avoid writing files; libpcap is not under test.
         (capture.file, capture.filter) = ("/dev/null".to_owned(), None);
     }
     let load_pps: f64 = request.loads_pps.iter().sum();
@@ -67,12 +67,12 @@ fn trial(engine: &mut HostEngine, request: &TrialRequest) {
     write(&Reply::Trial(Box::new(reply)));
 }
 
-fn check(engine: &mut HostEngine, request: &Check) {
-    // Whoever may wait for long is let wait no longer than this; a time that makes no sense is passed on.
-    let patient = request.timeout_s > CHECK_MAX_S && request.timeout_s <= 86_400.0;
-    let timeout_s = if patient { CHECK_MAX_S } else { request.timeout_s };
-    if let Ok(checked) = engine.check(timeout_s) {
-        write(&Reply::Checked(checked));
+fn check(engine: &mut HostEngine, request: &CheckRequest) {
+    // Limit long timeouts; pass on invalid ones.
+    let is_long = request.timeout_s > CHECK_MAX_S && request.timeout_s <= 86_400.0;
+    let timeout_s = if is_long { CHECK_MAX_S } else { request.timeout_s };
+    if let Ok(reply) = engine.check(timeout_s) {
+        write(&Reply::Checked(reply));
     }
 }
 
@@ -86,7 +86,7 @@ fuzz_target!(init: nodrop_fuzz::keep_overflows(), |bytes: &[u8]| {
     for line in text.lines() {
         let Ok(request) = serde_json::from_str::<Request>(line) else { continue };
         let written = serde_json::to_string(&request).expect("a request that can be written");
-        // A number of many digits may lose its last one when it is read, so what is written is read once more.
+        // A number with many digits may lose its last digit when parsed, so only check that the output parses again.
         assert!(serde_json::from_str::<Request>(&written).is_ok(), "{written}");
         match (request, &mut engine) {
             (Request::Open(request), _) if is_harmless(&request) => engine = open(&request),

@@ -1,19 +1,19 @@
-//! What all fuzz targets need.
+//! Shared by all fuzz targets.
 
 use std::sync::Once;
 
-/// Room for the handler that keeps an input: the ordinary stack is full when it is needed most.
+/// Stack size of the handler that stores an input, because the ordinary stack has overflowed by then.
 const HANDLER_STACK_BYTES: usize = 1 << 16;
 
-/// Have the input kept also where it makes the stack run over.
+/// Make libFuzzer store the input even if it overflows the stack.
 pub fn keep_overflows() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let stack = Box::leak(vec![0u8; HANDLER_STACK_BYTES].into_boxed_slice());
         let stack = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: stack.len() };
-        // SAFETY: the memory is valid for the rest of the process, and nobody else uses it.
+        // SAFETY: the memory is valid for the rest of the process, and has no other user.
         unsafe { libc::sigaltstack(&raw const stack, std::ptr::null_mut()) };
-        // SAFETY: all zeros is the default action, whose flag libFuzzer keeps when it puts its own handler there.
+        // SAFETY: all zeros is the default action, whose flag libFuzzer keeps when it installs its own handler.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_flags = libc::SA_ONSTACK;

@@ -1,18 +1,19 @@
-//! From streams and stations to bytes, for whoever else sends them.
+//! Conversion of streams and stations to bytes, for other generators.
 
 use nodrop_engine::{EngineError, announcements};
-use nodrop_model::{LayoutRequest, Layouts, StreamLayout, StreamSpec};
+use nodrop_model::{LayoutReply, LayoutRequest, StreamLayout, StreamSpec};
 use nodrop_wire::{hex, layout};
 
-/// What was asked for.
+/// Build the requested layouts.
 ///
 /// # Errors
-/// When a stream or a station cannot be as asked; the message names it.
-pub fn layouts(asked: &LayoutRequest) -> Result<Layouts, EngineError> {
-    let streams = asked.streams.iter().map(stream).collect::<Result<_, _>>()?;
-    let told = asked.stations.iter().map(announcements).collect::<Result<Vec<_>, _>>()?;
-    let announcements = told.iter().map(|frames| frames.iter().map(|frame| hex(frame)).collect()).collect();
-    Ok(Layouts { streams, announcements })
+/// If a stream or a station is invalid; the message names it.
+pub fn build_layouts(request: &LayoutRequest) -> Result<LayoutReply, EngineError> {
+    let streams = request.streams.iter().map(stream).collect::<Result<_, _>>()?;
+    let frames_by_station = request.stations.iter().map(announcements).collect::<Result<Vec<_>, _>>()?;
+    let announcements =
+        frames_by_station.iter().map(|frames| frames.iter().map(|frame| hex(frame)).collect()).collect();
+    Ok(LayoutReply { streams, announcements })
 }
 
 fn stream(spec: &StreamSpec) -> Result<StreamLayout, EngineError> {

@@ -1,27 +1,27 @@
-//! What the programs `nodrop-engine` and `nodrop-vnf` share: how they come up and go down.
+//! Shared parts of the programs `nodrop-engine`, `nodrop-observe` and `nodrop-vnf`.
 
 use nodrop_port::{PortError, process};
 
 mod backend;
-mod doors;
 pub mod layouts;
 pub mod replay;
 pub mod setup;
+mod station_ports;
 pub mod vnf;
 
-pub use doors::HostNeighbors;
+pub use station_ports::HostNeighbors;
 
-/// Version and commit, as `--version` prints them.
+/// Version and commit, as printed by `--version`.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("NODROP_COMMIT"), ")");
 
-/// Commit the programs were built from; ends in `+` when the tree had changes.
+/// Commit the programs were built from; ends in `+` if the tree was modified.
 pub const COMMIT: &str = env!("NODROP_COMMIT");
 
-/// Enter the network namespace of `netns_pid` if one is given, and from then on die with the parent process.
+/// Enter the network namespace of `netns_pid`, if given, and exit with the parent process from then on.
 ///
 /// # Errors
-/// When the namespace may not be entered.
-pub fn come_up(netns_pid: Option<u32>) -> Result<(), PortError> {
+/// If the namespace may not be entered.
+pub fn init_process(netns_pid: Option<u32>) -> Result<(), PortError> {
     let parent = process::parent_id();
     if let Some(pid) = netns_pid {
         process::enter_network_namespace(pid)?;

@@ -1,6 +1,6 @@
-//! The engine's protocol against lines nobody means: whatever comes in, a request or a refusal comes of it, never a panic.
+//! The engine's protocol with arbitrary lines: every line is either parsed or rejected, without a panic.
 //!
-//! Bounded, and the same cases every time.
+//! Bounded and deterministic.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::sync::atomic::AtomicBool;
@@ -51,7 +51,7 @@ fn resolve() -> Value {
         "tries": 1})
 }
 
-/// A value where another was meant.
+/// Values of unexpected types and ranges.
 fn odd() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(Value::Null),
@@ -70,30 +70,28 @@ fn odd() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// A request with some of its values replaced, each chosen by its place among all.
+/// A request with some values replaced, selected by position.
 fn mutated(request: Value) -> impl Strategy<Value = Value> {
     prop::collection::vec((any::<Index>(), odd()), 1..4).prop_map(move |changes| {
         let mut request = request.clone();
-        for (place, value) in changes {
+        for (index, value) in changes {
             let pointers = pointers(&request);
-            *request.pointer_mut(&pointers[place.index(pointers.len())]).unwrap() = value;
+            *request.pointer_mut(&pointers[index.index(pointers.len())]).unwrap() = value;
         }
         request
     })
 }
 
-/// JSON pointers of a value and of all within it.
+/// Return the JSON pointers of a value and of all values within it.
 fn pointers(value: &Value) -> Vec<String> {
     let below = |key: String, value: &Value| pointers(value).into_iter().map(move |rest| format!("/{key}{rest}"));
-    let mut found = vec![String::new()];
+    let mut all = vec![String::new()];
     match value {
-        Value::Object(fields) => found.extend(fields.iter().flat_map(|(key, value)| below(key.clone(), value))),
-        Value::Array(items) => {
-            found.extend(items.iter().enumerate().flat_map(|(at, item)| below(at.to_string(), item)))
-        }
+        Value::Object(fields) => all.extend(fields.iter().flat_map(|(key, value)| below(key.clone(), value))),
+        Value::Array(items) => all.extend(items.iter().enumerate().flat_map(|(at, item)| below(at.to_string(), item))),
         _ => (),
     }
-    found
+    all
 }
 
 fn fuzz<S: Strategy>(cases: u32, strategy: S, check: impl Fn(S::Value)) {
@@ -110,10 +108,10 @@ fn parse(text: &str) -> Option<Request> {
     serde_json::from_str(text).ok()
 }
 
-/// A trial that is told to stop at once ends within a look, however long it was to be.
-fn carry_out(request: &TrialRequest) {
-    let Some(Request::Open(asked)) = parse(&open().to_string()) else { unreachable!() };
-    let (mut engine, ..) = setup::open(&asked).unwrap();
+/// Run a trial that is stopped at once; it ends within a loss check, whatever its duration.
+fn run_trial(request: &TrialRequest) {
+    let Some(Request::Open(open_request)) = parse(&open().to_string()) else { unreachable!() };
+    let (mut engine, ..) = setup::open(&open_request).unwrap();
     let _ = engine.trial(request, &AtomicBool::new(true), |_| ());
 }
 
@@ -122,12 +120,12 @@ fn no_line_of_text_is_too_strange_to_be_read_or_refused() {
     fuzz(4000, ".{0,200}", |text| drop(parse(&text)));
     fuzz(4000, prop::collection::vec(any::<u8>(), 0..200), |bytes| drop(parse(&String::from_utf8_lossy(&bytes))));
     let lines = [open().to_string(), trial().to_string()];
-    fuzz(4000, (0..2usize, any::<Index>(), any::<u8>()), |(line, place, byte)| {
+    fuzz(4000, (0..2usize, any::<Index>(), any::<u8>()), |(line, index, byte)| {
         let mut bytes = lines[line].clone().into_bytes();
-        let place = place.index(bytes.len());
-        bytes[place] = byte;
+        let index = index.index(bytes.len());
+        bytes[index] = byte;
         drop(parse(&String::from_utf8_lossy(&bytes)));
-        drop(parse(&String::from_utf8_lossy(&bytes[..place])));
+        drop(parse(&String::from_utf8_lossy(&bytes[..index])));
     });
     assert!(parse(&"[".repeat(100_000)).is_none());
 }
@@ -157,7 +155,7 @@ fn ports_and_streams_that_make_no_sense_are_refused() {
 fn trials_that_make_no_sense_are_refused_and_others_end() {
     fuzz(250, mutated(trial()), |value| {
         if let Some(Request::Trial(request)) = parse(&value.to_string()) {
-            carry_out(&request);
+            run_trial(&request);
         }
     });
 }

@@ -1,7 +1,7 @@
-//! What the engine costs per frame, without any driver: `cargo run --release -p nodrop-engine --example cost`.
+//! Benchmark of the engine per frame, without a driver: `cargo run --release -p nodrop-engine --example cost`.
 //!
-//! Sending goes to a port that fills a buffer and forgets it; receiving comes from a port that hands out frames completed
-//! before. One thread each; medians of rounds that take turns. Other work on the machine shows as spread.
+//! The sending port fills a buffer and discards it; the receiving port produces completed frames. One thread each;
+//! medians of interleaved rounds. Other load on the machine shows as spread.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::atomic::AtomicBool;
@@ -10,16 +10,16 @@ use nodrop_engine::{Engine, Port, Stream};
 use nodrop_model::{LoadPattern, StreamSpec, TrialRequest};
 use nodrop_port::clock::{Clock, SystemClock};
 use nodrop_port::{Fill, PortError, Receive, Received, Slot, Transmit};
-use nodrop_wire::{Frames, Lasting};
+use nodrop_wire::{Frames, SlotState};
 
 const ROUNDS: usize = 5;
 const DURATION_S: f64 = 0.5;
-/// More than any CPU sends.
+/// More than any CPU can send.
 const OUT_OF_REACH_PPS: f64 = 1e9;
 const BUFFERS: usize = 1024;
 const FRAME_BYTES: u16 = 64;
 
-/// Sends nowhere, or nothing at all.
+/// Discards all frames.
 struct Sink {
     buffers: Vec<(Vec<u8>, u32)>,
     next: usize,
@@ -42,11 +42,11 @@ impl Transmit for Sink {
     }
 }
 
-/// Hands out what would have arrived: each stream in turn, every frame complete.
+/// Produces the frames of each stream round robin, every frame complete.
 struct Source {
     streams: Vec<Stream>,
     frames: Vec<Vec<u8>>,
-    lasting: Vec<Lasting>,
+    states: Vec<SlotState>,
     next: u64,
     trial_tag: u8,
     silent: bool,
@@ -64,7 +64,7 @@ impl Receive for Source {
             let frame = &mut self.frames[stream];
             let template = &self.streams[stream].frames.templates()[0];
             let sent_ns = time_ns - 5000 - sequence % 977;
-            template.complete(&mut self.lasting[stream], frame, sequence, sent_ns, self.trial_tag);
+            template.complete(&mut self.states[stream], frame, sequence, sent_ns, self.trial_tag);
             sink(Received { bytes: frame, time_ns });
             self.next += 1;
         }
@@ -72,7 +72,7 @@ impl Receive for Source {
     }
 
     fn take_drop_count(&mut self) -> Result<u64, PortError> {
-        // The engine asks before each trial, after it has read what was left over.
+        // The engine calls this before each trial, after it has read stale frames.
         self.next = 0;
         self.trial_tag = self.trial_tag.wrapping_add(1);
         Ok(0)
@@ -88,31 +88,31 @@ fn stream(stream_id: u16, tx_port: usize, rx_port: usize) -> Stream {
     Stream { frames: frames.unwrap(), tx_port, rx_port }
 }
 
-/// Nanoseconds of one thread per frame sent.
-fn sending(stream_count: u16) -> f64 {
+/// Return the nanoseconds of one thread per sent frame.
+fn send_cost_ns(stream_count: u16) -> f64 {
     let streams: Vec<Stream> = (0..stream_count).map(|id| stream(id, 0, 0)).collect();
-    let rx = Source { streams: vec![], frames: vec![], lasting: vec![], next: 0, trial_tag: 0, silent: true };
+    let rx = Source { streams: vec![], frames: vec![], states: vec![], next: 0, trial_tag: 0, silent: true };
     let ports = vec![Port { name: "sink".to_owned(), tx: Sink::new(), rx }];
     let mut engine = Engine::new(ports, streams, vec![0, 1], SystemClock).unwrap();
-    let asked = request(vec![OUT_OF_REACH_PPS / f64::from(stream_count); usize::from(stream_count)], None);
-    let reply = engine.trial(&asked, &AtomicBool::new(false), |_| ()).unwrap();
+    let request = request(vec![OUT_OF_REACH_PPS / f64::from(stream_count); usize::from(stream_count)], None);
+    let reply = engine.trial(&request, &AtomicBool::new(false), |_| ()).unwrap();
     reply.duration_s * 1e9 / reply.streams.iter().map(|stream| stream.offered_count).sum::<u64>() as f64
 }
 
-/// The same per frame received, the time to complete the frame included.
-fn receiving(stream_count: u16, latency_every: u64) -> f64 {
+/// Return the nanoseconds per received frame, including the time to complete the frame.
+fn receive_cost_ns(stream_count: u16, latency_every: u64) -> f64 {
     let streams: Vec<Stream> = (0..stream_count).map(|id| stream(id, 0, 1)).collect();
     let frames = streams.iter().map(|stream| stream.frames.templates()[0].bytes().to_vec()).collect();
-    let silent = Source { streams: vec![], frames: vec![], lasting: vec![], next: 0, trial_tag: 0, silent: true };
-    let lasting = streams.iter().map(|stream| stream.frames.templates()[0].lasting()).collect();
-    let source = Source { streams: streams.clone(), frames, lasting, next: 0, trial_tag: 0, silent: false };
+    let silent = Source { streams: vec![], frames: vec![], states: vec![], next: 0, trial_tag: 0, silent: true };
+    let states = streams.iter().map(|stream| stream.frames.templates()[0].slot_state()).collect();
+    let source = Source { streams: streams.clone(), frames, states, next: 0, trial_tag: 0, silent: false };
     let ports = vec![
         Port { name: "sink".to_owned(), tx: Sink::new(), rx: silent },
         Port { name: "source".to_owned(), tx: Sink::new(), rx: source },
     ];
     let mut engine = Engine::new(ports, streams, vec![0, 1], SystemClock).unwrap();
-    let asked = request(vec![1e4 / f64::from(stream_count); usize::from(stream_count)], Some(latency_every));
-    let reply = engine.trial(&asked, &AtomicBool::new(false), |_| ()).unwrap();
+    let request = request(vec![1e4 / f64::from(stream_count); usize::from(stream_count)], Some(latency_every));
+    let reply = engine.trial(&request, &AtomicBool::new(false), |_| ()).unwrap();
     reply.duration_s * 1e9 / reply.streams.iter().map(|stream| stream.received_count).sum::<u64>().max(1) as f64
 }
 
@@ -124,7 +124,7 @@ fn request(loads_pps: Vec<f64>, latency_every: Option<u64>) -> TrialRequest {
         pattern: LoadPattern::Flat,
         stop: None,
         window_s: 0.05,
-        look_s: 0.008,
+        loss_check_s: 0.008,
         catch_up_max_s: 0.02,
         latency_every,
         histograms: false,
@@ -134,15 +134,15 @@ fn request(loads_pps: Vec<f64>, latency_every: Option<u64>) -> TrialRequest {
 
 fn main() {
     println!(
-        "{:>8} {:>10} {:>12} {:>14}   ns per {FRAME_BYTES}-byte frame, median (least to most) of {ROUNDS}",
+        "{:>8} {:>10} {:>12} {:>14}   ns per {FRAME_BYTES}-byte frame, median (min to max) of {ROUNDS}",
         "streams", "sending", "counting", "and latency"
     );
     for streams in [1, 16, 256, 4096] {
         let mut cells: [Vec<f64>; 3] = Default::default();
         for _ in 0..ROUNDS {
-            cells[0].push(sending(streams));
-            cells[1].push(receiving(streams, 0));
-            cells[2].push(receiving(streams, 1));
+            cells[0].push(send_cost_ns(streams));
+            cells[1].push(receive_cost_ns(streams, 0));
+            cells[2].push(receive_cost_ns(streams, 1));
         }
         let texts = cells.map(|mut cell| {
             cell.sort_by(f64::total_cmp);

@@ -1,170 +1,161 @@
-//! Watches a running trial: looks often, applies the stop rule, closes windows, waits for frames in flight.
+//! Supervision of a running trial: frequent loss checks, stop rule, windows, and the wait for frames in flight.
 
 use nodrop_model::{DRAIN_MAX_S, StopClause, StopRule, Window, Windows};
 use nodrop_port::clock::Clock;
 use nodrop_port::thread;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::losses::Losses;
-use crate::progress::{Progress, Sample};
-use crate::trial::Setting;
+use crate::context::{Timeline, TrialContext};
+use crate::live_loss::LiveLoss;
+use crate::shared_counters::{Sample, SharedCounters};
 
-/// Frames in flight are given up once nothing has arrived for this long.
+/// Time without arrivals after which frames in flight count as lost.
 const QUIET_NS: u64 = 200_000_000;
 const DRAIN_STEP_NS: u64 = 5_000_000;
-/// An early end is set this far ahead, for all senders to learn of it before it comes.
+/// Lead time of an early end, so that all senders see it in time.
 const END_NOTICE_NS: u64 = 100_000;
 
-/// How sending went, as the conductor saw it.
-pub(crate) struct Timeline {
-    pub(crate) windows: Windows,
-    pub(crate) sent_for_s: f64,
-    pub(crate) stopped_early: bool,
-    pub(crate) stopped_by: Option<StopClause>,
-    pub(crate) aborted: bool,
-}
-
-/// Watches a running trial.
+/// Supervises a running trial.
 pub(crate) struct Conductor<'a, C, F> {
-    setting: &'a Setting<'a>,
+    context: &'a TrialContext<'a>,
     clock: &'a C,
-    progress: &'a Progress,
+    shared: &'a SharedCounters,
     on_window: F,
     last: Vec<Sample>,
-    losses: Losses,
+    losses: LiveLoss,
     timeline: Timeline,
 }
 
 impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
-    pub(crate) fn new(setting: &'a Setting<'a>, clock: &'a C, progress: &'a Progress, on_window: F) -> Self {
-        let groups = setting.groups.counted.count();
-        let columns = || vec![Vec::new(); groups];
+    pub(crate) fn new(context: &'a TrialContext<'a>, clock: &'a C, shared: &'a SharedCounters, on_window: F) -> Self {
+        let series_count = context.series.counts.count();
+        let columns = || vec![Vec::new(); series_count];
         let timeline = Timeline {
             windows: Windows {
-                series: setting.groups.counted.series().to_vec(),
+                series: context.series.counts.series().to_vec(),
                 end_s: Vec::new(),
                 offered_count: columns(),
                 received_count: columns(),
                 lost_count: columns(),
             },
-            sent_for_s: setting.request.duration_s,
+            sent_for_s: context.request.duration_s,
             stopped_early: false,
             stopped_by: None,
             aborted: false,
         };
-        let (last, losses) = (vec![Sample::default(); groups], Losses::new(groups));
-        Self { setting, clock, progress, on_window, last, losses, timeline }
+        let (last, losses) = (vec![Sample::default(); series_count], LiveLoss::new(series_count));
+        Self { context, clock, shared, on_window, last, losses, timeline }
     }
 
-    /// Until the workers can go home.
-    pub(crate) fn watch(&mut self) {
-        self.watch_sending();
+    /// Supervise the trial until the workers may finish.
+    pub(crate) fn run(&mut self) {
+        self.supervise_sending();
         self.drain();
-        let (now, elapsed_s) = (self.progress.sample(), self.elapsed_ns() as f64 / 1e9);
-        self.look(&now, elapsed_s);
+        let (now, elapsed_s) = (self.shared.sample(), self.elapsed_ns() as f64 / 1e9);
+        self.check_losses(&now, elapsed_s);
         self.close_window(now, elapsed_s);
-        self.join_short_end();
-        self.progress.stop_receiving.store(true, Relaxed);
+        self.merge_short_windows();
+        self.shared.stop_receiving.store(true, Relaxed);
     }
 
-    fn watch_sending(&mut self) {
-        let window_ns = (self.setting.request.window_s * 1e9) as u64;
-        let look_ns = self.setting.look_ns();
-        let (mut look_edge_ns, mut window_edge_ns) = (look_ns, window_ns);
-        while self.progress.is_sending() {
-            self.wait_until(look_edge_ns.min(window_edge_ns));
-            if !self.progress.is_sending() {
+    fn supervise_sending(&mut self) {
+        let window_ns = (self.context.request.window_s * 1e9) as u64;
+        let check_ns = self.context.loss_check_ns();
+        let (mut check_edge_ns, mut window_edge_ns) = (check_ns, window_ns);
+        while self.shared.is_sending() {
+            self.wait_until(check_edge_ns.min(window_edge_ns));
+            if !self.shared.is_sending() {
                 break;
             }
             let elapsed_ns = self.elapsed_ns();
             let elapsed_s = elapsed_ns as f64 / 1e9;
-            let now = self.progress.sample();
-            if elapsed_ns >= look_edge_ns {
-                self.look(&now, elapsed_s);
+            let now = self.shared.sample();
+            if elapsed_ns >= check_edge_ns {
+                self.check_losses(&now, elapsed_s);
             }
             if elapsed_ns >= window_edge_ns {
                 self.close_window(now, elapsed_s);
             }
             self.apply_stop_rule(elapsed_s);
-            look_edge_ns = next_edge_ns(look_edge_ns, elapsed_ns, look_ns);
+            check_edge_ns = next_edge_ns(check_edge_ns, elapsed_ns, check_ns);
             window_edge_ns = next_edge_ns(window_edge_ns, elapsed_ns, window_ns);
         }
     }
 
     fn apply_stop_rule(&mut self, elapsed_s: f64) {
-        self.timeline.aborted = self.setting.stop.load(Relaxed);
+        self.timeline.aborted = self.context.stop.load(Relaxed);
         let fires = |rule: &StopRule| rule.fires(elapsed_s, self.losses.count(), self.losses.first_s());
-        let clause = self.setting.request.stop.as_ref().and_then(fires);
+        let clause = self.context.request.stop.as_ref().and_then(fires);
         if self.timeline.aborted || clause.is_some() {
             self.stop_sending(clause);
         }
     }
 
-    /// Bring the end of sending forward; what was due by then still leaves, as at any other end.
+    /// Bring the end of sending forward; frames due by then are still sent, as at any other end.
     fn stop_sending(&mut self, clause: Option<StopClause>) {
         let end_ns = self.elapsed_ns() + END_NOTICE_NS;
-        if end_ns < self.setting.duration_ns() {
-            self.progress.end_ns.store(end_ns, Relaxed);
+        if end_ns < self.context.duration_ns() {
+            self.shared.end_ns.store(end_ns, Relaxed);
             self.timeline.sent_for_s = end_ns as f64 / 1e9;
             self.timeline.stopped_early = true;
             self.timeline.stopped_by = clause;
         }
-        while self.progress.is_sending() {
+        while self.shared.is_sending() {
             thread::sleep_ns(10_000);
         }
     }
 
-    /// Wait for what is in flight: until all of it is there, nothing has come for a while, or too long.
+    /// Wait for frames in flight: until all have arrived, none has arrived for a while, or the time limit is reached.
     fn drain(&mut self) {
         let begin_ns = self.clock.steady_ns();
-        let (mut seen, mut seen_ns) = (Vec::new(), begin_ns);
+        let (mut last, mut last_ns) = (Vec::new(), begin_ns);
         loop {
-            let now = self.progress.sample();
+            let now = self.shared.sample();
             let now_ns = self.clock.steady_ns();
-            if now.iter().all(|group| group.received >= group.offered) {
+            if now.iter().all(|series| series.received >= series.offered) {
                 return;
             }
-            if now != seen {
-                (seen, seen_ns) = (now, now_ns);
+            if now != last {
+                (last, last_ns) = (now, now_ns);
             }
-            if now_ns - seen_ns > QUIET_NS || now_ns - begin_ns > (DRAIN_MAX_S * 1e9) as u64 {
+            if now_ns - last_ns > QUIET_NS || now_ns - begin_ns > (DRAIN_MAX_S * 1e9) as u64 {
                 return;
             }
             thread::sleep_ns(DRAIN_STEP_NS);
         }
     }
 
-    /// Find what is certainly lost by now.
-    fn look(&mut self, now: &[Sample], elapsed_s: f64) {
-        self.progress.look.fetch_add(1, Relaxed);
-        self.losses.look(&mut self.timeline.windows, now, elapsed_s);
+    /// Determine the frames that are certainly lost by now.
+    fn check_losses(&mut self, now: &[Sample], elapsed_s: f64) {
+        self.shared.loss_check.fetch_add(1, Relaxed);
+        self.losses.update(&mut self.timeline.windows, now, elapsed_s);
     }
 
-    /// Write down one window and begin the next.
+    /// Record a window and begin the next.
     fn close_window(&mut self, now: Vec<Sample>, elapsed_s: f64) {
         let windows = &mut self.timeline.windows;
         windows.end_s.push(elapsed_s);
-        for (group, (before, now)) in self.last.iter().zip(&now).enumerate() {
-            windows.offered_count[group].push(now.offered - before.offered);
-            windows.received_count[group].push(now.received - before.received);
+        for (index, (before, now)) in self.last.iter().zip(&now).enumerate() {
+            windows.offered_count[index].push(now.offered - before.offered);
+            windows.received_count[index].push(now.received - before.received);
         }
         (self.on_window)(Window {
-            trial_id: self.setting.request.trial_id,
+            trial_id: self.context.request.trial_id,
             elapsed_s,
-            offered_count: now.iter().map(|group| group.offered).sum(),
-            received_count: now.iter().map(|group| group.received).sum(),
+            offered_count: now.iter().map(|series| series.offered).sum(),
+            received_count: now.iter().map(|series| series.received).sum(),
             lost_count: self.losses.count(),
-            series_offered_count: now.iter().map(|group| group.offered).collect(),
-            series_received_count: now.iter().map(|group| group.received).collect(),
+            series_offered_count: now.iter().map(|series| series.offered).collect(),
+            series_received_count: now.iter().map(|series| series.received).collect(),
         });
         self.last = now;
     }
 
-    /// A last window in which hardly anything was sent would say nothing by itself.
-    fn join_short_end(&mut self) {
+    /// Merge the last windows if hardly any frames were sent in them, because such a window carries no information.
+    fn merge_short_windows(&mut self) {
         let Windows { end_s, offered_count, received_count, lost_count, .. } = &mut self.timeline.windows;
         while let [.., begin_s, _] = end_s[..]
-            && self.timeline.sent_for_s - begin_s < self.setting.request.window_s / 2.0
+            && self.timeline.sent_for_s - begin_s < self.context.request.window_s / 2.0
         {
             end_s.remove(end_s.len() - 2);
             for column in [&mut *offered_count, &mut *received_count, &mut *lost_count].into_iter().flatten() {
@@ -175,12 +166,12 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
     }
 
     fn elapsed_ns(&self) -> u64 {
-        self.clock.steady_ns().saturating_sub(self.progress.start_ns)
+        self.clock.steady_ns().saturating_sub(self.shared.start_ns)
     }
 
     fn wait_until(&self, edge_ns: u64) {
         let now_ns = self.clock.steady_ns();
-        thread::sleep_ns((self.progress.start_ns + edge_ns).saturating_sub(now_ns));
+        thread::sleep_ns((self.shared.start_ns + edge_ns).saturating_sub(now_ns));
     }
 
     pub(crate) fn finish(self) -> Timeline {
@@ -188,7 +179,7 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
     }
 }
 
-/// The next of the edges every `step_ns` that is not past.
+/// Return the first edge of the grid of `step_ns` that has not passed.
 fn next_edge_ns(edge_ns: u64, elapsed_ns: u64, step_ns: u64) -> u64 {
     if elapsed_ns < edge_ns { edge_ns } else { edge_ns + step_ns * (1 + (elapsed_ns - edge_ns) / step_ns) }
 }

@@ -1,4 +1,4 @@
-//! A receiver's way from bytes to counts, open to fuzz targets (`fuzz/`). Built with `--cfg fuzzing` only.
+//! The receive path from bytes to counts, exposed to fuzz targets (`fuzz/`). Built only with `--cfg fuzzing`.
 
 use nodrop_model::{LossRuns, Reordering};
 use nodrop_port::clock::Clock;
@@ -6,34 +6,34 @@ use nodrop_port::{PortError, Receive};
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::Stream;
-use crate::progress::Progress;
 use crate::receive_lane::{Incoming, ReceiveLane};
+use crate::shared_counters::SharedCounters;
 
-/// One port's arrivals in one trial.
+/// The receiver of one port in one trial.
 #[derive(Debug)]
 pub struct Receiver {
     lane: ReceiveLane,
-    progress: Progress,
+    shared: SharedCounters,
 }
 
-/// What was counted of a stream.
+/// Counts of one stream.
 #[derive(Debug)]
-pub struct Counted {
+pub struct ReceivedCounts {
     /// Distinct frames.
     pub received: u64,
-    /// Repeats.
+    /// Repeated frames.
     pub duplicates: u64,
     /// Frames out of order.
     pub reordering: Option<Reordering>,
-    /// Losses among the frames that were sent.
+    /// LiveLoss among the frames sent.
     pub loss_runs: Option<LossRuns>,
 }
 
-/// A clock that always says the same.
+/// A clock with constant time.
 #[derive(Debug)]
-struct Stopped;
+struct FixedClock;
 
-impl Clock for Stopped {
+impl Clock for FixedClock {
     fn steady_ns(&self) -> u64 {
         1 << 40
     }
@@ -44,49 +44,49 @@ impl Clock for Stopped {
 }
 
 impl Receiver {
-    /// For all these streams; each is a group of its own.
+    /// Create a receiver for these streams; each is a series of its own.
     #[must_use]
     pub fn new(streams: &[Stream], trial_tag: u8) -> Self {
         let incoming: Vec<_> = streams
             .iter()
             .enumerate()
-            .map(|(stream, of)| Incoming {
-                stream,
-                stream_id: of.frames.stream_id(),
-                rx_offsets: of.frames.rx_offsets(),
-                group: stream,
-                times: stream,
+            .map(|(index, stream)| Incoming {
+                stream: index,
+                stream_id: stream.frames.stream_id(),
+                rx_offsets: stream.frames.rx_offsets(),
+                series: index,
+                times: index,
             })
             .collect();
-        Self { lane: ReceiveLane::new(&incoming, trial_tag, 1), progress: Progress::new(0, 0, streams.len(), 0) }
+        Self { lane: ReceiveLane::new(&incoming, trial_tag, 1), shared: SharedCounters::new(0, 0, streams.len(), 0) }
     }
 
-    /// Take a batch of what waits; gives how many frames it was.
+    /// Receive a batch of waiting frames; return their number.
     ///
     /// # Errors
-    /// The port's.
+    /// If the port fails.
     pub fn receive<R: Receive>(&mut self, port: &mut R) -> Result<usize, PortError> {
-        self.lane.receive(port, &Stopped, &self.progress)
+        self.lane.receive(port, &FixedClock, &self.shared)
     }
 
-    /// The conductor looks.
-    pub fn look(&mut self) {
-        self.progress.look.fetch_add(1, Relaxed);
+    /// Start a new loss check.
+    pub fn check_losses(&mut self) {
+        self.shared.loss_check.fetch_add(1, Relaxed);
     }
 
-    /// What was counted of each stream, of which `offered_count` frames were sent.
+    /// Return the counts of each stream, of which `offered_count` frames were sent.
     #[must_use]
-    pub fn counted(&self, offered_count: u64) -> Vec<Counted> {
-        let counted = |inbox: &crate::receive_lane::Inbox| Counted {
+    pub fn counts(&self, offered_count: u64) -> Vec<ReceivedCounts> {
+        let counts = |inbox: &crate::receive_lane::Inbox| ReceivedCounts {
             received: inbox.tracker.received_count(),
             duplicates: inbox.tracker.duplicate_count(),
             reordering: inbox.tracker.reordering().cloned(),
             loss_runs: inbox.tracker.loss_runs(offered_count),
         };
-        self.lane.inboxes.iter().map(counted).collect()
+        self.lane.inboxes.iter().map(counts).collect()
     }
 
-    /// Frames that arrived with other content than was sent.
+    /// Return the frames received with modified content.
     #[must_use]
     pub fn corrupted_count(&self) -> u64 {
         self.lane.corrupted_count

@@ -9,19 +9,19 @@ use nodrop_model::{LatencySummary, TimeSummary};
 const MAX_NS: u64 = 60_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// Counts of durations.
+/// A histogram of durations.
 #[derive(Debug)]
 pub(crate) struct Durations(Option<Histogram<u64>>);
 
 impl Default for Durations {
     fn default() -> Self {
-        // Cannot fail for these constants; if it did, there would be no summary rather than a wrong one.
+        // Never fails for these constants; if it did, the summary would be missing rather than wrong.
         Self(Histogram::new_with_bounds(1, MAX_NS, SIGNIFICANT_DIGITS).ok())
     }
 }
 
 impl Durations {
-    /// Record `count` durations of `ns` nanoseconds; longer than the range counts as its end.
+    /// Record `count` durations of `ns` nanoseconds; values beyond the range are clamped.
     #[inline]
     pub(crate) fn record(&mut self, ns: u64, count: u64) {
         if let Some(histogram) = &mut self.0 {
@@ -29,13 +29,13 @@ impl Durations {
         }
     }
 
-    fn filled(&self) -> Option<&Histogram<u64>> {
+    fn non_empty(&self) -> Option<&Histogram<u64>> {
         self.0.as_ref().filter(|histogram| !histogram.is_empty())
     }
 
-    /// What was recorded; None when nothing was.
+    /// Return the summary; None if nothing was recorded.
     pub(crate) fn summary(&self) -> Option<TimeSummary> {
-        let histogram = self.filled()?;
+        let histogram = self.non_empty()?;
         Some(TimeSummary {
             count: histogram.len(),
             min_ns: histogram.min(),
@@ -48,14 +48,14 @@ impl Durations {
         })
     }
 
-    /// Summarise as latency, with the differences between consecutive ones; with the whole histogram where asked.
-    pub(crate) fn latency(&self, variation: &Self, whole: bool) -> Option<LatencySummary> {
+    /// Summarise latencies, with the differences between consecutive ones; optionally with the full histogram.
+    pub(crate) fn latency(&self, variation: &Self, with_histogram: bool) -> Option<LatencySummary> {
         let latency = self.summary()?;
         Some(LatencySummary {
             pdv_ns: latency.p999_ns - latency.min_ns,
             latency,
             ipdv: variation.summary(),
-            hdr: self.filled().filter(|_| whole).and_then(encode),
+            hdr: self.non_empty().filter(|_| with_histogram).and_then(encode),
         })
     }
 }
@@ -82,12 +82,12 @@ mod tests {
         let mut durations = Durations::default();
         (1..=1000).for_each(|n| durations.record(n * 1000, 1));
         durations.record(2 * MAX_NS, 1);
-        let found = durations.latency(&Durations::default(), true).unwrap();
-        let summary = &found.latency;
-        assert_eq!((summary.count, found.pdv_ns), (1001, summary.p999_ns - summary.min_ns));
-        assert!((summary.p50_ns as f64 / 501_000.0 - 1.0).abs() < 0.001);
-        assert!((summary.max_ns as f64 / MAX_NS as f64 - 1.0).abs() < 0.001);
-        let bytes = STANDARD.decode(found.hdr.unwrap()).unwrap();
+        let summary = durations.latency(&Durations::default(), true).unwrap();
+        let latency = &summary.latency;
+        assert_eq!((latency.count, summary.pdv_ns), (1001, latency.p999_ns - latency.min_ns));
+        assert!((latency.p50_ns as f64 / 501_000.0 - 1.0).abs() < 0.001);
+        assert!((latency.max_ns as f64 / MAX_NS as f64 - 1.0).abs() < 0.001);
+        let bytes = STANDARD.decode(summary.hdr.unwrap()).unwrap();
         let decoded: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
         assert_eq!(decoded.len(), 1001);
     }

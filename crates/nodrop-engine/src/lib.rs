@@ -1,52 +1,56 @@
-//! One trial at a time: pace, send, receive, count, judge. Generic over ports and clock; names no back end.
+//! Runs one trial at a time: pace, send, receive, count, check validity. Generic over ports and clock; independent of
+//! back ends.
 //!
-//! [`Engine`] holds open ports and prepared streams. A trial runs workers, which send and receive, under a conductor, which
-//! samples their counters every few milliseconds, applies the stop rule and waits for frames in flight. Between trials no thread runs.
+//! [`Engine`] owns open ports and prepared streams. A trial runs worker threads, which send and receive, under a
+//! conductor, which samples their counters every few milliseconds, applies the stop rule and waits for frames in
+//! flight. Between trials no thread runs.
 
 mod capture;
 mod conductor;
+mod context;
 #[cfg(fuzzing)]
 pub mod fuzzing;
-mod groups;
 mod histogram;
-mod judge;
-mod learn;
+mod host_snapshot;
+mod live_loss;
 mod loss_runs;
-mod losses;
 mod neighbors;
-mod outcome;
-mod paced;
 mod pacer;
+mod path_check;
 mod pattern;
-mod progress;
-mod reading;
 mod receive_lane;
 mod schedule;
 mod send_lane;
 mod send_times;
+mod series;
+mod shared_counters;
 mod tap;
+mod timetable;
 mod tracker;
 mod trial;
+mod trial_reply;
+mod validity;
 mod worker;
 
-use nodrop_model::{Checked, TrialReply, TrialRequest, Window};
+use nodrop_model::{CheckReply, TrialReply, TrialRequest, Window};
 use nodrop_port::clock::Clock;
 use nodrop_port::{PortError, Receive, Transmit};
 use nodrop_wire::Frames;
 use std::sync::atomic::AtomicBool;
 
-use crate::groups::Groups;
+use crate::context::TrialContext;
+use crate::series::TrialSeries;
 
-pub use judge::{Observed, judge};
-pub use neighbors::{Door, Neighbors, announcements};
-pub use paced::refusal as paced_refusal;
+pub use neighbors::{Neighbors, StationPort, announcements};
 pub use pacer::Pacer;
+pub use timetable::unsupported_reason as self_pacing_unsupported_reason;
 pub use tracker::{Arrival, Tracker};
+pub use validity::{TrialObservations, find_doubts};
 
-/// A port the engine owns.
+/// A port of the engine.
 #[derive(Debug)]
 pub struct Port<T, R> {
-    /// Its name in messages.
+    /// Name for messages.
     pub name: String,
     /// Sending half.
     pub tx: T,
@@ -54,27 +58,27 @@ pub struct Port<T, R> {
     pub rx: R,
 }
 
-/// A stream the engine sends.
+/// A stream to send.
 #[derive(Clone, Debug)]
 pub struct Stream {
-    /// Its frames.
+    /// Frames of the stream.
     pub frames: Frames,
     /// Index of the sending port.
     pub tx_port: usize,
-    /// Index of the port its frames must arrive at.
+    /// Index of the port at which its frames must arrive.
     pub rx_port: usize,
 }
 
-/// Why a trial could not be run.
+/// Errors of a trial.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// A port failed.
     #[error(transparent)]
     Port(#[from] PortError),
-    /// The request contradicts what is open.
+    /// The request is invalid or does not fit the open ports and streams.
     #[error("{0}")]
     Request(String),
-    /// Nobody on a link answered.
+    /// An address was not resolved.
     #[error("{0}")]
     Neighbor(String),
     /// A thread of the engine panicked.
@@ -82,10 +86,10 @@ pub enum EngineError {
     Panic,
 }
 
-/// Frames of a trial at most, so that no stream's sequence numbers repeat.
+/// Maximum number of frames of a trial, so that no stream's sequence numbers repeat.
 const FRAMES_MAX: f64 = (1u64 << 40) as f64;
-/// How many times longer than asked a frame may be late at most before it is taken for lost.
-const PATIENCE_MAX: u32 = 64;
+/// Maximum factor on the time after which an overtaken frame counts as lost.
+const LATE_FACTOR_MAX: u32 = 64;
 
 /// Open ports and prepared streams.
 #[derive(Debug)]
@@ -94,62 +98,64 @@ pub struct Engine<T, R, C> {
     streams: Vec<Stream>,
     cores: Vec<usize>,
     clock: C,
-    groups: Groups,
-    patience: u32,
+    series: TrialSeries,
+    late_factor: u32,
     next_tag: u8,
 }
 
 impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
-    /// Take over ports and streams; `cores` as in [`nodrop_model::Open`].
+    /// Take ownership of ports and streams; `cores` as in [`nodrop_model::OpenRequest`].
     ///
     /// # Errors
-    /// When a stream names a port that is not there, or a stream id is used twice.
+    /// If a stream refers to a missing port, or a stream id is used twice.
     pub fn new(ports: Vec<Port<T, R>>, streams: Vec<Stream>, cores: Vec<usize>, clock: C) -> Result<Self, EngineError> {
         let mut ids = std::collections::BTreeSet::new();
         for stream in &streams {
             let id = stream.frames.stream_id();
             let highest = stream.tx_port.max(stream.rx_port);
             if highest >= ports.len() {
-                let message = format!("stream {id}: names port {highest}, there are {} (counted from 0)", ports.len());
+                let message = format!("stream {id}: no port with index {highest}; use an index below {}", ports.len());
                 return Err(EngineError::Request(message));
             }
             if !ids.insert(id) {
                 return Err(EngineError::Request(format!(
-                    "stream {id}: given twice; every stream needs an id of its own"
+                    "stream {id}: duplicate id; use a unique id for every stream"
                 )));
             }
         }
         if ports.is_empty() || streams.is_empty() {
-            return Err(EngineError::Request("nothing to do: at least one port and one stream are needed".to_owned()));
+            return Err(EngineError::Request(
+                "ports or streams are missing; open at least one port and one stream".to_owned(),
+            ));
         }
-        let groups = Groups::new(&streams);
-        Ok(Self { ports, streams, cores, clock, groups, patience: 1, next_tag: 0 })
+        let series = TrialSeries::new(&streams);
+        Ok(Self { ports, streams, cores, clock, series, late_factor: 1, next_tag: 0 })
     }
 
-    /// Threads a trial runs on.
+    /// Return the number of threads of a trial.
     #[must_use]
     pub fn thread_count(&self) -> usize {
-        // A port that keeps its timetable by itself keeps a thread busy with it.
-        let least = if self.ports.iter().any(|port| port.tx.paced().is_some()) { 2 } else { 1 };
+        // A self-paced port occupies a thread.
+        let least = if self.ports.iter().any(|port| port.tx.egress_port().is_some()) { 2 } else { 1 };
         self.cores.len().clamp(least, 2 * self.ports.len().max(least))
     }
 
-    /// Send learning frames along every stream until one has arrived on each, or `timeout_s` is over.
+    /// Send learning frames along every stream until all have arrived, or `timeout_s` has passed.
     ///
     /// # Errors
-    /// When that is no time to wait for, or a port fails.
-    pub fn check(&mut self, timeout_s: f64) -> Result<Checked, EngineError> {
+    /// If the timeout is invalid, or a port fails.
+    pub fn check(&mut self, timeout_s: f64) -> Result<CheckReply, EngineError> {
         if !(0.0..=86_400.0).contains(&timeout_s) {
-            return Err(EngineError::Request(format!("timeout_s: {timeout_s}; must be from 0 to a day")));
+            return Err(EngineError::Request(format!("timeout_s: {timeout_s} is out of range; use 0 to 86400")));
         }
         let tag = self.take_tag();
-        learn::check(&mut self.ports, &self.streams, &self.clock, tag, timeout_s)
+        path_check::check(&mut self.ports, &self.streams, &self.clock, tag, timeout_s)
     }
 
-    /// Run one trial; `on_window` hears of every window, `stop` ends it early when set.
+    /// Run one trial; `on_window` is called for every window, `stop` ends the trial early when set.
     ///
     /// # Errors
-    /// When the request does not fit the streams, or a port fails.
+    /// If the request does not fit the streams, or a port fails.
     pub fn trial(
         &mut self,
         request: &TrialRequest,
@@ -159,25 +165,25 @@ impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
         check_request(request, self.streams.len())?;
         let tag = self.take_tag();
         let threads = self.thread_count();
-        let setting = trial::Setting {
+        let context = TrialContext {
             request,
             tag,
             threads,
             cores: &self.cores,
             stop,
-            groups: &self.groups,
-            patience: self.patience,
+            series: &self.series,
+            late_factor: self.late_factor,
         };
         trial::discard_stale(&mut self.ports)?;
         let (streams, clock) = (&self.streams, &self.clock);
         let reply = match &request.capture {
-            None => trial::run(&mut self.ports, streams, clock, &setting, on_window),
-            Some(asked) => capture::run(&mut self.ports, asked, clock, |ports| {
-                trial::run(ports, streams, clock, &setting, on_window)
+            None => trial::run(&mut self.ports, streams, clock, &context, on_window),
+            Some(capture) => capture::run(&mut self.ports, capture, clock, |ports| {
+                trial::run(ports, streams, clock, &context, on_window)
             }),
         }?;
-        if reply.doubts.iter().any(|doubt| doubt.code == judge::STOPPED_FOR_LATE) {
-            self.patience = (2 * self.patience).min(PATIENCE_MAX);
+        if reply.doubts.iter().any(|doubt| doubt.code == validity::STOPPED_FOR_LATE) {
+            self.late_factor = (2 * self.late_factor).min(LATE_FACTOR_MAX);
         }
         Ok(reply)
     }
@@ -189,31 +195,34 @@ impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
 }
 
 fn check_request(request: &TrialRequest, stream_count: usize) -> Result<(), EngineError> {
-    let wrong = |message: String| Err(EngineError::Request(message));
+    let error = |message: String| Err(EngineError::Request(message));
     if request.loads_pps.len() != stream_count {
-        return wrong(format!(
-            "loads_pps: {} given, one per stream is needed: {stream_count}",
+        return error(format!(
+            "loads_pps: {} loads for {stream_count} streams; give one load per stream",
             request.loads_pps.len()
         ));
     }
     if let Some(load) = request.loads_pps.iter().find(|load| !(load.is_finite() && **load > 0.0)) {
-        return wrong(format!("loads_pps: {load} frames per second; a load must be above 0"));
+        return error(format!("loads_pps: {load} is not a valid load; use a number above 0"));
     }
     if !(request.duration_s > 0.0 && request.duration_s <= 86_400.0) {
-        return wrong(format!("duration_s: {}; must be above 0 and at most a day", request.duration_s));
+        return error(format!(
+            "duration_s: {} is out of range; use a duration above 0 and at most 86400",
+            request.duration_s
+        ));
     }
     if !(0.001..=0.1).contains(&request.window_s) {
-        return wrong(format!("window_s: {}; must be from 0.001 to 0.1", request.window_s));
+        return error(format!("window_s: {} is out of range; use 0.001 to 0.1", request.window_s));
     }
-    if !(0.001..=0.1).contains(&request.look_s) {
-        return wrong(format!("look_s: {}; must be from 0.001 to 0.1", request.look_s));
+    if !(0.001..=0.1).contains(&request.loss_check_s) {
+        return error(format!("look_s: {} is out of range; use 0.001 to 0.1", request.loss_check_s));
     }
     if !(0.0..=60.0).contains(&request.catch_up_max_s) {
-        return wrong(format!("catch_up_max_s: {}; must be from 0 to 60", request.catch_up_max_s));
+        return error(format!("catch_up_max_s: {} is out of range; use 0 to 60", request.catch_up_max_s));
     }
     let frame_count_max = request.loads_pps.iter().sum::<f64>() * request.duration_s;
     if frame_count_max > FRAMES_MAX {
-        return wrong(format!("loads_pps and duration_s: {frame_count_max:.3e} frames; sequence numbers end at 2^40"));
+        return error(format!("loads_pps and duration_s: {frame_count_max:.3e} frames are too many; use at most 2^40"));
     }
-    pattern::refusal(&request.pattern, request.duration_s, frame_count_max).map_or(Ok(()), wrong)
+    pattern::pattern_error(&request.pattern, request.duration_s, frame_count_max).map_or(Ok(()), error)
 }

@@ -1,8 +1,8 @@
-//! Frames lost one after the other, from bitmaps of what arrived.
+//! Runs of consecutive lost frames, computed from arrival bitmaps.
 
 use nodrop_model::LossRuns;
 
-/// Counts runs of missing numbers (RFC 3357 section 4.2, loss periods), 64 at a time.
+/// Counts runs of missing sequence numbers (RFC 3357 section 4.2, loss periods), 64 at a time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunCounter {
     current: u64,
@@ -11,33 +11,33 @@ pub(crate) struct RunCounter {
 }
 
 impl RunCounter {
-    /// The next `numbers` sequence numbers: a bit is set where the frame arrived, lowest first.
+    /// Process the next `numbers` sequence numbers: a bit is set if the frame arrived, lowest first.
     #[inline]
     pub(crate) fn add(&mut self, mut seen: u64, numbers: u32) {
         if seen == u64::MAX && self.current == 0 {
             return;
         }
-        let mut left = numbers;
-        while left > 0 {
-            let lost = seen.trailing_zeros().min(left);
+        let mut remaining = numbers;
+        while remaining > 0 {
+            let lost = seen.trailing_zeros().min(remaining);
             self.add_lost(u64::from(lost));
-            left -= lost;
+            remaining -= lost;
             seen = seen.checked_shr(lost).unwrap_or(0);
-            let arrived = seen.trailing_ones().min(left);
+            let arrived = seen.trailing_ones().min(remaining);
             if arrived > 0 {
                 self.end_run();
             }
-            left -= arrived;
+            remaining -= arrived;
             seen = seen.checked_shr(arrived).unwrap_or(0);
         }
     }
 
-    /// The next `count` numbers are missing.
+    /// Process `count` missing sequence numbers.
     pub(crate) fn add_lost(&mut self, count: u64) {
         self.current += count;
     }
 
-    /// All runs; None when there was none.
+    /// Return all runs; None if there are none.
     pub(crate) fn finish(mut self) -> Option<LossRuns> {
         self.end_run();
         (self.count > 0).then_some(LossRuns { count: self.count, longest: self.longest })

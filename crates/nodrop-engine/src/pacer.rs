@@ -1,16 +1,16 @@
-//! When each frame is due, as a pure function of its number, so that rounding never adds up.
+//! Departure time of each frame as a pure function of its number, so that rounding errors never accumulate.
 
 use nodrop_model::LoadPattern;
 
-use crate::pattern::Course;
+use crate::pattern::LoadProfile;
 
-/// The timetable of one port in one trial.
+/// The schedule of one port in one trial.
 #[derive(Clone, Debug)]
 pub struct Pacer {
     load_pps: f64,
     duration_s: f64,
     intended_count: u64,
-    course: Course,
+    profile: LoadProfile,
 }
 
 impl Pacer {
@@ -20,57 +20,57 @@ impl Pacer {
         Self::with_pattern(load_pps, duration_s, &LoadPattern::Flat, 0)
     }
 
-    /// Frames at a load that varies around `load_pps`; draws of different ports are independent.
+    /// Frames at a load that varies around `load_pps`; random patterns of different ports are independent.
     #[must_use]
     pub fn with_pattern(load_pps: f64, duration_s: f64, pattern: &LoadPattern, port: usize) -> Self {
         let intended_count = ((load_pps * duration_s).round() as u64).max(1);
-        let course = Course::new(pattern, duration_s, intended_count, port);
-        Self { load_pps, duration_s, intended_count, course }
+        let profile = LoadProfile::new(pattern, duration_s, intended_count, port);
+        Self { load_pps, duration_s, intended_count, profile }
     }
 
-    /// The same timetable without the frames due at `end_ns` or later.
+    /// Return the same schedule without the frames due at `end_ns` or later.
     #[must_use]
     pub fn until(&self, end_ns: u64) -> Self {
-        let due_before = match self.course {
-            Course::Flat => (end_ns as f64 * self.load_pps / 1e9).ceil() as u64,
+        let due_before = match self.profile {
+            LoadProfile::Flat => (end_ns as f64 * self.load_pps / 1e9).ceil() as u64,
             _ => self.due_count(end_ns.saturating_sub(1)),
         };
         Self { intended_count: due_before.clamp(1, self.intended_count), ..self.clone() }
     }
 
-    /// The load, where it is the same all the time.
+    /// Return the load, if it is constant.
     #[must_use]
     pub(crate) fn even_load_pps(&self) -> Option<f64> {
-        matches!(self.course, Course::Flat).then_some(self.load_pps)
+        matches!(self.profile, LoadProfile::Flat).then_some(self.load_pps)
     }
 
-    /// Frames that load and duration ask for; at least one.
+    /// Return the frames that load and duration require; at least one.
     #[must_use]
     pub fn intended_count(&self) -> u64 {
         self.intended_count
     }
 
-    /// Frames that should have left once `elapsed_ns` have passed.
+    /// Return the frames that are due once `elapsed_ns` have passed.
     #[must_use]
     #[inline]
     pub fn due_count(&self, elapsed_ns: u64) -> u64 {
-        let started = match &self.course {
-            Course::Flat => (elapsed_ns as f64 * self.load_pps / 1e9) as u64 + 1,
-            course => {
+        let started = match &self.profile {
+            LoadProfile::Flat => (elapsed_ns as f64 * self.load_pps / 1e9) as u64 + 1,
+            profile => {
                 let share = (elapsed_ns as f64 / 1e9 / self.duration_s).min(1.0);
-                course.due_count(share, self.load_pps * self.duration_s)
+                profile.due_count(share, self.load_pps * self.duration_s)
             }
         };
         started.min(self.intended_count)
     }
 
-    /// When frame `n`, counted from 0, should leave, in nanoseconds since the trial's start.
+    /// Return the departure time of frame `n`, counted from 0, in nanoseconds since the trial's start.
     #[must_use]
     #[inline]
     pub fn departure_ns(&self, n: u64) -> u64 {
-        match &self.course {
-            Course::Flat => (n as f64 * 1e9 / self.load_pps) as u64,
-            course => (course.time_share(n, self.load_pps * self.duration_s) * self.duration_s * 1e9) as u64,
+        match &self.profile {
+            LoadProfile::Flat => (n as f64 * 1e9 / self.load_pps) as u64,
+            profile => (profile.time_share(n, self.load_pps * self.duration_s) * self.duration_s * 1e9) as u64,
         }
     }
 }

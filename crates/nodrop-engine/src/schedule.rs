@@ -1,11 +1,11 @@
-//! In which order a port takes its streams: a repeating one, as even as their loads allow.
+//! The order in which a port sends its streams: repeating, and as even as their loads allow.
 
-/// Entries of an order whose loads are in no simple proportion; then a stream's share is exact to one part in this many.
+/// Length of an order whose loads have no simple ratio; a stream's share is then exact to one part in this many.
 const ENTRIES_MAX: u64 = 1 << 16;
-/// The smallest load is tried as 1, 2, ... parts, up to this many, for all loads to be whole multiples of a part.
+/// The smallest load is tried as 1, 2, ... parts, up to this many, until all loads are integer multiples of a part.
 const PARTS_MAX: u32 = 64;
-/// How far from whole a multiple may be: far below what a frame more or less in a trial makes.
-const WHOLE: f64 = 1e-9;
+/// Tolerance for an integer multiple: far below the effect of one frame in a trial.
+const INTEGER_TOLERANCE: f64 = 1e-9;
 
 /// A repeating order of streams.
 #[derive(Clone, Debug)]
@@ -15,24 +15,24 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// Streams in proportion to their loads, all above zero, each one's turns as evenly spaced as can be.
+    /// Interleave streams in proportion to their loads, all above zero, each as evenly spaced as possible.
     pub(crate) fn new(loads_pps: &[f64]) -> Self {
         let weights = whole_proportion(loads_pps).unwrap_or_else(|| nearest_proportion(loads_pps));
         let mut turns: Vec<(f64, u32)> = Vec::new();
         for (stream, weight) in (0u32..).zip(&weights) {
-            turns.extend((0..*weight).map(|turn| ((turn as f64 + 0.5) / *weight as f64, stream)));
+            turns.extend((0..*weight).map(|position| ((position as f64 + 0.5) / *weight as f64, stream)));
         }
         turns.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
         Self { order: turns.into_iter().map(|(_, stream)| stream).collect(), weights }
     }
 
-    /// Streams in the order of their turns; begins again after the last.
+    /// Return one cycle of the order, as stream indices.
     pub(crate) fn order(&self) -> &[u32] {
         &self.order
     }
 
-    /// Turns of each stream among the first `count`.
-    pub(crate) fn turns(&self, count: u64) -> Vec<u64> {
+    /// Return the number of frames of each stream among the first `count`.
+    pub(crate) fn frame_counts(&self, count: u64) -> Vec<u64> {
         let len = self.order.len() as u64;
         let mut turns: Vec<u64> = self.weights.iter().map(|weight| weight * (count / len)).collect();
         for stream in &self.order[..(count % len) as usize] {
@@ -42,10 +42,10 @@ impl Schedule {
     }
 }
 
-/// The loads as small whole numbers of the same proportion, where there are any.
+/// Return the loads as small integers of the same ratio, if there are any.
 fn whole_proportion(loads_pps: &[f64]) -> Option<Vec<u64>> {
     let smallest = loads_pps.iter().copied().fold(f64::INFINITY, f64::min);
-    let is_whole = |parts: &f64| (parts - parts.round()).abs() <= WHOLE * parts.max(1.0);
+    let is_whole = |parts: &f64| (parts - parts.round()).abs() <= INTEGER_TOLERANCE * parts.max(1.0);
     (1..=PARTS_MAX)
         .map(|parts| smallest / f64::from(parts))
         .find(|part| loads_pps.iter().all(|load| is_whole(&(load / part))))
@@ -53,7 +53,7 @@ fn whole_proportion(loads_pps: &[f64]) -> Option<Vec<u64>> {
         .filter(|weights| weights.iter().sum::<u64>() <= ENTRIES_MAX)
 }
 
-/// The loads as whole numbers that add up to about `ENTRIES_MAX`, none of them zero.
+/// Return the loads as integers that add up to about `ENTRIES_MAX`, none of them zero.
 fn nearest_proportion(loads_pps: &[f64]) -> Vec<u64> {
     let sum: f64 = loads_pps.iter().sum();
     loads_pps.iter().map(|load| ((load / sum * ENTRIES_MAX as f64).round() as u64).max(1)).collect()
@@ -67,32 +67,32 @@ mod tests {
     fn equal_loads_take_turns() {
         let schedule = Schedule::new(&[250.0; 4]);
         assert_eq!(schedule.order(), [0, 1, 2, 3]);
-        assert_eq!(schedule.turns(6), [2, 2, 1, 1]);
+        assert_eq!(schedule.frame_counts(6), [2, 2, 1, 1]);
     }
 
     #[test]
     fn a_stream_of_twice_the_load_has_twice_the_turns_evenly_spaced() {
         assert_eq!(Schedule::new(&[1000.0, 2000.0]).order(), [1, 0, 1]);
-        assert_eq!(Schedule::new(&[0.3, 0.7]).turns(1000), [300, 700]);
+        assert_eq!(Schedule::new(&[0.3, 0.7]).frame_counts(1000), [300, 700]);
     }
 
     #[test]
     fn loads_in_no_simple_proportion_keep_their_shares_closely() {
         let loads = [1.0, std::f64::consts::PI, 1000.0 * std::f64::consts::E];
-        let turns = Schedule::new(&loads).turns(10_000_000);
-        for (turn, load) in turns.iter().zip(loads) {
+        let turns = Schedule::new(&loads).frame_counts(10_000_000);
+        for (position, load) in turns.iter().zip(loads) {
             let share = load / loads.iter().sum::<f64>();
-            assert!((*turn as f64 / 1e7 - share).abs() < 1.0 / 65_536.0, "{turn} {share}");
+            assert!((*position as f64 / 1e7 - share).abs() < 1.0 / 65_536.0, "{position} {share}");
         }
     }
 
-    /// Smooth: among any first n turns, a stream is never two turns away from its share.
+    /// Smoothness: among any first n frames, a stream is never two frames away from its share.
     #[test]
     fn no_stream_is_ever_two_turns_ahead_or_behind() {
         let loads = [5.0, 3.0, 7.0, 1.0, 12.0];
         let schedule = Schedule::new(&loads);
         for count in 1..=56 {
-            for (turns, load) in schedule.turns(count).into_iter().zip(loads) {
+            for (turns, load) in schedule.frame_counts(count).into_iter().zip(loads) {
                 let due = count as f64 * load / 28.0;
                 assert!((turns as f64 - due).abs() < 2.0, "{count} {turns} {due}");
             }

@@ -1,51 +1,51 @@
-//! One port's streams on their way out, taken in turn by one timetable.
+//! The send path of one port: its streams, interleaved by one schedule.
 
 use nodrop_model::CATCH_UP_MAX_S;
 use nodrop_port::clock::Clock;
-use nodrop_port::paced::{Exit, Report, Timetable};
+use nodrop_port::timetable::{EgressPort, Frame, Report, Timetable};
 use nodrop_port::{Fill, PortError, Slot, Transmit};
-use nodrop_wire::{Frames, Lasting, Template};
+use nodrop_wire::{Frames, SlotState, Template};
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::paced;
 use crate::pacer::Pacer;
-use crate::progress::Progress;
 use crate::schedule::Schedule;
 use crate::send_times::SendTimes;
+use crate::shared_counters::SharedCounters;
 
-/// What was due by the end of a trial still leaves for so long after it.
+/// Time after the end of a trial in which frames due by the end are still sent.
 const END_GRACE_NS: u64 = (CATCH_UP_MAX_S * 1e9) as u64;
 
-/// A stream that leaves by this port.
+/// A stream that leaves through this port.
 #[derive(Debug)]
 pub(crate) struct Outgoing<'a> {
-    /// Its position among all streams.
+    /// Index among all streams.
     pub(crate) stream: usize,
     pub(crate) frames: &'a Frames,
     pub(crate) load_pps: f64,
-    /// Which of the trial's groups counts it.
-    pub(crate) group: usize,
+    /// Index of its series among the trial's count series.
+    pub(crate) series: usize,
 }
 
+/// A stream and its sending state.
 #[derive(Debug)]
-struct Course<'a> {
+struct StreamState<'a> {
     frames: &'a Frames,
-    /// Its template, where it has one size.
-    only: Option<&'a Template>,
+    /// The template, if there is only one.
+    single: Option<&'a Template>,
     stream: u32,
-    /// What slots are marked with that hold its first template; those that hold its others follow.
+    /// Tag of slots that hold its first template; those of its other templates follow.
     tag: u32,
-    /// Place of its group in `SendLane::groups`.
-    group: u32,
-    /// Frames sent, and so the next one's sequence number.
+    /// Index of its series in `SendLane::series_sent`.
+    series: u32,
+    /// Frames sent, which is also the next sequence number.
     sent: u64,
 }
 
-/// How a lane is paced and marked.
+/// Pacing of a lane.
 #[derive(Clone, Debug)]
 pub(crate) struct Pace {
     pub(crate) pacer: Pacer,
-    /// When `pacer` ends, since the trial's start.
+    /// End of `pacer`, since the trial's start.
     pub(crate) end_ns: u64,
     pub(crate) catch_up_max_ns: u64,
     pub(crate) trial_tag: u8,
@@ -55,45 +55,49 @@ pub(crate) struct Pace {
 #[derive(Debug)]
 pub(crate) struct SendLane<'a> {
     pace: Pace,
-    courses: Vec<Course<'a>>,
-    /// Of each template, by tag.
-    lasting: Vec<Lasting>,
+    streams: Vec<StreamState<'a>>,
+    /// State of each template, by tag.
+    slot_states: Vec<SlotState>,
     schedule: Schedule,
-    /// Place in the schedule's order of the next frame.
-    turn: usize,
+    /// Index of the next frame in the schedule's order.
+    order_index: usize,
     frame_len_max: usize,
-    /// The next frame in the timetable: frames sent, and those whose time went by.
+    /// Number of the next frame in the schedule: frames sent or skipped.
     next: u64,
     next_due_ns: u64,
-    /// Groups of the trial and the frames sent for each.
-    groups: Vec<(usize, u64)>,
+    /// Count series of the trial, and the frames sent for each.
+    series_sent: Vec<(usize, u64)>,
     pub(crate) times: SendTimes,
     done: bool,
 }
 
 impl<'a> SendLane<'a> {
     pub(crate) fn new(streams: &[Outgoing<'a>], pace: Pace) -> Self {
-        let mut groups: Vec<(usize, u64)> = streams.iter().map(|stream| (stream.group, 0)).collect();
-        groups.sort_unstable();
-        groups.dedup();
-        let place = |group| groups.partition_point(|(known, _)| *known < group) as u32;
+        let mut series_sent: Vec<(usize, u64)> = streams.iter().map(|stream| (stream.series, 0)).collect();
+        series_sent.sort_unstable();
+        series_sent.dedup();
+        let series_index = |series| series_sent.partition_point(|(other, _)| *other < series) as u32;
         let mut next_tag = 0;
-        let course = |stream: &Outgoing<'a>| {
+        let state = |stream: &Outgoing<'a>| {
             let tag = next_tag;
             next_tag += stream.frames.templates().len() as u32;
-            let only = if let [only] = stream.frames.templates() { Some(only) } else { None };
-            let (stream_index, group) = (stream.stream as u32, place(stream.group));
-            Course { frames: stream.frames, only, stream: stream_index, tag, group, sent: 0 }
+            let single = if let [single] = stream.frames.templates() { Some(single) } else { None };
+            let (stream_index, series) = (stream.stream as u32, series_index(stream.series));
+            StreamState { frames: stream.frames, single, stream: stream_index, tag, series, sent: 0 }
         };
         Self {
-            courses: streams.iter().map(course).collect(),
-            lasting: streams.iter().flat_map(|stream| stream.frames.templates()).map(Template::lasting).collect(),
+            streams: streams.iter().map(state).collect(),
+            slot_states: streams
+                .iter()
+                .flat_map(|stream| stream.frames.templates())
+                .map(Template::slot_state)
+                .collect(),
             schedule: Schedule::new(&streams.iter().map(|stream| stream.load_pps).collect::<Vec<_>>()),
-            turn: 0,
+            order_index: 0,
             frame_len_max: streams.iter().map(|stream| stream.frames.frame_len_max()).max().unwrap_or(0),
             next: 0,
             next_due_ns: pace.pacer.departure_ns(0),
-            groups,
+            series_sent,
             times: SendTimes::new(pace.catch_up_max_ns),
             done: false,
             pace,
@@ -104,77 +108,77 @@ impl<'a> SendLane<'a> {
         self.done
     }
 
-    /// When the next frame is due, since the trial's start.
+    /// Return the due time of the next frame, since the trial's start.
     pub(crate) fn next_due_ns(&self) -> u64 {
         self.next_due_ns
     }
 
-    /// Frames sent, by position of their stream among all.
+    /// Return the frames sent, by index of their stream among all.
     pub(crate) fn sent_counts(&self) -> impl Iterator<Item = (usize, u64)> {
-        self.courses.iter().map(|course| (course.stream as usize, course.sent))
+        self.streams.iter().map(|state| (state.stream as usize, state.sent))
     }
 
-    /// Frames asked for until `end_ns`, by position of their stream among all.
+    /// Return the frames intended until `end_ns`, by index of their stream among all.
     pub(crate) fn intended_counts(&self, end_ns: u64) -> impl Iterator<Item = (usize, u64)> {
-        let turns = self.schedule.turns(self.pace.pacer.until(end_ns).intended_count());
-        self.courses.iter().map(|course| course.stream as usize).zip(turns)
+        let counts = self.schedule.frame_counts(self.pace.pacer.until(end_ns).intended_count());
+        self.streams.iter().map(|state| state.stream as usize).zip(counts)
     }
 
     pub(crate) fn trial_tag(&self) -> u8 {
         self.pace.trial_tag
     }
 
-    /// All of it, for a port that keeps its timetable by itself; or why that cannot be.
-    pub(crate) fn timetable(&self, exit: Exit) -> Result<Timetable<'_>, String> {
+    /// Return the lane's timetable for a self-paced port, or the reason why it is unsupported.
+    pub(crate) fn timetable(&self, egress: EgressPort) -> Result<Timetable<'_>, String> {
         Ok(Timetable {
-            exit,
+            egress,
             load_pps: self.pace.pacer.even_load_pps().ok_or(
-                "xdp_live sends evenly, another pattern was asked; choose af_xdp or af_packet, or the flat pattern",
+                "pattern: a port that sends from the kernel supports only the flat pattern; use it or another back end",
             )?,
             frame_count: self.pace.pacer.intended_count(),
             catch_up_max_ns: self.pace.catch_up_max_ns,
-            frames: self.courses.iter().map(|course| paced::frame(course.frames)).collect::<Result<_, _>>()?,
+            frames: self.streams.iter().map(|state| frame(state.frames)).collect::<Result<_, _>>()?,
             order: self.schedule.order(),
         })
     }
 
-    /// Let the conductor see what a port that keeps its timetable by itself has sent of each stream so far.
-    pub(crate) fn publish_as(&self, sent: &[u64], progress: &Progress) {
-        let mut groups = vec![0; self.groups.len()];
-        self.courses.iter().zip(sent).for_each(|(course, sent)| groups[course.group as usize] += sent);
-        for ((group, _), sent) in self.groups.iter().zip(groups) {
-            progress.offered[*group].0.store(sent, Relaxed);
+    /// Publish the counts of a self-paced port.
+    pub(crate) fn publish_counts(&self, sent: &[u64], shared: &SharedCounters) {
+        let mut counts = vec![0; self.series_sent.len()];
+        self.streams.iter().zip(sent).for_each(|(state, sent)| counts[state.series as usize] += sent);
+        for ((series, _), sent) in self.series_sent.iter().zip(counts) {
+            shared.offered[*series].store(sent, Relaxed);
         }
     }
 
-    /// Take over what such a port reports in the end.
-    pub(crate) fn adopt(&mut self, report: &Report, progress: &Progress) {
-        self.publish_as(&report.sent, progress);
-        self.courses.iter_mut().zip(&report.sent).for_each(|(course, sent)| course.sent = *sent);
-        self.times.adopt(report);
+    /// Apply the final report of a self-paced port.
+    pub(crate) fn apply_report(&mut self, report: &Report, shared: &SharedCounters) {
+        self.publish_counts(&report.sent, shared);
+        self.streams.iter_mut().zip(&report.sent).for_each(|(state, sent)| state.sent = *sent);
+        self.times.apply_report(report);
         self.done = true;
     }
 
-    /// Send what is due, at most a batch; gives how many frames left.
+    /// Send due frames, at most a batch; return how many were sent.
     #[inline]
     pub(crate) fn send_due<T: Transmit>(
         &mut self,
         port: &mut T,
         clock: &impl Clock,
-        progress: &Progress,
+        shared: &SharedCounters,
     ) -> Result<u64, PortError> {
-        let Some(now_ns) = clock.steady_ns().checked_sub(progress.start_ns) else { return Ok(0) };
-        self.end_at(progress.end_ns.load(Relaxed));
-        self.times.look(now_ns);
+        let Some(now_ns) = clock.steady_ns().checked_sub(shared.start_ns) else { return Ok(0) };
+        self.set_end(shared.end_ns.load(Relaxed));
+        self.times.poll(now_ns);
         if self.next >= self.pace.pacer.intended_count() || now_ns > self.pace.end_ns + END_GRACE_NS {
             self.done = true;
-            progress.sending.fetch_sub(1, Relaxed);
+            shared.sending.fetch_sub(1, Relaxed);
             return Ok(0);
         }
         if now_ns < self.next_due_ns {
             return Ok(0);
         }
-        self.let_go(now_ns);
+        self.skip_overdue(now_ns);
         let due = self.pace.pacer.due_count(now_ns).saturating_sub(self.next).min(port.batch_max());
         if due == 0 {
             return Ok(0);
@@ -182,31 +186,31 @@ impl<'a> SendLane<'a> {
         let late_ns = now_ns.saturating_sub(self.next_due_ns);
         let sent = self.send(port, due as usize, clock.wall_ns())?;
         if sent > 0 {
-            self.times.sent(sent, late_ns, now_ns, clock.steady_ns() - progress.start_ns);
+            self.times.sent(sent, late_ns, now_ns, clock.steady_ns() - shared.start_ns);
             self.advance(sent);
-            self.publish(progress);
+            self.publish(shared);
         }
         Ok(sent)
     }
 
-    /// Send only what is due until then.
+    /// Shorten the schedule to frames due before `end_ns`.
     #[inline]
-    fn end_at(&mut self, end_ns: u64) {
+    fn set_end(&mut self, end_ns: u64) {
         if end_ns != self.pace.end_ns {
             self.pace.end_ns = end_ns;
             self.pace.pacer = self.pace.pacer.until(end_ns);
         }
     }
 
-    /// Frames due longer ago than may be caught up are never sent.
+    /// Skip frames due longer ago than the catch-up limit.
     #[inline]
-    fn let_go(&mut self, now_ns: u64) {
+    fn skip_overdue(&mut self, now_ns: u64) {
         if now_ns - self.next_due_ns <= self.pace.catch_up_max_ns {
             return;
         }
-        let gone = self.pace.pacer.due_count(now_ns - self.pace.catch_up_max_ns).saturating_sub(self.next);
-        self.times.let_go(gone);
-        self.advance(gone);
+        let skipped = self.pace.pacer.due_count(now_ns - self.pace.catch_up_max_ns).saturating_sub(self.next);
+        self.times.skip(skipped);
+        self.advance(skipped);
     }
 
     #[inline]
@@ -216,59 +220,59 @@ impl<'a> SendLane<'a> {
     }
 
     fn send<T: Transmit>(&mut self, port: &mut T, count: usize, time_ns: u64) -> Result<u64, PortError> {
-        let (mut turn, mut filled) = (self.turn, 0);
+        let (mut order_index, mut filled) = (self.order_index, 0);
         let completer = Completer {
-            courses: &mut self.courses,
-            lasting: &mut self.lasting,
+            streams: &mut self.streams,
+            slot_states: &mut self.slot_states,
             order: self.schedule.order(),
-            turn: &mut turn,
+            order_index: &mut order_index,
             filled: &mut filled,
             time_ns,
             trial_tag: self.pace.trial_tag,
         };
         let sent = port.transmit(count, self.frame_len_max, completer)?;
-        self.settle(sent, filled);
+        self.account_sent(sent, filled);
         Ok(sent as u64)
     }
 
-    /// Count the frames of the last call by group, and take back those that were filled and did not leave.
+    /// Count the sent frames of the last call by series, and take back those that were filled but not sent.
     #[inline]
-    fn settle(&mut self, sent: usize, filled: usize) {
-        if self.courses.len() == 1 {
-            self.courses[0].sent -= (filled - sent) as u64;
-            self.groups[0].1 += sent as u64;
+    fn account_sent(&mut self, sent: usize, filled: usize) {
+        if self.streams.len() == 1 {
+            self.streams[0].sent -= (filled - sent) as u64;
+            self.series_sent[0].1 += sent as u64;
             return;
         }
         let order = self.schedule.order();
-        let mut turn = self.turn;
+        let mut order_index = self.order_index;
         for position in 0..filled {
-            let course = &mut self.courses[order[turn] as usize];
-            turn = if turn + 1 == order.len() { 0 } else { turn + 1 };
+            let state = &mut self.streams[order[order_index] as usize];
+            order_index = if order_index + 1 == order.len() { 0 } else { order_index + 1 };
             if position < sent {
-                self.groups[course.group as usize].1 += 1;
-                self.turn = turn;
+                self.series_sent[state.series as usize].1 += 1;
+                self.order_index = order_index;
             } else {
-                course.sent -= 1;
+                state.sent -= 1;
             }
         }
     }
 
     #[inline]
-    fn publish(&self, progress: &Progress) {
-        for (group, sent) in &self.groups {
-            progress.offered[*group].0.store(*sent, Relaxed);
+    fn publish(&self, shared: &SharedCounters) {
+        for (series, sent) in &self.series_sent {
+            shared.offered[*series].store(*sent, Relaxed);
         }
     }
 }
 
 /// Completes the frames of one call.
 struct Completer<'l, 'a> {
-    courses: &'l mut [Course<'a>],
-    lasting: &'l mut [Lasting],
+    streams: &'l mut [StreamState<'a>],
+    slot_states: &'l mut [SlotState],
     order: &'l [u32],
-    /// Place in `order` of the next frame.
-    turn: &'l mut usize,
-    /// Frames completed.
+    /// Index in `order` of the next frame.
+    order_index: &'l mut usize,
+    /// Number of frames completed.
     filled: &'l mut usize,
     time_ns: u64,
     trial_tag: u8,
@@ -277,22 +281,38 @@ struct Completer<'l, 'a> {
 impl Fill for Completer<'_, '_> {
     #[inline(always)]
     fn fill(&mut self, position: usize, slot: Slot<'_>) -> usize {
-        let course = &mut self.courses[self.order[*self.turn] as usize];
-        *self.turn = if *self.turn + 1 == self.order.len() { 0 } else { *self.turn + 1 };
+        let state = &mut self.streams[self.order[*self.order_index] as usize];
+        *self.order_index = if *self.order_index + 1 == self.order.len() { 0 } else { *self.order_index + 1 };
         *self.filled = position + 1;
-        let (size, template) = match course.only {
+        let (size, template) = match state.single {
             Some(template) => (0, template),
-            None => course.frames.of(course.sent),
+            None => state.frames.template(state.sent),
         };
-        let tag = course.tag + size as u32;
+        let tag = state.tag + size as u32;
         let frame_len = template.bytes().len();
         let frame = &mut slot.bytes[..frame_len];
         if *slot.tag != tag {
             frame.copy_from_slice(template.bytes());
             *slot.tag = tag;
         }
-        template.complete(&mut self.lasting[tag as usize], frame, course.sent, self.time_ns, self.trial_tag);
-        course.sent += 1;
+        template.complete(&mut self.slot_states[tag as usize], frame, state.sent, self.time_ns, self.trial_tag);
+        state.sent += 1;
         frame_len
     }
+}
+
+/// Return a stream's frame for a self-paced port, or the reason why it is unsupported.
+pub(crate) fn frame(frames: &Frames) -> Result<Frame<'_>, String> {
+    let [template] = frames.templates() else {
+        return Err(
+            "a port that sends from the kernel supports neither frames of several sizes nor different frames of a \
+                    file; use another back end"
+                .to_owned(),
+        );
+    };
+    let program = template.field_program().ok_or(
+        "a port that sends from the kernel supports neither fields from a list, random fields, fields that restart early \
+         nor checksums within checksums; use another back end",
+    )?;
+    Ok(Frame { bytes: template.bytes(), mark_at: template.signature_offset(), program })
 }

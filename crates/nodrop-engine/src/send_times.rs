@@ -1,23 +1,23 @@
-//! When a port's frames really left: how late, how far apart, and when the sender stood still.
+//! Send times of a port's frames: lateness, gaps and stalls.
 
 use nodrop_model::{SenderTimes, Stall};
-use nodrop_port::paced::Report;
+use nodrop_port::timetable::Report;
 
 use crate::histogram::Durations;
 
-/// Times of one sending port in one trial.
+/// Send times of one port in one trial.
 #[derive(Debug)]
 pub(crate) struct SendTimes {
     lateness: Durations,
     gaps: Durations,
-    last_look_ns: u64,
+    last_poll_ns: u64,
     last_sent_ns: Option<u64>,
-    /// Not looking for longer than this is a stall.
+    /// Time between two polls that counts as a stall.
     stall_ns: u64,
     stalls: Stall,
     unsent_count: u64,
-    /// Frames handed over that the interface would not take.
-    pub(crate) refused_count: u64,
+    /// Frames that the interface rejected after they had been passed to it.
+    pub(crate) rejected_count: u64,
 }
 
 impl SendTimes {
@@ -26,30 +26,30 @@ impl SendTimes {
         Self {
             lateness: Durations::default(),
             gaps: Durations::default(),
-            last_look_ns: 0,
+            last_poll_ns: 0,
             last_sent_ns: None,
             stall_ns,
             stalls,
             unsent_count: 0,
-            refused_count: 0,
+            rejected_count: 0,
         }
     }
 
-    /// The sender looks whether anything is due.
+    /// Record that the sender polls for due frames.
     #[inline]
-    pub(crate) fn look(&mut self, now_ns: u64) {
-        let gap_ns = now_ns - self.last_look_ns;
+    pub(crate) fn poll(&mut self, now_ns: u64) {
+        let gap_ns = now_ns - self.last_poll_ns;
         if gap_ns > self.stall_ns {
             self.stalls.count += 1;
             if gap_ns > self.stalls.longest_ns {
                 self.stalls.longest_ns = gap_ns;
-                self.stalls.longest_at_s = self.last_look_ns as f64 / 1e9;
+                self.stalls.longest_at_s = self.last_poll_ns as f64 / 1e9;
             }
         }
-        self.last_look_ns = now_ns;
+        self.last_poll_ns = now_ns;
     }
 
-    /// `count` frames, the first of them `late_ns` late, were handed over one after the other in this time.
+    /// Record that `count` frames, the first `late_ns` late, were sent one after the other in this period.
     #[inline]
     pub(crate) fn sent(&mut self, count: u64, late_ns: u64, begin_ns: u64, end_ns: u64) {
         self.lateness.record(late_ns, count);
@@ -63,15 +63,15 @@ impl SendTimes {
         }
     }
 
-    /// So many frames were due too long ago to be sent.
-    pub(crate) fn let_go(&mut self, count: u64) {
+    /// Record frames that were skipped because they were overdue.
+    pub(crate) fn skip(&mut self, count: u64) {
         self.unsent_count += count;
     }
 
-    /// All times are those that a port reports which keeps its timetable by itself.
-    pub(crate) fn adopt(&mut self, report: &Report) {
-        let record = |durations: &mut Durations, cells: &[(u64, u64)], most_ns: u64| {
-            cells.iter().for_each(|(ns, count)| durations.record((*ns).min(most_ns), *count));
+    /// Replace all times by those that a self-paced port reports.
+    pub(crate) fn apply_report(&mut self, report: &Report) {
+        let record = |durations: &mut Durations, cells: &[(u64, u64)], max_ns: u64| {
+            cells.iter().for_each(|(ns, count)| durations.record((*ns).min(max_ns), *count));
         };
         record(&mut self.lateness, &report.lateness, report.lateness_max_ns);
         record(&mut self.gaps, &report.gaps, u64::MAX);
@@ -81,7 +81,7 @@ impl SendTimes {
             longest_at_s: report.stall_at_ns as f64 / 1e9,
         };
         self.unsent_count = report.unsent_count;
-        self.refused_count = report.refused_count;
+        self.rejected_count = report.rejected_count;
     }
 
     pub(crate) fn summary(&self, port: usize) -> SenderTimes {
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn a_sender_that_does_not_look_for_too_long_has_stood_still() {
         let mut times = SendTimes::new(1000);
-        [0, 1000, 2500, 2600, 9600].into_iter().for_each(|now_ns| times.look(now_ns));
+        [0, 1000, 2500, 2600, 9600].into_iter().for_each(|now_ns| times.poll(now_ns));
         let stalls = times.summary(0).stalls.unwrap();
         assert_eq!((stalls.count, stalls.longest_ns), (2, 7000));
         assert!((stalls.longest_at_s - 2.6e-6).abs() < 1e-12);

@@ -1,17 +1,17 @@
-//! Ports that keep a copy of the frames that go through them, in memory set aside before the trial.
+//! Ports that copy the frames passing through them to memory allocated before the trial.
 //!
-//! A trial without capture runs on the ports themselves, so that capturing costs nothing where it is not asked for.
+//! A trial without capture runs on the ports themselves, so captures cost nothing when disabled.
 
 use nodrop_port::clock::Clock;
-use nodrop_port::paced::Exit;
-use nodrop_port::pcap::{Filter, Way};
+use nodrop_port::pcap::{Filter, FrameDirection};
+use nodrop_port::timetable::EgressPort;
 use nodrop_port::{Fill, Original, PortError, Receive, Received, Slot, Transmit};
 use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, PoisonError};
 
-/// Memory handed out at once; more than the longest frame.
+/// Unit of memory allocation; larger than the longest frame.
 const CHUNK_BYTES: usize = 1 << 16;
-/// In front of each frame: time, its length, bytes kept.
+/// Header of each frame: time, length, captured bytes.
 const HEADER_BYTES: usize = 8 + 4 + 4;
 const ADDRESSES_BYTES: usize = 12;
 
@@ -19,7 +19,7 @@ const ADDRESSES_BYTES: usize = 12;
 pub(crate) struct Pool(Mutex<Vec<Vec<u8>>>);
 
 impl Pool {
-    /// So much memory, already written to, that no page is missing later.
+    /// Allocate memory and write to it, so that no page faults occur later.
     pub(crate) fn new(bytes: u64) -> Self {
         let chunk = |_| {
             let mut chunk = vec![0xff; CHUNK_BYTES];
@@ -38,56 +38,56 @@ impl Pool {
     }
 }
 
-/// A frame that was kept.
+/// A captured frame.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kept<'a> {
+pub(crate) struct CapturedFrame<'a> {
     pub(crate) time_ns: u64,
     pub(crate) frame_len: usize,
     pub(crate) bytes: &'a [u8],
 }
 
-/// Which frames to keep.
+/// Settings of a capture.
 #[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct TapSettings<'a> {
     pub(crate) pool: &'a Pool,
     pub(crate) filter: Option<&'a Filter>,
     pub(crate) snap_bytes: usize,
     pub(crate) count_max: u64,
 }
 
-/// The frames that one port sent, or received.
+/// The captured frames that one port sent or received.
 pub(crate) struct Tap<'a> {
-    wanted: Wanted<'a>,
+    settings: TapSettings<'a>,
     pub(crate) port: usize,
-    pub(crate) way: Way,
+    pub(crate) direction: FrameDirection,
     chunks: Vec<Vec<u8>>,
-    kept_count: u64,
-    /// Frames that should be here, also those that found no room.
-    pub(crate) wanted_count: u64,
+    captured_count: u64,
+    /// Frames that matched, including those that found no space.
+    pub(crate) matched_count: u64,
 }
 
-/// How far a tap is.
+/// Position of a tap, for rollback.
 #[derive(Clone, Copy, Default)]
-struct Mark {
+struct Checkpoint {
     chunk_count: usize,
     chunk_len: usize,
-    kept_count: u64,
-    wanted_count: u64,
+    captured_count: u64,
+    matched_count: u64,
 }
 
 impl<'a> Tap<'a> {
-    pub(crate) fn new(wanted: Wanted<'a>, port: usize, way: Way) -> Self {
-        Self { wanted, port, way, chunks: Vec::new(), kept_count: 0, wanted_count: 0 }
+    pub(crate) fn new(settings: TapSettings<'a>, port: usize, direction: FrameDirection) -> Self {
+        Self { settings, port, direction, chunks: Vec::new(), captured_count: 0, matched_count: 0 }
     }
 
-    /// Keep a frame, if it is wanted and there is room.
+    /// Capture a frame if it matches and there is space.
     fn offer(&mut self, bytes: &[u8], frame_len: usize, time_ns: u64) {
-        if self.wanted.filter.is_some_and(|filter| !filter.matches(bytes, frame_len)) {
+        if self.settings.filter.is_some_and(|filter| !filter.matches(bytes, frame_len)) {
             return;
         }
-        self.wanted_count += 1;
-        let bytes = &bytes[..bytes.len().min(self.wanted.snap_bytes)];
-        if self.kept_count == self.wanted.count_max || !self.make_room(HEADER_BYTES + bytes.len()) {
+        self.matched_count += 1;
+        let bytes = &bytes[..bytes.len().min(self.settings.snap_bytes)];
+        if self.captured_count == self.settings.count_max || !self.reserve(HEADER_BYTES + bytes.len()) {
             return;
         }
         let Some(chunk) = self.chunks.last_mut() else { return };
@@ -95,92 +95,92 @@ impl<'a> Tap<'a> {
         chunk.extend_from_slice(&(frame_len as u32).to_ne_bytes());
         chunk.extend_from_slice(&(bytes.len() as u32).to_ne_bytes());
         chunk.extend_from_slice(bytes);
-        self.kept_count += 1;
+        self.captured_count += 1;
     }
 
-    /// Make the last chunk one that has room for so many bytes, if there is any left.
-    fn make_room(&mut self, bytes: usize) -> bool {
+    /// Ensure that the last chunk has space for `bytes` bytes, if any memory is left.
+    fn reserve(&mut self, bytes: usize) -> bool {
         if self.chunks.last().is_some_and(|chunk| chunk.len() + bytes <= CHUNK_BYTES) {
             return true;
         }
-        let fresh = self.wanted.pool.take();
-        let found = fresh.is_some();
-        self.chunks.extend(fresh);
-        found
+        let chunk = self.settings.pool.take();
+        let reserved = chunk.is_some();
+        self.chunks.extend(chunk);
+        reserved
     }
 
-    fn mark(&self) -> Mark {
-        Mark {
+    fn checkpoint(&self) -> Checkpoint {
+        Checkpoint {
             chunk_count: self.chunks.len(),
             chunk_len: self.chunks.last().map_or(0, Vec::len),
-            kept_count: self.kept_count,
-            wanted_count: self.wanted_count,
+            captured_count: self.captured_count,
+            matched_count: self.matched_count,
         }
     }
 
-    /// Forget what came after the mark.
-    fn go_back(&mut self, mark: Mark) {
-        for mut chunk in self.chunks.drain(mark.chunk_count..) {
+    /// Discard the frames captured after the checkpoint.
+    fn roll_back(&mut self, checkpoint: Checkpoint) {
+        for mut chunk in self.chunks.drain(checkpoint.chunk_count..) {
             chunk.clear();
-            self.wanted.pool.give_back(chunk);
+            self.settings.pool.give_back(chunk);
         }
-        self.chunks.last_mut().into_iter().for_each(|chunk| chunk.truncate(mark.chunk_len));
-        (self.kept_count, self.wanted_count) = (mark.kept_count, mark.wanted_count);
+        self.chunks.last_mut().into_iter().for_each(|chunk| chunk.truncate(checkpoint.chunk_len));
+        (self.captured_count, self.matched_count) = (checkpoint.captured_count, checkpoint.matched_count);
     }
 
-    /// Every frame kept, in the order they came.
-    pub(crate) fn frames(&self) -> impl Iterator<Item = Kept<'_>> {
+    /// Return all captured frames, in order.
+    pub(crate) fn frames(&self) -> impl Iterator<Item = CapturedFrame<'_>> {
         self.chunks.iter().flat_map(|chunk| Frames(chunk))
     }
 }
 
-/// The frames of a chunk.
+/// Iterator over the frames of a chunk.
 struct Frames<'a>(&'a [u8]);
 
 impl<'a> Iterator for Frames<'a> {
-    type Item = Kept<'a>;
+    type Item = CapturedFrame<'a>;
 
-    fn next(&mut self) -> Option<Kept<'a>> {
+    fn next(&mut self) -> Option<CapturedFrame<'a>> {
         let (time, rest) = self.0.split_first_chunk::<8>()?;
         let (frame_len, rest) = rest.split_first_chunk::<4>()?;
         let (len, rest) = rest.split_first_chunk::<4>()?;
         let (bytes, rest) = rest.split_at_checked(u32::from_ne_bytes(*len) as usize)?;
         self.0 = rest;
         let frame_len = u32::from_ne_bytes(*frame_len) as usize;
-        Some(Kept { time_ns: u64::from_ne_bytes(*time), frame_len, bytes })
+        Some(CapturedFrame { time_ns: u64::from_ne_bytes(*time), frame_len, bytes })
     }
 }
 
-/// A sending half whose frames are kept.
+/// A sending half with a tap.
 pub(crate) struct TapTx<'a, T, C> {
     inner: &'a mut T,
     clock: &'a C,
     pub(crate) tap: Option<Tap<'a>>,
-    /// Where the tap was before each frame of the latest call, and after the last.
-    marks: Vec<Mark>,
+    /// Position of the tap before each frame of the latest call.
+    checkpoints: Vec<Checkpoint>,
 }
 
 impl<'a, T, C> TapTx<'a, T, C> {
     pub(crate) fn new(inner: &'a mut T, clock: &'a C, tap: Option<Tap<'a>>) -> Self {
-        Self { inner, clock, tap, marks: Vec::new() }
+        Self { inner, clock, tap, checkpoints: Vec::new() }
     }
 }
 
 impl<T: Transmit, C: Clock> Transmit for TapTx<'_, T, C> {
     fn transmit(&mut self, count: usize, frame_len_max: usize, mut fill: impl Fill) -> Result<usize, PortError> {
-        let Self { inner, clock, tap: Some(tap), marks } = self else {
+        let Self { inner, clock, tap: Some(tap), checkpoints } = self else {
             return self.inner.transmit(count, frame_len_max, fill);
         };
         let time_ns = clock.wall_ns();
-        marks.clear();
+        checkpoints.clear();
         let sent = inner.transmit(count, frame_len_max, |position, Slot { bytes, tag }: Slot<'_>| {
             let frame_len = fill.fill(position, Slot { bytes: &mut *bytes, tag });
-            marks.push(tap.mark());
+            checkpoints.push(tap.checkpoint());
             tap.offer(&bytes[..frame_len], frame_len, time_ns);
             frame_len
         })?;
-        // Those that were filled and did not leave.
-        marks.get(sent).into_iter().for_each(|mark| tap.go_back(*mark));
+        // Discard frames that were filled but not sent.
+        checkpoints.get(sent).into_iter().for_each(|checkpoint| tap.roll_back(*checkpoint));
         Ok(sent)
     }
 
@@ -188,34 +188,34 @@ impl<T: Transmit, C: Clock> Transmit for TapTx<'_, T, C> {
         self.inner.batch_max()
     }
 
-    fn paced(&self) -> Option<Exit> {
-        self.inner.paced()
+    fn egress_port(&self) -> Option<EgressPort> {
+        self.inner.egress_port()
     }
 }
 
-/// A receiving half whose frames are kept.
+/// A receiving half with a tap.
 pub(crate) struct TapRx<'a, R> {
     inner: &'a mut R,
     pub(crate) tap: Option<Tap<'a>>,
-    /// A frame with its VLAN tag where it was.
-    whole: Vec<u8>,
+    /// Buffer for a frame with its VLAN tag restored.
+    tagged_frame: Vec<u8>,
 }
 
 impl<'a, R> TapRx<'a, R> {
     pub(crate) fn new(inner: &'a mut R, tap: Option<Tap<'a>>) -> Self {
-        Self { inner, tap, whole: Vec::new() }
+        Self { inner, tap, tagged_frame: Vec::new() }
     }
 }
 
 impl<R: Receive> Receive for TapRx<'_, R> {
     fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
-        let Self { inner, tap: Some(tap), whole } = self else { return self.inner.receive(budget, sink) };
+        let Self { inner, tap: Some(tap), tagged_frame } = self else { return self.inner.receive(budget, sink) };
         inner.receive_original(budget, |frame, Original { frame_len, vlan_tag }| {
             match (vlan_tag, frame.bytes.split_at_checked(ADDRESSES_BYTES)) {
                 (Some(tag), Some((addresses, rest))) => {
-                    whole.clear();
-                    [addresses, &tag, rest].into_iter().for_each(|part| whole.extend_from_slice(part));
-                    tap.offer(whole, frame_len, frame.time_ns);
+                    tagged_frame.clear();
+                    [addresses, &tag, rest].into_iter().for_each(|part| tagged_frame.extend_from_slice(part));
+                    tap.offer(tagged_frame, frame_len, frame.time_ns);
                 }
                 _ => tap.offer(frame.bytes, frame_len, frame.time_ns),
             }

@@ -1,4 +1,4 @@
-//! What arrived of one stream, each frame counted once: duplicates, reordering (RFC 4737), runs of losses (RFC 3357).
+//! Arrivals of one stream, each frame counted once: duplicates, reordering (RFC 4737), runs of losses (RFC 3357).
 
 use std::collections::VecDeque;
 
@@ -6,55 +6,56 @@ use nodrop_model::{LossRuns, Reordering};
 
 use crate::loss_runs::RunCounter;
 
-/// Sequence numbers remembered for all streams of a port together, and by one of them at least and at most.
+/// Memory for sequence numbers, in bits: of all streams of a port together, and the range per stream.
 const PORT_BITS: u64 = 1 << 23;
 const STREAM_BITS: std::ops::RangeInclusive<u64> = 1 << 12..=1 << 20;
-/// Gaps remembered by a stream, for the extent of reordering.
+/// Maximum number of gaps remembered per stream, for the extent of reordering.
 const GAPS_MAX: usize = 1 << 10;
-/// Powers of two that extents of reordering are counted by.
+/// Number of classes of reordering extents, by powers of two.
 const EXTENT_CLASSES: usize = 32;
 
-/// What an arrival was.
+/// Classification of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// First time, in order; so many numbers before it were skipped.
+    /// First arrival, in order, after `skipped` missing numbers.
     InOrder {
-        /// Frames that are missing now.
+        /// Frames missing now.
         skipped: u64,
     },
-    /// First time, after a later frame.
+    /// First arrival, after a later frame.
     OutOfOrder {
-        /// It had been overtaken before the present look began.
+        /// Whether it had been overtaken before the current loss check began.
         overdue: bool,
     },
-    /// Seen before.
+    /// Repeated arrival.
     Duplicate,
 }
 
 /// Accounts for the sequence numbers of one stream in one trial.
 ///
-/// A bitmap remembers the latest sequence numbers. A frame that comes later than that is counted as received out of order;
-/// whether it is a repeat can no longer be told, and it stays part of a run of losses.
+/// A bitmap stores the latest sequence numbers. A frame older than the bitmap counts as received out of order; whether
+/// it is a repeat is unknown, and it remains part of a run of losses.
 #[derive(Debug)]
 pub struct Tracker {
-    /// A ring; the word of the numbers `64 * n ..` is at `n` modulo its length.
+    /// Ring of bits; the word of the numbers `64 * n ..` is at `n` modulo its length.
     seen: Box<[u64]>,
-    /// The lowest word remembered.
+    /// Lowest word stored.
     base_word: u64,
     next_expected: u64,
     received_count: u64,
     duplicate_count: u64,
-    look: u64,
-    look_begin: u64,
+    loss_check: u64,
+    check_begin: u64,
     runs: RunCounter,
-    /// Latest gaps, oldest first: the number they begin at, and how many frames had arrived with the one that made them.
+    /// Latest gaps, oldest first: first missing number, and the number of frames that had arrived with the frame that
+    /// caused the gap.
     gaps: VecDeque<(u64, u64)>,
     reordering: Option<Box<Reordering>>,
 }
 
 impl Tracker {
-    /// For one of `stream_count` streams that arrive at the same port: the more there are, the less each remembers, which
-    /// is about the same time.
+    /// Create a tracker for one of `stream_count` streams that arrive at the same port: the more streams, the fewer
+    /// numbers each one stores, which cover about the same time.
     #[must_use]
     pub fn new(stream_count: usize) -> Self {
         let share = (PORT_BITS / stream_count.max(1) as u64).next_power_of_two();
@@ -65,59 +66,59 @@ impl Tracker {
             next_expected: 0,
             received_count: 0,
             duplicate_count: 0,
-            look: 0,
-            look_begin: 0,
+            loss_check: 0,
+            check_begin: 0,
             runs: RunCounter::default(),
             gaps: VecDeque::new(),
             reordering: None,
         }
     }
 
-    /// Account for one arrival during the conductor's `look`.
+    /// Record an arrival during the conductor's loss check `loss_check`.
     #[inline]
-    pub fn record(&mut self, sequence: u64, look: u64) -> Arrival {
-        if look != self.look {
-            // Nothing has arrived since it began, or this would have been done.
-            (self.look, self.look_begin) = (look, self.next_expected);
+    pub fn record(&mut self, sequence: u64, loss_check: u64) -> Arrival {
+        if loss_check != self.loss_check {
+            // No frame has arrived since the check began, otherwise this would have been done.
+            (self.loss_check, self.check_begin) = (loss_check, self.next_expected);
         }
-        let fresh = self.mark(sequence);
+        let is_new = self.insert(sequence);
         if sequence >= self.next_expected {
             let skipped = sequence - self.next_expected;
             self.received_count += 1;
             if skipped > 0 {
-                self.note_gap();
+                self.record_gap();
             }
             self.next_expected = sequence + 1;
             Arrival::InOrder { skipped }
-        } else if fresh {
+        } else if is_new {
             self.received_count += 1;
-            self.note_reordered(sequence);
-            Arrival::OutOfOrder { overdue: sequence < self.look_begin }
+            self.record_reordered(sequence);
+            Arrival::OutOfOrder { overdue: sequence < self.check_begin }
         } else {
             self.duplicate_count += 1;
             Arrival::Duplicate
         }
     }
 
-    /// Distinct frames.
+    /// Return the distinct frames received.
     #[must_use]
     pub fn received_count(&self) -> u64 {
         self.received_count
     }
 
-    /// Repeats.
+    /// Return the repeated arrivals.
     #[must_use]
     pub fn duplicate_count(&self) -> u64 {
         self.duplicate_count
     }
 
-    /// First arrivals after a later frame; None when there were none.
+    /// Return the first arrivals after a later frame; None if there were none.
     #[must_use]
     pub fn reordering(&self) -> Option<&Reordering> {
         self.reordering.as_deref()
     }
 
-    /// Runs of losses among the first `offered_count` frames; None when nothing was lost.
+    /// Return the runs of losses among the first `offered_count` frames; None if no frame was lost.
     #[must_use]
     pub fn loss_runs(&self, offered_count: u64) -> Option<LossRuns> {
         let mut runs = self.runs.clone();
@@ -129,30 +130,30 @@ impl Tracker {
         runs.finish()
     }
 
-    /// Bits of a word that may be beyond what is remembered: nothing has been seen there.
+    /// Return the bits of a word; zero beyond the stored range.
     fn word(&self, word: u64) -> u64 {
         let len = self.seen.len() as u64;
         if word < self.base_word + len { self.seen[(word % len) as usize] } else { 0 }
     }
 
-    /// Remember a number; gives whether it was not remembered before.
+    /// Store a number; return whether it is new.
     #[inline]
-    fn mark(&mut self, sequence: u64) -> bool {
+    fn insert(&mut self, sequence: u64) -> bool {
         let (word, len) = (sequence / 64, self.seen.len() as u64);
         if word < self.base_word {
             return true;
         }
         if word >= self.base_word + len {
-            self.forget(word + 1 - len);
+            self.drop_words(word + 1 - len);
         }
         let bits = &mut self.seen[(word & (len - 1)) as usize];
-        let fresh = *bits & 1 << (sequence % 64) == 0;
+        let is_new = *bits & 1 << (sequence % 64) == 0;
         *bits |= 1 << (sequence % 64);
-        fresh
+        is_new
     }
 
-    /// Let go of the words before `word`; what is missing there is lost.
-    fn forget(&mut self, word: u64) {
+    /// Drop the words before `word`; numbers missing there are lost.
+    fn drop_words(&mut self, word: u64) {
         let len = self.seen.len() as u64;
         for old in self.base_word..word.min(self.base_word + len) {
             let bits = std::mem::take(&mut self.seen[(old % len) as usize]);
@@ -163,32 +164,33 @@ impl Tracker {
     }
 
     #[cold]
-    fn note_gap(&mut self) {
+    fn record_gap(&mut self) {
         if self.gaps.len() == GAPS_MAX {
             self.gaps.pop_front();
         }
         self.gaps.push_back((self.next_expected, self.received_count));
     }
 
-    /// RFC 4737 section 4.2: how many frames arrived since the first that overtook this one, itself included.
+    /// RFC 4737 section 4.2: the extent is the number of frames that arrived since the first one that overtook this
+    /// frame, that one included.
     ///
-    /// That first one made the gap it belongs to. Of a gap no longer remembered, the oldest that is stands in, so that the
-    /// extent is at least what is said.
+    /// The first overtaking frame caused the gap that this frame belongs to. If that gap was dropped, the oldest stored
+    /// gap replaces it, so the extent is a lower bound.
     #[cold]
-    fn note_reordered(&mut self, sequence: u64) {
+    fn record_reordered(&mut self, sequence: u64) {
         let after = self.gaps.partition_point(|(begin, _)| *begin <= sequence);
         let overtaken = self.gaps.get(after.saturating_sub(1)).map_or(self.received_count - 1, |(_, count)| *count);
         let extent = self.received_count - overtaken;
-        let blank = || Box::new(Reordering { count: 0, extent_max: 0, extent_mean: 0.0, extent_counts: Vec::new() });
-        let found = self.reordering.get_or_insert_with(blank);
-        found.count += 1;
-        found.extent_max = found.extent_max.max(extent);
-        found.extent_mean += (extent as f64 - found.extent_mean) / found.count as f64;
+        let none = || Box::new(Reordering { count: 0, extent_max: 0, extent_mean: 0.0, extent_counts: Vec::new() });
+        let total = self.reordering.get_or_insert_with(none);
+        total.count += 1;
+        total.extent_max = total.extent_max.max(extent);
+        total.extent_mean += (extent as f64 - total.extent_mean) / total.count as f64;
         let class = (extent.ilog2() as usize).min(EXTENT_CLASSES - 1);
-        if found.extent_counts.len() <= class {
-            found.extent_counts.resize(class + 1, 0);
+        if total.extent_counts.len() <= class {
+            total.extent_counts.resize(class + 1, 0);
         }
-        found.extent_counts[class] += 1;
+        total.extent_counts[class] += 1;
     }
 }
 
@@ -215,8 +217,8 @@ mod tests {
 
     #[test]
     fn a_late_frame_is_received_out_of_order_and_its_repeat_is_a_duplicate() {
-        let (found, tracker) = arrivals([0, 2, 1, 1, 2, 3]);
-        assert_eq!(found, [IN_ORDER, InOrder { skipped: 1 }, LATE, Duplicate, Duplicate, IN_ORDER]);
+        let (results, tracker) = arrivals([0, 2, 1, 1, 2, 3]);
+        assert_eq!(results, [IN_ORDER, InOrder { skipped: 1 }, LATE, Duplicate, Duplicate, IN_ORDER]);
         assert_eq!((tracker.received_count(), tracker.duplicate_count()), (4, 2));
         assert_eq!(tracker.reordering().unwrap().count, 1);
     }
@@ -224,7 +226,7 @@ mod tests {
     #[test]
     fn a_late_frame_is_overdue_when_it_was_overtaken_before_the_look() {
         let mut tracker = Tracker::new(1);
-        let mut record = |sequence, look| tracker.record(sequence, look);
+        let mut record = |sequence, loss_check| tracker.record(sequence, loss_check);
         assert_eq!([record(0, 0), record(3, 0)], [IN_ORDER, InOrder { skipped: 2 }]);
         assert_eq!([record(6, 1), record(1, 1)], [InOrder { skipped: 2 }, OutOfOrder { overdue: true }]);
         assert_eq!([record(4, 1), record(5, 2)], [LATE, OutOfOrder { overdue: true }]);
@@ -235,10 +237,10 @@ mod tests {
     #[test]
     fn the_extent_of_reordering_is_that_of_the_rfc_example() {
         let (_, tracker) = arrivals([0, 1, 2, 6, 7, 8, 9, 3, 4, 5, 10]);
-        let found = tracker.reordering().unwrap();
-        assert_eq!((found.count, found.extent_max), (3, 6));
-        assert!((found.extent_mean - 5.0).abs() < 1e-9);
-        assert_eq!(found.extent_counts, [0, 0, 3]);
+        let reordering = tracker.reordering().unwrap();
+        assert_eq!((reordering.count, reordering.extent_max), (3, 6));
+        assert!((reordering.extent_mean - 5.0).abs() < 1e-9);
+        assert_eq!(reordering.extent_counts, [0, 0, 3]);
     }
 
     #[test]
@@ -270,16 +272,16 @@ mod tests {
     #[test]
     fn bits_of_the_last_lap_are_not_taken_for_duplicates() {
         let skipped = BITS + 5;
-        let (found, _) = arrivals((0..BITS).chain([skipped + 1, skipped]));
-        assert_eq!(found[BITS as usize..], [InOrder { skipped: 6 }, LATE]);
-        let (found, _) = arrivals([0, 1, 2, 3, 10 * BITS, 10 * BITS - 2]);
-        assert_eq!(found[5], LATE);
+        let (results, _) = arrivals((0..BITS).chain([skipped + 1, skipped]));
+        assert_eq!(results[BITS as usize..], [InOrder { skipped: 6 }, LATE]);
+        let (results, _) = arrivals([0, 1, 2, 3, 10 * BITS, 10 * BITS - 2]);
+        assert_eq!(results[5], LATE);
     }
 
     #[test]
     fn a_frame_older_than_the_memory_counts_as_received_late() {
-        let (found, tracker) = arrivals([0, 5 * BITS, 0]);
-        assert_eq!(found[2], LATE);
+        let (results, tracker) = arrivals([0, 5 * BITS, 0]);
+        assert_eq!(results[2], LATE);
         assert_eq!(tracker.received_count(), 3);
     }
 

@@ -1,95 +1,74 @@
-//! A trial from start to verdict: the work dealt out, done, counted and judged.
+//! A trial from start to reply: assigns work to threads, runs them, and collects the counts.
 
 use nodrop_model::{TrialReply, TrialRequest, Window};
 use nodrop_port::clock::Clock;
 use nodrop_port::{PortError, Receive, Transmit};
-use std::sync::atomic::AtomicBool;
 
 use crate::conductor::Conductor;
-use crate::groups::Groups;
-use crate::outcome::{Counts, reply};
+use crate::context::TrialContext;
+use crate::host_snapshot::HostSnapshot;
 use crate::pacer::Pacer;
-use crate::progress::Progress;
-use crate::reading::Reading;
 use crate::receive_lane::{Incoming, ReceiveLane};
 use crate::send_lane::{Outgoing, Pace, SendLane};
+use crate::shared_counters::SharedCounters;
+use crate::trial_reply::{Counts, reply};
 use crate::worker::{Receiver, Sender, Worker};
 use crate::{EngineError, Port, Stream};
 
 /// Time for threads to start before the first frame is due.
 const HEAD_START_NS: u64 = 5_000_000;
-/// Time for ports that keep their timetable by themselves to be told of it.
-const PACED_HEAD_START_NS: u64 = 60_000_000;
-/// Up to twice so many frames per second and port the latency of each is measured: measuring takes about 15 ns a frame.
+/// Time for self-paced ports to prepare before the first frame is due.
+const SELF_PACED_HEAD_START_NS: u64 = 60_000_000;
+/// Latency of every frame is measured up to twice this many frames per second and port: a measurement takes about 15
+/// ns.
 const LATENCY_PPS: f64 = 2e6;
-/// Frames read and forgotten before a trial at most.
+/// Maximum number of stale frames discarded before a trial.
 const STALE_MAX: usize = 1 << 22;
-
-/// What a trial needs besides ports and streams.
-pub(crate) struct Setting<'a> {
-    pub(crate) request: &'a TrialRequest,
-    pub(crate) tag: u8,
-    pub(crate) threads: usize,
-    pub(crate) cores: &'a [usize],
-    pub(crate) stop: &'a AtomicBool,
-    pub(crate) groups: &'a Groups,
-    /// So many times longer than asked between two looks.
-    pub(crate) patience: u32,
-}
-
-impl Setting<'_> {
-    pub(crate) fn duration_ns(&self) -> u64 {
-        (self.request.duration_s * 1e9).round() as u64
-    }
-
-    pub(crate) fn look_ns(&self) -> u64 {
-        (self.request.look_s * 1e9) as u64 * u64::from(self.patience)
-    }
-}
 
 /// Run one trial.
 pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
     ports: &mut [Port<T, R>],
     streams: &[Stream],
     clock: &C,
-    setting: &Setting<'_>,
+    context: &TrialContext<'_>,
     on_window: impl FnMut(Window),
 ) -> Result<TrialReply, EngineError> {
-    let before = Reading::take(clock);
-    let workers = assign(ports, streams, setting)?;
+    let before = HostSnapshot::take(clock);
+    let workers = assign(ports, streams, context)?;
     let sending_ports = workers.iter().map(|worker| worker.senders.len()).sum();
-    let is_paced = |worker: &Worker<'_, T, R>| worker.senders.iter().any(|sender| sender.port.paced().is_some());
-    let head_start_ns = if workers.iter().any(is_paced) { PACED_HEAD_START_NS } else { HEAD_START_NS };
+    let is_self_paced =
+        |worker: &Worker<'_, T, R>| worker.senders.iter().any(|sender| sender.port.egress_port().is_some());
+    let head_start_ns = if workers.iter().any(is_self_paced) { SELF_PACED_HEAD_START_NS } else { HEAD_START_NS };
     let start_ns = clock.steady_ns() + head_start_ns;
-    let progress = Progress::new(start_ns, setting.duration_ns(), setting.groups.counted.count(), sending_ports);
-    let mut conductor = Conductor::new(setting, clock, &progress, on_window);
+    let shared = SharedCounters::new(start_ns, context.duration_ns(), context.series.counts.count(), sending_ports);
+    let mut conductor = Conductor::new(context, clock, &shared, on_window);
     let workers = std::thread::scope(|scope| {
         let handles: Vec<_> = workers
             .into_iter()
             .enumerate()
             .map(|(index, worker)| {
-                let core = setting.cores.get(index).copied();
-                let progress = &progress;
-                scope.spawn(move || worker.run(core, clock, progress))
+                let core = context.cores.get(index).copied();
+                let shared = &shared;
+                scope.spawn(move || worker.run(core, clock, shared))
             })
             .collect();
-        conductor.watch();
+        conductor.run();
         handles
             .into_iter()
             .map(|handle| handle.join().map_err(|_| EngineError::Panic)?.map_err(EngineError::Port))
             .collect::<Result<Vec<_>, _>>()
     })?;
-    let spent = Reading::take(clock).since(&before);
+    let usage = HostSnapshot::take(clock).since(&before);
     let timeline = conductor.finish();
     let end_ns = (timeline.sent_for_s * 1e9).round() as u64;
-    let counts = Counts::gather(&workers, streams, setting, end_ns);
+    let counts = Counts::collect(&workers, streams, context, end_ns);
     drop(workers);
-    let drops = take_drop_counts(ports)? + counts.refused_count;
+    let drops = take_drop_counts(ports)? + counts.rejected_count;
     let queue_slots = ports.iter().map(|port| port.rx.queue_slots()).min().unwrap_or(0);
-    Ok(reply(setting, counts, timeline, &spent, drops, queue_slots))
+    Ok(reply(context, counts, timeline, &usage, drops, queue_slots))
 }
 
-/// Forget what arrived after the last trial, and the drops that came with it.
+/// Discard frames that arrived after the last trial, and their drop counts.
 pub(crate) fn discard_stale<T, R: Receive>(ports: &mut [Port<T, R>]) -> Result<(), EngineError> {
     for port in ports.iter_mut() {
         let mut seen = 0;
@@ -108,33 +87,34 @@ fn take_drop_counts<T, R: Receive>(ports: &mut [Port<T, R>]) -> Result<u64, Engi
     Ok(counts?.iter().sum())
 }
 
-/// Deal out the work: one thread does everything; of several, the first half sends and the second half receives.
+/// Assign work to threads: a single thread does everything; of several, the first half sends and the second half
+/// receives.
 fn assign<'a, T: Transmit, R: Receive>(
     ports: &'a mut [Port<T, R>],
     streams: &'a [Stream],
-    setting: &Setting<'_>,
+    context: &TrialContext<'_>,
 ) -> Result<Vec<Worker<'a, T, R>>, EngineError> {
     let mut workers: Vec<Worker<'a, T, R>> =
-        (0..setting.threads).map(|_| Worker { senders: Vec::new(), receivers: Vec::new(), cpu_wait_ns: 0 }).collect();
-    let sending_threads = setting.threads.div_ceil(2);
-    let receiving_threads = (setting.threads - sending_threads).max(1);
-    let first_receiver = setting.threads - receiving_threads;
-    let any_paced = ports.iter().any(|port| port.tx.paced().is_some());
+        (0..context.threads).map(|_| Worker { senders: Vec::new(), receivers: Vec::new(), cpu_wait_ns: 0 }).collect();
+    let sending_threads = context.threads.div_ceil(2);
+    let receiving_threads = (context.threads - sending_threads).max(1);
+    let first_receiver = context.threads - receiving_threads;
+    let has_self_paced = ports.iter().any(|port| port.tx.egress_port().is_some());
     for (index, port) in ports.iter_mut().enumerate() {
-        let leaving = leaving(index, streams, setting);
-        let arriving = arriving(index, streams, setting);
-        if !leaving.is_empty() {
-            let lane = SendLane::new(&leaving, pace(index, &leaving, setting));
-            let thread = match port.tx.paced() {
-                // They all leave together, on a thread that does nothing else meanwhile.
-                Some(exit) => lane.timetable(exit).map(|_| 0).map_err(EngineError::Request)?,
-                None if any_paced => first_receiver + index % receiving_threads,
+        let outgoing = outgoing_streams(index, streams, context);
+        let incoming = incoming_streams(index, streams, context);
+        if !outgoing.is_empty() {
+            let lane = SendLane::new(&outgoing, build_pace(index, &outgoing, context));
+            let thread = match port.tx.egress_port() {
+                // Self-paced ports send together, on a thread that does no other work meanwhile.
+                Some(egress) => lane.timetable(egress).map(|_| 0).map_err(EngineError::Request)?,
+                None if has_self_paced => first_receiver + index % receiving_threads,
                 None => index % sending_threads,
             };
             workers[thread].senders.push(Sender { index, port: &mut port.tx, lane });
         }
-        if !arriving.is_empty() {
-            let lane = ReceiveLane::new(&arriving, setting.tag, latency_every(&arriving, setting));
+        if !incoming.is_empty() {
+            let lane = ReceiveLane::new(&incoming, context.tag, latency_every(&incoming, context));
             let thread = first_receiver + index % receiving_threads;
             workers[thread].receivers.push(Receiver { port: &mut port.rx, lane });
         }
@@ -142,40 +122,41 @@ fn assign<'a, T: Transmit, R: Receive>(
     Ok(workers)
 }
 
-fn leaving<'a>(port: usize, streams: &'a [Stream], setting: &Setting<'_>) -> Vec<Outgoing<'a>> {
+fn outgoing_streams<'a>(port: usize, streams: &'a [Stream], context: &TrialContext<'_>) -> Vec<Outgoing<'a>> {
     let outgoing = |(position, stream): (usize, &'a Stream)| Outgoing {
         stream: position,
         frames: &stream.frames,
-        load_pps: setting.request.loads_pps[position],
-        group: setting.groups.counted.of_stream(position),
+        load_pps: context.request.loads_pps[position],
+        series: context.series.counts.index_of(position),
     };
     streams.iter().enumerate().filter(|(_, stream)| stream.tx_port == port).map(outgoing).collect()
 }
 
-fn pace(port: usize, leaving: &[Outgoing<'_>], setting: &Setting<'_>) -> Pace {
-    let load_pps = leaving.iter().map(|stream| stream.load_pps).sum();
-    let TrialRequest { duration_s, pattern, .. } = setting.request;
+fn build_pace(port: usize, outgoing: &[Outgoing<'_>], context: &TrialContext<'_>) -> Pace {
+    let load_pps = outgoing.iter().map(|stream| stream.load_pps).sum();
+    let TrialRequest { duration_s, pattern, .. } = context.request;
     Pace {
         pacer: Pacer::with_pattern(load_pps, *duration_s, pattern, port),
-        end_ns: setting.duration_ns(),
-        catch_up_max_ns: (setting.request.catch_up_max_s * 1e9) as u64,
-        trial_tag: setting.tag,
+        end_ns: context.duration_ns(),
+        catch_up_max_ns: (context.request.catch_up_max_s * 1e9) as u64,
+        trial_tag: context.tag,
     }
 }
 
-fn arriving<'a>(port: usize, streams: &'a [Stream], setting: &Setting<'_>) -> Vec<Incoming<'a>> {
+fn incoming_streams<'a>(port: usize, streams: &'a [Stream], context: &TrialContext<'_>) -> Vec<Incoming<'a>> {
     let incoming = |(position, stream): (usize, &'a Stream)| Incoming {
         stream: position,
         stream_id: stream.frames.stream_id(),
         rx_offsets: stream.frames.rx_offsets(),
-        group: setting.groups.counted.of_stream(position),
-        times: setting.groups.timed.of_stream(position),
+        series: context.series.counts.index_of(position),
+        times: context.series.latency.index_of(position),
     };
     streams.iter().enumerate().filter(|(_, stream)| stream.rx_port == port).map(incoming).collect()
 }
 
-/// Every frame where that is cheap enough, else so many that the port measures `LATENCY_PPS` of them.
-fn latency_every(arriving: &[Incoming<'_>], setting: &Setting<'_>) -> u64 {
-    let load_pps: f64 = arriving.iter().map(|stream| setting.request.loads_pps[stream.stream]).sum();
-    setting.request.latency_every.unwrap_or(((load_pps / LATENCY_PPS) as u64).max(1))
+/// Return the latency sampling: every frame if that is cheap enough, otherwise a rate that measures `LATENCY_PPS` per
+/// port.
+fn latency_every(incoming: &[Incoming<'_>], context: &TrialContext<'_>) -> u64 {
+    let load_pps: f64 = incoming.iter().map(|stream| context.request.loads_pps[stream.stream]).sum();
+    context.request.latency_every.unwrap_or(((load_pps / LATENCY_PPS) as u64).max(1))
 }

@@ -1,10 +1,10 @@
-//! Trials whose frames are captured: what is in the file is what was counted.
+//! Trials with capture: the file contains exactly the frames that were counted.
 #![allow(clippy::unwrap_used, missing_docs)] // clippy.toml excuses #[test] functions, not what they call
 
 use std::sync::atomic::AtomicBool;
 
 use nodrop_engine::{Engine, Port, Stream};
-use nodrop_model::{CaptureRequest, CaptureWay, LoadPattern, StreamSpec, TrialReply, TrialRequest};
+use nodrop_model::{CaptureDirection, CaptureRequest, LoadPattern, StreamSpec, TrialReply, TrialRequest};
 use nodrop_port::clock::SystemClock;
 use nodrop_port::loopback;
 use nodrop_port::pcap::{FileFrames, Filter, PcapError, read};
@@ -12,12 +12,12 @@ use nodrop_wire::{Frames, Signature};
 
 const SIGNATURE_OFFSET: usize = 42;
 
-fn asked(name: &str) -> CaptureRequest {
+fn capture_request(name: &str) -> CaptureRequest {
     let file = std::env::temp_dir().join(format!("nodrop-capture-{}-{name}.pcapng", std::process::id()));
     CaptureRequest {
         file: file.to_str().unwrap().to_owned(),
         ports: vec![],
-        way: CaptureWay::Both,
+        direction: CaptureDirection::Both,
         filter: None,
         frame_count_max: 100_000,
         bytes_max: 1 << 24,
@@ -25,7 +25,7 @@ fn asked(name: &str) -> CaptureRequest {
     }
 }
 
-/// A trial of 200 frames each way between two ports.
+/// Run a trial of 200 frames in each direction between two ports.
 fn trial(capture: CaptureRequest) -> Result<(TrialReply, FileFrames), String> {
     let [near, far] = loopback::pair(1 << 12);
     let port = |name: &str, (tx, rx)| Port { name: name.to_owned(), tx, rx };
@@ -43,16 +43,16 @@ fn trial(capture: CaptureRequest) -> Result<(TrialReply, FileFrames), String> {
         pattern: LoadPattern::Flat,
         stop: None,
         window_s: 0.02,
-        look_s: 0.008,
+        loss_check_s: 0.008,
         catch_up_max_s: 60.0,
         latency_every: None,
         histograms: false,
         capture: Some(Box::new(capture)),
     };
     let reply = engine.trial(&request, &AtomicBool::new(false), |_| ()).map_err(|error| error.to_string())?;
-    let found = read(&file, None, usize::MAX).unwrap();
+    let frames = read(&file, None, usize::MAX).unwrap();
     std::fs::remove_file(file).unwrap();
-    Ok((reply, found))
+    Ok((reply, frames))
 }
 
 fn counts(reply: &TrialReply) -> (u64, u64) {
@@ -62,12 +62,15 @@ fn counts(reply: &TrialReply) -> (u64, u64) {
 
 #[test]
 fn every_frame_counted_is_in_the_file_whole_and_in_order() {
-    let (reply, found) = trial(asked("all")).unwrap();
+    let (reply, file) = trial(capture_request("all")).unwrap();
     let counted: u64 = reply.streams.iter().map(|stream| stream.offered_count + stream.received_count).sum();
-    assert_eq!((counts(&reply), found.seen_count), ((counted, 0), counted));
+    assert_eq!((counts(&reply), file.seen_count), ((counted, 0), counted));
     let sequences = |stream_id| {
-        let signatures = found.frames.iter().filter_map(|frame| Signature::parse(&frame.bytes[SIGNATURE_OFFSET..]));
-        signatures.filter(|found| found.stream_id == stream_id).map(|found| found.sequence).collect::<Vec<_>>()
+        let signatures = file.frames.iter().filter_map(|frame| Signature::parse(&frame.bytes[SIGNATURE_OFFSET..]));
+        signatures
+            .filter(|signature| signature.stream_id == stream_id)
+            .map(|signature| signature.sequence)
+            .collect::<Vec<_>>()
     };
     for (stream, id) in reply.streams.iter().zip([10, 20]) {
         let mut numbers = sequences(id);
@@ -75,52 +78,54 @@ fn every_frame_counted_is_in_the_file_whole_and_in_order() {
         let twice: Vec<u64> = (0..stream.offered_count).flat_map(|number| [number; 2]).collect();
         assert_eq!(numbers, twice, "sent once, received once");
     }
-    assert!(found.frames.iter().all(|frame| frame.frame_len == 196 && frame.bytes.len() == 196));
+    assert!(file.frames.iter().all(|frame| frame.frame_len == 196 && frame.bytes.len() == 196));
 }
 
 #[test]
 fn ways_ports_and_a_filter_choose_frames() {
-    let only = |name: &str, change: &dyn Fn(&mut CaptureRequest)| {
-        let mut asked = asked(name);
-        change(&mut asked);
-        let (reply, found) = trial(asked).unwrap();
-        (counts(&reply).0, found, reply)
+    let capture = |name: &str, change: &dyn Fn(&mut CaptureRequest)| {
+        let mut request = capture_request(name);
+        change(&mut request);
+        let (reply, file) = trial(request).unwrap();
+        (counts(&reply).0, file, reply)
     };
-    let (count, _, reply) = only("sent", &|asked| (asked.way, asked.ports) = (CaptureWay::Sent, vec![1]));
+    let (count, _, reply) =
+        capture("sent", &|request| (request.direction, request.ports) = (CaptureDirection::Sent, vec![1]));
     assert_eq!(count, reply.streams[1].offered_count);
-    let (count, _, reply) = only("received", &|asked| asked.way = CaptureWay::Received);
+    let (count, _, reply) = capture("received", &|request| request.direction = CaptureDirection::Received);
     assert_eq!(count, reply.streams.iter().map(|stream| stream.received_count).sum::<u64>());
-    let (_, found, _) = only("snap", &|asked| asked.snap_bytes = 60);
-    assert!(found.frames.iter().all(|frame| frame.frame_len == 196 && frame.bytes.len() == 60));
+    let (_, file, _) = capture("snap", &|request| request.snap_bytes = 60);
+    assert!(file.frames.iter().all(|frame| frame.frame_len == 196 && frame.bytes.len() == 60));
     if matches!(Filter::new("ip"), Err(PcapError::NoLibrary { .. })) {
         return;
     }
-    // Of the four source ports in turn, one; 198.18.0.1 sends on port 0.
+    // One of four source ports in rotation; 198.18.0.1 sends on port 0.
     let text = "udp src port 49153 and src host 198.18.0.1";
-    let (count, _, reply) = only("filter", &|asked| asked.filter = Some(text.to_owned()));
+    let (count, _, reply) = capture("filter", &|request| request.filter = Some(text.to_owned()));
     assert_eq!(count, 2 * reply.streams[0].offered_count.div_ceil(4).min(50));
 }
 
 #[test]
 fn what_does_not_fit_is_counted() {
-    let (reply, found) = trial(CaptureRequest { frame_count_max: 30, ..asked("count") }).unwrap();
-    let wanted: u64 = reply.streams.iter().map(|stream| stream.offered_count + stream.received_count).sum();
-    assert_eq!((counts(&reply), found.frames.len()), ((30, wanted - 30), 30));
+    let (reply, file) = trial(CaptureRequest { frame_count_max: 30, ..capture_request("count") }).unwrap();
+    let total: u64 = reply.streams.iter().map(|stream| stream.offered_count + stream.received_count).sum();
+    assert_eq!((counts(&reply), file.frames.len()), ((30, total - 30), 30));
 }
 
 #[test]
 fn what_cannot_be_captured_is_refused_by_its_key() {
-    let refused = |name: &str, change: &dyn Fn(&mut CaptureRequest)| {
-        let mut asked = asked(name);
-        change(&mut asked);
-        trial(asked).unwrap_err()
+    let error = |name: &str, change: &dyn Fn(&mut CaptureRequest)| {
+        let mut request = capture_request(name);
+        change(&mut request);
+        trial(request).unwrap_err()
     };
-    assert!(refused("a", &|asked| asked.ports = vec![2]).starts_with("capture.ports: 2 asked, there are 2"));
-    assert!(refused("b", &|asked| asked.bytes_max = 1).starts_with("capture.bytes_max: 1"));
-    assert!(refused("c", &|asked| asked.frame_count_max = 0).starts_with("capture.frame_count_max: 0"));
-    assert!(refused("d", &|asked| asked.snap_bytes = 1).starts_with("capture.snap_bytes: 1"));
-    assert!(refused("e", &|asked| asked.file = "/nowhere/at/all".to_owned()).starts_with("capture.file: /nowhere"));
+    assert!(error("a", &|request| request.ports = vec![2]).starts_with("capture.ports: no port with index 2"));
+    assert!(error("b", &|request| request.bytes_max = 1).starts_with("capture.bytes_max: 1"));
+    assert!(error("c", &|request| request.frame_count_max = 0).starts_with("capture.frame_count_max: 0"));
+    assert!(error("d", &|request| request.snap_bytes = 1).starts_with("capture.snap_bytes: 1"));
+    assert!(error("e", &|request| request.file = "/nowhere/at/all".to_owned()).starts_with("capture.file: /nowhere"));
     assert!(
-        refused("f", &|asked| asked.filter = Some("udp prt".to_owned())).starts_with("capture.filter: \"udp prt\"")
+        error("f", &|request| request.filter = Some("udp prt".to_owned()))
+            .starts_with("capture.filter: filter \"udp prt\"")
     );
 }

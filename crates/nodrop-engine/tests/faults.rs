@@ -1,7 +1,8 @@
-//! Faults planted in every combination, and what the engine counts of them held against a plain account of what came.
+//! Injected faults in all combinations; the engine's counts are compared with an independent evaluation of the
+//! arrivals.
 #![allow(clippy::unwrap_used, missing_docs)] // clippy.toml excuses #[test] functions, not what they call
 
-mod patient;
+mod worker_clock;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::AtomicBool;
@@ -13,22 +14,22 @@ use nodrop_port::fault::{FaultRx, Faults};
 use nodrop_port::loopback::{self, LoopbackRx};
 use nodrop_port::{PortError, Receive, Received};
 use nodrop_wire::{Frames, Signature};
-use patient::Patient;
+use worker_clock::WorkerClock;
 
 const SEEDS: u64 = 24;
-/// Two streams that share the spoiled port, and one the other way.
+/// Two streams that share the faulty port, and one in the other direction.
 const IDS: [u16; 3] = [10, 20, 30];
 const LOADS_PPS: [f64; 3] = [15_000.0, 5_000.0, 5_000.0];
 
 type Log = Arc<Mutex<Vec<(u16, u64)>>>;
 
-/// Writes down what arrives, before anything is done to it.
-struct Logging {
+/// Logs arrivals before any fault is applied.
+struct LoggingRx {
     inner: LoopbackRx,
     log: Log,
 }
 
-impl Receive for Logging {
+impl Receive for LoggingRx {
     fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
         let Self { inner, log } = self;
         inner.receive(budget, |frame| {
@@ -47,44 +48,44 @@ impl Receive for Logging {
     }
 }
 
-/// What came, in its order, once the faults had their way.
+/// Frames delivered after the faults, in order.
 #[derive(Default)]
 struct Delivered {
     frames: Vec<(u16, u64)>,
     corrupted_count: u64,
 }
 
-/// As the back end says of itself: dropped, else held back, else corrupted and repeated.
-fn spoil(log: &[(u16, u64)], faults: Faults) -> Delivered {
+/// Apply the faults as `FaultRx` documents: drop wins over delay, and delay over corruption and repetition.
+fn apply_faults(log: &[(u16, u64)], faults: Faults) -> Delivered {
     let hits = |every: u64, number: u64| every != 0 && number.is_multiple_of(every);
-    let (mut delivered, mut held) = (Delivered::default(), VecDeque::new());
+    let (mut delivered, mut delayed) = (Delivered::default(), VecDeque::new());
     for (number, frame) in (1..).zip(log) {
         if hits(faults.drop_every, number) {
         } else if hits(faults.delay_every, number) {
-            held.push_back((number + faults.delay_frames.max(1), *frame));
+            delayed.push_back((number + faults.delay_frames.max(1), *frame));
         } else {
             let corrupted = hits(faults.corrupt_every, number);
             delivered.corrupted_count += u64::from(corrupted);
             let copies = usize::from(!corrupted) + usize::from(hits(faults.repeat_every, number));
             delivered.frames.extend(std::iter::repeat_n(*frame, copies));
         }
-        while held.front().is_some_and(|(until, _)| *until <= number) {
-            delivered.frames.extend(held.pop_front().map(|(_, frame)| frame));
+        while delayed.front().is_some_and(|(until, _)| *until <= number) {
+            delivered.frames.extend(delayed.pop_front().map(|(_, frame)| frame));
         }
     }
     delivered
 }
 
-/// First arrivals of a stream in their order, and the repeats.
-fn account(delivered: &Delivered, stream_id: u16) -> (Vec<u64>, u64) {
-    let (mut order, mut known, mut repeats) = (Vec::new(), BTreeSet::new(), 0);
+/// Return the first arrivals of a stream in order, and the number of repeats.
+fn first_arrivals(delivered: &Delivered, stream_id: u16) -> (Vec<u64>, u64) {
+    let (mut order, mut seen, mut repeats) = (Vec::new(), BTreeSet::new(), 0);
     for (_, sequence) in delivered.frames.iter().filter(|(id, _)| *id == stream_id) {
-        if known.insert(*sequence) { order.push(*sequence) } else { repeats += 1 }
+        if seen.insert(*sequence) { order.push(*sequence) } else { repeats += 1 }
     }
     (order, repeats)
 }
 
-/// RFC 4737 sections 3.3 and 4.2.2: of each frame after a later one, how many arrived since the first such.
+/// RFC 4737 sections 3.3 and 4.2.2: for each reordered frame, the frames that arrived since the first later one.
 fn extents(order: &[u64]) -> Vec<u64> {
     let extent = |(at, sequence): (usize, &u64)| {
         order[..at].iter().position(|before| before > sequence).map(|first| (at - first) as u64)
@@ -92,28 +93,28 @@ fn extents(order: &[u64]) -> Vec<u64> {
     order.iter().enumerate().filter_map(extent).collect()
 }
 
-/// RFC 3357: runs of frames that never came, and the longest.
+/// RFC 3357: number of runs of lost frames, and the longest.
 fn loss_runs(order: &[u64], offered_count: u64) -> (u64, u64) {
-    let came: BTreeSet<u64> = order.iter().copied().collect();
+    let arrived: BTreeSet<u64> = order.iter().copied().collect();
     let (mut runs, mut run, mut longest) = (0, 0, 0);
     for sequence in 0..offered_count {
-        run = if came.contains(&sequence) { 0 } else { run + 1 };
+        run = if arrived.contains(&sequence) { 0 } else { run + 1 };
         runs += u64::from(run == 1);
         longest = longest.max(run);
     }
     (runs, longest)
 }
 
-fn compare(found: &StreamCounts, delivered: &Delivered) {
-    let (order, repeats) = account(delivered, found.stream_id);
-    assert_eq!((found.received_count, found.duplicate_count), (order.len() as u64, repeats));
-    assert_eq!(found.lost_count, found.offered_count - order.len() as u64);
-    let runs = found.loss_runs.map_or((0, 0), |runs| (runs.count, runs.longest));
-    assert_eq!(runs, loss_runs(&order, found.offered_count));
+fn compare(actual: &StreamCounts, delivered: &Delivered) {
+    let (order, repeats) = first_arrivals(delivered, actual.stream_id);
+    assert_eq!((actual.received_count, actual.duplicate_count), (order.len() as u64, repeats));
+    assert_eq!(actual.lost_count, actual.offered_count - order.len() as u64);
+    let runs = actual.loss_runs.map_or((0, 0), |runs| (runs.count, runs.longest));
+    assert_eq!(runs, loss_runs(&order, actual.offered_count));
     let extents = extents(&order);
-    assert_eq!(found.out_of_order_count, extents.len() as u64);
-    assert_eq!(found.reordering.is_some(), !extents.is_empty());
-    let Some(reordering) = &found.reordering else { return };
+    assert_eq!(actual.out_of_order_count, extents.len() as u64);
+    assert_eq!(actual.reordering.is_some(), !extents.is_empty());
+    let Some(reordering) = &actual.reordering else { return };
     let mean = extents.iter().sum::<u64>() as f64 / extents.len() as f64;
     assert_eq!((reordering.count, reordering.extent_max), (extents.len() as u64, *extents.iter().max().unwrap()));
     assert!((reordering.extent_mean - mean).abs() < 1e-6);
@@ -128,11 +129,11 @@ fn stream(stream_id: u16, tx_port: usize) -> Stream {
     Stream { frames, tx_port, rx_port }
 }
 
-/// A short trial with port 1 spoiled; gives what had arrived there too.
+/// Run a short trial with faults on port 1; also return the log of its arrivals.
 fn measure(faults: Faults) -> (TrialReply, Vec<(u16, u64)>) {
     let [near, far] = loopback::pair(1 << 16);
     let log = Log::default();
-    let logging = |inner, log: &Log| Logging { inner, log: log.clone() };
+    let logging = |inner, log: &Log| LoggingRx { inner, log: log.clone() };
     let ports = vec![
         Port {
             name: "near".to_owned(),
@@ -142,7 +143,7 @@ fn measure(faults: Faults) -> (TrialReply, Vec<(u16, u64)>) {
         Port { name: "far".to_owned(), tx: far.0, rx: FaultRx::new(logging(far.1, &log), faults) },
     ];
     let streams = vec![stream(IDS[0], 0), stream(IDS[1], 0), stream(IDS[2], 1)];
-    let mut engine = Engine::new(ports, streams, vec![], Patient::new()).unwrap();
+    let mut engine = Engine::new(ports, streams, vec![], WorkerClock::new()).unwrap();
     let request = TrialRequest {
         trial_id: 1,
         loads_pps: LOADS_PPS.to_vec(),
@@ -150,7 +151,7 @@ fn measure(faults: Faults) -> (TrialReply, Vec<(u16, u64)>) {
         pattern: LoadPattern::Flat,
         stop: None,
         window_s: 0.02,
-        look_s: 0.008,
+        loss_check_s: 0.008,
         catch_up_max_s: 60.0,
         latency_every: None,
         histograms: false,
@@ -161,10 +162,10 @@ fn measure(faults: Faults) -> (TrialReply, Vec<(u16, u64)>) {
     (reply, log)
 }
 
-/// Numbers that look random, the same for the same seed (splitmix64).
-struct Draws(u64);
+/// SplitMix64 generator.
+struct SplitMix64(u64);
 
-impl Draws {
+impl SplitMix64 {
     fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -172,7 +173,7 @@ impl Draws {
         (mixed ^ mixed >> 31) % limit
     }
 
-    /// Zero half of the time, else from 2.
+    /// Return zero half of the time, otherwise a number from 2.
     fn every(&mut self, limit: u64) -> u64 {
         self.below(2) * (2 + self.below(limit))
     }
@@ -181,21 +182,21 @@ impl Draws {
 #[test]
 fn what_is_planted_is_counted_exactly_on_each_stream_whatever_comes_together() {
     for seed in 0..SEEDS {
-        let mut draws = Draws(seed);
+        let mut random = SplitMix64(seed);
         let faults = Faults {
-            drop_every: draws.every(40),
-            repeat_every: draws.every(30),
-            delay_every: draws.every(25),
-            delay_frames: draws.below(40),
-            corrupt_every: draws.every(50),
+            drop_every: random.every(40),
+            repeat_every: random.every(30),
+            delay_every: random.every(25),
+            delay_frames: random.below(40),
+            corrupt_every: random.every(50),
         };
         let (reply, log) = measure(faults);
-        let delivered = spoil(&log, faults);
-        let offered: u64 = reply.streams[..2].iter().map(|found| found.offered_count).sum();
+        let delivered = apply_faults(&log, faults);
+        let offered: u64 = reply.streams[..2].iter().map(|stream| stream.offered_count).sum();
         assert_eq!((log.len() as u64, offered > 0), (offered, true), "{faults:?}");
         assert_eq!(reply.corrupted_count, delivered.corrupted_count, "{faults:?}");
-        for found in &reply.streams[..2] {
-            compare(found, &delivered);
+        for stream in &reply.streams[..2] {
+            compare(stream, &delivered);
         }
         let other = &reply.streams[2];
         assert_eq!((other.received_count, other.lost_count, other.duplicate_count), (other.offered_count, 0, 0));
@@ -210,16 +211,16 @@ fn each_fault_alone_is_counted_exactly() {
         (Faults { drop_every: 50, ..none }, 24, 0, 0, 0),
         (Faults { repeat_every: 50, ..none }, 0, 24, 0, 0),
         (Faults { corrupt_every: 50, ..none }, 24, 0, 0, 24),
-        // Every fourth frame is of the smaller stream: 7 arrivals on, each of the two has overtaken.
+        // Every fourth frame is of the smaller stream: after 7 arrivals, frames of both streams have overtaken.
         (Faults { delay_every: 49, delay_frames: 7, ..none }, 0, 0, 24, 0),
     ] {
         let (reply, _) = measure(faults);
         let total = |count: fn(&StreamCounts) -> u64| reply.streams[..2].iter().map(count).sum::<u64>();
-        assert_eq!(total(|found| found.offered_count), 1200);
+        assert_eq!(total(|stream| stream.offered_count), 1200);
         assert_eq!(
-            (total(|found| found.lost_count), total(|found| found.duplicate_count), reply.corrupted_count),
+            (total(|stream| stream.lost_count), total(|stream| stream.duplicate_count), reply.corrupted_count),
             (lost, repeated, corrupted),
         );
-        assert_eq!(total(|found| found.out_of_order_count), late);
+        assert_eq!(total(|stream| stream.out_of_order_count), late);
     }
 }

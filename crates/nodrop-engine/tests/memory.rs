@@ -1,4 +1,4 @@
-//! Memory stays what it was, trial after trial. Alone in its process, whose memory it measures.
+//! Memory use stays constant over trials. In a process of its own, because it measures the process.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::sync::atomic::AtomicBool;
@@ -12,7 +12,7 @@ use nodrop_wire::Frames;
 const STREAMS: u16 = 512;
 const TRIALS: u64 = 30;
 const ROUNDS: usize = 3;
-/// Far less than what a single trial allocates (above 4 MB for 512 streams), let alone thirty.
+/// Far less than a single trial allocates (above 4 MB for 512 streams).
 const GROWTH_MAX_BYTES: u64 = 2 << 20;
 
 fn stream(stream_id: u16) -> Stream {
@@ -35,20 +35,20 @@ fn thirty_trials_take_no_more_memory_than_three() {
         Port { name: "far".to_owned(), tx: far.0, rx: far.1 },
     ];
     let mut engine = Engine::new(ports, (0..STREAMS).map(stream).collect(), vec![], SystemClock).unwrap();
-    let asked = TrialRequest {
+    let request = TrialRequest {
         trial_id: 1,
         loads_pps: vec![20.0; usize::from(STREAMS)],
         duration_s: 0.05,
         pattern: LoadPattern::Flat,
         stop: None,
         window_s: 0.01,
-        look_s: 0.005,
+        loss_check_s: 0.005,
         catch_up_max_s: 1.0,
         latency_every: None,
         histograms: true,
         capture: None,
     };
-    let mut measure = || engine.trial(&asked, &AtomicBool::new(false), |_| ()).unwrap();
+    let mut measure = || engine.trial(&request, &AtomicBool::new(false), |_| ()).unwrap();
     (0..3).for_each(|_| drop(measure()));
     let mut grow = || {
         let before = resident_bytes();
@@ -58,7 +58,7 @@ fn thirty_trials_take_no_more_memory_than_three() {
         }
         resident_bytes().saturating_sub(before)
     };
-    // One slow trial makes the heap larger once and for all; what is never given back makes it larger every time.
+    // A slow trial may grow the heap once; a leak grows it every time.
     let growth = (0..ROUNDS).map(|_| grow()).min().unwrap();
     assert!(growth < GROWTH_MAX_BYTES, "at least {growth} bytes more after each {TRIALS} trials");
 }

@@ -1,7 +1,7 @@
-//! Whole trials over ports in memory: what was planted is what is counted.
+//! Complete trials over in-memory ports: injected faults are counted exactly.
 #![allow(clippy::unwrap_used, missing_docs)] // clippy.toml excuses #[test] functions, not what they call
 
-mod patient;
+mod worker_clock;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -9,14 +9,14 @@ use std::time::Instant;
 
 use nodrop_engine::{Engine, EngineError, Port, Stream};
 use nodrop_model::{
-    LoadPattern, StopClause, StopRule, StreamCounts, StreamSpec, TrialReply, TrialRequest, Verdict, Window,
+    LoadPattern, StopClause, StopRule, StreamCounts, StreamSpec, TrialReply, TrialRequest, Validity, Window,
 };
 use nodrop_port::clock::{Clock, SystemClock};
 use nodrop_port::fault::{FaultRx, Faults};
 use nodrop_port::loopback::{self, LoopbackRx, LoopbackTx};
 use nodrop_port::{Fill, PortError, Receive, Received, Slot, Transmit};
 use nodrop_wire::Frames;
-use patient::Patient;
+use worker_clock::WorkerClock;
 
 const QUEUE_SLOTS: u32 = 1 << 16;
 
@@ -33,7 +33,7 @@ fn request(load_pps: f64, duration_s: f64) -> TrialRequest {
         pattern: LoadPattern::Flat,
         stop: None,
         window_s: 0.02,
-        look_s: 0.008,
+        loss_check_s: 0.008,
         catch_up_max_s: 60.0,
         latency_every: None,
         histograms: true,
@@ -41,16 +41,16 @@ fn request(load_pps: f64, duration_s: f64) -> TrialRequest {
     }
 }
 
-type Spoiled = Engine<LoopbackTx, FaultRx<LoopbackRx>, Patient>;
+type FaultyEngine = Engine<LoopbackTx, FaultRx<LoopbackRx>, WorkerClock>;
 
-/// Two ports wired to each other, port 1's arrivals spoiled.
-fn wired(faults: Faults, queue_slots: u32, cores: Vec<usize>) -> Spoiled {
+/// Create an engine with two connected ports and faults on port 1's arrivals.
+fn connected(faults: Faults, queue_slots: u32, cores: Vec<usize>) -> FaultyEngine {
     let [near, far] = loopback::pair(queue_slots);
     let ports = vec![
         Port { name: "near".to_owned(), tx: near.0, rx: FaultRx::new(near.1, Faults::default()) },
         Port { name: "far".to_owned(), tx: far.0, rx: FaultRx::new(far.1, faults) },
     ];
-    Engine::new(ports, vec![stream(10, 0, 1), stream(20, 1, 0)], cores, Patient::new()).unwrap()
+    Engine::new(ports, vec![stream(10, 0, 1), stream(20, 1, 0)], cores, WorkerClock::new()).unwrap()
 }
 
 fn measure<T: Transmit, R: Receive, C: Clock>(engine: &mut Engine<T, R, C>, request: &TrialRequest) -> TrialReply {
@@ -60,10 +60,10 @@ fn measure<T: Transmit, R: Receive, C: Clock>(engine: &mut Engine<T, R, C>, requ
 #[test]
 fn without_faults_every_frame_is_counted_once_in_both_directions() {
     for threads in [vec![], vec![0], vec![0, 0], vec![0, 0, 0, 0]] {
-        let mut engine = wired(Faults::default(), QUEUE_SLOTS, threads.clone());
+        let mut engine = connected(Faults::default(), QUEUE_SLOTS, threads.clone());
         let reply = measure(&mut engine, &request(20_000.0, 0.2));
         for stream in &reply.streams {
-            // Of several threads the sender's may be the one that a busy machine holds up, while others look at the clock.
+            // With several threads, a busy machine may stall the sender's thread while other threads read the clock.
             assert_eq!(stream.intended_count, 4000);
             assert!(stream.offered_count == 4000 || threads.len() > 1 && stream.offered_count > 0);
             assert_eq!(stream.received_count, stream.offered_count);
@@ -71,11 +71,11 @@ fn without_faults_every_frame_is_counted_once_in_both_directions() {
             assert!(stream.loss_runs.is_none() && stream.reordering.is_none());
         }
         for (direction, stream) in reply.directions.iter().zip(&reply.streams) {
-            let found = direction.latency.as_ref().unwrap();
-            let latency = &found.latency;
+            let summary = direction.latency.as_ref().unwrap();
+            let latency = &summary.latency;
             assert_eq!((latency.count, direction.stream_id), (stream.received_count, Some(stream.stream_id)));
-            assert_eq!(found.ipdv.as_ref().unwrap().count, stream.received_count - 1);
-            assert!(latency.min_ns <= latency.p50_ns && latency.p50_ns <= latency.max_ns && found.hdr.is_some());
+            assert_eq!(summary.ipdv.as_ref().unwrap().count, stream.received_count - 1);
+            assert!(latency.min_ns <= latency.p50_ns && latency.p50_ns <= latency.max_ns && summary.hdr.is_some());
         }
         for (sender, stream) in reply.senders.iter().zip(&reply.streams) {
             assert_eq!(sender.lateness.as_ref().unwrap().count, stream.offered_count);
@@ -87,28 +87,28 @@ fn without_faults_every_frame_is_counted_once_in_both_directions() {
 #[test]
 fn planted_faults_are_counted_exactly_and_on_the_right_stream() {
     let faults = Faults { drop_every: 100, repeat_every: 33, delay_every: 70, ..Faults::default() };
-    let mut engine = wired(faults, QUEUE_SLOTS, vec![]);
+    let mut engine = connected(faults, QUEUE_SLOTS, vec![]);
     let reply = measure(&mut engine, &request(20_000.0, 0.35));
-    let spoiled = &reply.streams[0];
-    let last = spoiled.offered_count;
+    let faulty = &reply.streams[0];
+    let last = faulty.offered_count;
     let count = |hit: &dyn Fn(u64) -> bool| (1..=last).filter(|n| hit(*n)).count() as u64;
     let dropped = |n: u64| n.is_multiple_of(100);
     let delayed = |n: u64| n.is_multiple_of(70) && !dropped(n);
     assert_eq!(last, 7000);
-    // A last frame that is held back for a follower that never comes is lost too.
-    assert_eq!(spoiled.lost_count, count(&dropped) + u64::from(delayed(last)));
-    assert_eq!(spoiled.duplicate_count, count(&|n| n.is_multiple_of(33) && !dropped(n) && !delayed(n)));
-    assert_eq!(spoiled.out_of_order_count, count(&|n| delayed(n) && n < last));
-    let reordering = spoiled.reordering.as_ref().unwrap();
-    assert_eq!((reordering.count, reordering.extent_max), (spoiled.out_of_order_count, 1));
-    let runs = spoiled.loss_runs.unwrap();
-    assert_eq!((runs.count, runs.longest), (spoiled.lost_count, 1));
+    // A last frame that is delayed for a successor that never arrives is lost too.
+    assert_eq!(faulty.lost_count, count(&dropped) + u64::from(delayed(last)));
+    assert_eq!(faulty.duplicate_count, count(&|n| n.is_multiple_of(33) && !dropped(n) && !delayed(n)));
+    assert_eq!(faulty.out_of_order_count, count(&|n| delayed(n) && n < last));
+    let reordering = faulty.reordering.as_ref().unwrap();
+    assert_eq!((reordering.count, reordering.extent_max), (faulty.out_of_order_count, 1));
+    let runs = faulty.loss_runs.unwrap();
+    assert_eq!((runs.count, runs.longest), (faulty.lost_count, 1));
     assert_eq!(reply.streams[1].lost_count, 0);
 }
 
 #[test]
 fn planted_corruption_is_counted_exactly_and_its_frames_are_lost() {
-    let mut engine = wired(Faults { corrupt_every: 50, ..Faults::default() }, QUEUE_SLOTS, vec![]);
+    let mut engine = connected(Faults { corrupt_every: 50, ..Faults::default() }, QUEUE_SLOTS, vec![]);
     let reply = measure(&mut engine, &request(20_000.0, 0.2));
     assert_eq!((reply.streams[0].offered_count, reply.corrupted_count), (4000, 80));
     assert_eq!(reply.streams[0].lost_count, reply.corrupted_count);
@@ -118,34 +118,34 @@ fn planted_corruption_is_counted_exactly_and_its_frames_are_lost() {
 #[test]
 fn planted_reordering_is_known_by_its_extent() {
     let faults = Faults { delay_every: 100, delay_frames: 7, ..Faults::default() };
-    let reply = measure(&mut wired(faults, QUEUE_SLOTS, vec![]), &request(20_000.0, 0.2));
+    let reply = measure(&mut connected(faults, QUEUE_SLOTS, vec![]), &request(20_000.0, 0.2));
     let reordering = reply.streams[0].reordering.clone().unwrap();
-    // The 4000th is held back for frames that never come.
+    // The 4000th frame is delayed for frames that never arrive.
     assert_eq!((reordering.count, reordering.extent_max, reordering.extent_mean), (39, 7, 7.0));
     assert_eq!(reordering.extent_counts, [0, 0, 39]);
 }
 
-/// Holds back every hundredth frame for so long.
-struct Late<R> {
+/// Delays every hundredth frame by a fixed time.
+struct DelayRx<R> {
     inner: R,
-    clock: Patient,
-    by_ns: u64,
+    clock: WorkerClock,
+    delay_ns: u64,
     seen: u64,
-    held: VecDeque<(u64, Vec<u8>, u64)>,
+    delayed: VecDeque<(u64, Vec<u8>, u64)>,
 }
 
-impl<R: Receive> Receive for Late<R> {
+impl<R: Receive> Receive for DelayRx<R> {
     fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
         let now_ns = self.clock.steady_ns();
-        let due = self.held.iter().take_while(|(until, ..)| *until <= now_ns).count();
-        for (_, bytes, time_ns) in self.held.drain(..due) {
+        let due = self.delayed.iter().take_while(|(until, ..)| *until <= now_ns).count();
+        for (_, bytes, time_ns) in self.delayed.drain(..due) {
             sink(Received { bytes: &bytes, time_ns });
         }
-        let Self { inner, by_ns, seen, held, .. } = self;
+        let Self { inner, delay_ns, seen, delayed, .. } = self;
         inner.receive(budget, |frame| {
             *seen += 1;
             if seen.is_multiple_of(100) {
-                held.push_back((now_ns + *by_ns, frame.bytes.to_vec(), frame.time_ns));
+                delayed.push_back((now_ns + *delay_ns, frame.bytes.to_vec(), frame.time_ns));
             } else {
                 sink(frame);
             }
@@ -161,83 +161,83 @@ impl<R: Receive> Receive for Late<R> {
     }
 }
 
-/// A frame 50 ms late is taken for lost, and a trial stopped for it says nothing of the path.
+/// A frame 50 ms late counts as lost, and a trial stopped for that reason is invalid.
 #[test]
 fn a_trial_stopped_for_frames_that_were_only_late_is_invalid_and_the_next_waits_longer() {
     let [near, far] = loopback::pair(QUEUE_SLOTS);
-    let clock = Patient::new();
-    let late = |rx, by_ns| Late { inner: rx, clock: clock.clone(), by_ns, seen: 0, held: VecDeque::new() };
+    let clock = WorkerClock::new();
+    let delay = |rx, delay_ns| DelayRx { inner: rx, clock: clock.clone(), delay_ns, seen: 0, delayed: VecDeque::new() };
     let ports = vec![
-        Port { name: "near".to_owned(), tx: near.0, rx: late(near.1, 0) },
-        Port { name: "far".to_owned(), tx: far.0, rx: late(far.1, 50_000_000) },
+        Port { name: "near".to_owned(), tx: near.0, rx: delay(near.1, 0) },
+        Port { name: "far".to_owned(), tx: far.0, rx: delay(far.1, 50_000_000) },
     ];
     let mut engine = Engine::new(ports, vec![stream(10, 0, 1)], vec![], clock).unwrap();
     let stop = Some(StopRule { lost_count: Some(0), ..StopRule::default() });
-    let asked = TrialRequest { loads_pps: vec![5000.0], stop, ..request(1.0, 0.5) };
-    let replies: Vec<TrialReply> = (0..12).map(|_| measure(&mut engine, &asked)).collect();
+    let request = TrialRequest { loads_pps: vec![5000.0], stop, ..request(1.0, 0.5) };
+    let replies: Vec<TrialReply> = (0..12).map(|_| measure(&mut engine, &request)).collect();
     for reply in &replies {
         let doubted = reply.doubts.iter().any(|doubt| doubt.code == "stopped_for_late");
         assert_eq!((doubted, reply.streams[0].lost_count), (reply.stopped_early, 0));
     }
-    // A conductor that is itself held up may miss that a frame is late, and has no reason then to wait longer.
+    // A conductor that is itself stalled may miss that a frame is late, and then has no reason to wait longer.
     assert!(replies.iter().any(|reply| reply.stopped_early) && !replies[11].stopped_early);
 }
 
 #[test]
 fn the_windows_add_up_to_the_counts() {
     for faults in [Faults { drop_every: 10, ..Faults::default() }, Faults { delay_every: 3, ..Faults::default() }] {
-        let mut engine = wired(faults, QUEUE_SLOTS, vec![]);
-        let mut heard: Vec<Window> = Vec::new();
+        let mut engine = connected(faults, QUEUE_SLOTS, vec![]);
+        let mut reported: Vec<Window> = Vec::new();
         let reply =
-            engine.trial(&request(10_000.0, 0.3), &AtomicBool::new(false), |window| heard.push(window)).unwrap();
+            engine.trial(&request(10_000.0, 0.3), &AtomicBool::new(false), |window| reported.push(window)).unwrap();
         for (position, stream) in reply.streams.iter().enumerate() {
             assert_eq!(reply.windows.offered_count[position].iter().sum::<u64>(), stream.offered_count);
             assert_eq!(reply.windows.received_count[position].iter().sum::<u64>(), stream.received_count);
             assert_eq!(reply.windows.lost_count[position].iter().sum::<u64>(), stream.lost_count);
         }
         assert!(reply.windows.end_s.len() >= 5 && reply.windows.end_s.is_sorted());
-        // The last window is joined to those before in which the sending had hardly half a window to go.
-        let (_, before) = heard.split_last().unwrap();
-        let kept = before.iter().filter(|window| reply.duration_s - window.elapsed_s >= 0.01).count();
-        assert_eq!(reply.windows.end_s.len(), kept + 1);
-        assert!(heard.is_sorted_by_key(|window| window.lost_count));
+        // The last window is merged with earlier ones that began less than half a window before the end of sending.
+        let (_, before) = reported.split_last().unwrap();
+        let remaining = before.iter().filter(|window| reply.duration_s - window.elapsed_s >= 0.01).count();
+        assert_eq!(reply.windows.end_s.len(), remaining + 1);
+        assert!(reported.is_sorted_by_key(|window| window.lost_count));
     }
 }
 
 #[test]
 fn a_lost_frame_is_found_in_the_window_in_which_it_was_overtaken() {
     // The 2100th frame is sent 0.21 s after the start, the window ends at 0.22 s.
-    let mut engine = wired(Faults { drop_every: 2100, delay_every: 7, ..Faults::default() }, QUEUE_SLOTS, vec![]);
-    let mut certain_s = Vec::new();
-    let heed = |window: Window| certain_s.extend((window.lost_count == 1).then_some(window.elapsed_s));
-    let reply = engine.trial(&request(10_000.0, 0.4), &AtomicBool::new(false), heed).unwrap();
-    let found = reply.windows.lost_count[0].iter().position(|count| *count == 1).unwrap();
-    let found_s = reply.windows.end_s[found];
-    assert!((0.21..0.31).contains(&found_s), "{found_s}");
-    assert!(reply.windows.end_s[found..=found + 1].contains(&certain_s[0]), "{certain_s:?}");
+    let mut engine = connected(Faults { drop_every: 2100, delay_every: 7, ..Faults::default() }, QUEUE_SLOTS, vec![]);
+    let mut confirmed_s = Vec::new();
+    let on_window = |window: Window| confirmed_s.extend((window.lost_count == 1).then_some(window.elapsed_s));
+    let reply = engine.trial(&request(10_000.0, 0.4), &AtomicBool::new(false), on_window).unwrap();
+    let position = reply.windows.lost_count[0].iter().position(|count| *count == 1).unwrap();
+    let end_s = reply.windows.end_s[position];
+    assert!((0.21..0.31).contains(&end_s), "{end_s}");
+    assert!(reply.windows.end_s[position..=position + 1].contains(&confirmed_s[0]), "{confirmed_s:?}");
     assert_eq!(reply.windows.lost_count[1].iter().sum::<u64>(), 0);
 }
 
 #[test]
 fn the_last_window_has_a_fair_share_of_the_sending() {
     for stop in [None, Some(StopRule { elapsed_s: Some(0.2), ..StopRule::default() })] {
-        let mut engine = wired(Faults { drop_every: 2, ..Faults::default() }, QUEUE_SLOTS, vec![]);
+        let mut engine = connected(Faults { drop_every: 2, ..Faults::default() }, QUEUE_SLOTS, vec![]);
         let reply = measure(&mut engine, &TrialRequest { stop, ..request(10_000.0, 0.4) });
         let begin_s = reply.windows.end_s[reply.windows.end_s.len() - 2];
         assert!(reply.duration_s - begin_s >= 0.01, "{:?} of {}", reply.windows.end_s, reply.duration_s);
     }
 }
 
-/// A trial of up to 20 s with 1 frame in 1000 lost, at 10 000 frames a second: the first is due at 0.1 s.
+/// Run a trial of up to 20 s with 1 frame in 1000 lost, at 10 000 frames per second: the first loss is at 0.1 s.
 fn measure_until(rule: StopRule) -> TrialReply {
-    let mut engine = wired(Faults { drop_every: 1000, ..Faults::default() }, QUEUE_SLOTS, vec![]);
+    let mut engine = connected(Faults { drop_every: 1000, ..Faults::default() }, QUEUE_SLOTS, vec![]);
     measure(&mut engine, &TrialRequest { stop: Some(rule), ..request(10_000.0, 20.0) })
 }
 
 #[test]
 fn each_clause_of_a_stop_rule_ends_the_trial_in_its_time() {
     let rule = StopRule::default;
-    // Certainty takes up to two looks of 0.008 s; a busy machine takes its time.
+    // Confirmation takes up to two loss checks of 0.008 s, more on a busy machine.
     for (rule, clause, ends_s) in [
         (StopRule { lost_count: Some(3), ..rule() }, StopClause::LostCount, 0.4),
         (StopRule { after_loss_s: Some(0.2), ..rule() }, StopClause::AfterLoss, 0.3),
@@ -253,7 +253,7 @@ fn each_clause_of_a_stop_rule_ends_the_trial_in_its_time() {
 /// RFC 2544 section 23 waits two seconds for frames in flight.
 #[test]
 fn a_dead_path_is_seen_two_seconds_later() {
-    let mut engine = wired(Faults { drop_every: 1, ..Faults::default() }, QUEUE_SLOTS, vec![]);
+    let mut engine = connected(Faults { drop_every: 1, ..Faults::default() }, QUEUE_SLOTS, vec![]);
     let rule = StopRule { lost_count: Some(100), ..StopRule::default() };
     let reply = measure(&mut engine, &TrialRequest { stop: Some(rule), ..request(1000.0, 20.0) });
     assert_eq!(reply.stopped_by, Some(StopClause::LostCount));
@@ -270,7 +270,7 @@ fn a_trial_that_was_stopped_is_an_ordinary_shorter_one() {
     }
     assert_eq!(reply.streams[0].lost_count, reply.streams[0].offered_count / 1000);
     assert_eq!(reply.windows.lost_count[0].iter().sum::<u64>(), reply.streams[0].lost_count);
-    assert!(!reply.doubts.iter().any(|doubt| doubt.verdict == Verdict::Invalid));
+    assert!(!reply.doubts.iter().any(|doubt| doubt.validity == Validity::Invalid));
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn a_stop_rule_whose_clauses_are_not_met_changes_nothing() {
         quiet_s: Some(0.2),
         quiet_lost_count: 1,
     };
-    let mut engine = wired(Faults { drop_every: 10, ..Faults::default() }, QUEUE_SLOTS, vec![]);
+    let mut engine = connected(Faults { drop_every: 10, ..Faults::default() }, QUEUE_SLOTS, vec![]);
     let reply = measure(&mut engine, &TrialRequest { stop: Some(rule), ..request(10_000.0, 0.3) });
     assert_eq!((reply.stopped_early, reply.stopped_by, reply.duration_s), (false, None, 0.3));
     assert_eq!(reply.streams[0].lost_count, reply.streams[0].offered_count / 10);
@@ -291,22 +291,22 @@ fn a_stop_rule_whose_clauses_are_not_met_changes_nothing() {
 
 #[test]
 fn a_request_to_stop_makes_the_trial_invalid_and_keeps_its_counts() {
-    let mut engine = wired(Faults::default(), QUEUE_SLOTS, vec![]);
+    let mut engine = connected(Faults::default(), QUEUE_SLOTS, vec![]);
     let stop = AtomicBool::new(false);
     let reply = engine.trial(&request(1000.0, 20.0), &stop, |_| stop.store(true, SeqCst)).unwrap();
     assert!(reply.stopped_early && reply.stopped_by.is_none() && reply.duration_s < 5.0);
-    assert!(reply.doubts.iter().any(|doubt| doubt.code == "aborted" && doubt.verdict == Verdict::Invalid));
+    assert!(reply.doubts.iter().any(|doubt| doubt.code == "aborted" && doubt.validity == Validity::Invalid));
     assert!(reply.streams[0].received_count > 0);
 }
 
 #[test]
 fn frames_dropped_by_the_testers_own_queue_make_the_trial_invalid() {
-    let mut engine = wired(Faults::default(), 0, vec![]);
+    let mut engine = connected(Faults::default(), 0, vec![]);
     let reply = measure(&mut engine, &request(1000.0, 0.1));
     assert!(reply.tester_drop_count > 100);
     let offered: u64 = reply.streams.iter().map(|stream| stream.offered_count).sum();
     assert_eq!(reply.tester_drop_count, offered);
-    assert!(reply.doubts.iter().any(|doubt| doubt.code == "tester_drops" && doubt.verdict == Verdict::Invalid));
+    assert!(reply.doubts.iter().any(|doubt| doubt.code == "tester_drops" && doubt.validity == Validity::Invalid));
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn frames_of_an_earlier_trial_are_not_counted_in_this_one() {
         Port { name: "near".to_owned(), tx: near.0, rx: near.1 },
         Port { name: "far".to_owned(), tx: far.0, rx: far.1 },
     ];
-    let mut engine = Engine::new(ports, vec![stream(10, 0, 1), stream(20, 1, 0)], vec![], Patient::new()).unwrap();
+    let mut engine = Engine::new(ports, vec![stream(10, 0, 1), stream(20, 1, 0)], vec![], WorkerClock::new()).unwrap();
     for _ in 0..3 {
         let reply = measure(&mut engine, &request(5000.0, 0.1));
         for stream in &reply.streams {
@@ -325,13 +325,13 @@ fn frames_of_an_earlier_trial_are_not_counted_in_this_one() {
     }
 }
 
-/// A port that takes only every other batch, then breaks.
-struct Failing {
+/// A port that accepts only every thousandth batch, and fails after a number of calls.
+struct FailingTx {
     calls: u64,
     breaks_after: u64,
 }
 
-impl Transmit for Failing {
+impl Transmit for FailingTx {
     fn transmit(&mut self, count: usize, frame_len_max: usize, mut fill: impl Fill) -> Result<usize, PortError> {
         self.calls += 1;
         if self.calls > self.breaks_after {
@@ -345,42 +345,42 @@ impl Transmit for Failing {
     }
 }
 
-fn failing(breaks_after: u64) -> Engine<Failing, LoopbackRx, SystemClock> {
+fn failing_engine(breaks_after: u64) -> Engine<FailingTx, LoopbackRx, SystemClock> {
     let [near, _] = loopback::pair(QUEUE_SLOTS);
-    let ports = vec![Port { name: "near".to_owned(), tx: Failing { calls: 0, breaks_after }, rx: near.1 }];
+    let ports = vec![Port { name: "near".to_owned(), tx: FailingTx { calls: 0, breaks_after }, rx: near.1 }];
     Engine::new(ports, vec![stream(10, 0, 0)], vec![], SystemClock).unwrap()
 }
 
 #[test]
 fn frames_a_port_does_not_take_are_reported_as_not_sent() {
-    let asked = TrialRequest { loads_pps: vec![1e6], ..request(1e6, 0.1) };
-    let reply = measure(&mut failing(u64::MAX), &asked);
+    let request = TrialRequest { loads_pps: vec![1e6], ..request(1e6, 0.1) };
+    let reply = measure(&mut failing_engine(u64::MAX), &request);
     assert!(reply.streams[0].offered_count < reply.streams[0].intended_count);
     assert_eq!(reply.streams[0].intended_count, 100_000);
-    assert!(reply.doubts.iter().any(|doubt| doubt.code == "offered_short" && doubt.verdict == Verdict::Suspect));
+    assert!(reply.doubts.iter().any(|doubt| doubt.code == "offered_short" && doubt.validity == Validity::Suspect));
 }
 
 #[test]
 fn what_was_due_too_long_ago_is_not_sent_and_the_stall_is_told() {
-    let mut engine = wired(Faults::default(), QUEUE_SLOTS, vec![]);
-    let asked = TrialRequest { catch_up_max_s: 0.0, ..request(50_000.0, 0.2) };
-    let reply = measure(&mut engine, &asked);
+    let mut engine = connected(Faults::default(), QUEUE_SLOTS, vec![]);
+    let request = TrialRequest { catch_up_max_s: 0.0, ..request(50_000.0, 0.2) };
+    let reply = measure(&mut engine, &request);
     for (sender, stream) in reply.senders.iter().zip(&reply.streams) {
         let short = stream.intended_count - stream.offered_count;
         assert!(short > 0 && sender.unsent_count <= short && sender.stalls.is_some());
         assert_eq!(stream.received_count, stream.offered_count);
     }
-    assert!(reply.doubts.iter().any(|doubt| doubt.code == "sender_stalled" && doubt.verdict == Verdict::Suspect));
+    assert!(reply.doubts.iter().any(|doubt| doubt.code == "sender_stalled" && doubt.validity == Validity::Suspect));
 }
 
 #[test]
 fn a_load_that_varies_sends_every_frame_all_the_same() {
     let pattern = LoadPattern::Burst { period_s: 0.02, duty_ratio: 0.5 };
-    let mut engine = wired(Faults::default(), QUEUE_SLOTS, vec![]);
+    let mut engine = connected(Faults::default(), QUEUE_SLOTS, vec![]);
     let reply = measure(&mut engine, &TrialRequest { pattern, ..request(10_000.0, 0.2) });
     for (sender, stream) in reply.senders.iter().zip(&reply.streams) {
         assert_eq!((stream.intended_count, stream.offered_count, stream.lost_count), (2000, 2000, 0));
-        // Half of each period nothing is sent.
+        // No frames are sent in the second half of each period.
         assert!(sender.gaps.as_ref().unwrap().max_ns > 9_000_000);
     }
 }
@@ -398,7 +398,7 @@ fn many_streams_share_a_port_by_their_loads_and_are_counted_each() {
     ];
     let streams = (0..40).map(|id| stream(id, 0, 1)).collect();
     let loads_pps = (0..40).map(|id| if id % 2 == 0 { 500.0 } else { 1500.0 }).collect();
-    let mut engine = Engine::new(ports, streams, vec![], Patient::new()).unwrap();
+    let mut engine = Engine::new(ports, streams, vec![], WorkerClock::new()).unwrap();
     let reply = measure(&mut engine, &TrialRequest { loads_pps, ..request(1.0, 0.2) });
     for (id, stream) in reply.streams.iter().enumerate() {
         assert_eq!(stream.intended_count, if id % 2 == 0 { 100 } else { 300 });
@@ -408,42 +408,43 @@ fn many_streams_share_a_port_by_their_loads_and_are_counted_each() {
     assert_eq!((total(|stream| stream.offered_count), total(|stream| stream.lost_count)), (8000, 200));
     assert_eq!(reply.windows.series.len(), 1);
     assert_eq!(reply.windows.lost_count[0].iter().sum::<u64>(), 200);
-    let timed: Vec<_> = reply.directions.iter().map(|times| times.latency.as_ref().unwrap().latency.count).collect();
+    let latencies: Vec<_> =
+        reply.directions.iter().map(|times| times.latency.as_ref().unwrap().latency.count).collect();
     let received: Vec<_> = reply.streams.iter().map(|stream| stream.received_count).collect();
-    assert_eq!((timed.iter().sum::<u64>(), timed), (7800, received));
+    assert_eq!((latencies.iter().sum::<u64>(), latencies), (7800, received));
 }
 
 #[test]
 fn a_port_that_breaks_ends_the_trial_with_its_message() {
-    let asked = TrialRequest { loads_pps: vec![1e5], ..request(1e5, 10.0) };
+    let request = TrialRequest { loads_pps: vec![1e5], ..request(1e5, 10.0) };
     let begin = Instant::now();
-    let error = failing(5000).trial(&asked, &AtomicBool::new(false), |_| ()).unwrap_err();
+    let error = failing_engine(5000).trial(&request, &AtomicBool::new(false), |_| ()).unwrap_err();
     assert_eq!(error.to_string(), "near: unplugged");
     assert!(begin.elapsed().as_secs_f64() < 5.0);
 }
 
 #[test]
 fn learning_frames_tell_a_dead_direction_from_a_live_one() {
-    let directions = wired(Faults::default(), QUEUE_SLOTS, vec![]).check(1.0).unwrap().directions;
+    let directions = connected(Faults::default(), QUEUE_SLOTS, vec![]).check(1.0).unwrap().directions;
     assert!(directions.iter().all(|direction| direction.received_count > 0));
     let dead = Faults { drop_every: 1, ..Faults::default() };
-    let directions = wired(dead, QUEUE_SLOTS, vec![]).check(0.1).unwrap().directions;
+    let directions = connected(dead, QUEUE_SLOTS, vec![]).check(0.1).unwrap().directions;
     assert_eq!(directions[0].received_count, 0);
     assert!(directions[0].sent_count > 0 && directions[1].received_count > 0);
 }
 
 #[test]
 fn impossible_requests_say_what_is_wrong() {
-    let mut engine = wired(Faults::default(), QUEUE_SLOTS, vec![]);
-    let mut refused = |request: TrialRequest| {
+    let mut engine = connected(Faults::default(), QUEUE_SLOTS, vec![]);
+    let mut error_of = |request: TrialRequest| {
         let error = engine.trial(&request, &AtomicBool::new(false), |_| ()).unwrap_err();
         assert!(matches!(error, EngineError::Request(_)));
         error.to_string()
     };
-    assert!(refused(TrialRequest { loads_pps: vec![1.0], ..request(1.0, 1.0) }).contains("one per stream"));
-    assert!(refused(request(f64::NAN, 1.0)).contains("above 0"));
-    assert!(refused(request(1.0, 0.0)).contains("duration_s"));
-    assert!(refused(TrialRequest { window_s: 1.0, ..request(1.0, 1.0) }).contains("window_s"));
+    assert!(error_of(TrialRequest { loads_pps: vec![1.0], ..request(1.0, 1.0) }).contains("one load per stream"));
+    assert!(error_of(request(f64::NAN, 1.0)).contains("above 0"));
+    assert!(error_of(request(1.0, 0.0)).contains("duration_s"));
+    assert!(error_of(TrialRequest { window_s: 1.0, ..request(1.0, 1.0) }).contains("window_s"));
     for timeout_s in [f64::NAN, -1.0, 1e300] {
         assert!(engine.check(timeout_s).unwrap_err().to_string().contains("timeout_s"));
     }
@@ -454,9 +455,9 @@ fn streams_must_name_ports_that_exist_and_have_ids_of_their_own() {
     let open = |streams: Vec<Stream>| {
         let [near, _] = loopback::pair(16);
         let ports = vec![Port { name: "near".to_owned(), tx: near.0, rx: near.1 }];
-        Engine::new(ports, streams, vec![], Patient::new()).unwrap_err().to_string()
+        Engine::new(ports, streams, vec![], WorkerClock::new()).unwrap_err().to_string()
     };
-    assert!(open(vec![stream(1, 0, 3)]).contains("names port 3"));
-    assert!(open(vec![stream(1, 0, 0), stream(1, 0, 0)]).contains("given twice"));
+    assert!(open(vec![stream(1, 0, 3)]).contains("no port with index 3"));
+    assert!(open(vec![stream(1, 0, 0), stream(1, 0, 0)]).contains("duplicate id"));
     assert!(open(vec![]).contains("at least one"));
 }

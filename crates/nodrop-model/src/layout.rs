@@ -1,4 +1,4 @@
-//! What frames are made of, for generators other than the engine.
+//! Frame layouts for generators other than the engine.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,99 +6,100 @@ use serde::{Deserialize, Serialize};
 use crate::neighbor::Station;
 use crate::traffic::{Field, StreamSpec};
 
-/// Streams and stations whose frames are wanted.
+/// Streams and stations whose frames are requested.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LayoutRequest {
-    /// None of them replays a file.
+    /// Streams; none of them may replay a file.
     #[serde(default)]
     pub streams: Vec<StreamSpec>,
-    /// Stations whose announcements are wanted.
+    /// Stations whose announcements are requested.
     #[serde(default)]
     pub stations: Vec<Station>,
 }
 
-/// Answer to `frames`.
+/// Reply to `frames`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Layouts {
-    /// In the order asked.
+pub struct LayoutReply {
+    /// LayoutReply, in the order of the request.
     pub streams: Vec<StreamLayout>,
-    /// Of each station, in the order asked: a frame for each of its single addresses, as hexadecimal digits without FCS.
+    /// Announcement frames of each station, in the order of the request: one frame per single address, as hexadecimal
+    /// digits without FCS.
     pub announcements: Vec<Vec<String>>,
 }
 
-/// The frames of a stream. They have no signature, so they may be as small as their headers allow; zeros follow these.
+/// Frames of a stream. They carry no signature, so they may be as small as their headers allow; zeros pad them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamLayout {
-    /// Its first frame of each size, in the order of its sizes: hexadecimal digits, without FCS.
+    /// First frame of each size, in the order of the stream's sizes: hexadecimal digits, without FCS.
     pub frames: Vec<String>,
-    /// Where each header is.
+    /// Position of each header.
     pub layers: Vec<LayerLayout>,
-    /// Bytes that change from frame to frame, of each range one, or two where both halves of an IPv6 address change.
+    /// Bytes that change from frame to frame: one entry per range, or two if both halves of an IPv6 address change.
     pub fields: Vec<FieldLayout>,
     /// All checksums, outermost first.
     pub checksums: Vec<ChecksumLayout>,
 }
 
-/// A header.
+/// Position of a header.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LayerLayout {
-    /// Where it begins.
+    /// Offset in the frame.
     pub at: usize,
-    /// Its length.
+    /// Length in bytes.
     pub bytes: usize,
 }
 
-/// Bytes that change from frame to frame. Those of frame n hold word `n % period / every % count`.
+/// Bytes that change from frame to frame. Frame n holds word `n % period / every % count`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FieldLayout {
-    /// Position of its range.
+    /// Index of the range.
     pub range: usize,
-    /// The field.
+    /// Field that the range changes.
     pub field: Field,
-    /// Where they begin.
+    /// Offset in the frame.
     pub at: usize,
-    /// How many: 2, 4, 6 or 8.
+    /// Length in bytes: 2, 4, 6 or 8.
     pub width: usize,
-    /// What they hold, as big-endian numbers.
+    /// Values, as big-endian numbers.
     pub words: Words,
-    /// How many words there are.
+    /// Number of words.
     pub count: u64,
-    /// Frames that each stays for.
+    /// Number of consecutive frames with the same word.
     pub every: u64,
-    /// Frames after which it begins again, where it has not gone through by then.
+    /// Number of frames after which the sequence restarts, even if it is not complete.
     pub period: Option<u64>,
 }
 
-/// Words in turn, with all bits around the field.
+/// Sequence of words, including the bits next to the field in the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "mode", rename_all = "snake_case")]
 pub enum Words {
-    /// `first`, and `step` more each time.
+    /// `first`, then `step` more each time.
     Count {
-        /// The first.
+        /// First word.
         first: u64,
-        /// From one to the next.
+        /// Difference between consecutive words.
         step: u64,
     },
-    /// These.
+    /// Explicit words.
     Table {
-        /// In this order.
+        /// Words, in order.
         words: Vec<u64>,
     },
 }
 
-/// A checksum.
+/// Position and dependencies of a checksum.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChecksumLayout {
-    /// Position of its header.
+    /// Index of its header.
     pub layer: usize,
-    /// Where it is.
+    /// Offset in the frame.
     pub at: usize,
-    /// Positions of the fields it changes with.
+    /// Indices of the fields that the checksum depends on.
     pub follows: Vec<usize>,
-    /// Whether it changes with what is behind the headers.
+    /// Whether the checksum depends on the payload.
     pub covers_payload: bool,
-    /// Whether zero would say that there is none.
+    /// Whether zero means "no checksum" (RFC 768).
     pub zero_is_none: bool,
 }

@@ -1,8 +1,10 @@
-//! The nouns that `nodrop-engine` and its callers speak, as JSON lines: one request a line in, one reply a line out.
+//! Types of the protocol between `nodrop-engine` and its callers: JSON lines, one request per line in, one reply per
+//! line out.
 //!
 //! Names carry their unit: `_pps`, `_s`, `_ns`, `_count`, `_bytes`. Frame sizes count the FCS (RFC 1242 3.5).
 
 mod capture;
+mod field_program;
 mod layout;
 mod neighbor;
 mod pattern;
@@ -13,16 +15,20 @@ mod stop;
 mod times;
 mod traffic;
 
-pub use capture::{CAPTURE_BYTES_RANGE, CAPTURE_FRAMES_MAX, CaptureReply, CaptureRequest, CaptureWay};
-pub use layout::{ChecksumLayout, FieldLayout, LayerLayout, LayoutRequest, Layouts, StreamLayout, Words};
-pub use neighbor::{Answer, NeighborCounts, Question, Resolve, Resolved, Station};
+pub use capture::{CAPTURE_BYTES_RANGE, CAPTURE_FRAMES_MAX, CaptureDirection, CaptureReply, CaptureRequest};
+pub use field_program::{ChecksumUpdate, CountingField, FieldProgram};
+pub use layout::{ChecksumLayout, FieldLayout, LayerLayout, LayoutReply, LayoutRequest, StreamLayout, Words};
+pub use neighbor::{NeighborCounts, Query, ResolveReply, ResolveRequest, ResolvedAddress, Station};
 pub use pattern::{LoadPattern, StairDirection};
 pub use quality::{LossRuns, Reordering};
 pub use reply::{
-    CheckArrival, Checked, Closed, Compiled, DirectionCheck, Doubt, ErrorKind, ErrorReply, Hello, Inspected, Opened,
-    PortFacts, Reply, Series, StreamCounts, Timestamping, TrialReply, Verdict, Window, Windows,
+    CheckArrival, CheckReply, CloseReply, CompileReply, DirectionCheck, Doubt, ErrorKind, ErrorReply, Hello,
+    InspectReply, OpenReply, PortFacts, Reply, Series, StreamCounts, Timestamping, TrialReply, Validity, Window,
+    Windows,
 };
-pub use request::{Backend, Check, CompileFilter, Copying, FaultSpec, Open, PortSpec, Request, TrialRequest};
+pub use request::{
+    Backend, CheckRequest, CompileRequest, CopyMode, FaultSpec, OpenRequest, PortSpec, Request, TrialRequest,
+};
 pub use stop::{StopClause, StopRule};
 pub use times::{DirectionTimes, LatencySummary, SenderTimes, Stall, TimeSummary};
 
@@ -31,17 +37,17 @@ pub use traffic::{
     SizeOrder, SizeShare, StreamSpec, Tcp, Udp, Vlan, Vxlan,
 };
 
-/// Version of the request and reply shapes; a caller refuses an engine that speaks another one.
+/// Version of the request and reply shapes; a caller rejects an engine of another version.
 pub const PROTOCOL_VERSION: u32 = 3;
 
-/// Traffic's worth of time that may go unsent without counting as lost, in seconds.
+/// Amount of unsent traffic, as sending time in seconds, that does not count as lost.
 ///
 /// Source: draft-ietf-bmwg-mlrsearch-01 section 5.1 item 5.
 pub const UNSENT_TOLERANCE_S: f64 = 10e-6;
 
-/// Time after the end of sending in which a sender that was held up just before may still catch up, in seconds.
+/// Time after the end of sending in which a stalled sender may still catch up, in seconds.
 ///
-/// A sender catches up after being held up in the middle of a trial; without this, where the delay happens to fall would
+/// Stalls in the middle of a trial are caught up with anyway; without this allowance, the time of the stall would
 /// decide whether frames count as lost.
 pub const CATCH_UP_MAX_S: f64 = 5e-3;
 

@@ -1,4 +1,4 @@
-//! What the tester is on its links besides a source of test traffic: stations with addresses, asked for and asking.
+//! Stations of the tester on its links, and address resolution.
 
 use std::net::IpAddr;
 
@@ -7,78 +7,80 @@ use serde::{Deserialize, Serialize};
 
 use crate::traffic::Layer;
 
-/// A station the tester is on a port's link: who asks there for one of its addresses is told its MAC address, by ARP (RFC
-/// 826) or neighbour advertisement (RFC 4861).
+/// A station that the tester emulates on a port's link. It answers ARP requests (RFC 826) and neighbour solicitations
+/// (RFC 4861) for its addresses with its MAC address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Station {
-    /// Its MAC address.
+    /// MAC address.
     pub mac: String,
-    /// Its addresses: `198.18.0.1`, or all of a prefix, `198.18.0.0/24`. The first single one of each IP version is whom it
-    /// asks as.
+    /// IP addresses: `198.18.0.1`, or all of a prefix, `198.18.0.0/24`. The first single address of each IP version is
+    /// the source address of the station's own requests.
     pub addresses: Vec<String>,
-    /// VLAN tags its frames have, outermost first; at most an S-tag and a C-tag.
+    /// VLAN tags of its frames, outermost first; at most an S-tag and a C-tag.
     #[serde(default)]
     pub tags: Vec<Layer>,
 }
 
-/// Ask for MAC addresses on the links, all at once.
+/// Resolve IP addresses to MAC addresses on the links, all in parallel.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Resolve {
-    /// Whom to ask for.
-    pub questions: Vec<Question>,
-    /// How long to wait for answers each time; above 0, at most 60.
+pub struct ResolveRequest {
+    /// Addresses to resolve.
+    #[serde(rename = "questions")]
+    pub queries: Vec<Query>,
+    /// Time to wait for replies after each try, in seconds; above 0, at most 60.
     #[serde(default = "one_second")]
     pub timeout_s: f64,
-    /// How often to ask; at least 1, at most 100.
+    /// Number of tries; from 1 to 100.
     #[serde(default = "three")]
     pub tries: u32,
 }
 
-/// An address whose MAC address is wanted.
+/// An address to resolve.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Question {
-    /// Index of the port to ask on.
+pub struct Query {
+    /// Index of the port to send the request on.
     pub port: usize,
-    /// Index of the port's station that asks.
+    /// Index of the port's station that sends the request.
     #[serde(default)]
     pub station: usize,
-    /// The address.
+    /// Address to resolve.
     pub address: IpAddr,
 }
 
-/// What came of a question.
+/// A resolved address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Answer {
+pub struct ResolvedAddress {
     /// Index of the port.
     pub port: usize,
     /// Index of the port's station.
     pub station: usize,
-    /// The address asked for.
+    /// IP address.
     pub address: IpAddr,
-    /// Its MAC address.
+    /// MAC address of `address`.
     pub mac: String,
-    /// How often it was asked for.
+    /// Number of tries it took.
     pub tries: u32,
 }
 
-/// Answer to `resolve`: every address is known.
+/// Reply to `resolve`: every address is resolved.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Resolved {
-    /// In the order asked.
-    pub answers: Vec<Answer>,
+pub struct ResolveReply {
+    /// Addresses, in the order of the request.
+    pub answers: Vec<ResolvedAddress>,
 }
 
-/// ARP and neighbour discovery on a port with stations during a trial; none of it counts as test traffic.
+/// ARP and neighbour discovery on a port with stations during a trial; not counted as test traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NeighborCounts {
     /// Index of the port.
     pub port: usize,
-    /// Messages that arrived, for whomever.
-    pub heard_count: u64,
-    /// Of the questions among them, those answered.
+    /// Messages received, for any address.
+    #[serde(rename = "heard_count")]
+    pub received_count: u64,
+    /// Requests answered.
     pub answered_count: u64,
     /// Announcements sent.
     pub announced_count: u64,

@@ -1,26 +1,26 @@
-//! How a trial's load varies while it runs.
+//! Load variation within a trial.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The course of a trial's load; its mean over the trial is the intended load.
+/// The shape of a trial's load over time; its mean over the trial is the intended load.
 ///
-/// A period is made to fit the trial a whole number of times. In the formulas m is the mean load, a the amplitude, p the
-/// place in a period from 0 to 1.
+/// The period is adjusted so that a whole number of periods fits the trial. In the formulas, m is the mean load, a the
+/// amplitude, and p the phase in a period from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum LoadPattern {
-    /// m, always.
+    /// m, constant.
     #[default]
     Flat,
-    /// m / duty for the first part of each period, then nothing.
+    /// m / duty in the first part of each period, then nothing.
     Burst {
         /// Length of a period.
         period_s: f64,
-        /// Share of it in which frames are sent; above 0, at most 1.
+        /// Share of the period in which frames are sent; above 0, at most 1.
         duty_ratio: f64,
     },
-    /// m (1 - a + 2 a p): rises, then falls at once.
+    /// m (1 - a + 2 a p): rises, then drops at once.
     Sawtooth {
         /// Length of a period.
         period_s: f64,
@@ -41,20 +41,20 @@ pub enum LoadPattern {
         /// From 0 to 1.
         amplitude_ratio: f64,
     },
-    /// From m (1 - a) to m (1 + a) in equal steps of equal length; then again, or down, or up and down.
+    /// From m (1 - a) to m (1 + a) in equal steps of equal length.
     Stair {
-        /// Length of the whole stair.
+        /// Length of the entire stair.
         period_s: f64,
         /// From 0 to 1.
         amplitude_ratio: f64,
         /// At least 2.
         step_count: u32,
-        /// Which way it goes.
+        /// Direction of the steps.
         direction: StairDirection,
     },
-    /// In each period another load, drawn evenly from m (1 - a) to m (1 + a); scaled so that the mean is m.
+    /// A random load in each period, uniformly distributed from m (1 - a) to m (1 + a); scaled so that the mean is m.
     Random {
-        /// How long a load stays.
+        /// Duration of each load.
         period_s: f64,
         /// From 0 to 1.
         amplitude_ratio: f64,
@@ -68,7 +68,7 @@ pub enum LoadPattern {
     },
 }
 
-/// Which way a stair goes.
+/// Direction of a stair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StairDirection {
@@ -76,6 +76,6 @@ pub enum StairDirection {
     Up,
     /// From the highest load to the lowest.
     Down,
-    /// Up, then down again.
+    /// Up, then down.
     UpDown,
 }

@@ -1,4 +1,4 @@
-//! What became of a stream's frames beyond their number: in what order they came, and how losses lie together.
+//! Frame order and loss patterns of a stream.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 /// Frames that arrived after a later one of their stream (RFC 4737 Type-P-Reordered).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reordering {
-    /// How many.
+    /// Number of reordered frames.
     pub count: u64,
-    /// Largest extent: frames that arrived since the first that overtook it, itself included (RFC 4737 section 4.2). Of
-    /// frames overtaken more than 1024 gaps before, at least that.
+    /// Largest extent: frames that arrived since the first frame that overtook this one, that frame included (RFC 4737
+    /// section 4.2). A lower bound for frames overtaken more than 1024 gaps earlier.
     pub extent_max: u64,
     /// Arithmetic mean of the extents.
     pub extent_mean: f64,
@@ -17,11 +17,11 @@ pub struct Reordering {
     pub extent_counts: Vec<u64>,
 }
 
-/// Frames lost one after the other (RFC 3357 loss periods).
+/// Runs of consecutive lost frames (RFC 3357 loss periods).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LossRuns {
-    /// How many runs of lost frames there were.
+    /// Number of runs.
     pub count: u64,
-    /// Frames in the longest.
+    /// Frames in the longest run.
     pub longest: u64,
 }

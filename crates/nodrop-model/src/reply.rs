@@ -1,11 +1,11 @@
-//! What the engine answers.
+//! Replies of the engine.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::capture::CaptureReply;
-use crate::layout::Layouts;
-use crate::neighbor::{NeighborCounts, Resolved};
+use crate::layout::LayoutReply;
+use crate::neighbor::{NeighborCounts, ResolveReply};
 use crate::quality::{LossRuns, Reordering};
 use crate::stop::StopClause;
 use crate::times::{DirectionTimes, SenderTimes};
@@ -18,102 +18,102 @@ pub enum Reply {
     /// The engine is up; sent once, before any request.
     Hello(Hello),
     /// The ports are open.
-    Opened(Opened),
-    /// Who answered, and what.
-    Resolved(Resolved),
-    /// What came of the learning frames.
-    Checked(Checked),
+    Opened(OpenReply),
+    /// MAC addresses of the requested addresses.
+    Resolved(ResolveReply),
+    /// Arrivals of the learning frames.
+    Checked(CheckReply),
     /// Progress of the running trial.
     Window(Window),
     /// The trial's counts.
     Trial(Box<TrialReply>),
-    /// What frames a file has to replay.
-    Inspected(Inspected),
-    /// The filter can be used.
-    Compiled(Compiled),
-    /// What frames are made of.
-    Frames(Layouts),
+    /// Frames of a replay file.
+    Inspected(InspectReply),
+    /// The filter is valid.
+    Compiled(CompileReply),
+    /// Layouts of the requested frames.
+    Frames(LayoutReply),
     /// The ports are closed.
-    Closed(Closed),
-    /// The request could not be carried out; the engine goes on.
+    Closed(CloseReply),
+    /// The request failed; the engine continues.
     Error(ErrorReply),
 }
 
-/// Who is speaking.
+/// Identity of the engine.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Hello {
-    /// Version of the shapes on this pipe.
+    /// Version of the protocol.
     pub protocol: u32,
     /// Version of the engine.
     pub version: String,
-    /// Commit it was built from; ends in `+` when the tree had changes.
+    /// Commit the engine was built from; ends in `+` if the tree was modified.
     pub commit: String,
-    /// Whether it was built with DPDK.
+    /// Whether the engine was built with DPDK.
     #[serde(default)]
     pub dpdk: bool,
 }
 
-/// What is known of an open port.
+/// Properties of an open port.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PortFacts {
     /// Interface name.
     pub interface: String,
     /// Back end in use.
     pub backend: String,
-    /// Why that one, and how it works here; empty where there was no choice.
+    /// Reason for this back end and its mode; empty if the request named the back end.
     pub why: String,
-    /// Received frames it can hold.
+    /// Size of the receive queue, in frames.
     pub queue_slots: u32,
-    /// What it can stamp frames with; none where it is no interface of the kernel or does not say.
+    /// Timestamping capabilities; None if the port is no kernel interface or its driver does not report them.
     #[serde(default)]
     pub timestamping: Option<Timestamping>,
 }
 
-/// What stamps an interface can give frames; the engine takes the kernel's.
+/// Timestamping capabilities of an interface; the engine uses kernel timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Timestamping {
-    /// The kernel stamps frames as they come.
+    /// The kernel timestamps received frames.
     pub software: bool,
-    /// The card itself stamps all frames, those that leave and those that come.
+    /// The network card timestamps all frames, sent and received.
     pub hardware: bool,
-    /// The card's clock, `/dev/ptp<n>`; only ports that share one can be compared.
+    /// Hardware clock of the card, `/dev/ptp<n>`; timestamps are comparable only between ports of the same clock.
     pub phc_index: Option<u32>,
 }
 
-/// Answer to `open`.
+/// Reply to `open`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Opened {
-    /// In the order asked.
+pub struct OpenReply {
+    /// Ports, in the order of the request.
     pub ports: Vec<PortFacts>,
-    /// Threads a trial will run on.
+    /// Number of threads of a trial.
     pub thread_count: usize,
 }
 
-/// Answer to `inspect`.
+/// Reply to `inspect`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Inspected {
-    /// Frames that would be sent in turn.
+pub struct InspectReply {
+    /// Frames of one pass over the file.
     pub frame_count: u64,
-    /// How many of them differ.
+    /// Number of distinct frames.
     pub template_count: usize,
-    /// Those that had to grow for the signature to fit.
+    /// Frames that were extended to make space for the signature.
     pub grown_count: u64,
-    /// Their sizes, with how many there are of each.
+    /// Frame sizes and their counts.
     pub sizes: Vec<SizeShare>,
-    /// Where signatures begin.
+    /// Offsets at which signatures begin.
     pub signature_offsets: Vec<usize>,
 }
 
-/// Answer to `compile`.
+/// Reply to `compile`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Compiled {
-    /// How long the filter's program is.
+pub struct CompileReply {
+    /// Length of the compiled filter program.
     pub instruction_count: u32,
 }
 
-/// Answer to `close`.
+/// Reply to `close`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Closed {}
+pub struct CloseReply {}
 
 /// Connectivity of one stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -122,32 +122,32 @@ pub struct DirectionCheck {
     pub stream_id: u16,
     /// Learning frames sent.
     pub sent_count: u64,
-    /// Of those, how many arrived at the port they should.
+    /// Learning frames that arrived at the expected port.
     pub received_count: u64,
-    /// Where they arrived and as what, at whichever port.
+    /// Arrivals at all ports.
     #[serde(default)]
     pub arrivals: Vec<CheckArrival>,
 }
 
-/// Learning frames of one stream that arrived alike.
+/// Learning frames of one stream that arrived with the same addresses and tag.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckArrival {
-    /// The port.
+    /// Port of arrival.
     pub port: usize,
-    /// The outermost VLAN they came in; None: without a tag.
+    /// Outermost VLAN; None if untagged.
     pub vlan: Option<u16>,
     /// Source MAC address.
     pub src: String,
     /// Destination MAC address.
     pub dst: String,
-    /// How many.
+    /// Number of frames.
     pub count: u64,
 }
 
-/// Answer to `check`.
+/// Reply to `check`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Checked {
-    /// One per stream, in their order.
+pub struct CheckReply {
+    /// One entry per stream, in the order of the open streams.
     pub directions: Vec<DirectionCheck>,
 }
 
@@ -156,15 +156,16 @@ pub struct Checked {
 pub struct Window {
     /// The trial it belongs to.
     pub trial_id: u64,
-    /// Since the first frame was due.
+    /// Time since the first frame was due, in seconds.
     pub elapsed_s: f64,
     /// Frames sent so far, all streams.
     pub offered_count: u64,
     /// Distinct frames received so far, all streams.
     pub received_count: u64,
-    /// Frames certainly lost so far, all streams: missing though overtaken before the window began, or sent 2 s before.
+    /// Frames certainly lost so far, all streams: missing although overtaken before the window began, or sent 2 s
+    /// earlier.
     pub lost_count: u64,
-    /// The same by column of the time series: frames sent so far.
+    /// Frames sent so far, by column of the time series.
     #[serde(default)]
     pub series_offered_count: Vec<u64>,
     /// Distinct frames received so far, by column of the time series.
@@ -177,77 +178,79 @@ pub struct Window {
 pub struct StreamCounts {
     /// The stream.
     pub stream_id: u16,
-    /// Where its frames left.
+    /// Sending port.
     pub tx_port: usize,
-    /// Where they had to arrive.
+    /// Expected port of arrival.
     pub rx_port: usize,
-    /// Frames that load and duration ask for.
+    /// Frames that load and duration require.
     pub intended_count: u64,
-    /// Frames that really left.
+    /// Frames actually sent.
     pub offered_count: u64,
     /// Distinct frames that arrived.
     pub received_count: u64,
     /// Offered minus received.
     pub lost_count: u64,
-    /// Arrivals of frames that had arrived before.
+    /// Arrivals of frames that had already arrived.
     pub duplicate_count: u64,
     /// Arrivals after a later frame of the stream (RFC 4737).
     pub out_of_order_count: u64,
-    /// None when nothing came out of order.
+    /// None if no frame arrived out of order.
     pub reordering: Option<Reordering>,
-    /// Losses as runs of consecutive frames; None when nothing was lost.
+    /// Runs of consecutive lost frames; None if no frame was lost.
     pub loss_runs: Option<LossRuns>,
     /// Longest time between two arrivals.
     pub arrival_gap_max_ns: u64,
 }
 
-/// What a column of the time series is about.
+/// Subject of a column of the time series.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
-    /// Where its frames leave.
+    /// Sending port.
     pub tx_port: usize,
-    /// Where they have to arrive.
+    /// Expected port of arrival.
     pub rx_port: usize,
-    /// The stream, where there are no more than 16; else the column is about all between these ports.
+    /// Stream, if there are at most 16; otherwise None, and the column covers all streams between these ports.
     pub stream_id: Option<u16>,
 }
 
 /// The trial as a time series; column vectors, one entry per window.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Windows {
-    /// What each column is about.
+    /// Subject of each column.
     pub series: Vec<Series>,
-    /// End of each window since the first frame was due; the last one ends with the wait for frames in flight.
+    /// End of each window, in seconds since the first frame was due; the last window includes the wait for frames in
+    /// flight.
     pub end_s: Vec<f64>,
     /// Frames sent within each window: `[series][window]`.
     pub offered_count: Vec<Vec<u64>>,
     /// Distinct frames received within each window: `[series][window]`.
     pub received_count: Vec<Vec<u64>>,
-    /// Frames lost, by the window in which a later frame overtook them: `[series][window]`. The last window takes those
-    /// that none overtook, so that the windows add up to the series' lost frames.
+    /// Frames lost, by the window in which a later frame overtook them: `[series][window]`. The last window includes
+    /// frames that no frame overtook, so that the windows add up to the series' lost frames.
     pub lost_count: Vec<Vec<u64>>,
 }
 
-/// How far a trial's counts can be trusted; ordered from best to worst.
+/// Validity of a trial; ordered from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// Nothing speaks against them.
+pub enum Validity {
+    /// No doubt was raised.
     Valid,
-    /// They are true, but the tester or the host may have shaped them.
+    /// The counts are correct, but the tester or the host may have influenced them.
     Suspect,
-    /// They do not speak for the SUT.
+    /// The counts do not reflect the SUT.
     Invalid,
 }
 
-/// One reason why a trial is not simply valid.
+/// A reason to distrust a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Doubt {
-    /// Stable name of the reason.
+    /// Stable identifier of the reason.
     pub code: String,
-    /// What this reason alone makes of the trial.
-    pub verdict: Verdict,
-    /// The figure found and the limit it broke.
+    /// Validity of the trial if this doubt is the only one.
+    #[serde(rename = "verdict")]
+    pub validity: Validity,
+    /// The measured value and the limit it exceeds.
     pub text: String,
 }
 
@@ -256,55 +259,55 @@ pub struct Doubt {
 pub struct TrialReply {
     /// The trial.
     pub trial_id: u64,
-    /// Time really sent for.
+    /// Actual sending time, in seconds.
     pub duration_s: f64,
-    /// The stop rule or a `stop` request ended it.
+    /// A stop rule or a `stop` request ended the trial.
     pub stopped_early: bool,
-    /// The clause of the stop rule that did.
+    /// Clause of the stop rule that ended the trial.
     pub stopped_by: Option<StopClause>,
     /// In the order of the open streams.
     pub streams: Vec<StreamCounts>,
-    /// Test frames that arrived with other content than was sent; they count as lost. Known of frames of up to 128 bytes
-    /// whose signature follows a UDP header.
+    /// Test frames received with modified content; they count as lost. Detected for frames of up to 128 bytes whose
+    /// signature follows a UDP header.
     pub corrupted_count: u64,
     /// Latency, by stream or by direction.
     pub directions: Vec<DirectionTimes>,
-    /// How sending went, one for each sending port.
+    /// Send timing, one entry per sending port.
     pub senders: Vec<SenderTimes>,
     /// Frames that reached the tester's ports and were dropped in its own receive path.
     pub tester_drop_count: u64,
     /// CPU time of the engine over the trial, in cores.
     pub tester_cpu_ratio: f64,
-    /// ARP and neighbour discovery meanwhile, of each port with stations.
+    /// ARP and neighbour discovery during the trial, for each port with stations.
     pub neighbors: Vec<NeighborCounts>,
     /// The time series.
     pub windows: Windows,
-    /// Empty means valid.
+    /// Doubts; empty means valid.
     pub doubts: Vec<Doubt>,
-    /// What was captured; None where nothing was to be.
+    /// Capture; None if not requested.
     #[serde(default)]
     pub capture: Option<CaptureReply>,
 }
 
-/// What went wrong.
+/// Category of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
     /// The line was not a request.
     Protocol,
-    /// The request asks for something impossible.
+    /// The request cannot be carried out.
     Request,
     /// A port could not be opened or failed.
     Port,
-    /// Nobody on the link told the MAC address of an address.
+    /// No station on the link answered for an address.
     Neighbor,
 }
 
-/// Asked, found, do.
+/// A failed request.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorReply {
-    /// Which side has to change.
+    /// Category.
     pub kind: ErrorKind,
-    /// As a sentence.
+    /// Problem and fix, as one sentence.
     pub message: String,
 }

@@ -1,4 +1,4 @@
-//! Durations: of frames on their way, between frames, and by which the tester was late.
+//! Times: latency, gaps between frames, and lateness of the tester.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Durations in nanoseconds, from an HdrHistogram of three significant digits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeSummary {
-    /// Durations counted.
+    /// Number of durations.
     pub count: u64,
     /// Smallest.
     pub min_ns: u64,
@@ -27,55 +27,55 @@ pub struct TimeSummary {
 /// Latency: receive time minus actual send time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencySummary {
-    /// The frames measured.
+    /// Latency of the measured frames.
     #[serde(flatten)]
     pub latency: TimeSummary,
-    /// Packet delay variation: 99.9th percentile minus smallest (RFC 5481 sections 4.2 and 6.5).
+    /// Packet delay variation: 99.9th percentile minus minimum (RFC 5481 sections 4.2 and 6.5).
     pub pdv_ns: u64,
-    /// Inter-packet delay variation: the difference of the latencies of frames sent one after the other, without its sign
-    /// (RFC 5481 section 4.1). None without such frames.
+    /// Inter-packet delay variation: absolute difference between the latencies of consecutive frames (RFC 5481 section
+    /// 4.1). None without such frames.
     pub ipdv: Option<TimeSummary>,
-    /// HdrHistogram V2 of the latencies, deflated, base64; only when asked for.
+    /// HdrHistogram V2 of the latencies, deflated, base64; only on request.
     pub hdr: Option<String>,
 }
 
-/// Times of the frames of a series.
+/// Latency of the frames of a series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DirectionTimes {
-    /// Where its frames left.
+    /// Sending port.
     pub tx_port: usize,
-    /// Where they had to arrive.
+    /// Expected port of arrival.
     pub rx_port: usize,
-    /// The stream, where there are no more than 256; else this is about all between these ports.
+    /// Stream, if there are at most 256; otherwise None, and the entry covers all streams between these ports.
     pub stream_id: Option<u16>,
-    /// Of every so many frames of a stream the latency was measured; 0: of none.
+    /// Latency was measured for every n-th frame of a stream; 0 means none.
     pub latency_every: u64,
-    /// None when nothing arrived.
+    /// None if no frame arrived.
     pub latency: Option<LatencySummary>,
 }
 
-/// When a sender stood still for longer than it may catch up.
+/// Periods in which a sender stalled for longer than it may catch up.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stall {
-    /// How often.
+    /// Number of stalls.
     pub count: u64,
-    /// The longest.
+    /// Duration of the longest stall.
     pub longest_ns: u64,
-    /// When that began, since the first frame was due.
+    /// Start of the longest stall, in seconds since the first frame was due.
     pub longest_at_s: f64,
 }
 
-/// How the frames of one port left.
+/// Send timing of a port.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SenderTimes {
     /// The sending port.
     pub port: usize,
-    /// Actual minus intended send time; None when nothing was sent.
+    /// Actual minus intended send time; None if no frame was sent.
     pub lateness: Option<TimeSummary>,
-    /// Time between two frames. Frames handed to the port at once share the time that took evenly.
+    /// Time between consecutive frames. Frames of one batch share the time of the batch evenly.
     pub gaps: Option<TimeSummary>,
-    /// None when it never stood still.
+    /// None if the sender never stalled.
     pub stalls: Option<Stall>,
-    /// Frames that were due longer ago than may be caught up, and so were never sent.
+    /// Frames that were never sent because they were due longer ago than the catch-up limit.
     pub unsent_count: u64,
 }

@@ -1,56 +1,57 @@
-//! What a stream's frames are made of.
+//! Frames of a stream.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One stream: frames of the same headers from one port to another.
+/// One stream: frames with the same headers from one port to another.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StreamSpec {
-    /// Carried in every frame; unique among the open streams.
+    /// Identifier carried in every frame; unique among the open streams.
     pub stream_id: u16,
     /// Index of the sending port.
     pub tx_port: usize,
-    /// Index of the port the frames must arrive at.
+    /// Index of the port at which the frames must arrive.
     pub rx_port: usize,
-    /// Sizes of its frames, at least one; of replayed ones none.
+    /// Frame sizes, at least one; empty for a replayed file.
     pub sizes: Vec<SizeShare>,
-    /// In which order the sizes come.
+    /// Order of the sizes.
     #[serde(default)]
     pub size_order: SizeOrder,
-    /// Headers, outermost first; the first is Ethernet. The signature and padding follow the last one. Of replayed frames
-    /// only Ethernet, for the addresses they are sent with, or nothing, for them to keep their own.
+    /// Headers, outermost first; the first is Ethernet. Signature and padding follow the last header. For replayed
+    /// frames only an Ethernet header with the addresses to send with, or nothing to keep the original addresses.
     pub layers: Vec<Layer>,
-    /// Fields that change from frame to frame, at most 8.
+    /// Fields that change from frame to frame; at most 8.
     #[serde(default)]
     pub ranges: Vec<FieldRange>,
-    /// Where else the signature may begin in a frame that arrives, because the SUT adds or removes headers.
+    /// Additional offsets at which the signature may begin in received frames, because the SUT adds or removes headers.
     #[serde(default)]
     pub rx_offsets: Vec<u16>,
-    /// Take the frames from a file instead.
+    /// Replay a file instead.
     #[serde(default)]
     pub replay: Option<ReplaySpec>,
 }
 
-/// Frames of a capture file, sent in its order again and again. The signature goes behind the last header known of each.
+/// Frames of a capture file, sent repeatedly in file order. The signature follows the last recognised header of each
+/// frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReplaySpec {
     /// A pcap or pcapng file of Ethernet frames.
     pub file: String,
-    /// Only frames that this lets through, in the syntax of pcap-filter(7); needs libpcap.
+    /// Use only frames that match this filter (syntax of pcap-filter(7)); needs libpcap.
     #[serde(default)]
     pub filter: Option<String>,
-    /// The first so many, up to 65536; left out: all, which must not be more.
+    /// Use only the first N frames, up to 65536. Default: all frames, which must not exceed that limit.
     #[serde(default)]
     pub frame_count_max: Option<u32>,
 }
 
 impl StreamSpec {
-    /// UDP over IPv4 over Ethernet from `tx_port` to `rx_port`, between addresses for benchmarks (RFC 2544 appendix C.2.2),
-    /// with `flow_count` source ports in turn.
+    /// Return a stream of UDP over IPv4 over Ethernet from `tx_port` to `rx_port`, between benchmarking addresses (RFC
+    /// 2544 appendix C.2.2), cycling through `flow_count` source ports.
     #[must_use]
     pub fn udp(stream_id: u16, tx_port: usize, rx_port: usize, frame_bytes: u16, flow_count: u32) -> Self {
         let mac = |port: usize| format!("02:6e:64:00:00:{port:02x}");
@@ -79,29 +80,29 @@ impl StreamSpec {
     }
 }
 
-/// A frame size and how often it comes.
+/// A frame size and its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SizeShare {
-    /// With FCS.
+    /// Frame size with FCS.
     pub frame_bytes: u16,
-    /// So many frames of the repeating order; at least 1.
+    /// Number of frames of this size in one cycle of the order; at least 1.
     #[serde(default = "one")]
     pub weight: u32,
 }
 
-/// In which order sizes come; the order repeats.
+/// Order of the sizes; the order repeats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SizeOrder {
-    /// Each as evenly spread as can be.
+    /// Sizes spread as evenly as possible.
     #[default]
     Mixed,
-    /// As they are listed, each `weight` times in a row.
+    /// Sizes in the order listed, each `weight` times in a row.
     Listed,
 }
 
-/// A header. What follows from its neighbours is not said: next protocols, lengths, checksums, MPLS bottom of stack.
+/// A header. Next protocols, lengths, checksums and the MPLS bottom-of-stack bit follow from its neighbours.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Layer {
@@ -206,7 +207,7 @@ pub struct Ipv6 {
     pub hop_limit: u8,
 }
 
-/// A UDP header. In front of VXLAN over IPv4 its checksum is zero (RFC 7348 section 5), else computed.
+/// A UDP header. Its checksum is zero in front of VXLAN over IPv4 (RFC 7348 section 5), otherwise computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Udp {
@@ -256,7 +257,7 @@ pub struct Vxlan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Gre {
-    /// Key; none leaves the field out.
+    /// Key; None omits the field.
     #[serde(default)]
     pub key: Option<u32>,
 }
@@ -281,19 +282,19 @@ pub struct Arp {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Nd {
-    /// An advertisement that overrides what was known; else a solicitation.
+    /// Whether the message is an advertisement with the override flag; otherwise a solicitation.
     #[serde(default)]
     pub advertises: bool,
     /// Whether an advertisement answers a solicitation.
     #[serde(default = "yes")]
     pub solicited: bool,
-    /// Whose MAC is asked for or told.
+    /// Address that the message asks about or advertises.
     pub target: Ipv6Addr,
-    /// MAC of the sender, or in an advertisement of the target.
+    /// MAC address of the sender, or of the target in an advertisement.
     pub mac: String,
 }
 
-/// A field that changes from frame to frame. IPv6 addresses change in their lower half, except in a list.
+/// A field that changes from frame to frame. For IPv6 addresses only the lower half changes, except in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FieldRange {
@@ -301,13 +302,13 @@ pub struct FieldRange {
     pub layer: usize,
     /// Field of that layer.
     pub field: Field,
-    /// Its values, taken in turn.
+    /// Values to cycle through.
     pub values: FieldValues,
-    /// Frames that each value stays for; values in turn times this is at most 2^23.
+    /// Number of consecutive frames with the same value; the number of values times `every` is at most 2^23.
     #[serde(default = "one")]
     pub every: u32,
-    /// Frames after which it begins again with its first value, whether or not it has gone through; at most 2^23. Left out:
-    /// when it has.
+    /// Number of frames after which the sequence restarts, even if it is not complete; at most 2^23. Default: when
+    /// complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period: Option<u32>,
 }
@@ -320,21 +321,21 @@ pub enum Field {
     Src,
     /// Destination of Ethernet, IPv4, IPv6.
     Dst,
-    /// Of UDP, TCP.
+    /// Source port of UDP, TCP.
     SrcPort,
-    /// Of UDP, TCP.
+    /// Destination port of UDP, TCP.
     DstPort,
-    /// Of a VLAN tag.
+    /// VLAN identifier.
     Id,
-    /// Of MPLS.
+    /// MPLS label.
     Label,
-    /// Of VXLAN.
+    /// VXLAN network identifier.
     Vni,
-    /// Of GRE.
+    /// GRE key.
     Key,
-    /// Of an ICMP echo.
+    /// ICMP echo identifier.
     Identifier,
-    /// Of IPv6.
+    /// IPv6 flow label.
     FlowLabel,
 }
 
@@ -344,22 +345,22 @@ pub enum Field {
 pub enum FieldValues {
     /// The layer's own value, then `step` more each time.
     Increment {
-        /// How many values.
+        /// Number of values.
         count: u32,
-        /// From one to the next.
+        /// Difference between consecutive values.
         #[serde(default = "step")]
         step: u64,
     },
-    /// These.
+    /// Explicit values.
     List {
-        /// In this order; addresses as text, all else as numbers.
+        /// Values, in order; addresses as text, other fields as numbers.
         values: Vec<FieldValue>,
     },
-    /// Different values in an order without a pattern, out of the `span` that begin with the layer's own.
+    /// Distinct pseudo-random values out of the `span` values that begin with the layer's own.
     Random {
-        /// How many values.
+        /// Number of values.
         count: u32,
-        /// Out of how many; at least `count`.
+        /// Size of the range to draw from; at least `count`.
         span: u64,
         /// The same seed gives the same values.
         seed: u64,
@@ -370,9 +371,9 @@ pub enum FieldValues {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum FieldValue {
-    /// Of a field that is a number.
+    /// Value of a numeric field.
     Number(u64),
-    /// Of a field that is an address.
+    /// Value of an address field.
     Address(String),
 }
 

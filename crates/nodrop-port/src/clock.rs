@@ -1,10 +1,11 @@
-//! Two clocks: a steady one for pacing, the wall clock for stamps, because the kernel stamps arrivals with it.
+//! Two clocks: a monotonic one for pacing, and the wall clock for timestamps, because the kernel timestamps arrivals
+//! with it.
 
-/// Where the engine reads time; tests bring their own.
+/// Source of time for the engine; tests use their own.
 pub trait Clock: Sync {
-    /// Nanoseconds on a clock that never jumps.
+    /// Return nanoseconds of a clock that never jumps.
     fn steady_ns(&self) -> u64;
-    /// Nanoseconds since the epoch.
+    /// Return nanoseconds since the epoch.
     fn wall_ns(&self) -> u64;
 }
 
@@ -32,25 +33,25 @@ fn read(id: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// How far the wall clock is ahead of the steady one: turns the kernel's steady time stamps into wall-clock time.
+/// Offset of the wall clock from the monotonic clock; converts the kernel's monotonic timestamps to wall-clock time.
 ///
-/// Both are steered alike, so the difference changes only when the wall clock is set.
+/// Both clocks are disciplined alike, so the offset changes only when the wall clock is set.
 #[derive(Clone, Copy, Debug)]
 pub struct WallOffset {
     offset_ns: u64,
-    /// How exact `offset_ns` is.
+    /// Uncertainty of `offset_ns`.
     width_ns: u64,
 }
 
 impl WallOffset {
-    /// A difference this much other than the one known means that the clock was set.
+    /// A change of the offset beyond this means that the clock was set.
     const SET_NS: u64 = 1_000;
 
-    /// Measure it with care.
+    /// Measure the offset repeatedly and keep the most precise value.
     pub fn new(clock: &impl Clock) -> Self {
         let mut best = Self::measure(clock);
         for _ in 0..16 {
-            best = best.or_better(Self::measure(clock));
+            best = best.more_precise(Self::measure(clock));
         }
         best
     }
@@ -61,16 +62,16 @@ impl WallOffset {
         Self { offset_ns: wall_ns.wrapping_sub(before_ns + width_ns / 2), width_ns }
     }
 
-    fn or_better(self, other: Self) -> Self {
+    fn more_precise(self, other: Self) -> Self {
         if other.width_ns < self.width_ns { other } else { self }
     }
 
-    /// Nanoseconds to add to steady time now.
+    /// Return the nanoseconds to add to monotonic time now.
     #[inline]
     pub fn current(&mut self, clock: &impl Clock) -> u64 {
         let now = Self::measure(clock);
-        let apart_ns = (now.offset_ns.wrapping_sub(self.offset_ns) as i64).unsigned_abs();
-        *self = if apart_ns > Self::SET_NS + now.width_ns { now } else { self.or_better(now) };
+        let change_ns = (now.offset_ns.wrapping_sub(self.offset_ns) as i64).unsigned_abs();
+        *self = if change_ns > Self::SET_NS + now.width_ns { now } else { self.more_precise(now) };
         self.offset_ns
     }
 }

@@ -1,45 +1,45 @@
-//! A receiver around a receiver that loses, repeats, reorders and corrupts frames on purpose, by count, so that tests know
-//! exactly what the engine must find.
+//! A wrapper that drops, repeats, delays and corrupts received frames by count, so that tests know the exact result.
 
 use std::collections::VecDeque;
 
 use crate::{PortError, Receive, Received};
 
-/// Which arrivals to spoil; zero means none. Counted from 1, so `drop_every: 10` drops the 10th, 20th, ...
+/// Faults by arrival number; zero disables a fault. Counted from 1, so `drop_every: 10` drops the 10th, 20th, ...
 ///
-/// An arrival that several name is dropped, else held back, else corrupted and repeated, the second time as it was.
+/// If several faults match one arrival, drop wins over delay, and delay over corruption and repetition; the repeated
+/// frame is intact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     /// Drop every n-th frame.
     pub drop_every: u64,
     /// Deliver every n-th frame twice.
     pub repeat_every: u64,
-    /// Deliver every n-th frame after so many arrivals that follow it, one where `delay_frames` is zero.
+    /// Delay every n-th frame by `delay_frames` later arrivals, at least one.
     pub delay_every: u64,
-    /// How many that is.
+    /// Number of later arrivals.
     pub delay_frames: u64,
     /// Flip the lowest bit of the last byte of every n-th frame.
     pub corrupt_every: u64,
 }
 
-/// The spoiled receiver.
+/// A receiver with injected faults.
 #[derive(Debug)]
 pub struct FaultRx<R> {
     inner: R,
     faults: Faults,
     seen: u64,
-    /// Until how many have been seen, content, arrival.
-    held: VecDeque<(u64, Vec<u8>, u64)>,
+    /// Delayed frames: arrival number at which they are due, content, arrival time.
+    delayed: VecDeque<(u64, Vec<u8>, u64)>,
 }
 
 impl<R: Receive> FaultRx<R> {
     /// Wrap a receiver.
     pub fn new(inner: R, faults: Faults) -> Self {
-        Self { inner, faults, seen: 0, held: VecDeque::new() }
+        Self { inner, faults, seen: 0, delayed: VecDeque::new() }
     }
 }
 
-/// A frame that is neither dropped nor held back.
+/// Deliver a frame that is neither dropped nor delayed.
 fn deliver(faults: &Faults, seen: u64, frame: Received<'_>, sink: &mut impl FnMut(Received<'_>)) {
     if hits(faults.corrupt_every, seen) {
         let mut bytes = frame.bytes.to_vec();
@@ -59,16 +59,16 @@ fn hits(every: u64, seen: u64) -> bool {
 
 impl<R: Receive> Receive for FaultRx<R> {
     fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
-        let Self { inner, faults, seen, held } = self;
+        let Self { inner, faults, seen, delayed } = self;
         inner.receive(budget, |frame| {
             *seen += 1;
             if hits(faults.delay_every, *seen) && !hits(faults.drop_every, *seen) {
-                held.push_back((*seen + faults.delay_frames.max(1), frame.bytes.to_vec(), frame.time_ns));
+                delayed.push_back((*seen + faults.delay_frames.max(1), frame.bytes.to_vec(), frame.time_ns));
             } else if !hits(faults.drop_every, *seen) {
                 deliver(faults, *seen, frame, &mut sink);
             }
-            let due = held.iter().take_while(|(until, ..)| *until <= *seen).count();
-            for (_, bytes, time_ns) in held.drain(..due) {
+            let due = delayed.iter().take_while(|(until, ..)| *until <= *seen).count();
+            for (_, bytes, time_ns) in delayed.drain(..due) {
                 sink(Received { bytes: &bytes, time_ns });
             }
         })

@@ -1,16 +1,16 @@
-//! What the host says of itself during a trial.
+//! Counters of the host and of its interfaces.
 
 use std::fs;
 
 use crate::interface_index;
 use crate::observe::netlink;
 
-/// Readings of the host's counters; subtract two to get what happened in between.
+/// Snapshot of the host's counters; subtract two snapshots to get the change in between.
 #[derive(Clone, Debug, Default)]
-pub struct HostReading {
-    /// Time the hypervisor gave to others while this machine wanted to run, all CPUs, in clock ticks.
+pub struct HostCounters {
+    /// Steal time: the hypervisor ran other guests while this machine was runnable; all CPUs, in clock ticks.
     pub steal_ticks: u64,
-    /// All CPU time, all CPUs, in clock ticks.
+    /// Total CPU time, all CPUs, in clock ticks.
     pub total_ticks: u64,
     /// CPU time of this process, in nanoseconds.
     pub process_cpu_ns: u64,
@@ -18,60 +18,63 @@ pub struct HostReading {
 
 /// Read the counters now.
 #[must_use]
-pub fn read() -> HostReading {
+pub fn read() -> HostCounters {
     let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
     let (steal_ticks, total_ticks) = parse_stat(&stat);
-    HostReading { steal_ticks, total_ticks, process_cpu_ns: process_cpu_ns() }
+    HostCounters { steal_ticks, total_ticks, process_cpu_ns: process_cpu_ns() }
 }
 
-/// Frames the kernel dropped on their way up from an interface of this network namespace, before any socket saw them.
+/// Return the frames that the kernel dropped on receive at an interface of this network namespace before they reached a
+/// socket.
 #[must_use]
 pub fn interface_receive_drops(interface: &str) -> u64 {
-    let told = interface_index(interface).ok().and_then(netlink::receive_drops);
-    told.unwrap_or_else(|| net_dev_column(&fs::read_to_string("/proc/self/net/dev").unwrap_or_default(), interface, 3))
+    let count = interface_index(interface).ok().and_then(netlink::receive_drops);
+    count.unwrap_or_else(|| net_dev_column(&fs::read_to_string("/proc/self/net/dev").unwrap_or_default(), interface, 3))
 }
 
-/// Ethernet types that some part of the kernel takes frames of in this network namespace.
+/// Return the EtherTypes that have a handler in this network namespace.
 #[must_use]
-pub fn handled_types() -> Vec<u16> {
-    ptype_types(&fs::read_to_string("/proc/self/net/ptype").unwrap_or_default())
+pub fn handled_ether_types() -> Vec<u16> {
+    parse_ptype(&fs::read_to_string("/proc/self/net/ptype").unwrap_or_default())
 }
 
-/// What an interface of this network namespace has sent.
+/// Send counters of an interface of this network namespace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sent {
-    /// Frames that left.
+pub struct SendCounters {
+    /// Frames sent.
     pub frames: u64,
-    /// Frames it dropped instead.
+    /// Frames dropped instead of sent.
     pub drops: u64,
 }
 
-/// What the interface counts of its sending.
+/// Read the send counters of an interface.
 #[must_use]
-pub fn interface_sent(interface: &str) -> Sent {
+pub fn send_counters(interface: &str) -> SendCounters {
     let table = fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
     let column = |at| net_dev_column(&table, interface, at);
-    Sent { frames: column(9), drops: column(11) }
+    SendCounters { frames: column(9), drops: column(11) }
 }
 
-/// The name of an interface; empty when it is gone.
+/// Return the name of an interface; empty if it no longer exists.
 #[must_use]
 pub fn interface_name(index: u32) -> String {
     let mut name = [0u8; libc::IF_NAMESIZE];
-    // SAFETY: `name` has the room that if_indextoname asks for.
-    let found = unsafe { !libc::if_indextoname(index, name.as_mut_ptr().cast()).is_null() };
-    let end = name.iter().position(|byte| *byte == 0).filter(|_| found).unwrap_or(0);
+    // SAFETY: `name` has the size that if_indextoname requires.
+    let exists = unsafe { !libc::if_indextoname(index, name.as_mut_ptr().cast()).is_null() };
+    let end = name.iter().position(|byte| *byte == 0).filter(|_| exists).unwrap_or(0);
     String::from_utf8_lossy(&name[..end]).into_owned()
 }
 
-/// `cpu user nice system idle iowait irq softirq steal guest guest_nice` (proc_stat(5)); guest time is in user already.
+/// Parse steal and total ticks from `cpu user nice system idle iowait irq softirq steal guest guest_nice`
+/// (proc_stat(5)); user includes guest time.
 fn parse_stat(stat: &str) -> (u64, u64) {
     let ticks: Vec<u64> =
         stat.lines().next().unwrap_or("").split_whitespace().skip(1).take(8).filter_map(|t| t.parse().ok()).collect();
     (ticks.get(7).copied().unwrap_or(0), ticks.iter().sum())
 }
 
-/// `name: bytes packets errs drop fifo frame compressed multicast`, then the same of sending (proc_pid_net(5)).
+/// Return a column of `name: bytes packets errs drop fifo frame compressed multicast`, then the same for sending
+/// (proc_pid_net(5)).
 fn net_dev_column(table: &str, interface: &str, column: usize) -> u64 {
     table
         .lines()
@@ -81,8 +84,8 @@ fn net_dev_column(table: &str, interface: &str, column: usize) -> u64 {
         .unwrap_or(0)
 }
 
-/// `type device function`, type in hexadecimal or ALL, device empty for all (proc_pid_net(5)).
-fn ptype_types(table: &str) -> Vec<u16> {
+/// Parse `type device function`, type in hexadecimal or ALL, device empty for all (proc_pid_net(5)).
+fn parse_ptype(table: &str) -> Vec<u16> {
     table.lines().filter_map(|line| u16::from_str_radix(line.split_whitespace().next()?, 16).ok()).collect()
 }
 
@@ -108,14 +111,14 @@ mod tests {
     fn types_are_the_numbers_in_the_first_column() {
         let table =
             "Type Device      Function\nALL  eth0     packet_rcv\n0800          ip_rcv\n86dd          ipv6_rcv\n";
-        assert_eq!(ptype_types(table), [0x0800, 0x86dd]);
+        assert_eq!(parse_ptype(table), [0x0800, 0x86dd]);
     }
 
     #[test]
     fn both_ways_to_read_receive_drops_say_the_same() {
         let table = fs::read_to_string("/proc/self/net/dev").unwrap();
-        let told = netlink::receive_drops(interface_index("lo").unwrap());
-        assert_eq!(told, Some(net_dev_column(&table, "lo", 3)));
+        let count = netlink::receive_drops(interface_index("lo").unwrap());
+        assert_eq!(count, Some(net_dev_column(&table, "lo", 3)));
     }
 
     #[test]

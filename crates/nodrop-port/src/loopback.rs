@@ -1,4 +1,4 @@
-//! Ports in memory: what one of a pair sends, the other receives. For tests, and the shortest back end to read.
+//! In-memory ports: each port of a pair receives what the other sends. For tests, and the simplest back end.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,31 +14,31 @@ struct Wire {
     drop_count: u64,
 }
 
-type Shared = Arc<Mutex<Wire>>;
+type SharedWire = Arc<Mutex<Wire>>;
 
-fn lock(wire: &Shared) -> MutexGuard<'_, Wire> {
+fn lock(wire: &SharedWire) -> MutexGuard<'_, Wire> {
     wire.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The sending half.
 #[derive(Debug)]
 pub struct LoopbackTx {
-    wire: Shared,
+    wire: SharedWire,
     buffer: Vec<u8>,
 }
 
 /// The receiving half.
 #[derive(Debug)]
 pub struct LoopbackRx {
-    wire: Shared,
+    wire: SharedWire,
 }
 
-/// Two ports wired to each other, each able to hold `queue_slots` received frames.
+/// Create two connected ports, each with a receive queue of `queue_slots` frames.
 #[must_use]
 pub fn pair(queue_slots: u32) -> [(LoopbackTx, LoopbackRx); 2] {
     let wire = || Arc::new(Mutex::new(Wire { frames: VecDeque::new(), queue_slots, drop_count: 0 }));
     let (forth, back) = (wire(), wire());
-    let port = |out: &Shared, into: &Shared| {
+    let port = |out: &SharedWire, into: &SharedWire| {
         (LoopbackTx { wire: out.clone(), buffer: Vec::new() }, LoopbackRx { wire: into.clone() })
     };
     [port(&forth, &back), port(&back, &forth)]

@@ -1,86 +1,87 @@
-//! Memory by the size of its pages and the NUMA node it is on.
+//! Memory with a given page size, and binding to a NUMA node.
 
 use std::fs;
 use std::ptr::NonNull;
 
 use crate::PortError;
 
-/// Bytes of a large page of x86-64, and of arm64 with pages of 4 KiB.
+/// Size of a large page on x86-64, and on arm64 with 4 KiB pages.
 pub const LARGE_PAGE_BYTES: usize = 2 << 20;
 
-/// In which pages memory is asked for.
+/// Requested page size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pages {
-    /// As the kernel sees fit.
+    /// Chosen by the kernel.
     #[default]
-    Usual,
-    /// Never in large ones.
+    Default,
+    /// Never large pages.
     Small,
-    /// In large ones: of those set aside where enough are free, else such as the kernel puts together.
+    /// Large pages: reserved huge pages if enough are free, otherwise transparent huge pages.
     Large,
 }
 
-/// A stretch of memory of one's own, zeros at first, all of it there from the start.
+/// An owned, zeroed, pre-faulted mapping.
 #[derive(Debug)]
 pub struct Memory {
     mapping: NonNull<u8>,
     mapped_bytes: usize,
-    /// Where it begins in its mapping.
+    /// Offset of the usable memory in its mapping.
     offset: usize,
     bytes: usize,
 }
 
-// SAFETY: the mapping belongs to this value alone and is not tied to a thread; who may touch what of it when is the business
-// of those who are given its start.
+// SAFETY: the mapping belongs to this value alone and is not tied to a thread; users of its start address coordinate
+// their accesses.
 unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// So many bytes in pages as asked; None where the kernel has none, and the last system call's error says why.
+    /// Allocate memory with the requested page size; None if the kernel has none, with the reason in the last system
+    /// call's error.
     #[must_use]
     pub fn new(bytes: usize, pages: Pages) -> Option<Self> {
         match pages {
-            Pages::Usual => Self::mapped(bytes, bytes, libc::MAP_POPULATE),
-            Pages::Small => Some(Self::mapped(bytes, bytes, 0)?.advised(libc::MADV_NOHUGEPAGE)),
+            Pages::Default => Self::mapped(bytes, bytes, libc::MAP_POPULATE),
+            Pages::Small => Some(Self::mapped(bytes, bytes, 0)?.with_advice(libc::MADV_NOHUGEPAGE)),
             Pages::Large => {
-                let whole = bytes.next_multiple_of(LARGE_PAGE_BYTES);
-                Self::mapped(bytes, whole, libc::MAP_HUGETLB | libc::MAP_POPULATE).or_else(|| {
-                    let mut memory = Self::mapped(bytes, whole + LARGE_PAGE_BYTES, 0)?;
+                let rounded_bytes = bytes.next_multiple_of(LARGE_PAGE_BYTES);
+                Self::mapped(bytes, rounded_bytes, libc::MAP_HUGETLB | libc::MAP_POPULATE).or_else(|| {
+                    let mut memory = Self::mapped(bytes, rounded_bytes + LARGE_PAGE_BYTES, 0)?;
                     memory.offset = memory.mapping.as_ptr().align_offset(LARGE_PAGE_BYTES);
-                    Some(memory.advised(libc::MADV_HUGEPAGE))
+                    Some(memory.with_advice(libc::MADV_HUGEPAGE))
                 })
             }
         }
     }
 
-    /// Where it begins.
+    /// Return the start address.
     #[must_use]
     pub fn start(&self) -> *mut u8 {
         // SAFETY: the offset is inside the mapping.
         unsafe { self.mapping.as_ptr().add(self.offset) }
     }
 
-    /// All of it, as whole words.
+    /// Return the memory as words.
     #[inline]
     pub fn words_mut(&mut self) -> &mut [u64] {
-        // SAFETY: it is this value's own, filled with zeros, begins at a page, and is as long as it says.
+        // SAFETY: the memory belongs to this value, is initialised with zeros, starts at a page, and has `bytes` bytes.
         unsafe { std::slice::from_raw_parts_mut(self.start().cast::<u64>(), self.bytes / size_of::<u64>()) }
     }
 
-    /// How long it is.
+    /// Return the length in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bytes
     }
 
-    /// Whether there is nothing of it.
+    /// Return true if the length is zero.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes == 0
     }
 
-    /// Bytes of its mapping that are in large pages now, as the kernel tells: proc_pid_smaps(5).
+    /// Return the bytes that are in large pages now, as reported by the kernel (proc_pid_smaps(5)).
     #[must_use]
     pub fn large_page_bytes(&self) -> usize {
         large_page_bytes(&fs::read_to_string("/proc/self/smaps").unwrap_or_default(), self.mapping.as_ptr() as usize)
@@ -103,9 +104,9 @@ impl Memory {
         Some(Self { mapping: start, mapped_bytes, offset: 0, bytes })
     }
 
-    /// Filled with zeros after the kernel was told of the pages wanted; a kernel without such a choice has only one.
-    fn advised(self, advice: libc::c_int) -> Self {
-        // SAFETY: the range is this value's own mapping, and nobody else knows of it yet.
+    /// Apply the advice and pre-fault the memory; the kernel rejects the advice if it supports only one page size.
+    fn with_advice(self, advice: libc::c_int) -> Self {
+        // SAFETY: the range is this value's own mapping, and no reference to it exists yet.
         unsafe {
             libc::madvise(self.mapping.as_ptr().cast(), self.mapped_bytes, advice);
             self.start().write_bytes(0, self.bytes);
@@ -121,7 +122,7 @@ impl Drop for Memory {
     }
 }
 
-/// Of the mapping at an address; neighbours that the kernel has joined to it are told with it.
+/// Sum up the large pages of the mapping at an address, including neighbouring mappings that the kernel merged with it.
 fn large_page_bytes(smaps: &str, address: usize) -> usize {
     let (mut inside, mut bytes) = (false, 0);
     for line in smaps.lines() {
@@ -140,10 +141,10 @@ fn large_page_bytes(smaps: &str, address: usize) -> usize {
     bytes
 }
 
-/// Have the kernel take the calling thread's memory, its sockets' rings too, from one NUMA node and no other.
+/// Make the kernel allocate the calling thread's memory, including its sockets' rings, only from one NUMA node.
 ///
 /// # Errors
-/// When there is no such node, or it is not allowed.
+/// If the node does not exist or is not allowed.
 pub fn bind_to_node(node: usize) -> Result<(), PortError> {
     const REMEDY: &str = "choose one listed by `numactl --hardware`";
     const BITS: usize = usize::BITS as usize;
@@ -154,9 +155,10 @@ pub fn bind_to_node(node: usize) -> Result<(), PortError> {
     }
     let mut nodes = [0_usize; NODES / BITS];
     nodes[node / BITS] = 1 << (node % BITS);
-    // SAFETY: reads as many bits as it is told, all in `nodes`; the kernel takes one off the count (set_mempolicy(2)).
+    // SAFETY: reads as many bits as specified, all in `nodes`; the kernel subtracts one from the count
+    // (set_mempolicy(2)).
     let result = unsafe { libc::syscall(libc::SYS_set_mempolicy, libc::MPOL_BIND, nodes.as_ptr(), NODES + 1) };
-    if result == 0 { Ok(()) } else { Err(PortError::last_os(&port, "take memory from it alone", REMEDY)) }
+    if result == 0 { Ok(()) } else { Err(PortError::last_os(&port, "bind memory to it", REMEDY)) }
 }
 
 #[cfg(test)]
@@ -184,7 +186,7 @@ VmFlags: rd wr mr mw me ht
 
     #[test]
     fn memory_is_zeros_to_its_end_in_pages_of_any_size() {
-        for pages in [Pages::Usual, Pages::Small, Pages::Large] {
+        for pages in [Pages::Default, Pages::Small, Pages::Large] {
             let mut memory = Memory::new(5 << 20, pages).unwrap();
             assert_eq!(memory.words_mut().len(), 5 << 17);
             assert!(memory.words_mut().iter().all(|word| *word == 0), "{pages:?}");

@@ -1,6 +1,6 @@
-//! A datagram socket to another program, which has the real port: each frame a datagram, both ways.
+//! A datagram socket to another program that owns the port: one datagram per frame, in both directions.
 //!
-//! Slow, and for what needs few frames: neighbours asked and paths checked through somebody else's ports.
+//! Slow; for uses with few frames: address resolution and path checks through another generator's ports.
 
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -14,69 +14,74 @@ use crate::{Fill, PortError, Receive, Received, Slot, Transmit};
 
 /// Longest frame, without FCS.
 const FRAME_LEN_MAX: usize = 9216;
-/// How long to wait for room: the other program says by this how fast it can go.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// Send timeout; back-pressure from the other program.
+const SEND_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// The sockets of both halves; their file goes with them.
+/// The socket shared by both halves; its file is removed on drop.
 #[derive(Debug)]
-struct Line {
+struct RelaySocket {
     name: String,
     socket: UnixDatagram,
     file: PathBuf,
 }
 
-impl Drop for Line {
+impl Drop for RelaySocket {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.file);
     }
 }
 
-impl Line {
-    /// Without waiting, as nothing does that sends.
+impl RelaySocket {
+    /// Receive a datagram without blocking; only sends may block.
     fn receive(&self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let (room, len) = (buffer.as_mut_ptr().cast(), buffer.len());
+        let (start, len) = (buffer.as_mut_ptr().cast(), buffer.len());
         // SAFETY: `buffer` is valid for writes of its length, and the socket stays open during the call.
-        let received = unsafe { libc::recv(self.socket.as_raw_fd(), room, len, libc::MSG_DONTWAIT) };
+        let received = unsafe { libc::recv(self.socket.as_raw_fd(), start, len, libc::MSG_DONTWAIT) };
         usize::try_from(received).map_err(|_| std::io::Error::last_os_error())
     }
 
-    fn failed(&self, asked: &'static str, source: std::io::Error) -> PortError {
-        failed(&self.name, asked, source)
+    fn failed(&self, action: &'static str, source: std::io::Error) -> PortError {
+        failed(&self.name, action, source)
     }
 }
 
-fn failed(name: &str, asked: &'static str, source: std::io::Error) -> PortError {
-    PortError::System { port: name.to_owned(), asked, source, remedy: "the program at its other end has to be there" }
+fn failed(name: &str, action: &'static str, source: std::io::Error) -> PortError {
+    PortError::System {
+        port: name.to_owned(),
+        action,
+        source,
+        remedy: "the program that owns the port must be running",
+    }
 }
 
 /// The sending half.
 #[derive(Debug)]
 pub struct RelayTx {
-    line: Arc<Line>,
+    shared: Arc<RelaySocket>,
     buffer: Vec<u8>,
 }
 
 /// The receiving half.
 #[derive(Debug)]
 pub struct RelayRx {
-    line: Arc<Line>,
+    shared: Arc<RelaySocket>,
     buffer: Vec<u8>,
     queue_slots: u32,
 }
 
-/// Both halves of a line to the program whose socket is at `path`.
+/// Open both halves of a relay to the program whose socket is at `path`.
 ///
 /// # Errors
-/// When there is no such socket, or none can be made beside it.
+/// If the socket does not exist, or none can be created next to it.
 pub fn open(path: &str, queue_slots: u32) -> Result<(RelayTx, RelayRx), PortError> {
     let file = PathBuf::from(format!("{path}.engine"));
-    let wrong = |asked| move |source| failed(path, asked, source);
-    let socket = UnixDatagram::bind(&file).map_err(wrong("make a socket beside it"))?;
-    let line = Arc::new(Line { name: path.to_owned(), socket, file });
-    line.socket.connect(path).map_err(wrong("connect to it"))?;
-    line.socket.set_write_timeout(Some(PATIENCE)).map_err(wrong("wait for room no longer than so long"))?;
+    let error = |action| move |source| failed(path, action, source);
+    let socket = UnixDatagram::bind(&file).map_err(error("create a socket next to it"))?;
+    let shared = Arc::new(RelaySocket { name: path.to_owned(), socket, file });
+    shared.socket.connect(path).map_err(error("connect to it"))?;
+    shared.socket.set_write_timeout(Some(SEND_TIMEOUT)).map_err(error("set the send timeout"))?;
     let buffer = || vec![0; FRAME_LEN_MAX];
-    Ok((RelayTx { line: line.clone(), buffer: buffer() }, RelayRx { line, buffer: buffer(), queue_slots }))
+    Ok((RelayTx { shared: shared.clone(), buffer: buffer() }, RelayRx { shared, buffer: buffer(), queue_slots }))
 }
 
 impl Transmit for RelayTx {
@@ -84,12 +89,12 @@ impl Transmit for RelayTx {
         for position in 0..count {
             let bytes = &mut self.buffer[..frame_len_max];
             let frame_len = fill.fill(position, Slot { bytes, tag: &mut { u32::MAX } });
-            match self.line.socket.send(&self.buffer[..frame_len]) {
+            match self.shared.socket.send(&self.buffer[..frame_len]) {
                 Ok(_) => {}
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                     return Ok(position);
                 }
-                Err(error) => return Err(self.line.failed("send a frame", error)),
+                Err(error) => return Err(self.shared.failed("send a frame", error)),
             }
         }
         Ok(count)
@@ -100,17 +105,17 @@ impl Receive for RelayRx {
     fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
         let mut count = 0;
         while count < budget {
-            match self.line.receive(&mut self.buffer) {
+            match self.shared.receive(&mut self.buffer) {
                 Ok(frame_len) => sink(Received { bytes: &self.buffer[..frame_len], time_ns: SystemClock.wall_ns() }),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(error) => return Err(self.line.failed("receive a frame", error)),
+                Err(error) => return Err(self.shared.failed("receive a frame", error)),
             }
             count += 1;
         }
         Ok(count)
     }
 
-    /// None: the other program waits for room.
+    /// Return 0: back-pressure prevents drops.
     fn take_drop_count(&mut self) -> Result<u64, PortError> {
         Ok(0)
     }
@@ -124,7 +129,7 @@ impl Receive for RelayRx {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.line.socket.as_fd())
+        Some(self.shared.socket.as_fd())
     }
 }
 

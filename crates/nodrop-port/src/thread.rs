@@ -1,13 +1,13 @@
-//! Cores and sleeping.
+//! Thread scheduling: CPU affinity, priority, sleeping, interrupting system calls.
 
 use std::time::Duration;
 
 use crate::PortError;
 
-/// Bind the calling thread to CPUs, one or several; threads it starts inherit that.
+/// Pin the calling thread to one or several CPUs; threads it starts inherit the affinity.
 ///
 /// # Errors
-/// When the CPU does not exist or is not ours to use.
+/// If a CPU does not exist or is not allowed.
 pub fn bind_to_cores(cores: &[usize]) -> Result<(), PortError> {
     const REMEDY: &str = "choose some listed by `nproc --all` and allowed by `taskset -p $$`";
     let port = format!("cores {cores:?}");
@@ -20,7 +20,7 @@ pub fn bind_to_cores(cores: &[usize]) -> Result<(), PortError> {
         cores.iter().for_each(|core| libc::CPU_SET(*core, &mut set));
         libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set)
     };
-    if result == 0 { Ok(()) } else { Err(PortError::last_os(&port, "bind a thread to them", REMEDY)) }
+    if result == 0 { Ok(()) } else { Err(PortError::last_os(&port, "pin a thread", REMEDY)) }
 }
 
 /// The CPUs a thread may run on.
@@ -29,7 +29,7 @@ pub(crate) struct Affinity(libc::cpu_set_t);
 
 #[cfg(feature = "dpdk")]
 impl Affinity {
-    /// Of the calling thread; all CPUs where the kernel does not tell.
+    /// Return the affinity of the calling thread; all CPUs if the kernel does not report it.
     pub(crate) fn current() -> Self {
         // SAFETY: an all-zero cpu_set_t is the empty set; the call writes at most its size.
         unsafe {
@@ -41,37 +41,38 @@ impl Affinity {
         }
     }
 
-    /// The lowest of them.
+    /// Return the lowest CPU.
     pub(crate) fn first_core(&self) -> usize {
-        // SAFETY: every number asked for fits the set.
+        // SAFETY: every number passed fits the set.
         (0..libc::CPU_SETSIZE as usize).find(|core| unsafe { libc::CPU_ISSET(*core, &self.0) }).unwrap_or(0)
     }
 
-    /// Make them the calling thread's again.
+    /// Set the affinity of the calling thread.
     pub(crate) fn restore(&self) {
-        // SAFETY: the set is valid for reads of its size. It was allowed before, so it is again.
+        // SAFETY: the set is valid for reads of its size. It was the affinity before, so it is allowed.
         unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const self.0) };
     }
 }
 
-/// Let short sleeps of the calling thread end on time (the kernel's default allows 50 µs more).
-pub fn sharpen_sleep() {
+/// Make short sleeps of the calling thread precise (the kernel's default timer slack is 50 µs).
+pub fn reduce_timer_slack() {
     // SAFETY: PR_SET_TIMERSLACK takes one integer and touches no memory.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_000 as libc::c_ulong) };
 }
 
 /// Nice value of threads that send, receive or forward.
-const FAVOURED: libc::c_int = -10;
+const HIGH_PRIORITY: libc::c_int = -10;
 
-/// Let other work on the calling thread's CPU wait: it gets a tenth of the time. Does nothing where that is not allowed.
-pub fn favour() {
+/// Raise the priority of the calling thread, so that other work on its CPU gets a tenth of the time. No effect without
+/// permission.
+pub fn raise_priority() {
     // SAFETY: takes integers and touches no memory; 0 is the calling thread.
-    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, FAVOURED) };
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, HIGH_PRIORITY) };
 }
 
-/// How long the calling thread has so far been ready to run while other work had its CPU, in nanoseconds.
+/// Return the time in nanoseconds that the calling thread was runnable while other work had its CPU.
 ///
-/// Zero where the kernel keeps no such account (`CONFIG_SCHED_INFO`).
+/// Zero if the kernel does not account for it (`CONFIG_SCHED_INFO`).
 #[must_use]
 pub fn cpu_wait_ns() -> u64 {
     // Documentation/scheduler/sched-stats.rst: time on the CPU, time waiting for one, number of time slices.
@@ -88,28 +89,28 @@ pub fn sleep_ns(ns: u64) {
 #[derive(Clone, Copy, Debug)]
 pub struct Id(libc::pid_t);
 
-/// The calling thread.
+/// Return the id of the calling thread.
 #[must_use]
-pub fn this() -> Id {
+pub fn current() -> Id {
     // SAFETY: gettid takes and touches nothing.
     Id(unsafe { libc::gettid() })
 }
 
-extern "C" fn nothing(_: libc::c_int) {}
+extern "C" fn ignore_signal(_: libc::c_int) {}
 
-/// Let [`wake`] end system calls of this process, and do nothing else.
-pub fn catch_wake_ups() {
-    // SAFETY: an all-zero sigaction is valid; the handler does nothing, so it is safe at any moment. No SA_RESTART: a
-    // system call that it interrupts ends.
+/// Install a signal handler without effect, so that [`wake`] interrupts system calls.
+pub fn install_wake_handler() {
+    // SAFETY: an all-zero sigaction is valid; the handler does nothing, so it is async-signal-safe. Without SA_RESTART,
+    // an interrupted system call returns.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as usize;
+        action.sa_sigaction = ignore_signal as extern "C" fn(libc::c_int) as usize;
         libc::sigaction(libc::SIGUSR2, &raw const action, std::ptr::null_mut());
     }
 }
 
-/// Wake a thread from the system call it is in.
+/// Interrupt the system call of a thread.
 pub fn wake(thread: Id) {
-    // SAFETY: tgkill takes integers only; a thread that is gone is no harm.
+    // SAFETY: tgkill takes integers only; a thread that has exited is not affected.
     unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread.0, libc::SIGUSR2) };
 }

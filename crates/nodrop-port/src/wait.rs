@@ -1,29 +1,29 @@
-//! Waiting for whichever of several things comes first.
+//! Waiting for the first of several descriptors.
 
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::PortError;
 
-/// Sleep until one of `descriptors` can be read or has ended, at most `timeout_ms`.
+/// Sleep until one of `descriptors` is readable or closed, at most `timeout_ms`.
 pub fn until_readable<'a>(descriptors: impl Iterator<Item = BorrowedFd<'a>>, timeout_ms: i32) {
     let mut polls: Vec<libc::pollfd> = descriptors
         .map(|descriptor| libc::pollfd { fd: descriptor.as_raw_fd(), events: libc::POLLIN, revents: 0 })
         .collect();
-    // SAFETY: `polls` is a slice of valid pollfds of the given length, of descriptors that stay open during the call.
+    // SAFETY: `polls` is a slice of valid pollfds of the given length; their descriptors stay open during the call.
     unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, timeout_ms) };
 }
 
-/// Things waited for again and again: however many they are, waiting costs the same.
+/// Repeated waiting for a fixed set of descriptors; the cost does not depend on their number.
 #[derive(Debug)]
 pub struct Waiter {
     epoll: OwnedFd,
 }
 
 impl Waiter {
-    /// For these; each is forgotten once it is closed.
+    /// Register the descriptors; a descriptor is removed when it is closed.
     ///
     /// # Errors
-    /// When the kernel has no room for them.
+    /// If the kernel's limits are exceeded.
     pub fn new<'a>(descriptors: impl Iterator<Item = BorrowedFd<'a>>) -> Result<Self, PortError> {
         const REMEDY: &str = "allow more open files (ulimit -n) or watches (sysctl fs.epoll.max_user_watches)";
         // SAFETY: epoll_create1 takes an integer; the result is checked before it becomes an owned descriptor.
@@ -31,7 +31,7 @@ impl Waiter {
         if fd < 0 {
             return Err(PortError::last_os("ports", "wait for frames", REMEDY));
         }
-        // SAFETY: `fd` was just opened and nobody else owns it.
+        // SAFETY: `fd` was just opened and has no other owner.
         let epoll = unsafe { OwnedFd::from_raw_fd(fd) };
         for descriptor in descriptors {
             let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: 0 };
@@ -46,15 +46,15 @@ impl Waiter {
         Ok(Self { epoll })
     }
 
-    /// Sleep until one of them can be read or has ended, at most `timeout_ms`.
+    /// Sleep until a descriptor is readable or closed, at most `timeout_ms`.
     ///
     /// # Errors
-    /// When they cannot be waited for any more.
+    /// If the wait fails.
     pub fn wait(&self, timeout_ms: i32) -> Result<(), PortError> {
         let mut event = libc::epoll_event { events: 0, u64: 0 };
         // SAFETY: `event` is valid for writes of one event.
-        let ended = unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), &raw mut event, 1, timeout_ms) };
-        if ended < 0 && std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
+        let result = unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), &raw mut event, 1, timeout_ms) };
+        if result < 0 && std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
             return Err(PortError::last_os("ports", "wait for frames", "run again"));
         }
         Ok(())

@@ -1,18 +1,20 @@
-//! What every back end must do, run against each of them.
+//! Contract test of back ends.
 //!
-//! Packet sockets are tried on the loopback interface of a fresh network namespace (in a user namespace where that needs no
-//! privilege), where every frame sent comes straight back.
+//! Packet sockets are tested on the loopback interface of a new network namespace (in a user namespace if
+//! unprivileged), where every sent frame is received.
 #![allow(clippy::unwrap_used)]
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use nodrop_model::{ChecksumUpdate, CountingField, FieldProgram};
 use nodrop_port::af_packet::{self, PacketRx, PacketTx};
-use nodrop_port::af_xdp::{self, Copying, Wanted};
+use nodrop_port::af_xdp::{self, CopyMode, FrameSelection};
 use nodrop_port::clock::{Clock, SystemClock};
 use nodrop_port::loopback;
 use nodrop_port::memory::Pages;
-use nodrop_port::paced::{self, Counter, Frame, Report, Sitting, Sum, Timetable};
+use nodrop_port::self_paced;
+use nodrop_port::timetable::{Frame, Report, Timetable, TrialWindow};
 use nodrop_port::xdp_live::LiveTx;
 use nodrop_port::{Receive, SNAP_BYTES, Slot, Transmit};
 
@@ -23,8 +25,8 @@ const FRAME_BYTES: usize = 100;
 fn main() -> ExitCode {
     let [near, far] = loopback::pair(4096);
     run("loopback", (near.0, far.1));
-    if let Err(error) = enter_own_network() {
-        eprintln!("contract: no network namespace to be had here: {error}");
+    if let Err(error) = enter_new_network() {
+        eprintln!("contract: cannot create a network namespace: {error}");
         return if std::env::var_os("NODROP_REQUIRE_LAB").is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
     }
     run("af_packet", af_packet::open("lo", 4096, MAGIC, &[MAGIC_OFFSET]).unwrap());
@@ -39,28 +41,29 @@ fn main() -> ExitCode {
     a_missing_interface_is_named();
     #[cfg(feature = "dpdk")]
     run_dpdk();
-    println!("test result: ok. all back ends tried keep the contract");
+    println!("test result: ok. all tested back ends fulfil the contract");
     ExitCode::SUCCESS
 }
 
-/// Receives with a program of our own, which takes more privilege than the rest.
+/// Test AF_XDP, which needs more privileges than the other back ends.
 fn over_af_xdp(sender: &str, receiver: &str) {
-    let wanted = Wanted::Marked { magic: MAGIC, offsets: vec![MAGIC_OFFSET] };
-    let options = af_xdp::Options { queue_slots: 4096, queues: 1, copying: Copying::Auto, wanted, pages: Pages::Usual };
+    let selection = FrameSelection::Marked { magic: MAGIC, offsets: vec![MAGIC_OFFSET] };
+    let options =
+        af_xdp::Options { queue_slots: 4096, queues: 1, copying: CopyMode::Auto, selection, pages: Pages::Default };
     match af_xdp::open(receiver, &options) {
-        Ok((tx, rx, found)) if sender == receiver => run(&format!("af_xdp on {sender}: {found}"), (tx, rx)),
-        Ok((_, rx, found)) => {
+        Ok((tx, rx, mode)) if sender == receiver => run(&format!("af_xdp on {sender}: {mode}"), (tx, rx)),
+        Ok((_, rx, mode)) => {
             let (tx, _, _) = af_xdp::open(sender, &options).unwrap();
-            run(&format!("af_xdp from {sender} to {receiver}: {found}"), (tx, rx));
+            run(&format!("af_xdp from {sender} to {receiver}: {mode}"), (tx, rx));
         }
         Err(error) => {
-            eprintln!("contract: af_xdp cannot be tried here: {error}");
+            eprintln!("contract: af_xdp cannot be tested: {error}");
             assert!(std::env::var_os("NODROP_REQUIRE_LAB").is_none());
         }
     }
 }
 
-/// Two interfaces wired to each other.
+/// Create two connected interfaces.
 fn over_veth() -> bool {
     let ip = |arguments: &str| {
         std::process::Command::new("ip").args(arguments.split(' ')).status().is_ok_and(|status| status.success())
@@ -68,15 +71,16 @@ fn over_veth() -> bool {
     ip("link add near type veth peer name far") && ip("link set near up") && ip("link set far up")
 }
 
-/// Two streams, one with twice the turns: every frame arrives once, numbered, stamped, with its field and checksum.
+/// Two streams, the first with twice the frames of the second: every frame arrives once, numbered, timestamped, with
+/// correct field and checksum.
 fn a_timetable_is_kept_by_itself() {
     const MARK_AT: usize = MAGIC_OFFSET;
-    let wanted = Wanted::Marked { magic: MAGIC, offsets: vec![MARK_AT] };
+    let selection = FrameSelection::Marked { magic: MAGIC, offsets: vec![MARK_AT] };
     let options =
-        af_xdp::Options { queue_slots: 16384, queues: 1, copying: Copying::Copy, wanted, pages: Pages::Usual };
+        af_xdp::Options { queue_slots: 16384, queues: 1, copying: CopyMode::Copy, selection, pages: Pages::Default };
     assert!(
         LiveTx::open("near").unwrap_err().to_string().contains("NAPI"),
-        "nothing at the other end takes such frames"
+        "the other end does not accept such frames"
     );
     let Ok((_, mut rx, _)) = af_xdp::open("far", &options) else { return };
     let tx = LiveTx::open("near").unwrap();
@@ -91,11 +95,19 @@ fn a_timetable_is_kept_by_itself() {
     let frame = |bytes, first| Frame {
         bytes,
         mark_at: MARK_AT,
-        counters: vec![Counter { at: 14, width: 2, first, step: 3, count: 5, every: 2 }],
-        sums: vec![Sum { at: 18, static_sum: 0x1_ffff, covers_mark: true, covers: vec![0], never_zero: true }],
+        program: FieldProgram {
+            fields: vec![CountingField { at: 14, width: 2, first, step: 3, count: 5, every: 2 }],
+            checksums: vec![ChecksumUpdate {
+                at: 18,
+                static_sum: 0x1_ffff,
+                covers_signature: true,
+                covers: vec![0],
+                zero_is_none: true,
+            }],
+        },
     };
     let timetable = Timetable {
-        exit: tx.paced().unwrap(),
+        egress: tx.egress_port().unwrap(),
         load_pps: 30_000.0,
         frame_count: 9000,
         catch_up_max_ns: 1_000_000_000,
@@ -104,16 +116,16 @@ fn a_timetable_is_kept_by_itself() {
     };
     let start_ns = SystemClock.steady_ns() + 40_000_000;
     let end_ns = AtomicU64::new(199_999_000);
-    let sitting = Sitting { start_ns, end_ns: &end_ns, grace_ns: 1_000_000_000, trial_tag: 9 };
+    let window = TrialWindow { start_ns, end_ns: &end_ns, grace_ns: 1_000_000_000, trial_tag: 9 };
     let before_ns = SystemClock.wall_ns();
-    let heard = AtomicU64::new(0);
-    let reports = paced::send(&[timetable], sitting, |_, sent| heard.store(sent.iter().sum(), Relaxed)).unwrap();
+    let progress = AtomicU64::new(0);
+    let reports = self_paced::send(&[timetable], window, |_, sent| progress.store(sent.iter().sum(), Relaxed)).unwrap();
     let after_ns = SystemClock.wall_ns();
-    let Report { sent, lateness, gaps, refused_count, unsent_count, .. } = &reports[0];
-    assert_eq!((sent.as_slice(), *refused_count, *unsent_count), (&[4000, 2000][..], 0, 0));
+    let Report { sent, lateness, gaps, rejected_count, unsent_count, .. } = &reports[0];
+    assert_eq!((sent.as_slice(), *rejected_count, *unsent_count), (&[4000, 2000][..], 0, 0));
     assert_eq!(lateness.iter().map(|cell| cell.1).sum::<u64>(), 6000);
     assert_eq!(gaps.iter().map(|cell| cell.1).sum::<u64>(), 5999);
-    assert!(heard.load(Relaxed) > 0);
+    assert!(progress.load(Relaxed) > 0);
     let mut next = [0, 0];
     rx.receive(10_000, |received| {
         let word = |at: usize| u64::from(u16::from_be_bytes([received.bytes[at], received.bytes[at + 1]]));
@@ -136,17 +148,18 @@ fn a_timetable_is_kept_by_itself() {
     assert_eq!(next, [4000, 2000]);
 }
 
-/// A frame the driver would not take is not sent later in place of another.
+/// A frame that the driver rejected is not sent later in place of another.
 fn a_withdrawn_frame_never_leaves() {
-    let wanted = Wanted::Marked { magic: MAGIC, offsets: vec![MAGIC_OFFSET] };
-    let options = af_xdp::Options { queue_slots: 64, queues: 1, copying: Copying::Copy, wanted, pages: Pages::Usual };
+    let selection = FrameSelection::Marked { magic: MAGIC, offsets: vec![MAGIC_OFFSET] };
+    let options =
+        af_xdp::Options { queue_slots: 64, queues: 1, copying: CopyMode::Copy, selection, pages: Pages::Default };
     let Ok((_, mut rx, _)) = af_xdp::open("far", &options) else { return };
     let (mut tx, _, _) = af_xdp::open("near", &options).unwrap();
     let ip = |arguments: &str| std::process::Command::new("ip").args(arguments.split(' ')).status().unwrap();
     ip("link set far down");
-    let refused =
+    let attempts =
         (0..5).map(|number| tx.transmit(8, FRAME_BYTES + 8, |at, slot: Slot<'_>| fill(slot, 100 * number + at as u32)));
-    assert_eq!(refused.map(|sent| sent.unwrap_or(0)).sum::<usize>(), 0);
+    assert_eq!(attempts.map(|sent| sent.unwrap_or(0)).sum::<usize>(), 0);
     ip("link set far up");
     std::thread::sleep(std::time::Duration::from_millis(50));
     send(&mut tx, 7..10);
@@ -160,20 +173,20 @@ fn run<T: Transmit, R: Receive>(name: &str, (mut tx, mut rx): (T, R)) {
     what_a_full_queue_refuses_is_counted(&mut tx, &mut rx);
 }
 
-/// Send them all, or as many as fit where a port refuses what it has no room for; gives how many.
+/// Send all frames, or as many as fit if the port rejects the rest; return how many were sent.
 fn send<T: Transmit>(tx: &mut T, numbers: std::ops::Range<u32>) -> u32 {
-    let (mut next, mut refusals) = (numbers.start, 0);
-    while next < numbers.end && refusals < 100 {
+    let (mut next, mut rejections) = (numbers.start, 0);
+    while next < numbers.end && rejections < 100 {
         let count = (numbers.end - next).min(32) as usize;
         let sent =
             tx.transmit(count, FRAME_BYTES + 8, |position, slot: Slot<'_>| fill(slot, next + position as u32)).unwrap();
         next += sent as u32;
-        refusals += u32::from(sent == 0);
+        rejections += u32::from(sent == 0);
     }
     next - numbers.start
 }
 
-/// A frame shorter than the longest the call allows.
+/// Write a frame shorter than the maximum of the call.
 fn fill(slot: Slot<'_>, number: u32) -> usize {
     slot.bytes.fill(0x55);
     slot.bytes[12..14].copy_from_slice(&[0x08, 0x00]);
@@ -215,33 +228,38 @@ fn a_budget_is_a_limit<T: Transmit, R: Receive>(tx: &mut T, rx: &mut R) {
 fn what_a_full_queue_refuses_is_counted<T: Transmit, R: Receive>(tx: &mut T, rx: &mut R) {
     let surplus = 1000;
     let sent = send(tx, 0..rx.queue_slots() + surplus);
-    let kept = receive(rx, sent as usize).len() as u64;
-    assert!(kept <= u64::from(rx.queue_slots()));
-    assert_eq!(kept + rx.take_drop_count().unwrap(), u64::from(sent));
+    let received = receive(rx, sent as usize).len() as u64;
+    assert!(received <= u64::from(rx.queue_slots()));
+    assert_eq!(received + rx.take_drop_count().unwrap(), u64::from(sent));
     assert_eq!(rx.take_drop_count().unwrap(), 0);
 }
 
-/// A ring that ends where it began, and two ends of shared memory.
+/// A ring connected to itself, and two ends of shared memory.
 #[cfg(feature = "dpdk")]
 fn run_dpdk() {
-    use nodrop_port::dpdk::{Asked, open};
-    const fn ask(device: &str) -> Asked<'_> {
-        Asked { device, queue_slots: 1024, frame_len_max: FRAME_BYTES }
+    use nodrop_port::dpdk::{DpdkPortSpec, open};
+    const fn spec(device: &str) -> DpdkPortSpec<'_> {
+        DpdkPortSpec { device, queue_slots: 1024, frame_len_max: FRAME_BYTES }
     }
-    assert!(open(&ask("net_nothing0")).unwrap_err().to_string().starts_with("net_nothing0: device net_nothing0 asked"));
-    run("dpdk, net_ring", open(&ask("net_ring0")).unwrap());
-    // A socket in the file system: DPDK 22.11 does not let go of an abstract one before the process ends.
+    assert!(
+        open(&spec("net_nothing0"))
+            .unwrap_err()
+            .to_string()
+            .starts_with("net_nothing0: DPDK cannot open device net_nothing0")
+    );
+    run("dpdk, net_ring", open(&spec("net_ring0")).unwrap());
+    // Use a socket in the file system: DPDK 22.11 releases an abstract one only at process exit.
     let socket = std::env::temp_dir().join(format!("nodrop-contract-{}", std::process::id()));
     let end = |name, role| format!("net_memif{name},role={role},socket-abstract=no,socket={}", socket.display());
     for _again in 0..2 {
-        let (_, mut rx) = open(&ask(&end(0, "server"))).unwrap();
-        let (mut tx, _) = open(&ask(&end(1, "client"))).unwrap();
+        let (_, mut rx) = open(&spec(&end(0, "server"))).unwrap();
+        let (mut tx, _) = open(&spec(&end(1, "client"))).unwrap();
         wait_for_link(&mut tx, &mut rx);
         run("dpdk, net_memif", (tx, rx));
     }
 }
 
-/// Two ends of a memif find each other on a thread of DPDK's.
+/// Two ends of a memif connect on a DPDK thread.
 #[cfg(feature = "dpdk")]
 fn wait_for_link<T: Transmit, R: Receive>(tx: &mut T, rx: &mut R) {
     let soon = |mut happened: Box<dyn FnMut() -> bool + '_>| {
@@ -287,16 +305,16 @@ fn a_whole_frame_keeps_its_vlan_tags() {
 
 fn a_missing_interface_is_named() {
     let error = PacketTx::open("nowhere0").unwrap_err().to_string();
-    assert!(error.starts_with("nowhere0: no such interface"), "{error}");
+    assert!(error.starts_with("nowhere0: does not exist"), "{error}");
 }
 
-/// A network namespace with its loopback interface up.
-fn enter_own_network() -> std::io::Result<()> {
+/// Enter a new network namespace with its loopback interface up.
+fn enter_new_network() -> std::io::Result<()> {
     // SAFETY: unshare takes flags only; this process has one thread.
-    let entered = unsafe {
+    let success = unsafe {
         libc::unshare(libc::CLONE_NEWNET) == 0 || libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET) == 0
     };
-    if !entered {
+    if !success {
         return Err(std::io::Error::last_os_error());
     }
     // SAFETY: an all-zero ifreq is valid; the ioctl reads the name and flags written into it.

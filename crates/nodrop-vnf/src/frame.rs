@@ -1,81 +1,81 @@
-//! A frame on its way through a forwarder.
+//! A frame in a forwarder.
 
-/// Room for one frame, without FCS, and in front of it for the VLAN tag that it may get.
+/// A buffer for one frame, without FCS, with headroom for a VLAN tag.
 #[derive(Clone, Debug)]
 pub struct FrameBuffer {
-    room: Box<[u8]>,
+    memory: Box<[u8]>,
     start: usize,
     end: usize,
 }
 
-/// Of the two addresses that a frame begins with.
+/// Length of the two addresses at the start of a frame.
 const ADDRESSES_BYTES: usize = 12;
-/// Of a VLAN tag.
+/// Length of a VLAN tag.
 const TAG_BYTES: usize = 4;
-/// Type of a frame with a VLAN tag (IEEE 802.1Q table 9-1).
+/// EtherType of a frame with a VLAN tag (IEEE 802.1Q table 9-1).
 const TAGGED: [u8; 2] = [0x81, 0x00];
-/// Bits of a tag's control information that are the VLAN's id (IEEE 802.1Q clause 9.6).
+/// Bits of a tag's control information that contain the VLAN id (IEEE 802.1Q clause 9.6).
 const VLAN_BITS: u16 = 0x0fff;
 
 impl FrameBuffer {
-    /// Room for what the forwarder itself says: a neighbour solicitation is the longest, 86 bytes.
-    const LEAST_ROOM: usize = 128;
+    /// Minimum capacity, for frames of the forwarder itself: the longest is a neighbour solicitation with 86 bytes.
+    const CAPACITY_MIN: usize = 128;
 
-    /// An empty buffer for frames of up to `frame_bytes`.
+    /// Create an empty buffer for frames of up to `frame_bytes`.
     #[must_use]
     pub fn new(frame_bytes: usize) -> Self {
-        let room = vec![0; TAG_BYTES + frame_bytes.max(Self::LEAST_ROOM)].into_boxed_slice();
-        Self { room, start: TAG_BYTES, end: TAG_BYTES }
+        let memory = vec![0; TAG_BYTES + frame_bytes.max(Self::CAPACITY_MIN)].into_boxed_slice();
+        Self { memory, start: TAG_BYTES, end: TAG_BYTES }
     }
 
-    /// A buffer that holds this frame.
+    /// Create a buffer with a copy of `frame`.
     #[must_use]
-    pub fn holding(frame: &[u8]) -> Self {
+    pub fn from_frame(frame: &[u8]) -> Self {
         let mut buffer = Self::new(frame.len());
-        buffer.hold(frame);
+        buffer.load(frame);
         buffer
     }
 
-    /// Take a copy of `frame`, or tell that it is too long.
+    /// Copy `frame` into the buffer; return false if it is too long.
     #[inline]
-    pub fn hold(&mut self, frame: &[u8]) -> bool {
-        let fits = TAG_BYTES + frame.len() <= self.room.len();
+    pub fn load(&mut self, frame: &[u8]) -> bool {
+        let fits = TAG_BYTES + frame.len() <= self.memory.len();
         if fits {
             (self.start, self.end) = (TAG_BYTES, TAG_BYTES + frame.len());
-            self.room[TAG_BYTES..self.end].copy_from_slice(frame);
+            self.memory[TAG_BYTES..self.end].copy_from_slice(frame);
         }
         fits
     }
 
-    /// The frame.
+    /// Return the frame.
     #[inline]
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        &self.room[self.start..self.end]
+        &self.memory[self.start..self.end]
     }
 
-    /// The frame, to be changed.
+    /// Return the frame for modification.
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.room[self.start..self.end]
+        &mut self.memory[self.start..self.end]
     }
 
-    /// Destination and source address.
+    /// Write destination and source address.
     #[inline]
-    pub fn address(&mut self, dst: [u8; 6], src: [u8; 6]) {
+    pub fn set_addresses(&mut self, dst: [u8; 6], src: [u8; 6]) {
         let at = self.start;
-        self.room[at..at + 6].copy_from_slice(&dst);
-        self.room[at + 6..at + ADDRESSES_BYTES].copy_from_slice(&src);
+        self.memory[at..at + 6].copy_from_slice(&dst);
+        self.memory[at + 6..at + ADDRESSES_BYTES].copy_from_slice(&src);
     }
 
-    /// The bytes at `at`, where the frame is that long.
+    /// Return the bytes at `at`, if the frame is long enough.
     #[inline]
     #[must_use]
     pub fn read<const N: usize>(&self, at: usize) -> Option<[u8; N]> {
         self.bytes().get(at..at + N)?.try_into().ok()
     }
 
-    /// The VLAN of a frame's outermost tag, if it has one.
+    /// Return the VLAN of the outermost tag, if any.
     #[inline]
     #[must_use]
     pub fn vlan(&self) -> Option<u16> {
@@ -83,21 +83,21 @@ impl FrameBuffer {
         ([a, b] == TAGGED).then(|| u16::from_be_bytes([high, low]) & VLAN_BITS)
     }
 
-    /// Take the outermost tag out of a frame that has one.
+    /// Remove the outermost tag of a tagged frame.
     #[inline]
     pub fn untag(&mut self) {
         let at = self.start;
-        self.room.copy_within(at..at + ADDRESSES_BYTES, at + TAG_BYTES);
+        self.memory.copy_within(at..at + ADDRESSES_BYTES, at + TAG_BYTES);
         self.start += TAG_BYTES;
     }
 
-    /// Put a tag into a frame that came without one of its own, or lost it here.
+    /// Insert a tag into a frame without one, or whose tag was removed.
     #[inline]
     pub fn tag(&mut self, vlan: u16) {
         let at = self.start - TAG_BYTES;
-        self.room.copy_within(self.start..self.start + ADDRESSES_BYTES, at);
-        self.room[at + ADDRESSES_BYTES..at + ADDRESSES_BYTES + 2].copy_from_slice(&TAGGED);
-        self.room[at + ADDRESSES_BYTES + 2..at + ADDRESSES_BYTES + TAG_BYTES].copy_from_slice(&vlan.to_be_bytes());
+        self.memory.copy_within(self.start..self.start + ADDRESSES_BYTES, at);
+        self.memory[at + ADDRESSES_BYTES..at + ADDRESSES_BYTES + 2].copy_from_slice(&TAGGED);
+        self.memory[at + ADDRESSES_BYTES + 2..at + ADDRESSES_BYTES + TAG_BYTES].copy_from_slice(&vlan.to_be_bytes());
         self.start = at;
     }
 }

@@ -1,26 +1,26 @@
-//! A cross-connect: whatever comes in on one port leaves on the other, MAC addresses rewritten where asked.
+//! A cross-connect: frames received on one port leave through the other, optionally with rewritten MAC addresses.
 
 use nodrop_wire::MacAddr;
 
-use crate::{Cause, FrameBuffer, Network, Verdict};
+use crate::{Cause, ForwardingDecision, FrameBuffer, Network};
 
-/// Two ports, joined.
+/// A cross-connect of two ports.
 #[derive(Clone, Debug)]
 pub struct CrossConnect {
-    /// For each port the addresses written on frames that leave there, destination and source; none: they stay.
+    /// Destination and source address to write to frames that leave through each port; None keeps them.
     pub addresses: [Option<(MacAddr, MacAddr)>; 2],
 }
 
 impl Network for CrossConnect {
     #[inline]
-    fn handle(&mut self, frame: &mut FrameBuffer, from: usize, _now_ms: u64) -> Verdict {
+    fn handle(&mut self, frame: &mut FrameBuffer, from: usize, _now_ms: u64) -> ForwardingDecision {
         if frame.bytes().len() <= 14 {
-            return Verdict::Drop(Cause::Malformed);
+            return ForwardingDecision::Drop(Cause::Malformed);
         }
         let to = 1 - from;
         if let Some((dst, src)) = self.addresses[to] {
-            frame.address(dst.0, src.0);
+            frame.set_addresses(dst.0, src.0);
         }
-        Verdict::Forward(to)
+        ForwardingDecision::Forward(to)
     }
 }

@@ -1,9 +1,9 @@
-//! Forwarders that stand in for a VNF.
+//! Forwarders that act as a VNF.
 //!
-//! A [`Forwarder`] moves frames between ports on one thread and keeps account of them; what becomes of a frame is decided
-//! by a [`Network`] function, which is pure: the [`CrossConnect`], what testpmd in `mac` mode is in a loopback VM, the
-//! [`Router`], or the [`EdgeSwitch`] between a tester's port and many chains. [`Redirect`] stands apart: there the drivers
-//! forward.
+//! A [`Forwarder`] moves frames between ports on one thread and counts them. A [`Network`] function, which is pure,
+//! decides about each frame: the [`CrossConnect`], equivalent to testpmd in `mac` mode in a loopback VM, the
+//! [`Router`], or the [`EdgeSwitch`] between a tester's port and many chains. With [`Redirect`], the drivers forward
+//! instead.
 
 mod counters;
 mod edge;
@@ -16,38 +16,38 @@ mod xdp;
 
 pub use counters::{Cause, Counters};
 pub use edge::{EdgeError, EdgePort, EdgeSwitch};
-pub use flows::{ACCOUNT_BYTES, FlowTable};
+pub use flows::{ENTRY_BYTES as FLOW_ENTRY_BYTES, FlowTable};
 pub use forwarder::{Forwarder, Pace, Port};
 pub use frame::FrameBuffer;
 pub use l2::CrossConnect;
 pub use l3::{Neighbor, Router, RouterPort, StaticRoute};
 pub use xdp::{Redirect, RedirectPort};
 
-/// What becomes of a frame.
+/// Decision about a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It leaves through this port.
+pub enum ForwardingDecision {
+    /// Send the frame through this port.
     Forward(usize),
-    /// It leaves through every port of this group.
+    /// Send the frame through every port of this group.
     Flood(usize),
-    /// It was for the forwarder itself, and what the buffer holds now is the answer, to leave through this port.
-    Answer(usize),
-    /// It was for the forwarder itself, and that is all.
+    /// The frame was addressed to the forwarder; send the reply in the buffer through this port.
+    Reply(usize),
+    /// The frame was addressed to the forwarder and needs no reply.
     Consume,
-    /// It goes no further.
+    /// Drop the frame.
     Drop(Cause),
-    /// It goes no further, and what the buffer holds now asks for what was missing, to leave through this port.
-    Ask(Cause, usize),
+    /// Drop the frame, and send the resolution request in the buffer through this port.
+    Resolve(Cause, usize),
 }
 
-/// A function of the network: from a frame and the port it came in by to what becomes of it.
+/// A network function: decides about a frame from its content and ingress port.
 pub trait Network {
-    /// Decide over a frame, and change it to what is to leave.
+    /// Decide about a frame, and modify it to the frame to send.
     ///
-    /// `now_ms` is any clock that does not go back.
-    fn handle(&mut self, frame: &mut FrameBuffer, from: usize, now_ms: u64) -> Verdict;
+    /// `now_ms` is from any monotonic clock.
+    fn handle(&mut self, frame: &mut FrameBuffer, from: usize, now_ms: u64) -> ForwardingDecision;
 
-    /// The ports of a group, where frames are flooded.
+    /// Return the ports of a group to flood.
     fn group(&self, _group: usize) -> &[usize] {
         &[]
     }

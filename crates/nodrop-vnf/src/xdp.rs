@@ -1,7 +1,7 @@
-//! A cross-connect in the drivers: an XDP program on each port rewrites the MAC addresses and sends the frame out of the
-//! other (bpf-helpers(7), `bpf_redirect`).
+//! A cross-connect in the drivers: an XDP program on each port rewrites the MAC addresses and sends the frame through
+//! the other port (bpf-helpers(7), `bpf_redirect`).
 //!
-//! No thread of its own forwards, and the kernel counts: what was dropped is in the drivers' statistics.
+//! No user-space thread forwards, and the kernel counts: drops appear in the drivers' statistics.
 
 use nodrop_port::bpf::{
     Alu, Assembler, Condition, Helper, Insn, Link, Program, ProgramKind, Reg, Size, XdpMode, xdp_action,
@@ -9,28 +9,28 @@ use nodrop_port::bpf::{
 use nodrop_port::{PortError, interface_index};
 use nodrop_wire::MacAddr;
 
-/// Two interfaces joined for as long as this lives.
+/// Two interfaces, connected until dropped.
 #[derive(Debug)]
 pub struct Redirect {
     _links: [Link; 2],
 }
 
-/// An interface, and the addresses written on frames that leave there.
+/// An interface, and the addresses to write to frames that leave it.
 #[derive(Clone, Debug)]
 pub struct RedirectPort {
     /// Interface name.
     pub interface: String,
-    /// Destination.
+    /// Destination address.
     pub peer: MacAddr,
-    /// Source.
+    /// Source address.
     pub own: MacAddr,
 }
 
 impl Redirect {
-    /// Join two interfaces.
+    /// Connect two interfaces.
     ///
     /// # Errors
-    /// When an interface is missing, its driver has no XDP, or a capability is.
+    /// If an interface does not exist, its driver does not support XDP, or a capability is missing.
     pub fn between(left: &RedirectPort, right: &RedirectPort) -> Result<Self, PortError> {
         Ok(Self { _links: [attach(left, right)?, attach(right, left)?] })
     }

@@ -1,4 +1,4 @@
-//! The edge switch as testers and chains see it.
+//! The edge switch as seen by testers and chains.
 #![allow(clippy::unwrap_used)]
 
 use nodrop_port::loopback::{self, LoopbackRx, LoopbackTx};
@@ -9,25 +9,25 @@ use nodrop_wire::MacAddr;
 const TESTER: MacAddr = MacAddr([2, 0, 0, 0, 0, 9]);
 const BROADCAST: MacAddr = MacAddr([0xff; 6]);
 
-/// The switch, and whoever is at its ports.
+/// The switch and the stations at its ports.
 struct Bench {
     forwarder: Forwarder<LoopbackTx, LoopbackRx, EdgeSwitch>,
     stations: Vec<(LoopbackTx, LoopbackRx)>,
 }
 
 impl Bench {
-    fn new(what: Vec<EdgePort>) -> Self {
+    fn new(roles: Vec<EdgePort>) -> Self {
         let (mut ports, mut stations) = (Vec::new(), Vec::new());
-        for number in 0..what.len() {
+        for number in 0..roles.len() {
             let [(tx, rx), station] = loopback::pair(64);
             ports.push(Port { name: format!("port{number}"), tx, rx, counters: Counters::default() });
             stations.push(station);
         }
-        let switch = EdgeSwitch::new(what).unwrap();
+        let switch = EdgeSwitch::new(roles).unwrap();
         Self { forwarder: Forwarder::new(ports, switch, 1522, Pace::EDGE).unwrap(), stations }
     }
 
-    /// Send frames to a port; gives each that comes out, with the port.
+    /// Send frames to a port; return all frames received at the stations, with their port.
     fn send(&mut self, port: usize, frames: &[Vec<u8>]) -> Vec<(usize, Vec<u8>)> {
         let longest = frames.iter().map(Vec::len).max().unwrap();
         let fill = |at: usize, slot: Slot<'_>| {
@@ -35,7 +35,7 @@ impl Bench {
             frames[at].len()
         };
         assert_eq!(self.stations[port].0.transmit(frames.len(), longest, fill).unwrap(), frames.len());
-        self.forwarder.turn().unwrap();
+        self.forwarder.poll().unwrap();
         let mut out = Vec::new();
         for (port, (_, rx)) in self.stations.iter_mut().enumerate() {
             rx.receive(64, |frame| out.push((port, frame.bytes.to_vec()))).unwrap();
@@ -56,7 +56,7 @@ fn access(trunk: usize, vlan: Option<u16>, mac: Option<MacAddr>) -> EdgePort {
     EdgePort::Access { trunk, vlan, mac }
 }
 
-/// A frame of an unusual length, so that nothing can have been padded or cut.
+/// Return a frame of unusual length, so that padding or truncation would show.
 fn frame(dst: MacAddr, vlan: Option<u16>) -> Vec<u8> {
     let tag = vlan.map_or(Vec::new(), |id| [&[0x81, 0], &id.to_be_bytes()[..]].concat());
     [&dst.0[..], &TESTER.0, &tag, &[0x08, 0x00], &[0xab; 51]].concat()
@@ -74,7 +74,7 @@ fn by_vlan() -> Bench {
     ])
 }
 
-/// A trunk with three chains that share what has no tag.
+/// A trunk with three chains that share the untagged frames.
 fn by_mac() -> Bench {
     let chains = (0..3).map(|number| access(0, None, Some(station(number))));
     Bench::new(std::iter::once(EdgePort::Trunk).chain(chains).collect())
@@ -149,8 +149,11 @@ fn chains_that_share_a_network_are_told_apart_by_mac_address() {
 #[test]
 fn a_question_to_all_reaches_every_chain_that_shares_and_their_answers_the_trunk_alone() {
     let mut bench = by_mac();
-    let asked = frame(BROADCAST, None);
-    assert_eq!(bench.send(0, std::slice::from_ref(&asked)), [(1, asked.clone()), (2, asked.clone()), (3, asked)]);
+    let request = frame(BROADCAST, None);
+    assert_eq!(
+        bench.send(0, std::slice::from_ref(&request)),
+        [(1, request.clone()), (2, request.clone()), (3, request)]
+    );
     for dst in [TESTER, BROADCAST, station(0)] {
         assert_eq!(bench.send(2, &[frame(dst, None)]), [(0, frame(dst, None))]);
     }
@@ -161,12 +164,12 @@ fn a_question_to_all_reaches_every_chain_that_shares_and_their_answers_the_trunk
 
 #[test]
 fn ports_that_nothing_tells_apart_are_refused() {
-    let refused = |ports| EdgeSwitch::new(ports).unwrap_err();
+    let error = |ports| EdgeSwitch::new(ports).unwrap_err();
     let both_of = |one: EdgePort, two: EdgePort| vec![EdgePort::Trunk, one, two];
-    let alike = EdgeError::Alike { first: 1, second: 2 };
-    assert_eq!(refused(both_of(access(0, Some(5), None), access(0, Some(5), None))), alike);
-    assert_eq!(refused(both_of(access(0, None, None), access(0, None, Some(station(1))))), alike);
-    assert_eq!(refused(both_of(access(0, None, Some(station(1))), access(0, None, None))), alike);
-    assert_eq!(refused(both_of(access(0, None, Some(station(1))), access(0, None, Some(station(1))))), alike);
-    assert_eq!(refused(vec![EdgePort::Trunk, access(1, None, None)]), EdgeError::NoTrunk { port: 1, trunk: 1 });
+    let ambiguous = EdgeError::Ambiguous { first: 1, second: 2 };
+    assert_eq!(error(both_of(access(0, Some(5), None), access(0, Some(5), None))), ambiguous);
+    assert_eq!(error(both_of(access(0, None, None), access(0, None, Some(station(1))))), ambiguous);
+    assert_eq!(error(both_of(access(0, None, Some(station(1))), access(0, None, None))), ambiguous);
+    assert_eq!(error(both_of(access(0, None, Some(station(1))), access(0, None, Some(station(1))))), ambiguous);
+    assert_eq!(error(vec![EdgePort::Trunk, access(1, None, None)]), EdgeError::NoTrunk { port: 1, trunk: 1 });
 }

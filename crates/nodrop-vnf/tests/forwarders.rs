@@ -1,4 +1,4 @@
-//! The forwarders as their neighbours see them: frames in, frames out, over ports in memory.
+//! The forwarders as seen by their neighbours: frames in, frames out, over in-memory ports.
 #![allow(clippy::unwrap_used)]
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -16,7 +16,7 @@ const RIGHT: MacAddr = MacAddr([2, 0, 0, 0, 1, 1]);
 const HOST: MacAddr = MacAddr([2, 0, 0, 0, 0, 0]);
 const PEER: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
 const BROADCAST: MacAddr = MacAddr([0xff; 6]);
-const NOBODY: MacAddr = MacAddr([0; 6]);
+const UNKNOWN_MAC: MacAddr = MacAddr([0; 6]);
 const NOTHING: [Vec<Vec<u8>>; 2] = [Vec::new(), Vec::new()];
 
 fn ip(text: &str) -> IpAddr {
@@ -31,10 +31,10 @@ struct Bench<N> {
 
 impl<N: Network> Bench<N> {
     fn new(network: N) -> Self {
-        Self::paced(network, Pace::VNF)
+        Self::with_pace(network, Pace::VNF)
     }
 
-    fn paced(network: N, pace: Pace) -> Self {
+    fn with_pace(network: N, pace: Pace) -> Self {
         let (mut ports, mut stations) = (Vec::new(), Vec::new());
         for name in ["left", "right"] {
             let [(tx, rx), station] = loopback::pair(64);
@@ -44,7 +44,7 @@ impl<N: Network> Bench<N> {
         Self { forwarder: Forwarder::new(ports, network, 1522, pace).unwrap(), stations: stations.try_into().unwrap() }
     }
 
-    /// Send a frame to a port; gives what comes out of each.
+    /// Send a frame to a port; return the frames received at each station.
     fn send(&mut self, port: usize, frame: &[u8]) -> [Vec<Vec<u8>>; 2] {
         let tx = &mut self.stations[port].0;
         tx.transmit(1, frame.len(), |_, slot: Slot<'_>| {
@@ -52,7 +52,7 @@ impl<N: Network> Bench<N> {
             frame.len()
         })
         .unwrap();
-        self.forwarder.turn().unwrap();
+        self.forwarder.poll().unwrap();
         self.stations.each_mut().map(|(_, rx)| {
             let mut frames = Vec::new();
             rx.receive(64, |frame| frames.push(frame.bytes.to_vec())).unwrap();
@@ -64,13 +64,13 @@ impl<N: Network> Bench<N> {
         self.forwarder.read_counters().unwrap()[port].clone()
     }
 
-    /// Over both ports.
+    /// Sum a counter over both ports.
     fn total(&mut self, count: fn(&Counters) -> u64) -> u64 {
         (0..2).map(|port| count(&self.counters(port))).sum()
     }
 }
 
-fn router(known: &[Neighbor]) -> Bench<Router> {
+fn router(neighbors: &[Neighbor]) -> Bench<Router> {
     let ports = vec![
         RouterPort { mac: LEFT, addresses: vec![ip("198.18.255.254"), ip("2001:2::ff")] },
         RouterPort { mac: RIGHT, addresses: vec![ip("198.19.255.254"), ip("2001:2:0:8000::ff")] },
@@ -81,12 +81,12 @@ fn router(known: &[Neighbor]) -> Bench<Router> {
         route("198.19.0.0/16", "198.19.0.1", 1),
         route("2001:2:0:8000::/49", "2001:2:0:8000::1", 1),
     ];
-    Bench::new(Router::new(ports, &routes, known))
+    Bench::new(Router::new(ports, &routes, neighbors))
 }
 
-fn knowing() -> Bench<Router> {
-    let known = |address| Neighbor { address: ip(address), mac: PEER };
-    router(&[known("198.19.0.1"), known("2001:2:0:8000::1")])
+fn resolved_router() -> Bench<Router> {
+    let neighbor = |address| Neighbor { address: ip(address), mac: PEER };
+    router(&[neighbor("198.19.0.1"), neighbor("2001:2:0:8000::1")])
 }
 
 fn ethernet(dst: MacAddr, src: MacAddr, kind: u16, payload: &[u8]) -> Vec<u8> {
@@ -107,7 +107,7 @@ fn ipv6(dst: &str, hop_limit: u8) -> Vec<u8> {
     [&[0x60, 0, 0, 0, 0, 8, 17, hop_limit], &octets("2001:2::1")[..], &octets(dst), &[0xaa; 8]].concat()
 }
 
-/// An ARP packet (RFC 826), padded to the smallest frame.
+/// Build an ARP packet (RFC 826), padded to the smallest frame.
 fn arp(operation: u8, (mac, sender): (MacAddr, &str), (target_mac, target): (MacAddr, &str)) -> Vec<u8> {
     let octets = |text: &str| text.parse::<Ipv4Addr>().unwrap().octets();
     let mut packet = vec![0, 1, 8, 0, 6, 4, 0, operation];
@@ -116,7 +116,8 @@ fn arp(operation: u8, (mac, sender): (MacAddr, &str), (target_mac, target): (Mac
     packet
 }
 
-/// A neighbour discovery message (RFC 4861 sections 4.3 and 4.4), its checksum computed word by word (RFC 8200 section 8.1).
+/// Build a neighbour discovery message (RFC 4861 sections 4.3 and 4.4); its checksum is computed word by word (RFC 8200
+/// section 8.1).
 fn nd(kind: u8, flags: u8, (source, dst): (&str, &str), target: &str, (option, mac): (u8, MacAddr)) -> Vec<u8> {
     let octets = |text: &str| text.parse::<Ipv6Addr>().unwrap().octets();
     let mut message = [&[kind, 0, 0, 0, flags, 0, 0, 0], &octets(target)[..], &[option, 1], &mac.0].concat();
@@ -130,21 +131,21 @@ fn nd(kind: u8, flags: u8, (source, dst): (&str, &str), target: &str, (option, m
 
 #[test]
 fn an_ipv4_packet_is_forwarded_with_one_less_to_live_and_new_addresses() {
-    let [back, out] = knowing().send(0, &ethernet(LEFT, HOST, 0x0800, &ipv4("198.19.7.7", 64)));
+    let [back, out] = resolved_router().send(0, &ethernet(LEFT, HOST, 0x0800, &ipv4("198.19.7.7", 64)));
     assert!(back.is_empty());
     assert_eq!(out, [ethernet(PEER, RIGHT, 0x0800, &ipv4("198.19.7.7", 63))]);
 }
 
 #[test]
 fn an_ipv6_packet_is_forwarded_with_one_less_hop_and_new_addresses() {
-    let [back, out] = knowing().send(0, &ethernet(LEFT, HOST, 0x86dd, &ipv6("2001:2:0:8000::7", 64)));
+    let [back, out] = resolved_router().send(0, &ethernet(LEFT, HOST, 0x86dd, &ipv6("2001:2:0:8000::7", 64)));
     assert!(back.is_empty());
     assert_eq!(out, [ethernet(PEER, RIGHT, 0x86dd, &ipv6("2001:2:0:8000::7", 63))]);
 }
 
 #[test]
 fn every_drop_has_its_cause() {
-    let spoiled = |at: usize, byte: u8| {
+    let damaged = |at: usize, byte: u8| {
         let mut packet = ipv4("198.19.0.1", 64);
         packet[at] = byte;
         ethernet(LEFT, HOST, 0x0800, &packet)
@@ -161,13 +162,13 @@ fn every_drop_has_its_cause() {
         (ethernet(LEFT, HOST, 0x8847, &[0; 46]), Cause::NotIp),
         (ethernet(LEFT, HOST, 0x0800, &[0x45; 12]), Cause::Malformed),
         (ethernet(LEFT, HOST, 0x86dd, &[0x60; 39]), Cause::Malformed),
-        (spoiled(3, 200), Cause::Malformed),
-        (spoiled(11, 0), Cause::BadChecksum),
+        (damaged(3, 200), Cause::Malformed),
+        (damaged(11, 0), Cause::BadChecksum),
         (vec![0; 13], Cause::Malformed),
         (vec![0; 1523], Cause::TooLong),
     ];
     for (frame, cause) in cases {
-        let mut bench = knowing();
+        let mut bench = resolved_router();
         assert_eq!(bench.send(0, &frame), NOTHING, "{cause:?}");
         let counters = bench.counters(0);
         assert_eq!((counters.received, counters.dropped(cause)), (1, 1), "{cause:?}: {counters:?}");
@@ -176,11 +177,11 @@ fn every_drop_has_its_cause() {
 
 #[test]
 fn an_arp_request_for_its_address_is_answered_and_others_are_not() {
-    let mut bench = knowing();
-    let ask = |target| ethernet(BROADCAST, HOST, 0x0806, &arp(1, (HOST, "198.18.0.1"), (NOBODY, target)));
-    let answer = arp(2, (LEFT, "198.18.255.254"), (HOST, "198.18.0.1"));
-    assert_eq!(bench.send(0, &ask("198.18.255.254"))[0], [ethernet(HOST, LEFT, 0x0806, &answer)]);
-    assert_eq!(bench.send(0, &ask("198.18.0.9")), NOTHING);
+    let mut bench = resolved_router();
+    let request = |target| ethernet(BROADCAST, HOST, 0x0806, &arp(1, (HOST, "198.18.0.1"), (UNKNOWN_MAC, target)));
+    let reply = arp(2, (LEFT, "198.18.255.254"), (HOST, "198.18.0.1"));
+    assert_eq!(bench.send(0, &request("198.18.255.254"))[0], [ethernet(HOST, LEFT, 0x0806, &reply)]);
+    assert_eq!(bench.send(0, &request("198.18.0.9")), NOTHING);
     let counters = bench.counters(0);
     assert_eq!((counters.received, counters.consumed, counters.originated, counters.sent), (2, 2, 1, 1));
 }
@@ -188,21 +189,21 @@ fn an_arp_request_for_its_address_is_answered_and_others_are_not() {
 #[test]
 fn a_neighbour_solicitation_for_its_address_is_answered_unless_it_is_damaged() {
     let group = MacAddr([0x33, 0x33, 0xff, 0, 0, 0xff]);
-    let asked = nd(135, 0, ("2001:2::1", "ff02::1:ff00:ff"), "2001:2::ff", (1, HOST));
-    let told = nd(136, 0xe0, ("2001:2::ff", "2001:2::1"), "2001:2::ff", (2, LEFT));
-    let mut frame = ethernet(group, HOST, 0x86dd, &asked);
-    assert_eq!(knowing().send(0, &frame)[0], [ethernet(HOST, LEFT, 0x86dd, &told)]);
+    let solicitation = nd(135, 0, ("2001:2::1", "ff02::1:ff00:ff"), "2001:2::ff", (1, HOST));
+    let advertisement = nd(136, 0xe0, ("2001:2::ff", "2001:2::1"), "2001:2::ff", (2, LEFT));
+    let mut frame = ethernet(group, HOST, 0x86dd, &solicitation);
+    assert_eq!(resolved_router().send(0, &frame)[0], [ethernet(HOST, LEFT, 0x86dd, &advertisement)]);
     frame[60] ^= 1;
-    assert_eq!(knowing().send(0, &frame), NOTHING);
+    assert_eq!(resolved_router().send(0, &frame), NOTHING);
 }
 
 #[test]
 fn an_unknown_next_hop_is_asked_for_once_and_used_when_it_has_answered() {
     let mut bench = router(&[]);
     let packet = ethernet(LEFT, HOST, 0x0800, &ipv4("198.19.7.7", 64));
-    let question = arp(1, (RIGHT, "198.19.255.254"), (NOBODY, "198.19.0.1"));
-    assert_eq!(bench.send(0, &packet)[1], [ethernet(BROADCAST, RIGHT, 0x0806, &question)]);
-    assert!(bench.send(0, &packet)[1].is_empty(), "asked again at once");
+    let request = arp(1, (RIGHT, "198.19.255.254"), (UNKNOWN_MAC, "198.19.0.1"));
+    assert_eq!(bench.send(0, &packet)[1], [ethernet(BROADCAST, RIGHT, 0x0806, &request)]);
+    assert!(bench.send(0, &packet)[1].is_empty(), "requested again at once");
     assert_eq!(bench.counters(0).dropped(Cause::Unresolved), 2);
     bench.send(1, &ethernet(RIGHT, PEER, 0x0806, &arp(2, (PEER, "198.19.0.1"), (RIGHT, "198.19.255.254"))));
     assert_eq!(bench.send(0, &packet)[1], [ethernet(PEER, RIGHT, 0x0800, &ipv4("198.19.7.7", 63))]);
@@ -213,10 +214,10 @@ fn an_unknown_ipv6_next_hop_is_solicited_and_used_when_it_has_advertised_itself(
     let mut bench = router(&[]);
     let group = MacAddr([0x33, 0x33, 0xff, 0, 0, 1]);
     let packet = ethernet(LEFT, HOST, 0x86dd, &ipv6("2001:2:0:8000::7", 64));
-    let asked = nd(135, 0, ("2001:2:0:8000::ff", "ff02::1:ff00:1"), "2001:2:0:8000::1", (1, RIGHT));
-    assert_eq!(bench.send(0, &packet)[1], [ethernet(group, RIGHT, 0x86dd, &asked)]);
-    let told = nd(136, 0x60, ("2001:2:0:8000::1", "2001:2:0:8000::ff"), "2001:2:0:8000::1", (2, PEER));
-    bench.send(1, &ethernet(RIGHT, PEER, 0x86dd, &told));
+    let solicitation = nd(135, 0, ("2001:2:0:8000::ff", "ff02::1:ff00:1"), "2001:2:0:8000::1", (1, RIGHT));
+    assert_eq!(bench.send(0, &packet)[1], [ethernet(group, RIGHT, 0x86dd, &solicitation)]);
+    let advertisement = nd(136, 0x60, ("2001:2:0:8000::1", "2001:2:0:8000::ff"), "2001:2:0:8000::1", (2, PEER));
+    bench.send(1, &ethernet(RIGHT, PEER, 0x86dd, &advertisement));
     assert_eq!(bench.send(0, &packet)[1], [ethernet(PEER, RIGHT, 0x86dd, &ipv6("2001:2:0:8000::7", 63))]);
 }
 
@@ -256,15 +257,15 @@ fn the_cross_connect_leaves_a_frame_as_it_is_where_no_address_is_to_be_written()
 #[test]
 fn a_forwarder_of_a_known_capacity_takes_its_time_for_every_frame() {
     let frame = ethernet(LEFT, HOST, 0x0800, &ipv4("198.19.7.7", 64));
-    let time_of = |frame_time| {
+    let duration_with = |frame_time| {
         let pace = Pace { frame_time, ..Pace::VNF };
-        let mut bench = Bench::paced(CrossConnect { addresses: [Some((HOST, LEFT)), Some((PEER, RIGHT))] }, pace);
-        let began = Instant::now();
+        let mut bench = Bench::with_pace(CrossConnect { addresses: [Some((HOST, LEFT)), Some((PEER, RIGHT))] }, pace);
+        let start = Instant::now();
         let passed: usize = (0..30).map(|_| bench.send(0, &frame)[1].len()).sum();
         assert_eq!(passed, 30);
-        began.elapsed()
+        start.elapsed()
     };
-    // The first frame finds it free, and fifty milliseconds may be made up for.
-    assert!(time_of(Duration::from_millis(10)) >= Duration::from_millis(235));
-    assert!(time_of(Duration::ZERO) < Duration::from_millis(235));
+    // The first frame is processed at once, and 50 ms may be caught up with.
+    assert!(duration_with(Duration::from_millis(10)) >= Duration::from_millis(235));
+    assert!(duration_with(Duration::ZERO) < Duration::from_millis(235));
 }

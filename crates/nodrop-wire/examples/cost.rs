@@ -1,6 +1,6 @@
-//! What completing a frame costs: `cargo run --release -p nodrop-wire --example cost`.
+//! Benchmark of completing a frame: `cargo run --release -p nodrop-wire --example cost`.
 //!
-//! Medians of rounds that take turns, over buffers as a port has them; other work on the machine shows as spread.
+//! Medians of interleaved rounds, over buffers like those of a port; other load on the machine shows as spread.
 #![allow(clippy::unwrap_used)]
 
 use std::hint::black_box;
@@ -23,7 +23,7 @@ fn main() {
             costs.push(cost_ns(&Frames::new(spec).unwrap()));
         }
     }
-    println!("ns per frame, median (least to most) of {ROUNDS}");
+    println!("ns per frame, median (min to max) of {ROUNDS}");
     for ((name, _), mut costs) in cases.into_iter().zip(costs) {
         costs.sort_by(f64::total_cmp);
         println!("{:6.1} ({:.1} to {:.1})  {name}", costs[ROUNDS / 2], costs[0], costs[ROUNDS - 1]);
@@ -82,26 +82,26 @@ fn tunnel() -> Vec<Layer> {
     ]
 }
 
-/// As a sender does it: a template is copied only where the buffer held another.
+/// Complete frames as a sender does: copy a template only if the buffer held another one.
 fn cost_ns(frames: &Frames) -> f64 {
     let mut buffers: Vec<(Vec<u8>, usize)> = vec![(vec![0; frames.frame_len_max()], usize::MAX); BUFFERS];
-    let mut lasting: Vec<_> = frames.templates().iter().map(Template::lasting).collect();
+    let mut states: Vec<_> = frames.templates().iter().map(Template::slot_state).collect();
     let begin = cpu_ns();
     for sequence in 0..FRAMES {
-        let (buffer, held) = &mut buffers[sequence as usize % BUFFERS];
-        let (size, template) = frames.of(sequence);
+        let (buffer, template_index) = &mut buffers[sequence as usize % BUFFERS];
+        let (size, template) = frames.template(sequence);
         let frame = &mut buffer[..template.bytes().len()];
-        if *held != size {
+        if *template_index != size {
             frame.copy_from_slice(template.bytes());
-            *held = size;
+            *template_index = size;
         }
-        template.complete(&mut lasting[size], frame, sequence, sequence * 977, 1);
+        template.complete(&mut states[size], frame, sequence, sequence * 977, 1);
         black_box(frame);
     }
     (cpu_ns() - begin) as f64 / FRAMES as f64
 }
 
-/// CPU time of this thread: other work on the machine does not count (Documentation/scheduler/sched-stats.rst).
+/// CPU time of this thread, which excludes other load on the machine (Documentation/scheduler/sched-stats.rst).
 fn cpu_ns() -> u64 {
     let times = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     times.split(' ').next().unwrap().parse().unwrap()

@@ -2,10 +2,10 @@
 
 use nodrop_model::Arp;
 
-use crate::header::{Around, Header, ends};
+use crate::header::{Context, Header, require_last};
 use crate::{MacAddr, WireError};
 
-/// Hardware Ethernet, protocol IPv4, and the lengths of their addresses.
+/// Hardware type Ethernet, protocol IPv4, and the address lengths.
 pub(crate) const ETHERNET_IPV4: [u8; 6] = [0, 1, 0x08, 0x00, 6, 4];
 
 impl Header for Arp {
@@ -17,8 +17,8 @@ impl Header for Arp {
         28
     }
 
-    fn emit(&self, frame: &mut Vec<u8>, around: &Around<'_>) -> Result<(), WireError> {
-        ends(self.name(), around)?;
+    fn emit(&self, frame: &mut Vec<u8>, context: &Context<'_>) -> Result<(), WireError> {
+        require_last(self.name(), context)?;
         frame.extend_from_slice(&ETHERNET_IPV4);
         frame.extend_from_slice(&self.operation.to_be_bytes());
         frame.extend_from_slice(&self.sender_mac.parse::<MacAddr>()?.0);

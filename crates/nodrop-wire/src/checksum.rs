@@ -1,6 +1,6 @@
 //! The Internet checksum (RFC 1071), kept as an unfolded sum so that parts can be added in any order.
 
-/// Sum of the big-endian 16-bit words of `bytes`; an odd last byte counts as the high half of a word.
+/// Return the sum of the big-endian 16-bit words of `bytes`; an odd last byte counts as the high half of a word.
 #[must_use]
 pub fn sum(bytes: &[u8]) -> u64 {
     let mut words = bytes.chunks_exact(2);
@@ -8,19 +8,19 @@ pub fn sum(bytes: &[u8]) -> u64 {
     total + words.remainder().first().map_or(0, |&b| u64::from(b) << 8)
 }
 
-/// A sum of 32-bit words that are as good as the 16-bit words of `value`, which starts on an even offset: 2^16 is 1 to a
-/// checksum.
+/// Return a sum of 32-bit words equivalent to the sum of the 16-bit words of `value`, which starts on an even offset:
+/// modulo 0xffff, 2^16 equals 1.
 #[inline]
 #[must_use]
 pub fn sum64(value: u64) -> u64 {
     (value >> 32) + (value & 0xffff_ffff)
 }
 
-/// The checksum field for a sum: folded to 16 bits and complemented.
+/// Return the checksum field for a sum: folded to 16 bits and complemented.
 #[inline]
 #[must_use]
 pub fn finish(sum: u64) -> u16 {
-    // A number plus itself with its halves swapped has the sum of both in its upper half, with the carry added in.
+    // Adding a number to itself with swapped halves yields the sum of both halves in the upper half, carry included.
     let folded = (sum.wrapping_add(sum.rotate_left(32)) >> 32) as u32;
     !(folded.wrapping_add(folded.rotate_left(16)) >> 16) as u16
 }

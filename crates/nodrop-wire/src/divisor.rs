@@ -1,24 +1,24 @@
-//! Division by a number that stays the same, as a multiplication.
+//! Division by an invariant number, as a multiplication.
 
-/// A divisor of numbers below 2^40.
+/// An invariant divisor for numbers below 2^40.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Divisor {
     by: u64,
-    /// 2^64 through it, rounded up.
+    /// 2^64 divided by the divisor, rounded up.
     reciprocal: u64,
 }
 
 impl Divisor {
-    /// The largest: with it, a rounded reciprocal is still too near for any quotient to come out wrong, as 2^40 numbers
-    /// times an error below 2^23 stay below 2^64.
+    /// The largest supported divisor: numbers below 2^40 times a rounding error below 2^23 stay below 2^64, so no
+    /// quotient is wrong.
     pub(crate) const LARGEST: u64 = 1 << 23;
 
-    /// Divide by `by`, from 2 to [`Divisor::LARGEST`]; of 1 the reciprocal would not fit.
+    /// Create a divisor from 2 to [`Divisor::LARGEST`]; the reciprocal of 1 would not fit.
     pub(crate) fn new(by: u64) -> Self {
         Self { by, reciprocal: u64::MAX / by + 1 }
     }
 
-    /// The divisor itself.
+    /// Return the divisor itself.
     pub(crate) fn by(self) -> u64 {
         self.by
     }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use nodrop_model::{Ethernet, Field};
 
 use crate::WireError;
-use crate::header::{Around, Header, Place, ether_type};
+use crate::header::{Context, FieldPosition, Header, ether_type};
 
 /// A 48-bit MAC address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,13 +23,13 @@ impl FromStr for MacAddr {
     type Err = WireError;
 
     fn from_str(text: &str) -> Result<Self, WireError> {
-        let wrong = || WireError::Mac(text.to_owned());
+        let error = || WireError::Mac(text.to_owned());
         let parts: Vec<&str> = text.split(':').collect();
-        let parts: [&str; 6] = parts.try_into().map_err(|_| wrong())?;
+        let parts: [&str; 6] = parts.try_into().map_err(|_| error())?;
         let mut bytes = [0; 6];
         for (byte, part) in bytes.iter_mut().zip(parts) {
             let hex = part.len() == 2 && part.bytes().all(|c| c.is_ascii_hexdigit());
-            *byte = hex.then(|| u8::from_str_radix(part, 16).ok()).flatten().ok_or_else(wrong)?;
+            *byte = hex.then(|| u8::from_str_radix(part, 16).ok()).flatten().ok_or_else(error)?;
         }
         Ok(Self(bytes))
     }
@@ -44,17 +44,17 @@ impl Header for Ethernet {
         14
     }
 
-    fn emit(&self, frame: &mut Vec<u8>, around: &Around<'_>) -> Result<(), WireError> {
+    fn emit(&self, frame: &mut Vec<u8>, context: &Context<'_>) -> Result<(), WireError> {
         frame.extend_from_slice(&self.dst.parse::<MacAddr>()?.0);
         frame.extend_from_slice(&self.src.parse::<MacAddr>()?.0);
-        frame.extend_from_slice(&ether_type(self.name(), around.next)?.to_be_bytes());
+        frame.extend_from_slice(&ether_type(self.name(), context.next)?.to_be_bytes());
         Ok(())
     }
 
-    fn place(&self, field: Field) -> Option<Place> {
+    fn field_position(&self, field: Field) -> Option<FieldPosition> {
         match field {
-            Field::Dst => Place::whole(0, 6),
-            Field::Src => Place::whole(6, 6),
+            Field::Dst => FieldPosition::full_bytes(0, 6),
+            Field::Src => FieldPosition::full_bytes(6, 6),
             _ => None,
         }
     }

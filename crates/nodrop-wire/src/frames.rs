@@ -1,24 +1,24 @@
-//! All frames of a stream: a template for each size, and the order in which the sizes come.
+//! All frames of a stream: a template for each size, and the order of the sizes.
 
 use nodrop_model::{Layer, SizeOrder, SizeShare, StreamSpec};
 
 use crate::divisor::Divisor;
 use crate::{Template, WireError};
 
-/// Frames after which the order of sizes repeats, at most.
+/// Maximum length of one cycle of the size order, in frames.
 const ORDER_MAX: u64 = 1 << 16;
-/// Sizes of a stream at most.
+/// Maximum number of sizes of a stream.
 const SIZES_MAX: usize = 256;
-/// Where in a frame the signature may begin at most.
+/// Maximum offset of the signature in a frame.
 const OFFSET_MAX: u16 = 1024;
-/// What the kernel takes out of a frame before packet sockets see it, where it begins with a VLAN tag.
+/// Bytes of an outermost VLAN tag, which the kernel removes before packet sockets see the frame.
 const VLAN_TAG_BYTES: usize = 4;
 
 /// All frames of a stream.
 #[derive(Clone, Debug)]
 pub struct Frames {
     templates: Vec<Template>,
-    /// Positions in `templates`; begins again after the last.
+    /// Indices into `templates`; cyclic.
     order: Vec<u16>,
     period: Divisor,
     rx_offsets: Vec<usize>,
@@ -28,10 +28,10 @@ impl Frames {
     /// Build the templates of a stream.
     ///
     /// # Errors
-    /// As [`Template::new`]; or when there is no size, or the order of sizes is too long.
+    /// Same as [`Template::new`]; also if there is no size or the order of sizes is too long.
     pub fn new(spec: &StreamSpec) -> Result<Self, WireError> {
-        if let Some(&asked) = spec.rx_offsets.iter().find(|offset| **offset > OFFSET_MAX) {
-            return Err(WireError::Offset { asked, largest: OFFSET_MAX });
+        if let Some(&offset) = spec.rx_offsets.iter().find(|&&offset| offset > OFFSET_MAX) {
+            return Err(WireError::Offset { offset, largest: OFFSET_MAX });
         }
         let order = order(&spec.sizes, spec.size_order)?;
         let template = |size: &SizeShare| Template::new(spec, usize::from(size.frame_bytes));
@@ -41,28 +41,28 @@ impl Frames {
         Ok(Self { templates, order, period, rx_offsets })
     }
 
-    /// Of templates made before, in this order of their positions.
-    pub(crate) fn in_order(templates: Vec<Template>, order: Vec<u16>, rx_offsets: Vec<usize>) -> Self {
+    /// Combine existing templates in the given order of their indices.
+    pub(crate) fn with_order(templates: Vec<Template>, order: Vec<u16>, rx_offsets: Vec<usize>) -> Self {
         let period = Divisor::new(order.len().max(2) as u64);
         Self { templates, order, period, rx_offsets }
     }
 
-    /// The stream's number.
+    /// Return the stream's identifier.
     #[must_use]
     pub fn stream_id(&self) -> u16 {
         self.templates[0].stream_id()
     }
 
-    /// One for each size.
+    /// Return the templates, one per size.
     #[must_use]
     pub fn templates(&self) -> &[Template] {
         &self.templates
     }
 
-    /// The template of frame `sequence`, and its position.
+    /// Return the template of frame `sequence` and its index.
     #[inline]
     #[must_use]
-    pub fn of(&self, sequence: u64) -> (usize, &Template) {
+    pub fn template(&self, sequence: u64) -> (usize, &Template) {
         if let [only] = &self.templates[..] {
             return (0, only);
         }
@@ -70,20 +70,20 @@ impl Frames {
         (turn, &self.templates[turn])
     }
 
-    /// Length of the longest, without FCS.
+    /// Return the length of the longest frame, without FCS.
     #[must_use]
     pub fn frame_len_max(&self) -> usize {
         self.templates.iter().map(|template| template.bytes().len()).max().unwrap_or(0)
     }
 
-    /// Where the signature may begin in a frame that arrives.
+    /// Return the offsets at which the signature may begin in a received frame.
     #[must_use]
     pub fn rx_offsets(&self) -> &[usize] {
         &self.rx_offsets
     }
 }
 
-/// As it was sent, as packet sockets see it, and as the caller knows the SUT to change it.
+/// Offsets of the signature as sent, as packet sockets see it, and as configured for the SUT.
 fn rx_offsets(spec: &StreamSpec, sent: usize) -> Vec<usize> {
     let is_tagged = matches!(spec.layers.get(1), Some(Layer::Vlan(_) | Layer::Qinq(_)));
     let mut offsets: Vec<usize> = arriving_offsets(sent, is_tagged).collect();
@@ -93,12 +93,12 @@ fn rx_offsets(spec: &StreamSpec, sent: usize) -> Vec<usize> {
     offsets
 }
 
-/// Where the signature may be in a frame that arrives: as sent, and as packet sockets see it.
+/// Offsets of the signature in a received frame: as sent, and as packet sockets see it.
 pub(crate) fn arriving_offsets(sent: usize, is_tagged: bool) -> impl Iterator<Item = usize> {
     is_tagged.then(|| sent - VLAN_TAG_BYTES).into_iter().chain([sent])
 }
 
-/// Refuse sizes that have no order; gives their weights.
+/// Validate the sizes and return their weights.
 pub(crate) fn check_sizes(sizes: &[SizeShare]) -> Result<Vec<u64>, WireError> {
     let weights: Vec<u64> = sizes.iter().map(|size| u64::from(size.weight)).collect();
     let sum: u64 = weights.iter().sum();
@@ -114,7 +114,7 @@ fn order(sizes: &[SizeShare], order: SizeOrder) -> Result<Vec<u16>, WireError> {
         weights.iter().zip(0u16..).flat_map(|(weight, size)| (0..*weight).map(move |turn| (turn, *weight, size)));
     let mut turns: Vec<(u64, u64, u16)> = turns.collect();
     if order == SizeOrder::Mixed {
-        // By the middle of each turn's share of the order, (turn + 1/2) / weight.
+        // Sort by the middle of each turn's share of the cycle, (turn + 1/2) / weight.
         turns.sort_by_key(|(turn, weight, size)| ((2 * turn + 1) * ORDER_MAX * ORDER_MAX / (2 * weight), *size));
     }
     Ok(turns.into_iter().map(|(_, _, size)| size).collect())

@@ -3,7 +3,7 @@
 use nodrop_model::{Field, Gre, Layer};
 
 use crate::WireError;
-use crate::header::{Around, Header, Place, ether_type};
+use crate::header::{Context, FieldPosition, Header, ether_type};
 
 const KEY_PRESENT: u16 = 0x2000;
 /// Transparent Ethernet bridging (RFC 1701).
@@ -18,8 +18,8 @@ impl Header for Gre {
         if self.key.is_some() { 8 } else { 4 }
     }
 
-    fn emit(&self, frame: &mut Vec<u8>, around: &Around<'_>) -> Result<(), WireError> {
-        let protocol = match around.next {
+    fn emit(&self, frame: &mut Vec<u8>, context: &Context<'_>) -> Result<(), WireError> {
+        let protocol = match context.next {
             Some(Layer::Ethernet(_)) => ETHERNET,
             next => ether_type(self.name(), next)?,
         };
@@ -29,7 +29,7 @@ impl Header for Gre {
         Ok(())
     }
 
-    fn place(&self, field: Field) -> Option<Place> {
-        self.key.filter(|_| field == Field::Key).and_then(|_| Place::whole(4, 4))
+    fn field_position(&self, field: Field) -> Option<FieldPosition> {
+        self.key.filter(|_| field == Field::Key).and_then(|_| FieldPosition::full_bytes(4, 4))
     }
 }

@@ -1,86 +1,87 @@
-//! What every header has: a length, bytes, fields that can change, perhaps a checksum. One file per header implements it.
+//! Common interface of headers: length, bytes, variable fields, optional checksum. Each header implements it in its own
+//! file.
 
 use nodrop_model::{Field, Layer};
 
 use crate::WireError;
 
-/// A header's neighbours, and what it has to carry.
+/// Neighbours of a header and the length of its payload.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Around<'a> {
-    /// The header before.
+pub(crate) struct Context<'a> {
+    /// The preceding header.
     pub(crate) previous: Option<&'a Layer>,
-    /// The header behind; none for the last one.
+    /// The following header; None for the last one.
     pub(crate) next: Option<&'a Layer>,
-    /// Bytes behind this header that belong to its packet.
+    /// Bytes after this header that belong to its packet.
     pub(crate) payload_bytes: usize,
 }
 
-/// A field within its header.
+/// Position of a field within its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// Of the bytes that hold it, from the start of the header; even, as every header's length is.
+pub(crate) struct FieldPosition {
+    /// Offset of the containing bytes from the start of the header; even, because all header lengths are.
     pub(crate) at: usize,
-    /// How many they are: 2, 4, 6 or 8.
+    /// Number of containing bytes: 2, 4, 6 or 8.
     pub(crate) width: usize,
-    /// Bits of the field.
+    /// Width of the field in bits.
     pub(crate) bits: u32,
-    /// Bits behind it in the same bytes.
+    /// Number of bits after the field in the same bytes.
     pub(crate) shift: u32,
 }
 
-impl Place {
-    /// A field that fills its bytes.
-    pub(crate) fn whole(at: usize, width: usize) -> Option<Self> {
+impl FieldPosition {
+    /// Return the position of a field that fills its bytes.
+    pub(crate) fn full_bytes(at: usize, width: usize) -> Option<Self> {
         Some(Self { at, width, bits: 8 * width as u32, shift: 0 })
     }
 }
 
-/// What a checksum field covers.
+/// Bytes that a checksum covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cover {
     /// The header itself.
     Header,
     /// Header and payload.
     Packet,
-    /// Header and payload, and the pseudo header of the IP header before (RFC 768, RFC 8200 section 8.1).
+    /// Header, payload, and the pseudo header of the preceding IP header (RFC 768, RFC 8200 section 8.1).
     PseudoAndPacket,
 }
 
 /// A header's checksum field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChecksumField {
-    /// From the start of the header.
+    /// Offset from the start of the header.
     pub(crate) at: usize,
-    /// What it covers.
+    /// Bytes that it covers.
     pub(crate) cover: Cover,
-    /// Zero means that there is none, so that a computed zero is sent as all ones (RFC 768).
+    /// Zero means "no checksum", so a computed zero is sent as all ones (RFC 768).
     pub(crate) zero_is_none: bool,
 }
 
-/// A header as the model has it, to be written.
+/// A header of the model that can be serialised.
 pub(crate) trait Header {
-    /// Its name in messages.
+    /// Return the header's name for messages.
     fn name(&self) -> &'static str;
 
-    /// Its length.
+    /// Return the header's length in bytes.
     fn bytes(&self) -> usize;
 
-    /// Append it, its checksum zero.
-    fn emit(&self, frame: &mut Vec<u8>, around: &Around<'_>) -> Result<(), WireError>;
+    /// Append the header to `frame`, with a zero checksum.
+    fn emit(&self, frame: &mut Vec<u8>, context: &Context<'_>) -> Result<(), WireError>;
 
-    /// Where a field of it is; none when it has no such field.
-    fn place(&self, _field: Field) -> Option<Place> {
+    /// Return the position of a field; None if the header has no such field.
+    fn field_position(&self, _field: Field) -> Option<FieldPosition> {
         None
     }
 
-    /// Its checksum, if it has one.
-    fn checksum(&self, _around: &Around<'_>) -> Option<ChecksumField> {
+    /// Return the checksum field; None if the header has none.
+    fn checksum(&self, _around: &Context<'_>) -> Option<ChecksumField> {
         None
     }
 }
 
-/// The header of a layer.
-pub(crate) fn of(layer: &Layer) -> &dyn Header {
+/// Return the header of a layer.
+pub(crate) fn for_layer(layer: &Layer) -> &dyn Header {
     match layer {
         Layer::Ethernet(header) => header,
         Layer::Vlan(header) | Layer::Qinq(header) => header,
@@ -97,12 +98,12 @@ pub(crate) fn of(layer: &Layer) -> &dyn Header {
     }
 }
 
-/// A number that has to fit into so many bits.
-pub(crate) fn fit(what: &'static str, value: u32, bits: u32) -> Result<u32, WireError> {
+/// Check that a number fits into `bits` bits.
+pub(crate) fn fit_bits(what: &'static str, value: u32, bits: u32) -> Result<u32, WireError> {
     if value >> bits == 0 { Ok(value) } else { Err(WireError::Number { what, value, largest: (1 << bits) - 1 }) }
 }
 
-/// The EtherType that announces what is next (IEEE 802 numbers).
+/// Return the EtherType of the next header (IEEE 802 numbers).
 pub(crate) fn ether_type(after: &'static str, next: Option<&Layer>) -> Result<u16, WireError> {
     match next {
         Some(Layer::Vlan(_)) => Ok(0x8100),
@@ -111,11 +112,11 @@ pub(crate) fn ether_type(after: &'static str, next: Option<&Layer>) -> Result<u1
         Some(Layer::Ipv4(_)) => Ok(0x0800),
         Some(Layer::Ipv6(_)) => Ok(0x86dd),
         Some(Layer::Arp(_)) => Ok(0x0806),
-        other => Err(misplaced(after, other)),
+        other => Err(order_error(after, other)),
     }
 }
 
-/// The IP protocol number that announces what is next.
+/// Return the IP protocol number of the next header.
 pub(crate) fn ip_protocol(after: &'static str, next: Option<&Layer>, is_v6: bool) -> Result<u8, WireError> {
     match next {
         Some(Layer::IcmpEcho(_)) => Ok(if is_v6 { 58 } else { 1 }),
@@ -123,16 +124,16 @@ pub(crate) fn ip_protocol(after: &'static str, next: Option<&Layer>, is_v6: bool
         Some(Layer::Tcp(_)) => Ok(6),
         Some(Layer::Udp(_)) => Ok(17),
         Some(Layer::Gre(_)) => Ok(47),
-        other => Err(misplaced(after, other)),
+        other => Err(order_error(after, other)),
     }
 }
 
-/// Why `next` cannot follow.
-pub(crate) fn misplaced(after: &'static str, next: Option<&Layer>) -> WireError {
-    WireError::Order { after, next: next.map_or("nothing", |layer| of(layer).name()) }
+/// Return the error for a header that cannot follow `after`.
+pub(crate) fn order_error(after: &'static str, next: Option<&Layer>) -> WireError {
+    WireError::Order { after, next: next.map_or("nothing", |layer| for_layer(layer).name()) }
 }
 
-/// What a last header says of anything behind it.
-pub(crate) fn ends(after: &'static str, around: &Around<'_>) -> Result<(), WireError> {
-    around.next.map_or(Ok(()), |next| Err(misplaced(after, Some(next))))
+/// Check that no header follows.
+pub(crate) fn require_last(after: &'static str, context: &Context<'_>) -> Result<(), WireError> {
+    context.next.map_or(Ok(()), |next| Err(order_error(after, Some(next))))
 }

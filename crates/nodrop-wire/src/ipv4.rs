@@ -3,7 +3,7 @@
 use nodrop_model::{Field, Ipv4};
 
 use crate::WireError;
-use crate::header::{Around, ChecksumField, Cover, Header, Place, fit, ip_protocol};
+use crate::header::{ChecksumField, Context, Cover, FieldPosition, Header, fit_bits, ip_protocol};
 
 const DONT_FRAGMENT: u16 = 0x4000;
 
@@ -16,27 +16,27 @@ impl Header for Ipv4 {
         20
     }
 
-    fn emit(&self, frame: &mut Vec<u8>, around: &Around<'_>) -> Result<(), WireError> {
-        let total = (self.bytes() + around.payload_bytes) as u16;
-        frame.extend_from_slice(&[0x45, (fit("IPv4 dscp", self.dscp.into(), 6)? << 2) as u8]);
+    fn emit(&self, frame: &mut Vec<u8>, context: &Context<'_>) -> Result<(), WireError> {
+        let total = (self.bytes() + context.payload_bytes) as u16;
+        frame.extend_from_slice(&[0x45, (fit_bits("IPv4 dscp", self.dscp.into(), 6)? << 2) as u8]);
         frame.extend_from_slice(&total.to_be_bytes());
         frame.extend_from_slice(&[0, 0]);
         frame.extend_from_slice(&DONT_FRAGMENT.to_be_bytes());
-        frame.extend_from_slice(&[self.ttl, ip_protocol(self.name(), around.next, false)?, 0, 0]);
+        frame.extend_from_slice(&[self.ttl, ip_protocol(self.name(), context.next, false)?, 0, 0]);
         frame.extend_from_slice(&self.src.octets());
         frame.extend_from_slice(&self.dst.octets());
         Ok(())
     }
 
-    fn place(&self, field: Field) -> Option<Place> {
+    fn field_position(&self, field: Field) -> Option<FieldPosition> {
         match field {
-            Field::Src => Place::whole(12, 4),
-            Field::Dst => Place::whole(16, 4),
+            Field::Src => FieldPosition::full_bytes(12, 4),
+            Field::Dst => FieldPosition::full_bytes(16, 4),
             _ => None,
         }
     }
 
-    fn checksum(&self, _around: &Around<'_>) -> Option<ChecksumField> {
+    fn checksum(&self, _around: &Context<'_>) -> Option<ChecksumField> {
         Some(ChecksumField { at: 10, cover: Cover::Header, zero_is_none: false })
     }
 }

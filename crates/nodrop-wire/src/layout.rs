@@ -1,4 +1,4 @@
-//! What frames are made of, for generators that cannot take templates but only bytes and what changes in them.
+//! Frame layouts for generators that take bytes and their variations instead of templates.
 
 use nodrop_model::{ChecksumLayout, FieldLayout, LayerLayout, StreamLayout, StreamSpec};
 
@@ -8,10 +8,10 @@ use crate::patch::Patch;
 use crate::stack::{Stack, seal};
 use crate::template::Probe;
 
-/// What a stream's frames are made of; they have no signature.
+/// Return the layout of a stream's frames, without a signature.
 ///
 /// # Errors
-/// When headers do not follow each other, a number does not fit its field, or a frame is too small or too large.
+/// If headers do not follow each other, a number does not fit its field, or a frame is too small or too large.
 pub fn layout(spec: &StreamSpec) -> Result<StreamLayout, WireError> {
     if spec.replay.is_some() {
         return Err(WireError::ReplayLayers);
@@ -35,7 +35,7 @@ pub fn layout(spec: &StreamSpec) -> Result<StreamLayout, WireError> {
     Ok(StreamLayout { frames, layers: layers.collect(), fields, checksums })
 }
 
-/// The bytes as hexadecimal digits.
+/// Return the bytes as hexadecimal digits.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -43,15 +43,15 @@ pub fn hex(bytes: &[u8]) -> String {
 
 fn fields(spec: &StreamSpec, stack: &Stack<'_>, frame: &[u8]) -> Result<(Vec<FieldLayout>, Vec<Patch>), WireError> {
     let (mut fields, mut all) = (Vec::new(), Vec::new());
-    for (range, asked) in spec.ranges.iter().enumerate() {
-        let patches = Patch::of(asked, stack, frame)?;
-        fields.extend(patches.iter().map(|patch| patch.layout(range, asked.field)));
+    for (index, range) in spec.ranges.iter().enumerate() {
+        let patches = Patch::from_range(range, stack, frame)?;
+        fields.extend(patches.iter().map(|patch| patch.layout(index, range.field)));
         all.extend(patches);
     }
     Ok((fields, all))
 }
 
-/// Which checksum changes with which field, found out on a frame with something behind its headers.
+/// Determine which checksum depends on which field, by modifying a frame with a payload.
 fn follows(spec: &StreamSpec, stack: &Stack<'_>, patches: &[Patch]) -> Result<Vec<ChecksumLayout>, WireError> {
     let mut frame = stack.emit(stack.smallest_frame_bytes())?;
     patches.iter().for_each(|patch| patch.write(&mut frame, patch.word(0)));
@@ -63,10 +63,10 @@ fn follows(spec: &StreamSpec, stack: &Stack<'_>, patches: &[Patch]) -> Result<Ve
     let positions = (0..spec.layers.len()).filter(|index| stack.has_checksum(*index, frame.len()));
     let of = |(index, layer): (usize, usize)| ChecksumLayout {
         layer,
-        at: usize::from(checksums[index].spot.at),
+        at: usize::from(checksums[index].offset.at),
         follows: (0..patches.len()).filter(|patch| by_patches[*patch][index].is_some()).collect(),
         covers_payload: by_payload[index].is_some(),
-        zero_is_none: checksums[index].spot.is_never_zero(),
+        zero_is_none: checksums[index].offset.is_never_zero(),
     };
     Ok(positions.enumerate().map(of).collect())
 }
@@ -105,6 +105,6 @@ mod tests {
         spec.ranges.clear();
         assert_eq!(layout(&spec).unwrap().frames[0].len(), 120);
         spec.sizes = vec![SizeShare { frame_bytes: 63, weight: 1 }];
-        assert_eq!(layout(&spec), Err(WireError::TooSmall { asked: 63, smallest: 64 }));
+        assert_eq!(layout(&spec), Err(WireError::TooSmall { requested: 63, smallest: 64 }));
     }
 }

@@ -1,11 +1,10 @@
-//! Frames as bytes: one file per header, checksums, templates, and the signature that tells our frames from others.
+//! Frames as bytes: one file per header, checksums, templates, and the signature that identifies test frames.
 //!
 //! Pure: no I/O, no clock. Buffers hold a frame without its FCS, which the port or the kernel adds.
 //!
 //! Not supported: IPv4 options, IPv6 extension headers, fragments.
 
 mod arp;
-mod changes;
 pub mod checksum;
 mod divisor;
 mod ethernet;
@@ -13,7 +12,7 @@ mod frames;
 mod gre;
 mod header;
 mod icmp;
-mod intact;
+mod integrity;
 mod ipv4;
 mod ipv6;
 mod layout;
@@ -35,130 +34,131 @@ use std::net::IpAddr;
 
 use nodrop_model::Field;
 
-pub use changes::{Changes, CountingField, FollowingChecksum};
 pub use ethernet::MacAddr;
 pub use frames::Frames;
-pub use intact::is_intact;
+pub use integrity::is_intact;
 pub use layout::{hex, layout};
-pub use neighbor::{Heard, Message, Speaker, Tag, tags};
-pub use replay::{REPLAY_FRAMES_MAX, Replayed, SourceFrame, replay};
+pub use neighbor::{Message, NeighborEncoder, NeighborMessage, Tag, parse_tags};
+pub use replay::{REPLAY_FRAMES_MAX, ReplayFrames, SourceFrame, replay};
 pub use signature::{SIGNATURE_BYTES, Signature, wrapping_elapsed_ns};
-pub use template::{Lasting, Template};
+pub use template::{SlotState, Template};
 
-/// Length of the frame check sequence, which frame sizes count and buffers do not hold.
+/// Length of the frame check sequence, which counts towards frame sizes but is not in buffers.
 pub const FCS_BYTES: usize = 4;
 
-/// Why a frame cannot be built.
+/// Reasons why a frame cannot be built.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum WireError {
     /// Not six hexadecimal bytes.
     #[error("MAC address {0:?}: expected six hexadecimal bytes such as 02:00:00:00:00:01")]
     Mac(String),
-    /// The headers and the signature do not fit.
-    #[error("frame of {asked} bytes: headers, signature and FCS need {smallest}")]
+    /// Too small for headers and signature.
+    #[error("frame size {requested}: too small for headers, signature and FCS; use at least {smallest} bytes")]
     TooSmall {
-        /// Frame size asked for, with FCS.
-        asked: usize,
+        /// Requested frame size, with FCS.
+        requested: usize,
         /// Smallest possible frame size, with FCS.
         smallest: usize,
     },
-    /// Larger than any frame.
-    #[error("frame of {asked} bytes: the largest is {largest}")]
+    /// Larger than the largest frame.
+    #[error("frame size {requested}: too large; use at most {largest} bytes")]
     TooLarge {
-        /// Frame size asked for, with FCS.
-        asked: usize,
+        /// Requested frame size, with FCS.
+        requested: usize,
         /// Largest possible frame size, with FCS.
         largest: usize,
     },
-    /// A header that cannot stand where it does.
+    /// Invalid order of headers.
     #[error("layers: {next} cannot follow {after}")]
     Order {
-        /// What it follows.
+        /// Name of the preceding header.
         after: &'static str,
-        /// The header.
+        /// Name of the header that cannot follow.
         next: &'static str,
     },
-    /// More than its field holds.
-    #[error("{what} {value}: the largest is {largest}")]
+    /// Number too large for its field.
+    #[error("{what} {value}: out of range; the maximum is {largest}")]
     Number {
         /// Header and field.
         what: &'static str,
-        /// The number.
+        /// Value.
         value: u32,
-        /// The largest possible.
+        /// Largest value of the field.
         largest: u32,
     },
-    /// A range that cannot be.
-    #[error("range of {field:?} in layer {layer}: {found}")]
+    /// Invalid range.
+    #[error("range of {field:?} in layer {layer}: {problem}")]
     Range {
         /// The field.
         field: Field,
-        /// Its layer.
+        /// Index of the layer.
         layer: usize,
-        /// What is wrong.
-        found: String,
+        /// Problem and fix.
+        problem: String,
     },
     /// Too many ranges.
-    #[error("ranges: {asked} given, an IPv6 list counted twice; at most {most}")]
+    #[error("ranges: {count} variable fields (an IPv6 list counts as two); use at most {limit}")]
     Ranges {
-        /// How many.
-        asked: usize,
-        /// How many are possible.
-        most: usize,
+        /// Number of variable fields.
+        count: usize,
+        /// Largest number supported.
+        limit: usize,
     },
-    /// A question that cannot be asked.
-    #[error("neighbours: {target} asked for as {source_ip}, of another IP version")]
+    /// Source and target address of different IP versions.
+    #[error("neighbours: cannot resolve {target} from {source_ip}; use a source address of the same IP version")]
     Versions {
-        /// Who asks.
+        /// Source of the request.
         source_ip: IpAddr,
-        /// The address asked for.
+        /// Address to resolve.
         target: IpAddr,
     },
-    /// No order of sizes.
+    /// Invalid sizes or weights.
     #[error(
-        "sizes: {count} with weights of {weights} together; 1 to 256 sizes, each weight from 1, together up to 65536"
+        "sizes: {count} sizes with a total weight of {weights}; use 1 to 256 sizes, each with a weight of at least 1 and 65536 in total"
     )]
     Sizes {
-        /// How many.
+        /// Number of sizes.
         count: usize,
-        /// The sum of their weights.
+        /// Total weight.
         weights: u64,
     },
-    /// A frame to be replayed that cannot be.
-    #[error("frame {number}: {found}")]
+    /// A frame that cannot be replayed.
+    #[error("frame {number}: {problem}")]
     ReplayFrame {
-        /// Its position in the file.
+        /// Position in the file.
         number: u64,
-        /// What is wrong, what to do.
-        found: String,
+        /// Problem and fix.
+        problem: String,
     },
-    /// No frames to replay, or too many.
-    #[error("{count} frames, from 1 to {most} can be replayed")]
+    /// No frames, or too many.
+    #[error("{count} frames cannot be replayed; use 1 to {limit} frames")]
     ReplayCount {
-        /// How many.
+        /// Number of frames.
         count: usize,
-        /// How many are possible.
-        most: usize,
+        /// Largest number supported.
+        limit: usize,
     },
-    /// Frames too different to be received.
-    #[error("headers end in {count} different places, {most} are possible; take fewer kinds of frames with a filter")]
-    ReplayPlaces {
-        /// In how many.
-        count: usize,
-        /// How many are possible.
-        most: usize,
-    },
-    /// Headers for frames that have their own.
+    /// Too many different signature offsets.
     #[error(
-        "layers: replayed frames have headers of their own; give an Ethernet header with their addresses, or nothing"
+        "headers end at {count} different offsets, at most {limit} are supported; select fewer kinds of frames with a filter"
+    )]
+    ReplayOffsets {
+        /// Number of offsets.
+        count: usize,
+        /// Largest number supported.
+        limit: usize,
+    },
+    /// Layers for frames that already have headers.
+    #[error(
+        "layers: replayed frames already have headers; give one Ethernet header with the addresses to send with, or none"
     )]
     ReplayLayers,
-    /// Too far into a frame.
-    #[error("rx_offsets: {asked} asked, the largest is {largest}")]
+    /// Offset too large.
+    #[error("rx_offsets: {offset} is too large; use at most {largest}")]
     Offset {
-        /// The offset.
-        asked: u16,
-        /// The largest possible.
+        /// Requested offset.
+        offset: u16,
+        /// Largest offset supported.
         largest: u16,
     },
 }

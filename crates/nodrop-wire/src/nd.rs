@@ -2,7 +2,7 @@
 
 use nodrop_model::Nd;
 
-use crate::header::{Around, ChecksumField, Cover, Header, ends};
+use crate::header::{ChecksumField, Context, Cover, Header, require_last};
 use crate::{MacAddr, WireError};
 
 pub(crate) const SOLICITATION: u8 = 135;
@@ -22,8 +22,8 @@ impl Header for Nd {
         32
     }
 
-    fn emit(&self, frame: &mut Vec<u8>, around: &Around<'_>) -> Result<(), WireError> {
-        ends(self.name(), around)?;
+    fn emit(&self, frame: &mut Vec<u8>, context: &Context<'_>) -> Result<(), WireError> {
+        require_last(self.name(), context)?;
         let (kind, flags, option) = if self.advertises {
             let solicited = if self.solicited { SOLICITED } else { 0 };
             (ADVERTISEMENT, OVERRIDE | solicited, TARGET_ADDRESS_OPTION)
@@ -37,7 +37,7 @@ impl Header for Nd {
         Ok(())
     }
 
-    fn checksum(&self, _around: &Around<'_>) -> Option<ChecksumField> {
+    fn checksum(&self, _around: &Context<'_>) -> Option<ChecksumField> {
         Some(ChecksumField { at: 2, cover: Cover::PseudoAndPacket, zero_is_none: false })
     }
 }

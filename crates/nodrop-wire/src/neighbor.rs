@@ -1,5 +1,5 @@
-//! Who has which address: questions, answers and announcements of ARP (RFC 826, RFC 5227) and of neighbour discovery (RFC
-//! 4861, over Ethernet RFC 2464) as frames.
+//! Address resolution messages as frames: requests, replies and announcements of ARP (RFC 826, RFC 5227) and of
+//! neighbour discovery (RFC 4861, over Ethernet RFC 2464).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -13,71 +13,71 @@ use crate::{MacAddr, Signature, WireError, checksum};
 const REQUEST: u16 = 1;
 const REPLY: u16 = 2;
 const BROADCAST: MacAddr = MacAddr([0xff; 6]);
-const NOBODY: MacAddr = MacAddr([0; 6]);
+const UNKNOWN_MAC: MacAddr = MacAddr([0; 6]);
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
-/// What a neighbour's message must arrive with, so that it cannot have come from beyond the link.
+/// Hop limit of neighbour discovery messages; a lower value shows that a router forwarded the message.
 const HOP_LIMIT: u8 = 255;
 const ICMPV6: u8 = 58;
 const IPV6_BYTES: usize = 40;
-/// A neighbour discovery message before its options.
+/// Length of a neighbour discovery message before its options.
 const MESSAGE_BYTES: usize = 24;
 /// The smallest frame without its FCS (IEEE 802.3 clause 4.4.2).
 const SMALLEST_FRAME_BYTES: usize = 60;
 const TAGS: [u16; 2] = [0x8100, 0x88a8];
 
-/// A VLAN tag as far as it tells links apart.
+/// A VLAN tag, without priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
-    /// The EtherType that announces it.
+    /// EtherType of the tag.
     pub kind: u16,
-    /// VLAN.
+    /// VLAN identifier.
     pub id: u16,
 }
 
-/// The VLAN tags that these layers are.
+/// Convert VLAN layers to tags.
 ///
 /// # Errors
-/// When one is something else, they come in an order that cannot be, or a number is too large.
-pub fn tags(layers: &[Layer]) -> Result<Vec<Tag>, WireError> {
-    let one = |layer: &Layer| match layer {
+/// If a layer is no VLAN tag, the order is invalid, or a number is too large.
+pub fn parse_tags(layers: &[Layer]) -> Result<Vec<Tag>, WireError> {
+    let parse_tag = |layer: &Layer| match layer {
         Layer::Vlan(tag) | Layer::Qinq(tag) => Ok(Tag { kind: ether_type("ethernet", Some(layer))?, id: tag.id }),
-        other => Err(crate::header::misplaced("the tags", Some(other))),
+        other => Err(crate::header::order_error("the tags", Some(other))),
     };
-    layers.iter().map(one).collect()
+    layers.iter().map(parse_tag).collect()
 }
 
-/// A message between neighbours.
+/// An address resolution message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// Who has `target`?
-    Question {
-        /// The address that is asked for.
+    /// A request for the MAC address of `target`.
+    Request {
+        /// Address to resolve.
         target: IpAddr,
-        /// Who asks; unspecified where it only tries out an address.
-        asker: IpAddr,
-        /// Where the answer goes.
-        asker_mac: MacAddr,
+        /// Sender; unspecified for duplicate address detection.
+        sender: IpAddr,
+        /// MAC address to reply to.
+        sender_mac: MacAddr,
     },
-    /// `address` is at `mac`.
-    Answer {
-        /// The address.
+    /// A reply or advertisement: `address` has the MAC address `mac`.
+    Reply {
+        /// IP address.
         address: IpAddr,
-        /// Its MAC address.
+        /// MAC address.
         mac: MacAddr,
     },
 }
 
-/// A message as it came.
+/// A received message with its VLAN tags.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Heard {
-    /// Tags of its frame, outermost first.
+pub struct NeighborMessage {
+    /// VLAN tags, outermost first.
     pub tags: Vec<Tag>,
-    /// What it says.
+    /// Message.
     pub message: Message,
 }
 
-impl Heard {
-    /// Read a frame; None when it is no such message, is damaged, or is test traffic that only looks like one.
+impl NeighborMessage {
+    /// Parse a frame; return None if it is no such message, is damaged, or is test traffic that resembles one.
     #[must_use]
     pub fn parse(frame: &[u8]) -> Option<Self> {
         let (mut tags, mut at) = (Vec::new(), 12);
@@ -103,10 +103,10 @@ fn arp(packet: &[u8]) -> Option<Message> {
         return None;
     }
     let address = |at| Some(IpAddr::from(Ipv4Addr::from(read::<4>(packet, at)?)));
-    let (asker_mac, asker) = (MacAddr(read(packet, 8)?), address(14)?);
+    let (sender_mac, sender) = (MacAddr(read(packet, 8)?), address(14)?);
     match word(packet, 6)? {
-        REQUEST => Some(Message::Question { target: address(24)?, asker, asker_mac }),
-        REPLY => Some(Message::Answer { address: asker, mac: asker_mac }),
+        REQUEST => Some(Message::Request { target: address(24)?, sender, sender_mac }),
+        REPLY => Some(Message::Reply { address: sender, mac: sender_mac }),
         _ => None,
     }
 }
@@ -127,12 +127,13 @@ fn nd(packet: &[u8], from: MacAddr) -> Option<Message> {
     let target = address(message, 8)?;
     match message[0] {
         SOLICITATION => {
-            // Without an option, as from an address being tried out, the answer goes to whence it came (RFC 4861 7.2.4).
-            let asker_mac = link_layer_address(message, SOURCE_ADDRESS_OPTION).unwrap_or(from);
-            Some(Message::Question { target, asker: address(packet, 8)?, asker_mac })
+            // Without the option, as in duplicate address detection, the reply goes to the frame's source (RFC 4861
+            // 7.2.4).
+            let sender_mac = link_layer_address(message, SOURCE_ADDRESS_OPTION).unwrap_or(from);
+            Some(Message::Request { target, sender: address(packet, 8)?, sender_mac })
         }
         ADVERTISEMENT => {
-            Some(Message::Answer { address: target, mac: link_layer_address(message, TARGET_ADDRESS_OPTION)? })
+            Some(Message::Reply { address: target, mac: link_layer_address(message, TARGET_ADDRESS_OPTION)? })
         }
         _ => None,
     }
@@ -140,8 +141,8 @@ fn nd(packet: &[u8], from: MacAddr) -> Option<Message> {
 
 fn link_layer_address(message: &[u8], kind: u8) -> Option<MacAddr> {
     let mut options = &message[MESSAGE_BYTES..];
-    while let [found, 1..=u8::MAX, ..] = options {
-        if *found == kind {
+    while let [option, 1..=u8::MAX, ..] = options {
+        if *option == kind {
             return read(options, 2).map(MacAddr);
         }
         options = options.get(8 * usize::from(options[1])..)?;
@@ -157,23 +158,23 @@ fn read<const COUNT: usize>(bytes: &[u8], at: usize) -> Option<[u8; COUNT]> {
     bytes.get(at..at + COUNT)?.try_into().ok()
 }
 
-/// Who speaks: a MAC address, and the tags its frames have.
+/// Builds the messages of one station.
 #[derive(Clone, Copy, Debug)]
-pub struct Speaker<'a> {
-    /// Its MAC address.
+pub struct NeighborEncoder<'a> {
+    /// MAC address of the station.
     pub mac: MacAddr,
-    /// VLAN tags, outermost first.
+    /// VLAN tags of its frames, outermost first.
     pub tags: &'a [Layer],
 }
 
-impl Speaker<'_> {
-    /// Who has `target`? Tell `source`.
+impl NeighborEncoder<'_> {
+    /// Build a request for the MAC address of `target`.
     ///
     /// # Errors
-    /// When the two are of different IP versions, or the tags cannot be.
-    pub fn ask(&self, source: IpAddr, target: IpAddr) -> Result<Vec<u8>, WireError> {
+    /// If the two addresses are of different IP versions, or the tags are invalid.
+    pub fn request(&self, source: IpAddr, target: IpAddr) -> Result<Vec<u8>, WireError> {
         match (source, target) {
-            (IpAddr::V4(source), IpAddr::V4(target)) => self.arp(BROADCAST, REQUEST, source, (NOBODY, target)),
+            (IpAddr::V4(source), IpAddr::V4(target)) => self.arp(BROADCAST, REQUEST, source, (UNKNOWN_MAC, target)),
             (IpAddr::V6(source), IpAddr::V6(target)) => {
                 let [.., a, b, c] = target.octets();
                 // Solicited-node address (RFC 4291 section 2.7.1) and its Ethernet group (RFC 2464 section 7).
@@ -185,27 +186,27 @@ impl Speaker<'_> {
         }
     }
 
-    /// `own` is here, to a neighbour that asked.
+    /// Build a reply to a request for `own`.
     ///
     /// # Errors
-    /// As [`Speaker::ask`].
-    pub fn tell(&self, own: IpAddr, asker: IpAddr, asker_mac: MacAddr) -> Result<Vec<u8>, WireError> {
-        match (own, asker) {
-            (IpAddr::V4(own), IpAddr::V4(asker)) => self.arp(asker_mac, REPLY, own, (asker_mac, asker)),
-            (IpAddr::V6(own), IpAddr::V6(asker)) if asker.is_unspecified() => self.advertise(own),
-            (IpAddr::V6(own), IpAddr::V6(asker)) => self.nd(asker_mac, (own, asker), (true, true), own),
-            _ => Err(WireError::Versions { source_ip: asker, target: own }),
+    /// Same as [`NeighborEncoder::request`].
+    pub fn reply(&self, own: IpAddr, requester: IpAddr, requester_mac: MacAddr) -> Result<Vec<u8>, WireError> {
+        match (own, requester) {
+            (IpAddr::V4(own), IpAddr::V4(requester)) => self.arp(requester_mac, REPLY, own, (requester_mac, requester)),
+            (IpAddr::V6(own), IpAddr::V6(requester)) if requester.is_unspecified() => self.advertise(own),
+            (IpAddr::V6(own), IpAddr::V6(requester)) => self.nd(requester_mac, (own, requester), (true, true), own),
+            _ => Err(WireError::Versions { source_ip: requester, target: own }),
         }
     }
 
-    /// `own` is here, to everybody: an ARP announcement (RFC 5227 section 3), an unsolicited neighbour advertisement (RFC
-    /// 4861 section 7.2.6).
+    /// Build an announcement of `own`: an ARP announcement (RFC 5227 section 3) or an unsolicited neighbour
+    /// advertisement (RFC 4861 section 7.2.6).
     ///
     /// # Errors
-    /// When the tags cannot be.
+    /// If the tags are invalid.
     pub fn announce(&self, own: IpAddr) -> Result<Vec<u8>, WireError> {
         match own {
-            IpAddr::V4(own) => self.arp(BROADCAST, REQUEST, own, (NOBODY, own)),
+            IpAddr::V4(own) => self.arp(BROADCAST, REQUEST, own, (UNKNOWN_MAC, own)),
             IpAddr::V6(own) => self.advertise(own),
         }
     }
@@ -271,19 +272,19 @@ mod tests {
     fn a_question_an_answer_and_an_announcement_are_read_back_with_and_without_tags() {
         let both = tagged();
         for layers in [&both[..0], &both[1..], &both[..]] {
-            let (speaker, tags) = (Speaker { mac: OWN, tags: layers }, tags(layers).unwrap());
+            let (encoder, tags) = (NeighborEncoder { mac: OWN, tags: layers }, parse_tags(layers).unwrap());
             for (own, other) in addresses() {
-                let heard = |frame: Vec<u8>| Heard::parse(&frame).unwrap();
-                let question = Message::Question { target: other, asker: own, asker_mac: OWN };
-                let answer = Message::Answer { address: own, mac: OWN };
+                let parsed = |frame: Vec<u8>| NeighborMessage::parse(&frame).unwrap();
+                let request = Message::Request { target: other, sender: own, sender_mac: OWN };
+                let reply = Message::Reply { address: own, mac: OWN };
                 let announcement =
-                    if own.is_ipv4() { Message::Question { target: own, asker: own, asker_mac: OWN } } else { answer };
+                    if own.is_ipv4() { Message::Request { target: own, sender: own, sender_mac: OWN } } else { reply };
                 for (frame, message) in [
-                    (speaker.ask(own, other), question),
-                    (speaker.tell(own, other, OTHER), answer),
-                    (speaker.announce(own), announcement),
+                    (encoder.request(own, other), request),
+                    (encoder.reply(own, other, OTHER), reply),
+                    (encoder.announce(own), announcement),
                 ] {
-                    assert_eq!(heard(frame.unwrap()), Heard { tags: tags.clone(), message });
+                    assert_eq!(parsed(frame.unwrap()), NeighborMessage { tags: tags.clone(), message });
                 }
             }
         }
@@ -291,52 +292,52 @@ mod tests {
 
     #[test]
     fn a_question_goes_to_all_or_to_the_group_of_the_address_and_the_answer_to_the_asker() {
-        let speaker = Speaker { mac: OWN, tags: &[] };
+        let encoder = NeighborEncoder { mac: OWN, tags: &[] };
         let [(own4, other4), (own6, other6)] = addresses();
-        assert_eq!(speaker.ask(own4, other4).unwrap()[..6], [0xff; 6]);
-        assert_eq!(speaker.ask(own6, other6).unwrap()[..6], [0x33, 0x33, 0xff, 0, 0x7f, 0xff]);
+        assert_eq!(encoder.request(own4, other4).unwrap()[..6], [0xff; 6]);
+        assert_eq!(encoder.request(own6, other6).unwrap()[..6], [0x33, 0x33, 0xff, 0, 0x7f, 0xff]);
         for (own, other) in addresses() {
-            assert_eq!(speaker.tell(own, other, OTHER).unwrap()[..6], OTHER.0);
+            assert_eq!(encoder.reply(own, other, OTHER).unwrap()[..6], OTHER.0);
         }
-        assert_eq!(speaker.ask(own4, other4).unwrap().len(), SMALLEST_FRAME_BYTES);
-        assert!(speaker.ask(own4, other6).unwrap_err().to_string().contains("IP version"));
+        assert_eq!(encoder.request(own4, other4).unwrap().len(), SMALLEST_FRAME_BYTES);
+        assert!(encoder.request(own4, other6).unwrap_err().to_string().contains("IP version"));
     }
 
     #[test]
     fn who_tries_out_an_address_is_answered_to_all() {
         let unspecified = Ipv6Addr::UNSPECIFIED.into();
-        let frame = Speaker { mac: OWN, tags: &[] }.tell(addresses()[1].0, unspecified, OTHER).unwrap();
+        let frame = NeighborEncoder { mac: OWN, tags: &[] }.reply(addresses()[1].0, unspecified, OTHER).unwrap();
         assert_eq!(frame[..6], [0x33, 0x33, 0, 0, 0, 1]);
-        // Override alone: nobody in particular is answered.
+        // Override alone: the advertisement is unsolicited.
         assert_eq!(frame[14 + 40 + 4], 0x20);
     }
 
     #[test]
     fn a_damaged_cut_or_routed_message_says_nothing() {
         for (own, other) in addresses() {
-            let whole = Speaker { mac: OWN, tags: &[] }.ask(own, other).unwrap();
+            let whole = NeighborEncoder { mac: OWN, tags: &[] }.request(own, other).unwrap();
             let end = if own.is_ipv4() { 14 + 28 } else { whole.len() };
-            assert!((0..end).all(|len| Heard::parse(&whole[..len]).is_none()));
+            assert!((0..end).all(|len| NeighborMessage::parse(&whole[..len]).is_none()));
         }
-        let mut routed = Speaker { mac: OWN, tags: &[] }.ask(addresses()[1].0, addresses()[1].1).unwrap();
+        let mut routed = NeighborEncoder { mac: OWN, tags: &[] }.request(addresses()[1].0, addresses()[1].1).unwrap();
         routed[14 + 7] = 254;
-        assert_eq!(Heard::parse(&routed), None);
+        assert_eq!(NeighborMessage::parse(&routed), None);
         routed[14 + 7] = 255;
         routed[70] ^= 1;
-        assert_eq!(Heard::parse(&routed), None);
+        assert_eq!(NeighborMessage::parse(&routed), None);
     }
 
     #[test]
     fn test_traffic_that_looks_like_a_question_is_none() {
-        let mut frame = Speaker { mac: OWN, tags: &[] }.ask(addresses()[0].0, addresses()[0].1).unwrap();
-        assert!(Heard::parse(&frame).is_some());
+        let mut frame = NeighborEncoder { mac: OWN, tags: &[] }.request(addresses()[0].0, addresses()[0].1).unwrap();
+        assert!(NeighborMessage::parse(&frame).is_some());
         Signature::emit_static(1, &mut frame[14 + 28..]);
-        assert_eq!(Heard::parse(&frame), None);
+        assert_eq!(NeighborMessage::parse(&frame), None);
     }
 
     #[test]
     fn only_vlan_tags_are_tags() {
         let mpls = Layer::Mpls(nodrop_model::Mpls { label: 16, tc: 0, ttl: 64 });
-        assert!(tags(&[mpls]).is_err());
+        assert!(parse_tags(&[mpls]).is_err());
     }
 }

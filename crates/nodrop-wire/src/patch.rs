@@ -1,20 +1,19 @@
-//! A field that changes from frame to frame, ready to be written.
+//! Variable fields: the values they take and where they are written.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use nodrop_model::{Field, FieldLayout, FieldRange, FieldValue, FieldValues};
+use nodrop_model::{CountingField, Field, FieldLayout, FieldRange, FieldValue, FieldValues};
 
-use crate::changes::CountingField;
 use crate::divisor::Divisor;
-use crate::header::Place;
+use crate::header::FieldPosition;
 use crate::random;
 use crate::stack::Stack;
 use crate::{MacAddr, WireError};
 
-/// Values kept in a table.
+/// Maximum number of values in a table.
 const TABLE_MAX: usize = 1 << 20;
 
-/// The words a field's bytes take in turn.
+/// Sequence of words that a field's bytes cycle through.
 #[derive(Clone, Debug)]
 enum Words {
     Increment { first: u64, step: u64 },
@@ -22,8 +21,8 @@ enum Words {
 }
 
 impl Words {
-    /// A single word as two that take turns.
-    fn twice(self) -> Self {
+    /// Duplicate a single word, because a divisor must be at least 2.
+    fn duplicated(self) -> Self {
         match self {
             Self::Increment { first, .. } => Self::Increment { first, step: 0 },
             Self::Table(words) => Self::Table([words[0]; 2].into()),
@@ -31,42 +30,42 @@ impl Words {
     }
 }
 
-/// A field that changes from frame to frame.
+/// A variable field.
 #[derive(Clone, Debug)]
 pub(crate) struct Patch {
     at: u16,
     width: u16,
-    /// Frames after which it begins again before it has gone through.
+    /// Number of frames after which the sequence restarts early.
     period: Option<Divisor>,
-    /// Frames that each value stays for, if more than one.
+    /// Number of consecutive frames with the same value, if more than one.
     every: Option<Divisor>,
     count: Divisor,
     words: Words,
 }
 
 impl Patch {
-    /// The patches of a range over `frame`: one, or two where both halves of an IPv6 address change.
-    pub(crate) fn of(range: &FieldRange, stack: &Stack<'_>, frame: &[u8]) -> Result<Vec<Self>, WireError> {
-        let wrong = |found: String| WireError::Range { field: range.field, layer: range.layer, found };
-        let (start, header) = stack.layer(range.layer).ok_or_else(|| wrong("there is no such layer".to_owned()))?;
-        let no_field = || wrong(format!("{} has no such field that can change", header.name()));
-        let place = header.place(range.field).ok_or_else(no_field)?;
-        let spot = Spot { at: start + place.at, place, frame };
+    /// Create the patches of a range over `frame`: one, or two if both halves of an IPv6 address change.
+    pub(crate) fn from_range(range: &FieldRange, stack: &Stack<'_>, frame: &[u8]) -> Result<Vec<Self>, WireError> {
+        let error = |problem: String| WireError::Range { field: range.field, layer: range.layer, problem };
+        let (start, header) = stack.layer(range.layer).ok_or_else(|| error("no such layer".to_owned()))?;
+        let no_field = || error(format!("{} has no such variable field", header.name()));
+        let position = header.field_position(range.field).ok_or_else(no_field)?;
+        let target = FieldTarget { at: start + position.at, position, frame };
         let words = match &range.values {
-            FieldValues::Increment { count, step } => spot.increment(u64::from(*count), *step),
-            FieldValues::List { values } => return spot.list(values, range, header.name() == "ipv6").map_err(wrong),
-            FieldValues::Random { count, span, seed } => spot.random(u64::from(*count), *span, *seed),
+            FieldValues::Increment { count, step } => target.increment(u64::from(*count), *step),
+            FieldValues::List { values } => return target.list(values, range, header.name() == "ipv6").map_err(error),
+            FieldValues::Random { count, span, seed } => target.random(u64::from(*count), *span, *seed),
         };
-        let (count, words) = words.map_err(wrong)?;
-        Ok(vec![spot.patch(count, range, words).map_err(wrong)?])
+        let (count, words) = words.map_err(error)?;
+        Ok(vec![target.patch(count, range, words).map_err(error)?])
     }
 
-    /// The last of its bytes.
+    /// Return the offset of its last byte.
     pub(crate) fn end(&self) -> usize {
         usize::from(self.at + self.width) - 1
     }
 
-    /// The word that holds the value of frame `sequence`.
+    /// Return the word with the value of frame `sequence`.
     #[inline(always)]
     pub(crate) fn word(&self, sequence: u64) -> u64 {
         let sequence = self.period.map_or(sequence, |period| period.remainder(sequence));
@@ -77,14 +76,14 @@ impl Patch {
         }
     }
 
-    /// Frames that each value stays for, where they are several and always as many.
+    /// Return the number of consecutive frames with the same value, if more than one and constant.
     #[inline(always)]
     pub(crate) fn every(&self) -> Option<u64> {
         if self.period.is_some() { None } else { self.every.map(Divisor::by) }
     }
 
-    /// It as a field that counts; None where values come from a table, or begin again early.
-    pub(crate) fn counting(&self) -> Option<CountingField> {
+    /// Return the patch as a counting field; None if values come from a table or the sequence restarts early.
+    pub(crate) fn counting_field(&self) -> Option<CountingField> {
         let (Words::Increment { first, step }, None) = (&self.words, self.period) else { return None };
         let (first, step) = (*first, *step);
         Some(CountingField {
@@ -97,7 +96,7 @@ impl Patch {
         })
     }
 
-    /// It as others may write it; `range` is its range's position.
+    /// Return the patch's layout for other generators; `range` is the index of its range.
     pub(crate) fn layout(&self, range: usize, field: Field) -> FieldLayout {
         let (words, count) = match &self.words {
             Words::Increment { first, step } => {
@@ -117,7 +116,7 @@ impl Patch {
         }
     }
 
-    /// Write the word of a value.
+    /// Write a word to the frame.
     #[inline(always)]
     pub(crate) fn write(&self, frame: &mut [u8], word: u64) {
         let at = usize::from(self.at);
@@ -130,55 +129,58 @@ impl Patch {
     }
 }
 
-/// A field of a frame as it was built.
-struct Spot<'a> {
+/// A field in a generated frame.
+struct FieldTarget<'a> {
     at: usize,
-    place: Place,
+    position: FieldPosition,
     frame: &'a [u8],
 }
 
-impl Spot<'_> {
-    /// The bytes that hold the field, as a number.
+impl FieldTarget<'_> {
+    /// Return the containing bytes as a number.
     fn word(&self) -> u64 {
-        read(&self.frame[self.at..self.at + self.place.width])
+        read(&self.frame[self.at..self.at + self.position.width])
     }
 
     fn largest(&self) -> u64 {
-        u64::MAX >> (64 - self.place.bits)
+        u64::MAX >> (64 - self.position.bits)
     }
 
-    /// The field's own value.
+    /// Return the field's initial value.
     fn value(&self) -> u64 {
-        self.word() >> self.place.shift & self.largest()
+        self.word() >> self.position.shift & self.largest()
     }
 
-    /// The bytes with another value in the field.
-    fn with(&self, value: u64) -> u64 {
-        self.word() & !(self.largest() << self.place.shift) | value << self.place.shift
+    /// Return the containing bytes with another value in the field.
+    fn word_with(&self, value: u64) -> u64 {
+        self.word() & !(self.largest() << self.position.shift) | value << self.position.shift
     }
 
-    /// Refuse values that end beyond the field.
+    /// Check that the last value fits the field.
     fn check_last(&self, steps: u64, step: u64) -> Result<(), String> {
         let last = u128::from(self.value()) + u128::from(steps) * u128::from(step);
         if last <= u128::from(self.largest()) {
             return Ok(());
         }
-        Err(format!("its last value {last:#x} needs more than {} bits; begin lower or take fewer", self.place.bits))
+        Err(format!(
+            "the last value {last:#x} does not fit {} bits; use a lower start or fewer values",
+            self.position.bits
+        ))
     }
 
     fn increment(&self, count: u64, step: u64) -> Result<(u64, Words), String> {
         self.check_last(count.saturating_sub(1), step)?;
-        Ok((count, Words::Increment { first: self.word(), step: step << self.place.shift }))
+        Ok((count, Words::Increment { first: self.word(), step: step << self.position.shift }))
     }
 
     fn random(&self, count: u64, span: u64, seed: u64) -> Result<(u64, Words), String> {
         if span < count {
-            return Err(format!("{count} different values out of {span} asked; widen the span"));
+            return Err(format!("{count} distinct values do not fit a span of {span}; widen the span"));
         }
         check_table(count as usize)?;
         self.check_last(span.saturating_sub(1), 1)?;
         let numbers = random::sample(count, span, seed);
-        let words = numbers.into_iter().map(|number| self.with(self.value() + number)).collect();
+        let words = numbers.into_iter().map(|number| self.word_with(self.value() + number)).collect();
         Ok((count, Words::Table(words)))
     }
 
@@ -186,15 +188,15 @@ impl Spot<'_> {
         check_table(values.len())?;
         let numbers = values.iter().map(|value| number(value, range.field, is_v6)).collect::<Result<Vec<_>, _>>()?;
         let is_address = is_v6 && range.field != Field::FlowLabel;
-        let bits = if is_address { 128 } else { self.place.bits };
-        if let Some(long) = numbers.iter().find(|number| bits < 128 && **number >> bits != 0) {
-            return Err(format!("value {long} needs more than {bits} bits"));
+        let bits = if is_address { 128 } else { self.position.bits };
+        if let Some(value) = numbers.iter().find(|number| bits < 128 && **number >> bits != 0) {
+            return Err(format!("value {value} does not fit {bits} bits"));
         }
         let count = values.len() as u64;
-        let low = numbers.iter().map(|number| self.with(*number as u64)).collect();
+        let low = numbers.iter().map(|number| self.word_with(*number as u64)).collect();
         let mut patches = vec![self.patch(count, range, Words::Table(low))?];
         if is_address {
-            let upper = Spot { at: self.at - 8, place: self.place, frame: self.frame };
+            let upper = FieldTarget { at: self.at - 8, position: self.position, frame: self.frame };
             let high: Box<[u64]> = numbers.iter().map(|number| (number >> 64) as u64).collect();
             if high.iter().any(|word| *word != upper.word()) {
                 patches.push(upper.patch(count, range, Words::Table(high))?);
@@ -206,20 +208,20 @@ impl Spot<'_> {
     fn patch(&self, count: u64, range: &FieldRange, words: Words) -> Result<Patch, String> {
         let every = u64::from(range.every);
         if count == 0 || every == 0 || count.saturating_mul(every) > Divisor::LARGEST {
-            let most = Divisor::LARGEST;
+            let limit = Divisor::LARGEST;
             return Err(format!(
-                "{count} values, each for {every} frames; both at least 1, their product at most {most}"
+                "{count} values for {every} frames each; both must be at least 1, and their product at most {limit}"
             ));
         }
         let period = range.period.map(u64::from).filter(|period| *period != count * every);
-        if let Some(wrong) = period.filter(|period| !(2..=Divisor::LARGEST).contains(period)) {
-            return Err(format!("it begins again after {wrong} frames; from 2 to {} can be", Divisor::LARGEST));
+        if let Some(period) = period.filter(|period| !(2..=Divisor::LARGEST).contains(period)) {
+            return Err(format!("period of {period} frames is out of range; use 2 to {}", Divisor::LARGEST));
         }
-        // There is no dividing by one.
-        let words = if count == 1 { words.twice() } else { words };
+        // The divisor must be at least 2.
+        let words = if count == 1 { words.duplicated() } else { words };
         Ok(Patch {
             at: self.at as u16,
-            width: self.place.width as u16,
+            width: self.position.width as u16,
             period: period.map(Divisor::new),
             every: (every > 1).then(|| Divisor::new(every)),
             count: Divisor::new(count.max(2)),
@@ -229,14 +231,18 @@ impl Spot<'_> {
 }
 
 fn check_table(count: usize) -> Result<(), String> {
-    if count <= TABLE_MAX { Ok(()) } else { Err(format!("{count} values; at most {TABLE_MAX}, or an increment")) }
+    if count <= TABLE_MAX {
+        Ok(())
+    } else {
+        Err(format!("{count} values are too many; use at most {TABLE_MAX}, or an increment"))
+    }
 }
 
 fn read(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
-/// A value as it was written, as a number.
+/// Convert a configured value to a number.
 fn number(value: &FieldValue, field: Field, is_v6: bool) -> Result<u128, String> {
     let is_address = matches!(field, Field::Src | Field::Dst);
     match value {
@@ -249,7 +255,7 @@ fn number(value: &FieldValue, field: Field, is_v6: bool) -> Result<u128, String>
             .map(|address| u128::from(u32::from(address)))
             .or_else(|_| text.parse::<MacAddr>().map(|mac| u128::from(read(&mac.0))))
             .map_err(|_| format!("{text:?} is not an address of this layer")),
-        FieldValue::Number(number) => Err(format!("{number} is a number; write an address")),
-        FieldValue::Address(text) => Err(format!("{text:?} is text; write a number")),
+        FieldValue::Number(number) => Err(format!("{number} is a number; use an address")),
+        FieldValue::Address(text) => Err(format!("{text:?} is text; use a number")),
     }
 }

@@ -1,12 +1,12 @@
-//! Different numbers in an order without a pattern, the same for the same seed.
+//! Distinct pseudo-random numbers, reproducible by seed.
 
 use std::collections::HashSet;
 
-/// SplitMix64 (Steele, Lea and Flood, 2014).
-struct Draw(u64);
+/// Generator by Steele, Lea and Flood (2014).
+struct SplitMix64(u64);
 
-impl Draw {
-    /// A number below `end`.
+impl SplitMix64 {
+    /// Return a number below `end`.
     fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;
@@ -16,13 +16,13 @@ impl Draw {
     }
 }
 
-/// `count` different numbers below `span`, which is at least that.
+/// Return `count` distinct numbers below `span`, which must be at least `count`.
 pub(crate) fn sample(count: u64, span: u64, seed: u64) -> Vec<u64> {
-    let mut draw = Draw(seed);
+    let mut generator = SplitMix64(seed);
     let mut drawn = HashSet::new();
-    // Floyd's sample: each number is as likely as any other, whatever was drawn before.
+    // Floyd's sampling algorithm: all numbers are equally likely.
     let mut pick = |last: u64| {
-        let picked = draw.below(last + 1);
+        let picked = generator.below(last + 1);
         if drawn.insert(picked) {
             return picked;
         }
@@ -31,7 +31,7 @@ pub(crate) fn sample(count: u64, span: u64, seed: u64) -> Vec<u64> {
     };
     let mut numbers: Vec<u64> = (span - count..span).map(&mut pick).collect();
     for last in (1..numbers.len()).rev() {
-        numbers.swap(last, draw.below(last as u64 + 1) as usize);
+        numbers.swap(last, generator.below(last as u64 + 1) as usize);
     }
     numbers
 }

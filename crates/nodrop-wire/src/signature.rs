@@ -1,12 +1,12 @@
-//! The signature behind the last header: 18 bytes, all that a 64-byte UDP/IPv4 frame has left.
+//! The signature after the last header: 18 bytes, all that fits a 64-byte UDP/IPv4 frame.
 //!
 //! ```text
 //!  0        4        6              12       13            18
 //!  | magic  | stream | send time ns | trial  | sequence    |
 //! ```
 //!
-//! Send time is the low 48 bits of the wall clock in nanoseconds (they repeat every 78 hours); the sequence number has
-//! 40 bits; the trial tag tells late frames of an earlier trial from this one's.
+//! Send time is the low 48 bits of the wall clock in nanoseconds (they wrap every 78 hours); the sequence number has 40
+//! bits; the trial tag distinguishes late frames of an earlier trial from the current one's.
 
 use crate::checksum;
 
@@ -18,47 +18,47 @@ const TIME_BITS: u32 = 48;
 const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
 const SEQUENCE_MASK: u64 = (1 << 40) - 1;
 
-/// What a test frame says of itself.
+/// Identity of a test frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// Which stream it belongs to.
+    /// Stream of the frame.
     pub stream_id: u16,
-    /// Low 48 bits of its send time.
+    /// Low 48 bits of the send time.
     pub time_ns: u64,
-    /// Which trial sent it, modulo 256.
+    /// Trial that sent the frame, modulo 256.
     pub trial_tag: u8,
-    /// Position in its stream, from 0, modulo 2^40.
+    /// Position in the stream, from 0, modulo 2^40.
     pub sequence: u64,
 }
 
 impl Signature {
-    /// The first four bytes, as a big-endian number, for packet filters.
+    /// The first four bytes as a big-endian number, for packet filters.
     pub const MAGIC_WORD: u32 = u32::from_be_bytes(MAGIC);
 
-    /// The sequence number on the wire.
+    /// Return the sequence number as on the wire.
     #[inline]
     pub(crate) fn sequence(&self) -> u64 {
         self.sequence & SEQUENCE_MASK
     }
 
-    /// Trial tag and sequence number as the 48-bit value on the wire.
+    /// Return trial tag and sequence number as the 48-bit value on the wire.
     pub(crate) fn tail(&self) -> u64 {
         u64::from(self.trial_tag) << 40 | self.sequence()
     }
 
-    /// The time field as the 48-bit value on the wire.
+    /// Return the time field as the 48-bit value on the wire.
     pub(crate) fn time(&self) -> u64 {
         self.time_ns & TIME_MASK
     }
 
-    /// Write the fields that never change during a trial, and zeros for the others.
+    /// Write the fields that are constant during a trial, and zeros for the others.
     pub(crate) fn emit_static(stream_id: u16, payload: &mut [u8]) {
         payload[..4].copy_from_slice(&MAGIC);
         payload[4..6].copy_from_slice(&stream_id.to_be_bytes());
         payload[6..SIGNATURE_BYTES].fill(0);
     }
 
-    /// Write the fields that change with every frame; gives the sum of their words.
+    /// Write the fields that change with every frame; return the sum of their words.
     #[inline(always)]
     pub(crate) fn emit_live(&self, payload: &mut [u8]) -> u64 {
         let payload = &mut payload[..SIGNATURE_BYTES];
@@ -69,14 +69,14 @@ impl Signature {
         checksum::sum64(first) + u64::from(last)
     }
 
-    /// Read the signature of a frame that has one at one of these places; gives the place too.
+    /// Parse the signature of a frame at the first of these offsets that has one; return the offset too.
     #[inline]
     #[must_use]
     pub fn find(frame: &[u8], offsets: &[usize]) -> Option<(Self, usize)> {
         offsets.iter().find_map(|offset| Some((Self::parse(frame.get(*offset..)?)?, *offset)))
     }
 
-    /// Read a signature; None when there is none.
+    /// Parse a signature; return None if there is none.
     #[must_use]
     pub fn parse(payload: &[u8]) -> Option<Self> {
         let bytes: &[u8; SIGNATURE_BYTES] = payload.get(..SIGNATURE_BYTES)?.try_into().ok()?;
@@ -94,7 +94,8 @@ impl Signature {
     }
 }
 
-/// Nanoseconds from a 48-bit send time to a full receive time; negative when the clock was set back in between.
+/// Return the nanoseconds from a 48-bit send time to a full receive time; negative if the clock was set back in
+/// between.
 #[must_use]
 pub fn wrapping_elapsed_ns(received_ns: u64, sent_low48_ns: u64) -> i64 {
     let unused = 64 - TIME_BITS;

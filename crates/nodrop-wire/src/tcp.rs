@@ -3,7 +3,7 @@
 use nodrop_model::{Field, Tcp};
 
 use crate::WireError;
-use crate::header::{Around, ChecksumField, Cover, Header, Place, ends};
+use crate::header::{ChecksumField, Context, Cover, FieldPosition, Header, require_last};
 
 const WINDOW: u16 = u16::MAX;
 
@@ -16,8 +16,8 @@ impl Header for Tcp {
         20
     }
 
-    fn emit(&self, frame: &mut Vec<u8>, around: &Around<'_>) -> Result<(), WireError> {
-        ends(self.name(), around)?;
+    fn emit(&self, frame: &mut Vec<u8>, context: &Context<'_>) -> Result<(), WireError> {
+        require_last(self.name(), context)?;
         frame.extend_from_slice(&self.src_port.to_be_bytes());
         frame.extend_from_slice(&self.dst_port.to_be_bytes());
         frame.extend_from_slice(&self.sequence.to_be_bytes());
@@ -28,15 +28,15 @@ impl Header for Tcp {
         Ok(())
     }
 
-    fn place(&self, field: Field) -> Option<Place> {
+    fn field_position(&self, field: Field) -> Option<FieldPosition> {
         match field {
-            Field::SrcPort => Place::whole(0, 2),
-            Field::DstPort => Place::whole(2, 2),
+            Field::SrcPort => FieldPosition::full_bytes(0, 2),
+            Field::DstPort => FieldPosition::full_bytes(2, 2),
             _ => None,
         }
     }
 
-    fn checksum(&self, _around: &Around<'_>) -> Option<ChecksumField> {
+    fn checksum(&self, _around: &Context<'_>) -> Option<ChecksumField> {
         Some(ChecksumField { at: 16, cover: Cover::PseudoAndPacket, zero_is_none: false })
     }
 }

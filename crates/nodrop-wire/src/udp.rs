@@ -3,7 +3,7 @@
 use nodrop_model::{Field, Layer, Udp};
 
 use crate::WireError;
-use crate::header::{Around, ChecksumField, Cover, Header, Place, misplaced};
+use crate::header::{ChecksumField, Context, Cover, FieldPosition, Header, order_error};
 
 impl Header for Udp {
     fn name(&self) -> &'static str {
@@ -14,28 +14,28 @@ impl Header for Udp {
         8
     }
 
-    fn emit(&self, frame: &mut Vec<u8>, around: &Around<'_>) -> Result<(), WireError> {
-        if !matches!(around.next, None | Some(Layer::Vxlan(_))) {
-            return Err(misplaced(self.name(), around.next));
+    fn emit(&self, frame: &mut Vec<u8>, context: &Context<'_>) -> Result<(), WireError> {
+        if !matches!(context.next, None | Some(Layer::Vxlan(_))) {
+            return Err(order_error(self.name(), context.next));
         }
         frame.extend_from_slice(&self.src_port.to_be_bytes());
         frame.extend_from_slice(&self.dst_port.to_be_bytes());
-        frame.extend_from_slice(&((self.bytes() + around.payload_bytes) as u16).to_be_bytes());
+        frame.extend_from_slice(&((self.bytes() + context.payload_bytes) as u16).to_be_bytes());
         frame.extend_from_slice(&[0, 0]);
         Ok(())
     }
 
-    fn place(&self, field: Field) -> Option<Place> {
+    fn field_position(&self, field: Field) -> Option<FieldPosition> {
         match field {
-            Field::SrcPort => Place::whole(0, 2),
-            Field::DstPort => Place::whole(2, 2),
+            Field::SrcPort => FieldPosition::full_bytes(0, 2),
+            Field::DstPort => FieldPosition::full_bytes(2, 2),
             _ => None,
         }
     }
 
-    /// None in front of VXLAN over IPv4 (RFC 7348 section 5); over IPv6 always (RFC 8200 section 8.1).
-    fn checksum(&self, around: &Around<'_>) -> Option<ChecksumField> {
-        let is_left_out = matches!((around.previous, around.next), (Some(Layer::Ipv4(_)), Some(Layer::Vxlan(_))));
+    /// None in front of VXLAN over IPv4 (RFC 7348 section 5); mandatory over IPv6 (RFC 8200 section 8.1).
+    fn checksum(&self, context: &Context<'_>) -> Option<ChecksumField> {
+        let is_left_out = matches!((context.previous, context.next), (Some(Layer::Ipv4(_)), Some(Layer::Vxlan(_))));
         (!is_left_out).then_some(ChecksumField { at: 6, cover: Cover::PseudoAndPacket, zero_is_none: true })
     }
 }

@@ -3,7 +3,7 @@
 use nodrop_model::{Field, Vlan};
 
 use crate::WireError;
-use crate::header::{Around, Header, Place, ether_type, fit};
+use crate::header::{Context, FieldPosition, Header, ether_type, fit_bits};
 
 impl Header for Vlan {
     fn name(&self) -> &'static str {
@@ -14,17 +14,18 @@ impl Header for Vlan {
         4
     }
 
-    /// Tag control information and the EtherType of what follows; the tag's own stands in the header before.
-    fn emit(&self, frame: &mut Vec<u8>, around: &Around<'_>) -> Result<(), WireError> {
-        let id = fit("VLAN id", self.id.into(), 12)?;
-        let priority = fit("VLAN pcp", self.pcp.into(), 3)?;
+    /// Write tag control information and the EtherType of the next header; the tag's own EtherType is in the preceding
+    /// header.
+    fn emit(&self, frame: &mut Vec<u8>, context: &Context<'_>) -> Result<(), WireError> {
+        let id = fit_bits("VLAN id", self.id.into(), 12)?;
+        let priority = fit_bits("VLAN pcp", self.pcp.into(), 3)?;
         let control = (priority << 13 | u32::from(self.dei) << 12 | id) as u16;
         frame.extend_from_slice(&control.to_be_bytes());
-        frame.extend_from_slice(&ether_type(self.name(), around.next)?.to_be_bytes());
+        frame.extend_from_slice(&ether_type(self.name(), context.next)?.to_be_bytes());
         Ok(())
     }
 
-    fn place(&self, field: Field) -> Option<Place> {
-        (field == Field::Id).then_some(Place { at: 0, width: 2, bits: 12, shift: 0 })
+    fn field_position(&self, field: Field) -> Option<FieldPosition> {
+        (field == Field::Id).then_some(FieldPosition { at: 0, width: 2, bits: 12, shift: 0 })
     }
 }

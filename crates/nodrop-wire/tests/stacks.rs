@@ -1,15 +1,15 @@
-//! Random stacks of headers with random ranges: every length and checksum is what a straightforward reader of the frame, who
-//! knows nothing of how it was made, works out from the standards; signatures are where they should be.
+//! Random stacks of headers with random ranges: an independent parser recomputes every length and checksum from the
+//! standards; signatures are at the expected offsets.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod reader;
 
 use nodrop_model::{
-    Ethernet, Field, FieldRange, FieldValue, FieldValues, Gre, IcmpEcho, Ipv4, Ipv6, Layer, Mpls, Nd, StreamSpec, Tcp,
-    Udp, Vlan, Vxlan,
+    Ethernet, Field, FieldProgram, FieldRange, FieldValue, FieldValues, Gre, IcmpEcho, Ipv4, Ipv6, Layer, Mpls, Nd,
+    StreamSpec, Tcp, Udp, Vlan, Vxlan,
 };
 use nodrop_wire::{
-    Changes, FCS_BYTES, SIGNATURE_BYTES, Signature, SourceFrame, Template, WireError, checksum, is_intact, replay,
+    FCS_BYTES, SIGNATURE_BYTES, Signature, SourceFrame, Template, WireError, checksum, is_intact, replay,
 };
 use proptest::prelude::*;
 
@@ -82,7 +82,7 @@ fn stack() -> impl Strategy<Value = Vec<Layer>> {
     })
 }
 
-/// The fields of a layer that can change.
+/// Return the variable fields of a layer.
 fn fields(layer: &Layer) -> &'static [Field] {
     match layer {
         Layer::Ethernet(_) | Layer::Ipv4(_) => &[Field::Src, Field::Dst],
@@ -97,25 +97,26 @@ fn fields(layer: &Layer) -> &'static [Field] {
     }
 }
 
-/// A stack with up to four of its fields changing, none twice.
+/// Return a stack with up to four distinct variable fields.
 fn with_ranges(layers: Vec<Layer>) -> impl Strategy<Value = StreamSpec> {
-    let of = |(at, layer): (usize, &Layer)| fields(layer).iter().map(|field| (at, *field)).collect::<Vec<_>>();
-    let places: Vec<(usize, Field)> = layers.iter().enumerate().flat_map(of).collect();
-    let chosen = prop::sample::subsequence(places.clone(), 0..=places.len().min(4));
-    (chosen, prop::collection::vec((1u32..40, 1u32..9), 4), any::<u64>()).prop_map(move |(chosen, how, seed)| {
+    let layer_fields =
+        |(at, layer): (usize, &Layer)| fields(layer).iter().map(|field| (at, *field)).collect::<Vec<_>>();
+    let all: Vec<(usize, Field)> = layers.iter().enumerate().flat_map(layer_fields).collect();
+    let chosen = prop::sample::subsequence(all.clone(), 0..=all.len().min(4));
+    (chosen, prop::collection::vec((1u32..40, 1u32..9), 4), any::<u64>()).prop_map(move |(chosen, counts, seed)| {
         let range = |((layer, field), (count, every)): ((usize, Field), (u32, u32))| {
             let values = values(&layers[layer], field, count, seed);
             FieldRange { layer, field, values, every, period: None }
         };
         StreamSpec {
             layers: layers.clone(),
-            ranges: chosen.into_iter().zip(how).map(range).collect(),
+            ranges: chosen.into_iter().zip(counts).map(range).collect(),
             ..StreamSpec::udp(7, 0, 1, 64, 1)
         }
     })
 }
 
-/// Lists where the layer's own value may be too high to begin with.
+/// Use lists where the layer's own value may be too high to increment.
 fn values(layer: &Layer, field: Field, count: u32, seed: u64) -> FieldValues {
     let numbers = (0..u64::from(count)).map(|turn| turn * 101 % 4096);
     let address = |text: String| FieldValue::Address(text);
@@ -136,17 +137,17 @@ fn smallest(spec: &StreamSpec) -> usize {
     }
 }
 
-/// The frame with this signature as somebody makes it who knows only what changes.
-fn carried_out(changes: &Changes, template: &Template, signed: &[u8], sequence: u64) -> Vec<u8> {
+/// Build the frame with this signature from the field program alone.
+fn execute(program: &FieldProgram, template: &Template, signed: &[u8], sequence: u64) -> Vec<u8> {
     let mut frame = template.bytes().to_vec();
     frame[template.signature_offset()..].copy_from_slice(signed);
     let mut sums = Vec::new();
-    for field in &changes.fields {
+    for field in &program.fields {
         let bytes = (field.first + field.step * (sequence / field.every % field.count)).to_be_bytes();
         frame[field.at..field.at + field.width].copy_from_slice(&bytes[8 - field.width..]);
         sums.push(checksum::sum(&bytes[8 - field.width..]));
     }
-    for checksum in &changes.checksums {
+    for checksum in &program.checksums {
         let live = if checksum.covers_signature { checksum::sum(&signed[6..SIGNATURE_BYTES]) } else { 0 };
         let covered: u64 = checksum.covers.iter().map(|position| sums[*position]).sum();
         let computed = match checksum::finish(checksum.static_sum + live + covered) {
@@ -158,14 +159,14 @@ fn carried_out(changes: &Changes, template: &Template, signed: &[u8], sequence: 
     frame
 }
 
-/// A frame of a file, replayed with its own addresses, as frame 5 of stream 7.
-fn replayed(bytes: &[u8], frame_len: usize) -> Result<(Vec<u8>, u64), WireError> {
+/// Replay one frame of a file with its own addresses, and return it as frame 5 of stream 7.
+fn replay_one(bytes: &[u8], frame_len: usize) -> Result<(Vec<u8>, u64), WireError> {
     let spec = StreamSpec { layers: vec![], ..StreamSpec::udp(7, 0, 1, 64, 1) };
-    let made = replay(&spec, &[SourceFrame { number: 1, frame_len, bytes }])?;
-    let template = &made.frames.templates()[0];
+    let replayed = replay(&spec, &[SourceFrame { number: 1, frame_len, bytes }])?;
+    let template = &replayed.frames.templates()[0];
     let mut frame = template.bytes().to_vec();
-    template.complete(&mut template.lasting(), &mut frame, 5, 99, 3);
-    Ok((frame, made.grown_count))
+    template.complete(&mut template.slot_state(), &mut frame, 5, 99, 3);
+    Ok((frame, replayed.grown_count))
 }
 
 proptest! {
@@ -187,16 +188,16 @@ proptest! {
             };
             let mut frame = template.bytes().to_vec();
             prop_assert_eq!(frame.len(), frame_bytes - FCS_BYTES);
-            let mut lasting = template.lasting();
+            let mut state = template.slot_state();
             for sequence in sequences.iter().copied().chain(0..8) {
-                template.complete(&mut lasting, &mut frame, sequence, time_ns, 3);
+                template.complete(&mut state, &mut frame, sequence, time_ns, 3);
                 let end = reader::read(&frame);
                 prop_assert_eq!(end, template.signature_offset());
-                let found = Signature::parse(&frame[end..]).unwrap();
-                prop_assert_eq!((found.stream_id, found.sequence, found.trial_tag), (7, sequence, 3));
+                let signature = Signature::parse(&frame[end..]).unwrap();
+                prop_assert_eq!((signature.stream_id, signature.sequence, signature.trial_tag), (7, sequence, 3));
                 prop_assert!(is_intact(&frame, end));
-                if let Some(changes) = template.changes() {
-                    prop_assert_eq!(&carried_out(&changes, &template, &frame[end..], sequence), &frame);
+                if let Some(program) = template.field_program() {
+                    prop_assert_eq!(&execute(&program, &template, &frame[end..], sequence), &frame);
                 }
             }
         }
@@ -211,18 +212,18 @@ proptest! {
         let spec = StreamSpec { layers, ranges: vec![], ..StreamSpec::udp(7, 0, 1, 64, 1) };
         let template = Template::new(&spec, smallest(&spec) + more).unwrap();
         let mut frame = template.bytes().to_vec();
-        template.complete(&mut template.lasting(), &mut frame, 5, 99, 3);
-        let place = template.signature_offset();
-        // What was in the place of the signature does not matter, nor whether checksums were right.
+        template.complete(&mut template.slot_state(), &mut frame, 5, 99, 3);
+        let offset = template.signature_offset();
+        // Neither the bytes at the signature's offset nor the original checksums matter.
         let mut other = frame.clone();
-        other[place..place + SIGNATURE_BYTES].copy_from_slice(&spoilt);
-        prop_assert_eq!(replayed(&other, other.len()).unwrap(), (frame.clone(), 0));
-        // A file that has only the headers of it.
-        let (headers, _) = replayed(&frame[..place], frame.len()).unwrap();
-        prop_assert_eq!(&headers[..place], &frame[..place]);
-        // No room for the signature, and lengths that say more than there is.
-        if frame.len() == place + SIGNATURE_BYTES && place > 60 {
-            prop_assert_eq!(replayed(&frame[..place], place).unwrap(), (frame, 1));
+        other[offset..offset + SIGNATURE_BYTES].copy_from_slice(&spoilt);
+        prop_assert_eq!(replay_one(&other, other.len()).unwrap(), (frame.clone(), 0));
+        // A file with only the headers.
+        let (headers, _) = replay_one(&frame[..offset], frame.len()).unwrap();
+        prop_assert_eq!(&headers[..offset], &frame[..offset]);
+        // No space for the signature, and length fields larger than the packet.
+        if frame.len() == offset + SIGNATURE_BYTES && offset > 60 {
+            prop_assert_eq!(replay_one(&frame[..offset], offset).unwrap(), (frame, 1));
         }
     }
 
@@ -239,8 +240,8 @@ proptest! {
             frame.get_mut(at).into_iter().for_each(|byte| *byte = value);
         }
         for bytes in [&frame[..], &frame[..len.min(frame.len())], &noise] {
-            if let Ok((made, _)) = replayed(bytes, len) {
-                prop_assert!(made.len() >= 60 && made.len() >= bytes.len());
+            if let Ok((replayed, _)) = replay_one(bytes, len) {
+                prop_assert!(replayed.len() >= 60 && replayed.len() >= bytes.len());
             }
         }
     }
@@ -252,12 +253,12 @@ proptest! {
         magic_at in 0usize..300,
     ) {
         let mut frame = bytes;
-        if let Some(place) = frame.get_mut(magic_at..magic_at + 4) {
-            place.copy_from_slice(&Signature::MAGIC_WORD.to_be_bytes());
+        if let Some(bytes) = frame.get_mut(magic_at..magic_at + 4) {
+            bytes.copy_from_slice(&Signature::MAGIC_WORD.to_be_bytes());
         }
-        if let Some((found, offset)) = Signature::find(&frame, &offsets) {
+        if let Some((signature, offset)) = Signature::find(&frame, &offsets) {
             prop_assert!(offsets.contains(&offset) && offset + SIGNATURE_BYTES <= frame.len());
-            prop_assert!(found.sequence < 1 << 40 && found.time_ns < 1 << 48);
+            prop_assert!(signature.sequence < 1 << 40 && signature.time_ns < 1 << 48);
         }
         for offset in offsets {
             std::hint::black_box(is_intact(&frame, offset));

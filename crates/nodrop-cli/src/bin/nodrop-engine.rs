@@ -1,4 +1,4 @@
-//! The packet engine as a process: requests in, replies out, one JSON line each.
+//! The packet engine as a process: requests in, replies out, one JSON object per line.
 
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
@@ -7,24 +7,25 @@ use std::sync::{Arc, mpsc};
 
 use clap::Parser;
 use nodrop_cli::HostNeighbors;
-use nodrop_cli::layouts::layouts;
+use nodrop_cli::layouts::build_layouts;
 use nodrop_cli::replay;
 use nodrop_cli::setup::{self, HostEngine};
-use nodrop_cli::{COMMIT, VERSION, come_up};
+use nodrop_cli::{COMMIT, VERSION, init_process};
 use nodrop_engine::{EngineError, Neighbors};
 use nodrop_model::{
-    Closed, ErrorKind, ErrorReply, Hello, PROTOCOL_VERSION, Reply, Request, Resolve, Resolved, TrialReply, TrialRequest,
+    CloseReply, ErrorKind, ErrorReply, Hello, PROTOCOL_VERSION, Reply, Request, ResolveReply, ResolveRequest,
+    TrialReply, TrialRequest,
 };
 use nodrop_port::thread;
 
 /// nodrop's packet engine: sends, receives and counts test traffic.
 ///
-/// Reads requests from standard input and writes replies to standard output, one JSON object a line; ends when standard
-/// input closes or its parent dies.
+/// Reads requests from standard input and writes replies to standard output, one JSON object per line; ends when
+/// standard input closes or its parent exits.
 #[derive(Parser)]
 #[command(name = "nodrop-engine", version = VERSION)]
 struct Arguments {
-    /// Work in the network namespace of this process.
+    /// Enter the network namespace of this process.
     #[arg(long, value_name = "PID")]
     netns: Option<u32>,
     /// Print the JSON Schema of requests and replies, and exit.
@@ -37,9 +38,9 @@ fn main() -> ExitCode {
     if arguments.schema {
         return print_schema();
     }
-    thread::favour(); // and all that this thread starts
-    if let Err(error) = come_up(arguments.netns) {
-        reply(&failure(ErrorKind::Port, error.to_string()));
+    thread::raise_priority(); // inherited by threads started from here
+    if let Err(error) = init_process(arguments.netns) {
+        reply(&error_reply(ErrorKind::Port, error.to_string()));
         return ExitCode::FAILURE;
     }
     reply(&Reply::Hello(Hello {
@@ -51,12 +52,12 @@ fn main() -> ExitCode {
     let stop = Arc::new(AtomicBool::new(false));
     let mut session = Session { engine: None, neighbors: None, stop: stop.clone() };
     for line in read_lines(stop) {
-        session.answer(&line);
+        session.handle_line(&line);
     }
     ExitCode::SUCCESS
 }
 
-/// Read on a thread of its own, so that `stop` and the end of input reach a running trial.
+/// Read on a separate thread, so that `stop` and the end of input reach a running trial.
 fn read_lines(stop: Arc<AtomicBool>) -> mpsc::Receiver<String> {
     let (lines, queue) = mpsc::channel();
     std::thread::spawn(move || {
@@ -67,13 +68,13 @@ fn read_lines(stop: Arc<AtomicBool>) -> mpsc::Receiver<String> {
                 break;
             }
         }
-        // Nobody is left to hear the counts: stop sending now, whatever is running.
+        // No reader is left: stop sending at once.
         std::process::exit(0);
     });
     queue
 }
 
-/// What the engine holds between requests.
+/// State of the engine between requests.
 struct Session {
     engine: Option<HostEngine>,
     neighbors: Option<HostNeighbors>,
@@ -81,15 +82,17 @@ struct Session {
 }
 
 impl Session {
-    fn answer(&mut self, line: &str) {
-        let answer = match serde_json::from_str(line) {
-            Ok(request) => self.carry_out(request).unwrap_or_else(|error| refusal(&error)),
-            Err(error) => failure(ErrorKind::Protocol, format!("not a request: {error}; see nodrop-engine --schema")),
+    fn handle_line(&mut self, line: &str) {
+        let response = match serde_json::from_str(line) {
+            Ok(request) => self.execute(request).unwrap_or_else(|error| engine_error_reply(&error)),
+            Err(error) => {
+                error_reply(ErrorKind::Protocol, format!("invalid request: {error}; see nodrop-engine --schema"))
+            }
         };
-        reply(&answer);
+        reply(&response);
     }
 
-    fn carry_out(&mut self, request: Request) -> Result<Reply, EngineError> {
+    fn execute(&mut self, request: Request) -> Result<Reply, EngineError> {
         match request {
             Request::Open(request) => {
                 self.close();
@@ -101,12 +104,12 @@ impl Session {
             Request::Resolve(request) => self.resolve(&request).map(Reply::Resolved),
             Request::Check(request) => self.engine()?.check(request.timeout_s).map(Reply::Checked),
             Request::Trial(request) => self.trial(&request),
-            Request::Compile(asked) => replay::compile(&asked).map(Reply::Compiled),
-            Request::Inspect(asked) => replay::inspect(&asked).map(Reply::Inspected),
-            Request::Frames(asked) => layouts(&asked).map(Reply::Frames),
+            Request::Compile(request) => replay::compile(&request).map(Reply::Compiled),
+            Request::Inspect(request) => replay::inspect(&request).map(Reply::Inspected),
+            Request::Frames(request) => build_layouts(&request).map(Reply::Frames),
             Request::Close | Request::Stop => {
                 self.close();
-                Ok(Reply::Closed(Closed {}))
+                Ok(Reply::Closed(CloseReply {}))
             }
         }
     }
@@ -116,10 +119,10 @@ impl Session {
         self.engine = None;
     }
 
-    fn resolve(&mut self, request: &Resolve) -> Result<Resolved, EngineError> {
-        let refusal = || EngineError::Request("no port has stations; give it some in `open`".to_owned());
+    fn resolve(&mut self, request: &ResolveRequest) -> Result<ResolveReply, EngineError> {
+        let error = || EngineError::Request("no port has stations; add stations to a port in `open`".to_owned());
         self.engine()?;
-        self.neighbors.as_ref().ok_or_else(refusal)?.resolve(request)
+        self.neighbors.as_ref().ok_or_else(error)?.resolve(request)
     }
 
     fn trial(&mut self, request: &TrialRequest) -> Result<Reply, EngineError> {
@@ -127,7 +130,7 @@ impl Session {
         let neighbors = |this: &Self| this.neighbors.as_ref().map(Neighbors::take_counts).unwrap_or_default();
         neighbors(self);
         let counts = self.engine()?.trial(request, &stop, |window| reply(&Reply::Window(window)));
-        // Cleared after and not before: the wish to stop may be read while the trial still waits its turn.
+        // Cleared afterwards rather than before, because a stop may be read while the trial is still queued.
         self.stop.store(false, SeqCst);
         Ok(Reply::Trial(Box::new(TrialReply { neighbors: neighbors(self), ..counts? })))
     }
@@ -137,27 +140,27 @@ impl Session {
     }
 }
 
-fn refusal(error: &EngineError) -> Reply {
+fn engine_error_reply(error: &EngineError) -> Reply {
     let kind = match error {
         EngineError::Request(_) => ErrorKind::Request,
         EngineError::Neighbor(_) => ErrorKind::Neighbor,
         EngineError::Port(_) | EngineError::Panic => ErrorKind::Port,
     };
-    failure(kind, error.to_string())
+    error_reply(kind, error.to_string())
 }
 
-fn failure(kind: ErrorKind, message: String) -> Reply {
+fn error_reply(kind: ErrorKind, message: String) -> Reply {
     Reply::Error(ErrorReply { kind, message })
 }
 
 fn reply(reply: &Reply) {
     let mut out = std::io::stdout().lock();
-    let written = serde_json::to_writer(&mut out, reply).map_err(std::io::Error::from).and_then(|()| {
+    let result = serde_json::to_writer(&mut out, reply).map_err(std::io::Error::from).and_then(|()| {
         out.write_all(b"\n")?;
         out.flush()
     });
-    if written.is_err() {
-        // The reader is gone, and with it whoever wanted this traffic.
+    if result.is_err() {
+        // The reader has exited, so the traffic is not needed any more.
         std::process::exit(1);
     }
 }
@@ -165,7 +168,7 @@ fn reply(reply: &Reply) {
 fn print_schema() -> ExitCode {
     let schema = serde_json::json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": format!("nodrop-engine, protocol {PROTOCOL_VERSION}: one request a line in, one reply a line out"),
+        "title": format!("nodrop-engine, protocol {PROTOCOL_VERSION}: one request per line in, one reply per line out"),
         "request": schemars::schema_for!(Request),
         "reply": schemars::schema_for!(Reply),
     });

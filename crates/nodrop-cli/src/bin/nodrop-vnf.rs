@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use nodrop_cli::{VERSION, vnf};
 
-/// Forwarders that stand in for a VNF between a tester's ports.
+/// Forwarders that act as a VNF between a tester's ports.
 ///
-/// Prints one JSON line, `{"event":"ready"}` or `{"event":"error","message":...}`; ends when standard input closes or its
-/// parent dies.
+/// Prints one JSON line, `{"event":"ready"}` or `{"event":"error","message":...}`; ends when standard input closes or
+/// its parent exits.
 #[derive(Parser)]
 #[command(name = "nodrop-vnf", version = VERSION)]
 struct Arguments {
@@ -22,20 +22,20 @@ enum Forwarder {
     L2(vnf::L2),
     /// Route IPv4 and IPv6 between ports on one thread.
     L3(vnf::L3),
-    /// Switch between a tester's ports and many chains, told apart by VLAN or MAC address, on one thread.
+    /// Switch between a tester's ports and many chains, by VLAN or MAC address, on one thread.
     Edge(vnf::Edge),
-    /// Cross-connect two ports in their drivers, by XDP programs.
+    /// Cross-connect two ports in their drivers by XDP programs.
     Xdp(vnf::Xdp),
 }
 
 fn main() -> ExitCode {
-    let ended = match Arguments::parse().forwarder {
+    let result = match Arguments::parse().forwarder {
         Forwarder::L2(arguments) => vnf::run_l2(arguments),
         Forwarder::L3(arguments) => vnf::run_l3(arguments),
         Forwarder::Edge(arguments) => vnf::run_edge(arguments),
         Forwarder::Xdp(arguments) => vnf::run_xdp(arguments),
     };
-    match ended {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             println!("{}", serde_json::json!({"event": "error", "message": error.to_string()}));

@@ -1,4 +1,4 @@
-//! What `nodrop-vnf` is told on its command line.
+//! Command-line arguments of `nodrop-vnf`.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -8,12 +8,12 @@ use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 use nodrop_port::PortError;
 use nodrop_port::memory::{Memory, Pages};
-use nodrop_vnf::{ACCOUNT_BYTES, Neighbor, Pace};
+use nodrop_vnf::{FLOW_ENTRY_BYTES, Neighbor, Pace};
 use nodrop_wire::MacAddr;
 
 use super::HEADER_BYTES;
 
-/// How frames get in and out of a forwarder's ports.
+/// Packet I/O of a forwarder.
 #[derive(Clone, Copy, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(super) enum Backend {
@@ -23,139 +23,141 @@ pub(super) enum Backend {
     AfXdp,
 }
 
-/// In which pages a forwarder's own memory is.
+/// Page size of a forwarder's memory.
 #[derive(Clone, Copy, Default, ValueEnum)]
 pub(super) enum PageSize {
-    /// As the kernel sees fit.
+    /// Chosen by the kernel.
     #[default]
-    Usual,
-    /// Never in large ones.
+    #[value(name = "usual")]
+    Default,
+    /// Never large pages.
     Small,
-    /// In large ones.
+    /// Large pages.
     Large,
 }
 
-/// What every forwarder is told.
+/// Arguments of all user-space forwarders.
 #[derive(Args)]
-pub struct Running {
-    /// Work in the network namespace of this process.
+pub struct CommonArguments {
+    /// Enter the network namespace of this process.
     #[arg(long, value_name = "PID")]
     pub(super) netns: Option<u32>,
-    /// CPU to bind the forwarding thread to.
+    /// CPU to pin the forwarding thread to.
     #[arg(long)]
     pub(super) core: Option<usize>,
-    /// How frames get in and out of its ports.
+    /// Packet I/O of the ports.
     #[arg(long, value_enum, default_value_t = Backend::AfPacket)]
     pub(super) backend: Backend,
-    /// Received frames a port can hold before the kernel drops.
+    /// Size of a port's receive queue, in frames.
     #[arg(long, default_value_t = 4096)]
     pub(super) queue_slots: u32,
     /// Largest IP packet forwarded, in bytes.
     #[arg(long, default_value_t = 1500)]
     mtu: usize,
-    /// Sleep as soon as there is nothing to forward, for others want the CPU.
+    /// Sleep as soon as no frame is waiting, for a shared CPU.
     #[arg(long)]
     yielding: bool,
-    /// Frames per second it forwards at most, over all its ports: a SUT of a known capacity, to try testers out.
+    /// Maximum forwarding rate over all ports, to test testers with a SUT of known capacity.
     #[arg(long, value_name = "PPS", value_parser = parse_capacity)]
     capacity: Option<f64>,
-    /// Bytes of a table with an account of every flow, one of which each frame looks up and writes; none by default.
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(ACCOUNT_BYTES as u64..=1 << 40))]
+    /// Size of a per-flow table that each frame reads and writes; none by default.
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(FLOW_ENTRY_BYTES as u64..=1 << 40))]
     table: Option<u64>,
-    /// In which pages its table is, and with `af_xdp` its frames.
+    /// Page size of the table, and with `af_xdp` of the frame memory.
     #[arg(long, value_enum, default_value_t)]
     pages: PageSize,
-    /// NUMA node that its memory comes from.
+    /// NUMA node to allocate memory from.
     #[arg(long, value_name = "NODE")]
     pub(super) memory_node: Option<usize>,
 }
 
-/// One frame a minute at least, and one in a nanosecond at most.
+/// Parse a rate from one frame per minute to one per nanosecond.
 fn parse_capacity(text: &str) -> Result<f64, String> {
-    let expected = || format!("{text:?} is no number of frames per second, such as 20000");
+    let expected = || format!("{text:?} is not a number of frames per second; use e.g. 20000");
     text.parse().ok().filter(|pps| (1.0 / 60.0..=1e9).contains(pps)).ok_or_else(expected)
 }
 
-impl Running {
-    /// Longest frame, without FCS.
+impl CommonArguments {
+    /// Return the longest frame, without FCS.
     pub(super) fn frame_bytes(&self) -> usize {
         self.mtu + HEADER_BYTES
     }
 
-    /// In which pages its memory is.
+    /// Return the page size of the memory.
     pub(super) fn pages(&self) -> Pages {
         match self.pages {
-            PageSize::Usual => Pages::Usual,
+            PageSize::Default => Pages::Default,
             PageSize::Small => Pages::Small,
             PageSize::Large => Pages::Large,
         }
     }
 
-    /// Memory for its table, where it has one.
+    /// Allocate the memory of the table, if requested.
     pub(super) fn table(&self) -> Result<Option<Memory>, PortError> {
         let Some(bytes) = self.table else { return Ok(None) };
-        let none = || ask("--table", format!("{bytes} bytes, the kernel has no such memory; ask for less"));
-        Memory::new(bytes as usize, self.pages()).map(Some).ok_or_else(none)
+        let error =
+            || option_error("--table", format!("the kernel cannot allocate {bytes} bytes; use a smaller table"));
+        Memory::new(bytes as usize, self.pages()).map(Some).ok_or_else(error)
     }
 
-    /// That of `pace`, of the capacity asked for, and without idling where others want the CPU.
+    /// Return `pace` with the requested capacity and CPU sharing.
     pub(super) fn pace(&self, pace: Pace) -> Pace {
         let frame_time = self.capacity.map_or(Duration::ZERO, |pps| Duration::from_secs_f64(1.0 / pps));
         let pace = Pace { frame_time, ..pace };
-        if self.yielding { pace.yielding() } else { pace }
+        if self.yielding { pace.for_shared_cpu() } else { pace }
     }
 }
 
 /// Arguments of the cross-connect.
 #[derive(Args)]
 pub struct L2 {
-    /// A port, and the MAC address to write as destination on frames that leave it, with the port's own as source; without
-    /// one both addresses stay. Give two.
+    /// Port, and the destination MAC address to write to frames that leave it, with the port's own address as source;
+    /// without it both addresses are kept. Required twice.
     #[arg(long, required = true, num_args = 1, value_name = "INTERFACE[,peer=MAC]")]
     pub(super) port: Vec<L2Port>,
     #[command(flatten)]
-    pub(super) running: Running,
+    pub(super) common: CommonArguments,
 }
 
 /// Arguments of the router.
 #[derive(Args)]
 pub struct L3 {
-    /// A port, the station it is on its link, and its own IP addresses, as many as there are.
+    /// Port, its MAC address, and its IP addresses; repeatable.
     #[arg(long, required = true, num_args = 1, value_name = "INTERFACE,mac=MAC[,address=IP]")]
     pub(super) port: Vec<L3Port>,
-    /// Where a prefix is reached: next hop, and the port it is behind.
+    /// Static route: next hop, and the port it is reached through; repeatable.
     #[arg(long, num_args = 1, value_name = "PREFIX,via=IP,port=INTERFACE")]
     pub(super) route: Vec<Route>,
-    /// The MAC address of a next hop that need not be asked for.
+    /// Static MAC address of a next hop; repeatable.
     #[arg(long, num_args = 1, value_name = "IP,mac=MAC", value_parser = parse_neighbor)]
     pub(super) neighbor: Vec<Neighbor>,
     #[command(flatten)]
-    pub(super) running: Running,
+    pub(super) common: CommonArguments,
 }
 
 /// Arguments of the edge switch.
 #[derive(Args)]
 pub struct Edge {
-    /// A port towards a tester, as many as there are.
+    /// Port to a tester; repeatable.
     #[arg(long, required = true, num_args = 1, value_name = "INTERFACE")]
     pub(super) trunk: Vec<String>,
-    /// A port towards a chain, the trunk it belongs to, and what tells its frames from those of others there.
+    /// Port to a chain, its trunk, and the VLAN or MAC address that identifies its frames; repeatable.
     #[arg(long, num_args = 1, value_name = "INTERFACE,trunk=INTERFACE[,vlan=ID][,mac=MAC]")]
     pub(super) access: Vec<AccessPort>,
-    /// Received frames a trunk can hold before the kernel drops.
+    /// Size of a trunk's receive queue, in frames.
     #[arg(long, default_value_t = 4096)]
     pub(super) trunk_slots: u32,
     #[command(flatten)]
-    pub(super) running: Running,
+    pub(super) common: CommonArguments,
 }
 
 /// Arguments of the cross-connect in the drivers.
 #[derive(Args)]
 pub struct Xdp {
-    /// A port and the MAC address to write as destination on frames that leave it; give two.
+    /// Port, and the destination MAC address to write to frames that leave it; required twice.
     #[arg(long, required = true, num_args = 1, value_name = "INTERFACE,peer=MAC")]
     pub(super) port: Vec<L2Port>,
-    /// Work in the network namespace of this process.
+    /// Enter the network namespace of this process.
     #[arg(long, value_name = "PID")]
     pub(super) netns: Option<u32>,
 }
@@ -184,7 +186,7 @@ pub(super) struct AccessPort {
     pub(super) mac: Option<MacAddr>,
 }
 
-/// A route by the name of its port.
+/// A route, with the name of its port.
 #[derive(Clone)]
 pub(super) struct Route {
     pub(super) prefix: IpNet,
@@ -196,9 +198,10 @@ impl FromStr for L2Port {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut written = Written::new(text, "INTERFACE or INTERFACE,peer=MAC such as eth1,peer=02:00:00:00:00:01")?;
-        let port = Self { interface: written.first.to_owned(), peer: written.take_if_there("peer")? };
-        written.finish(port)
+        let mut argument =
+            KeyValueArgument::new(text, "INTERFACE or INTERFACE,peer=MAC such as eth1,peer=02:00:00:00:00:01")?;
+        let port = Self { interface: argument.first.to_owned(), peer: argument.take_optional("peer")? };
+        argument.finish(port)
     }
 }
 
@@ -206,15 +209,15 @@ impl FromStr for L3Port {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut written = Written::new(
+        let mut argument = KeyValueArgument::new(
             text,
             "INTERFACE,mac=MAC,address=IP such as eth1,mac=02:00:00:00:00:01,address=198.18.255.254",
         )?;
-        let mut port = Self { interface: written.first.to_owned(), mac: written.take("mac")?, addresses: Vec::new() };
-        while written.has("address") {
-            port.addresses.push(written.take("address")?);
+        let mut port = Self { interface: argument.first.to_owned(), mac: argument.take("mac")?, addresses: Vec::new() };
+        while argument.has("address") {
+            port.addresses.push(argument.take("address")?);
         }
-        written.finish(port)
+        argument.finish(port)
     }
 }
 
@@ -222,16 +225,16 @@ impl FromStr for AccessPort {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut written = Written::new(
+        let mut argument = KeyValueArgument::new(
             text,
             "INTERFACE,trunk=INTERFACE and vlan=1 to 4094 or mac=MAC, such as eth1,trunk=eth0,vlan=100",
         )?;
-        let (vlan, mac) = (written.take_if_there("vlan")?, written.take_if_there("mac")?);
-        let port = Self { interface: written.first.to_owned(), trunk: written.take("trunk")?, vlan, mac };
+        let (vlan, mac) = (argument.take_optional("vlan")?, argument.take_optional("mac")?);
+        let port = Self { interface: argument.first.to_owned(), trunk: argument.take("trunk")?, vlan, mac };
         if vlan.is_some_and(|id| !(1..=4094).contains(&id)) {
-            return Err(wrong(text, written.expected));
+            return Err(expected_error(text, argument.expected));
         }
-        written.finish(port)
+        argument.finish(port)
     }
 }
 
@@ -239,74 +242,74 @@ impl FromStr for Route {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut written =
-            Written::new(text, "PREFIX,via=IP,port=INTERFACE such as 198.18.0.0/16,via=198.18.0.1,port=eth1")?;
-        let route = Self { prefix: written.first()?, via: written.take("via")?, port: written.take("port")? };
+        let mut argument =
+            KeyValueArgument::new(text, "PREFIX,via=IP,port=INTERFACE such as 198.18.0.0/16,via=198.18.0.1,port=eth1")?;
+        let route = Self { prefix: argument.first()?, via: argument.take("via")?, port: argument.take("port")? };
         if matches!((route.prefix, route.via), (IpNet::V4(_), IpAddr::V4(_)) | (IpNet::V6(_), IpAddr::V6(_))) {
-            written.finish(route)
+            argument.finish(route)
         } else {
-            Err(format!("{text:?}: prefix and next hop must be of one family"))
+            Err(format!("{text:?}: prefix and next hop must be of the same address family"))
         }
     }
 }
 
 fn parse_neighbor(text: &str) -> Result<Neighbor, String> {
-    let mut written = Written::new(text, "IP,mac=MAC such as 198.18.0.1,mac=02:00:00:00:00:01")?;
-    let neighbor = Neighbor { address: written.first()?, mac: written.take("mac")? };
-    written.finish(neighbor)
+    let mut argument = KeyValueArgument::new(text, "IP,mac=MAC such as 198.18.0.1,mac=02:00:00:00:00:01")?;
+    let neighbor = Neighbor { address: argument.first()?, mac: argument.take("mac")? };
+    argument.finish(neighbor)
 }
 
 /// An argument of the form `FIRST,key=value,key=value`.
-struct Written<'a> {
+struct KeyValueArgument<'a> {
     text: &'a str,
     expected: &'static str,
     first: &'a str,
     rest: Vec<(&'a str, &'a str)>,
 }
 
-impl<'a> Written<'a> {
+impl<'a> KeyValueArgument<'a> {
     fn new(text: &'a str, expected: &'static str) -> Result<Self, String> {
         let mut parts = text.split(',');
         let first = parts.next().unwrap_or_default();
         let rest = parts.map(|part| part.split_once('=')).collect::<Option<Vec<_>>>();
         match rest {
             Some(rest) if !first.is_empty() => Ok(Self { text, expected, first, rest }),
-            _ => Err(wrong(text, expected)),
+            _ => Err(expected_error(text, expected)),
         }
     }
 
     fn first<V: FromStr>(&self) -> Result<V, String> {
-        self.first.parse().map_err(|_| wrong(self.text, self.expected))
+        self.first.parse().map_err(|_| expected_error(self.text, self.expected))
     }
 
     fn has(&self, key: &str) -> bool {
         self.rest.iter().any(|(name, _)| *name == key)
     }
 
-    /// The value of a key that must be there, once.
+    /// Take the value of a required key.
     fn take<V: FromStr>(&mut self, key: &str) -> Result<V, String> {
         let position = self.rest.iter().position(|(name, _)| *name == key);
         position
             .and_then(|position| self.rest.remove(position).1.parse().ok())
-            .ok_or_else(|| wrong(self.text, self.expected))
+            .ok_or_else(|| expected_error(self.text, self.expected))
     }
 
-    /// The value of a key that may be there, once.
-    fn take_if_there<V: FromStr>(&mut self, key: &str) -> Result<Option<V>, String> {
+    /// Take the value of an optional key.
+    fn take_optional<V: FromStr>(&mut self, key: &str) -> Result<Option<V>, String> {
         if self.has(key) { self.take(key).map(Some) } else { Ok(None) }
     }
 
-    /// `value`, if nothing is left over.
+    /// Return `value`, if all keys were taken.
     fn finish<V>(self, value: V) -> Result<V, String> {
-        if self.rest.is_empty() { Ok(value) } else { Err(wrong(self.text, self.expected)) }
+        if self.rest.is_empty() { Ok(value) } else { Err(expected_error(self.text, self.expected)) }
     }
 }
 
-fn wrong(text: &str, expected: &str) -> String {
+fn expected_error(text: &str, expected: &str) -> String {
     format!("{text:?}: expected {expected}")
 }
 
-/// What was asked for cannot be done.
-pub(super) fn ask(option: &str, message: String) -> PortError {
+/// Return the error of an option.
+pub(super) fn option_error(option: &str, message: String) -> PortError {
     PortError::Request { port: option.to_owned(), message }
 }

@@ -1,11 +1,11 @@
-//! What the tester is on its links besides a source of test traffic: stations that answer for their addresses, announce them
-//! and ask for others'.
+//! Stations that the tester emulates on its links: they reply to requests for their addresses, announce them, and
+//! resolve other addresses.
 //!
-//! All of it goes through doors of its own, beside the ports that test frames use: a thread that sleeps until somebody asks.
-//! So a trial's loops know nothing of it, and it works between trials as well as during them.
+//! All messages use station ports that are separate from the ports of test frames, and a thread that sleeps until a
+//! message arrives. So a trial's loops are not involved, and stations are also active between trials.
 
-mod desk;
-mod questions;
+mod resolver;
+mod responder;
 mod station;
 
 use std::io::Read;
@@ -15,176 +15,184 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use nodrop_model::{NeighborCounts, Resolve, Resolved};
+use nodrop_model::{NeighborCounts, ResolveReply, ResolveRequest};
 use nodrop_port::{PortError, Receive, Transmit, wait};
 
 use crate::EngineError;
-use desk::Desk;
-use questions::Questions;
+use resolver::Resolver;
+use responder::Responder;
 use station::Station;
 
-/// Longest sleep where a door can wake the thread.
+/// Longest sleep if every receiver can wake the thread.
 const SLEEP_MAX: Duration = Duration::from_secs(3600);
-/// Longest sleep where one of them cannot.
+/// Longest sleep if a receiver cannot.
 const SLEEP_WITHOUT_DESCRIPTOR: Duration = Duration::from_millis(1);
-/// Sleep after having been woken for nothing: a socket in an error wakes at once, again and again.
-const IDLE: Duration = Duration::from_millis(1);
-/// Messages taken from a door at once.
+/// Delay after a wake-up without a message: a socket in an error state wakes the thread repeatedly.
+const IDLE_DELAY: Duration = Duration::from_millis(1);
+/// Maximum number of messages per receiver and round.
 const BATCH: usize = 64;
-/// Shortest time between two announcements.
-const ANNOUNCE_LEAST_S: f64 = 0.001;
+/// Shortest interval between announcements.
+const ANNOUNCE_INTERVAL_MIN_S: f64 = 0.001;
 
-/// How the stations of a port are reached.
+/// Access to the link of a port's stations.
 #[derive(Debug)]
-pub struct Door<T, R> {
+pub struct StationPort<T, R> {
     /// Index of the port.
     pub port: usize,
-    /// Its name in messages.
+    /// Name for messages.
     pub name: String,
-    /// What the tester is there.
+    /// Stations on this link.
     pub stations: Vec<nodrop_model::Station>,
-    /// Where its messages leave.
+    /// Sender of the stations' messages.
     pub tx: T,
-    /// Where others' arrive.
+    /// Receivers of the neighbours' messages.
     pub receivers: Vec<R>,
 }
 
-/// The tester's stations, at work until this is dropped.
+/// The tester's stations, active until dropped.
 #[derive(Debug)]
 pub struct Neighbors<T> {
-    desks: Arc<[Desk<T>]>,
-    questions: Arc<Questions>,
-    /// Its end wakes and ends the thread.
-    life: Option<UnixStream>,
+    responders: Arc<[Responder<T>]>,
+    resolver: Arc<Resolver>,
+    /// Closing it wakes and ends the thread.
+    stop: Option<UnixStream>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl<T: Transmit + 'static> Neighbors<T> {
-    /// Open for business; with `announce_every_s` also unasked.
+    /// Start answering; also announce every `announce_every_s` seconds.
     ///
     /// # Errors
-    /// When a station cannot be as asked, or no thread can be had.
+    /// If a station is invalid, or the thread cannot be started.
     pub fn start<R: Receive + 'static>(
-        doors: Vec<Door<T, R>>,
+        ports: Vec<StationPort<T, R>>,
         announce_every_s: Option<f64>,
     ) -> Result<Self, EngineError> {
         let every = announce_every_s.map(interval).transpose()?;
-        let (mut desks, mut receivers) = (Vec::new(), Vec::new());
-        for door in doors {
-            desks.push(Desk::new(door.port, door.name, &door.stations, door.tx)?);
-            receivers.push(door.receivers);
+        let (mut responders, mut receivers) = (Vec::new(), Vec::new());
+        for port in ports {
+            responders.push(Responder::new(port.port, port.name, &port.stations, port.tx)?);
+            receivers.push(port.receivers);
         }
-        let (desks, questions): (Arc<[Desk<T>]>, _) = (desks.into(), Arc::new(Questions::default()));
-        let (life, end) = UnixStream::pair().map_err(failed)?;
-        end.set_nonblocking(true).map_err(failed)?;
-        let attendant = Attendant { desks: desks.clone(), questions: questions.clone(), receivers, end };
+        let (responders, resolver): (Arc<[Responder<T>]>, _) = (responders.into(), Arc::new(Resolver::default()));
+        let (stop, stopped) = UnixStream::pair().map_err(failed)?;
+        stopped.set_nonblocking(true).map_err(failed)?;
+        let worker = ResponderThread { responders: responders.clone(), resolver: resolver.clone(), receivers, stopped };
         let thread = std::thread::Builder::new().name("neighbors".to_owned());
-        let thread = thread.spawn(move || attendant.work(every)).map_err(failed)?;
-        Ok(Self { desks, questions, life: Some(life), thread: Some(thread) })
+        let thread = thread.spawn(move || worker.run(every)).map_err(failed)?;
+        Ok(Self { responders, resolver, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Ask until all is answered, or as often as was asked.
+    /// Resolve addresses with the requested number of tries.
     ///
     /// # Errors
-    /// When a question cannot be asked, or nobody answers it.
-    pub fn resolve(&self, asked: &Resolve) -> Result<Resolved, EngineError> {
-        self.questions.resolve(&self.desks, asked)
+    /// If a request is invalid, or an address is not resolved.
+    pub fn resolve(&self, request: &ResolveRequest) -> Result<ResolveReply, EngineError> {
+        self.resolver.resolve(&self.responders, request)
     }
 
-    /// What went on at each port since the last call.
+    /// Return the counts of each port since the last call.
     pub fn take_counts(&self) -> Vec<NeighborCounts> {
-        self.desks.iter().map(Desk::take_counts).collect()
+        self.responders.iter().map(Responder::take_counts).collect()
     }
 }
 
 impl<T> Drop for Neighbors<T> {
     fn drop(&mut self) {
-        drop(self.life.take());
+        drop(self.stop.take());
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
-/// What a station tells everybody: a frame for each of its single addresses, without FCS.
+/// Build a station's announcements: a frame for each of its single addresses, without FCS.
 ///
 /// # Errors
-/// When the station cannot be as asked.
-pub fn announcements(asked: &nodrop_model::Station) -> Result<Vec<Vec<u8>>, EngineError> {
-    let station = Station::new("announcements", asked)?;
-    let announce = |own| station.speaker().announce(own).map_err(|error| EngineError::Request(error.to_string()));
+/// If the station is invalid.
+pub fn announcements(spec: &nodrop_model::Station) -> Result<Vec<Vec<u8>>, EngineError> {
+    let station = Station::new("announcements", spec)?;
+    let announce = |own| station.encoder().announce(own).map_err(|error| EngineError::Request(error.to_string()));
     station.single().map(announce).collect()
 }
 
 fn interval(seconds: f64) -> Result<Duration, EngineError> {
-    if (ANNOUNCE_LEAST_S..=86_400.0).contains(&seconds) {
+    if (ANNOUNCE_INTERVAL_MIN_S..=86_400.0).contains(&seconds) {
         return Ok(Duration::from_secs_f64(seconds));
     }
-    Err(EngineError::Request(format!("announce_every_s: {seconds}; must be from {ANNOUNCE_LEAST_S} to 86400")))
+    Err(EngineError::Request(format!(
+        "announce_every_s: {seconds} is out of range; use {ANNOUNCE_INTERVAL_MIN_S} to 86400"
+    )))
 }
 
-/// The next of the times every so often; what could not be announced in time is not made up for.
-fn following(due: Instant, every: Duration, now: Instant) -> Instant {
+/// Return the next announcement time; missed announcements are skipped.
+fn next_announcement(due: Instant, every: Duration, now: Instant) -> Instant {
     if due + every > now { due + every } else { now + every }
 }
 
 fn failed(source: std::io::Error) -> EngineError {
     EngineError::Port(PortError::System {
         port: "neighbors".to_owned(),
-        asked: "start a thread that answers for the stations",
+        action: "start the responder thread",
         source,
         remedy: "allow this process more threads and open files (`ulimit -u`, `ulimit -n`)",
     })
 }
 
-/// The thread behind the desks.
-struct Attendant<T, R> {
-    desks: Arc<[Desk<T>]>,
-    questions: Arc<Questions>,
-    /// By desk.
+/// The thread that serves all responders.
+struct ResponderThread<T, R> {
+    responders: Arc<[Responder<T>]>,
+    resolver: Arc<Resolver>,
+    /// Receivers of each responder.
     receivers: Vec<Vec<R>>,
-    end: UnixStream,
+    stopped: UnixStream,
 }
 
-impl<T: Transmit, R: Receive> Attendant<T, R> {
-    fn work(mut self, every: Option<Duration>) {
+impl<T: Transmit, R: Receive> ResponderThread<T, R> {
+    fn run(mut self, every: Option<Duration>) {
         let mut next = every.map(|_| Instant::now());
-        let mut woken_for_nothing = false;
-        while !matches!((&self.end).read(&mut [0]), Ok(0)) {
-            let heard = self.hear();
+        let mut was_idle = false;
+        while !matches!((&self.stopped).read(&mut [0]), Ok(0)) {
+            let count = self.receive();
             if let (Some(every), Some(due)) = (every, next)
                 && due <= Instant::now()
             {
-                self.desks.iter().for_each(Desk::announce);
-                next = Some(following(due, every, Instant::now()));
+                self.responders.iter().for_each(Responder::announce);
+                next = Some(next_announcement(due, every, Instant::now()));
             }
-            if heard == 0 {
-                if woken_for_nothing {
-                    std::thread::sleep(IDLE);
+            if count == 0 {
+                if was_idle {
+                    std::thread::sleep(IDLE_DELAY);
                 }
                 self.sleep(next);
             }
-            woken_for_nothing = heard == 0;
+            was_idle = count == 0;
         }
     }
 
-    fn hear(&mut self) -> usize {
-        let mut heard = 0;
-        for (at, (desk, receivers)) in self.desks.iter().zip(&mut self.receivers).enumerate() {
+    fn receive(&mut self) -> usize {
+        let mut count = 0;
+        for (index, (responder, receivers)) in self.responders.iter().zip(&mut self.receivers).enumerate() {
             for receiver in receivers {
-                // The port's own receiver tells when the interface is gone.
-                heard += receiver.receive(BATCH, |frame| desk.hear(at, frame.bytes, &self.questions)).unwrap_or(0);
+                // An error is ignored here; the port's own receiver reports a removed interface.
+                count += receiver
+                    .receive(BATCH, |frame| {
+                        if let Some(message) = responder.handle(frame.bytes) {
+                            self.resolver.record(index, &responder.stations, &message);
+                        }
+                    })
+                    .unwrap_or(0);
             }
         }
-        heard
+        count
     }
 
-    /// Until something comes, the next announcement is due, or the end.
+    /// Sleep until a message arrives, the next announcement is due, or the thread is stopped.
     fn sleep(&self, next: Option<Instant>) {
-        let doors = || self.receivers.iter().flatten();
-        let all_wake = doors().all(|door| door.descriptor().is_some());
-        let most = if all_wake { SLEEP_MAX } else { SLEEP_WITHOUT_DESCRIPTOR };
-        let left = next.map_or(most, |next| next.saturating_duration_since(Instant::now()).min(most));
-        let descriptors = doors().filter_map(Receive::descriptor).chain([self.end.as_fd()]);
-        wait::until_readable(descriptors, left.as_micros().div_ceil(1000) as i32);
+        let receivers = || self.receivers.iter().flatten();
+        let all_wake = receivers().all(|receiver| receiver.descriptor().is_some());
+        let longest = if all_wake { SLEEP_MAX } else { SLEEP_WITHOUT_DESCRIPTOR };
+        let timeout = next.map_or(longest, |next| next.saturating_duration_since(Instant::now()).min(longest));
+        let descriptors = receivers().filter_map(Receive::descriptor).chain([self.stopped.as_fd()]);
+        wait::until_readable(descriptors, timeout.as_micros().div_ceil(1000) as i32);
     }
 }
 

@@ -1,14 +1,14 @@
-//! A station the tester is on a link, ready to be asked.
+//! A validated station.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::IpNet;
 use nodrop_model::Layer;
-use nodrop_wire::{MacAddr, Speaker, Tag, WireError, tags};
+use nodrop_wire::{MacAddr, NeighborEncoder, Tag, WireError, parse_tags};
 
 use crate::EngineError;
 
-/// Tags in front of a packet at most: an S-tag and a C-tag.
+/// Maximum number of tags: an S-tag and a C-tag.
 const TAGS_MAX: usize = 2;
 
 /// A station.
@@ -21,21 +21,21 @@ pub(super) struct Station {
 }
 
 impl Station {
-    /// Check what was asked, on the port of that name.
-    pub(super) fn new(port: &str, asked: &nodrop_model::Station) -> Result<Self, EngineError> {
-        let wrong = |message: String| EngineError::Request(format!("{port}: stations: {message}"));
-        if asked.tags.len() > TAGS_MAX {
-            return Err(wrong(format!("{} tags asked; at most {TAGS_MAX}", asked.tags.len())));
+    /// Validate a station of the named port.
+    pub(super) fn new(port: &str, spec: &nodrop_model::Station) -> Result<Self, EngineError> {
+        let error = |message: String| EngineError::Request(format!("{port}: stations: {message}"));
+        if spec.tags.len() > TAGS_MAX {
+            return Err(error(format!("{} tags are too many; use at most {TAGS_MAX}", spec.tags.len())));
         }
         let station = Self {
-            mac: asked.mac.parse().map_err(|error: WireError| wrong(error.to_string()))?,
-            tags: tags(&asked.tags).map_err(|error| wrong(error.to_string()))?,
-            layers: asked.tags.clone(),
-            nets: asked.addresses.iter().map(|text| net(text).map_err(&wrong)).collect::<Result<_, _>>()?,
+            mac: spec.mac.parse().map_err(|source: WireError| error(source.to_string()))?,
+            tags: parse_tags(&spec.tags).map_err(|source| error(source.to_string()))?,
+            layers: spec.tags.clone(),
+            nets: spec.addresses.iter().map(|text| parse_net(text).map_err(&error)).collect::<Result<_, _>>()?,
         };
-        // Tags in an order that cannot be would only be found out by the first answer.
-        let nobody = Ipv4Addr::UNSPECIFIED.into();
-        station.speaker().ask(nobody, nobody).map_err(|error| wrong(error.to_string()))?;
+        // Detects an invalid order of tags now rather than at the first reply.
+        let unspecified = Ipv4Addr::UNSPECIFIED.into();
+        station.encoder().request(unspecified, unspecified).map_err(|source| error(source.to_string()))?;
         Ok(station)
     }
 
@@ -43,19 +43,19 @@ impl Station {
         self.nets.iter().any(|net| net.contains(&address))
     }
 
-    /// Addresses written one by one.
+    /// Return the addresses that are not part of a prefix.
     pub(super) fn single(&self) -> impl Iterator<Item = IpAddr> {
         self.nets.iter().filter(|net| net.prefix_len() == net.max_prefix_len()).map(IpNet::addr)
     }
 
-    pub(super) fn speaker(&self) -> Speaker<'_> {
-        Speaker { mac: self.mac, tags: &self.layers }
+    pub(super) fn encoder(&self) -> NeighborEncoder<'_> {
+        NeighborEncoder { mac: self.mac, tags: &self.layers }
     }
 
-    /// The address it asks as; in IPv4 nobody may ask (RFC 5227 section 1.1, ARP probe).
+    /// Return the source address for requests; in IPv4 it may be unspecified (RFC 5227 section 1.1, ARP probe).
     pub(super) fn source(&self, target: IpAddr) -> Option<IpAddr> {
-        let nobody = target.is_ipv4().then_some(Ipv4Addr::UNSPECIFIED.into());
-        self.single().find(|own| own.is_ipv4() == target.is_ipv4()).or(nobody)
+        let unspecified = target.is_ipv4().then_some(Ipv4Addr::UNSPECIFIED.into());
+        self.single().find(|own| own.is_ipv4() == target.is_ipv4()).or(unspecified)
     }
 }
 
@@ -66,9 +66,9 @@ impl std::fmt::Display for Station {
     }
 }
 
-fn net(text: &str) -> Result<IpNet, String> {
+fn parse_net(text: &str) -> Result<IpNet, String> {
     let address = || text.parse::<IpAddr>().map(IpNet::from);
     text.parse().or_else(|_| address()).map_err(|_| {
-        format!("{text:?} is not an address; write one as 198.18.0.1 or 2001:2::1, or a prefix as 198.18.0.0/24")
+        format!("{text:?} is not an address; use e.g. 198.18.0.1, 2001:2::1 or a prefix such as 198.18.0.0/24")
     })
 }

@@ -1,4 +1,4 @@
-//! The course of a load over a trial: which share of the frames is due at which share of the time, and back.
+//! Load profile of a trial: the share of the frames that is due at a share of the time, and its inverse.
 
 mod poisson;
 mod random;
@@ -10,22 +10,22 @@ use std::sync::Arc;
 use poisson::Poisson;
 use shape::Shape;
 
-/// Loads that are drawn for a trial at most.
+/// Maximum number of random loads of a trial.
 const RANDOM_LOADS_MAX: f64 = 1e6;
 
-/// What a pattern comes to for one port and trial.
+/// A load pattern applied to one port and trial.
 #[derive(Clone, Debug)]
-pub(crate) enum Course {
+pub(crate) enum LoadProfile {
     /// Evenly spaced frames.
     Flat,
-    /// A shape so many times over.
+    /// A shape and its number of repetitions.
     Periodic(Arc<Shape>, f64),
-    /// Every gap drawn.
+    /// Random gaps.
     Poisson(Arc<Poisson>),
 }
 
-impl Course {
-    /// Of a trial of `duration_s` with `frame_count` frames; ports draw their gaps independently.
+impl LoadProfile {
+    /// Create the cell_loads of a trial of `duration_s` with `frame_count` frames; ports draw their gaps independently.
     pub(crate) fn new(pattern: &LoadPattern, duration_s: f64, frame_count: u64, port: usize) -> Self {
         let times = |period_s: f64| (duration_s / period_s).round().max(1.0);
         let periodic = |shape: Shape, period_s: f64| Self::Periodic(Arc::new(shape), times(period_s));
@@ -48,19 +48,19 @@ impl Course {
         }
     }
 
-    /// Share of the time at which frame `n` of `frames` (not always a whole number of them) is due.
+    /// Return the share of the time at which frame `n` of `frames` (not always an integer) is due.
     pub(crate) fn time_share(&self, n: u64, frames: f64) -> f64 {
         match self {
             Self::Flat => n as f64 / frames,
             Self::Periodic(shape, times) => {
                 let (period, share) = split(n as f64 / frames * times);
-                (period + shape.place_of(share)) / times
+                (period + shape.phase_of(share)) / times
             }
             Self::Poisson(gaps) => gaps.time_share(n),
         }
     }
 
-    /// Frames of `frames` that are due at a share of the time.
+    /// Return the number of frames of `frames` that are due at a share of the time.
     pub(crate) fn due_count(&self, time_share: f64, frames: f64) -> u64 {
         let Self::Periodic(shape, times) = self else {
             return match self {
@@ -68,20 +68,20 @@ impl Course {
                 _ => (time_share * frames) as u64 + 1,
             };
         };
-        let (period, place) = split(time_share * times);
-        let due = ((period + shape.share_at(place)) / times * frames) as u64 + 1;
-        // Between two bursts the next frame is not yet due, though all before it are.
+        let (period, phase) = split(time_share * times);
+        let due = ((period + shape.share_at(phase)) / times * frames) as u64 + 1;
+        // Between two bursts the next frame is not due yet, although all before it are.
         if self.time_share(due - 1, frames) > time_share { due - 1 } else { due }
     }
 }
 
-/// Whole periods and the place in the next; what is short of a period by rounding alone is one.
+/// Split into entire periods and the phase in the next one, tolerating rounding errors.
 fn split(periods: f64) -> (f64, f64) {
     let whole = (periods + 1e-9).floor();
     (whole, (periods - whole).max(0.0))
 }
 
-/// The loads of a stair's steps, as multiples of their mean.
+/// Return the loads of a stair's steps, as multiples of their mean.
 fn stair(amplitude_ratio: f64, step_count: u32, direction: StairDirection) -> Vec<f64> {
     let last = f64::from(step_count - 1);
     let up = (0..step_count).map(|step| 1.0 - amplitude_ratio + 2.0 * amplitude_ratio * f64::from(step) / last);
@@ -92,14 +92,14 @@ fn stair(amplitude_ratio: f64, step_count: u32, direction: StairDirection) -> Ve
     }
 }
 
-/// Why a pattern cannot be carried out; None when it can.
-pub(crate) fn refusal(pattern: &LoadPattern, duration_s: f64, frame_count_max: f64) -> Option<String> {
+/// Return the error of an invalid pattern; None if it is valid.
+pub(crate) fn pattern_error(pattern: &LoadPattern, duration_s: f64, frame_count_max: f64) -> Option<String> {
     let ratio = |name: &str, ratio: f64, least: f64| {
-        (!(least..=1.0).contains(&ratio)).then(|| format!("pattern: {name} {ratio}; must be from {least} to 1"))
+        (!(least..=1.0).contains(&ratio)).then(|| format!("pattern: {name} {ratio} is out of range; use {least} to 1"))
     };
     let period = |period_s: f64| {
         (!(1e-4..=86_400.0).contains(&period_s))
-            .then(|| format!("pattern: period_s {period_s}; must be from 0.0001 to 86400"))
+            .then(|| format!("pattern: period_s {period_s} is out of range; use 0.0001 to 86400"))
     };
     match *pattern {
         LoadPattern::Flat => None,
@@ -113,8 +113,8 @@ pub(crate) fn refusal(pattern: &LoadPattern, duration_s: f64, frame_count_max: f
             period(period_s).or(ratio("amplitude_ratio", amplitude_ratio, 0.0)).or_else(|| {
                 (duration_s / period_s > RANDOM_LOADS_MAX).then(|| {
                     format!(
-                        "pattern: a random load every {period_s} s for {duration_s} s; it can draw up to \
-                         {RANDOM_LOADS_MAX}: make the period longer"
+                        "pattern: a random load every {period_s} s for {duration_s} s exceeds \
+                         {RANDOM_LOADS_MAX} loads; use a longer period"
                     )
                 })
             })
@@ -122,12 +122,12 @@ pub(crate) fn refusal(pattern: &LoadPattern, duration_s: f64, frame_count_max: f
         LoadPattern::Stair { period_s, amplitude_ratio, step_count, .. } => {
             period(period_s).or(ratio("amplitude_ratio", amplitude_ratio, 0.0)).or_else(|| {
                 (!(2..=1000).contains(&step_count))
-                    .then(|| format!("pattern: step_count {step_count}; must be from 2 to 1000"))
+                    .then(|| format!("pattern: step_count {step_count} is out of range; use 2 to 1000"))
             })
         }
         LoadPattern::Poisson { .. } => (frame_count_max > Poisson::FRAMES_MAX as f64).then(|| {
             format!(
-                "pattern: poisson for {frame_count_max} frames a port; it can draw up to {}: make trials shorter",
+                "pattern: poisson supports up to {} frames per port, not {frame_count_max}; use shorter trials",
                 Poisson::FRAMES_MAX
             )
         }),
@@ -141,8 +141,8 @@ mod tests {
     const DURATION_S: f64 = 2.0;
     const FRAMES: f64 = 200_000.0;
 
-    fn course(pattern: LoadPattern) -> Course {
-        Course::new(&pattern, DURATION_S, FRAMES as u64, 0)
+    fn profile(pattern: LoadPattern) -> LoadProfile {
+        LoadProfile::new(&pattern, DURATION_S, FRAMES as u64, 0)
     }
 
     fn all() -> Vec<LoadPattern> {
@@ -162,8 +162,8 @@ mod tests {
     #[test]
     fn every_pattern_sends_all_its_frames_in_its_time_in_order() {
         for pattern in all() {
-            let course = course(pattern);
-            let shares: Vec<f64> = (0..FRAMES as u64).map(|n| course.time_share(n, FRAMES)).collect();
+            let profile = profile(pattern);
+            let shares: Vec<f64> = (0..FRAMES as u64).map(|n| profile.time_share(n, FRAMES)).collect();
             assert!(shares[0] == 0.0 && shares[FRAMES as usize - 1] < 1.0, "{pattern:?}");
             assert!(shares.is_sorted(), "{pattern:?}");
         }
@@ -172,59 +172,59 @@ mod tests {
     #[test]
     fn a_frame_is_due_from_its_departure_on_and_not_before() {
         for pattern in all() {
-            let course = course(pattern);
+            let profile = profile(pattern);
             for n in (0..FRAMES as u64).step_by(61).chain([FRAMES as u64 - 1]) {
-                let share = course.time_share(n, FRAMES);
+                let share = profile.time_share(n, FRAMES);
                 let (before, after) = (share - 1e-11, share + 1e-11);
-                assert!(before < 0.0 || course.due_count(before, FRAMES) <= n, "{pattern:?} {n}");
-                assert!(course.due_count(after, FRAMES) > n, "{pattern:?} {n}");
+                assert!(before < 0.0 || profile.due_count(before, FRAMES) <= n, "{pattern:?} {n}");
+                assert!(profile.due_count(after, FRAMES) > n, "{pattern:?} {n}");
             }
         }
     }
 
-    /// Frames in each of `cells` equal parts of the trial, as multiples of their mean.
-    fn profile(pattern: LoadPattern, cells: u32) -> Vec<f64> {
-        let course = course(pattern);
+    /// Return the frames in each of `cells` equal parts of the trial, as multiples of their mean.
+    fn cell_loads(pattern: LoadPattern, cells: u32) -> Vec<f64> {
+        let profile = profile(pattern);
         let sent = |cell: u32| {
             (0..FRAMES as u64)
                 .collect::<Vec<_>>()
-                .partition_point(|n| course.time_share(*n, FRAMES) < f64::from(cell) / f64::from(cells))
+                .partition_point(|n| profile.time_share(*n, FRAMES) < f64::from(cell) / f64::from(cells))
         };
         (0..cells).map(|cell| (sent(cell + 1) - sent(cell)) as f64 * f64::from(cells) / FRAMES).collect()
     }
 
-    fn assert_close(found: &[f64], wanted: &[f64], by: f64) {
-        assert_eq!(found.len(), wanted.len());
-        for (found, wanted) in found.iter().zip(wanted) {
-            assert!((found - wanted).abs() < by, "{found} {wanted}");
+    fn assert_close(actual: &[f64], expected: &[f64], by: f64) {
+        assert_eq!(actual.len(), expected.len());
+        for (actual, expected) in actual.iter().zip(expected) {
+            assert!((actual - expected).abs() < by, "{actual} {expected}");
         }
     }
 
-    /// The mean of each formula over eighths and quarters of one period, worked out by hand.
+    /// The mean of each formula over eighths and quarters of one period, computed by hand.
     #[test]
     fn each_shape_is_that_of_its_formula() {
         let (period_s, amplitude_ratio) = (2.0, 0.5);
-        assert_close(&profile(LoadPattern::Burst { period_s, duty_ratio: 0.25 }, 4), &[4.0, 0.0, 0.0, 0.0], 1e-3);
-        let saw = profile(LoadPattern::Sawtooth { period_s, amplitude_ratio }, 4);
+        assert_close(&cell_loads(LoadPattern::Burst { period_s, duty_ratio: 0.25 }, 4), &[4.0, 0.0, 0.0, 0.0], 1e-3);
+        let saw = cell_loads(LoadPattern::Sawtooth { period_s, amplitude_ratio }, 4);
         assert_close(&saw, &[0.625, 0.875, 1.125, 1.375], 1e-3);
-        let triangle = profile(LoadPattern::Triangle { period_s, amplitude_ratio }, 4);
+        let triangle = cell_loads(LoadPattern::Triangle { period_s, amplitude_ratio }, 4);
         assert_close(&triangle, &[0.75, 1.25, 1.25, 0.75], 1e-3);
-        let sine = profile(LoadPattern::Sinusoid { period_s, amplitude_ratio }, 2);
+        let sine = cell_loads(LoadPattern::Sinusoid { period_s, amplitude_ratio }, 2);
         assert_close(&sine, &[1.0 + 1.0 / std::f64::consts::PI, 1.0 - 1.0 / std::f64::consts::PI], 1e-3);
-        for (direction, wanted) in [
+        for (direction, expected) in [
             (StairDirection::Up, [0.5, 1.0, 1.5, 0.5, 1.0, 1.5]),
             (StairDirection::Down, [1.5, 1.0, 0.5, 1.5, 1.0, 0.5]),
         ] {
             let stair = LoadPattern::Stair { period_s: 1.0, amplitude_ratio, step_count: 3, direction };
-            assert_close(&profile(stair, 6), &wanted, 1e-3);
+            assert_close(&cell_loads(stair, 6), &expected, 1e-3);
         }
         let stair = LoadPattern::Stair { period_s, amplitude_ratio, step_count: 3, direction: StairDirection::UpDown };
-        assert_close(&profile(stair, 6), &[0.5, 1.0, 1.5, 1.5, 1.0, 0.5], 1e-3);
+        assert_close(&cell_loads(stair, 6), &[0.5, 1.0, 1.5, 1.5, 1.0, 0.5], 1e-3);
     }
 
     #[test]
     fn random_loads_keep_to_their_seed_and_nearly_to_their_range() {
-        let random = |seed| profile(LoadPattern::Random { period_s: 0.1, amplitude_ratio: 0.5, seed }, 20);
+        let random = |seed| cell_loads(LoadPattern::Random { period_s: 0.1, amplitude_ratio: 0.5, seed }, 20);
         let loads = random(1);
         assert_eq!(loads, random(1));
         assert_ne!(loads, random(2));
@@ -233,30 +233,31 @@ mod tests {
         assert!(least > 0.4 && least < 0.8 && most < 1.8 && most > 1.2, "{least} {most}");
     }
 
-    /// Of an exponential distribution: mean and standard deviation are equal, 1/e of the gaps are longer than the mean.
+    /// In an exponential distribution, mean and standard deviation are equal, and 1/e of the gaps are longer than the
+    /// mean.
     #[test]
     fn poisson_gaps_are_exponentially_distributed() {
-        let course = course(LoadPattern::Poisson { seed: 3 });
-        let gap = |n: u64| (course.time_share(n + 1, FRAMES) - course.time_share(n, FRAMES)) * FRAMES;
+        let profile = profile(LoadPattern::Poisson { seed: 3 });
+        let gap = |n: u64| (profile.time_share(n + 1, FRAMES) - profile.time_share(n, FRAMES)) * FRAMES;
         let gaps: Vec<f64> = (0..FRAMES as u64 - 1).map(gap).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
         let longer = gaps.iter().filter(|gap| **gap > mean).count() as f64 / gaps.len() as f64;
         assert!((mean - 1.0).abs() < 1e-3 && (variance - 1.0).abs() < 0.02, "{mean} {variance}");
         assert!((longer - (-1.0f64).exp()).abs() < 0.005, "{longer}");
-        let other = Course::new(&LoadPattern::Poisson { seed: 3 }, DURATION_S, FRAMES as u64, 1);
-        assert_ne!(other.time_share(9, FRAMES), course.time_share(9, FRAMES));
+        let other = LoadProfile::new(&LoadPattern::Poisson { seed: 3 }, DURATION_S, FRAMES as u64, 1);
+        assert_ne!(other.time_share(9, FRAMES), profile.time_share(9, FRAMES));
     }
 
     #[test]
     fn what_cannot_be_is_refused_with_its_range() {
-        let refused = |pattern| refusal(&pattern, 86_400.0, 1e12).unwrap();
-        assert!(refused(LoadPattern::Burst { period_s: 1.0, duty_ratio: 0.0 }).contains("duty_ratio 0"));
-        assert!(refused(LoadPattern::Triangle { period_s: 1.0, amplitude_ratio: 2.0 }).contains("amplitude_ratio 2"));
-        assert!(refused(LoadPattern::Sinusoid { period_s: 0.0, amplitude_ratio: 0.5 }).contains("period_s 0"));
-        assert!(refused(LoadPattern::Poisson { seed: 1 }).contains("shorter"));
+        let error = |pattern| pattern_error(&pattern, 86_400.0, 1e12).unwrap();
+        assert!(error(LoadPattern::Burst { period_s: 1.0, duty_ratio: 0.0 }).contains("duty_ratio 0"));
+        assert!(error(LoadPattern::Triangle { period_s: 1.0, amplitude_ratio: 2.0 }).contains("amplitude_ratio 2"));
+        assert!(error(LoadPattern::Sinusoid { period_s: 0.0, amplitude_ratio: 0.5 }).contains("period_s 0"));
+        assert!(error(LoadPattern::Poisson { seed: 1 }).contains("shorter"));
         let often = LoadPattern::Random { period_s: 0.001, amplitude_ratio: 0.5, seed: 1 };
-        assert!(refused(often).contains("longer"));
-        assert!(all().iter().all(|pattern| refusal(pattern, DURATION_S, 1e6).is_none()));
+        assert!(error(often).contains("longer"));
+        assert!(all().iter().all(|pattern| pattern_error(pattern, DURATION_S, 1e6).is_none()));
     }
 }

@@ -1,22 +1,22 @@
-//! Departures with exponentially distributed gaps, as a pure function of the frame's number.
+//! Departures with exponentially distributed gaps, as a pure function of the frame number.
 
 use super::random;
 
-/// Frames between two departures that are kept; those between are drawn again when asked for.
+/// Number of frames between two stored departures; those in between are recomputed.
 const BLOCK: u64 = 16;
 
-/// The departures of one port, scaled so that all its gaps together are the trial.
+/// The departures of one port, scaled so that all gaps add up to the trial.
 #[derive(Debug)]
 pub(crate) struct Poisson {
     seed: u64,
     frame_count: u64,
-    /// When each block begins, as a share of the trial.
+    /// Start of each block, as a share of the trial.
     begins: Vec<f64>,
     scale: f64,
 }
 
 impl Poisson {
-    /// What is kept of so many is 128 MiB.
+    /// Maximum number of frames; needs 128 MiB.
     pub(crate) const FRAMES_MAX: u64 = 1 << 28;
 
     pub(crate) fn new(frame_count: u64, seed: u64) -> Self {
@@ -53,7 +53,7 @@ impl Poisson {
     }
 }
 
-/// The gap after frame `n`, with mean 1.
+/// Return the gap after frame `n`, with mean 1.
 fn gap(seed: u64, n: u64) -> f64 {
     -random::share(seed, n).ln()
 }

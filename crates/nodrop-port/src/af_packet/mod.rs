@@ -1,8 +1,7 @@
-//! Linux packet sockets (packet(7)): any interface, no driver support needed, also inside a user namespace.
+//! Linux packet sockets (packet(7)): any interface, without driver support, also inside a user namespace.
 //!
-//! Sending goes through `sendmmsg` past the queueing discipline, so that a frame is counted as sent only when the driver
-//! took it. Receiving goes through a TPACKET_V2 ring that the kernel fills and stamps on arrival, so that reading late costs
-//! no accuracy.
+//! Sending uses `sendmmsg` with PACKET_QDISC_BYPASS, so a frame counts as sent only if the driver accepted it.
+//! Receiving uses a TPACKET_V2 ring that the kernel fills and timestamps on arrival, so late reads cost no accuracy.
 
 mod neighbors;
 mod ring;
@@ -16,11 +15,12 @@ pub use tx::{MAX_BATCH, PacketTx};
 
 use crate::PortError;
 
-/// Open both halves of `interface` for test frames: `magic` is the 32-bit word they carry at one of `offsets` from the start
-/// of the frame; the kernel drops all other frames before they reach the ring. It takes the first VLAN tag out of a frame.
+/// Open both halves of `interface` for test frames: `magic` is the 32-bit word they carry at one of `offsets` from the
+/// start of the frame; the kernel drops all other frames before they reach the ring. The kernel also removes the
+/// outermost VLAN tag.
 ///
 /// # Errors
-/// When the interface does not exist or the kernel refuses raw access.
+/// If the interface does not exist or the kernel denies raw access.
 pub fn open(
     interface: &str,
     queue_slots: u32,

@@ -1,4 +1,4 @@
-//! Sockets for ARP and neighbour discovery alone, beside whatever receives test frames.
+//! Sockets for ARP and neighbour discovery only, in addition to the receiver of test frames.
 
 use super::socket::PacketSocket;
 use super::{PacketRx, PacketTx};
@@ -11,77 +11,78 @@ const SOLICITATION: u32 = 135;
 const ADVERTISEMENT: u32 = 136;
 const PACKET_TYPE: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_PKTTYPE) as u32;
 
-/// Open `interface` for messages between neighbours: one to send with, and those that they arrive at. `tagged`: also for those
-/// behind one VLAN tag or two.
+/// Open `interface` for address resolution: one sender, and one receiver per protocol. `tagged`: also accept messages
+/// behind one or two VLAN tags.
 ///
-/// Untagged messages come to sockets that ask for their protocols, so that the kernel shows them no test frame of another.
-/// It forgets the tag before it looks for such sockets; with tags, one socket is shown every frame, one more filter run each.
+/// Untagged messages arrive at sockets bound to ARP and IPv6, so the kernel does not run their filters on test frames
+/// of other protocols. `__netif_receive_skb_core` strips the tag before it looks up such sockets; with tags, one socket
+/// for all protocols gets every frame, at the cost of a filter run per frame.
 ///
 /// # Errors
-/// When the interface does not exist or the kernel refuses raw access.
+/// If the interface does not exist or the kernel denies raw access.
 pub fn open_neighbors(interface: &str, tagged: bool) -> Result<(PacketTx, Vec<PacketRx>), PortError> {
     let protocols: &[libc::c_int] = if tagged { &[libc::ETH_P_ALL] } else { &[libc::ETH_P_ARP, libc::ETH_P_IPV6] };
     let open = |protocol: &libc::c_int| {
         let socket = PacketSocket::open(interface)?;
-        socket.filter(assemble(if tagged { tagged_too() } else { untagged_only() }))?;
+        socket.filter(assemble(if tagged { tagged_program() } else { untagged_program() }))?;
         PacketRx::open_protocol(socket, QUEUE_SLOTS, *protocol)
     };
     let receivers = protocols.iter().map(open).collect::<Result<_, _>>()?;
     Ok((PacketTx::open(interface)?, receivers))
 }
 
-/// Where a step leads: so many steps on beyond the next, or to the end.
+/// Jump target: a number of steps to skip, or the result.
 #[derive(Clone, Copy)]
-enum To {
+enum Target {
     Skip(u8),
     Accept,
     Reject,
 }
 
-const NEXT: To = To::Skip(0);
+const NEXT: Target = Target::Skip(0);
 
 /// A step of a filter program.
 enum Step {
     Load(u32, u32),
-    /// Code, operand; where to when it holds, and when not.
-    Jump(u32, u32, To, To),
+    /// Code, operand; targets if true and if false.
+    Jump(u32, u32, Target, Target),
 }
 
-fn equal(value: u32, then: To, otherwise: To) -> Step {
+fn equal(value: u32, then: Target, otherwise: Target) -> Step {
     Step::Jump(libc::BPF_JEQ, value, then, otherwise)
 }
 
-/// Of what a message announces itself as, behind so many bytes of tags; `other` is what else may follow.
-fn message(tags_bytes: u32, other: To) -> Vec<Step> {
+/// Match the message type after `tags_bytes` bytes of tags; `other` is the target for other EtherTypes.
+fn message(tags_bytes: u32, other: Target) -> Vec<Step> {
     vec![
         Step::Load(libc::BPF_H, 12 + tags_bytes),
-        equal(libc::ETH_P_ARP as u32, To::Accept, NEXT),
+        equal(libc::ETH_P_ARP as u32, Target::Accept, NEXT),
         equal(libc::ETH_P_IPV6 as u32, NEXT, other),
         Step::Load(libc::BPF_B, 14 + 6 + tags_bytes),
-        equal(ICMPV6, NEXT, To::Reject),
+        equal(ICMPV6, NEXT, Target::Reject),
         Step::Load(libc::BPF_B, 14 + 40 + tags_bytes),
-        equal(SOLICITATION, To::Accept, NEXT),
-        equal(ADVERTISEMENT, To::Accept, To::Reject),
+        equal(SOLICITATION, Target::Accept, NEXT),
+        equal(ADVERTISEMENT, Target::Accept, Target::Reject),
     ]
 }
 
-/// The first tag is not in the frame any more.
-fn tagged_too() -> Vec<Step> {
-    let mut steps = message(0, To::Skip(5));
-    steps.push(equal(libc::ETH_P_8021Q as u32, NEXT, To::Reject));
-    steps.extend(message(VLAN_TAG_BYTES, To::Reject));
+/// Accept messages with and without tags; the outermost tag is not in the frame any more.
+fn tagged_program() -> Vec<Step> {
+    let mut steps = message(0, Target::Skip(5));
+    steps.push(equal(libc::ETH_P_8021Q as u32, NEXT, Target::Reject));
+    steps.extend(message(VLAN_TAG_BYTES, Target::Reject));
     steps
 }
 
-/// A frame to a group is for this host too, unless it had a tag.
-fn untagged_only() -> Vec<Step> {
+/// Accept untagged messages only. A multicast frame is addressed to this host unless it had a tag of another VLAN.
+fn untagged_program() -> Vec<Step> {
     let mut steps = vec![
         Step::Load(libc::BPF_B, 0),
-        Step::Jump(libc::BPF_JSET, 1, NEXT, To::Skip(2)),
+        Step::Jump(libc::BPF_JSET, 1, NEXT, Target::Skip(2)),
         Step::Load(libc::BPF_B, PACKET_TYPE),
-        equal(u32::from(libc::PACKET_OTHERHOST), To::Reject, NEXT),
+        equal(u32::from(libc::PACKET_OTHERHOST), Target::Reject, NEXT),
     ];
-    steps.extend(message(0, To::Reject));
+    steps.extend(message(0, Target::Reject));
     steps
 }
 
@@ -89,10 +90,10 @@ fn untagged_only() -> Vec<Step> {
 fn assemble(steps: Vec<Step>) -> Vec<libc::sock_filter> {
     let accept = steps.len();
     let op = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
-    let distance = |at: usize, to: To| match to {
-        To::Skip(steps) => steps,
-        To::Accept => (accept - at - 1) as u8,
-        To::Reject => (accept - at) as u8,
+    let distance = |at: usize, target: Target| match target {
+        Target::Skip(steps) => steps,
+        Target::Accept => (accept - at - 1) as u8,
+        Target::Reject => (accept - at) as u8,
     };
     let encoded = |(at, step)| match step {
         Step::Load(size, from) => op(libc::BPF_LD | size | libc::BPF_ABS, 0, 0, from),
@@ -100,6 +101,6 @@ fn assemble(steps: Vec<Step>) -> Vec<libc::sock_filter> {
             op(libc::BPF_JMP | code | libc::BPF_K, distance(at, then), distance(at, otherwise), value)
         }
     };
-    let verdict = |k| op(libc::BPF_RET | libc::BPF_K, 0, 0, k);
-    steps.into_iter().enumerate().map(encoded).chain([verdict(u32::MAX), verdict(0)]).collect()
+    let result = |k| op(libc::BPF_RET | libc::BPF_K, 0, 0, k);
+    steps.into_iter().enumerate().map(encoded).chain([result(u32::MAX), result(0)]).collect()
 }

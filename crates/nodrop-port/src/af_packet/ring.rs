@@ -1,4 +1,4 @@
-//! Receiving: a TPACKET_V2 ring shared with the kernel (Documentation/networking/packet_mmap.rst).
+//! Receiving through a TPACKET_V2 ring shared with the kernel (Documentation/networking/packet_mmap.rst).
 
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
@@ -10,13 +10,13 @@ const BLOCK_BYTES: u32 = 1 << 20;
 /// Bits of tp_status (linux/if_packet.h).
 const VLAN_VALID: u32 = 1 << 4;
 const VLAN_TPID_VALID: u32 = 1 << 6;
-/// Bytes from the magic on that are certainly kept.
+/// Guaranteed number of bytes kept from the magic on.
 const MARK_BYTES: usize = 32;
-/// Of the two addresses an Ethernet frame begins with.
+/// Length of the two addresses at the start of an Ethernet frame.
 const ADDRESSES_BYTES: usize = 12;
-const RING_REMEDY: &str = "ask for fewer queue slots, or free memory";
+const RING_REMEDY: &str = "use fewer queue slots or free memory";
 
-/// How a ring's memory is laid out.
+/// Memory layout of a ring.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     slot_bytes: u32,
@@ -24,9 +24,9 @@ struct Layout {
 }
 
 impl Layout {
-    /// At least `slots` slots that each hold `frame_bytes` of a frame behind the kernel's header.
+    /// Return a layout with at least `slots` slots that each hold `frame_bytes` of a frame after the kernel's header.
     fn new(frame_bytes: usize, slots: u32) -> Self {
-        // 66 bytes of tpacket2_hdr, sockaddr_ll and alignment stand in front of an Ethernet frame.
+        // 66 bytes of tpacket2_hdr, sockaddr_ll and alignment precede an Ethernet frame.
         let slot_bytes = (frame_bytes as u32 + 80).next_power_of_two();
         let per_block = BLOCK_BYTES / slot_bytes;
         Self { slot_bytes, slots: slots.div_ceil(per_block) * per_block }
@@ -49,16 +49,16 @@ impl Layout {
 /// A received frame, still in the ring.
 #[derive(Debug)]
 struct RingFrame<'a> {
-    /// As much of it as the slot holds.
+    /// Bytes of the frame that fit the slot.
     bytes: &'a [u8],
-    /// Arrival, wall clock, nanoseconds since the epoch.
+    /// Arrival time, wall clock, in nanoseconds since the epoch.
     time_ns: u64,
-    /// What else the kernel says of it.
+    /// Header written by the kernel.
     header: &'a libc::tpacket2_hdr,
 }
 
 impl RingFrame<'_> {
-    /// It as it was on the wire; of a ring that does not restore tags.
+    /// Return the frame's length and tag on the wire; only for a ring that does not restore tags.
     fn original(&self) -> Original {
         let vlan_tag = (self.header.tp_status & VLAN_VALID != 0).then(|| vlan_tag(self.header));
         let frame_len = self.header.tp_len as usize + vlan_tag.map_or(0, |tag| tag.len());
@@ -66,39 +66,39 @@ impl RingFrame<'_> {
     }
 }
 
-/// The VLAN tag that the kernel took out of a frame.
+/// Return the VLAN tag that the kernel removed from a frame.
 fn vlan_tag(header: &libc::tpacket2_hdr) -> [u8; VLAN_TAG_BYTES] {
     let tpid = if header.tp_status & VLAN_TPID_VALID != 0 { header.tp_vlan_tpid } else { libc::ETH_P_8021Q as u16 };
     (u32::from(tpid) << 16 | u32::from(header.tp_vlan_tci)).to_be_bytes()
 }
 
-/// Frames that an interface counts as dropped and that no socket saw.
+/// Frames that the interface counts as dropped and that no socket received.
 ///
-/// The kernel also counts a frame that came in a VLAN and is of a type nobody handles (a second tag, MPLS), after packet
-/// sockets have had it.
+/// `__netif_receive_skb_core` also counts in `rx_dropped` a VLAN frame whose inner EtherType has no handler (a second
+/// tag, MPLS), although packet sockets have already received the frame.
 #[derive(Debug)]
 struct InterfaceDrops {
     handled_types: Vec<u16>,
     at_open: u64,
-    counted_in_vain: u64,
-    told: u64,
+    false_count: u64,
+    reported: u64,
 }
 
 impl InterfaceDrops {
     fn new(interface: &str) -> Self {
         let at_open = host::interface_receive_drops(interface);
-        Self { handled_types: host::handled_types(), at_open, counted_in_vain: 0, told: 0 }
+        Self { handled_types: host::handled_ether_types(), at_open, false_count: 0, reported: 0 }
     }
 
-    /// A frame with a tag, of this type behind it, was received.
-    fn passed(&mut self, ethernet_type: u16) {
-        self.counted_in_vain += u64::from(!self.handled_types.contains(&ethernet_type));
+    /// Record a received frame whose removed tag was followed by this EtherType.
+    fn note_received(&mut self, ethernet_type: u16) {
+        self.false_count += u64::from(!self.handled_types.contains(&ethernet_type));
     }
 
-    /// So many since the last time, now that the interface has counted `drops`.
+    /// Return the drops since the last call, given the interface's counter.
     fn take(&mut self, drops: u64) -> u64 {
-        let lost = drops.saturating_sub(self.at_open + self.counted_in_vain).max(self.told);
-        lost - std::mem::replace(&mut self.told, lost)
+        let lost = drops.saturating_sub(self.at_open + self.false_count).max(self.reported);
+        lost - std::mem::replace(&mut self.reported, lost)
     }
 }
 
@@ -110,18 +110,18 @@ pub struct PacketRx {
     layout: Layout,
     next: u32,
     drops: InterfaceDrops,
-    /// Whether to put back the VLAN tag that the kernel takes out of every frame it receives.
+    /// Whether to restore the VLAN tag that the kernel removes from every received frame.
     restores_tags: bool,
 }
 
-// SAFETY: the mapping belongs to this value alone and is not tied to the thread that made it.
+// SAFETY: the mapping belongs to this value alone and is not tied to the thread that created it.
 unsafe impl Send for PacketRx {}
 
 impl PacketRx {
     /// Open `interface` for test frames only, keeping the start of each; see [`super::open`].
     ///
     /// # Errors
-    /// When the interface does not exist or the kernel refuses raw access or memory.
+    /// If the interface does not exist or the kernel denies raw access or memory.
     pub fn open_filtered(interface: &str, queue_slots: u32, magic: u32, offsets: &[usize]) -> Result<Self, PortError> {
         let socket = PacketSocket::open(interface)?;
         socket.keep_only(magic, offsets)?;
@@ -129,18 +129,18 @@ impl PacketRx {
         Self::start(socket, Layout::new(last.max(SNAP_BYTES), queue_slots), false, libc::ETH_P_ALL)
     }
 
-    /// Open `interface` for every frame, whole and with its VLAN tag. A frame longer than `frame_bytes` is cut, at some
-    /// length beyond that.
+    /// Open `interface` for all frames, complete and with their VLAN tags. A frame longer than `frame_bytes` is
+    /// truncated at some length beyond that.
     ///
     /// # Errors
-    /// As [`PacketRx::open_filtered`].
+    /// Same as [`PacketRx::open_filtered`].
     pub fn open_whole(interface: &str, queue_slots: u32, frame_bytes: usize) -> Result<Self, PortError> {
         let layout = Layout::new(frame_bytes + VLAN_TAG_BYTES, queue_slots);
         Self::start(PacketSocket::open(interface)?, layout, true, libc::ETH_P_ALL)
     }
 
-    /// A ring for frames of one protocol as the kernel sees it, without the VLAN tag it takes out; a frame longer than
-    /// `SNAP_BYTES` is cut, at some length beyond that.
+    /// Open a ring for frames of one protocol as seen by the kernel, without the VLAN tag that it removes; a frame
+    /// longer than `SNAP_BYTES` is truncated at some length beyond that.
     pub(super) fn open_protocol(
         socket: PacketSocket,
         queue_slots: u32,
@@ -168,7 +168,7 @@ impl PacketRx {
             libc::SOL_PACKET,
             libc::PACKET_IGNORE_OUTGOING,
             &on,
-            "not receive our own frames",
+            "ignore outgoing frames",
             "needs Linux 4.20 or later",
         )?;
         socket.set(libc::SOL_PACKET, libc::PACKET_RX_RING, &layout.request(), "set up a receive ring", RING_REMEDY)?;
@@ -180,19 +180,23 @@ impl PacketRx {
         Ok(ring)
     }
 
-    /// Hand up to `budget` waiting frames, oldest first, to `take`, then give their slots back to the kernel.
-    fn with_batch<T>(&mut self, budget: usize, take: impl FnOnce(&mut dyn Iterator<Item = RingFrame<'_>>) -> T) -> T {
-        let at_most = budget.min(self.layout.slots as usize) as u32;
-        let ready = (0..at_most).take_while(|ahead| self.is_ready(*ahead)).count() as u32;
+    /// Pass up to `budget` waiting frames, oldest first, to `take`, then return their slots to the kernel.
+    fn with_batch<T>(
+        &mut self,
+        budget: usize,
+        consume: impl FnOnce(&mut dyn Iterator<Item = RingFrame<'_>>) -> T,
+    ) -> T {
+        let limit = budget.min(self.layout.slots as usize) as u32;
+        let ready = (0..limit).take_while(|ahead| self.is_ready(*ahead)).count() as u32;
         fence(Ordering::Acquire);
         let result = {
             let ring = &*self;
             // SAFETY: these slots belong to user space until released below, and each is handed out once.
-            take(&mut (0..ready).map(|ahead| unsafe { ring.frame(ahead) }))
+            consume(&mut (0..ready).map(|ahead| unsafe { ring.frame(ahead) }))
         };
         for ahead in 0..ready {
             if self.status(ahead).load(Ordering::Relaxed) & VLAN_VALID != 0 {
-                self.drops.passed(self.type_behind_tag(ahead));
+                self.drops.note_received(self.inner_ether_type(ahead));
             }
             self.status(ahead).store(libc::TP_STATUS_KERNEL, Ordering::Release);
         }
@@ -218,14 +222,14 @@ impl PacketRx {
         self.status(ahead).load(Ordering::Relaxed) & libc::TP_STATUS_USER != 0
     }
 
-    /// Ethernet type of a ready frame whose tag the kernel took out.
-    fn type_behind_tag(&self, ahead: u32) -> u16 {
+    /// Return the EtherType of a ready frame whose tag the kernel removed.
+    fn inner_ether_type(&self, ahead: u32) -> u16 {
         let slot = self.slot(ahead);
         // SAFETY: a ready slot starts with the header the kernel wrote, and the frame behind it has addresses and type.
         unsafe {
             let header = &*slot.cast::<libc::tpacket2_hdr>();
-            let place = slot.add(usize::from(header.tp_mac) + ADDRESSES_BYTES);
-            u16::from_be_bytes([*place, *place.add(1)])
+            let ether_type = slot.add(usize::from(header.tp_mac) + ADDRESSES_BYTES);
+            u16::from_be_bytes([*ether_type, *ether_type.add(1)])
         }
     }
 
@@ -245,7 +249,7 @@ impl PacketRx {
     }
 }
 
-/// A frame as it lies in its slot.
+/// Return a frame as it is in its slot.
 ///
 /// # Safety
 /// `header` must be the header of the ready slot at `slot`.
@@ -255,10 +259,10 @@ unsafe fn untagged_frame<'a>(slot: *mut u8, header: &libc::tpacket2_hdr) -> &'a 
     unsafe { std::slice::from_raw_parts(slot.add(usize::from(header.tp_mac)), header.tp_snaplen as usize) }
 }
 
-/// A frame with its VLAN tag put back between addresses and type, by moving the addresses into the gap in front.
+/// Return a frame with its VLAN tag restored between addresses and type, by moving the addresses into the gap in front.
 ///
 /// # Safety
-/// As [`untagged_frame`], once per frame.
+/// Same as [`untagged_frame`], once per frame.
 unsafe fn tagged_frame<'a>(slot: *mut u8, header: &libc::tpacket2_hdr) -> &'a [u8] {
     let tag = vlan_tag(header);
     // SAFETY: at least 14 unused bytes lie between the kernel's own headers and an Ethernet frame (TPACKET_ALIGN of
@@ -290,7 +294,8 @@ impl Receive for PacketRx {
         }))
     }
 
-    /// Counts frames that found the ring full, and frames the kernel dropped before the socket, both on the tester's side.
+    /// Return the frames lost to a full ring (`tp_drops`, incremented by `tpacket_rcv`) plus the frames dropped by the
+    /// kernel before the socket; both are losses of the tester.
     fn take_drop_count(&mut self) -> Result<u64, PortError> {
         let mut stats = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
         let mut len = size_of::<libc::tpacket_stats>() as libc::socklen_t;
@@ -350,8 +355,8 @@ mod tests {
 
     #[test]
     fn frames_that_were_received_are_not_dropped_whatever_the_interface_counts() {
-        let mut drops = InterfaceDrops { handled_types: vec![0x0800], at_open: 7, counted_in_vain: 0, told: 0 };
-        [0x8100, 0x0800, 0x8847].into_iter().for_each(|ethernet_type| drops.passed(ethernet_type));
+        let mut drops = InterfaceDrops { handled_types: vec![0x0800], at_open: 7, false_count: 0, reported: 0 };
+        [0x8100, 0x0800, 0x8847].into_iter().for_each(|ethernet_type| drops.note_received(ethernet_type));
         assert_eq!([9, 9, 12, 12, 13].map(|count| drops.take(count)), [0, 0, 3, 0, 1]);
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct PacketSocket {
 }
 
 impl PacketSocket {
-    /// A socket that receives nothing yet.
+    /// Open a socket that does not receive yet.
     pub(super) fn open(interface: &str) -> Result<Self, PortError> {
         let index = interface_index(interface)?;
         // SAFETY: socket takes integers only; the result is checked before it becomes an owned descriptor.
@@ -24,7 +24,7 @@ impl PacketSocket {
         if fd < 0 {
             return Err(PortError::last_os(interface, "open a packet socket", RAW_REMEDY));
         }
-        // SAFETY: `fd` was just opened and nobody else owns it.
+        // SAFETY: `fd` was just opened and has no other owner.
         Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) }, interface: interface.to_owned(), index })
     }
 
@@ -54,23 +54,23 @@ impl PacketSocket {
         }
     }
 
-    /// Set an option; `asked` and `remedy` go into the error.
+    /// Set a socket option; `action` and `remedy` go into the error.
     pub(super) fn set<T>(
         &self,
         level: libc::c_int,
         option: libc::c_int,
         value: &T,
-        asked: &'static str,
+        action: &'static str,
         remedy: &'static str,
     ) -> Result<(), PortError> {
         // SAFETY: `value` is valid for reads of its size for the length of the call.
         let result = unsafe {
             libc::setsockopt(self.raw(), level, option, (&raw const *value).cast(), size_of::<T>() as libc::socklen_t)
         };
-        if result == 0 { Ok(()) } else { Err(self.failed(asked, remedy)) }
+        if result == 0 { Ok(()) } else { Err(self.failed(action, remedy)) }
     }
 
-    /// Receive frames for any MAC: test frames use addresses that are not the interface's.
+    /// Receive frames for any MAC address: test frames use addresses other than the interface's.
     pub(super) fn promiscuous(&self) -> Result<(), PortError> {
         // SAFETY: an all-zero packet_mreq is valid.
         let mut request: libc::packet_mreq = unsafe { std::mem::zeroed() };
@@ -85,10 +85,11 @@ impl PacketSocket {
         )
     }
 
-    /// Let the kernel drop every frame that carries `magic` at none of `offsets`, before it reaches the socket.
+    /// Attach a filter that makes the kernel drop frames without `magic` at one of `offsets`, before they reach the
+    /// socket.
     pub(super) fn keep_only(&self, magic: u32, offsets: &[usize]) -> Result<(), PortError> {
         let op = |code: u32, jump_false: u8, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: jump_false, k };
-        // A frame that ends before a place is dropped there and then, so the nearest comes first.
+        // The kernel drops a frame that ends before a loaded offset at once, so the smallest offset comes first.
         let mut offsets = offsets.to_vec();
         offsets.sort_unstable();
         let mut program: Vec<libc::sock_filter> = offsets
@@ -105,13 +106,13 @@ impl PacketSocket {
         self.filter(program)
     }
 
-    /// Let the kernel drop every frame that the program does not accept, before it reaches the socket.
+    /// Attach a filter program that runs in the kernel before frames reach the socket.
     pub(super) fn filter(&self, mut program: Vec<libc::sock_filter>) -> Result<(), PortError> {
         let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
         self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &filter, "attach a packet filter", RAW_REMEDY)
     }
 
-    /// The interface's own MAC address.
+    /// Return the interface's MAC address.
     pub(super) fn hardware_address(&self) -> Result<[u8; 6], PortError> {
         // SAFETY: an all-zero ifreq is valid.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -128,22 +129,22 @@ impl PacketSocket {
         Ok(std::array::from_fn(|at| data[at] as u8))
     }
 
-    pub(super) fn failed(&self, asked: &'static str, remedy: &'static str) -> PortError {
-        PortError::last_os(&self.interface, asked, remedy)
+    pub(super) fn failed(&self, action: &'static str, remedy: &'static str) -> PortError {
+        PortError::last_os(&self.interface, action, remedy)
     }
 }
 
-/// An interface that takes in frames for any MAC address, for as long as this lives.
+/// Keeps an interface in promiscuous mode until dropped.
 #[derive(Debug)]
 pub struct Promiscuous {
     _socket: PacketSocket,
 }
 
 impl Promiscuous {
-    /// Make the interface so.
+    /// Enable promiscuous mode.
     ///
     /// # Errors
-    /// When the interface does not exist or the kernel refuses raw access.
+    /// If the interface does not exist or the kernel denies raw access.
     pub fn new(interface: &str) -> Result<Self, PortError> {
         let socket = PacketSocket::open(interface)?;
         socket.promiscuous()?;

@@ -1,11 +1,11 @@
-//! Sending: a fixed set of buffers, handed to the driver with one `sendmmsg` a batch.
+//! Sending: a fixed set of buffers, passed to the driver with one `sendmmsg` per batch.
 
 use std::io;
 
 use super::socket::PacketSocket;
 use crate::{Fill, PortError, Slot, Transmit};
 
-/// Most frames one call sends.
+/// Maximum number of frames per call.
 pub const MAX_BATCH: usize = 64;
 
 const MAX_FRAME_BYTES: usize = 9216;
@@ -26,7 +26,7 @@ impl PacketTx {
     /// Open `interface` for sending.
     ///
     /// # Errors
-    /// When the interface does not exist or the kernel refuses raw access.
+    /// If the interface does not exist or the kernel denies raw access.
     pub fn open(interface: &str) -> Result<Self, PortError> {
         let socket = PacketSocket::open(interface)?;
         let on: libc::c_int = 1;
@@ -34,17 +34,17 @@ impl PacketTx {
             libc::SOL_PACKET,
             libc::PACKET_QDISC_BYPASS,
             &on,
-            "send past the queueing discipline",
+            "bypass the queueing discipline",
             "needs Linux 3.14 or later",
         )?;
         socket.bind(0)?;
         Ok(Self { socket, batch: Batch::new(0) })
     }
 
-    /// The interface's own MAC address.
+    /// Return the interface's MAC address.
     ///
     /// # Errors
-    /// When the interface is gone.
+    /// If the interface no longer exists.
     pub fn hardware_address(&self) -> Result<[u8; 6], PortError> {
         self.socket.hardware_address()
     }
@@ -56,7 +56,7 @@ impl Transmit for PacketTx {
         if frame_len_max > MAX_FRAME_BYTES {
             return Err(PortError::Request {
                 port: self.socket.interface.clone(),
-                message: format!("a frame of {frame_len_max} bytes, the largest is {MAX_FRAME_BYTES}"),
+                message: format!("frame of {frame_len_max} bytes is too large; use at most {MAX_FRAME_BYTES} bytes"),
             });
         }
         if self.batch.stride < frame_len_max {
@@ -72,7 +72,7 @@ impl Transmit for PacketTx {
     }
 }
 
-/// Buffers for frames, with the message headers that point at them: made once, used for every batch.
+/// Frame buffers and the message headers that point to them; allocated once and reused for every batch.
 struct Batch {
     stride: usize,
     frames: Box<[u8]>,
@@ -81,12 +81,12 @@ struct Batch {
     vectors: Box<[libc::iovec; MAX_BATCH]>,
 }
 
-// SAFETY: the pointers in `messages` lead into `vectors` and from there into `frames`, boxes that move with this value
-// without moving themselves.
+// SAFETY: the pointers in `messages` refer to `vectors`, and these to `frames`: boxes that move with this value while
+// their contents stay in place.
 unsafe impl Send for Batch {}
 
 impl Batch {
-    /// Room for frames of up to `frame_len` bytes: whole cache lines, so that frames do not share one.
+    /// Allocate buffers for frames of up to `frame_len` bytes, in whole cache lines so that frames do not share one.
     fn new(frame_len: usize) -> Self {
         let stride = frame_len.max(1).next_multiple_of(64);
         let mut frames = vec![0; stride * MAX_BATCH].into_boxed_slice();
@@ -111,21 +111,23 @@ fn messages_for(vectors: &mut [libc::iovec; MAX_BATCH]) -> [libc::mmsghdr; MAX_B
     messages
 }
 
-/// One `sendmmsg`; every message must point at frame bytes that live until this returns.
+/// Call `sendmmsg` once; every message must point to frame bytes that live until this returns.
 #[inline]
 fn send(socket: &PacketSocket, messages: &mut [libc::mmsghdr]) -> Result<usize, PortError> {
     if messages.is_empty() {
         return Ok(0);
     }
     let count = messages.len() as libc::c_uint;
-    // SAFETY: the messages point at vectors that point at live frame bytes, as the caller sees to.
+    // SAFETY: the messages point to vectors that point to live frame bytes, as the caller guarantees.
     let sent = unsafe { libc::sendmmsg(socket.raw(), messages.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
     if sent >= 0 {
         return Ok(sent as usize);
     }
     match io::Error::last_os_error().raw_os_error() {
-        // Full for now, dropped by the driver, or interrupted: nothing of this batch left.
+        // EAGAIN: `packet_snd` could not allocate within SO_SNDBUF (`sock_alloc_send_pskb`). ENOBUFS: the driver's
+        // queue is stopped or busy, and `packet_direct_xmit` dropped the frame (`net_xmit_errno`). EINTR: a signal. In
+        // all cases no frame of this batch was sent, because `sendmmsg` reports an error only for the first message.
         Some(libc::EAGAIN | libc::ENOBUFS | libc::EINTR) => Ok(0),
-        _ => Err(socket.failed("send", "the interface must be up and its MTU hold the frame")),
+        _ => Err(socket.failed("send", "the interface must be up and its MTU must fit the frame")),
     }
 }

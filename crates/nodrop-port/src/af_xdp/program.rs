@@ -1,6 +1,7 @@
-//! What runs for every frame that arrives: is it one of ours, stamp it, into the socket with it.
+//! The XDP program that runs for every arriving frame: selects test frames, timestamps them, and redirects them to a
+//! socket.
 
-use super::Wanted;
+use super::FrameSelection;
 use crate::bpf::{
     Alu, Assembler, Condition, Helper, Label, Map, Program, ProgramKind,
     Reg::{R0, R1, R2, R3, R6, R7, R8, R9},
@@ -8,7 +9,7 @@ use crate::bpf::{
 };
 use crate::{PortError, SNAP_BYTES};
 
-/// The arrival time lies in front of the frame, as metadata.
+/// Length of the arrival time, which is stored as metadata in front of the frame.
 pub(super) const STAMP_BYTES: usize = 8;
 
 /// Offsets in `struct xdp_md` (linux/bpf.h).
@@ -17,18 +18,18 @@ const DATA_END: i16 = 4;
 const DATA_META: i16 = 8;
 const RX_QUEUE: i16 = 16;
 
-/// The receive program; `sockets` has one for each queue listened to.
-pub(super) fn load(sockets: &Map, wanted: &Wanted) -> Result<Program, PortError> {
+/// Load the receive program; `sockets` has one entry per queue.
+pub(super) fn load(sockets: &Map, selection: &FrameSelection) -> Result<Program, PortError> {
     let mut code = Assembler::new();
     let (pass, unstamped) = (code.label(), code.label());
-    if matches!(wanted, Wanted::Marked { offsets, .. } if offsets.is_empty()) {
+    if matches!(selection, FrameSelection::Marked { offsets, .. } if offsets.is_empty()) {
         code.exit_with(xdp_action::PASS);
         return Program::load(ProgramKind::Xdp, "nodrop_receive", &code.finish()?);
     }
     code.mov(R6, R1);
-    if let Wanted::Marked { magic, offsets } = wanted {
-        keep_marked(&mut code, *magic, offsets, pass);
-        cut(&mut code);
+    if let FrameSelection::Marked { magic, offsets } = selection {
+        pass_unmarked(&mut code, *magic, offsets, pass);
+        truncate(&mut code);
     }
     stamp(&mut code, unstamped);
     code.bind(unstamped);
@@ -37,20 +38,20 @@ pub(super) fn load(sockets: &Map, wanted: &Wanted) -> Result<Program, PortError>
     code.mov(R3, xdp_action::PASS);
     code.call(Helper::RedirectMap);
     code.exit();
-    if matches!(wanted, Wanted::Marked { .. }) {
-        // The verifier refuses what nobody jumps to.
+    if matches!(selection, FrameSelection::Marked { .. }) {
+        // The verifier rejects unreachable code.
         code.bind(pass);
         code.exit_with(xdp_action::PASS);
     }
     Program::load(ProgramKind::Xdp, "nodrop_receive", &code.finish()?)
 }
 
-/// Leave everything without the mark to the kernel.
-fn keep_marked(code: &mut Assembler, magic: u32, offsets: &[usize], pass: Label) {
-    let ours = code.label();
+/// Pass all frames without the mark to the kernel.
+fn pass_unmarked(code: &mut Assembler, magic: u32, offsets: &[usize], pass: Label) {
+    let marked = code.label();
     code.load(Size::Word, R7, R6, DATA);
     code.load(Size::Word, R8, R6, DATA_END);
-    // As the machine reads a word that lies there in network order.
+    // The word as this machine loads it from network order.
     code.load_number(R9, u64::from(u32::from_ne_bytes(magic.to_be_bytes())));
     for offset in offsets {
         let next = code.label();
@@ -58,15 +59,15 @@ fn keep_marked(code: &mut Assembler, magic: u32, offsets: &[usize], pass: Label)
         code.alu(Alu::Add, R2, *offset as i32 + 4);
         code.jump_if(R2, Condition::Above, R8, next);
         code.load(Size::Word, R3, R7, *offset as i16);
-        code.jump_if(R3, Condition::Equal, R9, ours);
+        code.jump_if(R3, Condition::Equal, R9, marked);
         code.bind(next);
     }
     code.jump(pass);
-    code.bind(ours);
+    code.bind(marked);
 }
 
-/// Only the start of a frame is looked at, so no more of it need be copied.
-fn cut(code: &mut Assembler) {
+/// Truncate the frame: only its start is read, so the rest need not be copied.
+fn truncate(code: &mut Assembler) {
     let short = code.label();
     code.mov(R2, SNAP_BYTES as i32);
     code.alu(Alu::Add, R2, R7);
@@ -79,7 +80,7 @@ fn cut(code: &mut Assembler) {
     code.bind(short);
 }
 
-/// Put the time in front of the frame; where the driver has no room for that, the reader takes its own time.
+/// Store the time in front of the frame; if the driver has no headroom for metadata, the reader uses its own time.
 fn stamp(code: &mut Assembler, unstamped: Label) {
     code.mov(R1, R6);
     code.mov(R2, -(STAMP_BYTES as i32));

@@ -1,20 +1,20 @@
-//! The receiving half of a port: the sockets of its queues, read in turn.
+//! The receiving half of a port: reads the sockets of its queues round robin.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::Arc;
 
 use super::program::{self, STAMP_BYTES};
 use super::socket::{ReceiveRings, XdpSocket};
-use super::{Wanted, umem::Umem};
+use super::{FrameSelection, umem::Umem};
 use crate::af_packet::Promiscuous;
 use crate::bpf::{Link, Map, MapKind, XdpMode};
 use crate::clock::{Clock, SystemClock, WallOffset};
 use crate::{PortError, Receive, Received, host};
 
-/// Frames whose memory is fetched ahead of their turn.
+/// Number of frames to prefetch ahead.
 const PREFETCH: u32 = 4;
 
-/// One queue.
+/// A receive queue.
 #[derive(Debug)]
 struct Queue {
     socket: Arc<XdpSocket>,
@@ -24,34 +24,34 @@ struct Queue {
 /// The receiving half of a port.
 #[derive(Debug)]
 pub struct XdpRx {
-    // Before the sockets, so that no frame is sent to a socket that is gone.
+    // Dropped before the sockets, so that no frame is redirected to a closed socket.
     _link: Link,
     _promiscuous: Promiscuous,
     queues: Vec<Queue>,
-    /// The queue read first next time.
-    turn: usize,
+    /// Index of the queue to read first next time.
+    next_queue: usize,
     offset: WallOffset,
     drops_seen: u64,
     interface_drops_seen: u64,
 }
 
 impl XdpRx {
-    /// Give the kernel all memory for arrivals and attach the receive program.
+    /// Hand all receive memory to the kernel and attach the receive program.
     pub(super) fn start(
         interface: &str,
         sockets: Vec<Arc<XdpSocket>>,
-        wanted: &Wanted,
+        selection: &FrameSelection,
     ) -> Result<(Self, Option<String>), PortError> {
         let map = Map::create(MapKind::SocketMap, 4, 4, sockets.len())?;
         let mut queues = Vec::new();
         for socket in sockets {
             let Some(mut rings) = socket.take_receive_rings() else { continue };
-            fill_all(&mut rings, &socket.umem);
+            fill_ring(&mut rings, &socket.umem);
             map.update(&socket.queue.to_ne_bytes(), &socket.descriptor().as_raw_fd().to_ne_bytes())?;
             queues.push(Queue { socket, rings });
         }
         let promiscuous = Promiscuous::new(interface)?;
-        let program = program::load(&map, wanted)?;
+        let program = program::load(&map, selection)?;
         let (link, generic) = match program.attach_xdp(interface, XdpMode::Native) {
             Ok(link) => (link, None),
             Err(error) => (program.attach_xdp(interface, XdpMode::Generic)?, Some(error.to_string())),
@@ -60,7 +60,7 @@ impl XdpRx {
             _link: link,
             _promiscuous: promiscuous,
             queues,
-            turn: 0,
+            next_queue: 0,
             offset: WallOffset::new(&SystemClock),
             drops_seen: 0,
             interface_drops_seen: host::interface_receive_drops(interface),
@@ -69,8 +69,8 @@ impl XdpRx {
     }
 }
 
-/// All chunks of the receiver to the kernel.
-fn fill_all(rings: &mut ReceiveRings, umem: &Umem) {
+/// Hand all chunks of the receiver to the kernel.
+fn fill_ring(rings: &mut ReceiveRings, umem: &Umem) {
     for slot in 0..rings.slots {
         rings.fill.write(slot, rings.base + u64::from(slot) * umem.chunk_bytes as u64);
     }
@@ -81,7 +81,7 @@ impl Queue {
     #[inline]
     fn receive(&mut self, budget: usize, offset: &mut WallOffset, sink: &mut impl FnMut(Received<'_>)) -> usize {
         let Self { socket, rings } = self;
-        let count = rings.descriptors.waiting(budget.min(rings.slots as usize) as u32);
+        let count = rings.descriptors.available(budget.min(rings.slots as usize) as u32);
         if count == 0 {
             if rings.fill.needs_wakeup() {
                 socket.kick_receiving();
@@ -96,11 +96,11 @@ impl Queue {
             }
             let descriptor = rings.descriptors.read(ahead);
             let frame = socket.umem.at(descriptor.addr as usize);
-            // SAFETY: the kernel handed over this frame, of this length, and does not touch it until it is given back
-            // below; in front of it lies room for metadata.
+            // SAFETY: the kernel handed over this frame with this length, and does not touch it until it is returned
+            // below; there is headroom for metadata in front of it.
             let (stamp_ns, bytes) = unsafe {
                 let stamp = frame.sub(STAMP_BYTES).cast::<u64>();
-                // A stamp is used once, so that a frame without one is not taken for its predecessor.
+                // A timestamp is cleared after use, so that a frame without one does not get that of its predecessor.
                 let stamp_ns = stamp.read_unaligned();
                 stamp.write_unaligned(0);
                 (stamp_ns, std::slice::from_raw_parts(frame, descriptor.len as usize))
@@ -121,7 +121,7 @@ impl Queue {
 #[inline]
 fn prefetch(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint, which may name any address.
+    // SAFETY: a hint, valid for any address.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(address.cast());
@@ -133,17 +133,17 @@ fn prefetch(address: *const u8) {
 impl Receive for XdpRx {
     #[inline]
     fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
-        let (before, after) = self.queues.split_at_mut(self.turn);
+        let (before, after) = self.queues.split_at_mut(self.next_queue);
         let mut count = 0;
         for queue in after.iter_mut().chain(before) {
             count += queue.receive(budget - count, &mut self.offset, &mut sink);
         }
-        self.turn = (self.turn + 1) % self.queues.len();
+        self.next_queue = (self.next_queue + 1) % self.queues.len();
         Ok(count)
     }
 
-    /// Counts frames for which the sockets had no room, and those the interface dropped; drivers may count the former
-    /// among the latter, so it is the greater of the two.
+    /// Return the larger of the frames that found no space in the sockets and the frames that the interface dropped;
+    /// some drivers count the former among the latter.
     fn take_drop_count(&mut self) -> Result<u64, PortError> {
         let mut drops = 0;
         for queue in &self.queues {

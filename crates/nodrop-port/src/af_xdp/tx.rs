@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
+use super::MAX_BATCH;
 use super::socket::{SendRings, XdpSocket};
 use crate::{Fill, PortError, Slot, Transmit};
 
-/// Frames in the sender's hands and the kernel's.
+/// Number of chunks of the sender.
 pub(super) const SLOTS: u32 = 2048;
-/// Most frames one call sends.
-pub(super) const MAX_BATCH: u32 = 64;
-/// System calls without effect after which the kernel is taken to be full.
-const TRIES: u32 = 4;
-/// No frame lies there: the kernel skips such a descriptor.
-const NOWHERE: u64 = u64::MAX;
+/// System calls without progress after which the kernel counts as full.
+const MAX_IDLE_CALLS: u32 = 4;
+/// An invalid address: `xskq_cons_read_desc` skips such a descriptor.
+const INVALID_ADDRESS: u64 = u64::MAX;
 
 /// The sending half of a port.
 #[derive(Debug)]
@@ -20,15 +19,16 @@ pub struct XdpTx {
     socket: Arc<XdpSocket>,
     rings: SendRings,
     zero_copy: bool,
-    /// Chunks in our hands, the one used last on top: it is in the cache.
+    /// Chunks owned by the sender, most recently used last because it is in the cache.
     free: Vec<u32>,
     tags: Vec<u32>,
-    /// Frames begin at different places of their chunks, as far as there is room: else all would share few cache lines.
+    /// Range of start offsets: frames begin at different offsets of their chunks if space allows, because equal offsets
+    /// would share few cache lines.
     stagger_bytes: usize,
     frame_len_max: usize,
-    /// Descriptors the kernel is known to have taken.
-    taken: u32,
-    /// Descriptors withdrawn that the kernel may still have to skip, one or more a system call.
+    /// Consumer position last read, i.e. the descriptors that the kernel has consumed.
+    consumed: u32,
+    /// Upper bound of withdrawn descriptors that the kernel still has to skip; a system call skips at least one.
     withdrawn: u32,
 }
 
@@ -36,7 +36,7 @@ impl XdpTx {
     pub(super) fn new(socket: Arc<XdpSocket>, zero_copy: bool) -> Result<Self, PortError> {
         let rings = socket.take_send_rings().ok_or_else(|| PortError::Request {
             port: socket.interface.clone(),
-            message: "its sending half is taken already; open it once".to_owned(),
+            message: "the sending half is already in use; open the port once".to_owned(),
         })?;
         Ok(Self {
             free: (0..rings.slots).rev().collect(),
@@ -46,7 +46,7 @@ impl XdpTx {
             zero_copy,
             stagger_bytes: 0,
             frame_len_max: 0,
-            taken: 0,
+            consumed: 0,
             withdrawn: 0,
         })
     }
@@ -55,14 +55,14 @@ impl XdpTx {
         self.socket.umem.chunk_bytes
     }
 
-    /// Make room for longer frames than before.
-    fn fit(&mut self, frame_len_max: usize) -> Result<(), PortError> {
+    /// Lay out the chunks for longer frames than before.
+    fn lay_out_chunks(&mut self, frame_len_max: usize) -> Result<(), PortError> {
         let chunk_bytes = self.chunk_bytes();
         if frame_len_max > chunk_bytes {
             return Err(PortError::Request {
                 port: self.socket.interface.clone(),
                 message: format!(
-                    "a frame of {frame_len_max} bytes; af_xdp sends up to {chunk_bytes}: choose af_packet"
+                    "frame of {frame_len_max} bytes is too large for af_xdp (at most {chunk_bytes}); use af_packet"
                 ),
             });
         }
@@ -72,21 +72,21 @@ impl XdpTx {
         Ok(())
     }
 
-    /// Where the frame of a chunk begins.
+    /// Return the offset of a chunk's frame.
     #[inline]
     fn address(&self, chunk: u32) -> usize {
         let begin = chunk as usize * self.chunk_bytes();
         if self.stagger_bytes == 0 { begin } else { begin + chunk as usize * 64 % self.stagger_bytes }
     }
 
-    /// Take back chunks the kernel has done with.
+    /// Take back chunks that the kernel has completed.
     #[inline]
     fn reclaim(&mut self) {
-        let count = self.rings.completed.waiting(self.rings.slots);
+        let count = self.rings.completed.available(self.rings.slots);
         for ahead in 0..count {
             let address = self.rings.completed.read(ahead);
-            // Some kernels also give back what they skip.
-            if address != NOWHERE {
+            // Some kernels also complete the descriptors that they skip.
+            if address != INVALID_ADDRESS {
                 self.free.push((address / self.chunk_bytes() as u64) as u32);
             }
         }
@@ -95,8 +95,14 @@ impl XdpTx {
         }
     }
 
-    /// Have the kernel take the last `count` descriptors; gives how many frames left, always the first ones.
-    fn hand_over(&mut self, count: u32) -> Result<u32, PortError> {
+    /// Make the kernel send the last `count` descriptors; return how many frames were sent, always the first ones.
+    ///
+    /// In copy mode, `xsk_generic_xmit` (net/xdp/xsk.c) consumes descriptors within `sendto` and returns
+    /// - EAGAIN after its batch limit, if the completion ring or the socket's send buffer is full, or if the driver's queue
+    ///   is busy (NETDEV_TX_BUSY, the descriptor stays in the ring): call again;
+    /// - EBUSY if the driver dropped the frame (NET_XMIT_DROP): the descriptor is consumed and completed, the frame is lost.
+    ///   The kernel publishes its consumer position only if a frame before it in this call was sent.
+    fn submit(&mut self, count: u32) -> Result<u32, PortError> {
         let end = self.rings.descriptors.position();
         let begin = end.wrapping_sub(count);
         if self.zero_copy {
@@ -105,50 +111,51 @@ impl XdpTx {
             }
             return Ok(count);
         }
-        let mut tries = 0;
-        while tries < TRIES + self.withdrawn {
-            let before = self.taken;
+        let mut idle_calls = 0;
+        while idle_calls < MAX_IDLE_CALLS + self.withdrawn {
+            let before = self.consumed;
             let result = self.socket.kick_sending();
-            let published = self.rings.descriptors.consumed();
-            if published.wrapping_sub(before) as i32 > 0 {
-                self.taken = published;
-                (tries, self.withdrawn) = (0, 0);
+            let position = self.rings.descriptors.consumed();
+            if position.wrapping_sub(before) as i32 > 0 {
+                self.consumed = position;
+                (idle_calls, self.withdrawn) = (0, 0);
             } else {
-                tries += 1;
+                idle_calls += 1;
             }
             match result.as_ref().err().and_then(std::io::Error::raw_os_error) {
                 None | Some(libc::EAGAIN | libc::ENOBUFS | libc::EINTR) => {}
-                // The driver dropped one, which the kernel tells by its position only if one before it left.
+                // The driver dropped a frame; if the position is unchanged, the frame was the first one.
                 Some(libc::EBUSY) => {
-                    if self.taken == before {
-                        self.taken = before.wrapping_add(1);
+                    if self.consumed == before {
+                        self.consumed = before.wrapping_add(1);
                     }
-                    return Ok(self.taken.wrapping_sub(begin).saturating_sub(1));
+                    return Ok(self.consumed.wrapping_sub(begin).saturating_sub(1));
                 }
                 Some(_) => {
                     let error = result.err().unwrap_or_else(std::io::Error::last_os_error);
                     return Err(self.socket.failed("send", error));
                 }
             }
-            if self.taken == end {
+            if self.consumed == end {
                 break;
             }
         }
-        Ok(self.taken.wrapping_sub(begin))
+        Ok(self.consumed.wrapping_sub(begin))
     }
 
-    /// Take back descriptors that the kernel has not looked at, and will skip: it reads the ring in our system calls only.
+    /// Invalidate descriptors that the kernel has not processed, so that it skips them: in copy mode, it reads the ring
+    /// only within this thread's system calls.
     fn withdraw(&mut self) {
-        let stale = self.rings.descriptors.position().wrapping_sub(self.taken);
+        let stale = self.rings.descriptors.position().wrapping_sub(self.consumed);
         for back in 1..=stale {
             let ahead = 0u32.wrapping_sub(back);
             let descriptor = self.rings.descriptors.read(ahead);
-            if descriptor.addr != NOWHERE {
+            if descriptor.addr != INVALID_ADDRESS {
                 self.free.push((descriptor.addr / self.chunk_bytes() as u64) as u32);
-                self.rings.descriptors.write(ahead, libc::xdp_desc { addr: NOWHERE, ..descriptor });
+                self.rings.descriptors.write(ahead, libc::xdp_desc { addr: INVALID_ADDRESS, ..descriptor });
             }
         }
-        self.taken = self.rings.descriptors.position();
+        self.consumed = self.rings.descriptors.position();
         self.withdrawn = self.rings.slots.min(self.withdrawn + stale);
     }
 }
@@ -157,26 +164,27 @@ impl Transmit for XdpTx {
     #[inline]
     fn transmit(&mut self, count: usize, frame_len_max: usize, mut fill: impl Fill) -> Result<usize, PortError> {
         if frame_len_max > self.frame_len_max {
-            self.fit(frame_len_max)?;
+            self.lay_out_chunks(frame_len_max)?;
         }
         self.reclaim();
-        let room = self.rings.descriptors.room((count as u32).min(MAX_BATCH));
-        let count = room.min(self.free.len() as u32);
+        let free_entries = self.rings.descriptors.free_entries((count as u32).min(MAX_BATCH));
+        let count = free_entries.min(self.free.len() as u32);
         for position in 0..count {
             let Some(chunk) = self.free.pop() else { break };
             let address = self.address(chunk);
-            // SAFETY: the chunk is in our hands until its descriptor is handed over, and the frame fits it.
+            // SAFETY: the chunk belongs to the sender until its descriptor is published, and the frame fits it.
             let bytes = unsafe { std::slice::from_raw_parts_mut(self.socket.umem.at(address), frame_len_max) };
             let tag = &mut self.tags[chunk as usize];
             let len = fill.fill(position as usize, Slot { bytes, tag }).min(frame_len_max) as u32;
             self.rings.descriptors.write(position, libc::xdp_desc { addr: address as u64, len, options: 0 });
         }
         if count == 0 {
-            // Perhaps the kernel waits for room among the completions just taken, or to skip what was withdrawn.
-            return self.hand_over(0).map(|_| 0);
+            // The kernel may be waiting for the completion entries released above, or still has to skip withdrawn
+            // descriptors.
+            return self.submit(0).map(|_| 0);
         }
         self.rings.descriptors.publish(count);
-        let sent = self.hand_over(count)?;
+        let sent = self.submit(count)?;
         if sent < count && !self.zero_copy {
             self.withdraw();
         }

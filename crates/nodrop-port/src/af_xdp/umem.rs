@@ -1,14 +1,14 @@
-//! The memory that frames lie in, shared with the kernel: equal chunks, the sender's first.
+//! Frame memory shared with the kernel: chunks of equal size, the sender's first.
 
 use crate::PortError;
 use crate::memory::{Memory, Pages};
 
-/// Bytes the kernel keeps free in front of a received frame (linux/bpf.h, `XDP_PACKET_HEADROOM`).
+/// Headroom that the kernel reserves in front of a received frame (linux/bpf.h, `XDP_PACKET_HEADROOM`).
 const HEADROOM_BYTES: usize = 256;
 const SMALLEST_CHUNK_BYTES: usize = 2048;
 const LARGEST_CHUNK_BYTES: usize = 4096;
 
-/// `chunks` times `chunk_bytes`.
+/// Memory divided into chunks of `chunk_bytes`.
 #[derive(Debug)]
 pub(super) struct Umem {
     memory: Memory,
@@ -16,16 +16,17 @@ pub(super) struct Umem {
 }
 
 impl Umem {
-    /// Chunks that each hold a received frame of `frame_bytes`.
+    /// Allocate chunks that each hold a received frame of `frame_bytes`.
     pub(super) fn new(interface: &str, frame_bytes: usize, chunks: usize, pages: Pages) -> Result<Self, PortError> {
         let chunk_bytes = (frame_bytes + HEADROOM_BYTES).next_power_of_two().max(SMALLEST_CHUNK_BYTES);
         if chunk_bytes > LARGEST_CHUNK_BYTES {
-            let most = LARGEST_CHUNK_BYTES - HEADROOM_BYTES;
-            let message = format!("frames of {frame_bytes} bytes; af_xdp takes up to {most} whole: choose af_packet");
+            let limit = LARGEST_CHUNK_BYTES - HEADROOM_BYTES;
+            let message =
+                format!("frames of {frame_bytes} bytes are too large for af_xdp (at most {limit}); use af_packet");
             return Err(PortError::Request { port: interface.to_owned(), message });
         }
-        let refused = || PortError::last_os(interface, "get memory for frames", "ask for fewer queue slots");
-        let memory = Memory::new(chunk_bytes * chunks, pages).ok_or_else(refused)?;
+        let error = || PortError::last_os(interface, "allocate frame memory", "use fewer queue slots");
+        let memory = Memory::new(chunk_bytes * chunks, pages).ok_or_else(error)?;
         Ok(Self { memory, chunk_bytes })
     }
 
@@ -37,7 +38,7 @@ impl Umem {
         self.memory.start()
     }
 
-    /// Where a frame lies; `address` counts from the start.
+    /// Return the memory at an offset.
     #[inline]
     pub(super) fn at(&self, address: usize) -> *mut u8 {
         debug_assert!(address < self.bytes());

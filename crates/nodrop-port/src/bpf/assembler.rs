@@ -1,11 +1,12 @@
-//! Instructions, one method each; jumps by label.
+//! Assembler with one method per instruction; jumps use labels.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use super::{Helper, Map};
 use crate::PortError;
 
-/// A register: 0 is the result, 1 to 5 are arguments and lost by a call, 6 to 9 are kept, 10 is the end of the stack.
+/// A register: r0 is the result, r1 to r5 are arguments and clobbered by calls, r6 to r9 are callee-saved, r10 is the
+/// frame pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 #[allow(missing_docs)]
@@ -55,7 +56,7 @@ pub enum Alu {
     Mov = 0xb0,
 }
 
-/// When to jump: `register condition operand`; unsigned, 64 bits.
+/// Condition of a jump: `register condition operand`; unsigned, 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Condition {
@@ -75,12 +76,12 @@ pub enum Condition {
     AtMost = 0xb0,
 }
 
-/// The right side of an operation.
+/// The right-hand side of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
-    /// A constant, extended by its sign.
+    /// A sign-extended constant.
     Constant(i32),
-    /// What a register holds.
+    /// The value of a register.
     Register(Reg),
 }
 
@@ -106,7 +107,7 @@ pub struct Insn {
     immediate: i32,
 }
 
-/// A place to jump to.
+/// A jump target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label(usize);
 
@@ -132,14 +133,14 @@ const PSEUDO_MAP_VALUE: u8 = 2;
 #[derive(Debug, Default)]
 pub struct Assembler {
     insns: Vec<Insn>,
-    /// Where each label is bound.
+    /// Position of each bound label.
     labels: Vec<Option<usize>>,
-    /// Jumps, and the labels they go to.
+    /// Jumps and their labels.
     jumps: Vec<(usize, Label)>,
 }
 
 impl Assembler {
-    /// An empty program.
+    /// Create an empty program.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -149,13 +150,13 @@ impl Assembler {
         self.insns.push(Insn { code, registers: to | from << 4, offset, immediate });
     }
 
-    /// A label to be bound later.
+    /// Create a label to bind later.
     pub fn label(&mut self) -> Label {
         self.labels.push(None);
         Label(self.labels.len() - 1)
     }
 
-    /// The label is here.
+    /// Bind the label to the current position.
     pub fn bind(&mut self, label: Label) {
         self.labels[label.0] = Some(self.insns.len());
     }
@@ -173,7 +174,7 @@ impl Assembler {
         }
     }
 
-    /// The lower `bits` (16, 32 or 64) of the register, from the machine's byte order to the network's, or back.
+    /// Convert the lower `bits` (16, 32 or 64) of the register between host and network byte order.
     pub fn network_order(&mut self, to: Reg, bits: i32) {
         self.emit(CLASS_ALU32 | END | FROM_REGISTER, to as u8, 0, 0, bits);
     }
@@ -191,22 +192,22 @@ impl Assembler {
         }
     }
 
-    /// `*(to + offset) += from`, as one step for all CPUs; 32 or 64 bits.
+    /// `*(to + offset) += from`, atomically across CPUs; 32 or 64 bits.
     pub fn atomic_add(&mut self, size: Size, to: Reg, offset: i16, from: Reg) {
         self.emit(CLASS_STX | MODE_ATOMIC | size as u8, to as u8, from as u8, offset, i32::from(Alu::Add as u8));
     }
 
-    /// `to = number`, all 64 bits of it.
+    /// `to = number`, with all 64 bits.
     pub fn load_number(&mut self, to: Reg, number: u64) {
         self.load_64(to, PSEUDO_NUMBER, number as i32, (number >> 32) as i32);
     }
 
-    /// `to = map`, for a helper that takes one. The map must live until the program is loaded.
+    /// `to = map`, as a helper argument. The map must live until the program is loaded.
     pub fn load_map(&mut self, to: Reg, map: &Map) {
         self.load_64(to, PSEUDO_MAP, raw(map.descriptor()), 0);
     }
 
-    /// `to = address` of the byte at `offset` of the first value of an array map.
+    /// `to = address` of the byte at `offset` in the first value of an array map.
     pub fn load_map_value(&mut self, to: Reg, map: &Map, offset: i32) {
         self.load_64(to, PSEUDO_MAP_VALUE, raw(map.descriptor()), offset);
     }
@@ -216,13 +217,13 @@ impl Assembler {
         self.emit(0, 0, 0, 0, high);
     }
 
-    /// Go on at the label.
+    /// Jump to the label.
     pub fn jump(&mut self, label: Label) {
         self.jumps.push((self.insns.len(), label));
         self.emit(CLASS_JMP, 0, 0, 0, 0);
     }
 
-    /// Go on at the label if `register condition operand`.
+    /// Jump to the label if `register condition operand`.
     pub fn jump_if(&mut self, register: Reg, condition: Condition, operand: impl Into<Operand>, label: Label) {
         self.jumps.push((self.insns.len(), label));
         let code = CLASS_JMP | condition as u8;
@@ -232,32 +233,34 @@ impl Assembler {
         }
     }
 
-    /// Call a function of the kernel with r1 to r5; its result is in r0.
+    /// Call a kernel helper with r1 to r5; the result is in r0.
     pub fn call(&mut self, helper: Helper) {
         self.emit(CLASS_JMP | CALL, 0, 0, 0, helper as i32);
     }
 
-    /// End with r0 as the answer.
+    /// Return r0.
     pub fn exit(&mut self) {
         self.emit(CLASS_JMP | EXIT, 0, 0, 0, 0);
     }
 
-    /// End with a constant answer.
-    pub fn exit_with(&mut self, answer: i32) {
-        self.mov(Reg::R0, answer);
+    /// Return a constant.
+    pub fn exit_with(&mut self, result: i32) {
+        self.mov(Reg::R0, result);
         self.exit();
     }
 
-    /// The finished program.
+    /// Resolve all jumps and return the program.
     ///
     /// # Errors
-    /// When a label was used and never bound, or lies too far from its jump.
+    /// If a label is used but not bound, or is too far from its jump.
     pub fn finish(mut self) -> Result<Vec<Insn>, PortError> {
         for (at, label) in &self.jumps {
             let offset = self.labels[label.0].map(|target| target as i64 - *at as i64 - 1);
             let offset = offset.and_then(|offset| i16::try_from(offset).ok()).ok_or_else(|| PortError::Request {
                 port: "BPF program".to_owned(),
-                message: format!("the jump at {at} has no place to go: bind its label, within 32767 instructions"),
+                message: format!(
+                    "the jump at instruction {at} has no target; bind its label within 32767 instructions"
+                ),
             })?;
             self.insns[*at].offset = offset;
         }
@@ -274,7 +277,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    /// RFC 9669: opcode, registers (source high), offset and constant, little-endian; codes from its table of opcodes.
+    /// Format instructions by RFC 9669: opcode, registers (source high), offset and constant; codes from its opcode
+    /// table.
     fn bytes(insns: &[Insn]) -> Vec<String> {
         insns
             .iter()
@@ -328,8 +332,8 @@ mod tests {
     #[test]
     fn a_label_without_a_place_is_refused() {
         let mut code = Assembler::new();
-        let nowhere = code.label();
-        code.jump(nowhere);
+        let unbound = code.label();
+        code.jump(unbound);
         assert!(code.finish().unwrap_err().to_string().contains("bind its label"));
     }
 }

@@ -1,6 +1,6 @@
-//! Functions of the kernel that a program may call (linux/bpf.h, `___BPF_FUNC_MAPPER`).
+//! Kernel helpers that a program may call (linux/bpf.h, `___BPF_FUNC_MAPPER`).
 
-/// A kernel function by its number.
+/// A kernel helper by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Helper {
@@ -12,11 +12,12 @@ pub enum Helper {
     KtimeGetNs = 5,
     /// A 32-bit random number.
     Random = 7,
-    /// Send the frame out of interface r1, flags in r2.
+    /// Redirect the frame to interface r1, flags in r2.
     Redirect = 23,
     /// Move the start of an XDP frame r1 by r2 bytes.
     XdpAdjustHead = 44,
-    /// Send the frame to entry r2 of the device or socket map r1; the lower two bits of r3 are the action when there is none.
+    /// Redirect the frame to entry r2 of the device or socket map r1; the lower two bits of r3 are the action if the
+    /// entry is empty.
     RedirectMap = 51,
     /// Move the start of the metadata in front of an XDP frame r1 by r2 bytes.
     XdpAdjustMeta = 54,

@@ -1,22 +1,22 @@
-//! What holds a program where it was attached, until it is dropped.
+//! Attachment of programs to interfaces and tracepoints.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::Program;
-use super::syscall::{self, refused};
+use super::syscall::{self, bpf_error};
 use crate::PortError;
 
-/// Where on its way an interface runs an XDP program (linux/if_link.h, `XDP_FLAGS_*`).
+/// Execution mode of an XDP program (linux/if_link.h, `XDP_FLAGS_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum XdpMode {
-    /// On any interface, once the kernel has made a socket buffer of the frame.
+    /// On any interface, after the kernel has built a socket buffer.
     Generic = 1 << 1,
-    /// In the driver, before that.
+    /// In the driver, before a socket buffer is built.
     Native = 1 << 2,
 }
 
-/// An attachment; ends when dropped, and with the process.
+/// An attachment; ends when dropped or when the process exits.
 #[derive(Debug)]
 pub struct Link {
     _fd: OwnedFd,
@@ -46,7 +46,7 @@ impl Program {
     /// Run this XDP program for every frame that arrives at the interface.
     ///
     /// # Errors
-    /// When the driver cannot, another program is there, or a capability is missing.
+    /// If the driver does not support it, another program is attached, or a capability is missing.
     pub fn attach_xdp(&self, interface: &str, mode: XdpMode) -> Result<Link, PortError> {
         let mut attributes = LinkAttributes {
             program: self.descriptor().as_raw_fd() as u32,
@@ -57,24 +57,24 @@ impl Program {
         };
         match syscall::open(syscall::LINK_CREATE, &mut attributes) {
             Ok(fd) => Ok(Link { _fd: fd }),
-            Err(error) => Err(refused(interface, "attach an XDP program", error)),
+            Err(error) => Err(bpf_error(interface, "attach an XDP program", error)),
         }
     }
 
-    /// Run this program whenever the kernel passes a tracepoint, such as `kfree_skb`.
+    /// Run this program at each hit of a raw tracepoint, e.g. `kfree_skb`.
     ///
     /// # Errors
-    /// When there is no such tracepoint, or a capability is missing.
+    /// If the tracepoint does not exist, or a capability is missing.
     pub fn attach_raw_tracepoint(&self, name: &str) -> Result<Link, PortError> {
         let text = std::ffi::CString::new(name).map_err(|_| PortError::Request {
             port: name.to_owned(),
-            message: "no tracepoint has such a name; see /sys/kernel/tracing/available_events".to_owned(),
+            message: "invalid tracepoint name; see the list in /sys/kernel/tracing/available_events".to_owned(),
         })?;
         let program = self.descriptor().as_raw_fd() as u32;
         let mut attributes = RawTracepointAttributes { name: text.as_ptr() as u64, program, unused: 0, cookie: 0 };
         match syscall::open(syscall::RAW_TRACEPOINT_OPEN, &mut attributes) {
             Ok(fd) => Ok(Link { _fd: fd }),
-            Err(error) => Err(refused(name, "attach a program to the tracepoint", error)),
+            Err(error) => Err(bpf_error(name, "attach a program to the tracepoint", error)),
         }
     }
 }

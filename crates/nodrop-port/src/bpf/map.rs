@@ -1,37 +1,37 @@
-//! Maps: what programs and this process share.
+//! Maps: memory shared by programs and this process.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 
-use super::syscall::{self, bpf, refused};
+use super::syscall::{self, bpf, bpf_error};
 use crate::PortError;
 
-/// How a map finds its values (linux/bpf.h, `enum bpf_map_type`).
+/// Type of a map (linux/bpf.h, `enum bpf_map_type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum MapKind {
-    /// By any key.
+    /// Any key.
     Hash = 1,
-    /// By position, a `u32`.
+    /// Index, a `u32`.
     Array = 2,
-    /// By any key, a value for each CPU.
+    /// Any key, one value per CPU.
     PerCpuHash = 5,
-    /// By position, a value for each CPU.
+    /// Index, one value per CPU.
     PerCpuArray = 6,
-    /// Interfaces by position: value is an interface index, a `u32`.
+    /// Interfaces by index: the value is an interface index, a `u32`.
     DeviceMap = 14,
-    /// AF_XDP sockets by receive queue: value is a descriptor, a `u32`.
+    /// AF_XDP sockets by receive queue: the value is a file descriptor, a `u32`.
     SocketMap = 17,
 }
 
-/// Values may be mapped into this process (linux/bpf.h, `BPF_F_MMAPABLE`).
+/// Allow mapping the values into this process (linux/bpf.h, `BPF_F_MMAPABLE`).
 const MMAPABLE: u32 = 1 << 10;
 
 /// A key and its value.
 pub type Entry = (Vec<u8>, Vec<u8>);
 
-/// A map, gone with the last program or value that uses it.
+/// A map; freed with the last program or handle that uses it.
 #[derive(Debug)]
 pub struct Map {
     fd: OwnedFd,
@@ -59,16 +59,16 @@ struct ElementAttributes {
 }
 
 impl Map {
-    /// Make a map of `entries` values. Per-CPU values are read as one value of `value_bytes` (a multiple of 8) for each
-    /// possible CPU, one behind the other.
+    /// Create a map of `entries` values. Per-CPU values are read as one value of `value_bytes` (a multiple of 8) for
+    /// each possible CPU, one after the other.
     ///
     /// # Errors
-    /// When the kernel refuses: missing capability, not enough locked memory.
+    /// If the kernel rejects the request: missing capability, not enough locked memory.
     pub fn create(kind: MapKind, key_bytes: usize, value_bytes: usize, entries: usize) -> Result<Self, PortError> {
-        Self::make(kind, key_bytes, value_bytes, entries, 0)
+        Self::create_with_flags(kind, key_bytes, value_bytes, entries, 0)
     }
 
-    fn make(
+    fn create_with_flags(
         kind: MapKind,
         key_bytes: usize,
         value_bytes: usize,
@@ -83,7 +83,7 @@ impl Map {
             flags,
         };
         let fd = syscall::open(syscall::MAP_CREATE, &mut attributes)
-            .map_err(|error| refused("BPF map", "create it", error))?;
+            .map_err(|error| bpf_error("BPF map", "create the map", error))?;
         let copies = match kind {
             MapKind::PerCpuArray | MapKind::PerCpuHash => possible_cpus(),
             _ => 1,
@@ -91,18 +91,18 @@ impl Map {
         Ok(Self { fd, key_bytes, value_bytes: value_bytes * copies })
     }
 
-    /// An array with one value of so many 64-bit numbers, which this process sees without system calls.
+    /// Create an array with a single value of `numbers` 64-bit numbers that this process accesses without system calls.
     ///
     /// # Errors
-    /// As [`Map::create`].
-    pub fn shared(numbers: usize) -> Result<(Self, SharedValues), PortError> {
+    /// Same as [`Map::create`].
+    pub fn create_mapped(numbers: usize) -> Result<(Self, SharedValues), PortError> {
         let bytes = (numbers * 8).next_multiple_of(4096);
-        let map = Self::make(MapKind::Array, 4, bytes, 1, MMAPABLE)?;
+        let map = Self::create_with_flags(MapKind::Array, 4, bytes, 1, MMAPABLE)?;
         let values = SharedValues::new(&map, bytes)?;
         Ok((map, values))
     }
 
-    /// For programs and system calls that name the map.
+    /// Return the descriptor for programs and system calls.
     #[must_use]
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
@@ -123,43 +123,43 @@ impl Map {
     /// Write the value of a key.
     ///
     /// # Errors
-    /// When key or value have another length than the map's, or the kernel refuses.
+    /// If key or value do not have the map's length, or the kernel rejects the request.
     pub fn update(&self, key: &[u8], value: &[u8]) -> Result<(), PortError> {
         self.check(key.len() == self.key_bytes && value.len() == self.value_bytes)?;
-        let written = self.element(syscall::MAP_UPDATE, key, value.as_ptr().cast_mut());
-        written.map_err(|error| refused("BPF map", "write a value", error))
+        let result = self.element(syscall::MAP_UPDATE, key, value.as_ptr().cast_mut());
+        result.map_err(|error| bpf_error("BPF map", "write a value", error))
     }
 
-    /// Read the value of a key; None where there is none.
+    /// Read the value of a key; None if the key does not exist.
     ///
     /// # Errors
-    /// When the key has another length than the map's, or the kernel refuses.
+    /// If the key does not have the map's length, or the kernel rejects the request.
     pub fn lookup(&self, key: &[u8]) -> Result<Option<Vec<u8>>, PortError> {
         self.check(key.len() == self.key_bytes)?;
         let mut value = vec![0; self.value_bytes];
-        found(self.element(syscall::MAP_LOOKUP, key, value.as_mut_ptr()).map(|()| value), "read a value")
+        none_if_missing(self.element(syscall::MAP_LOOKUP, key, value.as_mut_ptr()).map(|()| value), "read a value")
     }
 
-    /// Forget a key, if it is there.
+    /// Delete a key, if it exists.
     ///
     /// # Errors
-    /// When the key has another length than the map's, or the kernel refuses.
+    /// If the key does not have the map's length, or the kernel rejects the request.
     pub fn delete(&self, key: &[u8]) -> Result<(), PortError> {
         self.check(key.len() == self.key_bytes)?;
-        found(self.element(syscall::MAP_DELETE, key, std::ptr::null_mut()), "delete a key").map(|_| ())
+        none_if_missing(self.element(syscall::MAP_DELETE, key, std::ptr::null_mut()), "delete a key").map(|_| ())
     }
 
-    /// All keys and values, as far as they stay while being read.
+    /// Return all keys and values; entries deleted meanwhile may be missing.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// If the kernel rejects the request.
     pub fn entries(&self) -> Result<Vec<Entry>, PortError> {
         let mut entries = Vec::new();
         let mut key = Vec::new();
         loop {
             let mut next = vec![0; self.key_bytes];
-            let there = self.element(syscall::MAP_NEXT_KEY, &key, next.as_mut_ptr());
-            if found(there, "go through its keys")?.is_none() {
+            let result = self.element(syscall::MAP_NEXT_KEY, &key, next.as_mut_ptr());
+            if none_if_missing(result, "iterate the keys")?.is_none() {
                 return Ok(entries);
             }
             if let Some(value) = self.lookup(&next)? {
@@ -173,26 +173,28 @@ impl Map {
         let Self { key_bytes, value_bytes, .. } = self;
         fits.then_some(()).ok_or_else(|| PortError::Request {
             port: "BPF map".to_owned(),
-            message: format!("it has keys of {key_bytes} and values of {value_bytes} bytes; give just as many"),
+            message: format!(
+                "wrong key or value length; use keys of {key_bytes} bytes and values of {value_bytes} bytes"
+            ),
         })
     }
 }
 
-fn found<T>(result: std::io::Result<T>, asked: &'static str) -> Result<Option<T>, PortError> {
+fn none_if_missing<T>(result: std::io::Result<T>, action: &'static str) -> Result<Option<T>, PortError> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(None),
-        Err(error) => Err(refused("BPF map", asked, error)),
+        Err(error) => Err(bpf_error("BPF map", action, error)),
     }
 }
 
-/// `0-3` in /sys/devices/system/cpu/possible are four CPUs.
+/// Return the number of possible CPUs; `0-3` in /sys/devices/system/cpu/possible means four.
 fn possible_cpus() -> usize {
     let range = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
     range.trim().rsplit(['-', ',']).next().and_then(|last| last.parse::<usize>().ok()).unwrap_or(0) + 1
 }
 
-/// The numbers of a shared map, as programs and this process write them.
+/// The numbers of a mapped map, written by programs and this process.
 #[derive(Debug)]
 pub struct SharedValues {
     memory: NonNull<AtomicU64>,

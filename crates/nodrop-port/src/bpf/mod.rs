@@ -1,6 +1,7 @@
 //! eBPF without a compiler: an assembler, maps, loading, attaching (Documentation/bpf/, RFC 9669, bpf(2)).
 //!
-//! Nothing is pinned: maps, programs and attachments end with the values that own them, and at the latest with the process.
+//! Nothing is pinned: maps, programs and attachments end with the values that own them, and at the latest when the
+//! process exits.
 
 mod assembler;
 mod helper;
@@ -15,12 +16,12 @@ pub use link::{Link, XdpMode};
 pub use map::{Entry, Map, MapKind, SharedValues};
 pub use program::{LiveRun, Program, ProgramKind};
 
-/// What an XDP program may answer (linux/bpf.h, `enum xdp_action`).
+/// Results of an XDP program (linux/bpf.h, `enum xdp_action`).
 pub mod xdp_action {
-    /// Take the frame away.
+    /// Drop the frame.
     pub const DROP: i32 = 1;
-    /// Let the kernel have it.
+    /// Pass the frame to the kernel.
     pub const PASS: i32 = 2;
-    /// Where a redirect helper said.
+    /// Redirect the frame as the redirect helper specified.
     pub const REDIRECT: i32 = 4;
 }

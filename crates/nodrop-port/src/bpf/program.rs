@@ -4,20 +4,20 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use super::assembler::Insn;
-use super::syscall::{self, bpf, refused};
+use super::syscall::{self, bpf, bpf_error};
 use crate::PortError;
 
-/// What a program is for (linux/bpf.h, `enum bpf_prog_type`).
+/// Type of a program (linux/bpf.h, `enum bpf_prog_type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ProgramKind {
-    /// Frames as they arrive.
+    /// Runs on arriving frames.
     Xdp = 6,
-    /// Passing a tracepoint, with its raw arguments.
+    /// Runs at a tracepoint, with its raw arguments.
     RawTracepoint = 17,
 }
 
-/// A verified program, gone with its last attachment.
+/// A verified program; freed with its last attachment.
 #[derive(Debug)]
 pub struct Program {
     fd: OwnedFd,
@@ -61,36 +61,36 @@ struct TestRunAttributes {
     unused: u32,
 }
 
-/// The answers are carried out: frames really leave (Documentation/bpf/bpf_prog_run.rst).
+/// Execute the program's results: frames are really sent (Documentation/bpf/bpf_prog_run.rst).
 const LIVE_FRAMES: u32 = 1 << 1;
-/// Helpers of programs under a GPL-compatible licence: some functions are for them only.
+/// Some helpers are available only to programs under a GPL-compatible licence.
 const LICENCE: &[u8] = b"Dual MIT/GPL\0";
 const LOG_BYTES: usize = 1 << 18;
 
-/// How many frames a live run makes, and of what.
+/// Number and content of the frames of a live run.
 #[derive(Clone, Copy, Debug)]
 pub struct LiveRun<'a> {
-    /// What each frame holds before the program first sees it; the kernel uses buffers again without rewriting them.
+    /// Initial content of each frame; the kernel reuses buffers without rewriting them.
     pub frame: &'a [u8],
-    /// Program runs.
+    /// Number of program runs.
     pub repeat: u32,
-    /// Frames handed over together, at most 256.
+    /// Frames per batch, at most 256.
     pub batch: u32,
 }
 
 impl Program {
-    /// Have the kernel verify and take a program; `name` is what `bpftool prog` shows of it.
+    /// Load and verify a program; `name` appears in `bpftool prog`.
     ///
     /// # Errors
-    /// When it is refused; the message ends with what the verifier said.
+    /// If the kernel rejects the program; the message ends with the verifier's output.
     pub fn load(kind: ProgramKind, name: &str, insns: &[Insn]) -> Result<Self, PortError> {
         match Self::try_load(kind, name, insns, &mut []) {
             Ok(fd) => Ok(Self { fd, name: name.to_owned() }),
-            Err(error) if error.raw_os_error() == Some(libc::EPERM) => Err(refused(name, "load a program", error)),
+            Err(error) if error.raw_os_error() == Some(libc::EPERM) => Err(bpf_error(name, "load a program", error)),
             Err(first) => {
                 let mut log = vec![0; LOG_BYTES];
                 let error = Self::try_load(kind, name, insns, &mut log).err().unwrap_or(first);
-                Err(Self::rejected(name, &error, &log))
+                Err(Self::rejection_error(name, &error, &log))
             }
         }
     }
@@ -116,26 +116,26 @@ impl Program {
         syscall::open(syscall::PROGRAM_LOAD, &mut attributes)
     }
 
-    fn rejected(name: &str, error: &io::Error, log: &[u8]) -> PortError {
+    fn rejection_error(name: &str, error: &io::Error, log: &[u8]) -> PortError {
         let text = String::from_utf8_lossy(log);
         let lines: Vec<&str> = text.trim_end_matches('\0').lines().filter(|line| !line.is_empty()).collect();
         let last = lines[lines.len().saturating_sub(12)..].join("\n  ");
         PortError::Request {
             port: name.to_owned(),
-            message: format!("the kernel refuses the program: {error}\n  {last}"),
+            message: format!("the kernel rejects the program: {error}\n  {last}"),
         }
     }
 
-    /// For system calls that name the program.
+    /// Return the descriptor for system calls.
     #[must_use]
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 
-    /// Run once on a frame of its own; gives the program's answer and the frame afterwards.
+    /// Run the program once on a copy of `frame`; return its result and the resulting frame.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// If the kernel rejects the request.
     pub fn run_once(&self, frame: &[u8]) -> Result<(u32, Vec<u8>), PortError> {
         let mut after = vec![0; frame.len() + 256];
         let mut attributes = TestRunAttributes {
@@ -147,16 +147,16 @@ impl Program {
             repeat: 1,
             ..TestRunAttributes::default()
         };
-        bpf(syscall::TEST_RUN, &mut attributes).map_err(|error| refused(&self.name, "run the program", error))?;
+        bpf(syscall::TEST_RUN, &mut attributes).map_err(|error| bpf_error(&self.name, "run the program", error))?;
         after.truncate(attributes.data_out_bytes as usize);
         Ok((attributes.answer, after))
     }
 
-    /// Run for every frame of a [`LiveRun`], which the kernel carries out as if they had arrived. Returns when all are
-    /// through, or a signal came.
+    /// Run the program on each frame of a [`LiveRun`], which the kernel processes as if it had arrived. Return when all
+    /// frames are processed or a signal arrived.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// If the kernel rejects the request.
     pub fn run_live(&self, run: &LiveRun<'_>) -> Result<(), PortError> {
         let mut attributes = TestRunAttributes {
             program: self.fd.as_raw_fd() as u32,
@@ -170,7 +170,7 @@ impl Program {
         match bpf(syscall::TEST_RUN, &mut attributes) {
             Ok(_) => Ok(()),
             Err(error) if error.raw_os_error() == Some(libc::EINTR) => Ok(()),
-            Err(error) => Err(refused(&self.name, "run the program on live frames", error)),
+            Err(error) => Err(bpf_error(&self.name, "run the program on live frames", error)),
         }
     }
 }

@@ -1,42 +1,29 @@
 //! A DPDK port with its buffers, from probing to removal.
 
 use std::ffi::CString;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use super::rx::DpdkRx;
-use super::tx::DpdkTx;
-use super::{Asked, eal, ffi};
+use super::{DpdkPortSpec, eal, ffi};
 use crate::PortError;
 
-/// Frames that wait to be sent.
+/// Length of the send queue.
 const TX_SLOTS: u16 = 1024;
-/// Buffers beyond those in queues: what threads keep at hand, and bursts under way.
+/// Buffers in addition to those in queues: thread caches and bursts in flight.
 const SPARE_BUFFERS: u32 = 2048;
-/// DPDK counts slots in 16 bits, and drivers want a multiple of some power of two.
+/// DPDK counts slots in 16 bits, and drivers require a multiple of some power of two.
 const RX_SLOTS_MAX: u32 = 32768;
 
 const PROBE_REMEDY: &str = "the device must exist, its driver must be installed (Debian: librte-net-* packages; all of them: \
-                            librte-meta-net) and a network card be bound to vfio-pci (`dpdk-devbind.py --status`); DPDK's own \
-                            words are on standard error";
-const MEMORY_REMEDY: &str = "reserve huge pages (`sysctl vm.nr_hugepages=512`) or ask for fewer queue slots";
+                            librte-meta-net) and a network card must be bound to vfio-pci (`dpdk-devbind.py --status`); see DPDK's \
+                            messages on standard error";
+const MEMORY_REMEDY: &str = "reserve huge pages (`sysctl vm.nr_hugepages=512`) or use fewer queue slots";
 
-/// Buffers a port needs at most.
+/// Return the maximum number of buffers that a port needs.
 pub(super) fn buffer_count_max(queue_slots: u32) -> u32 {
     queue_slots.min(RX_SLOTS_MAX) + u32::from(TX_SLOTS) + 2 * SPARE_BUFFERS
 }
 
-/// Open both halves of a DPDK port.
-///
-/// # Errors
-/// When DPDK has no such device, no driver for it or no memory.
-pub fn open(asked: &Asked<'_>) -> Result<(DpdkTx, DpdkRx), PortError> {
-    eal::start(&[*asked], None, true)?;
-    let device = Arc::new(Device::open(asked)?);
-    Ok((DpdkTx::new(device.clone()), DpdkRx::new(device)?))
-}
-
-/// A started port; gone with its last half.
+/// A started port; closed when its last half is dropped.
 #[derive(Debug)]
 pub(super) struct Device {
     pub(super) name: String,
@@ -50,28 +37,28 @@ pub(super) struct Device {
 }
 
 impl Device {
-    fn open(asked: &Asked<'_>) -> Result<Self, PortError> {
-        let name = eal::name(asked.device);
-        let port = PortId::probe(asked.device, name)?;
+    pub(super) fn open(spec: &DpdkPortSpec<'_>) -> Result<Self, PortError> {
+        let name = eal::name(spec.device);
+        let port = PortId::probe(spec.device, name)?;
         let mut setup = ffi::Setup {
-            rx_slots: asked.queue_slots.clamp(64, RX_SLOTS_MAX) as u16,
+            rx_slots: spec.queue_slots.clamp(64, RX_SLOTS_MAX) as u16,
             tx_slots: TX_SLOTS,
-            frame_bytes: u16::try_from(asked.frame_len_max).unwrap_or(u16::MAX),
+            frame_bytes: u16::try_from(spec.frame_len_max).unwrap_or(u16::MAX),
             socket: 0,
         };
         // SAFETY: the port was just probed, and `setup` outlives the calls.
-        check(name, "read what it can do", unsafe { ffi::nd_port_describe(port.0, &raw mut setup) })?;
-        let slots = ring_slots(asked.device).unwrap_or(u32::MAX).min(u32::from(setup.rx_slots));
+        check(name, "read the capabilities", unsafe { ffi::nd_port_describe(port.0, &raw mut setup) })?;
+        let slots = ring_slots(spec.device).unwrap_or(u32::MAX).min(u32::from(setup.rx_slots));
         let mut rx_setup = setup;
-        rx_setup.frame_bytes = rx_setup.frame_bytes.max(slot_bytes(asked.device).unwrap_or(0));
+        rx_setup.frame_bytes = rx_setup.frame_bytes.max(slot_bytes(spec.device).unwrap_or(0));
         let rx_pool = BufferPool::create(&format!("rx{}", port.0), slots + SPARE_BUFFERS, &rx_setup)?;
         let tx_pool = BufferPool::create(&format!("tx{}", port.0), u32::from(TX_SLOTS) + SPARE_BUFFERS, &setup)?;
         // SAFETY: as above, and the pool outlives the port, see the order of fields.
-        check(name, "start it", unsafe { ffi::nd_port_start(port.0, &raw mut setup, rx_pool.0) })?;
+        check(name, "start the port", unsafe { ffi::nd_port_start(port.0, &raw mut setup, rx_pool.0) })?;
         Ok(Self {
             name: name.to_owned(),
-            rx_slots: ring_slots(asked.device).unwrap_or(u32::from(setup.rx_slots)),
-            frame_len_max: asked.frame_len_max.max(2048),
+            rx_slots: ring_slots(spec.device).unwrap_or(u32::from(setup.rx_slots)),
+            frame_len_max: spec.frame_len_max.max(2048),
             was_up: AtomicBool::new(false),
             port,
             tx_pool,
@@ -81,7 +68,7 @@ impl Device {
 }
 
 impl Device {
-    /// Whether its link has come up; before that, drivers set up their queues on a thread of their own.
+    /// Return true once the link has come up; before that, drivers set up their queues on a separate thread.
     #[inline]
     pub(super) fn has_link(&self) -> bool {
         if !self.was_up.load(Relaxed) {
@@ -92,18 +79,18 @@ impl Device {
     }
 }
 
-/// A parameter of a device; the default when it has none, None when it is not a number.
+/// Return a parameter of a device; the default if absent, None if it is not a number.
 fn parameter(device: &str, key: &str, default: u32) -> Option<u32> {
     let value = device.split(',').filter_map(|part| part.split_once('=')).find(|(name, _)| *name == key);
     value.map_or(Some(default), |(_, value)| value.parse().ok())
 }
 
-/// What a received frame is copied from, where its driver wants buffers for all of it.
+/// Return the buffer size if the driver requires buffers for complete frames.
 fn slot_bytes(device: &str) -> Option<u16> {
     parameter(device, "framesz", 0).and_then(|bytes| u16::try_from(bytes).ok())
 }
 
-/// The queue of devices whose driver sets its depth by a parameter and ignores what is asked of the port.
+/// Return the queue depth of devices whose driver sets it by a parameter and ignores the port's setting.
 fn ring_slots(device: &str) -> Option<u32> {
     let parameter = |key: &str, default: u32| parameter(device, key, default);
     match eal::name(device).trim_end_matches(|digit: char| digit.is_ascii_digit()) {
@@ -126,7 +113,7 @@ impl PortId {
         // SAFETY: both strings end with NUL and outlive the call, `port` is valid for writes.
         let result = unsafe { ffi::nd_probe(c_device.as_ptr(), c_name.as_ptr(), &raw mut port) };
         if result != 0 {
-            let message = format!("device {device} asked of DPDK, found: {}; {PROBE_REMEDY}", eal::text(result));
+            let message = format!("DPDK cannot open device {device}: {}; {PROBE_REMEDY}", eal::text(result));
             return Err(PortError::Request { port: name.to_owned(), message });
         }
         Ok(Self(port))
@@ -135,18 +122,18 @@ impl PortId {
 
 impl Drop for PortId {
     fn drop(&mut self) {
-        // SAFETY: the port was probed and nobody uses it any more.
+        // SAFETY: the port was probed and is not used any more.
         unsafe { ffi::nd_port_close(self.0) };
     }
 }
 
-/// Buffers of one kind and port.
+/// Packet buffers of one port and direction.
 #[derive(Debug)]
 pub(super) struct BufferPool(pub(super) *mut ffi::Pool);
 
 // SAFETY: DPDK's pools may be used from any thread.
 unsafe impl Send for BufferPool {}
-// SAFETY: likewise.
+// SAFETY: as above.
 unsafe impl Sync for BufferPool {}
 
 impl BufferPool {
@@ -157,7 +144,7 @@ impl BufferPool {
         if pool.is_null() {
             // SAFETY: reads this thread's error number.
             let reason = eal::text(unsafe { ffi::nd_error() });
-            let message = format!("{count} buffers asked of DPDK, found: {reason}; {MEMORY_REMEDY}");
+            let message = format!("DPDK cannot allocate {count} buffers: {reason}; {MEMORY_REMEDY}");
             return Err(PortError::Request { port: name.to_owned(), message });
         }
         Ok(Self(pool))
@@ -171,16 +158,16 @@ impl Drop for BufferPool {
     }
 }
 
-fn check(name: &str, asked: &str, result: i32) -> Result<(), PortError> {
+fn check(name: &str, action: &str, result: i32) -> Result<(), PortError> {
     if result == 0 {
         return Ok(());
     }
-    let message = format!("asked to {asked}, DPDK says: {}; its own words are on standard error", eal::text(result));
+    let message = format!("cannot {action}: {}; see DPDK's messages on standard error", eal::text(result));
     Err(PortError::Request { port: name.to_owned(), message })
 }
 
 fn c_string(text: &str) -> Result<CString, PortError> {
-    let message = "a NUL in its name; leave it out".to_owned();
+    let message = "the name contains a NUL character; remove it".to_owned();
     CString::new(text).map_err(|_| PortError::Request { port: text.to_owned(), message })
 }
 

@@ -1,58 +1,63 @@
-//! DPDK's environment abstraction layer: started once per process, for the ports of the first request.
+//! DPDK's environment abstraction layer: initialised once per process, for the ports of the first request.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use super::{Asked, ffi};
+use super::{DpdkPortSpec, ffi};
 use crate::PortError;
 use crate::thread::Affinity;
 
 const HUGE_PAGES: &str = "/sys/kernel/mm/hugepages";
-/// Memory to reserve where there are no huge pages. The kernel provides only what is touched.
+/// Memory to reserve without huge pages. The kernel allocates only touched pages.
 const SMALL_PAGE_MIB: u32 = 2048;
-/// What DPDK takes of huge pages besides buffers.
+/// Huge page memory that DPDK uses in addition to buffers.
 const OVERHEAD_BYTES: u64 = 64 << 20;
-/// Of a buffer besides its frame: headers, headroom, rounding.
+/// Overhead of a buffer: headers, headroom, rounding.
 const BUFFER_OVERHEAD_BYTES: u64 = 512;
 
 static STARTED: OnceLock<Result<(), String>> = OnceLock::new();
 
-/// Start DPDK in this process for such ports, its main thread on `core`; does nothing when it runs already.
+/// Start DPDK in this process, with its main thread on `core`; no effect if it is already running.
 ///
-/// Uses huge pages when it may and enough of them are free, and ordinary memory else. PCI is scanned only when one of `ports` is a PCI
-/// device. Leaves nothing in the file system.
+/// Uses huge pages if allowed and at least `needed_bytes` are free, otherwise ordinary memory. PCI is scanned only if
+/// one of `ports` is a PCI device. Leaves nothing in the file system.
 ///
 /// # Errors
-/// When DPDK refuses.
-pub fn start(ports: &[Asked<'_>], core: Option<usize>, huge_pages: bool) -> Result<(), PortError> {
+/// If DPDK fails to start.
+pub fn start(
+    ports: &[DpdkPortSpec<'_>],
+    core: Option<usize>,
+    huge_pages: bool,
+    needed_bytes: u64,
+) -> Result<(), PortError> {
     let Some(first) = ports.first() else { return Ok(()) };
     let huge_bytes = || if huge_pages { free_huge_bytes(Path::new(HUGE_PAGES)) } else { 0 };
-    let started = STARTED.get_or_init(|| init(&arguments(ports, core, huge_bytes())));
+    let started = STARTED.get_or_init(|| init(&arguments(ports, core, huge_bytes() >= needed_bytes)));
     started.clone().map_err(|message| PortError::Request { port: first.device.to_owned(), message })
 }
 
-/// A port's driver, DPDK's version, and the memory it took; once it has started.
+/// Return a port's driver, DPDK's version, and the type of memory; call after start.
 #[must_use]
 pub fn describe(device: &str) -> String {
     // SAFETY: DPDK's version is a constant string.
     let version = unsafe { CStr::from_ptr(ffi::nd_version()) }.to_string_lossy();
-    // SAFETY: reads how DPDK was started.
+    // SAFETY: reads the state of DPDK.
     let memory = if unsafe { ffi::nd_has_huge_pages() } == 0 { "ordinary memory" } else { "huge pages" };
     format!("{}, {version}, {memory}", name(device))
 }
 
-fn arguments(ports: &[Asked<'_>], core: Option<usize>, huge_bytes: u64) -> Vec<String> {
+fn arguments(ports: &[DpdkPortSpec<'_>], core: Option<usize>, huge_pages: bool) -> Vec<String> {
     let core = core.unwrap_or_else(|| Affinity::current().first_core());
     let mut arguments: Vec<String> =
         ["nodrop-engine", "--no-telemetry", "--log-level=error"].map(str::to_owned).to_vec();
     arguments.push(format!("--file-prefix=nodrop-{}", std::process::id()));
     arguments.push(format!("--lcores=0@{core}"));
-    if huge_bytes < needed_bytes(ports) {
+    if !huge_pages {
         arguments.extend(["--no-huge".to_owned(), format!("-m{SMALL_PAGE_MIB}"), "--no-shconf".to_owned()]);
     } else {
-        arguments.push("--in-memory".to_owned()); // what --no-huge rules out
+        arguments.push("--in-memory".to_owned()); // incompatible with --no-huge
     }
     let pci: Vec<&str> = ports.iter().map(|port| name(port.device)).filter(|name| is_pci(name)).collect();
     if pci.is_empty() {
@@ -62,7 +67,7 @@ fn arguments(ports: &[Asked<'_>], core: Option<usize>, huge_bytes: u64) -> Vec<S
     arguments
 }
 
-/// Huge pages nobody uses, in bytes.
+/// Return the free huge page memory in bytes.
 fn free_huge_bytes(directory: &Path) -> u64 {
     let Ok(sizes) = fs::read_dir(directory) else { return 0 };
     let free = |size: fs::DirEntry| {
@@ -73,32 +78,32 @@ fn free_huge_bytes(directory: &Path) -> u64 {
     sizes.flatten().filter_map(free).sum()
 }
 
-/// What the ports' buffers take, sending and receiving.
-fn needed_bytes(ports: &[Asked<'_>]) -> u64 {
-    let buffer = |port: &Asked<'_>| port.frame_len_max.max(2048) as u64 + BUFFER_OVERHEAD_BYTES;
-    let buffers = |port: &Asked<'_>| u64::from(super::device::buffer_count_max(port.queue_slots));
+/// Return the memory that the ports' buffers need, given the number of buffers of each port.
+pub(super) fn needed_bytes(ports: &[DpdkPortSpec<'_>], buffer_count: impl Fn(u32) -> u32) -> u64 {
+    let buffer = |port: &DpdkPortSpec<'_>| port.frame_len_max.max(2048) as u64 + BUFFER_OVERHEAD_BYTES;
+    let buffers = |port: &DpdkPortSpec<'_>| u64::from(buffer_count(port.queue_slots));
     OVERHEAD_BYTES + ports.iter().map(|port| buffer(port) * buffers(port)).sum::<u64>()
 }
 
 fn init(arguments: &[String]) -> Result<(), String> {
-    let asked = arguments[1..].join(" ");
+    let line = arguments[1..].join(" ");
     let texts: Vec<CString> = arguments.iter().flat_map(|text| CString::new(text.as_str())).collect();
     let mut pointers: Vec<*mut c_char> = texts.iter().map(|text| text.as_ptr().cast_mut()).collect();
     pointers.push(std::ptr::null_mut());
     let allowed = Affinity::current();
-    // SAFETY: argv points at `texts`, which DPDK reorders and reads but neither writes nor frees, and ends with NULL.
+    // SAFETY: argv points to `texts`, which DPDK reorders and reads but neither writes nor frees, and ends with NULL.
     let result = unsafe { ffi::nd_eal_init(texts.len() as c_int, pointers.as_mut_ptr()) };
-    // DPDK binds the thread that starts it to one core.
+    // DPDK pins the thread that starts it to one core.
     allowed.restore();
-    // DPDK keeps pointers into its arguments.
+    // DPDK keeps pointers to its arguments.
     std::mem::forget(texts);
     if result == 0 {
         return Ok(());
     }
-    Err(format!("DPDK asked to start ({asked}), it refuses: {}; its own words are on standard error", text(result)))
+    Err(format!("DPDK failed to start ({line}): {}; see its messages on standard error", text(result)))
 }
 
-/// A PCI address: domain:bus:device.function, the domain optional.
+/// Return true for a PCI address: domain:bus:device.function, the domain optional.
 fn is_pci(name: &str) -> bool {
     let hexadecimal = |part: &str| !part.is_empty() && part.chars().all(|digit| digit.is_ascii_hexdigit());
     let name = name.strip_prefix("pci:").unwrap_or(name);
@@ -106,14 +111,14 @@ fn is_pci(name: &str) -> bool {
     (2..=3).contains(&address.split(':').count()) && address.split(':').all(hexadecimal) && hexadecimal(function)
 }
 
-/// The device without its parameters.
+/// Return the device without its parameters.
 pub(super) fn name(device: &str) -> &str {
     device.split(',').next().unwrap_or(device)
 }
 
-/// What DPDK calls an error; `result` as its functions return it, negative.
+/// Return DPDK's text of an error; `result` is the negative return value of its functions.
 pub(super) fn text(result: c_int) -> String {
-    // SAFETY: rte_strerror gives a string that lives until this thread asks again.
+    // SAFETY: rte_strerror returns a string that is valid until this thread calls it again.
     unsafe { CStr::from_ptr(ffi::nd_error_text(-result)) }.to_string_lossy().into_owned()
 }
 
@@ -121,20 +126,22 @@ pub(super) fn text(result: c_int) -> String {
 mod tests {
     use super::*;
 
-    const MEMIF: Asked<'_> = Asked { device: "net_memif0,role=client", queue_slots: 1024, frame_len_max: 60 };
-    const CARD: Asked<'_> = Asked { device: "0000:03:00.0,nb_mem_channels=2", ..MEMIF };
+    const MEMIF: DpdkPortSpec<'_> =
+        DpdkPortSpec { device: "net_memif0,role=client", queue_slots: 1024, frame_len_max: 60 };
+    const CARD: DpdkPortSpec<'_> = DpdkPortSpec { device: "0000:03:00.0,nb_mem_channels=2", ..MEMIF };
 
     #[test]
     fn without_enough_huge_pages_ordinary_memory_is_used() {
-        let with = |huge_bytes| arguments(&[MEMIF], Some(3), huge_bytes).join(" ");
-        assert!(with(0).contains("--lcores=0@3 --no-huge -m2048 --no-shconf --no-pci"));
-        assert!(with(16 << 20).contains("--no-huge"));
-        assert!(!with(4 << 30).contains("--no-huge"));
+        let with = |huge_pages| arguments(&[MEMIF], Some(3), huge_pages).join(" ");
+        assert!(with(false).contains("--lcores=0@3 --no-huge -m2048 --no-shconf --no-pci"));
+        assert!(!with(true).contains("--no-huge"));
+        let needed = needed_bytes(&[MEMIF], |_| 4096);
+        assert!((16 << 20..4 << 30).contains(&needed), "{needed}");
     }
 
     #[test]
     fn only_the_pci_devices_that_were_asked_for_are_touched() {
-        let both = arguments(&[MEMIF, CARD], Some(0), 0).join(" ");
+        let both = arguments(&[MEMIF, CARD], Some(0), false).join(" ");
         assert!(both.contains("--allow=0000:03:00.0") && !both.contains("--no-pci"), "{both}");
     }
 

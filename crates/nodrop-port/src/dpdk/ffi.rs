@@ -2,13 +2,13 @@
 
 use std::ffi::{c_char, c_int, c_uint};
 
-/// `struct rte_mbuf`, only ever pointed at.
+/// `struct rte_mbuf`, only used by pointer.
 #[repr(C)]
 pub(super) struct Mbuf {
     _opaque: [u8; 0],
 }
 
-/// `struct rte_mempool`, only ever pointed at.
+/// `struct rte_mempool`, only used by pointer.
 #[repr(C)]
 pub(super) struct Pool {
     _opaque: [u8; 0],

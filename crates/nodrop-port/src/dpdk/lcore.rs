@@ -1,4 +1,4 @@
-//! Threads as DPDK knows them: only those it knows keep buffers at hand instead of fetching each from a shared ring.
+//! Registration of threads with DPDK: only registered threads have a buffer cache instead of accessing a shared ring.
 
 use super::ffi;
 
@@ -9,19 +9,19 @@ struct Lcore {
 impl Drop for Lcore {
     fn drop(&mut self) {
         if self.entered {
-            // SAFETY: this very thread was registered, and ends.
+            // SAFETY: this thread was registered and is ending.
             unsafe { ffi::nd_thread_leave() };
         }
     }
 }
 
 thread_local! {
-    // SAFETY: takes no arguments; ports exist only once DPDK has started. One it refuses works too, only slower.
+    // SAFETY: takes no arguments; ports exist only after DPDK has started. An unregistered thread works, but slower.
     static LCORE: Lcore = Lcore { entered: unsafe { ffi::nd_thread_enter() } == 1 };
 }
 
-/// Make the calling thread known to DPDK until it ends.
+/// Register the calling thread with DPDK until it ends.
 #[inline]
-pub(super) fn enter() {
+pub(super) fn register_thread() {
     LCORE.with(|_| ());
 }

@@ -1,5 +1,5 @@
-//! Why the kernel dropped frames: a program at the tracepoint `skb:kfree_skb` counts every drop by reason, interface and
-//! network namespace. It runs for dropped frames only.
+//! Reasons why the kernel dropped frames: a program at the tracepoint `skb:kfree_skb` counts drops by reason, interface
+//! and network namespace. It runs only for dropped frames.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,15 @@ use super::btf::Btf;
 use crate::PortError;
 use crate::bpf::{Alu, Assembler, Condition, Helper, Link, Map, MapKind, Program, ProgramKind, Reg, Size};
 
-/// Reason, interface and namespace that can be told apart at the same time; more are not counted.
+/// Maximum number of combinations of reason, interface and namespace; further ones are not counted.
 const ENTRIES: usize = 4096;
 const PREFIX: &str = "SKB_DROP_REASON_";
 const UNSPECIFIED: &str = "NOT_SPECIFIED";
-/// Frames for other stations' MAC addresses, which is all of them that a packet socket has already taken its copy of.
+/// Frames for other stations' MAC addresses, including every frame that a packet socket in promiscuous mode has already
+/// received.
 const OTHER_HOST: &str = "OTHERHOST";
 
-/// Frames dropped for one reason at one interface; index 0 where there was none.
+/// Frames dropped for one reason at one interface; index 0 means no interface.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Dropped {
     pub(super) reason: String,
@@ -24,7 +25,7 @@ pub(super) struct Dropped {
     pub(super) count: u64,
 }
 
-/// Counts drops from its making to its end.
+/// Counts drops during its lifetime.
 #[derive(Debug)]
 pub(super) struct DropCounter {
     map: Map,
@@ -32,7 +33,7 @@ pub(super) struct DropCounter {
     _link: Link,
 }
 
-/// Where the running kernel keeps what the program reads.
+/// Positions of the kernel data that the program reads.
 struct Layout {
     reason_argument: usize,
     frame_argument: usize,
@@ -43,15 +44,17 @@ struct Layout {
 }
 
 impl DropCounter {
-    /// Start counting; frames for other stations only if `with_other_host`, as that costs every received frame its share.
+    /// Start counting; count frames for other stations only if `with_other_host`, because that adds a cost to every
+    /// received frame.
     ///
     /// # Errors
-    /// When the kernel does not show its types, or a capability is missing.
+    /// If the kernel does not expose its types, or a capability is missing.
     pub(super) fn open(with_other_host: bool) -> Result<Self, PortError> {
-        let btf = Btf::of_kernel().ok_or_else(|| absent("its types", "needs CONFIG_DEBUG_INFO_BTF"))?;
-        let remedy = "this kernel keeps them differently: use a newer nodrop";
-        let layout = Layout::find(&btf).ok_or_else(|| absent("the fields of a dropped frame", remedy))?;
-        let values = btf.values("skb_drop_reason").ok_or_else(|| absent("reasons of drops", "needs Linux 5.17"))?;
+        let btf = Btf::from_kernel().ok_or_else(|| unavailable("its types", "needs CONFIG_DEBUG_INFO_BTF"))?;
+        let remedy = "this kernel has a different layout: use a newer nodrop";
+        let layout = Layout::find(&btf).ok_or_else(|| unavailable("the fields of a dropped frame", remedy))?;
+        let values =
+            btf.enum_values("skb_drop_reason").ok_or_else(|| unavailable("drop reasons", "needs Linux 5.17"))?;
         let names: HashMap<u32, String> =
             values.into_iter().map(|(value, name)| (value, name.trim_start_matches(PREFIX).to_owned())).collect();
         let skipped = names.iter().find(|(_, name)| !with_other_host && *name == OTHER_HOST).map(|(value, _)| *value);
@@ -61,7 +64,7 @@ impl DropCounter {
         Ok(Self { map, names, _link: link })
     }
 
-    /// Everything dropped so far, on the whole host.
+    /// Return all drops so far, on the entire host.
     pub(super) fn read(&self) -> Vec<Dropped> {
         let entries = self.map.entries().unwrap_or_default();
         entries.iter().filter_map(|(key, value)| self.parse(key, value)).collect()
@@ -71,7 +74,7 @@ impl DropCounter {
         let word = |at: usize| Some(u32::from_ne_bytes(key.get(at..at + 4)?.try_into().ok()?));
         let reason = word(0)?;
         Some(Dropped {
-            // Reasons beyond the core's belong to a subsystem: include/net/dropreason.h.
+            // Reasons outside the core's range belong to a subsystem: include/net/dropreason.h.
             reason: self.names.get(&reason).cloned().unwrap_or_else(|| format!("{UNSPECIFIED}_{reason:#x}")),
             interface_index: word(4)?.cast_signed(),
             namespace: word(8)?,
@@ -93,10 +96,10 @@ impl Layout {
     }
 }
 
-fn absent(asked: &str, remedy: &str) -> PortError {
+fn unavailable(what: &str, remedy: &str) -> PortError {
     PortError::Request {
         port: "kernel drop reasons".to_owned(),
-        message: format!("{asked} asked, the kernel does not show them; {remedy}"),
+        message: format!("the kernel does not expose {what}; {remedy}"),
     }
 }
 
@@ -105,11 +108,11 @@ const KEY_BYTES: usize = 12;
 const KEY: i16 = -16;
 const KEY_INTERFACE: i16 = KEY + 4;
 const KEY_NAMESPACE: i16 = KEY + 8;
-/// Eight bytes for a pointer, later for the number one.
+/// Eight bytes for a pointer, later for the constant one.
 const SCRATCH: i16 = -24;
 const NO_EXIST: i32 = 1;
 
-/// `counts[reason, dev->ifindex, dev->net->inode] += 1`; what cannot be read stays zero.
+/// Build `counts[reason, dev->ifindex, dev->net->inode] += 1`; unreadable values stay zero.
 fn program(layout: &Layout, counts: &Map, skipped: Option<u32>) -> Assembler {
     let argument = |position: usize| (position * 8) as i16;
     let mut code = Assembler::new();
@@ -122,43 +125,43 @@ fn program(layout: &Layout, counts: &Map, skipped: Option<u32>) -> Assembler {
     code.store(Size::Word, Reg::R10, KEY, Reg::R7);
     code.store(Size::Word, Reg::R10, KEY_INTERFACE, 0);
     code.store(Size::Word, Reg::R10, KEY_NAMESPACE, 0);
-    read(&mut code, SCRATCH, 8, layout.frame_device);
+    read_kernel(&mut code, SCRATCH, 8, layout.frame_device);
     code.load(Size::Double, Reg::R8, Reg::R10, SCRATCH);
     code.jump_if(Reg::R8, Condition::Equal, 0, count);
-    read(&mut code, KEY_INTERFACE, 4, layout.device_index);
-    read(&mut code, SCRATCH, 8, layout.device_namespace);
+    read_kernel(&mut code, KEY_INTERFACE, 4, layout.device_index);
+    read_kernel(&mut code, SCRATCH, 8, layout.device_namespace);
     code.load(Size::Double, Reg::R8, Reg::R10, SCRATCH);
     code.jump_if(Reg::R8, Condition::Equal, 0, count);
-    read(&mut code, KEY_NAMESPACE, 4, layout.namespace_inode);
+    read_kernel(&mut code, KEY_NAMESPACE, 4, layout.namespace_inode);
     code.bind(count);
     increment(&mut code, counts);
     code.store(Size::Double, Reg::R10, SCRATCH, 1);
-    on_stack(&mut code, Reg::R2, KEY);
-    on_stack(&mut code, Reg::R3, SCRATCH);
+    stack_address(&mut code, Reg::R2, KEY);
+    stack_address(&mut code, Reg::R3, SCRATCH);
     code.load_map(Reg::R1, counts);
     code.mov(Reg::R4, NO_EXIST);
     code.call(Helper::MapUpdate);
     code.jump_if(Reg::R0, Condition::Equal, 0, out);
-    // Another CPU was first with this key.
+    // Another CPU has inserted the key meanwhile.
     increment(&mut code, counts);
     code.bind(out);
     code.exit_with(0);
     code
 }
 
-/// `*(stack + to) = *(r8 + offset)`, zero where that is no memory.
-fn read(code: &mut Assembler, to: i16, bytes: i32, offset: u32) {
-    on_stack(code, Reg::R1, to);
+/// Emit `*(stack + to) = *(r8 + offset)`, zero if the address is invalid.
+fn read_kernel(code: &mut Assembler, to: i16, bytes: i32, offset: u32) {
+    stack_address(code, Reg::R1, to);
     code.mov(Reg::R2, bytes);
     code.mov(Reg::R3, Reg::R8);
     code.alu(Alu::Add, Reg::R3, offset.cast_signed());
     code.call(Helper::ProbeReadKernel);
 }
 
-/// Add one to the value of the key on the stack and end, if it has one.
+/// Emit code that increments the value of the key on the stack and exits, if the key exists.
 fn increment(code: &mut Assembler, counts: &Map) {
     let missing = code.label();
-    on_stack(code, Reg::R2, KEY);
+    stack_address(code, Reg::R2, KEY);
     code.load_map(Reg::R1, counts);
     code.call(Helper::MapLookup);
     code.jump_if(Reg::R0, Condition::Equal, 0, missing);
@@ -168,7 +171,7 @@ fn increment(code: &mut Assembler, counts: &Map) {
     code.bind(missing);
 }
 
-fn on_stack(code: &mut Assembler, to: Reg, at: i16) {
+fn stack_address(code: &mut Assembler, to: Reg, at: i16) {
     code.mov(to, Reg::R10);
     code.alu(Alu::Add, to, i32::from(at));
 }

@@ -1,9 +1,8 @@
-//! What the host counts along a path: interfaces, queues, sockets, drops. Read from outside, without touching a frame.
+//! The host's counters along a path: interfaces, queues, sockets, drops. Read from outside, without touching a frame.
 //!
-//! A [`Reading`] is flat: a name that says where, `sut/sut0/rx_packets`, and a number that only grows. What happened in between
-//! two moments is the difference of two readings; what is not in a reading is zero or not known to the host.
+//! A snapshot is flat: a hierarchical name such as `sut/sut0/rx_packets`, and a number that only grows. The change in a
+//! period is the difference of two snapshots; absent counters are zero or unknown to the host.
 
-pub mod board;
 mod btf;
 mod drops;
 mod ethtool;
@@ -12,6 +11,7 @@ pub mod fuzzing;
 mod namespace;
 pub(crate) mod netlink;
 mod proc;
+pub mod shared_counters;
 
 use std::collections::BTreeMap;
 
@@ -21,21 +21,21 @@ pub use namespace::Namespace;
 use crate::PortError;
 use drops::DropCounter;
 
-/// Whether the kernel's reasons for dropped frames are counted.
+/// Whether to count the kernel's reasons for dropped frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Drops {
-    /// No; nothing is attached to the kernel.
-    Ignored,
-    /// Yes, but for frames that were for another station.
-    Counted,
-    /// Yes, all. Every frame that a packet socket receives counts among them, which slows receivers down.
-    CountedWithOtherHost,
+pub enum DropCounting {
+    /// Not counted; no program is attached to the kernel.
+    Off,
+    /// Counted, except for frames for other stations.
+    On,
+    /// All counted, including every frame that a packet socket receives, which slows receivers down.
+    WithOtherHost,
 }
 
 /// Counters by name.
-pub type Reading = BTreeMap<String, u64>;
+pub type Counters = BTreeMap<String, u64>;
 
-/// Everything that is read: network namespaces, the host as a whole, and processes that publish counters of their own.
+/// Sources of counters: network namespaces, the host as a whole, and processes that publish counters.
 #[derive(Debug)]
 pub struct Observer {
     namespaces: Vec<Namespace>,
@@ -44,41 +44,47 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// Watch network namespaces and the [`board`]s of processes, each by a name of the caller's and a pid. Must be called
-    /// before any thread is started; leaves the calling process in the last namespace.
+    /// Observe network namespaces and the [`shared_counters`] of processes, each by a name chosen by the caller and a
+    /// pid. Must be called before any thread is started; leaves the calling process in the last namespace.
     ///
     /// # Errors
-    /// When a process is gone or its namespaces may not be entered.
-    pub fn open(namespaces: &[(String, u32)], processes: Vec<(String, u32)>, wanted: Drops) -> Result<Self, PortError> {
-        // Before a user namespace is entered, in which it would be forbidden.
-        let drops = match wanted {
-            Drops::Ignored => None,
-            Drops::Counted => Some(DropCounter::open(false)),
-            Drops::CountedWithOtherHost => Some(DropCounter::open(true)),
+    /// If a process has exited or its namespaces may not be entered.
+    pub fn open(
+        namespaces: &[(String, u32)],
+        processes: Vec<(String, u32)>,
+        counting: DropCounting,
+    ) -> Result<Self, PortError> {
+        // Opened before a user namespace is entered, where it would be forbidden.
+        let drops = match counting {
+            DropCounting::Off => None,
+            DropCounting::On => Some(DropCounter::open(false)),
+            DropCounting::WithOtherHost => Some(DropCounter::open(true)),
         };
         let namespaces = namespaces.iter().map(|(name, pid)| Namespace::open(name, *pid)).collect::<Result<_, _>>()?;
         Ok(Self { namespaces, processes, drops })
     }
 
-    /// Why the kernel's reasons for drops are not counted; None when they are, or were not wanted.
+    /// Return the error that prevents counting of drop reasons; None if they are counted or were not requested.
     #[must_use]
-    pub fn drops_refusal(&self) -> Option<&PortError> {
+    pub fn drop_counting_error(&self) -> Option<&PortError> {
         self.drops.as_ref().and_then(|drops| drops.as_ref().err())
     }
 
-    /// Read everything now. What cannot be read is left out.
+    /// Read all counters now; unreadable ones are omitted.
     #[must_use]
-    pub fn read(&self) -> Reading {
-        let mut reading = Reading::new();
+    pub fn read(&self) -> Counters {
+        let mut counters = Counters::new();
         let counter = self.drops.as_ref().and_then(|drops| drops.as_ref().ok());
         let drops = counter.map(DropCounter::read).unwrap_or_default();
         for namespace in &self.namespaces {
-            namespace.read(&drops, &mut reading);
+            namespace.read(&drops, &mut counters);
         }
-        proc::read_softnet(&mut reading);
+        proc::read_softnet(&mut counters);
         for (name, pid) in &self.processes {
-            reading.extend(board::read(*pid).into_iter().map(|(label, count)| (format!("{name}/{label}"), count)));
+            counters.extend(
+                shared_counters::read(*pid).into_iter().map(|(label, count)| (format!("{name}/{label}"), count)),
+            );
         }
-        reading
+        counters
     }
 }

@@ -1,4 +1,4 @@
-//! Queueing disciplines and what they dropped, and what single interfaces did, by rtnetlink(7).
+//! Queueing disciplines and their drops, and statistics of single interfaces, through rtnetlink(7).
 //!
 //! Source: <linux/rtnetlink.h> struct tcmsg, <linux/gen_stats.h> struct gnet_stats_queue, <linux/if_link.h> struct if_stats_msg and
 //! struct rtnl_link_stats64.
@@ -15,7 +15,7 @@ const RTM_GETSTATS: u16 = 94;
 const RTM_NEWSTATS: u16 = 92;
 const IF_STATS_MSG_BYTES: usize = 12;
 const IFLA_STATS_LINK_64: u16 = 1;
-/// Places in rtnl_link_stats64, in words of 64 bits.
+/// Indices in rtnl_link_stats64, in 64-bit words.
 const RX_DROPPED: usize = 6;
 const RX_MISSED: usize = 15;
 const NLMSG_ERROR: u16 = 2;
@@ -25,10 +25,10 @@ const NLM_F_DUMP: u16 = 0x300;
 const TCA_KIND: u16 = 1;
 const TCA_STATS2: u16 = 7;
 const TCA_STATS_QUEUE: u16 = 3;
-/// Parents of a device's outermost disciplines: those inside them report drops to them.
-const OUTERMOST: [u32; 2] = [0xFFFF_FFFF, 0xFFFF_FFF1];
+/// Parents of a device's root disciplines: child disciplines report their drops to these.
+const ROOT_PARENTS: [u32; 2] = [0xFFFF_FFFF, 0xFFFF_FFF1];
 
-/// What one outermost queueing discipline did.
+/// Statistics of a root queueing discipline.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Queue {
     pub(super) interface_index: i32,
@@ -37,8 +37,9 @@ pub(super) struct Queue {
     pub(super) overlimits: u64,
 }
 
-/// Frames that an interface of the network namespace the process is in dropped on reception, as /proc/net/dev adds them up; however
-/// many others there are. None where the kernel does not say (before Linux 4.7).
+/// Return the frames that an interface of the current network namespace dropped on receive, as /proc/net/dev reports
+/// them; the cost does not depend on the number of interfaces. None if the kernel does not support it (before Linux
+/// 4.7).
 pub(crate) fn receive_drops(interface_index: i32) -> Option<u64> {
     let socket = open().ok()?;
     send(&socket, &stats_request(interface_index)).then_some(())?;
@@ -53,7 +54,7 @@ pub(crate) fn receive_drops(interface_index: i32) -> Option<u64> {
     Some(word(RX_DROPPED)? + word(RX_MISSED)?)
 }
 
-/// Of one interface, its counters of 64 bits.
+/// Build a request for the 64-bit counters of one interface.
 fn stats_request(interface_index: i32) -> Vec<u8> {
     let length = (HEADER_BYTES + IF_STATS_MSG_BYTES) as u32;
     let mut bytes = length.to_ne_bytes().to_vec();
@@ -65,38 +66,38 @@ fn stats_request(interface_index: i32) -> Vec<u8> {
     bytes
 }
 
-/// A socket for [`queues`], of the network namespace the process is in now.
+/// Open a socket for [`queues`] in the current network namespace.
 pub(super) fn open() -> Result<OwnedFd, PortError> {
     // SAFETY: socket takes integers only; the result is checked before it becomes an owned descriptor.
     let fd = unsafe { libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_ROUTE) };
     if fd < 0 {
         return Err(PortError::last_os("netlink", "open a socket", "the kernel needs CONFIG_NET"));
     }
-    // SAFETY: `fd` was just opened and nobody else owns it.
+    // SAFETY: `fd` was just opened and has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// The outermost queueing disciplines of all interfaces; none where the kernel has none or does not answer.
+/// Return the root queueing disciplines of all interfaces; empty if the kernel has none or does not reply.
 pub(super) fn queues(socket: &OwnedFd) -> Vec<Queue> {
-    let mut found = Vec::new();
-    if !send(socket, &request()) {
-        return found;
+    let mut queues = Vec::new();
+    if !send(socket, &qdisc_request()) {
+        return queues;
     }
     let mut buffer = vec![0; 1 << 16];
     while let Some(length) = receive(socket, &mut buffer) {
-        if parse_all(&buffer[..length], &mut found) {
+        if parse_all(&buffer[..length], &mut queues) {
             break;
         }
     }
-    found
+    queues
 }
 
-/// What a datagram's messages say; gives whether it is the last one.
-pub(super) fn parse_all(mut rest: &[u8], found: &mut Vec<Queue>) -> bool {
+/// Parse a datagram's messages; return whether it is the last one.
+pub(super) fn parse_all(mut rest: &[u8], queues: &mut Vec<Queue>) -> bool {
     while let Some((kind, body, after)) = message(rest) {
         match kind {
             NLMSG_DONE | NLMSG_ERROR => return true,
-            RTM_NEWQDISC => found.extend(parse(body)),
+            RTM_NEWQDISC => queues.extend(parse(body)),
             _ => {}
         }
         rest = after;
@@ -104,7 +105,7 @@ pub(super) fn parse_all(mut rest: &[u8], found: &mut Vec<Queue>) -> bool {
     false
 }
 
-fn request() -> Vec<u8> {
+fn qdisc_request() -> Vec<u8> {
     let length = (HEADER_BYTES + TCMSG_BYTES) as u32;
     let mut bytes = length.to_ne_bytes().to_vec();
     bytes.extend(RTM_GETQDISC.to_ne_bytes());
@@ -124,7 +125,7 @@ fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> Option<usize> {
     usize::try_from(length).ok().filter(|length| *length > 0)
 }
 
-/// First netlink message: kind, body, and what follows it.
+/// Split off the first netlink message: type, body, and the rest.
 fn message(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
     let length = u32_at(bytes, 0)? as usize;
     let body = bytes.get(HEADER_BYTES..length)?;
@@ -132,7 +133,7 @@ fn message(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
 }
 
 fn parse(body: &[u8]) -> Option<Queue> {
-    if !OUTERMOST.contains(&u32_at(body, 12)?) {
+    if !ROOT_PARENTS.contains(&u32_at(body, 12)?) {
         return None;
     }
     let attributes = body.get(TCMSG_BYTES..)?;
@@ -146,7 +147,7 @@ fn parse(body: &[u8]) -> Option<Queue> {
     })
 }
 
-/// The value of the first attribute of this kind.
+/// Return the value of the first attribute of this type.
 fn attribute(mut bytes: &[u8], kind: u16) -> Option<&[u8]> {
     loop {
         let length = u16_at(bytes, 0)? as usize;

@@ -1,10 +1,10 @@
-//! Counters that the kernel writes as text below /proc, readable without entering a namespace.
+//! Kernel counters in text files under /proc, readable without entering a namespace.
 
 use std::fs;
 
-use super::Reading;
+use super::Counters;
 
-/// Counters of an interface by their column, from 0, in `/proc/<pid>/net/dev` (proc_pid_net(5)).
+/// Counters of an interface by column, from 0, in `/proc/<pid>/net/dev` (proc_pid_net(5)).
 const INTERFACE_COLUMNS: [(usize, &str); 8] = [
     (1, "rx_packets"),
     (2, "rx_errors"),
@@ -15,12 +15,12 @@ const INTERFACE_COLUMNS: [(usize, &str); 8] = [
     (11, "tx_dropped"),
     (12, "tx_fifo"),
 ];
-/// Counters of the IP layer that each stand for packets it did not pass on (RFC 4293).
+/// IP counters of packets that were not forwarded or delivered (RFC 4293).
 const IP_DROPS: [&str; 7] =
     ["InHdrErrors", "InAddrErrors", "InUnknownProtos", "InDiscards", "OutDiscards", "OutNoRoutes", "FragFails"];
 
-/// Interfaces of the network namespace of process `pid`; gives their names.
-pub(super) fn read_interfaces(namespace: &str, pid: u32, into: &mut Reading) -> Vec<String> {
+/// Add the interface counters of the network namespace of process `pid`; return the interfaces' names.
+pub(super) fn read_interfaces(namespace: &str, pid: u32, into: &mut Counters) -> Vec<String> {
     let table = fs::read_to_string(format!("/proc/{pid}/net/dev")).unwrap_or_default();
     let interfaces = parse_interfaces(&table);
     for (interface, counters) in &interfaces {
@@ -33,16 +33,16 @@ pub(super) fn read_interfaces(namespace: &str, pid: u32, into: &mut Reading) -> 
     interfaces.into_iter().map(|(interface, _)| interface).collect()
 }
 
-/// What the IP layers of the network namespace of process `pid` dropped.
-pub(super) fn read_ip(namespace: &str, pid: u32, into: &mut Reading) {
+/// Add the IP drop counters of the network namespace of process `pid`.
+pub(super) fn read_ip(namespace: &str, pid: u32, into: &mut Counters) {
     let snmp = fs::read_to_string(format!("/proc/{pid}/net/snmp")).unwrap_or_default();
     let snmp6 = fs::read_to_string(format!("/proc/{pid}/net/snmp6")).unwrap_or_default();
     let counts = parse_snmp(&snmp).into_iter().chain(parse_snmp6(&snmp6));
     into.extend(counts.map(|(name, count)| (format!("{namespace}/{name}"), count)));
 }
 
-/// Frames dropped because a CPU's backlog was full, in all namespaces together.
-pub(super) fn read_softnet(into: &mut Reading) {
+/// Add frames dropped because a CPU's backlog was full, for all namespaces together.
+pub(super) fn read_softnet(into: &mut Counters) {
     let table = fs::read_to_string("/proc/net/softnet_stat").unwrap_or_default();
     for (cpu, dropped, squeezed) in parse_softnet(&table) {
         into.insert(format!("host/softnet/cpu{cpu}/dropped"), dropped);
@@ -50,7 +50,7 @@ pub(super) fn read_softnet(into: &mut Reading) {
     }
 }
 
-/// The columns behind the colon; the loopback interface is left out.
+/// Parse the columns after the colon; skip the loopback interface.
 pub(super) fn parse_interfaces(table: &str) -> Vec<(String, Vec<u64>)> {
     table
         .lines()
@@ -64,7 +64,7 @@ fn numbers(columns: &str) -> Vec<u64> {
     columns.split_whitespace().map_while(|word| word.parse().ok()).collect()
 }
 
-/// A line of names and a line of numbers for each protocol.
+/// Parse a line of names and a line of numbers per protocol.
 pub(super) fn parse_snmp(table: &str) -> Vec<(String, u64)> {
     let lines: Vec<&str> = table.lines().filter(|line| line.starts_with("Ip:")).collect();
     let [names, counts] = lines[..] else { return Vec::new() };
@@ -73,14 +73,14 @@ pub(super) fn parse_snmp(table: &str) -> Vec<(String, u64)> {
     pairs.filter(|(name, _)| IP_DROPS.contains(name)).map(|(name, count)| (format!("ip/{name}"), count)).collect()
 }
 
-/// `Ip6InHdrErrors 0` and the like, one a line.
+/// Parse lines such as `Ip6InHdrErrors 0`.
 pub(super) fn parse_snmp6(table: &str) -> Vec<(String, u64)> {
     let words = table.lines().filter_map(|line| line.trim().split_once(char::is_whitespace));
     let named = words.filter_map(|(name, count)| Some((name.strip_prefix("Ip6")?, count.trim().parse().ok()?)));
     named.filter(|(name, _)| IP_DROPS.contains(name)).map(|(name, count)| (format!("ip6/{name}"), count)).collect()
 }
 
-/// CPU, dropped, time squeezed: hexadecimal columns 13, 2 and 3 (net/core/net-procfs.c, softnet_seq_show).
+/// Parse CPU, dropped, time squeezed: hexadecimal columns 13, 2 and 3 (net/core/net-procfs.c, softnet_seq_show).
 pub(super) fn parse_softnet(table: &str) -> Vec<(u64, u64, u64)> {
     let row = |(position, line): (usize, &str)| {
         let columns: Vec<u64> = line.split_whitespace().map_while(|word| u64::from_str_radix(word, 16).ok()).collect();

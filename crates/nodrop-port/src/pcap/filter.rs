@@ -1,4 +1,4 @@
-//! Filters in the syntax everybody knows, compiled and run by libpcap, which is looked for only when there is a filter.
+//! Filters in libpcap syntax, compiled and run by libpcap, which is loaded only when a filter is used.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::marker::PhantomData;
@@ -7,13 +7,13 @@ use libloading::Library;
 
 use super::PcapError;
 
-/// Names of the library: Debian's and its kin's, everybody else's.
+/// Names of the library: on Debian and derivatives, and elsewhere.
 const LIBRARIES: [&str; 2] = ["libpcap.so.0.8", "libpcap.so.1"];
-/// Ethernet, among libpcap's link types.
+/// Ethernet among libpcap's link types.
 const ETHERNET: c_int = 1;
-/// Longest frame a filter may look into.
+/// Longest frame that a filter may inspect.
 const SNAP_BYTES: c_int = 262_144;
-/// No netmask is known, so that "ip broadcast" cannot be asked for (PCAP_NETMASK_UNKNOWN).
+/// Unknown netmask, so "ip broadcast" is not supported (PCAP_NETMASK_UNKNOWN).
 const NETMASK_UNKNOWN: c_uint = c_uint::MAX;
 
 /// struct bpf_program of libpcap.
@@ -31,11 +31,11 @@ struct PacketHeader {
     frame_bytes: u32,
 }
 
-type Pcap = c_void;
-type OpenDead = unsafe extern "C" fn(c_int, c_int) -> *mut Pcap;
-type Compile = unsafe extern "C" fn(*mut Pcap, *mut Program, *const c_char, c_int, c_uint) -> c_int;
-type GetError = unsafe extern "C" fn(*mut Pcap) -> *mut c_char;
-type Close = unsafe extern "C" fn(*mut Pcap);
+type Handle = c_void;
+type OpenDead = unsafe extern "C" fn(c_int, c_int) -> *mut Handle;
+type Compile = unsafe extern "C" fn(*mut Handle, *mut Program, *const c_char, c_int, c_uint) -> c_int;
+type GetError = unsafe extern "C" fn(*mut Handle) -> *mut c_char;
+type Close = unsafe extern "C" fn(*mut Handle);
 type FreeCode = unsafe extern "C" fn(*mut Program);
 type OfflineFilter = unsafe extern "C" fn(*const Program, *const PacketHeader, *const u8) -> c_int;
 
@@ -44,13 +44,13 @@ pub struct Filter {
     program: Program,
     run: OfflineFilter,
     free: FreeCode,
-    /// Where `run` and `free` are.
+    /// Keeps `run` and `free` loaded.
     _library: Library,
 }
 
 // SAFETY: after compiling, the program is only read, by `pcap_offline_filter`, which keeps no state.
 unsafe impl Send for Filter {}
-// SAFETY: likewise.
+// SAFETY: as above.
 unsafe impl Sync for Filter {}
 
 impl std::fmt::Debug for Filter {
@@ -63,36 +63,36 @@ impl Filter {
     /// Compile `text`.
     ///
     /// # Errors
-    /// When libpcap is not installed, or does not understand it.
+    /// If libpcap is not installed, or rejects the filter.
     pub fn new(text: &str) -> Result<Self, PcapError> {
         let library = load(text)?;
-        // SAFETY: these are the signatures in pcap/pcap.h since libpcap 1.0, and the pointers stay valid with the library,
-        // which is kept beside those that are kept.
+        // SAFETY: these are the signatures in pcap/pcap.h since libpcap 1.0, and the pointers are valid as long as the
+        // library, which is stored with them.
         unsafe {
             let no_library =
-                |found: libloading::Error| PcapError::NoLibrary { filter: text.to_owned(), found: found.to_string() };
+                |error: libloading::Error| PcapError::NoLibrary { filter: text.to_owned(), detail: error.to_string() };
             let compile = *library.get::<Compile>(b"pcap_compile\0").map_err(no_library)?;
             let run = *library.get::<OfflineFilter>(b"pcap_offline_filter\0").map_err(no_library)?;
             let free = *library.get::<FreeCode>(b"pcap_freecode\0").map_err(no_library)?;
-            let dead = Dead::open(&library).map_err(no_library)?;
+            let context = CompileContext::open(&library).map_err(no_library)?;
             let mut program = Program { length: 0, instructions: std::ptr::null_mut() };
-            let wrong = |found: String| PcapError::Filter { filter: text.to_owned(), found };
-            let written = CString::new(text).map_err(|_| wrong("a zero byte".to_owned()))?;
-            if compile(dead.pcap, &raw mut program, written.as_ptr(), 1, NETMASK_UNKNOWN) != 0 {
-                return Err(wrong(dead.error()));
+            let error = |detail: String| PcapError::Filter { filter: text.to_owned(), detail };
+            let c_text = CString::new(text).map_err(|_| error("it contains a zero byte".to_owned()))?;
+            if compile(context.handle, &raw mut program, c_text.as_ptr(), 1, NETMASK_UNKNOWN) != 0 {
+                return Err(error(context.error()));
             }
-            drop(dead);
+            drop(context);
             Ok(Self { program, run, free, _library: library })
         }
     }
 
-    /// Length of its program.
+    /// Return the length of the compiled program.
     #[must_use]
     pub fn instruction_count(&self) -> u32 {
         self.program.length
     }
 
-    /// Whether a frame of `frame_len` bytes, of which `bytes` are known, is one of those.
+    /// Return true if a frame of `frame_len` bytes that starts with `bytes` matches.
     #[inline]
     #[must_use]
     pub fn matches(&self, bytes: &[u8], frame_len: usize) -> bool {
@@ -101,39 +101,39 @@ impl Filter {
             captured_bytes: bytes.len() as u32,
             frame_bytes: frame_len as u32,
         };
-        // SAFETY: the program was compiled and not freed; it reads no further than the captured bytes.
+        // SAFETY: the program was compiled and is not freed; it reads no further than the captured bytes.
         unsafe { (self.run)(&raw const self.program, &raw const header, bytes.as_ptr()) != 0 }
     }
 }
 
 impl Drop for Filter {
     fn drop(&mut self) {
-        // SAFETY: the program is freed once, and not used after this.
+        // SAFETY: the program is freed once and not used afterwards.
         unsafe { (self.free)(&raw mut self.program) };
     }
 }
 
 fn load(filter: &str) -> Result<Library, PcapError> {
-    let mut found = String::new();
+    let mut detail = String::new();
     for name in LIBRARIES {
-        // SAFETY: libpcap's initializers do nothing a Rust program would notice.
+        // SAFETY: libpcap's initialisers have no side effects on a Rust program.
         match unsafe { Library::new(name) } {
             Ok(library) => return Ok(library),
-            Err(error) => found = error.to_string(),
+            Err(error) => detail = error.to_string(),
         }
     }
-    Err(PcapError::NoLibrary { filter: filter.to_owned(), found })
+    Err(PcapError::NoLibrary { filter: filter.to_owned(), detail })
 }
 
-/// What libpcap compiles for: no device, only a kind of link.
-struct Dead<'a> {
-    pcap: *mut Pcap,
+/// A libpcap handle for compiling, without a device.
+struct CompileContext<'a> {
+    handle: *mut Handle,
     close: Close,
     error: GetError,
     _library: PhantomData<&'a Library>,
 }
 
-impl<'a> Dead<'a> {
+impl<'a> CompileContext<'a> {
     /// # Safety
     /// `library` must be libpcap.
     unsafe fn open(library: &'a Library) -> Result<Self, libloading::Error> {
@@ -142,20 +142,20 @@ impl<'a> Dead<'a> {
             let open = library.get::<OpenDead>(b"pcap_open_dead\0")?;
             let close = *library.get::<Close>(b"pcap_close\0")?;
             let error = *library.get::<GetError>(b"pcap_geterr\0")?;
-            Ok(Self { pcap: open(ETHERNET, SNAP_BYTES), close, error, _library: PhantomData })
+            Ok(Self { handle: open(ETHERNET, SNAP_BYTES), close, error, _library: PhantomData })
         }
     }
 
     fn error(&self) -> String {
-        // SAFETY: libpcap gives a NUL-terminated text that lives as long as its handle.
-        unsafe { CStr::from_ptr((self.error)(self.pcap)) }.to_string_lossy().into_owned()
+        // SAFETY: libpcap returns a NUL-terminated text that lives as long as its handle.
+        unsafe { CStr::from_ptr((self.error)(self.handle)) }.to_string_lossy().into_owned()
     }
 }
 
-impl Drop for Dead<'_> {
+impl Drop for CompileContext<'_> {
     fn drop(&mut self) {
         // SAFETY: the handle is closed once.
-        unsafe { (self.close)(self.pcap) };
+        unsafe { (self.close)(self.handle) };
     }
 }
 
@@ -163,7 +163,7 @@ impl Drop for Dead<'_> {
 mod tests {
     use super::*;
 
-    /// UDP from 10.0.0.1:1024 to 10.0.0.2:53, tagged with VLAN 100 where asked.
+    /// UDP from 10.0.0.1:1024 to 10.0.0.2:53, optionally with VLAN tag 100.
     fn frame(tagged: bool) -> Vec<u8> {
         let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
         if tagged {
@@ -175,7 +175,7 @@ mod tests {
         frame
     }
 
-    /// Whether a test has to do without; where all have to run it must not.
+    /// Return true if libpcap is missing; fail where all tests are required to run.
     fn lacks_libpcap() -> bool {
         let lacks = matches!(Filter::new("ip"), Err(PcapError::NoLibrary { .. }));
         assert!(!lacks || std::env::var("NODROP_REQUIRE_LAB").is_err(), "libpcap is not installed");
@@ -203,6 +203,9 @@ mod tests {
             return;
         }
         let error = Filter::new("udp prt 53").unwrap_err().to_string();
-        assert!(error.contains("\"udp prt 53\" asked, libpcap finds: ") && error.contains("syntax error"), "{error}");
+        assert!(
+            error.contains("filter \"udp prt 53\": libpcap rejects it: ") && error.contains("syntax error"),
+            "{error}"
+        );
     }
 }

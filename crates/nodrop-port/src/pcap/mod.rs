@@ -1,4 +1,4 @@
-//! Capture files: written as pcapng, read as pcap or pcapng, frames chosen by a filter in the syntax of pcap-filter(7).
+//! Capture files: written as pcapng, read as pcap or pcapng, with filters in the syntax of pcap-filter(7).
 
 mod filter;
 mod read;
@@ -8,44 +8,42 @@ pub use filter::Filter;
 pub use read::{FileFrame, FileFrames, read};
 pub use write::{CaptureFile, CaptureFrame};
 
-/// The way a frame went, seen from the tester.
+/// Direction of a frame, seen from the tester.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Way {
-    /// It arrived.
+pub enum FrameDirection {
+    /// Received by the tester.
     Received,
-    /// It left.
+    /// Sent by the tester.
     Sent,
 }
 
-/// What is wrong with a capture file or a filter.
+/// Errors of capture files and filters.
 #[derive(Debug, thiserror::Error)]
 pub enum PcapError {
-    /// libpcap is not there.
-    #[error("{filter:?} asked, filters need libpcap, which is not installed ({found}); apt-get install libpcap0.8")]
+    /// libpcap is not installed.
+    #[error("filter {filter:?}: filters need libpcap, which is not installed ({detail}); apt-get install libpcap0.8")]
     NoLibrary {
-        /// The filter.
+        /// Filter.
         filter: String,
-        /// What the dynamic linker said.
-        found: String,
+        /// Error of the dynamic linker.
+        detail: String,
     },
-    /// libpcap does not understand the filter.
-    #[error(
-        "{filter:?} asked, libpcap finds: {found}; write it as for tcpdump, for example udp port 53 (pcap-filter(7))"
-    )]
+    /// libpcap rejects the filter.
+    #[error("filter {filter:?}: libpcap rejects it: {detail}; use tcpdump syntax, e.g. udp port 53 (pcap-filter(7))")]
     Filter {
-        /// The filter.
+        /// Filter.
         filter: String,
-        /// What libpcap said.
-        found: String,
+        /// Error of libpcap.
+        detail: String,
     },
     /// The file cannot be read or written.
-    #[error("{file} asked, {found}; {remedy}")]
+    #[error("{file}: {problem}; {remedy}")]
     File {
-        /// Its path.
+        /// Path.
         file: String,
-        /// What is wrong.
-        found: String,
-        /// What to do.
+        /// Problem.
+        problem: String,
+        /// Suggested fix.
         remedy: &'static str,
     },
 }

@@ -10,33 +10,33 @@ use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
 
-use super::{PcapError, Way};
+use super::{FrameDirection, PcapError};
 
-/// if_tsresol: time stamps in units of 10^-9 s.
+/// if_tsresol: timestamps in units of 10^-9 s.
 const NANOSECONDS: u8 = 9;
 /// Lowest bits of epb_flags (section 4.3.1).
 const INBOUND: u32 = 1;
 const OUTBOUND: u32 = 2;
-/// First byte of if_filter: a text in libpcap's syntax follows (section 4.2).
+/// First byte of if_filter: a filter in libpcap syntax follows (section 4.2).
 const FILTER_TEXT: u8 = 0;
-const REMEDY: &str = "name a file that can be written";
+const REMEDY: &str = "use a writable path";
 
-/// A frame as it goes into the file.
+/// A frame to write.
 #[derive(Clone, Copy, Debug)]
 pub struct CaptureFrame<'a> {
-    /// Which of the file's interfaces it was seen on.
+    /// Index of the file's interface.
     pub interface: usize,
-    /// Which way it went.
-    pub way: Way,
-    /// Wall-clock time, nanoseconds since the epoch.
+    /// Direction of the frame.
+    pub direction: FrameDirection,
+    /// Wall-clock time, in nanoseconds since the epoch.
     pub time_ns: u64,
-    /// Its length, without FCS.
+    /// Original length, without FCS.
     pub frame_len: usize,
-    /// What was kept of it.
+    /// Captured bytes.
     pub bytes: &'a [u8],
 }
 
-/// A file being written.
+/// A file open for writing.
 pub struct CaptureFile {
     path: String,
     writer: PcapNgWriter<BufWriter<File>>,
@@ -49,22 +49,22 @@ impl std::fmt::Debug for CaptureFile {
 }
 
 impl CaptureFile {
-    /// Begin a file that knows of these interfaces, whose frames are kept up to `snap_bytes`.
+    /// Create a file with these interfaces, whose frames are stored up to `snap_bytes`.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If the file cannot be written.
     pub fn create(path: &str, interfaces: &[&str], snap_bytes: u32, filter: Option<&str>) -> Result<Self, PcapError> {
         let failed = |error: std::io::Error| failure(path, &error.to_string());
         let file = File::create(path).map_err(failed)?;
         let writer = PcapNgWriter::new(BufWriter::new(file)).map_err(|error| failure(path, &error.to_string()))?;
         let mut capture = Self { path: path.to_owned(), writer };
         for name in interfaces {
-            capture.describe(name, snap_bytes, filter)?;
+            capture.add_interface(name, snap_bytes, filter)?;
         }
         Ok(capture)
     }
 
-    fn describe(&mut self, name: &str, snaplen: u32, filter: Option<&str>) -> Result<(), PcapError> {
+    fn add_interface(&mut self, name: &str, snaplen: u32, filter: Option<&str>) -> Result<(), PcapError> {
         let mut options = vec![
             InterfaceDescriptionOption::IfName(Cow::Borrowed(name)),
             InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
@@ -81,9 +81,9 @@ impl CaptureFile {
     /// Append a frame.
     ///
     /// # Errors
-    /// When the disk is full, or it cannot be written for another reason.
+    /// If the disk is full, or the file cannot be written for another reason.
     pub fn write(&mut self, frame: &CaptureFrame<'_>) -> Result<(), PcapError> {
-        let direction = if frame.way == Way::Sent { OUTBOUND } else { INBOUND };
+        let direction = if frame.direction == FrameDirection::Sent { OUTBOUND } else { INBOUND };
         let block = EnhancedPacketBlock {
             interface_id: frame.interface as u32,
             timestamp: Duration::from_nanos(frame.time_ns),
@@ -95,16 +95,16 @@ impl CaptureFile {
         Ok(())
     }
 
-    /// All of it to the file.
+    /// Flush and close the file.
     ///
     /// # Errors
-    /// As [`CaptureFile::write`].
+    /// Same as [`CaptureFile::write`].
     pub fn finish(self) -> Result<(), PcapError> {
         let path = self.path;
         self.writer.into_inner().flush().map_err(|error| failure(&path, &error.to_string()))
     }
 }
 
-fn failure(file: &str, found: &str) -> PcapError {
-    PcapError::File { file: file.to_owned(), found: format!("it cannot be written: {found}"), remedy: REMEDY }
+fn failure(file: &str, detail: &str) -> PcapError {
+    PcapError::File { file: file.to_owned(), problem: format!("cannot be written: {detail}"), remedy: REMEDY }
 }

@@ -1,4 +1,4 @@
-//! From the program's numbers to what a sender has to tell.
+//! Conversion of the program's numbers to a report.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -7,35 +7,35 @@ use super::tables::{
     stream,
 };
 use crate::bpf::SharedValues;
-use crate::paced::Report;
+use crate::timetable::Report;
 
-/// Number `number` of a lane.
-pub(super) fn of_lane(values: &SharedValues, lane: usize, number: usize) -> u64 {
+/// Read a number of a lane.
+pub(super) fn lane_number(values: &SharedValues, lane: usize, number: usize) -> u64 {
     values[LANES_AT + lane * LANE_NUMBERS + number].load(Relaxed)
 }
 
-/// Frames sent of each of the streams in this range.
+/// Return the frames sent of each stream in this range.
 pub(super) fn sent(values: &SharedValues, streams: std::ops::Range<usize>) -> Vec<u64> {
     streams.map(|index| values[STREAMS_AT + index * STREAM_NUMBERS + stream::SENT].load(Relaxed)).collect()
 }
 
-/// Of the lane at `index`, which has these streams.
+/// Build the report of the lane at `index`, which has these streams.
 pub(super) fn report(values: &SharedValues, index: usize, streams: std::ops::Range<usize>) -> Report {
-    let of = |number| of_lane(values, index, number);
+    let read = |number| lane_number(values, index, number);
     Report {
         sent: sent(values, streams),
         lateness: histogram(values, index, 0),
         gaps: histogram(values, index, GAPS_AT),
-        lateness_max_ns: of(lane::LATEST_NS),
-        stall_count: of(lane::STALLS),
-        stall_longest_ns: of(lane::STALL_LONGEST_NS),
-        stall_at_ns: of(lane::STALL_AT_NS),
-        unsent_count: of(lane::UNSENT),
-        refused_count: 0,
+        lateness_max_ns: read(lane::LATEST_NS),
+        stall_count: read(lane::STALLS),
+        stall_longest_ns: read(lane::STALL_LONGEST_NS),
+        stall_at_ns: read(lane::STALL_AT_NS),
+        unsent_count: read(lane::UNSENT),
+        rejected_count: 0,
     }
 }
 
-/// Cells that are not empty, by the middle of each.
+/// Return the non-empty cells, each represented by its middle.
 fn histogram(values: &SharedValues, lane: usize, at: usize) -> Vec<(u64, u64)> {
     let begin = HISTOGRAMS_AT + lane * HISTOGRAM_NUMBERS + at;
     let cell = |(range, shift): (usize, u32), cell: usize| {

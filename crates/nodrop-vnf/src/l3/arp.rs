@@ -5,9 +5,9 @@ use std::net::Ipv4Addr;
 use nodrop_wire::MacAddr;
 
 use super::{ARP, ETHERNET_BYTES, Router};
-use crate::{Cause, FrameBuffer, Verdict};
+use crate::{Cause, ForwardingDecision, FrameBuffer};
 
-/// Hardware Ethernet, protocol IPv4, and the lengths of their addresses.
+/// Hardware type Ethernet, protocol IPv4, and the address lengths.
 const ETHERNET_IPV4: [u8; 6] = [0, 1, 0x08, 0x00, 6, 4];
 const REQUEST: u16 = 1;
 const REPLY: u16 = 2;
@@ -24,23 +24,23 @@ struct Arp {
 }
 
 impl Router {
-    pub(super) fn handle_arp(&mut self, frame: &mut FrameBuffer, from: usize) -> Verdict {
-        let Some(said) = parse(frame) else { return Verdict::Drop(Cause::Malformed) };
-        if !self.owns(from, said.target) {
-            return Verdict::Consume;
+    pub(super) fn handle_arp(&mut self, frame: &mut FrameBuffer, from: usize) -> ForwardingDecision {
+        let Some(packet) = parse(frame) else { return ForwardingDecision::Drop(Cause::Malformed) };
+        if !self.owns(from, packet.target) {
+            return ForwardingDecision::Consume;
         }
-        self.neighbors.learn(said.sender.into(), MacAddr(said.sender_mac));
-        if said.operation != REQUEST {
-            return Verdict::Consume;
+        self.neighbors.learn(packet.sender.into(), MacAddr(packet.sender_mac));
+        if packet.operation != REQUEST {
+            return ForwardingDecision::Consume;
         }
         let own = self.ports[from].mac;
-        emit(frame, said.sender_mac, REPLY, (own.0, said.target), (said.sender_mac, said.sender));
-        Verdict::Answer(from)
+        emit(frame, packet.sender_mac, REPLY, (own.0, packet.target), (packet.sender_mac, packet.sender));
+        ForwardingDecision::Reply(from)
     }
 }
 
-/// Make `frame` the question who has `target`.
-pub(super) fn ask(frame: &mut FrameBuffer, mac: MacAddr, source: Ipv4Addr, target: Ipv4Addr) {
+/// Replace `frame` by a request for the MAC address of `target`.
+pub(super) fn write_request(frame: &mut FrameBuffer, mac: MacAddr, source: Ipv4Addr, target: Ipv4Addr) {
     emit(frame, BROADCAST, REQUEST, (mac.0, source), ([0; 6], target));
 }
 
@@ -74,5 +74,5 @@ fn emit(
     bytes.extend_from_slice(&target_mac);
     bytes.extend_from_slice(&target.octets());
     bytes.resize(SMALLEST_FRAME_BYTES, 0);
-    frame.hold(&bytes);
+    frame.load(&bytes);
 }

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use nodrop_wire::checksum;
 
 use super::{ETHERNET_BYTES, Router};
-use crate::{Cause, FrameBuffer, Verdict};
+use crate::{Cause, ForwardingDecision, FrameBuffer};
 
 const HEADER_BYTES: usize = 20;
 const TTL: usize = 8;
@@ -14,25 +14,25 @@ const DST: usize = 16;
 
 impl Router {
     #[inline]
-    pub(super) fn forward_ipv4(&mut self, frame: &mut FrameBuffer, now_ms: u64) -> Verdict {
+    pub(super) fn forward_ipv4(&mut self, frame: &mut FrameBuffer, now_ms: u64) -> ForwardingDecision {
         let packet = &mut frame.bytes_mut()[ETHERNET_BYTES..];
         let dst = match check(packet) {
             Ok(dst) => dst,
-            Err(cause) => return Verdict::Drop(cause),
+            Err(cause) => return ForwardingDecision::Drop(cause),
         };
         if dst.is_multicast() || dst.is_broadcast() || dst.is_loopback() || self.is_local(dst) {
-            return Verdict::Drop(Cause::NotForwardable);
+            return ForwardingDecision::Drop(Cause::NotForwardable);
         }
         if packet[TTL] <= 1 {
-            return Verdict::Drop(Cause::TtlExpired);
+            return ForwardingDecision::Drop(Cause::TtlExpired);
         }
-        let Some(next) = self.routes4.find(dst.to_bits()) else { return Verdict::Drop(Cause::NoRoute) };
+        let Some(next) = self.routes4.find(dst.to_bits()) else { return ForwardingDecision::Drop(Cause::NoRoute) };
         decrement_ttl(packet);
-        self.leave(frame, next, now_ms)
+        self.send_to_next_hop(frame, next, now_ms)
     }
 }
 
-/// The destination of a header that is in order. Source: RFC 1812 section 5.2.2.
+/// Validate the header and return the destination. Source: RFC 1812 section 5.2.2.
 #[inline]
 fn check(packet: &[u8]) -> Result<Ipv4Addr, Cause> {
     let Some(header) = packet.first_chunk::<HEADER_BYTES>() else { return Err(Cause::Malformed) };
@@ -47,7 +47,7 @@ fn check(packet: &[u8]) -> Result<Ipv4Addr, Cause> {
     Ok(Ipv4Addr::new(header[DST], header[DST + 1], header[DST + 2], header[DST + 3]))
 }
 
-/// One less to live, and the checksum follows without being computed anew. Source: RFC 1624 equation 3.
+/// Decrement the TTL and update the checksum incrementally. Source: RFC 1624 equation 3.
 #[inline]
 fn decrement_ttl(packet: &mut [u8]) {
     let word = |packet: &[u8], at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);

@@ -1,7 +1,8 @@
-//! A router with static routes for IPv4 and IPv6 (RFC 1812 section 5, RFC 8200), on Ethernet ports of its own.
+//! A router with static routes for IPv4 and IPv6 (RFC 1812 section 5, RFC 8200) on Ethernet ports.
 //!
-//! It answers ARP and neighbour solicitations for its addresses and asks for its next hops' MAC addresses; these are kept
-//! until it ends. It sends no ICMP errors: a packet it cannot forward is counted and dropped.
+//! It replies to ARP requests and neighbour solicitations for its addresses and resolves its next hops, whose MAC
+//! addresses are cached until it ends. It sends no ICMP errors: a packet that cannot be forwarded is counted and
+//! dropped.
 
 mod arp;
 mod ipv4;
@@ -15,8 +16,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use ipnet::IpNet;
 use nodrop_wire::MacAddr;
 
-use crate::{Cause, FrameBuffer, Network, Verdict};
-use neighbors::{Neighbors, Next};
+use crate::{Cause, ForwardingDecision, FrameBuffer, Network};
+use neighbors::{Neighbors, NextHop};
 use routes::Routes;
 
 const ETHERNET_BYTES: usize = 14;
@@ -27,29 +28,29 @@ const IPV6: [u8; 2] = [0x86, 0xdd];
 /// A port of the router.
 #[derive(Clone, Debug)]
 pub struct RouterPort {
-    /// The station it is on its link.
+    /// MAC address of the port.
     pub mac: MacAddr,
-    /// Its own addresses.
+    /// IP addresses of the port.
     pub addresses: Vec<IpAddr>,
 }
 
-/// A prefix and where it is reached.
+/// A static route.
 #[derive(Clone, Copy, Debug)]
 pub struct StaticRoute {
-    /// The prefix.
+    /// Destination prefix.
     pub prefix: IpNet,
     /// Next hop.
     pub via: IpAddr,
-    /// Position of the port the next hop is behind.
+    /// Index of the port to the next hop.
     pub port: usize,
 }
 
-/// A next hop whose MAC address is known beforehand.
+/// A static neighbour entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Neighbor {
-    /// Next hop.
+    /// IP address of the next hop.
     pub address: IpAddr,
-    /// Its MAC address.
+    /// MAC address of the next hop.
     pub mac: MacAddr,
 }
 
@@ -63,14 +64,13 @@ pub struct Router {
 }
 
 impl Router {
-    /// A router with these ports and routes. Where two prefixes hold an address the longer one counts, of equal prefixes
-    /// the first.
+    /// Create a router with these ports and routes. The longest matching prefix wins; of equal prefixes the first.
     #[must_use]
-    pub fn new(ports: Vec<RouterPort>, routes: &[StaticRoute], known: &[Neighbor]) -> Self {
+    pub fn new(ports: Vec<RouterPort>, routes: &[StaticRoute], neighbors: &[Neighbor]) -> Self {
         let mut router =
             Self { ports, routes4: Routes::default(), routes6: Routes::default(), neighbors: Neighbors::default() };
         for route in routes {
-            let next = router.neighbors.place(route.via, route.port);
+            let next = router.neighbors.index_of(route.via, route.port);
             match route.prefix {
                 IpNet::V4(prefix) => {
                     router.routes4.add(prefix.network().to_bits(), prefix.netmask().to_bits(), next);
@@ -80,7 +80,7 @@ impl Router {
                 }
             }
         }
-        for neighbor in known {
+        for neighbor in neighbors {
             router.neighbors.learn(neighbor.address, neighbor.mac);
         }
         router
@@ -95,31 +95,37 @@ impl Router {
         self.ports.iter().any(|port| port.addresses.contains(&address))
     }
 
-    /// The address a question from this port is asked with.
+    /// Return the source address of requests sent from this port.
     fn source<A>(&self, port: usize, of: impl Fn(&IpAddr) -> Option<A>) -> Option<A> {
         self.ports[port].addresses.iter().find_map(of)
     }
 
-    /// The rest of a packet's way, once it may be forwarded and a route is found.
+    /// Send a packet to its next hop, or resolve the next hop.
     #[inline]
-    fn leave(&mut self, frame: &mut FrameBuffer, next: usize, now_ms: u64) -> Verdict {
+    fn send_to_next_hop(&mut self, frame: &mut FrameBuffer, next: usize, now_ms: u64) -> ForwardingDecision {
         let (to, address) = match self.neighbors.next(next, now_ms) {
-            Next::Known(to, mac) => {
-                frame.address(mac.0, self.ports[to].mac.0);
-                return Verdict::Forward(to);
+            NextHop::Resolved(to, mac) => {
+                frame.set_addresses(mac.0, self.ports[to].mac.0);
+                return ForwardingDecision::Forward(to);
             }
-            Next::AskedLately => return Verdict::Drop(Cause::Unresolved),
-            Next::Ask(to, address) => (to, address),
+            NextHop::Pending => return ForwardingDecision::Drop(Cause::Unresolved),
+            NextHop::Unresolved(to, address) => (to, address),
         };
         let mac = self.ports[to].mac;
-        let asked = match address {
+        let has_source = match address {
             IpAddr::V4(target) => {
-                arp::ask(frame, mac, self.source(to, ipv4_of).unwrap_or(Ipv4Addr::UNSPECIFIED), target);
+                arp::write_request(frame, mac, self.source(to, ipv4_of).unwrap_or(Ipv4Addr::UNSPECIFIED), target);
                 true
             }
-            IpAddr::V6(target) => self.source(to, ipv6_of).map(|source| nd::ask(frame, mac, source, target)).is_some(),
+            IpAddr::V6(target) => {
+                self.source(to, ipv6_of).map(|source| nd::write_solicitation(frame, mac, source, target)).is_some()
+            }
         };
-        if asked { Verdict::Ask(Cause::Unresolved, to) } else { Verdict::Drop(Cause::Unresolved) }
+        if has_source {
+            ForwardingDecision::Resolve(Cause::Unresolved, to)
+        } else {
+            ForwardingDecision::Drop(Cause::Unresolved)
+        }
     }
 }
 
@@ -133,21 +139,21 @@ fn ipv6_of(address: &IpAddr) -> Option<Ipv6Addr> {
 
 impl Network for Router {
     #[inline]
-    fn handle(&mut self, frame: &mut FrameBuffer, from: usize, now_ms: u64) -> Verdict {
+    fn handle(&mut self, frame: &mut FrameBuffer, from: usize, now_ms: u64) -> ForwardingDecision {
         let (Some(dst), Some(kind)) = (frame.read::<6>(0), frame.read::<2>(12)) else {
-            return Verdict::Drop(Cause::Malformed);
+            return ForwardingDecision::Drop(Cause::Malformed);
         };
         let is_group = dst[0] & 1 != 0;
         if !is_group && dst != self.ports[from].mac.0 {
-            return Verdict::Drop(Cause::NotForUs);
+            return ForwardingDecision::Drop(Cause::NotForUs);
         }
         match kind {
             ARP => self.handle_arp(frame, from),
-            IPV6 if nd::is_for_neighbors(frame) => self.handle_nd(frame, from),
-            IPV4 | IPV6 if is_group => Verdict::Drop(Cause::NotForwardable),
+            IPV6 if nd::is_neighbor_message(frame) => self.handle_nd(frame, from),
+            IPV4 | IPV6 if is_group => ForwardingDecision::Drop(Cause::NotForwardable),
             IPV4 => self.forward_ipv4(frame, now_ms),
             IPV6 => self.forward_ipv6(frame, now_ms),
-            _ => Verdict::Drop(Cause::NotIp),
+            _ => ForwardingDecision::Drop(Cause::NotIp),
         }
     }
 }

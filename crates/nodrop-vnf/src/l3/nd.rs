@@ -5,18 +5,18 @@ use std::net::Ipv6Addr;
 use nodrop_wire::{MacAddr, checksum};
 
 use super::{ETHERNET_BYTES, IPV6, Router};
-use crate::{Cause, FrameBuffer, Verdict};
+use crate::{Cause, ForwardingDecision, FrameBuffer};
 
 const SOLICITATION: u8 = 135;
 const ADVERTISEMENT: u8 = 136;
 const SOURCE_ADDRESS_OPTION: u8 = 1;
 const TARGET_ADDRESS_OPTION: u8 = 2;
-/// Router, solicited, override.
+/// Flags: router, solicited, override.
 const ADVERTISED: u8 = 0xe0;
 const ICMPV6: u8 = 58;
-/// What a neighbour's message must arrive with, so that it cannot have come from beyond the link.
+/// Hop limit of neighbour discovery messages; a lower value shows that a router forwarded the message.
 const HOP_LIMIT: u8 = 255;
-/// A message with one link-layer address option.
+/// Length of a message with one link-layer address option.
 const MESSAGE_BYTES: usize = 32;
 
 const NEXT_HEADER_AT: usize = ETHERNET_BYTES + 6;
@@ -26,20 +26,20 @@ const MESSAGE_AT: usize = ETHERNET_BYTES + 40;
 const TARGET_AT: usize = MESSAGE_AT + 8;
 const OPTION_AT: usize = MESSAGE_AT + 24;
 
-/// Whether the frame is a neighbour solicitation or advertisement.
+/// Return true if the frame is a neighbour solicitation or advertisement.
 #[inline]
-pub(super) fn is_for_neighbors(frame: &FrameBuffer) -> bool {
+pub(super) fn is_neighbor_message(frame: &FrameBuffer) -> bool {
     frame.bytes().get(NEXT_HEADER_AT) == Some(&ICMPV6)
         && matches!(frame.bytes().get(MESSAGE_AT), Some(&(SOLICITATION | ADVERTISEMENT)))
 }
 
 impl Router {
-    pub(super) fn handle_nd(&mut self, frame: &mut FrameBuffer, from: usize) -> Verdict {
+    pub(super) fn handle_nd(&mut self, frame: &mut FrameBuffer, from: usize) -> ForwardingDecision {
         let (Some(source), Some(target)) = (frame.read::<16>(SOURCE_AT), frame.read::<16>(TARGET_AT)) else {
-            return Verdict::Drop(Cause::Malformed);
+            return ForwardingDecision::Drop(Cause::Malformed);
         };
         if !is_valid(frame) {
-            return Verdict::Drop(Cause::Malformed);
+            return ForwardingDecision::Drop(Cause::Malformed);
         }
         let (source, target) = (Ipv6Addr::from(source), Ipv6Addr::from(target));
         let solicits = frame.bytes()[MESSAGE_AT] == SOLICITATION;
@@ -50,19 +50,19 @@ impl Router {
             self.neighbors.learn(neighbor.into(), mac);
         }
         if !solicits || !self.owns(from, target) {
-            return Verdict::Consume;
+            return ForwardingDecision::Consume;
         }
-        // Without an option, and from an address being tried out, the answer goes to whence it came (RFC 4861 7.2.4).
-        let back = mac.map_or_else(|| frame.read(6).unwrap_or_default(), |mac| mac.0);
+        // Without the option, as in duplicate address detection, the reply goes to the frame's source (RFC 4861 7.2.4).
+        let reply_mac = mac.map_or_else(|| frame.read(6).unwrap_or_default(), |mac| mac.0);
         let to = if source.is_unspecified() { Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1) } else { source };
         let own = self.ports[from].mac;
-        emit(frame, (own, back), (target, to), [ADVERTISEMENT, ADVERTISED, TARGET_ADDRESS_OPTION], target);
-        Verdict::Answer(from)
+        emit(frame, (own, reply_mac), (target, to), [ADVERTISEMENT, ADVERTISED, TARGET_ADDRESS_OPTION], target);
+        ForwardingDecision::Reply(from)
     }
 }
 
-/// Make `frame` the question who has `target`.
-pub(super) fn ask(frame: &mut FrameBuffer, mac: MacAddr, source: Ipv6Addr, target: Ipv6Addr) {
+/// Replace `frame` by a solicitation for `target`.
+pub(super) fn write_solicitation(frame: &mut FrameBuffer, mac: MacAddr, source: Ipv6Addr, target: Ipv6Addr) {
     let [.., a, b, c] = target.octets();
     // Solicited-node address (RFC 4291 section 2.7.1) and its Ethernet group (RFC 2464 section 7).
     let group = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 1, 0xff00 | u16::from(a), u16::from_be_bytes([b, c]));
@@ -80,12 +80,12 @@ fn is_valid(frame: &FrameBuffer) -> bool {
     *limit == HOP_LIMIT && message.len() >= 24 && checksum::finish(sum + checksum::sum(message)) == 0
 }
 
-/// The link-layer address option, looked for where every sender puts it: first.
+/// Return the link-layer address option, if it is the first option, where all senders place it.
 fn link_layer_address(frame: &FrameBuffer, kind: u8) -> Option<MacAddr> {
     (frame.read(OPTION_AT)? == [kind, 1]).then(|| frame.read(OPTION_AT + 2).map(MacAddr)).flatten()
 }
 
-/// Length and next header, the part of the pseudo header beside the addresses (RFC 8200 section 8.1).
+/// Return the sum of length and next header, the part of the pseudo header after the addresses (RFC 8200 section 8.1).
 fn pseudo_tail(message_bytes: usize) -> u64 {
     message_bytes as u64 + u64::from(ICMPV6)
 }
@@ -110,5 +110,5 @@ fn emit(
     bytes.extend_from_slice(&mac.0);
     let sum = checksum::sum(&bytes[SOURCE_AT..]) + pseudo_tail(MESSAGE_BYTES);
     bytes[MESSAGE_AT + 2..MESSAGE_AT + 4].copy_from_slice(&checksum::finish(sum).to_be_bytes());
-    frame.hold(&bytes);
+    frame.load(&bytes);
 }

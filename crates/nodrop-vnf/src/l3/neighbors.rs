@@ -1,14 +1,14 @@
-//! Next hops and their MAC addresses.
+//! Next hops of the router and their MAC addresses.
 
 use std::net::IpAddr;
 
 use nodrop_wire::MacAddr;
 
-/// Shortest time between two questions for the same next hop. Source: RFC 4861 section 10, RETRANS_TIMER; RFC 1122
+/// Shortest time between two requests for the same next hop. Source: RFC 4861 section 10, RETRANS_TIMER; RFC 1122
 /// section 2.3.2.1 for ARP.
-const ASK_INTERVAL_MS: u64 = 1000;
+const REQUEST_INTERVAL_MS: u64 = 1000;
 
-/// Every next hop of the router. There are as many as the routes name, and no frame can add one.
+/// Next hops of the router. Their number is fixed by the routes; no frame can add one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Neighbors(Vec<Entry>);
 
@@ -17,46 +17,46 @@ struct Entry {
     address: IpAddr,
     port: usize,
     mac: Option<MacAddr>,
-    asked_ms: Option<u64>,
+    requested_ms: Option<u64>,
 }
 
-/// What is known of a next hop.
-pub(super) enum Next {
-    /// Behind this port, with this MAC address.
-    Known(usize, MacAddr),
-    /// To be asked for by this port now.
-    Ask(usize, IpAddr),
-    /// Asked for not long ago.
-    AskedLately,
+/// State of a next hop.
+pub(super) enum NextHop {
+    /// Reachable through this port with this MAC address.
+    Resolved(usize, MacAddr),
+    /// To be resolved now, through this port.
+    Unresolved(usize, IpAddr),
+    /// Requested recently.
+    Pending,
 }
 
 impl Neighbors {
-    /// The position of a next hop, new or not.
-    pub(super) fn place(&mut self, address: IpAddr, port: usize) -> usize {
+    /// Return the index of a next hop; add it if it is new.
+    pub(super) fn index_of(&mut self, address: IpAddr, port: usize) -> usize {
         self.0.iter().position(|entry| entry.address == address && entry.port == port).unwrap_or_else(|| {
-            self.0.push(Entry { address, port, mac: None, asked_ms: None });
+            self.0.push(Entry { address, port, mac: None, requested_ms: None });
             self.0.len() - 1
         })
     }
 
-    /// A station said, or it was set, that `address` has this MAC address.
+    /// Store the MAC address of `address`.
     pub(super) fn learn(&mut self, address: IpAddr, mac: MacAddr) {
         for entry in self.0.iter_mut().filter(|entry| entry.address == address) {
             entry.mac = Some(mac);
         }
     }
 
-    /// What to do with a packet for the next hop at `position`.
+    /// Return the state of the next hop at `position`, for a packet to send now.
     #[inline]
-    pub(super) fn next(&mut self, position: usize, now_ms: u64) -> Next {
+    pub(super) fn next(&mut self, position: usize, now_ms: u64) -> NextHop {
         let entry = &mut self.0[position];
         if let Some(mac) = entry.mac {
-            return Next::Known(entry.port, mac);
+            return NextHop::Resolved(entry.port, mac);
         }
-        if entry.asked_ms.is_some_and(|asked_ms| now_ms < asked_ms + ASK_INTERVAL_MS) {
-            return Next::AskedLately;
+        if entry.requested_ms.is_some_and(|requested_ms| now_ms < requested_ms + REQUEST_INTERVAL_MS) {
+            return NextHop::Pending;
         }
-        entry.asked_ms = Some(now_ms);
-        Next::Ask(entry.port, entry.address)
+        entry.requested_ms = Some(now_ms);
+        NextHop::Unresolved(entry.port, entry.address)
     }
 }

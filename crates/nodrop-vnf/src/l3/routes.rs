@@ -2,8 +2,8 @@
 
 use std::ops::BitAnd;
 
-/// Routes of one address family, longest prefix first: with the few routes a test path has, one look after the other is
-/// faster than any tree.
+/// Routes of one address family, longest prefix first: for the few routes of a test path, a linear search is faster
+/// than a tree.
 #[derive(Clone, Debug)]
 pub(super) struct Routes<A>(Vec<Route<A>>);
 
@@ -21,13 +21,13 @@ impl<A> Default for Routes<A> {
 }
 
 impl<A: Copy + Ord + BitAnd<Output = A>> Routes<A> {
-    /// Lead the addresses that are `network` under `mask` to neighbour `next`.
+    /// Route addresses that equal `network` under `mask` to next hop `next`.
     pub(super) fn add(&mut self, network: A, mask: A, next: usize) {
-        let behind = self.0.partition_point(|route| route.mask >= mask);
-        self.0.insert(behind, Route { network, mask, next });
+        let position = self.0.partition_point(|route| route.mask >= mask);
+        self.0.insert(position, Route { network, mask, next });
     }
 
-    /// The neighbour that leads to `address`.
+    /// Return the next hop for `address`.
     #[inline]
     pub(super) fn find(&self, address: A) -> Option<usize> {
         self.0.iter().find(|route| address & route.mask == route.network).map(|route| route.next)

@@ -1,12 +1,12 @@
-//! Reads a frame from the outside in, by RFC 791, 768, 9293, 792, 4443, 4861, 8200, 3032, 7348, 2890 and IEEE 802.1Q, and
-//! fails on any length or checksum that is wrong.
+//! Independent frame parser by RFC 791, 768, 9293, 792, 4443, 4861, 8200, 3032, 7348, 2890 and IEEE 802.1Q; fails on
+//! any wrong length or checksum.
 
-/// Where the headers of a frame end.
+/// Return the end of a frame's headers.
 pub fn read(frame: &[u8]) -> usize {
     read_ethernet(frame, 0)
 }
 
-/// Two bytes as a number.
+/// Return two bytes as a number.
 pub fn word(frame: &[u8], at: usize) -> usize {
     usize::from(u16::from_be_bytes([frame[at], frame[at + 1]]))
 }
@@ -76,7 +76,7 @@ fn read_udp(frame: &[u8], at: usize, covered: u32, is_v6: bool) -> usize {
     if is_vxlan { read_ethernet(frame, at + 16) } else { at + 8 }
 }
 
-/// RFC 1071 section 4.1, as it is printed there.
+/// RFC 1071 section 4.1, as printed there.
 fn ones_sum(bytes: &[u8]) -> u32 {
     let pair = |pair: &[u8]| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |low| u32::from(*low));
     let mut sum: u32 = bytes.chunks(2).map(pair).sum();

@@ -1,4 +1,4 @@
-//! Whether a frame's content arrived as it was sent: the UDP checksum in front of the signature, over what it covers.
+//! Integrity of a frame's content: the UDP checksum in front of the signature.
 
 use crate::checksum;
 
@@ -7,11 +7,11 @@ const UDP_BYTES: usize = 8;
 const IPV4_BYTES: usize = 20;
 const IPV6_BYTES: usize = 40;
 
-/// False when the UDP datagram that the signature begins is whole in `frame`, has a checksum, and does not match it.
+/// Return false if the UDP datagram that contains the signature is complete in `frame`, has a checksum, and does not
+/// match it.
 ///
-/// True also where that cannot be told: the frame was cut short, or carries something else than UDP over IP. A SUT that
-/// rewrites addresses or ports has to keep the checksum right, so that its frames are intact; what it changes below IP is
-/// not covered.
+/// Return true also if that cannot be decided: the frame is truncated, or is not UDP over IP. A SUT that rewrites
+/// addresses or ports has to update the checksum, so its frames are intact; changes below IP are not covered.
 ///
 /// Source: RFC 768, RFC 8200 section 8.1 (pseudo headers).
 #[must_use]
@@ -29,7 +29,7 @@ pub fn is_intact(frame: &[u8], signature_offset: usize) -> bool {
     checksum::finish(pseudo + checksum::sum(datagram)) == 0
 }
 
-/// Source and destination address of the IP header right before `udp_offset`.
+/// Return source and destination address of the IP header directly before `udp_offset`.
 #[inline]
 fn addresses(frame: &[u8], udp_offset: usize) -> Option<&[u8]> {
     let ipv4 = frame.get(udp_offset.checked_sub(IPV4_BYTES)?..udp_offset)?;
@@ -46,7 +46,7 @@ mod tests {
 
     const SIGNATURE: usize = 42;
 
-    /// Made by hand, with its checksum worked out by hand.
+    /// A hand-written frame with a checksum computed by hand.
     fn ipv4_frame() -> Vec<u8> {
         let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
         frame.extend([0x45, 0, 0, 32, 0, 0, 0, 0, 64, 17, 0, 0, 198, 18, 0, 1, 198, 19, 0, 1]);

@@ -1,6 +1,6 @@
-//! Counters that a process shows to whoever may look into it: a file in memory, found among its open files.
+//! Counters that a process publishes to other processes: a memory file (memfd), found among its open file descriptors.
 //!
-//! It costs the process one write when it has time for it, needs no conversation, and lives exactly as long as the process.
+//! Publishing costs one write, needs no protocol, and the file lives exactly as long as the process.
 
 use std::fs::{self, File};
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -8,54 +8,59 @@ use std::os::unix::fs::FileExt;
 
 use crate::PortError;
 
-/// The file's name among the open files of a process.
+/// Name of the file among the file descriptors of a process.
 const NAME: &std::ffi::CStr = c"nodrop-counters";
 const LINK: &str = "/memfd:nodrop-counters";
 
-/// Counters to be shown.
+/// Published counters of this process.
 #[derive(Debug)]
-pub struct Board {
+pub struct SharedCounters {
     file: File,
 }
 
-impl Board {
-    /// An empty board.
+impl SharedCounters {
+    /// Create an empty file.
     ///
     /// # Errors
-    /// When the kernel has no memory for it.
+    /// If the kernel cannot allocate memory.
     pub fn create() -> Result<Self, PortError> {
         // SAFETY: memfd_create reads a NUL-terminated string that outlives the call.
         let fd = unsafe { libc::memfd_create(NAME.as_ptr(), libc::MFD_CLOEXEC) };
         if fd < 0 {
-            return Err(PortError::last_os("counters", "make a file in memory", "free memory or open files"));
+            return Err(PortError::last_os(
+                "counters",
+                "create a memory file",
+                "free memory, or raise the limit of open files",
+            ));
         }
-        // SAFETY: `fd` was just opened and nobody else owns it.
+        // SAFETY: `fd` was just opened and has no other owner.
         Ok(Self { file: File::from(unsafe { OwnedFd::from_raw_fd(fd) }) })
     }
 
-    /// Show these counters, always the same ones in the same order: numbers are padded, so that the file keeps its length.
+    /// Publish these counters, always the same ones in the same order: numbers are padded, so the file's length is
+    /// constant.
     ///
     /// # Errors
-    /// When the kernel has no memory for it.
-    pub fn show<'a>(&self, counters: impl IntoIterator<Item = (&'a str, u64)>) -> Result<(), PortError> {
+    /// If the kernel cannot allocate memory.
+    pub fn publish<'a>(&self, counters: impl IntoIterator<Item = (&'a str, u64)>) -> Result<(), PortError> {
         let text: String = counters.into_iter().map(|(label, count)| format!("{label} {count:020}\n")).collect();
         self.file.write_all_at(text.as_bytes(), 0).map_err(|source| PortError::System {
             port: "counters".to_owned(),
-            asked: "write to a file in memory",
+            action: "write to a memory file",
             source,
             remedy: "free memory",
         })
     }
 }
 
-/// What process `pid` shows; nothing when it has no board or may not be looked into.
+/// Return the counters that process `pid` publishes; empty if it publishes none or access is denied.
 #[must_use]
 pub fn read(pid: u32) -> Vec<(String, u64)> {
     let Ok(files) = fs::read_dir(format!("/proc/{pid}/fd")) else { return Vec::new() };
-    let is_board =
+    let is_counters =
         |path: &std::path::Path| fs::read_link(path).is_ok_and(|target| target.to_string_lossy().starts_with(LINK));
-    let board = files.flatten().map(|file| file.path()).find(|path| is_board(path));
-    parse(&board.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default())
+    let path = files.flatten().map(|file| file.path()).find(|path| is_counters(path));
+    parse(&path.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default())
 }
 
 pub(super) fn parse(text: &str) -> Vec<(String, u64)> {
@@ -70,11 +75,11 @@ mod tests {
 
     #[test]
     fn what_a_process_last_showed_can_be_read_from_outside() {
-        let board = Board::create().unwrap();
-        board.show([("port0/received", 7), ("port0/dropped", u64::MAX)]).unwrap();
-        board.show([("port0/received", 8), ("port0/dropped", 9)]).unwrap();
-        let shown = read(std::process::id());
-        assert_eq!(shown, [("port0/received".to_owned(), 8), ("port0/dropped".to_owned(), 9)]);
+        let counters = SharedCounters::create().unwrap();
+        counters.publish([("port0/received", 7), ("port0/dropped", u64::MAX)]).unwrap();
+        counters.publish([("port0/received", 8), ("port0/dropped", 9)]).unwrap();
+        let published = read(std::process::id());
+        assert_eq!(published, [("port0/received".to_owned(), 8), ("port0/dropped".to_owned(), 9)]);
     }
 
     #[test]

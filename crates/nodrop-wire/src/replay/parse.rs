@@ -1,4 +1,5 @@
-//! What a frame from elsewhere is made of: where its headers end, and which lengths and checksums follow what is behind them.
+//! Parser for frames of a capture file: the end of the headers, and the length and checksum fields that depend on the
+//! payload.
 
 use crate::stack::Checksum;
 
@@ -9,34 +10,34 @@ const ETHERNET: u16 = 0x6558;
 const ARP_BYTES: usize = 28;
 /// Source: RFC 7348 section 8.
 const VXLAN_PORT: u16 = 4789;
-/// More headers than that are taken for a payload.
+/// Maximum number of headers; further headers count as payload.
 const HEADERS_MAX: usize = 32;
 
-/// A field that says how many bytes there are from some place to the end of a packet.
+/// A length field: the number of bytes from an offset to the end of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Length {
     pub(super) at: usize,
     pub(super) from: usize,
-    /// Where the packet ends.
+    /// Offset of the end of the packet.
     pub(super) end: usize,
 }
 
-/// A frame, taken apart.
+/// The structure of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Anatomy {
-    /// Where the last known header ends.
+pub(super) struct ParsedFrame {
+    /// Offset of the end of the last recognised header.
     pub(super) payload_at: usize,
-    /// Where the innermost packet ends; what follows is padding.
+    /// Offset of the end of the innermost packet; padding follows.
     pub(super) end: usize,
-    /// Outermost first.
+    /// Length fields, outermost first.
     pub(super) lengths: Vec<Length>,
-    /// Outermost first.
+    /// Checksums, outermost first.
     pub(super) checksums: Vec<Checksum>,
-    /// Nothing may follow in the packet: the signature goes behind it.
+    /// The packet cannot be extended, so the signature follows it.
     pub(super) is_full: bool,
 }
 
-/// A header that is next, and where.
+/// The next header and its offset.
 #[derive(Clone, Copy, Debug)]
 enum Next {
     Ethernet(usize),
@@ -47,26 +48,26 @@ enum Next {
     Transport(u8, usize, (usize, usize)),
 }
 
-impl Anatomy {
-    /// Take a frame apart, as far as its headers are known.
-    pub(super) fn of(frame: &[u8]) -> Self {
-        let mut found =
+impl ParsedFrame {
+    /// Parse a frame up to the last recognised header.
+    pub(super) fn parse(frame: &[u8]) -> Self {
+        let mut parsed =
             Self { payload_at: 0, end: frame.len(), lengths: Vec::new(), checksums: Vec::new(), is_full: false };
         let mut next = Some(Next::Ethernet(0));
         for _ in 0..HEADERS_MAX {
             next = match next {
-                Some(Next::Ethernet(at)) => found.ethernet(frame, at),
-                Some(Next::Typed(kind, at)) => found.typed(frame, kind, at),
-                Some(Next::Mpls(at)) => found.mpls(frame, at),
-                Some(Next::Transport(protocol, at, addresses)) => found.transport(frame, protocol, at, addresses),
+                Some(Next::Ethernet(at)) => parsed.ethernet(frame, at),
+                Some(Next::Typed(kind, at)) => parsed.typed(frame, kind, at),
+                Some(Next::Mpls(at)) => parsed.mpls(frame, at),
+                Some(Next::Transport(protocol, at, addresses)) => parsed.transport(frame, protocol, at, addresses),
                 None => break,
             };
         }
-        found
+        parsed
     }
 
-    /// Note that a header ends there; false when the packet does before.
-    fn pass(&mut self, to: usize) -> bool {
+    /// Record the end of a header; return false if the packet ends before it.
+    fn end_header(&mut self, to: usize) -> bool {
         let fits = to <= self.end;
         if fits {
             self.payload_at = to;
@@ -74,25 +75,26 @@ impl Anatomy {
         fits
     }
 
-    /// Note a length field. One that cannot be, as of a packet the sender's card was to divide, is taken for the rest.
-    fn measure(&mut self, frame: &[u8], at: usize, from: usize) {
-        let said = from + usize::from(word(frame, at).unwrap_or(0));
-        if said >= self.payload_at && said <= self.end {
-            self.end = said;
+    /// Record a length field. An impossible length, as before segmentation by the sender's network card, means the rest
+    /// of the frame.
+    fn record_length(&mut self, frame: &[u8], at: usize, from: usize) {
+        let end = from + usize::from(word(frame, at).unwrap_or(0));
+        if end >= self.payload_at && end <= self.end {
+            self.end = end;
         }
         self.lengths.push(Length { at, from, end: self.end });
     }
 
     fn ethernet(&mut self, frame: &[u8], at: usize) -> Option<Next> {
         let kind = word(frame, at + 12)?;
-        self.pass(at + 14).then_some(Next::Typed(kind, at + 14))
+        self.end_header(at + 14).then_some(Next::Typed(kind, at + 14))
     }
 
     fn typed(&mut self, frame: &[u8], kind: u16, at: usize) -> Option<Next> {
         match kind {
             0x8100 | 0x88a8 | 0x9100 => {
                 let kind = word(frame, at + 2)?;
-                self.pass(at + 4).then_some(Next::Typed(kind, at + 4))
+                self.end_header(at + 4).then_some(Next::Typed(kind, at + 4))
             }
             0x8847 | 0x8848 => Some(Next::Mpls(at)),
             0x8864 => self.pppoe(frame, at),
@@ -100,7 +102,7 @@ impl Anatomy {
             IPV6 => self.ipv6(frame, at),
             ETHERNET => Some(Next::Ethernet(at)),
             ARP => {
-                self.is_full = self.pass(at + ARP_BYTES);
+                self.is_full = self.end_header(at + ARP_BYTES);
                 self.end = self.payload_at;
                 None
             }
@@ -108,10 +110,10 @@ impl Anatomy {
         }
     }
 
-    /// RFC 3032; what is behind the last label is told by its first bits (RFC 4928 section 3).
+    /// RFC 3032; the first bits after the last label determine the packet type (RFC 4928 section 3).
     fn mpls(&mut self, frame: &[u8], at: usize) -> Option<Next> {
         let is_last = *frame.get(at + 2)? & 1 == 1;
-        if !self.pass(at + 4) {
+        if !self.end_header(at + 4) {
             return None;
         }
         match frame.get(at + 4)? >> 4 {
@@ -122,46 +124,46 @@ impl Anatomy {
         }
     }
 
-    /// RFC 2516 section 4, with the PPP protocol behind it.
+    /// RFC 2516 section 4, including the PPP protocol field.
     fn pppoe(&mut self, frame: &[u8], at: usize) -> Option<Next> {
         let kind = match word(frame, at + 6)? {
             0x0021 => IPV4,
             0x0057 => IPV6,
             _ => return None,
         };
-        self.pass(at + 8).then(|| self.measure(frame, at + 4, at + 6))?;
+        self.end_header(at + 8).then(|| self.record_length(frame, at + 4, at + 6))?;
         Some(Next::Typed(kind, at + 8))
     }
 
     fn ipv4(&mut self, frame: &[u8], at: usize) -> Option<Next> {
         let first = *frame.get(at)?;
         let header_bytes = 4 * usize::from(first & 15);
-        if first >> 4 != 4 || header_bytes < 20 || !self.pass(at + header_bytes) {
+        if first >> 4 != 4 || header_bytes < 20 || !self.end_header(at + header_bytes) {
             return None;
         }
-        self.measure(frame, at + 2, at);
-        self.checksums.push(Checksum::of(at + 10, at..at + header_bytes, None, false));
-        // More fragments follow, or came before: the checksum of the whole is not in here, or covers more than is.
+        self.record_length(frame, at + 2, at);
+        self.checksums.push(Checksum::new(at + 10, at..at + header_bytes, None, false));
+        // In a fragment, the transport checksum is absent or covers bytes of other fragments.
         let is_fragment = word(frame, at + 6)? & 0x3fff != 0;
         (!is_fragment).then_some(Next::Transport(frame[at + 9], at + header_bytes, (at + 12, at + 20)))
     }
 
     fn ipv6(&mut self, frame: &[u8], at: usize) -> Option<Next> {
-        if frame.get(at)? >> 4 != 6 || !self.pass(at + 40) {
+        if frame.get(at)? >> 4 != 6 || !self.end_header(at + 40) {
             return None;
         }
-        self.measure(frame, at + 4, at + 40);
+        self.record_length(frame, at + 4, at + 40);
         let (mut protocol, mut header_at) = (frame[at + 6], at + 40);
         // Hop-by-hop options, routing, destination options (RFC 8200 section 4).
         while let 0 | 43 | 60 = protocol {
             let header_bytes = 8 * (1 + usize::from(*frame.get(header_at + 1)?));
-            if !self.pass(header_at + header_bytes) {
+            if !self.end_header(header_at + header_bytes) {
                 return None;
             }
             (protocol, header_at) = (frame[header_at], header_at + header_bytes);
         }
         if protocol == 44 {
-            self.pass(header_at + 8);
+            self.end_header(header_at + 8);
             return None;
         }
         Some(Next::Transport(protocol, header_at, (at + 8, at + 40)))
@@ -174,16 +176,16 @@ impl Anatomy {
             41 => Some(Next::Typed(IPV6, at)),
             6 => {
                 let header_bytes = 4 * usize::from(frame.get(at + 12)? >> 4);
-                if header_bytes >= 20 && self.pass(at + header_bytes) {
-                    self.checksums.push(Checksum::of(at + 16, at..self.end, pseudo, false));
+                if header_bytes >= 20 && self.end_header(at + header_bytes) {
+                    self.checksums.push(Checksum::new(at + 16, at..self.end, pseudo, false));
                 }
                 None
             }
             17 => self.udp(frame, at, pseudo),
-            1 | 58 if self.pass(at + 8) => {
+            1 | 58 if self.end_header(at + 8) => {
                 let pseudo = pseudo.filter(|_| protocol == 58);
-                self.checksums.push(Checksum::of(at + 2, at..self.end, pseudo, false));
-                // Neighbour discovery: nothing but options may follow (RFC 4861 section 4).
+                self.checksums.push(Checksum::new(at + 2, at..self.end, pseudo, false));
+                // Neighbour discovery: only options may follow (RFC 4861 section 4).
                 if protocol == 58 && (133..=137).contains(&frame[at]) {
                     (self.is_full, self.payload_at) = (true, self.end);
                 }
@@ -196,25 +198,25 @@ impl Anatomy {
 
     fn udp(&mut self, frame: &[u8], at: usize, pseudo: Option<(usize, usize, u8)>) -> Option<Next> {
         let (to, sum) = (word(frame, at + 2)?, word(frame, at + 6)?);
-        if !self.pass(at + 8) {
+        if !self.end_header(at + 8) {
             return None;
         }
-        self.measure(frame, at + 4, at);
+        self.record_length(frame, at + 4, at);
         if sum != 0 {
-            self.checksums.push(Checksum::of(at + 6, at..self.end, pseudo, true));
+            self.checksums.push(Checksum::new(at + 6, at..self.end, pseudo, true));
         }
-        (to == VXLAN_PORT && self.pass(at + 16)).then_some(Next::Ethernet(at + 16))
+        (to == VXLAN_PORT && self.end_header(at + 16)).then_some(Next::Ethernet(at + 16))
     }
 
     /// RFC 2784 and RFC 2890.
     fn gre(&mut self, frame: &[u8], at: usize) -> Option<Next> {
         let (flags, kind) = (word(frame, at)?, word(frame, at + 2)?);
         let options = [0x8000, 0x2000, 0x1000].into_iter().filter(|flag| flags & flag != 0).count();
-        if flags & 7 != 0 || !self.pass(at + 4 + 4 * options) {
+        if flags & 7 != 0 || !self.end_header(at + 4 + 4 * options) {
             return None;
         }
         if flags & 0x8000 != 0 {
-            self.checksums.push(Checksum::of(at + 4, at..self.end, None, false));
+            self.checksums.push(Checksum::new(at + 4, at..self.end, None, false));
         }
         Some(Next::Typed(kind, self.payload_at))
     }

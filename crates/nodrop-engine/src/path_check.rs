@@ -1,8 +1,8 @@
-//! Learning frames: before any measuring, so that switches know where everyone is and a dead path is named.
+//! Path check with learning frames before any trial: bridges learn all addresses, and dead paths are named.
 
 use std::collections::HashMap;
 
-use nodrop_model::{CheckArrival, Checked, DirectionCheck};
+use nodrop_model::{CheckArrival, CheckReply, DirectionCheck};
 use nodrop_port::clock::Clock;
 use nodrop_port::{Original, Receive, Slot, Transmit, thread};
 use nodrop_wire::{MacAddr, Signature};
@@ -10,25 +10,25 @@ use nodrop_wire::{MacAddr, Signature};
 use crate::{EngineError, Port, Stream};
 
 const ROUND_NS: u64 = 10_000_000;
-/// Rounds that follow the first success, so that both sides have been learnt from both sides.
+/// Rounds after the first success, so that the bridges have learnt both sides.
 const EXTRA_ROUNDS: u32 = 2;
-/// Ways of a stream's frames to arrive that are told apart, so that a flood of them stays readable.
+/// Maximum number of distinct arrivals reported per stream.
 const ARRIVALS_MAX: usize = 8;
-/// EtherTypes of VLAN tags, where a port leaves them in frames.
+/// EtherTypes of VLAN tags, for ports that leave tags in frames.
 const TAGS: [[u8; 2]; 2] = [[0x81, 0x00], [0x88, 0xa8]];
 
-/// Send one frame per stream every 10 ms until each direction has delivered, and a little longer.
+/// Send one frame per stream every 10 ms until all have arrived, plus a few extra rounds.
 pub(crate) fn check<T: Transmit, R: Receive>(
     ports: &mut [Port<T, R>],
     streams: &[Stream],
     clock: &impl Clock,
     tag: u8,
     timeout_s: f64,
-) -> Result<Checked, EngineError> {
-    let mut check = Check::new(streams, tag);
-    let give_up_ns = clock.steady_ns() + (timeout_s * 1e9) as u64;
+) -> Result<CheckReply, EngineError> {
+    let mut check = PathCheck::new(streams, tag);
+    let deadline_ns = clock.steady_ns() + (timeout_s * 1e9) as u64;
     let mut rounds_left = EXTRA_ROUNDS;
-    while rounds_left > 0 && clock.steady_ns() < give_up_ns {
+    while rounds_left > 0 && clock.steady_ns() < deadline_ns {
         for (stream, direction) in streams.iter().zip(&mut check.directions) {
             direction.sent_count += send_one(&mut ports[stream.tx_port].tx, stream, direction.sent_count, clock, tag)?;
         }
@@ -38,7 +38,7 @@ pub(crate) fn check<T: Transmit, R: Receive>(
             rounds_left -= 1;
         }
     }
-    Ok(Checked { directions: check.directions })
+    Ok(CheckReply { directions: check.directions })
 }
 
 fn send_one<T: Transmit>(
@@ -48,28 +48,28 @@ fn send_one<T: Transmit>(
     clock: &impl Clock,
     tag: u8,
 ) -> Result<u64, EngineError> {
-    let (_, template) = stream.frames.of(sequence);
+    let (_, template) = stream.frames.template(sequence);
     let sent = tx.transmit(1, template.bytes().len(), |_, slot: Slot<'_>| {
         slot.bytes.copy_from_slice(template.bytes());
         *slot.tag = u32::MAX;
-        template.complete(&mut template.lasting(), slot.bytes, sequence, clock.wall_ns(), tag);
+        template.complete(&mut template.slot_state(), slot.bytes, sequence, clock.wall_ns(), tag);
         template.bytes().len()
     })?;
     Ok(sent as u64)
 }
 
-/// What is known so far.
-struct Check {
+/// State of a path check.
+struct PathCheck {
     directions: Vec<DirectionCheck>,
     rx_ports: Vec<usize>,
-    /// Positions by stream id.
+    /// Indices by stream id.
     positions: HashMap<u16, usize>,
-    /// Where signatures may begin.
+    /// Offsets at which signatures may begin.
     offsets: Vec<usize>,
     tag: u8,
 }
 
-impl Check {
+impl PathCheck {
     fn new(streams: &[Stream], tag: u8) -> Self {
         let id = |stream: &Stream| stream.frames.stream_id();
         let blank = |stream: &Stream| DirectionCheck {
@@ -92,26 +92,26 @@ impl Check {
 
     fn collect<T, R: Receive>(&mut self, ports: &mut [Port<T, R>]) -> Result<(), EngineError> {
         for (index, port) in ports.iter_mut().enumerate() {
-            port.rx.receive_original(usize::MAX >> 33, |frame, original| self.note(index, frame.bytes, original))?;
+            port.rx.receive_original(usize::MAX >> 33, |frame, original| self.record(index, frame.bytes, original))?;
         }
         Ok(())
     }
 
-    fn note(&mut self, port: usize, bytes: &[u8], original: Original) {
-        let Some((found, _)) = Signature::find(bytes, &self.offsets) else { return };
-        let Some(&position) = self.positions.get(&found.stream_id) else { return };
+    fn record(&mut self, port: usize, bytes: &[u8], original: Original) {
+        let Some((signature, _)) = Signature::find(bytes, &self.offsets) else { return };
+        let Some(&position) = self.positions.get(&signature.stream_id) else { return };
         let (Some(dst), Some(src)) = (address(bytes, 0), address(bytes, 6)) else { return };
-        if found.trial_tag != self.tag {
+        if signature.trial_tag != self.tag {
             return;
         }
         let direction = &mut self.directions[position];
         direction.received_count += u64::from(self.rx_ports[position] == port);
-        let seen = CheckArrival { port, vlan: vlan(bytes, original), src, dst, count: 0 };
-        let alike = |known: &CheckArrival| CheckArrival { count: 0, ..known.clone() } == seen;
-        match direction.arrivals.iter().position(alike) {
-            Some(known) => direction.arrivals[known].count += 1,
+        let arrival = CheckArrival { port, vlan: vlan(bytes, original), src, dst, count: 0 };
+        let is_same = |other: &CheckArrival| CheckArrival { count: 0, ..other.clone() } == arrival;
+        match direction.arrivals.iter().position(is_same) {
+            Some(index) => direction.arrivals[index].count += 1,
             None if direction.arrivals.len() < ARRIVALS_MAX => {
-                direction.arrivals.push(CheckArrival { count: 1, ..seen });
+                direction.arrivals.push(CheckArrival { count: 1, ..arrival });
             }
             None => {}
         }
@@ -123,10 +123,10 @@ fn address(bytes: &[u8], at: usize) -> Option<String> {
     Some(MacAddr(mac).to_string())
 }
 
-/// The outermost VLAN, whether the port took the tag out or left it in.
+/// Return the outermost VLAN, whether the port removed the tag or left it in.
 fn vlan(bytes: &[u8], original: Original) -> Option<u16> {
-    let left_in = || bytes.get(12..16).filter(|tag| TAGS.iter().any(|kind| tag.starts_with(kind)));
-    let tag = original.vlan_tag.as_ref().map(|tag| &tag[..]).or_else(left_in)?;
+    let in_frame = || bytes.get(12..16).filter(|tag| TAGS.iter().any(|kind| tag.starts_with(kind)));
+    let tag = original.vlan_tag.as_ref().map(|tag| &tag[..]).or_else(in_frame)?;
     Some(u16::from_be_bytes([tag[2], tag[3]]) & 0xfff)
 }
 

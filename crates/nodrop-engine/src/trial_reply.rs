@@ -1,44 +1,43 @@
-//! From what workers counted and the conductor saw to the engine's answer.
+//! Conversion of the workers' counts and the conductor's timeline to the engine's reply.
 
 use nodrop_model::{DirectionTimes, SenderTimes, StopClause, StreamCounts, TrialReply};
 
 use crate::Stream;
-use crate::conductor::Timeline;
-use crate::judge::{Observed, judge};
-use crate::losses::settle;
-use crate::reading::Spent;
+use crate::context::{Timeline, TrialContext};
+use crate::host_snapshot::Usage;
+use crate::live_loss::reconcile;
 use crate::receive_lane::ReceiveLane;
-use crate::trial::Setting;
+use crate::validity::{TrialObservations, find_doubts};
 use crate::worker::{Sender, Worker};
 
-/// Counts of all streams and what the tester noticed of itself.
+/// Counts of all streams, and the tester's self-observation.
 pub(crate) struct Counts {
     streams: Vec<StreamCounts>,
     directions: Vec<DirectionTimes>,
     senders: Vec<SenderTimes>,
-    /// Frames that the tester's own interfaces would not take though they were handed over.
-    pub(crate) refused_count: u64,
+    /// Frames that the tester's own interfaces rejected after they had been passed to them.
+    pub(crate) rejected_count: u64,
     corrupted_count: u64,
     receive_gap_max_ns: u64,
     cpu_wait_max_ns: u64,
 }
 
 impl Counts {
-    /// Of a trial whose sending was to end at `end_ns`.
-    pub(crate) fn gather<T, R>(
+    /// Collect the counts of a trial whose sending was to end at `end_ns`.
+    pub(crate) fn collect<T, R>(
         workers: &[Worker<'_, T, R>],
         streams: &[Stream],
-        setting: &Setting<'_>,
+        context: &TrialContext<'_>,
         end_ns: u64,
     ) -> Self {
-        let mut counts = Self::blank(streams, setting);
+        let mut counts = Self::zero(streams, context);
         counts.cpu_wait_max_ns = workers.iter().map(|worker| worker.cpu_wait_ns).max().unwrap_or(0);
         for sender in workers.iter().flat_map(|worker| &worker.senders) {
             counts.add_sent(sender, end_ns);
         }
         counts.senders.sort_by_key(|sender| sender.port);
         for lane in workers.iter().flat_map(|worker| &worker.receivers).map(|receiver| &receiver.lane) {
-            counts.add_received(lane, setting.request.histograms);
+            counts.add_received(lane, context.request.histograms);
         }
         for stream in &mut counts.streams {
             stream.lost_count = stream.offered_count.saturating_sub(stream.received_count);
@@ -46,7 +45,7 @@ impl Counts {
         counts
     }
 
-    fn blank(streams: &[Stream], setting: &Setting<'_>) -> Self {
+    fn zero(streams: &[Stream], context: &TrialContext<'_>) -> Self {
         let stream = |stream: &Stream| StreamCounts {
             stream_id: stream.frames.stream_id(),
             tx_port: stream.tx_port,
@@ -70,9 +69,9 @@ impl Counts {
         };
         Self {
             streams: streams.iter().map(stream).collect(),
-            directions: setting.groups.timed.series().iter().map(direction).collect(),
+            directions: context.series.latency.series().iter().map(direction).collect(),
             senders: Vec::new(),
-            refused_count: 0,
+            rejected_count: 0,
             corrupted_count: 0,
             receive_gap_max_ns: 0,
             cpu_wait_max_ns: 0,
@@ -83,11 +82,11 @@ impl Counts {
         for (stream, sent) in sender.lane.sent_counts() {
             self.streams[stream].offered_count = sent;
         }
-        for (stream, asked) in sender.lane.intended_counts(end_ns) {
-            // A sender may be told of an early end a few frames too late.
-            self.streams[stream].intended_count = asked.max(self.streams[stream].offered_count);
+        for (stream, intended) in sender.lane.intended_counts(end_ns) {
+            // A sender may learn of an early end a few frames too late.
+            self.streams[stream].intended_count = intended.max(self.streams[stream].offered_count);
         }
-        self.refused_count += sender.lane.times.refused_count;
+        self.rejected_count += sender.lane.times.rejected_count;
         self.senders.push(sender.lane.times.summary(sender.index));
     }
 
@@ -104,7 +103,7 @@ impl Counts {
             stream.arrival_gap_max_ns = inbox.gap_max_ns;
         }
         for timed in &lane.times {
-            let direction = &mut self.directions[timed.group];
+            let direction = &mut self.directions[timed.series];
             direction.latency_every = lane.latency_every;
             direction.latency = timed.latency.latency(&timed.variation, histograms);
         }
@@ -114,7 +113,7 @@ impl Counts {
         self.streams.iter().map(count).sum()
     }
 
-    /// Frames that the busiest port received.
+    /// Return the frames that the busiest port received.
     fn port_received_max(&self) -> u64 {
         let mut ports = std::collections::BTreeMap::new();
         for stream in &self.streams {
@@ -124,48 +123,48 @@ impl Counts {
     }
 }
 
-/// The answer, with its verdict.
+/// Build the reply, including the doubts.
 pub(crate) fn reply(
-    setting: &Setting<'_>,
+    context: &TrialContext<'_>,
     counts: Counts,
     mut timeline: Timeline,
-    spent: &Spent,
+    usage: &Usage,
     tester_drop_count: u64,
     queue_slots: u32,
 ) -> TrialReply {
     let lost = |series: &nodrop_model::Series| {
-        let of_series = |stream: &&StreamCounts| {
+        let is_in_series = |stream: &&StreamCounts| {
             (stream.tx_port, stream.rx_port) == (series.tx_port, series.rx_port)
                 && series.stream_id.is_none_or(|id| id == stream.stream_id)
         };
-        counts.streams.iter().filter(of_series).map(|stream| stream.lost_count).sum()
+        counts.streams.iter().filter(is_in_series).map(|stream| stream.lost_count).sum()
     };
-    for (column, series) in timeline.windows.lost_count.iter_mut().zip(setting.groups.counted.series()) {
-        settle(column, lost(series));
+    for (column, series) in timeline.windows.lost_count.iter_mut().zip(context.series.counts.series()) {
+        reconcile(column, lost(series));
     }
     let received_pps = counts.port_received_max() as f64 / timeline.sent_for_s.max(1e-9);
-    let sent_times = |time: fn(&SenderTimes) -> u64| counts.senders.iter().map(time).max().unwrap_or(0);
-    let observed = Observed {
-        intended_load_pps: setting.request.loads_pps.iter().sum(),
+    let sender_max = |time: fn(&SenderTimes) -> u64| counts.senders.iter().map(time).max().unwrap_or(0);
+    let observations = TrialObservations {
+        intended_load_pps: context.request.loads_pps.iter().sum(),
         intended_count: counts.total(|stream| stream.intended_count),
         offered_count: counts.total(|stream| stream.offered_count),
         tester_drop_count,
         receive_gap_max_ns: counts.receive_gap_max_ns,
         receive_queue_ns: if received_pps == 0.0 { 0 } else { (f64::from(queue_slots) / received_pps * 1e9) as u64 },
-        lateness_max_ns: sent_times(|times| times.lateness.as_ref().map_or(0, |lateness| lateness.max_ns)),
-        stall_max_ns: sent_times(|times| times.stalls.map_or(0, |stalls| stalls.longest_ns)),
-        stall_count: sent_times(|times| times.stalls.map_or(0, |stalls| stalls.count)),
-        let_go_count: counts.senders.iter().map(|times| times.unsent_count).sum(),
-        catch_up_max_ns: (setting.request.catch_up_max_s * 1e9) as u64,
+        lateness_max_ns: sender_max(|times| times.lateness.as_ref().map_or(0, |lateness| lateness.max_ns)),
+        stall_max_ns: sender_max(|times| times.stalls.map_or(0, |stalls| stalls.longest_ns)),
+        stall_count: sender_max(|times| times.stalls.map_or(0, |stalls| stalls.count)),
+        skipped_count: counts.senders.iter().map(|times| times.unsent_count).sum(),
+        catch_up_max_ns: (context.request.catch_up_max_s * 1e9) as u64,
         cpu_wait_ns: counts.cpu_wait_max_ns,
         duration_ns: (timeline.sent_for_s * 1e9) as u64,
-        steal_ratio: spent.steal_ratio,
-        clock_step_ns: spent.clock_step_ns,
+        steal_ratio: usage.steal_ratio,
+        clock_step_ns: usage.clock_step_ns,
         aborted: timeline.aborted,
-        stopped_for_late: stopped_for_late(setting, &timeline, counts.total(|stream| stream.lost_count)),
+        stopped_for_late: stopped_for_late(context, &timeline, counts.total(|stream| stream.lost_count)),
     };
     TrialReply {
-        trial_id: setting.request.trial_id,
+        trial_id: context.request.trial_id,
         duration_s: timeline.sent_for_s,
         stopped_early: timeline.stopped_early,
         stopped_by: timeline.stopped_by,
@@ -174,15 +173,15 @@ pub(crate) fn reply(
         directions: counts.directions,
         senders: counts.senders,
         tester_drop_count,
-        tester_cpu_ratio: spent.cpu_ratio,
+        tester_cpu_ratio: usage.cpu_ratio,
         neighbors: Vec::new(),
         windows: timeline.windows,
-        doubts: judge(&observed),
+        doubts: find_doubts(&observations),
         capture: None,
     }
 }
 
-fn stopped_for_late(setting: &Setting<'_>, timeline: &Timeline, lost_count: u64) -> Option<u64> {
-    let limit = setting.request.stop.as_ref().and_then(|rule| rule.lost_count)?;
+fn stopped_for_late(context: &TrialContext<'_>, timeline: &Timeline, lost_count: u64) -> Option<u64> {
+    let limit = context.request.stop.as_ref().and_then(|rule| rule.lost_count)?;
     (timeline.stopped_by == Some(StopClause::LostCount) && lost_count <= limit).then_some(lost_count)
 }

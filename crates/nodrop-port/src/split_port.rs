@@ -1,5 +1,5 @@
-//! A port that serves two masters, where no kernel stands behind it: trials own its frames, and some of them are set aside for
-//! somebody who also sends one now and then.
+//! Shares a kernel-bypass port between trials and the ARP/ND responder: neighbour messages are diverted from received
+//! frames, and both can send.
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicU64;
@@ -9,47 +9,47 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::clock::{Clock, SystemClock};
 use crate::{Fill, Original, PortError, Receive, Received, Transmit};
 
-/// Frames set aside at most; more are forgotten.
-const ASIDE_MAX: usize = 1024;
-/// Once nobody has read a port for so long, no trial runs, and whoever wants the frames set aside reads it.
+/// Maximum number of diverted frames; further ones are dropped.
+const DIVERTED_MAX: usize = 1024;
+/// Time without a read by a trial after which the responder reads the port itself.
 const IDLE_NS: u64 = 100_000_000;
 
-/// Which frames are set aside.
-pub type IsAside = fn(&[u8]) -> bool;
+/// Predicate that selects the frames to divert.
+pub type IsNeighbor = fn(&[u8]) -> bool;
 
-/// A sending half that several have; each call has it to itself.
+/// A sending half with several owners; each call has exclusive access.
 #[derive(Debug)]
 pub struct SharedTx<T>(Arc<Mutex<T>>);
 
-/// The receiving half for trials.
+/// The receiving half of trials.
 #[derive(Debug)]
 pub struct SharedRx<R>(Arc<Shared<R>>);
 
-/// The receiving half for frames that are set aside.
+/// The receiving half of the responder.
 #[derive(Debug)]
-pub struct AsideRx<R>(Arc<Shared<R>>);
+pub struct NeighborRx<R>(Arc<Shared<R>>);
 
 #[derive(Debug)]
 struct Shared<R> {
     port: Mutex<R>,
-    is_aside: IsAside,
-    aside: Mutex<VecDeque<Vec<u8>>>,
+    is_neighbor: IsNeighbor,
+    diverted: Mutex<VecDeque<Vec<u8>>>,
     last_read_ns: AtomicU64,
 }
 
-/// A port as trials have it.
-pub type Trials<T, R> = (SharedTx<T>, SharedRx<R>);
+/// The port of trials.
+pub type TrialPort<T, R> = (SharedTx<T>, SharedRx<R>);
 
-/// A port as whoever wants the frames set aside has it.
-pub type Others<T, R> = (SharedTx<T>, AsideRx<R>);
+/// The port of the responder.
+pub type NeighborPort<T, R> = (SharedTx<T>, NeighborRx<R>);
 
-/// Make two of one port.
+/// Split a port into one for trials and one for the responder.
 #[must_use]
-pub fn share<T, R>(tx: T, rx: R, is_aside: IsAside) -> (Trials<T, R>, Others<T, R>) {
+pub fn split<T, R>(tx: T, rx: R, is_neighbor: IsNeighbor) -> (TrialPort<T, R>, NeighborPort<T, R>) {
     let tx = Arc::new(Mutex::new(tx));
     let last_read_ns = AtomicU64::new(SystemClock.steady_ns());
-    let rx = Arc::new(Shared { port: Mutex::new(rx), is_aside, aside: Mutex::default(), last_read_ns });
-    ((SharedTx(tx.clone()), SharedRx(rx.clone())), (SharedTx(tx), AsideRx(rx)))
+    let rx = Arc::new(Shared { port: Mutex::new(rx), is_neighbor, diverted: Mutex::default(), last_read_ns });
+    ((SharedTx(tx.clone()), SharedRx(rx.clone())), (SharedTx(tx), NeighborRx(rx)))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -58,10 +58,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<R> Shared<R> {
     #[cold]
-    fn set_aside(&self, bytes: &[u8]) {
-        let mut aside = lock(&self.aside);
-        if aside.len() < ASIDE_MAX {
-            aside.push_back(bytes.to_vec());
+    fn divert(&self, bytes: &[u8]) {
+        let mut diverted = lock(&self.diverted);
+        if diverted.len() < DIVERTED_MAX {
+            diverted.push_back(bytes.to_vec());
         }
     }
 }
@@ -77,12 +77,13 @@ impl<T: Transmit> Transmit for SharedTx<T> {
 }
 
 impl<R: Receive> Receive for SharedRx<R> {
-    // A port of any kind may be one that is shared: so that types end somewhere, its frames go through a pointer.
+    // A shared port may itself contain any back end; the sink is a trait object because generic sinks would nest types
+    // without end.
     fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
-        let Shared { port, is_aside, last_read_ns, .. } = &*self.0;
+        let Shared { port, is_neighbor, last_read_ns, .. } = &*self.0;
         last_read_ns.store(SystemClock.steady_ns(), Relaxed);
         let mut take =
-            |frame: Received<'_>| if is_aside(frame.bytes) { self.0.set_aside(frame.bytes) } else { sink(frame) };
+            |frame: Received<'_>| if is_neighbor(frame.bytes) { self.0.divert(frame.bytes) } else { sink(frame) };
         lock(port).receive(budget, &mut take as &mut dyn FnMut(Received<'_>))
     }
 
@@ -91,11 +92,11 @@ impl<R: Receive> Receive for SharedRx<R> {
         budget: usize,
         mut sink: impl FnMut(Received<'_>, Original),
     ) -> Result<usize, PortError> {
-        let Shared { port, is_aside, last_read_ns, .. } = &*self.0;
+        let Shared { port, is_neighbor, last_read_ns, .. } = &*self.0;
         last_read_ns.store(SystemClock.steady_ns(), Relaxed);
         let mut take = |frame: Received<'_>, original: Original| {
-            if is_aside(frame.bytes) {
-                self.0.set_aside(frame.bytes);
+            if is_neighbor(frame.bytes) {
+                self.0.divert(frame.bytes);
             }
             sink(frame, original);
         };
@@ -115,24 +116,24 @@ impl<R: Receive> Receive for SharedRx<R> {
     }
 }
 
-impl<R: Receive> Receive for AsideRx<R> {
+impl<R: Receive> Receive for NeighborRx<R> {
     fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
-        let Shared { port, is_aside, aside, last_read_ns } = &*self.0;
+        let Shared { port, is_neighbor, diverted, last_read_ns } = &*self.0;
         let now_ns = SystemClock.steady_ns();
         if now_ns.saturating_sub(last_read_ns.load(Relaxed)) > IDLE_NS
             && let Ok(mut port) = port.try_lock()
         {
             let mut take = |frame: Received<'_>| {
-                if is_aside(frame.bytes) {
-                    self.0.set_aside(frame.bytes);
+                if is_neighbor(frame.bytes) {
+                    self.0.divert(frame.bytes);
                 }
             };
             port.receive(budget, &mut take as &mut dyn FnMut(Received<'_>))?;
         }
         let waiting: Vec<Vec<u8>> = {
-            let mut aside = lock(aside);
-            let count = budget.min(aside.len());
-            aside.drain(..count).collect()
+            let mut diverted = lock(diverted);
+            let count = budget.min(diverted.len());
+            diverted.drain(..count).collect()
         };
         let time_ns = SystemClock.wall_ns();
         waiting.iter().for_each(|bytes| sink(Received { bytes, time_ns }));
@@ -144,7 +145,7 @@ impl<R: Receive> Receive for AsideRx<R> {
     }
 
     fn queue_slots(&self) -> u32 {
-        ASIDE_MAX as u32
+        DIVERTED_MAX as u32
     }
 }
 
@@ -171,24 +172,24 @@ mod tests {
     #[test]
     fn frames_set_aside_do_not_reach_the_trial_and_both_can_send() {
         let [(tx, rx), (mut far_tx, mut far_rx)] = loopback::pair(64);
-        let ((mut tx, mut rx), (mut aside_tx, mut aside_rx)) = share(tx, rx, |frame| frame[0] == 7);
+        let ((mut tx, mut rx), (mut neighbor_tx, mut neighbor_rx)) = split(tx, rx, |frame| frame[0] == 7);
         for frame in [[1, 1], [7, 2], [1, 3]] {
             send(&mut far_tx, &frame);
         }
         assert_eq!(received(&mut rx), [[1, 1], [1, 3]]);
-        assert_eq!(received(&mut aside_rx), [[7, 2]]);
+        assert_eq!(received(&mut neighbor_rx), [[7, 2]]);
         send(&mut tx, &[1, 4]);
-        send(&mut aside_tx, &[7, 5]);
+        send(&mut neighbor_tx, &[7, 5]);
         assert_eq!(received(&mut far_rx), [[1, 4], [7, 5]]);
     }
 
     #[test]
     fn between_trials_frames_set_aside_are_found_without_anybody_reading() {
         let [(tx, rx), (mut far_tx, _)] = loopback::pair(64);
-        let (_trial, (_, mut aside)) = share(tx, rx, |frame| frame[0] == 7);
+        let (_trial, (_, mut neighbors)) = split(tx, rx, |frame| frame[0] == 7);
         send(&mut far_tx, &[7, 1]);
-        assert!(received(&mut aside).is_empty());
-        aside.0.last_read_ns.store(0, Relaxed);
-        assert_eq!(received(&mut aside), [[7, 1]]);
+        assert!(received(&mut neighbors).is_empty());
+        neighbors.0.last_read_ns.store(0, Relaxed);
+        assert_eq!(received(&mut neighbors), [[7, 1]]);
     }
 }

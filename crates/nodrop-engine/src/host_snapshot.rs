@@ -1,32 +1,32 @@
-//! What the host spent on a trial.
+//! Snapshots of the host's resource usage.
 
 use nodrop_port::clock::Clock;
 use nodrop_port::host;
 
-/// What the host had spent at one moment.
-pub(crate) struct Reading {
-    host: host::HostReading,
+/// Resource usage and clocks of the host at one time.
+pub(crate) struct HostSnapshot {
+    host: host::HostCounters,
     steady_ns: u64,
     wall_ns: u64,
 }
 
-/// What the host spent between two moments.
-pub(crate) struct Spent {
+/// Resource usage between two snapshots.
+pub(crate) struct Usage {
     pub(crate) steal_ratio: f64,
     pub(crate) cpu_ratio: f64,
     pub(crate) clock_step_ns: u64,
 }
 
-impl Reading {
+impl HostSnapshot {
     pub(crate) fn take(clock: &impl Clock) -> Self {
         Self { host: host::read(), steady_ns: clock.steady_ns(), wall_ns: clock.wall_ns() }
     }
 
-    pub(crate) fn since(&self, before: &Self) -> Spent {
+    pub(crate) fn since(&self, before: &Self) -> Usage {
         let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
         let steady_ns = self.steady_ns - before.steady_ns;
         let wall_ns = self.wall_ns.wrapping_sub(before.wall_ns);
-        Spent {
+        Usage {
             steal_ratio: ratio(
                 self.host.steal_ticks.saturating_sub(before.host.steal_ticks),
                 self.host.total_ticks.saturating_sub(before.host.total_ticks),

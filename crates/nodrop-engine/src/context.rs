@@ -1,0 +1,37 @@
+//! Parameters of a trial, and its timeline as the conductor recorded it.
+
+use nodrop_model::{StopClause, TrialRequest, Windows};
+use std::sync::atomic::AtomicBool;
+
+use crate::series::TrialSeries;
+
+/// Parameters of a trial other than ports and streams.
+pub(crate) struct TrialContext<'a> {
+    pub(crate) request: &'a TrialRequest,
+    pub(crate) tag: u8,
+    pub(crate) threads: usize,
+    pub(crate) cores: &'a [usize],
+    pub(crate) stop: &'a AtomicBool,
+    pub(crate) series: &'a TrialSeries,
+    /// Factor on the requested time between two loss checks.
+    pub(crate) late_factor: u32,
+}
+
+impl TrialContext<'_> {
+    pub(crate) fn duration_ns(&self) -> u64 {
+        (self.request.duration_s * 1e9).round() as u64
+    }
+
+    pub(crate) fn loss_check_ns(&self) -> u64 {
+        (self.request.loss_check_s * 1e9) as u64 * u64::from(self.late_factor)
+    }
+}
+
+/// Windows and end of a trial's sending.
+pub(crate) struct Timeline {
+    pub(crate) windows: Windows,
+    pub(crate) sent_for_s: f64,
+    pub(crate) stopped_early: bool,
+    pub(crate) stopped_by: Option<StopClause>,
+    pub(crate) aborted: bool,
+}

@@ -1,0 +1,71 @@
+//! Counters shared by workers and conductor while a trial runs: a few per series, each written by only one thread.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use crossbeam_utils::CachePadded;
+
+/// A receiver's counters of a series.
+#[derive(Debug, Default)]
+pub(crate) struct Arrivals {
+    /// Distinct frames received.
+    pub(crate) received: AtomicU64,
+    /// Frames that were missing when the loss check began and still are.
+    pub(crate) overdue: AtomicU64,
+}
+
+/// State of a trial shared by workers and conductor.
+#[derive(Debug)]
+pub(crate) struct SharedCounters {
+    /// Monotonic time at which the first frame is due.
+    pub(crate) start_ns: u64,
+    /// Frames sent, by series.
+    pub(crate) offered: Vec<CachePadded<AtomicU64>>,
+    pub(crate) arrivals: Vec<CachePadded<Arrivals>>,
+    /// End of sending, relative to `start_ns`; may be brought forward during the trial.
+    pub(crate) end_ns: AtomicU64,
+    /// Number of loss checks begun by the conductor; receivers record missing frames when it changes.
+    pub(crate) loss_check: AtomicU64,
+    /// Set when receivers shall finish.
+    pub(crate) stop_receiving: AtomicBool,
+    /// Number of ports that still have frames to send.
+    pub(crate) sending: AtomicUsize,
+    /// Set when a worker failed or panicked, so the trial cannot be completed.
+    pub(crate) failed: AtomicBool,
+}
+
+impl SharedCounters {
+    pub(crate) fn new(start_ns: u64, duration_ns: u64, series_count: usize, sending_ports: usize) -> Self {
+        Self {
+            start_ns,
+            offered: (0..series_count).map(|_| CachePadded::default()).collect(),
+            arrivals: (0..series_count).map(|_| CachePadded::default()).collect(),
+            end_ns: AtomicU64::new(duration_ns),
+            loss_check: AtomicU64::new(0),
+            stop_receiving: AtomicBool::new(false),
+            sending: AtomicUsize::new(sending_ports),
+            failed: AtomicBool::new(false),
+        }
+    }
+
+    /// Return true if frames remain to be sent and no worker has failed.
+    pub(crate) fn is_sending(&self) -> bool {
+        self.sending.load(Relaxed) > 0 && !self.failed.load(Relaxed)
+    }
+
+    pub(crate) fn sample(&self) -> Vec<Sample> {
+        let read = |(offered, arrivals): (&CachePadded<AtomicU64>, &CachePadded<Arrivals>)| Sample {
+            offered: offered.load(Relaxed),
+            received: arrivals.received.load(Relaxed),
+            overdue: arrivals.overdue.load(Relaxed),
+        };
+        self.offered.iter().zip(&self.arrivals).map(read).collect()
+    }
+}
+
+/// A sample of a series' counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sample {
+    pub(crate) offered: u64,
+    pub(crate) received: u64,
+    pub(crate) overdue: u64,
+}

@@ -1,0 +1,48 @@
+//! Self-paced ports: conversion of streams to timetables, and of reports back to counts.
+
+use nodrop_model::CATCH_UP_MAX_S;
+use nodrop_port::timetable::{EgressPort, Timetable, TrialWindow};
+use nodrop_port::{PortError, self_paced};
+use nodrop_wire::Frames;
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::send_lane::{SendLane, frame};
+use crate::shared_counters::SharedCounters;
+
+/// Return the reason why a self-paced port cannot send these streams; None if it can.
+#[must_use]
+pub fn unsupported_reason<'a>(streams: impl IntoIterator<Item = &'a Frames>) -> Option<String> {
+    let frames = streams.into_iter().map(frame).collect::<Result<Vec<_>, _>>();
+    let order: Vec<u32> = vec![0];
+    let egress = EgressPort { interface_index: 0 };
+    let check = |frames| {
+        let timetable = Timetable { egress, load_pps: 1.0, frame_count: 1, catch_up_max_ns: 0, frames, order: &order };
+        self_paced::unsupported_reason(&[timetable])
+    };
+    frames.map_or_else(Some, check)
+}
+
+/// Send from self-paced ports; return when their timetables have ended.
+pub(crate) fn send(mut lanes: Vec<(EgressPort, &mut SendLane<'_>)>, shared: &SharedCounters) -> Result<(), PortError> {
+    let Some(trial_tag) = lanes.first().map(|(_, lane)| lane.trial_tag()) else { return Ok(()) };
+    let reports = {
+        let timetables = lanes
+            .iter()
+            .map(|(egress, lane)| lane.timetable(*egress))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|message| PortError::Request { port: "timetable".to_owned(), message })?;
+        let window = TrialWindow {
+            start_ns: shared.start_ns,
+            end_ns: &shared.end_ns,
+            grace_ns: (CATCH_UP_MAX_S * 1e9) as u64,
+            trial_tag,
+        };
+        let readers: Vec<&SendLane<'_>> = lanes.iter().map(|(_, lane)| &**lane).collect();
+        self_paced::send(&timetables, window, |index, sent| readers[index].publish_counts(sent, shared))?
+    };
+    for ((_, lane), report) in lanes.iter_mut().zip(&reports) {
+        lane.apply_report(report, shared);
+        shared.sending.fetch_sub(1, Relaxed);
+    }
+    Ok(())
+}
