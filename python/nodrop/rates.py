@@ -65,9 +65,7 @@ def parse_rate(value: object) -> FixedRate | SearchedRate:
         raise ValueError(f"{value!r} is in bytes (B); write bits, e.g. {8 * float(number):g}{prefix}bps")
     amount = float(number) / 100 if percent else float(number) * SCALES[prefix.lower()]
     if amount <= 0 or (percent and amount > 1):
-        allowed = (
-            "a share of the line rate; write more than 0% and at most 100%" if percent else "a rate; write more than 0"
-        )
+        allowed = "a share of the line rate; write above 0% and at most 100%" if percent else "a rate; write above 0"
         raise ValueError(f"{value!r} is not {allowed}")
     if percent:
         return FixedRate(amount, "ratio")

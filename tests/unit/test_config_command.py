@@ -132,7 +132,7 @@ def test_a_key_of_nfvbench_s_says_what_it_becomes(run: Any) -> None:
 
 def test_a_key_that_there_is_not_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["config", "explain", "search.widht"]) == 2
-    assert capsys.readouterr().err == "nodrop: error: search.widht: asked, there is no such key; write search.width\n"
+    assert capsys.readouterr().err == "nodrop: error: search.widht: unknown key; did you mean search.width?\n"
 
 
 def test_a_converted_file_is_never_written_over_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -69,15 +69,15 @@ def test_plugins_are_left_out_on_request(install: Install, off: str) -> None:
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [
-        ("raise RuntimeError('no such site')", "RuntimeError: no such site; mend or remove it"),
-        ("def defaults(): return 1 / 0", "ZeroDivisionError: division by zero; mend or remove it"),
-        ("def defaults(): raise SystemExit(0)", "SystemExit: 0; mend or remove it"),
+        ("raise RuntimeError('no such site')", "RuntimeError: no such site; repair or uninstall it"),
+        ("def defaults(): return 1 / 0", "ZeroDivisionError: division by zero; repair or uninstall it"),
+        ("def defaults(): raise SystemExit(0)", "SystemExit: 0; repair or uninstall it"),
         ("pass", "AttributeError"),
-        ("defaults = 5", "keys with values expected, found 5; mend or remove it"),
-        ("defaults = {'frame_byte': 64}", "frame_byte: 64 asked, there is no such key; write frame_bytes"),
-        ("defaults = {'chains': 0}", "chains: 0 asked, it should be greater than or equal to 1"),
-        ("defaults = {'chains': object()}", "text, a number, a list or keys expected, found object"),
-        ("defaults = {5: 6}", "5: 6 asked, there is no such key"),
+        ("defaults = 5", "not a mapping (5); repair or uninstall it"),
+        ("defaults = {'frame_byte': 64}", "frame_byte: unknown key (64); did you mean frame_bytes?"),
+        ("defaults = {'chains': 0}", "chains: should be greater than or equal to 1 (0)"),
+        ("defaults = {'chains': object()}", "unsupported type (object); use text, a number, a list or a mapping"),
+        ("defaults = {5: 6}", "5: unknown key (6)"),
     ],
 )
 def test_a_plugin_that_fails_is_named(install: Install, source: str, sentence: str) -> None:

@@ -163,7 +163,7 @@ traffic:
         ("[{field: src_port, count: 3}]", "src_port asked, flows change it already"),
         ("[{field: dst_ip}]", "dst_ip asked without count or values"),
         ("[{field: dst_ip, count: 100000}]", "all counts multiply to more than 8388608"),
-        ("[{field: dst_ip, counts: 3}]", "there is no such key; write traffic.ranges.0.count"),
+        ("[{field: dst_ip, counts: 3}]", "did you mean traffic.ranges.0.count?"),
         ("[{field: colour, count: 3}]", "traffic.ranges.0.field: 'colour' asked"),
     ],
 )

@@ -85,7 +85,7 @@ def check_database(value: object) -> object:
     try:
         address = urlsplit(value) if isinstance(value, str) else None
     except ValueError:
-        raise ValueError(f"{value!r} is not a URL; write for example postgresql://user@host/nodrop") from None
+        raise ValueError("not a URL; write for example postgresql://user@host/nodrop") from None
     if address and (address.password or "password" in parse_qs(address.query)):
         raise ValueError(
             "the URL contains a password, which every result would store; put it into ~/.pgpass or PGPASSWORD, and "
