@@ -18,11 +18,11 @@ from nodrop.config.load import load
 from nodrop.model.cloud import CloudPlan
 from nodrop.model.plan import Plan
 from nodrop.plan import build
-from nodrop.plan.resolvers import Lookups
+from nodrop.plan.resolvers import Resolvers
 from nodrop.stage.openstack.stage import OpenStackStage
 
 MACS = ("02:aa:00:00:00:08", "02:aa:00:00:00:09")
-HERE = Lookups(inspect_ports=lambda _: MACS)
+HERE = Resolvers(inspect_ports=lambda _: MACS)
 BASE = {
     "sut": "openstack",
     "ports": ["eth8", "eth9"],

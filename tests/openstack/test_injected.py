@@ -79,7 +79,7 @@ def test_a_quota_that_shrinks_on_the_way_leaves_nothing(
 
     between.spoil = shrink
     with (
-        pytest.raises(StageError, match=r"ports.*taken away again") as refused,
+        pytest.raises(StageError, match=r"ports.*created resources were deleted") as refused,
         staged(services, plan(services, image), clouds),
     ):
         pass
@@ -117,7 +117,7 @@ def test_a_service_that_stays_away_ends_the_stage_and_cleanup_takes_the_rest(
 ) -> None:
     from nodrop.stage.openstack import requests
 
-    monkeypatch.setattr(requests, "PATIENCE_S", 2.0)
+    monkeypatch.setattr(requests, "RETRY_S", 2.0)
     between, clouds = before_network
     before = contents(services)
 

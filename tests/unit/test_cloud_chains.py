@@ -121,7 +121,7 @@ def test_networks_of_a_tunnel_give_their_numbers() -> None:
     [chain] = chain_facts.chain_facts(asked, lab(tagged=False), found, read(asked))
     assert chain.vnis == (7000, 7001)
     assert chain.vlans is None
-    with pytest.raises(StageError, match="VLAN of network left0 asked for, it is of kind vxlan; ask for kind vlan"):
+    with pytest.raises(StageError, match="network left0 has no VLAN \(kind vxlan\); request kind vlan"):
         chain_facts.chain_ids("here", asked, lab(), found)
 
 
@@ -153,7 +153,7 @@ def test_chains_of_a_shared_network_have_its_vlan_and_their_own_macs() -> None:
 
 def test_who_is_not_told_a_vlan_may_write_it_and_else_is_told_who_is() -> None:
     bare = {name: {"id": f"id-{name}"} for name in ("left0", "right0")}
-    with pytest.raises(StageError, match="segmentation id of network left0 asked for, only administrators are told"):
+    with pytest.raises(StageError, match="segmentation id of network left0 is unknown, as only administrators can read it"):
         chain_facts.chain_ids("here", plan(), lab(), tuple(chain_facts.network_facts(plan(), bare)))
     written = plan().model_copy(
         update={
@@ -192,11 +192,11 @@ def test_a_mac_that_is_there_twice_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"binding:vif_type": "binding_failed"}, "asked to be bound on compute1, it is binding_failed"),
-        ({"binding:vif_type": "unbound", "binding:host_id": ""}, "asked to be bound on a host, it is unbound"),
-        ({"device_id": "id-other"}, "asked to be server vm0's, it belongs to id-other"),
-        ({"device_id": ""}, "asked to be server vm0's, it belongs to none"),
-        ({"mac_address": ""}, "was made, it is gone"),
+        ({"binding:vif_type": "binding_failed"}, "is not bound on compute1 \(binding_failed\)"),
+        ({"binding:vif_type": "unbound", "binding:host_id": ""}, "is not bound on a host \(unbound\)"),
+        ({"device_id": "id-other"}, "belongs to id-other instead of server vm0"),
+        ({"device_id": ""}, "belongs to none instead of server vm0"),
+        ({"mac_address": ""}, "no longer exists"),
     ],
 )
 def test_a_port_that_is_not_as_it_has_to_be_is_an_error(changed: Json, said: str) -> None:
@@ -219,7 +219,7 @@ def test_a_vm_on_another_host_than_asked_for_is_an_error() -> None:
     chain_facts.check_hosts(
         asked, read(asked, vm1={chain_facts.HOST: "compute2.example.org", chain_facts.HOST_ID: "h2"})
     )
-    with pytest.raises(StageError, match="server vm1 asked on compute2, it is on compute1"):
+    with pytest.raises(StageError, match="server vm1 is on host compute1 instead of compute2"):
         chain_facts.check_hosts(asked, read(asked))
 
 
@@ -235,7 +235,7 @@ def test_a_chain_on_two_hosts_is_an_error_unless_that_was_asked_for() -> None:
     asked = asked.model_copy(update={"servers": (*asked.servers, second)})
     elsewhere = read(asked, **{"vm0-1": {chain_facts.HOST: "compute2", chain_facts.HOST_ID: "h2"}})
     with pytest.raises(
-        StageError, match=r"servers vm0 and vm0-1 asked on one host, they are on two \(compute1 and comp"
+        StageError, match=r"servers vm0 and vm0-1 of one chain are on different hosts \(compute1 and comp"
     ):
         chain_facts.check_hosts(asked, elsewhere)
     chain_facts.check_hosts(asked.model_copy(update={"same_host": False}), elsewhere)

@@ -81,7 +81,7 @@ def test_only_what_carries_the_mark_is_found_in_the_order_of_taking_away(staged:
         ("flavor", "nodrop.medium", ""),
         ("image", "nodrop-vm", ""),
     ]
-    assert found[5].since == "2026-11-22 03:04"
+    assert found[5].created_at == "2026-11-22 03:04"
     assert cleanup.find_leftovers(logged_in(), "elsewhere") == ()
     assert len(staged.held[f"{NETWORK}/ports"]) == 2
 
@@ -91,7 +91,7 @@ def test_all_of_it_is_taken_away_and_nothing_else(staged: SmallCloud) -> None:
     found = [each.resource for each in cleanup.find_leftovers(cloud)]
     assert rollback.delete_resources(cloud, found, lambda text, _done, _count: told.append(text)) == ()
     assert names(staged) == {"debian", "nodrop.other", "m1.small", "nodrop-left-1", "www"}
-    assert told[1] == "server nodrop-vm-0 is gone"
+    assert told[1] == "server nodrop-vm-0 deleted"
     assert len(told) == len(found)
     assert ("PUT", f"{NETWORK}/routers/{found[2].id}/remove_router_interface") in staged.asked
     assert rollback.delete_resources(cloud, found) == ()  # what is gone already is no failure
@@ -109,7 +109,7 @@ def test_what_is_still_in_use_is_tried_again_and_what_stays_is_told_with_the_rea
     staged.failures = [("DELETE", f"{NETWORK}/networks", 409), *[("DELETE", f"{NETWORK}/subnets", 409)] * 9]
     kept = rollback.delete_resources(cloud, [each.resource for each in cleanup.find_leftovers(cloud)])
     assert [each.resource.kind for each in kept] == ["subnet"]
-    assert "asked to delete subnet s, it answers 409" in kept[0].why
+    assert "cannot delete subnet s: HTTP 409" in kept[0].reason
     assert "nodrop-left-0" not in names(staged)
 
 
@@ -119,7 +119,7 @@ def test_a_cloud_that_gives_no_answer_is_not_asked_for_everything(staged: SmallC
     staged.failures = [(method, "/", "cut") for method in ("DELETE", "GET", "PUT") for _ in range(1000)]
     kept = rollback.delete_resources(cloud, found)
     assert len(kept) == len(found)
-    assert all("no answer" in each.why for each in kept)
+    assert all("no reply" in each.reason for each in kept)
 
 
 def test_a_flavor_that_others_use_stays(staged: SmallCloud) -> None:
@@ -127,7 +127,7 @@ def test_a_flavor_that_others_use_stays(staged: SmallCloud) -> None:
     flavors = [each.resource for each in cleanup.find_leftovers(cloud) if each.resource.kind == "flavor"]
     staged.add(f"{COMPUTE}/servers", name="theirs", flavor={"id": flavors[0].id}, metadata={})
     (kept,) = rollback.delete_resources(cloud, flavors)
-    assert kept.why == "a server has it still, theirs; take it away first"
+    assert kept.reason == "server theirs still uses it; delete the server first"
     assert "nodrop.medium" in names(staged)
 
 

@@ -83,7 +83,7 @@ def test_a_file_from_horizon_needs_only_the_password(
     file = tmp_path / "demo-openrc.sh"
     file.write_text(HORIZON.format(base=small.base))
     monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(ConfigError, match=r"log in as demo, there is no password and no terminal .* set OS_PASSWORD"):
+    with pytest.raises(ConfigError, match=r"no password of user demo and no terminal .* set OS_PASSWORD"):
         connect(CloudLogin(openrc=str(file)))
     monkeypatch.setenv("OS_PASSWORD", "secret")
     cloud = connect(CloudLogin(openrc=str(file)))
@@ -94,7 +94,7 @@ def test_an_openrc_file_that_needs_a_shell_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "rc"
     file.write_text("export OS_AUTH_URL=$URL\nexport OS_USERNAME=demo\n")
     with pytest.raises(
-        ConfigError, match=r"OS_AUTH_URL asked of a shell .* write the values, or load it in your shell"
+        ConfigError, match=r"OS_AUTH_URL needs a shell .* write the values, or load the file in your shell"
     ):
         connect(CloudLogin(openrc=str(file)))
     with pytest.raises(ConfigError, match="No such file"):
@@ -106,7 +106,7 @@ def test_a_cloud_is_known_by_name_or_by_the_environment(small: SmallCloud, monke
     monkeypatch.setenv("OS_CLOUD", "small")
     assert connect(CloudLogin()).name == "small"
     monkeypatch.delenv("OS_CLOUD")
-    with pytest.raises(ConfigError, match="none is named"):
+    with pytest.raises(ConfigError, match="no cloud is named"):
         connect(CloudLogin())
     variables = {
         "AUTH_URL": f"{small.base}/identity/v3",
@@ -127,13 +127,13 @@ def test_who_is_no_administrator_is_known_by_the_token(small: SmallCloud) -> Non
 
 @pytest.mark.usefixtures("small")
 def test_a_name_that_no_file_has_is_told_with_those_it_has() -> None:
-    with pytest.raises(ConfigError, match=r"cloud other: asked for, .*clouds.yaml has small; name one of these"):
+    with pytest.raises(ConfigError, match=r"cloud other is not configured: .*clouds.yaml has small; name one of these"):
         connect(CloudLogin(cloud="other"))
 
 
 def test_a_wrong_password_is_said_and_not_shown(small: SmallCloud) -> None:
     small.password = "changed"
-    with pytest.raises(StageError, match="it does not let demo in to project demo") as refusal:
+    with pytest.raises(StageError, match="it rejects demo in project demo") as refusal:
         logged_in()
     assert "secret" not in str(refusal.value)
 
@@ -141,13 +141,13 @@ def test_a_wrong_password_is_said_and_not_shown(small: SmallCloud) -> None:
 def test_version_2_of_keystone_is_refused(small: SmallCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = clouds_yaml(small, tmp_path, auth_url=f"{small.base}/identity/v2.0")
     monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(file))
-    with pytest.raises(ConfigError, match="version 2 of Keystone's interface asked for"):
+    with pytest.raises(ConfigError, match="version 2 of Keystone's API is not supported"):
         logged_in()
 
 
 def test_a_token_for_no_project_and_a_catalogue_without_nova_are_refused(small: SmallCloud) -> None:
     small.services = ("identity", "image", "network")
-    with pytest.raises(StageError, match="compute asked of its catalogue, which has identity, image, network"):
+    with pytest.raises(StageError, match="the catalog has no compute \(services: identity, image, network\)"):
         logged_in()
     small.project = None
     with pytest.raises(StageError, match="the token is for no project"):
@@ -162,7 +162,7 @@ def test_an_address_where_nobody_listens_is_said(
         file = clouds_yaml(small, tmp_path, auth_url=f"http://127.0.0.1:{nobody.getsockname()[1]}/v3")
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(file))
         with pytest.raises(
-            StageError, match=r"it cannot be reached: Connection refused \(http://127.0.0.1:.*\); see that"
+            StageError, match=r"it cannot be reached: Connection refused \(http://127.0.0.1:.*\); check"
         ):
             logged_in()
 
@@ -209,9 +209,9 @@ def test_questions_are_repeated_while_a_service_is_away(small: SmallCloud) -> No
     small.failures = [("GET", "/network", 503), ("GET", "/network", 502), ("GET", "/network", "cut")]
     assert list_all(cloud, "networks", "network", "/networks", "networks") == []
     assert waits == [
-        "network answers 503; asked again in 0.01 s",
-        "network answers 502; asked again in 0.02 s",
-        "network cannot be reached; asked again in 0.02 s",
+        "network replied 503; retrying in 0.01 s",
+        "network replied 502; retrying in 0.02 s",
+        "network cannot be reached; retrying in 0.02 s",
     ]
     assert cloud.api_call_counts["network"] == len(small.asked) == 4
 
@@ -219,7 +219,7 @@ def test_questions_are_repeated_while_a_service_is_away(small: SmallCloud) -> No
 def test_patience_has_an_end(small: SmallCloud) -> None:
     cloud = logged_in()
     small.failures = [("GET", "/network", 503)] * 1000
-    with pytest.raises(CloudError, match="asked to list networks, it answers 503: failure 503; see whether") as refusal:
+    with pytest.raises(CloudError, match="cannot list networks: HTTP 503: failure 503; check that") as refusal:
         list_all(cloud, "networks", "network", "/networks", "networks")
     assert refusal.value.status == 503
 
@@ -249,7 +249,7 @@ def test_what_is_refused_says_what_was_asked_and_what_to_do(small: SmallCloud) -
     cloud = logged_in()
     small.failures = [("POST", "/network", 403)]
     with pytest.raises(
-        CloudError, match="cloud small: asked to create x, it answers 403: failure 403; ask an administrator"
+        CloudError, match="cloud small: cannot create x: HTTP 403: failure 403; ask an administrator"
     ):
         create(cloud, "create x", Post("network", "/networks", {"network": {}}), lambda: None)
     assert delete(cloud, "delete network 7", "network", "/networks/7") is None  # what is gone already is gone

@@ -37,11 +37,11 @@ def test_a_network_that_fits_is_taken() -> None:
     [
         (
             {"provider:segmentation_id": 101},
-            "Mismatch of 'segmentation_id' for reused network left: .* 100 asked, it is 101",
+            "Mismatch of 'segmentation_id' for reused network left: .* is 101 instead of 100",
         ),
-        ({"provider:physical_network": "p2"}, "Mismatch of 'physical_network' .* physnet1 asked, it is p2"),
-        ({"provider:network_type": "vxlan"}, "Mismatch of 'network_type' .* vlan asked, it is vxlan"),
-        ({"admin_state_up": False}, "Mismatch of 'admin_state_up' .* True asked, it is False"),
+        ({"provider:physical_network": "p2"}, "Mismatch of 'physical_network' .* is p2 instead of physnet1"),
+        ({"provider:network_type": "vxlan"}, "Mismatch of 'network_type' .* is vxlan instead of vlan"),
+        ({"admin_state_up": False}, "Mismatch of 'admin_state_up' .* is False instead of True"),
     ],
 )
 def test_a_network_that_differs_is_told_with_both_values(changed: dict[str, Any], said: str) -> None:
@@ -66,7 +66,7 @@ def test_a_network_that_must_exist_and_two_of_a_name_are_errors() -> None:
     must = WANTED.model_copy(update={"must_exist": True})
     with pytest.raises(StageError, match="Network left not found"):
         existing_resources.find_network(CLOUD, must, [])
-    with pytest.raises(StageError, match=r"one network left asked for, there are 2 of this name \(n1, n2\)"):
+    with pytest.raises(StageError, match=r"2 resources match network left \(n1, n2\)"):
         existing_resources.find_network(CLOUD, WANTED, [network(), network(id="n2")])
 
 
@@ -76,7 +76,7 @@ def test_a_subnet_is_found_in_its_network_and_none_is_added_to_somebody_elses() 
     assert existing_resources.find_subnet(CLOUD, wanted, network(), [there | {"network_id": "n9"}, there]) == there
     assert existing_resources.find_subnet(CLOUD, wanted, network(description=OURS), []) is None
     with pytest.raises(
-        StageError, match=r"subnet s of network left asked for, it has other \(10.0.0.0/8\); nodrop did not"
+        StageError, match=r"network left has no subnet s \(subnets: other \(10.0.0.0/8\)\), and nodrop does not"
     ):
         existing_resources.find_subnet(CLOUD, wanted, network(), [there | {"name": "other", "cidr": "10.0.0.0/8"}])
     with pytest.raises(StageError, match="Mismatch of 'cidr' for reused subnet s"):
@@ -90,11 +90,11 @@ def test_a_flavor_fits_with_more_extra_specs_unless_nodrop_made_it() -> None:
     assert existing_resources.find_flavor(CLOUD, wanted, [there]) == there
     ours = there | {"description": flavor_tag("nodrop", "p1")}
     with pytest.raises(
-        StageError, match=r"extra spec hw:mem_page_size.*not set asked, it is large; take it away .`nodrop"
+        StageError, match=r"extra spec hw:mem_page_size.*is large instead of not set; delete it .`nodrop"
     ):
         existing_resources.find_flavor(CLOUD, wanted, [ours])
     with pytest.raises(
-        StageError, match=r"'vcpus' .* 2 asked, it is 4; ram: 1024 asked, it is 2048; ask for what it is"
+        StageError, match=r"'vcpus' .* is 4 instead of 2; ram is 2048 instead of 1024; plan for its actual value"
     ):
         existing_resources.find_flavor(CLOUD, wanted, [there | {"vcpus": 4, "ram": 2048}])
 
@@ -115,7 +115,7 @@ def test_an_image_is_the_file_by_the_hash_glance_has_of_it(tmp_path: Path) -> No
     assert existing_resources.find_image(CLOUD, wanted, [there | {"id": "i0", "status": "saving"}, there]) == there
     with pytest.raises(StageError, match="Mismatch of 'sha512' for reused image i"):
         existing_resources.find_image(CLOUD, wanted, [there | {"os_hash_value": "0" * 128}])
-    with pytest.raises(StageError, match=r"'hw_vif_multiqueue_enabled' .* true asked, it is not set"):
+    with pytest.raises(StageError, match=r"'hw_vif_multiqueue_enabled' .* is not set instead of true"):
         existing_resources.find_image(CLOUD, wanted, [there | {"tags": []}])
 
 
@@ -131,7 +131,7 @@ def test_a_port_has_to_be_nodrops_of_its_network_and_open() -> None:
     }
     assert existing_resources.find_port(CLOUD, wanted, "n1", [there]) == there
     for changed, said in (
-        ({"description": ""}, "there is one .1. that nodrop did not make"),
+        ({"description": ""}, "exists .1. and was not created by nodrop"),
         ({"network_id": "n2"}, "Mismatch of 'network_id'"),
         ({"binding:vnic_type": "direct"}, "Mismatch of 'vnic_type'"),
         ({"port_security_enabled": True, "security_groups": ["default"]}, "Mismatch of 'security groups'"),
@@ -162,6 +162,6 @@ def test_a_server_says_in_what_it_differs_and_somebody_elses_is_left_alone() -> 
     assert existing_resources.find_server(CLOUD, wanted, [there], **asked) == existing_resources.ServerMatch(there, ())
     standing = existing_resources.find_server(CLOUD, wanted, [there | {"status": "ERROR"}], **asked)
     assert standing
-    assert standing.differences == ("status: ACTIVE asked, it is ERROR",)
-    with pytest.raises(StageError, match=r"Instance vm0 cannot be reused \(chain: 0 asked, it is not set; user data"):
+    assert standing.differences == ("status is ERROR instead of ACTIVE",)
+    with pytest.raises(StageError, match=r"Instance vm0 cannot be reused \(chain is not set instead of 0; user data is not set"):
         existing_resources.find_server(CLOUD, wanted, [there | {"metadata": {}}], **asked)

@@ -152,14 +152,14 @@ def test_what_a_service_makes_while_answers_are_lost_is_there_once(small: Servic
 @pytest.mark.parametrize("path", [FLAVORS, PORTS, SERVERS])
 def test_whatever_is_refused_nothing_is_left(small: Services, path: str) -> None:
     small.failures = [("POST", path, 409)]
-    with pytest.raises(StageError, match=r"it answers 409: failure 409; .*(taken away again \(|Nothing was made)"):
+    with pytest.raises(StageError, match=r"HTTP 409: failure 409; .*(resources were deleted \(|Nothing was created)"):
         stage(plan(2)).__enter__()
     assert small.left() == {}
 
 
 def test_a_server_in_error_is_told_and_nothing_is_left(small: Services) -> None:
     small.status = "ERROR"
-    with pytest.raises(StageError, match=r"server vm0 asked for, it is ERROR: No valid host .* 2 servers\)"):
+    with pytest.raises(StageError, match=r"server vm0 is ERROR: No valid host .* 2 servers\)"):
         stage(plan(2)).__enter__()
     assert small.left() == {}
 
@@ -168,7 +168,7 @@ def test_what_cannot_be_taken_away_is_named_with_the_command_that_does(small: Se
     small.status = "ERROR"
     small.failures = [("DELETE", NETWORKS, 500)]
     with pytest.raises(
-        StageError, match=r"taken away again but for network (left|right)0 \(.*500.*\): run nodrop cleanup"
+        StageError, match=r"were deleted except network (left|right)0 \(.*500.*\): run nodrop cleanup"
     ):
         stage(plan()).__enter__()
     assert small.left() == {NETWORKS: 1}
@@ -176,7 +176,7 @@ def test_what_cannot_be_taken_away_is_named_with_the_command_that_does(small: Se
 
 def test_an_interrupt_leaves_nothing(small: Services) -> None:
     def interrupt(text: str, _done: int, _count: int) -> None:
-        if text.startswith("ports made"):
+        if text.startswith("ports created"):
             raise KeyboardInterrupt
 
     interrupted = stage(plan())
@@ -246,7 +246,7 @@ def test_where_port_security_stays_on_every_address_is_let_through(small: Servic
     standing._on_progress = lambda text, _done, _count: said.append(text)
     with standing:
         assert allowed == [[{"ip_address": "0.0.0.0/0"}, {"ip_address": "::/0"}]] * 2
-    assert any("port security cannot be switched off" in text for text in said)
+    assert any("port security cannot be disabled" in text for text in said)
 
 
 def test_what_a_request_without_an_answer_made_is_found_by_name_and_mark(small: Services) -> None:

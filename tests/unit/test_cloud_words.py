@@ -38,7 +38,7 @@ def failed(message: str) -> str:
 
 def test_that_there_is_no_host_is_said_with_all_that_one_has_to_have() -> None:
     said = failed("No valid host was found. ")
-    assert said.startswith("server vm asked for, it is ERROR: No valid host was found; no compute host has all that it")
+    assert said.startswith("server vm is ERROR: No valid host was found; no compute host has all that it")
     for needed in (
         "4 vCPUs and 4096 MiB",
         "hw:mem_page_size=1GB",
@@ -51,8 +51,8 @@ def test_that_there_is_no_host_is_said_with_all_that_one_has_to_have() -> None:
 
 
 def test_other_faults_are_said_with_where_to_look() -> None:
-    assert "see that an agent or driver" in failed("Binding failed for port 1b2c, please check neutron logs")
-    assert "a quota is used up" in failed("Quota exceeded, too many servers in group")
+    assert "check that an agent or driver" in failed("Binding failed for port 1b2c, please check neutron logs")
+    assert "a quota is exhausted" in failed("Quota exceeded, too many servers in group")
     assert "nova-compute's log" in failed("Something else")
     assert "Nova does not say why" in servers.fault_message(SERVER, PLAN, {"status": "DELETED"})
 

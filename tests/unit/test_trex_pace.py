@@ -9,7 +9,7 @@ from nodrop.generator.trex.rate_check import CATCH_UP_S, PortSchedule
 
 def samples(schedule: PortSchedule, sent: list[tuple[float, float, int]]) -> PortSchedule:
     for requested_s, replied_s, count in sent:
-        schedule.look(requested_s, replied_s, count)
+        schedule.update(requested_s, replied_s, count)
     return schedule
 
 
@@ -66,7 +66,7 @@ def test_a_port_on_time_is_never_said_to_be_late(
     for answer_s in answers_s:
         read_s = requested_s + within * answer_s
         count = max(0, int((read_s - delay_s) * rate_pps)) if read_s > delay_s else 0
-        schedule.look(requested_s, requested_s + answer_s, count)
+        schedule.update(requested_s, requested_s + answer_s, count)
         requested_s += answer_s + 0.02
     assert schedule.start_s is None or schedule.start_s >= delay_s - 1e-9
     assert schedule.late_s == 0.0

@@ -27,14 +27,14 @@ def look(at_s: float, offered: int, received: int, answer_s: float = 0.0) -> Cou
 def test_frames_that_may_still_come_are_not_certainly_lost() -> None:
     losses = CertainLoss(allowance_s=0.05)
     for at_s, offered, received in [(0.1, 100, 60), (0.14, 140, 100), (0.16, 160, 120)]:
-        losses.look(look(at_s, offered, received))
+        losses.update(look(at_s, offered, received))
     assert (losses.count, losses.first_s) == (0, None)
 
 
 def test_frames_missing_for_longer_than_they_can_be_on_their_way_are_lost() -> None:
     losses = CertainLoss(allowance_s=0.05)
     for at_s, offered, received in [(0.1, 100, 60), (0.2, 200, 90), (0.3, 300, 120)]:
-        losses.look(look(at_s, offered, received))
+        losses.update(look(at_s, offered, received))
     assert (losses.count, losses.first_s) == (80, 0.2)
 
 
@@ -59,7 +59,7 @@ def test_no_frame_that_arrives_in_the_end_is_ever_certainly_lost(
         read_s = requested_s + answer_s / 2
         offered = sum(at <= read_s for at in sent_s)
         received = sum(at <= read_s for at in arrived_s)
-        losses.look(CountSample(requested_s, requested_s + answer_s, (offered,), (received,)))
+        losses.update(CountSample(requested_s, requested_s + answer_s, (offered,), (received,)))
         requested_s += answer_s
     assert losses.count <= len(lost)
 

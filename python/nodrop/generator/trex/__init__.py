@@ -1,1 +1,1 @@
-"""TRex as a generator, by its RPC: start in measurer.py."""
+"""TRex as a traffic generator, controlled by its RPC; start reading in measurer.py."""

@@ -1,7 +1,7 @@
-"""What a TRex server has ids, as counts of the traffic's streams.
+"""Counters of a TRex server as counts of the traffic's streams.
 
-Its counters run since it started, or since a stream was added, and nobody can clear them: every snapshot is read as the
-difference to one taken before the trial.
+The counters run since the server started, or since a stream was added, and cannot be cleared: every snapshot is read as
+the difference to one taken before the trial.
 """
 
 import time
@@ -31,7 +31,7 @@ class PortCounts:
     owner: str = ""
 
     def since(self, before: "PortCounts") -> "PortCounts":
-        """What was added."""
+        """Return the growth since an earlier reading."""
         return replace(
             self,
             sent=self.sent - before.sent,
@@ -43,18 +43,18 @@ class PortCounts:
 
 @dataclass(frozen=True)
 class ServerCounts:
-    """What concerns all ports together."""
+    """Counters of all ports together."""
 
     queue_full: int = 0
     """How often a send queue was full and the sender waited."""
     queue_drop: int = 0
-    """Frames ids as sent that a full send queue dropped."""
+    """Frames counted as sent that a full send queue dropped."""
     sender_busy: float = 0.0
-    """Share of their time that sending threads were busy, smoothed by the server over seconds."""
+    """Share of time that sending threads were busy, smoothed by the server over seconds."""
     receiver_busy: float = 0.0
 
     def since(self, before: "ServerCounts") -> "ServerCounts":
-        """What was added; how busy it is stays as it is."""
+        """Return the growth since an earlier reading; the busy shares stay as they are."""
         return replace(
             self,
             queue_full=self.queue_full - before.queue_full,
@@ -68,32 +68,32 @@ class Snapshot:
 
     requested_s: float
     replied_s: float
-    """The counters are of some moment between the two."""
+    """The counters were read at some time between the two."""
     offered: tuple[int, ...]
-    """Of each stream of the traffic."""
+    """By stream of the traffic."""
     received: tuple[int, ...]
     duplicates: tuple[int, ...]
-    """As far as latency streams tell them."""
+    """Only counted for latency streams."""
     out_of_order: tuple[int, ...]
     ports: tuple[PortCounts, ...]
     server: ServerCounts
     versions: tuple[Any, ...]
-    """Change where a stream was added anew, and its counters begin at 0."""
+    """Change when a stream is added again, which resets its counters to 0."""
     latency: Json = field(default_factory=dict)
-    """By pg_id, as the server tells it."""
+    """By pg_id, as the server reports it."""
 
     @property
     def at_s(self) -> float:
-        """When, as well as that is known."""
+        """Estimated time of the reading."""
         return (self.requested_s + self.replied_s) / 2
 
     @property
     def sending(self) -> bool:
-        """Whether a port still sends, or has not said yet that it does not."""
+        """Whether a port still sends, or has not reported its end yet."""
         return any(port.sending for port in self.ports)
 
     def since(self, before: "Snapshot") -> "Snapshot":
-        """What was added."""
+        """Return the growth since an earlier snapshot."""
 
         def added(now: tuple[int, ...], then: tuple[int, ...]) -> tuple[int, ...]:
             pairs = zip(now, then, self.versions, before.versions, strict=True)
@@ -111,7 +111,7 @@ class Snapshot:
 
 
 class CounterReader:
-    """Reads the counters of what a stream_set sends."""
+    """Reads the counters of a stream set."""
 
     def __init__(
         self, session: TrexSession, ports: Sequence[PortHandle], traffic: Traffic, stream_set: StreamSet
@@ -122,21 +122,21 @@ class CounterReader:
         self._shares = traffic.load_ratios
         self._counted = stream_set.counted
         self.by_ports = any(ids.pg_id is None for ids in stream_set.counted)
-        """Whether only whole ports are ids; streams then get their shares of that."""
+        """Whether only ports are counted; streams then get shares of a port's count."""
         self._pg_ids = [
             pg_id for ids in stream_set.counted for pg_id in (ids.pg_id, ids.latency_pg_id) if pg_id is not None
         ]
 
     @property
     def calls(self) -> list[RpcCall]:
-        """The requests that one snapshot takes."""
+        """The requests of one snapshot."""
         ports = [port.request("get_port_stats") for port in self._ports]
         states = [port.request("get_port_status", block=False) for port in self._ports]
         streams = [self._session.request("get_pgid_stats", pgids=self._pg_ids)] if self._pg_ids else []
         return [*ports, *states, self._session.request("get_global_stats"), *streams]
 
     def read(self, since: Snapshot | None = None) -> Snapshot:
-        """Everything as it is now, or what was added to an earlier snapshot. Raises GeneratorError."""
+        """Return the current counters, or their growth since an earlier snapshot. Raises GeneratorError."""
         requested_s = time.monotonic()
         replies = self._session.batch(self.calls)
         now = self._snapshot(replies, requested_s, time.monotonic())
@@ -170,7 +170,7 @@ class CounterReader:
         )
 
     def _stream_counts(self, flows: Json) -> list[tuple[int, int]]:
-        """Frames offered and received of each stream: its own and those of its latency stream."""
+        """Return frames offered and received by stream, its latency stream included."""
         counts = []
         for stream, ids in zip(self._streams, self._counted, strict=True):
             its = [flows.get(str(pg_id)) or {} for pg_id in (ids.pg_id, ids.latency_pg_id) if pg_id is not None]
@@ -184,7 +184,7 @@ class CounterReader:
         return counts
 
     def _split_by_load(self, counts: Snapshot) -> Snapshot:
-        """With what the ports ids in place of what streams did, by load: nothing is known of each by itself."""
+        """Replace stream counts by shares of the ports' counts, in proportion to load."""
         offered, received = [0] * len(self._streams), [0] * len(self._streams)
         for number, port in enumerate(counts.ports):
             sends = [index for index, stream in enumerate(self._streams) if stream.tx_port == number]
@@ -197,9 +197,9 @@ class CounterReader:
 
 
 def _split(total: int, shares: Sequence[float]) -> list[int]:
-    """A count in parts by shares, which add up to it."""
+    """Split a count in proportion to shares; the parts add up to it."""
     whole = sum(shares)
-    ends = [0]  # of the parts, end to end
+    ends = [0]  # cumulative ends of the parts
     reached = 0.0
     for share in shares:
         reached += share
@@ -228,7 +228,7 @@ def _server_counts(stats: Json) -> ServerCounts:
 
 
 def _errors(ids: FlowStatsIds, latency: Json) -> Json:
-    """What the receiver of a latency stream saw in its sequence numbers."""
+    """Return the sequence errors that the receiver of a latency stream counted."""
     its: Json = latency.get(str(ids.latency_pg_id)) or {}
     found: Json = its.get("er") or {}
     return found

@@ -1,27 +1,27 @@
-"""What can go wrong between nodrop and a TRex server, by name."""
+"""Errors between nodrop and a TRex server."""
 
 from nodrop.errors import GeneratorError
 
 
 class TrexNoReply(GeneratorError):
-    """The server gives no answer: it does not run, is not reached, or ended."""
+    """The server does not reply: it does not run, cannot be reached, or ended."""
 
 
 class TrexRefused(GeneratorError):
-    """The server answered that it will not."""
+    """The server refused a request."""
 
     def __init__(self, message: str, method: str, code: int, reason: str) -> None:
         super().__init__(message)
         self.method = method
         self.code = code
-        """JSON-RPC's, or one of TRex's own."""
+        """JSON-RPC's error code, or one of TRex's own."""
         self.reason = reason
-        """In the server's words."""
+        """The server's message."""
 
 
 class TrexPortsInUse(GeneratorError):
-    """Somebody else holds the ports, or took them meanwhile."""
+    """Another user holds the ports, or acquired them during the run."""
 
 
 class TrexVersionError(GeneratorError):
-    """The server is of a version, or in a mode, that nodrop does not speak with."""
+    """The server's version or mode is not supported."""

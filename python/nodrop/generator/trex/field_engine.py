@@ -1,4 +1,4 @@
-"""A frame of TRex and the program that changes it: variables, where they are written, and checksums."""
+"""TRex's field engine: the variables that change a stream's frames, and the checksums that depend on them."""
 
 import base64
 from collections.abc import Sequence
@@ -20,24 +20,24 @@ from nodrop.model.traffic import RandomValues, Stream
 L4_TYPES = {"udp": 11, "tcp": 13}
 """TRex's numbers for `fix_checksum_hw`."""
 LENGTH_MAX = 127
-"""Of everything in front of a header whose checksum a card is to compute."""
+"""Highest length of the headers before one whose checksum the card computes."""
 HIGHEST_BITS_TAKEN = {"label", "vni", "flow_label"}
-"""Fields that share their last bytes with others, so that values between two of theirs may be none."""
+"""Fields that share bytes with others, so that values between two valid ones may be invalid."""
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class FieldProgram:
-    """A frame and what changes in it."""
+    """A frame and the instructions that change it."""
 
     instructions: tuple[Json, ...]
     blanked: tuple[int, ...]
-    """Where checksums are left out, which UDP over IPv4 may (RFC 768)."""
+    """Offsets of checksums that are set to zero, which UDP over IPv4 permits (RFC 768)."""
     notes: tuple[str, ...] = ()
 
     def packet(self, frame: bytes) -> Json:
-        """The frame as `add_stream` has it."""
+        """Return the frame in the form of `add_stream`."""
         bare = bytearray(frame)
         for at in self.blanked:
             bare[at : at + 2] = b"\0\0"
@@ -45,7 +45,7 @@ class FieldProgram:
 
 
 def build_program(stream: Stream, template: FrameTemplate, *, is_latency: bool = False) -> FieldProgram:
-    """What changes in the frames of a stream; in those of its latency TRex's mark besides.
+    """Return the field program of a stream's frames; those of its latency stream also carry TRex's mark.
 
     Raises: GeneratorError naming what TRex cannot change.
     """
@@ -57,8 +57,8 @@ def build_program(stream: Stream, template: FrameTemplate, *, is_latency: bool =
         if drawn:
             variables[sequence.name] = drawn
             notes.append(
-                f"{sequence.field.name}: TRex draws {len(sequence.words)} random values by itself, of which some are the same; "
-                "more different ones than it can be given"
+                f"{sequence.field.name}: TRex draws {len(sequence.words)} random values itself, with repetitions; the "
+                "requested distinct values do not fit"
             )
     check_list_size([sequence for sequence in found if "value_list" in variables[sequence.name]])
     ordered = link_variables(found, variables)
@@ -69,7 +69,7 @@ def build_program(stream: Stream, template: FrameTemplate, *, is_latency: bool =
 
 
 def _drawn(stream: Stream, sequence: FieldSequence, found: Sequence[FieldSequence]) -> Json | None:
-    """A variable with random values, where those asked for are random and too many to be given one by one."""
+    """Return a variable with random values, if the requested ones are random and too many for a list."""
     values = stream.ranges[sequence.field.range].values
     if (
         not isinstance(values, RandomValues)
@@ -86,20 +86,22 @@ def _drawn(stream: Stream, sequence: FieldSequence, found: Sequence[FieldSequenc
 
 
 def _check_variables(ordered: Sequence[Json]) -> None:
-    taken = sum(2 * one["size"] + 4 if "limit" in one else one["size"] for one in ordered)
-    if taken > VARIABLES_BYTES_MAX:
+    used_bytes = sum(2 * one["size"] + 4 if "limit" in one else one["size"] for one in ordered)
+    if used_bytes > VARIABLES_BYTES_MAX:
         raise GeneratorError(
-            f"traffic.ranges: {len(ordered)} variables of {taken} bytes asked; TRex has {VARIABLES_BYTES_MAX}; "
-            "let fewer fields change"
+            f"traffic.ranges: {len(ordered)} variables need {used_bytes} bytes (TRex has {VARIABLES_BYTES_MAX}); let "
+            "fewer fields change"
         )
 
 
 def _checksums(
     stream: Stream, template: FrameTemplate, changing: set[int], *, is_latency: bool
 ) -> tuple[list[Json], tuple[int, ...]]:
-    """How checksums stay right, and where they are left out. Innermost first, as outer ones cover them.
+    """Return the instructions that keep checksums valid, and the offsets of zeroed ones. Inner headers first: outer
+    checksums cover them.
 
-    UDP over IPv4 goes without one wherever it would change: so frames are right on any card, and cost TRex nothing.
+    UDP over IPv4 goes without a checksum wherever it would change: such frames are valid on any card and cost TRex
+    nothing.
     """
     instructions: list[Json] = []
     blanked: list[int] = []
@@ -119,16 +121,16 @@ def _checksums(
     by_card = [one for one in instructions if one["type"] == "fix_checksum_hw"]
     if len(by_card) > 1:
         raise GeneratorError(
-            "traffic: two checksums of a frame asked to follow what changes, one within the other; TRex has one "
-            "computed; use UDP over IPv4 inside, or let nothing inside change"
+            "traffic: two nested checksums of a frame depend on changing fields, of which TRex computes one; use UDP "
+            "over IPv4 inside, or let nothing inside change"
         )
-    # A card computes the checksum of the IPv4 header before as well.
+    # The card also computes the checksum of the IPv4 header in front.
     done = {one["l2_len"] for one in by_card}
     return [one for one in instructions if one.get("pkt_offset") not in done], tuple(blanked)
 
 
 def _covers_rest(stream: Stream, checksum: Checksum) -> bool:
-    """Whether a checksum changes with what is behind the headers, or with a checksum in there that is left out."""
+    """Return whether a checksum depends on the bytes behind the headers, or on a zeroed checksum among them."""
     return checksum.covers_payload or any(isinstance(layer, Udp) for layer in stream.layers[checksum.layer + 1 :])
 
 
@@ -140,7 +142,7 @@ def _fixed_by_card(stream: Stream, template: FrameTemplate, checksum: Checksum) 
         return {"type": "fix_checksum_icmpv6", "l2_len": at, "l3_len": bytes_}
     if not possible:
         raise GeneratorError(
-            f"traffic: a changing checksum of {layer.kind} asked, TRex computes those of UDP and TCP; let nothing "
+            f"traffic: TRex cannot compute a changing checksum of {layer.kind}, only of UDP and TCP; let nothing "
             "change that it covers, or use generator: engine"
         )
     return {"type": "fix_checksum_hw", "l2_len": at, "l3_len": bytes_, "l4_type": L4_TYPES[layer.kind]}

@@ -1,6 +1,6 @@
-"""Which values a field of a frame walks through, as TRex's field engine has them: one after the other, then again.
+"""The value sequences of frame fields in the form of TRex's field engine: one value after the other, then again.
 
-A field that stays at each value for several frames is advanced by whatever goes round in as many.
+A field that keeps each value for several frames is advanced by a variable that wraps around after as many.
 """
 
 from collections.abc import Sequence
@@ -11,21 +11,21 @@ from nodrop.errors import GeneratorError
 from nodrop.generator.trex.frames import Field
 
 LIST_BYTES_MAX = 65_000
-"""For all lists of values of a stream: TRex keeps its program in so much, and cuts longer ones short without a word."""
+"""Highest size of all value lists of a stream: TRex silently truncates longer programs."""
 VARIABLES_BYTES_MAX = 64
-"""For all variables of a stream."""
+"""Of all variables of a stream."""
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class FieldSequence:
-    """The words of a field, each for `every` frames, then again."""
+    """The words of a field, each for `every` frames, cyclically."""
 
     field: Field
     name: str
     at: int
-    """Where in the frame."""
+    """Offset in the frame."""
     size: int
     """Bytes: 1, 2, 4 or 8."""
     every: int
@@ -33,22 +33,22 @@ class FieldSequence:
 
     @property
     def through_count(self) -> int:
-        """Frames after which it begins again."""
+        """Frames per cycle."""
         return self.every * len(self.words)
 
     @property
     def list_bytes(self) -> int:
-        """What its list takes, where it needs one."""
+        """Size of its value list, 0 if it needs none."""
         return 0 if self._counted() else self.size * len(self.words)
 
     def variable(self) -> Json:
-        """The variable; it begins with the first word."""
+        """Return the variable; it starts at the first word."""
         counted = self._counted()
         begin = {"type": "flow_var", "name": self.name, "size": self.size, "op": "inc", "split_to_cores": False}
         return begin | (counted or {"value_list": list(self.words), "step": 1})
 
     def drawn(self, seed: int) -> Json:
-        """A variable with as many random values between the same ends."""
+        """Return a variable with as many random values in the same range."""
         return {
             "type": "flow_var_rand_limit",
             "name": self.name,
@@ -61,7 +61,7 @@ class FieldSequence:
         }
 
     def write(self) -> Json:
-        """The variable into the frame."""
+        """Return the instruction that writes the variable into the frame."""
         return {
             "type": "write_flow_var",
             "name": self.name,
@@ -71,9 +71,9 @@ class FieldSequence:
         }
 
     def _counted(self) -> Json | None:
-        """From where to where in which steps; None where a list is needed.
+        """Return start, range and step of a counting variable; None if it needs a list.
 
-        The range has to be a whole number of steps, else TRex widens it upwards, even beyond what the variable holds.
+        The range must be a multiple of the step, else TRex widens it upwards, even beyond the variable's size.
         """
         if not isinstance(self.words, range):
             return None
@@ -89,9 +89,9 @@ class FieldSequence:
 
 
 def field_sequences(field: Field) -> tuple[FieldSequence, ...]:
-    """A field as one sequence, or as two abreast where no variable is as wide; none where it never changes.
+    """Return the sequence of a field, two if no variable is wide enough, none if the field is constant.
 
-    Raises: GeneratorError where it takes more values than TRex has room for.
+    Raises: GeneratorError if it has more values than TRex supports.
     """
     if field.is_constant:
         return ()
@@ -112,18 +112,18 @@ def field_sequences(field: Field) -> tuple[FieldSequence, ...]:
 
 
 def check_list_size(found: Sequence[FieldSequence]) -> None:
-    """Refuse lists that are too long for TRex. Raises GeneratorError."""
-    taken = sum(sequence.list_bytes for sequence in found)
-    if taken > LIST_BYTES_MAX:
+    """Check that value lists fit into TRex's limit. Raises GeneratorError."""
+    used_bytes = sum(sequence.list_bytes for sequence in found)
+    if used_bytes > LIST_BYTES_MAX:
         longest = max(found, key=lambda sequence: sequence.list_bytes)
         raise GeneratorError(
-            f"traffic: {len(longest.words)} values of {longest.field.name} asked one by one; TRex has room for "
-            f"{LIST_BYTES_MAX // longest.size}; take fewer, or values that count up"
+            f"traffic: the list of {len(longest.words)} values of {longest.field.name} is too long for TRex (limit "
+            f"{LIST_BYTES_MAX // longest.size}); use fewer values, or values that count up"
         )
 
 
 def _periodic(field: Field) -> tuple[Sequence[int], int]:
-    """Words and how long each stays, with the period of the field in the words."""
+    """Return the words and how long each is kept, with the field's period applied."""
     words, every, period = field.words, field.every, field.period
     if period is None or period == every * field.count:
         return words, every
@@ -137,7 +137,7 @@ def _periodic(field: Field) -> tuple[Sequence[int], int]:
 
 
 def _low_part(words: Sequence[int], size: int) -> Sequence[int] | None:
-    """The low bytes of the words; None where the others change."""
+    """Return the low bytes of the words; None if the others change."""
     base = words[0] >> 8 * size << 8 * size
     if isinstance(words, range):
         part = range(words[0] - base, words[-1] - base + 1, words.step)
@@ -148,7 +148,7 @@ def _low_part(words: Sequence[int], size: int) -> Sequence[int] | None:
 
 
 def counter(name: str, count: int) -> Json:
-    """A variable that goes round in so many frames and is written nowhere."""
+    """Return a variable that wraps around after `count` frames and is not written into the frame."""
     size = 1 if count <= 1 << 8 else 2 if count <= 1 << 16 else 4
     return {
         "type": "flow_var",
@@ -164,7 +164,7 @@ def counter(name: str, count: int) -> Json:
 
 
 def link_variables(found: Sequence[FieldSequence], variables: dict[str, Json]) -> list[Json]:
-    """The variables in an order in which each advances the one behind it, counters where none goes round in time."""
+    """Order variables so that each advances the next, with extra counters where no cycle length fits."""
     chains: list[tuple[int, list[Json]]] = []
     for sequence in sorted(found, key=lambda sequence: sequence.every):
         variable = variables[sequence.name]
@@ -177,7 +177,7 @@ def link_variables(found: Sequence[FieldSequence], variables: dict[str, Json]) -
         if chain:
             chain[-1] = chain[-1] | {"next_var": variable["name"]}
         chain.append(variable)
-        # Nothing can follow random values: TRex does not say when they begin again.
+        # Random values cannot advance another variable: TRex does not signal their cycle.
         ends = 0 if variable["type"] == "flow_var_rand_limit" else sequence.through_count
         chains[at] = ends, chain
     return [variable for _, chain in chains for variable in chain]

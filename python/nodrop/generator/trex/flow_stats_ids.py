@@ -1,4 +1,4 @@
-"""By which of TRex's counters each stream is counted."""
+"""Assignment of TRex's flow statistics counters to streams."""
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.trex.stream_set import FlowStatsIds
@@ -7,18 +7,20 @@ from nodrop.model.traffic import Stream, Traffic
 from nodrop.model.trex import TrexPlan
 
 LATENCY_STREAMS_MAX = 128
-"""That a server can measure at once, on all of its ports."""
+"""Limit of a server for all its ports together."""
 TAGS_MAX = 2
 FIRST = 1
 
 
 def assign_ids(traffic: Traffic, plan: TrexPlan, counter_count: int) -> tuple[FlowStatsIds, ...]:
-    """How each stream is counted, in their order: numbers are unique on all ports, however many chains there are.
+    """Assign counter ids to streams, in their order; ids are unique across ports and chains.
 
     Args:
-        counter_count: streams that the server's ports can count one by one.
+        traffic: the streams.
+        plan: the settings of TRex.
+        counter_count: streams that the server's ports can count individually.
 
-    Raises: GeneratorError when there are not counters enough.
+    Raises: GeneratorError if the counters do not suffice.
     """
     is_counted = plan.flow_stats and not plan.service_mode
     counted = [stream for stream in traffic.streams if is_counted and is_countable(stream)]
@@ -37,7 +39,7 @@ def assign_ids(traffic: Traffic, plan: TrexPlan, counter_count: int) -> tuple[Fl
 
 
 def measures_latency(stream: Stream, plan: TrexPlan) -> bool:
-    """Whether a stream's latency is to be measured; that of echo requests cannot, whose checksum covers the mark."""
+    """Return whether a stream's latency is measured; echo requests are excluded, as their checksum covers the mark."""
     return (
         plan.latency_load_pps > 0
         and stream.chain in plan.latency_chains
@@ -62,7 +64,7 @@ def is_countable(stream: Stream) -> bool:
 
 
 def vxlan_port(stream: Stream) -> int | None:
-    """The UDP port of the tunnel that a stream's frames are in; None: they are in none."""
+    """Return the UDP port of the tunnel around a stream's frames; None without a tunnel."""
     for layer, behind in zip(stream.layers, stream.layers[1:], strict=False):
         if isinstance(layer, Udp) and isinstance(behind, Vxlan):
             return layer.dst_port
@@ -70,7 +72,7 @@ def vxlan_port(stream: Stream) -> int | None:
 
 
 def inner_layers(stream: Stream) -> list[Layer]:
-    """The headers behind the tunnel's, all where there is no tunnel."""
+    """Return the headers inside the tunnel, or all headers without one."""
     layers = list(stream.layers)
     tunnel = next((at for at, layer in enumerate(layers) if isinstance(layer, Vxlan)), None)
     return layers if tunnel is None else layers[tunnel + 1 :]
@@ -79,11 +81,11 @@ def inner_layers(stream: Stream) -> list[Layer]:
 def _check(counted: int, timed: int, counter_count: int) -> None:
     if counted > counter_count:
         raise GeneratorError(
-            f"trex.flow_stats: {counted} streams asked to be counted one by one, TRex's ports have {counter_count} "
-            "counters; take fewer chains, or write trex.flow_stats: false to count at the ports only"
+            f"trex.flow_stats: {counted} streams exceed the {counter_count} counters of TRex's ports; use fewer "
+            "chains, or set trex.flow_stats: false to count by port only"
         )
     if timed > LATENCY_STREAMS_MAX:
         raise GeneratorError(
-            f"trex: latency of {timed} streams asked, TRex measures {LATENCY_STREAMS_MAX} at once; "
-            "measure that of fewer chains"
+            f"trex: latency of {timed} streams exceeds TRex's limit of {LATENCY_STREAMS_MAX}; measure the latency of "
+            "fewer chains"
         )

@@ -1,4 +1,4 @@
-"""The bytes of frames for TRex, from the engine: headers are built in one place, whoever sends them."""
+"""Frames for TRex, built by nodrop's engine: both generators send the same headers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ ANSWER_TIMEOUT_S = 30.0
 FCS_BYTES = 4
 FRAME_BYTES_MIN = 64
 LATENCY_PAYLOAD_BYTES = 18
-"""Behind the headers of frames whose latency is measured: TRex writes its mark and a time into the last 16. With two
-more a frame with a tag has the 68 bytes that servers are known to take, and one without has 64."""
+"""Payload of frames of latency streams: TRex writes its mark and a timestamp into the last 16 bytes. With two more
+bytes a tagged frame has 68 bytes, which servers are known to accept, and an untagged one 64."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """Bytes that change from frame to frame: frame n holds word `n % period // every % count`."""
+    """Bytes that change from frame to frame: frame n contains word `n % period // every % count`."""
 
     range: int
     """Position of the stream's range."""
@@ -30,23 +30,23 @@ class Field:
     """In bytes: 2, 4, 6 or 8."""
     first: int
     step: int
-    """From word to word; of no meaning where there is a table."""
+    """From word to word; unused with a table."""
     table: tuple[int, ...] | None
-    """The words one by one, where they do not just count."""
+    """All words, if they do not count up."""
     count: int
     every: int
     period: int | None
 
     @property
     def words(self) -> Sequence[int]:
-        """All words in turn."""
+        """All words in order."""
         return (
             self.table if self.table is not None else range(self.first, self.first + self.step * self.count, self.step)
         )
 
     @property
     def is_constant(self) -> bool:
-        """Whether all words are the same."""
+        """Whether all words are equal."""
         return self.step == 0 if self.table is None else len(set(self.table)) == 1
 
 
@@ -57,35 +57,35 @@ class Checksum:
     layer: int
     at: int
     follows: tuple[int, ...]
-    """Positions of the fields it changes with."""
+    """Positions of the fields that it depends on."""
     covers_payload: bool
     zero_is_none: bool
 
 
 @dataclass(frozen=True)
 class FrameTemplate:
-    """What the frames of a stream are made of."""
+    """Everything to build the frames of a stream."""
 
     frames: tuple[bytes, ...]
     """Without FCS: the first frame of each size, in the order of the stream's sizes."""
     latency_frame: bytes
-    """The frame that its latency is measured with."""
+    """The frame of its latency stream."""
     layers: tuple[tuple[int, int], ...]
-    """Where each header begins, and how long it is."""
+    """Offset and length of each header."""
     fields: tuple[Field, ...]
     checksums: tuple[Checksum, ...]
 
 
 def build_templates(traffic: Traffic) -> tuple[FrameTemplate, ...]:
-    """Of each stream, in their order.
+    """Return the template of each stream, in their order.
 
-    Raises: GeneratorError where frames are replayed from a file, or cannot be built.
+    Raises: GeneratorError if frames are replayed from a file, or cannot be built.
     """
     replayed = next((stream for stream in traffic.streams if stream.replay), None)
     if replayed and replayed.replay:
         raise GeneratorError(
-            f"traffic.replay.file: {replayed.replay.file} asked, TRex is given headers and ranges and cannot keep "
-            "the order of a file's frames; use generator: engine"
+            f"traffic.replay.file: TRex cannot replay the frames of {replayed.replay.file} in order; use generator: "
+            "engine"
         )
     asked = [_with_latency(stream) for stream in traffic.streams]
     reply = _ask({"op": "frames", "streams": asked})
@@ -93,7 +93,7 @@ def build_templates(traffic: Traffic) -> tuple[FrameTemplate, ...]:
 
 
 def build_announcements(stations: Sequence[Station]) -> tuple[tuple[bytes, ...], ...]:
-    """What each station tells everybody: a frame for each of its single addresses, without FCS.
+    """Return each station's announcements: a frame for each of its addresses, without FCS.
 
     Source: RFC 5227 section 3, RFC 4861 section 7.2.6.
     """
@@ -102,9 +102,8 @@ def build_announcements(stations: Sequence[Station]) -> tuple[tuple[bytes, ...],
 
 
 def latency_frame_bytes(stream: Stream) -> int:
-    """Size, with FCS, of frames that a stream's latency is measured with: its own, the mean one where there are
-    several, but at least as much as TRex's mark takes.
-    """
+    """Return the size of a latency stream's frames, with FCS: the stream's mean size, but at least what TRex's mark
+    needs."""
     return max(int(stream.frame_bytes_mean), stream.header_bytes + LATENCY_PAYLOAD_BYTES + FCS_BYTES, FRAME_BYTES_MIN)
 
 
@@ -112,7 +111,7 @@ def _ask(request: dict[str, Any]) -> dict[str, Any]:
     try:
         return request_once(request, ANSWER_TIMEOUT_S)
     except EngineDied as error:
-        raise GeneratorError(f"frames for TRex: {error}") from None
+        raise GeneratorError(f"cannot build frames for TRex: {error}") from None
 
 
 def _with_latency(stream: Stream) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""An installed TRex: which release, what it is told in its configuration file and on its command line.
+"""An installed TRex: its release, configuration file and command line.
 
 Source: TRex manual, platform configuration file and command line options.
 """
@@ -20,9 +20,9 @@ I40E_MIXED = {"ignore": ["--ignore-528-issue"], "unbind": ["--unbind-unused-port
 
 
 def find_release(configured: str) -> Path:
-    """The folder of the release to start: the one configured, or the newest of those in it that is of v2.89 or later.
+    """Return the directory of the release to start: the configured one, or the newest in it from v2.89 on.
 
-    Raises: GeneratorError that names what was found.
+    Raises: GeneratorError with the releases found.
     """
     folder = Path(configured)
     if (folder / PROGRAM).is_file():
@@ -30,22 +30,22 @@ def find_release(configured: str) -> Path:
     installed = [path.parent for path in folder.glob(f"*/{PROGRAM}")] if folder.is_dir() else []
     if not installed:
         raise GeneratorError(
-            f"trex.start.directory: {configured} asked, no {PROGRAM} there nor in a folder in it; install TRex "
-            "(https://trex-tgn.cisco.com/trex/release), or write where it is"
+            f"trex.start.directory: no {PROGRAM} in {configured} or its subdirectories; install TRex "
+            "(https://trex-tgn.cisco.com/trex/release), or set its directory"
         )
     newest = max(installed, key=_release)
-    # A folder without a number in its name may be anything, and is taken if it is the only one.
+    # A directory without a version in its name is used only if it is the only one.
     if _release(newest) < OLDEST and (len(installed) > 1 or RELEASE.search(newest.name)):
         names = ", ".join(sorted(path.name for path in installed))
         raise GeneratorError(
-            f"trex.start.directory: {configured} asked, TRex v{OLDEST[0]}.{OLDEST[1]} or later is needed, found "
-            f"{names}; install a later one"
+            f"trex.start.directory: no TRex v{OLDEST[0]}.{OLDEST[1]} or later in {configured} (found {names}); "
+            "install a later release"
         )
     return newest
 
 
 def platform_yaml(plan: TrexPlan, start: TrexStart) -> str:
-    """Text of the file for `--cfg`."""
+    """Return the text of the file for `--cfg`."""
     platform: dict[str, Any] = {
         "version": CONFIGURATION_VERSION,
         "port_limit": len(start.interfaces),
@@ -64,7 +64,7 @@ def platform_yaml(plan: TrexPlan, start: TrexStart) -> str:
 
 
 def command_line(plan: TrexPlan, start: TrexStart, file: Path) -> list[str]:
-    """The command line, in the release's folder."""
+    """Return the command line, to be run in the release's directory."""
     return [
         f"./{PROGRAM}",
         "-i",
@@ -83,11 +83,11 @@ def command_line(plan: TrexPlan, start: TrexStart, file: Path) -> list[str]:
 
 
 def check_start(start: TrexStart) -> None:
-    """Raises GeneratorError for what TRex would refuse to start with."""
+    """Raise GeneratorError for settings that TRex would refuse to start with."""
     if len(start.interfaces) % 2:
         raise GeneratorError(
-            f"trex.start.interfaces: {len(start.interfaces)} asked, TRex takes them in pairs; write one more, or "
-            "`dummy` for one that is not there"
+            f"trex.start.interfaces: TRex needs an even number of interfaces ({len(start.interfaces)}); add one, or "
+            "`dummy` for a missing one"
         )
 
 

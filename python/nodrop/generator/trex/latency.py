@@ -1,6 +1,6 @@
-"""Latency as a TRex server keeps it, in nodrop's terms.
+"""Latency statistics of a TRex server, converted to nodrop's.
 
-Only the HdrHistogram holds every latency: TRex's own average is a filter over half seconds, and its maximum leaves out
+Only the HdrHistogram contains every latency: TRex's own average is a filter over half seconds, and its maximum omits
 the first of them.
 """
 
@@ -15,7 +15,7 @@ from nodrop.model.traffic import Traffic
 from nodrop.model.trial import DirectionTimes, LatencySummary
 
 INDIVIDUAL_STREAMS_MAX = 256
-"""Streams up to which each has a latency of its own, as with nodrop's own engine."""
+"""Up to this number, each stream gets latency statistics of its own, as with nodrop's own engine."""
 MAX_NS = 60_000_000_000
 DIGITS = 3
 NS_PER_US = 1000
@@ -29,14 +29,14 @@ def latency_directions(
     *,
     whole: bool,
 ) -> tuple[DirectionTimes, ...]:
-    """Latency of each series; of those without a latency stream it says that none was measured.
+    """Return the latency of each series; None for series without a latency stream.
 
     Args:
-        traffic: whose streams.
-        counted: by which latency streams.
-        latency_by_id: what the server says of these, by pg_id, in microseconds.
-        loads_pps: of each stream, its latency stream included.
-        whole: whether histograms are kept.
+        traffic: the streams.
+        counted: the counter ids of each stream.
+        latency_by_id: the server's statistics by pg_id, in microseconds.
+        loads_pps: load of each stream, its latency stream included.
+        whole: whether to keep histograms.
     """
     grouping = Grouping(traffic, INDIVIDUAL_STREAMS_MAX)
     return tuple(
@@ -53,13 +53,13 @@ def latency_directions(
 
 
 def _every(counted: Sequence[FlowStatsIds], loads_pps: Sequence[float]) -> int:
-    """Of every how many frames latency is measured, about."""
+    """Return the approximate number of frames per frame whose latency is measured."""
     measured_pps = sum(each.latency_load_pps for each in counted if each.latency_pg_id is not None)
     return max(1, round(sum(loads_pps) / measured_pps)) if measured_pps else 0
 
 
 def summarize(latency_by_id: Iterable[dict[str, Any] | None], *, whole: bool) -> LatencySummary | None:
-    """The latency of streams together; None where the server keeps no histograms, or nothing arrived."""
+    """Summarize the latency of several streams; None without histograms, or without frames received."""
     histograms = [histogram for each in latency_by_id if each and (histogram := (each.get("lat") or {}).get("hdrh"))]
     if not histograms:
         return None
@@ -89,7 +89,7 @@ def summarize(latency_by_id: Iterable[dict[str, Any] | None], *, whole: bool) ->
 
 
 def _in_ns(in_us: Any) -> str:
-    """The same histogram in nanoseconds, in the form that results have."""
+    """Return the histogram in nanoseconds, in the encoding of results."""
     in_ns = HdrHistogram(1, MAX_NS, DIGITS)
     for item in in_us.get_recorded_iterator():
         in_ns.record_value(min(item.value_iterated_to * NS_PER_US, MAX_NS), item.count_added_in_this_iter_step)

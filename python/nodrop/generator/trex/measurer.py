@@ -1,6 +1,6 @@
-"""A TRex server as a measurer. Start reading the package here.
+"""A TRex server as a traffic generator. Start reading this package here.
 
-session: the server, its ports ─► streams: what to send ─► trial: start, watch, stop ─► outcome: counts and doubts
+session: the server, its ports ─► streams: what to send ─► trial: start, watch, stop ─► result: counts and doubts
 """
 
 import time
@@ -34,13 +34,13 @@ from nodrop.model.trex import TrexPlan
 from nodrop.model.trial import FIXED, Trial, TrialResult
 
 SEARCH = "search"
-"""Phase whose trials carry no latency streams: their load is the traffic asked for and nothing else."""
+"""Phase whose trials run without latency streams, so that they send the planned traffic only."""
 LATENCY_RATIO_MAX = 0.1
-"""Of a stream's load, at most so much is sent by its latency stream, whose frames may be larger and all of one flow."""
+"""Highest share of a stream's load for its latency stream, whose frames may be larger and are of one flow."""
 IN_FLIGHT_S = 0.01
-"""How long a frame is taken to be on its way at first, for what is certainly lost; trials tell better."""
+"""Initial estimate of a frame's time in flight, for counting certain loss; trials refine it."""
 RECONNECT_MAX_S = 10.0
-"""How long a server that vanished in the trial before may take to be there again."""
+"""Time for a server that vanished in the previous trial to come back."""
 
 NextHops = Mapping[tuple[int, int], NextHop]
 
@@ -62,8 +62,7 @@ class _Connection:
 class TrexMeasurer:
     """Runs trials on a TRex server; see `nodrop.generator.base.Measurer`.
 
-    A server that vanishes during a trial is one invalid trial that says so; the next trial finds it again, or ends the
-    run.
+    A server that vanishes during a trial makes that trial invalid; the next trial reconnects, or ends the run.
     """
 
     def __init__(
@@ -75,10 +74,9 @@ class TrexMeasurer:
         check_alive: Callable[[], None],
         interfaces: tuple[str, ...] = (),
     ) -> None:
-        """Prepare to use the server's ports `plan.ports`, in the order of the streams' port indices, as these stations
-        and towards these next hops. `check_alive` is called while waiting and raises when the path under test is gone;
-        `interfaces` are what messages call the ports.
-        """
+        """Prepare to use the server's ports `plan.ports`, ordered by the streams' port index, with the stations and
+        next hops of `neighbors`. `check_alive` is called while waiting and raises when the path under test is down;
+        `interfaces` are the ports' names in messages."""
         self._plan = plan
         self._traffic = traffic
         self._neighbors = neighbors or NeighborPlan()
@@ -89,12 +87,12 @@ class TrexMeasurer:
         self._in_flight_s = IN_FLIGHT_S
 
     def __enter__(self) -> Self:
-        """Find the server, or start it, take its ports, find next hops. Raises GeneratorError."""
+        """Find or start the server, acquire its ports, resolve next hops. Raises GeneratorError."""
         self._open()
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Stop traffic and let go of the ports; never raises."""
+        """Stop traffic and release the ports; never raises."""
         connection, self._connection = self._connection, None
         if connection:
             with suppress(GeneratorError):
@@ -102,28 +100,28 @@ class TrexMeasurer:
 
     @property
     def version(self) -> str:
-        """Version of the server and of the interface spoken with it."""
+        """Version of the server and of its API in use."""
         session = self._open().session
         return f"TRex {session.version} (API {session.api})"
 
     @property
     def commit(self) -> str:
-        """Not known of TRex."""
+        """Unknown for TRex."""
         return "unknown"
 
     @property
     def ports(self) -> tuple[PortFacts, ...]:
-        """The server's ports as they were taken."""
+        """The server's ports as acquired."""
         connection = self._open()
         return tuple(self._port_facts(connection, index) for index in range(len(self._plan.ports)))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What TRex sends otherwise than nodrop's own engine would."""
+        """Differences to what nodrop's own engine would send."""
         return self._open().notes
 
     def check_path(self) -> tuple[DirectionCheck, ...]:
-        """Send learning frames along every stream. Raises NoPath naming each chain and direction at fault."""
+        """Send learning frames along every stream. Raises NoPathError naming each failing chain and direction."""
         connection = self._open()
         return relay.check_path(
             connection.session,
@@ -135,7 +133,7 @@ class TrexMeasurer:
         )
 
     def measure(self, trial: Trial, index: int, phase: str, on_window: OnWindow) -> TrialResult:
-        """Run one trial. Raises GeneratorError when it could not be run at all; TrialInterrupted."""
+        """Run one trial. Raises GeneratorError if it could not run at all; TrialInterrupted."""
         started_at = datetime.now(UTC).isoformat()
         progress = [0.0, 0]
 
@@ -166,7 +164,7 @@ class TrexMeasurer:
         return found
 
     def _update_in_flight_time(self, record: TrialRecord, result: TrialResult) -> None:
-        """How long frames are on their way: as long as they were, and twice as long as was taken where that misled."""
+        """Set the time in flight to the observed one; double it if a trial stopped for frames that were only late."""
         frames = sum(in_flight(record.samples))
         stayed_s = frames / result.offered_load_pps if result.offered_load_pps else 0.0
         misled = result.stopped_by in {"lost_count", "after_loss"} and not result.lost_count
@@ -201,7 +199,7 @@ class TrexMeasurer:
         return record, fields
 
     def _stream_set(self, connection: _Connection, trial: Trial, phase: str) -> StreamSet:
-        """What is sent in a trial; in one of the search no latency streams, in others those the load has room for."""
+        """Build a trial's streams: without latency streams in the search, else with as many as the load permits."""
         smallest_pps = trial.intended_load_pps * min(connection.traffic.load_ratios)
         latency_pps = min(self._plan.latency_load_pps, LATENCY_RATIO_MAX * smallest_pps)
         if phase == SEARCH:
@@ -217,7 +215,7 @@ class TrexMeasurer:
         )
 
     def _load(self, connection: _Connection, stream_set: StreamSet) -> None:
-        """Give the ports their streams anew, whose counters and histograms so begin at nothing."""
+        """Add the streams to the ports again, which resets their counters and histograms."""
         session = connection.session
         for handle, port in zip(connection.handles, stream_set.ports, strict=True):
             handle.call("remove_all_streams", profile_id=PROFILE)
@@ -228,7 +226,7 @@ class TrexMeasurer:
                 relay.announce(handle, port.announcements)
 
     def _open(self) -> _Connection:
-        """The server with its ports taken, found anew when it is not in use."""
+        """Return the connected server with its ports acquired, reconnecting if necessary."""
         if self._connection is None:
             with ExitStack() as closing:
                 self._connection = self._connect(closing)
@@ -253,7 +251,7 @@ class TrexMeasurer:
         return _Connection(session, handles, traffic, found, notes, next_hops, closing)
 
     def _await_reconnect(self) -> None:
-        """Give a server that vanished some time; whoever connects next says that it is not there."""
+        """Wait for a server that vanished; the next connection reports it if it stays away."""
         end_s = time.monotonic() + RECONNECT_MAX_S
         while (
             time.monotonic() < end_s
@@ -284,7 +282,7 @@ def _sending(handle: PortHandle, port: PortStreams, load_pps: float, cores: int)
 
 
 def _loads_pps(traffic: Traffic, stream_set: StreamSet, port_loads: list[PortLoad]) -> list[float]:
-    """Of each stream, its latency stream included."""
+    """Return the load of each stream, its latency stream included."""
     return [
         port_loads[stream.tx_port].multiplier * ratio + counted.latency_load_pps
         for stream, ratio, counted in zip(traffic.streams, traffic.load_ratios, stream_set.counted, strict=True)

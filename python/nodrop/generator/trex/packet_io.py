@@ -1,4 +1,4 @@
-"""Frames carried between an engine and the ports of a TRex server: pushed there, and captured from there."""
+"""Transport of frames between an engine and the ports of a TRex server, by packet push and capture."""
 
 import base64
 import contextlib
@@ -16,15 +16,15 @@ from nodrop.model.traffic import Traffic
 from nodrop.model.trex import TrexPlan
 
 SIGNATURE_WORD = 0x6E447231
-"""What the engine's test frames have behind their headers: `nDr1`."""
+"""Signature behind the headers of the engine's test frames: `nDr1`."""
 TYPE_AT = 12
 TAG_BYTES = 4
 TAGS_MAX = 2
 ARP_TYPE, IPV6_TYPE, ICMPV6 = 0x0806, 0x86DD, 58
 NEXT_HEADER_AT = 8
-"""From the type in front of an IPv6 header."""
+"""Relative to the EtherType of IPv6."""
 PUSH_FRAMES_MAX = 64
-"""Frames of one request."""
+"""Frames per request."""
 PUSH_GAP_US = 20
 FETCH_FRAMES_MAX = 256
 CAPTURE_FRAMES_MAX = 4000
@@ -34,14 +34,14 @@ END_TIMEOUT_S = 10.0
 
 
 class PacketExchange:
-    """Carries frames both ways while it is entered, with the ports in service mode.
+    """Transports frames both ways while entered, with the ports in service mode.
 
-    The session belongs to it meanwhile: requests of others would be in its way.
+    It needs the session for itself: other requests would delay its own.
     """
 
-    def __init__(self, session: TrexSession, plan: TrexPlan, sockets: RelaySockets, wanted: str) -> None:
-        """Between `sockets` and the plan's ports, which are held; of what arrives, what that pcap filter lets through."""
-        self._session, self._plan, self._lines, self._wanted = session, plan, sockets, wanted
+    def __init__(self, session: TrexSession, plan: TrexPlan, sockets: RelaySockets, filter_text: str) -> None:
+        """Connect `sockets` with the plan's acquired ports; a pcap filter selects the received frames."""
+        self._session, self._plan, self._sockets, self._filter = session, plan, sockets, filter_text
         self._ports = [session.port(number) for number in plan.ports]
         self._capture: int | None = None
         self._ended = Event()
@@ -49,7 +49,7 @@ class PacketExchange:
         self._fault: GeneratorError | None = None
 
     def __enter__(self) -> Self:
-        """Begin. Raises GeneratorError."""
+        """Start. Raises GeneratorError."""
         try:
             for port in self._ports:
                 port.call("service", enabled=True)
@@ -60,7 +60,7 @@ class PacketExchange:
                 mode="cyclic",
                 tx=[],
                 rx=list(self._plan.ports),
-                filter=self._wanted,
+                filter=self._filter,
             )
             self._capture = int(begun["capture_id"])
         except BaseException:
@@ -72,20 +72,20 @@ class PacketExchange:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End, and leave the ports as the plan wants them."""
+        """Stop, and restore the plan's mode of the ports."""
         self._ended.set()
         self._thread.join(END_TIMEOUT_S)
         self._put_back()
 
     def check(self) -> None:
-        """Raises the GeneratorError that ended it, if one did."""
+        """Raise the GeneratorError that ended it, if any."""
         if self._fault:
             raise self._fault
 
     def _work(self) -> None:
         try:
             while not self._ended.is_set():
-                moved = self._push() + self._fetch() + sum(line.flush() for line in self._lines)
+                moved = self._push() + self._fetch() + sum(line.flush() for line in self._sockets)
                 if not moved:
                     self._ended.wait(IDLE_S)
         except GeneratorError as error:
@@ -93,7 +93,7 @@ class PacketExchange:
 
     def _push(self) -> int:
         count = 0
-        for port, line in zip(self._ports, self._lines, strict=True):
+        for port, line in zip(self._ports, self._sockets, strict=True):
             frames = line.receive(PUSH_FRAMES_MAX)
             count += len(frames)
             if frames:
@@ -104,7 +104,7 @@ class PacketExchange:
         found = self._session.call("capture", command="fetch", capture_id=self._capture, pkt_limit=FETCH_FRAMES_MAX)
         frames = found["pkts"] or []
         for frame in frames:
-            self._lines[self._plan.ports.index(frame["port"])].give(base64.b64decode(frame["binary"]))
+            self._sockets[self._plan.ports.index(frame["port"])].enqueue(base64.b64decode(frame["binary"]))
         return len(frames)
 
     def _put_back(self) -> None:
@@ -117,15 +117,14 @@ class PacketExchange:
 
 
 def push(port: PortHandle, frames: Sequence[bytes]) -> None:
-    """Send frames through a port, as they are. Raises GeneratorError."""
+    """Send frames unchanged through a port. Raises GeneratorError."""
     port.call("push_pkts", ipg_usec=PUSH_GAP_US, pkts=[_pushed(frame) for frame in frames])
 
 
 def capture_filter(traffic: Traffic, neighbors: NeighborPlan) -> str:
-    """A pcap filter for messages between neighbours, and for the engine's test frames.
+    """Return a pcap filter for ARP, neighbor discovery and the engine's test frames.
 
-    What is near the beginning comes first: a filter that samples behind a frame's end lets it through no more, and ARP is
-    short.
+    Tests at low offsets come first: a filter that reads beyond a frame's end rejects the frame, and ARP is short.
     """
     offsets = {offset for stream in traffic.streams for offset in stream.rx_offsets}
     for stream in traffic.streams:

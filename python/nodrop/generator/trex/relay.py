@@ -1,4 +1,4 @@
-"""nodrop's engine at the ports of a TRex server: what needs few frames is done by the same code as at its own ports."""
+"""nodrop's engine at the ports of a TRex server: path checks and next hops run the same code as at its own ports."""
 
 import time
 from collections.abc import Sequence
@@ -39,14 +39,14 @@ class Relay:
     def __init__(
         self, session: TrexSession, plan: TrexPlan, traffic: Traffic, *, neighbors: NeighborPlan, names: tuple[str, ...]
     ) -> None:
-        """Use ports that the session holds and that have no streams; `names` are those of messages."""
+        """Use acquired ports without streams; `names` are the ports' names in messages."""
         self._session, self._plan, self._traffic, self._neighbors = session, plan, traffic, neighbors
         self._names = names
         self._stack = ExitStack()
         self._engine: EngineProcess | None = None
 
     def __enter__(self) -> Self:
-        """Start it. Raises GeneratorError."""
+        """Start the engine and the transport. Raises GeneratorError."""
         with ExitStack() as stack:
             sockets = stack.enter_context(RelaySockets(len(self._plan.ports)))
             exchange = PacketExchange(
@@ -62,11 +62,11 @@ class Relay:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End it, and leave TRex's ports as the plan wants them."""
+        """End both and restore the plan's mode of the ports."""
         self._stack.close()
 
     def ask(self, request: dict[str, Any], timeout_s: float = 0.0) -> Reply:
-        """Ask the engine something that may take so long. Raises GeneratorError."""
+        """Send the engine a request that may take `timeout_s`. Raises GeneratorError."""
         assert self._engine
         try:
             return self._engine.request(request, timeout_s + ANSWER_TIMEOUT_S)
@@ -88,14 +88,14 @@ class Relay:
         return {"op": "open", "ports": ports, "streams": streams}
 
     def _rename_error(self, message: str) -> str:
-        """The engine's words, with the ports' names in place of its sockets'."""
+        """Replace the names of sockets in an engine's message by those of the ports."""
         for path, name in zip(self._paths, self._names, strict=True):
             message = message.replace(path, name)
         return message
 
 
 def smallest(stream: Stream) -> Stream:
-    """The stream with frames of one size, as small as the engine can tell them apart."""
+    """Return the stream with the smallest frames that the engine can recognize."""
     bytes_min = max(stream.header_bytes + SIGNATURE_BYTES + FCS_BYTES, FRAME_BYTES_MIN)
     size = max(bytes_min, min(size.frame_bytes for size in stream.sizes))
     return stream.model_copy(update={"sizes": (SizeShare(frame_bytes=size),), "size_order": "mixed"})
@@ -107,11 +107,11 @@ SETTLE_S = 0.1
 def resolve_next_hops(
     session: TrexSession, plan: TrexPlan, traffic: Traffic, *, neighbors: NeighborPlan, names: tuple[str, ...]
 ) -> dict[tuple[int, int], NextHop]:
-    """Who the frames of each port and chain are sent to; stations answer meanwhile.
+    """Resolve the next hop of each port and chain; stations reply meanwhile.
 
-    Uses ports that the session holds and that have no streams, in service mode.
+    Uses acquired ports without streams, in service mode.
 
-    Raises: GeneratorError naming who kept silent.
+    Raises: GeneratorError naming the next hops that did not reply.
     """
     if not next_hop_queries(neighbors):
         return {}
@@ -121,7 +121,7 @@ def resolve_next_hops(
 
 
 def announcements_by_port(neighbors: NeighborPlan) -> dict[int, tuple[bytes, ...]]:
-    """By tester port, the frames in which its stations announce their addresses; none where they are not to.
+    """Return the frames that announce the stations' addresses by tester port; none if announcements are off.
 
     Source: RFC 5227 section 3, RFC 4861 section 7.2.6.
     """
@@ -136,7 +136,7 @@ def announcements_by_port(neighbors: NeighborPlan) -> dict[int, tuple[bytes, ...
 
 
 def announce(port: PortHandle, frames: Sequence[bytes]) -> None:
-    """Announce addresses once, and let the frames arrive."""
+    """Announce addresses once, and wait for the frames to arrive."""
     push(port, frames)
     time.sleep(SETTLE_S)
 
@@ -153,11 +153,11 @@ def check_path(
     names: tuple[str, ...],
     next_hops: NextHops,
 ) -> tuple[DirectionCheck, ...]:
-    """Send learning frames along every stream, which is addressed to its next hop already.
+    """Send learning frames along every stream, which is already addressed to its next hop.
 
-    Uses ports that the session holds and that have no streams, in service mode; their stations answer meanwhile.
+    Uses acquired ports without streams, in service mode; their stations reply meanwhile.
 
-    Raises: NoPath naming each chain and direction at fault; GeneratorError.
+    Raises: NoPathError naming each failing chain and direction; GeneratorError.
     """
     with Relay(session, plan, traffic, neighbors=neighbors, names=names) as relay:
         reply = relay.ask({"op": "check", "timeout_s": CHECK_TIMEOUT_S}, CHECK_TIMEOUT_S)

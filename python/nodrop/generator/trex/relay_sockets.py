@@ -1,4 +1,4 @@
-"""Sockets to an engine whose ports are relayed: each frame a datagram."""
+"""Unix datagram sockets of an engine with relayed ports, a frame per datagram."""
 
 import contextlib
 import select
@@ -12,14 +12,14 @@ from types import TracebackType
 from typing import Self
 
 PENDING_MAX = 4096
-"""Frames that wait for the engine; older ones are forgotten."""
+"""Frames waiting for the engine; older ones are dropped."""
 REFILL_S = 0.001
-"""How long to wait for the engine to go on: its socket holds but a few frames."""
+"""Time to wait for further frames: the engine's socket buffer holds only a few."""
 FRAME_MAX = 9216
 
 
 class RelaySocket:
-    """One port of the engine."""
+    """The socket of one port."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -29,18 +29,18 @@ class RelaySocket:
         self._pending: deque[bytes] = deque(maxlen=PENDING_MAX)
 
     def receive(self, count_max: int) -> list[bytes]:
-        """Frames that the engine sent, without FCS."""
+        """Return the frames that the engine sent, without FCS."""
         frames: list[bytes] = []
         while len(frames) < count_max and select.select([self._socket], [], [], REFILL_S if frames else 0)[0]:
             frames.append(self._socket.recv(FRAME_MAX))
         return frames
 
-    def give(self, frame: bytes) -> None:
-        """A frame for the engine to receive, without FCS; goes when it next has room."""
+    def enqueue(self, frame: bytes) -> None:
+        """Queue a frame for the engine to receive, without FCS."""
         self._pending.append(frame)
 
     def flush(self) -> int:
-        """Hand over what the engine has room for; gives how many frames."""
+        """Send queued frames while the engine accepts them; return how many."""
         count = 0
         with contextlib.suppress(OSError):
             while self._pending:
@@ -50,32 +50,32 @@ class RelaySocket:
         return count
 
     def close(self) -> None:
-        """No more frames."""
+        """Close the socket."""
         self._socket.close()
 
 
 class RelaySockets:
-    """A line for each port, as a context manager; their files are in a directory of their own."""
+    """A socket for each port, as a context manager, in a temporary directory."""
 
     def __init__(self, count: int) -> None:
         self._count = count
-        self._lines: tuple[RelaySocket, ...] = ()
+        self._sockets: tuple[RelaySocket, ...] = ()
         self._directory = Path()
 
     def __enter__(self) -> Self:
         self._directory = Path(tempfile.mkdtemp(prefix="nodrop-relay-"))
-        self._lines = tuple(RelaySocket(str(self._directory / str(port))) for port in range(self._count))
+        self._sockets = tuple(RelaySocket(str(self._directory / str(port))) for port in range(self._count))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for line in self._lines:
-            line.close()
+        for relay_socket in self._sockets:
+            relay_socket.close()
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def __getitem__(self, port: int) -> RelaySocket:
-        return self._lines[port]
+        return self._sockets[port]
 
     def __iter__(self) -> Iterator[RelaySocket]:
-        return iter(self._lines)
+        return iter(self._sockets)

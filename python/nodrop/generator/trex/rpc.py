@@ -1,6 +1,6 @@
-"""TRex's requests and answers: JSON-RPC 2.0 over a ZeroMQ REQ socket.
+"""TRex's RPC: JSON-RPC 2.0 over a ZeroMQ REQ socket.
 
-Source: TRex RPC server specification; what servers of v2.89 to v3.08 do.
+Source: TRex RPC server specification; behavior of servers from v2.89 to v3.08.
 """
 
 import itertools
@@ -23,22 +23,22 @@ MAGIC = 0xABE85CEA
 HEADER = struct.Struct(">II")
 COMPRESS_FROM_BYTES = 4096
 REQUEST_MAX_BYTES = 999_999
-"""What a server takes, after decompression."""
+"""Highest size that a server accepts, after decompression."""
 BATCH_BYTES = 500_000
 TRIES = 3
 """For requests that may be repeated."""
 PROBE_EVERY_S = 0.25
-"""How often to see whether somebody still listens while an answer is due."""
+"""Interval for checking that the server still listens while a reply is due."""
 SILENT_TIMEOUT_S = 1.0
-"""How long to wait for an answer once one did not come."""
+"""Timeout after a request without a reply."""
 TRY_AGAIN, IN_PROGRESS = -32001, -32002
 BUSY_POLL_S = 0.1
 BUSY_MAX_S = 30.0
-"""How long a server may be busy with one request, saying so."""
+"""How long a server may report that it is busy with one request."""
 REPEATABLE = frozenset({"ping", "api_sync_v2", "stop_traffic", "remove_all_streams"})
-"""Requests beside those for reading that leave everything as it was when they are made twice."""
+"""Writing requests that have no further effect when repeated."""
 CONSUMING = frozenset({"get_async_events", "get_async_results", "get_rx_queue_pkts"})
-"""Requests for reading whose answer is given only once."""
+"""Reading requests whose reply is given only once."""
 
 
 class RpcCall(NamedTuple):
@@ -49,15 +49,15 @@ class RpcCall(NamedTuple):
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether it may be made again when no answer came."""
+        """Whether it may be repeated without a reply."""
         return self.method in REPEATABLE or (self.method.startswith("get_") and self.method not in CONSUMING)
 
 
 class RpcClient:
-    """One connection; requests from several threads take turns."""
+    """One connection; requests from several threads are serialized."""
 
     def __init__(self, host: str, port: int, timeout_s: float) -> None:
-        """Connect when the first request is made; each answer may take `timeout_s`."""
+        """Prepare to connect on the first request; each reply may take `timeout_s`."""
         self._host, self._port = host, port
         self._timeout_s = timeout_s
         self._context = zmq.Context()
@@ -67,15 +67,15 @@ class RpcClient:
         self._lock = Lock()
 
     def call(self, method: str, params: dict[str, Any]) -> Any:
-        """The result of a request. Raises TrexRefused; TrexNoReply."""
+        """Send one request and return its result. Raises TrexRefused; TrexNoReply."""
         return self.batch([RpcCall(method, params)])[0]
 
     def batch(self, calls: Sequence[RpcCall]) -> list[Any]:
-        """The results of requests that the server carries out one right after the other.
+        """Send requests that the server carries out in sequence, and return their results.
 
-        More than fits into one message is split into several.
+        Requests that do not fit into one message are split into several messages.
 
-        Raises: TrexRefused for the first that was refused, once all of a message were answered; TrexNoReply.
+        Raises: TrexRefused for the first refused request, once all of a message were answered; TrexNoReply.
         """
         results: list[Any] = []
         for part in self._parts(calls):
@@ -84,7 +84,7 @@ class RpcClient:
         return results
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         with self._lock:
             self._close_socket()
         self._context.term()
@@ -96,8 +96,8 @@ class RpcClient:
             size = len(_request(call, 2**31))
             if size > REQUEST_MAX_BYTES - 2:
                 raise GeneratorError(
-                    f"a TRex server takes requests of up to {REQUEST_MAX_BYTES} bytes, {call.method} needs {size}; "
-                    "use fewer or shorter lists of values"
+                    f"TRex request {call.method} is too large ({size} bytes, limit {REQUEST_MAX_BYTES}); use fewer or "
+                    "shorter lists of values"
                 )
             if size > room:
                 parts.append([])
@@ -107,25 +107,25 @@ class RpcClient:
         return parts
 
     def _exchange(self, calls: Sequence[RpcCall]) -> list[dict[str, Any]]:
-        """The answers to one message, in order."""
+        """Send one message and return its replies in order."""
         numbers = [next(self._numbers) for _ in calls]
         texts = [_request(call, number) for call, number in zip(calls, numbers, strict=True)]
         body = texts[0] if len(texts) == 1 else b"[" + b",".join(texts) + b"]"
         tries = TRIES if all(call.is_repeatable for call in calls) else 1
         answer = self._decoded(self._send(pack(body), tries, calls[0].method))
         replies = answer if isinstance(answer, list) else [answer]
-        # An error of the whole message comes alone and without a number.
+        # an error of the whole message comes alone and without an id
         if len(replies) == 1 and len(calls) > 1:
             replies *= len(calls)
         by_number = {reply.get("id"): reply for reply in replies}
         if by_number.keys() == {None}:
             return replies
         if by_number.keys() != set(numbers):
-            raise self._protocol_error(f"numbers {sorted(map(str, by_number))} in answer to {numbers}")
+            raise self._protocol_error(f"ids {sorted(map(str, by_number))} in reply to {numbers}")
         return [by_number[number] for number in numbers]
 
     def _send(self, message: bytes, tries: int, method: str) -> bytes:
-        """The answer to a message. A server that kept silent before is not waited for at length again."""
+        """Send a message and return its reply. A server that did not reply before gets a short timeout."""
         tries, timeout_s = (1, min(self._timeout_s, SILENT_TIMEOUT_S)) if self._silent else (tries, self._timeout_s)
         with self._lock:
             for _ in range(tries):
@@ -134,14 +134,15 @@ class RpcClient:
                     self._silent = False
                     return answer
         self._silent = True
-        found = "nobody listens there any more" if self._refused() else f"none came within {timeout_s * tries:g} s"
+        reason = "nothing listens there any more" if self._refused() else f"timeout after {timeout_s * tries:g} s"
         raise TrexNoReply(
-            f"answer to {method} asked of the TRex server at {self.address}, {found}; "
-            f"check that it runs and that port {self._port} is not blocked"
+            f"no reply to {method} from the TRex server at {self.address} ({reason}); check that it runs and that "
+            f"port {self._port} is not blocked"
         )
 
     def _ask(self, message: bytes, timeout_s: float) -> bytes:
-        """One message there and one back; whatever goes wrong, the socket is of no use afterwards."""
+        """Exchange one message; after any failure, the socket is closed, as a REQ socket without a reply cannot send
+        again."""
         requests = self._socket or self._open()
         end_s = time.monotonic() + timeout_s
         try:
@@ -158,7 +159,7 @@ class RpcClient:
             raise
 
     def _refused(self) -> bool:
-        """Whether nobody listens, of which ZeroMQ does not tell."""
+        """Return whether the connection is refused, which ZeroMQ does not report."""
         return isinstance(connection_error(self._host, self._port, PROBE_EVERY_S), ConnectionRefusedError)
 
     def _open(self) -> "zmq.Socket[bytes]":
@@ -179,12 +180,12 @@ class RpcClient:
 
     @property
     def address(self) -> str:
-        """Of the server, as ZeroMQ writes it."""
+        """Address of the server in ZeroMQ's notation."""
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"tcp://{host}:{self._port}"
 
     def _await_result(self, call: RpcCall, reply: dict[str, Any]) -> Any:
-        """The result in a reply, waited for where the server is still busy with it."""
+        """Return the result of a reply, waiting while the server reports that it is busy."""
         end_s = time.monotonic() + BUSY_MAX_S
         asked = call
         while (error := reply.get("error")) is not None:
@@ -197,14 +198,14 @@ class RpcClient:
             time.sleep(BUSY_POLL_S)
             (reply,) = self._exchange([asked])
         if "result" not in reply:
-            raise self._protocol_error(f"neither result nor error in answer to {call.method}")
+            raise self._protocol_error(f"neither result nor error in reply to {call.method}")
         return reply["result"]
 
     def _refusal(self, call: RpcCall, error: dict[str, Any]) -> TrexRefused:
         reason = str(error.get("specific_err") or error.get("message") or "without a reason")
         code = int(error.get("code", 0))
-        busy = f", for {BUSY_MAX_S:g} s" if code in (TRY_AGAIN, IN_PROGRESS) else ""
-        text = f"{call.method} asked of the TRex server at {self.address}, it refuses{busy}: {reason} ({code})"
+        busy = f" for {BUSY_MAX_S:g} s" if code in (TRY_AGAIN, IN_PROGRESS) else ""
+        text = f"the TRex server at {self.address} refuses {call.method}{busy}: {reason} ({code})"
         return TrexRefused(text, call.method, code, reason)
 
     def _decoded(self, message: bytes) -> Any:
@@ -219,13 +220,13 @@ class RpcClient:
 
     def _protocol_error(self, what: str) -> GeneratorError:
         return GeneratorError(
-            f"an answer of a TRex server asked of {self.address}, found {what}; "
-            f"check that port {self._port} is TRex's RPC port"
+            f"invalid reply from the TRex server at {self.address}: {what}; check that port {self._port} is TRex's "
+            "RPC port"
         )
 
 
 def connection_error(host: str, port: int, timeout_s: float) -> OSError | None:
-    """Why nobody can be connected to; None: somebody can."""
+    """Return why no connection can be established; None if one can."""
     try:
         socket.create_connection((host, port), timeout_s).close()
     except OSError as error:
@@ -234,20 +235,20 @@ def connection_error(host: str, port: int, timeout_s: float) -> OSError | None:
 
 
 def pack(body: bytes) -> bytes:
-    """A message, compressed where that is worth it; the server then compresses its answer too."""
+    """Encode a message, compressed if large; the server then compresses its reply too."""
     if len(body) < COMPRESS_FROM_BYTES:
         return body
     return HEADER.pack(MAGIC, len(body)) + zlib.compress(body)
 
 
 def unpack(message: bytes) -> bytes:
-    """What a message says. Raises ValueError or zlib.error."""
+    """Decode a message. Raises ValueError or zlib.error."""
     if len(message) < HEADER.size or HEADER.unpack_from(message)[0] != MAGIC:
         return message
     length = HEADER.unpack_from(message)[1]
     body = zlib.decompress(message[HEADER.size :])
     if len(body) != length:
-        raise ValueError(f"{len(body)} bytes where {length} were announced")
+        raise ValueError(f"{len(body)} bytes instead of {length}")
     return body
 
 

@@ -1,4 +1,4 @@
-"""A TRex that nodrop starts where it is installed, once for all runs of this process, and ends with it."""
+"""A TRex server that nodrop starts where it is installed, once for all runs of this process, and ends with it."""
 
 import atexit
 import os
@@ -22,17 +22,17 @@ from nodrop.system.log_files import LOGGER
 POLL_S = 0.25
 REACH_TIMEOUT_S = 1.0
 SHUTDOWN_MAX_S = 10.0
-"""How long a server may take to end after it was asked to."""
+"""Time for a server to end after a shutdown request."""
 SUPERVISOR = "nodrop.generator.trex.supervisor"
 
 _running: dict[tuple[str, int], "StartedTrex"] = {}
 
 
 class StartedTrex:
-    """A TRex that this process started."""
+    """A TRex server that this process started."""
 
     def __init__(self, plan: TrexPlan) -> None:
-        """Start it and wait until it answers. Raises GeneratorError with the end of its log."""
+        """Start it and wait until it replies. Raises GeneratorError with the end of its log."""
         assert plan.start
         check_start(plan.start)
         self.plan = plan
@@ -58,12 +58,12 @@ class StartedTrex:
             raise
 
     def fits(self, plan: TrexPlan) -> bool:
-        """Whether it runs, and as this plan has it."""
+        """Return whether it runs with the settings of this plan."""
         same = self.plan.start == plan.start and self.plan.histograms == plan.histograms
         return self._supervisor.poll() is None and same
 
     def stop(self) -> None:
-        """End it: asked first, so that it lets go of its cards in order; never raises."""
+        """Shut it down by request first, so that it releases its cards; never raises."""
         if self._supervisor.poll() is None:
             _shut_down(self.plan)
             with suppress(subprocess.TimeoutExpired):
@@ -81,23 +81,24 @@ class StartedTrex:
         while time.monotonic() < end_s:
             status = self._supervisor.poll()
             if status is not None:
-                raise self._failure(f"it ended with status {status}")
+                raise self._failure(f"it exited with status {status}")
             if connection_error(plan.host, plan.rpc_port, REACH_TIMEOUT_S) is None:
                 with suppress(TrexNoReply), TrexSession(plan):
                     return
             time.sleep(POLL_S)
-        raise self._failure(f"it gave no answer within {timeout_s:g} s")
+        raise self._failure(f"no reply within {timeout_s:g} s")
 
     def _failure(self, what: str) -> GeneratorError:
         log = self.log.read_text(errors="replace")
-        return GeneratorError(f"TRex in {self.directory} asked to start, {what}: {diagnose(log)}")
+        return GeneratorError(f"TRex in {self.directory} did not start: {what}: {diagnose(log)}")
 
 
 def ensure_running(plan: TrexPlan) -> StartedTrex | None:
-    """See to it that a server runs as planned; gives the one that this process started, None where it is somebody's.
+    """Ensure that a server runs as planned; return it if this process started it, None if not.
 
-    One that runs is used where it has the ports asked for; else, or to be restarted, it is asked to end, which it
-    refuses while somebody else holds its ports, unless `plan.take_over`.
+    A running server is used if it has the planned ports; else, or for a restart, it is shut down, which it refuses
+    while
+    another user holds its ports, unless `plan.take_over`.
 
     Raises: GeneratorError.
     """
@@ -112,10 +113,10 @@ def ensure_running(plan: TrexPlan) -> StartedTrex | None:
         del _running[key]
         ours.stop()
     elif connection_error(plan.host, plan.rpc_port, REACH_TIMEOUT_S) is None:
-        difference = "it was asked to be restarted" if start.restart else _difference(plan, start)
+        difference = "trex.start.restart is set" if start.restart else _difference(plan, start)
         if not difference:
             return None
-        LOGGER.warning("the TRex at %s, port %d, is ended: %s", plan.host, plan.rpc_port, difference)
+        LOGGER.warning("shutting down the TRex at %s, port %d: %s", plan.host, plan.rpc_port, difference)
         _shut_down_other(plan, difference)
     _running[key] = StartedTrex(plan)
     return _running[key]
@@ -131,12 +132,12 @@ atexit.register(stop_all)
 
 
 def log_path(rpc_port: int) -> Path:
-    """Where a server that nodrop starts at this port has its log, in a folder only this user can write."""
+    """Return the path of the log of a server started at this port, in a directory only this user can write."""
     return runtime_dirs.runtime_subdir("trex") / f"{rpc_port}.log"
 
 
 def log_text(rpc_port: int) -> str | None:
-    """What the server that nodrop started last at this port logged; None where none was."""
+    """Return the log of the last server started at this port; None if none was."""
     try:
         return log_path(rpc_port).read_text(errors="replace")
     except FileNotFoundError:
@@ -144,14 +145,14 @@ def log_text(rpc_port: int) -> str | None:
 
 
 def _difference(plan: TrexPlan, start: TrexStart) -> str:
-    """How a server that runs differs from what would be started, as far as it says; empty: not."""
+    """Return how a running server differs from the planned one; empty if it does not."""
     with TrexSession(plan) as session:
         missing = sorted({*plan.ports} - {port.number for port in session.ports})
         if missing:
             return f"it has no port {', '.join(map(str, missing))}"
         cores = session.core_count
-    asked = start.cores * len(start.interfaces) // 2
-    return "" if cores == asked else f"it sends on {cores} threads, {asked} are asked for"
+    expected = start.cores * len(start.interfaces) // 2
+    return "" if cores == expected else f"it sends on {cores} threads instead of {expected}"
 
 
 def _shut_down_other(plan: TrexPlan, why: str) -> None:
@@ -159,18 +160,18 @@ def _shut_down_other(plan: TrexPlan, why: str) -> None:
         with TrexSession(plan) as session:
             session.call("shutdown", user=plan.user, force=plan.take_over)
     except TrexNoReply:
-        pass  # gone before it could answer
+        pass  # it ended before it could reply
     except GeneratorError as error:
         raise GeneratorError(
-            f"trex.start asked, a server runs at {plan.host}, port {plan.rpc_port}, and is not what was asked for "
-            f"({why}); it will not end: {error}"
+            f"trex.start: the server at {plan.host}, port {plan.rpc_port}, differs from the plan ({why}) and refuses "
+            f"to shut down: {error}"
         ) from None
     end_s = time.monotonic() + SHUTDOWN_MAX_S
     while connection_error(plan.host, plan.rpc_port, REACH_TIMEOUT_S) is None:
         if time.monotonic() > end_s:
             raise GeneratorError(
-                f"the TRex at {plan.host}, port {plan.rpc_port}, was asked to end ({why}), it still runs after "
-                f"{SHUTDOWN_MAX_S:g} s; end it by hand"
+                f"the TRex at {plan.host}, port {plan.rpc_port}, still runs {SHUTDOWN_MAX_S:g} s after a shutdown "
+                f"request ({why}); end it by hand"
             )
         time.sleep(POLL_S)
 
@@ -181,7 +182,7 @@ def _shut_down(plan: TrexPlan) -> None:
 
 
 def _is_local(host: str) -> bool:
-    """Whether this is a name of this machine to itself."""
+    """Return whether a host name refers to this machine."""
     try:
         found = socket.getaddrinfo(host, None)
     except OSError:

@@ -1,4 +1,4 @@
-"""A conversation with a TRex server: handshake, its ports, and whose they are."""
+"""A session with a TRex server: handshake, port list, port ownership."""
 
 import secrets
 from collections.abc import Sequence
@@ -13,31 +13,31 @@ from nodrop.model.trex import TrexPlan, TrexPort
 from nodrop.system.log_files import LOGGER
 
 APIS = ((5, 1), (5, 0), (4, 6))
-"""Spoken, newest first. A server takes its own major version, and minor ones up to its own."""
+"""Supported versions, newest first. A server accepts its own major version and minor versions up to its own."""
 ALL_PROFILES = "*"
 PROFILE = "_"
 
 
 class PortHandle:
-    """A port, for requests about it; changing ones need that it was taken."""
+    """A port for requests; those that change it require its acquisition."""
 
     def __init__(self, session: "TrexSession", number: int) -> None:
         self._session = session
         self.number = number
         self.handler: str | None = None
-        """Proof that the port is ours; None: it is not."""
+        """Token of the acquisition; None: not acquired."""
 
     def request(self, method: str, **params: Any) -> RpcCall:
-        """A request about the port, for a batch."""
+        """Return a request about the port, for a batch."""
         owner = {} if self.handler is None else {"handler": self.handler}
         return self._session.request(method, port_id=self.number, **owner, **params)
 
     def call(self, method: str, **params: Any) -> Any:
-        """The result of a request about the port. Raises GeneratorError."""
+        """Send a request about the port and return its result. Raises GeneratorError."""
         return self._session.batch([self.request(method, **params)])[0]
 
     def clean_up(self) -> list[RpcCall]:
-        """Requests that end whatever a client before left behind."""
+        """Return requests that remove traffic, filters and streams of a previous client."""
         return [
             self.request("stop_traffic", profile_id=ALL_PROFILES),
             self.request("remove_rx_filters", profile_id=ALL_PROFILES),
@@ -46,10 +46,10 @@ class PortHandle:
 
 
 class TrexSession:
-    """A connection on which a server was asked who it is; ports that were taken are released at its end."""
+    """A connection after a handshake; acquired ports are released at its end."""
 
     def __init__(self, plan: TrexPlan) -> None:
-        """Nothing is sent before the session is entered."""
+        """Prepare a session; entering it connects."""
         self._plan = plan
         self._rpc = RpcClient(plan.host, plan.rpc_port, plan.timeout_s)
         self._number = secrets.randbits(32)
@@ -59,7 +59,7 @@ class TrexSession:
         self._system: dict[str, Any] = {}
         self._ports: tuple[TrexPort, ...] = ()
         self.api = ""
-        """Version of the interface that is spoken: `5.1`."""
+        """Version of the API in use: `5.1`."""
 
     def __enter__(self) -> Self:
         """Connect. Raises TrexNoReply; TrexVersionError."""
@@ -75,25 +75,25 @@ class TrexSession:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop traffic, leave nothing behind on ports that were taken, release them; never raises GeneratorError."""
+        """Stop traffic, clean and release acquired ports; never raises GeneratorError."""
         self.release()
         self._rpc.close()
 
     @property
     def version(self) -> str:
-        """Of the server: `v3.08`."""
+        """Version of the server: `v3.08`."""
         return str(self._version_info.get("version", "of unknown version"))
 
     @property
     def build(self) -> str:
-        """When it was built, in its own words."""
+        """Build date of the server, as it reports it."""
         return " ".join(
             str(self._version_info[key]) for key in ("build_date", "build_time") if self._version_info.get(key)
         )
 
     @property
     def core_count(self) -> int:
-        """Threads that send, all ports together."""
+        """Sending threads of all ports together."""
         return int(self._system.get("dp_core_count", 1))
 
     @property
@@ -104,34 +104,34 @@ class TrexSession:
         return self._ports
 
     def counter_count(self, number: int) -> int | None:
-        """Streams whose frames a port can count one by one; None where it does not say."""
+        """Return the number of streams that a port can count individually; None if not reported."""
         counters = self._port_info(number).get("rx", {}).get("counters")
         return None if counters is None else int(counters)
 
     def request(self, method: str, **params: Any) -> RpcCall:
-        """A request, for a batch."""
+        """Return a request, for a batch."""
         return RpcCall(method, {"api_h": self._handle, **params} if self._handle else params)
 
     def call(self, method: str, **params: Any) -> Any:
-        """The result of a request. Raises GeneratorError."""
+        """Send a request and return its result. Raises GeneratorError."""
         return self.batch([self.request(method, **params)])[0]
 
     def batch(self, calls: Sequence[RpcCall]) -> list[Any]:
-        """The results of requests that are carried out one right after the other. Raises GeneratorError."""
+        """Send requests that are carried out in sequence, and return their results. Raises GeneratorError."""
         try:
             return self._rpc.batch(calls)
         except TrexRefused as refusal:
             raise self._rename_error(refusal) from None
 
     def port(self, number: int) -> PortHandle:
-        """A port by TRex's number of it. Raises GeneratorError where there is none."""
+        """Return a port by TRex's number. Raises GeneratorError if it does not exist."""
         if number not in self._handles:
             self._port_info(number)
             self._handles[number] = PortHandle(self, number)
         return self._handles[number]
 
     def acquire_ports(self, numbers: Sequence[int]) -> list[PortHandle]:
-        """Make ports ours, from somebody else where the plan says so, and end what he left running on them.
+        """Acquire ports, by force if planned, and clean what their last owner left running.
 
         Raises: TrexPortsInUse.
         """
@@ -145,7 +145,7 @@ class TrexSession:
         return handles
 
     def release(self) -> None:
-        """Stop traffic, leave nothing behind on ports that were taken, and let go of them."""
+        """Stop traffic, clean the acquired ports and release them."""
         held = [handle for handle in self._handles.values() if handle.handler is not None]
         calls = [call for handle in held for call in (*handle.clean_up(), handle.request("release"))]
         with suppress(GeneratorError):
@@ -154,14 +154,13 @@ class TrexSession:
             handle.handler = None
 
     def _check_reachable(self) -> None:
-        """See whether anybody listens: ZeroMQ itself would wait without a word. Raises TrexNoReply."""
+        """Check that the server listens: ZeroMQ itself would wait silently. Raises TrexNoReply."""
         plan = self._plan
         fault = connection_error(plan.host, plan.rpc_port, plan.timeout_s)
         if fault:
             raise TrexNoReply(
-                f"a TRex server asked at {plan.host}, port {plan.rpc_port}, found none "
-                f"({fault.strerror or 'no answer'}); start one there (t-rex-64 -i), say where it is "
-                "(trex.host, trex.rpc_port), or let nodrop start it (trex.start)"
+                f"no TRex server at {plan.host}, port {plan.rpc_port} ({fault.strerror or 'no reply'}); start one "
+                "there (t-rex-64 -i), set its address (trex.host, trex.rpc_port), or let nodrop start it (trex.start)"
             )
 
     def _handshake(self) -> None:
@@ -169,8 +168,8 @@ class TrexSession:
         mode = self._version_info.get("mode", "STL")
         if mode != "STL":
             raise TrexVersionError(
-                f"TRex in stateless mode asked, the server at {self._rpc.address} ({self.version}) runs in mode "
-                f"{mode}; start it without --astf (t-rex-64 -i)"
+                f"the TRex server at {self._rpc.address} ({self.version}) runs in mode {mode} instead of stateless "
+                "mode; start it without --astf (t-rex-64 -i)"
             )
         refusals = []
         for major, minor in APIS:
@@ -182,19 +181,20 @@ class TrexSession:
             self._handle, self.api = str(answer["api_h"]), f"{major}.{minor}"
             return
         raise TrexVersionError(
-            f"TRex v2.89 to v3.08 asked, {self.version} found at {self._rpc.address}, which takes none of the "
-            f"interfaces that nodrop speaks ({'; '.join(refusals)}); use another release of TRex"
+            f"TRex {self.version} at {self._rpc.address} supports none of nodrop's API versions "
+            f"({'; '.join(refusals)}); use a release from v2.89 to v3.08"
         )
 
     def _port_info(self, number: int) -> dict[str, Any]:
-        """What the server says of a port; its list is in no order."""
+        """Return the server's description of a port; its list is unordered."""
         ports: list[dict[str, Any]] = self._system["ports"]
         for port in ports:
             if port["index"] == number:
                 return port
         numbers = ", ".join(str(port["index"]) for port in sorted(ports, key=lambda port: port["index"]))
         raise GeneratorError(
-            f"port {number} of the TRex server at {self._rpc.address} asked (trex.ports), it has {numbers or 'none'}"
+            f"trex.ports: port {number} does not exist on the TRex server at {self._rpc.address}; its ports are "
+            f"{numbers or 'none'}"
         )
 
     def _read_ports(self) -> tuple[TrexPort, ...]:
@@ -204,20 +204,20 @@ class TrexSession:
         return tuple(_port(self._port_info(number), state) for number, state in zip(numbers, states, strict=True))
 
     def _clean_port(self, handle: PortHandle) -> None:
-        """Take from a port what a client before left on it: one that died leaves its traffic running for ever."""
+        """Clean a port: a client that died leaves its traffic running."""
         for call in handle.clean_up():
-            with suppress(TrexRefused):  # where there is nothing to take away
+            with suppress(TrexRefused):  # refused if the port has nothing to remove
                 self._rpc.batch([call])
         if handle.call("get_port_status", block=False).get("service"):
             self._end_service(handle)
 
     def _enable_promiscuous(self, handle: PortHandle) -> None:
-        """Have a port take frames for whatever MAC address, as chains have others than the port's."""
+        """Accept frames for any MAC address, as chains use other addresses than the port's."""
         try:
             handle.call("set_port_attr", attr={"promiscuous": {"enabled": True}})
         except TrexRefused as refusal:
             LOGGER.warning(
-                "TRex's port %d takes only frames for its own MAC address: %s", handle.number, refusal.reason
+                "TRex's port %d receives only frames for its own MAC address: %s", handle.number, refusal.reason
             )
 
     def _end_service(self, handle: PortHandle) -> None:
@@ -229,24 +229,24 @@ class TrexSession:
         handle.call("service", enabled=False)
 
     def _rename_error(self, refusal: TrexRefused) -> GeneratorError:
-        """The error by name, where it is about who holds a port."""
-        asked = f"ports of the TRex server at {self._rpc.address} asked for user {self._plan.user}, found"
+        """Return a more specific error for refusals about port ownership."""
+        problem = f"ports of the TRex server at {self._rpc.address} are not available for user {self._plan.user}"
         if "API handler" in refusal.reason:
             return TrexNoReply(
-                f"the TRex server at {self._rpc.address} asked again, found that it was started anew meanwhile; "
-                "see its log for why it ended"
+                f"the TRex server at {self._rpc.address} was restarted during the run; see its log for why it ended"
             )
         if "not owned by you" in refusal.reason or "please acquire" in refusal.reason:
-            return TrexPortsInUse(f"{asked} that somebody else took them meanwhile; agree with him who measures when")
+            return TrexPortsInUse(f"{problem}: another user acquired them during the run; coordinate with that user")
         if "already taken" in refusal.reason or "already owned" in refusal.reason:
             return TrexPortsInUse(
-                f"{asked}: {refusal.reason}; wait until he is done, or take them from him (trex.take_over: true)"
+                f"{problem}: {refusal.reason}; wait until that user is done, or acquire them by force "
+                "(trex.take_over: true)"
             )
         return refusal
 
 
 def _port(told: dict[str, Any], state: dict[str, Any]) -> TrexPort:
-    """A port from what `get_system_info` and `get_port_status` say; the latter counts speed in Gb/s."""
+    """Return a port from the replies to `get_system_info` and `get_port_status`; the latter reports speed in Gb/s."""
     attributes = state.get("attr", {})
     speed_gbps = float(attributes.get("speed") or 0)
     speeds_mbps = [int(speed) for speed in told.get("supp_speeds") or ()]

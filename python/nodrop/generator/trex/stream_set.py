@@ -1,4 +1,4 @@
-"""What a TRex server is given to send, and how each stream is told apart in its counters."""
+"""The streams of a TRex server and their counter ids."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,48 +8,49 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class PortStreams:
-    """The streams of a port of TRex."""
+    """The streams of one port."""
 
     number: int
     """TRex's number of the port."""
     streams: tuple[Json, ...]
-    """Parameters of `add_stream`, `stream_id` and `stream`, in their order; port and handler are to be added."""
+    """Parameters of `add_stream`, `stream_id` and `stream`, in their order, without port and handler."""
     load_ratio: float
-    """Part of the load that this port sends: the sum of its streams' rates in frames per second, latency streams apart.
+    """Share of the load that this port sends: the sum of its streams' rates in frames per second, without latency
+    streams.
 
-    A multiplier `raw` of L sends L times this; all of a load of L where the port has no latency streams.
+    A multiplier `raw` of L sends L times this, which is all of a load of L if the port has no latency streams.
     """
     latency_load_pps: float
-    """What its latency streams send, whatever the multiplier."""
+    """Load of its latency streams, independent of the multiplier."""
     announcements: tuple[bytes, ...] = ()
-    """Frames to be pushed before a trial: as streams they would be counted as the test's, where only ports are."""
+    """Frames to push before a trial: sent as streams, port counters would count them as test frames."""
     vxlan_ports: tuple[int, ...] = ()
-    """UDP ports of VXLAN that TRex has to look into to count streams (port attribute `vxlan_fs`)."""
+    """UDP ports of VXLAN that TRex must parse to count streams (port attribute `vxlan_fs`)."""
 
     def multiplier(self, load_pps: float) -> float:
-        """What `raw` multiplies the streams with for this port to send its part of a load in all, latency included."""
+        """Return the `raw` multiplier with which this port sends its share of a load, latency streams included."""
         return max(load_pps - self.latency_load_pps / self.load_ratio, 0.0) if self.load_ratio else 0.0
 
 
 @dataclass(frozen=True)
 class FlowStatsIds:
-    """How TRex counts a stream of the traffic."""
+    """Counter ids of a stream of the traffic."""
 
     pg_id: int | None
-    """Its frames but those of latency; None: they count at the ports only."""
+    """Of its frames except latency frames; None: counted by port only."""
     latency_pg_id: int | None
-    """Its latency stream, which sends at a load of its own; None: it has none."""
+    """Of its latency stream, which has a load of its own; None: no latency stream."""
     latency_load_pps: float = 0.0
     """Of its latency stream."""
 
 
 @dataclass(frozen=True)
 class StreamSet:
-    """What all ports send, and how it is counted."""
+    """The streams of all ports and their counter ids."""
 
     ports: tuple[PortStreams, ...]
     """In the order of the tester's ports."""
     counted: tuple[FlowStatsIds, ...]
     """In the order of the traffic's streams."""
     notes: tuple[str, ...] = ()
-    """What differs from what nodrop's own engine would send, each as a sentence."""
+    """Differences to what nodrop's own engine would send, one sentence each."""

@@ -1,4 +1,4 @@
-"""The traffic of a run as streams of TRex."""
+"""The traffic of a run as TRex streams."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from nodrop.model.trex import TrexPlan
 COUNTERS_USUAL = 1023
 CACHE_MAX = 10_000
 OWN_MACS = 3
-"""Flags: both MAC addresses are those of the packet."""
+"""Flags: both MAC addresses are taken from the packet."""
 BURSTS_MAX = 2**31
 NOT_COUNTED = {"enabled": False}
 
@@ -31,19 +31,22 @@ def build_stream_set(
     announced: Mapping[int, Sequence[bytes]] | None = None,
     announce_every_s: float | None = None,
 ) -> StreamSet:
-    """What each port of TRex sends for this traffic.
+    """Build the streams of each port.
 
     Args:
-        templates: of each stream, from `frames.templates`.
-        counter_count: streams that the server's ports can count one by one.
-        announced: by tester port, frames that it sends every `announce_every_s`, whatever the load; before each trial
-            where all frames count.
+        traffic: the traffic.
+        plan: the settings of TRex.
+        templates: of each stream, from `frames.build_templates`.
+        counter_count: streams that the server's ports can count individually.
+        announced: announcement frames by tester port, sent every `announce_every_s` independent of load; before each
+            trial if ports are counted.
+        announce_every_s: interval of announcements.
 
     Raises: GeneratorError naming what TRex cannot send.
     """
     if not isinstance(traffic.pattern, FlatLoad):
         raise GeneratorError(
-            f"pattern.kind: {traffic.pattern.kind} asked, TRex sends at a steady load; use generator: engine"
+            f"pattern.kind: TRex cannot send {traffic.pattern.kind}, only a steady load; use generator: engine"
         )
     counted = assign_ids(traffic, plan, counter_count)
     made = [
@@ -65,20 +68,18 @@ def build_stream_set(
 
 
 class _TrexStreams:
-    """A stream of the traffic as streams of TRex."""
+    """A stream of the traffic as TRex streams."""
 
     def __init__(
         self, stream: Stream, template: FrameTemplate, ratio: float, counted: FlowStatsIds, plan: TrexPlan
     ) -> None:
         self.stream, self.template, self.ratio, self.counted, self.plan = stream, template, ratio, counted, plan
         if plan.cache_size > CACHE_MAX:
-            raise GeneratorError(
-                f"trex.cache_size: {plan.cache_size} asked, TRex takes {CACHE_MAX} at most; write fewer"
-            )
+            raise GeneratorError(f"trex.cache_size: {plan.cache_size} exceeds TRex's limit of {CACHE_MAX}; lower it")
         self.program = build_program(stream, template)
 
     def streams(self) -> list[Json]:
-        """One for each size, at its part of the load; one for latency, at a load of its own."""
+        """Return a stream for each frame size, with its share of the load, and one for latency with its own load."""
         weights = [size.weight for size in self.stream.sizes]
         found = [
             _stream(_continuous(self.ratio * weight / sum(weights)), self.program, frame, self._counting(), self.plan)
@@ -92,26 +93,26 @@ class _TrexStreams:
         return found
 
     def notes(self) -> list[str]:
-        """What is not as nodrop's own engine would send it."""
+        """Return the differences to what nodrop's own engine would send."""
         found = list(self.program.notes)
         if self.stream.size_order == "listed":
             found.append("traffic.genome: TRex keeps the share of each frame size, not their order")
         if self.plan.cache_size and self.stream.flow_count > self.plan.cache_size:
             found.append(
-                f"trex.cache_size: {self.plan.cache_size} frames of each stream are made beforehand and sent again and "
-                f"again, so {self.plan.cache_size} of {self.stream.flow_count} flows at most"
+                f"trex.cache_size: TRex repeats {self.plan.cache_size} prebuilt frames of each stream, so at most "
+                f"{self.plan.cache_size} of {self.stream.flow_count} flows occur"
             )
         smallest = min(size.frame_bytes for size in self.stream.sizes)
         latency_bytes = len(self.template.latency_frame) + 4
         if self.counted.latency_pg_id is not None and latency_bytes > smallest and len(self.stream.sizes) == 1:
             found.append(
-                f"latency is measured with frames of {latency_bytes} bytes beside those of {smallest}: "
-                "TRex's mark needs room"
+                f"latency is measured with frames of {latency_bytes} bytes in addition to those of {smallest}: TRex's "
+                "mark needs space"
             )
         if self.plan.flow_stats and not is_countable(self.stream):
-            found.append("TRex cannot tell frames with these headers apart: chains are counted together, at the ports")
+            found.append("TRex cannot tell streams with these headers apart: chains are counted together, by port")
         elif self.counted.latency_pg_id is None and measures_latency(self.stream, self.plan):
-            found.append("trex: no stream is counted by itself, so no latency is measured")
+            found.append("trex: no stream is counted individually, so no latency is measured")
         return found
 
     def _counting(self) -> Json:
@@ -142,7 +143,7 @@ def _continuous(load_pps: float) -> Json:
 
 
 def _announcing(frame: bytes, every_s: float) -> Json:
-    """Bursts of one frame: what is between bursts stays as it is whatever the load is multiplied by."""
+    """Return bursts of one frame: the multiplier does not scale the gap between bursts."""
     mode = {
         "type": "multi_burst",
         "pkts_per_burst": 1,
@@ -154,7 +155,7 @@ def _announcing(frame: bytes, every_s: float) -> Json:
 
 
 def _stream(mode: Json, made: FieldProgram, frame: bytes, counting: Json, plan: TrexPlan | None) -> Json:
-    # Each frame of a latency stream has a time of its own, so none is made beforehand.
+    # Each frame of a latency stream has its own timestamp, so none is prebuilt.
     vm: Json = {"instructions": list(made.instructions)}
     if plan and plan.cache_size and made.instructions:
         vm["cache"] = plan.cache_size

@@ -1,7 +1,7 @@
-"""Runs a program for as long as somebody holds the other end of its standard input, then ends all of it.
+"""Runs a program until the other end of its standard input closes, then ends the program's process group.
 
-`python -m nodrop.generator.trex.supervisor COMMAND...`: the program gets a session of its own; what it starts in turn is in
-its process group. When nodrop ends, however it does, its end of the pipe closes, and nothing is left behind.
+`python -m nodrop.generator.trex.supervisor COMMAND...`: the program gets its own session; its children are in its
+process group. However nodrop ends, its end of the pipe closes, and no process is left behind.
 """
 
 import contextlib
@@ -16,11 +16,9 @@ POLL_S = 0.2
 
 
 def main(command: list[str]) -> int:
-    """Run it; its exit status."""
+    """Run the command; return its exit status."""
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
-        signal.signal(
-            number, _ignore_signal
-        )  # the pipe says when it is over; a program that is started forgets handlers
+        signal.signal(number, _ignore_signal)  # the pipe signals the end; exec resets these handlers in the program
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
     is_held = True
     while is_held and process.poll() is None:
@@ -31,7 +29,7 @@ def main(command: list[str]) -> int:
 
 
 def end_group(process: "subprocess.Popen[bytes]") -> None:
-    """End a process and its group: asked first, then made to."""
+    """End a process and its group: SIGTERM, then SIGKILL."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)
@@ -41,7 +39,7 @@ def end_group(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _ignore_signal(*_: object) -> None:
-    """Take no notice."""
+    """Ignore a signal."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""One trial on a TRex server: start, watch, stop, wait for what is on its way."""
+"""One trial on a TRex server: start, watch, stop, wait for frames in flight."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -17,29 +17,29 @@ from nodrop.model.trial import StopClause, Trial
 
 SAMPLE_S = 0.02
 SAMPLE_TIME_RATIO = 0.1
-"""Of the time: what looking may take of a server, which answers one client at a time."""
+"""Highest share of time spent on sampling: a server serves one client at a time."""
 SAMPLE_MAX_S = 0.5
 SAMPLE_MIN_S = 0.005
 WINDOW_S = 0.05
 QUIET_S = 0.2
-"""Frames in flight are given up once nothing has arrived for this long, as with nodrop's own engine."""
+"""Frames in flight are given up after this time without arrivals, as with nodrop's own engine."""
 DRAIN_MAX_S = 2.0
 """RFC 2544 section 23."""
 BEGIN_MAX_S = 1.0
-"""How long the first frame may take to leave."""
+"""Time for the first frame to be sent."""
 ALL_CORES = 2**64 - 1
 
 
 class PortLoad(NamedTuple):
-    """What a port is to send in a trial."""
+    """The load of a port in a trial."""
 
     port: PortHandle
     multiplier: float
-    """Of the rates of its streams; latency streams keep theirs."""
+    """Of the rates of its streams, except latency streams."""
     load_pps: float
-    """What that comes to."""
+    """The resulting load."""
     parts: int
-    """Its streams, each on each core that sends."""
+    """Its streams times the sending cores."""
 
 
 class TrialSetup(NamedTuple):
@@ -49,46 +49,44 @@ class TrialSetup(NamedTuple):
     counters: CounterReader
     grouping: Grouping
     tx_ports: tuple[int, ...]
-    """Of each stream of the traffic, the port that sends it."""
+    """The sending port of each stream of the traffic."""
     user: str
     check_alive: Callable[[], None]
 
 
 @dataclass
 class TrialRecord:
-    """How a trial went."""
+    """The course of a trial."""
 
     counts: Snapshot
-    """All that was counted since it began."""
+    """All counts since it began."""
     start_s: float
-    """When the first frame was due, on the monotonic clock."""
+    """Time when the first frame was due, on the monotonic clock."""
     schedules: tuple[PortSchedule, ...]
     """Of each port."""
     sent_for_s: float = 0.0
-    """From the first frame's time to the last one's, where something ended it that was not its time."""
+    """Time between first and last frame, if the trial did not end by itself."""
     samples: list[CountSample] = field(default_factory=list)
-    """At the ends of windows, and last at everything."""
+    """At the ends of windows; the last one covers all arrivals."""
     sender_busy: float = 0.0
-    """Share of their time that sending threads were busy, at most."""
+    """Highest share of time that sending threads were busy."""
     receiver_busy: float = 0.0
     stopped_by: StopClause | None = None
     interruption: KeyboardInterrupt | None = None
-    """By the user."""
+    """Interrupt by the user."""
     overdue: bool = False
-    """Whether it was ended with frames left to send for which there was no more time."""
+    """Whether the time was over with frames left to send."""
     cut_short: bool = False
-    """Whether the server, or somebody else there, ended it before its time."""
+    """Whether the server or another client ended it early."""
 
 
 class TrialRun:
-    """A trial, on streams that are there already."""
+    """A trial on streams that exist on the server."""
 
     def __init__(
         self, setup: TrialSetup, port_loads: Sequence[PortLoad], trial: Trial, allowance_s: float, on_window: OnWindow
     ) -> None:
-        """To be carried out with these multipliers; frames are on their way for `allowance_s` at the longest, as far as
-        the stop rule is concerned.
-        """
+        """Prepare a trial with these loads; for the stop rule, frames are in flight for at most `allowance_s`."""
         self._setup = setup
         self._port_loads = port_loads
         self._trial = trial
@@ -101,12 +99,12 @@ class TrialRun:
         self._stopped = False
 
     def run(self, *, in_order: bool) -> TrialRecord:
-        """Carry it out.
+        """Run the trial.
 
         Args:
-            in_order: whether an interrupt by the user ends it in order, with its counts.
+            in_order: whether an interrupt by the user stops it in order and keeps its counts.
 
-        Raises: GeneratorError; KeyboardInterrupt unless in order.
+        Raises: GeneratorError; KeyboardInterrupt unless `in_order`.
         """
         try:
             self._start()
@@ -123,7 +121,7 @@ class TrialRun:
         return self.record
 
     def _start(self) -> None:
-        """All ports by one message, so that they begin one right after the other."""
+        """Start all ports in one message, so that they begin in quick succession."""
         self.record.start_s = time.monotonic()
         for schedule in self.record.schedules:
             schedule.start_requested_s = self.record.start_s
@@ -143,7 +141,7 @@ class TrialRun:
         )
 
     def _watch(self) -> None:
-        """Until everything was sent, or its time is over, or the stop rule ends it."""
+        """Wait until everything was sent, the time is over, or the stop rule fires."""
         record, rule = self.record, self._trial.stop
         next_window_s = WINDOW_S
         while True:
@@ -152,13 +150,13 @@ class TrialRun:
             if self._is_overdue(time.monotonic()):
                 record.overdue = True
                 return
-            look = self._look()
-            elapsed_s = look.at_s - record.start_s
-            self._losses.look(look)
-            if self._is_over(look):
+            sample = self._sample()
+            elapsed_s = sample.at_s - record.start_s
+            self._losses.update(sample)
+            if self._is_over(sample):
                 return
             if elapsed_s >= next_window_s:
-                self._close_window(look)
+                self._close_window(sample)
                 next_window_s = elapsed_s + WINDOW_S
             first_s = self._losses.first_s
             lossy_s = None if first_s is None else first_s - record.start_s
@@ -167,7 +165,7 @@ class TrialRun:
                 return
 
     def _wait(self) -> None:
-        """Until it is time to look again: soon, but not so often that the server has to do with nothing else."""
+        """Wait for the next sample: soon, but without occupying the server."""
         pause_s = min(max(SAMPLE_S, self._cost_s / SAMPLE_TIME_RATIO), SAMPLE_MAX_S)
         now_s = time.monotonic()
         left = [
@@ -177,18 +175,18 @@ class TrialRun:
         ]
         time.sleep(min([pause_s, *(max(left_s, SAMPLE_MIN_S) for left_s in left)]))
 
-    def _is_over(self, look: CountSample) -> bool:
+    def _is_over(self, sample: CountSample) -> bool:
         record = self.record
         schedules = [schedule for schedule in record.schedules if schedule.rate_pps > 0]
         if all(schedule.done for schedule in schedules):
             return True
         if not record.counts.sending:
-            record.cut_short = any(schedule.is_missing(look.requested_s) for schedule in schedules)
+            record.cut_short = any(schedule.is_missing(sample.requested_s) for schedule in schedules)
             return True
         return False
 
     def _is_overdue(self, now_s: float) -> bool:
-        """Whether the time of every port is over that has not sent all, as far as is known."""
+        """Return whether the time is over for every port that has not sent all frames."""
         schedules = [schedule for schedule in self.record.schedules if schedule.rate_pps > 0]
         return all(schedule.done or schedule.is_overdue(now_s, BEGIN_MAX_S) for schedule in schedules)
 
@@ -200,20 +198,20 @@ class TrialRun:
         self.record.sent_for_s = (requested_s + time.monotonic()) / 2 - self.record.start_s
 
     def _await_arrivals(self) -> None:
-        """Until all of it is there, nothing has come for a while, or too long."""
+        """Wait until all frames arrived, none arrived for a while, or for too long."""
         began_s = changed_s = time.monotonic()
         last: CountSample | None = None
         while True:
-            look = self._look()
-            if last is None or (look.offered, look.received) != (last.offered, last.received):
-                last, changed_s = look, look.replied_s
-            arrived = all(back >= sent for sent, back in zip(look.offered, look.received, strict=True))
-            quiet_s, drain_s = look.replied_s - changed_s, look.replied_s - began_s
+            sample = self._sample()
+            if last is None or (sample.offered, sample.received) != (last.offered, last.received):
+                last, changed_s = sample, sample.replied_s
+            arrived = all(back >= sent for sent, back in zip(sample.offered, sample.received, strict=True))
+            quiet_s, drain_s = sample.replied_s - changed_s, sample.replied_s - began_s
             if (arrived and not self.record.counts.sending) or quiet_s > QUIET_S or drain_s > DRAIN_MAX_S:
                 break
             time.sleep(max(SAMPLE_MIN_S, self._cost_s))
-        self._close_window(look)
-        # What had not been seen yet when time was over may have left in time.
+        self._close_window(sample)
+        # Frames not yet counted when the time was over may have been sent in time.
         self.record.overdue &= not all(self._has_sent_all(number) for number in range(len(self.record.schedules)))
 
     def _has_sent_all(self, number: int) -> bool:
@@ -221,37 +219,37 @@ class TrialRun:
         return self._sent_count(number) >= schedule.due_count - schedule.parts
 
     def _sent_count(self, number: int) -> int:
-        """Frames that a port has sent."""
+        """Return the frames that a port has sent."""
         counts, ports = self.record.counts.offered, self._setup.tx_ports
         return sum(count for count, port in zip(counts, ports, strict=True) if port == number)
 
-    def _look(self) -> CountSample:
-        """All counts since the trial began; every port's timetable is told of them."""
+    def _sample(self) -> CountSample:
+        """Read all counts since the trial began and update every port's schedule."""
         setup, record = self._setup, self.record
         now = record.counts = setup.counters.read(self._before)
         for port, sending in zip(now.ports, self._port_loads, strict=True):
             if port.owner not in ("", setup.user):
                 raise TrexPortsInUse(
-                    f"port {sending.port.number} asked for user {setup.user}, found that {port.owner} took it "
-                    "meanwhile; agree with him who measures when"
+                    f"port {sending.port.number} is not available for user {setup.user}: {port.owner} acquired it "
+                    "during the run; coordinate with that user"
                 )
-        # Once it was told to stop, nothing is due any more.
+        # after the stop request, no frame is due any more
         for number, schedule in enumerate(() if self._stopped else record.schedules):
-            schedule.look(now.requested_s, now.replied_s, self._sent_count(number))
+            schedule.update(now.requested_s, now.replied_s, self._sent_count(number))
         starts = [schedule.start_s for schedule in record.schedules if schedule.start_s is not None]
         record.start_s = min(starts, default=record.start_s)
         record.sender_busy = max(record.sender_busy, now.server.sender_busy)
         record.receiver_busy = max(record.receiver_busy, now.server.receiver_busy)
         self._cost_s = now.replied_s - now.requested_s
-        return setup.grouping.look(now)
+        return setup.grouping.sample(now)
 
-    def _close_window(self, look: CountSample) -> None:
-        self.record.samples.append(look)
-        elapsed_s = max(0.0, look.at_s - self.record.start_s)
-        self._on_window(elapsed_s, sum(look.offered), sum(look.received), self._losses.count)
+    def _close_window(self, sample: CountSample) -> None:
+        self.record.samples.append(sample)
+        elapsed_s = max(0.0, sample.at_s - self.record.start_s)
+        self._on_window(elapsed_s, sum(sample.offered), sum(sample.received), self._losses.count)
 
     def _leave_clean(self) -> None:
-        """Without removed filters the next trial's counters of frames received would stand still."""
+        """Remove filters: while they stay, TRex does not count received frames of the next trial."""
         ports = [each.port for each in self._port_loads]
         with suppress(GeneratorError):
             self._setup.session.batch([port.request("stop_traffic", profile_id=ALL_PROFILES) for port in ports])

@@ -1,4 +1,4 @@
-"""From how a trial went on a TRex server to its result, with every doubt about it. Pure."""
+"""The result of a trial on a TRex server, with all doubts. Pure."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,24 +19,24 @@ from nodrop.model.trial import (
 from nodrop.units import format_seconds
 
 BUSY_MAX = 0.95
-"""Share of its time that a thread may be busy unremarked."""
+"""Highest share of time that a thread may be busy without a doubt."""
 QUEUE_FULL_MAX = 0.001
-"""How often a send queue may be full unremarked, per frame."""
+"""Highest number of full send queues per frame without a doubt."""
 FROZEN_MIN = 100
-"""Frames at a port from which on counters of streams that say nothing arrived there are not believed."""
+"""Frames at a port from which stream counters that show no arrival are distrusted."""
 
 
 def result_fields(
     trial: Trial, traffic: Traffic, record: TrialRecord, loads_pps: Sequence[float], cores: int
 ) -> dict[str, Any]:
-    """Fields of the TrialResult.
+    """Return the fields of the TrialResult.
 
     Args:
-        trial: what was asked.
-        traffic: whose streams were sent.
-        record: how it went.
+        trial: the requested trial.
+        traffic: the streams.
+        record: the course of the trial.
         loads_pps: of each stream.
-        cores: threads of the server that send.
+        cores: sending threads of the server.
     """
     duration_s = _duration_s(trial, record, loads_pps)
     streams = _streams(traffic, record, _intended(trial, traffic, record, loads_pps, duration_s))
@@ -56,12 +56,12 @@ def result_fields(
 
 
 def _is_whole(record: TrialRecord) -> bool:
-    """Whether sending came to its own end."""
+    """Return whether sending ended by itself."""
     return not (record.stopped_by or record.interruption or record.overdue or record.cut_short)
 
 
 def _duration_s(trial: Trial, record: TrialRecord, loads_pps: Sequence[float]) -> float:
-    """Time that was sent for. Of a trial ended before its time its frames tell it better than the clock."""
+    """Return the sending time. For a trial stopped early its frame count is more precise than the clock."""
     if _is_whole(record):
         return trial.duration_s
     offered = sum(record.counts.offered)
@@ -73,10 +73,11 @@ def _duration_s(trial: Trial, record: TrialRecord, loads_pps: Sequence[float]) -
 def _intended(
     trial: Trial, traffic: Traffic, record: TrialRecord, loads_pps: Sequence[float], duration_s: float
 ) -> list[int]:
-    """Frames that each stream should have sent.
+    """Return the frames that each stream should have sent.
 
-    A server's own rounding, of a frame for each stream and thread, is no shortfall; nor is it one that a trial which
-    was stopped had no time for more.
+    A server's rounding, by a frame per stream and thread, is not a shortfall; nor are frames that a stopped trial had
+    no
+    time for.
     """
     whole = _is_whole(record)
     stopped_in_time = not (
@@ -137,18 +138,18 @@ def _doubts(
 def _doubts_of_end(trial: Trial, record: TrialRecord, streams: Sequence[StreamCounts]) -> list[Doubt]:
     found = []
     if record.interruption:
-        found.append(_doubt("aborted", ValidityStatus.SUSPECT, "ended before its time on request"))
+        found.append(_doubt("aborted", ValidityStatus.SUSPECT, "stopped early on request"))
     if record.cut_short:
         text = (
             f"TRex stopped sending after {format_seconds(record.sent_for_s)} of {format_seconds(trial.duration_s)} "
-            "though nodrop had not asked it to; somebody else may use the server"
+            "without a request from nodrop; another client may use the server"
         )
         found.append(_doubt("aborted", ValidityStatus.INVALID, text))
     limit = trial.stop.lost_count if trial.stop else None
     lost = sum(each.lost_count for each in streams)
     if record.stopped_by == "lost_count" and limit is not None and lost <= limit:
         late = "the next trial waits longer for late frames"
-        text = f"stopped for lost frames, of which all but {lost} then arrived; {late}"
+        text = f"stopped for lost frames, of which all but {lost} arrived later; {late}"
         found.append(_doubt("stopped_for_late", ValidityStatus.INVALID, text))
     return found
 
@@ -157,15 +158,15 @@ def _dropped(counts: Snapshot) -> list[Doubt]:
     found = []
     drops = sum(port.receive_drops for port in counts.ports)
     if drops > 0:
-        text = f"{drops} frames reached TRex's ports and were dropped there (ierrors)"
+        text = f"{drops} frames were dropped by TRex's ports on arrival (ierrors)"
         found.append(_doubt("tester_drops", ValidityStatus.INVALID, text))
     unsent = counts.server.queue_drop + sum(port.send_errors for port in counts.ports)
     if unsent > 0:
-        text = f"{unsent} frames that TRex counted as sent were dropped in its send queues or failed to leave"
+        text = f"{unsent} frames that TRex counted as sent were dropped in its send queues or could not be sent"
         found.append(_doubt("sender_drops", ValidityStatus.INVALID, text))
     offered = sum(counts.offered)
     if counts.server.queue_full > max(1, QUEUE_FULL_MAX * offered):
-        text = f"TRex found its send queues full {counts.server.queue_full} times while it sent {offered} frames"
+        text = f"TRex's send queues were full {counts.server.queue_full} times while it sent {offered} frames"
         found.append(_doubt("queue_full", ValidityStatus.SUSPECT, text))
     return found
 
@@ -175,13 +176,13 @@ def _short(trial: Trial, record: TrialRecord, streams: Sequence[StreamCounts]) -
     short = intended - sum(each.offered_count for each in streams)
     if short > max(1.0, trial.intended_load_pps * UNSENT_TOLERANCE_S):
         text = (
-            f"{short} of {intended} frames ({100 * short / intended:.3f} %) had not been sent when time was over: TRex "
-            "fell behind its timetable; they count as lost"
+            f"{short} of {intended} frames ({100 * short / intended:.3f} %) were not sent in time: TRex fell behind "
+            "its schedule; they count as lost"
         )
         return [_doubt("offered_short", ValidityStatus.SUSPECT, text)]
     late_s = max((schedule.late_s for schedule in record.schedules), default=0.0)
     if late_s:
-        text = f"TRex fell {1000 * late_s:.1f} ms behind its timetable and caught up in a burst"
+        text = f"TRex fell {1000 * late_s:.1f} ms behind its schedule and caught up in a burst"
         return [_doubt("sender_late", ValidityStatus.SUSPECT, text)]
     return []
 
@@ -198,15 +199,15 @@ def _busy(record: TrialRecord, cores: int) -> list[Doubt]:
 
 
 def _frozen_counters(traffic: Traffic, counts: Snapshot) -> list[Doubt]:
-    """Frames arrive at a port, but none is of a stream: that is how counters look that stand still."""
+    """Detect stopped stream counters: frames arrive at a port, but none is counted for a stream."""
     found = []
     for number, port in enumerate(counts.ports):
         its = [index for index, stream in enumerate(traffic.streams) if stream.rx_port == number]
         sent = sum(counts.offered[index] for index in its)
         if port.received > max(FROZEN_MIN, sent / 2) and not any(counts.received[index] for index in its):
             text = (
-                f"{port.received} frames arrived at port {number}, none of which TRex could tell the stream of; the "
-                "SUT may rewrite the IP identification by which it does (trex.flow_stats: false counts by ports)"
+                f"TRex could not assign any of {port.received} frames received at port {number} to a stream; the SUT "
+                "may rewrite the IP identification that TRex uses (trex.flow_stats: false counts by port)"
             )
             found.append(_doubt("counters_frozen", ValidityStatus.INVALID, text))
     return found

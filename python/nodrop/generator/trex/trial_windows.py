@@ -1,9 +1,8 @@
-"""A trial as a time series, from snapshots of counters: what was sent, received and lost in each window. Pure.
+"""A trial as a time series, from counter snapshots: frames sent, received and lost in each window. Pure.
 
-A snapshot says how many frames were sent and how many had come back by then. The difference is lost or still on its
-way. While a trial runs only that much is certainly lost which was sent longer ago than frames stay on their way, and
-that not even everything received since makes up for. Afterwards it is known how many frames were on their way in the
-end, and so which windows the loss belongs to.
+A snapshot counts the frames sent and received by then. The difference is lost or in flight. During a trial only frames
+are certainly lost that were sent longer ago than the time in flight and exceed everything received since. After the
+trial the number of frames in flight is known, and with it the windows that the loss belongs to.
 """
 
 from collections import deque
@@ -15,13 +14,14 @@ from nodrop.model.traffic import Traffic
 from nodrop.model.trial import Series, Windows
 
 INDIVIDUAL_STREAMS_MAX = 16
-"""Streams up to which each has a series of its own, as with nodrop's own engine; more are followed by direction."""
+"""Up to this number, each stream has a series of its own, as with nodrop's own engine; more are grouped by direction.
+"""
 Sums = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class CountSample:
-    """Counts of each series at some moment."""
+    """Counts of each series at one time."""
 
     requested_s: float
     replied_s: float
@@ -30,12 +30,12 @@ class CountSample:
 
     @property
     def at_s(self) -> float:
-        """When."""
+        """Estimated time of the counts."""
         return (self.requested_s + self.replied_s) / 2
 
 
 class Grouping:
-    """Which streams are followed together."""
+    """Assignment of streams to series."""
 
     def __init__(self, traffic: Traffic, individual_max: int = INDIVIDUAL_STREAMS_MAX) -> None:
         alone = len(traffic.streams) <= individual_max
@@ -47,14 +47,14 @@ class Grouping:
         self.of_stream = tuple(self.series.index(each) for each in of_stream)
 
     def sums(self, counts: Sequence[int]) -> Sums:
-        """Counts of streams, added up by series."""
+        """Add up the counts of streams by series."""
         sums = [0] * len(self.series)
         for series, count in zip(self.of_stream, counts, strict=True):
             sums[series] += count
         return tuple(sums)
 
-    def look(self, snapshot: Snapshot) -> CountSample:
-        """A snapshot by series."""
+    def sample(self, snapshot: Snapshot) -> CountSample:
+        """Return a snapshot's counts by series."""
         return CountSample(
             snapshot.requested_s, snapshot.replied_s, self.sums(snapshot.offered), self.sums(snapshot.received)
         )
@@ -62,21 +62,21 @@ class Grouping:
 
 @dataclass
 class CertainLoss:
-    """Frames certainly lost while a trial runs, if none is on its way for longer than `allowance_s`."""
+    """Frames certainly lost while a trial runs, if none is in flight for longer than `allowance_s`."""
 
     allowance_s: float
     count: int = 0
     first_s: float | None = None
-    """When there were any first."""
-    _looks: deque[CountSample] = field(default_factory=deque)
+    """Time of the first certain loss."""
+    _samples: deque[CountSample] = field(default_factory=deque)
 
-    def look(self, now: CountSample) -> None:
-        """Take in the latest counts."""
-        self._looks.append(now)
-        # The latest of the samples that were answered long enough before this one was asked for.
-        while len(self._looks) > 1 and now.requested_s - self._looks[1].replied_s >= self.allowance_s:
-            self._looks.popleft()
-        then = self._looks[0]
+    def update(self, now: CountSample) -> None:
+        """Add the latest counts."""
+        self._samples.append(now)
+        # The latest sample that was replied to long enough before this one was requested.
+        while len(self._samples) > 1 and now.requested_s - self._samples[1].replied_s >= self.allowance_s:
+            self._samples.popleft()
+        then = self._samples[0]
         if now.requested_s - then.replied_s < self.allowance_s:
             return
         lost = sum(max(0, sent - back) for sent, back in zip(then.offered, now.received, strict=True))
@@ -88,21 +88,21 @@ class CertainLoss:
 def build_windows(
     grouping: Grouping, samples: Sequence[CountSample], start_s: float, in_flight_count: Sums, lost: Sums
 ) -> Windows:
-    """The trial window by window.
+    """Return the trial by window.
 
     Args:
-        grouping: what a series is.
-        samples: at the ends of windows, in order; the last one at everything that came back.
-        start_s: when the first frame was due.
-        in_flight_count: frames of each series on their way at once.
-        lost: frames of each series that were lost.
+        grouping: the series.
+        samples: at the ends of windows, in order; the last one covers all arrivals.
+        start_s: time when the first frame was due.
+        in_flight_count: frames in flight at once, by series.
+        lost: lost frames by series.
     """
     columns = [
         _column(samples, series, in_flight_count[series], lost[series]) for series in range(len(grouping.series))
     ]
     return Windows(
         series=grouping.series,
-        end_s=tuple(max(0.0, look.at_s - start_s) for look in samples),
+        end_s=tuple(max(0.0, sample.at_s - start_s) for sample in samples),
         offered_count=tuple(offered for offered, _, _ in columns),
         received_count=tuple(received for _, received, _ in columns),
         lost_count=tuple(lost for _, _, lost in columns),
@@ -110,16 +110,15 @@ def build_windows(
 
 
 def _column(samples: Sequence[CountSample], series: int, in_flight_count: int, lost: int) -> tuple[Sums, Sums, Sums]:
-    offered = [look.offered[series] for look in samples]
-    received = [look.received[series] for look in samples]
+    offered = [sample.offered[series] for sample in samples]
+    received = [sample.received[series] for sample in samples]
     return _steps(offered), _steps(received), _steps(cumulative_loss(offered, received, in_flight_count, lost))
 
 
 def cumulative_loss(offered: Sequence[int], received: Sequence[int], in_flight_count: int, lost: int) -> list[int]:
-    """Frames lost by the end of each window, given how many are on their way at any time, and how many are lost by the
-    end of the last one, when none is on its way any more.
+    """Return the frames lost by the end of each window, given the number in flight and the total loss at the end.
 
-    What is lost stays lost: at no moment more can be lost than was missing at a later one.
+    A lost frame stays lost: at no time more can be lost than were missing at a later time.
     """
     missing = [max(0, sent - back - in_flight_count) for sent, back in zip(offered[:-1], received[:-1], strict=True)]
     found = [lost]
@@ -133,17 +132,17 @@ def _steps(counts: Sequence[int]) -> Sums:
 
 
 def in_flight(samples: Sequence[CountSample]) -> Sums:
-    """Frames of each series on their way at once, at least: those that came in later though none was sent for them."""
+    """Return the number of frames in flight at once, by series: the highest number that arrived later than expected."""
     end = samples[-1]
 
-    def at(look: CountSample, series: int) -> int:
-        return end.received[series] - look.received[series] - (end.offered[series] - look.offered[series])
+    def at(sample: CountSample, series: int) -> int:
+        return end.received[series] - sample.received[series] - (end.offered[series] - sample.offered[series])
 
-    return tuple(max([0, *(at(look, series) for look in samples)]) for series in range(len(end.offered)))
+    return tuple(max([0, *(at(sample, series) for sample in samples)]) for series in range(len(end.offered)))
 
 
 def merge_short_last_window(found: Windows, sent_for_s: float, window_s: float) -> Windows:
-    """Without a last window in which hardly anything was sent: it would say nothing by itself."""
+    """Merge a last window in which hardly anything was sent into the one before."""
     while len(found.end_s) > 1 and sent_for_s - found.end_s[-2] < window_s / 2:
         found = found.model_copy(
             update={
