@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from nodrop.report.nfvbench import nfvbench_report, nfvbench_written
+from nodrop.report.nfvbench import render_nfvbench, write_nfvbench
 
 FILES = Path(__file__).parents[1] / "nfvbench"
 
@@ -24,7 +24,7 @@ def read(name: str) -> dict[str, Any]:
 
 def shown(result: object, columns: int = 100) -> str:
     out = io.StringIO()
-    Console(file=out, width=columns, highlight=False, markup=False, emoji=False).print(nfvbench_report(result))
+    Console(file=out, width=columns, highlight=False, markup=False, emoji=False).print(render_nfvbench(result))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
@@ -34,7 +34,7 @@ def measured(result: dict[str, Any], chain: str = "PVP") -> dict[str, Any]:
 
 
 def rows(result: object) -> list[list[str]]:
-    return [row for row in csv.reader(io.StringIO(nfvbench_written(result, "csv"))) if row]
+    return [row for row in csv.reader(io.StringIO(write_nfvbench(result, "csv"))) if row]
 
 
 FIXED = """\
@@ -144,7 +144,7 @@ def test_colour_is_the_terminals_own_and_only_for_losses() -> None:
     screen = Console(
         file=out, width=100, force_terminal=True, color_system="truecolor", no_color=False, highlight=False
     )
-    screen.print(nfvbench_report(read("fixed")))
+    screen.print(render_nfvbench(read("fixed")))
     codes = set(re.findall(r"\x1b\[([0-9;]*)m", out.getvalue()))
     assert codes == {"0", "1", "31", "1;31"}
 
@@ -171,15 +171,15 @@ def test_what_is_not_a_number_is_not_available() -> None:
 
 def test_what_nfvbench_is_known_to_get_wrong_is_said_of_its_own_files_alone() -> None:
     one_way, asked = read("unidirectional"), read("ndr_pdr")
-    assert "! traffic went one way: NFVbench gives the loss of the other way as drop rate" in shown(one_way)
+    assert "! traffic went one way: NFVbench reports the loss of the other way as drop rate" in shown(one_way)
     measured(asked)["64"]["ndr"]["stats"]["total_tx_rate"] = 11_893_134
-    told = "! NDR of 64: 14,880,952 pps is what NFVbench asked for; 11,893,134 pps were sent"
+    told = "! NDR of 64: NFVbench requested 14,880,952 pps but sent 11,893,134 pps"
     assert told in shown(asked)
     assert told not in shown(read("ndr_pdr"))
     for result in (one_way, asked):
         ours = shown(result | {"nfvbench_version": "nodrop 0.1.0"})
         assert "traffic went one way" not in ours
-        assert "asked for" not in ours
+        assert "NFVbench requested" not in ours
 
 
 def test_any_field_may_be_missing_or_of_another_kind() -> None:
@@ -198,8 +198,8 @@ def test_any_field_may_be_missing_or_of_another_kind() -> None:
             for key in path[:-1]:
                 inner = inner[key]
             inner[path[-1]] = put
-            assert nfvbench_written(broken, "markdown").startswith("# NFVBench Summary")
-            nfvbench_written(broken, "csv")
+            assert write_nfvbench(broken, "markdown").startswith("# NFVBench Summary")
+            write_nfvbench(broken, "csv")
             if len(path) < 12:
                 assert shown(broken).startswith("===== NFVBench Summary =====")
 
@@ -252,11 +252,11 @@ def test_csv_has_plain_numbers_under_headings_with_their_units() -> None:
 
 def test_csv_leaves_empty_what_is_not_known() -> None:
     summary = next(row for row in rows(read("unidirectional")) if row[0] == "Run Summary")
-    assert summary == ["Run Summary", "64", "0.0", "", "0", "0"]
+    assert summary == ["Run Summary", "64", "0", "", "0", "0"]
 
 
 def test_markdown_tables_have_as_many_cells_in_every_row() -> None:
-    text = nfvbench_written(read("fixed"), "markdown")
+    text = write_nfvbench(read("fixed"), "markdown")
     tables = [block.splitlines() for block in text.split("\n\n") if block.startswith("|")]
     assert len(tables) == 4
     for table in tables:
@@ -271,4 +271,4 @@ def test_a_file_of_nothing_has_a_header_and_no_tables() -> None:
         "Date: unknown",
         "NFVBench version unknown",
     ]
-    assert nfvbench_written({}, "csv") == ""
+    assert write_nfvbench({}, "csv") == ""

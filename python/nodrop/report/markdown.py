@@ -92,7 +92,7 @@ def _render_table(table: Table) -> str:
     lines = [
         *([f"**{escape_markdown(table.caption)}**\n"] if table.caption else []),
         _render_row(column.title for column in table.columns),
-        "|" + "|".join("---:" if column.is_number else "---" for column in table.columns) + "|",
+        f"| {' | '.join('---:' if column.is_number else '---' for column in table.columns)} |",
         *(_render_row(cell.text for cell in row) for row in table.rows),
     ]
     note = f"\n\n{escape_markdown(table.note)}" if table.note else ""

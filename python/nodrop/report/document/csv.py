@@ -68,7 +68,7 @@ TABLES: dict[str, Callable[[RunResult], Iterator[Table]]] = {
 }
 
 
-def add_lead(table: Table, **texts: str) -> Table:
+def add_lead(table: Table, /, **texts: str) -> Table:
     """Return the table with leading columns that have the same text in each row; `_` in a title is a blank."""
     columns = tuple(text_column(title.replace("_", " ")) for title in texts)
     columns = tuple(column.model_copy(update={"csv_name": column.title}) for column in columns)
