@@ -26,7 +26,7 @@ FOUND = ReplayContents(
 def planned(**keys: Any) -> Plan:
     """With two dots as two underscores; every file has FOUND in it, every filter passes."""
     asked = {key.replace("__", "."): value for key, value in keys.items()}
-    return build(load((), asked), Resolvers(inspect=lambda _source: FOUND))
+    return build(load((), asked), Resolvers(inspect_replay=lambda _source: FOUND))
 
 
 def refused(**keys: Any) -> str:
@@ -91,7 +91,7 @@ def test_the_file_is_asked_for_with_filter_and_limit() -> None:
         return FOUND
 
     keys = {"traffic.replay.file": "/a/b", "traffic.replay.filter": "udp", "traffic.replay.frames": 7}
-    build(load((), keys), Resolvers(inspect=inspect))
+    build(load((), keys), Resolvers(inspect_replay=inspect))
     assert asked == [ReplaySource(file="/a/b", filter="udp", frame_count_max=7)]
 
 

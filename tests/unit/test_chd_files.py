@@ -118,7 +118,7 @@ def test_what_cannot_be_is_refused_with_its_key_and_value(old: str, new: str, sa
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('{"a": 1, "a": 2}', "duplicate key 'a' in one place"),
+        ('{"a": 1, "a": 2}', "key 'a' is written twice in one place"),
         ('{"a": NaN}', "NaN found, which is no number in JSON"),
         ('{"a": ', "line 1, column 7: JSON expected, Expecting value"),
         ('{"a":' * 10**5, "JSON expected, too many levels found"),

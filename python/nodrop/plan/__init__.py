@@ -1,16 +1,21 @@
-"""What was asked, resolved into what will be done: no `auto` and no null is left."""
+"""Turns a configuration into a plan: every `auto` and null resolved."""
 
 import json
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from nodrop.config.nfvbench.untranslated import translation_notes
-from nodrop.config.profiles import PROFILES
 from nodrop.config.schema import Config
 from nodrop.config.yaml_writer import collect_changes
 from nodrop.model.goal import Goal
+from nodrop.model.lab_plan import LabPlan
 from nodrop.model.plan import LatencyPlan, LatencyPoint, Plan
+from nodrop.model.profiles import PROFILES
+from nodrop.model.search_plan import SearchPlan
+from nodrop.model.traffic import Traffic
+from nodrop.model.trex import TrexPlan
 from nodrop.plan.backend import choose_backend, fit_lab, plan_engine
 from nodrop.plan.capture import plan_capture
 from nodrop.plan.cloud import plan_cloud
@@ -18,7 +23,7 @@ from nodrop.plan.fixed_rate import plan_fixed, plan_link_speed, select_goals
 from nodrop.plan.frame_sizes import find_max_frame_bytes, name_frame_size, require_one_size, split_sizes
 from nodrop.plan.lab import check_lab, check_persistent_lab, lab_warnings, plan_private_lab
 from nodrop.plan.neighbors import plan_neighbors
-from nodrop.plan.pcap_replay import find_replay
+from nodrop.plan.pcap_replay import ReplayInput, find_replay
 from nodrop.plan.resolvers import NO_RESOLVERS, Resolvers
 from nodrop.plan.search import plan_search
 from nodrop.plan.shipping import plan_shipping
@@ -29,117 +34,142 @@ from nodrop.plan.warm_start import read_warm_start
 from nodrop.rates import line_rate_pps
 
 BOOT_S = 200.0
-"""Time for the VMs of a cloud to boot; NFVbench's."""
+"""Time for the VMs of a cloud to boot, as in NFVbench."""
+COPIED_KEYS = (
+    "profile",
+    "path_check",
+    "no_traffic",
+    "label",
+    "user_info",
+    "nfvbench",
+    "drop_reasons",
+    "results_dir",
+    "results_index",
+)
+"""Keys that the plan copies unchanged, under the same names."""
 NOT_REPEATED_KEYS = frozenset({"results_dir", "results_index", "ship", "nfvbench", "repeat"})
-"""Keys that say where results go, what was translated into nodrop's own keys, and how many runs there are."""
+"""Keys that do not affect a repeated run: destinations, translated keys, and the number of runs."""
 
 
-def build(config: Config, lookups: Resolvers = NO_RESOLVERS, cpus: Sequence[int] | None = None) -> Plan:
-    """Decide everything a configuration leaves open.
+class _Path(NamedTuple):
+    """The path under test, and the tester at its ends."""
+
+    cpus: Sequence[int]
+    """CPUs nodrop may use."""
+    trex: TrexPlan | None
+    lab: LabPlan
+    replay: ReplayInput | None
+    link_speed_bps: int
+    warnings: Sequence[str]
+
+
+def build(config: Config, resolvers: Resolvers = NO_RESOLVERS, cpus: Sequence[int] | None = None) -> Plan:
+    """Build the plan of one run.
 
     Args:
-        config: what was asked.
-        lookups: find what it only names.
-        cpus: CPUs nodrop may use; those of this process when not given.
+        config: the configuration, with one frame size.
+        resolvers: look up what the configuration only names.
+        cpus: CPUs nodrop may use; by default those of this process.
 
-    Raises: ConfigError when values do not go together.
+    Raises: ConfigError if values contradict each other.
     """
-    asked = require_one_size(config)
-    config = select_goals(asked)
-    if not config.lab:
-        check_lab(config)
-    trex = plan_trex(config)
-    tester = find_tester_ports(config, trex, lookups)
-    link_speed_bps, speed_warnings = plan_link_speed(config, tester)
-    available = sorted(os.sched_getaffinity(0) if cpus is None else cpus)
-    replayed = find_replay(config, lookups.inspect)
-    largest = max(size.frame_bytes for size in replayed.found.sizes) if replayed else find_max_frame_bytes(config)
-    if config.lab:
-        lab = check_persistent_lab(config, lookups.find_lab(config.lab), largest)
-    else:
-        lab = plan_private_lab(config, available, largest, tester)
-    traffic = plan_traffic(config, lab, replayed)
+    requested = require_one_size(config)
+    config = select_goals(requested)
+    path = _plan_path(config, resolvers, sorted(os.sched_getaffinity(0) if cpus is None else cpus))
+    traffic = plan_traffic(config, path.lab, path.replay)
     backend = choose_backend(config, traffic)
-    wanted = config.search.warm_start
-    earlier = read_warm_start(wanted, lookups.find_result(wanted), lab.sut_text, traffic) if wanted else ()
-    ratios = traffic.direction_ratios.values()
-    direction_count = math.ceil(1 / min(ratios) - 1e-9)
-    search = plan_search(
-        config, direction_count, line_rate_pps(traffic.frame_bytes, link_speed_bps) / max(ratios), earlier
-    )
-    fixed = plan_fixed(config, traffic, link_speed_bps)
-    is_searching = not fixed and not config.no_traffic
+    search = _plan_search(config, path, traffic, resolvers)
+    fixed = plan_fixed(config, traffic, path.link_speed_bps)
     return Plan(
-        profile=config.profile,
+        **{key: getattr(config, key) for key in COPIED_KEYS},
         frame_size=name_frame_size(config),
         fixed=fixed,
         interval_s=config.interval,
         percentiles=config.latency.percentiles,
-        link_speed_bps=link_speed_bps,
-        path_check=config.path_check,
+        link_speed_bps=path.link_speed_bps,
         path_check_timeout_s=_path_check_timeout_s(config),
-        no_traffic=config.no_traffic,
         repeat_count=config.repeat,
-        label=config.label,
-        user_info=config.user_info,
-        nfvbench=config.nfvbench,
-        asked=_repeatable(asked),
-        lab=lab if config.lab else fit_lab(lab, backend),
+        asked=_repeatable_keys(requested),
+        lab=path.lab if config.lab else fit_lab(path.lab, backend),
         standing_lab=config.lab,
-        cloud=plan_cloud(config, lab, lookups.read_flavor),
-        trex=trex,
-        engine=plan_engine(config, lab, backend, available),
+        cloud=plan_cloud(config, path.lab, resolvers.read_flavor),
+        trex=path.trex,
+        engine=plan_engine(config, path.lab, backend, path.cpus),
         traffic=traffic,
-        neighbors=plan_neighbors(config, lab, traffic),
+        neighbors=plan_neighbors(config, path.lab, traffic),
         search=search,
-        latency=LatencyPlan(
-            points=_latency_points(search.goals) if config.latency.enabled and is_searching else (),
-            duration_s=config.latency.trial_duration or PROFILES[config.profile].latency_trial_duration_s,
-        ),
-        drop_reasons=config.drop_reasons,
-        capture=plan_capture(config, backend, lab, lookups.check_filter),
-        results_dir=config.results_dir,
-        results_index=config.results_index,
+        latency=_plan_latency(config, search.goals, is_searching=not fixed and not config.no_traffic),
+        capture=plan_capture(config, backend, path.lab, resolvers.check_filter),
         ship=plan_shipping(config.ship),
-        warnings=(
-            *lab_warnings(lab),
-            *traffic_warnings(config, traffic),
-            *speed_warnings,
-            *trex_warnings(config, trex),
-            *translation_notes(config.nfvbench),
-        ),
+        warnings=tuple(_warnings(config, path, traffic)),
     )
 
 
-def _path_check_timeout_s(config: Config) -> float:
-    """As asked; VMs of a cloud need time to boot."""
-    asked = config.path_check_timeout
-    return asked if asked is not None else BOOT_S if config.sut == "openstack" else 0.0
-
-
 def build_each(
-    config: Config, lookups: Resolvers = NO_RESOLVERS, cpus: Sequence[int] | None = None
+    config: Config, resolvers: Resolvers = NO_RESOLVERS, cpus: Sequence[int] | None = None
 ) -> tuple[Plan, ...]:
-    """A plan for every frame size that was asked for, in order, one where there are none, and all of them as often as
-    repeats were asked for; otherwise as `build`.
-    """
+    """Build a plan for every frame size, in order, and all of them for every repeat; see `build`."""
     configs = split_sizes(config)
-    if config.no_traffic:  # the path is the same for all sizes, and each time
+    if config.no_traffic:  # all sizes and repeats have the same path
         configs = tuple(each.model_copy(update={"repeat": 1}) for each in configs[:1])
-    plans = [build(each, lookups, cpus) for each in configs]
+    plans = [build(each, resolvers, cpus) for each in configs]
     return tuple(
         plan.model_copy(update={"repeat": repeat}) for repeat in range(1, plans[0].repeat_count + 1) for plan in plans
     )
 
 
-def _repeatable(config: Config) -> dict[str, object]:
-    """What asks for the same run again, wherever that is: not where results go, nor who is told of them."""
-    asked = {key: value for key, value in collect_changes(config).items() if key not in NOT_REPEATED_KEYS}
-    return dict(json.loads(json.dumps(asked)))  # as it will be read from the result's file
+def _plan_path(config: Config, resolvers: Resolvers, cpus: Sequence[int]) -> _Path:
+    if not config.lab:
+        check_lab(config)
+    trex = plan_trex(config)
+    tester = find_tester_ports(config, trex, resolvers)
+    link_speed_bps, speed_warnings = plan_link_speed(config, tester)
+    replay = find_replay(config, resolvers.inspect_replay)
+    largest = max(size.frame_bytes for size in replay.contents.sizes) if replay else find_max_frame_bytes(config)
+    if config.lab:
+        lab = check_persistent_lab(config, resolvers.find_lab(config.lab), largest)
+    else:
+        lab = plan_private_lab(config, cpus, largest, tester)
+    return _Path(cpus, trex, lab, replay, link_speed_bps, speed_warnings)
+
+
+def _plan_search(config: Config, path: _Path, traffic: Traffic, resolvers: Resolvers) -> SearchPlan:
+    name = config.search.warm_start
+    earlier = read_warm_start(name, resolvers.find_result(name), path.lab.sut_text, traffic) if name else ()
+    ratios = traffic.direction_ratios.values()
+    max_load_pps = line_rate_pps(traffic.frame_bytes, path.link_speed_bps) / max(ratios)
+    return plan_search(config, math.ceil(1 / min(ratios) - 1e-9), max_load_pps, earlier)
+
+
+def _plan_latency(config: Config, goals: tuple[Goal, ...], *, is_searching: bool) -> LatencyPlan:
+    return LatencyPlan(
+        points=_latency_points(goals) if config.latency.enabled and is_searching else (),
+        duration_s=config.latency.trial_duration or PROFILES[config.profile].latency_trial_duration_s,
+    )
 
 
 def _latency_points(goals: tuple[Goal, ...]) -> tuple[LatencyPoint, ...]:
-    """Every goal's lower bound, and half of the one that allows the most loss."""
+    """Return the lower bound of every goal, and half of the bound that allows the most loss."""
     at_goals = tuple(LatencyPoint(label=goal.label, goal_label=goal.label, load_ratio=1.0) for goal in goals)
     highest = max(goals, key=lambda goal: goal.loss_ratio).label
     return (*at_goals, LatencyPoint(label=f"50 % of {highest}", goal_label=highest, load_ratio=0.5))
+
+
+def _path_check_timeout_s(config: Config) -> float:
+    if config.path_check_timeout is not None:
+        return config.path_check_timeout
+    return BOOT_S if config.sut == "openstack" else 0.0
+
+
+def _repeatable_keys(config: Config) -> dict[str, object]:
+    """Return the keys that repeat a run on any machine, without its destinations."""
+    keys = {key: value for key, value in collect_changes(config).items() if key not in NOT_REPEATED_KEYS}
+    return dict(json.loads(json.dumps(keys)))  # equal to what is read back from the result's file
+
+
+def _warnings(config: Config, path: _Path, traffic: Traffic) -> Iterator[str]:
+    yield from lab_warnings(path.lab)
+    yield from traffic_warnings(config, traffic)
+    yield from path.warnings
+    yield from trex_warnings(config, path.trex)
+    yield from translation_notes(config.nfvbench)

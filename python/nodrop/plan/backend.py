@@ -17,10 +17,10 @@ KERNEL_SUTS = frozenset({"wire", "xdp", "bridge", "router"})
 
 def choose_backend(config: Config, traffic: Traffic) -> Backend:
     """What was asked for; for `auto` the truest: frames of an XDP program where the SUT is one, else packet sockets."""
-    asked: Backend | Literal["auto"] = config.engine.backend
-    if asked != "auto":
-        return asked
-    return "xdp_live" if config.sut == "xdp" and _fits_a_program(traffic) else "af_packet"
+    requested: Backend | Literal["auto"] = config.engine.backend
+    if requested != "auto":
+        return requested
+    return "xdp_live" if config.sut == "xdp" and _fits_xdp_program(traffic) else "af_packet"
 
 
 def plan_engine(config: Config, lab: LabPlan, backend: Backend, available: Sequence[int]) -> EnginePlan:
@@ -40,15 +40,15 @@ def engine_cores(config: Config, backend: Backend, available: Sequence[int]) -> 
     """CPUs for the engine's threads: sending by an XDP program or receiving through DPDK keeps one busy, so the other
     gets another where the SUT leaves one. Raises ConfigError.
     """
-    asked = config.engine.cores
-    if config.generator == "trex" or asked == "none" or (asked == "auto" and len(available) < 2):
+    requested = config.engine.cores
+    if config.generator == "trex" or requested == "none" or (requested == "auto" and len(available) < 2):
         return ()
-    if isinstance(asked, str):
+    if isinstance(requested, str):
         both = backend in ("xdp_live", "dpdk") and config.sut in KERNEL_SUTS
         return tuple(available[:2] if both else available[:1])
-    for core in asked:
+    for core in requested:
         check_core("engine.cores", core, available)
-    return asked
+    return requested
 
 
 def fit_lab(lab: LabPlan, backend: Backend) -> LabPlan:
@@ -59,7 +59,7 @@ def fit_lab(lab: LabPlan, backend: Backend) -> LabPlan:
     )
 
 
-def _fits_a_program(traffic: Traffic) -> bool:
+def _fits_xdp_program(traffic: Traffic) -> bool:
     ranges = [field for stream in traffic.streams for field in stream.ranges]
     counts = all(isinstance(field.values, IncrementedValues) and field.period is None for field in ranges)
     alike = all(len(stream.sizes) == 1 and stream.replay is None for stream in traffic.streams)

@@ -12,33 +12,33 @@ from nodrop.plan.resolvers import CheckFilter
 
 def plan_capture(config: Config, backend: Backend, lab: LabPlan, check_filter: CheckFilter) -> CapturePlan | None:
     """What to capture; None when nothing. Raises ConfigError when that cannot be captured."""
-    asked = config.capture
-    if asked.file is None:
+    section = config.capture
+    if section.file is None:
         return None
-    if asked.trials == "latency" and not config.latency.enabled:
+    if section.trials == "latency" and not config.latency.enabled:
         raise ConfigError(
-            "capture.trials: latency asked, latency.enabled is false, so that there are no such trials; "
-            "write capture.trials: search, or leave the latency trials in"
+            "capture.trials: no latency trials to capture (latency.enabled is false); write capture.trials: search, or "
+            "enable the latency trials"
         )
-    if asked.way in ("sent", "both") and backend == "xdp_live":
+    if section.way in ("sent", "both") and backend == "xdp_live":
         raise ConfigError(
-            f"capture.way: {asked.way} asked, xdp_live makes frames in the kernel where nobody sees them leave; "
-            "write received, or take another engine.backend"
+            "capture.way: xdp_live creates frames in the kernel, where sent frames cannot be captured "
+            f"({section.way}); write received, or use another engine.backend"
         )
-    for port in asked.ports:
+    for port in section.ports:
         if port >= len(lab.tester_interfaces):
             raise ConfigError(
-                f"capture.ports: {port} asked, there are {len(lab.tester_interfaces)}, counted from 0; name one of them"
+                f"capture.ports: no such port ({port}); write numbers from 0 to {len(lab.tester_interfaces) - 1}"
             )
-    if asked.filter is not None:
-        check_filter(asked.filter, "capture")
+    if section.filter is not None:
+        check_filter(section.filter, "capture")
     return CapturePlan(
-        file=str(Path(asked.file).absolute()),
-        trials=asked.trials,
-        way=asked.way or ("received" if backend == "xdp_live" else "both"),
-        ports=asked.ports,
-        filter=asked.filter,
-        frame_count_max=asked.frames,
-        bytes_max=asked.bytes,
-        snap_bytes=asked.snap,
+        file=str(Path(section.file).absolute()),
+        trials=section.trials,
+        way=section.way or ("received" if backend == "xdp_live" else "both"),
+        ports=section.ports,
+        filter=section.filter,
+        frame_count_max=section.frames,
+        bytes_max=section.bytes,
+        snap_bytes=section.snap,
     )

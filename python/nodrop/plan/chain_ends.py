@@ -98,5 +98,7 @@ def _gateway(
         return None
     number = int(bases[side]) + chain * int(step)
     if number > int(IPv4Address("255.255.255.255")):
-        raise ConfigError(f"{key}: {bases[side]} asked, in steps of {step} chain {chain} has none; write a lower one")
+        raise ConfigError(
+            f"{key}: no address left for chain {chain} ({bases[side]} in steps of {step}); write a lower one"
+        )
     return str(IPv4Address(number))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.choices import Networks, SutKind
+from nodrop.units import format_count
 
 LEFT, RIGHT = 0, 1
 """The side traffic goes forward from, and the one it goes to."""
@@ -32,28 +33,27 @@ def choose_networks(config: Config) -> Networks:
     networks = _automatic(config) if config.networks == "auto" else config.networks
     if networks == "ports" and config.chains > CHAINS_ON_PORTS_MAX:
         raise ConfigError(
-            f"networks: ports asked with {config.chains} chains, at most {CHAINS_ON_PORTS_MAX} can have tester ports "
-            "of their own; write networks: vlan or shared"
+            f"networks: too many chains for ports ({config.chains}, at most {CHAINS_ON_PORTS_MAX}); write networks: "
+            "vlan or shared"
         )
     if networks == "ports" and uses_cloud(config) and config.chains > 1:
         raise ConfigError(
-            f"networks: ports asked with {config.chains} chains in a cloud, which the tester reaches by two ports; "
+            f"networks: the tester reaches a cloud by two ports, not enough for ports with {config.chains} chains; "
             "write networks: vlan or shared"
         )
     if networks == "shared" and uses_cloud(config) and config.tunnel.kind != "none":
         raise ConfigError(
-            f"networks: shared asked with tunnel.kind: {config.tunnel.kind}, chains in a cloud are told apart by their "
-            "tunnels; write networks: vlan"
+            "networks: chains in a cloud are distinguished by their tunnels, not shared networks (tunnel.kind: "
+            f"{config.tunnel.kind}); write networks: vlan"
         )
     if networks == "ports" and config.vlans is not None:
         raise ConfigError(
-            "networks: ports asked with vlans, chains with tester ports of their own have none; write networks: vlan, "
-            "or leave vlans out"
+            "networks: chains with ports of their own have no VLANs (ports); write networks: vlan, or remove vlans"
         )
     if networks == "shared" and config.sut in JOINS_NETWORKS and config.chains > 1:
         raise ConfigError(
-            f"networks: shared asked, {config.chains} chains of {config.sut} between two networks make a loop; write "
-            "networks: vlan, or another sut"
+            f"networks: {config.chains} chains of {config.sut} between two shared networks form a loop; write "
+            "networks: vlan, or use another sut"
         )
     return networks
 
@@ -84,8 +84,8 @@ def _of_cloud(config: Config, networks: Networks) -> tuple[tuple[int, int], ...]
     if config.tunnel.kind != "none" or not config.openstack.tagged:
         if config.tunnel.kind == "none" and config.chains > 1 and networks != "shared":
             raise ConfigError(
-                f"openstack.tagged: false asked with {config.chains} chains, without tags networks of their own cannot "
-                "be told apart; write networks: shared, or leave it out"
+                f"openstack.tagged: {config.chains} chains on separate networks require tags (false); write networks: "
+                "shared, or remove openstack.tagged"
             )
         return ()
     if config.vlans is not None:
@@ -105,14 +105,15 @@ def _checked(config: Config, networks: Networks, side: int, ids: Sequence[int]) 
         return _shared(config, side, ids)
     if len(ids) != config.chains:
         raise ConfigError(
-            f"vlans[{side}]: {len(ids)} asked for {config.chains} chains, each has one on the {SIDES[side]}; "
-            f"write {config.chains} of them, or chains: {len(ids)}"
+            f"vlans[{side}]: {format_count(len(ids), 'VLAN')} for {format_count(config.chains, 'chain')}, each chain "
+            f"has one on the {SIDES[side]}; write {config.chains}, or chains: {len(ids)}"
         )
-    twice = [vlan for vlan, count in collections.Counter(ids).items() if count > 1]
-    if twice:
+    duplicates = [vlan for vlan, count in collections.Counter(ids).items() if count > 1]
+    if duplicates:
         raise ConfigError(
-            f"vlans[{side}]: {twice[0]} asked for several chains, a VLAN is what tells them apart; give each its own, "
-            "or write networks: shared"
+            f"vlans[{side}]: duplicate VLAN ({duplicates[0]}); assign a different one to each chain, or write "
+            "networks: "
+            "shared"
         )
     return tuple(ids)
 
@@ -120,7 +121,7 @@ def _checked(config: Config, networks: Networks, side: int, ids: Sequence[int]) 
 def _shared(config: Config, side: int, ids: Sequence[int]) -> tuple[int, ...]:
     if len(set(ids)) != 1:
         raise ConfigError(
-            f"vlans[{side}]: {', '.join(map(str, ids)) or 'none'} asked with networks: shared, all chains are in one "
-            "VLAN there; write one, or networks: vlan"
+            f"vlans[{side}]: networks: shared has one VLAN for all chains ({', '.join(map(str, ids)) or 'none'}); "
+            "write one, or networks: vlan"
         )
     return tuple(ids[:1]) * config.chains

@@ -27,6 +27,7 @@ from nodrop.plan.chain_networks import uses_cloud
 from nodrop.plan.cloud_addresses import EDGES, INNER, cidr, outer_role
 from nodrop.plan.cloud_check import check_cloud
 from nodrop.plan.resolvers import ReadFlavor
+from nodrop.units import format_count
 
 MULTIQUEUE = {"hw_vif_multiqueue_enabled": "true"}
 """Property of images whose guests use several queues.
@@ -41,55 +42,58 @@ def plan_cloud(config: Config, lab: LabPlan, read_flavor: ReadFlavor) -> CloudPl
     if not uses_cloud(config):
         return None
     check_cloud(config)
-    asked = config.openstack
-    login = CloudLogin(cloud=asked.cloud, openrc=None if asked.cloud else asked.openrc)
+    section = config.openstack
+    login = CloudLogin(cloud=section.cloud, openrc=None if section.cloud else section.openrc)
     if config.sut == "ext":
-        return CloudPlan(login=login, label=asked.label, networks=tuple(_external(config)), poll_s=asked.poll)
+        return CloudPlan(login=login, label=section.label, networks=tuple(_external(config)), poll_s=section.poll)
     zone, hosts = choose_hosts(config)
-    built = _Builder(config, lab)
+    builder = _Builder(config, lab)
     return CloudPlan(
         login=login,
-        label=asked.label,
+        label=section.label,
         image=CloudImage(
-            name=asked.image.name, file=asked.image.file, properties=MULTIQUEUE if asked.multiqueue > 1 else {}
+            name=section.image.name, file=section.image.file, properties=MULTIQUEUE if section.multiqueue > 1 else {}
         ),
         flavor=_flavor(config, read_flavor),
-        networks=tuple(built.networks()),
-        servers=tuple(built.servers()),
-        routers=tuple(built.routers()) if config.routers else (),
-        server_group=asked.server_group,
+        networks=tuple(builder.networks()),
+        servers=tuple(builder.servers()),
+        routers=tuple(builder.routers()) if config.routers else (),
+        server_group=section.server_group,
         availability_zone=zone,
         hosts=hosts,
-        same_host=asked.server_group not in ("anti-affinity", "soft-anti-affinity"),
-        multiqueue=asked.multiqueue,
-        mbuf_count=asked.mbufs,
+        same_host=section.server_group not in ("anti-affinity", "soft-anti-affinity"),
+        multiqueue=section.multiqueue,
+        mbuf_count=section.mbufs,
         tester_macs=_tester_macs(config, lab),
-        active_timeout_s=asked.active_timeout,
-        poll_s=asked.poll,
-        keep=asked.keep,
+        active_timeout_s=section.active_timeout,
+        poll_s=section.poll,
+        keep=section.keep,
     )
 
 
 def choose_hosts(config: Config) -> tuple[str | None, tuple[str, ...]]:
     """Availability zone and compute hosts, out of `host`, `zone:` and `zone:host`. Raises ConfigError."""
-    written = config.openstack.hosts or ()
-    parts = [each.rpartition(":")[::2] for each in ((written,) if isinstance(written, str) else written)]
+    value = config.openstack.hosts or ()
+    parts = [each.rpartition(":")[::2] for each in ((value,) if isinstance(value, str) else value)]
     zones = {zone for zone, _ in parts if zone} | {zone for zone in (config.openstack.availability_zone,) if zone}
     hosts = tuple(host for _, host in parts if host)
     if len(zones) > 1:
         raise ConfigError(
-            f"openstack.hosts: {' and '.join(sorted(zones))} asked, VMs of a run are in one availability "
-            "zone; write one"
+            f"openstack.hosts: several availability zones ({', '.join(sorted(zones))}); write hosts of one zone"
         )
     return next(iter(zones), None), hosts
 
 
 def _flavor(config: Config, read_flavor: ReadFlavor) -> CloudFlavor:
-    asked = config.openstack.flavor
-    if asked.vmd is not None:
-        return read_flavor(asked.vmd, asked.host).model_copy(update={"name": asked.name})
+    section = config.openstack.flavor
+    if section.vmd is not None:
+        return read_flavor(section.vmd, section.host).model_copy(update={"name": section.name})
     return CloudFlavor(
-        name=asked.name, vcpus=asked.vcpus, ram_mib=asked.ram, disk_gib=asked.disk, extra_specs=asked.extra_specs
+        name=section.name,
+        vcpus=section.vcpus,
+        ram_mib=section.ram,
+        disk_gib=section.disk,
+        extra_specs=section.extra_specs,
     )
 
 
@@ -103,22 +107,22 @@ def _tester_macs(config: Config, lab: LabPlan) -> tuple[str, str]:
 
 def _external(config: Config) -> Iterator[CloudNetwork]:
     """Networks that others made, one a side for each chain or for all."""
-    asked = config.openstack.external
+    section = config.openstack.external
     shared = config.networks == "shared"
-    for role, written in (("left", asked.left), ("right", asked.right)):
-        if isinstance(written, tuple) and len(written) < (1 if shared else config.chains):
+    for role, value in (("left", section.left), ("right", section.right)):
+        if isinstance(value, tuple) and len(value) < (1 if shared else config.chains):
             raise ConfigError(
-                f"openstack.external.{role}: {len(written)} names asked for {config.chains} chains; write one for "
-                "each, or what all of them begin with"
+                f"openstack.external.{role}: {format_count(len(value), 'name')} for "
+                f"{format_count(config.chains, 'chain')}; write one for each, or a name prefix for all"
             )
         for chain in (None,) if shared else range(config.chains):
-            name = written[chain or 0] if isinstance(written, tuple) else f"{written}{'' if chain is None else chain}"
+            name = value[chain or 0] if isinstance(value, tuple) else f"{value}{'' if chain is None else chain}"
             yield CloudNetwork(
                 name=name, role="left" if role == "left" else "right", chain=chain, must_exist=True, kind="any"
             )
 
 
-class _Place(NamedTuple):
+class _NetworkInstance(NamedTuple):
     """Which of the networks of a role."""
 
     chain: int | None
@@ -134,45 +138,45 @@ class _Builder:
 
     def __init__(self, config: Config, lab: LabPlan) -> None:
         self._config = config
-        self._asked = config.openstack
+        self._openstack = config.openstack
         self._is_shared = lab.networks == "shared"
         self._ends = plan_chain_ends(config, lab)
 
     def networks(self) -> Iterator[CloudNetwork]:
         """Those all chains share first, then chain by chain."""
         if self._is_shared:
-            yield from self._of_chains(_Place(None))
+            yield from self._chain_networks(_NetworkInstance(None))
         for chain in range(self._config.chains):
             if not self._is_shared:
-                yield from self._of_chains(_Place(chain, chain, str(chain)))
-            for place in self._idle_places(chain):
-                yield self._network("idle", place)
-        if self._asked.management:
-            yield self._network("management", _Place(None))
-        if self._asked.floating_ip:
-            yield self._network("floating", _Place(None))
+                yield from self._chain_networks(_NetworkInstance(chain, chain, str(chain)))
+            for instance in self._idle_networks(chain):
+                yield self._network("idle", instance)
+        if self._openstack.management:
+            yield self._network("management", _NetworkInstance(None))
+        if self._openstack.floating_ip:
+            yield self._network("floating", _NetworkInstance(None))
 
     def servers(self) -> Iterator[CloudServer]:
         """Chain by chain, from left to right."""
         hops = self._config.hops
-        routes = self._asked.forwarder in ("vnf-l3", "vpp")
+        routes = self._openstack.forwarder in ("vnf-l3", "vpp")
         for chain, ends in enumerate(self._ends):
             for hop in range(hops):
-                name = f"{self._asked.server}{chain}" + (f"-{hop}" if hops > 1 else "")
+                name = f"{self._openstack.server}{chain}" + (f"-{hop}" if hops > 1 else "")
                 yield CloudServer(
                     name=name,
                     chain=chain,
                     hop=hop,
                     ports=tuple(self._ports(name, chain, hop)),
-                    forwarder=self._asked.forwarder,
+                    forwarder=self._openstack.forwarder,
                     addresses=self._addresses(chain, hop) if routes else None,
                     routes=self._routes(ends, hop) if routes else (),
-                    floating_ip=self._asked.floating_ip,
+                    floating_ip=self._openstack.floating_ip,
                 )
 
     def routers(self) -> Iterator[CloudRouter]:
         """Two for each chain."""
-        names = self._asked.router_names
+        names = self._openstack.router_names
         for chain, ends in enumerate(self._ends):
             for side, base in enumerate((names.left, names.right)):
                 inner = cloud_addresses.vm_ip(self._config, chain, side)
@@ -180,90 +184,95 @@ class _Builder:
                 vias[side] = ends[side].tester_ips[0]
                 yield CloudRouter(
                     name=f"{base}{chain}",
-                    networks=(self._name(EDGES[side], chain), self._name(INNER[side], chain)),
-                    routes=self._behind(ends, vias),
+                    networks=(
+                        self._chain_network_name(EDGES[side], chain),
+                        self._chain_network_name(INNER[side], chain),
+                    ),
+                    routes=self._traffic_routes(ends, vias),
                 )
 
-    def _of_chains(self, place: _Place) -> Iterator[CloudNetwork]:
+    def _chain_networks(self, instance: _NetworkInstance) -> Iterator[CloudNetwork]:
         roles: list[NetworkRole] = [*EDGES] if self._config.routers else []
         for role in (*roles, *(("left", "middle", "right") if self._config.hops > 1 else INNER)):
-            yield self._network(role, place)
+            yield self._network(role, instance)
 
-    def _network(self, role: NetworkRole, place: _Place) -> CloudNetwork:
-        written: NetworkConfig = getattr(self._asked.networks, role)
-        name = self._written_name(role, written.name, place)
+    def _network(self, role: NetworkRole, instance: _NetworkInstance) -> CloudNetwork:
+        network: NetworkConfig = getattr(self._openstack.networks, role)
+        name = self._name_network(role, network.name, instance)
         kind = self._kind(role)
-        gateway = self._gateway(role, place)
+        gateway = self._gateway(role, instance)
         return CloudNetwork(
             name=name,
             role=role,
-            chain=place.chain,
+            chain=instance.chain,
             must_exist=role == "floating",
             kind=kind,
-            segmentation_id=self._segment(role, kind, place),
-            physical_network=_one_of(f"openstack.networks.{role}.physical_network", written.physical_network, place),
-            subnet=None if role == "floating" else self._subnet(role, written, name, place),
+            segmentation_id=self._segment(role, kind, instance),
+            physical_network=_pick_value(
+                f"openstack.networks.{role}.physical_network", network.physical_network, instance
+            ),
+            subnet=None if role == "floating" else self._subnet(role, network, name, instance),
             cidr=str(cidr(self._config, role)),
             gateway=gateway,
-            transport_label=self._transport_label(role, place),
+            transport_label=self._transport_label(role, instance),
         )
 
-    def _written_name(self, role: NetworkRole, written: str | tuple[str, ...] | None, place: _Place) -> str:
-        if isinstance(written, tuple):
-            return str(_one_of(f"openstack.networks.{role}.name", written, place))
-        if written is not None:
-            return f"{written}{place.suffix}"
-        return f"{DEFAULT_NETWORKS[role][0]}{place.suffix}".removesuffix("-")
+    def _name_network(self, role: NetworkRole, value: str | tuple[str, ...] | None, instance: _NetworkInstance) -> str:
+        if isinstance(value, tuple):
+            return str(_pick_value(f"openstack.networks.{role}.name", value, instance))
+        if value is not None:
+            return f"{value}{instance.suffix}"
+        return f"{DEFAULT_NETWORKS[role][0]}{instance.suffix}".removesuffix("-")
 
-    def _subnet(self, role: NetworkRole, written: NetworkConfig, name: str, place: _Place) -> str:
-        return self._written_name(role, written.subnet, place) if written.subnet else name
+    def _subnet(self, role: NetworkRole, network: NetworkConfig, name: str, instance: _NetworkInstance) -> str:
+        return self._name_network(role, network.subnet, instance) if network.subnet else name
 
     def _kind(self, role: NetworkRole) -> NetworkKind:
         """What was written; of the networks the tester is in, what its frames are in."""
-        written: NetworkKind | None = getattr(self._asked.networks, role).type
-        if written is None and role in INNER and self._config.tunnel.kind != "none":
+        value: NetworkKind | None = getattr(self._openstack.networks, role).type
+        if value is None and role in INNER and self._config.tunnel.kind != "none":
             return self._config.tunnel.kind
-        return written or ("any" if role in ROLES_WITHOUT_CHAIN else "vlan")
+        return value or ("any" if role in ROLES_WITHOUT_CHAIN else "vlan")
 
-    def _segment(self, role: NetworkRole, kind: NetworkKind, place: _Place) -> int | None:
-        written = getattr(self._asked.networks, role).segmentation_id
+    def _segment(self, role: NetworkRole, kind: NetworkKind, instance: _NetworkInstance) -> int | None:
+        value = getattr(self._openstack.networks, role).segmentation_id
         key = f"openstack.networks.{role}.segmentation_id"
-        if written is None and role in ("left", "right", *EDGES) and role == outer_role(self._config, _side(role)):
-            key, written = _of_tester(self._config, kind, _side(role))
-        if isinstance(written, tuple):
-            found = _one_of(key, written, place)
-            return None if found is None else int(found)
-        return None if written is None else int(written) + place.number
+        if value is None and role in ("left", "right", *EDGES) and role == outer_role(self._config, _side(role)):
+            key, value = _tester_segments(self._config, kind, _side(role))
+        if isinstance(value, tuple):
+            own = _pick_value(key, value, instance)
+            return None if own is None else int(own)
+        return None if value is None else int(value) + instance.number
 
-    def _transport_label(self, role: NetworkRole, place: _Place) -> int | None:
+    def _transport_label(self, role: NetworkRole, instance: _NetworkInstance) -> int | None:
         labels = self._config.tunnel.transport_labels
         if role not in INNER or self._config.tunnel.kind != "mpls" or labels is None:
             return None
-        return labels[_side(role)][place.number]
+        return labels[_side(role)][instance.number]
 
-    def _gateway(self, role: NetworkRole, place: _Place) -> str | None:
+    def _gateway(self, role: NetworkRole, instance: _NetworkInstance) -> str | None:
         if self._config.routers and role in EDGES:
-            return cloud_addresses.entrance_ip(self._config, place.number, _side(role))
+            return cloud_addresses.entrance_ip(self._config, instance.number, _side(role))
         if role == "management" or (self._config.routers and role in INNER):
             return str(cloud_addresses.gateway(self._config, role))
-        written = getattr(self._asked.networks, role).gateway
-        return None if written is None else str(written)
+        value = getattr(self._openstack.networks, role).gateway
+        return None if value is None else str(value)
 
-    def _name(self, role: NetworkRole, chain: int) -> str:
+    def _chain_network_name(self, role: NetworkRole, chain: int) -> str:
         """The network of a role that a chain is in."""
         is_one = self._is_shared or role in ROLES_WITHOUT_CHAIN
-        place = _Place(None) if is_one else _Place(chain, chain, str(chain))
-        return self._written_name(role, getattr(self._asked.networks, role).name, place)
+        instance = _NetworkInstance(None) if is_one else _NetworkInstance(chain, chain, str(chain))
+        return self._name_network(role, getattr(self._openstack.networks, role).name, instance)
 
-    def _idle_places(self, chain: int) -> Iterator[_Place]:
+    def _idle_networks(self, chain: int) -> Iterator[_NetworkInstance]:
         for hop in range(self._config.hops):
-            yield from self._idle_of(chain, hop)
+            yield from self._vm_idle_networks(chain, hop)
 
-    def _idle_of(self, chain: int, hop: int) -> Iterator[_Place]:
+    def _vm_idle_networks(self, chain: int, hop: int) -> Iterator[_NetworkInstance]:
         hops, count = self._config.hops, self._config.idle_interfaces
         for index in range(count):
             suffix = f"{chain}.{hop}.{index}" if hops > 1 else f"{chain}.{index}"
-            yield _Place(chain, (chain * hops + hop) * count + index, suffix)
+            yield _NetworkInstance(chain, (chain * hops + hop) * count + index, suffix)
 
     def _ports(self, name: str, chain: int, hop: int) -> Iterator[CloudPort]:
         last = self._config.hops - 1
@@ -272,15 +281,17 @@ class _Builder:
             "right" if hop == last else "middle",
         )
         for side, role in enumerate(sides):
-            yield CloudPort(name=f"{name}-{side}", network=self._name(role, chain), vnic_type=self._vnic_type(role))
-        idle = self._asked.networks.idle.name
-        for index, place in enumerate(self._idle_of(chain, hop)):
-            yield CloudPort(name=f"{name}-idle{index}", network=self._written_name("idle", idle, place))
-        if self._asked.management:
-            yield CloudPort(name=f"{name}-management", network=self._name("management", chain))
+            yield CloudPort(
+                name=f"{name}-{side}", network=self._chain_network_name(role, chain), vnic_type=self._vnic_type(role)
+            )
+        idle = self._openstack.networks.idle.name
+        for index, instance in enumerate(self._vm_idle_networks(chain, hop)):
+            yield CloudPort(name=f"{name}-idle{index}", network=self._name_network("idle", idle, instance))
+        if self._openstack.management:
+            yield CloudPort(name=f"{name}-management", network=self._chain_network_name("management", chain))
 
     def _vnic_type(self, role: NetworkRole) -> VnicType:
-        is_direct = self._asked.sriov and (role != "middle" or self._asked.sriov_middle)
+        is_direct = self._openstack.sriov and (role != "middle" or self._openstack.sriov_middle)
         return "direct" if is_direct else "normal"
 
     def _addresses(self, chain: int, hop: int) -> tuple[str, str]:
@@ -299,15 +310,14 @@ class _Builder:
         """To what is behind the tester's ports, by the tester, a router, or the chain's other VM."""
         config, last, chain = self._config, self._config.hops - 1, ends[0].chain
         if config.routers:
-            return self._behind(ends, [str(cloud_addresses.gateway(config, role)) for role in INNER])
+            return self._traffic_routes(ends, [str(cloud_addresses.gateway(config, role)) for role in INNER])
         left = ends[0].tester_ips[0] if hop == 0 else cloud_addresses.middle_ip(config, chain, hop - 1)
         right = ends[1].tester_ips[0] if hop == last else cloud_addresses.middle_ip(config, chain, hop + 1)
-        return self._behind(ends, [left, right])
+        return self._traffic_routes(ends, [left, right])
 
-    def _behind(self, ends: tuple[ChainEnd, ChainEnd], vias: Sequence[str]) -> tuple[CloudRoute, ...]:
+    def _traffic_routes(self, ends: tuple[ChainEnd, ChainEnd], vias: Sequence[str]) -> tuple[CloudRoute, ...]:
         """The networks of the traffic behind both of the tester's ports."""
-        written = self._config.flows.ip
-        prefixes = written or (ends[0].networks[0], ends[1].networks[0])
+        prefixes = self._config.flows.ip or (ends[0].networks[0], ends[1].networks[0])
         return tuple(CloudRoute(prefix=str(prefix), via=via) for prefix, via in zip(prefixes, vias, strict=True))
 
 
@@ -315,7 +325,7 @@ def _side(role: NetworkRole) -> int:
     return int(role in ("right", "edge_right"))
 
 
-def _of_tester(config: Config, kind: NetworkKind, side: int) -> tuple[str, tuple[int, ...] | None]:
+def _tester_segments(config: Config, kind: NetworkKind, side: int) -> tuple[str, tuple[int, ...] | None]:
     """What the tester was told of its networks on a side, and by which key."""
     tunnel = config.tunnel
     key, both = {
@@ -326,11 +336,13 @@ def _of_tester(config: Config, kind: NetworkKind, side: int) -> tuple[str, tuple
     return key, both[side] if both else None
 
 
-def _one_of(key: str, written: object, place: _Place) -> str | int | None:
+def _pick_value(key: str, value: object, instance: _NetworkInstance) -> str | int | None:
     """What was written for all, or for one of them. Raises ConfigError where too few were."""
-    if not isinstance(written, tuple):
-        return written if isinstance(written, (str, int)) else None
-    if place.number >= len(written):
-        raise ConfigError(f"{key}: {len(written)} asked, {place.number + 1} or more are needed; write one for each")
-    found = written[place.number]
-    return found if isinstance(found, (str, int)) else None
+    if not isinstance(value, tuple):
+        return value if isinstance(value, (str, int)) else None
+    if instance.number >= len(value):
+        raise ConfigError(
+            f"{key}: too few values ({len(value)}, at least {instance.number + 1} needed); write one for each"
+        )
+    own = value[instance.number]
+    return own if isinstance(own, (str, int)) else None

@@ -6,6 +6,7 @@ from nodrop.config.openstack import DEFAULT_NETWORKS
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.cloud import NetworkRole
+from nodrop.units import format_count
 
 EDGES: tuple[NetworkRole, NetworkRole] = ("edge_left", "edge_right")
 INNER: tuple[NetworkRole, NetworkRole] = ("left", "right")
@@ -55,7 +56,7 @@ def _at(config: Config, role: NetworkRole, place: int) -> str:
     usable = network.num_addresses // (2 if config.networks == "shared" else 1)
     if abs(place) >= usable:
         raise ConfigError(
-            f"openstack.networks.{role}.cidr: {network} asked, it has too few addresses for {config.chains} chains; "
-            "write a larger one"
+            f"openstack.networks.{role}.cidr: too few addresses for {format_count(config.chains, 'chain')} "
+            f"({network}); write a larger network"
         )
     return str(network[place])

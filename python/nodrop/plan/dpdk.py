@@ -7,6 +7,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.engine_plan import are_on_interfaces
 from nodrop.model.lab_plan import LabPlan
 from nodrop.plan.frame_sizes import find_max_frame_bytes
+from nodrop.units import format_count
 
 RING_SLOTS_MAX = 8192
 """Of net_af_packet: deeper rings are slower, and their frames leave the CPU's caches."""
@@ -17,22 +18,23 @@ SLOT_OVERHEAD_BYTES = 256
 
 def plan_devices(config: Config, lab: LabPlan) -> tuple[str, ...]:
     """DPDK's arguments for each tester port, in their order. Raises ConfigError when they do not fit the lab."""
-    asked = config.engine.dpdk.devices
-    if asked == "auto":
+    requested = config.engine.dpdk.devices
+    if requested == "auto":
         return tuple(_on_interfaces(config, lab))
-    wanted = len(lab.tester_interfaces)
-    if len(asked) != wanted:
+    port_count = len(lab.tester_interfaces)
+    if len(requested) != port_count:
         raise ConfigError(
-            f"engine.dpdk.devices: {len(asked)} asked, the lab has {wanted} tester ports; name a device for each"
+            f"engine.dpdk.devices: {format_count(len(requested), 'device')} for {port_count} tester ports; name a "
+            "device for each"
         )
-    if lab.sut != "wire" and not are_on_interfaces(asked, lab.tester_interfaces):
+    if lab.sut != "wire" and not are_on_interfaces(requested, lab.tester_interfaces):
         named = " and ".join(lab.tester_interfaces)
         raise ConfigError(
-            f"engine.dpdk.devices: {' '.join(asked)} asked, {lab.sut} stands between {named} and not between these; "
-            f"write --sut wire to measure what joins them, or devices on those (net_af_packet0,iface="
-            f"{lab.tester_interfaces[0]})"
+            f"engine.dpdk.devices: not on {named}, between which {lab.sut} is ({' '.join(requested)}); write --sut "
+            "wire to measure what connects them, or name devices on those interfaces "
+            f"(net_af_packet0,iface={lab.tester_interfaces[0]})"
         )
-    return asked
+    return requested
 
 
 def _on_interfaces(config: Config, lab: LabPlan) -> Iterator[str]:

@@ -31,13 +31,13 @@ def select_goals(config: Config) -> Config:
     rate = parse_rate(config.rate)
     if isinstance(rate, FixedRate) or set(rate.labels) == set(SEARCH_GOALS):
         return config
-    wanted = {label: goal for label, goal in config.goals.items() if label.upper() in rate.labels}
-    if not wanted:
+    goals = {label: goal for label, goal in config.goals.items() if label.upper() in rate.labels}
+    if not goals:
         raise ConfigError(
-            f"rate: {config.rate} asked, goals are {', '.join(config.goals)}; write ndr_pdr for all of them, or name "
-            f"one {rate.labels[0]}"
+            f"rate: no goal is named {' or '.join(rate.labels)} ({config.rate}), goals are {', '.join(config.goals)}; "
+            f"write ndr_pdr for all goals, or name one {rate.labels[0]}"
         )
-    return config.model_copy(update={"goals": wanted})
+    return config.model_copy(update={"goals": goals})
 
 
 def plan_link_speed(config: Config, tester: TesterPorts) -> tuple[int, Sequence[str]]:
@@ -45,32 +45,32 @@ def plan_link_speed(config: Config, tester: TesterPorts) -> tuple[int, Sequence[
 
     Raises: ConfigError for what is no speed.
     """
-    asked_bps = _asked_bps(config.link_speed)
-    told = dict(zip(tester.names, tester.speeds_bps, strict=False))
-    known = {name: speed_bps for name, speed_bps in told.items() if speed_bps}
-    lowest_bps = min(known.values(), default=None)
-    if asked_bps is None:
-        taken_bps = lowest_bps or LINK_SPEED_BPS
-        return taken_bps, [
-            f"{name} does not say how fast it is; {format_bps(taken_bps)} is taken; say it (link_speed)"
-            for name in told
-            if name not in known
+    configured_bps = _parse_link_speed(config.link_speed)
+    speeds_bps = dict(zip(tester.names, tester.speeds_bps, strict=False))
+    known_speeds_bps = {name: speed_bps for name, speed_bps in speeds_bps.items() if speed_bps}
+    lowest_bps = min(known_speeds_bps.values(), default=None)
+    if configured_bps is None:
+        assumed_bps = lowest_bps or LINK_SPEED_BPS
+        return assumed_bps, [
+            f"{name} does not report its speed; {format_bps(assumed_bps)} is assumed, set link_speed to change it"
+            for name in speeds_bps
+            if name not in known_speeds_bps
         ]
-    return asked_bps, [
-        f"link_speed: {format_bps(asked_bps)} asked, {name} says {format_bps(speed_bps)}; percentages are of what was "
-        "asked"
-        for name, speed_bps in known.items()
-        if speed_bps != asked_bps
+    return configured_bps, [
+        f"link_speed: {format_bps(configured_bps)} differs from the speed that {name} reports, "
+        f"{format_bps(speed_bps)}; percentages refer to link_speed"
+        for name, speed_bps in known_speeds_bps.items()
+        if speed_bps != configured_bps
     ]
 
 
-def _asked_bps(written: str | None) -> int | None:
-    if written is None or written.strip().lower() == "auto":
+def _parse_link_speed(value: str | None) -> int | None:
+    if value is None or value.strip().lower() == "auto":
         return None
     try:
-        speed_bps = round(parse_bps(written))
+        speed_bps = round(parse_bps(value))
     except ValueError as error:
         raise ConfigError(f"link_speed: {error}") from None
     if speed_bps <= 0:
-        raise ConfigError(f"link_speed: {written} asked, a link carries more than nothing; write for example 10Gbps")
+        raise ConfigError(f"link_speed: not above 0 ({value}); write for example 10Gbps")
     return speed_bps

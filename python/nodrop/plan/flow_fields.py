@@ -82,12 +82,12 @@ def find_flow_networks(
     if len(base) == 1:
         left, right = config.flows.ip
         return [((left,), (right,))]
-    found: list[tuple[list[IPv4Network], list[IPv4Network]]] = [([], []) for _ in base]
+    networks_found: list[tuple[list[IPv4Network], list[IPv4Network]]] = [([], []) for _ in base]
     for (chain, way, _), flows in plan_flows(config, base).items():
         first = ipaddress.IPv4Address(flows.dst_ips[4])
         steps = sum(part.span for part in flows.changing if part.field == "dst_ip")
-        found[chain][1 - way].extend(ipaddress.summarize_address_range(first, first + steps))
-    return [(tuple(left), tuple(right)) for left, right in found]
+        networks_found[chain][1 - way].extend(ipaddress.summarize_address_range(first, first + steps))
+    return [(tuple(left), tuple(right)) for left, right in networks_found]
 
 
 def _shares(config: Config, chain_count: int) -> dict[StreamKey, int]:
@@ -98,8 +98,8 @@ def _shares(config: Config, chain_count: int) -> dict[StreamKey, int]:
     flow_count = config.flow_count if "flow_count" in config.model_fields_set else max(config.flow_count, least)
     if flow_count < least:
         raise ConfigError(
-            f"flow_count: {config.flow_count} asked, {least} streams ({_streams_text(config, chain_count)}) need one "
-            f"each; write {least} or more"
+            f"flow_count: fewer flows than streams ({config.flow_count}, {least} streams: "
+            f"{_streams_text(config, chain_count)}); write {least} or more"
         )
     totals = split_evenly(flow_count, ways)[::-1]
     return {
@@ -124,31 +124,31 @@ def _by_source_port(
     """Told apart by source port (with ICMP by identifier), beyond those also by source address."""
     field: RangeField = "identifier" if config.traffic.transport == "icmp" else "src_port"
     most = IDENTIFIERS_MAX if field == "identifier" else PORTS_MAX
-    taken: dict[tuple[int, int], int] = {}
-    made = {}
+    used: dict[tuple[int, int], int] = {}
+    flows = {}
     for (chain, way, number), count in shares.items():
-        here, there = chains[chain][way], chains[chain][1 - way]
-        network = here[0]
+        near, far = chains[chain][way], chains[chain][1 - way]
+        network = near[0]
         room = (int(network[-3]) - int(network[1])) // config.traffic.streams
         if count > min(most * max(room, 0), FLOWS_MAX):
             raise ConfigError(
-                f"flow_count: {config.flow_count} asked, that is {count} for a stream; {most} source ports times "
-                f"{max(room, 0)} addresses of {network} make {min(most * max(room, 0), FLOWS_MAX)} at most; take fewer "
-                "flows, chains or traffic.streams, or wider networks with flows.ip"
+                f"flow_count: too many flows ({config.flow_count}, {count} per stream), {most} source ports times "
+                f"{max(room, 0)} addresses of {network} allow {min(most * max(room, 0), FLOWS_MAX)} per stream; use "
+                "fewer flows, chains or traffic.streams, or set wider networks in flows.ip"
             )
         fit = fit_nested(count, (most, room))
-        first = taken.get((chain, way), 0)
-        taken[chain, way] = first + fit.parts[1].value_count
+        first = used.get((chain, way), 0)
+        used[chain, way] = first + fit.parts[1].value_count
         increments = (IncrementedValues(count=part.value_count) for part in fit.parts)
-        made[chain, way, number] = StreamFlows(
+        flows[chain, way, number] = StreamFlows(
             flow_count=count,
-            src_ips={network.version: str(network[1 + first]) for network in here[:2]},
-            dst_ips={network.version: str(network[1]) for network in there[:2]},
+            src_ips={network.version: str(network[1 + first]) for network in near[:2]},
+            dst_ips={network.version: str(network[1]) for network in far[:2]},
             src_port=FIRST_DYNAMIC_PORT,
             dst_port=DISCARD_PORT,
             changing=_changing((field, "src_ip"), increments, fit),
         )
-    return made
+    return flows
 
 
 def _changing(
@@ -181,19 +181,21 @@ class _ByRange:
     """Flows as the `flows` section says."""
 
     def __init__(self, config: Config, chains: ChainNetworks) -> None:
-        self._config, self._asked = config, config.flows
-        self._is_random = self._asked.ip_step == "random", self._asked.udp_step == "random"
-        self._step = 1 if self._asked.ip_step == "random" else int(self._asked.ip_step)
+        self._config, self._flows = config, config.flows
+        self._is_random = self._flows.ip_step == "random", self._flows.udp_step == "random"
+        self._step = 1 if self._flows.ip_step == "random" else int(self._flows.ip_step)
         if self._step == 0:
-            raise ConfigError("flows.ip_step: 0.0.0.0 asked, that is the same address again; write 0.0.0.1 or more")
-        if self._asked.ip is not None:
-            _check_networks(self._asked.ip, config.traffic.ip)
+            raise ConfigError("flows.ip_step: not above 0 (0.0.0.0); write 0.0.0.1 or more")
+        if self._flows.ip is not None:
+            _check_networks(self._flows.ip, config.traffic.ip)
         self._ports = [
             _port_range(f"flows.udp_{end}", written, config.traffic.transport)
-            for end, written in (("source", self._asked.udp_source), ("destination", self._asked.udp_destination))
+            for end, written in (("source", self._flows.udp_source), ("destination", self._flows.udp_destination))
         ]
         if self._ports[1][0] == 0:
-            raise ConfigError("flows.udp_destination: port 0 asked, it is reserved and hosts drop it; write 1 to 65535")
+            raise ConfigError(
+                "flows.udp_destination: port 0 is reserved and hosts drop its frames (0); write 1 to 65535"
+            )
         self._pools = self._make_pools(chains)
 
     def plan(self, shares: dict[StreamKey, int]) -> dict[StreamKey, StreamFlows]:
@@ -207,11 +209,11 @@ class _ByRange:
     def _make_pools(self, chains: ChainNetworks) -> list[list[_Pool]]:
         """By chain and side; of networks that were written all chains take from the same."""
         streams = self._config.traffic.streams
-        if self._asked.ip is not None:
-            counts = [count_values(network.num_addresses, self._step) for network in self._asked.ip]
+        if self._flows.ip is not None:
+            counts = [count_values(network.num_addresses, self._step) for network in self._flows.ip]
             shared = [
                 _Pool(network.network_address, count, self._step, len(chains) * streams)
-                for network, count in zip(self._asked.ip, counts, strict=True)
+                for network, count in zip(self._flows.ip, counts, strict=True)
             ]
             return [shared] * len(chains)
 
@@ -226,7 +228,7 @@ class _ByRange:
         """Values that a stream can take of each field, in the order of `FIELD_ORDER`."""
         pools = self._pools[chain]
         dst, src = pools[1 - way].each, pools[way].each
-        sizes = [dst, min(src, 1) if self._asked.static_source else src, *(size for _, size in self._ports)]
+        sizes = [dst, min(src, 1) if self._flows.static_source else src, *(size for _, size in self._ports)]
         most = [RANDOM_MAX if is_random else max(sizes) for is_random in self._is_random]
         return tuple(min(size, most[place // 2]) for place, size in enumerate(sizes))
 
@@ -240,21 +242,21 @@ class _ByRange:
     def _too_many(self, shares: dict[StreamKey, int], most: list[int]) -> str:
         each_way = len(shares) // len(most)
         total = each_way * most[0] if len(most) == 1 else min(2 * each_way * most[0], 2 * each_way * most[1] + 1)
-        networks = ", ".join(map(str, self._asked.ip or addressing.SIDES[0][:1] + addressing.SIDES[1][:1]))
+        networks = ", ".join(map(str, self._flows.ip or addressing.SIDES[0][:1] + addressing.SIDES[1][:1]))
         way = most.index(min(most))
         dst, src, src_ports, dst_ports = self._sizes(way)
-        found = (
+        available = (
             f"of {networks} each of {each_way} streams a way has {dst} destination and {src} source addresses, with "
             f"{src_ports} source and {dst_ports} destination ports"
         )
-        asked = f"flow_count: {self._config.flow_count} asked"
+        problem = f"flow_count: too many flows ({self._config.flow_count})"
         if min(most) == 0:
-            return f"{asked}, flows.ip is too narrow: {found}; write wider networks, or fewer chains"
+            return f"{problem}, flows.ip is too narrow: {available}; write wider networks, or use fewer chains"
         if min(most) == FLOWS_MAX:
-            return f"{asked}, a stream can have {FLOWS_MAX}, all together {total}; write flow_count: {total} or less"
+            return f"{problem}, a stream can have {FLOWS_MAX} and all streams together {total}; write flow_count: {total} or less"
         wider = "flows.udp_source" if dst > src_ports else f"flows.ip ({'left' if way else 'right'})"
-        static = ", write flows.static_source: false" if self._asked.static_source else ""
-        return f"{asked}, at most {total} are possible: {found}; widen {wider}{static}, or write {total} or less"
+        static = ", write flows.static_source: false" if self._flows.static_source else ""
+        return f"{problem}, at most {total} are possible: {available}; widen {wider}{static}, or write {total} or less"
 
     def _stream(self, place: StreamKey, count: int) -> StreamFlows:
         chain, way, _ = place
@@ -275,9 +277,9 @@ class _ByRange:
     def _values(self, place: StreamKey, fit: FlowFit) -> list[IncrementedValues | RandomValues]:
         """Addresses drawn at random are those of the stream's block, ports any of their range."""
         chain, way, number = place
-        seed = self._asked.seed + 8 * ((2 * chain + way) * self._config.traffic.streams + number)
+        seed = self._flows.seed + 8 * ((2 * chain + way) * self._config.traffic.streams + number)
         counts = [part.value_count for part in fit.parts]
-        port_step = 1 if self._asked.udp_step == "random" else self._asked.udp_step
+        port_step = 1 if self._flows.udp_step == "random" else self._flows.udp_step
         values: list[IncrementedValues | RandomValues] = []
         for index, count in enumerate(counts):
             is_port = index >= 2
@@ -293,18 +295,16 @@ def _check_networks(networks: tuple[ipaddress.IPv4Network, ipaddress.IPv4Network
     """Raises ConfigError when frames between them could not be told apart or would not be forwarded."""
     left, right = networks
     if version == 6:
-        raise ConfigError(
-            f"flows.ip and traffic.ip: {left} and IP version 6 asked, flows.ip takes IPv4 networks; leave one out"
-        )
+        raise ConfigError(f"flows.ip: IPv4 networks with traffic.ip: 6 ({left}); remove one of them")
     if left.overlaps(right):
         raise ConfigError(
-            f"flows.ip: {left} and {right} asked, they overlap, so flows of both directions would be the same; "
-            "write networks that have no address in common"
+            f"flows.ip: overlapping networks ({left}, {right}), in which flows of both directions would be the same; "
+            "write disjoint networks"
         )
     for network in networks:
         for other, what in NOT_UNICAST.items():
             if network.overlaps(other):
-                raise ConfigError(f"flows.ip: {network} asked, {other} is {what}; write a network of unicast addresses")
+                raise ConfigError(f"flows.ip: {other} is {what} ({network}); write a network of unicast addresses")
 
 
 NOT_UNICAST = {
@@ -321,8 +321,10 @@ def _port_range(key: str, written: int | tuple[int, int] | None, transport: str)
     if written is None:
         return DNS_PORT, 1
     if transport == "icmp":
-        raise ConfigError(f"{key} and traffic.transport: {written} and icmp asked, ICMP has no ports; leave one out")
+        raise ConfigError(f"{key}: ICMP has no ports ({written}); remove {key}, or change traffic.transport")
     first, last = (written, written) if isinstance(written, int) else written
     if not 0 <= first <= last <= 65535:
-        raise ConfigError(f"{key}: {written} asked, ports are 0 to 65535, first before last; write as [1024, 65000]")
+        raise ConfigError(
+            f"{key}: not a port range ({written}); write ports from 0 to 65535, lower first, e.g. [1024, 65000]"
+        )
     return first, last - first + 1

@@ -60,28 +60,26 @@ class StreamEnds(Value):
     """All headers outside of the packet, where the chain has a tunnel of its own."""
 
 
-def plan_layers(asked: TrafficConfig, ends: StreamEnds) -> tuple[Layer, ...]:
+def plan_layers(traffic: TrafficConfig, ends: StreamEnds) -> tuple[Layer, ...]:
     """All headers. Raises ConfigError when they do not go together."""
-    if asked.vxlan is not None and asked.gre is not None:
-        raise ConfigError("traffic.vxlan and traffic.gre: both asked, frames go through one tunnel; leave one out")
+    if traffic.vxlan is not None and traffic.gre is not None:
+        raise ConfigError("traffic.vxlan and traffic.gre: frames can have one tunnel; remove one of them")
     if ends.tunnel:
-        return (*ends.tunnel, *_tags(asked), *_packet(asked, ends))
-    tags = (*ends.tags, *_tags(asked))
+        return (*ends.tunnel, *_tags(traffic), *_packet(traffic, ends))
+    tags = (*ends.tags, *_tags(traffic))
     if ends.tags and any(isinstance(tag, Vlan) for tag in tags[len(ends.tags) :]):
-        raise ConfigError("traffic.vlan: asked where chains are told apart by VLAN; write vlans, or networks: ports")
-    return (Ethernet(src=ends.src_mac, dst=ends.dst_mac), *tags, *_tunnel(asked, ends), *_packet(asked, ends))
+        raise ConfigError("traffic.vlan: chains are distinguished by VLAN already; write vlans, or networks: ports")
+    return (Ethernet(src=ends.src_mac, dst=ends.dst_mac), *tags, *_tunnel(traffic, ends), *_packet(traffic, ends))
 
 
 def find_field(layers: tuple[Layer, ...], field: RangeField) -> tuple[int, FieldName]:
     """Layer and name of a field that can change. Raises ConfigError when the frames have none."""
-    plain = field.removeprefix("outer_")
-    kinds, name = FIELDS[plain]  # type: ignore[index]
-    found = [index for index, layer in enumerate(layers) if layer.kind in kinds]
-    if not found or (plain != field and not _is_tunnelled(layers)):
-        raise ConfigError(
-            f"traffic.ranges: {field} asked, frames have no such field; take one of the headers they have"
-        )
-    return found[0 if plain != field else -1], name
+    inner_name = field.removeprefix("outer_")
+    kinds, name = FIELDS[inner_name]  # type: ignore[index]
+    indices = [index for index, layer in enumerate(layers) if layer.kind in kinds]
+    if not indices or (inner_name != field and not _is_tunnelled(layers)):
+        raise ConfigError(f"traffic.ranges: frames have no such field ({field}); use a field of their headers")
+    return indices[0 if inner_name != field else -1], name
 
 
 def _is_tunnelled(layers: tuple[Layer, ...]) -> bool:
@@ -92,32 +90,32 @@ def _ethernets(layers: tuple[Layer, ...]) -> Iterator[Layer]:
     return (layer for layer in layers if layer.kind == "ethernet")
 
 
-def _tags(asked: TrafficConfig) -> Iterator[Layer]:
-    if asked.qinq is not None:
-        yield Vlan(kind="qinq", id=asked.qinq)
-    if asked.vlan is not None:
-        yield Vlan(id=asked.vlan)
-    for label in asked.mpls:
+def _tags(traffic: TrafficConfig) -> Iterator[Layer]:
+    if traffic.qinq is not None:
+        yield Vlan(kind="qinq", id=traffic.qinq)
+    if traffic.vlan is not None:
+        yield Vlan(id=traffic.vlan)
+    for label in traffic.mpls:
         yield Mpls(label=label)
 
 
-def _tunnel(asked: TrafficConfig, ends: StreamEnds) -> Iterator[Layer]:
+def _tunnel(traffic: TrafficConfig, ends: StreamEnds) -> Iterator[Layer]:
     """Outer headers, and with VXLAN the inner Ethernet header."""
-    if asked.vxlan is None and asked.gre is None:
+    if traffic.vxlan is None and traffic.gre is None:
         return
-    src, dst = ends.tunnel_ips[asked.tunnel_ip]
-    yield ip_layer(src, dst, asked.dscp)
-    if asked.vxlan is not None:
+    src, dst = ends.tunnel_ips[traffic.tunnel_ip]
+    yield ip_layer(src, dst, traffic.dscp)
+    if traffic.vxlan is not None:
         yield Udp(src_port=FIRST_DYNAMIC_PORT, dst_port=VXLAN_PORT)
-        yield Vxlan(vni=asked.vxlan)
+        yield Vxlan(vni=traffic.vxlan)
         yield Ethernet(src=addressing.inner_station_mac(ends.src_mac), dst=addressing.inner_station_mac(ends.dst_mac))
-    if asked.gre is not None:
-        yield Gre(key=asked.gre)
+    if traffic.gre is not None:
+        yield Gre(key=traffic.gre)
 
 
-def _packet(asked: TrafficConfig, ends: StreamEnds) -> Iterator[Layer]:
-    yield ip_layer(ends.src_ips[asked.ip], ends.dst_ips[asked.ip], asked.dscp)
-    match asked.transport:
+def _packet(traffic: TrafficConfig, ends: StreamEnds) -> Iterator[Layer]:
+    yield ip_layer(ends.src_ips[traffic.ip], ends.dst_ips[traffic.ip], traffic.dscp)
+    match traffic.transport:
         case "udp":
             yield Udp(src_port=ends.src_port, dst_port=ends.dst_port)
         case "tcp":

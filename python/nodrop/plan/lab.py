@@ -25,7 +25,7 @@ from nodrop.plan import addressing
 from nodrop.plan.chain_ends import ChainEnd, plan_chain_ends, tester_mac
 from nodrop.plan.chain_networks import SIDES, WITHOUT_EDGE_SWITCH, choose_networks, plan_vlans
 from nodrop.plan.tester_ports import TesterPorts
-from nodrop.units import format_bytes, format_pps
+from nodrop.units import format_bytes, format_count, format_pps
 
 ETHERNET_BYTES = 18
 """Header and FCS: what a frame has more than its MTU."""
@@ -57,9 +57,9 @@ def plan_private_lab(config: Config, available: Sequence[int], largest: int, tes
     Raises: ConfigError.
     """
     networks = choose_networks(config)
-    # A wire between interfaces that somebody named is one that is there already.
-    is_found = config.sut == "wire" and bool(tester.names)
-    sut = "ext" if is_found else config.sut
+    # a wire between named interfaces is external
+    is_external = config.sut == "wire" and bool(tester.names)
+    sut = "ext" if is_external else config.sut
     lab = LabPlan(
         sut=sut,
         networks=networks,
@@ -91,36 +91,37 @@ def _cloud_shape(config: Config) -> CloudShape | None:
     return CloudShape(forwarder=config.openstack.forwarder, hop_count=config.hops, has_routers=config.routers)
 
 
-def check_persistent_lab(config: Config, standing: LabPlan, largest: int) -> LabPlan:
+def check_persistent_lab(config: Config, existing: LabPlan, largest: int) -> LabPlan:
     """The lab as it stands; what else was asked of it must fit. Raises ConfigError."""
-    for key, asked, found in (
-        ("sut", config.sut, standing.sut),
-        ("chains", config.chains, standing.chain_count),
-        ("hops", config.hops, standing.hop_count),
-        ("networks", config.networks, standing.networks),
+    for key, requested, actual in (
+        ("sut", config.sut, existing.sut),
+        ("chains", config.chains, existing.chain_count),
+        ("hops", config.hops, existing.hop_count),
+        ("networks", config.networks, existing.networks),
     ):
-        if key in config.model_fields_set and asked not in (found, "auto"):
+        if key in config.model_fields_set and requested not in (actual, "auto"):
             raise ConfigError(
-                f"{key}: {asked} asked, lab {config.lab} holds {found}; "
-                f"leave {key} out, or bring up another lab: nodrop lab up --{key} {asked} --name ANOTHER"
+                f"{key}: lab {config.lab} has {actual} ({requested}); remove {key}, or bring up another lab: nodrop "
+                f"lab up --{key} {requested} --name ANOTHER"
             )
-    if config.vnf.capacity not in (None, standing.sut_capacity_pps):
+    if config.vnf.capacity not in (None, existing.sut_capacity_pps):
         raise ConfigError(
-            f"vnf.capacity: {format_pps(config.vnf.capacity)} asked, lab {config.lab} was brought up with another or "
-            "none; leave vnf.capacity out, or bring up another lab with it"
+            f"vnf.capacity: lab {config.lab} has another limit or none ({format_pps(config.vnf.capacity)}); remove "
+            "vnf.capacity, or bring up another lab with it"
         )
     if config.antagonist.kind != "none":
         raise ConfigError(
-            f"antagonist.kind: {config.antagonist.kind} asked, lab {config.lab} was brought up without; leave lab out"
+            f"antagonist.kind: lab {config.lab} was brought up without antagonists ({config.antagonist.kind}); remove "
+            "lab"
         )
-    if largest > standing.mtu_bytes + ETHERNET_BYTES:
+    if largest > existing.mtu_bytes + ETHERNET_BYTES:
         raise ConfigError(
-            f"frame_bytes: {largest} asked, lab {config.lab} takes up to "
-            f"{standing.mtu_bytes + ETHERNET_BYTES} bytes; use smaller frames, or leave lab out to get one that fits"
+            f"frame_bytes: too large for lab {config.lab} ({largest}, at most {existing.mtu_bytes + ETHERNET_BYTES}); "
+            "use smaller frames, or remove lab to bring up one that fits"
         )
-    if standing.sut in ROUTING_SUTS:
-        _check_addresses(config, standing)
-    return standing
+    if existing.sut in ROUTING_SUTS:
+        _check_addresses(config, existing)
+    return existing
 
 
 def lab_warnings(lab: LabPlan) -> Iterator[str]:
@@ -128,11 +129,12 @@ def lab_warnings(lab: LabPlan) -> Iterator[str]:
     vnfs = _count_cores(forwarder.core for forwarder in lab.forwarders if lab.sut != "ovs")
     edges = _count_cores(edge.core for edge in lab.edges)
     for core in sorted(vnfs | edges):
-        who = [_plural(vnfs[core], "VNF"), _plural(edges[core], "edge switch", "edge switches")]
+        counts = (vnfs[core], "VNF", "VNFs"), (edges[core], "edge switch", "edge switches")
+        sharing = [format_count(*count) for count in counts if count[0]]
         if vnfs[core] + edges[core] > 1:
             yield (
-                f"{' and '.join(filter(None, who))} share CPU {core}: each gets a part of it, and a queue can overflow "
-                "while its process waits; use a machine with more CPUs for figures of chains"
+                f"{' and '.join(sharing)} share CPU {core}: each has part of it, and queues may overflow while a "
+                "process waits; use a machine with more CPUs to measure chains"
             )
 
 
@@ -140,7 +142,9 @@ def check_core(key: str, core: int, available: Sequence[int]) -> None:
     """Raises ConfigError when a CPU is not one that nodrop may use."""
     if core not in available:
         listed = ", ".join(map(str, available))
-        raise ConfigError(f"{key}: CPU {core} asked, nodrop may use CPUs {listed}; name one of these, auto or none")
+        raise ConfigError(
+            f"{key}: CPU not available to nodrop ({core}, available: {listed}); name an available one, auto or none"
+        )
 
 
 def check_lab(config: Config) -> None:
@@ -148,64 +152,65 @@ def check_lab(config: Config) -> None:
     _check_table(config)
     if config.sut == "openstack" and config.generator == "engine" and not config.ports:
         raise ConfigError(
-            "ports: missing, sut: openstack is reached by interfaces of this machine or by a TRex server; write the "
-            "two interfaces that lead to the cloud, as [eth1, eth2], or generator: trex"
+            "ports: missing, sut: openstack is reached through local interfaces or a TRex server; write the two "
+            "interfaces connected to the cloud, e.g. [eth1, eth2], or generator: trex"
         )
     if config.hops > 1 and config.sut not in CHAINABLE_SUTS:
         raise ConfigError(
-            f"hops: {config.hops} asked, {config.sut} stands alone; use one hop, or one of {', '.join(sorted(CHAINABLE_SUTS))}"
+            f"hops: {config.sut} does not form chains ({config.hops}); write hops: 1, or use one of "
+            f"{', '.join(sorted(CHAINABLE_SUTS))}"
         )
     if config.routers and config.sut not in ("vnf-l3", "ext", "openstack"):
         raise ConfigError(
-            f"routers: true asked, {config.sut} does not answer routers beside it; write sut: vnf-l3, or leave it out"
+            f"routers: {config.sut} does not answer neighbouring routers (true); write sut: vnf-l3, or remove routers"
         )
     if config.vnf.capacity and (config.sut not in VNF_SUTS or config.ports):
         raise ConfigError(
-            f"vnf.capacity: {format_pps(config.vnf.capacity)} asked, {config.sut} cannot be held to it; write sut: "
-            f"{' or '.join(sorted(VNF_SUTS))}, or leave it out"
+            f"vnf.capacity: {config.sut} has no configurable limit ({format_pps(config.vnf.capacity)}); write sut: "
+            f"{' or '.join(sorted(VNF_SUTS))}, or remove it"
         )
     for key in ("table", "memory_node", "softirq_core"):
-        asked = getattr(config.vnf, key)
-        if asked is not None and (config.sut not in VNF_SUTS or config.ports):
+        requested = getattr(config.vnf, key)
+        if requested is not None and (config.sut not in VNF_SUTS or config.ports):
             raise ConfigError(
-                f"vnf.{key}: {asked} asked, {config.sut} has no such thing; write sut: "
-                f"{' or '.join(sorted(VNF_SUTS))}, or leave it out"
+                f"vnf.{key}: not applicable to {config.sut} ({requested}); write sut: {' or '.join(sorted(VNF_SUTS))}, "
+                "or remove it"
             )
     if config.idle_interfaces and config.sut not in (*PROCESS_SUTS, "openstack"):
         raise ConfigError(
-            f"idle_interfaces: {config.idle_interfaces} asked, {config.sut} has no VNF that could have them; write 0, "
-            f"or one of {', '.join(sorted(PROCESS_SUTS))}, openstack"
+            f"idle_interfaces: {config.sut} has no VNFs ({config.idle_interfaces}); write 0, or use one of "
+            f"{', '.join(sorted(PROCESS_SUTS))}, openstack"
         )
     if config.ports and config.sut not in WITHOUT_EDGE_SWITCH:
         raise ConfigError(
-            f"ports: {', '.join(config.ports)} asked, {config.sut} is brought up between ports of its own; write sut: "
-            "ext to measure what is between these, or leave ports out"
+            f"ports: {config.sut} is brought up between ports of its own ({', '.join(config.ports)}); write sut: ext "
+            "to measure the system between these ports, or remove ports"
         )
     for side, macs in enumerate(config.macs or ()):
         if len(macs) != config.chains:
             raise ConfigError(
-                f"macs[{side}]: {len(macs)} asked for {config.chains} chains, each has one on the {SIDES[side]}; "
-                f"write {config.chains} of them"
+                f"macs[{side}]: {format_count(len(macs), 'MAC address', 'MAC addresses')} for "
+                f"{format_count(config.chains, 'chain')}, each chain has one on the {SIDES[side]}; write "
+                f"{config.chains}"
             )
 
 
 def _antagonists(config: Config, lab: LabPlan, available: Sequence[int]) -> Iterator[Antagonist]:
     """Noisy neighbours, on the CPUs asked for or on those of the SUT. Raises ConfigError."""
-    kind, asked = config.antagonist.kind, config.antagonist.cores
+    kind, requested = config.antagonist.kind, config.antagonist.cores
     if kind == "none":
         return
     if lab.sut in ("ext", "openstack"):
         raise ConfigError(
-            f"antagonist.kind: {kind} asked, a SUT that is not of this machine, or was there, is left alone; leave "
-            "antagonist out"
+            f"antagonist.kind: not possible with a SUT that is external or remote ({kind}); remove antagonist"
         )
-    cores = asked if not isinstance(asked, str) else tuple(_count_cores(each.core for each in lab.forwarders))
+    cores = requested if not isinstance(requested, str) else tuple(_count_cores(each.core for each in lab.forwarders))
     if not cores:
         raise ConfigError(
-            f"antagonist.cores: {asked} asked, {lab.sut} is bound to no CPU here; name CPUs, as antagonist.cores=[0]"
+            f"antagonist.cores: {lab.sut} is bound to no CPU ({requested}); name CPUs, e.g. antagonist.cores=[0]"
         )
     if len(set(cores)) < len(cores):
-        raise ConfigError(f"antagonist.cores: {asked} asked, one of them twice; name each CPU once")
+        raise ConfigError(f"antagonist.cores: duplicate CPU ({requested}); name each CPU once")
     for core in cores:
         check_core("antagonist.cores", core, available)
         yield Antagonist(kind=kind, core=core)
@@ -218,25 +223,26 @@ def _check_table(config: Config) -> None:
     most_bytes = int(memory_bytes * TABLES_MEMORY_RATIO) // count
     if config.vnf.table and config.vnf.table > most_bytes:
         raise ConfigError(
-            f"vnf.table: {format_bytes(config.vnf.table)} asked for {_plural(count, 'VNF')}, this machine has "
-            f"{format_bytes(memory_bytes)}; ask for {format_bytes(most_bytes)} or less"
+            f"vnf.table: tables of {format_count(count, 'VNF')} exceed half of this machine's memory "
+            f"({format_bytes(config.vnf.table)} each, {format_bytes(memory_bytes)} in total); write "
+            f"{format_bytes(most_bytes)} or less"
         )
 
 
-def _check_addresses(config: Config, standing: LabPlan) -> None:
+def _check_addresses(config: Config, existing: LabPlan) -> None:
     """A lab that routes leads to the networks it was brought up with. Raises ConfigError."""
-    for ends in plan_chain_ends(config, standing):
-        forwarders = standing.of_chain(ends[0].chain)
+    for ends in plan_chain_ends(config, existing):
+        forwarders = existing.of_chain(ends[0].chain)
         outer = forwarders[0].ports[0], forwarders[-1].ports[1]
-        if standing.routers:
-            outer = standing.routers[0].ports[ends[0].chain][0], standing.routers[1].ports[ends[0].chain][0]
+        if existing.routers:
+            outer = existing.routers[0].ports[ends[0].chain][0], existing.routers[1].ports[ends[0].chain][0]
         for end, port in zip(ends, outer, strict=True):
             vias = {4: end.tester_ips[0], 6: end.tester_ips[1]}
-            wanted = {(str(network), vias[network.version]) for network in end.networks}
-            if port.addresses != end.sut_ips or wanted - {(route.prefix, route.via) for route in port.routes}:
+            required = {(str(network), vias[network.version]) for network in end.networks}
+            if port.addresses != end.sut_ips or required - {(route.prefix, route.via) for route in port.routes}:
                 raise ConfigError(
-                    f"flows.ip and gateways: other addresses asked than lab {config.lab} was brought up with; leave "
-                    "these keys out, or lab, to get one that fits"
+                    f"flows.ip and gateways: lab {config.lab} was brought up with other addresses; remove these keys, "
+                    "or lab to bring up one that fits"
                 )
 
 
@@ -245,14 +251,14 @@ def _tester_interfaces(config: Config, networks: str, tester: TesterPorts) -> tu
     if config.sut not in ("ext", "openstack") and not tester.names:
         return tuple(f"tester{port}" for port in range(count))
     if len(tester.names) != count:
-        shown = ", ".join(tester.names) or "none"
+        names = ", ".join(tester.names) or "none"
         what = "ports of TRex" if config.generator == "trex" else "interfaces"
         raise ConfigError(
-            f"{tester.key}: {shown} asked, {config.chains} chain(s) with networks: {networks} take {count}; name "
-            f"{count} {what}, left and right in turn"
+            f"{tester.key}: wrong number of ports ({names}), {format_count(config.chains, 'chain')} with networks: "
+            f"{networks} need {count}; name {count} {what}, alternating left and right"
         )
     if len(set(tester.names)) != count:
-        raise ConfigError(f"{tester.key}: {', '.join(tester.names)} asked, one of them twice; name different ones")
+        raise ConfigError(f"{tester.key}: duplicate port ({', '.join(tester.names)}); name different ones")
     return tester.names
 
 
@@ -274,18 +280,18 @@ class _Cores:
     """CPUs of the processes in a lab: the last one, then those before it, over and over; never the tester's first."""
 
     def __init__(self, config: Config, available: Sequence[int]) -> None:
-        self._asked = config.vnf.core if config.sut in PINNABLE_SUTS else "none"
+        self._requested = config.vnf.core if config.sut in PINNABLE_SUTS else "none"
         self._available = list(available)
-        if isinstance(self._asked, int):
-            check_core("vnf.core", self._asked, available)
+        if isinstance(self._requested, int):
+            check_core("vnf.core", self._requested, available)
 
     def places(self, count: int) -> list[_Place]:
         """Of so many processes that forward at the same time."""
-        if isinstance(self._asked, int):
-            return [_Place(self._asked, count > 1)] * count
+        if isinstance(self._requested, int):
+            return [_Place(self._requested, count > 1)] * count
         others = self._available[1:][::-1]
         shared = count > len(others)
-        if self._asked == "none" or not others:
+        if self._requested == "none" or not others:
             return [_Place(None, shared and count > 1)] * count
         return [_Place(others[position % len(others)], shared) for position in range(count)]
 
@@ -311,7 +317,7 @@ class _Builder:
         self._routed = config.routers
         self._ends = plan_chain_ends(config, lab)
         edge_count = 0 if lab.networks == "ports" else len(SIDES)
-        # Edge switches come first: with CPUs to spare they have their own.
+        # edge switches come first: if CPUs suffice, each has its own
         places = cores.places(edge_count + lab.chain_count * config.hops)
         self._edge_places, self._places = places[:edge_count], places[edge_count:]
         self._links: list[Link] = []
@@ -350,8 +356,8 @@ class _Builder:
         for chain, ends in enumerate(self._ends):
             place, letter = addressing.end_index(chain, side), SIDES[side][0]
             self._link(SIDES[side], f"in{chain}{letter}", "sut", f"vnf{chain}{letter}")
-            own, chain_there = (_Station.inside(place, kind) for kind in ROUTER_LINK)
-            inwards = _port(f"in{chain}{letter}", own, chain_there, ends[1 - side])
+            station, chain_there = (_Station.inside(place, kind) for kind in ROUTER_LINK)
+            inwards = _port(f"in{chain}{letter}", station, chain_there, ends[1 - side])
             pairs.append((self._tester_side(ends[side]), inwards))
         return PathRouter(namespace=SIDES[side], ports=tuple(pairs))
 
@@ -371,21 +377,21 @@ class _Builder:
                 yield Forwarder(chain=chain, ports=ports, core=core, yields=yields, idle_interfaces=idle)
 
     def _tester_side(self, end: ChainEnd) -> ForwarderPort:
-        own = _Station(addressing.sut_mac(addressing.end_index(end.chain, end.side)), end.sut_ips)
-        return _port(self._outer(end), own, _Station(tester_mac(self._lab, end.port), end.tester_ips), end)
+        station = _Station(addressing.sut_mac(addressing.end_index(end.chain, end.side)), end.sut_ips)
+        return _port(self._outer(end), station, _Station(tester_mac(self._lab, end.port), end.tester_ips), end)
 
     def _behind_router(self, end: ChainEnd) -> ForwarderPort:
         place = addressing.end_index(end.chain, end.side)
-        router, own = (_Station.inside(place, kind) for kind in ROUTER_LINK)
-        return _port(f"vnf{end.chain}{SIDES[end.side][0]}", own, router, end)
+        router, station = (_Station.inside(place, kind) for kind in ROUTER_LINK)
+        return _port(f"vnf{end.chain}{SIDES[end.side][0]}", station, router, end)
 
     def _between(self, ends: tuple[ChainEnd, ChainEnd], side: int) -> ForwarderPort:
         """The left end of the link leads to the networks of the right side by way of the right end, and the other way
         round.
         """
-        here, there = (addressing.end_index(ends[0].chain, one) for one in (side, 1 - side))
-        own, peer = (_Station.inside(place, addressing.BETWEEN) for place in (here, there))
-        return _port(f"inner{here}", own, peer, ends[1 - side])
+        near, far = (addressing.end_index(ends[0].chain, one) for one in (side, 1 - side))
+        station, peer = (_Station.inside(place, addressing.BETWEEN) for place in (near, far))
+        return _port(f"inner{near}", station, peer, ends[1 - side])
 
     def _outer(self, end: ChainEnd) -> str:
         """What a chain, or the router before it, has towards the tester."""
@@ -404,21 +410,17 @@ class _Builder:
         self._links.append(Link(near=near_end, far=LinkEnd(namespace=far_namespace, interface=far)))
 
 
-def _port(interface: str, own: _Station, peer: _Station, behind: ChainEnd) -> ForwarderPort:
+def _port(interface: str, station: _Station, peer: _Station, behind: ChainEnd) -> ForwarderPort:
     """A port that leads, by way of its neighbour, to the networks behind one end of its chain."""
     vias = {4: peer.ips[0], 6: peer.ips[1]}
     return ForwarderPort(
         interface=interface,
-        mac=own.mac,
+        mac=station.mac,
         peer_mac=peer.mac,
-        addresses=own.ips,
+        addresses=station.ips,
         routes=tuple(Route(prefix=str(network), via=vias[network.version]) for network in behind.networks),
     )
 
 
 def _count_cores(cores: Iterator[int | None]) -> collections.Counter[int]:
     return collections.Counter(core for core in cores if core is not None)
-
-
-def _plural(count: int, one: str, many: str = "") -> str:
-    return f"{count} {one if count == 1 else many or one + 's'}" if count else ""

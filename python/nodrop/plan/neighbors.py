@@ -30,31 +30,32 @@ def plan_neighbors(config: Config, lab: LabPlan, traffic: Traffic) -> NeighborPl
 
     Raises: ConfigError when nobody could answer.
     """
-    asked = config.neighbors
+    section = config.neighbors
     resolves = _resolves(config, lab)
-    needed = resolves or _routes(lab) or lab.sut in REMOTE_SUTS or asked.announce_every is not None
+    needed = resolves or _routes(lab) or lab.sut in REMOTE_SUTS or section.announce_every is not None
     return NeighborPlan(
         links=tuple(_links(config, lab, traffic, resolves)) if needed else (),
-        announce_every_s=asked.announce_every or (DEFAULT_ANNOUNCE_S if _is_forgotten(config, lab, resolves) else None),
-        timeout_s=asked.timeout,
-        tries=asked.tries,
+        announce_every_s=section.announce_every
+        or (DEFAULT_ANNOUNCE_S if _is_forgotten(config, lab, resolves) else None),
+        timeout_s=section.timeout,
+        tries=section.tries,
     )
 
 
 def _resolves(config: Config, lab: LabPlan) -> bool:
     """Whether MAC addresses are asked for. Raises ConfigError when they are to be and nobody could answer."""
-    asked = config.neighbors.resolve
-    if asked is None:
-        known = config.macs is not None and config.tunnel.kind == "none"
+    resolve = config.neighbors.resolve
+    if resolve is None:
+        is_known = config.macs is not None and config.tunnel.kind == "none"
         if lab.cloud:  # it tells the MAC addresses of its VMs
             return lab.cloud.has_routers or config.tunnel.kind != "none"
-        return lab.sut in ROUTING_SUTS or (lab.sut == "ext" and not known and _ext_has_addresses(config))
-    if asked and lab.sut not in ANSWERING_SUTS and not (lab.cloud and (_routes(lab) or config.tunnel.kind != "none")):
+        return lab.sut in ROUTING_SUTS or (lab.sut == "ext" and not is_known and _ext_has_addresses(config))
+    if resolve and lab.sut not in ANSWERING_SUTS and not (lab.cloud and (_routes(lab) or config.tunnel.kind != "none")):
         raise ConfigError(
-            f"neighbors.resolve: true asked, {lab.sut} has no addresses and rewrites those of frames, so nobody could "
-            "answer; leave it out"
+            f"neighbors.resolve: {lab.sut} has no addresses and rewrites those of frames, so nothing would answer "
+            "(true); remove it"
         )
-    return asked
+    return resolve
 
 
 def _is_forgotten(config: Config, lab: LabPlan, resolves: bool) -> bool:
@@ -80,18 +81,18 @@ def _links(config: Config, lab: LabPlan, traffic: Traffic, resolves: bool) -> It
         by_chain.setdefault(stream.chain, []).append(stream)
     for ends in plan_chain_ends(config, lab):
         streams = by_chain.get(ends[0].chain, [])
-        for here, there in (ends, ends[::-1]):
-            leaving = [stream for stream in streams if stream.tx_port == here.port]
+        for near, far in (ends, ends[::-1]):
+            leaving = [stream for stream in streams if stream.tx_port == near.port]
             asks = resolves and any(stream.replay is None or stream.replay.macs == "port" for stream in leaving)
             yield NeighborLink(
-                port=here.port,
-                chain=here.chain,
+                port=near.port,
+                chain=near.chain,
                 station=Station(
-                    mac=here.tester_mac,
-                    addresses=_tester_addresses(config, here),
-                    tags=_tags(config, here, leaving or streams),
+                    mac=near.tester_mac,
+                    addresses=_tester_addresses(config, near),
+                    tags=_tags(config, near, leaving or streams),
                 ),
-                next_hop=_next_hop(config, lab, (here, there), leaving[0]) if asks else None,
+                next_hop=_next_hop(config, lab, (near, far), leaving[0]) if asks else None,
             )
 
 
@@ -112,15 +113,15 @@ def _tags(config: Config, end: ChainEnd, streams: Sequence[Stream]) -> tuple[Vla
 
 def _next_hop(config: Config, lab: LabPlan, ends: tuple[ChainEnd, ChainEnd], stream: Stream) -> str:
     """The router on the link, or through what is none the tester at the far end."""
-    here, there = ends
+    near, far = ends
     is_v6 = stream.ip is not None and stream.ip.kind == "ipv6"
     if config.tunnel.kind != "none" and (not _routes(lab) or lab.cloud or config.tunnel.gateways):
-        return vtep_next_hop(config, here, there)
+        return vtep_next_hop(config, near, far)
     if _routes(lab) or (config.gateways.sut is not None and not is_v6):
-        return here.sut_ips[is_v6]
+        return near.sut_ips[is_v6]
     if lab.sut == "ext" and not _ext_has_addresses(config):
         raise ConfigError(
-            "gateways.sut: missing, whose MAC address shall be asked for in a SUT that is already there? write its "
-            "addresses on the left and right, or macs, or neighbors.resolve: false"
+            "gateways.sut: missing, the addresses of an external SUT are unknown; write them for the left and the "
+            "right, or macs, or neighbors.resolve: false"
         )
-    return _tester_addresses(config, there)[is_v6]
+    return _tester_addresses(config, far)[is_v6]

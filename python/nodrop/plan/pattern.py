@@ -12,24 +12,24 @@ from nodrop.model.pattern import (
 )
 
 
-def plan_pattern(asked: PatternConfig) -> LoadPattern:
+def plan_pattern(section: PatternConfig) -> LoadPattern:
     """The pattern with the keys that its kind heeds."""
-    period_s, amplitude_ratio = asked.period, asked.amplitude
-    match asked.kind:
+    period_s, amplitude_ratio = section.period, section.amplitude
+    match section.kind:
         case "flat":
             return FlatLoad()
         case "burst":
-            return BurstLoad(period_s=period_s, duty_ratio=asked.duty)
+            return BurstLoad(period_s=period_s, duty_ratio=section.duty)
         case "stair":
             return StairLoad(
                 period_s=period_s,
                 amplitude_ratio=amplitude_ratio,
-                step_count=asked.steps,
-                direction=asked.direction,
+                step_count=section.steps,
+                direction=section.direction,
             )
         case "random":
-            return RandomLoad(period_s=period_s, amplitude_ratio=amplitude_ratio, seed=asked.seed)
+            return RandomLoad(period_s=period_s, amplitude_ratio=amplitude_ratio, seed=section.seed)
         case "poisson":
-            return PoissonLoad(seed=asked.seed)
+            return PoissonLoad(seed=section.seed)
         case _:
-            return WaveLoad(kind=asked.kind, period_s=period_s, amplitude_ratio=amplitude_ratio)
+            return WaveLoad(kind=section.kind, period_s=period_s, amplitude_ratio=amplitude_ratio)

@@ -24,16 +24,16 @@ class ReplayInput(NamedTuple):
     """A file and what it has."""
 
     source: ReplaySource
-    found: ReplayContents
+    contents: ReplayContents
 
 
 def find_replay(config: Config, inspect: InspectReplay) -> ReplayInput | None:
     """The frames of the file that was asked for; None when frames are made. Raises ConfigError."""
-    asked = config.traffic.replay
-    if asked.file is None:
-        without_file = sorted(asked.model_fields_set - {"file"})
+    section = config.traffic.replay
+    if section.file is None:
+        without_file = sorted(section.model_fields_set - {"file"})
         if without_file:
-            raise ConfigError(f"traffic.replay.{without_file[0]}: asked without a file; write traffic.replay.file too")
+            raise ConfigError(f"traffic.replay.{without_file[0]}: set without a file; write traffic.replay.file too")
         return None
     others = sorted(SYNTHETIC_KEYS & config.model_fields_set)
     others += ["flows"] if config.flows != FlowsConfig() else []
@@ -41,41 +41,42 @@ def find_replay(config: Config, inspect: InspectReplay) -> ReplayInput | None:
     others += [f"traffic.{key}" for key in sorted(config.traffic.model_fields_set - REPLAY_KEYS)]
     if others:
         raise ConfigError(
-            f"traffic.replay.file and {others[0]}: both asked, the frames of a file are what they are; "
-            f"leave {others[0]} out"
+            f"traffic.replay.file and {others[0]}: frames of a file are sent unchanged; remove {others[0]}"
         )
-    source = ReplaySource(file=str(Path(asked.file).absolute()), filter=asked.filter, frame_count_max=asked.frames)
+    source = ReplaySource(
+        file=str(Path(section.file).absolute()), filter=section.filter, frame_count_max=section.frames
+    )
     return ReplayInput(source, inspect(source))
 
 
 def replay_streams(config: Config, lab: LabPlan, replayed: ReplayInput) -> Iterator[Stream]:
     """One for each direction of each chain; each sends all frames of the file."""
-    source, found = replayed
-    shifted = itertools.product(found.signature_offsets, config.traffic.rx_shift)
+    source, contents = replayed
+    shifted = itertools.product(contents.signature_offsets, config.traffic.rx_shift)
     rx_offsets = tuple(sorted({offset + shift for offset, shift in shifted}))
     replay = Replay(
         **source.model_dump(),
         macs=config.traffic.replay.macs,
-        **found.model_dump(include={"frame_count", "template_count", "grown_count"}),
+        **contents.model_dump(include={"frame_count", "template_count", "grown_count"}),
     )
     ways = range(2 if config.bidirectional else 1)
     if any(end.tags for end in plan_chain_ends(config, lab)[0]):
         raise ConfigError(
-            "traffic.replay.file: asked where chains are told apart by VLAN, frames of a file have no such tag; write "
-            "networks: ports, or one chain"
+            "traffic.replay.file: frames of a file lack the VLAN tags that distinguish the chains; write networks: "
+            "ports, or use one chain"
         )
     for ends, way in itertools.product(plan_chain_ends(config, lab), ways):
-        here, there = ends[way], ends[1 - way]
+        near, far = ends[way], ends[1 - way]
         forward = config.traffic.forward
         yield Stream(
-            stream_id=2 * here.chain + way,
-            tx_port=here.port,
-            rx_port=there.port,
-            chain=here.chain,
+            stream_id=2 * near.chain + way,
+            tx_port=near.port,
+            rx_port=far.port,
+            chain=near.chain,
             share=(forward if way == 0 else 1 - forward) if config.bidirectional else 1.0,
-            sizes=found.sizes,
+            sizes=contents.sizes,
             size_order="listed",
-            layers=(Ethernet(src=here.tester_mac, dst=here.next_mac),),
+            layers=(Ethernet(src=near.tester_mac, dst=near.next_mac),),
             rx_offsets=rx_offsets,
             replay=replay,
         )

@@ -26,15 +26,15 @@ ReadSpeed = Callable[[str], int | None]
 
 
 def _no_labs(name: str) -> LabPlan:
-    raise ConfigError(f"lab: {name} asked, labs cannot be looked up from here; leave it out")
+    raise ConfigError(f"lab: persistent labs cannot be looked up here ({name}); remove lab")
 
 
-def _no_results(wanted: str) -> RunResult:
-    raise ConfigError(f"search.warm_start: {wanted} asked, results cannot be looked up from here; leave it out")
+def _no_results(name: str) -> RunResult:
+    raise ConfigError(f"search.warm_start: results cannot be looked up here ({name}); remove search.warm_start")
 
 
 def _no_files(source: ReplaySource) -> ReplayContents:
-    raise ConfigError(f"traffic.replay.file: {source.file} asked, files cannot be looked into from here; leave it out")
+    raise ConfigError(f"traffic.replay.file: files cannot be read here ({source.file}); remove traffic.replay.file")
 
 
 def _any_filter(_text: str, _section: str) -> None:
@@ -42,7 +42,7 @@ def _any_filter(_text: str, _section: str) -> None:
 
 
 def _no_interfaces(names: tuple[str, ...]) -> tuple[str, ...]:
-    raise ConfigError(f"ports: {', '.join(names)} asked, interfaces cannot be looked at from here; leave them out")
+    raise ConfigError(f"ports: interfaces cannot be inspected here ({', '.join(names)}); remove ports")
 
 
 def _no_trex(_plan: TrexPlan) -> tuple[TrexPort, ...]:
@@ -51,9 +51,7 @@ def _no_trex(_plan: TrexPlan) -> tuple[TrexPort, ...]:
 
 
 def _no_flavor(vmd: str, _host: str | None) -> CloudFlavor:
-    raise ConfigError(
-        f"openstack.flavor.vmd: {vmd} asked, descriptors cannot be read from here; write the flavor itself"
-    )
+    raise ConfigError(f"openstack.flavor.vmd: descriptors cannot be read here ({vmd}); write the flavor itself")
 
 
 def _no_speed(_interface: str) -> int | None:
@@ -68,7 +66,7 @@ class Resolvers(NamedTuple):
     """Gives what the standing lab of a name was brought up from."""
     find_result: Callable[[str], RunResult] = _no_results
     """Gives the stored result of a file, a run id or `latest`."""
-    inspect: InspectReplay = _no_files
+    inspect_replay: InspectReplay = _no_files
     check_filter: CheckFilter = _any_filter
     inspect_ports: InspectPorts = _no_interfaces
     read_speed: ReadSpeed = _no_speed

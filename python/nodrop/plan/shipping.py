@@ -14,10 +14,10 @@ TLS_FILES = ("ca_file", "certificate_file", "key_file")
 def plan_shipping(ship: ShipConfig) -> ShipPlan:
     """Who is told of the run. Raises ConfigError where a file that is needed cannot be read."""
     forwardings = tuple(_forwarding(entry, f"ship.fluentd.{at}") for at, entry in enumerate(ship.fluentd))
-    told = tuple(entry for entry in forwardings if entry.logging_tag or entry.result_tag)
+    tagged = tuple(entry for entry in forwardings if entry.logging_tag or entry.result_tag)
     return ShipPlan(
-        forwardings=told,
-        buffer_dir=(_absolute(ship.buffer_dir) or str(default_buffer_dir())) if told else "",
+        forwardings=tagged,
+        buffer_dir=(_absolute(ship.buffer_dir) or str(default_buffer_dir())) if tagged else "",
         buffer_bytes_max=ship.buffer_bytes,
         wait_s=ship.wait,
         events_file=_absolute(ship.events_file),
@@ -38,8 +38,8 @@ def default_buffer_dir() -> Path:
 
 
 def _forwarding(entry: FluentdConfig, key: str) -> Forwarding:
-    for needed, file in _files(entry):
-        _require_readable(f"{key}.{needed}", file)
+    for file_key, file in _files(entry):
+        _require_readable(f"{key}.{file_key}", file)
     _check_pairs(entry, key)
     tls = entry.tls and entry.tls.model_copy(update={name: _absolute(getattr(entry.tls, name)) for name in TLS_FILES})
     aggregator = Aggregator(
@@ -55,14 +55,11 @@ def _forwarding(entry: FluentdConfig, key: str) -> Forwarding:
 
 def _check_pairs(entry: FluentdConfig, key: str) -> None:
     if (entry.username is None) != (entry.password_file is None):
-        raise ConfigError(f"{key}: one of username and password_file asked; write both or none")
+        raise ConfigError(f"{key}: only one of username and password_file is set; write both or none")
     if entry.username and not entry.shared_key_file:
-        raise ConfigError(
-            f"{key}.username: {entry.username!r} asked without shared_key_file; the protocol has users only beside a "
-            "shared key, name its file"
-        )
+        raise ConfigError(f"{key}.username: users require a shared key ({entry.username!r}); write shared_key_file")
     if entry.tls and entry.tls.key_file and not entry.tls.certificate_file:
-        raise ConfigError(f"{key}.tls.key_file: asked without certificate_file; name the certificate it belongs to")
+        raise ConfigError(f"{key}.tls.key_file: set without certificate_file; write the file of its certificate")
 
 
 def _files(entry: FluentdConfig) -> Iterator[tuple[str, str]]:
@@ -79,7 +76,7 @@ def _require_readable(key: str, file: str) -> None:
         with Path(file).open("rb") as opened:
             opened.read(1)
     except OSError as error:
-        raise ConfigError(f"{key}: {file} asked, {error.strerror}; name a file that can be read") from None
+        raise ConfigError(f"{key}: cannot read the file ({file}: {error.strerror}); name a readable file") from None
 
 
 def _absolute(file: str | None) -> str | None:

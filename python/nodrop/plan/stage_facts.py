@@ -14,13 +14,13 @@ def apply_stage_facts(plan: Plan, chains: Sequence[ChainFacts]) -> Plan:
     """The plan for these chains as they stand; itself where nothing was left to the stage."""
     if plan.cloud is None:
         return plan
-    lab, stands = plan.lab, {chain.chain: chain for chain in chains}
+    lab, facts_by_chain = plan.lab, {chain.chain: chain for chain in chains}
 
     def side_of(chain: int, port: int) -> int:
         return 0 if lab.port(chain, 0) == port else 1
 
     def stream(each: Stream) -> Stream:
-        chain, side = stands[each.chain], side_of(each.chain, each.tx_port)
+        chain, side = facts_by_chain[each.chain], side_of(each.chain, each.tx_port)
         return each.model_copy(
             update={
                 "layers": _layers(each.layers, chain, side),
@@ -29,7 +29,7 @@ def apply_stage_facts(plan: Plan, chains: Sequence[ChainFacts]) -> Plan:
         )
 
     def link(each: NeighborLink) -> NeighborLink:
-        tags = _first(each.station.tags, Vlan, _vlan(stands[each.chain], side_of(each.chain, each.port)))
+        tags = _first(each.station.tags, Vlan, _vlan(facts_by_chain[each.chain], side_of(each.chain, each.port)))
         return each.model_copy(update={"station": each.station.model_copy(update={"tags": tags})})
 
     vlans = tuple(chain.vlans for chain in chains if chain.vlans)

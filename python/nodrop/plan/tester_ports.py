@@ -19,14 +19,14 @@ class TesterPorts(NamedTuple):
     """None where one does not say; none at all where they could not be looked at."""
 
 
-def find_tester_ports(config: Config, trex: TrexPlan | None, lookups: Resolvers) -> TesterPorts:
+def find_tester_ports(config: Config, trex: TrexPlan | None, resolvers: Resolvers) -> TesterPorts:
     """What was named, looked at. Raises ConfigError, or the error of who looks."""
     if trex is None:
         names = config.ports
-        macs = lookups.inspect_ports(names) if names else ()
-        return TesterPorts("ports", names, macs, tuple(map(lookups.read_speed, names)))
-    found = lookups.inspect_trex(trex)
-    macs, speeds = tuple(port.mac for port in found), tuple(port.speed_bps for port in found)
+        macs = resolvers.inspect_ports(names) if names else ()
+        return TesterPorts("ports", names, macs, tuple(map(resolvers.read_speed, names)))
+    ports = resolvers.inspect_trex(trex)
+    macs, speeds = tuple(port.mac for port in ports), tuple(port.speed_bps for port in ports)
     return TesterPorts("trex.ports", tuple(map(name_trex_port, trex.ports)), macs, speeds)
 
 

@@ -42,102 +42,102 @@ def plan_traffic(config: Config, lab: LabPlan, replayed: ReplayInput | None = No
 
 def _streams(config: Config, lab: LabPlan) -> Iterator[Stream]:
     """Those of each direction and chain, addressed to whatever is next on their way."""
-    asked = config.traffic
+    section = config.traffic
     sizes, order = plan_sizes(config)
     chains = plan_chain_ends(config, lab)
     flows = plan_flows(config, [(left.networks, right.networks) for left, right in chains])
     ways = range(2 if config.bidirectional else 1)
-    for ends, way, number in itertools.product(chains, ways, range(asked.streams)):
-        here, there = ends[way], ends[1 - way]
-        its = flows[here.chain, way, number]
-        layers = plan_layers(asked, _ends(config, here, there, its))
+    for ends, way, number in itertools.product(chains, ways, range(section.streams)):
+        near, far = ends[way], ends[1 - way]
+        stream_flows = flows[near.chain, way, number]
+        layers = plan_layers(section, _ends(config, near, far, stream_flows))
         header_bytes = sum(layer.header_bytes for layer in layers)
         yield Stream(
-            stream_id=(2 * here.chain + way) * asked.streams + number,
-            tx_port=here.port,
-            rx_port=there.port,
-            chain=here.chain,
-            rx_vlan=there.tags[0].id if there.tags else None,
-            share=(asked.forward if way == 0 else 1 - asked.forward) if config.bidirectional else 1.0,
-            sizes=_with_room(sizes, header_bytes, _chain_bytes(config, here)),
+            stream_id=(2 * near.chain + way) * section.streams + number,
+            tx_port=near.port,
+            rx_port=far.port,
+            chain=near.chain,
+            rx_vlan=far.tags[0].id if far.tags else None,
+            share=(section.forward if way == 0 else 1 - section.forward) if config.bidirectional else 1.0,
+            sizes=_with_room(sizes, header_bytes, _chain_bytes(config, near)),
             size_order=order,
             layers=layers,
-            ranges=_ranges(config, layers, its),
-            rx_offsets=tuple(header_bytes + shift for shift in asked.rx_shift),
+            ranges=_ranges(config, layers, stream_flows),
+            rx_offsets=tuple(header_bytes + shift for shift in section.rx_shift),
         )
 
 
-def _ends(config: Config, here: ChainEnd, there: ChainEnd, flows: StreamFlows) -> StreamEnds:
+def _ends(config: Config, near: ChainEnd, far: ChainEnd, flows: StreamFlows) -> StreamEnds:
     return StreamEnds(
-        src_mac=here.tester_mac,
-        dst_mac=here.next_mac,
+        src_mac=near.tester_mac,
+        dst_mac=near.next_mac,
         src_ips=flows.src_ips,
         dst_ips=flows.dst_ips,
         src_port=flows.src_port,
         dst_port=flows.dst_port,
         tunnel_ips={
-            near.version: (str(near[1]), str(far[1]))
-            for near, far in zip(here.networks[:2], there.networks[:2], strict=True)
+            source.version: (str(source[1]), str(destination[1]))
+            for source, destination in zip(near.networks[:2], far.networks[:2], strict=True)
         },
-        tags=here.tags,
-        tunnel=tunnel_layers(config, here, there),
+        tags=near.tags,
+        tunnel=tunnel_layers(config, near, far),
     )
 
 
 def _ranges(config: Config, layers: tuple[Layer, ...], flows: StreamFlows) -> tuple[FieldRange, ...]:
     """The flows' own, then those written: each changes when those before it have gone through."""
-    made = [
+    ranges = [
         FieldRange(layer=layer, field=field, values=part.values, every=part.every, period=part.period)
         for part in flows.changing
         for layer, field in [find_field(layers, part.field)]
     ]
     if config.tunnel.kind == "vxlan" and flows.flow_count > 1:
-        made.append(_entropy(layers, flows.flow_count))
-    taken = {part.field for part in flows.changing}
+        ranges.append(_entropy(layers, flows.flow_count))
+    used = {part.field for part in flows.changing}
     through, every = flows.flow_count, flows.changing[-1].every if flows.changing else 1
-    for asked in config.traffic.ranges:
-        if asked.field in taken:
+    for entry in config.traffic.ranges:
+        if entry.field in used:
             raise ConfigError(
-                f"traffic.ranges: {asked.field} asked, flows change it already; write fewer flows, or another field"
+                f"traffic.ranges: the flows vary this field already ({entry.field}); use fewer flows, or another field"
             )
-        every = every if asked.together else through
-        made.append(_range(asked, layers, every))
-        through = max(through, every * made[-1].values.count)
-    if len(made) > RANGES_MAX:
+        every = every if entry.together else through
+        ranges.append(_range(entry, layers, every))
+        through = max(through, every * ranges[-1].values.count)
+    if len(ranges) > RANGES_MAX:
         raise ConfigError(
-            f"traffic.ranges: {len(config.traffic.ranges)} asked, with those of the flows {len(made)} fields change; "
-            f"at most {RANGES_MAX} can"
+            f"traffic.ranges: {len(ranges)} varying fields with those of the flows ({len(config.traffic.ranges)}), at "
+            f"most {RANGES_MAX} are possible; remove some"
         )
-    return tuple(made)
+    return tuple(ranges)
 
 
 def _entropy(layers: tuple[Layer, ...], flow_count: int) -> FieldRange:
-    """An outer source port for each flow, so that networks under the tunnel spread them (RFC 7348 section 5)."""
+    """An outer source port for each flow, so that networks under the tunnel spread them (RFC 7348 entry 5)."""
     layer, field = find_field(layers, "outer_src_port")
     count = min(flow_count, PORTS_MAX)
     period = flow_count if flow_count % count else None
     return FieldRange(layer=layer, field=field, values=IncrementedValues(count=count), period=period)
 
 
-def _range(asked: RangeConfig, layers: tuple[Layer, ...], every: int) -> FieldRange:
-    layer, field = find_field(layers, asked.field)
-    values = _values(asked)
+def _range(entry: RangeConfig, layers: tuple[Layer, ...], every: int) -> FieldRange:
+    layer, field = find_field(layers, entry.field)
+    values = _values(entry)
     if every * values.count > FRAMES_MAX:
         raise ConfigError(
-            f"traffic.ranges: {asked.field} asked with {values.count} values, each for {every} frames; all counts "
-            f"multiply to more than {FRAMES_MAX}; take fewer values, or write together: true"
+            f"traffic.ranges: the period exceeds {FRAMES_MAX} frames ({entry.field}: {values.count} values of {every} "
+            "frames each); use fewer values, or write together: true"
         )
     return FieldRange(layer=layer, field=field, values=values, every=every)
 
 
-def _values(asked: RangeConfig) -> IncrementedValues | ListedValues | RandomValues:
-    if asked.values is not None:
-        return ListedValues(values=asked.values)
-    if asked.count is None:
-        raise ConfigError(f"traffic.ranges: {asked.field} asked without count or values; write one of them")
-    if asked.seed is not None:
-        return RandomValues(count=asked.count, span=asked.span or asked.count, seed=asked.seed)
-    return IncrementedValues(count=asked.count, step=asked.step)
+def _values(entry: RangeConfig) -> IncrementedValues | ListedValues | RandomValues:
+    if entry.values is not None:
+        return ListedValues(values=entry.values)
+    if entry.count is None:
+        raise ConfigError(f"traffic.ranges: neither count nor values ({entry.field}); write one of them")
+    if entry.seed is not None:
+        return RandomValues(count=entry.count, span=entry.span or entry.count, seed=entry.seed)
+    return IncrementedValues(count=entry.count, step=entry.step)
 
 
 def traffic_warnings(config: Config, traffic: Traffic) -> Iterator[str]:
@@ -147,11 +147,11 @@ def traffic_warnings(config: Config, traffic: Traffic) -> Iterator[str]:
     tunnelled = config.tunnel.kind != "none"
     why = "the tunnel of each chain needs" if tunnelled else "the VLAN tag that tells chains apart needs"
     seen = "" if tunnelled else "; the chains themselves have it taken off"
-    for asked, made in zip(plan_sizes(config)[0], traffic.streams[0].sizes, strict=True):
-        if asked != made:
+    for requested, sent in zip(plan_sizes(config)[0], traffic.streams[0].sizes, strict=True):
+        if requested != sent:
             yield (
-                f"frames of {asked.frame_bytes} bytes asked, {made.frame_bytes} are sent, and all rates are theirs: "
-                f"{why} room beside the signature{seen}"
+                f"frames of {requested.frame_bytes} bytes are sent with {sent.frame_bytes}, to which all rates refer: "
+                f"{why} space next to the signature{seen}"
             )
 
 
@@ -181,6 +181,6 @@ def _check_sizes(stream: Stream) -> None:
             key = "frame_bytes" if len(stream.sizes) == 1 else "traffic.imix or traffic.genome"
             stack = ", ".join(layer.kind for layer in stream.layers)
             raise ConfigError(
-                f"{key}: {size.frame_bytes} asked, {stack} and the signature need {smallest}; "
-                f"write {smallest} or more, or take fewer headers"
+                f"{key}: too small ({size.frame_bytes}), {stack} and the signature need {smallest}; write {smallest} "
+                "or more, or use fewer headers"
             )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.trex import TrexPlan, TrexStart
+from nodrop.units import format_count
 
 LATENCY_STREAMS_MAX = 128
 """Latency streams a server has counters for (packet groups with rule_type latency)."""
@@ -20,21 +21,21 @@ def plan_trex(config: Config) -> TrexPlan | None:
     if config.generator != "trex":
         return None
     _check(config)
-    asked = config.trex
-    has_latency = config.latency.enabled and asked.latency_load > 0
+    section = config.trex
+    has_latency = config.latency.enabled and section.latency_load > 0
     return TrexPlan(
-        host=asked.host,
-        rpc_port=asked.rpc_port,
-        publish_port=asked.publish_port,
-        ports=asked.ports,
+        host=section.host,
+        rpc_port=section.rpc_port,
+        publish_port=section.publish_port,
+        ports=section.ports,
         start=_start(config),
-        take_over=asked.take_over,
-        latency_load_pps=asked.latency_load if has_latency else 0.0,
+        take_over=section.take_over,
+        latency_load_pps=section.latency_load if has_latency else 0.0,
         latency_chains=_latency_chains(config) if has_latency else (),
-        histograms=asked.histograms,
-        cache_size=asked.cache_size,
-        flow_stats=asked.flow_stats and not asked.service_mode,
-        service_mode=asked.service_mode,
+        histograms=section.histograms,
+        cache_size=section.cache_size,
+        flow_stats=section.flow_stats and not section.service_mode,
+        service_mode=section.service_mode,
     )
 
 
@@ -44,11 +45,11 @@ def trex_warnings(config: Config, trex: TrexPlan | None) -> Iterator[str]:
         return
     if trex.latency_chains and len(trex.latency_chains) < config.chains:
         yield (
-            f"latency of {len(trex.latency_chains)} of {config.chains} chains is measured, evenly chosen: TRex has "
+            f"latency is measured on {len(trex.latency_chains)} of {config.chains} chains, evenly chosen: TRex has "
             f"counters for {LATENCY_STREAMS_MAX} latency streams"
         )
     if trex.service_mode:
-        yield "trex.service_mode: true asked; TRex counts no streams then, only its ports"
+        yield "trex.service_mode: TRex then counts ports only, not streams (true)"
 
 
 def _latency_chains(config: Config) -> tuple[int, ...]:
@@ -59,21 +60,21 @@ def _latency_chains(config: Config) -> tuple[int, ...]:
 
 
 def _start(config: Config) -> TrexStart | None:
-    asked = config.trex.start
-    if not asked.interfaces:
+    section = config.trex.start
+    if not section.interfaces:
         return None
     return TrexStart(
-        directory=asked.directory,
-        interfaces=asked.interfaces,
-        cores=asked.cores,
-        software=asked.software,
-        memory_mib=asked.memory,
-        mbuf_64=asked.mbuf_64,
-        mbuf_factor=asked.mbuf_factor,
-        platform=asked.platform,
-        i40e_mixed=asked.i40e_mixed,
+        directory=section.directory,
+        interfaces=section.interfaces,
+        cores=section.cores,
+        software=section.software,
+        memory_mib=section.memory,
+        mbuf_64=section.mbuf_64,
+        mbuf_factor=section.mbuf_factor,
+        platform=section.platform,
+        i40e_mixed=section.i40e_mixed,
         vlans=config.vlans is not None or config.traffic.vlan is not None,
-        restart=asked.restart,
+        restart=section.restart,
     )
 
 
@@ -81,23 +82,23 @@ def _check(config: Config) -> None:
     if config.sut not in TREX_SUTS or config.lab:
         what = f"lab: {config.lab}" if config.lab else f"sut: {config.sut}"
         raise ConfigError(
-            f"generator: trex asked with {what}, which is brought up between interfaces of nodrop's own engine; write "
-            "sut: ext for what is between TRex's ports, sut: openstack, or generator: engine"
+            f"generator: trex cannot use {what}, which is brought up between interfaces of nodrop's engine; write sut: "
+            "ext for a system between TRex's ports, sut: openstack, or generator: engine"
         )
     if config.ports:
         raise ConfigError(
-            f"ports: {', '.join(config.ports)} asked with generator: trex, which has ports of its own; leave ports "
-            "out, or write generator: engine for nodrop's own engine to send through them"
+            f"ports: generator: trex has ports of its own ({', '.join(config.ports)}); remove ports, or write "
+            "generator: engine to send through them with nodrop's engine"
         )
     if config.routers and config.sut == "wire":
-        raise ConfigError("routers: true asked, nothing is between the ports; leave it out")
-    for key, asked in _engine_only(config):
-        raise ConfigError(f"{key}: {asked} asked, TRex cannot do that; leave it out, or write generator: engine")
+        raise ConfigError("routers: nothing is between the ports (true); remove routers")
+    for key, value in _engine_only(config):
+        raise ConfigError(f"{key}: not possible with TRex ({value}); remove {key}, or write generator: engine")
     start = config.trex.start
     if start.interfaces and len(start.interfaces) <= max(config.trex.ports):
         raise ConfigError(
-            f"trex.start.interfaces: {len(start.interfaces)} asked, trex.ports has number {max(config.trex.ports)}; "
-            f"name {max(config.trex.ports) + 1} or more, in the order of TRex's numbers"
+            f"trex.start.interfaces: {format_count(len(start.interfaces), 'interface')}, but trex.ports has number "
+            f"{max(config.trex.ports)}; name {max(config.trex.ports) + 1} or more, in the order of TRex's numbers"
         )
 
 
@@ -110,5 +111,5 @@ def _engine_only(config: Config) -> Iterator[tuple[str, object]]:
     if config.traffic.replay.file is not None:
         yield "traffic.replay.file", config.traffic.replay.file
     for key in ("backend", "cores"):
-        if (asked := getattr(config.engine, key)) != "auto":
-            yield f"engine.{key}", asked
+        if (value := getattr(config.engine, key)) != "auto":
+            yield f"engine.{key}", value

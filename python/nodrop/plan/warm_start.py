@@ -6,7 +6,7 @@ from nodrop.model.search_plan import EarlierGoal
 from nodrop.model.traffic import Traffic
 
 
-def read_warm_start(wanted: str, result: RunResult, sut: str, traffic: Traffic) -> tuple[EarlierGoal, ...]:
+def read_warm_start(name: str, result: RunResult, sut: str, traffic: Traffic) -> tuple[EarlierGoal, ...]:
     """The bounds of every goal that had both.
 
     Args:
@@ -18,24 +18,23 @@ def read_warm_start(wanted: str, result: RunResult, sut: str, traffic: Traffic) 
     """
     then, now = _text(result.plan.lab.sut_text, result.plan.traffic), _text(sut, traffic)
     if (result.plan.lab.sut_text, result.plan.traffic) != (sut, traffic):
-        other = f"it is of {then}, this run of {now}" if then != now else "its frames have other addresses"
+        other = f"it measured {then}, this run measures {now}" if then != now else "its frames have other addresses"
         raise ConfigError(
-            f"search.warm_start: {wanted} asked, {other}; name a result of the same SUT and traffic, or leave it out"
+            f"search.warm_start: another SUT or traffic ({name}: {other}); name a result of the same SUT and traffic, "
+            "or remove it"
         )
     bounds = tuple(
         EarlierGoal(
-            loss_ratio=found.goal.loss_ratio,
-            final_trial_duration_s=found.goal.final_trial_duration_s or result.plan.search.final_trial_duration_s,
-            lower_pps=found.lower.load_pps,
-            upper_pps=found.upper.load_pps,
+            loss_ratio=goal.goal.loss_ratio,
+            final_trial_duration_s=goal.goal.final_trial_duration_s or result.plan.search.final_trial_duration_s,
+            lower_pps=goal.lower.load_pps,
+            upper_pps=goal.upper.load_pps,
         )
-        for found in result.goals
-        if found.lower and found.upper
+        for goal in result.goals
+        if goal.lower and goal.upper
     )
     if not bounds:
-        raise ConfigError(
-            f"search.warm_start: {wanted} asked, no goal of it has both bounds; name another result, or leave it out"
-        )
+        raise ConfigError(f"search.warm_start: no goal has both bounds ({name}); name another result, or remove it")
     return bounds
 
 

@@ -44,7 +44,7 @@ def local_resolvers(results_dir: str) -> Resolvers:
     return Resolvers(
         find_lab=lambda name: persistent_lab.find_lab(name).plan,
         find_result=lambda wanted: store.load(wanted, results_dir),
-        inspect=inspect_replay,
+        inspect_replay=inspect_replay,
         check_filter=check_filter,
         inspect_ports=read_port_macs,
         read_speed=link_speed_bps,
@@ -69,16 +69,16 @@ def _read_flavor(vmd: str, host: str | None) -> CloudFlavor:
     """Return the flavor of a VM placed on a host, by default this machine. Raises ConfigError, PlacementError."""
     from nodrop.descriptors import read_chd, read_vmd
     from nodrop.host.describe import describe_host, open_this_machine
-    from nodrop.vm.config.instance import instance
-    from nodrop.vm.config.nova import flavor
-    from nodrop.vm.place import place
+    from nodrop.vm.config.instance import build_instance
+    from nodrop.vm.config.nova import build_flavor
+    from nodrop.vm.place import place_vm
 
     vm, _ = read_vmd(vmd)
     chd = read_chd(host) if host else describe_host(open_this_machine())
-    result = place(vm, [chd])
+    result = place_vm(vm, [chd])
     if result.placement is None:
         raise PlacementError(
             f"openstack.flavor.vmd: the VM of {vmd} does not fit on {host or 'this machine'}; run 'nodrop vm place' "
             "for the reasons, or set openstack.flavor.host to the Compute Host Descriptor of another host"
         )
-    return flavor(instance(vm, result.placement, chd))
+    return build_flavor(build_instance(vm, result.placement, chd))
