@@ -100,7 +100,7 @@ def test_a_sender_whose_buffer_is_full_says_how_much_was_not_kept(tmp_path: Path
     left = sender.finish(0.5)
     assert left.waiting_count + left.lost_count == 100
     assert left.lost_count > 0
-    assert f"{left.lost_count} records for 127.0.0.1:9 lost: the buffer is full" in list(left.warnings())[1]
+    assert f"{left.lost_count} records for 127.0.0.1:9 were lost: the buffer is full" in list(left.warnings())[1]
 
 
 def test_a_record_that_cannot_be_kept_is_counted_and_stops_nothing(tmp_path: Path) -> None:

@@ -37,12 +37,12 @@ def _groups(name: str, at: Sequence[float], series: MetricSeries, unit: MeasureU
     if gaps[cut - 1] < max(GAPS_MIN[unit], GAP_SPREADS * within):
         return
     if min(len(lower), len(upper)) > 1:
-        yield Flag(
-            code="two_modes", text=f"{name}: {len(upper)} runs are high and {len(lower)} low, with none between."
+        yield Flag.of(
+            "two_modes", text=f"{name}: {len(upper)} runs are high and {len(lower)} low, with none between."
         )
         return
     alone = at.index(upper[0] if len(upper) == 1 else lower[0])
-    yield Flag(code="outlier", text=f"{name}: run {series.points[alone].run_id} is far from the others.")
+    yield Flag.of("outlier", text=f"{name}: run {series.points[alone].run_id} is far from the others.")
 
 
 def _spread(values: Sequence[float]) -> float:
@@ -54,8 +54,8 @@ def flag_drift(drift: RunDrift | None) -> Flag | None:
     if drift is None or drift.p >= DRIFT_P_MAX:
         return None
     direction = "rose" if drift.slope > 0 else "fell"
-    return Flag(
-        code="drift",
+    return Flag.of(
+        "drift",
         text=f"Values {direction} from run to run: the machine or the SUT drifts. Alternating runs cancel drift.",
     )
 
@@ -65,10 +65,10 @@ def flag_run_order(a: Sequence[TimedRun], b: Sequence[TimedRun]) -> Iterator[Fla
     later = is_b_later(a, b)
     if later is not None and min(len(a), len(b)) > 1:
         first, second = ("A", "B") if later else ("B", "A")
-        yield Flag(
-            code="one_after_the_other",
+        yield Flag.of(
+            "one_after_the_other",
             text=f"All runs of {first} came before those of {second}: a change of the machine in between looks like a "
             "difference. Alternating runs cancel it.",
         )
     if {run.run_id for run in a} & {run.run_id for run in b}:
-        yield Flag(code="same_runs", text="A run is on both sides, which makes the sides more similar.")
+        yield Flag.of("same_runs", text="A run is on both sides, which makes the sides more similar.")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from nodrop.formatting import format_goal, format_goal_load, format_small_ratio, format_stop_reason
+from nodrop.formatting.messages import format_message
 from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult, ValidityStatus
 from nodrop.units import format_count, format_pps, format_seconds
@@ -49,7 +50,7 @@ def format_trial(result: RunResult, trial: TrialResult) -> str:
         f"Trial {trial.index}: {load} for {format_seconds(trial.duration_s)}, {format_loss(trial)}",
         format_outcome(result, list_met_goals(result, trial)) if trial.phase == "search" else "",
         format_stop_reason(trial),
-        f"why: {trial.trial.reason}" if trial.trial.reason else "",
+        f"why: {format_message(trial.trial.reason)}" if trial.trial.reason else "",
         *(doubt.text for doubt in trial.validity.doubts),
     ]
     return "; ".join(part for part in parts if part)

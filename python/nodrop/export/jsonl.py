@@ -5,6 +5,7 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
+from nodrop.formatting.messages import AS_SENTENCES
 from nodrop.model.event import Event, RunStarted
 
 
@@ -28,7 +29,7 @@ class EventWriter:
                 "event": type(event).__name__,
                 "at": datetime.now(UTC).isoformat(timespec="microseconds"),
                 "run_id": self._run_id,
-                **{key: value for key, value in event.model_dump(mode="json").items() if key != "run_id"},
+                **{key: value for key, value in event.model_dump(mode="json", context=AS_SENTENCES).items() if key != "run_id"},
             },
             separators=(",", ":"),
         )

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from nodrop import __version__
 from nodrop.errors import ConfigError
+from nodrop.formatting.messages import format_message
 from nodrop.model.base import Value
 from nodrop.model.result import RunResult
 from nodrop.model.summary import Measure, Summary
@@ -216,7 +217,7 @@ TRIAL_CELLS: tuple[tuple[TableColumn, Callable[[RunResult, TrialResult], Any]], 
     ),
     (TableColumn("goal", "text", "Goal in focus."), lambda _, trial: trial.trial.goal),
     (TableColumn("rule", "text", "Rule that selected the load."), lambda _, trial: trial.trial.rule),
-    (TableColumn("reason", "text", "Reason for the trial."), lambda _, trial: trial.trial.reason),
+    (TableColumn("reason", "text", "Reason for the trial."), lambda _, trial: format_message(trial.trial.reason)),
 )
 WINDOW_COLUMNS = (
     TableColumn("run_id", "text"),

@@ -1,4 +1,4 @@
-"""Results on disk: `<results dir>/<run id>/result.json` is the truth."""
+"""Results on disk: `<results dir>/<run id>/result.json` is authoritative."""
 
 import contextlib
 import json
@@ -18,35 +18,37 @@ if TYPE_CHECKING:
 
 RESULT_FILE = "result.json"
 IMPORTED_FILE = "imported.json"
-"""A result of another tester, as it was given."""
+"""The unchanged result of another tester."""
 RESULT_FILES = (RESULT_FILE, IMPORTED_FILE)
-SCHEMA_VERSION = "1"
-"""That of `RunResult`, which lists of results do not wait for."""
+SCHEMA_VERSION = "2"
+"""Schema version of `RunResult`; listings of results do not check it."""
+READABLE_VERSIONS = ("1", SCHEMA_VERSION)
+"""Schema versions that this release reads."""
 
 
 def new_run_id(now: datetime | None = None) -> str:
-    """A name for a run that sorts by time, to 4 ms: `20260131T120000Z-3f9a2c`, where 3f are 256ths of the second."""
+    """Return a run id that sorts by time to 4 ms: `20260131T120000Z-3f9a2c`, where 3f is in 1/256 s."""
     moment = now or datetime.now(UTC)
     fraction = moment.microsecond * 256 // 1_000_000
     return f"{moment.astimezone(UTC):%Y%m%dT%H%M%SZ}-{fraction:02x}{secrets.token_hex(2)}"
 
 
 def require_writable(directory: str | Path, key: str = "results_dir") -> None:
-    """Make sure, before anything is measured, that a result can be kept. Raises ConfigError naming the key."""
+    """Check before a measurement that a result can be stored. Raises ConfigError with the key."""
     try:
         Path(directory).mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
             pass
     except OSError as error:
         raise ConfigError(
-            f"{key}: {directory} asked, it cannot be written to: {error.strerror}; name a directory that can be"
+            f"{key}: cannot write to {directory} ({error.strerror}); choose a writable directory"
         ) from None
 
 
 def save(result: "RunResult", results_dir: str | Path) -> Path:
-    """Keep a result and its hash; gives its file. It is there as a whole or not at all, and never written again.
+    """Store a result and its hash atomically, and return its path. A stored result is never overwritten.
 
-    Raises: ConfigError when it cannot be written, or is there already.
+    Raises: ConfigError where the result cannot be written or exists already.
     """
     path = Path(results_dir) / result.run_id / RESULT_FILE
     write_once(path, to_json(result))
@@ -54,101 +56,100 @@ def save(result: "RunResult", results_dir: str | Path) -> Path:
 
 
 def write_once(path: Path, text: str) -> None:
-    """Write a file that is never written again, and beside it its hash. Raises ConfigError."""
+    """Write a file that is never overwritten, and its hash file. Raises ConfigError."""
     if path.exists():
-        raise ConfigError(f"{path}: asked to be written, it is there already, and a result is never rewritten")
+        raise ConfigError(f"{path}: already exists; results are never overwritten")
     write_text(
         checksums.checksum_path(path), checksums.format_line(path, text.encode())
-    )  # first, so that no result is without
+    )  # before the result, so that every result has a hash
     write_text(path, text)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text in one step: as `write_bytes`. Raises ConfigError."""
+    """Write a text atomically, like `write_bytes`. Raises ConfigError."""
     write_bytes(path, text.encode())
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file in one step, in a directory made for it where there is none. Raises ConfigError.
+    """Write a file atomically, and create its directory if necessary. Raises ConfigError.
 
-    What is not a plain file, as /dev/null or a link to somewhere else, is written to and not replaced.
+    A path that is not a regular file, e.g. /dev/null or a symbolic link, is written to and not replaced.
     """
-    fresh = path.with_name(f".{path.name}.{secrets.token_hex(3)}")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(3)}")
     try:
         if path.is_symlink() or (path.exists() and not path.is_file()):
             path.write_bytes(content)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        with fresh.open("wb") as file:
+        with temporary.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        fresh.replace(path)
+        temporary.replace(path)
     except OSError as error:
-        raise ConfigError(f"{path}: asked to be written, {error.strerror}; name a place that can be") from None
+        raise ConfigError(f"{path}: cannot be written ({error.strerror}); choose a writable path") from None
     finally:
         with contextlib.suppress(OSError):
-            fresh.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
 
 def to_json(result: "RunResult") -> str:
-    """A result as it is stored."""
-    return result.model_dump_json(indent=1) + "\n"
+    """Serialize a result as stored."""
+    from nodrop.formatting.messages import WITH_SENTENCES
+
+    return result.model_dump_json(indent=1, context=WITH_SENTENCES) + "\n"
 
 
-def load(wanted: str | Path, results_dir: str | Path = "results") -> "RunResult":
-    """A stored result.
+def load(name: str | Path, results_dir: str | Path = "results") -> "RunResult":
+    """Load a stored result.
 
     Args:
-        wanted: a file, the directory of a run, a run id, or `latest`.
-        results_dir: where run ids are looked for.
+        name: a file, the directory of a run, a run id, or `latest`.
+        results_dir: directory of the run ids.
 
-    Raises: ConfigError when there is none, or it is not a result this release can read.
+    Raises: ConfigError where the result does not exist, or this release cannot read it.
     """
-    path, content = read(wanted, results_dir)
+    path, content = read(name, results_dir)
     return _parse(content, path)
 
 
-def read(wanted: str | Path, results_dir: str | Path = "results") -> tuple[Path, Any]:
-    """The file that is meant, and its JSON, whatever it holds. Raises ConfigError when there is none."""
-    path = find(wanted, results_dir)
+def read(name: str | Path, results_dir: str | Path = "results") -> tuple[Path, Any]:
+    """Return the file of a result and its JSON, of any kind. Raises ConfigError where it does not exist."""
+    path = find(name, results_dir)
     if not path.exists() and (several := path.with_name("suite.json")).exists():
-        raise ConfigError(f"result {wanted} asked, it is of several runs; name one of those listed in {several}")
+        raise ConfigError(f"result {name}: a suite of several runs; name one of the runs in {several}")
     try:
         return path, json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(f"result {wanted} asked, {path}: {error.strerror}; name a result.json") from None
+        raise ConfigError(f"result {name}: cannot read {path} ({error.strerror}); name a result.json") from None
     except json.JSONDecodeError as error:
         raise ConfigError(
-            f"result {wanted} asked, {path} is not JSON: {error.msg} in line {error.lineno}; name a result.json that "
-            "nodrop or NFVbench wrote, whole"
+            f"result {name}: {path} is not JSON ({error.msg} in line {error.lineno}); name a complete result.json "
+            "of nodrop or NFVbench"
         ) from None
     except (ValueError, RecursionError):
-        raise ConfigError(
-            f"result {wanted} asked, {path} is not JSON; name a result.json that nodrop or NFVbench wrote"
-        ) from None
+        raise ConfigError(f"result {name}: {path} is not JSON; name a result.json of nodrop or NFVbench") from None
 
 
-def find(wanted: str | Path, results_dir: str | Path = "results") -> Path:
-    """The file of a result: as `load`. Raises ConfigError when there is nothing of that name."""
-    if str(wanted) == "latest":
+def find(name: str | Path, results_dir: str | Path = "results") -> Path:
+    """Return the file of a result, named as for `load`. Raises ConfigError where it does not exist."""
+    if str(name) == "latest":
         return _latest(Path(results_dir))
-    for path in (Path(wanted), Path(results_dir) / wanted):
+    for path in (Path(name), Path(results_dir) / name):
         if path.is_dir():
-            return next((path / name for name in RESULT_FILES if (path / name).exists()), path / RESULT_FILE)
+            return next((path / file for file in RESULT_FILES if (path / file).exists()), path / RESULT_FILE)
         if path.exists():
             return path
     raise ConfigError(
-        f"result {wanted} asked, no such file and no run of that id in {results_dir}; "
-        "name a result.json, a run id, or latest"
+        f"result {name}: no such file, and no such run id in {results_dir}; name a result.json, a run id, or latest"
     )
 
 
 def _latest(results_dir: Path) -> Path:
-    """The file of the run that began last; run ids sort by time."""
+    """Return the result file of the latest run; run ids sort by time."""
     stored = sorted(results_dir.glob(f"*/{RESULT_FILE}"), key=lambda path: path.parent.name)
     if not stored:
-        raise ConfigError(f"the latest result asked, {results_dir} holds none; measure first: nodrop run")
+        raise ConfigError(f"result latest: {results_dir} contains no result; run 'nodrop run' first")
     return stored[-1]
 
 
@@ -159,13 +160,12 @@ def _parse(content: object, path: Path) -> "RunResult":
 
     if not isinstance(content, dict) or "schema_version" not in content:
         raise ConfigError(
-            f"{path}: a result of nodrop or NFVbench expected, schema_version and benchmarks are missing; name a "
-            "result.json"
+            f"{path}: not a result of nodrop or NFVbench (no schema_version, no benchmarks); name a result.json"
         )
     version = content["schema_version"]
-    if version != SCHEMA_VERSION:
+    if version not in READABLE_VERSIONS:
         raise ConfigError(
-            f"{path}: schema_version {SCHEMA_VERSION} expected, found {version}; read it with the release that wrote it"
+            f"{path}: unsupported schema_version ({version}, not {SCHEMA_VERSION}); read it with the release that wrote it"
         )
     try:
         return RunResult.model_validate(content)
@@ -173,18 +173,18 @@ def _parse(content: object, path: Path) -> "RunResult":
         detail = error.errors()[0]
         differs = f"{'.'.join(str(part) for part in detail['loc'])}: {detail['msg']}"
         if "run_id" not in content:
-            raise ConfigError(f"{path}: a nodrop result expected, {differs}; name a result.json") from None
+            raise ConfigError(f"{path}: not a nodrop result ({differs}); name a result.json") from None
         raise ConfigError(
-            f"{path}: a result of schema_version {SCHEMA_VERSION} as nodrop {__version__} writes it expected, found "
-            f"one of another shape ({differs}), written {_written_by(content)}; read it with that build, or measure "
+            f"{path}: schema_version {SCHEMA_VERSION}, but not as written by nodrop {__version__} ({differs}); written "
+            f"{_written_by(content)}; read it with that build, or measure "
             "again"
         ) from None
 
 
 def _written_by(content: dict[str, Any]) -> str:
-    """Which build a result says it is of, whatever shape it has."""
+    """Describe the build that wrote a result of any shape."""
     facts = content.get("facts")
     versions = facts.get("versions") if isinstance(facts, dict) else None
     if not isinstance(versions, dict) or "nodrop" not in versions:
-        return "by a build it does not name"
+        return "by an unknown build"
     return f"by nodrop {versions['nodrop']}, commit {versions.get('commit', 'unknown')}"

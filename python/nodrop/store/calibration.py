@@ -1,4 +1,4 @@
-"""Calibrations of this tester, one file each: `$XDG_STATE_HOME/nodrop/calibrations/<key>.json`."""
+"""Stored calibrations of this tester: `$XDG_STATE_HOME/nodrop/calibrations/<key>.json`."""
 
 import hashlib
 import os
@@ -16,13 +16,13 @@ from nodrop.model.result import RunResult
 from nodrop.model.traffic import Stream
 
 LATENCY_LABEL = "50 % of NDR"
-"""Where the loop's latency is taken: at half load no queue of the tester is ever full."""
+"""Label of the latency measurement of the loop: at half load no queue of the tester fills up."""
 
 
 def build_key(plan: Plan, host: HostFacts, ports: Sequence[PortFacts] = ()) -> CalibrationKey:
-    """What a calibration must have been measured with to hold for a plan on this host.
+    """Build the key of a calibration that is valid for a plan on this host.
 
-    The back end is the one that `ports` were opened with, the plan's before they are.
+    The back end is that of the opened `ports`, or the plan's before ports are open.
     """
     return CalibrationKey(
         host=platform.node(),
@@ -44,7 +44,7 @@ def _headers_text(stream: Stream) -> str:
 
 
 def derive_calibration(result: RunResult) -> Calibration | None:
-    """What a run over a bare wire says of the tester; None when it found no load without loss."""
+    """Derive the calibration from a run over a wire; None where no load without loss was found."""
     lower = result.goals[0].lower if result.goals else None
     if lower is None or result.facts is None:
         return None
@@ -63,14 +63,14 @@ def derive_calibration(result: RunResult) -> Calibration | None:
 
 
 def save(calibration: Calibration, environment: Mapping[str, str] = os.environ) -> Path:
-    """Keep a calibration in place of an older one; gives its file. Raises ConfigError."""
+    """Store a calibration, replace an older one, and return its path. Raises ConfigError."""
     path = _path(calibration.key, environment)
     store.write_text(path, calibration.model_dump_json(indent=1) + "\n")
     return path
 
 
 def find(key: CalibrationKey, environment: Mapping[str, str] = os.environ) -> Calibration | None:
-    """The calibration for exactly this; None when there is none that can be read."""
+    """Return the calibration for a key; None where none can be read."""
     try:
         return Calibration.model_validate_json(_path(key, environment).read_text(encoding="utf-8"))
     except (OSError, ValidationError):
@@ -78,7 +78,7 @@ def find(key: CalibrationKey, environment: Mapping[str, str] = os.environ) -> Ca
 
 
 def _backend(plan: Plan, ports: Sequence[PortFacts]) -> str:
-    """Without the numbers of virtual devices, which tell nothing; a card is its PCI address."""
+    """Format the back end without the numbers of virtual devices; a NIC is named by its PCI address."""
     names = (device.partition(",")[0] for device in plan.engine.devices)
     drivers = (name if ":" in name else name.rstrip("0123456789") for name in names)
     opened = [port.backend for port in ports] or [plan.engine.backend]

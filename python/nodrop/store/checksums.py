@@ -1,4 +1,4 @@
-"""Hashes of results: `<results dir>/<run id>/result.json.sha256`, which `sha256sum -c` reads."""
+"""Checksums of results: `<results dir>/<run id>/result.json.sha256`, in the format of `sha256sum -c`."""
 
 import hashlib
 from pathlib import Path
@@ -8,48 +8,48 @@ ChecksumState = Literal["intact", "altered", "not hashed", "missing"]
 
 
 class ChecksumResult(NamedTuple):
-    """What became of a result since it was written."""
+    """The integrity of a stored result."""
 
     state: ChecksumState
     text: str
-    """As a sentence."""
+    """Description of the state."""
 
 
 def checksum_path(file: Path) -> Path:
-    """Where the hash of a file is kept."""
+    """Return the path of a file's checksum file."""
     return file.with_name(f"{file.name}.sha256")
 
 
 def compute_sha256(content: bytes) -> str:
-    """SHA-256 of a file, in hexadecimal digits."""
+    """Return the SHA-256 of a content, in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
 def format_line(file: Path, content: bytes) -> str:
-    """What is kept of a file."""
+    """Format the line of a checksum file."""
     return f"{compute_sha256(content)}  {file.name}\n"
 
 
 def read_recorded(file: Path) -> str | None:
-    """The hash a file had when it was written; None where none was kept."""
+    """Return the recorded hash of a file; None without a checksum file."""
     try:
-        found, _, name = checksum_path(file).read_text("ascii").strip().partition("  ")
+        actual, _, name = checksum_path(file).read_text("ascii").strip().partition("  ")
     except (OSError, UnicodeDecodeError):
         return None
-    return found if name == file.name else None
+    return actual if name == file.name else None
 
 
 def check_file(file: Path) -> ChecksumResult:
-    """Whether a result is what was written."""
+    """Check whether a result is unchanged."""
     expected = read_recorded(file)
     try:
-        found = compute_sha256(file.read_bytes())
+        actual = compute_sha256(file.read_bytes())
     except FileNotFoundError:
         return ChecksumResult("missing", f"{file} is missing")
     except OSError as error:
         return ChecksumResult("missing", f"{file} cannot be read: {error.strerror}")
     if expected is None:
-        return ChecksumResult("not hashed", f"{file} was never hashed, as by releases before this one")
-    if found == expected:
-        return ChecksumResult("intact", f"{file} is as it was written")
-    return ChecksumResult("altered", f"{file} was changed: its hash is {found[:12]}..., written was {expected[:12]}...")
+        return ChecksumResult("not hashed", f"{file} has no checksum: it was written by an earlier release")
+    if actual == expected:
+        return ChecksumResult("intact", f"{file} is unchanged")
+    return ChecksumResult("altered", f"{file} was altered: hash {actual[:12]}..., recorded {expected[:12]}...")

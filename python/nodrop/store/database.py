@@ -1,4 +1,4 @@
-"""Where the index is kept: a file in the results directory, a database by URL, or memory."""
+"""The database of the index: a file in the results directory, a database by URL, or memory."""
 
 import contextlib
 import platform
@@ -18,38 +18,38 @@ from nodrop.store.tables import METADATA, VERSION, VERSIONS
 
 INDEX_FILE = "index.sqlite"
 WAIT_S = 30
-"""How long a writer waits for others that write."""
+"""Timeout of a writer for other writers."""
 CONNECT_S = 5
-"""How long a database may take to answer at all."""
+"""Connection timeout of a database."""
 WRITE_LOCK_ID = 0x6E6F64726F70
-"""PostgreSQL's advisory lock of whoever writes; the name of this program in ASCII."""
+"""Id of PostgreSQL's advisory write lock: `nodrop` in ASCII."""
 WRITES_OPTION = "nodrop_writes"
 
 
 class IndexDatabase:
-    """Connections to an index, with its tables."""
+    """A database with the tables of an index."""
 
     def __init__(self, engine: Engine, directory: str) -> None:
         self._engine = engine
         self.directory = directory
-        """What the results directory is called in it."""
+        """Name of the results directory in the database."""
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A view of the index that does not change until the block is left."""
+        """Open a read transaction with a consistent view."""
         with self._engine.connect() as connection, connection.begin():
             yield connection
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
-        """The only one who writes, until the block is left; all of it is done, or nothing."""
+        """Open an exclusive write transaction."""
         with self._engine.connect().execution_options(**{WRITES_OPTION: True}) as connection, connection.begin():
             if connection.dialect.name == "postgresql":
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({WRITE_LOCK_ID})"))
             yield connection
 
     def make_tables(self) -> None:
-        """Make those that are not there; of another version, all anew."""
+        """Create missing tables; re-create all tables of another version."""
         with self.reading() as connection:
             if _version(connection) == VERSION:
                 return
@@ -63,38 +63,38 @@ class IndexDatabase:
             connection.execute(VERSIONS.insert().values(version=VERSION))
 
     def empty(self) -> None:
-        """Make all tables anew."""
+        """Re-create all tables."""
         with self.writing() as connection:
             METADATA.drop_all(connection)
             METADATA.create_all(connection)
             connection.execute(VERSIONS.insert().values(version=VERSION))
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the connections."""
         self._engine.dispose()
 
 
 class OpenedDatabase(NamedTuple):
-    """A database that can be used, and what had to be done for that."""
+    """An open database, with warnings about its opening."""
 
     database: IndexDatabase
     warnings: tuple[str, ...] = ()
 
 
 def open_database(results_dir: Path, url: str | None) -> OpenedDatabase:
-    """The index of a results directory.
+    """Open the database of a results directory.
 
     Args:
-        results_dir: where results are.
-        url: a database; None: the file in the directory, or memory where that cannot be written.
+        results_dir: the results directory.
+        url: URL of a database; None: the file in the directory, or memory where the file cannot be written.
 
-    Raises: ConfigError for a URL that leads nowhere.
+    Raises: ConfigError for an unusable URL.
     """
     return open_by_url(results_dir, url) if url else _in_directory(results_dir)
 
 
 def open_by_url(results_dir: Path, url: str) -> OpenedDatabase:
-    """A database that somebody named. Raises ConfigError."""
+    """Open a database by URL. Raises ConfigError."""
     parsed = _parsed(url)
     name = parsed.render_as_string(hide_password=True)
     if parsed.get_backend_name() == "sqlite":
@@ -107,14 +107,14 @@ def open_by_url(results_dir: Path, url: str) -> OpenedDatabase:
         database.make_tables()
     except SQLAlchemyError as error:
         raise ConfigError(
-            f"results_index: {name} asked, {format_reason(error)}; name a database that is there, as "
+            f"results_index: {name} asked, {format_reason(error)}; name an existing database, e.g. "
             "postgresql://user@host/nodrop, or none"
         ) from None
     return OpenedDatabase(database)
 
 
 def _in_directory(results_dir: Path) -> OpenedDatabase:
-    """The file, one that is made in place of a broken one, or memory."""
+    """Open the index file, a new file in place of a broken one, or memory."""
     file = results_dir / INDEX_FILE
     if not results_dir.is_dir():
         return open_in_memory()
@@ -130,11 +130,11 @@ def _in_directory(results_dir: Path) -> OpenedDatabase:
             warnings.append(move_aside(file, error))
         else:
             return OpenedDatabase(database, tuple(warnings))
-    return open_in_memory((*warnings, f"{file}: it cannot be written, so every result is read anew"))
+    return open_in_memory((*warnings, f"{file}: cannot be written; every result is read again"))
 
 
 def open_in_memory(warnings: tuple[str, ...] = ()) -> OpenedDatabase:
-    """An index that is gone with this process."""
+    """Open a database in memory."""
     engine = _sqlite(URL.create("sqlite"), poolclass=StaticPool, connect_args={"check_same_thread": False})
     database = IndexDatabase(engine, ".")
     database.make_tables()
@@ -142,7 +142,7 @@ def open_in_memory(warnings: tuple[str, ...] = ()) -> OpenedDatabase:
 
 
 def is_broken(error: SQLAlchemyError) -> bool:
-    """Whether a file is no database of ours, and not only busy, full or write-protected."""
+    """Return whether a file is not a valid index, rather than busy, full or write-protected."""
     found = error.orig if isinstance(error, DatabaseError) else None
     if isinstance(found, sqlite3.OperationalError):
         return "no such column" in str(found) or "no such table" in str(found)
@@ -159,22 +159,20 @@ def move_aside(file: Path, error: SQLAlchemyError) -> str:
 
 
 def format_reason(error: SQLAlchemyError) -> str:
-    """What a database said, in one line; it never names a password."""
-    said = str(error.orig if isinstance(error, DatabaseError) and error.orig else error).strip()
-    return said.splitlines()[0].rstrip(".") if said else type(error).__name__
+    """Format an error of a database in one line, without passwords."""
+    message = str(error.orig if isinstance(error, DatabaseError) and error.orig else error).strip()
+    return message.splitlines()[0].rstrip(".") if message else type(error).__name__
 
 
 def _parsed(url: str) -> URL:
     try:
         parsed = make_url(url)
     except ArgumentError:
-        raise ConfigError(
-            "results_index: no URL of a database; write for example postgresql://user@host/nodrop"
-        ) from None
+        raise ConfigError("results_index: not a database URL; use e.g. postgresql://user@host/nodrop") from None
     if parsed.get_backend_name() not in ("postgresql", "sqlite"):
         raise ConfigError(
-            f"results_index: a database of kind {parsed.get_backend_name()} asked, postgresql and sqlite are known; "
-            "write for example postgresql://user@host/nodrop"
+            f"results_index: unsupported kind of database ({parsed.get_backend_name()}); use postgresql or sqlite, "
+            "e.g. postgresql://user@host/nodrop"
         )
     return parsed
 
@@ -184,7 +182,7 @@ def _require_driver(name: str) -> None:
         import psycopg  # noqa: F401
     except ImportError:
         raise ConfigError(
-            f"results_index: {name} asked, the driver for PostgreSQL is not installed; pip install 'nodrop[postgresql]'"
+            f"results_index: no PostgreSQL driver for {name}; run pip install 'nodrop[postgresql]'"
         ) from None
 
 
@@ -193,7 +191,7 @@ def _sqlite(url: URL, **options: Any) -> Engine:
 
     @event.listens_for(engine, "connect")
     def connected(connection: sqlite3.Connection, _record: object) -> None:
-        connection.isolation_level = None  # transactions begin where we say so
+        connection.isolation_level = None  # explicit transactions
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
         connection.execute("PRAGMA foreign_keys=ON")
@@ -207,7 +205,7 @@ def _sqlite(url: URL, **options: Any) -> Engine:
 
 
 def _version(connection: Connection) -> int | None:
-    """That of the tables; None where there are none. A file with tables of somebody else's is an error."""
+    """Return the version of the tables; None without tables."""
     if not connection.dialect.has_table(connection, VERSIONS.name):
         return None
     return connection.execute(select(VERSIONS.c.version)).scalar()

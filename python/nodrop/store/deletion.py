@@ -1,4 +1,4 @@
-"""Results taken away for good: whole directories, and what lists of runs say of them."""
+"""Deletion of results: their directories, and their entries in suites."""
 
 import secrets
 import shutil
@@ -10,9 +10,9 @@ from nodrop.store import suites
 
 
 def delete_results(names: Collection[str], results_dir: Path) -> None:
-    """Remove the results in these directories, with all that is beside them. Raises ConfigError.
+    """Delete the directories of results. Raises ConfigError.
 
-    Lists of runs keep naming them, and say that they were removed; a list of which nothing is left goes too.
+    Suites keep their entries and mark them as removed; a suite without remaining runs is deleted.
     """
     for name in names:
         _remove(results_dir / name)
@@ -21,24 +21,24 @@ def delete_results(names: Collection[str], results_dir: Path) -> None:
 
 
 def _mark(file: Path, names: Collection[str]) -> None:
-    """Have a list say which of its runs are gone."""
-    found = suites.locate(file)
-    if found is None or not any(run.run_id in names and not run.removed for run in found.suite.runs):
+    """Mark deleted runs in a suite."""
+    located = suites.locate(file)
+    if located is None or not any(run.run_id in names and not run.removed for run in located.suite.runs):
         return
-    runs = tuple(run.model_copy(update={"removed": True}) if run.run_id in names else run for run in found.suite.runs)
+    runs = tuple(run.model_copy(update={"removed": True}) if run.run_id in names else run for run in located.suite.runs)
     if all(run.removed for run in runs):
         _remove(file.parent)
     else:
-        suites.save(found.suite.model_copy(update={"runs": runs}), found.results_dir)
+        suites.save(located.suite.model_copy(update={"runs": runs}), located.results_dir)
 
 
 def _remove(directory: Path) -> None:
-    """Under another name first: who looks meanwhile, or after a crash, sees all of it or nothing."""
+    """Delete a directory after renaming it, so that readers never see it partially, even after a crash."""
     aside = directory.with_name(f".removed-{directory.name}-{secrets.token_hex(3)}")
     try:
         directory.rename(aside)
         shutil.rmtree(aside)
     except OSError as error:
         raise ConfigError(
-            f"{directory}: asked to be removed, {error.strerror}; remove it as somebody who may write there"
+            f"{directory}: cannot be removed ({error.strerror}); remove it as a user with write permission"
         ) from None

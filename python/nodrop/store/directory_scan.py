@@ -1,4 +1,4 @@
-"""What there is on disk: directories with a result in them."""
+"""Scan of a results directory for results."""
 
 import os
 from collections.abc import Iterator
@@ -9,17 +9,17 @@ from nodrop import store
 
 
 class ResultStamp(NamedTuple):
-    """By which it is seen that a result is another than it was."""
+    """Identifies a stored version of a result."""
 
     file: str
     directory_mtime_ns: int
-    """Changes with the files in it: tags, hash."""
+    """Changes with the files in the directory: tags, hash."""
     mtime_ns: int
     size_bytes: int
 
 
 def scan_stamps(results_dir: Path) -> Iterator[tuple[str, ResultStamp]]:
-    """Every directory with a result in it, by name."""
+    """Yield every directory with a result, by name."""
     try:
         found = os.scandir(results_dir)
     except OSError:
@@ -31,7 +31,7 @@ def scan_stamps(results_dir: Path) -> Iterator[tuple[str, ResultStamp]]:
 
 
 def read_stamp(directory: Path) -> ResultStamp | None:
-    """That of the result in a directory; None where there is none."""
+    """Return the stamp of the result in a directory; None without a result."""
     try:
         return _stamp(str(directory), directory.stat().st_mtime_ns)
     except OSError:

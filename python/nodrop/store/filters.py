@@ -1,4 +1,4 @@
-"""Filters as SQL."""
+"""SQL of result filters."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,53 +9,53 @@ from nodrop.model.result_filter import NEWEST, OLDEST, ResultFilter
 from nodrop.store.tables import ENTRIES, MEASURES, RUNS, TAGS, to_utc
 
 EXACT_COLUMNS = ("chain_count", "path", "status", "source")
-"""Columns that have to be exactly what was asked."""
+"""Columns that must match exactly."""
 WILDCARD_COLUMNS = ("label", "host", "sut", "frame_size")
-"""Columns where `*` stands for any letters."""
+"""Columns in which `*` matches any characters."""
 TEXT_COLUMNS = ("run_id", "label", "sut", "host")
 ESCAPE = "\\"
 RunQuery = Select[*tuple[Any, ...]]
-"""A query, whatever its columns are."""
+"""A query with any columns."""
 
 
-def build_query(wanted: ResultFilter, directory: str) -> RunQuery:
-    """Runs that a filter lets through, in its order, with all of their columns and of their entries."""
+def build_query(criteria: ResultFilter, directory: str) -> RunQuery:
+    """Build the query of runs that match a filter, in its order, with the columns of runs and entries."""
     columns = (ENTRIES.c.id, ENTRIES.c.directory, ENTRIES.c.name, ENTRIES.c.file, ENTRIES.c.sha256, ENTRIES.c.altered)
     query: RunQuery = select(*columns, RUNS.c.summary).join(ENTRIES, RUNS.c.entry == ENTRIES.c.id)
-    query = _ordered(query.where(*build_conditions(wanted, directory)), wanted.sort)
-    if wanted.limit is not None:
-        query = query.limit(wanted.limit)
-    elif wanted.offset:
+    query = _ordered(query.where(*build_conditions(criteria, directory)), criteria.sort)
+    if criteria.limit is not None:
+        query = query.limit(criteria.limit)
+    elif criteria.offset:
         query = query.limit(2**62)  # SQLite skips none without a limit
-    return query.offset(wanted.offset) if wanted.offset else query
+    return query.offset(criteria.offset) if criteria.offset else query
 
 
-def build_count_query(wanted: ResultFilter, directory: str) -> Select[int]:
-    """How many there are, whatever the limit."""
+def build_count_query(criteria: ResultFilter, directory: str) -> Select[int]:
+    """Build the query of the number of matching runs, regardless of the limit."""
     query = select(func.count()).select_from(RUNS).join(ENTRIES, RUNS.c.entry == ENTRIES.c.id)
-    return query.where(*build_conditions(wanted, directory))
+    return query.where(*build_conditions(criteria, directory))
 
 
-def build_conditions(wanted: ResultFilter, directory: str) -> Iterator[ColumnElement[bool]]:
-    """What has to hold of a run and its entry."""
-    if not wanted.everywhere:
+def build_conditions(criteria: ResultFilter, directory: str) -> Iterator[ColumnElement[bool]]:
+    """Yield the conditions of a filter."""
+    if not criteria.everywhere:
         yield ENTRIES.c.directory == directory
-    if wanted.run_ids:
-        yield or_(RUNS.c.run_id.in_(wanted.run_ids), ENTRIES.c.name.in_(wanted.run_ids))
+    if criteria.run_ids:
+        yield or_(RUNS.c.run_id.in_(criteria.run_ids), ENTRIES.c.name.in_(criteria.run_ids))
     for name in EXACT_COLUMNS:
-        if (value := getattr(wanted, name)) is not None:
+        if (value := getattr(criteria, name)) is not None:
             yield RUNS.c[name] == value
     for name in WILDCARD_COLUMNS:
-        if (value := getattr(wanted, name)) is not None:
+        if (value := getattr(criteria, name)) is not None:
             yield RUNS.c[name].like(_pattern(value), escape=ESCAPE) if "*" in value else RUNS.c[name] == value
-    for tag in wanted.tags:
+    for tag in criteria.tags:
         yield _tagged(TAGS.c.tag.like(_pattern(tag), escape=ESCAPE) if "*" in tag else TAGS.c.tag == tag)
-    if wanted.since:
-        yield RUNS.c.started_at >= to_utc(wanted.since)
-    if wanted.until:
-        yield RUNS.c.started_at < to_utc(wanted.until)
-    if wanted.text:
-        pattern = _pattern(f"*{wanted.text}*")
+    if criteria.since:
+        yield RUNS.c.started_at >= to_utc(criteria.since)
+    if criteria.until:
+        yield RUNS.c.started_at < to_utc(criteria.until)
+    if criteria.text:
+        pattern = _pattern(f"*{criteria.text}*")
         columns = (RUNS.c[name].ilike(pattern, escape=ESCAPE) for name in TEXT_COLUMNS)
         yield or_(*columns, _tagged(TAGS.c.tag.ilike(pattern, escape=ESCAPE)))
 
@@ -71,7 +71,7 @@ def _pattern(text: str) -> str:
 
 
 def _ordered(query: RunQuery, sort: str) -> RunQuery:
-    """Sorted; runs that began together, and those without the measure, newest first."""
+    """Sort a query; ties and runs without the measure are sorted newest first."""
     newest = (RUNS.c.started_at.desc(), RUNS.c.run_id.desc())
     if sort == NEWEST:
         return query.order_by(*newest)

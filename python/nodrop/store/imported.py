@@ -1,6 +1,6 @@
-"""Results of other testers: `<results dir>/<id>/imported.json`, the very file that was given.
+"""Results of other testers: `<results dir>/<id>/imported.json`, an unchanged copy of the file.
 
-What it says is read anew each time it is asked for, and never stored beside it.
+The file is parsed on each access; nothing derived from it is stored.
 """
 
 import json
@@ -19,43 +19,43 @@ ID_DIGITS = 6
 
 
 class ImportedFile(NamedTuple):
-    """A file that was taken in."""
+    """An imported file."""
 
     run_id: str
     path: Path
-    """Where it is kept."""
+    """Path of the copy."""
     is_new: bool
-    """False when the same file had been taken before."""
+    """False where the same file was imported before."""
     summaries: tuple[Summary, ...]
-    """What it says: one for each frame size."""
+    """The summaries, one for each frame size."""
 
 
 def import_file(file: str | Path, results_dir: str | Path) -> ImportedFile:
-    """Keep a copy of another tester's result among ours. The same file is known by the same id however often it comes.
+    """Store a copy of another tester's result. The same file always gets the same id.
 
     Args:
-        file: JSON of NFVbench, or of TRex's `ndr` tool, also as the tool prints it.
-        results_dir: where results are.
+        file: JSON of NFVbench, or JSON or output of TRex's `ndr` tool.
+        results_dir: the results directory.
 
-    Raises: ConfigError when it cannot be read, is of nobody that is known, or says nothing.
+    Raises: ConfigError where the file cannot be read, has an unknown format, or contains no results.
     """
     source = Path(file)
     content = _bytes(source)
-    kept = _kept(content, Path(results_dir))
-    if kept:
-        return ImportedFile(kept.parent.name, kept, is_new=False, summaries=summarize_import(kept))
+    earlier = _earlier_import(content, Path(results_dir))
+    if earlier:
+        return ImportedFile(earlier.parent.name, earlier, is_new=False, summaries=summarize_import(earlier))
     run_id = _run_id(source, content)
-    found = _summaries(source, content, run_id)
+    imported = _summaries(source, content, run_id)
     path = Path(results_dir) / run_id / IMPORTED_FILE
     store.write_once(path, content.decode())
-    return ImportedFile(run_id, path, is_new=True, summaries=found)
+    return ImportedFile(run_id, path, is_new=True, summaries=imported)
 
 
 def summarize_import(file: str | Path) -> tuple[Summary, ...]:
-    """What another tester's result says: one for each frame size. Raises ConfigError.
+    """Summarize another tester's result, one summary for each frame size. Raises ConfigError.
 
     Args:
-        file: one that was taken in, whose directory is its id; or any other, with an id it would have.
+        file: an imported file, whose directory is its id, or any other file, with the id that an import would give it.
     """
     path = Path(file)
     content = _bytes(path)
@@ -68,22 +68,22 @@ def _bytes(path: Path) -> bytes:
         content = path.read_bytes()
         content.decode()
     except OSError as error:
-        raise ConfigError(f"{path}: asked to be read, {error.strerror}; name a result of NFVbench or TRex") from None
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); name a result of NFVbench or TRex") from None
     except UnicodeDecodeError:
-        raise ConfigError(f"{path}: JSON expected, found no text; name a result of NFVbench or TRex") from None
+        raise ConfigError(f"{path}: not a text file; name a result of NFVbench or TRex") from None
     return content
 
 
-def _kept(content: bytes, results_dir: Path) -> Path | None:
-    """The same file, taken before."""
+def _earlier_import(content: bytes, results_dir: Path) -> Path | None:
+    """Return the path of an earlier import of the same file."""
     known = results_dir.glob(f"*-{compute_sha256(content)[:ID_DIGITS]}/{IMPORTED_FILE}")
     return next((path for path in sorted(known) if path.read_bytes() == content), None)
 
 
 def _run_id(path: Path, content: bytes) -> str:
-    """As `20210701T102030Z-3f9a2c`: the file's own date, or else when it was last written, and its hash."""
-    said = imported_nfvbench.parse_date(parsed) if isinstance(parsed := _parsed(path, content), dict) else None
-    moment = said or datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    """Build an id, `20210701T102030Z-3f9a2c`, from the date in the file, or its modification time, and its hash."""
+    date = imported_nfvbench.parse_date(parsed) if isinstance(parsed := _parsed(path, content), dict) else None
+    moment = date or datetime.fromtimestamp(path.stat().st_mtime, UTC)
     return f"{moment:{ID_TIME}}-{compute_sha256(content)[:ID_DIGITS]}"
 
 
@@ -92,24 +92,21 @@ def _summaries(path: Path, content: bytes, run_id: str) -> tuple[Summary, ...]:
     began = _moment(run_id)
     if imported_trex.is_trex_result(parsed):
         if missing := imported_trex.find_missing_key(parsed):
-            raise ConfigError(f"{path}: {missing}; name a whole result")
+            raise ConfigError(f"{path}: {missing}; name a complete result")
         return (imported_trex.build_summary(parsed, run_id, began),)
     if not isinstance(parsed, dict) or "schema_version" in parsed or "benchmarks" not in parsed:
         raise ConfigError(
-            f"{path}: a result of NFVbench (benchmarks) or of TRex's ndr tool (results, config) expected, found "
-            f"{_what(parsed)}; name such a file"
+            f"{path}: not a result of NFVbench (benchmarks) or of TRex's ndr tool (results, config), but "
+            f"{_describe(parsed)}; name a result of these testers"
         )
-    found = imported_nfvbench.build_summaries(parsed, run_id, began)
-    if not found:
-        raise ConfigError(
-            f"{path}: benchmarks.network.service_chain: at least one frame size expected, found none; name a result "
-            "with traffic"
-        )
-    return found
+    imported = imported_nfvbench.build_summaries(parsed, run_id, began)
+    if not imported:
+        raise ConfigError(f"{path}: benchmarks.network.service_chain: no frame sizes; name a result with traffic")
+    return imported
 
 
 def _parsed(path: Path, content: bytes) -> Any:
-    """The JSON of a file, also where it stands among what TRex's tool prints."""
+    """Parse the JSON of a file, also within the output of TRex's tool."""
     text = content.decode().removeprefix("\ufeff")
     try:
         parsed = json.loads(text)
@@ -117,27 +114,27 @@ def _parsed(path: Path, content: bytes) -> Any:
         parsed = imported_trex.extract_json(text)
         if not parsed:
             raise ConfigError(
-                f"{path}: JSON expected, {error.msg} in line {error.lineno}; name a result of NFVbench or TRex, whole"
+                f"{path}: not JSON ({error.msg} in line {error.lineno}); name a complete result of NFVbench or TRex"
             ) from None
     except (ValueError, RecursionError):
-        raise ConfigError(f"{path}: JSON expected, found none; name a result of NFVbench or TRex") from None
+        raise ConfigError(f"{path}: not JSON; name a result of NFVbench or TRex") from None
     try:
         json.dumps(parsed, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise ConfigError(f"{path}: text expected, found half a character (a lone surrogate); correct it") from None
+        raise ConfigError(f"{path}: invalid text (a lone surrogate); correct the file") from None
     return parsed
 
 
-def _what(parsed: Any) -> str:
+def _describe(parsed: Any) -> str:
     if not isinstance(parsed, dict):
-        return "no object"
+        return "not an object"
     if "schema_version" in parsed:
         return "a result of nodrop, which needs no import"
     return f"keys {', '.join(sorted(parsed)[:5])}" if parsed else "an empty object"
 
 
 def _moment(run_id: str) -> datetime:
-    """When a file was measured, as far as its id tells."""
+    """Return the time of measurement from a run id."""
     try:
         return datetime.strptime(run_id.split("-", maxsplit=1)[0], ID_TIME).replace(tzinfo=UTC)
     except ValueError:

@@ -1,6 +1,6 @@
 """NFVbench's results as summaries, one for each frame size.
 
-What becomes of each figure: docs/reference/imported-results.md.
+Mapping of the values: docs/reference/imported-results.md.
 """
 
 import math
@@ -24,21 +24,21 @@ from nodrop.store.metrics import build_goal_measure, build_latency_measures, mak
 from nodrop.units import format_pps
 
 IMIX_BYTES = (7 * 64 + 4 * 594 + 1518) / 12
-"""Mean frame of NFVbench's IMIX."""
+"""Mean frame size of NFVbench's IMIX."""
 OFFERED_RATIO_MIN = 0.99
-"""Below this share of what was asked the generator was the limit; NFVbench itself counts whole frames per second."""
+"""Share of the intended load below which the generator was the limit; NFVbench rounds to whole frames per second."""
 ITERATIONS = "iteration_stats"
 TIME_MAX_S = 4e9
-"""Times after the year 2096 are none."""
+"""Largest valid timestamp: the year 2096."""
 
 
 def build_summaries(content: dict[str, Any], run_id: str, began: datetime) -> tuple[Summary, ...]:
-    """Everything a file in NFVbench's form says of runs.
+    """Build the summaries of a file in NFVbench's form.
 
     Args:
         content: the file.
-        run_id: what the file is known by.
-        began: when it was measured, for files that do not say so exactly.
+        run_id: id of the file.
+        began: start of the measurement, for files without exact times.
     """
     found = [
         _FrameSizeResult(content, chain, chain_name, size, measured)
@@ -49,7 +49,7 @@ def build_summaries(content: dict[str, Any], run_id: str, began: datetime) -> tu
 
 
 def parse_date(content: dict[str, Any]) -> datetime | None:
-    """When the file says it was measured; its local time is taken for UTC."""
+    """Return the date in the file; its local time is treated as UTC."""
     try:
         return datetime.fromisoformat(get_text(content, "date")).replace(tzinfo=UTC)
     except ValueError:
@@ -75,8 +75,8 @@ class _FrameSizeResult(NamedTuple):
         return get_text(self.content, "nfvbench_version")
 
     @property
-    def is_ours(self) -> bool:
-        """Written by nodrop in NFVbench's form, with figures that are right."""
+    def is_from_nodrop(self) -> bool:
+        """Whether nodrop wrote the file in NFVbench's form, with correct values."""
         return self.version.startswith("nodrop ")
 
     @property
@@ -84,17 +84,17 @@ class _FrameSizeResult(NamedTuple):
         return get_value(self.chain, "bidirectional") is not False
 
     @property
-    def watched(self) -> str:
-        """The counters that tell of loss. One-way, those NFVbench sums up are of the other way."""
-        return "overall" if self.bidirectional or self.is_ours else "1"
+    def counter_key(self) -> str:
+        """Key of the counters of loss; for unidirectional traffic, NFVbench's totals are of the other direction."""
+        return "overall" if self.bidirectional or self.is_from_nodrop else "1"
 
     def summary(self, run_id: str, began: datetime) -> Summary:
         goals = {name: goal for name, goal in self.measured.items() if name != ITERATIONS and isinstance(goal, dict)}
         is_search = "run_config" not in self.measured
-        measures, said = [], []
+        measures, problems = [], []
         for measure, why in self._searched(goals) if is_search else ((each, "") for each in self._fixed()):
             measures += [measure] if measure else []
-            said += [why] if why else []
+            problems += [why] if why else []
         started, wall_s = self._time(goals, began)
         config = get_section(self.content, "config")
         return Summary(
@@ -103,7 +103,7 @@ class _FrameSizeResult(NamedTuple):
             started_at=started.isoformat(),
             wall_s=wall_s,
             status="complete",
-            error=" ".join(said) or None,
+            error=" ".join(problems) or None,
             label=get_text(config, "user_label") or None,
             sut=_sut(get_text(self.content, "openstack_spec", "vswitch")),
             path=self.chain_name,
@@ -113,7 +113,7 @@ class _FrameSizeResult(NamedTuple):
             frame_bytes=float(self.size) if self.size.isdecimal() else IMIX_BYTES if self.size == "IMIX" else 0.0,
             bidirectional=self.bidirectional,
             asked="_".join(goals) if is_search else self._rate,
-            algorithm="" if not is_search or self.is_ours else "nfvbench",
+            algorithm="" if not is_search or self.is_from_nodrop else "nfvbench",
             host="",
             kernel="",
             cpu_model="",
@@ -124,51 +124,54 @@ class _FrameSizeResult(NamedTuple):
         )
 
     def _searched(self, goals: dict[str, Any]) -> Iterator[tuple[Measure | None, str]]:
-        """Each goal's load, and the latency there; else why there is none."""
+        """Yield the load of each goal with its latency, or the reason for a missing load."""
         for name, goal in goals.items():
             allowed = (get_number(self.content, "config", "measurement", name.upper()) or 0) / 100
-            wanted = Goal(label=name.upper(), loss_ratio=min(max(allowed, 0.0), 0.99))
-            counted = get_section(goal, "stats", self.watched)
-            key, title = name_goal(wanted)
+            goal_spec = Goal(label=name.upper(), loss_ratio=min(max(allowed, 0.0), 0.99))
+            counted = get_section(goal, "stats", self.counter_key)
+            key, title = name_goal(goal_spec)
             load_pps = get_number(goal, "stats", "total_tx_rate") or get_number(goal, "rate_pps")
             if not load_pps or load_pps < 0:
-                yield None, f"{title}: no load was found that meets it."
+                yield None, f"{title}: no load met the goal."
                 continue
             lost_ratio = (get_number(counted, "drop_percentage") or 0) / 100
-            if self.watched != "overall" and lost_ratio > wanted.loss_ratio:
-                yield None, f"{title}: the search watched the other direction; this one lost {lost_ratio:.2%}."
+            if self.counter_key != "overall" and lost_ratio > goal_spec.loss_ratio:
+                yield None, f"{title}: the search evaluated the other direction; this direction lost {lost_ratio:.2%}."
                 continue
-            yield build_goal_measure(wanted, float(load_pps), self._high_pps(goal, load_pps), self._limit(goal)), ""
+            yield build_goal_measure(goal_spec, float(load_pps), self._high_pps(goal, load_pps), self._limit(goal)), ""
             yield from ((each, "") for each in build_latency_measures(_delays(counted), key, title))
 
     def _high_pps(self, goal: dict[str, Any], load_pps: float) -> float | None:
-        """NFVbench stops when the load that failed is less than `load_epsilon` percent of line rate away."""
+        """Return the upper bound: NFVbench stops within `load_epsilon` percent of line rate of a failed load."""
         epsilon = get_number(self.content, "config", "measurement", "load_epsilon")
         percent = get_number(goal, "load_percent_per_direction")
-        if self.is_ours or not epsilon or not percent or percent >= 100:
+        if self.is_from_nodrop or not epsilon or not percent or percent >= 100:
             return None
         high_pps = load_pps * (percent + epsilon) / percent
         return high_pps if load_pps < high_pps < math.inf else None
 
     def _limit(self, goal: dict[str, Any]) -> Limit:
-        """What kept the load from being higher, as far as the file tells."""
-        if self.is_ours:
+        """Return the limit of the load, where the file states it."""
+        if self.is_from_nodrop:
             return Limit.UNKNOWN if get_text(goal, "stats", "warning") else Limit.SUT
-        asked, sent = get_number(goal, "rate_pps") or 0, get_number(goal, "stats", "total_tx_rate")
-        if sent is not None and sent < asked * OFFERED_RATIO_MIN:
+        intended, sent = get_number(goal, "rate_pps") or 0, get_number(goal, "stats", "total_tx_rate")
+        if sent is not None and sent < intended * OFFERED_RATIO_MIN:
             return Limit.TESTER
         if (get_number(goal, "load_percent_per_direction") or 0) >= 100:
             return Limit.MAX_LOAD
-        return Limit.UNKNOWN if self.watched != "overall" else Limit.SUT
+        return Limit.UNKNOWN if self.counter_key != "overall" else Limit.SUT
 
     def _fixed(self) -> Iterator[Measure]:
-        """What came back of a fixed rate, what was lost of it, and the latency there."""
+        """Yield received rate, loss and latency of a fixed rate."""
         rates = get_section(self.measured, "run_config", "direction-total")
         stats = get_section(self.measured, "stats")
-        sender = "overall" if self.watched == "overall" else "0"
-        lost, sent = get_number(stats, self.watched, "rx", "dropped_pkts"), get_number(stats, sender, "tx", "total_pkts")
-        asked_pps, sent_pps = get_number(rates, "orig", "rate_pps") or 0, get_number(rates, "tx", "rate_pps") or 0
-        short = sent_pps < asked_pps * OFFERED_RATIO_MIN
+        sender = "overall" if self.counter_key == "overall" else "0"
+        lost, sent = (
+            get_number(stats, self.counter_key, "rx", "dropped_pkts"),
+            get_number(stats, sender, "tx", "total_pkts"),
+        )
+        intended_pps, sent_pps = get_number(rates, "orig", "rate_pps") or 0, get_number(rates, "tx", "rate_pps") or 0
+        short = sent_pps < intended_pps * OFFERED_RATIO_MIN
         limit = Limit.TESTER if short else Limit.SUT
         at = make_slug(self._rate)
         received_pps = get_number(rates, "rx", "rate_pps")
@@ -190,16 +193,16 @@ class _FrameSizeResult(NamedTuple):
                 value=min(max(lost / sent, 0.0), 1.0),
                 limit=limit,
             )
-        yield from build_latency_measures(_delays(get_section(stats, self.watched, "rx")), at, self._rate)
+        yield from build_latency_measures(_delays(get_section(stats, self.counter_key, "rx")), at, self._rate)
 
     @property
     def _rate(self) -> str:
-        """The fixed rate as it was asked for."""
-        asked = get_number(self.measured, "run_config", "direction-total", "orig", "rate_pps")
-        return get_text(self.content, "config", "rate") or format_pps(asked or 0)
+        """The configured fixed rate."""
+        rate_pps = get_number(self.measured, "run_config", "direction-total", "orig", "rate_pps")
+        return get_text(self.content, "config", "rate") or format_pps(rate_pps or 0)
 
     def _time(self, goals: dict[str, Any], began: datetime) -> tuple[datetime, float]:
-        """When it began and how long it took, by the times of its trials where there are any."""
+        """Return start and duration, from the times of the trials where available."""
         duration_s = max(float(get_number(self.content, "config", "duration_sec") or 0), 0.0)
         spans_s = [
             (end / 1000 - duration_s, end / 1000)
@@ -219,11 +222,11 @@ class _FrameSizeResult(NamedTuple):
 
 
 def _delays(counted: dict[str, Any]) -> dict[str, float | None]:
-    """The latencies that were counted, in microseconds, by name."""
+    """Return latencies in microseconds, by name."""
     shares = {f"p{name}": value for name, value in read_percentiles(counted).items()}
     return {"mean": get_number(counted, "avg_delay_usec"), **shares, "max": get_number(counted, "max_delay_usec")}
 
 
 def _sut(vswitch: str) -> str:
-    """What forwarded, as nodrop calls it."""
+    """Return nodrop's name of the virtual switch."""
     return "ovs" if vswitch == "OPENVSWITCH" else vswitch.lower() or "unknown"

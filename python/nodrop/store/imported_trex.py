@@ -1,6 +1,6 @@
 """TRex's NDR results (its `ndr` tool, stateless) as summaries.
 
-What becomes of each figure: docs/reference/imported-results.md.
+Mapping of the values: docs/reference/imported-results.md.
 """
 
 import ast
@@ -17,23 +17,23 @@ from nodrop.store.metrics import build_goal_measure, build_latency_measures, nam
 from nodrop.units import format_pps
 
 IMIX_BYTES = (28 * 64 + 20 * 594 + 4 * 1518) / 52
-"""Mean frame of the tool's IMIX."""
+"""Mean frame size of the tool's IMIX."""
 LITERAL_STARTS = ("'{", '"{', "('{", '("{')
 FULL_PERCENT = 100
 GOAL_KEY = "pdr"
 STATEFUL = "high_mult"
-"""A key that only the tool for stateful traffic has, which searches connections, not frames."""
+"""A key of the tool for stateful traffic only, which searches connections instead of frames."""
 
 
 def is_trex_result(content: object) -> bool:
-    """Whether JSON is what the tool writes."""
+    """Return whether JSON was written by the tool."""
     return isinstance(get_value(content, "results"), dict) and isinstance(get_value(content, "config"), dict)
 
 
 def extract_json(output: str) -> Any:
-    """The JSON in what `ndr --output json` prints: a Python text over several lines, with other lines around it.
+    """Extract the JSON from the output of `ndr --output json`: a Python string literal over several lines.
 
-    None where there is none.
+    Returns: None without such a literal.
     """
     lines = output.splitlines()
     for start, line in enumerate(lines):
@@ -43,23 +43,23 @@ def extract_json(output: str) -> Any:
 
 
 def find_missing_key(content: dict[str, Any]) -> str:
-    """What a file lacks to be a result, as a key and what is expected there; empty when nothing."""
+    """Return the first missing or invalid key with the problem; empty for a complete result."""
     if STATEFUL in content["config"]:
-        return f"config.{STATEFUL}: a stateless NDR expected, found one of connections, which are no frames per second"
+        return f"config.{STATEFUL}: a stateful NDR, which counts connections instead of frames per second"
     for part, key in (("results", "tx_pps"), ("results", "drop_rate_percentage"), ("config", GOAL_KEY)):
         found = get_number(content, part, key)
         if found is None or found < 0:
-            return f"{part}.{key}: a number expected, found {json.dumps(get_value(content, part, key))}"
+            return f"{part}.{key}: not a number of at least 0 ({json.dumps(get_value(content, part, key))})"
     return ""
 
 
 def build_summary(content: dict[str, Any], run_id: str, began: datetime) -> Summary:
-    """A result of the tool in one row.
+    """Build the summary of a result of the tool.
 
     Args:
         content: what `find_missing_key` has nothing to say of.
-        run_id: what the file is known by.
-        began: when it was measured, which the file does not say.
+        run_id: id of the file.
+        began: start of the measurement, which the file does not state.
     """
     found, config = get_section(content, "results"), get_section(content, "config")
     goal = _goal(config)
@@ -99,23 +99,25 @@ def _goal(config: dict[str, Any]) -> Goal:
 
 
 def _not_met(found: dict[str, Any], config: dict[str, Any]) -> str:
-    """Why the last trial in the file does not meet what was asked; the tool then reports it all the same."""
+    """Return why the last trial in the file misses the goal; the tool reports such trials as well."""
     at = format_pps(get_number(found, "tx_pps") or 0)
     lost, allowed = get_number(found, "drop_rate_percentage") or 0, get_number(config, GOAL_KEY) or 0
     full = get_number(found, "queue_full_percentage") or 0
     limit = get_number(config, "q_full_resolution") or get_number(config, "q_ful_resolution") or FULL_PERCENT
     if get_number(found, "rate_p") == 0:
-        return "no load was found that meets it."
+        return "no load met the goal."
     if lost > allowed:
-        return f"no load was found that meets it; at {at} {lost:g} % were dropped."
+        return f"no load met the goal; at {at} {lost:g} % were dropped."
     if full > limit:
-        return f"no load was found that meets it; at {at} TRex could not queue {full:g} %."
-    return "no load was found that meets it; latency was too high." if get_value(found, "valid_latency") is False else ""
+        return f"no load met the goal; at {at} TRex could not queue {full:g} %."
+    return "no load met the goal; latency was too high." if get_value(found, "valid_latency") is False else ""
 
 
 def _measures(found: dict[str, Any], goal: Goal) -> list[Measure]:
     at_most = (get_number(found, "rate_p") or 0) >= FULL_PERCENT
-    load = build_goal_measure(goal, float(get_number(found, "tx_pps") or 0), None, Limit.MAX_LOAD if at_most else Limit.SUT)
+    load = build_goal_measure(
+        goal, float(get_number(found, "tx_pps") or 0), None, Limit.MAX_LOAD if at_most else Limit.SUT
+    )
     streams = [get_section(each) for each in get_section(found, "latency").values()]
     means = [mean for each in streams if (mean := get_number(each, "average")) is not None]
     longest = [most for each in streams if (most := get_number(each, "total_max")) is not None]
@@ -129,7 +131,7 @@ def _title(found: dict[str, Any]) -> str | None:
 
 
 def _literal(lines: list[str]) -> Any:
-    """The JSON in the Python text that begins here; each further line of it begins with a quote."""
+    """Parse the JSON in a Python string literal; each continuation line begins with a quote."""
     rest = takewhile(lambda line: line.lstrip().startswith(("'", '"')), lines[1:])
     try:
         return json.loads(ast.literal_eval("\n".join([lines[0].strip(), *rest])))

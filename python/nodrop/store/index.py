@@ -1,7 +1,7 @@
-"""Results, looked up: a database that is made from the files, mended when it lacks some, and never needed to measure.
+"""The index of results: a database built from the files, refreshed on use, and not required to measure.
 
-Everything in it can be made again at any time. What a list shows is what is on disk: each time an index is opened,
-names, times and sizes are compared with what it has, and what is new, another or gone is taken in or dropped.
+The index can be rebuilt at any time. Listings show the state on disk: when an index is opened, names, times and sizes
+are compared with its entries, and new, changed and missing results are added, updated and removed.
 """
 
 from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
@@ -29,30 +29,30 @@ from nodrop.store.database import (
 from nodrop.store.directory_scan import ResultStamp
 from nodrop.store.tables import ENTRIES, MEASURES, RUNS, TAGS, to_utc
 
-if TYPE_CHECKING:  # a list that has nothing to mend does without
+if TYPE_CHECKING:  # not imported where nothing changed
     from nodrop.model.result import RunResult
     from nodrop.store.reader import ResultEntry
 
 T = TypeVar("T")
 BATCH = 200
-"""Results that are written at once."""
+"""Results per write transaction."""
 
 
 class IndexUpdate(NamedTuple):
-    """What an index lacked, or had too much."""
+    """The changes of a refresh."""
 
     read_count: int
-    """Results that were read."""
+    """Results that were added or updated."""
     removed_count: int
-    """Results that are gone."""
+    """Results that were removed."""
 
 
 def open_index(results_dir: str | Path, url: str | None = None, *, refresh: bool = True) -> "Index":
-    """The index of a results directory, as the files are now.
+    """Open the index of a results directory.
 
     Args:
-        results_dir: where results are.
-        url: database that holds it; None: `index.sqlite` in the directory, or memory where that cannot be written.
+        results_dir: the results directory.
+        url: URL of its database; None: `index.sqlite` in the directory, or memory where that cannot be written.
         mend: whether to compare it with the files; who only adds a result need not.
 
     Raises: ConfigError for a database that cannot be used.
@@ -64,7 +64,7 @@ def open_index(results_dir: str | Path, url: str | None = None, *, refresh: bool
 
 
 class Index:
-    """A database of results; a context manager that lets go of it."""
+    """An index of results; a context manager that closes its database."""
 
     def __init__(self, results_dir: Path, url: str | None = None) -> None:
         self.results_dir = results_dir
@@ -72,10 +72,10 @@ class Index:
         opened = open_database(results_dir, url)
         self._database: IndexDatabase = opened.database
         self.warnings: MutableSequence[str] = [*opened.warnings]
-        """Sentences on what was wrong with the index itself."""
+        """Warnings about the index itself."""
 
     def __enter__(self) -> Self:
-        """Nothing more to do."""
+        """Return the open index."""
         return self
 
     def __exit__(
@@ -84,15 +84,15 @@ class Index:
         self.close()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._database.close()
 
-    # What there is
+    # Queries
 
     def list(self, wanted: ResultFilter | None = None) -> tuple[ResultRow, ...]:
-        """Runs that a filter lets through, in its order."""
+        """Return the runs that match a filter, in its order."""
         asked = wanted or ResultFilter()
-        return self._attempt(lambda: self._list(asked))
+        return self._with_replacement(lambda: self._list(asked))
 
     def _list(self, asked: ResultFilter) -> tuple[ResultRow, ...]:
         with self._database.reading() as connection:
@@ -101,63 +101,65 @@ class Index:
         return tuple(self._row(each, tagged) for each in found)
 
     def count(self, wanted: ResultFilter | None = None) -> int:
-        """How many there are, whatever the filter's limit."""
+        """Return the number of runs that match a filter, regardless of its limit."""
         with self._database.reading() as connection:
             found = connection.execute(filters.build_count_query(wanted or ResultFilter(), self._database.directory))
             return int(found.scalar_one())
 
     def find(self, run_id: str) -> ResultRow | None:
-        """A run by its id; None where there is none."""
+        """Return a run by its id; None where it does not exist."""
         found = self.list(ResultFilter(run_ids=(run_id,)))
         return next((row for row in found if row.summary.run_id == run_id), found[0] if found else None)
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Results that cannot be read, and why."""
-        query = select(ENTRIES.c.problem).where(ENTRIES.c.problem.is_not(None), self._here).order_by(ENTRIES.c.name)
+        """Results that cannot be read, with the reasons."""
+        query = (
+            select(ENTRIES.c.problem).where(ENTRIES.c.problem.is_not(None), self._in_directory).order_by(ENTRIES.c.name)
+        )
         with self._database.reading() as connection:
             return tuple(str(found) for found in connection.execute(query).scalars())
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Results it knows that are not on disk any more; none once it was mended."""
-        known = self._known()
+        """Indexed results that are no longer on disk; none after a refresh."""
+        known = self._read_stamps()
         there = dict(directory_scan.scan_stamps(self.results_dir))
         return tuple(sorted(set(known) - set(there)))
 
-    # What is changed
+    # Changes
 
     def add(self, result: "RunResult") -> None:
-        """Take in a result that was stored. Raises ConfigError."""
-        self._attempt(lambda: self._take([result.run_id]))
+        """Add a stored result. Raises ConfigError."""
+        self._with_replacement(lambda: self._update([result.run_id]))
 
     def remove(self, run_id: str) -> None:
-        """Forget a result; where its files stay, it comes back when the index is mended. Raises ConfigError."""
-        self._attempt(lambda: self._drop([run_id]))
+        """Remove a result; a refresh adds it again if its files still exist. Raises ConfigError."""
+        self._with_replacement(lambda: self._delete([run_id]))
 
     def tag(self, run_id: str, add: Iterable[str] = (), remove: Iterable[str] = ()) -> tuple[str, ...]:
-        """Give a result tags and take some from it, in its file and here; gives those it has. Raises ConfigError."""
+        """Add and remove tags of a result, in its file and in the index; return its tags. Raises ConfigError."""
         found = self.find(run_id)
         if found is None:
             raise ConfigError(
-                f"result {run_id} asked, no run of that id in {self.results_dir}; list them: nodrop results list"
+                f"result {run_id}: no such run id in {self.results_dir}; list runs with 'nodrop results list'"
             )
         directory = Path(found.file).parent
         now = tags.update_tags(directory, add, remove)
-        self._attempt(lambda: self._take([directory.name]))
+        self._with_replacement(lambda: self._update([directory.name]))
         return now
 
     def rebuild(self) -> IndexUpdate:
-        """Make it anew from the files. Raises ConfigError."""
-        self._attempt(self._forget_all)
+        """Rebuild the index from the files. Raises ConfigError."""
+        self._with_replacement(self._clear)
         return self.refresh()
 
     def refresh(self) -> IndexUpdate:
-        """Take in what is new or another on disk, and drop what is gone. Raises ConfigError."""
-        return self._attempt(self._refresh)
+        """Add and update results from disk, and remove missing ones. Raises ConfigError."""
+        return self._with_replacement(self._refresh)
 
-    def _attempt(self, work: Callable[[], T]) -> T:
-        """What some work gives, on another index where this one is broken or cannot be written. Raises ConfigError."""
+    def _with_replacement(self, work: Callable[[], T]) -> T:
+        """Run an operation, on a replacement index if this one is broken or read-only. Raises ConfigError."""
         try:
             return work()
         except SQLAlchemyError as error:
@@ -166,71 +168,71 @@ class Index:
             return work()
 
     def _refresh(self) -> IndexUpdate:
-        known = self._known()  # before the files are looked at, or what comes meanwhile would seem gone
+        known = self._read_stamps()  # before the scan, or concurrent additions would appear missing
         there = dict(directory_scan.scan_stamps(self.results_dir))
         gone = [name for name in known if name not in there]
         other = [name for name, stamp in there.items() if known.get(name) != stamp]
-        self._drop(gone)
-        self._take(other)
+        self._delete(gone)
+        self._update(other)
         return IndexUpdate(len(other), len(gone))
 
     def _replace(self, error: SQLAlchemyError) -> None:
-        """Go on with another index where this one is broken or cannot be written. Raises ConfigError."""
+        """Replace an index that is broken or read-only. Raises ConfigError."""
         self._database.close()
         if self._url:
             raise ConfigError(
-                f"results_index: {format_reason(error)}; make it anew: nodrop results rebuild, or name another"
+                f"results_index: {format_reason(error)}; rebuild it with 'nodrop results rebuild', or choose another database"
             ) from None
         file = self.results_dir / INDEX_FILE
         if is_broken(error):
             self.warnings.append(move_aside(file, error))
             opened = open_database(self.results_dir, None)
         else:
-            opened = open_in_memory((f"{file}: {format_reason(error)}, so every result is read anew",))
+            opened = open_in_memory((f"{file}: {format_reason(error)}, so every result is read again",))
         self.warnings.extend(opened.warnings)
         self._database = opened.database
 
     @property
-    def _here(self) -> Any:
+    def _in_directory(self) -> Any:
         return ENTRIES.c.directory == self._database.directory
 
-    def _known(self) -> dict[str, ResultStamp]:
+    def _read_stamps(self) -> dict[str, ResultStamp]:
         columns = (ENTRIES.c.name, ENTRIES.c.file, ENTRIES.c.directory_mtime_ns, ENTRIES.c.mtime_ns)
         with self._database.reading() as connection:
-            found = connection.execute(select(*columns, ENTRIES.c.size_bytes).where(self._here))
+            found = connection.execute(select(*columns, ENTRIES.c.size_bytes).where(self._in_directory))
             return {name: ResultStamp(*rest) for name, *rest in found}
 
-    def _forget_all(self) -> None:
-        """Drop all tables where nobody else has anything in them, else what is of this directory."""
+    def _clear(self) -> None:
+        """Delete all tables of a private index, or the entries of this directory in a shared one."""
         if self._url is None:
             self._database.empty()
             return
         with self._database.writing() as connection:
-            connection.execute(delete(ENTRIES).where(self._here))
+            connection.execute(delete(ENTRIES).where(self._in_directory))
 
-    def _drop(self, names: Sequence[str]) -> None:
+    def _delete(self, names: Sequence[str]) -> None:
         for batch in _batches(names):
             with self._database.writing() as connection:
-                connection.execute(delete(ENTRIES).where(self._here, ENTRIES.c.name.in_(batch)))
+                connection.execute(delete(ENTRIES).where(self._in_directory, ENTRIES.c.name.in_(batch)))
 
-    def _take(self, names: Sequence[str]) -> None:
-        """Read these results and put them in place of what is known of them."""
+    def _update(self, names: Sequence[str]) -> None:
+        """Read results and replace their entries."""
         if not names:
             return
         for batch in _batches(names):
             found = {name: _read(self.results_dir / name) for name in batch}
             with self._database.writing() as connection:
-                connection.execute(delete(ENTRIES).where(self._here, ENTRIES.c.name.in_(batch)))
+                connection.execute(delete(ENTRIES).where(self._in_directory, ENTRIES.c.name.in_(batch)))
                 for name, entry in found.items():
                     directory = self.results_dir / name
-                    if entry and entry.stamp != directory_scan.read_stamp(directory):  # changed while others wrote
+                    if entry and entry.stamp != directory_scan.read_stamp(directory):  # changed during another write
                         entry = _read(directory)  # noqa: PLW2901
                     if entry:
                         _insert(connection, self._database.directory, entry)
 
     def _row(self, found: SqlRow[Any], tagged: Mapping[int, Sequence[str]]) -> ResultRow:
         above = self.results_dir if found.directory == self._database.directory else Path(found.directory)
-        return ResultRow.model_construct(  # of what was checked as it came in
+        return ResultRow.model_construct(  # validated when added
             summary=Summary.model_validate_json(found.summary),
             tags=tuple(tagged.get(found.id, ())),
             file=f"{above}/{found.name}/{found.file}",
@@ -240,7 +242,7 @@ class Index:
 
 
 def _read(directory: Path) -> "ResultEntry | None":
-    """What a result's directory holds; None where there is no result."""
+    """Read the result in a directory; None without a result."""
     from nodrop.store.reader import read_entry
 
     stamp = directory_scan.read_stamp(directory)
@@ -274,7 +276,7 @@ def _insert_run(connection: Connection, entry: int, summary: Summary) -> None:
 
 
 def _inserted(connection: Connection, row: Insert) -> int:
-    """Puts it in; gives its number."""
+    """Insert a row and return its id."""
     key = connection.execute(row).inserted_primary_key
     assert key
     return int(key[0])

@@ -1,4 +1,4 @@
-"""What a result on disk says, whoever wrote it."""
+"""Reader of stored results of nodrop and other testers."""
 
 import contextlib
 from pathlib import Path
@@ -16,36 +16,36 @@ from nodrop.store.summaries import summarize_result
 
 
 class ResultEntry(NamedTuple):
-    """A result as it was read."""
+    """A stored result as read."""
 
     name: str
     stamp: ResultStamp
     summaries: tuple[Summary, ...]
-    """Of other testers it may be several runs."""
+    """One summary per run; results of other testers may contain several runs."""
     tags: tuple[str, ...]
     sha256: str | None
-    """As it was when the file was written."""
+    """The hash recorded when the file was written."""
     altered: bool
     problem: str | None
-    """Why it cannot be read."""
+    """Reason why the result cannot be read."""
 
 
-def read_entry(directory: Path, known: ResultStamp) -> ResultEntry:
-    """What a directory's result says; one that cannot be read says why."""
-    file = directory / known.file
+def read_entry(directory: Path, stamp: ResultStamp) -> ResultEntry:
+    """Read the result in a directory; an unreadable result has a `problem`."""
+    file = directory / stamp.file
     sha256, altered, problem = checksums.read_recorded(file), False, None
-    found: tuple[Summary, ...] = ()
+    summaries: tuple[Summary, ...] = ()
     try:
         content = file.read_bytes()
         altered = sha256 is not None and checksums.compute_sha256(content) != sha256
-        found = summarize_file(file, content)
+        summaries = summarize_file(file, content)
     except (OSError, ConfigError) as error:
         problem = str(error)
-    return ResultEntry(directory.name, known, found, tags.read_tags(directory), sha256, altered, problem)
+    return ResultEntry(directory.name, stamp, summaries, tags.read_tags(directory), sha256, altered, problem)
 
 
 def summarize_file(file: Path, content: bytes) -> tuple[Summary, ...]:
-    """What a result of whoever says of runs. Raises ConfigError."""
+    """Summarize the runs of a result of any tester. Raises ConfigError."""
     if file.name == store.IMPORTED_FILE:
         return imported.summarize_import(file)
     try:
@@ -54,4 +54,4 @@ def summarize_file(file: Path, content: bytes) -> tuple[Summary, ...]:
         if b'"schema_version"' not in content:
             with contextlib.suppress(ConfigError):
                 return imported.summarize_import(file)
-        return (summarize_result(store.load(file)),)  # which says what is wrong with it
+        return (summarize_result(store.load(file)),)  # raises with the problem

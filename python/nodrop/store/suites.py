@@ -1,4 +1,4 @@
-"""Lists of runs that belong together, on disk: `<results dir>/<suite id>/suite.json`."""
+"""Suites on disk: `<results dir>/<suite id>/suite.json`."""
 
 import contextlib
 import json
@@ -17,78 +17,78 @@ SUITE_FILE = "suite.json"
 
 
 class StoredSuite(NamedTuple):
-    """A list of runs and what came of them."""
+    """A suite and its results."""
 
     suite: Suite
     results: tuple[RunResult, ...]
-    """In the order of the list."""
+    """Results in the order of the suite."""
 
 
 def save(suite: Suite, results_dir: str | Path) -> Path:
-    """Keep a list in place of an earlier state of it; gives its file. Raises ConfigError."""
+    """Store a suite, replace its earlier state, and return its path. Raises ConfigError."""
     path = Path(results_dir) / suite.suite_id / SUITE_FILE
     store.write_text(path, to_json(suite))
     return path
 
 
 def to_json(suite: Suite) -> str:
-    """A list as it is stored."""
+    """Serialize a suite as stored."""
     return suite.model_dump_json(indent=1) + "\n"
 
 
 def to_results_json(suite: Suite, results: Sequence[RunResult]) -> str:
-    """A list and its results in one document, for programs."""
+    """Serialize a suite with its results as one JSON document."""
     content = {"suite": suite.model_dump(mode="json"), "results": [each.model_dump(mode="json") for each in results]}
     return json.dumps(content, indent=1) + "\n"
 
 
 class SuiteLocation(NamedTuple):
-    """A list of runs and where they are."""
+    """A suite and its results directory."""
 
     suite: Suite
     results_dir: Path
 
 
-def locate(wanted: str | Path, results_dir: str | Path = "results") -> SuiteLocation | None:
-    """A list of runs, without them; None where a single result is meant. As `load`."""
-    path = _latest(Path(results_dir)) if str(wanted) == "latest" else _named(str(wanted), Path(results_dir))
+def locate(name: str | Path, results_dir: str | Path = "results") -> SuiteLocation | None:
+    """Return a suite without its results, named as for `load`; None for a single result."""
+    path = _latest(Path(results_dir)) if str(name) == "latest" else _named(str(name), Path(results_dir))
     return SuiteLocation(_read(path), path.parent.parent) if path else None
 
 
-def load(wanted: str | Path, results_dir: str | Path = "results") -> StoredSuite | None:
-    """Runs that belong together; None where a single result is meant.
+def load(name: str | Path, results_dir: str | Path = "results") -> StoredSuite | None:
+    """Load a suite with its results; None for a single result.
 
     Args:
-        wanted: a suite.json, its directory, the id of a suite, or `latest`: a suite when the last run is of one.
-        results_dir: where ids are looked for.
+        name: a suite.json, its directory, the id of a suite, or `latest` (a suite if the last run is part of one).
+        results_dir: directory of the ids.
 
-    Raises: ConfigError when there is a list that cannot be read, or a run of it is not there.
+    Raises: ConfigError where the suite cannot be read, or one of its runs is missing.
     """
-    found = locate(wanted, results_dir)
-    if found is None:
+    location = locate(name, results_dir)
+    if location is None:
         return None
-    suite, directory = found
+    suite, directory = location
     return StoredSuite(
         suite, tuple(store.load(directory / run.run_id, directory) for run in suite.runs if not run.removed)
     )
 
 
 def list_suites(results_dir: str | Path) -> Iterator[Suite]:
-    """Every list that can be read, oldest first."""
+    """Yield all readable suites, oldest first."""
     for path in sorted(Path(results_dir).glob(f"*/{SUITE_FILE}"), key=lambda path: path.parent.name):
         with contextlib.suppress(ConfigError):
             yield _read(path)
 
 
-def _named(wanted: str, results_dir: Path) -> Path | None:
-    for path in (Path(wanted), Path(wanted) / SUITE_FILE, results_dir / wanted / SUITE_FILE):
+def _named(name: str, results_dir: Path) -> Path | None:
+    for path in (Path(name), Path(name) / SUITE_FILE, results_dir / name / SUITE_FILE):
         if path.name == SUITE_FILE and path.is_file():
             return path
     return None
 
 
 def _latest(results_dir: Path) -> Path | None:
-    """The list that the last run is in; ids sort by time, and a list is older than its runs."""
+    """Return the suite of the last run; ids sort by time, and a suite is older than its runs."""
     runs = [path.parent.name for path in results_dir.glob(f"*/{store.RESULT_FILE}")]
     lists = sorted(results_dir.glob(f"*/{SUITE_FILE}"), key=lambda path: path.parent.name)
     if not lists or not runs:
@@ -100,10 +100,8 @@ def _read(path: Path) -> Suite:
     try:
         return Suite.model_validate_json(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(f"{path}: asked for as a list of runs, {error.strerror}; name one that can be read") from None
+        raise ConfigError(f"{path}: cannot read the suite ({error.strerror}); name a readable suite.json") from None
     except ValidationError as error:
         detail = error.errors()[0]
         where = ".".join(str(part) for part in detail["loc"]) or "the file"
-        raise ConfigError(
-            f"{path}: a list of runs as nodrop writes it expected, {where}: {detail['msg']}; name one of its runs"
-        ) from None
+        raise ConfigError(f"{path}: not a suite of nodrop ({where}: {detail['msg']}); name one of its runs") from None

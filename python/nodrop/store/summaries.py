@@ -1,10 +1,10 @@
-"""A result in one row: who, what, when, and its figures by keys that stay the same.
+"""Summaries of results: SUT, setup, time, and measures with stable keys.
 
 ndr, pdr_0.5%                 highest load that meets a goal, by label and loss ratio; `low`, `high`: its bounds
-mrr                           what came back of the highest load, of the search of that name
-pdr_0.5%_estimate             where a search without bounds sees the threshold
-latency_p99_at_ndr            p50, p99, p99.9 and max, at each load it was measured at: a goal's, a share of one
-latency_p99_at_50%_of_ndr     (`50%_of_ndr`), or a fixed rate as it was asked for (`10kpps`)
+mrr                           the rate received at the highest load, of the search of that name
+pdr_0.5%_estimate             the threshold estimated by a search without bounds
+latency_p99_at_ndr            p50, p99, p99.9 and max at each measured load: of a goal, a share of it
+latency_p99_at_50%_of_ndr     (`50%_of_ndr`), or a fixed rate as configured (`10kpps`)
 forwarding_rate_at_10kpps     of a run at a fixed rate
 loss_at_10kpps
 """
@@ -23,11 +23,11 @@ from nodrop.units import format_ratio
 
 PERCENTILES = (50.0, 99.0, 99.9)
 OFFERED_RATIO_MIN = 0.9999
-"""Below this share of what was asked the tester was the limit of a fixed rate."""
+"""Share of the intended frames below which the tester was the limit of a fixed rate."""
 
 
 def summarize_result(result: RunResult) -> Summary:
-    """A run of ours in one row, with every figure that another run can be compared by."""
+    """Summarize a nodrop run, with all measures that can be compared between runs."""
     plan, facts = result.plan, result.facts
     return Summary(
         run_id=result.run_id,
@@ -56,7 +56,7 @@ def summarize_result(result: RunResult) -> Summary:
 
 
 def list_measures(result: RunResult) -> Iterator[Measure]:
-    """Every figure of a run, the most telling first."""
+    """Yield all measures of a run, most important first."""
     for found in result.goals:
         yield from _goal_measures(result, found)
     for trial in result.trials:
@@ -73,7 +73,7 @@ def _goal_measures(result: RunResult, found: GoalResult) -> Iterator[Measure]:
     if found.estimate_pps is None:
         return
     if result.plan.search.algorithm == "mrr":
-        if found is result.goals[0]:  # all goals have the same
+        if found is result.goals[0]:  # the same for all goals
             yield Measure(
                 key="mrr", text="MRR", unit="pps", better="higher", value=found.estimate_pps, limit=_mrr_limit(result)
             )
@@ -92,13 +92,13 @@ def _goal_measures(result: RunResult, found: GoalResult) -> Iterator[Measure]:
 
 
 def _mrr_limit(result: RunResult) -> Limit:
-    """Who lost what an estimate is made of: the tester, when most of it was never sent."""
+    """Return the limit of an estimate: the tester, where most lost frames were never sent."""
     lost_count = sum(trial.lost_count for trial in result.trials)
     return Limit.TESTER if sum(trial.unsent_count for trial in result.trials) > lost_count else Limit.SUT
 
 
 def _fixed_measures(trial: TrialResult, asked: str) -> Iterator[Measure]:
-    """What came back of a load that was asked for; without loss the SUT may forward more."""
+    """Yield received rate and loss at a fixed rate; without loss the SUT may forward more."""
     at = make_slug(asked)
     short = trial.offered_count < trial.intended_count * OFFERED_RATIO_MIN
     lost_limit = Limit.TESTER if short else Limit.SUT
@@ -133,7 +133,7 @@ def _latency_measures(result: RunResult) -> Iterator[Measure]:
 
 
 def _place(result: RunResult, label: str) -> tuple[str, str]:
-    """The load of a latency trial, for programs and for people."""
+    """Return key and display text of a latency trial's load."""
     goals = {found.goal.label: found.goal for found in result.goals}
     point = next((each for each in result.plan.latency.points if each.label == label), None)
     if point is None or point.goal_label not in goals:
@@ -152,7 +152,7 @@ def _asked(plan: Plan) -> str:
 
 
 def _backend(result: RunResult) -> str:
-    """How frames got in and out, as the ports were opened; as planned before they are."""
+    """Return the back end of the opened ports, or the planned one before ports are open."""
     if result.facts is None:
         return result.plan.engine.backend
     if result.facts.stage.name == "simulated":

@@ -1,4 +1,4 @@
-"""The index as tables: the same in SQLite and in PostgreSQL. Described for SQL's users in docs/reference/results.md."""
+"""Tables of the index, the same in SQLite and PostgreSQL. SQL reference: docs/reference/results.md."""
 
 from datetime import UTC, datetime
 
@@ -18,25 +18,25 @@ from sqlalchemy import (
 )
 
 VERSION = 1
-"""An index of another version is made anew."""
+"""Schema version; an index of another version is rebuilt."""
 METADATA = MetaData()
 VERSIONS = Table("nodrop_index", METADATA, Column("version", Integer, nullable=False))
 ENTRIES = Table(
     "nodrop_entries",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("directory", Text, nullable=False),  # of all results; `.` where the index is in it
-    Column("name", Text, nullable=False),  # of the directory in it
-    Column("file", Text, nullable=False),  # name of the result's file in that
+    Column("directory", Text, nullable=False),  # results directory; `.` for an index inside it
+    Column("name", Text, nullable=False),  # name of the result's directory
+    Column("file", Text, nullable=False),  # name of the result's file
     Column("directory_mtime_ns", BigInteger, nullable=False),
     Column("mtime_ns", BigInteger, nullable=False),
     Column("size_bytes", BigInteger, nullable=False),
     Column("sha256", Text),
     Column("altered", Boolean, nullable=False),
-    Column("problem", Text),  # why it cannot be read
+    Column("problem", Text),  # reason why the result cannot be read
     UniqueConstraint("directory", "name"),
 )
-"""A directory with a result, as it was when it was read. Of other testers it may hold several runs."""
+"""A directory with a result, as read. A result of another tester may contain several runs."""
 RUNS = Table(
     "nodrop_runs",
     METADATA,
@@ -64,9 +64,9 @@ RUNS = Table(
     Column("backend", Text, nullable=False),
     Column("version", Text, nullable=False),
     Column("trial_count", Integer, nullable=False),
-    Column("summary", Text, nullable=False),  # all of it, as JSON
+    Column("summary", Text, nullable=False),  # the summary as JSON
 )
-"""A run: the fields of its summary."""
+"""A run, with the fields of its summary."""
 MEASURES = Table(
     "nodrop_measures",
     METADATA,
@@ -82,22 +82,22 @@ MEASURES = Table(
     Column("limit", Text, nullable=False),
     Index("nodrop_measures_key", "key"),
 )
-"""A figure of a run."""
+"""A measure of a run."""
 TAGS = Table(
     "nodrop_tags",
     METADATA,
     Column("entry", ForeignKey(ENTRIES.c.id, ondelete="CASCADE"), primary_key=True),
     Column("tag", Text, primary_key=True, index=True),
 )
-"""What people call a result."""
+"""A tag of a result."""
 
 
 def to_utc(text: str) -> datetime:
-    """A moment as the tables have it; what names no zone is UTC, and SQLite knows no zones at all."""
+    """Convert a timestamp to UTC; a timestamp without time zone is UTC, because SQLite has no zones."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         return moment.replace(tzinfo=UTC)
     try:
         return moment.astimezone(UTC)
-    except OverflowError:  # on the first or the last day there is
+    except OverflowError:  # on the first or the last representable day
         return moment.replace(tzinfo=UTC)

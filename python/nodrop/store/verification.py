@@ -1,4 +1,4 @@
-"""Whether results are what was written."""
+"""Verification of stored results against their checksums."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,27 +10,27 @@ from nodrop.store.selection import select_results
 
 
 def verify_results(
-    wanted: Sequence[str], results_dir: str | Path, index_url: str | None = None
+    selected_names: Sequence[str], results_dir: str | Path, index_url: str | None = None
 ) -> Iterator[ChecksumResult]:
-    """What became of each result that is meant by words; without words, of all there are or were known to be.
+    """Check the named results; without names, all stored or expected results.
 
-    Raises: ConfigError for a word that means nothing that is there.
+    Raises: ConfigError for a name without results.
     """
-    if wanted:
-        files = dict.fromkeys(selected.path for selected in select_results(wanted, results_dir, index_url))
+    if selected_names:
+        files = dict.fromkeys(selected.path for selected in select_results(selected_names, results_dir, index_url))
         yield from map(checksums.check_file, files)
         return
     directory = Path(results_dir)
-    there = [file for each in sorted(directory.glob("*")) if (file := _result_in(each))]
-    yield from map(checksums.check_file, there)
-    names = {file.parent.name for file in there}
-    for name, who in sorted(_expected(directory, index_url).items()):
+    files_on_disk = [file for each in sorted(directory.glob("*")) if (file := _result_in(each))]
+    yield from map(checksums.check_file, files_on_disk)
+    names = {file.parent.name for file in files_on_disk}
+    for name, source in sorted(_expected(directory, index_url).items()):
         if name not in names:
-            yield ChecksumResult("missing", f"{directory / name} is missing: {who} has it")
+            yield ChecksumResult("missing", f"{directory / name} is missing, but listed in {source}")
 
 
 def _result_in(directory: Path) -> Path | None:
-    """A result, also one of which only the hash is left."""
+    """Return the result file in a directory, also where only its checksum file exists."""
     for name in RESULT_FILES:
         file = directory / name
         if file.exists() or checksums.checksum_path(file).exists():
@@ -39,7 +39,7 @@ def _result_in(directory: Path) -> Path | None:
 
 
 def _expected(directory: Path, index_url: str | None) -> dict[str, str]:
-    """Results that should be there, and who says so."""
+    """Return the expected results, with the source of the expectation."""
     with open_index(directory, index_url, refresh=False) as index:
         expected = dict.fromkeys(index.missing, "the index")
     for file in directory.glob(f"*/{suites.SUITE_FILE}"):

@@ -39,10 +39,13 @@ class DeliveryReport(NamedTuple):
     def warnings(self) -> Iterator[str]:
         """Yield warnings about undelivered records; none when everything arrived."""
         if self.waiting_count:
-            waiting = f"{format_count(self.waiting_count, 'record')} for {self.aggregator.name} are buffered in {self.path.parent}"
+            waiting = f"{self._records(self.waiting_count)} are buffered in {self.path.parent}"
             yield f"{waiting}: {self.delivery_error}; the next run or 'nodrop ship' sends them"
         if self.lost_count:
-            yield f"{format_count(self.lost_count, 'record')} for {self.aggregator.name} were not stored: {self.append_error}"
+            yield f"{self._records(self.lost_count)} were lost: {self.append_error}"
+
+    def _records(self, count: int) -> str:
+        return f"{format_count(count, 'record')} for {self.aggregator.name}"
 
 
 class BufferStatus(NamedTuple):

@@ -19,6 +19,7 @@ from nodrop.export.nfvbench.schema import (
     ServiceChain,
 )
 from nodrop.export.nfvbench.search_result import build_search_result, format_not_found
+from nodrop.formatting.messages import format_message
 from nodrop.model.hostcheck import HOST_FINDING
 from nodrop.model.plan import Plan
 from nodrop.model.plan_summary import count_flows, is_bidirectional, name_frame_size, name_path
@@ -118,7 +119,7 @@ def _warnings(run: RunResult) -> Iterator[str]:
         yield f"{size}: {run.status.replace('_', ' ')}: {run.error or 'the run ended before it was complete'}"
     yield from (f"{size}: {format_not_found(goal)}" for goal in run.goals if not goal.lower)
     yield from run.plan.warnings
-    yield from (finding.text for finding in run.findings if finding.code == HOST_FINDING)
+    yield from (format_message(finding) for finding in run.findings if finding.code == HOST_FINDING)
 
 
 def _versions(run: RunResult) -> dict[str, str]:

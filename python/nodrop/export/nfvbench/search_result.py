@@ -7,6 +7,7 @@ from nodrop.export.nfvbench.latency import LatencyUsec, compute_latency_usec
 from nodrop.export.nfvbench.per_chain import build_paths
 from nodrop.export.nfvbench.schema import GoalLoad, Iteration, Iterations, SearchedPort, SearchedResult, SearchedStats
 from nodrop.export.nfvbench.totals import build_totals, build_warning, compute_end_s, compute_loss_percent
+from nodrop.formatting.messages import format_message
 from nodrop.model.goal import GoalResult
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
@@ -38,7 +39,7 @@ def format_not_found(goal: GoalResult) -> str:
     """Explain why all numbers of a goal are zero."""
     tried = f"; the lowest failed load is {format_pps(goal.upper.load_pps)}" if goal.upper else ""
     about = f"; about {format_pps(goal.estimate_pps)} is estimated" if goal.estimate_pps else ""
-    return f"{goal.goal.label}: no load was found that meets it{tried}{about}. {goal.explanation}"
+    return f"{goal.goal.label}: no load was found that meets it{tried}{about}. {format_message(goal.explanation)}"
 
 
 def _found(run: RunResult, goal: GoalResult, frame_size: str, trials: Sequence[TrialResult]) -> GoalLoad:

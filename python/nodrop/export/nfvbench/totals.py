@@ -36,7 +36,7 @@ def build_totals(plan: Plan, ways: Sequence[DirectionCounts]) -> dict[str, float
 
 
 def build_warning(trial: TrialResult) -> dict[str, str]:
-    """What speaks against a trial, as the field `build_warning`, one reason a line; no field where nothing does."""
+    """Build the field `warning` with reasons to distrust a trial, one per line; no field without reasons."""
     texts = [doubt.text for doubt in trial.validity.doubts]
     intended, sent = trial.trial.intended_load_pps, trial.offered_load_pps
     if sent < SHORT_RATIO * intended:
