@@ -1,4 +1,4 @@
-"""Who has which address in a lab: MAC addresses by port, IP networks by chain and side.
+"""Addresses in a lab: MAC addresses by port, IP networks by chain and side.
 
 Source: RFC 2544 appendix C.2.2 (198.18.0.0/15 is for benchmarks), RFC 5180 section 8 (2001:2::/48 likewise).
 """
@@ -11,66 +11,70 @@ SIDES = (
     (ipaddress.IPv4Network("198.18.0.0/16"), ipaddress.IPv6Network("2001:2::/49")),
     (ipaddress.IPv4Network("198.19.0.0/16"), ipaddress.IPv6Network("2001:2:0:8000::/49")),
 )
-"""What is behind the even ports, and what is behind the odd ones; all chains share it."""
+"""Networks behind the even ports and behind the odd ports, divided among all chains."""
 
 
 BETWEEN, OF_ROUTER, BEHIND_ROUTER = range(3)
-"""Where an inner station is: on a link between forwarders, a path's router on its link to a chain, the chain there."""
+"""Kinds of inner stations: on a link between forwarders, a path router on its link to a chain, and the chain on that
+link."""
 INNER_IPS_EACH = 1024
 FIRST_INNER_IPS = ipaddress.IPv4Address("169.254.0.1"), ipaddress.IPv6Address("fe80::1")
 
 
 def end_index(chain: int, side: int) -> int:
-    """Number of a chain's left (0) or right (1) end; even ones are left."""
+    """Return the index of a chain's left (0) or right (1) end; even indices are left."""
     return 2 * chain + side
 
 
 def tester_mac(port: int) -> str:
-    """Locally administered, and no interface's own: the kernel would take frames to its own address up into its IP
-    stack, on the sender's CPU.
+    """Return the tester's MAC address at a port.
+
+    It is locally administered and no interface's address: the kernel would pass frames to an interface's own address to
+    its IP stack, on the sender's CPU.
     """
     return f"02:6e:64:00:00:{port:02x}"
 
 
 def sut_mac(place: int) -> str:
-    """The station that the SUT is at an end of a chain."""
+    """Return the SUT's MAC address at an end of a chain."""
     return f"02:6e:64:00:01:{place:02x}"
 
 
 def inner_mac(end: int, kind: int = BETWEEN) -> str:
-    """The station at one end of a link inside the SUT."""
+    """Return the MAC address at one end of a link inside the SUT."""
     return f"02:6e:64:00:{2 + kind:02x}:{end:02x}"
 
 
 def inner_station_mac(mac: str) -> str:
-    """The station inside of a tunnel that belongs to one outside."""
+    """Return the MAC address inside a tunnel for a station outside of it."""
     return f"02:6e:65{mac[8:]}"
 
 
 def test_networks(chain_count: int, place: int) -> tuple[IPNetwork, ...]:
-    """The networks behind the tester at an end of a chain, one of each address family: an equal part for each chain."""
+    """Return the networks behind the tester at an end of a chain, one per address family, of equal size for each
+    chain."""
     bits = (chain_count - 1).bit_length()
     chain, side = divmod(place, 2)
     return tuple(_part(network, bits, chain) for network in SIDES[side])
 
 
 def tester_ip(chain_count: int, place: int, version: int = 4) -> str:
-    """The first address of the network behind the tester at an end of a chain."""
+    """Return the first address of the network behind the tester at an end of a chain."""
     return str(next(network[1] for network in test_networks(chain_count, place) if network.version == version))
 
 
 def sut_ips(chain_count: int, place: int) -> tuple[str, ...]:
-    """The SUT's addresses at an end of a chain: the last but one of each network."""
+    """Return the SUT's addresses at an end of a chain: the last but one of each network."""
     return tuple(str(network[-2]) for network in test_networks(chain_count, place))
 
 
 def inner_ips(end: int, kind: int = BETWEEN) -> tuple[str, ...]:
-    """Addresses at one end of a link inside the SUT, without meaning beyond it (RFC 3927, RFC 4291 2.5.6)."""
+    """Return the link-local addresses at one end of a link inside the SUT (RFC 3927, RFC 4291 2.5.6)."""
     return tuple(str(first + INNER_IPS_EACH * kind + end) for first in FIRST_INNER_IPS)
 
 
 def _part(network: IPNetwork, bits: int, number: int) -> IPNetwork:
-    """One of 2**bits equal parts, without making the others."""
+    """Return one of 2**bits equal parts of a network, without creating the others."""
     prefix = network.prefixlen + bits
     first = int(network.network_address) + (number << (network.max_prefixlen - prefix))
     return ipaddress.ip_network((first, prefix))

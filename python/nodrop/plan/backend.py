@@ -1,4 +1,4 @@
-"""How frames get in and out of the tester's ports, and what that asks of CPUs and lab."""
+"""The engine's backend, CPUs and the backend's requirements on the lab."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -12,11 +12,12 @@ from nodrop.plan.dpdk import plan_devices
 from nodrop.plan.lab import check_core
 
 KERNEL_SUTS = frozenset({"wire", "xdp", "bridge", "router"})
-"""SUTs that need no CPU besides the sender's."""
+"""SUTs that run on the sender's CPU."""
 
 
 def choose_backend(config: Config, traffic: Traffic) -> Backend:
-    """What was asked for; for `auto` the truest: frames of an XDP program where the SUT is one, else packet sockets."""
+    """Return the configured backend; for `auto` the most accurate: an XDP program's frames for an XDP SUT, else packet
+    sockets."""
     requested: Backend | Literal["auto"] = config.engine.backend
     if requested != "auto":
         return requested
@@ -24,7 +25,7 @@ def choose_backend(config: Config, traffic: Traffic) -> Backend:
 
 
 def plan_engine(config: Config, lab: LabPlan, backend: Backend, available: Sequence[int]) -> EnginePlan:
-    """How the packet engine is run. Raises ConfigError."""
+    """Return the engine's plan. Raises ConfigError."""
     return EnginePlan(
         backend=backend,
         devices=plan_devices(config, lab) if backend == "dpdk" else (),
@@ -37,8 +38,10 @@ def plan_engine(config: Config, lab: LabPlan, backend: Backend, available: Seque
 
 
 def engine_cores(config: Config, backend: Backend, available: Sequence[int]) -> tuple[int, ...]:
-    """CPUs for the engine's threads: sending by an XDP program or receiving through DPDK keeps one busy, so the other
-    gets another where the SUT leaves one. Raises ConfigError.
+    """Return the CPUs of the engine's threads.
+
+    Sending by an XDP program, or receiving through DPDK, occupies a CPU, so the other thread has its own if the SUT
+    leaves one. Raises ConfigError.
     """
     requested = config.engine.cores
     if config.generator == "trex" or requested == "none" or (requested == "auto" and len(available) < 2):
@@ -52,7 +55,7 @@ def engine_cores(config: Config, backend: Backend, available: Sequence[int]) -> 
 
 
 def fit_lab(lab: LabPlan, backend: Backend) -> LabPlan:
-    """The lab, ready for frames of which no socket buffer was ever made, where there are such."""
+    """Return the lab, prepared for frames without socket buffers if the backend sends such frames."""
     first_is_xdp = lab.sut == "xdp" and not lab.edges
     return lab.model_copy(
         update={"sut_takes_xdp": backend == "xdp_live" and not first_is_xdp and lab.sut not in ("wire", "ext")}

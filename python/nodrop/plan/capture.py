@@ -1,4 +1,4 @@
-"""Which frames of which trials are kept in files."""
+"""The trials and frames that are captured to files."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from nodrop.plan.resolvers import CheckFilter
 
 
 def plan_capture(config: Config, backend: Backend, lab: LabPlan, check_filter: CheckFilter) -> CapturePlan | None:
-    """What to capture; None when nothing. Raises ConfigError when that cannot be captured."""
+    """Return what to capture; None for no capture. Raises ConfigError if it cannot be captured."""
     section = config.capture
     if section.file is None:
         return None

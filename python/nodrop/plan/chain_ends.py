@@ -1,4 +1,4 @@
-"""The ends of every service chain: by which port and tag the tester reaches it, and who is there."""
+"""The two ends of every service chain: tester port, tags and addresses."""
 
 from collections.abc import Iterator
 from ipaddress import IPv4Address
@@ -14,11 +14,11 @@ from nodrop.plan.chain_networks import LEFT, RIGHT
 from nodrop.plan.flow_fields import find_flow_networks
 
 TRANSPARENT: frozenset[SutKind] = frozenset({"bridge", "ovs", "wire", "ext"})
-"""SUTs that leave MAC addresses as they are, or of which nothing else is known."""
+"""SUTs that do not change MAC addresses, or whose addresses are unknown."""
 
 
 class ChainEnd(Value):
-    """One end of a chain, as the tester sees it."""
+    """One end of a chain, seen from the tester."""
 
     chain: int
     side: int
@@ -26,32 +26,31 @@ class ChainEnd(Value):
     port: int
     """Index of the tester's port."""
     tags: tuple[Vlan, ...] = ()
-    """VLAN tags of its frames there, outermost first."""
+    """VLAN tags of its frames, outermost first."""
     tester_mac: str
-    """Source of what the tester sends there."""
+    """Source of frames that the tester sends there."""
     next_mac: str
-    """Destination of what the tester sends there, unless that is asked for."""
+    """Destination of frames that the tester sends there, unless it is resolved."""
     tester_ips: tuple[str, str]
-    """The tester's own addresses there, as a station on the link: IPv4, IPv6."""
+    """The tester's addresses on the link: IPv4, IPv6."""
     networks: tuple[addressing.IPNetwork, ...]
-    """Networks behind the tester's port that are this chain's: IPv4, IPv6, then those of its flows where they are
-    others."""
+    """The chain's networks behind the tester's port: IPv4, IPv6, then those of its flows if they differ."""
     sut_ips: tuple[str, str]
-    """The SUT's addresses there, where it has any: IPv4, IPv6."""
+    """The SUT's addresses on the link, if it has any: IPv4, IPv6."""
 
 
 def plan_chain_ends(config: Config, lab: LabPlan) -> tuple[tuple[ChainEnd, ChainEnd], ...]:
-    """Left and right end of every chain, in order."""
+    """Return the left and right end of every chain, in order."""
     return tuple(_pairs(config, lab))
 
 
 def tester_mac(lab: LabPlan, port: int) -> str:
-    """The station that the tester is at a port: an interface's own address where the SUT was there before."""
+    """Return the tester's MAC address at a port: the interface's own address if the SUT is external."""
     return lab.tester_macs[port] if lab.tester_macs else addressing.tester_mac(port)
 
 
 def entrance_mac(lab: LabPlan, chain: int, side: int) -> str:
-    """The station that frames into a chain are addressed to at one of its ends."""
+    """Return the destination MAC address of frames into one end of a chain."""
     if lab.sut in TRANSPARENT:
         return tester_mac(lab, lab.port(chain, 1 - side))
     return addressing.sut_mac(addressing.end_index(chain, side))
@@ -93,7 +92,7 @@ def _end(config: Config, lab: LabPlan, chain: int, side: int, flows: tuple[addre
 def _gateway(
     key: str, bases: tuple[IPv4Address, IPv4Address] | None, step: IPv4Address, chain: int, side: int
 ) -> str | None:
-    """A chain's address, counted from the first one's; None where none were written. Raises ConfigError."""
+    """Return a chain's address, counted from the first chain's; None if none is configured. Raises ConfigError."""
     if bases is None:
         return None
     number = int(bases[side]) + chain * int(step)

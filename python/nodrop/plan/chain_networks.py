@@ -1,4 +1,4 @@
-"""How chains reach the tester, and by which VLANs; what does not go together is refused here."""
+"""The networks and VLANs that connect chains to the tester."""
 
 import collections
 from collections.abc import Iterator, Sequence
@@ -9,28 +9,28 @@ from nodrop.model.choices import Networks, SutKind
 from nodrop.units import format_count
 
 LEFT, RIGHT = 0, 1
-"""The side traffic goes forward from, and the one it goes to."""
+"""The side of forward traffic's source, and of its destination."""
 SIDES = ("left", "right")
 
 CHAINS_ON_PORTS_MAX = 8
-"""Chains that can have two tester ports each."""
+"""Largest number of chains with two tester ports each."""
 FIRST_VLANS = (1000, 2000)
-"""VLANs of the first chain where none are written; the next ones have the next."""
+"""Default VLANs of the first chain, incremented for each further chain."""
 JOINS_NETWORKS: frozenset[SutKind] = frozenset({"bridge", "ovs"})
-"""SUTs that join what is on their two sides: several in parallel would make a loop."""
+"""SUTs that bridge the networks of their two sides: several in parallel would form a loop."""
 WITHOUT_EDGE_SWITCH: frozenset[SutKind] = frozenset({"wire", "ext", "openstack"})
-"""SUTs without an edge switch of ours before them."""
+"""SUTs without an edge switch of the lab."""
 
 
 def uses_cloud(config: Config) -> bool:
-    """Whether a cloud is asked for the VLANs of the chains: where they are staged there, or others did."""
+    """Return whether the VLANs of the chains are looked up in a cloud: staged chains, or external ones in a cloud."""
     external = config.openstack.external
     return config.sut == "openstack" or (config.sut == "ext" and (external.left or external.right) is not None)
 
 
 def choose_networks(config: Config) -> Networks:
-    """What was asked for, or what fits. Raises ConfigError where it does not go with the rest."""
-    networks = _automatic(config) if config.networks == "auto" else config.networks
+    """Return the configured kind of networks, or a suitable one. Raises ConfigError if it contradicts other keys."""
+    networks = _default_networks(config) if config.networks == "auto" else config.networks
     if networks == "ports" and config.chains > CHAINS_ON_PORTS_MAX:
         raise ConfigError(
             f"networks: too many chains for ports ({config.chains}, at most {CHAINS_ON_PORTS_MAX}); write networks: "
@@ -59,16 +59,16 @@ def choose_networks(config: Config) -> Networks:
 
 
 def plan_vlans(config: Config, networks: Networks) -> tuple[tuple[int, int], ...]:
-    """VLANs of every chain, left and right; none where frames have no tag. Raises ConfigError."""
+    """Return the VLANs of every chain, left and right; empty if frames have no tag. Raises ConfigError."""
     if uses_cloud(config):
-        return _of_cloud(config, networks)
+        return _cloud_vlans(config, networks)
     if config.vlans is None:
-        return tuple(_chosen(config.chains)) if networks == "vlan" else ()
-    sides = [_checked(config, networks, side, ids) for side, ids in enumerate(config.vlans)]
+        return tuple(_default_vlans(config.chains)) if networks == "vlan" else ()
+    sides = [_check_vlans(config, networks, side, ids) for side, ids in enumerate(config.vlans)]
     return tuple(zip(*sides, strict=True))
 
 
-def _automatic(config: Config) -> Networks:
+def _default_networks(config: Config) -> Networks:
     if uses_cloud(config):
         return "vlan" if config.openstack.tagged or config.chains == 1 else "shared"
     if config.chains == 1 and config.vlans is None:
@@ -76,10 +76,10 @@ def _automatic(config: Config) -> Networks:
     return "shared" if config.sut == "ext" and config.vlans is None else "vlan"
 
 
-def _of_cloud(config: Config, networks: Networks) -> tuple[tuple[int, int], ...]:
-    """Those written, or others in place of those the cloud will tell; none where frames have no tag of a chain's own.
+def _cloud_vlans(config: Config, networks: Networks) -> tuple[tuple[int, int], ...]:
+    """Return the configured VLANs, or placeholders for those that the cloud assigns; empty if chains have no tags.
 
-    Raises: ConfigError where chains cannot be told apart.
+    Raises: ConfigError if chains cannot be distinguished.
     """
     if config.tunnel.kind != "none" or not config.openstack.tagged:
         if config.tunnel.kind == "none" and config.chains > 1 and networks != "shared":
@@ -89,20 +89,20 @@ def _of_cloud(config: Config, networks: Networks) -> tuple[tuple[int, int], ...]
             )
         return ()
     if config.vlans is not None:
-        return tuple(zip(*(_checked(config, networks, *side) for side in enumerate(config.vlans)), strict=True))
-    chosen = tuple(_chosen(config.chains))
-    return chosen[:1] * config.chains if networks == "shared" else chosen
+        return tuple(zip(*(_check_vlans(config, networks, *side) for side in enumerate(config.vlans)), strict=True))
+    vlans = tuple(_default_vlans(config.chains))
+    return vlans[:1] * config.chains if networks == "shared" else vlans
 
 
-def _chosen(chain_count: int) -> Iterator[tuple[int, int]]:
+def _default_vlans(chain_count: int) -> Iterator[tuple[int, int]]:
     left, right = FIRST_VLANS
     for chain in range(chain_count):
         yield left + chain, right + chain
 
 
-def _checked(config: Config, networks: Networks, side: int, ids: Sequence[int]) -> tuple[int, ...]:
+def _check_vlans(config: Config, networks: Networks, side: int, ids: Sequence[int]) -> tuple[int, ...]:
     if networks == "shared":
-        return _shared(config, side, ids)
+        return _share_vlan(config, side, ids)
     if len(ids) != config.chains:
         raise ConfigError(
             f"vlans[{side}]: {format_count(len(ids), 'VLAN')} for {format_count(config.chains, 'chain')}, each chain "
@@ -118,7 +118,7 @@ def _checked(config: Config, networks: Networks, side: int, ids: Sequence[int]) 
     return tuple(ids)
 
 
-def _shared(config: Config, side: int, ids: Sequence[int]) -> tuple[int, ...]:
+def _share_vlan(config: Config, side: int, ids: Sequence[int]) -> tuple[int, ...]:
     if len(set(ids)) != 1:
         raise ConfigError(
             f"vlans[{side}]: networks: shared has one VLAN for all chains ({', '.join(map(str, ids)) or 'none'}); "

@@ -1,4 +1,4 @@
-"""What is to be staged in a cloud for a configuration: networks, VMs and routers, each named, to the last port."""
+"""The cloud resources of a configuration: networks, VMs and routers, each with its name and ports."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -35,7 +35,7 @@ Source: https://docs.openstack.org/glance/latest/admin/useful-image-properties.h
 
 
 def plan_cloud(config: Config, lab: LabPlan, read_flavor: ReadFlavor) -> CloudPlan | None:
-    """Everything that is to stand in a cloud, or only to be found there; None where no cloud is asked for.
+    """Return the resources to stage or look up in a cloud; None if no cloud is used.
 
     Raises: ConfigError.
     """
@@ -72,7 +72,7 @@ def plan_cloud(config: Config, lab: LabPlan, read_flavor: ReadFlavor) -> CloudPl
 
 
 def choose_hosts(config: Config) -> tuple[str | None, tuple[str, ...]]:
-    """Availability zone and compute hosts, out of `host`, `zone:` and `zone:host`. Raises ConfigError."""
+    """Return the availability zone and compute hosts from `host`, `zone:` and `zone:host`. Raises ConfigError."""
     value = config.openstack.hosts or ()
     parts = [each.rpartition(":")[::2] for each in ((value,) if isinstance(value, str) else value)]
     zones = {zone for zone, _ in parts if zone} | {zone for zone in (config.openstack.availability_zone,) if zone}
@@ -98,7 +98,8 @@ def _flavor(config: Config, read_flavor: ReadFlavor) -> CloudFlavor:
 
 
 def _tester_macs(config: Config, lab: LabPlan) -> tuple[str, str]:
-    """Where VMs send frames to: the tester's ports, or what stands for them inside of tunnels."""
+    """Return the destination addresses of frames that VMs send: the tester's ports, or their addresses inside
+    tunnels."""
     left, right = (tester_mac(lab, lab.port(0, side)) for side in range(2))
     if config.tunnel.kind == "none":
         return left, right
@@ -106,7 +107,7 @@ def _tester_macs(config: Config, lab: LabPlan) -> tuple[str, str]:
 
 
 def _external(config: Config) -> Iterator[CloudNetwork]:
-    """Networks that others made, one a side for each chain or for all."""
+    """Yield networks of an external SUT, one per side for each chain or for all."""
     section = config.openstack.external
     shared = config.networks == "shared"
     for role, value in (("left", section.left), ("right", section.right)):
@@ -123,18 +124,18 @@ def _external(config: Config) -> Iterator[CloudNetwork]:
 
 
 class _NetworkInstance(NamedTuple):
-    """Which of the networks of a role."""
+    """One of the networks of a role."""
 
     chain: int | None
-    """None: the one that all chains share."""
+    """None: shared by all chains."""
     number: int = 0
-    """By which numbers are counted up."""
+    """Offset of its segmentation ID from the first."""
     suffix: str = ""
-    """What its name ends in."""
+    """Suffix of its name."""
 
 
 class _Builder:
-    """Puts a plan together, chain by chain."""
+    """Builds the cloud plan, chain by chain."""
 
     def __init__(self, config: Config, lab: LabPlan) -> None:
         self._config = config
@@ -143,7 +144,7 @@ class _Builder:
         self._ends = plan_chain_ends(config, lab)
 
     def networks(self) -> Iterator[CloudNetwork]:
-        """Those all chains share first, then chain by chain."""
+        """Yield the networks that all chains share, then those of each chain."""
         if self._is_shared:
             yield from self._chain_networks(_NetworkInstance(None))
         for chain in range(self._config.chains):
@@ -157,7 +158,7 @@ class _Builder:
             yield self._network("floating", _NetworkInstance(None))
 
     def servers(self) -> Iterator[CloudServer]:
-        """Chain by chain, from left to right."""
+        """Yield the VMs, chain by chain, from left to right."""
         hops = self._config.hops
         routes = self._openstack.forwarder in ("vnf-l3", "vpp")
         for chain, ends in enumerate(self._ends):
@@ -175,7 +176,7 @@ class _Builder:
                 )
 
     def routers(self) -> Iterator[CloudRouter]:
-        """Two for each chain."""
+        """Yield two routers for each chain."""
         names = self._openstack.router_names
         for chain, ends in enumerate(self._ends):
             for side, base in enumerate((names.left, names.right)):
@@ -228,7 +229,7 @@ class _Builder:
         return self._name_network(role, network.subnet, instance) if network.subnet else name
 
     def _kind(self, role: NetworkRole) -> NetworkKind:
-        """What was written; of the networks the tester is in, what its frames are in."""
+        """Return the configured type; for networks of the tester, the type that matches its frames."""
         value: NetworkKind | None = getattr(self._openstack.networks, role).type
         if value is None and role in INNER and self._config.tunnel.kind != "none":
             return self._config.tunnel.kind
@@ -259,7 +260,7 @@ class _Builder:
         return None if value is None else str(value)
 
     def _chain_network_name(self, role: NetworkRole, chain: int) -> str:
-        """The network of a role that a chain is in."""
+        """Return the name of a chain's network of a role."""
         is_one = self._is_shared or role in ROLES_WITHOUT_CHAIN
         instance = _NetworkInstance(None) if is_one else _NetworkInstance(chain, chain, str(chain))
         return self._name_network(role, getattr(self._openstack.networks, role).name, instance)
@@ -307,7 +308,8 @@ class _Builder:
         return f"{left}/{masks[0]}", f"{right}/{masks[1]}"
 
     def _routes(self, ends: tuple[ChainEnd, ChainEnd], hop: int) -> tuple[CloudRoute, ...]:
-        """To what is behind the tester's ports, by the tester, a router, or the chain's other VM."""
+        """Return routes to the networks behind the tester's ports, through the tester, a router, or the chain's other
+        VM."""
         config, last, chain = self._config, self._config.hops - 1, ends[0].chain
         if config.routers:
             return self._traffic_routes(ends, [str(cloud_addresses.gateway(config, role)) for role in INNER])
@@ -316,7 +318,7 @@ class _Builder:
         return self._traffic_routes(ends, [left, right])
 
     def _traffic_routes(self, ends: tuple[ChainEnd, ChainEnd], vias: Sequence[str]) -> tuple[CloudRoute, ...]:
-        """The networks of the traffic behind both of the tester's ports."""
+        """Return routes to the traffic's networks behind both of the tester's ports."""
         prefixes = self._config.flows.ip or (ends[0].networks[0], ends[1].networks[0])
         return tuple(CloudRoute(prefix=str(prefix), via=via) for prefix, via in zip(prefixes, vias, strict=True))
 
@@ -326,7 +328,7 @@ def _side(role: NetworkRole) -> int:
 
 
 def _tester_segments(config: Config, kind: NetworkKind, side: int) -> tuple[str, tuple[int, ...] | None]:
-    """What the tester was told of its networks on a side, and by which key."""
+    """Return the tester's segmentation IDs on a side, and the key that sets them."""
     tunnel = config.tunnel
     key, both = {
         "vlan": ("vlans", config.vlans),
@@ -337,7 +339,7 @@ def _tester_segments(config: Config, kind: NetworkKind, side: int) -> tuple[str,
 
 
 def _pick_value(key: str, value: object, instance: _NetworkInstance) -> str | int | None:
-    """What was written for all, or for one of them. Raises ConfigError where too few were."""
+    """Return the value for one network, from a single value or a list. Raises ConfigError if the list is too short."""
     if not isinstance(value, tuple):
         return value if isinstance(value, (str, int)) else None
     if instance.number >= len(value):

@@ -1,4 +1,4 @@
-"""Who has which address in a cloud's networks, where VMs or routers there have any."""
+"""Addresses of VMs, routers and the tester in a cloud's networks."""
 
 from ipaddress import IPv4Address, IPv4Network
 
@@ -13,46 +13,46 @@ INNER: tuple[NetworkRole, NetworkRole] = ("left", "right")
 
 
 def cidr(config: Config, role: NetworkRole) -> IPv4Network:
-    """Addresses of the networks of a role."""
+    """Return the address range of the networks of a role."""
     return getattr(config.openstack.networks, role).cidr or IPv4Network(DEFAULT_NETWORKS[role][1])
 
 
 def gateway(config: Config, role: NetworkRole) -> IPv4Address:
-    """The router there."""
+    """Return the router's address in the networks of a role."""
     return getattr(config.openstack.networks, role).gateway or cidr(config, role)[1]
 
 
 def tester_ip(config: Config, chain: int, side: int) -> str:
-    """The tester at an end of a chain: counted down from the last address of the network it is in."""
+    """Return the tester's address at an end of a chain, counted down from the end of its network."""
     return _at(config, outer_role(config, side), -2 - chain)
 
 
 def entrance_ip(config: Config, chain: int, side: int) -> str:
-    """What frames into a chain are sent to, where it has an address: its router, or its VM."""
+    """Return the next hop of frames into a chain: its router, or its VM."""
     if config.gateways.sut:
         return str(config.gateways.sut[side] + chain * int(config.gateways.sut_step))
     return str(gateway(config, EDGES[side])) if config.routers else _at(config, INNER[side], 1 + chain)
 
 
 def vm_ip(config: Config, chain: int, side: int) -> str:
-    """The VM at an end of a chain; where a router is between, the addresses after that's."""
+    """Return the VM's address at an end of a chain; addresses after the router's if there is one."""
     return _at(config, INNER[side], 2 + chain) if config.routers else entrance_ip(config, chain, side)
 
 
 def middle_ip(config: Config, chain: int, hop: int) -> str:
-    """A VM of two on the network between them."""
+    """Return the address of one of two VMs on the network between them."""
     return _at(config, "middle", 1 + 2 * chain + hop)
 
 
 def outer_role(config: Config, side: int) -> NetworkRole:
-    """The networks that the tester is in, on a side."""
+    """Return the role of the tester's networks on a side."""
     return EDGES[side] if config.routers else INNER[side]
 
 
 def _at(config: Config, role: NetworkRole, place: int) -> str:
-    """An address of a role's networks by its place. Raises ConfigError where there are not so many."""
+    """Return an address of a role's networks by position. Raises ConfigError if the network is too small."""
     network = cidr(config, role)
-    # Testers count down, VMs and routers up: where they share a network each needs its half.
+    # testers count down, VMs and routers up: in a shared network each has one half
     usable = network.num_addresses // (2 if config.networks == "shared" else 1)
     if abs(place) >= usable:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""What of a configuration does not go together in a cloud."""
+"""Checks for keys that contradict each other in a cloud."""
 
 from nodrop.config.openstack import NetworkConfig
 from nodrop.config.schema import Config
@@ -9,11 +9,11 @@ from nodrop.units import format_count
 ROUTING_FORWARDERS = ("vnf-l3", "vpp")
 """Forwarders that have addresses."""
 BUSY_FORWARDERS = ("testpmd", "vpp")
-"""Forwarders that keep a CPU busy, beside which the guest needs another."""
+"""Forwarders that occupy a CPU, so that the guest needs another."""
 
 
 def check_cloud(config: Config) -> None:
-    """Raises ConfigError."""
+    """Check the keys of a cloud. Raises ConfigError."""
     if config.sut == "ext":
         _check_external(config)
         return

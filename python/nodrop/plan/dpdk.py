@@ -1,4 +1,4 @@
-"""The DPDK devices that are the tester's ports."""
+"""The DPDK devices of the tester's ports."""
 
 from collections.abc import Iterator
 
@@ -10,14 +10,14 @@ from nodrop.plan.frame_sizes import find_max_frame_bytes
 from nodrop.units import format_count
 
 RING_SLOTS_MAX = 8192
-"""Of net_af_packet: deeper rings are slower, and their frames leave the CPU's caches."""
+"""Limit for net_af_packet: deeper rings are slower, and their frames leave the CPU's caches."""
 SLOT_BYTES_MIN = 2048
 SLOT_OVERHEAD_BYTES = 256
-"""What the kernel writes in front of a frame, generously."""
+"""Upper bound of what the kernel writes before a frame."""
 
 
 def plan_devices(config: Config, lab: LabPlan) -> tuple[str, ...]:
-    """DPDK's arguments for each tester port, in their order. Raises ConfigError when they do not fit the lab."""
+    """Return DPDK's arguments for each tester port. Raises ConfigError if they do not match the lab."""
     requested = config.engine.dpdk.devices
     if requested == "auto":
         return tuple(_on_interfaces(config, lab))
@@ -45,7 +45,8 @@ def _on_interfaces(config: Config, lab: LabPlan) -> Iterator[str]:
 
 
 def _ring(config: Config) -> str:
-    """Slots a frame fits in, in blocks of whole pages; and past the queueing discipline, as the other back ends do."""
+    """Return ring arguments: slots that hold a frame, in blocks of full pages, bypassing the qdisc as other backends
+    do."""
     slot_bytes = SLOT_BYTES_MIN
     while slot_bytes < find_max_frame_bytes(config) + SLOT_OVERHEAD_BYTES:
         slot_bytes *= 2

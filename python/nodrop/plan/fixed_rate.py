@@ -1,4 +1,4 @@
-"""What a run is to measure: the goals a rate asks for, or the one load it stands for; and how fast the links are."""
+"""The target of a run: goals to search for, or one load; and the speed of the links."""
 
 from collections.abc import Sequence
 
@@ -12,9 +12,9 @@ from nodrop.units import format_bps, parse_bps
 
 
 def plan_fixed(config: Config, traffic: Traffic, link_speed_bps: int) -> FixedRatePlan | None:
-    """The trial at a fixed rate; None where the rate asks for a search.
+    """Return the trial at a fixed rate; None for a search.
 
-    Raises: ConfigError for a rate that the links cannot carry.
+    Raises: ConfigError for a rate above the links' capacity.
     """
     rate = parse_rate(config.rate)
     if not isinstance(rate, FixedRate):
@@ -24,9 +24,9 @@ def plan_fixed(config: Config, traffic: Traffic, link_speed_bps: int) -> FixedRa
 
 
 def select_goals(config: Config) -> Config:
-    """The same with only the goals that its rate asks for: NDR or PDR alone, or all there are.
+    """Return the configuration with the goals that its rate names: NDR or PDR alone, or all.
 
-    Raises: ConfigError where there is no goal of that label.
+    Raises: ConfigError if no goal has the label.
     """
     rate = parse_rate(config.rate)
     if isinstance(rate, FixedRate) or set(rate.labels) == set(SEARCH_GOALS):
@@ -41,9 +41,9 @@ def select_goals(config: Config) -> Config:
 
 
 def plan_link_speed(config: Config, tester: TesterPorts) -> tuple[int, Sequence[str]]:
-    """What 100 % stands for, in bits per second each way; and what to know of it.
+    """Return the line rate in bits per second of each direction, and warnings.
 
-    Raises: ConfigError for what is no speed.
+    Raises: ConfigError for an invalid speed.
     """
     configured_bps = _parse_link_speed(config.link_speed)
     speeds_bps = dict(zip(tester.names, tester.speeds_bps, strict=False))

@@ -1,4 +1,4 @@
-"""Which addresses and ports a stream's frames carry: first values, and those that change to tell its flows apart."""
+"""Addresses and ports in a stream's frames: first values, and the varying fields that distinguish its flows."""
 
 import ipaddress
 import itertools
@@ -15,28 +15,28 @@ from nodrop.plan import addressing
 from nodrop.plan.flows import FLOWS_MAX, FlowFit, count_values, fit_nested, fit_parallel, split_evenly
 
 PORTS_MAX = 16384
-"""Source ports from the first dynamic one on (RFC 6335)."""
+"""Number of dynamic source ports (RFC 6335)."""
 IDENTIFIERS_MAX = 65536
 FIRST_DYNAMIC_PORT = 49152
-"""Start of the ports nobody's protocol owns (RFC 6335), so that no dissector takes test frames for something."""
+"""First dynamic port (RFC 6335), unassigned, so that no dissector misinterprets test frames."""
 DISCARD_PORT = 9
 DNS_PORT = 53
-"""What flows have as both ports where addresses tell them apart, as in NFVbench."""
+"""Both ports of flows that differ in their addresses, as in NFVbench."""
 RANDOM_MAX = 2**20
-"""Values of a field in an order without a pattern at most: the engine keeps them in a table."""
+"""Largest number of random values of a field: the engine keeps them in a table."""
 FIELD_ORDER: tuple[RangeField, ...] = ("dst_ip", "src_ip", "src_port", "dst_port")
 LARGEST_ADDRESS_RANGE = 2**32
-"""Of an IPv6 network no more addresses are used."""
+"""Largest number of addresses used of an IPv6 network."""
 
 ChainNetworks = Sequence[tuple[Sequence[addressing.IPNetwork], Sequence[addressing.IPNetwork]]]
-"""Networks on the left and on the right of every chain, the first an IPv4 and the second an IPv6 one."""
+"""Networks on the left and right of every chain, an IPv4 and an IPv6 network each."""
 StreamKey = tuple[int, int, int]
 """Chain, direction (0 from the left) and number of a stream."""
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class VaryingField(NamedTuple):
-    """A field that tells flows apart."""
+    """A field that distinguishes flows."""
 
     field: RangeField
     values: IncrementedValues | RandomValues
@@ -45,7 +45,7 @@ class VaryingField(NamedTuple):
 
     @property
     def span(self) -> int:
-        """From the first value to the last possible one."""
+        """Distance from the first to the last possible value."""
         values = self.values
         return values.span - 1 if isinstance(values, RandomValues) else (values.count - 1) * values.step
 
@@ -55,7 +55,7 @@ class StreamFlows(NamedTuple):
 
     flow_count: int
     src_ips: dict[int, str]
-    """First one by IP version."""
+    """First address by IP version."""
     dst_ips: dict[int, str]
     src_port: int
     dst_port: int
@@ -63,35 +63,35 @@ class StreamFlows(NamedTuple):
 
 
 def plan_flows(config: Config, chains: ChainNetworks) -> dict[StreamKey, StreamFlows]:
-    """The flows of every stream; all together exactly as many as asked. Raises ConfigError."""
-    shares = _shares(config, len(chains))
+    """Return the flows of every stream, in total exactly the configured number. Raises ConfigError."""
+    shares = _split_flows(config, len(chains))
     if config.flows == FlowsConfig():
-        return _by_source_port(config, chains, shares)
-    return _ByRange(config, chains).plan(shares)
+        return _vary_source_port(config, chains, shares)
+    return _RangeFlows(config, chains).plan(shares)
 
 
 def find_flow_networks(
     config: Config, base: ChainNetworks
 ) -> list[tuple[tuple[IPv4Network, ...], tuple[IPv4Network, ...]]]:
-    """What else is behind each side of every chain because `flows.ip` says so: where its flows go to.
+    """Return the destination networks of each chain's flows on each side if `flows.ip` is set.
 
-    Raises: ConfigError when the flows cannot be made.
+    Raises: ConfigError if the flows are impossible.
     """
     if config.flows.ip is None:
         return [((), ())] * len(base)
     if len(base) == 1:
         left, right = config.flows.ip
         return [((left,), (right,))]
-    networks_found: list[tuple[list[IPv4Network], list[IPv4Network]]] = [([], []) for _ in base]
+    networks: list[tuple[list[IPv4Network], list[IPv4Network]]] = [([], []) for _ in base]
     for (chain, way, _), flows in plan_flows(config, base).items():
         first = ipaddress.IPv4Address(flows.dst_ips[4])
         steps = sum(part.span for part in flows.changing if part.field == "dst_ip")
-        networks_found[chain][1 - way].extend(ipaddress.summarize_address_range(first, first + steps))
-    return [(tuple(left), tuple(right)) for left, right in networks_found]
+        networks[chain][1 - way].extend(ipaddress.summarize_address_range(first, first + steps))
+    return [(tuple(left), tuple(right)) for left, right in networks]
 
 
-def _shares(config: Config, chain_count: int) -> dict[StreamKey, int]:
-    """Flows of each stream. Raises ConfigError when some would have none."""
+def _split_flows(config: Config, chain_count: int) -> dict[StreamKey, int]:
+    """Return the number of flows of each stream. Raises ConfigError if there are fewer flows than streams."""
     each_way = [*itertools.product(range(chain_count), range(config.traffic.streams))]
     ways = 2 if config.bidirectional else 1
     least = ways * len(each_way)
@@ -99,7 +99,7 @@ def _shares(config: Config, chain_count: int) -> dict[StreamKey, int]:
     if flow_count < least:
         raise ConfigError(
             f"flow_count: fewer flows than streams ({config.flow_count}, {least} streams: "
-            f"{_streams_text(config, chain_count)}); write {least} or more"
+            f"{_describe_streams(config, chain_count)}); write {least} or more"
         )
     totals = split_evenly(flow_count, ways)[::-1]
     return {
@@ -109,7 +109,7 @@ def _shares(config: Config, chain_count: int) -> dict[StreamKey, int]:
     }
 
 
-def _streams_text(config: Config, chain_count: int) -> str:
+def _describe_streams(config: Config, chain_count: int) -> str:
     parts = [
         f"{chain_count} chain{'s' if chain_count > 1 else ''}",
         "both ways" if config.bidirectional else "one way",
@@ -118,10 +118,10 @@ def _streams_text(config: Config, chain_count: int) -> str:
     return ", ".join(parts)
 
 
-def _by_source_port(
+def _vary_source_port(
     config: Config, chains: ChainNetworks, shares: dict[StreamKey, int]
 ) -> dict[StreamKey, StreamFlows]:
-    """Told apart by source port (with ICMP by identifier), beyond those also by source address."""
+    """Return flows that differ in the source port (with ICMP the identifier), many flows also in the source address."""
     field: RangeField = "identifier" if config.traffic.transport == "icmp" else "src_port"
     most = IDENTIFIERS_MAX if field == "identifier" else PORTS_MAX
     used: dict[tuple[int, int], int] = {}
@@ -146,39 +146,39 @@ def _by_source_port(
             dst_ips={network.version: str(network[1]) for network in far[:2]},
             src_port=FIRST_DYNAMIC_PORT,
             dst_port=DISCARD_PORT,
-            changing=_changing((field, "src_ip"), increments, fit),
+            changing=_select_varying((field, "src_ip"), increments, fit),
         )
     return flows
 
 
-def _changing(
+def _select_varying(
     fields: Sequence[RangeField], values: Iterable[IncrementedValues | RandomValues], fit: FlowFit
 ) -> tuple[VaryingField, ...]:
-    """Those of the fields that take more than one value."""
+    """Return the fields that have more than one value."""
     each = zip(fields, values, fit.parts, strict=True)
     return tuple(
         VaryingField(field, value, part.every, fit.period) for field, value, part in each if part.value_count > 1
     )
 
 
-class _Pool:
-    """The addresses behind one side that chains take their own from, one after the other."""
+class _AddressPool:
+    """The addresses behind one side, allocated to streams in order."""
 
     def __init__(self, first: IPAddress, count: int, step: int, sharers: int) -> None:
         self.each = count // sharers
         """Addresses a stream may have."""
         self._first, self._step = first, step
-        self._taken = {"src": 0, "dst": 0}
+        self._used = {"src": 0, "dst": 0}
 
     def take(self, end: str, count: int) -> IPAddress:
-        """The first of so many that no other stream has as the same end of its flows."""
-        first = self._taken[end]
-        self._taken[end] += count
+        """Allocate addresses for one end of a stream's flows, and return the first."""
+        first = self._used[end]
+        self._used[end] += count
         return self._first + first * self._step
 
 
-class _ByRange:
-    """Flows as the `flows` section says."""
+class _RangeFlows:
+    """Flows as in the `flows` section."""
 
     def __init__(self, config: Config, chains: ChainNetworks) -> None:
         self._config, self._flows = config, config.flows
@@ -199,47 +199,47 @@ class _ByRange:
         self._pools = self._make_pools(chains)
 
     def plan(self, shares: dict[StreamKey, int]) -> dict[StreamKey, StreamFlows]:
-        """Streams in the order of their shares. Raises ConfigError when their flows cannot be made."""
-        most = [self._most(way) for way in range(2 if self._config.bidirectional else 1)]
+        """Return streams in the order of their shares. Raises ConfigError if their flows are impossible."""
+        most = [self._max_flows(way) for way in range(2 if self._config.bidirectional else 1)]
         for (_, way, _), count in shares.items():
             if count > most[way]:
-                raise ConfigError(self._too_many(shares, most))
+                raise ConfigError(self._describe_excess(shares, most))
         return {place: self._stream(place, count) for place, count in shares.items()}
 
-    def _make_pools(self, chains: ChainNetworks) -> list[list[_Pool]]:
-        """By chain and side; of networks that were written all chains take from the same."""
+    def _make_pools(self, chains: ChainNetworks) -> list[list[_AddressPool]]:
+        """Return pools by chain and side; chains share the pools of configured networks."""
         streams = self._config.traffic.streams
         if self._flows.ip is not None:
             counts = [count_values(network.num_addresses, self._step) for network in self._flows.ip]
             shared = [
-                _Pool(network.network_address, count, self._step, len(chains) * streams)
+                _AddressPool(network.network_address, count, self._step, len(chains) * streams)
                 for network, count in zip(self._flows.ip, counts, strict=True)
             ]
             return [shared] * len(chains)
 
-        def own(networks: Sequence[addressing.IPNetwork]) -> _Pool:
+        def own(networks: Sequence[addressing.IPNetwork]) -> _AddressPool:
             network = networks[0 if self._config.traffic.ip == 4 else 1]
             span = min(int(network[-3]) - int(network[1]) + 1, LARGEST_ADDRESS_RANGE)
-            return _Pool(network[1], count_values(span, self._step), self._step, streams)
+            return _AddressPool(network[1], count_values(span, self._step), self._step, streams)
 
         return [[own(left), own(right)] for left, right in chains]
 
     def _sizes(self, way: int, chain: int = 0) -> tuple[int, ...]:
-        """Values that a stream can take of each field, in the order of `FIELD_ORDER`."""
+        """Return the number of values that a stream can use of each field, in the order of `FIELD_ORDER`."""
         pools = self._pools[chain]
         dst, src = pools[1 - way].each, pools[way].each
         sizes = [dst, min(src, 1) if self._flows.static_source else src, *(size for _, size in self._ports)]
         most = [RANDOM_MAX if is_random else max(sizes) for is_random in self._is_random]
         return tuple(min(size, most[place // 2]) for place, size in enumerate(sizes))
 
-    def _most(self, way: int) -> int:
-        """Flows of a stream at most."""
+    def _max_flows(self, way: int) -> int:
+        """Return the largest number of flows of a stream."""
         product = 1
         for size in self._sizes(way):
             product *= size
         return min(product, FLOWS_MAX)
 
-    def _too_many(self, shares: dict[StreamKey, int], most: list[int]) -> str:
+    def _describe_excess(self, shares: dict[StreamKey, int], most: list[int]) -> str:
         each_way = len(shares) // len(most)
         total = each_way * most[0] if len(most) == 1 else min(2 * each_way * most[0], 2 * each_way * most[1] + 1)
         networks = ", ".join(map(str, self._flows.ip or addressing.SIDES[0][:1] + addressing.SIDES[1][:1]))
@@ -253,7 +253,7 @@ class _ByRange:
         if min(most) == 0:
             return f"{problem}, flows.ip is too narrow: {available}; write wider networks, or use fewer chains"
         if min(most) == FLOWS_MAX:
-            return f"{problem}, a stream can have {FLOWS_MAX} and all streams together {total}; write flow_count: {total} or less"
+            return f"{problem}, a stream can have {FLOWS_MAX}, all together {total}; write flow_count: {total} or less"
         wider = "flows.udp_source" if dst > src_ports else f"flows.ip ({'left' if way else 'right'})"
         static = ", write flows.static_source: false" if self._flows.static_source else ""
         return f"{problem}, at most {total} are possible: {available}; widen {wider}{static}, or write {total} or less"
@@ -271,11 +271,11 @@ class _ByRange:
             dst_ips={dst.version: str(dst)},
             src_port=src_port,
             dst_port=dst_port,
-            changing=_changing(FIELD_ORDER, self._values(place, fit), fit),
+            changing=_select_varying(FIELD_ORDER, self._values(place, fit), fit),
         )
 
     def _values(self, place: StreamKey, fit: FlowFit) -> list[IncrementedValues | RandomValues]:
-        """Addresses drawn at random are those of the stream's block, ports any of their range."""
+        """Return the values: random addresses are drawn from the stream's block, random ports from their range."""
         chain, way, number = place
         seed = self._flows.seed + 8 * ((2 * chain + way) * self._config.traffic.streams + number)
         counts = [part.value_count for part in fit.parts]
@@ -292,7 +292,7 @@ class _ByRange:
 
 
 def _check_networks(networks: tuple[ipaddress.IPv4Network, ipaddress.IPv4Network], version: int) -> None:
-    """Raises ConfigError when frames between them could not be told apart or would not be forwarded."""
+    """Raise ConfigError if frames between the networks would be ambiguous or not be forwarded."""
     left, right = networks
     if version == 6:
         raise ConfigError(f"flows.ip: IPv4 networks with traffic.ip: 6 ({left}); remove one of them")
@@ -313,11 +313,11 @@ NOT_UNICAST = {
     ipaddress.IPv4Network("224.0.0.0/4"): "for groups (RFC 5771)",
     ipaddress.IPv4Network("240.0.0.0/4"): "reserved (RFC 1112)",
 }
-"""What no router forwards to a neighbour."""
+"""Networks that routers do not forward to a neighbour."""
 
 
 def _port_range(key: str, written: int | tuple[int, int] | None, transport: str) -> tuple[int, int]:
-    """The first port and how many there are. Raises ConfigError."""
+    """Return the first port and the number of ports. Raises ConfigError."""
     if written is None:
         return DNS_PORT, 1
     if transport == "icmp":

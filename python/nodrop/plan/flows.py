@@ -1,7 +1,7 @@
-"""How many values each field of a frame takes for a stream to have exactly so many flows. Pure arithmetic.
+"""Numbers of values of each field that give a stream exactly the configured number of flows. Pure arithmetic.
 
-A field that changes goes through its values and stays at each for `every` frames; with a period it begins again after
-so many frames even if it has not gone through.
+A varying field passes through its values and keeps each for `every` frames; with a period it restarts after that many
+frames even if its pass is incomplete.
 """
 
 import functools
@@ -10,45 +10,45 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 FLOWS_MAX = 2**22
-"""Flows of a stream at most, so that the frames until all fields have gone through stay below 2**23."""
+"""Largest number of flows of a stream, so that a pass of all fields takes less than 2**23 frames."""
 
 
 class FieldShare(NamedTuple):
-    """What one field contributes."""
+    """The contribution of one field."""
 
     value_count: int
-    """Values it takes; 1: it does not change."""
+    """Number of its values; 1: it does not vary."""
     every: int
-    """Frames that each value stays for."""
+    """Frames that keep each value."""
 
 
 class FlowFit(NamedTuple):
-    """Fields that together make exactly the flows asked for."""
+    """Fields that together make exactly the configured flows."""
 
     parts: tuple[FieldShare, ...]
     """In the order of the sizes."""
     period: int | None
-    """Frames after which all of them begin again; None: they have gone through by then."""
+    """Frames after which all fields restart; None: their pass ends then anyway."""
 
 
 def split_evenly(count: int, share_count: int) -> tuple[int, ...]:
-    """`count` in parts as equal as can be, smaller ones first."""
+    """Split `count` into parts as equal as possible, smaller ones first."""
     least, larger = divmod(count, share_count)
     return (least,) * (share_count - larger) + (least + 1,) * larger
 
 
 def count_values(span: int, step: int) -> int:
-    """Values in a span of so many when only every `step`-th is taken, the first one included."""
+    """Return the number of values in a span if every `step`-th is used, including the first."""
     return -(-span // step)
 
 
 def fit_parallel(flow_count: int, sizes: Sequence[int]) -> FlowFit:
-    """All fields change with every frame, each over as many of its values as the flows allow; one after the other where
-    they would repeat a combination too early.
+    """Return a fit in which all fields vary with every frame, each over as many values as the flows allow; nested if
+    combinations would repeat too early.
 
     Args:
         flow_count: combinations to make; at most the product of the sizes.
-        sizes: values that each field has to offer.
+        sizes: available values of each field.
     """
     if max(sizes) >= flow_count:
         return FlowFit(tuple(FieldShare(find_largest_divisor(flow_count, size), 1) for size in sizes), None)
@@ -58,7 +58,7 @@ def fit_parallel(flow_count: int, sizes: Sequence[int]) -> FlowFit:
 
 
 def fit_nested(flow_count: int, sizes: Sequence[int]) -> FlowFit:
-    """Each field changes when those before it have gone through; arguments as of `abreast`."""
+    """Return a fit in which each field varies once per pass of the previous ones; arguments as in `fit_parallel`."""
     left, exact = flow_count, []
     for size in sizes:
         exact.append(find_largest_divisor(left, size))
@@ -75,7 +75,7 @@ def fit_nested(flow_count: int, sizes: Sequence[int]) -> FlowFit:
 
 @functools.lru_cache(maxsize=1024)
 def find_largest_divisor(number: int, most: int) -> int:
-    """The largest divisor of `number` that is not above `most`."""
+    """Return the largest divisor of `number` that is at most `most`."""
     small = [divisor for divisor in range(1, math.isqrt(number) + 1) if number % divisor == 0]
     return max(divisor for low in small for divisor in (low, number // low) if divisor <= most)
 

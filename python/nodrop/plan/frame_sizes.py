@@ -1,4 +1,4 @@
-"""Frame sizes, from what was written."""
+"""Frame sizes of a configuration."""
 
 import itertools
 from typing import Literal
@@ -12,7 +12,7 @@ SizeOrder = Literal["mixed", "listed"]
 
 
 def plan_sizes(config: Config) -> tuple[tuple[SizeShare, ...], SizeOrder]:
-    """The sizes and in which order they come. Raises ConfigError when they were written in two ways."""
+    """Return the sizes and their order. Raises ConfigError if several keys set them."""
     traffic = config.traffic
     ways = {"traffic.imix": traffic.imix, "traffic.genome": traffic.genome}
     keys = [key for key, value in ways.items() if value is not None]
@@ -29,20 +29,20 @@ def plan_sizes(config: Config) -> tuple[tuple[SizeShare, ...], SizeOrder]:
 
 
 def find_max_frame_bytes(config: Config) -> int:
-    """The largest frame size, with FCS. Raises ConfigError as `plan_sizes`."""
+    """Return the largest frame size, with FCS. Raises ConfigError as `plan_sizes`."""
     return max(size.frame_bytes for size in plan_sizes(config)[0])
 
 
 def split_sizes(config: Config) -> tuple[Config, ...]:
-    """The configuration of every frame size that was asked for; itself where there are none.
+    """Return a configuration for every frame size; the same configuration if it has one size.
 
-    Raises: ConfigError when sizes were written in another way besides.
+    Raises: ConfigError if other keys set sizes as well.
     """
     return tuple(_sized(config, size) for size in config.frame_sizes) or (config,)
 
 
 def require_one_size(config: Config) -> Config:
-    """The configuration of the only frame size. Raises ConfigError when there are several."""
+    """Return the configuration with its only frame size. Raises ConfigError if there are several."""
     configs = split_sizes(config)
     if len(configs) > 1:
         sizes = ", ".join(map(str, config.frame_sizes))
@@ -51,7 +51,7 @@ def require_one_size(config: Config) -> Config:
 
 
 def name_frame_size(config: Config) -> str:
-    """The name that a run's frame size goes by: `64`, `IMIX`, `aaafg`, `64:7,594:4`."""
+    """Return the name of a run's frame size: `64`, `IMIX`, `aaafg`, `64:7,594:4`."""
     traffic = config.traffic
     if traffic.replay.file:
         return "replay"
@@ -61,7 +61,7 @@ def name_frame_size(config: Config) -> str:
 
 
 def _sized(config: Config, size: int | str) -> Config:
-    """With one of the sizes. A mix of one's own is what `IMIX` then stands for."""
+    """Return the configuration with one of the sizes; `IMIX` is the configured mix if there is one."""
     traffic = config.traffic
     keys = [
         key for key, value in (("traffic.genome", traffic.genome), ("traffic.replay", traffic.replay.file)) if value

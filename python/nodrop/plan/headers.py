@@ -1,4 +1,4 @@
-"""The headers of a stream's frames, from what was written."""
+"""The headers of a stream's frames."""
 
 from collections.abc import Iterator
 
@@ -39,7 +39,7 @@ FIELDS: dict[RangeField, tuple[tuple[str, ...], FieldName]] = {
     "vni": (("vxlan",), "vni"),
     "gre_key": (("gre",), "key"),
 }
-"""Kinds of layer and name in there of every field that can change."""
+"""Kinds of layer and field name of every field that can vary."""
 
 
 class StreamEnds(Value):
@@ -57,11 +57,11 @@ class StreamEnds(Value):
     tags: tuple[Vlan, ...] = ()
     """VLAN tags of the chain's frames, outermost first."""
     tunnel: tuple[Layer, ...] = ()
-    """All headers outside of the packet, where the chain has a tunnel of its own."""
+    """All headers outside of the packet if the chain has a tunnel."""
 
 
 def plan_layers(traffic: TrafficConfig, ends: StreamEnds) -> tuple[Layer, ...]:
-    """All headers. Raises ConfigError when they do not go together."""
+    """Return all headers. Raises ConfigError if they contradict each other."""
     if traffic.vxlan is not None and traffic.gre is not None:
         raise ConfigError("traffic.vxlan and traffic.gre: frames can have one tunnel; remove one of them")
     if ends.tunnel:
@@ -73,7 +73,7 @@ def plan_layers(traffic: TrafficConfig, ends: StreamEnds) -> tuple[Layer, ...]:
 
 
 def find_field(layers: tuple[Layer, ...], field: RangeField) -> tuple[int, FieldName]:
-    """Layer and name of a field that can change. Raises ConfigError when the frames have none."""
+    """Return layer and name of a varying field. Raises ConfigError if the frames lack it."""
     inner_name = field.removeprefix("outer_")
     kinds, name = FIELDS[inner_name]  # type: ignore[index]
     indices = [index for index, layer in enumerate(layers) if layer.kind in kinds]
@@ -100,7 +100,7 @@ def _tags(traffic: TrafficConfig) -> Iterator[Layer]:
 
 
 def _tunnel(traffic: TrafficConfig, ends: StreamEnds) -> Iterator[Layer]:
-    """Outer headers, and with VXLAN the inner Ethernet header."""
+    """Yield the outer headers, and with VXLAN the inner Ethernet header."""
     if traffic.vxlan is None and traffic.gre is None:
         return
     src, dst = ends.tunnel_ips[traffic.tunnel_ip]

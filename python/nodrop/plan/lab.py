@@ -1,4 +1,4 @@
-"""The lab of a plan: chains of forwarders between tester ports, and what stands between chains and ports."""
+"""The lab of a plan: chains of forwarders between tester ports, and the switches and routers around them."""
 
 import collections
 import os
@@ -28,31 +28,36 @@ from nodrop.plan.tester_ports import TesterPorts
 from nodrop.units import format_bytes, format_count, format_pps
 
 ETHERNET_BYTES = 18
-"""Header and FCS: what a frame has more than its MTU."""
+"""Header and FCS, which the MTU excludes."""
 ETHERNET_MTU_BYTES, LEAST_MTU_BYTES = 1500, 68
-"""Of the lab's links, and the least that is asked of others' (RFC 791)."""
+"""MTU of the lab's links, and the smallest MTU required of external links (RFC 791)."""
 CHAINABLE_SUTS: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "bridge", "openstack"})
-"""SUTs of which several can stand in line."""
+"""SUTs that can be connected in series."""
 VNF_SUTS: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3"})
-"""SUTs whose process takes each frame in and puts it out again."""
+"""SUTs whose process receives and sends each frame."""
 PINNABLE_SUTS: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "ovs"})
 """SUTs with a process that can be bound to a CPU."""
 ROUTING_SUTS: frozenset[SutKind] = frozenset({"vnf-l3", "router"})
-"""SUTs with IP addresses and routes of their own."""
+"""SUTs with IP addresses and routes."""
 PROCESS_SUTS: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "xdp"})
-"""SUTs of which every forwarder is a process."""
+"""SUTs whose forwarders are processes."""
 TABLES_MEMORY_RATIO = 0.5
-"""Of a machine's memory, what tables of VNFs may take."""
+"""Largest share of a machine's memory for the tables of VNFs."""
 QUEUE_SLOTS, QUEUE_SLOTS_MIN = 4096, 512
-"""Frames a VNF's port can hold where nothing else is asked: fewer with many chains, each of which has fewer to hold."""
+"""Default queue of a VNF's port in frames: smaller with many chains, each of which has less load."""
 CHAINS_WITH_FULL_QUEUES = 8
 ROUTER_LINK = addressing.OF_ROUTER, addressing.BEHIND_ROUTER
-"""Who is on the link between a router in the path and a chain."""
+"""Stations on the link between a path router and a chain."""
 
 
 def plan_private_lab(config: Config, available: Sequence[int], largest: int, tester: TesterPorts) -> LabPlan:
-    """The lab to be brought up for a configuration, with CPUs out of those available, for frames of that size at most,
-    between these ports of the tester where they are there already.
+    """Return the lab to bring up for a configuration.
+
+    Args:
+        config: the configuration.
+        available: CPUs that nodrop may use.
+        largest: the largest frame size.
+        tester: existing ports of the tester.
 
     Raises: ConfigError.
     """
@@ -92,7 +97,7 @@ def _cloud_shape(config: Config) -> CloudShape | None:
 
 
 def check_persistent_lab(config: Config, existing: LabPlan, largest: int) -> LabPlan:
-    """The lab as it stands; what else was asked of it must fit. Raises ConfigError."""
+    """Return the existing lab if the configuration fits it. Raises ConfigError."""
     for key, requested, actual in (
         ("sut", config.sut, existing.sut),
         ("chains", config.chains, existing.chain_count),
@@ -125,7 +130,7 @@ def check_persistent_lab(config: Config, existing: LabPlan, largest: int) -> Lab
 
 
 def lab_warnings(lab: LabPlan) -> Iterator[str]:
-    """What there is to know of a lab before believing its figures."""
+    """Yield reasons to doubt figures measured in a lab."""
     vnfs = _count_cores(forwarder.core for forwarder in lab.forwarders if lab.sut != "ovs")
     edges = _count_cores(edge.core for edge in lab.edges)
     for core in sorted(vnfs | edges):
@@ -139,7 +144,7 @@ def lab_warnings(lab: LabPlan) -> Iterator[str]:
 
 
 def check_core(key: str, core: int, available: Sequence[int]) -> None:
-    """Raises ConfigError when a CPU is not one that nodrop may use."""
+    """Raise ConfigError unless nodrop may use a CPU."""
     if core not in available:
         listed = ", ".join(map(str, available))
         raise ConfigError(
@@ -148,7 +153,7 @@ def check_core(key: str, core: int, available: Sequence[int]) -> None:
 
 
 def check_lab(config: Config) -> None:
-    """Raises ConfigError for what no lab, found or brought up, can be."""
+    """Raise ConfigError for keys that no lab supports."""
     _check_table(config)
     if config.sut == "openstack" and config.generator == "engine" and not config.ports:
         raise ConfigError(
@@ -196,7 +201,7 @@ def check_lab(config: Config) -> None:
 
 
 def _antagonists(config: Config, lab: LabPlan, available: Sequence[int]) -> Iterator[Antagonist]:
-    """Noisy neighbours, on the CPUs asked for or on those of the SUT. Raises ConfigError."""
+    """Yield noisy neighbours on the configured CPUs, or on those of the SUT. Raises ConfigError."""
     kind, requested = config.antagonist.kind, config.antagonist.cores
     if kind == "none":
         return
@@ -217,7 +222,7 @@ def _antagonists(config: Config, lab: LabPlan, available: Sequence[int]) -> Iter
 
 
 def _check_table(config: Config) -> None:
-    """Tables of all VNFs leave the machine memory to work with. Raises ConfigError."""
+    """Raise ConfigError if the tables of all VNFs leave too little memory."""
     memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     count = config.chains * config.hops
     most_bytes = int(memory_bytes * TABLES_MEMORY_RATIO) // count
@@ -230,7 +235,7 @@ def _check_table(config: Config) -> None:
 
 
 def _check_addresses(config: Config, existing: LabPlan) -> None:
-    """A lab that routes leads to the networks it was brought up with. Raises ConfigError."""
+    """Raise ConfigError if a routing lab leads to other networks than the configured ones."""
     for ends in plan_chain_ends(config, existing):
         forwarders = existing.of_chain(ends[0].chain)
         outer = forwarders[0].ports[0], forwarders[-1].ports[1]
@@ -270,14 +275,14 @@ def _queue_slots(chain_count: int) -> int:
 
 
 class _Place(NamedTuple):
-    """Where a process runs, and whether it shares that place."""
+    """The CPU of a process, and whether it shares the CPU."""
 
     core: int | None
     yields: bool
 
 
 class _Cores:
-    """CPUs of the processes in a lab: the last one, then those before it, over and over; never the tester's first."""
+    """CPUs of the lab's processes: the last one, then those before it, repeatedly; never the tester's first."""
 
     def __init__(self, config: Config, available: Sequence[int]) -> None:
         self._requested = config.vnf.core if config.sut in PINNABLE_SUTS else "none"
@@ -286,7 +291,7 @@ class _Cores:
             check_core("vnf.core", self._requested, available)
 
     def places(self, count: int) -> list[_Place]:
-        """Of so many processes that forward at the same time."""
+        """Return CPUs for processes that forward at the same time."""
         if isinstance(self._requested, int):
             return [_Place(self._requested, count > 1)] * count
         others = self._available[1:][::-1]
@@ -297,7 +302,7 @@ class _Cores:
 
 
 class _Station(NamedTuple):
-    """Who is at one end of a link inside the lab."""
+    """The station at one end of a link inside the lab."""
 
     mac: str
     ips: tuple[str, ...]
@@ -308,7 +313,7 @@ class _Station(NamedTuple):
 
 
 class _Builder:
-    """Puts a lab together, chain by chain."""
+    """Builds a lab, chain by chain."""
 
     def __init__(self, config: Config, lab: LabPlan, cores: _Cores) -> None:
         self._lab = lab
@@ -351,7 +356,8 @@ class _Builder:
         return EdgeSwitch(trunk=f"sut{side}", ports=tuple(ports), core=core, yields=yields)
 
     def _router(self, side: int) -> PathRouter:
-        """One for all chains of a side; from here a chain is behind the next hop on its own link."""
+        """Return a router for all chains of a side, which reaches each chain through the next hop on the chain's
+        link."""
         pairs = []
         for chain, ends in enumerate(self._ends):
             place, letter = addressing.end_index(chain, side), SIDES[side][0]
@@ -386,15 +392,14 @@ class _Builder:
         return _port(f"vnf{end.chain}{SIDES[end.side][0]}", station, router, end)
 
     def _between(self, ends: tuple[ChainEnd, ChainEnd], side: int) -> ForwarderPort:
-        """The left end of the link leads to the networks of the right side by way of the right end, and the other way
-        round.
-        """
+        """Return the port of a forwarder on the link to the chain's other forwarder, which leads to the networks of the
+        opposite side."""
         near, far = (addressing.end_index(ends[0].chain, one) for one in (side, 1 - side))
         station, peer = (_Station.inside(place, addressing.BETWEEN) for place in (near, far))
         return _port(f"inner{near}", station, peer, ends[1 - side])
 
     def _outer(self, end: ChainEnd) -> str:
-        """What a chain, or the router before it, has towards the tester."""
+        """Return the interface towards the tester of a chain, or of the router before it."""
         if self._lab.networks == "ports":
             return f"sut{end.port}"
         return f"chain{end.chain}{SIDES[end.side][0]}"
@@ -411,7 +416,7 @@ class _Builder:
 
 
 def _port(interface: str, station: _Station, peer: _Station, behind: ChainEnd) -> ForwarderPort:
-    """A port that leads, by way of its neighbour, to the networks behind one end of its chain."""
+    """Return a port that leads, through its neighbour, to the networks behind one end of its chain."""
     vias = {4: peer.ips[0], 6: peer.ips[1]}
     return ForwarderPort(
         interface=interface,

@@ -1,4 +1,4 @@
-"""Who the tester is on its links, and whom it asks for a MAC address."""
+"""The tester's stations on its links, and the next hops that it resolves."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -14,21 +14,21 @@ from nodrop.plan.chain_ends import TRANSPARENT, ChainEnd, plan_chain_ends
 from nodrop.plan.tunnel import tunnel_tags, vtep_ip, vtep_next_hop
 
 ROUTING_SUTS: frozenset[SutKind] = frozenset({"router", "vnf-l3"})
-"""SUTs that have addresses of their own, and ask for the tester's."""
+"""SUTs that have addresses, and resolve the tester's."""
 ANSWERING_SUTS = ROUTING_SUTS | TRANSPARENT
 """SUTs that answer, or let the tester's other end answer."""
 REMOTE_SUTS: frozenset[SutKind] = frozenset({"ext", "openstack"})
-"""SUTs behind networks that nobody here knows."""
+"""SUTs behind networks that nodrop does not know."""
 TAG_COUNT_MAX = 2
 DEFAULT_ANNOUNCE_S = 1.0
-"""How often a port says where it is that neighbours would forget: one that only receives, as with NFVbench's trickle,
-and TRex's in front of a router, which answer nobody during a trial."""
+"""Interval of announcements of ports that neighbours would forget: a port that only receives, as with NFVbench's
+trickle, and TRex's ports in front of a router, which do not answer during a trial."""
 
 
 def plan_neighbors(config: Config, lab: LabPlan, traffic: Traffic) -> NeighborPlan:
-    """A station wherever somebody may ask for one; questions where that is how MAC addresses are to be found.
+    """Return a station wherever neighbours may resolve one, and next hops to resolve.
 
-    Raises: ConfigError when nobody could answer.
+    Raises: ConfigError if nothing could answer.
     """
     section = config.neighbors
     resolves = _resolves(config, lab)
@@ -43,7 +43,7 @@ def plan_neighbors(config: Config, lab: LabPlan, traffic: Traffic) -> NeighborPl
 
 
 def _resolves(config: Config, lab: LabPlan) -> bool:
-    """Whether MAC addresses are asked for. Raises ConfigError when they are to be and nobody could answer."""
+    """Return whether MAC addresses are resolved. Raises ConfigError if nothing could answer."""
     resolve = config.neighbors.resolve
     if resolve is None:
         is_known = config.macs is not None and config.tunnel.kind == "none"
@@ -59,23 +59,23 @@ def _resolves(config: Config, lab: LabPlan) -> bool:
 
 
 def _is_forgotten(config: Config, lab: LabPlan, resolves: bool) -> bool:
-    """Whether a port sends no test frames to a SUT that may have to be told where it is, or answers no questions."""
+    """Return whether a port sends no test frames to a SUT that must learn it, or answers no requests."""
     is_silent = config.generator == "trex" and (resolves or _routes(lab))
     return is_silent or (lab.sut in REMOTE_SUTS and not config.bidirectional)
 
 
 def _routes(lab: LabPlan) -> bool:
-    """Whether the SUT has addresses of its own, and asks for the tester's."""
+    """Return whether the SUT has addresses, and resolves the tester's."""
     return lab.sut in ROUTING_SUTS or (lab.cloud is not None and lab.cloud.routes)
 
 
 def _ext_has_addresses(config: Config) -> bool:
-    """Whether it was said whom to ask for in a SUT that is already there; else frames go to the other port's MAC."""
+    """Return whether addresses of an external SUT are configured; else frames go to the other port's MAC."""
     return config.gateways.sut is not None or config.tunnel.kind != "none"
 
 
 def _links(config: Config, lab: LabPlan, traffic: Traffic, resolves: bool) -> Iterator[NeighborLink]:
-    """One for each end of each chain."""
+    """Yield one link for each end of each chain."""
     by_chain: dict[int, list[Stream]] = {}
     for stream in traffic.streams:
         by_chain.setdefault(stream.chain, []).append(stream)
@@ -97,12 +97,12 @@ def _links(config: Config, lab: LabPlan, traffic: Traffic, resolves: bool) -> It
 
 
 def _tester_addresses(config: Config, end: ChainEnd) -> tuple[str, ...]:
-    """IPv4 first."""
+    """Return the tester's addresses, IPv4 first."""
     return end.tester_ips if config.tunnel.kind == "none" else (vtep_ip(config, end),)
 
 
 def _tags(config: Config, end: ChainEnd, streams: Sequence[Stream]) -> tuple[Vlan, ...]:
-    """Those of the chain, or those its frames begin with; of a VLAN that changes, the first."""
+    """Return the chain's tags, or those its frames begin with; for a varying VLAN, the first."""
     if config.tunnel.kind != "none":
         return tunnel_tags(config, end)
     if end.tags or not streams:
@@ -112,7 +112,7 @@ def _tags(config: Config, end: ChainEnd, streams: Sequence[Stream]) -> tuple[Vla
 
 
 def _next_hop(config: Config, lab: LabPlan, ends: tuple[ChainEnd, ChainEnd], stream: Stream) -> str:
-    """The router on the link, or through what is none the tester at the far end."""
+    """Return the router on the link, or for a transparent SUT the tester at the far end."""
     near, far = ends
     is_v6 = stream.ip is not None and stream.ip.kind == "ipv6"
     if config.tunnel.kind != "none" and (not _routes(lab) or lab.cloud or config.tunnel.gateways):

@@ -1,4 +1,4 @@
-"""The course of the load, from what was written."""
+"""The load pattern of a configuration."""
 
 from nodrop.config.schema import PatternConfig
 from nodrop.model.pattern import (
@@ -13,7 +13,7 @@ from nodrop.model.pattern import (
 
 
 def plan_pattern(section: PatternConfig) -> LoadPattern:
-    """The pattern with the keys that its kind heeds."""
+    """Return the pattern with the keys that its kind uses."""
     period_s, amplitude_ratio = section.period, section.amplitude
     match section.kind:
         case "flat":

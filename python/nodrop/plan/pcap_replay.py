@@ -1,4 +1,4 @@
-"""Streams whose frames come from a capture file."""
+"""Streams of frames from a capture file."""
 
 import itertools
 from collections.abc import Iterator
@@ -15,20 +15,20 @@ from nodrop.plan.chain_ends import plan_chain_ends
 from nodrop.plan.resolvers import InspectReplay
 
 REPLAY_KEYS = frozenset({"replay", "forward", "rx_shift"})
-"""Keys below `traffic` that hold for frames of a file too."""
+"""Keys of `traffic` that also apply to frames of a file."""
 SYNTHETIC_KEYS = frozenset({"frame_bytes", "flow_count"})
-"""Keys of the top that say what made frames are like."""
+"""Top-level keys that apply to synthetic frames only."""
 
 
 class ReplayInput(NamedTuple):
-    """A file and what it has."""
+    """A capture file and its contents."""
 
     source: ReplaySource
     contents: ReplayContents
 
 
 def find_replay(config: Config, inspect: InspectReplay) -> ReplayInput | None:
-    """The frames of the file that was asked for; None when frames are made. Raises ConfigError."""
+    """Return the capture file to replay; None for synthetic frames. Raises ConfigError."""
     section = config.traffic.replay
     if section.file is None:
         without_file = sorted(section.model_fields_set - {"file"})
@@ -50,7 +50,7 @@ def find_replay(config: Config, inspect: InspectReplay) -> ReplayInput | None:
 
 
 def replay_streams(config: Config, lab: LabPlan, replayed: ReplayInput) -> Iterator[Stream]:
-    """One for each direction of each chain; each sends all frames of the file."""
+    """Yield one stream for each direction of each chain; each sends all frames of the file."""
     source, contents = replayed
     shifted = itertools.product(contents.signature_offsets, config.traffic.rx_shift)
     rx_offsets = tuple(sorted({offset + shift for offset, shift in shifted}))

@@ -1,4 +1,4 @@
-"""How a plan finds what a configuration only names: labs, results, files, filters, interfaces."""
+"""Functions that look up what a configuration only names: labs, results, files, filters, interfaces."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,18 +11,18 @@ from nodrop.model.traffic import ReplayContents, ReplaySource
 from nodrop.model.trex import TrexPlan, TrexPort
 
 InspectReplay = Callable[[ReplaySource], ReplayContents]
-"""Gives what a capture file has to replay."""
+"""Returns what a capture file contains."""
 CheckFilter = Callable[[str, str], None]
-"""Raises ConfigError for a filter that cannot be used; the second is the section it is in."""
+"""Raises ConfigError for an invalid filter; the second argument is its section."""
 InspectPorts = Callable[[tuple[str, ...]], tuple[str, ...]]
-"""Gives the MAC address of each of these interfaces, which are there already."""
+"""Returns the MAC address of each of these existing interfaces."""
 InspectTrex = Callable[[TrexPlan], tuple[TrexPort, ...]]
-"""Gives the ports of a TRex server, in the plan's order; starts the server where that is wanted and none runs."""
+"""Returns the ports of a TRex server, in the plan's order; starts the server if configured and none runs."""
 ReadFlavor = Callable[[str, str | None], CloudFlavor]
-"""Gives the flavor for a VM Descriptor's file, placed on the host of a Compute Host Descriptor's file, or on this one.
-"""
+"""Returns the flavor for a VM Descriptor's file, placed on the host of a Compute Host Descriptor's file, or on this
+one."""
 ReadSpeed = Callable[[str], int | None]
-"""Gives the speed of an interface, in bits per second; None where it does not say."""
+"""Returns the speed of an interface, in bits per second; None if it reports none."""
 
 
 def _no_labs(name: str) -> LabPlan:
@@ -38,7 +38,7 @@ def _no_files(source: ReplaySource) -> ReplayContents:
 
 
 def _any_filter(_text: str, _section: str) -> None:
-    """Filters are not tried here."""
+    """Accept every filter unchecked."""
 
 
 def _no_interfaces(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ def _no_interfaces(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _no_trex(_plan: TrexPlan) -> tuple[TrexPort, ...]:
-    """Servers are not asked here: nothing is known of their ports."""
+    """Return no ports, since servers are not queried."""
     return ()
 
 
@@ -55,17 +55,17 @@ def _no_flavor(vmd: str, _host: str | None) -> CloudFlavor:
 
 
 def _no_speed(_interface: str) -> int | None:
-    """Interfaces are not asked here."""
+    """Return no speed, since interfaces are not inspected."""
     return None
 
 
 class Resolvers(NamedTuple):
-    """Each raises ConfigError, or the error of the room it is from, for what is not there."""
+    """Functions to look up names. Each raises ConfigError, or its room's error, for a missing object."""
 
     find_lab: Callable[[str], LabPlan] = _no_labs
-    """Gives what the standing lab of a name was brought up from."""
+    """Returns the plan of a persistent lab."""
     find_result: Callable[[str], RunResult] = _no_results
-    """Gives the stored result of a file, a run id or `latest`."""
+    """Returns the stored result of a file, a run ID or `latest`."""
     inspect_replay: InspectReplay = _no_files
     check_filter: CheckFilter = _any_filter
     inspect_ports: InspectPorts = _no_interfaces
@@ -75,4 +75,4 @@ class Resolvers(NamedTuple):
 
 
 NO_RESOLVERS = Resolvers()
-"""For what can be decided anywhere."""
+"""For configurations without names to look up."""

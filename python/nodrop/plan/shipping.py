@@ -1,4 +1,4 @@
-"""Where a run's logs, events and results go, with every path made absolute."""
+"""Destinations of a run's logs, events and results, as absolute paths."""
 
 import os
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ TLS_FILES = ("ca_file", "certificate_file", "key_file")
 
 
 def plan_shipping(ship: ShipConfig) -> ShipPlan:
-    """Who is told of the run. Raises ConfigError where a file that is needed cannot be read."""
+    """Return the destinations. Raises ConfigError if a required file is unreadable."""
     forwardings = tuple(_forwarding(entry, f"ship.fluentd.{at}") for at, entry in enumerate(ship.fluentd))
     tagged = tuple(entry for entry in forwardings if entry.logging_tag or entry.result_tag)
     return ShipPlan(
@@ -31,7 +31,7 @@ def plan_shipping(ship: ShipConfig) -> ShipPlan:
 
 
 def default_buffer_dir() -> Path:
-    """Where records wait unless the user says otherwise. Source: XDG Base Directory Specification 0.8."""
+    """Return the default directory of buffered records. Source: XDG Base Directory Specification 0.8."""
     state = os.environ.get("XDG_STATE_HOME", "")
     base = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
     return base / "nodrop" / "ship"

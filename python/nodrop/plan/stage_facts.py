@@ -1,4 +1,4 @@
-"""A plan with what only the stage could say: VLANs, stations and tunnels of chains that a cloud has numbered."""
+"""Completes a plan with facts of the stage: VLANs, stations and tunnels of chains that a cloud has numbered."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from nodrop.model.traffic import Stream
 
 
 def apply_stage_facts(plan: Plan, chains: Sequence[ChainFacts]) -> Plan:
-    """The plan for these chains as they stand; itself where nothing was left to the stage."""
+    """Return the plan for these chains; unchanged without a cloud."""
     if plan.cloud is None:
         return plan
     lab, facts_by_chain = plan.lab, {chain.chain: chain for chain in chains}
@@ -43,7 +43,7 @@ def apply_stage_facts(plan: Plan, chains: Sequence[ChainFacts]) -> Plan:
 
 
 def _layers(layers: Sequence[Layer], chain: ChainFacts, side: int) -> tuple[Layer, ...]:
-    """Headers of a frame into a chain; in a tunnel, VLANs and stations outside of it are those of the underlay."""
+    """Return the headers of frames into a chain; in a tunnel, outer VLANs and stations are the underlay's."""
     tunnels = [index for index, layer in enumerate(layers) if isinstance(layer, Vxlan | Mpls)]
     if not tunnels:
         tagged = _first(tuple(layers), Vlan, _vlan(chain, side))
@@ -55,7 +55,7 @@ def _layers(layers: Sequence[Layer], chain: ChainFacts, side: int) -> tuple[Laye
 
 
 def _first(layers: tuple[Any, ...], kind: type, update: dict[str, Any]) -> tuple[Any, ...]:
-    """The layers, the first of a kind changed."""
+    """Return the layers with the first of a kind changed."""
     index = next((index for index, layer in enumerate(layers) if isinstance(layer, kind)), None)
     if index is None or not update:
         return layers

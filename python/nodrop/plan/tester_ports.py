@@ -1,4 +1,4 @@
-"""The tester's ports where they are there already: interfaces of this machine, or ports of a TRex server."""
+"""The tester's existing ports: interfaces of this machine, or ports of a TRex server."""
 
 from typing import NamedTuple
 
@@ -8,19 +8,19 @@ from nodrop.plan.resolvers import Resolvers
 
 
 class TesterPorts(NamedTuple):
-    """Ports that somebody named, in the order of the streams' port indices; none where the lab makes its own."""
+    """Configured ports, in the order of the streams' port indices; empty if the lab creates its own."""
 
     key: str = "ports"
-    """The key they were named by."""
+    """The key that names them."""
     names: tuple[str, ...] = ()
     macs: tuple[str, ...] = ()
-    """None where they could not be looked at."""
+    """Empty if they could not be inspected."""
     speeds_bps: tuple[int | None, ...] = ()
-    """None where one does not say; none at all where they could not be looked at."""
+    """None for a port that reports none; empty if they could not be inspected."""
 
 
 def find_tester_ports(config: Config, trex: TrexPlan | None, resolvers: Resolvers) -> TesterPorts:
-    """What was named, looked at. Raises ConfigError, or the error of who looks."""
+    """Return the configured ports and inspect them. Raises ConfigError, or the resolver's error."""
     if trex is None:
         names = config.ports
         macs = resolvers.inspect_ports(names) if names else ()
@@ -31,5 +31,5 @@ def find_tester_ports(config: Config, trex: TrexPlan | None, resolvers: Resolver
 
 
 def name_trex_port(number: int) -> str:
-    """What a port of TRex is called in messages and results."""
+    """Return the name of a TRex port in messages and results."""
     return f"trex{number}"

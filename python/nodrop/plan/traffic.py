@@ -1,4 +1,4 @@
-"""The streams of a plan: who sends what to whom, and which fields change."""
+"""The streams of a plan: sender, receiver and varying fields."""
 
 import itertools
 from collections.abc import Iterator
@@ -21,15 +21,15 @@ BEHIND_HEADERS_BYTES = 18 + 4
 """Signature and FCS."""
 SMALLEST_FRAME_BYTES = 64
 FRAMES_MAX = 2**23
-"""Frames after which every range has begun again, at most."""
+"""Largest number of frames after which every range has restarted."""
 RANGES_MAX = 8
-"""Fields of a frame that can change."""
+"""Largest number of varying fields of a frame."""
 
 
 def plan_traffic(config: Config, lab: LabPlan, replayed: ReplayInput | None = None) -> Traffic:
-    """All streams, of made frames or of a file's.
+    """Return all streams, of synthetic frames or of a file's.
 
-    Raises: ConfigError when headers, sizes and ranges do not go together.
+    Raises: ConfigError if headers, sizes and ranges contradict each other.
     """
     if replayed:
         streams = tuple(replay_streams(config, lab, replayed))
@@ -41,7 +41,7 @@ def plan_traffic(config: Config, lab: LabPlan, replayed: ReplayInput | None = No
 
 
 def _streams(config: Config, lab: LabPlan) -> Iterator[Stream]:
-    """Those of each direction and chain, addressed to whatever is next on their way."""
+    """Yield the streams of each direction and chain, addressed to their next hop."""
     section = config.traffic
     sizes, order = plan_sizes(config)
     chains = plan_chain_ends(config, lab)
@@ -85,7 +85,7 @@ def _ends(config: Config, near: ChainEnd, far: ChainEnd, flows: StreamFlows) -> 
 
 
 def _ranges(config: Config, layers: tuple[Layer, ...], flows: StreamFlows) -> tuple[FieldRange, ...]:
-    """The flows' own, then those written: each changes when those before it have gone through."""
+    """Return the ranges of the flows, then the configured ones: each varies once per pass of the previous ones."""
     ranges = [
         FieldRange(layer=layer, field=field, values=part.values, every=part.every, period=part.period)
         for part in flows.changing
@@ -112,7 +112,8 @@ def _ranges(config: Config, layers: tuple[Layer, ...], flows: StreamFlows) -> tu
 
 
 def _entropy(layers: tuple[Layer, ...], flow_count: int) -> FieldRange:
-    """An outer source port for each flow, so that networks under the tunnel spread them (RFC 7348 entry 5)."""
+    """Return an outer source port for each flow, by which networks below the tunnel distribute them (RFC 7348 section
+    5)."""
     layer, field = find_field(layers, "outer_src_port")
     count = min(flow_count, PORTS_MAX)
     period = flow_count if flow_count % count else None
@@ -141,7 +142,7 @@ def _values(entry: RangeConfig) -> IncrementedValues | ListedValues | RandomValu
 
 
 def traffic_warnings(config: Config, traffic: Traffic) -> Iterator[str]:
-    """What is sent otherwise than it was asked for."""
+    """Yield deviations of the sent frames from the configuration."""
     if config.traffic.replay.file is not None:
         return
     tunnelled = config.tunnel.kind != "none"
@@ -156,13 +157,13 @@ def traffic_warnings(config: Config, traffic: Traffic) -> Iterator[str]:
 
 
 def _chain_bytes(config: Config, end: ChainEnd) -> int:
-    """What tells chains apart and comes on top of the headers that were asked for."""
+    """Return the bytes of headers that distinguish chains, in addition to the configured headers."""
     outside = tunnel_layers(config, end, end)[:-1] or end.tags
     return sum(layer.header_bytes for layer in outside)
 
 
 def _with_room(sizes: tuple[SizeShare, ...], header_bytes: int, chain_bytes: int) -> tuple[SizeShare, ...]:
-    """The sizes; of those that only the chain's own headers make too small, the smallest that can be."""
+    """Return the sizes; those too small only because of the chain's headers become the smallest possible."""
     least, plain = _smallest(header_bytes), _smallest(header_bytes - chain_bytes)
     return tuple(
         size.model_copy(update={"frame_bytes": least}) if plain <= size.frame_bytes < least else size for size in sizes
@@ -174,7 +175,7 @@ def _smallest(header_bytes: int) -> int:
 
 
 def _check_sizes(stream: Stream) -> None:
-    """Refuse sizes too small for headers and signature."""
+    """Raise ConfigError for sizes too small for headers and signature."""
     smallest = _smallest(stream.header_bytes)
     for size in stream.sizes:
         if size.frame_bytes < smallest:

@@ -1,4 +1,4 @@
-"""How a TRex server is used for a configuration, and what of a configuration it cannot do."""
+"""The TRex server of a plan, and the keys that it does not support."""
 
 from collections.abc import Iterator
 
@@ -10,13 +10,13 @@ from nodrop.units import format_count
 LATENCY_STREAMS_MAX = 128
 """Latency streams a server has counters for (packet groups with rule_type latency)."""
 TREX_SUTS = ("ext", "wire", "openstack")
-"""SUTs that are not brought up beside nodrop's own engine."""
+"""SUTs that do not need nodrop's engine."""
 
 
 def plan_trex(config: Config) -> TrexPlan | None:
-    """The server and its ports; None where nodrop's own engine sends.
+    """Return the server and its ports; None if nodrop's engine sends.
 
-    Raises: ConfigError for what TRex cannot do.
+    Raises: ConfigError for keys that TRex does not support.
     """
     if config.generator != "trex":
         return None
@@ -40,7 +40,7 @@ def plan_trex(config: Config) -> TrexPlan | None:
 
 
 def trex_warnings(config: Config, trex: TrexPlan | None) -> Iterator[str]:
-    """What TRex does otherwise than nodrop's own engine, where that was not asked for."""
+    """Yield deviations of TRex from nodrop's engine."""
     if trex is None:
         return
     if trex.latency_chains and len(trex.latency_chains) < config.chains:
@@ -53,7 +53,7 @@ def trex_warnings(config: Config, trex: TrexPlan | None) -> Iterator[str]:
 
 
 def _latency_chains(config: Config) -> tuple[int, ...]:
-    """All, or as many as there are counters for, evenly chosen."""
+    """Return all chains, or as many as there are counters for, evenly chosen."""
     most = LATENCY_STREAMS_MAX // (2 if config.bidirectional else 1)
     count = min(config.chains, most)
     return tuple(number * config.chains // count for number in range(count))
@@ -103,7 +103,7 @@ def _check(config: Config) -> None:
 
 
 def _engine_only(config: Config) -> Iterator[tuple[str, object]]:
-    """What was asked that nodrop's own engine alone can do."""
+    """Yield keys that only nodrop's engine supports."""
     if config.pattern.kind != "flat":
         yield "pattern.kind", config.pattern.kind
     if config.capture.file is not None:

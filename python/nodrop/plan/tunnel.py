@@ -1,4 +1,4 @@
-"""The tunnel that frames of a chain are sent in: outer headers, and who stands at its ends."""
+"""The tunnel of a chain's frames: outer headers and endpoints."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -15,19 +15,19 @@ VXLAN_PORT = 4789
 FIRST_DYNAMIC_PORT = 49152
 """Outer source ports are dynamic ones (RFC 7348 section 5)."""
 FIRST_VNI, FIRST_TRANSPORT_LABEL, FIRST_SERVICE_LABEL = 1, 100, 1000
-"""Of the first chain where none were written."""
+"""Defaults of the first chain."""
 LABELS = 16, 2**20 - 1
-"""The labels that are not special (RFC 7274) and fit into their field."""
+"""Labels that are not special-purpose (RFC 7274) and fit into their field."""
 VNIS = 0, 2**24 - 1
 LABEL_CLASS, LABEL_TTL = 1, 255
-"""As NFVbench sends them."""
+"""As in NFVbench."""
 IP_FORWARDING_SUTS = frozenset({"router", "vnf-l3"})
 
 Sides = tuple[Sequence[int], Sequence[int]]
 
 
 def check_tunnel(config: Config, chain_count: int) -> None:
-    """Raises ConfigError when what was asked of tunnels does not go together."""
+    """Raise ConfigError if the keys of tunnels contradict each other."""
     section = config.tunnel
     if section.kind == "none":
         return
@@ -67,7 +67,7 @@ def _check_numbers(key: str, sides: Sides | None, allowed: tuple[int, int], chai
 
 
 def _check_addresses(config: Config) -> None:
-    """What a SUT that is already there has to be told with. Raises ConfigError."""
+    """Raise ConfigError unless all addresses for a tunnel to an external SUT are configured."""
     section = config.tunnel
     required: dict[str, object] = {"src_vteps": section.src_vteps}
     if section.kind == "vxlan":
@@ -82,7 +82,7 @@ def _check_addresses(config: Config) -> None:
 
 
 def tunnel_layers(config: Config, near: ChainEnd, far: ChainEnd) -> tuple[Layer, ...]:
-    """Everything outside of the packet, from the outer Ethernet header to the inner one; nothing without a tunnel."""
+    """Return all headers outside of the packet, from the outer to the inner Ethernet header; empty without a tunnel."""
     section, chain, side = config.tunnel, near.chain, near.side
     if section.kind == "none":
         return ()
@@ -115,18 +115,19 @@ def _number(sides: Sides | None, first: int, side: int, chain: int) -> int:
 
 
 def tunnel_tags(config: Config, near: ChainEnd) -> tuple[Vlan, ...]:
-    """VLAN tags outside of a tunnel."""
+    """Return the VLAN tags outside of a tunnel."""
     return near.tags if config.tunnel.vlan is None else (Vlan(id=config.tunnel.vlan),)
 
 
 def vtep_ip(config: Config, end: ChainEnd) -> str:
-    """The tester's address at the end of a tunnel."""
+    """Return the tester's address at the end of a tunnel."""
     vteps = config.tunnel.src_vteps
     return str(vteps[end.side]) if vteps else str(end.networks[0][1])
 
 
 def vtep_next_hop(config: Config, near: ChainEnd, far: ChainEnd) -> str:
-    """Whose MAC address tunnelled frames are sent to: a gateway, or the tunnel's other end itself."""
+    """Return the address that resolves to the destination MAC of tunnelled frames: a gateway, or the tunnel's other
+    end."""
     section = config.tunnel
     if section.gateways:
         return str(section.gateways[near.side])

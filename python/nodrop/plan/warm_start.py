@@ -1,4 +1,4 @@
-"""What an earlier result of the same SUT and traffic says about where to look."""
+"""Bounds of an earlier result of the same SUT and traffic, from which a search starts."""
 
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
@@ -7,14 +7,14 @@ from nodrop.model.traffic import Traffic
 
 
 def read_warm_start(name: str, result: RunResult, sut: str, traffic: Traffic) -> tuple[EarlierGoal, ...]:
-    """The bounds of every goal that had both.
+    """Return the bounds of every goal that has both.
 
     Args:
-        wanted: how the user named the result.
-        result: the result itself.
-        sut, traffic: what is to be measured now.
+        name: the user's name of the result.
+        result: the result.
+        sut, traffic: what is measured now.
 
-    Raises: ConfigError when it measured something else, or found nothing.
+    Raises: ConfigError if the result measured something else, or has no bounds.
     """
     then, now = _text(result.plan.lab.sut_text, result.plan.traffic), _text(sut, traffic)
     if (result.plan.lab.sut_text, result.plan.traffic) != (sut, traffic):
