@@ -14,7 +14,7 @@ from tests.suts import Step
 
 from nodrop import store
 from nodrop.cli import nodrop
-from nodrop.cli.measure import measure_each
+from nodrop.cli.measure import measure
 from nodrop.cli.outputs import Outputs
 from nodrop.cli.suite_output import render_suite
 from nodrop.cli.variant_plans import make_variant_plans
@@ -158,7 +158,7 @@ def test_the_suite_says_which_repeat_of_which_each_run_is(tmp_path: Path) -> Non
 
 
 def test_a_run_that_fails_is_named_and_the_others_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code = measure_each(in_turn(tmp_path, repeat=2), Outputs(), True, parts(broken="B2"))
+    code = measure(in_turn(tmp_path, repeat=2), Outputs(), True, parts(broken="B2"))
     captured = capsys.readouterr()
     assert code == GeneratorError.exit_code
     assert "frame size 64, B 2 of 2: engine lost" in captured.err
@@ -221,7 +221,7 @@ def test_nfvbenchs_form_has_the_repeat_in_the_middle(tmp_path: Path) -> None:
 
 def test_nfvbenchs_form_of_two_set_ups_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="set-ups measured in turn, it has room for one"):
-        measure_each(in_turn(tmp_path, repeat=2), Outputs(nfvbench_json=str(tmp_path / "n.json")), True, parts())
+        measure(in_turn(tmp_path, repeat=2), Outputs(nfvbench_json=str(tmp_path / "n.json")), True, parts())
     assert not list(tmp_path.glob("*/result.json"))
 
 

@@ -13,7 +13,7 @@ from tests.running import MILLION, Listener, NullStage, parts
 from nodrop import store
 from nodrop.cli import nodrop
 from nodrop.cli.console import show
-from nodrop.cli.measure import measure_each
+from nodrop.cli.measure import measure
 from nodrop.cli.outputs import Outputs
 from nodrop.config.load import load
 from nodrop.errors import ConfigError, GeneratorError, SearchError
@@ -234,7 +234,7 @@ def test_the_exit_code_is_that_of_the_size_that_failed_and_it_is_named(
 ) -> None:
     plans = plans_for(tmp_path, frame_sizes=[64, 128, 256])
     file = tmp_path / "all.json"
-    code = measure_each(plans, Outputs(str(file)), True, failing_at("128", GeneratorError("engine lost")))
+    code = measure(plans, Outputs(str(file)), True, failing_at("128", GeneratorError("engine lost")))
     assert code == GeneratorError.exit_code
     assert "nodrop: error: frame size 128: engine lost\n" in capsys.readouterr().err
     content = json.loads(file.read_text())
@@ -244,7 +244,7 @@ def test_the_exit_code_is_that_of_the_size_that_failed_and_it_is_named(
 
 def test_a_goal_that_is_met_nowhere_is_named_with_its_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keys = {"rate": "ndr", "search__max_load": "2Mpps", "search__min_load": "1.5Mpps"}
-    code = measure_each(plans_for(tmp_path, frame_sizes=[64, 128], **keys), Outputs(), True, parts(MILLION))
+    code = measure(plans_for(tmp_path, frame_sizes=[64, 128], **keys), Outputs(), True, parts(MILLION))
     assert code == SearchError.exit_code
     errors = capsys.readouterr().err.splitlines()
     assert [line.partition(": a load")[0] for line in errors] == [

@@ -1,4 +1,4 @@
-"""Flags in, exit code out: one file per command, each loaded only when it is used."""
+"""The command line: one file per command, imported on first use."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ COMMANDS = (
     *("status", "cleanup", "completion", "serve", "client", "ship", "export"),
 )
 INTERRUPTED = 130
-"""Exit code after Ctrl-C, as every shell expects: 128 + SIGINT."""
+"""Exit code after Ctrl-C, by the shell convention 128 + SIGINT."""
 
 
 @click.group(
@@ -28,18 +28,18 @@ INTERRUPTED = 130
 def nodrop() -> None:
     """Find the highest packet rate a network data plane forwards without loss.
 
-    With no configuration at all, `nodrop run` builds a private lab out of network namespaces, puts a forwarder in the
-    middle and measures it with real packets. It needs no privileges and touches nothing outside that lab.
+    Without any configuration, `nodrop run` builds a private lab from network namespaces, connects a forwarder and
+    measures it with real packets. It needs no privileges and changes nothing outside that lab.
 
     \b
-    nodrop doctor          say what this machine allows
-    nodrop run             measure: an answer in about a minute
-    nodrop show latest     print the last result again
+    nodrop doctor          check this machine
+    nodrop run             measure NDR, PDR and latency in about a minute
+    nodrop show latest     show the last result
     """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; gives the exit code. Errors are sentences on standard error, not tracebacks."""
+    """Run a command; returns the exit code. Errors are messages on standard error, not tracebacks."""
     try:
         return int(nodrop.main(args=arguments, prog_name="nodrop", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -53,8 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(str(error), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
-    except OSError as error:  # of a standard output that is full, say; what can be expected elsewhere is NodropError
-        return _fail(f"{error.filename or 'the output'}: {error.strerror or error}", NodropError.exit_code)
+    except OSError as error:  # e.g. standard output on a full disk; other expected errors are NodropErrors
+        return _fail(f"{error.filename or 'output'}: {error.strerror or error}", NodropError.exit_code)
 
 
 def _fail(message: str, exit_code: int) -> int:

@@ -1,4 +1,4 @@
-"""`nodrop client`: a server driven from the shell, with true exit codes."""
+"""`nodrop client`: command-line client of a server, with the exit codes of its runs."""
 
 import os
 import sys
@@ -19,53 +19,62 @@ TOKEN_VARIABLE = "NODROP_TOKEN"
 EPILOG = f"""
 \b
 Examples:
-  nodrop client run                               as `nodrop run`, on the server
+  nodrop client run                               like `nodrop run`, on the server
   nodrop client run -c job.yaml --set rate=10kpps
-  ID=$(nodrop client run --detach)                queue it, and go
+  ID=$(nodrop client run --detach)                queue a run without following it
   nodrop client events $ID                        follow it to its end
   nodrop client result $ID | jq .goals
   nodrop client --url http://tester:7555 --token-file token list
 
 \b
 The token is the first line of --token-file, or ${TOKEN_VARIABLE}.
-Exit codes: of run and events what the run ended with; else 0, 2 refused as asked, 6 no answer.
+Exit codes: for run and events that of the run; otherwise 0, 2 invalid request, 6 no response.
 """
 
 
-@click.group(epilog=EPILOG, short_help="Drive a server: run, follow, cancel, read.")
-@click.option("--url", metavar="URL", default="http://127.0.0.1:7555", show_default=True, help="Where the server is.")
-@click.option("--token-file", type=FILE, help="File whose first line is the token to show.")
+@click.group(epilog=EPILOG, short_help="Control a nodrop server.")
+@click.option("--url", metavar="URL", default="http://127.0.0.1:7555", show_default=True, help="URL of the server.")
+@click.option("--token-file", type=FILE, help="File with the access token in its first line.")
 @click.pass_context
 def client(context: click.Context, url: str, token_file: str | None) -> None:
-    """Drive a `nodrop serve`. A run goes on, whatever becomes of this command."""
+    """Control a `nodrop serve`. Runs continue on the server if this command ends."""
     from nodrop.server.rest.client import Client
 
     context.obj = Client(url, _token(token_file))
 
 
 @client.command(name="run")
-@click.option("--config", "-c", "config", type=FILE, multiple=True, help="Keys to send; a later one wins.")
-@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set any key, as rate=10kpps.")
-@click.option("--detach", is_flag=True, help="Print the run's id and do not follow it.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress, only the result.")
+@click.option(
+    "--config",
+    "-c",
+    "config",
+    type=FILE,
+    multiple=True,
+    help="Configuration to send; later files override earlier ones.",
+)
+@click.option(
+    "--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set a configuration key, e.g. rate=10kpps."
+)
+@click.option("--detach", is_flag=True, help="Print the run id without following the run.")
+@click.option("-q", "--quiet", is_flag=True, help="Print the result only.")
 @click.pass_obj
 def run_(server: "Client", config: tuple[str, ...], settings: tuple[str, ...], detach: bool, quiet: bool) -> int:
     """Queue a run, follow it to its end and print its report."""
-    run = server.start(_asked(config, settings))
+    run = server.start(_merge_keys(config, settings))
     if detach:
         click.echo(run.id)
         return 0
     if run.place and run.place > 1:
-        click.echo(f"run {run.id} is number {run.place} in the queue")
+        click.echo(f"run {run.id} is at position {run.place} in the queue")
     return _follow(server, run.id, quiet)
 
 
 @client.command()
 @click.argument("run_id", metavar="ID")
-@click.option("-q", "--quiet", is_flag=True, help="No progress, only the result.")
+@click.option("-q", "--quiet", is_flag=True, help="Print the result only.")
 @click.pass_obj
 def events(server: "Client", run_id: str, quiet: bool) -> int:
-    """Follow a run from its beginning to its end, and print its report."""
+    """Follow a run to its end and print its report."""
     return _follow(server, run_id, quiet)
 
 
@@ -73,20 +82,20 @@ def events(server: "Client", run_id: str, quiet: bool) -> int:
 @click.argument("run_id", metavar="[ID]", required=False)
 @click.pass_obj
 def status(server: "Client", run_id: str | None) -> int:
-    """Say how far a run is, without an ID the newest."""
+    """Print the state of a run, by default the newest."""
     if run_id:
         run = server.run(run_id)
     else:
         newest = server.runs(1)
         if not newest:
-            raise ConfigError("the newest run asked, there is none; begin one: nodrop client run")
+            raise ConfigError("the server has no runs; start one with 'nodrop client run'")
         run = newest[0]
     click.echo(_line(run))
     return 0
 
 
 @client.command(name="list")
-@click.option("--limit", type=click.IntRange(1, 500), default=20, show_default=True, help="How many at most.")
+@click.option("--limit", type=click.IntRange(1, 500), default=20, show_default=True, help="Number of runs.")
 @click.pass_obj
 def list_(server: "Client", limit: int) -> int:
     """List the newest runs."""
@@ -99,33 +108,33 @@ def list_(server: "Client", limit: int) -> int:
 @click.argument("run_id", metavar="ID")
 @click.pass_obj
 def cancel(server: "Client", run_id: str) -> int:
-    """Have a run end; what it has measured is stored."""
+    """Cancel a run; its measurements are stored."""
     click.echo(_line(server.cancel(run_id)))
     return 0
 
 
 @client.command()
 @click.argument("run_id", metavar="ID")
-@click.option("--frame-size", metavar="SIZE", help="Which, of a run with several, as 64 or IMIX.")
-@click.option("--repeat", type=int, metavar="N", help="Which, of a run with repeats, from 1.")
+@click.option("--frame-size", metavar="SIZE", help="Frame size to select, e.g. 64 or IMIX.")
+@click.option("--repeat", type=int, metavar="N", help="Repeat to select, from 1.")
 @click.option(
     "--format",
-    "wanted",
+    "form",
     type=click.Choice(["json", "nfvbench", "text", "markdown", "csv"]),
     default="json",
     show_default=True,
-    help="result.json, NFVbench's form of it, the report, or NFVbench's tables.",
+    help="Output format; text is nodrop's report, markdown and csv NFVbench's tables.",
 )
 @click.pass_obj
-def result(server: "Client", run_id: str, frame_size: str | None, repeat: int | None, wanted: str) -> int:
+def result(server: "Client", run_id: str, frame_size: str | None, repeat: int | None, form: str) -> int:
     """Print the result of a run."""
-    match wanted:
+    match form:
         case "json":
             text = server.result(run_id, frame_size, repeat)
         case "nfvbench":
             text = server.nfvbench_result(run_id)
         case _:
-            text = server.report(run_id, wanted)
+            text = server.report(run_id, form)
     click.echo(text, nl=not text.endswith("\n"))
     return 0
 
@@ -139,24 +148,28 @@ def version(server: "Client") -> int:
 
 
 def _follow(server: "Client", run_id: str, quiet: bool) -> int:
-    """Progress until it is over, then the report; gives the run's exit code."""
+    """Show the progress of a run, then its report; returns the run's exit code."""
     from pydantic import ValidationError
 
-    from nodrop.cli.measure import progress_on
+    from nodrop.cli.measure import open_progress
     from nodrop.server.rest.event_codec import NOTE, decode
 
     try:
-        with progress_on(sys.stdout, quiet) as progress:
-            for told in server.events(run_id):
-                if told.name == NOTE:
-                    click.echo(f"nodrop: {told.content['text']}", err=True)
-                event = decode(told.name, told.content)
+        with open_progress(sys.stdout, quiet) as progress:
+            for received in server.events(run_id):
+                if received.name == NOTE:
+                    click.echo(f"nodrop: {received.content['text']}", err=True)
+                event = decode(received.name, received.content)
                 if event:
                     progress.hear(event)
     except ValidationError:
-        raise ServerError(f"the events of run {run_id} asked, they are of another release of nodrop") from None
+        raise ServerError(
+            f"the server sends events of another nodrop release (run {run_id}); use a client of the same release"
+        ) from None
     except KeyboardInterrupt:
-        click.echo(f"nodrop: run {run_id} goes on; nodrop client cancel {run_id} ends it", err=True)
+        click.echo(
+            f"nodrop: run {run_id} continues on the server; cancel it with 'nodrop client cancel {run_id}'", err=True
+        )
         raise
     run = server.run(run_id)
     if run.run_ids:
@@ -168,8 +181,8 @@ def _follow(server: "Client", run_id: str, quiet: bool) -> int:
 
 
 def _line(run: "RunView") -> str:
-    """A run in one line."""
-    place = f" at place {run.place}" if run.place else ""
+    """Format a run in one line."""
+    place = f" at position {run.place}" if run.place else ""
     error = f": {run.error}" if run.error else ""
     return f"{run.id}  {run.created_at[:19]}  {run.state}{place}{error}"
 
@@ -182,26 +195,26 @@ def _token(file: str | None) -> str | None:
     return read_tokens(Path(file))[0]
 
 
-def _asked(config: tuple[str, ...], settings: tuple[str, ...]) -> dict[str, Any]:
-    """The keys to send: of files and flags, merged as `nodrop run` merges them."""
-    from nodrop.cli.search_options import key_and_value, value_of
-    from nodrop.config.source import document_of
+def _merge_keys(config: tuple[str, ...], settings: tuple[str, ...]) -> dict[str, Any]:
+    """Merge the keys of files and flags as `nodrop run` does."""
+    from nodrop.cli.search_options import parse_key_value, parse_value
+    from nodrop.config.source import read_source
 
-    asked: dict[str, Any] = {}
+    keys: dict[str, Any] = {}
     for source in config:
-        _overlay(asked, document_of(source).content)
+        _overlay(keys, read_source(source).content)
     for setting in settings:
-        key, text = key_and_value("--set", setting, "rate=10kpps")
+        key, text = parse_key_value("--set", setting, "rate=10kpps")
         *above, last = key.split(".")
-        nested = {last: value_of(text)}
+        nested = {last: parse_value(text)}
         for part in reversed(above):
             nested = {part: nested}
-        _overlay(asked, nested)
-    return asked
+        _overlay(keys, nested)
+    return keys
 
 
 def _overlay(below: dict[str, Any], above: Mapping[str, Any]) -> None:
-    """Put keys over others, section by section."""
+    """Override keys, section by section."""
     for key, value in above.items():
         if isinstance(value, Mapping) and isinstance(below.get(key), dict):
             _overlay(below[key], value)

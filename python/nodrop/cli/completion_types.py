@@ -1,4 +1,4 @@
-"""Values that a shell can complete: files, labs, results, configuration keys. Any text will do for each of them."""
+"""Parameter types with shell completion: files, labs, results, configuration keys. All of them accept any text."""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -9,59 +9,61 @@ from click.shell_completion import CompletionItem
 Items = list[CompletionItem[str]]
 
 
-class Text(click.types.StringParamType):
-    """A text of which some values are known; its name stands for it in the help."""
+class CompletableText(click.types.StringParamType):
+    """A text with completions; its name is the metavar."""
 
-    def __init__(self, name: str, known: Callable[[click.Context, str], Items]) -> None:
+    def __init__(self, name: str, complete: Callable[[click.Context, str], Items]) -> None:
         self.name = name
-        self._known = known
+        self._complete = complete
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:  # noqa: ARG002
-        """What may be meant by what is written so far."""
-        return self._known(ctx, incomplete)
+        """Return the completions of an incomplete text."""
+        return self._complete(ctx, incomplete)
 
 
 def _results(context: click.Context, incomplete: str) -> Items:
-    """`latest` and the runs there are, the latest first; where none begins like that, any file."""
+    """Complete `latest` and run ids, newest first; if none matches, files."""
     stored = Path(context.params.get("results_dir") or "results")
     runs = sorted({path.parent.name for path in stored.glob("*/*.json")}, reverse=True)
-    return _beginning(["latest", *runs], incomplete) or [CompletionItem(incomplete, type="file")]
+    return _matching(["latest", *runs], incomplete) or [CompletionItem(incomplete, type="file")]
 
 
 def _labs(_context: click.Context, incomplete: str) -> Items:
     from nodrop.stage import registry
 
-    return _beginning(registry.names(), incomplete)
+    return _matching(registry.names(), incomplete)
 
 
 def _settings(_context: click.Context, incomplete: str) -> Items:
-    return _beginning((f"{key}=" for key in _keys()), incomplete)
+    return _matching((f"{key}=" for key in _keys()), incomplete)
 
 
-def _beginning(names: Iterable[str], incomplete: str) -> Items:
+def _matching(names: Iterable[str], incomplete: str) -> Items:
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 def _keys() -> Iterator[str]:
-    """Every key of the configuration, dotted."""
+    """Yield every configuration key in dotted form."""
     from pydantic import BaseModel
 
     from nodrop.config.schema import Config
 
-    def below(section: type[BaseModel], above: str) -> Iterator[str]:
+    def keys_of(section: type[BaseModel], prefix: str) -> Iterator[str]:
         for name, field in section.model_fields.items():
             kind = field.annotation
             if isinstance(kind, type) and issubclass(kind, BaseModel):
-                yield from below(kind, f"{above}{name}.")
+                yield from keys_of(kind, f"{prefix}{name}.")
             else:
-                yield f"{above}{name}"
+                yield f"{prefix}{name}"
 
-    return below(Config, "")
+    return keys_of(Config, "")
 
 
-FILE = Text("FILE", lambda _, incomplete: [CompletionItem(incomplete, type="file")])
-DIR = Text("DIR", lambda _, incomplete: [CompletionItem(incomplete, type="dir")])
-RESULT = Text("RESULT", _results)
-LAB = Text("NAME", _labs)
-SETTING = Text("KEY=VALUE", _settings)
-SERVICE_CHAIN = Text("[PVP|PVVP|EXT]", lambda _, incomplete: _beginning(["PVP", "PVVP", "EXT"], incomplete.upper()))
+FILE = CompletableText("FILE", lambda _, incomplete: [CompletionItem(incomplete, type="file")])
+DIR = CompletableText("DIR", lambda _, incomplete: [CompletionItem(incomplete, type="dir")])
+RESULT = CompletableText("RESULT", _results)
+LAB = CompletableText("NAME", _labs)
+SETTING = CompletableText("KEY=VALUE", _settings)
+SERVICE_CHAIN = CompletableText(
+    "[PVP|PVVP|EXT]", lambda _, incomplete: _matching(["PVP", "PVVP", "EXT"], incomplete.upper())
+)

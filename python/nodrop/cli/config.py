@@ -1,4 +1,4 @@
-"""`nodrop config`: what may be configured, what is, and what NFVbench's keys become."""
+"""`nodrop config`: the configuration in force, its keys, and conversion from NFVbench."""
 
 import json
 from collections.abc import Callable
@@ -7,17 +7,15 @@ from typing import Any
 import click
 
 from nodrop.cli.completion_types import FILE
-from nodrop.cli.search_options import key_and_value
-
-SOURCE = "Who wrote a key is said as file and line, plugin or command line."
+from nodrop.cli.search_options import parse_key_value
 
 
 def _sources(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that say what the configuration is made of."""
+    """Add the options that select the sources of the configuration."""
     for option in (
-        click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set any key, as search.width=1%."),
+        click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set a key, e.g. search.width=1%."),
         click.option(
-            "-c", "--config", "files", type=FILE, multiple=True, help="File, or YAML in its place; a later one wins."
+            "-c", "--config", "files", type=FILE, multiple=True, help="File or inline YAML; later ones take precedence."
         ),
     ):
         command = option(command)
@@ -32,41 +30,41 @@ def config() -> None:
     """
 
 
-@config.command(short_help="The configuration in force.")
+@config.command(short_help="Print the configuration in force.")
 @_sources
-@click.option("--sources", is_flag=True, help=f"Beside each key, who wrote it. {SOURCE}")
-@click.option("--changed", is_flag=True, help="Only keys that somebody wrote.")
-@click.option("--nfvbench", is_flag=True, help="In NFVbench's keys, those that were written and its defaults.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--sources", is_flag=True, help="Add the source of each key: file and line, plugin or command line.")
+@click.option("--changed", is_flag=True, help="Only keys that are set.")
+@click.option("--nfvbench", is_flag=True, help="Use NFVbench's keys, with its defaults.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show(files: tuple[str, ...], settings: tuple[str, ...], sources: bool, changed: bool, **forms: bool) -> None:
-    """Print the configuration that files, plugins and settings add up to."""
-    from nodrop.config.effective import show_nfvbench, show_own
-    from nodrop.config.load import trace
+    """Print the configuration that results from files, plugins and settings."""
+    from nodrop.config.effective import render_nfvbench, render_own
+    from nodrop.config.load import load_with_sources
 
-    loaded = trace(files, dict(_setting(text) for text in settings))
-    view = show_nfvbench if forms["nfvbench"] else show_own
-    shown = view(loaded, sources=sources, changed=changed)
+    loaded = load_with_sources(files, dict(_setting(text) for text in settings))
+    view = render_nfvbench if forms["nfvbench"] else render_own
+    result = view(loaded, sources=sources, changed=changed)
     if forms["as_json"]:
-        click.echo(json.dumps(shown.values, indent=4, sort_keys=True, ensure_ascii=False))
+        click.echo(json.dumps(result.values, indent=4, sort_keys=True, ensure_ascii=False))
     else:
-        click.echo(shown.text, nl=False)
+        click.echo(result.text, nl=False)
 
 
-@config.command(short_help="Every key with its default.")
-@click.option("--nfvbench", is_flag=True, help="NFVbench's keys instead.")
+@config.command(short_help="Print all keys with their defaults.")
+@click.option("--nfvbench", is_flag=True, help="Use NFVbench's keys.")
 def default(nfvbench: bool) -> None:
-    """Print all keys as YAML, each with what it means and its default: a file to start from."""
+    """Print all keys as commented YAML with their defaults: a template for a configuration file."""
     from nodrop.config.nfvbench.schema import NfvbenchConfig
     from nodrop.config.schema import Config
-    from nodrop.config.yaml_writer import commented
+    from nodrop.config.yaml_writer import dump_commented
 
-    click.echo(commented(NfvbenchConfig() if nfvbench else Config()).lstrip("\n"), nl=False)
+    click.echo(dump_commented(NfvbenchConfig() if nfvbench else Config()).lstrip("\n"), nl=False)
 
 
-@config.command(short_help="JSON Schema of a configuration.")
-@click.option("--nfvbench", is_flag=True, help="Of NFVbench's keys instead.")
+@config.command(short_help="Print the JSON Schema.")
+@click.option("--nfvbench", is_flag=True, help="Use NFVbench's keys.")
 def schema(nfvbench: bool) -> None:
-    """Print what may be written as JSON Schema, for editors and other programs."""
+    """Print the JSON Schema of configurations, for editors and other programs."""
     from nodrop.config.nfvbench.schema import NfvbenchConfig
     from nodrop.config.schema import Config
 
@@ -74,40 +72,40 @@ def schema(nfvbench: bool) -> None:
     click.echo(json.dumps(root.model_json_schema(mode="validation"), indent=2, ensure_ascii=False))
 
 
-@config.command(short_help="What a key means.")
+@config.command(short_help="Explain keys.")
 @click.argument("keys", metavar="KEY...", nargs=-1, required=True)
 def explain(keys: tuple[str, ...]) -> None:
-    """Say what keys mean, what they may be, and what they are called in the other form.
+    """Explain keys: meaning, allowed values, and name in the other form.
 
-    Keys below others are written with a point, as search.width or measurement.NDR.
+    Nested keys are written with a dot, e.g. search.width or measurement.NDR.
     """
-    from nodrop.config.key_help import explain as explained
+    from nodrop.config.key_help import explain_key as explained
 
     click.echo("\n\n".join([explained(key) for key in keys]))
 
 
-@config.command(short_help="NFVbench's configuration in nodrop's keys.")
+@config.command(short_help="Convert an NFVbench configuration.")
 @click.argument("file", metavar="FILE", type=FILE)
-@click.option("-o", "--output", metavar="FILE", help="Write it there instead of to standard output.")
-@click.option("-q", "--quiet", is_flag=True, help="Do not list what changed.")
+@click.option("-o", "--output", metavar="FILE", help="Output file.  [default: standard output]")
+@click.option("-q", "--quiet", is_flag=True, help="Do not list the changes.")
 def convert(file: str, output: str | None, quiet: bool) -> None:
-    """Print a configuration of NFVbench's in nodrop's keys, and on standard error what became of each key."""
+    """Print an NFVbench configuration in nodrop's keys, and the change of each key on standard error."""
     from nodrop.config.convert import convert as converted
 
-    done = converted(file)
+    result = converted(file)
     if output is None:
-        click.echo(done.text, nl=False)
+        click.echo(result.text, nl=False)
     else:
-        _write(output, done.text)
-    for change in () if quiet else done.changes:
+        _write(output, result.text)
+    for change in () if quiet else result.changes:
         click.echo(f"nodrop: {change}", err=True)
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    from nodrop.system.yaml_reader import value_of
+    from nodrop.system.yaml_reader import parse_value
 
-    key, value = key_and_value("--set", text, "search.width=1%")
-    return key, value_of(value)
+    key, value = parse_key_value("--set", text, "search.width=1%")
+    return key, parse_value(value)
 
 
 def _write(output: str, text: str) -> None:
@@ -119,6 +117,6 @@ def _write(output: str, text: str) -> None:
         with Path(output).open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise ConfigError(f"--output: {output} asked, it is there already; name another file") from None
+        raise ConfigError(f"--output: {output} already exists; choose another file") from None
     except OSError as error:
-        raise ConfigError(f"--output: {output} asked, {error.strerror}; name a file that can be written") from None
+        raise ConfigError(f"--output: cannot write {output}: {error.strerror}") from None

@@ -1,4 +1,4 @@
-"""`nodrop doctor`: what this machine allows, one line each, with the remedy."""
+"""`nodrop doctor`: self-test of this machine, with remedies."""
 
 from typing import TYPE_CHECKING
 
@@ -7,27 +7,26 @@ import click
 from nodrop.errors import GeneratorError
 
 if TYPE_CHECKING:
-    from nodrop.stage.capability_checks import Check
+    from nodrop.stage.capability_checks import CapabilityCheck
 
 
-@click.command()
+@click.command(short_help="Check this machine.")
 @click.pass_context
 def doctor(context: click.Context) -> None:
-    """Say what this machine allows, and what to do about the rest.
+    """Check whether `nodrop run` works on this machine, and print remedies.
 
-    Everything is really tried, in processes and namespaces of their own. `ok` is as it should be, `no` keeps the
-    default run from working, `note` may only make its results worse. Ends with status 0 if `nodrop run` would work,
-    4 otherwise. Whether the machine is fit for a fast data plane is another question, which `nodrop host check`
-    answers; its score is told here in a line.
+    All checks use the real mechanisms, in private processes and namespaces. `no` prevents the default run, `note` may
+    degrade its results. Exits with status 0 if `nodrop run` works, otherwise 4. The last line shows the score of
+    `nodrop host check`, which rates the machine as a host of fast data planes.
     """
-    from nodrop.run.self_test import checks
+    from nodrop.run.self_test import run_checks
 
     works = True
-    for check in checks():
-        click.echo(_line(check))
-        works = works and (check.ok or not check.required)
+    for check_host in run_checks():
+        click.echo(_line(check_host))
+        works = works and (check_host.ok or not check_host.required)
     click.echo(
-        "\n" + ("`nodrop run` works here." if works else "`nodrop run` does not work here: mend each `no` above.")
+        "\n" + ("`nodrop run` works here." if works else "`nodrop run` does not work here: fix each `no` above.")
     )
     click.echo(_fitness())
     if not works:
@@ -35,12 +34,12 @@ def doctor(context: click.Context) -> None:
 
 
 def _fitness() -> str:
-    """The score of the host's checks."""
-    from nodrop.host.check import check
-    from nodrop.host.describe import describe, this_machine
-    from nodrop.model.hostcheck import score
+    """Return the score of the host checks."""
+    from nodrop.host.check import check_host
+    from nodrop.host.describe import describe_host, open_this_machine
+    from nodrop.model.hostcheck import compute_score
 
-    found = score(check(describe(this_machine())))
+    found = compute_score(check_host(describe_host(open_this_machine())))
     decided = found.passed + found.failed
     return (
         f"As a host of data planes it passes {found.passed} of {decided} checks, {found.unknown} more are unknown: "
@@ -48,7 +47,7 @@ def _fitness() -> str:
     )
 
 
-def _line(check: "Check") -> str:
+def _line(check: "CapabilityCheck") -> str:
     mark = "ok" if check.ok else "no" if check.required else "note"
     remedy = "" if check.ok else f" -> {check.remedy}"
     return f"{mark:<6}{check.name:<14}{check.found}{remedy}"

@@ -1,4 +1,4 @@
-"""`nodrop export`: dashboards for those who keep results elsewhere."""
+"""`nodrop export`: dashboards for Kibana and Grafana."""
 
 from pathlib import Path
 
@@ -10,53 +10,53 @@ EPILOG = """
 \b
 Examples:
   nodrop export kibana -o nodrop.ndjson        import it under Stack Management, Saved Objects
-  nodrop export grafana -o nodrop.json         over what Prometheus scrapes of nodrop serve
-  nodrop export grafana --source postgresql    over the index that results_index names
+  nodrop export grafana -o nodrop.json         for a Prometheus that scrapes nodrop serve
+  nodrop export grafana --source postgresql    for the database of results_index
 """
 
 
-@click.group(epilog=EPILOG, short_help="Dashboards for Kibana and Grafana.")
+@click.group(epilog=EPILOG, short_help="Export dashboards for Kibana and Grafana.")
 def export() -> None:
-    """Write dashboards for those who keep results elsewhere: Kibana over shipped records, Grafana over metrics or SQL.
+    """Export dashboards: Kibana for shipped records, Grafana for metrics or SQL.
 
-    Importing one again, as of a later release, replaces it: its ids stay.
+    Ids are stable: importing the dashboard of a later release replaces the former one.
     """
 
 
-@export.command(short_help="Saved objects for Kibana and OpenSearch Dashboards.")
-@click.option("-o", "--output", type=FILE, metavar="FILE", help="Where to write them.  [default: standard output]")
+@export.command(short_help="Export saved objects for Kibana and OpenSearch Dashboards.")
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="Output file.  [default: standard output]")
 @click.option(
     *("--index", "index_pattern"),
     metavar="PATTERN",
     default="resu*",
     show_default=True,
-    help="Indices of the records, as the aggregator names them.",
+    help="Index pattern of the records, as set in the aggregator.",
 )
 def kibana(output: str | None, index_pattern: str) -> None:
-    """Write charts, a table and a dashboard over the records that `ship.fluentd` sends, nodrop's and NFVbench's alike.
+    """Export charts, a table and a dashboard for the records that `ship.fluentd` sends, of nodrop and NFVbench.
 
-    Saved objects of release 7.10, which Kibana from there on and OpenSearch Dashboards import.
+    Saved objects of release 7.10, for Kibana from that release on and for OpenSearch Dashboards.
     """
-    from nodrop.export.dashboards.kibana import ndjson
+    from nodrop.export.dashboards.kibana import build_ndjson
 
-    _write(ndjson(index_pattern), output)
+    _write(build_ndjson(index_pattern), output)
 
 
-@export.command(short_help="A dashboard for Grafana.")
-@click.option("-o", "--output", type=FILE, metavar="FILE", help="Where to write it.  [default: standard output]")
+@export.command(short_help="Export a dashboard for Grafana.")
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="Output file.  [default: standard output]")
 @click.option(
     "--source",
     type=click.Choice(["openmetrics", "postgresql"]),
     default="openmetrics",
     show_default=True,
-    help="Prometheus that scrapes nodrop, or the index of results in PostgreSQL.",
+    help="Data source: Prometheus, or the results index in PostgreSQL.",
 )
 def grafana(output: str | None, source: str) -> None:
-    """Write a dashboard to import in Grafana 10 or later, or to put among the files it is provisioned with."""
+    """Export a dashboard for import or provisioning in Grafana 10 or later."""
     from nodrop.export.dashboards import openmetrics, postgresql
     from nodrop.export.dashboards.grafana import to_json
 
-    dashboard = openmetrics.dashboard() if source == "openmetrics" else postgresql.dashboard()
+    dashboard = openmetrics.build_dashboard() if source == "openmetrics" else postgresql.build_dashboard()
     _write(to_json(dashboard), output)
 
 
@@ -64,7 +64,7 @@ def _write(content: str, output: str | None) -> None:
     if output in (None, "-"):
         click.echo(content, nl=False)
         return
-    from nodrop.store import write_whole
+    from nodrop.store import write_text
 
-    write_whole(Path(output), content)
+    write_text(Path(output), content)
     click.echo(f"{output}: written", err=True)

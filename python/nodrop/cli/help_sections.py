@@ -1,4 +1,4 @@
-"""Options under headings of their own in the help, for a command that has many."""
+"""Options grouped under headings in the help of a command."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import click
 
 
 class GroupedOption(click.Option):
-    """An option that stands under a heading."""
+    """An option under a heading."""
 
     def __init__(self, *args: Any, group: str, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
@@ -14,7 +14,7 @@ class GroupedOption(click.Option):
 
 
 class GroupedCommand(click.Command):
-    """A command whose help lists the options without a heading first, then each heading in its order."""
+    """A command whose help lists options without a heading first, then the headings in order of appearance."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options."""

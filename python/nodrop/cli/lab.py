@@ -1,4 +1,4 @@
-"""`nodrop lab`: the private lab left standing, to look into it or to measure in it again and again."""
+"""`nodrop lab`: persistent labs, to inspect them or to measure in them repeatedly."""
 
 import os
 from typing import TYPE_CHECKING, Any, get_args
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 NAME = click.option("--name", type=LAB, default="default", show_default=True, help="Name of the lab.")
 
 
-@click.group()
+@click.group(short_help="Manage persistent labs.")
 def lab() -> None:
-    """Keep the lab standing: tester ports and SUT in network namespaces of their own.
+    """Manage persistent labs: tester ports and SUT in private network namespaces.
 
-    `nodrop run` brings up such a lab for itself and takes it down again. One that is left standing can be looked into
-    with tcpdump, ip or any other tool, and measured with `nodrop run --lab NAME`. It has no name the system knows:
-    nothing outside nodrop sees it, and it is gone when its process is.
+    `nodrop run` creates a lab and removes it at the end. A persistent lab can be inspected with tcpdump, ip or any
+    other tool, and measured with `nodrop run --lab NAME`. Its namespaces have no name: they are invisible to the rest
+    of the system and vanish with the lab's process.
     """
 
 
@@ -32,25 +32,25 @@ def lab() -> None:
     type=click.Choice([sut for sut in get_args(SutKind) if sut not in ("ext", "openstack")]),
     default="vnf-l2",
     show_default=True,
-    help="What stands between the tester's ports.",
+    help="SUT between the tester ports.",
 )
 @click.option("--chains", type=int, default=1, show_default=True, help="Parallel chains of forwarders.")
-@click.option("--hops", type=int, default=1, show_default=True, help="Forwarders in line in each chain, 1 or 2.")
+@click.option("--hops", type=int, default=1, show_default=True, help="Forwarders per chain, 1 or 2.")
 @click.option(
     "--networks",
     type=click.Choice(["auto", "ports", "vlan", "shared"]),
     default="auto",
     show_default=True,
-    help="How chains reach the tester's ports.",
+    help="Connection of the chains to the tester ports.",
 )
-@click.option("--routers", is_flag=True, help="A router of the kernel at both ends of every chain.")
-@click.option("--idle-interfaces", type=int, default=0, show_default=True, help="Further, silent ones of every VNF.")
+@click.option("--routers", is_flag=True, help="Add a kernel router at both ends of every chain.")
+@click.option("--idle-interfaces", type=int, default=0, show_default=True, help="Additional idle interfaces per VNF.")
 @NAME
 def up(name: str, **keys: Any) -> None:
-    """Bring a lab up and leave it standing."""
+    """Create a lab."""
     from nodrop.stage import persistent_lab
 
-    facts = persistent_lab.up(_plan(keys), name).facts
+    facts = persistent_lab.bring_up(_plan(keys), name).facts
     click.echo(f"lab {name} is up")
     _print_facts(facts)
     click.echo("\nTry:")
@@ -60,31 +60,32 @@ def up(name: str, **keys: Any) -> None:
 
 @lab.command()
 @NAME
-@click.option("--all", "every", is_flag=True, help="Every lab, also one without a record.")
+@click.option("--all", "every", is_flag=True, help="Remove all labs, also those without a record.")
 def down(name: str, every: bool) -> None:
-    """Take a lab down."""
-    from nodrop.cli import cleanup, status
+    """Remove a lab."""
+    from nodrop.cli.cleanup import remove_labs
+    from nodrop.run.machine_lock import find_activity
     from nodrop.stage import persistent_lab
 
     if every:
-        cleanup.take_away(status.find())
+        remove_labs(find_activity())
         return
-    stood = persistent_lab.down(name)
-    click.echo(f"lab {name} is down" if stood else f"lab {name} did not stand any more; its record is cleared away")
+    was_up = persistent_lab.take_down(name)
+    click.echo(f"lab {name} is down" if was_up else f"lab {name} was already down; its record is removed")
 
 
 @lab.command()
 def status() -> None:
-    """Say which labs stand."""
+    """List the labs."""
     from nodrop.stage import registry
 
     records = {name: record for name in registry.names() if (record := registry.read(name))}
     if not records:
-        click.echo("no lab stands; bring one up: nodrop lab up")
+        click.echo("no labs; create one with 'nodrop lab up'")
     for name, record in records.items():
-        ending = record.ending()
-        click.echo(f"lab {name} has fallen down: {ending}" if ending else f"lab {name} is up")
-        if not ending:
+        failure = record.describe_failure()
+        click.echo(f"lab {name} has failed: {failure}" if failure else f"lab {name} is up")
+        if not failure:
             _print_facts(record.facts)
 
 
@@ -93,7 +94,7 @@ def status() -> None:
 @click.argument("where", type=click.Choice(["tester", "sut", "left", "right"]))
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def execute(name: str, where: str, command: tuple[str, ...]) -> None:
-    """Run COMMAND inside a lab, on the tester's side, the SUT's, or in a router's in the path.
+    """Run COMMAND in a namespace of a lab: of the tester, the SUT or a router.
 
     \b
     nodrop lab exec sut -- tcpdump -ni sut0
@@ -101,18 +102,18 @@ def execute(name: str, where: str, command: tuple[str, ...]) -> None:
     """
     from nodrop.stage import namespace, persistent_lab, seccomp
 
-    if namespace.join(persistent_lab.entrance(name, where)) == namespace.USER_NAMESPACE:
+    if namespace.join(persistent_lab.find_namespace_pid(name, where)) == namespace.USER_NAMESPACE:
         seccomp.pretend_setgroups()
     try:
         os.execvp(command[0], command)
     except OSError as error:
-        raise ConfigError(f"command {command[0]} asked: {error.strerror}; name one that is on PATH") from error
+        raise ConfigError(f"cannot execute {command[0]}: {error.strerror}") from error
 
 
 def _print_facts(facts: "StageFacts") -> None:
-    from nodrop.report.lab import lab_lines
+    from nodrop.report.lab import format_lab
 
-    for line in lab_lines(facts):
+    for line in format_lab(facts):
         click.echo(f"  {line}")
 
 
@@ -128,7 +129,7 @@ def _examples(name: str, facts: "StageFacts") -> tuple[str, ...]:
 
 
 def _plan(keys: dict[str, Any]) -> "LabPlan":
-    """The lab that `nodrop run` with these keys would bring up for itself."""
+    """Plan the lab that `nodrop run` would create with these keys."""
     from nodrop import plan
     from nodrop.config.load import load
 

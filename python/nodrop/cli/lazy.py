@@ -1,4 +1,4 @@
-"""Groups of commands that have a file each."""
+"""Groups of commands with one file per command."""
 
 import importlib
 from collections.abc import Sequence
@@ -8,19 +8,19 @@ import click
 
 
 class LazyGroup(click.Group):
-    """Commands that are imported when they are asked for, so that `nodrop --version` does not wait for them."""
+    """Imports a command on first use, so that `nodrop --version` does not wait for the others."""
 
     def __init__(self, *args: Any, names: Sequence[str], package: str, **attributes: Any) -> None:
-        """Take the commands' names, in the order a newcomer needs them, and the package that has a file for each."""
+        """Take the names of the commands, in the order of the help, and the package with their files."""
         super().__init__(*args, **attributes)
         self.names, self.package = names, package
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """All of them."""
+        """Return the names of all commands."""
         return list(self.names)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command of that name, from the file of that name."""
+        """Import a command from its file."""
         if cmd_name not in self.names:
             return None
         name = cmd_name.replace("-", "_")

@@ -1,4 +1,4 @@
-"""Differences that do not matter, as they are written on the command line."""
+"""The option for the margins of a comparison."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,29 +15,27 @@ margin_option = click.option(
     "margins",
     multiple=True,
     metavar="[KIND=]SHARE",
-    help="Difference that does not matter: 1%, or rate=, latency=, loss=.  [default: rate=1%, latency=10%, loss=0.1%]",
+    help="Smallest relevant difference, of rate, latency or loss.  [default: rate=1%, latency=10%, loss=0.1%]",
 )
 
 
-def margins_of(written: Sequence[str]) -> "Margins":
-    """Of `1%`, `latency=20%`: what is not named keeps its default, and what has no name is a rate's.
+def parse_margins(values: Sequence[str]) -> "Margins":
+    """Parse margins such as `1%` (of rates) or `latency=20%`; the others keep their defaults.
 
-    Raises: ConfigError for what is no share.
+    Raises: ConfigError for an invalid ratio.
     """
     from nodrop.analysis import Margins
     from nodrop.units import parse_ratio
 
     kinds = {"rate": "pps", "latency": "ns", "loss": "ratio"}
-    asked: dict[str, float] = {}
-    for each in (part for one in written for part in one.split(",")):
-        kind, equals, share = each.strip().rpartition("=")
+    margins: dict[str, float] = {}
+    for each in (part for text in values for part in text.split(",")):
+        kind, equals, ratio = each.strip().rpartition("=")
         try:
-            value = parse_ratio(share)
+            value = parse_ratio(ratio)
         except ValueError:
             value = 0.0
         if (equals and kind not in kinds) or not 0 < value < 1:
-            raise ConfigError(
-                f"--margin: {each!r} asked, a share expected; write 1%, or rate=, latency=, loss= and one"
-            )
-        asked[kinds[kind] if equals else "pps"] = value
-    return Margins(**asked)
+            raise ConfigError(f"--margin: {each!r} is not a ratio; use e.g. 1%, rate=1%, latency=10% or loss=0.1%")
+        margins[kinds[kind] if equals else "pps"] = value
+    return Margins(**margins)

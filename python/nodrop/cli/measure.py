@@ -1,6 +1,7 @@
-"""A plan carried out and shown, for the commands that measure."""
+"""Execution of plans with progress, event sinks and output, for the commands that measure."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
 import click
@@ -8,118 +9,132 @@ import click
 from nodrop.cli.outputs import Outputs
 
 if TYPE_CHECKING:
-    from nodrop.model.event import Event, RunDone, SuiteDone
+    from nodrop.model.event import Event, OnEvent, RunDone, SuiteDone
     from nodrop.model.plan import Plan
     from nodrop.model.result import RunResult
     from nodrop.report.line_progress import LineProgress
     from nodrop.report.live_progress import LiveProgress
     from nodrop.run.execute import RunEnvironment
-    from nodrop.run.suite import SuiteOutcome
+    from nodrop.run.suite import Failure
+
+
+@dataclass
+class RunOutcome:
+    """Final events of the runs so far, and the results in them."""
+
+    run: "RunDone | None" = None
+    suite: "SuiteDone | None" = None
+    results: "list[RunResult]" = field(default_factory=list)
+
+    def add(self, event: "Event") -> None:
+        """Keep a final event."""
+        from nodrop.model.event import RunDone, SuiteDone
+
+        if isinstance(event, RunDone):
+            self.run = event
+            self.results.append(event.result)
+        elif isinstance(event, SuiteDone):
+            self.suite = event
 
 
 def measure(
-    plan: "Plan",
+    plans: "Sequence[Plan]",
     outputs: Outputs,
     quiet: bool,
-    parts: "RunEnvironment | None" = None,
+    environment: "RunEnvironment | None" = None,
     epilogue: "Callable[[RunResult], str] | None" = None,
 ) -> int:
-    """Run, show, store; gives the exit code.
+    """Carry out plans, one by itself or several as a suite, and show and write the results; returns the exit code.
 
     Args:
-        plan: what to do.
-        outputs: how to show the result, and where to write it besides.
-        quiet: whether to leave out the progress.
-        parts: what to run it with, if not with a lab and the packet engine.
-        epilogue: what else to say of the result, at the end.
+        plans: one or more.
+        outputs: form and destinations of the results.
+        quiet: without progress.
+        environment: collaborators of the runs; by default those of this machine.
+        epilogue: makes a text to print after the result of a single run.
     """
-    from nodrop.model.event import RunDone
-    from nodrop.run.event_sinks import open_sinks
     from nodrop.run.execute import execute
-    from nodrop.search.goal_results import require_goal_loads
-    from nodrop.system.signals import interruptible
-
-    outputs.require_writable([plan])
-    out = outputs.stream
-    done: list[RunDone] = []
-    with open_sinks(plan, _warn) as tell, interruptible() as interruption:
-        try:
-            with open_progress(out, quiet) as progress:
-
-                def hear(event: "Event") -> None:
-                    progress.hear(event)
-                    tell(event)
-                    if isinstance(event, RunDone):
-                        done.append(event)
-
-                execute(plan, hear, parts)
-        except KeyboardInterrupt as interrupt:
-            click.echo(f"nodrop: {interrupt or 'stopped'}", err=True)
-            return interruption.exit_code
-        finally:
-            if done:
-                _show(done[0], outputs)
-                if epilogue:
-                    click.echo(epilogue(done[0].result), file=out)
-    require_goal_loads(done[0].result)
-    return 0
-
-
-def measure_each(plans: "Sequence[Plan]", outputs: Outputs, quiet: bool, parts: "RunEnvironment | None" = None) -> int:
-    """Carry out one plan after the other, and show what came of all; gives the exit code.
-
-    Args:
-        plans: what to do.
-        outputs: how to show the results, and where to write them besides.
-        quiet: whether to leave out the progress.
-        parts: what to run them with, if not with a lab and the packet engine.
-    """
-    if len(plans) == 1:
-        return measure(plans[0], outputs, quiet, parts)
-    from nodrop.model.event import RunDone, SuiteDone
-    from nodrop.run.event_sinks import open_sinks
     from nodrop.run.suite import execute_suite
-    from nodrop.system.signals import interruptible
+    from nodrop.search.goal_results import require_goal_loads
 
     outputs.require_writable(plans)
-    out = outputs.stream
-    results: list[RunResult] = []
-    over: list[SuiteDone] = []
-    with open_sinks(plans[0], _warn) as tell, interruptible() as interruption:
+    outcome = RunOutcome()
+    failures: list[Failure] = []
+
+    def run(on_event: "OnEvent") -> None:
+        if len(plans) == 1:
+            execute(plans[0], on_event, environment)
+        else:
+            failures.extend(execute_suite(plans, on_event, environment).failures)
+
+    def show() -> None:
+        if outcome.suite:
+            _show_suite(outcome.suite, outcome.results, outputs)
+        elif outcome.run and len(plans) == 1:
+            _show_run(outcome.run, outputs)
+            if epilogue:
+                click.echo(epilogue(outcome.run.result), file=outputs.stream)
+
+    interrupted = monitor_runs(plans[0], outputs.stream, quiet, run, outcome=outcome, show=show)
+    if interrupted is not None:
+        return interrupted
+    if len(plans) == 1:
+        require_goal_loads(outcome.results[0])
+    for failure in failures:
+        click.echo(f"nodrop: error: frame size {failure.name}: {failure.error}", err=True)
+    return failures[0].error.exit_code if failures else 0
+
+
+def monitor_runs(
+    plan: "Plan",
+    out: TextIO,
+    quiet: bool,
+    run: "Callable[[OnEvent], None]",
+    *,
+    outcome: RunOutcome,
+    show: Callable[[], None],
+    interrupt_note: str = "",
+) -> int | None:
+    """Run with progress and event sinks, and show the outcome however the runs end.
+
+    Args:
+        plan: names the event sinks.
+        out: stream of the progress.
+        quiet: without progress.
+        run: carries out the runs.
+        outcome: collects the final events.
+        show: shows the outcome.
+        interrupt_note: added to the message of an interruption.
+
+    Returns: the exit code of an interruption; None if the runs came to their end.
+    """
+    from nodrop.run.event_sinks import open_sinks
+    from nodrop.system.signals import interruptible
+
+    with open_sinks(plan, _warn) as dispatch, interruptible() as interruption:
         try:
             with open_progress(out, quiet) as progress:
 
-                def hear(event: "Event") -> None:
+                def handle(event: "Event") -> None:
                     progress.hear(event)
-                    tell(event)
-                    if isinstance(event, RunDone):
-                        results.append(event.result)
-                    if isinstance(event, SuiteDone):
-                        over.append(event)
+                    dispatch(event)
+                    outcome.add(event)
 
-                outcome = execute_suite(plans, hear, parts)
+                run(handle)
         except KeyboardInterrupt as interrupt:
-            click.echo(f"nodrop: {interrupt or 'stopped'}", err=True)
+            _warn(f"{interrupt or 'stopped'}{interrupt_note}")
             return interruption.exit_code
         finally:
-            if over:
-                _show_suite(over[0], results, outputs)
-    return _suite_exit_code(outcome)
+            show()
+    return None
 
 
-def _suite_exit_code(outcome: "SuiteOutcome") -> int:
-    """That of the first run that failed; each is named."""
-    for failure in outcome.failures:
-        click.echo(f"nodrop: error: frame size {failure.name}: {failure.error}", err=True)
-    return outcome.failures[0].error.exit_code if outcome.failures else 0
-
-
-def _warn(sentence: str) -> None:
-    click.echo(f"nodrop: {sentence}", err=True)
+def _warn(message: str) -> None:
+    click.echo(f"nodrop: {message}", err=True)
 
 
 def open_progress(out: TextIO, quiet: bool) -> "LineProgress | LiveProgress":
-    """How events are shown: drawn on a terminal, in lines elsewhere, not at all if quiet."""
+    """Return the progress display: live on a terminal, otherwise in lines; none if quiet."""
     from nodrop.cli.console import console
     from nodrop.report.line_progress import LineProgress, NoProgress
     from nodrop.report.live_progress import LiveProgress
@@ -130,8 +145,8 @@ def open_progress(out: TextIO, quiet: bool) -> "LineProgress | LiveProgress":
     return LiveProgress(screen) if out.isatty() and not screen.is_dumb_terminal else LineProgress(out)
 
 
-def _show(done: "RunDone", outputs: Outputs) -> None:
-    """The report, unless there is nothing to report; the file; the JSON."""
+def _show_run(done: "RunDone", outputs: Outputs) -> None:
+    """Print the report, if there are trials, and the path of the result; write the output files."""
     from nodrop import store
     from nodrop.formatting import describe_capture
     from nodrop.report.terminal import render_result
@@ -148,13 +163,13 @@ def _show(done: "RunDone", outputs: Outputs) -> None:
     outputs.write([done.result], store.to_json(done.result))
 
 
-def _show_suite(over: "SuiteDone", results: "Sequence[RunResult]", outputs: Outputs) -> None:
-    """The summary and every run's report; the files; the JSON."""
+def _show_suite(done: "SuiteDone", results: "Sequence[RunResult]", outputs: Outputs) -> None:
+    """Print the summary and the reports of the runs; write the output files."""
     from nodrop.cli.suite_output import render_suite
     from nodrop.store import suites
 
     click.echo(file=outputs.stream)
-    outputs.show(results, lambda: render_suite(over.suite, results))
-    if over.path:
-        click.echo(f"\nresults: {over.path}", file=outputs.stream)
-    outputs.write(results, suites.to_results_json(over.suite, results))
+    outputs.show(results, lambda: render_suite(done.suite, results))
+    if done.path:
+        click.echo(f"\nresults: {done.path}", file=outputs.stream)
+    outputs.write(results, suites.to_results_json(done.suite, results))

@@ -1,4 +1,4 @@
-"""What NFVbench's flags ask for instead of a run: the command of nodrop's own that does it, carried out."""
+"""Actions of NFVbench's flags other than a run, carried out by nodrop's commands."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,25 +9,25 @@ from nodrop import __version__
 from nodrop.cli.nfvbench_flags import PREFIX
 
 
-def instead(context: click.Context, flags: Mapping[str, Any], keys: Mapping[str, Any]) -> int | None:
-    """Do what was asked for instead of a run.
+def run_action(context: click.Context, flags: Mapping[str, Any], keys: Mapping[str, Any]) -> int | None:
+    """Carry out the action of the flags, if they contain one.
 
     Args:
-        context: of the command.
-        flags: its arguments.
-        keys: what they set, by configuration key.
+        context: context of the command.
+        flags: arguments of the command.
+        keys: configuration keys that they set.
 
-    Returns: the exit code; None when a run was asked for.
+    Returns: the exit code; None if a run is requested.
     """
-    asked = {flag.removeprefix(PREFIX): value for flag, value in flags.items() if flag.startswith(PREFIX) and value}
-    if "version" in asked:
+    given = {flag.removeprefix(PREFIX): value for flag, value in flags.items() if flag.startswith(PREFIX) and value}
+    if "version" in given:
         click.echo(f"nodrop {__version__}")
         return 0
-    if "show_trex_log" in asked:
+    if "show_trex_log" in given:
         return _show_trex_log(flags["files"], keys)
     for flag, (command, *arguments) in COMMANDS.items():
-        if flag in asked:
-            return _carry_out(context, command, [*arguments, *_own_arguments(flag, asked, flags["files"], keys)])
+        if flag in given:
+            return _run_command(context, command, [*arguments, *_make_arguments(flag, given, flags["files"], keys)])
     return None
 
 
@@ -42,13 +42,15 @@ COMMANDS = {
     "force_cleanup": ("cleanup", "--force"),
     "server": ("serve",),
 }
-"""Flag, as it is named among the command's arguments, and what it stands for; the first that was given is done."""
+"""Flag, as an argument of the command, and the equivalent command; the first given flag takes effect."""
 
 
-def _own_arguments(flag: str, asked: Mapping[str, Any], given: Sequence[str], keys: Mapping[str, Any]) -> list[str]:
-    files = [part for file in given for part in ("--config", file)]
+def _make_arguments(
+    flag: str, given: Mapping[str, Any], config_files: Sequence[str], keys: Mapping[str, Any]
+) -> list[str]:
+    files = [part for file in config_files for part in ("--config", file)]
     if flag == "show_summary":
-        return [asked[flag]]
+        return [given[flag]]
     if flag == "show_pre_config":
         return files
     if flag in ("show_config", "show_json_config"):
@@ -56,33 +58,33 @@ def _own_arguments(flag: str, asked: Mapping[str, Any], given: Sequence[str], ke
     if flag in ("status", "cleanup", "force_cleanup"):
         return [*files, *_settings(keys), *(() if flag == "status" or not (files or keys) else ("--nfvbench",))]
     if flag == "server":
-        where = [part for name in ("host", "port") if name in asked for part in (f"--{name}", str(asked[name]))]
-        return [*where, *files, *(("--results-dir", results_dir) if (results_dir := keys.get("results_dir")) else ())]
+        address = [part for name in ("host", "port") if name in given for part in (f"--{name}", str(given[name]))]
+        return [*address, *files, *(("--results-dir", results_dir) if (results_dir := keys.get("results_dir")) else ())]
     return []
 
 
 def _show_trex_log(files: Sequence[str], keys: Mapping[str, Any]) -> int:
-    """The log of the server at the port that is asked for."""
+    """Print the log of the TRex server at the configured port."""
     from nodrop.config.load import load
     from nodrop.generator.trex.server import log_text
 
     port = load(files, keys).trex.rpc_port
     text = log_text(port)
     if text is None:
-        click.echo(f"nodrop: no log of a TRex that nodrop started at port {port} is there", err=True)
+        click.echo(f"nodrop: no log of a TRex server started by nodrop at port {port}", err=True)
         return 1
     click.echo(text, nl=False)
     return 0
 
 
 def _settings(keys: Mapping[str, Any]) -> list[str]:
-    """The other flags, as settings of the keys they stand for."""
-    from nodrop.system.yaml_reader import dumped
+    """Return keys as `--set` arguments."""
+    from nodrop.system.yaml_reader import to_yaml_line
 
-    return [part for key, value in keys.items() for part in ("--set", f"{key}={dumped(value)}")]
+    return [part for key, value in keys.items() for part in ("--set", f"{key}={to_yaml_line(value)}")]
 
 
-def _carry_out(context: click.Context, name: str, arguments: list[str]) -> int:
+def _run_command(context: click.Context, name: str, arguments: list[str]) -> int:
     group = context.find_root().command
     assert isinstance(group, click.Group)
     command = group.get_command(context, name)

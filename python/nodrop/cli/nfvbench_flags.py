@@ -1,7 +1,7 @@
-"""NFVbench's command line as `nodrop run` takes it: one table, from which come the options, their help and their keys.
+"""NFVbench's command line in `nodrop run`: one table of the options with their help and configuration keys.
 
-A flag sets NFVbench's own configuration key, so that it means what the same key means in a configuration file. What
-NFVbench does instead of a run (`--status`, `--server`, `--show-...`) is in `nfvbench_instead.py`.
+A flag sets NFVbench's own configuration key, so it has the same meaning as the key in a configuration file. Actions
+other than a run (`--status`, `--server`, `--show-...`) are in nfvbench_actions.py.
 """
 
 import json
@@ -16,140 +16,144 @@ from nodrop.errors import ConfigError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 PREFIX = "nfvbench_"
-"""Of the names under which the command's function gets these flags."""
+"""Prefix of the arguments of the command's function."""
 FRAME_BYTES_MIN = 64
-TRAFFIC, PATH, OUTPUT, INSTEAD, KEPT = (
+TRAFFIC, PATH, OUTPUT, ACTIONS, GENERATOR = (
     "NFVbench's options: traffic and rates",
-    "NFVbench's options: what is measured",
-    "NFVbench's options: what is written",
-    "NFVbench's options: instead of a run",
-    "NFVbench's options: of its generator and of OpenStack",
+    "NFVbench's options: path",
+    "NFVbench's options: output",
+    "NFVbench's options: actions other than a run",
+    "NFVbench's options: generator and OpenStack",
 )
 
 
-class Flag(NamedTuple):
+class NfvbenchFlag(NamedTuple):
     """A flag of NFVbench."""
 
     names: str
-    """Short forms first, as `-fc --flow-count`."""
+    """Short forms first, e.g. `-fc --flow-count`."""
     group: str
     help: str
     key: str = ""
-    """The configuration key it sets; none for what is done instead of a run, or says only something."""
+    """The configuration key it sets; empty for an action."""
     metavar: str = ""
-    """What stands for its value in the help; a flag without one takes no value."""
+    """Placeholder of the value; empty for a flag without a value."""
     value: Any = True
-    """What the key is set to by a flag that takes no value."""
+    """Value of the key for a flag without a value."""
     kind: Any = None
-    """Type of the value, for click."""
+    """click type of the value."""
     many: bool = False
-    """Whether it may be given several times."""
+    """Whether the flag may be repeated."""
     note: str = ""
-    """What to say, on standard error, when it was used."""
+    """Message on standard error if the flag is used."""
     is_old: bool = False
-    """An old spelling, not in the help."""
+    """Whether it is an old spelling, hidden in the help."""
 
     @property
     def argument(self) -> str:
-        """The name under which the command's function gets it."""
+        """Argument name of the command's function."""
         return PREFIX + self.names.split()[-1].lstrip("-").replace("-", "_")
 
     @property
     def name(self) -> str:
-        """Its long form."""
+        """The long form."""
         return self.names.split()[-1]
 
 
-class WholeNumber(click.types.IntParamType):
-    """An int, also written in hexadecimal."""
+class DecimalOrHex(click.types.IntParamType):
+    """An integer, decimal or hexadecimal."""
 
     name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number. Fails as click wants it to."""
+        """Convert the text to a number."""
         try:
             return value if isinstance(value, int) else int(value, 0)
         except ValueError:
-            self.fail(f"{value!r} is not a whole number; write for example 255 or 0xff", param, ctx)
+            self.fail(f"{value!r} is not an integer; use e.g. 255 or 0xff", param, ctx)
 
 
 FLAGS = (
-    Flag("--rate", TRAFFIC, "ndr, pdr, ndr_pdr, or a fixed rate as 10kpps, 1Gbps, 50%.", "rate", "RATE"),
-    Flag("--duration", TRAFFIC, "Seconds that every trial lasts, at a fixed rate or in a search.", "duration_sec", "S"),
-    Flag("--interval", TRAFFIC, "Seconds between lines on a fixed-rate run; 0 for none.", "interval_sec", "S"),
-    Flag("-fs --frame-size", TRAFFIC, "Bytes, or IMIX; repeated: one run each.", "frame_sizes", "SIZE", many=True),
-    Flag("-fc --flow-count", TRAFFIC, "Flows over all chains, both ways, as 100k.", "flow_count", "N[k|M|G]"),
-    Flag("--unidir", TRAFFIC, "Send from left to right only.", "traffic.bidirectional", value=False),
-    Flag("-garp --gratuitous-arp", TRAFFIC, "Announce addresses while traffic flows.", "periodic_gratuitous_arp"),
-    Flag("--no-arp", TRAFFIC, "Ask nobody for MAC addresses.", "no_arp"),
-    Flag("--no-e2e-check", TRAFFIC, "Leave out the end-to-end check before traffic.", "no_e2e_check"),
-    Flag("-0 --no-traffic", TRAFFIC, "Bring everything up, check that it works, measure nothing.", "no_traffic"),
-    Flag("-sc --service-chain", PATH, "PVP: one forwarder; PVVP: two; EXT: one that is there.", "service_chain",
+    NfvbenchFlag("--rate", TRAFFIC, "ndr, pdr, ndr_pdr, or a fixed rate, e.g. 10kpps.", "rate", "RATE"),
+    NfvbenchFlag("--duration", TRAFFIC, "Duration of every trial, in seconds.", "duration_sec", "S"),
+    NfvbenchFlag("--interval", TRAFFIC, "Report interval at a fixed rate, in seconds.", "interval_sec", "S"),
+    NfvbenchFlag("-fs --frame-size", TRAFFIC, "Bytes or IMIX; repeatable, one run each.", "frame_sizes",
+         "SIZE", many=True),
+    NfvbenchFlag("-fc --flow-count", TRAFFIC, "Number of flows, e.g. 100k.", "flow_count", "N[k|M|G]"),
+    NfvbenchFlag("--unidir", TRAFFIC, "Send in one direction only.", "traffic.bidirectional", value=False),
+    NfvbenchFlag("-garp --gratuitous-arp", TRAFFIC, "Send gratuitous ARP during traffic.", "periodic_gratuitous_arp"),
+    NfvbenchFlag("--no-arp", TRAFFIC, "Do not resolve MAC addresses.", "no_arp"),
+    NfvbenchFlag("--no-e2e-check", TRAFFIC, "Skip the end-to-end check.", "no_e2e_check"),
+    NfvbenchFlag("-0 --no-traffic", TRAFFIC, "Set up and check the path without measuring.", "no_traffic"),
+    NfvbenchFlag("-sc --service-chain", PATH, "PVP: one forwarder, PVVP: two, EXT: external SUT.", "service_chain",
          "[PVP|PVVP|EXT]", kind=SERVICE_CHAIN),
-    Flag("-scc --service-chain-count", PATH, "Parallel chains.", "service_chain_count", "N", kind=int),
-    Flag("--l2-loopback", PATH, "Ports joined outside: true, false, no-tag, or VLANs, as 100,101_200,201.",
+    NfvbenchFlag("-scc --service-chain-count", PATH, "Parallel chains.", "service_chain_count", "N", kind=int),
+    NfvbenchFlag("--l2-loopback", PATH, "External loopback: true, false, no-tag or VLANs.",
          "l2_loopback", "VLANS"),
-    Flag("--vlan-tagging", PATH, "Whether chains are told apart by VLAN tags.", "vlan_tagging", "BOOL", kind=bool),
-    Flag("--vxlan", PATH, "Send in VXLAN.", "vxlan"),
-    Flag("--mpls", PATH, "Send in MPLS, with two labels.", "mpls"),
-    Flag("-l3 --l3-router", PATH, "Routers between the ports and the forwarders.", "l3_router"),
-    Flag("--loop-vm-arp", PATH, "Forwarders ask for the tester's MAC addresses.", "loop_vm_arp"),
-    Flag("--user-label", OUTPUT, "Label of the run, kept with its result.", "user_label", "TEXT"),
-    Flag("--user-info", OUTPUT, "Anything to keep with the result; may be repeated, merged.", "user_info", "JSON",
+    NfvbenchFlag("--vlan-tagging", PATH, "Separate chains by VLAN tags.", "vlan_tagging", "BOOL", kind=bool),
+    NfvbenchFlag("--vxlan", PATH, "Encapsulate in VXLAN.", "vxlan"),
+    NfvbenchFlag("--mpls", PATH, "Encapsulate in MPLS with two labels.", "mpls"),
+    NfvbenchFlag("-l3 --l3-router", PATH, "Add routers between ports and forwarders.", "l3_router"),
+    NfvbenchFlag("--loop-vm-arp", PATH, "Forwarders resolve the tester's MAC addresses.", "loop_vm_arp"),
+    NfvbenchFlag("--user-label", OUTPUT, "Label of the run.", "user_label", "TEXT"),
+    NfvbenchFlag("--user-info", OUTPUT, "Data to store with the result; repeatable, merged.", "user_info", "JSON",
          many=True),
-    Flag("--std-json", OUTPUT, "NFVbench's form into DIR, under its usual file name.", "std_json", "DIR"),
-    Flag("--log-file", OUTPUT, "Log to this file as well.", "log_file", "FILE"),
-    Flag("-d --debug", OUTPUT, "Log more.", "debug"),
-    Flag("--user-id", OUTPUT, "Whom written files belong to.", "user_id", "N", kind=int),
-    Flag("--group-id", OUTPUT, "The group they belong to.", "group_id", "N", kind=int),
-    Flag("--service-mode", OUTPUT, "Leave TRex ready to capture; without TRex, keep frames in a file.", "service_mode"),
-    Flag("--status", INSTEAD, "`nodrop status`: what of nodrop is here, and in the cloud."),
-    Flag("--cleanup", INSTEAD, "`nodrop cleanup`: take it away, after asking."),
-    Flag("--force-cleanup", INSTEAD, "`nodrop cleanup --force`: take it away without asking."),
-    Flag("--server", INSTEAD, "`nodrop serve`: the REST server."),
-    Flag("--host", INSTEAD, "Address of the REST server.  [default: 127.0.0.1]", "", "ADDRESS"),
-    Flag("-p --port", INSTEAD, "Port of the REST server.  [default: 7555]", "", "N", kind=int),
-    Flag("--show-config", INSTEAD, "`nodrop config show`: the configuration in force."),
-    Flag("--show-pre-config", INSTEAD, "The same, without the other flags."),
-    Flag("--show-default-config", INSTEAD, "`nodrop config default`: every key, commented."),
-    Flag("-ss --show-summary", INSTEAD, "`nodrop show FILE`: a stored result.", "", "FILE"),
-    Flag("--show-trex-log", INSTEAD, "The log of the TRex that nodrop started last."),
-    Flag("-v --version", INSTEAD, "The version."),
-    Flag("--intf-speed", KEPT, "Speed that 100% is of, as 10Gbps.", "intf_speed", "SPEED"),
-    Flag("--no-latency-streams", KEPT, "No latency.", "no_latency_streams"),
-    Flag("--no-latency-stats", KEPT, "No latency.", "no_latency_stats"),
-    Flag("--no-flow-stats", KEPT, "TRex counts its ports only.", "no_flow_stats"),
-    Flag("--no-vswitch-access", KEPT, "Nothing: no plugin reads a vswitch.", "no_vswitch_access"),
-    Flag("--no-cleanup", KEPT, "Leave what is staged in a cloud, for the next run.", "no_cleanup"),
-    Flag("-g --traffic-gen", KEPT, "Which generator profile.", "traffic_generator.default_profile", "NAME"),
-    Flag("--cores", KEPT, "CPUs of the generator: TRex's threads, or the first N.", "cores", "N", kind=int),
-    Flag("--cache-size", KEPT, "Frames of each stream that TRex makes beforehand.", "cache_size", "N", kind=int),
-    Flag("--restart", KEPT, "End a TRex that runs, and start it anew.", "restart"),
-    Flag("--i40e-mixed", KEPT, "What TRex does about the kernel's i40e ports.", "i40e_mixed", "[ignore|check|unbind]",
+    NfvbenchFlag("--std-json", OUTPUT, "Write NFVbench's JSON to DIR under its standard name.", "std_json", "DIR"),
+    NfvbenchFlag("--log-file", OUTPUT, "Also log to FILE.", "log_file", "FILE"),
+    NfvbenchFlag("-d --debug", OUTPUT, "Log more.", "debug"),
+    NfvbenchFlag("--user-id", OUTPUT, "Owner of output files.", "user_id", "N", kind=int),
+    NfvbenchFlag("--group-id", OUTPUT, "Group of output files.", "group_id", "N", kind=int),
+    NfvbenchFlag("--service-mode", OUTPUT, "Enable TRex service mode; without TRex, capture frames.", "service_mode"),
+    NfvbenchFlag("--status", ACTIONS, "Same as `nodrop status`."),
+    NfvbenchFlag("--cleanup", ACTIONS, "Same as `nodrop cleanup`."),
+    NfvbenchFlag("--force-cleanup", ACTIONS, "Same as `nodrop cleanup --force`."),
+    NfvbenchFlag("--server", ACTIONS, "Same as `nodrop serve`."),
+    NfvbenchFlag("--host", ACTIONS, "Address of the REST server.  [default: 127.0.0.1]", "", "ADDRESS"),
+    NfvbenchFlag("-p --port", ACTIONS, "Port of the REST server.  [default: 7555]", "", "N", kind=int),
+    NfvbenchFlag("--show-config", ACTIONS, "Same as `nodrop config show`."),
+    NfvbenchFlag("--show-pre-config", ACTIONS, "Same, without the other flags."),
+    NfvbenchFlag("--show-default-config", ACTIONS, "Same as `nodrop config default`."),
+    NfvbenchFlag("-ss --show-summary", ACTIONS, "Same as `nodrop show FILE`.", "", "FILE"),
+    NfvbenchFlag("--show-trex-log", ACTIONS, "Print the log of TRex."),
+    NfvbenchFlag("-v --version", ACTIONS, "Print the version."),
+    NfvbenchFlag("--intf-speed", GENERATOR, "Line rate, e.g. 10Gbps.", "intf_speed", "SPEED"),
+    NfvbenchFlag("--no-latency-streams", GENERATOR, "Do not measure latency.", "no_latency_streams"),
+    NfvbenchFlag("--no-latency-stats", GENERATOR, "Do not measure latency.", "no_latency_stats"),
+    NfvbenchFlag("--no-flow-stats", GENERATOR, "Use port counters of TRex only.", "no_flow_stats"),
+    NfvbenchFlag("--no-vswitch-access", GENERATOR, "No effect.", "no_vswitch_access"),
+    NfvbenchFlag("--no-cleanup", GENERATOR, "Keep cloud resources for the next run.", "no_cleanup"),
+    NfvbenchFlag("-g --traffic-gen", GENERATOR, "Generator profile.", "traffic_generator.default_profile", "NAME"),
+    NfvbenchFlag("--cores", GENERATOR, "Number of generator CPUs.", "cores", "N", kind=int),
+    NfvbenchFlag("--cache-size", GENERATOR, "Frames per stream that TRex precomputes.", "cache_size", "N", kind=int),
+    NfvbenchFlag("--restart", GENERATOR, "Restart a running TRex.", "restart"),
+    NfvbenchFlag("--i40e-mixed", GENERATOR, "TRex's handling of i40e ports of the kernel.", "i40e_mixed",
+         "[ignore|check|unbind]",
          kind=click.Choice(["ignore", "check", "exit", "unbind"])),
-    Flag("--debug-mask", KEPT, "TRex debugging.", "debug_mask", "N", kind=WholeNumber()),
-    Flag("-r --openrc", KEPT, "OpenStack's openrc file.", "openrc_file", "FILE"),
-    Flag("--hypervisor", KEPT, "Where VMs run: a compute node, `zone:` or `zone:node`.", "compute_nodes", "NODE"),
-    Flag("--sriov", KEPT, "VMs have SR-IOV ports.", "sriov"),
-    Flag("--use-sriov-middle-net", KEPT, "SR-IOV between two VMs.", "use_sriov_middle_net"),
-    Flag("--inter-node", KEPT, "Nothing; NFVbench takes it and does nothing either.",
-         note="it means nothing any more, neither here nor in NFVbench; leave it out"),
-    Flag("--logfile", OUTPUT, "", "log_file", "FILE", note="an old spelling; write --log-file", is_old=True),
-    Flag("--userlabel", OUTPUT, "", "user_label", "TEXT", note="an old spelling; write --user-label", is_old=True),
-    Flag("--l2loopback", PATH, "", "l2_loopback", "VLANS", note="an old spelling; write --l2-loopback", is_old=True),
-    Flag("--show-json-config", INSTEAD, "", note="an old spelling; write --show-config", is_old=True),
+    NfvbenchFlag("--debug-mask", GENERATOR, "TRex debug mask.", "debug_mask", "N", kind=DecimalOrHex()),
+    NfvbenchFlag("-r --openrc", GENERATOR, "openrc file of the cloud.", "openrc_file", "FILE"),
+    NfvbenchFlag("--hypervisor", GENERATOR, "Placement of VMs: node, `zone:` or `zone:node`.", "compute_nodes", "NODE"),
+    NfvbenchFlag("--sriov", GENERATOR, "Use SR-IOV ports for VMs.", "sriov"),
+    NfvbenchFlag("--use-sriov-middle-net", GENERATOR, "Use SR-IOV between two VMs.", "use_sriov_middle_net"),
+    NfvbenchFlag("--inter-node", GENERATOR, "No effect, as in NFVbench.",
+         note="has no effect, as in NFVbench; remove it"),
+    NfvbenchFlag("--logfile", OUTPUT, "", "log_file", "FILE", note="deprecated spelling; use --log-file", is_old=True),
+    NfvbenchFlag("--userlabel", OUTPUT, "", "user_label", "TEXT", note="deprecated spelling; use --user-label",
+         is_old=True),
+    NfvbenchFlag("--l2loopback", PATH, "", "l2_loopback", "VLANS",
+         note="deprecated spelling; use --l2-loopback", is_old=True),
+    NfvbenchFlag("--show-json-config", ACTIONS, "", note="deprecated spelling; use --show-config", is_old=True),
 )  # fmt: skip
-"""Every flag of NFVbench 5 and of its manual but `--config`, `--json` and `--help`, which `nodrop run` has itself."""
+"""All flags of NFVbench 5 and its manual except `--config`, `--json` and `--help`, which `nodrop run` itself has."""
 
 
 def nfvbench_options(command: Command) -> Command:
-    """Give a command all flags of NFVbench."""
+    """Add all flags of NFVbench."""
     for flag in reversed(FLAGS):
         command = _option(flag)(command)
     return command
 
 
-def _option(flag: Flag) -> Callable[[Command], Command]:
+def _option(flag: NfvbenchFlag) -> Callable[[Command], Command]:
     if flag.metavar:
         attributes = {"metavar": flag.metavar, "type": flag.kind or str, "multiple": flag.many}
     else:
@@ -165,8 +169,8 @@ def _option(flag: Flag) -> Callable[[Command], Command]:
     )
 
 
-def given(flags: Mapping[str, Any]) -> Iterator[tuple[Flag, Any]]:
-    """Every flag of NFVbench that was written, with its value."""
+def given_flags(flags: Mapping[str, Any]) -> Iterator[tuple[NfvbenchFlag, Any]]:
+    """Yield the given flags of NFVbench with their values."""
     for flag in FLAGS:
         value = flags.get(flag.argument)
         if value not in (None, False, ()) or (flag.metavar and value is False):
@@ -174,48 +178,48 @@ def given(flags: Mapping[str, Any]) -> Iterator[tuple[Flag, Any]]:
 
 
 def nfvbench_keys(flags: Mapping[str, Any]) -> dict[str, Any]:
-    """What was written, by NFVbench's configuration keys. Raises ConfigError for what is no JSON."""
+    """Return the given flags by NFVbench's configuration keys. Raises ConfigError for invalid JSON."""
     keys: dict[str, Any] = {}
-    for flag, value in given(flags):
+    for flag, value in given_flags(flags):
         if flag.key == "user_info":
-            keys[flag.key] = _merged(value)
+            keys[flag.key] = _merge_objects(value)
         elif flag.key == "frame_sizes":
-            keys[flag.key] = [_size(size) for size in value]
+            keys[flag.key] = [_parse_size(size) for size in value]
         elif flag.key:
             keys[flag.key] = value if flag.metavar else flag.value
     return keys
 
 
-def notes(flags: Mapping[str, Any], json_file: str | None) -> Iterator[str]:
-    """What there is to say of flags that have another spelling by now, mean nothing here, or mean something else."""
-    used = [flag for flag, _ in given(flags)]
+def collect_notes(flags: Mapping[str, Any], json_file: str | None) -> Iterator[str]:
+    """Yield messages about given flags that are deprecated, without effect or ambiguous."""
+    used = [flag for flag, _ in given_flags(flags)]
     yield from (f"{flag.name}: {flag.note}" for flag in used if flag.note)
     for size in flags[f"{PREFIX}frame_size"]:
         if size.isdecimal() and int(size) < FRAME_BYTES_MIN:
-            yield f"--frame-size: {size} asked; Ethernet has at least {FRAME_BYTES_MIN} bytes, which are sent"
+            yield f"--frame-size: {size} is below the Ethernet minimum; using {FRAME_BYTES_MIN} bytes"
     if json_file and used:
-        yield f"--json: {json_file} holds nodrop's own result; NFVbench's form is --nfvbench-json FILE"
+        yield f"--json: {json_file} contains nodrop's own form; for NFVbench's form use --nfvbench-json FILE"
 
 
-def _size(written: str) -> int | str:
-    """Bytes, as NFVbench takes them: what is too little for Ethernet is the least it has."""
-    return max(FRAME_BYTES_MIN, int(written)) if written.isdecimal() else written
+def _parse_size(text: str) -> int | str:
+    """Return a frame size, raised to the Ethernet minimum as NFVbench does."""
+    return max(FRAME_BYTES_MIN, int(text)) if text.isdecimal() else text
 
 
-def _merged(written: tuple[str, ...]) -> dict[str, Any]:
-    """Objects one over the other, key by key."""
+def _merge_objects(texts: tuple[str, ...]) -> dict[str, Any]:
+    """Merge JSON objects key by key; later ones take precedence."""
     merged: dict[str, Any] = {}
-    for text in written:
+    for text in texts:
         try:
-            found = json.loads(text)
+            content = json.loads(text)
         except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+            content = None
+        if not isinstance(content, dict):
             raise ConfigError(
-                f"command line: --user-info: {text!r} asked, a JSON object expected; "
-                """write for example --user-info '{"status": "explore"}'"""
+                f"command line: --user-info: {text!r} is not a JSON object; "
+                """use e.g. --user-info '{"status": "explore"}'"""
             )
-        _merge(merged, found)
+        _merge(merged, content)
     return merged
 
 

@@ -1,4 +1,4 @@
-"""What a command gives of results: shown in one of several forms, and written to files besides."""
+"""Output of results: the form on standard output, and output files."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,53 +24,53 @@ format_option = click.option(
     "--format",
     "form",
     type=click.Choice(FORMS),
-    help="nodrop's report, or NFVbench's tables.  [default: text; `run` at a fixed rate: nfvbench]",
+    help="Output format.  [default: text; nfvbench for a fixed rate]",
 )
 nfvbench_json_option = click.option(
-    "--nfvbench-json", type=FILE, help="Also write the result as NFVbench does; - is standard output."
+    "--nfvbench-json", type=FILE, help="Write the result in NFVbench's form; - is standard output."
 )
 
 
 class Outputs(NamedTuple):
-    """What is wanted of the results of a command."""
+    """The requested outputs of a command."""
 
     json_file: str | None = None
-    """Where to write our own JSON; `-` is standard output."""
+    """File for nodrop's JSON; `-` is standard output."""
     nfvbench_json: str | None = None
-    """Where to write NFVbench's."""
+    """File for NFVbench's JSON."""
     form: str | None = None
-    """One of FORMS; None: what suits the run."""
+    """One of FORMS; None: by the kind of run."""
 
     @property
     def stream(self) -> TextIO:
-        """Where people read: standard output, unless a file of a program's goes there."""
+        """Stream for the report: standard output unless JSON goes there."""
         return sys.stderr if STDOUT in (self.json_file, self.nfvbench_json) else sys.stdout
 
     def require_writable(self, plans: "Sequence[Plan]") -> None:
-        """Make sure, before anything is measured, that everything asked for can be written. Raises ConfigError."""
+        """Check before the measurement that all outputs can be written. Raises ConfigError."""
         if self.json_file == STDOUT == self.nfvbench_json:
             raise ConfigError(
-                "--json and --nfvbench-json: standard output asked for both, it can hold one; name a file"
+                "--json and --nfvbench-json: cannot both write to standard output; give one of them a file name"
             )
         self._require_form(plans)
         plan = plans[0]
         require_writable(self.json_file)
         require_writable(self.nfvbench_json, "--nfvbench-json")
-        asked = plan.nfvbench
-        require_writable(asked.get("json"), "json")
-        if asked.get("std_json"):
-            _require_place(Path(asked["std_json"]) / "result.json", "std_json")
+        nfvbench = plan.nfvbench
+        require_writable(nfvbench.get("json"), "json")
+        if nfvbench.get("std_json"):
+            _require_directory(Path(nfvbench["std_json"]) / "result.json", "std_json")
 
     def _require_form(self, plans: "Sequence[Plan]") -> None:
-        """Make sure that NFVbench's form has room for all runs, where that is asked for. Raises ConfigError."""
-        asked = plans[0].nfvbench
-        if self.nfvbench_json or self.form not in (None, "text") or asked.get("json") or asked.get("std_json"):
+        """Check that NFVbench's form, if requested, can represent all runs. Raises ConfigError."""
+        nfvbench = plans[0].nfvbench
+        if self.nfvbench_json or self.form not in (None, "text") or nfvbench.get("json") or nfvbench.get("std_json"):
             from nodrop.export.nfvbench import require_one_setup
 
             require_one_setup(plans)
 
     def show(self, runs: "Sequence[RunResult]", own: "Callable[[], RenderableType]") -> None:
-        """Show runs that belong together: in the form that was asked for, or that suits them."""
+        """Print the result of a run or a suite in the requested or default form."""
         from nodrop.cli.console import show
 
         form = self.form or default_format(runs)
@@ -85,7 +85,7 @@ class Outputs(NamedTuple):
                 click.echo(line, file=self.stream)
 
     def write(self, runs: "Sequence[RunResult]", own_json: str) -> None:
-        """Write the files that were asked for. Raises ConfigError."""
+        """Write the output files. Raises ConfigError."""
         write_json(own_json, self.json_file)
         nfvbench_files = tuple(self._nfvbench_files(runs))
         for file in nfvbench_files:
@@ -94,31 +94,29 @@ class Outputs(NamedTuple):
             write_json(format_nfvbench_json(build_nfvbench_result(runs)), file)
         written = [Path(file) for file in (self.json_file, *nfvbench_files) if file and file != STDOUT]
         for path in written if runs else ():
-            _hand_over(path, runs[0].plan.ship)
+            _change_owner(path, runs[0].plan.ship)
 
     def _nfvbench_files(self, runs: "Sequence[RunResult]") -> Iterator[str]:
-        """Those of flags, and those of keys of NFVbench's."""
+        """Yield the files for NFVbench's JSON, from flags and from NFVbench's keys."""
         if not runs:
             return
         from nodrop.export.nfvbench import build_standard_name
 
-        asked = runs[0].plan.nfvbench
-        yield from filter(None, (self.nfvbench_json, asked.get("json")))
-        if directory := asked.get("std_json"):
+        nfvbench = runs[0].plan.nfvbench
+        yield from filter(None, (self.nfvbench_json, nfvbench.get("json")))
+        if directory := nfvbench.get("std_json"):
             yield str(Path(directory) / build_standard_name(runs))
 
 
 def default_format(runs: "Sequence[RunResult]") -> Literal["text", "nfvbench"]:
-    """NFVbench's tables for what was measured once at a fixed rate; nodrop's report says what a search found, and why,
-    and how far repeats differ.
-    """
+    """Return the default form: NFVbench's tables for a single run at a fixed rate, otherwise nodrop's report."""
     if any(run.plan.repeat_count > 1 or run.plan.variant for run in runs):
         return "text"
     return "nfvbench" if runs and all(run.plan.fixed and run.trials for run in runs) else "text"
 
 
 def print_nfvbench(result: Mapping[str, Any], form: str, out: TextIO) -> None:
-    """A result in NFVbench's form, as its tables."""
+    """Print a result in NFVbench's form as tables."""
     from nodrop.cli.console import show
     from nodrop.report.nfvbench import render_nfvbench, write_nfvbench
 
@@ -129,16 +127,16 @@ def print_nfvbench(result: Mapping[str, Any], form: str, out: TextIO) -> None:
 
 
 def require_writable(file: str | None, key: str = "--json") -> None:
-    """Make sure, before anything is measured, that a file can be written. Raises ConfigError."""
+    """Check before the measurement that a file can be written. Raises ConfigError."""
     if not file or file == STDOUT:
         return
     if Path(file).is_dir():
-        raise ConfigError(f"{key}: {file} asked, it is a directory; name a file in it")
-    _require_place(Path(file), key)
+        raise ConfigError(f"{key}: {file} is a directory; give a file name")
+    _require_directory(Path(file), key)
 
 
 def write_json(text: str, file: str | None) -> None:
-    """Write what was asked for, if anything."""
+    """Write JSON to a file or standard output, if requested."""
     from nodrop import store
 
     if file == STDOUT:
@@ -147,28 +145,34 @@ def write_json(text: str, file: str | None) -> None:
         store.write_text(Path(file), text)
 
 
-def _hand_over(path: Path, ship: "ShipPlan") -> None:
-    """Make a file whose it is to be; that it cannot be is said, for it is written."""
+def _change_owner(path: Path, ship: "ShipPlan") -> None:
+    """Change the owner of a file, with a warning if that fails."""
     from nodrop.run.event_sinks import change_owner
 
     try:
         change_owner(path, ship.user_id, ship.group_id)
     except OSError as error:
-        click.echo(f"nodrop: ship.user_id, ship.group_id: {path} stays as it is: {error.strerror}", err=True)
+        click.echo(
+            f"nodrop: ship.user_id, ship.group_id: cannot change the owner of {path}: {error.strerror}", err=True
+        )
 
 
-def _require_place(path: Path, key: str) -> None:
+def _require_directory(path: Path, key: str) -> None:
     from nodrop import store
 
     store.require_writable(path.parent, key)
 
 
 def _fixed_lines(runs: "Sequence[RunResult]") -> Iterator[str]:
-    """What the tables do not say of trials at a fixed rate: where frames were lost."""
+    """Yield where trials at a fixed rate lost frames, which NFVbench's tables do not contain."""
     from nodrop.report.document.fixed_rate import find_fixed_trial
     from nodrop.report.document.loss import describe_loss
 
-    lines = {run.plan.frame_size: describe_loss(trial) for run in runs if (trial := find_fixed_trial(run)) and trial.lost_count}
+    lines = {
+        run.plan.frame_size: describe_loss(trial)
+        for run in runs
+        if (trial := find_fixed_trial(run)) and trial.lost_count
+    }
     for size, line in lines.items():
         if line:
             yield f"\n{size}: {line}"

@@ -1,4 +1,4 @@
-"""`nodrop plot`: stored results, drawn."""
+"""`nodrop plot`: charts of stored results."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,80 +28,82 @@ CHARTS = (
 )
 
 
-@click.command(short_help="Draw stored results as SVG, PNG or PDF.")
+@click.command(short_help="Draw charts of results.")
 @click.argument("result", type=RESULT, nargs=-1, required=True)
 @click.option(
-    "-o", "--output", required=True, type=FILE, help="Where to: name.svg, .png, .pdf, or .vl.json for Vega-Lite."
+    "-o", "--output", required=True, type=FILE, help="Output file: .svg, .png, .pdf, or .vl.json for Vega-Lite."
 )
 @click.option(
     "--chart",
     "name",
     type=click.Choice(CHARTS),
-    help="What to draw, see below.  [default: funnel, or rate where there was no search]",
+    help="Chart, see below.  [default: funnel; rate for a fixed rate]",
 )
-@click.option("--trial", type=int, metavar="N", help="Which trial, from 0 (loss, sankey, chains).")
+@click.option("--trial", type=int, metavar="N", help="Trial, from 0 (loss, sankey, chains).")
 @click.option(
-    "--theme", type=click.Choice(["light", "dark", "print"]), default="light", show_default=True, help="Colours."
+    "--theme", type=click.Choice(["light", "dark", "print"]), default="light", show_default=True, help="Colour theme."
 )
-@click.option("--results-dir", default="results", show_default=True, type=DIR, help="Where results are kept.")
+@click.option("--results-dir", default="results", show_default=True, type=DIR, help="Directory of results.")
 def plot(
     result: tuple[str, ...], output: str, *, name: str | None, trial: int | None, theme: "Theme", results_dir: str
 ) -> None:
-    """Draw stored results.
+    """Draw charts of stored results.
 
-    RESULT is a result.json, the directory it is in, a run id, or `latest`; charts of several results also take suite
-    ids, label:NAME and tag:NAME.
+    RESULT is a result.json, its directory, a run id, or `latest`; charts of several results also take suite ids,
+    label:NAME and tag:NAME.
 
     \b
     funnel         the search: trials over time, and the bounds closing in
     sizes, bits    frames or bits per second by frame size (several results)
     latency        latency by percentile at each load (several results)
-    latency-ways   the same for each direction
+    latency-ways   latency by percentile for each direction
     load-latency   latency by load
-    loss           frames lost over time within trials
-    rate           a run at a fixed rate over time
-    sankey         where a trial lost frames, by cause
+    loss           lost frames over time within trials
+    rate           rate over time of a run at a fixed rate
+    sankey         lost frames of a trial by place and cause
     chains         rate, loss and latency of each chain
 
     \b
     nodrop plot latest -o search.svg
     nodrop plot latest --chart latency -o latency.pdf
     nodrop plot SUITE --chart sizes -o sizes.png
-    nodrop plot latest -o search.vl.json    to change the picture in an editor for Vega-Lite
+    nodrop plot latest -o search.vl.json    to edit the chart with Vega-Lite
     """
     from nodrop.charts import render
 
     file = Path(output)
     render.require_suffix(file)
-    render.write(_chart(name, result, trial, results_dir), file, theme)
+    render.write_chart(_chart(name, result, trial, results_dir), file, theme)
 
 
-def _chart(name: str | None, wanted: Sequence[str], trial: int | None, results_dir: str) -> "Chart":
+def _chart(name: str | None, references: Sequence[str], trial: int | None, results_dir: str) -> "Chart":
     from nodrop import store
-    from nodrop.charts.catalogue import KINDS, Asked
+    from nodrop.charts.catalogue import CHART_KINDS, ChartInput
     from nodrop.errors import ConfigError
-    from nodrop.explain.redecide import with_steps
-    from nodrop.store.selection import select
+    from nodrop.explain.redecide import with_decisions
+    from nodrop.store.selection import select_results
 
-    if name and KINDS[name].takes_several:
-        results = [selected.result() for selected in select(wanted, results_dir)]
-    elif len(wanted) > 1:
-        raise ConfigError(f"{len(wanted)} results asked in one picture, a {name or 'funnel'} chart shows one; name one")
+    if name and CHART_KINDS[name].takes_several:
+        results = [selected.result() for selected in select_results(references, results_dir)]
+    elif len(references) > 1:
+        raise ConfigError(f"a {name or 'funnel'} chart shows a single result ({len(references)} given)")
     else:
-        results = [store.load(wanted[0], results_dir)]
+        results = [store.load(references[0], results_dir)]
     name = name or ("rate" if results[0].plan.fixed else "funnel")
-    kind = KINDS[name]
+    kind = CHART_KINDS[name]
     if trial is not None and not kind.takes_trial:
-        raise ConfigError(f"--trial {trial}: a trial asked, a {name} chart shows all of them; leave it out")
+        raise ConfigError(f"--trial: a {name} chart shows all trials; remove the option")
     first = results[0]
-    steps = (with_steps(first) if name == "funnel" else first).steps
-    return kind.draw(Asked(results, steps, _trial(first, trial) if trial is not None else None))
+    steps = (with_decisions(first) if name == "funnel" else first).steps
+    return kind.draw(ChartInput(results, steps, _trial(first, trial) if trial is not None else None))
 
 
 def _trial(result: "RunResult", index: int) -> "TrialResult":
     from nodrop.errors import ConfigError
 
-    found = next((trial for trial in result.trials if trial.index == index), None)
-    if found is None:
-        raise ConfigError(f"--trial {index}: asked of run {result.run_id}, it has trials 0 to {len(result.trials) - 1}")
-    return found
+    trial = next((trial for trial in result.trials if trial.index == index), None)
+    if trial is None:
+        raise ConfigError(
+            f"--trial: run {result.run_id} has no trial {index}; choose from 0 to {len(result.trials) - 1}"
+        )
+    return trial

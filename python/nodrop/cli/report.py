@@ -11,11 +11,11 @@ from nodrop.cli.completion_types import DIR, FILE, RESULT
 from nodrop.errors import ConfigError
 
 if TYPE_CHECKING:
-    from nodrop.analysis.rule_costs import PriceTable
+    from nodrop.analysis.rule_costs import RuleCostTable
     from nodrop.model.result import RunResult
     from nodrop.model.suite import Suite
     from nodrop.report.document.blocks import Document
-    from nodrop.store.selection import Selected
+    from nodrop.store.selection import SelectedResult
 
 STDOUT = "-"
 FORMATS = ("html", "md", "csv", "svg", "png", "pdf")
@@ -46,10 +46,10 @@ def report(results: tuple[str, ...], output: str | None, results_dir: str, **fla
     """
     wanted, table, chart = _format(output, flags["form"]), flags["table"], flags["chart"]
     _refuse_misplaced(wanted, table, chart)
-    from nodrop.store.selection import select
+    from nodrop.store.selection import select_results
 
-    a = select(results, results_dir)
-    b = select(flags["against"], results_dir) if flags["against"] else ()
+    a = select_results(results, results_dir)
+    b = select_results(flags["against"], results_dir) if flags["against"] else ()
     if wanted == "csv":
         content = _csv((*a, *b), table or TABLES[0])
     else:
@@ -78,58 +78,58 @@ def _refuse_misplaced(wanted: str, table: str | None, chart: str | None) -> None
         raise ConfigError(f"--chart: {chart} asked, with --format {wanted}; only svg and png are one chart")
 
 
-def _document(a: "Sequence[Selected]", b: "Sequence[Selected]", words: Sequence[str], results_dir: str) -> "Document":
+def _document(a: "Sequence[SelectedResult]", b: "Sequence[SelectedResult]", words: Sequence[str], results_dir: str) -> "Document":
     """All of it; a suite that measured two set-ups in turn is compared without being asked."""
-    from nodrop.analysis.stored_comparison import in_two, verdict_on
-    from nodrop.explain.redecide import with_steps
-    from nodrop.report.document import document
-    from nodrop.report.document.imported import summaries_document
+    from nodrop.analysis.stored_comparison import compare_results, split_variants
+    from nodrop.explain.redecide import with_decisions
+    from nodrop.report.document import build_document
+    from nodrop.report.document.imported import build_imported_document
     from nodrop.store import suites
 
     everything = (*a, *b)
     results = {each.path: each.result() for each in everything if each.summary.source == "nodrop"}
     imported = [each.summary for each in everything if each.summary.source != "nodrop"]
-    two = (a, b) if b else in_two(a)
-    comparison = verdict_on(*two, load=lambda each: results[each.path]) if two else None
+    two = (a, b) if b else split_variants(a)
+    comparison = compare_results(*two, load=lambda each: results[each.path]) if two else None
     if not results:
-        return summaries_document(imported, comparison)
-    found = suites.look_up(words[0], results_dir) if len(words) == 1 else None
-    shown = [with_steps(result) for result in results.values()]
+        return build_imported_document(imported, comparison)
+    found = suites.locate(words[0], results_dir) if len(words) == 1 else None
+    shown = [with_decisions(result) for result in results.values()]
     suite = found.suite if found else None
-    return document(shown, suite, comparison, imported, _prices(suite, shown))
+    return build_document(shown, suite, comparison, imported, _prices(suite, shown))
 
 
-def _prices(suite: "Suite | None", results: "Sequence[RunResult]") -> "PriceTable | None":
+def _prices(suite: "Suite | None", results: "Sequence[RunResult]") -> "RuleCostTable | None":
     """What rules of placement are worth, where the suite is made for that."""
-    from nodrop.run.rule_cost import table_of
+    from nodrop.run.rule_cost import build_cost_table
 
-    return table_of(suite, results) if suite and suite.pricing else None
+    return build_cost_table(suite, results) if suite and suite.pricing else None
 
 
-def _csv(found: "Sequence[Selected]", table: str) -> bytes:
-    from nodrop.report.document.csv import csv_of
+def _csv(found: "Sequence[SelectedResult]", table: str) -> bytes:
+    from nodrop.report.document.csv import export_table
 
-    return csv_of([each.result() for each in found], table).encode()
+    return export_table([each.result() for each in found], table).encode()
 
 
 def _drawn(shown: "Document", wanted: str, chart: str | None) -> bytes:
     """The report in its format."""
     if wanted == "html":
-        from nodrop.report.html import page_of
+        from nodrop.report.html import render_page
 
-        return page_of(shown).encode()
+        return render_page(shown).encode()
     if wanted == "md":
-        from nodrop.report.markdown import markdown
+        from nodrop.report.markdown import render_markdown
 
-        return markdown(shown).encode()
+        return render_markdown(shown).encode()
     if wanted == "pdf":
-        from nodrop.report.pdf import pdf
+        from nodrop.report.pdf import render_pdf
 
-        return pdf(shown)
+        return render_pdf(shown)
     from nodrop.charts import render
-    from nodrop.report.image import chart_of, picture
+    from nodrop.report.image import build_image, find_chart
 
-    return render.drawn((chart_of(shown, chart) if chart else picture(shown)).spec, f".{wanted}")
+    return render.render_spec((find_chart(shown, chart) if chart else build_image(shown)).spec, f".{wanted}")
 
 
 def _write(content: bytes, target: str) -> None:

@@ -1,4 +1,4 @@
-"""Flags that say which results are meant, for every command that takes a filter."""
+"""Options that filter results, and that select the results store."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -10,80 +10,80 @@ from nodrop.cli.completion_types import DIR, SERVICE_CHAIN
 from nodrop.errors import ConfigError
 
 if TYPE_CHECKING:
-    from nodrop.model.result_filter import Filter
+    from nodrop.model.result_filter import ResultFilter
     from nodrop.store.index import Index
 
 F = TypeVar("F", bound=Callable[..., Any])
 STATUSES = ("complete", "interrupted", "timed_out", "failed")
 FILTERS = (
-    click.option("--label", metavar="TEXT", help="Runs of this label; * stands for any letters, here and below."),
-    click.option("--tag", "tags", multiple=True, metavar="TAG", help="Results that have this tag; several: all."),
-    click.option("--chains", "chain_count", type=int, metavar="N", help="Parallel chains."),
-    click.option("--path", "path", type=SERVICE_CHAIN, help="The path, as NFVbench calls it."),
-    click.option("--frame-size", metavar="SIZE", help="As 64 or IMIX."),
-    click.option("--since", metavar="WHEN", help="Began then or later: 2026-01-31, or 7d, 12h ago. Times are UTC."),
-    click.option("--until", metavar="WHEN", help="Began before then."),
-    click.option("--host", metavar="NAME", help="The machine that measured."),
-    click.option("--sut", metavar="TEXT", help="What was measured, as lists show it."),
-    click.option("--status", type=click.Choice(STATUSES), help="How the run ended."),
-    click.option("--source", type=click.Choice(["nodrop", "nfvbench", "trex"]), help="Who measured."),
-    click.option("--search", "text", metavar="TEXT", help="Somewhere in id, label, SUT, host or tags."),
+    click.option("--label", metavar="TEXT", help="Label; * matches any text, here and below."),
+    click.option("--tag", "tags", multiple=True, metavar="TAG", help="Tag; repeatable, all must match."),
+    click.option("--chains", "chain_count", type=int, metavar="N", help="Number of chains."),
+    click.option("--path", "path", type=SERVICE_CHAIN, help="NFVbench's service chain."),
+    click.option("--frame-size", metavar="SIZE", help="Frame size, e.g. 64 or IMIX."),
+    click.option("--since", metavar="WHEN", help="Started since: date (UTC), e.g. 2026-01-31, or age, e.g. 7d."),
+    click.option("--until", metavar="WHEN", help="Started before: date or age."),
+    click.option("--host", metavar="NAME", help="Tester host."),
+    click.option("--sut", metavar="TEXT", help="SUT as shown in lists."),
+    click.option("--status", type=click.Choice(STATUSES), help="Status of the run."),
+    click.option("--source", type=click.Choice(["nodrop", "nfvbench", "trex"]), help="Tool that measured."),
+    click.option("--search", "text", metavar="TEXT", help="Text in id, label, SUT, host or tags."),
 )
 
 
 def filter_options(command: F) -> F:
-    """All of them."""
+    """Add all filter options."""
     for option in reversed(FILTERS):
         command = option(command)
     return command
 
 
-def place_options(command: F) -> F:
-    """Where results are, and where they are looked up."""
+def store_options(command: F) -> F:
+    """Add the options for the results directory and the index."""
     index = click.option(
         "--index",
         "index_url",
         envvar="NODROP_RESULTS_INDEX",
         metavar="URL",
-        help="Database to look them up in, as postgresql://user@host/nodrop.  [default: a file in the directory]",
+        help="Index database, e.g. postgresql://user@host/nodrop.  [default: a file in the directory]",
     )
     directory = click.option(
-        "--results-dir", default="results", show_default=True, type=DIR, help="Where results are kept."
+        "--results-dir", default="results", show_default=True, type=DIR, help="Directory of results."
     )
     return directory(index(command))
 
 
-def make_filter(flags: dict[str, Any], **more: Any) -> "Filter":
-    """What the flags ask for. Raises ConfigError for a date that is none."""
-    from nodrop.model.result_filter import Filter
+def make_filter(flags: dict[str, Any], **more: Any) -> "ResultFilter":
+    """Build the filter of the flags. Raises ConfigError for an invalid date."""
+    from nodrop.model.result_filter import ResultFilter
 
-    keys = {name: value for name, value in flags.items() if name in Filter.model_fields and value is not None}
+    keys = {name: value for name, value in flags.items() if name in ResultFilter.model_fields and value is not None}
     if "path" in keys:
         keys["path"] = keys["path"].upper()
     for key in ("since", "until"):
         if key in keys:
-            keys[key] = _moment(key, keys[key])
-    return Filter(**keys, **more)
+            keys[key] = _to_iso_time(key, keys[key])
+    return ResultFilter(**keys, **more)
 
 
-def asks_anything(flags: dict[str, Any]) -> bool:
-    """Whether any filter was given."""
+def has_filters(flags: dict[str, Any]) -> bool:
+    """Return whether any filter is set."""
     return any(flags.get(str(name)) not in (None, ()) for name in ("label", "tags", *_NAMES))
 
 
 _NAMES = ("chain_count", "path", "frame_size", "since", "until", "host", "sut", "status", "source", "text")
 
 
-def say_troubles(index: "Index") -> None:
-    """What was wrong with the index, and which results cannot be read, on standard error."""
+def print_index_problems(index: "Index") -> None:
+    """Print problems of the index and unreadable results on standard error."""
     for sentence in (*index.warnings, *index.problems):
         click.echo(f"nodrop: {sentence}", err=True)
 
 
-def _moment(key: str, written: str) -> str:
-    from nodrop.units import parse_moment
+def _to_iso_time(key: str, text: str) -> str:
+    from nodrop.units import parse_time
 
     try:
-        return parse_moment(written, datetime.now(UTC)).isoformat()
+        return parse_time(text, datetime.now(UTC)).isoformat()
     except ValueError as error:
         raise ConfigError(f"--{key}: {error}") from None

@@ -1,4 +1,4 @@
-"""`nodrop results`: what was measured so far, found again, named, checked, handed on and taken in."""
+"""`nodrop results`: list, show, tag, verify, delete, export and import results."""
 
 import contextlib
 import gc
@@ -10,29 +10,29 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nodrop.cli.completion_types import RESULT
-from nodrop.cli.result_filters import filter_options, make_filter, place_options, say_troubles
+from nodrop.cli.result_filters import filter_options, make_filter, print_index_problems, store_options
 from nodrop.errors import ConfigError, NodropError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nodrop.model.summary import Row
+    from nodrop.model.summary import ResultRow
 
 COMMANDS = ("list", "show", "tag", "rm", "verify", "rebuild", "export", "import")
 MODULES = {"rm": "results_rm", "export": "results_export", "import": "results_import"}
-"""Commands that are in files of their own."""
-SHOWN = 50
+"""Commands in their own files."""
+DEFAULT_LIMIT = 50
 
 
 class ResultsGroup(click.Group):
-    """Commands in the order they are needed, each loaded when it is used."""
+    """Lists the commands in a fixed order and imports some of them on first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """All of them."""
+        """Return the names of all commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name."""
+        """Return a command, imported if necessary."""
         if cmd_name not in MODULES:
             return super().get_command(ctx, cmd_name)
         command = importlib.import_module(f"nodrop.cli.{MODULES[cmd_name]}").command
@@ -40,27 +40,38 @@ class ResultsGroup(click.Group):
         return command
 
 
-@click.group(cls=ResultsGroup, short_help="List, find, tag, check and export results.")
+@click.group(cls=ResultsGroup, short_help="Manage stored results.")
 def results() -> None:
-    """Everything that was measured: find it again, name it, check it, hand it on.
+    """List, tag, verify, delete, export and import stored results.
 
-    Each result is a file, results/<run id>/result.json, which is never written again. They are looked up in an index
-    that is made from these files and mends itself.
+    Each result is a file, results/<run id>/result.json, that is never rewritten. Searches use an index, which nodrop
+    derives from these files and updates by itself.
 
-    A RESULT is a file, a directory, a run id, the id of a suite, `latest`, `label:NAME` or `tag:NAME`; several may be
-    joined by commas.
+    A RESULT is a file, a directory, a run id, the id of a suite, `latest`, `label:NAME` or `tag:NAME`; separate several
+    by commas.
     """
 
 
 @results.command("list")
 @filter_options
 @click.option(
-    "--sort", default="newest", show_default=True, metavar="KEY", help="newest, oldest, label, sut, host, ndr, ..."
+    "--sort",
+    default="newest",
+    show_default=True,
+    metavar="KEY",
+    help="Order: newest, oldest, label, sut, host, or a metric, e.g. ndr.",
 )
-@click.option("--limit", type=click.IntRange(min=0), default=SHOWN, show_default=True, metavar="N", help="0: all.")
-@click.option("--everywhere", is_flag=True, help="Also results in other directories, where the database has them.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=DEFAULT_LIMIT,
+    show_default=True,
+    metavar="N",
+    help="Number of results; 0: all.",
+)
+@click.option("--everywhere", is_flag=True, help="Include results of other directories in the database.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "csv"]), default="text", show_default=True)
-@place_options
+@store_options
 def list_results(form: str, limit: int, results_dir: str, index_url: str | None, **flags: Any) -> None:
     """List results, newest first.
 
@@ -71,21 +82,21 @@ def list_results(form: str, limit: int, results_dir: str, index_url: str | None,
     """
     from nodrop.store.index import open_index
 
-    wanted = make_filter(flags, limit=limit or None)
-    with _no_garbage(), open_index(results_dir, index_url) as index:
-        rows = index.list(wanted)
-        count = len(rows) if not limit or len(rows) < limit else index.count(wanted)
-        say_troubles(index)
+    criteria = make_filter(flags, limit=limit or None)
+    with _without_gc(), open_index(results_dir, index_url) as index:
+        rows = index.list(criteria)
+        count = len(rows) if not limit or len(rows) < limit else index.count(criteria)
+        print_index_problems(index)
         click.echo("".join(f"{line}\n" for line in _lines(rows, form)), nl=False)
     if form == "text" and count > len(rows):
         click.echo(f"\n{len(rows)} of {count:,}; --limit 0 for all", err=True)
     if not rows and form == "text":
-        click.echo(f"nothing of that kind in {results_dir}; measure first: nodrop run", err=True)
+        click.echo(f"no matching results in {results_dir}", err=True)
 
 
 @contextlib.contextmanager
-def _no_garbage() -> "Iterator[None]":
-    """Thousands of rows are made and none thrown away: looking for garbage would take a third of the time."""
+def _without_gc() -> "Iterator[None]":
+    """Disable the garbage collector: it would take a third of the time for thousands of rows, none of them garbage."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -95,49 +106,49 @@ def _no_garbage() -> "Iterator[None]":
             gc.enable()
 
 
-def _lines(rows: "Sequence[Row]", form: str) -> "Iterator[str]":
+def _lines(rows: "Sequence[ResultRow]", form: str) -> "Iterator[str]":
     if form == "text":
         from shutil import get_terminal_size
 
-        from nodrop.report.listing import WIDTH, listing
+        from nodrop.report.listing import WIDTH, format_listing
 
         if rows:
-            yield from listing(rows, get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH)
+            yield from format_listing(rows, get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH)
     elif form == "json":
         yield "[" + ",\n ".join(row.model_dump_json() for row in rows) + "]"
     else:
-        from nodrop.export.table import to_csv, wide
+        from nodrop.export.table import build_wide_table, to_csv
 
         tags = {row.summary.run_id: row.tags for row in rows}
-        yield to_csv(wide([row.summary for row in rows], tags)).rstrip("\n")
+        yield to_csv(build_wide_table([row.summary for row in rows], tags)).rstrip("\n")
 
 
 @results.command()
 @click.argument("result", type=RESULT)
-@click.option("--trials", is_flag=True, help="List every trial, why the search wanted it, and what there is to doubt.")
+@click.option("--trials", is_flag=True, help="List every trial with its reason and doubts.")
 @click.option("--json", "as_json", is_flag=True, help="Print the stored file.")
-@place_options
+@store_options
 @click.pass_context
 def show(
     context: click.Context, *, result: str, trials: bool, as_json: bool, results_dir: str, index_url: str | None
 ) -> None:
-    """Print a result, whoever measured it, with its tags and whether it is as it was written."""
+    """Print a result of nodrop or another tool, with its tags and integrity."""
     from nodrop.cli.show import show as show_one
-    from nodrop.report.listing import summary_lines
+    from nodrop.report.listing import format_summary
     from nodrop.store import checksums, suites, tags
-    from nodrop.store.selection import select
+    from nodrop.store.selection import select_results
 
-    if suites.look_up(result, results_dir):
+    if suites.locate(result, results_dir):
         context.invoke(show_one, result=result, trials=trials, as_json=as_json, results_dir=results_dir, form="text")
         return
-    found = select([result], results_dir, index_url)
+    found = select_results([result], results_dir, index_url)
     if as_json:
         for path in dict.fromkeys(selected.path for selected in found):
             click.echo(path.read_text(encoding="utf-8"), nl=False)
         return
     for selected in found:
-        for line in summary_lines(
-            selected.summary, tags.read(selected.path.parent), checksums.check(selected.path).text
+        for line in format_summary(
+            selected.summary, tags.read_tags(selected.path.parent), checksums.check_file(selected.path).text
         ):
             click.echo(line)
         if selected.summary.source == "nodrop":
@@ -148,60 +159,61 @@ def show(
 @results.command(context_settings={"ignore_unknown_options": True})
 @click.argument("result", type=RESULT)
 @click.argument("changes", nargs=-1, metavar="+TAG|-TAG...")
-@place_options
+@store_options
 def tag(result: str, changes: tuple[str, ...], results_dir: str, index_url: str | None) -> None:
-    """Give results tags, take some from them, or say which they have.
+    """Add, remove or list tags of results.
 
     \b
     nodrop results tag latest +good +release-1.4
     nodrop results tag label:nightly -good
     """
     from nodrop.store.index import open_index
-    from nodrop.store.selection import select
+    from nodrop.store.selection import select_results
 
-    odd = next((change for change in changes if change[0] not in "+-" or len(change) < 2), None)
-    if odd:
-        raise ConfigError(f"tag {odd!r} asked, + or - before a tag expected; write +{odd.strip('+-') or 'good'}")
+    invalid = next((change for change in changes if change[0] not in "+-" or len(change) < 2), None)
+    if invalid:
+        raise ConfigError(f"tag {invalid!r}: expected + or - and a tag; use e.g. +{invalid.strip('+-') or 'good'}")
     add, remove = ([change[1:] for change in changes if change[0] == sign] for sign in "+-")
-    names = dict.fromkeys(selected.path.parent for selected in select([result], results_dir, index_url))
+    names = dict.fromkeys(selected.path.parent for selected in select_results([result], results_dir, index_url))
     with open_index(results_dir, index_url) as index:
         for directory in names:
             if directory.parent.absolute() != Path(results_dir).absolute():
-                raise ConfigError(f"{directory}: its tags asked, it is not in {results_dir}; give its --results-dir")
+                raise ConfigError(f"{directory} is not in {results_dir}; set --results-dir")
             now = index.tag(directory.name, add, remove)
             click.echo(f"{directory.name}: {' '.join(now) or 'no tags'}")
 
 
 @results.command()
-@click.argument("wanted", nargs=-1, type=RESULT, metavar="[RESULT...]")
-@place_options
-def verify(wanted: tuple[str, ...], results_dir: str, index_url: str | None) -> int:
-    """Say which results are not as they were written: changed, or missing. By default all are checked.
+@click.argument("references", nargs=-1, type=RESULT, metavar="[RESULT...]")
+@store_options
+def verify(references: tuple[str, ...], results_dir: str, index_url: str | None) -> int:
+    """Verify the integrity of results, by default of all.
 
-    Exit code 1 when there is one. Results of releases that kept no hash are said to be not hashed.
+    Exits with status 1 if a result was changed or is missing. Results of releases without hashes are listed as not
+    hashed.
     """
-    from nodrop.store.verification import verified
+    from nodrop.store.verification import verify_results
 
-    checked = list(verified(wanted, results_dir, index_url))
+    checked = list(verify_results(references, results_dir, index_url))
     bad = [each for each in checked if each.state in ("altered", "missing")]
     for each in checked:
         if each.state != "intact":
             click.echo(each.text, err=each in bad)
     intact = sum(each.state == "intact" for each in checked)
-    click.echo(f"{intact} of {len(checked)} results are as they were written")
+    click.echo(f"{intact} of {len(checked)} results are intact")
     return NodropError.exit_code if bad else 0
 
 
 @results.command()
-@place_options
+@store_options
 def rebuild(results_dir: str, index_url: str | None) -> None:
-    """Make the index anew from the files. It mends itself otherwise; this is for when it is doubted."""
+    """Rebuild the index from the files; normally nodrop updates it by itself."""
     import time
 
     from nodrop.store.index import open_index
 
     begin_s = time.monotonic()
-    with open_index(results_dir, index_url, mend=False) as index:
-        count = index.rebuild().taken_count
-        say_troubles(index)
+    with open_index(results_dir, index_url, refresh=False) as index:
+        count = index.rebuild().read_count
+        print_index_problems(index)
     click.echo(f"{count:,} results read in {time.monotonic() - begin_s:.1f} s", file=sys.stdout)

@@ -1,4 +1,4 @@
-"""`nodrop results export`: results as tables for spreadsheets and data frames."""
+"""`nodrop results export`: tables for spreadsheets and data frames."""
 
 import sys
 from pathlib import Path
@@ -8,25 +8,30 @@ import click
 
 from nodrop.cli.completion_types import FILE, RESULT
 from nodrop.cli.outputs import STDOUT, require_writable
-from nodrop.cli.result_filters import asks_anything, filter_options, make_filter, place_options, say_troubles
+from nodrop.cli.result_filters import filter_options, has_filters, make_filter, print_index_problems, store_options
 from nodrop.errors import ConfigError
 
 if TYPE_CHECKING:
-    from nodrop.export.table import Format, Table
-    from nodrop.store.selection import Selected
+    from nodrop.export.table import Format, ResultTable
+    from nodrop.store.selection import SelectedResult
 
 TABLES = ("runs", "measures", "trials", "windows")
 
 
-@click.command("export")
-@click.argument("wanted", nargs=-1, type=RESULT, metavar="[RESULT...]")
+@click.command("export", short_help="Export results as CSV or Parquet.")
+@click.argument("references", nargs=-1, type=RESULT, metavar="[RESULT...]")
 @filter_options
-@click.option("--table", "kind", type=click.Choice(TABLES), default="runs", show_default=True, help="A row for each.")
-@click.option("-o", "--output", default=STDOUT, show_default=True, type=FILE, help="Where to; - is standard output.")
-@click.option("--format", "form", type=click.Choice(["csv", "parquet"]), help="[default: that of the file's name, csv]")
-@place_options
+@click.option("--table", "kind", type=click.Choice(TABLES), default="runs", show_default=True, help="Kind of rows.")
+@click.option("-o", "--output", default=STDOUT, show_default=True, type=FILE, help="Output file; - is standard output.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["csv", "parquet"]),
+    help="File format.  [default: by the file name, else csv]",
+)
+@store_options
 def command(
-    wanted: tuple[str, ...],
+    references: tuple[str, ...],
     *,
     kind: str,
     output: str,
@@ -35,7 +40,7 @@ def command(
     index_url: str | None,
     **flags: Any,
 ) -> None:
-    """Write results as CSV or Parquet: all, those named, or those a filter lets through.
+    """Export results as CSV or Parquet: all, named or filtered ones.
 
     \b
     nodrop results export -o runs.parquet
@@ -43,10 +48,10 @@ def command(
     nodrop results export latest --table trials | column -t -s,
     """
     from nodrop import store
-    from nodrop.export.table import written
+    from nodrop.export.table import serialize_table
 
     require_writable(output, "--output")
-    content = written(_table(kind, wanted, flags, results_dir, index_url), _format(form, output))
+    content = serialize_table(_table(kind, references, flags, results_dir, index_url), _format(form, output))
     if output == STDOUT:
         sys.stdout.buffer.write(content)
     else:
@@ -54,44 +59,48 @@ def command(
 
 
 def _format(form: str | None, output: str) -> "Format":
-    """The one that was asked for, or that of the file's name. Raises ConfigError."""
+    """Return the requested format, or that of the file name. Raises ConfigError."""
     if form in ("csv", "parquet"):
         return form  # type: ignore[return-value]
     suffix = Path(output).suffix.lower()
     if output != STDOUT and suffix not in (".csv", ".parquet"):
-        raise ConfigError(f"--output: {output} asked, of an unknown kind; end it in .csv or .parquet, or say --format")
+        raise ConfigError(f"--output: unknown format of {output}; use .csv or .parquet, or set --format")
     return "parquet" if suffix == ".parquet" else "csv"
 
 
 def _table(
-    kind: str, wanted: tuple[str, ...], flags: dict[str, Any], results_dir: str, index_url: str | None
-) -> "Table":
+    kind: str, references: tuple[str, ...], flags: dict[str, Any], results_dir: str, index_url: str | None
+) -> "ResultTable":
     from nodrop.export import table
     from nodrop.store import tags
 
-    found = _selected(wanted, flags, results_dir, index_url)
+    found = _selected(references, flags, results_dir, index_url)
     if kind in ("trials", "windows"):
         results = [selected.result() for selected in found]
-        tables = [table.trials(each) if kind == "trials" else table.windows(each) for each in results]
+        tables = [
+            table.build_trial_table(each) if kind == "trials" else table.build_window_table(each) for each in results
+        ]
         return tables[0]._replace(rows=[row for one in tables for row in one.rows])
-    tagged = {selected.summary.run_id: tags.read(selected.path.parent) for selected in found}
-    return (table.wide if kind == "runs" else table.long)([selected.summary for selected in found], tagged)
+    tagged = {selected.summary.run_id: tags.read_tags(selected.path.parent) for selected in found}
+    return (table.build_wide_table if kind == "runs" else table.build_long_table)(
+        [selected.summary for selected in found], tagged
+    )
 
 
 def _selected(
-    wanted: tuple[str, ...], flags: dict[str, Any], results_dir: str, index_url: str | None
-) -> "tuple[Selected, ...]":
-    """What is meant, one at least. Raises ConfigError."""
+    references: tuple[str, ...], flags: dict[str, Any], results_dir: str, index_url: str | None
+) -> "tuple[SelectedResult, ...]":
+    """Select at least one result. Raises ConfigError."""
     from nodrop.store.index import open_index
-    from nodrop.store.selection import Selected, select
+    from nodrop.store.selection import SelectedResult, select_results
 
-    if wanted and asks_anything(flags):
-        raise ConfigError("results export: results and filters both asked; give either")
-    if wanted:
-        return select(wanted, results_dir, index_url)
+    if references and has_filters(flags):
+        raise ConfigError("results export: results and filters cannot be combined")
+    if references:
+        return select_results(references, results_dir, index_url)
     with open_index(results_dir, index_url) as index:
-        found = tuple(Selected(row.summary, Path(row.file)) for row in index.list(make_filter(flags)))
-        say_troubles(index)
+        found = tuple(SelectedResult(row.summary, Path(row.file)) for row in index.list(make_filter(flags)))
+        print_index_problems(index)
     if not found:
-        raise ConfigError(f"results export: nothing of that kind in {results_dir}; list: nodrop results list")
+        raise ConfigError(f"results export: no matching results in {results_dir}; run 'nodrop results list'")
     return found

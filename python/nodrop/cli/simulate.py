@@ -1,4 +1,4 @@
-"""`nodrop simulate`: search against models of SUTs, at once, and see how near the truth it ends."""
+"""`nodrop simulate`: searches on simulated SUTs, compared with the true values."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from nodrop.cli.completion_types import DIR, FILE
-from nodrop.cli.search_options import overrides, searches_options
-from nodrop.config.profiles import END_BY_TIME
+from nodrop.cli.search_options import collect_overrides, multi_search_options
 from nodrop.errors import ConfigError
 from nodrop.model.choices import AlgorithmName
+from nodrop.model.profiles import TIME_LIMITED_SEARCHES
 
 if TYPE_CHECKING:
     from nodrop.model.plan import Plan
@@ -22,37 +22,39 @@ DEFAULTS = {
     "search.max_load": "37.5Mpps",
     "latency.enabled": False,
 }
-"""Two directions of FD.io CSIT's lowest load, 9001 frames per second, and of what 64-byte frames its NICs can do."""
+"""FD.io CSIT's lowest load, 9001 frames per second, and its NICs' rate of 64-byte frames, in both directions."""
 EPILOG = """
 \b
 Examples:
-  nodrop simulate --list                                          the SUTs there are
-  nodrop simulate --sut stall-random --seed 7                     one search, shown like a real one
-  nodrop simulate --sut stall-random --search mlrsearch-01        another search
-  nodrop simulate --sut deep-buffer --param buffer_count=5e6      a SUT of another make
+  nodrop simulate --list                                          list the simulated SUTs
+  nodrop simulate --sut stall-random --seed 7                     one search
+  nodrop simulate --sut stall-random --search mlrsearch-01        another search algorithm
+  nodrop simulate --sut deep-buffer --param buffer_count=5e6      a SUT with other parameters
   nodrop simulate --compare --sut two-modes-time --sut drift      all searches, 20 times each
-  nodrop simulate --compare --search nodrop --search binary       two searches at every SUT
+  nodrop simulate --compare --search nodrop --search binary       two searches on every SUT
 """
 
 
-@click.command(epilog=EPILOG, short_help="Search against models of SUTs, at once.")
-@searches_options
-@click.option("--sut", "suts", multiple=True, metavar="KIND", help="What to search; with --compare also several.")
-@click.option("--param", "params", multiple=True, metavar="NAME=NUMBER", help="Parameter of the SUT; --list has all.")
-@click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="Of the SUT's random numbers.")
-@click.option("--list", "listing", is_flag=True, help="Say which SUTs there are, and stop.")
-@click.option("--compare", is_flag=True, help="Compare searches over many seeds; by default all, at every SUT.")
-@click.option("--seeds", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="How many.")
-@click.option("--results-dir", type=DIR, help="Where results are kept.  [default: results]")
-@click.option("--json", "json_file", type=FILE, help="Also write the result there; - is standard output.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress, only the result.")
+@click.command(epilog=EPILOG, short_help="Run searches on simulated SUTs.")
+@multi_search_options
+@click.option("--sut", "suts", multiple=True, metavar="KIND", help="Simulated SUT; repeatable with --compare.")
+@click.option("--param", "params", multiple=True, metavar="NAME=NUMBER", help="Parameter of the SUT, see --list.")
+@click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="Random seed of the SUT.")
+@click.option("--list", "listing", is_flag=True, help="List the SUTs and exit.")
+@click.option("--compare", is_flag=True, help="Compare searches over many seeds, by default all on every SUT.")
+@click.option(
+    "--seeds", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="Number of seeds."
+)
+@click.option("--results-dir", type=DIR, help="Directory of results.  [default: results]")
+@click.option("--json", "json_file", type=FILE, help="Write the result as JSON; - is standard output.")
+@click.option("-q", "--quiet", is_flag=True, help="Print the result only.")
 def simulate(listing: bool, compare: bool, **flags: Any) -> int:
-    """Run a search against a simulated SUT whose truth is known, on a clock of its own.
+    """Run a search on a simulated SUT with known true values, on a simulated clock.
 
-    Trials, tables and result file are those of a real run; no packet is sent and no time passes. At the end stands what
-    the highest load is at which the SUT meets each goal, and how far from it the search ended.
+    Trials, tables and result file are those of a real run; no packets are sent. The last line shows the true highest
+    load of each goal, and the error of the search.
 
-    Unless asked otherwise it searches from 18,002 pps to 37.5 Mpps with the standard profile.
+    By default the search covers 18,002 pps to 37.5 Mpps with the standard profile.
     """
     if listing:
         return _list()
@@ -62,45 +64,45 @@ def simulate(listing: bool, compare: bool, **flags: Any) -> int:
 
 
 def _list() -> int:
-    """Every SUT in a sentence, with its parameters."""
-    from nodrop.simulation.registry import KINDS, parameters_of
+    """Print every SUT with its parameters."""
+    from nodrop.simulation.registry import KINDS, default_parameters
 
     for name, kind in KINDS.items():
         click.echo(f"{name:<22} {(kind.__doc__ or '').partition(chr(10))[0]}")
-        click.echo(f"{'':<22} {', '.join(f'{key}={value:g}' for key, value in parameters_of(name).items())}")
+        click.echo(f"{'':<22} {', '.join(f'{key}={value:g}' for key, value in default_parameters(name).items())}")
     return 0
 
 
 def _simulate(flags: dict[str, Any]) -> int:
-    """One search, carried out and shown like a real one."""
+    """Run one search and show it like a real run."""
     from nodrop.cli.measure import measure
     from nodrop.cli.outputs import Outputs
-    from nodrop.run.execute import Parts
+    from nodrop.run.execute import RunEnvironment
     from nodrop.simulation import SimulatedMeasurer, create
-    from nodrop.stage.null_stage import SimulatedStage
+    from nodrop.stage.null_stage import NullStage
 
     if len(flags["suts"]) != 1 or len(flags["algorithm"]) > 1:
-        raise ConfigError("command line: one --sut and at most one --search expected; compare several with --compare")
+        raise ConfigError("command line: give one --sut and at most one --search, or use --compare")
     (name,), seed = flags["suts"], flags["seed"]
     sut = create(name, seed, _parameters(flags))
     plan = _plan(flags, *flags["algorithm"])
     measurer = SimulatedMeasurer(plan.traffic, sut, plan.search.overhead_s)
-    parts = Parts(
-        stage=lambda _plan, _record: SimulatedStage(f"{name} (simulated, seed {seed})"),
-        measurer=lambda _plan, _stage: measurer,
+    environment = RunEnvironment(
+        open_stage=lambda _plan, _run_id, _on_progress: NullStage(f"{name} (simulated, seed {seed})"),
+        open_generator=lambda _plan, _stage: measurer,
         clock=lambda: measurer.now_s,
     )
     return measure(
-        plan,
+        [plan],
         Outputs(flags["json_file"]),
         flags["quiet"],
-        parts,
+        environment,
         lambda result: _truth_text(result, sut, measurer.now_s),
     )
 
 
 def _truth_text(result: "RunResult", sut: "Sut", at_s: float) -> str:
-    """What is true of each goal, and how far from it the search ended."""
+    """Format the true load of each goal and the error of the search."""
     from nodrop.simulation.benchmark import true_pps
     from nodrop.units import format_pps
 
@@ -109,32 +111,32 @@ def _truth_text(result: "RunResult", sut: "Sut", at_s: float) -> str:
         truth_pps = true_pps(result.plan.search, found.goal, sut, at_s)
         found_pps = found.lower.load_pps if found.lower else found.estimate_pps
         error = f"{found_pps / truth_pps - 1:+.1%}".replace("%", " %") if found_pps and truth_pps else ""
-        said = error or ("something" if found_pps else "nothing")
-        texts.append(f"{found.goal.label} {format_pps(truth_pps) if truth_pps else 'none'} (found {said})")
-    return f"truth: {', '.join(texts) or 'not looked for'}"
+        outcome = error or ("a load" if found_pps else "no load")
+        texts.append(f"{found.goal.label} {format_pps(truth_pps) if truth_pps else 'none'} (found {outcome})")
+    return f"truth: {', '.join(texts) or 'no goals'}"
 
 
 def _compare(flags: dict[str, Any]) -> int:
-    """Searches by SUTs, in a table."""
-    from nodrop.cli.simulate_compare import compare
+    """Print a table of searches by SUTs."""
+    from nodrop.cli.simulate_compare import print_benchmark
     from nodrop.simulation import SUTS, create
 
     parameters = _parameters(flags)
     suts = {name: partial(create, name, parameters=parameters) for name in flags["suts"] or SUTS}
-    algorithms = flags["algorithm"] or [name for name in get_args(AlgorithmName) if name not in END_BY_TIME]
+    algorithms = flags["algorithm"] or [name for name in get_args(AlgorithmName) if name not in TIME_LIMITED_SEARCHES]
     searches = {name: _plan(flags, name).search for name in algorithms}
-    compare(searches, suts, range(flags["seed"], flags["seed"] + flags["seeds"]), flags["json_file"])
+    print_benchmark(searches, suts, range(flags["seed"], flags["seed"] + flags["seeds"]), flags["json_file"])
     return 0
 
 
 def _parameters(flags: dict[str, Any]) -> dict[str, float]:
     parameters = {}
-    for written in flags["params"]:
-        key, _, value = written.partition("=")
+    for text in flags["params"]:
+        key, _, value = text.partition("=")
         try:
             parameters[key] = float(value)
         except ValueError:
-            raise ConfigError(f"--param: {written!r} asked, name and number expected; write {key}=1e6") from None
+            raise ConfigError(f"--param: {text!r} is not NAME=NUMBER; use e.g. {key}=1e6") from None
     return parameters
 
 
@@ -142,5 +144,5 @@ def _plan(flags: dict[str, Any], algorithm: AlgorithmName | None = None) -> "Pla
     from nodrop.config.load import load
     from nodrop.plan import build
 
-    keys = overrides(flags | {"algorithm": algorithm}, {"results_dir": flags["results_dir"]})
+    keys = collect_overrides(flags | {"algorithm": algorithm}, {"results_dir": flags["results_dir"]})
     return build(load(flags["files"], keys, DEFAULTS))

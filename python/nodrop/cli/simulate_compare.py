@@ -1,4 +1,4 @@
-"""Searches compared over simulated SUTs, as a table for people and as JSON for programs."""
+"""Comparison of searches on simulated SUTs, as a table and as JSON."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -10,33 +10,33 @@ from nodrop.cli.outputs import STDOUT, require_writable, write_json
 if TYPE_CHECKING:
     from nodrop.model.search_plan import SearchPlan
     from nodrop.simulation import Sut
-    from nodrop.simulation.benchmark import GoalScore, Score
+    from nodrop.simulation.benchmark import EntryScore, GoalScore
 
 HEADINGS = f"trials traffic   wall  late  {'':6} {'median':>8} {'5 % to 95 %':>15}   off"
 NOTE = """
-traffic, wall: seconds a search takes on average, without and with dead time; late: searches that ran out of time;
-median: how far the middle search ended from the truth; 5 % to 95 %: what nine searches out of ten found, in percent of
-the truth; off: searches that ended more than 1 % from it."""
+traffic, wall: mean duration of a search in seconds, without and with dead time; late: searches that ran out of time;
+median: median error; 5 % to 95 %: quantiles of the loads found, in percent of the true load; off: searches with an
+error above 1 %."""
 
 
-def compare(
+def print_benchmark(
     searches: "Mapping[str, SearchPlan]",
     suts: "Mapping[str, Callable[[int], Sut]]",
     seeds: Sequence[int],
     json_file: str | None,
 ) -> None:
-    """Let all searches try all SUTs, and say how they did."""
-    from nodrop.simulation.benchmark import Contender, compare
+    """Run all searches on all SUTs and print their scores."""
+    from nodrop.simulation.benchmark import BenchmarkEntry, run_benchmark
 
     require_writable(json_file)
-    comparison = compare([Contender(name, plan) for name, plan in searches.items()], suts, seeds)
+    comparison = run_benchmark([BenchmarkEntry(name, plan) for name, plan in searches.items()], suts, seeds)
     if json_file != STDOUT:
         click.echo("\n".join(_lines(comparison.scores)))
     write_json(comparison.model_dump_json(indent=2) + "\n", json_file)
 
 
-def _lines(scores: "Sequence[Score]") -> Iterator[str]:
-    """One SUT after the other, a line for each goal of each search."""
+def _lines(scores: "Sequence[EntryScore]") -> Iterator[str]:
+    """Yield a line for each goal of each search, by SUT."""
     width = max(len(score.search) for score in scores)
     sut = ""
     for score in scores:

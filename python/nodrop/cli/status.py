@@ -1,46 +1,36 @@
-"""`nodrop status`: what of nodrop is on this machine, and in a cloud."""
+"""`nodrop status`: active processes and labs on this machine, and resources in a cloud."""
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from nodrop import __version__
-from nodrop.cli.cloud_options import cloud_options, look_if_it_answers, wanted_cloud
-
-if TYPE_CHECKING:
-    from nodrop.run.machine_lock import Found
+from nodrop.cli.cloud_options import cloud_options, list_cloud_if_reachable, select_cloud
 
 IDLE, BUSY = 0, 1
-"""Exit codes, as NFVbench's."""
+"""Exit codes, like NFVbench's."""
 
 
-@click.command()
+@click.command(short_help="List runs, servers and labs.")
 @cloud_options
-def status(**asked: Any) -> int:
-    """Say what of nodrop is on this machine: runs that measure, servers, and labs left standing.
+def status(**cloud_flags: Any) -> int:
+    """List the runs, servers and persistent labs of nodrop on this machine.
 
-    Where an option, a configuration or the environment (OS_CLOUD, OS_AUTH_URL) names an OpenStack cloud, also what
-    nodrop made in its project there and, apart, what NFVbench did. Ends with status 0 when no run measures here, 1 when
-    one does.
+    If an option, a configuration or the environment (OS_CLOUD, OS_AUTH_URL) names an OpenStack cloud, also list the
+    resources of nodrop and of NFVbench in the project. Exits with status 1 during a run, otherwise 0.
     """
     from nodrop.cli.console import show_lines
+    from nodrop.run.machine_lock import find_activity
 
-    wanted = wanted_cloud(**asked)
-    found = find()
+    selection = select_cloud(**cloud_flags)
+    activity = find_activity()
     click.echo(f"nodrop {__version__}")
-    click.echo("status: busy (run pending)" if found.runs else "status: idle")
-    for presence in found.presences:
-        click.echo(presence.text())
-    for line in list(found.lab_lines()) or ["no lab stands"]:
+    click.echo("status: busy (run pending)" if activity.runs else "status: idle")
+    for process in activity.processes:
+        click.echo(process.text())
+    for line in list(activity.lab_lines()) or ["no labs"]:
         click.echo(line)
-    if in_cloud := look_if_it_answers(wanted):
-        show_lines(in_cloud.lines(), sys.stdout)
-    return BUSY if found.runs else IDLE
-
-
-def find() -> "Found":
-    """Look for all of it."""
-    from nodrop.run.machine_lock import look_around
-
-    return look_around()
+    if inventory := list_cloud_if_reachable(selection):
+        show_lines(inventory.lines(), sys.stdout)
+    return BUSY if activity.runs else IDLE

@@ -1,4 +1,4 @@
-"""`nodrop trend`: where a series of runs changed, and whether for the worse."""
+"""`nodrop trend`: changes in a series of runs."""
 
 import sys
 from collections.abc import Sequence
@@ -24,68 +24,72 @@ Examples:
   nodrop trend nightly                          NDR of all runs of a label
   nodrop trend nightly --metric latency_p99_at_ndr
   nodrop trend nightly --frame-size 64 --since 30d -o trend.svg
-  nodrop trend --sut 'vnf-l2*' --tag release    runs by what they are, not by label
-  nodrop trend nightly --fail-on worse          exit code 8 when the last change was for the worse
+  nodrop trend --sut 'vnf-l2*' --tag release    runs by SUT and tag
+  nodrop trend nightly --fail-on worse          exit code 8 if the latest change is a regression
 """
 
 
-@click.command(epilog=EPILOG, short_help="Where a series of runs changed, and whether for the worse.")
-@click.argument("wanted", required=False, metavar="[LABEL]")
+@click.command(epilog=EPILOG, short_help="Detect changes in a series.")
+@click.argument("series", required=False, metavar="[LABEL]")
 @filter_options
-@click.option("--metric", default="", metavar="KEY", help="What to follow: ndr, pdr, mrr, latency_p99_at_ndr, ...")
+@click.option("--metric", default="", metavar="KEY", help="Metric: ndr, pdr, mrr, latency_p99_at_ndr, ...")
 @margin_option
-@click.option("--last", type=click.IntRange(min=1), default=LAST, show_default=True, metavar="N", help="Newest runs.")
-@click.option("-o", "--output", type=FILE, help="Also draw it: name.svg, name.png, or name.vl.json for Vega-Lite.")
-@click.option("--fail-on", type=click.Choice(["worse"]), help="End with exit code 8 if the last change is that.")
-@click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="How to print it.")
+@click.option(
+    "--last", type=click.IntRange(min=1), default=LAST, show_default=True, metavar="N", help="Number of newest runs."
+)
+@click.option("-o", "--output", type=FILE, help="Write a chart: .svg, .png, or .vl.json for Vega-Lite.")
+@click.option(
+    "--fail-on", type=click.Choice(["worse"]), help="Exit with status 8 if the latest change is a regression."
+)
+@click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="Output format.")
 @store_options
-def trend(wanted: str | None, form: str, results_dir: str, index_url: str | None, **flags: Any) -> None:
-    """Say where a series of runs changed, by how much, and what differed from then on.
+def trend(series: str | None, form: str, results_dir: str, index_url: str | None, **flags: Any) -> None:
+    """Detect changes in a series of runs: time, size, and what differed from then on.
 
-    Runs with the same traffic are a series. It is cut into groups where telling it takes the fewest bits (minimum
-    description length, as FD.io CSIT does); within a group nothing changed but by chance. Runs in which something other
-    than the SUT was the limit are shown and not judged.
+    Runs with the same traffic form a series. It is divided into groups by minimum description length, as in FD.io CSIT;
+    within a group there is no significant change. Runs limited by something other than the SUT are shown but not
+    evaluated.
     """
     from nodrop.analysis.stored_trends import analyze_stored_trends
 
     margins = parse_margins(flags["margins"])
-    runs = _selected(wanted, flags, results_dir, index_url)
+    runs = _selected(series, flags, results_dir, index_url)
     found = analyze_stored_trends(runs, flags["metric"], margins, results_dir)
     if not found:
-        raise ConfigError("a trend asked, no run has such a figure; name another --metric")
+        raise ConfigError(f"trend: no run has the metric {flags['metric'] or 'ndr'}; choose another --metric")
     files = _files(flags["output"], found)
     _show(found, form)
     for file, each in zip(files, found, strict=False):
-        from nodrop.charts import trend as drawing
+        from nodrop.charts import trend as charts
         from nodrop.charts.render import write_chart
 
-        write_chart(drawing.build_chart(each), file)
+        write_chart(charts.build_chart(each), file)
     if flags["fail_on"]:
         _require_none_worse(found)
 
 
 def _selected(
-    wanted: str | None, flags: dict[str, Any], results_dir: str, index_url: str | None
+    series: str | None, flags: dict[str, Any], results_dir: str, index_url: str | None
 ) -> "Sequence[SelectedResult]":
-    """The newest runs that are meant, complete ones unless another status is asked for. Raises ConfigError."""
+    """Select the newest matching runs, by default complete ones. Raises ConfigError."""
     from nodrop.store.index import open_index
     from nodrop.store.selection import SelectedResult
 
-    if wanted and flags["label"]:
-        raise ConfigError(f"trend: {wanted} and --label {flags['label']} asked, both name a label; write one of them")
-    asked = flags | {"label": wanted or flags["label"], "status": flags["status"] or "complete"}
+    if series and flags["label"]:
+        raise ConfigError(f"trend: both LABEL ({series}) and --label ({flags['label']}) are given; use one of them")
+    filters = flags | {"label": series or flags["label"], "status": flags["status"] or "complete"}
     with open_index(results_dir, index_url) as index:
-        rows = index.list(make_filter(asked, limit=flags["last"]))
+        rows = index.list(make_filter(filters, limit=flags["last"]))
     if not rows:
         raise ConfigError(
-            f"a trend{f' of {wanted}' if wanted else ''} asked, {results_dir} has no such run; "
-            "list what there is: nodrop results list"
+            f"trend: no matching runs{f' of label {series}' if series else ''} in {results_dir}; "
+            "run 'nodrop results list'"
         )
     return [SelectedResult(row.summary, Path(row.file)) for row in rows]
 
 
 def _files(output: str | None, found: "Sequence[Trend]") -> list[Path]:
-    """A file for each drawing: the one that was named, with the frame size in its name where there are several."""
+    """Return a file for each chart: the given name, with a number if there are several charts."""
     if not output:
         return []
     from nodrop.charts.render import require_suffix
@@ -117,11 +121,11 @@ def _show(found: "Sequence[Trend]", form: str) -> None:
     for number, each in enumerate(found):
         if number:
             click.echo()
-        show(render_trend(each, console(sys.stdout).width, plain=not _knows_drawing()), sys.stdout)
+        show(render_trend(each, console(sys.stdout).width, plain=not _has_plot_characters()), sys.stdout)
 
 
-def _knows_drawing() -> bool:
-    """Whether standard output can have the characters a drawing is made of."""
+def _has_plot_characters() -> bool:
+    """Return whether the encoding of standard output has the characters of a plot."""
     try:
         "●△○─┊│└".encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:
@@ -130,10 +134,10 @@ def _knows_drawing() -> bool:
 
 
 def _require_none_worse(found: "Sequence[Trend]") -> None:
-    """Raises VerdictError when the last change of one was for the worse."""
+    """Raise an error if the latest change of a series is a regression."""
     from nodrop.analysis.trend_text import describe_trend
     from nodrop.analysis.types import ComparisonOutcome
 
     worse = [next(describe_trend(each)) for each in found if each.verdict is ComparisonOutcome.WORSE]
     if worse:
-        raise FailOnError(f"--fail-on worse asked: {' '.join(worse)}")
+        raise FailOnError(f"--fail-on worse: {' '.join(worse)}")

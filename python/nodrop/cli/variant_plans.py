@@ -1,39 +1,40 @@
-"""The other set-up of `nodrop run --interleave`: the same, but for the keys of one more file."""
+"""The second setup of `nodrop run --interleave`: the first one with the keys of another file."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodrop.system.yaml_reader import dumped
+from nodrop.system.yaml_reader import to_yaml_line
 
 if TYPE_CHECKING:
     from nodrop.config.schema import Config
     from nodrop.model.plan import Plan
 
 
-def other_plans(config: "Config", other: "Config", *, asks_trex: bool = False) -> "tuple[Plan, ...]":
-    """What B is measured by; says on standard error in what it differs from A, unless TRex is asked, which is the
-    second time. Raises ConfigError as plans do.
+def make_variant_plans(config: "Config", other: "Config", *, query_trex: bool = False) -> "tuple[Plan, ...]":
+    """Make the plans of B; print its differences from A on standard error, unless `query_trex`, the second call.
 
-    A label is one of A's runs. Where B has none of its own it is told apart by a ` B` behind A's.
+    Without its own label, B gets A's with ` B` appended.
+
+    Raises: ConfigError for an invalid configuration.
     """
-    from nodrop.run.local_planning import plans_here
+    from nodrop.run.local_planning import make_plans
 
-    differing = ", ".join(_differing(config.model_dump(mode="json"), other.model_dump(mode="json")))
-    nothing = "B is asked to be as A: where they are not called equivalent, it is by chance"
-    if not asks_trex:
-        click.echo(f"nodrop: {f'B differs from A in {differing}' if differing else nothing}", err=True)
+    differences = ", ".join(_list_differences(config.model_dump(mode="json"), other.model_dump(mode="json")))
+    identical = "B is configured like A: any difference between them is due to chance"
+    if not query_trex:
+        click.echo(f"nodrop: {f'B differs from A in {differences}' if differences else identical}", err=True)
     if other.label and other.label == config.label:
         other = other.model_copy(update={"label": f"{other.label} B"})
-    return plans_here(other, asks_trex=asks_trex)
+    return make_plans(other, query_trex=query_trex)
 
 
-def _differing(a: Mapping[str, Any], b: Mapping[str, Any], above: str = "") -> Iterator[str]:
-    """Every key that the two have otherwise: `sut: vnf-l2 -> bridge`."""
+def _list_differences(a: Mapping[str, Any], b: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """Yield every key with different values: `sut: vnf-l2 -> bridge`."""
     for key in dict.fromkeys((*a, *b)):
-        here, there = a.get(key), b.get(key)
-        if isinstance(here, Mapping) and isinstance(there, Mapping):
-            yield from _differing(here, there, f"{above}{key}.")
-        elif here != there:
-            yield f"{above}{key}: {dumped(here)} -> {dumped(there)}"
+        value_a, value_b = a.get(key), b.get(key)
+        if isinstance(value_a, Mapping) and isinstance(value_b, Mapping):
+            yield from _list_differences(value_a, value_b, f"{prefix}{key}.")
+        elif value_a != value_b:
+            yield f"{prefix}{key}: {to_yaml_line(value_a)} -> {to_yaml_line(value_b)}"

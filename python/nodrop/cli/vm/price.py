@@ -14,8 +14,7 @@ from nodrop.errors import ConfigError, SearchError
 
 if TYPE_CHECKING:
     from nodrop.analysis.rule_costs import RuleCostTable
-    from nodrop.model.event import Event
-    from nodrop.model.result import RunResult
+    from nodrop.model.event import OnEvent
     from nodrop.model.vmd import VmDescriptor
     from nodrop.run.rule_cost import RuleCostRuns
     from nodrop.run.suite import Failure
@@ -78,7 +77,7 @@ def _read_stored(suite: str, results_dir: str) -> "RuleCostTable":
 
     found = suites.load(suite, results_dir)
     if found is None:
-        raise ConfigError(f"{suite}: prices asked, it is no list of runs; name a suite, as nodrop vm price printed it")
+        raise ConfigError(f"{suite}: not a suite of runs; name a suite printed by nodrop vm price")
     return build_cost_table(found.suite, found.results)
 
 
@@ -171,7 +170,9 @@ def _carry_out(planned: "RuleCostRuns", flags: dict[str, Any]) -> int:
             click.echo(f"\nresults: {outcome.suite.path}", file=out)
 
     note = "; the measurements so far follow"
-    interrupted = monitor_runs(planned.plans[0], out, flags["quiet"], run, outcome, show, note)
+    interrupted = monitor_runs(
+        planned.plans[0], out, flags["quiet"], run, outcome=outcome, show=show, interrupt_note=note
+    )
     if interrupted is not None:
         return interrupted
     _print_failures(failures)

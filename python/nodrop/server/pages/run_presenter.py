@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nodrop.formatting import compute_reported_loss, format_goal, format_goal_load, format_stop_reason, format_width
+from nodrop.formatting.messages import format_message
 from nodrop.model.base import Value
 from nodrop.model.event import TrialProgress
 from nodrop.model.goal import GoalResult
@@ -40,7 +41,7 @@ def _describe_running(run: LiveRun) -> str:
         return f"Bringing up the lab: {plan.lab.sut_text}.{progress}"
     if started:
         load, duration = format_pps(started.trial.intended_load_pps), format_seconds(started.trial.duration_s)
-        return f"Trial {started.index}: {load} for {duration}, {started.trial.reason or started.phase}."
+        return f"Trial {started.index}: {load} for {duration}, {format_message(started.trial.reason) or started.phase}."
     if state.trials:
         return "Selecting the next trial."
     return "Path checked; starting to measure." if state.path_checked else "Checking the path end to end."
@@ -139,7 +140,7 @@ def _explain_bounds(result: GoalResult | None) -> str:
     if result is None or (result.lower is None and result.upper is None):
         return "no load decided yet"
     if result.regular:
-        return result.explanation
+        return format_message(result.explanation)
     if result.upper is None:
         return "met at every load decided so far"
     return "narrowing" if result.lower else "not met so far; trying lower loads"
@@ -172,6 +173,6 @@ def _trial_row(trial: TrialResult) -> dict[str, Any]:
         "load_pps": trial.trial.intended_load_pps,
         "loss": format_ratio(compute_reported_loss(trial)),
         "stop": format_stop_reason(trial),
-        "reason": trial.trial.reason or trial.phase,
+        "reason": format_message(trial.trial.reason) or trial.phase,
         "doubts": [doubt.text for doubt in trial.validity.doubts],
     }

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from nodrop.formatting.messages import AS_SENTENCES
 from nodrop.model.event import (
     Event,
     PathChecked,
@@ -39,7 +40,7 @@ def encode(event: Event) -> tuple[str, dict[str, Any]]:
         return RUN_DONE, {"run_id": result.run_id, "status": result.status, "error": result.error}
     if isinstance(event, TrialDone):
         event = event.model_copy(update={"result": event.result.model_copy(update={"windows": NO_WINDOWS})})
-    return type(event).__name__, event.model_dump(mode="json")
+    return type(event).__name__, event.model_dump(mode="json", context=AS_SENTENCES)
 
 
 def decode(name: str, content: Any) -> Event | None:
