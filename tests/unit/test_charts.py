@@ -167,7 +167,7 @@ def test_a_curve_has_the_percentiles_that_the_figures_have() -> None:
 
 def test_no_curve_is_drawn_without_histograms(tmp_path: Path) -> None:
     result = recorded(tmp_path, MILLION)
-    with pytest.raises(ConfigError, match="no histogram of it was kept"):
+    with pytest.raises(ConfigError, match="no latency histogram is stored"):
         latency.build_chart([result])
     assert latency_curve([times(0, [1000] * 19)]) == ()
 
@@ -234,7 +234,7 @@ def test_losses_that_can_be_seen_are_in_the_scale_of_the_flow(tmp_path: Path) ->
     large = trial.model_copy(update={"ledger": ledger(1000, ("a", 400))})
     flow = next(row["right"] - row["left"] for row in sankey.build_chart(large).data["bands"])
     assert lost_widths(large) == {"400 (40 %): for a": pytest.approx(0.4 * flow)}
-    assert "flow and losses alike" in sankey.build_chart(large).note
+    assert "widths of flow and losses are to scale" in sankey.build_chart(large).note
 
 
 def test_ways_of_many_chains_are_added_up(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_only_one_process_delivers(tmp_path: Path) -> None:
     path = buffer_path(tmp_path, AGGREGATOR)
     with delivery_lock(path) as alone:
         assert alone
-        with pytest.raises(ShipError, match="another nodrop is sending them"):
+        with pytest.raises(ShipError, match="another nodrop process is sending them"):
             deliver(path)
 
 
@@ -118,7 +118,7 @@ def test_what_is_no_buffer_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(ShipError, match="not a database"):
         deliver(tmp_path / "no.sqlite")
     sqlite3.connect(tmp_path / "empty.sqlite").close()
-    with pytest.raises(ShipError, match="whom its records are for"):
+    with pytest.raises(ShipError, match="does not name its aggregator"):
         read_status(tmp_path / "empty.sqlite")
 
 

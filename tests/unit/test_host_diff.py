@@ -12,7 +12,7 @@ from tests.running import MILLION
 from nodrop import store
 from nodrop.analysis.host_diff import HostChange, diff_hosts
 from nodrop.cli import main
-from nodrop.descriptors import format_descriptor, add_fingerprints
+from nodrop.descriptors import add_fingerprints, format_descriptor
 from nodrop.model.base import Value
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.observation import Observation, ObservationTime
@@ -58,7 +58,7 @@ def test_a_host_does_not_differ_from_itself_later() -> None:
         (
             "capabilities.processor.smt.enabled",
             LATER.reported(False, "x"),
-            ("capabilities", "processor: SMT: switched on", "yes", "no"),
+            ("capabilities", "processor: SMT: enabled", "yes", "no"),
         ),
         (
             "resources.numa_nodes.1.memory.total_bytes",
@@ -96,7 +96,7 @@ def test_what_is_there_on_one_host_alone_is_told_as_a_whole() -> None:
     texts = [each.text for each in diff_hosts(whole, smaller) if each.kind == "there"]
     assert texts == ["node 1", "link between nodes 0 1"]
     back = [(each.a_text, each.b_text) for each in diff_hosts(smaller, whole) if each.kind == "there"]
-    assert back == [("not there", "there")] * 2
+    assert back == [("absent", "there")] * 2
 
 
 def test_what_became_known_is_told_apart() -> None:

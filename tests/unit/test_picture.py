@@ -152,7 +152,7 @@ def test_a_trial_that_did_not_count_is_shown_as_that(tmp_path: Path) -> None:
     trials = (*result.trials[:2], spoiled, *result.trials[3:])
     steps = tuple(step for step in result.steps if step.trial_index != 2)
     rows = build_chart(result.model_copy(update={"trials": trials}), steps).data["trials"]
-    assert rows[2]["outcome"] == "trial did not count"
+    assert rows[2]["outcome"] == "invalid trial"
     assert "the tester dropped 5 frames" in rows[2]["says"]
     assert rows[2]["start"] == pytest.approx(rows[1]["end"])
 
@@ -168,8 +168,8 @@ def test_plot_draws_a_stored_result_also_one_without_steps(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("search.gif", "a picture asked, of an unknown kind; name a file that ends in .svg, .png, .pdf, .vl.json"),
-        ("none/search.vl.json", "asked to be written, No such file or directory; name a place that can be"),
+        ("search.gif", "unknown image format; use a file name that ends in .svg, .png, .pdf, .vl.json"),
+        ("none/search.vl.json", "cannot be written (No such file or directory); choose a writable path"),
     ],
 )
 def test_a_file_that_cannot_be_drawn_into_is_a_sentence_and_exit_code_2(
@@ -185,4 +185,4 @@ def test_a_run_without_a_search_cannot_be_drawn(tmp_path: Path, capsys: pytest.C
     result = recorded(tmp_path, MILLION)
     replaced(result.model_copy(update={"trials": (), "steps": (), "goals": ()}), tmp_path)
     assert main(["plot", "latest", "--results-dir", str(tmp_path), "-o", str(tmp_path / "search.svg")]) == 2
-    assert "it has no search trial; name another result" in capsys.readouterr().err
+    assert "no search trial; name another result" in capsys.readouterr().err

@@ -30,7 +30,7 @@ from nodrop.report.document.rule_cost import build_rule_cost_blocks, format_cost
 from nodrop.report.impact import format_impact
 from nodrop.report.markdown import render_markdown_sections
 from nodrop.run.execute import RunEnvironment
-from nodrop.run.rule_cost import plan_rule_costs, is_worth_running, build_cost_table
+from nodrop.run.rule_cost import build_cost_table, is_worth_running, plan_rule_costs
 from nodrop.run.rule_cost.plans import RuleCostRequest
 from nodrop.run.rule_cost.rules import HostMeans
 from nodrop.run.suite import execute_suite

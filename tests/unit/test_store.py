@@ -56,7 +56,7 @@ def test_nothing_but_the_result_and_its_hash_is_left(result: RunResult, tmp_path
 def test_a_result_is_never_rewritten(result: RunResult, tmp_path: Path) -> None:
     path = store.save(result, tmp_path)
     written = path.read_bytes()
-    with pytest.raises(ConfigError, match="it is there already, and a result is never rewritten"):
+    with pytest.raises(ConfigError, match="already exists; results are never overwritten"):
         store.save(result.model_copy(update={"wall_s": 1.0}), tmp_path)
     assert path.read_bytes() == written
     assert checksums.check_file(path).state == "intact"
@@ -90,11 +90,11 @@ def test_what_is_not_a_plain_file_is_written_to_and_not_replaced(tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("{", "is not JSON: Expecting property name .* in line 1; name a result.json that nodrop or NFVbench"),
+        ("{", r"is not JSON \(Expecting property name .* in line 1\); name a complete result.json of nodrop or NFVbench"),
         ("[" * 100_000, "is not JSON"),
-        ("[]", "a result of nodrop or NFVbench expected, schema_version and benchmarks are missing"),
-        ('{"schema_version": "9"}', "schema_version 1 expected, found 9; read it with the release that wrote it"),
-        ('{"schema_version": "1"}', "a nodrop result expected, run_id: Field required"),
+        ("[]", r"not a result of nodrop or NFVbench \(no schema_version, no benchmarks\)"),
+        ('{"schema_version": "9"}', r"unsupported schema_version \(9, not .\); use the release that wrote it"),
+        ('{"schema_version": "1"}', r"not a nodrop result \(run_id: Field required"),
     ],
 )
 def test_what_is_no_result_is_refused_in_a_sentence(text: str, sentence: str, tmp_path: Path) -> None:
@@ -120,19 +120,19 @@ def test_a_result_of_another_shape_is_refused_in_a_sentence_that_names_who_wrote
         assert main([command, str(path)]) == 2
         said = capsys.readouterr().err
         assert said.startswith("nodrop: error: ")
-        assert f"a result of schema_version 1 as nodrop {__version__} writes it expected" in said
-        assert f"another shape ({differs}), written by nodrop {__version__}, commit" in said
+        assert f"but not as written by nodrop {__version__}" in said
+        assert f"({differs}); written by nodrop {__version__}, commit" in said
 
 
 def test_a_result_that_does_not_say_who_wrote_it_is_refused_all_the_same(tmp_path: Path) -> None:
     file = tmp_path / "result.json"
     file.write_text('{"schema_version": "1", "run_id": "x", "facts": {"versions": [1]}}')
-    with pytest.raises(ConfigError, match=r"another shape .*, written by a build it does not name"):
+    with pytest.raises(ConfigError, match=r"not as written by nodrop .*; written by an unknown build"):
         store.load(file)
 
 
 def test_a_result_that_is_not_there_is_refused_with_what_could_be_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="result gone asked, no such file and no run of that id"):
+    with pytest.raises(ConfigError, match="result gone: no such file, and no such run id"):
         store.load("gone", tmp_path)
-    with pytest.raises(ConfigError, match="holds none; measure first: nodrop run"):
+    with pytest.raises(ConfigError, match="contains no result; run 'nodrop run' first: nodrop run"):
         store.load("latest", tmp_path)

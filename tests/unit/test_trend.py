@@ -134,7 +134,7 @@ def test_a_run_apart_from_the_others_is_no_change() -> None:
 def test_a_single_run_at_the_end_is_told_and_said_to_be_one() -> None:
     found = analyze_trend(of([*noisy((20, 1e6)), 0.6e6]))
     assert found.verdict is ComparisonOutcome.WORSE
-    assert "There is one run since; measure again to see whether it stays so." in list(describe_trend(found))
+    assert "Only one run confirms this; measure again." in list(describe_trend(found))
 
 
 def test_a_run_as_low_as_some_before_is_no_change() -> None:
@@ -196,9 +196,9 @@ def test_loss_is_compared_by_difference_also_from_nothing() -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ([], "NDR: no run has one."),
-        ([1e6], "NDR was judged in one run only, 1.000 Mpps; a trend takes more."),
-        ([1e6] * 20, "NDR is steady over 20 runs: 1.000 Mpps, give or take 0 %."),
+        ([], "NDR: no run measured it."),
+        ([1e6], "NDR has one usable run, 1.000 Mpps; a trend needs more."),
+        ([1e6] * 20, "NDR is steady over 20 runs: 1.000 Mpps ± 0 %."),
     ],
 )
 def test_where_nothing_changed_it_says_so(values: list[float], said: str) -> None:

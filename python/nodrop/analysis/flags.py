@@ -37,9 +37,7 @@ def _groups(name: str, at: Sequence[float], series: MetricSeries, unit: MeasureU
     if gaps[cut - 1] < max(GAPS_MIN[unit], GAP_SPREADS * within):
         return
     if min(len(lower), len(upper)) > 1:
-        yield Flag.of(
-            "two_modes", text=f"{name}: {len(upper)} runs are high and {len(lower)} low, with none between."
-        )
+        yield Flag.of("two_modes", text=f"{name}: {len(upper)} runs are high and {len(lower)} low, with none between.")
         return
     alone = at.index(upper[0] if len(upper) == 1 else lower[0])
     yield Flag.of("outlier", text=f"{name}: run {series.points[alone].run_id} is far from the others.")

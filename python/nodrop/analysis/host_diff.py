@@ -79,8 +79,8 @@ def diff_hosts(a: HostDescriptor, b: HostDescriptor, *, momentary: bool = False)
             elif one.known and one.value != other.value:
                 found[path] = "differs", one, other
         else:
-            own, beside = (of_a, of_b) if one else (of_b, of_a)
-            above = _missing(path, own, beside)
+            own, other_host = (of_a, of_b) if one else (of_b, of_a)
+            above = _missing(path, own, other_host)
             leaf = DescriptorLeaf(own.items[above], True, "", "") if above else own.leaves[path]
             if leaf.known:
                 found[above or path] = "there" if above else "known", leaf if one else None, None if one else leaf

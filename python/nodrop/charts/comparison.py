@@ -131,27 +131,27 @@ def _shown(metrics: Sequence[MetricComparison]) -> list[MetricComparison]:
 
 def _runs(metric: MetricComparison, row: int, scale: PanelScale, names: Mapping[str, str]) -> Iterator[Row]:
     for side, series in zip(SIDES, (metric.a, metric.b), strict=True):
-        found = [_relative_value(point.value, metric.a, metric.unit) for point in series.points]
-        lanes = _lanes(found, (scale.end - scale.least) * DOT_SHARE)
-        for point, beside, lane in zip(series.points, found, lanes, strict=True):
+        positions = [_relative_value(point.value, metric.a, metric.unit) for point in series.points]
+        lanes = _lanes(positions, (scale.end - scale.least) * DOT_SHARE)
+        for point, position, lane in zip(series.points, positions, lanes, strict=True):
             least = "at least " if point.at_least else ""
             yield {
                 "unit": metric.unit,
                 "metric": metric.text,
                 "side": names[side],
                 "at": row + SIDE_OFFSETS[side] + lane * LANE,
-                "beside": beside,
+                "beside": position,
                 "text": f"{side}, run {point.run_id}: {least}{format_value(point.value, metric.unit)}",
             }
 
 
-def _lanes(found: Sequence[float], width: float) -> list[int]:
+def _lanes(positions: Sequence[float], width: float) -> list[int]:
     """Assign dots to lanes so that few overlap."""
     ends = dict.fromkeys(LANES, -math.inf)
-    lanes = [0] * len(found)
-    for index in sorted(range(len(found)), key=found.__getitem__):
-        free = next((lane for lane in LANES if found[index] >= ends[lane]), min(LANES, key=ends.__getitem__))
-        lanes[index], ends[free] = free, found[index] + width
+    lanes = [0] * len(positions)
+    for index in sorted(range(len(positions)), key=positions.__getitem__):
+        free = next((lane for lane in LANES if positions[index] >= ends[lane]), min(LANES, key=ends.__getitem__))
+        lanes[index], ends[free] = free, positions[index] + width
     return lanes
 
 

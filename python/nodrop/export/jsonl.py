@@ -24,12 +24,13 @@ class EventWriter:
         """Write an event."""
         if isinstance(event, RunStarted):
             self._run_id = event.run_id
+        fields = event.model_dump(mode="json", context=AS_SENTENCES)
         line = json.dumps(
             {
                 "event": type(event).__name__,
                 "at": datetime.now(UTC).isoformat(timespec="microseconds"),
                 "run_id": self._run_id,
-                **{key: value for key, value in event.model_dump(mode="json", context=AS_SENTENCES).items() if key != "run_id"},
+                **{key: value for key, value in fields.items() if key != "run_id"},
             },
             separators=(",", ":"),
         )

@@ -165,7 +165,7 @@ def _parse(content: object, path: Path) -> "RunResult":
     version = content["schema_version"]
     if version not in READABLE_VERSIONS:
         raise ConfigError(
-            f"{path}: unsupported schema_version ({version}, not {SCHEMA_VERSION}); read it with the release that wrote it"
+            f"{path}: unsupported schema_version ({version}, not {SCHEMA_VERSION}); use the release that wrote it"
         )
     try:
         return RunResult.model_validate(content)

@@ -107,7 +107,7 @@ def open_by_url(results_dir: Path, url: str) -> OpenedDatabase:
         database.make_tables()
     except SQLAlchemyError as error:
         raise ConfigError(
-            f"results_index: {name} asked, {format_reason(error)}; name an existing database, e.g. "
+            f"results_index: cannot use {name} ({format_reason(error)}); name an existing database, e.g. "
             "postgresql://user@host/nodrop, or none"
         ) from None
     return OpenedDatabase(database)

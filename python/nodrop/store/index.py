@@ -89,21 +89,21 @@ class Index:
 
     # Queries
 
-    def list(self, wanted: ResultFilter | None = None) -> tuple[ResultRow, ...]:
+    def list(self, criteria: ResultFilter | None = None) -> tuple[ResultRow, ...]:
         """Return the runs that match a filter, in its order."""
-        asked = wanted or ResultFilter()
-        return self._with_replacement(lambda: self._list(asked))
+        effective = criteria or ResultFilter()
+        return self._with_replacement(lambda: self._list(effective))
 
-    def _list(self, asked: ResultFilter) -> tuple[ResultRow, ...]:
+    def _list(self, criteria: ResultFilter) -> tuple[ResultRow, ...]:
         with self._database.reading() as connection:
-            found = connection.execute(filters.build_query(asked, self._database.directory)).all()
+            found = connection.execute(filters.build_query(criteria, self._database.directory)).all()
             tagged = _tags(connection, [each.id for each in found])
         return tuple(self._row(each, tagged) for each in found)
 
-    def count(self, wanted: ResultFilter | None = None) -> int:
+    def count(self, criteria: ResultFilter | None = None) -> int:
         """Return the number of runs that match a filter, regardless of its limit."""
         with self._database.reading() as connection:
-            found = connection.execute(filters.build_count_query(wanted or ResultFilter(), self._database.directory))
+            found = connection.execute(filters.build_count_query(criteria or ResultFilter(), self._database.directory))
             return int(found.scalar_one())
 
     def find(self, run_id: str) -> ResultRow | None:
@@ -181,7 +181,7 @@ class Index:
         self._database.close()
         if self._url:
             raise ConfigError(
-                f"results_index: {format_reason(error)}; rebuild it with 'nodrop results rebuild', or choose another database"
+                f"results_index: {format_reason(error)}; run 'nodrop results rebuild', or choose another database"
             ) from None
         file = self.results_dir / INDEX_FILE
         if is_broken(error):

@@ -43,7 +43,7 @@ def summarize_result(result: RunResult) -> Summary:
         frame_size=name_frame_size(plan),
         frame_bytes=plan.traffic.frame_bytes,
         bidirectional=is_bidirectional(plan),
-        asked=_asked(plan),
+        asked=_goals_or_rate(plan),
         algorithm="" if plan.fixed or plan.no_traffic else plan.search.algorithm,
         host=facts.host.name if facts else "",
         kernel=facts.host.kernel if facts else "",
@@ -97,14 +97,14 @@ def _mrr_limit(result: RunResult) -> Limit:
     return Limit.TESTER if sum(trial.unsent_count for trial in result.trials) > lost_count else Limit.SUT
 
 
-def _fixed_measures(trial: TrialResult, asked: str) -> Iterator[Measure]:
+def _fixed_measures(trial: TrialResult, rate: str) -> Iterator[Measure]:
     """Yield received rate and loss at a fixed rate; without loss the SUT may forward more."""
-    at = make_slug(asked)
+    at = make_slug(rate)
     short = trial.offered_count < trial.intended_count * OFFERED_RATIO_MIN
     lost_limit = Limit.TESTER if short else Limit.SUT
     yield Measure(
         key=f"forwarding_rate_at_{at}",
-        text=f"forwarding rate at {asked}",
+        text=f"forwarding rate at {rate}",
         unit="pps",
         better="higher",
         value=trial.forwarding_rate_pps,
@@ -113,7 +113,7 @@ def _fixed_measures(trial: TrialResult, asked: str) -> Iterator[Measure]:
     if trial.offered_count:
         yield Measure(
             key=f"loss_at_{at}",
-            text=f"loss at {asked}",
+            text=f"loss at {rate}",
             unit="ratio",
             better="lower",
             value=trial.lost_count / trial.offered_count,
@@ -145,7 +145,7 @@ def _place(result: RunResult, label: str) -> tuple[str, str]:
     return f"{make_slug(share)}_of_{key}", f"{share} of {text}"
 
 
-def _asked(plan: Plan) -> str:
+def _goals_or_rate(plan: Plan) -> str:
     if plan.no_traffic:
         return "no traffic"
     return plan.fixed.asked if plan.fixed else "_".join(goal.label for goal in plan.search.goals).lower()

@@ -78,7 +78,7 @@ def _measuring_trial(run: RunResult, goal: GoalResult) -> TrialResult | None:
 def _stats(plan: Plan, ways: Sequence[DirectionCounts], trial: TrialResult | None, goal: GoalResult) -> SearchedStats:
     percentiles = plan.percentiles
     overall = compute_latency_usec(trial.directions if trial else (), percentiles)
-    forward, reverse = ([way for way in ways if way.forward is wanted] for wanted in (True, False))
+    forward, reverse = ([way for way in ways if way.forward is forward] for forward in (True, False))
     warning = build_warning(trial) if trial else {"warning": format_not_found(goal)}
     return SearchedStats.model_validate(
         {
