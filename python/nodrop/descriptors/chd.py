@@ -54,13 +54,13 @@ def _parse_document(text: str, name: str) -> ParsedFile:
 
 def _parse_xml(text: str, name: str) -> ParsedFile:
     if text.count("<") > 2 * BOUNDS.values:
-        raise ConfigError(f"{name}: XML of at most {BOUNDS.values} elements expected, more found; it is no descriptor")
+        raise ConfigError(f"{name}: more than {BOUNDS.values} XML elements; not a descriptor")
     try:
         _, content = from_xml(text)
     except ValueError as error:
-        raise ConfigError(f"{name}: XML of a descriptor asked, it {error}") from None
+        raise ConfigError(f"{name}: XML {error}") from None
     if not isinstance(content, dict):
-        raise ConfigError(f'{name}: a root of type="map" expected, found text or a list; it is another file')
+        raise ConfigError(f'{name}: the XML root is not of type="map"; not a descriptor')
     return ParsedFile(name, content, {})
 
 
@@ -70,10 +70,10 @@ def _parse_json(text: str, name: str) -> ParsedFile:
         content: dict[str, Any] = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_reject_constant)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise ConfigError(f"{name}: {where}: JSON expected, {error.msg}; mend the line") from None
+        raise ConfigError(f"{name}: {where}: invalid JSON: {error.msg}; fix the line") from None
     except (ValueError, RecursionError) as error:
-        problem = str(error) if isinstance(error, ValueError) else "too many levels found"
-        raise ConfigError(f"{name}: JSON expected, {problem}; mend it") from None
+        problem = str(error) if isinstance(error, ValueError) else "nested too deep"
+        raise ConfigError(f"{name}: invalid JSON: {problem}; fix it") from None
     return ParsedFile(name, content, {})
 
 
@@ -82,9 +82,9 @@ def _unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [key for key, _ in pairs]
         twice = next(key for key in names if names.count(key) > 1)
-        raise ValueError(f"key {twice!r} is written twice in one place")
+        raise ValueError(f"key {twice!r} is a duplicate")
     return found
 
 
 def _reject_constant(text: str) -> Iterator[None]:
-    raise ValueError(f"{text} found, which is no number in JSON")
+    raise ValueError(f"{text} is not a JSON number")

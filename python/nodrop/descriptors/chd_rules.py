@@ -28,15 +28,13 @@ def check_chd(host: HostDescriptor) -> Iterator[Complaint]:
     for index, node in enumerate(nodes):
         key = (*NODES, str(index))
         if ids[node.id] > 1:
-            yield Complaint((*key, "id"), f"node {node.id} asked, it is there {ids[node.id]} times; describe it once")
+            yield Complaint((*key, "id"), f"node {node.id} occurs {ids[node.id]} times; describe it once")
         if twice := [cpu for cpu in node.cpus.ids if cpus[cpu] > 1]:
-            yield Complaint((*key, "cpus", "ids"), f"CPU {twice[0]} asked, it is on a node already; put it on one")
+            yield Complaint((*key, "cpus", "ids"), f"CPU {twice[0]} is on several nodes; list it on one")
         yield from _check_node(node, key)
     for index, link in enumerate(host.resources.links):
         if unknown := [each for each in (link.a, link.b) if each not in ids]:
-            yield Complaint(
-                ("resources", "links", str(index)), f"node {unknown[0]} asked, there is none; name two nodes"
-            )
+            yield Complaint(("resources", "links", str(index)), f"node {unknown[0]} does not exist; name two nodes")
 
 
 def _check_node(node: NumaNode, key: Key) -> Iterator[Complaint]:
@@ -51,13 +49,13 @@ def _check_cpus(cpus: NodeCpus, key: Key) -> Iterator[Complaint]:
     grouped = Counter(cpu for siblings in cpus.sibling_sets for cpu in siblings)
     for cpu in sorted({*grouped, *cpus.ids}):
         if grouped[cpu] != 1 or cpu not in cpus.ids:
-            where = (
-                f"in {grouped[cpu]} sibling sets" if cpu in cpus.ids else "in a sibling set of a node that has it not"
+            where = f"in {grouped[cpu]} sibling sets" if cpu in cpus.ids else "in a sibling set of a node without it"
+            yield Complaint(
+                (*key, "sibling_sets"), f"CPU {cpu} is {where}; list each CPU of the node in one of its sets"
             )
-            yield Complaint((*key, "sibling_sets"), f"CPU {cpu} is {where}; each CPU of a node is in one of its sets")
             break
     if strangers := [cpu for cpu in cpus.cpu if cpu not in cpus.ids]:
-        yield Complaint((*key, "cpu", str(strangers[0])), "asked, the node has no such CPU; leave it out")
+        yield Complaint((*key, "cpu", str(strangers[0])), "the node has no such CPU; remove it")
 
 
 def _check_memory(memory: NodeMemory, key: Key) -> Iterator[Complaint]:
@@ -67,27 +65,31 @@ def _check_memory(memory: NodeMemory, key: Key) -> Iterator[Complaint]:
         held += pages.size_bytes * (total or 0)
         if total is not None and used is not None and used > total:
             where = (*key, "large_pages", str(index), "used_count")
-            yield Complaint(where, f"{used} asked, there are {total} pages; use no more than there are")
+            yield Complaint(where, f"{used} exceeds the {total} pages of the node; correct one of them")
     whole = memory.total_bytes.value
     if whole is not None and held > whole:
         yield Complaint(
-            (*key, "large_pages"), f"{held} bytes asked, the node has {whole}; its large pages are part of them"
+            (*key, "large_pages"),
+            f"{held} bytes exceed the {whole} bytes of the node, which include its large pages; correct one of them",
         )
 
 
 def _check_port(port: Port, key: Key) -> Iterator[Complaint]:
     total = port.sriov.total_count.value if port.sriov else None
     if port.sriov and total is not None and len(port.sriov.vfs) > total:
-        yield Complaint((*key, "sriov", "vfs"), f"{len(port.sriov.vfs)} functions asked, the port can have {total}")
+        yield Complaint(
+            (*key, "sriov", "vfs"),
+            f"{len(port.sriov.vfs)} functions exceed the {total} that the port supports; correct one of them",
+        )
 
 
 def _check_values(value: Any, key: Key) -> Iterator[Complaint]:
     """Yield contradictory observations and implausible numbers."""
     if isinstance(value, Observation):
         if value.known and value.value is None:
-            yield Complaint(key, f"no value and confidence {value.confidence} asked; one of the two is wrong")
+            yield Complaint(key, f"no value contradicts confidence {value.confidence}; correct one of them")
         if not value.known and value.value is not None:
-            yield Complaint(key, f"{preview_value(value.value)} and confidence unknown asked; one of the two is wrong")
+            yield Complaint(key, f"{preview_value(value.value)} contradicts confidence unknown; correct one of them")
         yield from _check_values(value.value, (*key, "value"))
     elif isinstance(value, Value):
         for name in type(value).model_fields:
@@ -100,4 +102,4 @@ def _check_values(value: Any, key: Key) -> Iterator[Complaint]:
             yield from _check_values(each, (*key, str(index)))
     elif isinstance(value, (int, float)) and not (math.isfinite(value) and 0 <= value <= NUMBER_MAX):
         text = f"{value:g}" if isinstance(value, float) or abs(value) < 10**300 else "a number of hundreds of digits"
-        yield Complaint(key, f"{text} asked, 0 to 2^64 expected; write what a host can have")
+        yield Complaint(key, f"{text} is not from 0 to 2^64; write a plausible value")

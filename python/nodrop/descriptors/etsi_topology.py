@@ -78,13 +78,13 @@ class _PrintedFormReader:
 
     def document(self, text: str) -> ParsedFile:
         title = PurePath(self.name).stem if PurePath(self.name).suffix else "vm"
-        self.remarks.append(Remark(f"the form printed in {CLAUSE} names no VM; it is called {title!r} here"))
+        self.remarks.append(Remark(f"the form printed in {CLAUSE} has no VM name; using {title!r}"))
         top = parse_indented(text, self.name)
         self._only(top, ("cpu-sets", LINKS, SET))
         written = dict(self._numbered(top, SET))
         asked = self._number(self._one(top, "cpu-sets", None))
         if asked != len(written):
-            self._fail(self._one(top, "cpu-sets", None), f"{asked} sets asked, {len(written)} are described")
+            self._fail(self._one(top, "cpu-sets", None), f"does not match the {len(written)} sets described")
         sets: list[dict[str, Any]] = []
         for index, branch in enumerate(written.values()):
             first = sum(len(each["vcpus"]) for each in sets)
@@ -122,13 +122,13 @@ class _PrintedFormReader:
         self.lines |= {key: where.line} | {(*key, str(index)): where.line for index in range(len(groups))}
         in_turn = list(range(first, first + min(count, 10**5)))
         if len(grouped) > count:
-            self._fail(where, f"{count} vCPUs asked, {len(grouped)} are grouped; write how many there are")
+            self._fail(where, f"{count} vCPUs, but {len(grouped)} are grouped; correct the number")
         if len(grouped) < count:
             if not set(grouped) <= set(in_turn):
-                self._fail(where, f"{count} vCPUs asked, {len(grouped)} are grouped and none of the others named")
+                self._fail(where, f"{count} vCPUs, but {len(grouped)} are grouped and the others are not named")
             rest = f"{in_turn[0]} to {in_turn[-1]}"
             self.remarks.append(
-                Remark(f"vCPUs that are in no group are not named; the set's are taken as {rest}", where.line)
+                Remark(f"vCPUs without a group are not named; assuming vCPUs {rest} for this set", where.line)
             )
             grouped = in_turn
         return {"vcpus": grouped, "pairs": groups}
@@ -140,7 +140,7 @@ class _PrintedFormReader:
         groups = [[part.strip() for part in inner.split(",")] for inner in _GROUP.findall(text)]
         wrong = [part for group in groups for part in group if not re.fullmatch(r"\d{1,5}", part)]
         if not groups or wrong or between[0] or between[-1] or any(each not in ("", ",") for each in between):
-            self._fail(branch, f"{preview_value(branch.value)} asked, groups such as [0,1], [2,3] expected")
+            self._fail(branch, f"invalid groups {preview_value(branch.value)}; write e.g. [0,1], [2,3]")
         for index, each in enumerate(between[1:-1]):
             if not each:
                 before, after = (f"[{','.join(group)}]" for group in groups[index : index + 2])
@@ -156,18 +156,18 @@ class _PrintedFormReader:
         number = self._one(branch.children, "number", branch)
         written = [each for _, each in self._numbered(branch.children, INTERFACE)]
         if self._number(number) != len(written):
-            self._fail(number, f"{number.value} interfaces asked, {len(written)} are described")
+            self._fail(number, f"does not match the {len(written)} interfaces described")
         return [self._interface(each, (*key, str(index))) for index, each in enumerate(written)]
 
     def _interface(self, branch: Branch, key: Key) -> dict[str, Any]:
         modes = [each for each in branch.children if each.key in MODES]
         if len(modes) != 1 or modes[0].value or modes[0].children:
-            self._fail(modes[-1] if modes else branch, f"one of {', '.join(MODES)} expected, on a line of its own")
+            self._fail(modes[-1] if modes else branch, f"requires one of {', '.join(MODES)} on a separate line")
         mode = modes[0]
         read = f"mode: {MODES[mode.key]}"
         self.lines[*key, "mode"] = mode.line
         if mode.bare:
-            self.remarks.append(Remark(f"{mode.key} stands without a key or a value; read as {read}", mode.line))
+            self.remarks.append(Remark(f"{mode.key} has no key or value; read as {read}", mode.line))
         rest = branch._replace(children=tuple(each for each in branch.children if each is not mode))
         return self._renamed(rest, ENDS, key) | {"mode": MODES[mode.key]}
 
@@ -176,7 +176,7 @@ class _PrintedFormReader:
         names = self._one(branch.children, "cpu-sets", branch)
         matched = re.fullmatch(r"\[?\s*(\d{1,4})\s*,\s*(\d{1,4})\s*\]?", names.value)
         if matched is None:
-            self._fail(names, f"{preview_value(names.value)} asked, two sets such as 0,1 expected")
+            self._fail(names, f"invalid sets {preview_value(names.value)}; write two sets, e.g. 0,1")
         bandwidth = self._one(branch.children, "bandwidth", branch)
         return _Link((int(matched[1]), int(matched[2])), bandwidth.value, names)
 
@@ -189,7 +189,7 @@ class _PrintedFormReader:
             key = ("profiles", "0", "links", str(index))
             if unknown := [name for name in sets if name not in names]:
                 there = ", ".join(map(str, names))
-                self._fail(link.branch, f"set {unknown[0] + shift} asked, the sets are named {there}; name two of them")
+                self._fail(link.branch, f"set {unknown[0] + shift} does not exist; name two of {there}")
             if shift:
                 missing = next(name for name in sorted(asked) if name not in names)
                 read = f"{link.sets[0]},{link.sets[1]} counted from 1, so sets {sets[0]} and {sets[1]}"
@@ -214,7 +214,7 @@ class _PrintedFormReader:
             if not matched or matched[1] != kind:
                 continue
             if int(matched[2]) in seen:
-                self._fail(each, "written twice; number each once")
+                self._fail(each, "duplicate; number each once")
             seen.add(int(matched[2]))
             yield int(matched[2]), each
 
@@ -222,7 +222,7 @@ class _PrintedFormReader:
         found = next((each for each in branches if each.key == key), None)
         if found is None:
             line = above.line if above else 1
-            raise ConfigError(f"{self.name}: line {line}: {key}: nothing found, {CLAUSE} has it here; add it")
+            raise ConfigError(f"{self.name}: line {line}: {key}: missing, required by {CLAUSE}; add it")
         return found
 
     def _only(self, branches: tuple[Branch, ...], keys: tuple[str, ...]) -> None:
@@ -232,14 +232,14 @@ class _PrintedFormReader:
             matched = _NUMBERED.fullmatch(each.key)
             known = each.key in keys or (matched and matched[1] in keys)
             if not known or (each.bare and each.key not in MODES):
-                self._fail(each, f"not understood; {CLAUSE} has {', '.join(keys)} here")
+                self._fail(each, f"unknown key; {CLAUSE} allows {', '.join(keys)} here")
             if each.key in seen and each.key != LINKS:
-                self._fail(each, "written twice; write it once")
+                self._fail(each, "duplicate; write it once")
             seen.add(each.key)
 
     def _number(self, branch: Branch) -> int:
         if not re.fullmatch(r"\d{1,9}", branch.value):
-            self._fail(branch, f"{preview_value(branch.value)} asked, a whole number expected")
+            self._fail(branch, f"invalid number {preview_value(branch.value)}; write an integer")
         return int(branch.value)
 
     def _said(self, unit: str) -> bool:

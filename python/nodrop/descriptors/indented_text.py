@@ -44,7 +44,7 @@ def _nest_lines(lines: list[_Line], indent: int, name: str) -> tuple[Branch, ...
         if line.indent < indent or any(each.indent < inner[0].indent for each in inner):
             strange = line if line.indent < indent else min(inner, key=lambda each: each.indent)
             raise ConfigError(
-                f"{name}: line {strange.branch.line}: {strange.branch.written}: indented as no line above is; align it"
+                f"{name}: line {strange.branch.line}: {strange.branch.written}: inconsistent indentation; align it"
             )
         children = _nest_lines(inner, inner[0].indent, name) if inner else ()
         if children and (line.branch.value or line.branch.bare):
@@ -62,7 +62,9 @@ def _parse_line(text: str, number: int, name: str) -> _Line | None:
     if not bare or bare.startswith(("#", "```")):
         return None
     if bare.startswith("\t") or len(text) - len(bare) > INDENT_MAX:
-        raise ConfigError(f"{name}: line {number}: indented by a tab or {INDENT_MAX} blanks; use a few blanks")
+        raise ConfigError(
+            f"{name}: line {number}: indented by a tab or more than {INDENT_MAX} blanks; use a few blanks"
+        )
     matched = _LINE.fullmatch(bare)
     assert matched
     key = re.sub(r"[-_ ]+", "-", matched[1].strip().lower())

@@ -26,17 +26,17 @@ def read_placement(file: Path | str, vm: str = "") -> Placement:
         return validated(Placement, document)
     results = document.content.get("results", [document.content])
     if not isinstance(results, list) or not any(key in document.content for key in ("results", "placement")):
-        raise ConfigError(f"{file}: a placement expected, none found; give what `nodrop vm place` wrote")
+        raise ConfigError(f"{file}: not a placement; pass a file written by `nodrop vm place`")
     found = [_parse_result(document, each) for each in results]
     placed = [each.placement for each in found if each.placement and vm in ("", each.vm)]
     if len(placed) != 1:
         names = ", ".join(each.vm for each in found if each.placement) or "none"
-        asked = f"the placement of {vm!r}" if vm else "one placement"
-        raise ConfigError(f"{file}: {asked} asked, there are: {names}")
+        asked = f"the placement of {vm!r}" if vm else "exactly one placement"
+        raise ConfigError(f"{file}: does not contain {asked}, but: {names}")
     return placed[0]
 
 
 def _parse_result(document: ParsedFile, content: object) -> PlacementResult:
     if not isinstance(content, dict):
-        raise ConfigError(f"{document.name}: a placement, or the result of `nodrop vm place`, expected")
+        raise ConfigError(f"{document.name}: not a placement; pass a file written by `nodrop vm place`")
     return validated(PlacementResult, document._replace(content=content, lines={}))

@@ -24,16 +24,16 @@ def read_text(file: Path | str, kind: str, bytes_max: int) -> str:
     try:
         content = _read_bytes(file, bytes_max)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "no name of a file"
-        raise ConfigError(f"{name}: {kind} asked, {reason}; name a file that can be read") from None
+        reason = error.strerror if isinstance(error, OSError) else "invalid file name"
+        raise ConfigError(f"{name}: cannot read {kind}: {reason}; name a readable file") from None
     if len(content) > bytes_max:
         found = f"{_file_size(file) / MIB:.0f} MiB" if _file_size(file) else "more"
-        raise ConfigError(f"{name}: {kind} of at most {bytes_max / MIB:g} MiB expected, {found} found; it is none")
+        raise ConfigError(f"{name}: not {kind}: larger than {bytes_max / MIB:g} MiB ({found}); name another file")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{name}: line {line}: {kind} asked, is not UTF-8 text; name a YAML or JSON file") from None
+        raise ConfigError(f"{name}: line {line}: not {kind}: invalid UTF-8; name a YAML or JSON file") from None
 
 
 def _read_bytes(file: Path | str, bytes_max: int) -> bytes:

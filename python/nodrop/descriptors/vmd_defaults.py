@@ -35,7 +35,9 @@ def apply_defaults(document: ParsedFile, complaints: list[Complaint]) -> ParsedF
         content["profiles"] = [inner]
         lines |= {("profiles", "0", *key): line for key, line in document.lines.items() if key[0] in inner}
     elif misplaced := [key for key in content if key not in VmDescriptor.model_fields and key in PROFILE]:
-        complaints += [Complaint((key,), f"{key} asked beside profiles; write it in each profile") for key in misplaced]
+        complaints += [
+            Complaint((key,), f"not allowed next to profiles; write it in each profile") for key in misplaced
+        ]
         content = {key: value for key, value in content.items() if key not in misplaced}
     if isinstance(content["profiles"], list):
         content["profiles"] = [
@@ -51,9 +53,7 @@ def _expand_profile(
     profile = dict(written)
     cloud = [each for each in CLOUD if each in profile]
     if cloud and "vcpu_sets" in profile:
-        complaints.append(
-            Complaint((*key, cloud[0]), f"{cloud[0]} asked beside vcpu_sets; write it in a set, or no sets")
-        )
+        complaints.append(Complaint((*key, cloud[0]), f"not allowed next to vcpu_sets; write it in a set, or no sets"))
     elif cloud:
         profile = _expand_cloud_vm(profile, key, lines, complaints)
     if isinstance(profile.get("vcpu_sets"), list):
@@ -87,7 +87,7 @@ def _expand_cloud_vm(
         complaints.append(
             Complaint(
                 (*key, "vcpu_count"),
-                f"{preview_value(count)} asked, 1 to {VCPUS_MAX} vCPUs expected; write their number",
+                f"{preview_value(count)} is not from 1 to {VCPUS_MAX}; write the number of vCPUs",
             )
         )
         count = 1
@@ -115,10 +115,8 @@ def _parse_vcpus(text: str, key: Key, complaints: list[Complaint]) -> list[int]:
         matched = _RANGE.fullmatch(part.strip())
         first, last = (int(matched[1]), int(matched[2] or matched[1])) if matched else (1, 0)
         if first > last or last >= VCPUS_MAX:
-            expected = f"numbers of vCPUs below {VCPUS_MAX} expected"
-            complaints.append(
-                Complaint(key, f"{preview_value(part.strip())} asked, {expected}; write for example 0-3,6")
-            )
+            expected = f"a range of vCPU numbers below {VCPUS_MAX}"
+            complaints.append(Complaint(key, f"{preview_value(part.strip())} is not {expected}; write e.g. 0-3,6"))
             return [0]
         found += range(first, last + 1)
     return found

@@ -24,10 +24,10 @@ USAGES = ("memory_bytes_per_s", "inter_node_bytes_per_s", "llc_bytes")
 def check_vmd(vmd: VmDescriptor) -> Iterator[Complaint]:
     """Yield contradictions and implausible values, by key."""
     if not vmd.name.strip() or len(vmd.name) > NAME_MAX or not vmd.name.isprintable() or "/" in vmd.name:
-        asked = f"{vmd.name[:NAME_MAX]!r} asked" if vmd.name else "nothing found"
-        yield Complaint(("name",), f"{asked}, 1 to {NAME_MAX} printable characters without / expected; write a name")
+        asked = f"{vmd.name[:NAME_MAX]!r} is invalid" if vmd.name else "missing"
+        yield Complaint(("name",), f"{asked}; write 1 to {NAME_MAX} printable characters without /")
     if not vmd.image.isprintable():
-        yield Complaint(("image",), f"{vmd.image[:NAME_MAX]!r} asked, printable characters expected; leave out others")
+        yield Complaint(("image",), f"{vmd.image[:NAME_MAX]!r} contains unprintable characters; remove them")
     yield from _check_numbers(vmd, ())
     for index, profile in enumerate(vmd.profiles):
         yield from _check_profile(profile, ("profiles", str(index)))
@@ -40,7 +40,7 @@ def find_doubts(vmd: VmDescriptor) -> Iterator[Complaint]:
         key = ("profiles", str(index))
         if names[profile.name] > 1:
             text = f"name {profile.name!r}" if profile.name else "no name"
-            yield Complaint(key, f"has {text}, as another profile has; messages will not tell them apart")
+            yield Complaint(key, f"has {text}, like another profile; messages will be ambiguous")
         yield from _find_profile_doubts(profile, key)
 
 
@@ -61,7 +61,7 @@ def _check_numbers(value: object, key: Key) -> Iterator[Complaint]:
             if isinstance(value, float) or abs(value) < 10**300
             else f"a number of {len(str(value))} digits"
         )
-        yield Complaint(key, f"{text} asked, 0 to {NUMBER_MAX:g} expected; write what a host can have")
+        yield Complaint(key, f"{text} is not from 0 to {NUMBER_MAX:g}; write a plausible value")
 
 
 def _check_profile(profile: Profile, key: Key) -> Iterator[Complaint]:
@@ -69,39 +69,41 @@ def _check_profile(profile: Profile, key: Key) -> Iterator[Complaint]:
     for index, each in enumerate(profile.vcpu_sets):
         yield from _check_set(each, vcpus, (*key, "vcpu_sets", str(index)))
     if sum(vcpus.values()) > VCPUS_MAX:
-        yield Complaint((*key, "vcpu_sets"), f"{sum(vcpus.values())} vCPUs asked, at most {VCPUS_MAX} expected")
+        yield Complaint(
+            (*key, "vcpu_sets"), f"{sum(vcpus.values())} vCPUs exceed the maximum of {VCPUS_MAX}; reduce them"
+        )
     elif missing := sorted(set(range(len(vcpus))) - set(vcpus)):
-        found = f"vCPU {max(vcpus)} asked, vCPU {missing[0]} is in no set"
+        found = f"vCPU {missing[0]} is in no set, but vCPU {max(vcpus)} is"
         yield Complaint((*key, "vcpu_sets"), f"{found}; number them from 0 without gaps, as hypervisors do")
     for index, link in enumerate(profile.links):
         a, b = link.sets
         where = (*key, "links", str(index), "sets")
         if max(a, b) >= len(profile.vcpu_sets):
-            text = f"set {max(a, b)} asked, there are {len(profile.vcpu_sets)}, numbered from 0; name two of them"
+            text = (
+                f"set {max(a, b)} does not exist: there are {len(profile.vcpu_sets)}, numbered from 0; name two of them"
+            )
             yield Complaint(where, text)
         elif a == b:
-            yield Complaint(where, f"set {a} asked twice, bandwidth between two sets expected; name another")
+            yield Complaint(where, f"set {a} is given twice; name two different sets")
         elif {a, b} in [set(earlier.sets) for earlier in profile.links[:index]]:
-            yield Complaint(where, f"sets {a} and {b} asked a second time; write their bandwidth once")
+            yield Complaint(where, f"sets {a} and {b} are linked already; write their bandwidth once")
     if profile.impact:
         yield from _check_impact(profile.impact, (*key, "impact"))
 
 
 def _check_set(each: VcpuSet, vcpus: Counter[int], key: Key) -> Iterator[Complaint]:
     for vcpu in sorted({vcpu for vcpu in each.vcpus if vcpus[vcpu] > 1}):
-        yield Complaint(
-            (*key, "vcpus"), f"vCPU {vcpu} asked, it is there {vcpus[vcpu]} times; give it to one set, once"
-        )
+        yield Complaint((*key, "vcpus"), f"vCPU {vcpu} occurs {vcpus[vcpu]} times; list it once, in one set")
     paired = Counter(vcpu for pair in each.pairs for vcpu in pair)
     for index, pair in enumerate(each.pairs):
         where = (*key, "pairs", str(index))
         if strangers := [vcpu for vcpu in pair if vcpu not in each.vcpus]:
             there = _format_numbers(each.vcpus)
-            yield Complaint(where, f"vCPU {strangers[0]} asked, the set has {there}; pair vCPUs of one set")
+            yield Complaint(where, f"vCPU {strangers[0]} is not in the set ({there}); pair vCPUs of one set")
         if len(pair) < 2:
-            yield Complaint(where, f"{list(pair)} asked, two vCPUs or more expected; leave single ones out")
+            yield Complaint(where, f"{list(pair)} has fewer than two vCPUs; omit single ones")
         if twice := [vcpu for vcpu in pair if paired[vcpu] > 1]:
-            yield Complaint(where, f"vCPU {twice[0]} asked, it is in a pair already; pair it once")
+            yield Complaint(where, f"vCPU {twice[0]} is in several pairs; pair it once")
     yield from _check_memory(each.memory, (*key, "memory"))
     for index, interface in enumerate(each.interfaces):
         yield from _check_interface(interface, (*key, "interfaces", str(index)))
@@ -110,21 +112,23 @@ def _check_set(each: VcpuSet, vcpus: Counter[int], key: Key) -> Iterator[Complai
 def _check_memory(memory: SetMemory, key: Key) -> Iterator[Complaint]:
     size, count = memory.large_page_bytes, memory.large_page_count
     if count and size is None:
-        yield Complaint((*key, "large_page_count"), f"{count} asked without large_page_bytes; add for example 1GB")
+        yield Complaint((*key, "large_page_count"), f"{count} requires large_page_bytes; add e.g. 1GB")
     if size is None:
         return
     if size & (size - 1) or not PAGES[0] <= size <= PAGES[1]:
-        yield Complaint((*key, "large_page_bytes"), f"{format_bytes(size)} asked, a size such as 2MB or 1GB expected")
+        yield Complaint((*key, "large_page_bytes"), f"{format_bytes(size)} is not a page size; write e.g. 2MB or 1GB")
     elif size * count > memory.total_bytes:
         pages = f"{count} pages of {format_bytes(size)} are {format_bytes(size * count)}"
-        asked = f"{format_bytes(memory.total_bytes)} asked, its {pages}"
-        yield Complaint((*key, "total_bytes"), f"{asked}; ask for as much or more, large pages are part of it")
+        asked = f"{format_bytes(memory.total_bytes)} is less than its large pages: {pages}"
+        yield Complaint((*key, "total_bytes"), f"{asked}; the total includes large pages")
 
 
 def _check_interface(interface: Interface, key: Key) -> Iterator[Complaint]:
     if (interface.bandwidth_bps or 0) > interface.speed_bps:
-        asked = f"{format_bps(interface.bandwidth_bps or 0)} asked of a port of {format_bps(interface.speed_bps)}"
-        yield Complaint((*key, "bandwidth_bps"), f"{asked}; ask for less, or for a faster port")
+        asked = (
+            f"{format_bps(interface.bandwidth_bps or 0)} exceeds the port speed of {format_bps(interface.speed_bps)}"
+        )
+        yield Complaint((*key, "bandwidth_bps"), f"{asked}; reduce it, or require a faster port")
 
 
 def _check_impact(impact: Impact, key: Key) -> Iterator[Complaint]:
@@ -135,32 +139,34 @@ def _check_impact(impact: Impact, key: Key) -> Iterator[Complaint]:
     }
     for option, (name, value, known) in needed.items():
         if option == impact.option and not value:
-            yield Complaint(key, f"option {option} asked without {name}; add it")
+            yield Complaint(key, f"option {option} requires {name}; add it")
         elif option != impact.option and value:
-            yield Complaint((*key, name), f"asked with option {impact.option}, it belongs to {option}; ask for one")
+            yield Complaint((*key, name), f"belongs to option {option}, not {impact.option}; use one of them")
         for each in value if known else ():
             if each not in known:
-                yield Complaint((*key, name, each), f"asked, one of {', '.join(known)} expected; leave it out")
+                yield Complaint((*key, name, each), f"unknown name; use one of {', '.join(known)}")
     for name, ratio in impact.degradation_max_ratio.items():
         if ratio > 1:
-            yield Complaint((*key, "degradation_max_ratio", name), f"{ratio:g} asked, 0 to 1 or 100% expected")
+            yield Complaint(
+                (*key, "degradation_max_ratio", name), f"{ratio:g} is not from 0 to 1; write e.g. 0.1 or 10%"
+            )
 
 
 def _find_profile_doubts(profile: Profile, key: Key) -> Iterator[Complaint]:
     modes = [interface.mode for each in profile.vcpu_sets for interface in each.interfaces]
     if profile.hypervisor.accelerated_vswitch and "vswitch" not in modes:
         where = (*key, "hypervisor", "accelerated_vswitch")
-        yield Complaint(where, "asked, though no interface has mode vswitch; none will use it")
+        yield Complaint(where, "has no effect: no interface has mode vswitch")
     if profile.topology == "unrestricted" and (len(profile.vcpu_sets) > 1 or profile.vcpu_sets[0].pairs):
-        yield Complaint((*key, "topology"), "unrestricted asked beside sets or pairs, which will not be heeded")
+        yield Complaint((*key, "topology"), "unrestricted: sets and pairs will be ignored")
     for index, each in enumerate(profile.vcpu_sets):
         where = (*key, "vcpu_sets", str(index))
         if each.memory.large_page_bytes and not each.memory.large_page_count:
-            text = f"{format_bytes(each.memory.large_page_bytes)} asked and no large_page_count; none is taken"
+            text = f"{format_bytes(each.memory.large_page_bytes)} without large_page_count: no large pages are used"
             yield Complaint((*where, "memory", "large_page_bytes"), text)
         single = len(each.vcpus) - sum(len(pair) for pair in each.pairs)
         if profile.thread_policy == "require" and single % 2:
-            text = f"{single} vCPUs without a pair, and thread_policy require: one thread of a core stays empty"
+            text = f"{single} vCPUs without a pair with thread_policy require: one thread of a core stays idle"
             yield Complaint((*where, "vcpus"), text)
 
 

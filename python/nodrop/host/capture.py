@@ -46,7 +46,7 @@ def capture(file: Path, eligible_cpus: tuple[int, ...] | None = None) -> HostDes
                 _add(archive, CPUID_FILE, _dump(source.cpuid).encode())
             _add_tree(archive, source.tree)
     except OSError as error:
-        raise ConfigError(f"--capture: {file} asked, {error.strerror}; name a file that can be written") from None
+        raise ConfigError(f"--capture: cannot write {file}: {error.strerror}; name a writable file") from None
     return host
 
 
@@ -71,8 +71,8 @@ def _source(directory: Path) -> Source:
     if not {"sys", "proc"} & {each.name for each in inside}:
         if len(inside) != 1 or not any((inside[0] / each).is_dir() for each in ("sys", "proc")):
             raise ConfigError(
-                f"--root: files of a machine asked, {directory} has neither sys/ nor proc/; "
-                "name a directory that has, or an archive written by `nodrop host describe --capture`"
+                f"--root: {directory} contains neither sys/ nor proc/; "
+                "name a directory with these, or an archive written by `nodrop host describe --capture`"
             )
         root = inside[0]
     about, dump = FileTree(root).text(f"/{ABOUT_FILE}"), FileTree(root).text(f"/{CPUID_FILE}")
@@ -167,7 +167,7 @@ def _unpack(archive: Path, directory: Path) -> None:
                 if count >= FILES_MAX or total_bytes > TOTAL_BYTES_MAX:
                     raise ConfigError(
                         f"--root: {archive} has more than {FILES_MAX} files or {TOTAL_BYTES_MAX >> 20} MiB; "
-                        "the capture of a machine has less"
+                        "not a capture of a machine"
                     )
                 place = _inside(directory, entry.name)
                 if place is None:
@@ -180,7 +180,9 @@ def _unpack(archive: Path, directory: Path) -> None:
                     place.parent.mkdir(parents=True, exist_ok=True)
                     place.write_bytes(held.read(FILE_BYTES_MAX))
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
-        raise ConfigError(f"--root: {archive} asked, {_reason(error)}; name a directory or a tar archive") from None
+        raise ConfigError(
+            f"--root: cannot read {archive}: {_reason(error)}; name a directory or a tar archive"
+        ) from None
     for place, target in links.items():
         with contextlib.suppress(OSError, ValueError):
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -195,4 +197,4 @@ def _inside(directory: Path, name: str) -> Path | None:
 def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror.lower()
-    return "it is no tar archive, or its end is missing"
+    return "not a tar archive, or truncated"

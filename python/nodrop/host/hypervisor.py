@@ -48,7 +48,7 @@ def _detect(source: Source, emulator: Observation[str]) -> DetectedHypervisor:
         return DetectedHypervisor(moment.reported("xen", "/sys/hypervisor"), _xen_version(source))
     if tree.exists("/dev/mshv"):
         return DetectedHypervisor(
-            moment.reported("hyper-v", "/dev/mshv"), moment.unknown("not asked of Hyper-V", "/dev/mshv")
+            moment.reported("hyper-v", "/dev/mshv"), moment.unknown("not implemented for Hyper-V", "/dev/mshv")
         )
     if module := kvm.find_module(source):
         return DetectedHypervisor(_kvm_kind(source, module), _kernel_release(source))

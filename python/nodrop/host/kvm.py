@@ -21,8 +21,8 @@ MODULES = {
 """Modules that run guests, with a note."""
 VFIO = "/sys/module/vfio_iommu_type1"
 NODES, PAGES = "/sys/devices/system/node", "/sys/kernel/mm/hugepages"
-NO_IOMMU = "no IOMMU in sight: there is none, or it is switched off"
-PER_VM_WHY = "asked for VM by VM; there is nothing to switch on"
+NO_IOMMU = "no IOMMU visible: absent or disabled"
+PER_VM_WHY = "configured per VM; nothing to enable on the host"
 
 
 def find_module(source: Source) -> str:

@@ -65,10 +65,10 @@ def infer_mode(source: Source, bridge: str, found: MasqueradeRules) -> Observati
     if not addresses:
         return moment.inferred("bridge", "netlink", "the host has no IPv4 address on it, so it routes nothing from it")
     if any(_applies_to(rule, bridge, addresses) for rule in found.rules):
-        return moment.inferred("nat", asked, "a rule masquerades what comes from it")
+        return moment.inferred("nat", asked, "a rule masquerades its traffic")
     if found.why:
         return moment.unknown(found.why, asked)
-    return moment.inferred("bridge", asked, "no rule masquerades what comes from it")
+    return moment.inferred("bridge", asked, "no rule masquerades its traffic")
 
 
 def _applies_to(rule: MasqueradeRule, bridge: str, addresses: list[str]) -> bool:

@@ -18,7 +18,6 @@ _VF_LINK = re.compile(r"virtfn(\d+)")
 _SPEED = re.compile(
     r"(?:(?<![A-Za-z0-9.])(\d{1,3}(?:\.5)?)[ -]?(?:GBASE|GbE|Gb/s|Gb\b|GE\b|G\b|Gigabit)|(?<=[ -])Gigabit)"
 )
-SPEEDS_GBPS = (1, 2.5, 5, 10, 20, 25, 40, 50, 100, 200, 400, 800)
 _DOWN = ("down", "lowerlayerdown", "notpresent")
 
 

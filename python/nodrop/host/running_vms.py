@@ -32,7 +32,7 @@ def read_running_vm(tree: FileTree, vm: str) -> RunningVm:
     vcpus = {int(match[1]): each for each in threads if (match := VCPU.fullmatch(each.name))}
     if not vcpus:
         raise ConfigError(
-            f"process {pid}: no thread of it says that it is a vCPU (`CPU 0/KVM`); start QEMU with "
+            f"process {pid}: no thread is named as a vCPU (`CPU 0/KVM`); start QEMU with "
             "-name NAME,debug-threads=on, as libvirt does"
         )
     memory, memory_why = _memory(tree, pid)
@@ -55,8 +55,12 @@ def _find_pid(tree: FileTree, name: str) -> int:
     if len(pids) == 1:
         return pids[0]
     others = ", ".join(sorted({each for each in named.values() if each})) or "none"
-    found = f"processes {', '.join(map(str, pids))} have it" if pids else f"VMs that run here: {others}"
-    raise ConfigError(f"VM {name!r} asked, {found}; give a process id")
+    found = (
+        f"several processes have this name: {', '.join(map(str, pids))}"
+        if pids
+        else f"not running here; running VMs: {others}"
+    )
+    raise ConfigError(f"VM {name!r}: {found}; pass a process id")
 
 
 def _name(tree: FileTree, pid: int) -> str | None:

@@ -125,7 +125,7 @@ def _kernel_files(kernel: Deb, wanted: tuple[str, ...]) -> tuple[str, bytes, dic
     files = kernel.files(lambda path: path.startswith("boot/vmlinuz-") or "lib/modules/" in path)
     image = next((path for path in files if path.startswith("boot/vmlinuz-")), None)
     if image is None:
-        raise ImageError(f"{kernel.path.name}: a kernel asked, this package has none; name one that has: --kernel")
+        raise ImageError(f"{kernel.path.name}: this package contains no kernel; select another one with --kernel")
     version = image.removeprefix("boot/vmlinuz-")
     below = f"lib/modules/{version}/"
     found = {path.partition(below)[2]: content for path, content in files.items() if below in path}

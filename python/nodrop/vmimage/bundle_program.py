@@ -24,9 +24,9 @@ def find_libraries(program: Path) -> dict[str, bytes]:
     try:
         head = program.read_bytes()[:20]
     except OSError as error:
-        raise ImageError(f"{program}: nodrop-vnf asked, it cannot be read: {error.strerror}") from error
+        raise ImageError(f"{program}: cannot read nodrop-vnf: {error.strerror}") from error
     if head[:4] != b"\x7fELF" or head[18:20] != ELF_X86_64:
-        raise ImageError(f"{program}: a program for x86-64 asked, it is none; name one: --vnf FILE")
+        raise ImageError(f"{program}: not a program for x86-64; select one with --vnf FILE")
     done = subprocess.run(["ldd", program], capture_output=True, text=True, timeout=60, check=False)
     if any(words in done.stdout + done.stderr for words in STATIC):
         return {}
@@ -34,7 +34,7 @@ def find_libraries(program: Path) -> dict[str, bytes]:
     for line in done.stdout.splitlines():
         words = line.split()
         if "not found" in line:
-            raise ImageError(f"{program}: {words[0]} asked, this machine has no such library; install it")
+            raise ImageError(f"{program}: library {words[0]} is missing; install it")
         path = next((word for word in words if word.startswith("/")), None)
         if path:
             found[path] = Path(path).read_bytes()

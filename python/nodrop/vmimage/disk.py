@@ -95,8 +95,8 @@ class _DiskWriter:
             )  # fmt: skip
         except OSError as error:
             raise ImageError(
-                f"{program} of Debian's package asked, it does not run here ({error.strerror}); "
+                f"{program} from Debian's package does not run here ({error.strerror}); "
                 "build on Linux for x86-64 with a glibc no older than the packages'"
             ) from error
         if done.returncode:
-            raise ImageError(f"{program} {' '.join(arguments)} asked, it says: {(done.stderr or done.stdout).strip()}")
+            raise ImageError(f"{program} {' '.join(arguments)} failed: {(done.stderr or done.stdout).strip()}")

@@ -35,7 +35,7 @@ class KernelModules:
         names = self._with_needs(name for name in wanted if name in self._paths)
         for name in REQUIRED_MODULES:
             if name not in self._paths:
-                raise ImageError(f"module {name} asked, the kernel's package has none; name another one: --kernel")
+                raise ImageError(f"the kernel package lacks module {name}; select another one with --kernel")
         content = {name: self._content(name) for name in names}
         aliases = (
             f"alias {alias} {name}\n" for name in names for alias in sorted(_read_modinfo(content[name], "alias"))

@@ -32,7 +32,7 @@ class Deb:
         try:
             self._parts = dict(_ar_members(path.read_bytes()))
         except (OSError, ValueError) as error:
-            raise ImageError(f"{path}: a Debian package asked, it cannot be read as one: {error}") from error
+            raise ImageError(f"{path}: not a readable Debian package: {error}") from error
         self._unpacked: dict[str, bytes] = {}
 
     @cached_property
@@ -82,7 +82,7 @@ class Deb:
         """
         found = self.files(path.__eq__)
         if path not in found:
-            raise ImageError(f"{self.path.name}: {path} asked, it is not in this package; name another version of it")
+            raise ImageError(f"{self.path.name}: {path} is not in this package; use another version of it")
         return found[path]
 
     def _tar(self, stem: str) -> tarfile.TarFile:
@@ -91,11 +91,11 @@ class Deb:
             try:
                 self._unpacked[stem] = DECOMPRESSORS.get(Path(name).suffix, bytes)(content)
             except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
-                raise ImageError(f"{self.path}: {stem} asked, it cannot be unpacked: {error}") from error
+                raise ImageError(f"{self.path}: cannot unpack {stem}: {error}") from error
         try:
             return tarfile.open(fileobj=io.BytesIO(self._unpacked[stem]))
         except tarfile.TarError as error:
-            raise ImageError(f"{self.path}: {stem} asked, it cannot be read: {error}") from error
+            raise ImageError(f"{self.path}: cannot read {stem}: {error}") from error
 
 
 def compute_sha256(content: bytes) -> str:
@@ -118,7 +118,9 @@ def _decompress_zstd(content: bytes) -> bytes:
     """Decompress zstd, as used by Ubuntu; Python has no zstd before 3.14."""
     program = shutil.which("zstd")
     if not program:
-        raise ImageError("a package packed with zstd is to be read, zstd is not here; install it: apt-get install zstd")
+        raise ImageError(
+            "the package is compressed with zstd, which is not installed; install it: apt-get install zstd"
+        )
     return subprocess.run([program, "-dc"], input=content, stdout=subprocess.PIPE, check=True).stdout
 
 
@@ -166,13 +168,13 @@ class Packages:
         found = sorted(directory.glob(f"{name}_*.deb"))
         if not found:
             raise ImageError(
-                f"package {name} asked, --packages {directory} has no {name}_*.deb; "
-                f"get it where there is a network: apt-get download {name}"
+                f"--packages {directory}: no {name}_*.deb for package {name}; "
+                f"download it on a machine with network access: apt-get download {name}"
             )
         if len(found) > 1:
             raise ImageError(
-                f"package {name} asked once, --packages {directory} has {len(found)}: "
-                f"{', '.join(each.name for each in found)}; leave one there"
+                f"--packages {directory}: {len(found)} files for package {name}: "
+                f"{', '.join(each.name for each in found)}; keep one of them"
             )
         return Deb(found[0])
 
@@ -183,7 +185,7 @@ class Packages:
             self._cache.mkdir(parents=True, exist_ok=True)
             _run_apt("download", "-qq", f"{name}:amd64", directory=self._cache)
         if not self._is_whole(path, offer):
-            raise ImageError(f"{path}: what apt downloaded is not what it promised; remove the file and try again")
+            raise ImageError(f"{path}: hash mismatch after download; remove the file and try again")
         return Deb(path)
 
     def _is_whole(self, path: Path, offer: AptOffer) -> bool:
@@ -192,7 +194,7 @@ class Packages:
     def _offer(self, name: str) -> AptOffer:
         offer = self._offers.get(name) or _query_apt([name]).get(name)
         if offer is None:
-            raise ImageError(f"package {name} asked, apt knows of no file of it; try: apt-get update")
+            raise ImageError(f"package {name}: not known to apt; try apt-get update")
         return offer
 
 
@@ -216,15 +218,15 @@ def _default_cache() -> Path:
 def _run_apt(*arguments: str, directory: Path) -> str:
     if not shutil.which("apt-get"):
         raise ImageError(
-            "packages of Debian asked, this system has no apt-get; build where there is one, "
-            "or download the packages there and name their directory: --packages DIR"
+            "Debian packages require apt-get, which is not installed; build on a Debian system, "
+            "or download the packages there and pass their directory: --packages DIR"
         )
     command = ["apt-get", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, cwd=directory, timeout=APT_TIMEOUT_S, check=False)
     if done.returncode:
         said = next((line for line in done.stderr.splitlines() if line.startswith("E:")), done.stderr.strip())
         raise ImageError(
-            f"{' '.join(command)} asked, it says: {said.removeprefix('E: ')}; "
-            "try apt-get update, or name a directory that has the packages: --packages DIR"
+            f"{' '.join(command)} failed: {said.removeprefix('E: ')}; "
+            "try apt-get update, or pass a directory with the packages: --packages DIR"
         )
     return done.stdout

@@ -19,7 +19,7 @@ def check_writable(file: Path, form: str) -> None:
     Raises: ImageError if it cannot.
     """
     if not file.parent.is_dir():
-        raise ImageError(f"{file}: cannot be written: no directory {file.parent}; make it first")
+        raise ImageError(f"{file}: directory {file.parent} does not exist; create it")
     if form == "qcow2":
         _find_qemu_img()
 
@@ -46,7 +46,7 @@ def _convert_to_qcow2(raw: Path) -> Path:
     command = [_find_qemu_img(), "convert", "-f", "raw", "-O", "qcow2", "-c", str(raw), str(made)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     if done.returncode:
-        raise ImageError(f"qemu-img convert asked, it says: {done.stderr.strip()}")
+        raise ImageError(f"qemu-img convert failed: {done.stderr.strip()}")
     return made
 
 
@@ -54,7 +54,7 @@ def _find_qemu_img() -> str:
     program = shutil.which("qemu-img")
     if not program:
         raise ImageError(
-            "format qcow2 asked, program qemu-img is not here; install it (apt-get install qemu-utils) or take "
+            "format qcow2 requires qemu-img, which is not installed; install it (apt-get install qemu-utils) or use "
             "--format raw"
         )
     return program

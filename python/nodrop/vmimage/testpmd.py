@@ -37,7 +37,7 @@ def collect_testpmd(packages: Packages) -> tuple[dict[str, InitrdEntry], tuple[D
     taken.take(root, {PROGRAM: root.file(PROGRAM)})
     abi = re.search(r"librte-eal(\d+)", root.fields["Depends"])
     if abi is None:
-        raise ImageError(f"{root.path.name}: DPDK in libraries asked, this package does not say which")
+        raise ImageError(f"{root.path.name}: cannot determine the DPDK version: no dependency on librte-eal")
     for name in DRIVERS:
         driver = packages.find(f"librte-{name}{abi[1]}")
         found = driver.files(lambda path: "librte_" in path and path.endswith(f".so.{abi[1]}"))
@@ -75,7 +75,7 @@ class _FileCollector:
         for candidate in self._candidates(deb, library):
             if files := candidate.files({f"{place}/{library}" for place in PLACES}.__contains__):
                 return candidate, files
-        raise ImageError(f"{library} asked by package {deb.name}, no package that it depends on has it")
+        raise ImageError(f"{library}, needed by package {deb.name}, is in none of its dependencies")
 
     def _candidates(self, deb: Deb, library: str) -> Iterator[Deb]:
         """Yield the dependencies of a package, likely providers first: named like the library, then libc."""

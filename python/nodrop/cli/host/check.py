@@ -55,7 +55,7 @@ def _select_checks(checks: "Sequence[HostCheck]", ids: tuple[str, ...]) -> "tupl
     by_id = {each.id: each for each in checks}
     for name in ids:
         if name.upper() not in by_id:
-            raise ConfigError(f"check {name} asked, there are: {' '.join(by_id)}")
+            raise ConfigError(f"unknown check {name}; available: {' '.join(by_id)}")
     return tuple(by_id[name.upper()] for name in ids) if ids else tuple(checks)
 
 

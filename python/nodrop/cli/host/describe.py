@@ -66,7 +66,7 @@ def _describe(root: str | None, capture: str | None, cpus: tuple[int, ...] | Non
     from nodrop.host.describe import describe_host, open_this_machine
 
     if root and capture:
-        raise ConfigError("--root and --capture asked; a capture is of this machine: leave one of them out")
+        raise ConfigError("--root and --capture exclude each other: a capture is of this machine; omit one of them")
     if capture:
         return captures.capture(Path(capture), cpus)
     if root:
@@ -82,7 +82,7 @@ def _parse_cpus(written: str | None) -> tuple[int, ...] | None:
         return None
     found = parse_cpu_list(written)
     if found is None:
-        raise ConfigError(f"--eligible-cpus: {written!r} asked, a list of CPUs expected, as 2-15,34")
+        raise ConfigError(f"--eligible-cpus: invalid CPU list {written!r}; write e.g. 2-15,34")
     return found
 
 

@@ -71,8 +71,8 @@ def _read_host(word: str, results_dir: str) -> "tuple[HostDescriptor, str]":
     result = store.load(word, results_dir)
     if result.facts is None or result.facts.chd is None:
         raise ConfigError(
-            f"{word}: the host it was measured on asked, run {result.run_id} keeps no description of it, as releases "
-            "before this one did not; name a later run, or a file of `nodrop host describe`"
+            f"{word}: run {result.run_id}, of an older release, has no description of its host; "
+            "name a later run, or a file of `nodrop host describe`"
         )
     return result.facts.chd, _format_title(result.facts.chd, f"run {result.run_id}")
 

@@ -54,7 +54,7 @@ def config(
     from nodrop.vm.place.inventory import identify_host
 
     if emulate and form != "libvirt":
-        raise ConfigError(f"--emulate asked with --format {form}; only libvirt is told how a VM runs")
+        raise ConfigError(f"--emulate: not supported with --format {form}; use it with libvirt")
     asked, remarks = read_vmd(vmd)
     for remark in remarks:
         click.echo(f"nodrop: {vmd}: {remark}", err=True)
@@ -74,7 +74,7 @@ def _place(vmd: "VmDescriptor", hosts: "list[HostDescriptor]") -> "Placement":
     result = place_vm(vmd, hosts)
     if result.placement is None:
         show(Group(*format_placement(result, None, console(sys.stderr).width)), sys.stderr)
-        raise PlacementError(f"a host for {result.vm} asked, none of {len(hosts)} fits; what each lacks is said above")
+        raise PlacementError(f"no host fits {result.vm} ({len(hosts)} checked); see the reasons above")
     for sentence in (*result.placement.substitutions, *result.placement.warnings):
         click.echo(f"nodrop: {vmd.name}: {sentence}", err=True)
     return result.placement
@@ -86,7 +86,7 @@ def _format_config(whole: "Instance", form: ConfigForm, images: tuple[str, ...],
     if form == "libvirt":
         return libvirt.write_domain(whole, libvirt.DomainOptions(images=images, type="qemu" if emulate else "kvm"))
     if len(images) > 1:
-        raise ConfigError(f"--image given {len(images)} times, --format {form} takes one")
+        raise ConfigError(f"--image: given {len(images)} times; --format {form} takes one")
     image = images[0] if images else ""
     if form == "tosca":
         return tosca.write_service(whole)
@@ -97,7 +97,7 @@ def _write(text: str, output: str | None) -> None:
     try:
         content = text.encode()
     except UnicodeEncodeError as error:
-        raise ConfigError(f"a name that is no text is in it: {error.object[error.start : error.end]!r}") from error
+        raise ConfigError(f"invalid Unicode in a name: {error.object[error.start : error.end]!r}") from error
     if output in (None, "-"):
         click.echo(content, nl=False)
         return

@@ -21,7 +21,7 @@ SUFFIXES = (".yaml", ".yml", ".json", ".xml")
 EPILOG = """
 \b
 Examples:
-  nodrop vm place --vmd bng.yaml                          would it fit on this machine
+  nodrop vm place --vmd bng.yaml                          check whether it fits on this machine
   nodrop vm place --vmd bng.yaml --host hosts/            on the best of all descriptors in a directory
   nodrop vm place --vmd bng.yaml --vmd bng.yaml --vmd dpi.yaml --host hosts/ -o placed/
   nodrop vm place --vmd bng.yaml --host hosts/ --ranking scores.yaml --policy spread
@@ -29,12 +29,18 @@ Examples:
 
 
 @click.command(epilog=EPILOG, short_help="Which host a VM fits on, and the exact resources there.")
-@click.option("--vmd", "vmds", type=FILE, required=True, multiple=True, help="VM Descriptor; several in their order.")
+@click.option(
+    "--vmd", "vmds", type=FILE, required=True, multiple=True, help="VM Descriptor; repeat for several VMs, in order."
+)
 @click.option(
     "--host", "hosts", type=FILE, multiple=True, metavar="CHD", help="Host's descriptor, or a directory of them."
 )
 @click.option(
-    "--policy", type=click.Choice(get_args(Policy)), default="best-fit", show_default=True, help="What is best."
+    "--policy",
+    type=click.Choice(get_args(Policy)),
+    default="best-fit",
+    show_default=True,
+    help="How to choose among hosts that fit.",
 )
 @click.option(
     "--ranking",
@@ -43,13 +49,20 @@ Examples:
     metavar="NAME|FILE",
     help="How processors compare: worst-case, like:CHD, results[:LABEL], or a table.",
 )
-@click.option("--reserve", default="", metavar="KEY=N,...", help="What hosts keep.  [default: cores=1,memory=1GiB]")
-@click.option("--min-guarantee", default="100%", show_default=True, metavar="SHARE", help="Of the KPIs, to be had.")
-@click.option("--accept-unknown", is_flag=True, help="Facts of a host that are unknown are warned of, not refused.")
+@click.option(
+    "--reserve",
+    default="",
+    metavar="KEY=N,...",
+    help="Resources reserved for each host.  [default: cores=1,memory=1GiB]",
+)
+@click.option(
+    "--min-guarantee", default="100%", show_default=True, metavar="SHARE", help="Share of the KPIs to guarantee."
+)
+@click.option("--accept-unknown", is_flag=True, help="Warn about unknown host facts instead of rejecting the host.")
 @click.option("--all-or-nothing", is_flag=True, help="Write nothing unless every VM fits.")
 @click.option("--results-dir", default="results", metavar="DIR", help="Where --ranking results finds runs.")
-@click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="How to print it.")
-@click.option("-o", "--output", type=FILE, metavar="DIR", help="Write placements, and hosts as they are afterwards.")
+@click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="Output format.")
+@click.option("-o", "--output", type=FILE, metavar="DIR", help="Write placements, and the changed host descriptors.")
 def place(vmds: tuple[str, ...], hosts: tuple[str, ...], form: str, output: str | None, **flags: Any) -> None:
     """Find the host that a VM fits on, and its cores, pages and ports there.
 
@@ -67,9 +80,9 @@ def place(vmds: tuple[str, ...], hosts: tuple[str, ...], form: str, output: str 
     if output and not (missing and flags["all_or_nothing"]):
         _write(Path(output), results, known, after)
     if missing:
-        written = "; nothing is written" if output and flags["all_or_nothing"] else ""
+        written = "; nothing was written" if output and flags["all_or_nothing"] else ""
         raise PlacementError(
-            f"a host for {', '.join(missing)} asked, none of {len(known)} fits{written}; what each lacks is said above"
+            f"no host fits {', '.join(missing)} ({len(known)} checked){written}; see the reasons above"
         )
 
 
@@ -83,7 +96,7 @@ def _parse_policy(flags: dict[str, Any]) -> "PlacementOptions":
     except ValueError as error:
         raise ConfigError(f"--min-guarantee: {error}") from None
     if not 0 <= share <= 1:
-        raise ConfigError(f"--min-guarantee: {flags['min_guarantee']} asked, 0 % to 100 % make sense; write 75%")
+        raise ConfigError(f"--min-guarantee: {flags['min_guarantee']} is not from 0 % to 100 %; write e.g. 75%")
     return PlacementOptions(
         policy=flags["policy"],
         ranking=parse_ranking(flags["ranking"], flags["results_dir"]),
@@ -107,11 +120,11 @@ def _parse_reserve(written: str) -> "HostReserve":
             elif key == "memory":
                 reserve = reserve._replace(memory_bytes=parse_bytes(value))
             else:
-                raise ConfigError(f"--reserve: {part} asked, cores and memory can be kept; write cores=1,memory=2GiB")
+                raise ConfigError(f"--reserve: unknown key in {part}; write e.g. cores=1,memory=2GiB")
         except ValueError as error:
             raise ConfigError(f"--reserve: {key}: {error}") from None
     if min(reserve) < 0:
-        raise ConfigError(f"--reserve: {written} asked, less than nothing cannot be kept; write 0 or more")
+        raise ConfigError(f"--reserve: {written} contains a negative value; write 0 or more")
     return reserve
 
 
@@ -126,7 +139,7 @@ def _read_hosts(asked: tuple[str, ...]) -> "dict[str, HostDescriptor]":
         host = read_or_describe_host(file)
         name = identify_host(host)
         if name in found:
-            raise ConfigError(f"--host: {file} and {files[name]} both describe host {name}; leave out the older one")
+            raise ConfigError(f"--host: {file} and {files[name]} both describe host {name}; omit the older one")
         found[name], files[name] = host, file or "this machine"
     return found
 
@@ -138,7 +151,9 @@ def _list_files(asked: tuple[str, ...]) -> Iterator[str]:
             continue
         inside = sorted(str(path) for path in Path(each).iterdir() if path.suffix in SUFFIXES and path.is_file())
         if not inside:
-            raise ConfigError(f"--host: descriptors in {each} asked, it has no file that ends in {' '.join(SUFFIXES)}")
+            raise ConfigError(
+                f"--host: directory {each} has no descriptor (file ending in {' '.join(SUFFIXES)}); name another one"
+            )
         yield from inside
 
 

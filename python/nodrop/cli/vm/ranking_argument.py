@@ -29,7 +29,7 @@ def parse_ranking(written: str, results_dir: str) -> "Ranking":
         return _rank_by_results(results_dir, rest)
     if not Path(written).exists():
         raise ConfigError(
-            f"--ranking: {written} asked, it is neither a file nor a name; "
+            f"--ranking: unknown ranking {written}; "
             "write worst-case, like:CHD, results, results:LABEL or a file with scores"
         )
     return _read_table(written)
@@ -44,16 +44,16 @@ def _read_table(file: str) -> "Ranking":
     content = parse_document(read_text(file, "a table of scores", MIB), file).content
     scores = content.get("scores") if isinstance(content, dict) else None
     if not isinstance(scores, dict) or not scores:
-        raise ConfigError(f"{file}: scores by model asked, found none; write scores: and lines such as E5-2680: 30.1")
+        raise ConfigError(f"{file}: no scores; add scores: with lines such as E5-2680: 30.1")
     for key in content:
         if key not in KEYS:
-            raise ConfigError(f"{file}: {key}: a table has {', '.join(KEYS)}; leave it out")
+            raise ConfigError(f"{file}: {key}: unknown key; a table has {', '.join(KEYS)}")
     for model, score in scores.items():
         if isinstance(score, bool) or not isinstance(score, int | float) or not 0 < score < float("inf"):
-            raise ConfigError(f"{file}: scores: {model}: a number above 0 expected, found {score!r}")
+            raise ConfigError(f"{file}: scores: {model}: {score!r} is not a number above 0")
     source = content.get("source")
     if not source:
-        raise ConfigError(f"{file}: source asked, found none; say who measured these scores")
+        raise ConfigError(f"{file}: source: missing; add the origin of the scores")
     return BenchmarkRanking(
         str(content.get("name") or Path(file).stem), str(source), {str(key): scores[key] for key in scores}
     )
@@ -71,15 +71,15 @@ def _rank_by_results(results_dir: str, label: str) -> "Ranking":
     setups = {(run.path, run.frame_size, run.chain_count, run.flow_count, run.bidirectional) for run in runs}
     if len(setups) > 1:
         raise ConfigError(
-            f"--ranking: {len(runs)} results asked, of {len(setups)} kinds of traffic, which do not compare; "
-            "name a label of runs with one, as results:nightly"
+            f"--ranking: {len(runs)} results have {len(setups)} different traffic setups, which are not comparable; "
+            "select a label, e.g. results:nightly"
         )
     found: dict[str, list[float]] = {}
     for run in runs:
         found.setdefault(run.cpu_model, []).append(_find_ndr_pps(run))
     if not found:
-        what = f"of label {label}" if label else "there"
-        raise ConfigError(f"--ranking: results {what} asked, {results_dir} has none with an NDR; name another table")
+        what = f"of label {label} " if label else ""
+        raise ConfigError(f"--ranking: {results_dir} has no result {what}with an NDR; select another ranking")
     return BenchmarkRanking(
         f"NDR of {label or 'our runs'} in pps",
         f"{len(runs)} runs in {results_dir}",

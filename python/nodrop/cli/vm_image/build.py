@@ -76,8 +76,8 @@ def build(
 def _check_forwarders(named: tuple[str, ...], known: tuple[str, ...]) -> frozenset[str]:
     for name in named:
         if name not in known:
-            why = "Debian has no package of it" if name == "vpp" else "nothing is known of it"
-            raise ConfigError(f"--with {name} asked, {why}; to be had are {', '.join(known)}")
+            why = "not packaged by Debian" if name == "vpp" else "unknown forwarder"
+            raise ConfigError(f"--with {name}: {why}; available: {', '.join(known)}")
     return frozenset(named)
 
 
@@ -94,7 +94,9 @@ def _read_epoch() -> dict[str, int]:
     if written is None:
         return {}
     if not written.isdigit():
-        raise ConfigError(f"SOURCE_DATE_EPOCH={written!r} asked, seconds since 1970 expected, as 1700000000")
+        raise ConfigError(
+            f"SOURCE_DATE_EPOCH: {written!r} is not a number of seconds since 1970; write e.g. 1700000000"
+        )
     return {"epoch_s": int(written)}
 
 

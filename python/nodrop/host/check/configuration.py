@@ -116,7 +116,7 @@ def _judge_interrupts(host: HostDescriptor) -> Condition:
     if not cpus:
         return all_of(went, conclude("CPUs kept free of them", False, "none, as no CPU is isolated", found.source))
     both_at = format_cpu_list(targets & set(cpus))
-    return all_of(went, conclude("isolated CPUs that get some", not both_at, both_at or "none", found.source))
+    return all_of(went, conclude("isolated CPUs with interrupts", not both_at, both_at or "none", found.source))
 
 
 def _judge_irqbalance(host: HostDescriptor) -> Condition:
@@ -154,17 +154,17 @@ def _judge_locality(host: HostDescriptor) -> Condition:
     unplaced = [
         unknown_condition(f"node of {nic.id}", nic.node.why or "not said") for nic in host.resources.unplaced_nics
     ]
-    return all_of(*cards, *unplaced) if cards or unplaced else unknown_condition("cards", "none was found")
+    return all_of(*cards, *unplaced) if cards or unplaced else unknown_condition("cards", "none found")
 
 
 def _judge_node_cpus(node: NumaNode) -> tuple[bool | None, str]:
     """Return whether VMs may use CPUs of a node."""
     eligible = [state.eligible.value for state in node.cpus.cpu.values()]
     if True in eligible:
-        return True, f"on node {node.id}, whose CPUs VMs may have"
+        return True, f"on node {node.id}, whose CPUs are eligible for VMs"
     if None in eligible:
-        return None, f"unknown, it is on node {node.id}, and nothing says which of its CPUs VMs may have"
-    return False, f"on node {node.id}, of which VMs may have no CPU"
+        return None, f"unknown: on node {node.id}, with CPUs of unknown eligibility for VMs"
+    return False, f"on node {node.id}, which has no CPU eligible for VMs"
 
 
 def _judge_queues(host: HostDescriptor) -> Condition:
@@ -218,7 +218,7 @@ def _judge_large_pages(host: HostDescriptor) -> Condition:
 def _judge_sriov(host: HostDescriptor) -> Condition:
     ports = [(port.pci_id, port.sriov) for nic in list_nics(host) for port in nic.ports]
     if not ports:
-        return unknown_condition("cards", "none was found")
+        return unknown_condition("cards", "none found")
     shared = [
         judge_observation(f"virtual functions of {name}", sriov.configured_count, lambda count: count > 0)
         for name, sriov in ports
@@ -232,9 +232,9 @@ _advice = partial(CheckRule, required=False, control_plane=False)
 RULES = (
     _advice(
         "A1",
-        "drivers that poll",
+        "polling drivers",
         BARE_METAL_CLAUSE,
-        "An interrupt for every packet costs more than the packet; a polling driver takes none.",
+        "An interrupt per packet costs more than the packet itself; a polling driver needs none.",
         _judge_polling,
         use_polling_driver,
     ),
@@ -242,15 +242,15 @@ RULES = (
         "A2",
         "CPUs isolated for the data plane",
         BARE_METAL_CLAUSE,
-        "What the scheduler puts beside a packet thread empties its caches and makes it wait.",
+        "Other tasks scheduled on the CPU of a packet thread evict its caches and delay it.",
         _judge_isolation,
         isolate_cpus,
     ),
     _advice(
         "A3",
-        "interrupts kept off those CPUs",
+        "interrupts kept off these CPUs",
         BARE_METAL_CLAUSE,
-        "An interrupt stops whatever its CPU does, for longer than a card's queue may last.",
+        "An interrupt may stop a packet thread for longer than the card's queue can buffer.",
         _judge_interrupts,
         steer_interrupts,
     ),
@@ -258,23 +258,23 @@ RULES = (
         "A4",
         "irqbalance off",
         "annex D",
-        "It moves interrupts to CPUs that look idle, also to those kept free for packets.",
+        "It moves interrupts to CPUs that look idle, including those isolated for packets.",
         _judge_irqbalance,
         disable_irqbalance,
     ),
     _advice(
         "A5",
-        "no needless services, no firewall",
+        "no unnecessary services, no firewall",
         "annex D",
-        "Services that wake up by themselves, and rules that every packet is held against, cost rate.",
+        "Services that wake up periodically and packet filter rules reduce the packet rate.",
         _judge_background,
         stop_background_work,
     ),
     _advice(
         "A6",
-        "clock rate fixed: turbo off",
+        "fixed clock rate: turbo off",
         "annex D",
-        "With turbo the rate of a core depends on heat and on what the others do; annex D measured without it.",
+        "With turbo the clock depends on temperature and on other cores; annex D measured without it.",
         _judge_clock_rate,
         disable_turbo,
     ),
@@ -282,15 +282,15 @@ RULES = (
         "A7",
         "cards local to the cores that serve them",
         "annex A",
-        "From a card at another socket each packet crosses the link between processors.",
+        "Each packet of a card on another socket crosses the link between processors.",
         _judge_locality,
         move_cards,
     ),
     _advice(
         "A8",
-        "flows spread over queues by the card",
+        "flows spread over queues by the card (RSS)",
         VIRTUAL_CLAUSE,
-        "With one queue all packets go through one core, however many there are.",
+        "With one queue, a single core has to process all packets.",
         _judge_queues,
         add_queues,
     ),
@@ -298,7 +298,7 @@ RULES = (
         "A9",
         "no locks between threads",
         BARE_METAL_CLAUSE,
-        "Threads that share structures wait for each other: a matter of the VNF's design, which no host shows.",
+        "Threads that share data wait for each other; this depends on the VNF's design and is not visible on the host.",
         None,
         no_remedy,
     ),
@@ -306,15 +306,15 @@ RULES = (
         "A10",
         "memory for devices can be pinned",
         BARE_METAL_CLAUSE,
-        "Cards write into memory by themselves, so it has to stay where it is, and be allowed to.",
+        "Cards access memory by DMA, so it has to be pinned, which limits must allow.",
         _judge_pinning,
         raise_limits,
     ),
     _advice(
         "A11",
-        "large pages set aside on every node",
+        "large pages reserved on every node",
         BARE_METAL_CLAUSE,
-        "Large pages help only if there are some, on the node whose cores use them.",
+        "Large pages only help if reserved on the node whose cores use them.",
         _judge_large_pages,
         reserve_large_pages,
     ),
@@ -322,7 +322,7 @@ RULES = (
         "A12",
         "cards divided by SR-IOV",
         VIRTUAL_CLAUSE,
-        "A virtual function gives a VM a card of its own, past the hypervisor and its switch.",
+        "A virtual function gives a VM direct access to the card, bypassing the hypervisor and its switch.",
         _judge_sriov,
         create_vfs,
     ),

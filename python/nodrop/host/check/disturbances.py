@@ -26,12 +26,12 @@ class DisturbanceCause(NamedTuple):
 DISTURBANCE_CAUSES = {
     "tester_preempted": DisturbanceCause("other work kept the tester off its CPU", ("A2", "A5")),
     "sut_preempted": DisturbanceCause("other work kept the SUT off its CPU", ("A2", "A5"), "SUT"),
-    "held_up": DisturbanceCause("the tester was held up", ("A2", "A3")),
-    "sender_late": DisturbanceCause("the tester fell behind its timetable", ("A2", "A3")),
-    "sender_stalled": DisturbanceCause("the tester stood still", ("A2", "A3")),
+    "held_up": DisturbanceCause("the tester was stalled", ("A2", "A3")),
+    "sender_late": DisturbanceCause("the tester fell behind its schedule", ("A2", "A3")),
+    "sender_stalled": DisturbanceCause("the tester's sender stalled", ("A2", "A3")),
     "receiver_starved": DisturbanceCause("the tester's receiver got too little CPU time", ("A2", "A3")),
     "tester_drops": DisturbanceCause("the tester itself dropped frames", ("A2", "A3")),
-    "cpu_steal": DisturbanceCause("the hypervisor below took CPU time away", ("Y7",)),
+    "cpu_steal": DisturbanceCause("the underlying hypervisor took CPU time (steal)", ("Y7",)),
 }
 """By code of the doubt. Without clock jumps and late frames, which host configuration alone does not explain."""
 
@@ -57,7 +57,7 @@ def find_disturbances(
         for whose, own in cpus.items()
     }
     return tuple(
-        Flag(code=HOST_FINDING, text=_finding_text(code, indices, failing[DISTURBANCE_CAUSES[code].whose]))
+        Flag.of(HOST_FINDING, text=_finding_text(code, indices, failing[DISTURBANCE_CAUSES[code].whose]))
         for code, indices in found.items()
         if indices
     )

@@ -85,9 +85,9 @@ def describe_bios_setting(host: HostDescriptor, setting: str, on: bool = True) -
     vendor = host.capabilities.processor.vendor.value or ""
     names = BIOS.get((setting, vendor)) or BIOS.get((setting, ""))
     if is_guest(host):
-        return f"whoever runs this guest ({host.host.virtualization.value}) has to provide it"
+        return f"the operator of this guest's hypervisor ({host.host.virtualization.value}) has to provide it"
     if names is None:
-        return "a processor or board that has it"
+        return "use a processor or board that supports it"
     maker = f"{host.host.product.value or ''} {host.host.bios.value or ''}".lower()
     keys = {"dell": names.dell, "hpe": names.hpe, "lenovo": names.lenovo, "supermicro": names.supermicro}
     aliases = {"hewlett": "hpe", "proliant": "hpe"}
@@ -107,10 +107,10 @@ def describe_missing_hardware(host: HostDescriptor, what: str) -> str:
     """Describe missing hardware that no setting can provide."""
     if is_guest(host):
         return (
-            f"whoever runs this guest ({host.host.virtualization.value}) has to give it {what}, "
-            "in libvirt by <cpu mode='host-passthrough'/>"
+            f"the operator of this guest's hypervisor ({host.host.virtualization.value}) has to provide {what}, "
+            "in libvirt with <cpu mode='host-passthrough'/>"
         )
-    return f"no setting brings it: a processor with {what}"
+    return f"no setting provides it; use a processor with {what}"
 
 
 def add_kernel_arguments(host: HostDescriptor, arguments: str) -> str:
@@ -129,7 +129,7 @@ def enable_module_parameter(module: str, parameter: str, lacking: str) -> Remedy
     return Remedy(
         fix=f"echo 'options {module} {parameter}=1' > /etc/modprobe.d/{module}-{parameter}.conf"
         f" && modprobe -r {module} && modprobe {module}",
-        by_hand=f"while no VM runs; if the processor lacks it: {lacking}",
+        by_hand=f"run it while no VM is running; if the processor lacks the feature: {lacking}",
         verify=f"cat /sys/module/{module}/parameters/{parameter}",
     )
 

@@ -38,16 +38,15 @@ def _check(item: RecordItem, host: HostDescriptor) -> HostCheck:
         clause=CLAUSE,
         required=False,
         status=status,
-        evidence=tuple(_evidence(leaf) for leaf in leaves)
-        or (CheckEvidence(value="missing: none was found", source=""),),
-        why="Another set-up can be held against this one only if this is known of both.",
+        evidence=tuple(_evidence(leaf) for leaf in leaves) or (CheckEvidence(value="missing: none found", source=""),),
+        why="Setups can be compared only if this is known for both.",
         verify="nodrop host describe",
     )
 
 
 def _evidence(leaf: AnyObservation) -> CheckEvidence:
     if not leaf.known:
-        return CheckEvidence(value=f"missing: {leaf.why or 'not found out'}", source=leaf.source)
+        return CheckEvidence(value=f"missing: {leaf.why or 'not detected'}", source=leaf.source)
     return CheckEvidence(
         value=" ".join(map(str, leaf.value)) if isinstance(leaf.value, tuple) else str(leaf.value), source=leaf.source
     )

@@ -9,16 +9,16 @@ from nodrop.model.observation import Feature, Observation
 
 T = TypeVar("T")
 NEXT_STEPS = (
-    ("needs root", "run it as root"),
-    ("no msr driver", "modprobe msr, then run it as root"),
+    ("needs root", "run the command as root"),
+    ("no msr driver", "run modprobe msr, then the command as root"),
     ("in the capture", "describe the machine itself: nodrop host describe"),
-    ("does not hold it", "describe the machine anew: nodrop host describe -o FILE"),
-    ("says nothing", "describe the machine anew: nodrop host describe -o FILE"),
-    ("not installed", "install what is named"),
+    ("does not hold it", "describe the machine again: nodrop host describe -o FILE"),
+    ("says nothing", "describe the machine again: nodrop host describe -o FILE"),
+    ("not installed", "install the named program"),
     ("is not loaded", "load the hypervisor's module: modprobe kvm_intel, or kvm_amd"),
-    ("shows no unit of it", "switch the IOMMU on, in the BIOS and for the kernel"),
-    ("which of its CPUs VMs may have", "say which CPUs VMs may have: nodrop host describe --eligible-cpus LIST"),
-    ("did not answer", "start the service that is named"),
+    ("shows no unit of it", "enable the IOMMU in the BIOS and the kernel"),
+    ("unknown eligibility for VMs", "specify the CPUs for VMs: nodrop host describe --eligible-cpus LIST"),
+    ("did not answer", "start the named service"),
 )
 """Texts in the reasons of observations, and the next step."""
 
@@ -74,7 +74,7 @@ def judge_observation(
         shown: text in place of the value.
     """
     if not found.known or found.value is None:
-        why = found.why or "nothing was found out about it"
+        why = found.why or "no data"
         return Condition(None, (CheckEvidence(value=f"{label}: unknown, {why}", source=found.source),))
     evidence = CheckEvidence(
         value=f"{label}: {shown or format_value(found.value)}{_confidence_note(found)}", source=found.source

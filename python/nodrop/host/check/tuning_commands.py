@@ -56,7 +56,7 @@ def use_polling_driver(host: HostDescriptor) -> Remedy:
     tool = install_package(host, "driverctl", "driverctl")
     return Remedy(
         fix=f"{tool} && driverctl set-override {free[0]} vfio-pci" if free else "",
-        by_hand="a card for packets alone, which a DPDK program, a polling virtual switch or a VM takes over; "
+        by_hand="use a dedicated card for a DPDK program, a polling virtual switch or a VM; "
         "never the one this host is managed through",
         verify="lspci -nnk -d ::0200",
     )
@@ -66,11 +66,11 @@ def isolate_cpus(host: HostDescriptor) -> Remedy:
     """Isolate all but the first core of every node."""
     cpus = advise_isolated_cpus(host)
     if not cpus:
-        return Remedy(by_hand="a machine with a core to spare: this one has none beside the system's own")
+        return Remedy(by_hand="use a machine with more cores: this one has none to spare besides the system's own")
     arguments = f"isolcpus=managed_irq,domain,{cpus} nohz_full={cpus} rcu_nocbs={cpus}"
     return Remedy(
         fix=add_kernel_arguments(host, arguments),
-        by_hand="reboot; this leaves the first core of every node to the system",
+        by_hand="reboot; the first core of every node remains for the system",
         verify="cat /sys/devices/system/cpu/isolated /sys/devices/system/cpu/nohz_full",
     )
 
@@ -81,7 +81,7 @@ def steer_interrupts(host: HostDescriptor) -> Remedy:
     return Remedy(
         fix='for irq in /sys/class/net/*/device/msi_irqs/* /sys/class/net/*/device/../msi_irqs/*; do [ -e "$irq" ] && '
         f'echo {first} > "/proc/irq/${{irq##*/}}/smp_affinity_list"; done',
-        by_hand=f"to keep it over reboots: kernel argument irqaffinity={first}; and isolate the others (A2)",
+        by_hand=f"to make it persistent: kernel argument irqaffinity={first}; also isolate the other CPUs (A2)",
         verify="grep . /proc/irq/*/effective_affinity_list",
     )
 
@@ -96,7 +96,7 @@ def stop_background_work(host: HostDescriptor) -> Remedy:
     restless = list_noisy_services(host)
     return Remedy(
         fix=f"systemctl disable --now {' '.join(restless)}" if restless else "",
-        by_hand="filter packets on the management interface only: every rule costs every packet of the data plane",
+        by_hand="filter packets on the management interface only: every rule costs time for every packet of the data plane",
         verify="systemctl list-units --type=service --state=running; nft list ruleset",
     )
 
@@ -116,7 +116,7 @@ def disable_turbo(host: HostDescriptor) -> Remedy:
 def move_cards(_: HostDescriptor) -> Remedy:
     """Put the card and its cores on the same node."""
     return Remedy(
-        by_hand="put the card into a slot of the socket whose cores serve it, or let VMs have CPUs of its node",
+        by_hand="move the card to a slot of the socket whose cores serve it, or allow VMs to use CPUs of its node",
         verify="grep . /sys/class/net/*/device/numa_node",
     )
 
@@ -128,7 +128,7 @@ def add_queues(host: HostDescriptor) -> Remedy:
     count = max(2, *(len(node.cpus.ids) for node in host.resources.numa_nodes), 0)
     return Remedy(
         fix="; ".join(f"ethtool -L {name} combined {count}" for name in single),
-        by_hand="a card that the hypervisor of a guest provides: ask for more queues there" if single else "",
+        by_hand="for a virtual card, configure more queues in the hypervisor" if single else "",
         verify="; ".join(f"ethtool -l {name}" for name in single) or "ls /sys/class/net/*/queues",
     )
 
@@ -138,7 +138,7 @@ def raise_limits(_: HostDescriptor) -> Remedy:
     return Remedy(
         fix="echo '* - memlock unlimited' > /etc/security/limits.d/90-memlock.conf && "
         "sysctl -w vm.max_map_count=262144",
-        by_hand="log in anew; of a service: LimitMEMLOCK=infinity in its unit; libvirt raises it for VMs",
+        by_hand="log in again; for a service set LimitMEMLOCK=infinity in its unit; libvirt raises it for VMs",
         verify="ulimit -l; sysctl vm.max_map_count",
     )
 
@@ -151,7 +151,7 @@ def reserve_large_pages(host: HostDescriptor) -> Remedy:
     kib, count = (2**20, 4) if has_large else (2**11, 1024)
     return Remedy(
         fix=" && ".join(f"echo {count} > {place.format(node.id, kib)}" for node in nodes),
-        by_hand="as many as the VMs of the node have memory; of 1 GiB best at boot: default_hugepagesz=1G "
+        by_hand="enough for the memory of the node's VMs; pages of 1 GiB are best reserved at boot: default_hugepagesz=1G "
         f"hugepagesz=1G hugepages={count * len(nodes)}",
         verify="grep . /sys/devices/system/node/node*/hugepages/*/nr_hugepages",
     )
@@ -164,7 +164,7 @@ def create_vfs(host: HostDescriptor) -> Remedy:
         fix=f"echo 4 > /sys/bus/pci/devices/{able[0]}/sriov_numvfs" if able else "",
         by_hand=describe_bios_setting(host, "sriov")
         if able
-        else f"a card that has it, and {describe_bios_setting(host, 'sriov')}",
+        else f"use a card that supports SR-IOV, and {describe_bios_setting(host, 'sriov')}",
         verify="grep . /sys/bus/pci/devices/*/sriov_numvfs",
     )
 

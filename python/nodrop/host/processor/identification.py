@@ -67,7 +67,7 @@ def read_model(chip: ProcessorInputs) -> Observation[str]:
         maker, code = value >> 24 & 0xFF, value >> 4 & 0xFFF
         name = models.name_part(maker, code)
         others = [models.name_part(maker, int(each, 16)) or each for each in chip.parts if int(each, 16) != code]
-        why = f"implementer {maker:#04x}, part {code:#05x}" + (f"; beside {', '.join(others)}" if others else "")
+        why = f"implementer {maker:#04x}, part {code:#05x}" + (f"; also {', '.join(others)}" if others else "")
         if name:
             return moment.seen(name, source, "database", why)
         return moment.unknown(f"part {code:#05x} of implementer {maker:#04x} is in no table", source)

@@ -17,7 +17,7 @@ _PAGES = ("4K", "2M", "4M", "1G")
 _KINDS: dict[int, TlbKind] = {1: "data", 2: "instruction", 3: "unified", 4: "data", 5: "data"}
 # functions 8000_0006 and 8000_0019: ways by code; 15 is fully associative
 _WAYS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 8: 16, 10: 32, 11: 48, 12: 64, 13: 96, 14: 128}
-_NO_CPUID = "CPUID cannot be asked"
+_NO_CPUID = "CPUID is not available"
 _DESCRIPTORS_MAX = 15
 
 

@@ -123,8 +123,8 @@ def find_function(name: str) -> NetworkFunction:
         if key in known:
             return known[key][0]
     near = [known[key][1] for key in difflib.get_close_matches(asked, known, n=3, cutoff=0.6)]
-    meant = f"perhaps {' or '.join(near)} is meant" if near else "nodrop host workload lists those there are"
-    raise ConfigError(f"the workloads of a VNF named {name} asked, ETSI GS NFV-PER 001 has none of that name; {meant}")
+    meant = f"did you mean {' or '.join(near)}?" if near else "run nodrop host workload for the list"
+    raise ConfigError(f"unknown VNF {name} (not in ETSI GS NFV-PER 001); {meant}")
 
 
 def _keys(name: str) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def collect_interface_notes(instance: Instance) -> list[str]:
             notes.append(f"{where}: {_pacing_note(instance, line)}")
         if line.mode == "vswitch" and line.vswitch_kind in VHOST_USER:
             path = socket_path(instance, piece, line)
-            notes.append(f"{where}: virtual switch {line.vswitch} has to connect, as a client, to {path}.")
+            notes.append(f"{where}: virtual switch {line.vswitch} has to connect as a client to {path}.")
             if line.bandwidth_bps:
                 notes.append(f"{where}: its {_mbps(line)} Mbit/s have to be limited in the switch itself.")
     return notes
@@ -89,8 +89,8 @@ def _add_vf(devices: xml.Element, instance: Instance, piece: PlacedPiece, line: 
 def _add_virtual(devices: xml.Element, instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> xml.Element:
     if not line.vswitch:
         raise ConfigError(
-            f"placement of {instance.placement.vm!r}: interface {line.index} of vCPU set {piece.placed.index} names no "
-            "virtual switch; libvirt needs one"
+            f"placement of {instance.placement.vm!r}: interface {line.index} of vCPU set {piece.placed.index} has no "
+            "virtual switch; libvirt requires one"
         )
     user = line.vswitch_kind in VHOST_USER
     element = xml.SubElement(devices, "interface", type="vhostuser" if user else "bridge")
@@ -176,7 +176,7 @@ def _pacing_note(instance: Instance, line: PlacedInterface) -> str:
     vf = instance.vf(line)
     if vf and vf.port.netdev:
         return f"before the start: ip link set {quote(vf.port.netdev)} vf {vf.number} max_tx_rate {_mbps(line)}"
-    return f"its function {line.pci_id} has to be limited to {_mbps(line)} Mbit/s; the name of its port is not known."
+    return f"its function {line.pci_id} has to be limited to {_mbps(line)} Mbit/s; the interface name of its port is unknown."
 
 
 def _mbps(line: PlacedInterface) -> int:

@@ -166,7 +166,7 @@ def build_instance(vmd: VmDescriptor, placement: Placement, host: HostDescriptor
         faults.append(f"it is for profile {placement.profile}, the VM has {len(vmd.profiles)} (counted from 0)")
     if faults:
         raise ConfigError(
-            f"placement of {placement.vm!r}: {'; '.join(faults)}; place the VM anew with `nodrop vm place`"
+            f"placement of {placement.vm!r}: {'; '.join(faults)}; place the VM again with `nodrop vm place`"
         )
     return whole
 
@@ -176,7 +176,7 @@ def find_architecture(whole: Instance) -> str:
     found = whole.host.capabilities.processor.architecture.value or whole.profile.processor.architecture or "x86_64"
     if found not in ARCHITECTURES:
         raise ConfigError(
-            f"host {identify_host(whole.host)}: architecture {found!r}; known: {', '.join(ARCHITECTURES)}"
+            f"host {identify_host(whole.host)}: unsupported architecture {found!r}; supported: {', '.join(ARCHITECTURES)}"
         )
     return found
 
@@ -185,7 +185,7 @@ def parse_pci_address(address: str) -> PciAddress:
     """Parse a PCI address. Raises ConfigError."""
     found = PCI_ADDRESS.fullmatch(address)
     if not found:
-        raise ConfigError(f"PCI address {address!r}: expected one as 0000:3b:00.1")
+        raise ConfigError(f"invalid PCI address {address!r}; expected e.g. 0000:3b:00.1")
     return PciAddress(*(each.lower() for each in found.groups()))
 
 
@@ -193,9 +193,9 @@ def _host_faults(whole: Instance) -> list[str]:
     faults = []
     placement = whole.placement
     if any("\ud800" <= char <= "\udfff" for char in placement.vm + placement.host_id + placement.hostname):
-        faults.append("a name in it is no text")
+        faults.append("contains a name with invalid Unicode")
     if placement.host_id != identify_host(whole.host):
-        faults.append(f"it is on host {placement.host_id!r}, given is {identify_host(whole.host)!r}")
+        faults.append(f"it is for host {placement.host_id!r}, not {identify_host(whole.host)!r}")
     known = {cpu for node in whole.host.resources.numa_nodes for cpu in node.cpus.ids}
     absent = sorted(set(whole.cpu_of.values()) - known)
     if absent:
@@ -210,7 +210,7 @@ def _host_faults(whole: Instance) -> list[str]:
 def _sets_faults(whole: Instance) -> list[str]:
     asked, placed = whole.profile.vcpu_sets, whole.placement.sets
     if {each.index for each in placed} != set(range(len(asked))):
-        return [f"it has vCPU sets {_join(sorted({each.index for each in placed}))}, the VM 0 to {len(asked) - 1}"]
+        return [f"it has vCPU sets {_join(sorted({each.index for each in placed}))}, the VM has 0 to {len(asked) - 1}"]
     vcpus = [vcpu for each in asked for vcpu in each.vcpus]
     if sorted(vcpus) != list(range(len(vcpus))):
         return [f"vCPUs {_join(sorted(vcpus))}: expected 0 to {len(vcpus) - 1}, each once"]
@@ -227,15 +227,15 @@ def _set_faults(asked: VcpuSet, pieces: Sequence[PlacedSet]) -> list[str]:
     lines = sum(len(each.interfaces) for each in pieces)
     size = sum(map(_bytes, pieces))
     if vcpus != sorted(asked.vcpus):
-        faults.append(f"{where} has vCPUs {_join(vcpus)}, asked are {_join(sorted(asked.vcpus))}")
+        faults.append(f"{where} has vCPUs {_join(vcpus)}, required are {_join(sorted(asked.vcpus))}")
     if lines != len(asked.interfaces):
-        faults.append(f"{where} has {lines} interfaces, asked are {len(asked.interfaces)}")
+        faults.append(f"{where} has {lines} interfaces, required are {len(asked.interfaces)}")
     if any(
         each.normal_bytes < 0 or each.large_page_count < 0 or (each.large_page_bytes or 0) % 1024 for each in pieces
     ):
-        faults.append(f"{where} has memory in sizes that no memory has")
+        faults.append(f"{where} has invalid memory sizes")
     if size < asked.memory.total_bytes:
-        faults.append(f"{where} has {size} bytes of memory, asked are {asked.memory.total_bytes}")
+        faults.append(f"{where} has {size} bytes of memory, required are {asked.memory.total_bytes}")
     return faults
 
 

@@ -55,7 +55,7 @@ def build_pod(instance: Instance, image: str = "") -> dict[str, Any]:
     """Build the pod. Raises ConfigError if the host's name is not a valid label."""
     host = instance.placement.hostname
     if not LABEL.fullmatch(host):
-        raise ConfigError(f"host name {host!r}: Kubernetes knows no node by it; a label's value is expected")
+        raise ConfigError(f"host name {host!r}: not a valid label value, so no Kubernetes node has it")
     lines = [_network_name(instance, piece, line) for piece, line in instance.lines]
     metadata: dict[str, Any] = {"name": instance.name}
     if lines:
@@ -122,11 +122,11 @@ def collect_notes(instance: Instance) -> tuple[str, ...]:
     """Collect what Kubernetes cannot express, and its required setup."""
     kubelet = "; ".join(f"{key}: {json.dumps(value)}" for key, value in list(KUBELET.items())[2:])
     return (
-        f"VM {instance.placement.vm} on {instance.placement.hostname}, as a pod can have it. The image has to be a "
-        "container's.",
+        f"VM {instance.placement.vm} on {instance.placement.hostname}, as a pod. The image has to be a container "
+        "image.",
         f"The node's kubelet has to run with {kubelet}, and to reserve the CPUs that are not for pods "
         f"(reservedSystemCPUs{_reserved(instance)}).",
-        "The kubelet chooses the CPUs itself: it cannot be told which. The placement has vCPU to CPU "
+        "The kubelet chooses the CPUs itself and accepts no list. The placement maps vCPUs to CPUs "
         f"{', '.join(f'{vcpu}:{cpu}' for vcpu, cpu in instance.cpu_of.items())}.",
         *_notes_of_sets(instance),
         *_notes_of_lines(instance),
@@ -232,19 +232,19 @@ def _notes_of_sets(instance: Instance) -> list[str]:
     notes = []
     if len(instance.pieces) > 1:
         notes.append(
-            f"{len(instance.pieces)} vCPU sets are as many containers: the topology manager keeps a container within "
-            "one NUMA node, not a pod, and does not say which node."
+            f"{len(instance.pieces)} vCPU sets become as many containers: the topology manager keeps a container within "
+            "one NUMA node, not a pod, and does not let you select the node."
         )
     threads = max((len(each) for each in instance.siblings.values()), default=1)
     for each in instance.pieces:
         if len(each.placed.cpus) % threads:
             notes.append(
                 f"vCPU set {each.placed.index} has {len(each.placed.cpus)} CPUs: with full-pcpus-only the kubelet "
-                f"refuses what is not a multiple of {threads}, the threads of a core."
+                f"rejects counts that are not a multiple of {threads}, the threads of a core."
             )
         if not each.placed.normal_bytes:
             notes.append(
-                f"vCPU set {each.placed.index} asks for no normal memory; a guaranteed container has to, so it has "
+                f"vCPU set {each.placed.index} requires no normal memory; a guaranteed container needs some, so it has "
                 f"{NORMAL_MIN_BYTES // MEBIBYTE} MiB here."
             )
     return notes
@@ -259,5 +259,5 @@ def _notes_of_lines(instance: Instance) -> list[str]:
                 f"{where}: its {round(line.bandwidth_bps / 1e6)} Mbit/s have to be limited in the switch itself."
             )
     if any(line.mode != "vswitch" for _, line in instance.lines):
-        notes.append("The ConfigMap is the SR-IOV network device plugin's; add its resources to those it has already.")
+        notes.append("The ConfigMap is the SR-IOV network device plugin's; add its resources to the existing ones.")
     return notes

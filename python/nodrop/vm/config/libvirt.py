@@ -164,7 +164,7 @@ def _notes_of_guest(instance: Instance) -> list[str]:
     paired = any(each.asked.pairs for each in instance.pieces)
     if paired and shape.threads == 1:
         notes.append(
-            "The guest sees no hyperthreads: the pairs asked for are not all on threads of one core, or not in turn "
+            "The guest sees no hyperthreads: the requested pairs are not all on threads of one core, or not adjacent "
             "(0 and 1, 2 and 3 ...)."
         )
     return notes
@@ -175,11 +175,11 @@ def _notes_of_host(instance: Instance, options: DomainOptions) -> list[str]:
     if instance.host.capabilities.processor.architecture.value is None:
         notes.append(f"The host's architecture is not known; this is for {find_architecture(instance)}.")
     if options.type == "qemu":
-        notes.append("Emulated, not virtualised, and its memory is not locked: for trying out, never for measuring.")
+        notes.append("Emulated, not virtualised, and its memory is not locked: for trials, not for measurements.")
     if not instance.placement.emulator_cpus:
         notes.append(
-            "The placement names no CPUs for the hypervisor's own threads, so these may run beside the vCPUs. "
-            "Add <emulatorpin> with CPUs that no VM has."
+            "The placement names no CPUs for the hypervisor's own threads, so these may run on the vCPUs' CPUs. "
+            "Add <emulatorpin> with CPUs that no VM uses."
         )
     return notes
 
@@ -187,11 +187,11 @@ def _notes_of_host(instance: Instance, options: DomainOptions) -> list[str]:
 def _notes_of_disks(instance: Instance, options: DomainOptions) -> list[str]:
     notes = []
     if not options.images:
-        notes.append("No disk: no image was given. The first that is given boots.")
+        notes.append("No disk: no image given. The first image boots.")
     for number, disk in enumerate(instance.profile.disks):
         if number >= len(options.images):
             kind = f" ({disk.kind})" if disk.kind else ""
-            notes.append(f"Disk {number} of {disk.size_bytes} bytes{kind} is not in here: no image was given for it.")
+            notes.append(f"Disk {number} of {disk.size_bytes} bytes{kind} is missing: no image given for it.")
     return notes
 
 
@@ -201,7 +201,7 @@ def _refuse_unwritable(root: xml.Element) -> None:
         for value in (*element.attrib.values(), element.text or ""):
             if UNWRITABLE.search(value):
                 raise ConfigError(
-                    f"{element.tag}: {value!r} holds characters that XML cannot have; choose another name"
+                    f"{element.tag}: {value!r} contains characters not allowed in XML; choose another name"
                 )
 
 

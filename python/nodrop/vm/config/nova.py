@@ -119,8 +119,8 @@ def find_page_bytes(instance: Instance) -> int | None:
 def collect_notes(instance: Instance) -> tuple[str, ...]:
     """Collect what Nova cannot express, and its required setup."""
     return (
-        f"VM {instance.placement.vm} on {instance.placement.hostname}, as OpenStack can be asked for it.",
-        "Nova chooses the CPUs itself: it cannot be told which. The placement has vCPU to CPU "
+        f"VM {instance.placement.vm} on {instance.placement.hostname}, as a request to OpenStack.",
+        "Nova chooses the CPUs itself and accepts no list. The placement maps vCPUs to CPUs "
         f"{', '.join(f'{vcpu}:{cpu}' for vcpu, cpu in instance.cpu_of.items())}. "
         "Compare after the start, on the host: nodrop vm verify NAME --placement FILE",
         "nova.conf of the host: [compute] cpu_dedicated_set has to hold these CPUs"
@@ -237,15 +237,15 @@ def _notes_of_memory(instance: Instance) -> list[str]:
         f"{each.memory_mib * MEBIBYTE // page} on node {each.host_node}" for each in list_numa_cells(instance)
     )
     return [
-        f"Nova backs all of a VM's memory with pages of one size, here {number} {unit}: it takes {taken}, more "
-        "than the placement counts. Make sure that they are free."
+        f"Nova backs all of a VM's memory with pages of one size, here {number} {unit}: it uses {taken}, more "
+        "than in the placement. Make sure that they are free."
     ]
 
 
 def _notes_of_devices(instance: Instance) -> list[str]:
     notes = []
     if instance.has_device:
-        notes.append("The image has to say hw_machine_type=q35 (on Arm: virt), for the guest's own IOMMU.")
+        notes.append("The image has to set hw_machine_type=q35 (on Arm: virt), for the guest's own IOMMU.")
     functions = sorted(line.pci_id for _, line in instance.lines if line.mode != "vswitch")
     if functions:
         notes.append(f"nova.conf of the host: [pci] device_spec has to list {', '.join(functions)}.")

@@ -47,9 +47,9 @@ def build_templates(instance: Instance) -> dict[str, Any]:
 def collect_notes(instance: Instance) -> tuple[str, ...]:
     """Collect what SOL 001 leaves undefined."""
     return (
-        f"VM {instance.placement.vm} on {instance.placement.hostname}, as ETSI GS NFV-SOL 001 V2.6.1 can say it.",
-        f"{TYPES} is ETSI's own file; put it beside this one.",
-        "Keys and values of *_requirements are strings that SOL 001 leaves open: those here are the placement's words.",
+        f"VM {instance.placement.vm} on {instance.placement.hostname}, as expressible in ETSI GS NFV-SOL 001 V2.6.1.",
+        f"{TYPES} is ETSI's own file; place it next to this one.",
+        "Keys and values of *_requirements are strings not defined by SOL 001: those here are nodrop's own terms.",
     )
 
 

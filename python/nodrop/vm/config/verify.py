@@ -52,7 +52,7 @@ def _others(placement: Placement, running: RunningVm) -> Iterator[PlacementAgree
     yield PlacementAgreement(
         what=f"{len(threads)} threads of the hypervisor",
         asked=_cpus(placement.emulator_cpus),
-        found=_cpus(tuple(found)) if known else "not known",
+        found=_cpus(tuple(found)) if known else "unknown",
         state="differs" if stray else "as placed" if known else "unknown",
     )
 
@@ -78,7 +78,7 @@ def _large_pages(placement: Placement, running: RunningVm) -> Iterator[Placement
         yield PlacementAgreement(
             what=f"pages of {size // MEBIBYTE} MiB on node {node}",
             asked=str(wanted),
-            found=f"not known: {running.memory_why}" if running.memory_why else str(has),
+            found=f"unknown: {running.memory_why}" if running.memory_why else str(has),
             state="unknown" if running.memory_why else "as placed" if wanted == has else "differs",
         )
 
@@ -97,7 +97,7 @@ def _normal(placement: Placement, running: RunningVm) -> Iterator[PlacementAgree
     yield PlacementAgreement(
         what="normal memory",
         asked=asked,
-        found=f"not known: {running.memory_why}" if running.memory_why else shown,
+        found=f"unknown: {running.memory_why}" if running.memory_why else shown,
         state="unknown" if running.memory_why else "differs" if stray else "as placed",
     )
 
@@ -106,10 +106,10 @@ def _devices(placement: Placement, running: RunningVm) -> Iterator[PlacementAgre
     lines = [line.pci_id for each in placement.sets for line in each.interfaces if line.mode != "vswitch"]
     for address in (*lines, *(device for each in placement.sets for device in each.devices)):
         has = address in running.devices
-        found = f"not known: {running.devices_why}" if running.devices_why else "handed to it" if has else "not its own"
+        found = f"unknown: {running.devices_why}" if running.devices_why else "assigned" if has else "not assigned"
         state = "unknown" if running.devices_why else "as placed" if has else "differs"
         yield PlacementAgreement.model_validate(
-            {"what": f"device {address}", "asked": "its own", "found": found, "state": state}
+            {"what": f"device {address}", "asked": "assigned", "found": found, "state": state}
         )
 
 
@@ -119,7 +119,7 @@ def _normal_bytes(sets: tuple[PlacedSet, ...], node: int) -> int:
 
 def _compare_cpus(what: str, asked: tuple[int, ...], found: tuple[int, ...] | None) -> PlacementAgreement:
     state = "unknown" if found is None else "as placed" if set(found) == set(asked) else "differs"
-    shown = "not known" if found is None else _cpus(found)
+    shown = "unknown" if found is None else _cpus(found)
     return PlacementAgreement.model_validate({"what": what, "asked": _cpus(asked), "found": shown, "state": state})
 
 

@@ -91,7 +91,7 @@ def _reasons(decision: Decision, placement: Placement) -> Iterator[str]:
     if isinstance(best.found, SplitAssignment):
         nodes = sorted({each.node for each in placement.sets})
         if len(nodes) > 1:
-            yield f"in pieces on nodes {', '.join(map(str, nodes))}: no node has room for it, and no topology is asked"
+            yield f"in pieces on nodes {', '.join(map(str, nodes))}: no node has enough resources, and no topology is required"
         return
     for position, at in enumerate(best.found.nodes):
         for says in explain_other_nodes(decision, best, position, at):
@@ -113,12 +113,12 @@ def _substitutions(best: Candidate, placement: Placement) -> Iterator[str]:
         yield f"processor: {best.verdict.standing.substitution}"
     if best.scaled:
         added = sum(len(each.cpus) for each in placement.sets)
-        yield f"{added} vCPUs, more than described: they make up for slower ones ({best.verdict.standing.label})"
+        yield f"{added} vCPUs, more than described, to compensate for slower ones ({best.verdict.standing.label})"
     if best.inventory.smt_off:
         for need in best.need.sets:
             if need.groups:
                 pairs = ", ".join("-".join(map(str, group)) for group in need.groups)
-                yield f"SMT is off: vCPUs {pairs} of set {need.number} have a core each, in place of sibling threads"
+                yield f"SMT is off: vCPUs {pairs} of set {need.number} have a core each instead of sibling threads"
     for number, index, port in _iter_ends(best):
         asked = best.need.sets[number].interfaces[index]
         if (port.speed_bps or 0) > asked.speed_bps:
@@ -136,13 +136,13 @@ def _warnings(best: Candidate, placement: Placement) -> Iterator[str]:
     for port in {port.pci_id: port for _, _, port in _iter_ends(best)}.values():
         yield from _port_warnings(port, best)
     if profile.cpu_oversubscription_allowed and (profile.thread_policy != "prefer"):
-        yield f"thread policy {profile.thread_policy} is not kept: CPUs may be oversubscribed"
+        yield f"thread policy {profile.thread_policy} is ignored: CPUs may be oversubscribed"
     if profile.disks:
-        yield f"storage is not described of hosts: {len(profile.disks)} disks were not checked"
+        yield f"host descriptors do not cover storage: disks not checked: {len(profile.disks)}"
     if not placement.emulator_cpus:
-        yield "no CPU is left for threads of the hypervisor: they disturb the vCPUs; keep a core (--reserve cores=1)"
+        yield "no CPU is left for hypervisor threads, which will disturb the vCPUs; reserve a core (--reserve cores=1)"
     if not best.found.proven:
-        yield "the tries ran out: a better way may be there"
+        yield "the search reached its step limit: a better placement may exist"
 
 
 def _cluster_warnings(best: Candidate) -> Iterator[str]:
@@ -150,7 +150,7 @@ def _cluster_warnings(best: Candidate) -> Iterator[str]:
         for at in sorted(set(best.found.nodes)):
             node = best.inventory.nodes[at]
             if node.clusters is None:
-                yield f"node {node.id}: which cores share a last-level cache is unknown; pairs may be apart"
+                yield f"node {node.id}: sharing of last-level caches is unknown; pairs may be separated"
 
 
 def _memory_warnings(best: Candidate, placement: Placement) -> Iterator[str]:
@@ -159,8 +159,8 @@ def _memory_warnings(best: Candidate, placement: Placement) -> Iterator[str]:
         asked = sum(each.bandwidth_bytes_per_s for each in placement.sets if each.node == node)
         room = rooms[node]
         if asked and (room.bandwidth_total is None or room.bandwidth_used is None):
-            what = "what of it is used" if room.bandwidth_total is not None else "its memory bandwidth"
-            yield f"node {node}: {asked / 1e9:.3g} GB/s of memory asked, {what} is unknown"
+            what = "its use" if room.bandwidth_total is not None else "its total"
+            yield f"node {node}: {asked / 1e9:.3g} GB/s of memory bandwidth required, {what} is unknown"
 
 
 def _link_warnings(best: Candidate) -> Iterator[str]:
@@ -171,7 +171,7 @@ def _link_warnings(best: Candidate) -> Iterator[str]:
         ids = sorted((nodes[one].id, nodes[other].id))
         link = best.inventory.links.get((ids[0], ids[1]))
         if link is None or link.total is None or link.used is None:
-            yield f"between nodes {ids[0]} and {ids[1]}: {format_bps(asked * 8)} asked, what is free is unknown"
+            yield f"between nodes {ids[0]} and {ids[1]}: {format_bps(asked * 8)} required, available bandwidth is unknown"
 
 
 def _iter_ends(best: Candidate) -> Iterator[tuple[int, int, FreePort]]:
@@ -189,17 +189,17 @@ def _port_warnings(port: FreePort, best: Candidate) -> Iterator[str]:
         if end.pci_id == port.pci_id
     }
     if port.down:
-        yield f"port {port.pci_id} has no link now"
+        yield f"port {port.pci_id} has no link"
     if port.link_speed_bps and port.speed_bps and port.link_speed_bps < port.speed_bps:
-        yield f"port {port.pci_id} runs at {format_bps(port.link_speed_bps)}, of {format_bps(port.speed_bps)} it can"
+        yield f"port {port.pci_id} runs at {format_bps(port.link_speed_bps)} of {format_bps(port.speed_bps)}"
     if inventory.nic_limits.get(port.nic) is None:
-        yield f"card {port.nic}: what its slot carries is unknown"
+        yield f"card {port.nic}: the bandwidth of its slot is unknown"
     if "sriov" in modes and port.unpaced_count:
-        yield f"port {port.pci_id}: {port.unpaced_count} VFs in use have no known limit and can take all of it"
+        yield f"port {port.pci_id}: {port.unpaced_count} VFs in use have no known limit and may use all of it"
     if "vswitch" in modes:
         switch = inventory.switches.get(port.vswitch)
         if switch is None or switch.capacity_bps is None or switch.used_bps is None:
-            yield f"virtual switch {port.vswitch}: what it can carry, or carries, is unknown; it may be the bottleneck"
+            yield f"virtual switch {port.vswitch}: its capacity or use is unknown; it may be the bottleneck"
 
 
 def compute_slack(inventory: HostInventory, placement: Placement) -> dict[str, float]:

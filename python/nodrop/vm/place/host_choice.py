@@ -105,9 +105,9 @@ def compute_guarantee(verdict: HostDecision, grown: bool) -> Guarantee:
     ratio, label = verdict.standing.ratio, verdict.standing.label
     ratio = 1.0 if ratio is None or grown else ratio
     if grown:
-        label += "; made up for by more vCPUs"
+        label += "; compensated by more vCPUs"
     if verdict.impact_ratio < 1:
-        label += f"; beside others at worst {verdict.impact_ratio:.3g} of it"
+        label += f"; next to other VMs at worst {verdict.impact_ratio:.3g} of it"
     return Guarantee(ratio=ratio * verdict.impact_ratio, label=label)
 
 

@@ -49,7 +49,7 @@ def check_host_constraints(
     return HostDecision(
         tuple(Violation(constraint=each.constraint, asked=each.asked, found=each.found) for each in refused),
         standing,
-        (*(f"{each.constraint}: {each.asked} asked, {each.found}; let pass" for each in passed), *impact_warnings),
+        (*(f"{each.constraint}: {each.asked} required, {each.found}; accepted" for each in passed), *impact_warnings),
         impact_ratio,
     )
 
@@ -115,7 +115,9 @@ def _check_impact(profile: Profile, inventory: HostInventory, vm: str) -> Iterat
     if impact.identical_max_count is not None:
         there = sum(is_same_image(owner, vm) for owner in inventory.vms)
         if there >= impact.identical_max_count:
-            yield _Finding("impact", f"at most {impact.identical_max_count} of it on a host", f"{there} there already")
+            yield _Finding(
+                "impact", f"at most {impact.identical_max_count} identical VMs on a host", f"{there} already there"
+            )
     if llc_bytes := impact.usage.get("llc_bytes"):
         caches = inventory.host.capabilities.processor.caches
         size = next((each.size_bytes for each in caches if each.level == 3), Observation[int]())
@@ -132,10 +134,10 @@ def _impact_of_neighbors(profile: Profile, inventory: HostInventory) -> tuple[fl
     others = ", ".join(sorted(inventory.vms))
     worst = max(profile.impact.degradation_max_ratio.items(), key=lambda each: each[1], default=None)
     if worst is not None:
-        says = f"beside {others}: it loses up to {format_ratio(worst[1])} to a {worst[0]} antagonist, as declared"
-        return max(0.0, 1.0 - worst[1]), (f"{says}; whether one of them is such is unknown",)
+        says = f"next to {others}: declared to lose up to {format_ratio(worst[1])} to a {worst[0]} antagonist"
+        return max(0.0, 1.0 - worst[1]), (f"{says}; unknown whether one of them is one",)
     if profile.impact.option == 3:
-        return 1.0, (f"beside {others}: how much of the caches they use is unknown",)
+        return 1.0, (f"next to {others}: their use of the caches is unknown",)
     return 1.0, ()
 
 

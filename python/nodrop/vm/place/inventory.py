@@ -330,7 +330,7 @@ def _port(port: Port, nic: Nic, switches: Mapping[str, str]) -> FreePort:
 
 def _why_ineligible(eligible: Observation[bool]) -> str:
     if eligible.value is None:
-        return "whether VMs may have it is unknown" + (f" ({eligible.why})" if eligible.why else "")
+        return "eligibility for VMs is unknown" + (f" ({eligible.why})" if eligible.why else "")
     return "" if eligible.value else "not for VMs"
 
 
@@ -338,15 +338,15 @@ def _why_in_use(port: Port, vswitch: str) -> str:
     if vswitch:
         return f"on virtual switch {vswitch}"
     if port.in_use.value is None:
-        return "whether it is in use is unknown" + (f" ({port.in_use.why})" if port.in_use.why else "")
-    return f"in use by {', '.join(port.owners) or 'others'}" if port.in_use.value else ""
+        return "use is unknown" + (f" ({port.in_use.why})" if port.in_use.why else "")
+    return f"in use by {', '.join(port.owners) or 'unknown owners'}" if port.in_use.value else ""
 
 
 def _why_no_vf(port: Port, free: tuple[str, ...]) -> str:
     if port.sriov is None:
         return "no SR-IOV"
     if port.use.value == "dedicated" and port.in_use.value is not False:
-        return f"all of it in use by {', '.join(port.owners) or 'others'}"
+        return f"all of it in use by {', '.join(port.owners) or 'unknown owners'}"
     return "" if free else "no VF free"
 
 

@@ -53,7 +53,7 @@ def find_deciding(decision: Decision, host: HostInventory) -> tuple[Violation, .
     together = Violation(
         constraint="node",
         asked=f"nodes for {len(need.sets)} sets at once",
-        found="each alone finds one, not all together",
+        found="one for each alone, but not for all together",
     )
     return (next(alone, together),)
 
@@ -66,7 +66,7 @@ def _profile_violations(need: VmNeed, host: HostInventory, options: PlacementOpt
         verdict = check_host_constraints(grown, host, options._replace(guarantee_min_ratio=0.0), vm)
     yield from verdict.violations
     if not host.nodes:
-        yield Violation(constraint="node", asked="a NUMA node", found="none is described")
+        yield Violation(constraint="node", asked="a NUMA node", found="none described")
         return
     if need.profile.topology == "unrestricted":
         yield from _pooled_violations(need, host, options)
@@ -100,7 +100,7 @@ def explain_other_nodes(decision: Decision, best: Candidate, position: int, at: 
         if node != at:
             here = list(_node_violations(search, node, (position,)))
             if here:
-                yield f"node {room.id}: " + "; ".join(f"{each.asked} asked, {each.found}" for each in here)
+                yield f"node {room.id}: " + "; ".join(f"{each.asked} required, {each.found}" for each in here)
 
 
 def _node_violations(search: NodeSearch, node: int, positions: tuple[int, ...]) -> Iterator[Violation]:
@@ -139,8 +139,8 @@ def describe_shortage(
     reserve = search.options.reserve.memory_bytes
     return Violation(
         constraint=constraint,
-        asked=f"{format_bytes(normal)} not in large pages"
-        + (f", {format_bytes(reserve)} kept" if constraint == "host reserve" else ""),
+        asked=f"{format_bytes(normal)} of normal memory"
+        + (f", {format_bytes(reserve)} reserved" if constraint == "host reserve" else ""),
         found="unknown" if free is None else f"{format_bytes(free)} free",
     )
 
@@ -154,7 +154,7 @@ def _core_violation(room: FreeNode, needs: Sequence[SetNeed], search: NodeSearch
         return Violation(
             constraint="thread pairs" if groups and vcpus <= threads else "cpus",
             asked=f"{vcpus} CPUs" + (f", {groups} groups of threads among them" if groups else ""),
-            found=f"{threads} with room",
+            found=f"{threads} with capacity left",
         )
     threads = sum(len(core.cpus) for core in room.cores)
     fits = vcpus <= threads
@@ -194,7 +194,7 @@ def _interface_violation(search: NodeSearch, node: int, positions: tuple[int, ..
         refusals = {port.pci_id: why_refused(port, each, search.inventory, accelerated) for port in room.ports}
         asked = f"interface {each.number}: {format_bps(each.interface.speed_bps)} {each.interface.mode}"
         if not room.ports:
-            return Violation(constraint="interfaces", asked=asked, found="no port is on this node")
+            return Violation(constraint="interfaces", asked=asked, found="no port on this node")
         if all(refusals.values()):
             says = "; ".join(f"{pci_id} {why}" for pci_id, why in list(refusals.items())[:4])
             more = f"; {len(refusals) - 4} more" if len(refusals) > 4 else ""
@@ -203,7 +203,7 @@ def _interface_violation(search: NodeSearch, node: int, positions: tuple[int, ..
     return Violation(
         constraint="interfaces",
         asked=f"{len(wanted)} interfaces, {total} in all",
-        found="each alone finds a port, together they exceed ports, VFs or what the cards' slots carry",
+        found="a port for each alone, but together they exceed ports, VFs or the bandwidth of the cards' slots",
     )
 
 
@@ -219,7 +219,7 @@ def _joint_violations(
     if isinstance(first, NodeAssignment):
         return
     if not first.proven:
-        says = f"no answer in {options.steps_max:,} tries; the search was ended"
+        says = f"undecided after {options.steps_max:,} steps"
         yield Violation(constraint="node", asked="nodes for all sets", found=says)
         return
     left = [each for each in JOINT_CONSTRAINTS if each not in lacking]
@@ -238,13 +238,13 @@ def _joint_violation(constraint: Constraint, need: VmNeed, host: HostInventory, 
     where = "all sets together" if len(need.sets) > 1 else ""
     if constraint == "node":
         return Violation(
-            constraint="node", asked=f"{len(need.sets)} sets on nodes of their own", found=f"{len(host.nodes)} nodes"
+            constraint="node", asked=f"{len(need.sets)} sets on separate nodes", found=f"{len(host.nodes)} nodes"
         )
     if constraint == "host reserve":
         return Violation(
             constraint=constraint,
-            asked=f"{_cores_text(options.reserve.core_count)} for the host itself besides the VM's",
-            found=f"{_cores_text(host.spare_core_count)} in all that no VM is on",
+            asked=f"{_cores_text(options.reserve.core_count)} for the host in addition to those of the VM",
+            found=f"{_cores_text(host.spare_core_count)} without a VM in total",
             where=where,
         )
     if constraint == "node links":
@@ -253,7 +253,7 @@ def _joint_violation(constraint: Constraint, need: VmNeed, host: HostInventory, 
             max(sum_node_traffic(need, worst.nodes).values(), default=0.0) if isinstance(worst, NodeAssignment) else 0.0
         )
         return Violation(
-            constraint=constraint, asked=f"{asked / 1e9:.3g} GB/s between nodes", found="less is left", where=where
+            constraint=constraint, asked=f"{asked / 1e9:.3g} GB/s between nodes", found="less available", where=where
         )
     if constraint == "devices":
         kinds = ", ".join(f"{kind} {model}".strip() for kind, model in need.devices)
@@ -262,7 +262,7 @@ def _joint_violation(constraint: Constraint, need: VmNeed, host: HostInventory, 
     return Violation(
         constraint=constraint,
         asked=f"{constraint} for {len(need.sets)} sets at once",
-        found="each set alone finds a node, not all of them together",
+        found="a node for each set alone, but not for all together",
         where=where,
     )
 

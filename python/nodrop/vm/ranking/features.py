@@ -35,7 +35,7 @@ class FeatureRanking(NamedTuple):
             says = f"{model}: none of its features is known"
             return ProcessorStanding(None, says, met=False, asked=f"no less than {wanted}", found=says)
         ratio, worst = min(known)
-        label = f"by features beside {wanted}: least in {worst}" + (
+        label = f"by features compared with {wanted}: lowest in {worst}" + (
             f"; unknown: {', '.join(unknown)}" if unknown else ""
         )
         least = 1.0 if asked.rank_min is None else asked.rank_min

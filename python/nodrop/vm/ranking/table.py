@@ -30,7 +30,7 @@ class BenchmarkRanking(NamedTuple):
         wanted = f"{least:g} in {self.name}" if least is not None else f"the rank of {asked.model} in {self.name}"
         if least is None:
             return ProcessorStanding(
-                None, f"{asked.model} is not in it", met=False, asked=wanted, found="it is not in the table"
+                None, f"{asked.model} is not in the table", met=False, asked=wanted, found="not in the table"
             )
         there = None if model is None else self.score(model)
         if there is None:
