@@ -10,7 +10,7 @@ from tests.suts import Step
 from nodrop.model.calibration import Calibration
 from nodrop.model.facts import PortFacts
 from nodrop.model.result import RunResult
-from nodrop.report.calibration import flag_uncalibrated_loads, describe_calibration
+from nodrop.report.calibration import describe_calibration, describe_uncalibrated_loads
 from nodrop.report.document.warnings import list_warnings
 from nodrop.run.execute import execute
 from nodrop.stage.host_facts import read_host
@@ -59,14 +59,14 @@ def test_the_sut_between_the_ports_is_no_part_of_the_key_but_the_engines_cores_a
 
 def test_trials_above_what_the_tester_can_do_by_itself_are_told(tmp_path: Path) -> None:
     result = measured(tmp_path, calibrated(tmp_path, 4e5))
-    flag = flag_uncalibrated_loads(result)
-    assert flag and flag.code == "beyond-calibration" and "bare wire" in flag.text
-    assert flag.text in list_warnings(result)
+    warning = describe_uncalibrated_loads(result)
+    assert "bare wire" in warning
+    assert warning in list_warnings(result)
 
 
 def test_trials_within_it_and_runs_without_one_say_nothing_of_it(tmp_path: Path) -> None:
-    assert flag_uncalibrated_loads(measured(tmp_path, calibrated(tmp_path, 1e7))) is None
-    assert flag_uncalibrated_loads(measured(tmp_path, None)) is None
+    assert describe_uncalibrated_loads(measured(tmp_path, calibrated(tmp_path, 1e7))) == ""
+    assert describe_uncalibrated_loads(measured(tmp_path, None)) == ""
 
 
 def test_a_calibration_reads_as_a_sentence_with_its_floor(tmp_path: Path) -> None:
@@ -113,10 +113,10 @@ def test_what_is_kept_is_of_the_back_end_that_the_ports_were_opened_with(tmp_pat
         known = calibration.find(calibration.build_key(asked, read_host()), environment)
         assert (known is not None) == (name == backend)
     result = opened_with(measured(tmp_path, found), backend)
-    flag = flag_uncalibrated_loads(result)
-    assert flag and flag.text in list_warnings(result)
+    warning = describe_uncalibrated_loads(result)
+    assert warning and warning in list_warnings(result)
 
 
 def test_a_calibration_of_another_back_end_than_the_ports_turned_out_to_have_says_nothing(tmp_path: Path) -> None:
     result = opened_with(measured(tmp_path, calibrated(tmp_path, 4e5)), "xdp_live")
-    assert flag_uncalibrated_loads(result) is None
+    assert describe_uncalibrated_loads(result) == ""

@@ -262,7 +262,7 @@ def test_markdown_tables_have_as_many_cells_in_every_row() -> None:
     for table in tables:
         assert len({line.count(" | ") for line in table}) == 1
         assert set(table[1]) <= set("| :-")
-    assert "| total | 500,000 | => | -58 (-0.0116%) | 499,942 | 58 (0.0116%) |" in text
+    assert "| total | 500,000 | =\\> | -58 (-0.0116%) | 499,942 | 58 (0.0116%) |" in text
 
 
 def test_a_file_of_nothing_has_a_header_and_no_tables() -> None:

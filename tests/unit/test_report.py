@@ -14,6 +14,7 @@ from nodrop.cli.console import console, show
 from nodrop.formatting import format_small_ratio
 from nodrop.model.event import Event, TrialDone, TrialProgress, TrialStarted
 from nodrop.model.goal import Flag, Limit
+from nodrop.model.message import Message
 from nodrop.model.result import LatencyResult, RunResult, Status
 from nodrop.model.run_state import RunState
 from nodrop.model.trial import (
@@ -30,6 +31,7 @@ from nodrop.report.line_progress import LineProgress, trial_line
 from nodrop.report.live_progress import LiveProgress, picture
 from nodrop.report.terminal import render_result
 from nodrop.run.execute import execute
+from nodrop.units import format_pps
 
 LATENCY = LatencySummary(
     count=1000,
@@ -154,7 +156,7 @@ def test_a_doubtful_trial_that_a_figure_rests_on_is_explained_and_the_others_are
     assert "frames were sent; the rest counts as lost" in text
     doubted = [trial.index for trial in result.trials if trial.validity.doubts]
     assert doubted[0] == 0
-    assert "that no figure rests on (#0" in text
+    assert "more trials are suspect but did not affect the results (#0" in text
 
 
 def test_an_invalid_trial_is_always_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +180,7 @@ def test_latency_of_a_trial_that_lost_frames_is_told_as_such(tmp_path: Path, mon
 
 def test_an_interrupted_run_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = result_of(tmp_path).model_copy(update={"status": Status.INTERRUPTED})
-    assert "interrupted; what follows was known by then" in piped(render_result(result), 80, monkeypatch)
+    assert "interrupted; partial results follow" in piped(render_result(result), 80, monkeypatch)
 
 
 def with_goals(result: RunResult, **changes: Any) -> RunResult:
@@ -193,7 +195,8 @@ def test_how_sure_a_lower_bound_is_stands_under_it(tmp_path: Path, monkeypatch: 
     trials = [trial for trial in result.trials if trial.phase == "search"]
     sent = sum(trial.offered_count for trial in trials if trial.trial.intended_load_pps == ndr.load_pps)
     text = in_one_line(piped(render_result(result), 80, monkeypatch))
-    assert f"kpps no frame of {sent:,} was lost: below {format_small_ratio(2.97 / sent)}" in text
+    assert f"No frame of {sent:,} was lost at " in text
+    assert f"kpps: loss ratio below {format_small_ratio(2.97 / sent)}" in text
     assert "at 95 % confidence." in text
 
 
@@ -207,16 +210,23 @@ def test_probabilities_throughput_and_estimates_are_told(tmp_path: Path, monkeyp
         estimate_sd_pps=2000.0,
     )
     text = in_one_line(piped(render_result(result), 80, monkeypatch))
+    lower, upper = result.goals[0].lower, result.goals[0].upper
+    assert lower and upper
     assert (
-        "The probability that most trials at the lower bound would not meet the goal is 2 % and that most trials at "
-        "the upper bound would meet it is 0.1 %." in text
+        f"Confidence: 98 % that most trials at {format_pps(lower.load_pps)} meet the goal, 99.9 % that most trials at "
+        f"{format_pps(upper.load_pps)} do not." in text
     )
-    assert "900.0 kpps come through (conditional throughput)." in text
-    assert "The estimate of the search is 1.010 Mpps ± 2.000 kpps." in text
+    assert "Conditional throughput at the lower bound: 900.0 kpps." in text
+    assert "Estimate of the search: 1.010 Mpps ± 2.000 kpps." in text
 
 
 def test_an_estimate_without_bounds_reads_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    estimate = {"estimate_pps": 1e6, "estimate_sd_pps": 5e3, "limit": Limit.UNKNOWN, "explanation": "An estimate."}
+    estimate = {
+        "estimate_pps": 1e6,
+        "estimate_sd_pps": 5e3,
+        "limit": Limit.UNKNOWN,
+        "explanation": Message.model_validate("An estimate."),
+    }
     result = with_goals(result_of(tmp_path), lower=None, upper=None, **estimate)
     text = piped(render_result(result), 80, monkeypatch)
     assert "- NDR 0 %: about 1.000 Mpps ± 5.000 kpps. An estimate." in text
@@ -240,14 +250,14 @@ def test_a_flag_is_told_once_for_all_goals_and_not_where_the_limit_says_it(
 def test_what_else_was_seen_has_a_section_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = (Flag(code="buffer", text="The SUT holds about 4,096 frames."),)
     text = piped(render_result(result_of(tmp_path).model_copy(update={"findings": seen})), 80, monkeypatch)
-    assert "\nWhat else was seen\n- The SUT holds about 4,096 frames.\n" in text
+    assert "\nOther findings\n- The SUT holds about 4,096 frames.\n" in text
 
 
 @pytest.mark.parametrize(
     ("stopped_by", "words"),
     [
         ("lost_count", "stopped early: enough frames were lost to decide"),
-        ("quiet", "stopped early: too little was lost to go on"),
+        ("quiet", "stopped early: too few frames were lost to continue"),
         (None, "stopped early"),
     ],
 )
@@ -258,9 +268,12 @@ def test_a_stopped_trial_says_why_and_each_trial_its_goal_and_rule(
     asked = Trial(intended_load_pps=1e6, duration_s=1.0, reason="to see", goal="NDR", rule="look")
     stopped = {"trial": asked, "stopped_early": True, "stopped_by": stopped_by, "duration_s": 0.3}
     trial = result.trials[0].model_copy(update=stopped)
-    text = piped(render_result(result.model_copy(update={"trials": (trial, *result.trials[1:])}), True), 80, monkeypatch)
-    assert f"  0 to see (NDR, look) [{words}]" in text
-    assert "0.3 s*" in text
+    text = piped(
+        render_result(result.model_copy(update={"trials": (trial, *result.trials[1:])}), True), 80, monkeypatch
+    )
+    assert "\n  0 To see (NDR, look). " in text
+    assert f"{words[0].upper()}{words[1:]}." in in_one_line(text)
+    assert "0.3 s" in text
     assert f"for 0.3 s, {words}, loss" in trial_line(trial)
 
 

@@ -9,10 +9,11 @@ from tests.running import MILLION
 from tests.suts import SlowTester, Step
 
 from nodrop.cli import main
+from nodrop.formatting.messages import format_message
 from nodrop.model.goal import Flag
 from nodrop.model.result import RunResult
 from nodrop.model.trial import Doubt, Validity, ValidityStatus
-from nodrop.report.story import story
+from nodrop.report.story import render_story
 from nodrop.units import format_pps
 
 
@@ -21,7 +22,7 @@ def in_one_line(text: str) -> str:
 
 
 def told(result: RunResult, width: int = 100, with_outlook: bool = False) -> str:
-    return story(result, result.steps, width, with_outlook)
+    return render_story(result, result.steps, width, with_outlook)
 
 
 def told_trials(text: str) -> list[int]:
@@ -41,10 +42,10 @@ def test_a_story_says_what_was_asked_what_came_out_and_what_it_changed(tmp_path:
     result = recorded(tmp_path, MILLION, search__algorithm="mlrsearch-01")
     text = in_one_line(told(result))
     first = result.trials[0]
-    assert "The search mlrsearch-01 looked between" in text
+    assert "The search mlrsearch-01 tried loads between" in text
     assert "- NDR: the highest load that loses no frame in trials of 1 s, to within 1 %." in text
     assert "- PDR: the highest load that loses at most 0.5 % in trials of 1 s, to within 1 %." in text
-    assert f"4.000 Mpps for 0.1 s (initial: {first.trial.reason})" in text
+    assert f"4.000 Mpps for 0.1 s (initial: {format_message(first.trial.reason)})" in text
     assert "300,000 of 400,000 frames were lost (75 %); NDR and PDR upper bounds are now 4.000 Mpps." in text
     assert "The run is complete" in text
     ndr = result.goals[0]
@@ -63,17 +64,19 @@ def test_the_other_outcome_is_told_when_asked_for(tmp_path: Path) -> None:
     result = recorded(tmp_path, Step(765_432.0))
     assert "Without loss:" not in told(result)
     text = in_one_line(told(result, with_outlook=True))
-    assert f"Without loss: {result.steps[0].if_low_loss}." in text
-    assert "were expected to be left." in text
+    assert f"Without loss: {format_message(result.steps[0].if_low_loss)}." in text
+    assert "were expected to remain." in text
 
 
 def test_an_invalid_trial_is_told_with_why_it_does_not_count(tmp_path: Path) -> None:
     result = recorded(tmp_path, MILLION)
     doubt = Doubt(code="tester_drops", verdict=ValidityStatus.INVALID, text="the tester dropped 5 frames")
-    spoiled = result.trials[1].model_copy(update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))})
+    spoiled = result.trials[1].model_copy(
+        update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))}
+    )
     text = told(result.model_copy(update={"trials": (result.trials[0], spoiled), "goals": (), "latencies": ()}))
-    assert "it does not count, as the tester dropped 5 frames." in in_one_line(text)
-    assert "What to be careful about:" in text
+    assert "the trial does not count: the tester dropped 5 frames." in in_one_line(text)
+    assert "Cautions:" in text
 
 
 def test_findings_and_flags_are_told_at_the_end(tmp_path: Path) -> None:
@@ -84,7 +87,7 @@ def test_findings_and_flags_are_told_at_the_end(tmp_path: Path) -> None:
         "goals": (flagged, *result.goals[1:]),
     }
     ending = told(result.model_copy(update=more)).split("The run is")[1]
-    assert "What else was seen:\n- The SUT got faster for 20 s.\n" in ending
+    assert "Other findings:\n- The SUT got faster for 20 s.\n" in ending
     assert "Trials at the bound disagree." in ending
 
 

@@ -1,4 +1,4 @@
-"""A report as one picture, for a chat or a slide: what was measured and found, and its chart."""
+"""A report as one image for a chat or a slide: the first cards and the first chart."""
 
 from nodrop.charts import theme
 from nodrop.charts.base import Chart, Row, Spec
@@ -11,24 +11,24 @@ CARDS_MAX = 3
 TONES = {"good": theme.RECEIVED, "caution": theme.MEETS_SOME[0], "bad": theme.FAILS, "plain": theme.FRAME}
 
 
-def build_image(shown: Document) -> Chart:
-    """The first cards over the first chart."""
-    charts = shown.charts()
-    cards = shown.cards[:CARDS_MAX]
+def build_image(document: Document) -> Chart:
+    """Return the first cards above the first chart. Raises ConfigError without either."""
+    charts = document.charts()
+    cards = document.cards[:CARDS_MAX]
     below: list[Spec] = [charts[0].definition] if charts else []
     if not cards and not below:
-        raise ConfigError(f"a picture of {shown.title} asked, nothing was measured; ask for html or md")
+        raise ConfigError(f"an image of {document.title}: nothing was measured; use --format html or md")
     return Chart(
         name="report",
-        title=shown.title,
-        subtitle=shown.trust,
-        summary=f"{shown.sentence} {shown.trust}",
-        definition={"vconcat": [_cards(len(cards)), *below], "spacing": 18},
-        data=(charts[0].data if charts else {}) | {"cards": tuple(map(_row, range(len(cards)), cards))},
+        title=document.title,
+        subtitle=document.trust,
+        summary=f"{document.sentence} {document.trust}",
+        definition={"vconcat": [_build_cards(len(cards)), *below], "spacing": 18},
+        data=(charts[0].data if charts else {}) | {"cards": tuple(map(_build_row, range(len(cards)), cards))},
     )
 
 
-def _row(position: int, card: Card) -> Row:
+def _build_row(position: int, card: Card) -> Row:
     return {
         "position": position,
         "label": card.label,
@@ -38,8 +38,8 @@ def _row(position: int, card: Card) -> Row:
     }
 
 
-def _cards(count: int) -> Spec:
-    """Side by side, each with a bar in the colour of what it is worth."""
+def _build_cards(count: int) -> Spec:
+    """Return cards in a row, each with a bar in the color of its tone."""
     each = (WIDTH + CARD_GAP) / max(count, 1)
     scale = {"type": "linear", "domain": [0, max(count, 1)], "range": [0, WIDTH + CARD_GAP], "nice": False}
     x = {"field": "position", "type": "quantitative", "scale": scale, "axis": None}
@@ -72,10 +72,10 @@ def _cards(count: int) -> Spec:
     }
 
 
-def find_chart(shown: Document, name: str) -> Chart:
-    """The first chart of that name. Raises ConfigError when there is none."""
-    charts = {chart.name: chart for chart in reversed(shown.charts())}
+def find_chart(document: Document, name: str) -> Chart:
+    """Return the first chart of a name. Raises ConfigError if there is none."""
+    charts = {chart.name: chart for chart in reversed(document.charts())}
     if name not in charts:
-        there = f"it has {', '.join(reversed(charts))}" if charts else "it has none"
-        raise ConfigError(f"--chart: {name} asked, there is no such chart in this report; {there}")
+        available = f"available: {', '.join(reversed(charts))}" if charts else "it has no charts"
+        raise ConfigError(f"--chart: the report has no chart '{name}'; {available}")
     return charts[name]

@@ -1,4 +1,4 @@
-"""A lab as it stands, in lines of text."""
+"""The state of a lab as text."""
 
 from collections.abc import Iterator
 
@@ -6,32 +6,32 @@ from nodrop.model.facts import ChainFacts, StageFacts
 from nodrop.units import format_seconds
 
 CHAINS_SHOWN_MAX = 8
-"""Of more chains only the first and the last are shown."""
+"""With more chains only the first ones and the last are shown."""
 INTERFACES_SHOWN_MAX = 12
 
 
 def format_lab(facts: StageFacts) -> Iterator[str]:
-    """What there is to know of a lab, for whoever looks into it."""
+    """Yield SUT, namespaces, interfaces and chains of a lab."""
     yield f"SUT         {facts.sut}"
-    yield f"rights      {facts.privilege}"
+    yield f"privilege   {facts.privilege}"
     if facts.up_s is not None:
-        yield f"came up in  {format_seconds(facts.up_s)}"
+        yield f"up after    {format_seconds(facts.up_s)}"
     for namespace, pid in {"tester": facts.tester_pid, "sut": facts.sut_pid, **facts.router_pids}.items():
         yield f"{namespace:<12}network namespace of process {pid}"
-        yield from _interface_lines(facts, namespace)
+        yield from _format_interfaces(facts, namespace)
     if len(facts.chains) > 1:
-        yield from _chain_lines(facts.chains)
+        yield from _format_chains(facts.chains)
 
 
-def _interface_lines(facts: StageFacts, namespace: str) -> Iterator[str]:
-    found = [interface for interface in facts.interfaces if interface.namespace == namespace]
-    for interface in found[:INTERFACES_SHOWN_MAX]:
+def _format_interfaces(facts: StageFacts, namespace: str) -> Iterator[str]:
+    interfaces = [interface for interface in facts.interfaces if interface.namespace == namespace]
+    for interface in interfaces[:INTERFACES_SHOWN_MAX]:
         yield f"  {interface.name:<10}{interface.driver}, MAC {interface.mac}, MTU {interface.mtu_bytes}"
-    if len(found) > INTERFACES_SHOWN_MAX:
-        yield f"  and {len(found) - INTERFACES_SHOWN_MAX} more, see nodrop lab exec {namespace} -- ip link"
+    if len(interfaces) > INTERFACES_SHOWN_MAX:
+        yield f"  and {len(interfaces) - INTERFACES_SHOWN_MAX} more, see nodrop lab exec {namespace} -- ip link"
 
 
-def _chain_lines(chains: tuple[ChainFacts, ...]) -> Iterator[str]:
+def _format_chains(chains: tuple[ChainFacts, ...]) -> Iterator[str]:
     yield f"chains      {len(chains)}"
     shown = chains if len(chains) <= CHAINS_SHOWN_MAX else (*chains[: CHAINS_SHOWN_MAX - 1], chains[-1])
     for position, chain in enumerate(shown):

@@ -5,6 +5,7 @@ from types import TracebackType
 from typing import Self, TextIO
 
 from nodrop.formatting import compute_reported_loss, describe_run, describe_traffic, format_repeat, format_stop_reason
+from nodrop.formatting.messages import format_message
 from nodrop.model.event import Event, PathChecked, RunStarted, StageProgress, StageUp, TrialDone
 from nodrop.model.facts import StageFacts
 from nodrop.model.result import DirectionCheck
@@ -72,7 +73,7 @@ def trial_line(result: TrialResult) -> str:
     early = f", {format_stop_reason(result)}" if result.stopped_early else ""
     return (
         f"trial {result.index}: {format_pps(result.trial.intended_load_pps)} for {format_seconds(result.duration_s)}"
-        f"{early}, {_loss_text(result)}{doubts}: {result.trial.reason or result.phase}"
+        f"{early}, {_loss_text(result)}{doubts}: {format_message(result.trial.reason) or result.phase}"
     )
 
 

@@ -99,7 +99,8 @@ def format_summary(summary: Summary, tags: Sequence[str], state: str) -> Iterato
     yield f"{summary.run_id}: {summary.source} {summary.version}, {summary.status}, began {summary.started_at}"
     yield f"{summary.label or 'no label'}; tags: {' '.join(tags) or 'none'}; {state}"
     way = "both ways" if summary.bidirectional else "one way"
-    yield f"{summary.sut}, {summary.path}, {format_count(summary.chain_count, 'chain')}, {format_count(summary.flow_count, 'flow')}"
+    chains, flows = format_count(summary.chain_count, "chain"), format_count(summary.flow_count, "flow")
+    yield f"{summary.sut}, {summary.path}, {chains}, {flows}"
     yield f"frame size {summary.frame_size} {way}, requested {summary.asked}; on {summary.host or 'an unnamed host'}"
     width = max((len(each.text) for each in summary.measures), default=0)
     for measure in summary.measures:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nodrop.formatting import describe_traffic, format_goal, format_repeat, format_width
+from nodrop.formatting.messages import format_message
 from nodrop.model.event import Event, RunDone, SuitePosition, TrialProgress
 from nodrop.model.goal import GoalResult
 from nodrop.model.run_state import RunState
@@ -121,9 +122,9 @@ def _trial(state: RunState) -> Iterator[RenderableType]:
     yield row
     outlook = state.trial.outlook
     for what, text in (
-        ("", trial.reason or state.trial.phase),
-        ("without loss: ", outlook.if_low_loss),
-        ("with loss: ", outlook.if_high_loss),
+        ("", format_message(trial.reason) or state.trial.phase),
+        ("without loss: ", format_message(outlook.if_low_loss)),
+        ("with loss: ", format_message(outlook.if_high_loss)),
     ):
         if text:
             yield Text(f"{what}{text}", style="dim", overflow="ellipsis", no_wrap=True)

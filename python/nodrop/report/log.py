@@ -7,6 +7,7 @@ speaks against a trial is only a detail until a figure rests on it.
 import logging
 
 from nodrop.formatting import describe_run, describe_traffic, format_goal, format_goal_load, format_repeat
+from nodrop.formatting.messages import format_message
 from nodrop.model.event import (
     Event,
     PathChecked,
@@ -22,10 +23,10 @@ from nodrop.model.goal import GoalResult
 from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import SuiteRun
 from nodrop.model.trial import FIXED
+from nodrop.report.document.warnings import list_serious_doubts
 from nodrop.report.interval_lines import Intervals
 from nodrop.report.line_progress import trial_line
 from nodrop.report.stage_progress import Staging, staging_text
-from nodrop.report.document.warnings import list_serious_doubts
 from nodrop.system.log_files import FIELDS, LOGGER
 from nodrop.units import format_pps, format_seconds
 
@@ -104,7 +105,7 @@ class EventLog:
         for line in list_serious_doubts(result):
             self._say(logging.WARNING, line)
         for finding in result.findings:
-            self._say(logging.INFO, finding.text, code=finding.code)
+            self._say(logging.INFO, format_message(finding), code=finding.code)
         if path is None:
             self._say(logging.ERROR, "the result could not be stored")
         ended = result.status.replace("_", " ")
@@ -120,12 +121,14 @@ class EventLog:
             level = logging.ERROR
         self._say(
             level,
-            f"{format_goal(found.goal)}: {format_goal_load(found)}. {found.explanation}",
+            f"{format_goal(found.goal)}: {format_goal_load(found)}. {format_message(found.explanation)}",
             goal=found.goal.label,
             load_pps=found.lower.load_pps if found.lower else None,
         )
         for flag in found.flags:
-            self._say(logging.INFO, f"{found.goal.label}: {flag.text}", goal=found.goal.label, code=flag.code)
+            self._say(
+                logging.INFO, f"{found.goal.label}: {format_message(flag)}", goal=found.goal.label, code=flag.code
+            )
 
     def _say(self, level: int, message: str, **fields: object) -> None:
         LOGGER.log(level, message, extra={FIELDS: {"run_id": self._run_id, **fields}})

@@ -11,10 +11,11 @@ from nodrop.formatting import (
     format_stop_reason,
     format_sut_name,
 )
+from nodrop.formatting.bound_changes import describe_bound_changes
+from nodrop.formatting.messages import format_message
 from nodrop.model.goal import Goal
 from nodrop.model.result import RunResult, SearchDecision
 from nodrop.model.trial import TrialResult, ValidityStatus
-from nodrop.report.bound_changes import describe_bound_changes
 from nodrop.report.document.fixed_rate import describe_fixed_trial, find_fixed_trial
 from nodrop.report.document.goal_statements import describe_evidence
 from nodrop.report.document.labels import STATUS_TEXTS
@@ -100,7 +101,7 @@ def _describe_trial(trial: TrialResult, step: SearchDecision | None) -> str:
     asked = trial.trial
     when = f"At {format_seconds(round(step.started_s, 1))}, " if step else ""
     chosen = ", ".join(filter(None, (asked.goal, asked.rule)))
-    why = ": ".join(filter(None, (chosen, asked.reason.removeprefix(f"{asked.goal}: ") or trial.phase)))
+    why = ": ".join(filter(None, (chosen, format_message(asked.reason).removeprefix(f"{asked.goal}: ") or trial.phase)))
     asking = f"{when}{format_pps(asked.intended_load_pps)} for {format_seconds(asked.duration_s)} ({why})"
     if trial.validity.verdict is ValidityStatus.INVALID:
         doubts = "; ".join(doubt.text for doubt in trial.validity.doubts)
@@ -134,8 +135,8 @@ def _describe_latency(trial: TrialResult) -> str:
 def _describe_opposite(trial: TrialResult, step: SearchDecision) -> str:
     left = f" {format_seconds(step.left_s)} were expected to remain." if step.left_s is not None else ""
     if trial.loss_ratio:
-        return f"Without loss: {step.if_low_loss}.{left}"
-    return f"With loss: {step.if_high_loss}.{left}"
+        return f"Without loss: {format_message(step.if_low_loss)}.{left}"
+    return f"With loss: {format_message(step.if_high_loss)}.{left}"
 
 
 def _describe_ending(result: RunResult) -> Iterator[_Line]:
@@ -147,7 +148,7 @@ def _describe_ending(result: RunResult) -> Iterator[_Line]:
         yield _Line(statement, "- ")
         yield from (_Line(text, "  ") for text in evidence)
     yield from (_Line(text, "- ") for text in describe_key_losses(result))
-    yield from _list_section("Other findings:", [finding.text for finding in result.findings])
+    yield from _list_section("Other findings:", [format_message(finding) for finding in result.findings])
     yield from _list_section("Cautions:", list_warnings(result))
 
 

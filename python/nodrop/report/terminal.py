@@ -89,16 +89,17 @@ def _render_block(block: Block) -> RenderableType:
             return Group(*(_render_item(MARKS[block.tone], item, CELL_STYLES[block.tone]) for item in block.items))
         case Table():
             return TerminalTable(block)
-        case FactList():
-            return Group(Text(block.caption, style="bold"), *_render_pairs(block.pairs))
-        case Glossary():
-            return Group(*_render_pairs(block.pairs))
         case Code():
             return Text(block.text.rstrip("\n"))
+        case Glossary():
+            return _render_pairs(block.pairs)
+        case FactList():
+            title, body = block.caption, _render_pairs(block.pairs)
         case Fold():
-            return Group(Text(block.title, style="bold"), render_blocks(block.blocks))
+            title, body = block.title, render_blocks(block.blocks)
         case Figure():
-            return Text(block.chart.summary)
+            title, body = block.chart.title, Text(block.chart.summary)
+    return Group(Text(title, style="bold"), body)
 
 
 def _render_item(mark: str, text: str, style: str) -> RenderableType:
@@ -108,11 +109,11 @@ def _render_item(mark: str, text: str, style: str) -> RenderableType:
     return grid
 
 
-def _render_pairs(pairs: Sequence[tuple[str, str]]) -> Iterator[RenderableType]:
+def _render_pairs(pairs: Sequence[tuple[str, str]]) -> RenderableType:
     grid = RichTable.grid(padding=(0, GAP, 0, 0))
     for name, text in pairs:
         grid.add_row(name, Text(text))
-    yield grid
+    return grid
 
 
 class TerminalTable:

@@ -1,4 +1,4 @@
-"""A trend drawn with characters: runs as points, groups as lines at their median, changes as uprights."""
+"""A trend plotted with characters: runs as points, segments as lines at their median, changes as vertical lines."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,14 +13,14 @@ from nodrop.formatting import format_measure
 ROWS = 12
 COLUMNS_MAX = 100
 POINT_COLUMNS = 4
-"""As far apart runs are drawn at most."""
+"""The maximum distance between two runs."""
 STYLES = {ComparisonOutcome.WORSE: "red", ComparisonOutcome.BETTER: "green"}
 FLAT_RATIO = 0.01
-"""Of a value: smaller ranges are not blown up to the height of the drawing."""
+"""The share of a value below which a range does not fill the height of the plot."""
 
 
 class PlotMarks(NamedTuple):
-    """What things are drawn with."""
+    """The characters of a plot."""
 
     run: str
     at_least: str
@@ -31,7 +31,7 @@ class PlotMarks(NamedTuple):
     corner: str
     base: str
     beyond: str
-    """Below the drawing, and above."""
+    """Below and above the plot."""
 
 
 FINE = PlotMarks("●", "△", "○", "─", "┊", "│", "└", "─", "↓↑")
@@ -39,36 +39,36 @@ ASCII = PlotMarks("*", "~", "o", "-", ":", "|", "+", "-", "v^")
 
 
 class PlotCell(NamedTuple):
-    """A character and how it looks."""
+    """A character with its style."""
 
     mark: str
     style: str
 
 
 def draw_trend(trend: Trend, columns: int, *, plain: bool = False) -> Iterator[Text]:
-    """The drawing, line by line, at most 100 columns wide.
+    """Yield the plot line by line, at most 100 columns wide.
 
     Args:
-        trend: with at least one group.
-        columns: as many there are.
-        plain: whether to draw with ASCII only.
+        trend: a trend with at least one segment.
+        columns: the width of the terminal.
+        plain: whether to use ASCII only.
     """
-    yield from _Drawing(trend, min(columns, COLUMNS_MAX), ASCII if plain else FINE).lines()
+    yield from _Plot(trend, min(columns, COLUMNS_MAX), ASCII if plain else FINE).lines()
 
 
-class _Drawing:
+class _Plot:
     def __init__(self, trend: Trend, columns: int, marks: PlotMarks) -> None:
         self._trend = trend
         self._marks = marks
         self._points = trend.series.points
-        self._low, self._high = _range(trend)
+        self._low, self._high = _find_range(trend)
         self._labels = self._row_labels()
         self._margin = max(map(len, self._labels.values())) + 2
         self._width = max(10, min(columns - self._margin, POINT_COLUMNS * len(self._points)))
         self._cells: dict[tuple[int, int], PlotCell] = {}
 
     def lines(self) -> Iterator[Text]:
-        """The drawing from its top."""
+        """Yield the plot from its top."""
         self._draw_changes()
         self._draw_groups()
         self._draw_points()
@@ -100,17 +100,17 @@ class _Drawing:
                 self._cells[row, column] = PlotCell(self._marks.median, style)
 
     def _draw_points(self) -> None:
-        apart = _apart(self._trend)
+        outliers = _find_outliers(self._trend)
         for number, point in enumerate(self._points):
             place = self._row(point.value), self._column(number)
-            self._cells[place] = PlotCell(self._mark(point, apart), "dim" if point.at_least else "bold")
+            self._cells[place] = PlotCell(self._mark(point, outliers), "dim" if point.at_least else "bold")
 
-    def _mark(self, point: TrendPoint, apart: set[str]) -> str:
+    def _mark(self, point: TrendPoint, outliers: set[str]) -> str:
         if not self._low <= point.value <= self._high:
             return self._marks.beyond[point.value > self._high]
         if point.at_least:
             return self._marks.at_least
-        return self._marks.apart if point.run_id in apart else self._marks.run
+        return self._marks.apart if point.run_id in outliers else self._marks.run
 
     def _row_labels(self) -> dict[int, str]:
         unit = self._trend.series.unit
@@ -138,22 +138,22 @@ class _Drawing:
             marks.run: "run",
             marks.median: "median",
             marks.at_least: "at least: not limited by the SUT",
-            marks.apart: "apart from the others",
-            marks.beyond[0]: "further down",
-            marks.beyond[1]: "further up",
+            marks.apart: "outlier",
+            marks.beyond[0]: "below",
+            marks.beyond[1]: "above",
         }
         shown = "   ".join(f"{mark} {text}" for mark, text in meanings.items() if mark in drawn)
         yield Text(f"{'':{self._margin}}{shown}", style="dim")
 
 
-def _range(trend: Trend) -> tuple[float, float]:
-    """From the lowest to the highest value that was judged, with some room where they hardly differ."""
-    apart = _apart(trend)
-    judged = [each.value for each in trend.series.points if not each.at_least and each.run_id not in apart]
+def _find_range(trend: Trend) -> tuple[float, float]:
+    """Return the range of the judged values, widened if they hardly differ."""
+    outliers = _find_outliers(trend)
+    judged = [each.value for each in trend.series.points if not each.at_least and each.run_id not in outliers]
     low, high = min(judged), max(judged)
-    room = max(0.0, FLAT_RATIO * abs(high) - (high - low)) / 2 or (0.5 if high == low else 0.0)
-    return low - room, high + room
+    margin = max(0.0, FLAT_RATIO * abs(high) - (high - low)) / 2 or (0.5 if high == low else 0.0)
+    return low - margin, high + margin
 
 
-def _apart(trend: Trend) -> set[str]:
+def _find_outliers(trend: Trend) -> set[str]:
     return {run_id for group in trend.groups for run_id in group.outlier_run_ids}

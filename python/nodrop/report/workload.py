@@ -1,4 +1,4 @@
-"""What a network function needs, and how a host stands on it, as a person reads it."""
+"""The needs of a network function and how a host meets them, as text, JSON and Markdown."""
 
 import json
 import textwrap
@@ -23,7 +23,7 @@ BRIEF = {
     "signal processing": "yes",
     "signal processing, or storage": "or storage",
 }
-"""Kinds of work under the heading of their plane."""
+"""Workload classes under the heading of their plane."""
 SHORT: dict[Layer, str] = {
     "hardware": "HW",
     "OS": "OS",
@@ -35,71 +35,73 @@ SHORT: dict[Layer, str] = {
 
 
 class FunctionOnHost(NamedTuple):
-    """A network function, held against a host."""
+    """A network function and the checks of a host that concern it."""
 
     vnf: NetworkFunction
     standings: Sequence[FeatureStanding]
     checks: Mapping[str, HostCheck]
-    """Of the host, by id."""
+    """The checks of the host, by id."""
     who: str
-    """Which host."""
+    """The name of the host."""
     bare_metal: bool
-    """Table 2 is told instead of table 3."""
+    """Whether to report table 2 instead of table 3."""
 
 
-def format_workload(asked: FunctionOnHost, width: int) -> Iterator[RenderableType]:
-    """A function, its kinds of work, and every feature of table 3, or 2, with the host's checks about it."""
-    vnf = asked.vnf
+def format_workload(function: FunctionOnHost, width: int) -> Iterator[RenderableType]:
+    """Yield a function, its workload classes, and every feature of table 3 or 2 with the related checks."""
+    vnf = function.vnf
     case = f"  use case {vnf.use_case}" if vnf.use_case else ""
     yield Text.assemble((vnf.name, "bold"), (case, "dim"))
     for line in textwrap.wrap(vnf.note, width - 2):
         yield Text(f"  {line}", style="dim")
     yield Text()
-    yield Text("Kinds of work", style="bold")
-    yield from _class_lines(vnf, width)
-    for why in dict.fromkeys(each.why for each in _shown(asked)):
-        alike = [each for each in _shown(asked) if each.why == why]
+    yield Text("Workload classes", style="bold")
+    yield from _format_classes(vnf, width)
+    for why in dict.fromkeys(each.why for each in _select_features(function)):
+        alike = [each for each in _select_features(function) if each.why == why]
         yield Text()
-        yield from _paragraph(f"{_heading(alike[0])}: {why}", width)
-        yield _table(alike, asked)
+        yield from _wrap(f"{_format_heading(alike[0])}: {why}", width)
+        yield _build_feature_table(alike, function)
     yield Text()
-    yield Text("`nodrop host check ID` says what a check found and what mends it.", style="dim")
+    yield Text("'nodrop host check ID' shows the evidence of a check and its fix.", style="dim")
 
 
 PLANES = ("data plane", "control plane", "signal processing", "storage")
 
 
 def build_function_table(functions: Sequence[NetworkFunction]) -> Table:
-    """Every function with its kinds of work, as table 1 arranges them."""
+    """Return every function with its workload classes, arranged as in table 1."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, header_style="dim")
     table.add_column("VNF", no_wrap=True)
     for plane in PLANES:
         table.add_column(plane)
     for each in functions:
-        table.add_row(each.name, *(_of_plane(each, plane) for plane in PLANES))
+        table.add_row(each.name, *(_join_classes(each, plane) for plane in PLANES))
     return table
 
 
-def _of_plane(vnf: NetworkFunction, plane: str) -> str:
-    """Kinds of one plane; `?` after what is not certain."""
+def _join_classes(vnf: NetworkFunction, plane: str) -> str:
+    """Return the classes of one plane, uncertain ones with a `?`."""
     names = (
         BRIEF.get(each.name, each.name) + ("?" if each.unclear else "") for each in vnf.classes if each.plane == plane
     )
     return ", ".join(names)
 
 
-def dump_workload(asked: FunctionOnHost) -> str:
-    """The same for a program."""
+def dump_workload(function: FunctionOnHost) -> str:
+    """Return the same as JSON."""
     return json.dumps(
         {
-            "function": asked.vnf.model_dump(mode="json"),
-            "host": asked.who,
+            "function": function.vnf.model_dump(mode="json"),
+            "host": function.who,
             "features": [
                 {
                     **each.model_dump(mode="json"),
-                    "status": {name: asked.checks[name].status for name in _ids(each) if name in asked.checks},
+                    "status": {
+                        name: function.checks[name].status for name in _check_ids(each) if name in function.checks
+                    },
                 }
-                for each in asked.standings
+                for each in function.standings
             ],
         },
         indent=2,
@@ -107,84 +109,91 @@ def dump_workload(asked: FunctionOnHost) -> str:
     )
 
 
-def render_workload_markdown(asked: FunctionOnHost) -> str:
-    """The same as a page for a wiki."""
-    lines = [f"# {escape_markdown(asked.vnf.name)}", ""]
-    if asked.vnf.note:
-        lines += [f"{escape_markdown(asked.vnf.note)}.", ""]
-    lines += [f"- {escape_markdown(_class_text(each.plane, each.name))} ({each.clause})" for each in asked.vnf.classes]
-    lines += ["", f"| feature | who must act | {escape_markdown(asked.who)} | why |", "|---|---|---|---|"]
-    for each in _shown(asked):
-        cells = (each.feature.name, _layers(each, asked.bare_metal), _found(each, asked.checks).plain, each.why)
+def render_workload_markdown(function: FunctionOnHost) -> str:
+    """Return the same as a Markdown page."""
+    lines = [f"# {escape_markdown(function.vnf.name)}", ""]
+    if function.vnf.note:
+        lines += [f"{escape_markdown(function.vnf.note)}.", ""]
+    lines += [
+        f"- {escape_markdown(_format_class(each.plane, each.name))} ({each.clause})" for each in function.vnf.classes
+    ]
+    lines += ["", f"| feature | responsible | {escape_markdown(function.who)} | why |", "|---|---|---|---|"]
+    for each in _select_features(function):
+        cells = (
+            each.feature.name,
+            _join_layers(each, function.bare_metal),
+            _format_checks(each, function.checks).plain,
+            each.why,
+        )
         lines.append(f"| {' | '.join(map(escape_markdown, cells))} |")
     return "\n".join(lines) + "\n"
 
 
-def _shown(asked: FunctionOnHost) -> list[FeatureStanding]:
-    """Features of the table that is told."""
-    return [each for each in asked.standings if not asked.bare_metal or each.feature.bare_metal is not None]
+def _select_features(function: FunctionOnHost) -> list[FeatureStanding]:
+    """Return the features of the reported table."""
+    return [each for each in function.standings if not function.bare_metal or each.feature.bare_metal is not None]
 
 
-def _class_lines(vnf: NetworkFunction, width: int) -> Iterator[Text]:
+def _format_classes(vnf: NetworkFunction, width: int) -> Iterator[Text]:
     for each in vnf.classes:
         unclear = f"; {each.unclear}" if each.unclear else ""
-        yield from _paragraph(f"- {_class_text(each.plane, each.name)} ({each.clause}{unclear})", width, "  ")
+        yield from _wrap(f"- {_format_class(each.plane, each.name)} ({each.clause}{unclear})", width, "  ")
     if not vnf.classes:
         yield Text("  none marked")
 
 
-def _class_text(plane: str, name: str) -> str:
+def _format_class(plane: str, name: str) -> str:
     return name if plane == name or name.startswith(plane) else f"{plane}: {name}"
 
 
-def _heading(standing: FeatureStanding) -> str:
-    return {"analysed": "Matters", "less": "Matters less", "open": "Not said"}[standing.standing]
+def _format_heading(standing: FeatureStanding) -> str:
+    return {"analysed": "Matters", "less": "Matters less", "open": "Not specified"}[standing.standing]
 
 
-def _table(standings: Sequence[FeatureStanding], asked: FunctionOnHost) -> Table:
+def _build_feature_table(standings: Sequence[FeatureStanding], function: FunctionOnHost) -> Table:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, header_style="dim")
     table.add_column("feature")
-    table.add_column("who must act")
-    table.add_column(asked.who)
+    table.add_column("responsible")
+    table.add_column(function.who)
     for each in standings:
-        table.add_row(each.feature.name, _layers(each, asked.bare_metal), _found(each, asked.checks))
+        table.add_row(each.feature.name, _join_layers(each, function.bare_metal), _format_checks(each, function.checks))
     return table
 
 
-def _layers(standing: FeatureStanding, bare_metal: bool) -> str:
+def _join_layers(standing: FeatureStanding, bare_metal: bool) -> str:
     layers = standing.feature.bare_metal if bare_metal else standing.feature.virtualised
     return ", ".join(SHORT[each] for each in layers or ())
 
 
-def _found(standing: FeatureStanding, checks: Mapping[str, HostCheck]) -> Text:
-    shown = Text()
-    for name in _ids(standing):
+def _format_checks(standing: FeatureStanding, checks: Mapping[str, HostCheck]) -> Text:
+    text = Text()
+    for name in _check_ids(standing):
         if name in checks:
             status = checks[name].status
             word = status if name in standing.feature.checks else "recorded" if status == "pass" else "not recorded"
-            shown.append(f"{', ' if shown else ''}{name} ")
-            shown.append(word, style=STYLES[status])
-    return shown
+            text.append(f"{', ' if text else ''}{name} ")
+            text.append(word, style=STYLES[status])
+    return text
 
 
-def _ids(standing: FeatureStanding) -> tuple[str, ...]:
+def _check_ids(standing: FeatureStanding) -> tuple[str, ...]:
     return (*standing.feature.checks, *standing.feature.record)
 
 
-def _paragraph(text: str, width: int, lead: str = "") -> Iterator[Text]:
+def _wrap(text: str, width: int, lead: str = "") -> Iterator[Text]:
     for line in textwrap.wrap(text, width, initial_indent=lead, subsequent_indent=f"{lead}  "):
         yield Text(line)
 
 
 def dump_functions(functions: Sequence[NetworkFunction]) -> str:
-    """Every function for a program."""
+    """Return every function as JSON."""
     return json.dumps([each.model_dump(mode="json") for each in functions], indent=2, ensure_ascii=False)
 
 
 def render_functions_markdown(functions: Sequence[NetworkFunction]) -> str:
-    """Every function as a table for a wiki."""
+    """Return every function as a Markdown table."""
     lines = [f"| VNF | {' | '.join(PLANES)} | use case |", "|---" * (len(PLANES) + 2) + "|"]
     for each in functions:
-        cells = (each.name, *(_of_plane(each, plane) for plane in PLANES), each.use_case)
+        cells = (each.name, *(_join_classes(each, plane) for plane in PLANES), each.use_case)
         lines.append(f"| {' | '.join(map(escape_markdown, cells))} |")
     return "\n".join(lines) + "\n"

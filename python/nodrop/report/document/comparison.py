@@ -12,6 +12,7 @@ from nodrop.analysis.text import (
     format_signed_effect,
 )
 from nodrop.charts import comparison as comparison_chart
+from nodrop.formatting.messages import format_message
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Bullets, Card, Cell, Paragraph, Section, Table, Tone, build_figure
 
@@ -72,10 +73,10 @@ def build_comparison_cards(comparison: Comparison) -> tuple[Card, ...]:
 
 def list_cautions(comparison: Comparison) -> Iterator[str]:
     """Yield each caution once, with the measures it applies to."""
-    yield from (flag.text for flag in comparison.flags)
+    yield from (format_message(flag) for flag in comparison.flags)
     metrics: dict[str, list[str]] = {}
     for metric in comparison.metrics:
-        for text in (flag.text for flag in metric.flags if metric.headline):
+        for text in (format_message(flag) for flag in metric.flags if metric.headline):
             metrics.setdefault(text, []).append(metric.text)
         if metric.headline and metric.reason:
             metrics.setdefault(f"undecided, as {metric.reason}.", []).append(metric.text)

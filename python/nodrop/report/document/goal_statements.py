@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from nodrop.formatting import LIMIT_NAMES, format_goal, format_goal_load, format_small_ratio
+from nodrop.formatting.messages import format_message
 from nodrop.model.goal import Bound, GoalResult, Limit
 from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult, ValidityStatus
@@ -10,6 +11,8 @@ from nodrop.units import format_count, format_pps, format_ratio
 
 AS_OFFERED = 0.9999
 """A conditional throughput at or above this share of the load equals the load."""
+CONFIDENCE_MAX = 0.999
+"""Above this probability the digits of an estimate mean nothing."""
 
 
 def describe_goal_result(goal_result: GoalResult) -> str:
@@ -18,9 +21,9 @@ def describe_goal_result(goal_result: GoalResult) -> str:
     if goal_result.limit is Limit.UNKNOWN or (not goal_result.lower and goal_result.limit is Limit.MIN_LOAD):
         if goal_result.estimate_pps and not goal_result.lower:
             load = f"about {format_estimate(goal_result)}"
-        text = f"{goal}: {load}. {goal_result.explanation}"
+        text = f"{goal}: {load}. {format_message(goal_result.explanation)}"
     else:
-        text = f"{goal}: {load}, limited by {LIMIT_NAMES[goal_result.limit]}. {goal_result.explanation}"
+        text = f"{goal}: {load}, limited by {LIMIT_NAMES[goal_result.limit]}. {format_message(goal_result.explanation)}"
     if goal_result.lower and goal_result.upper and not goal_result.regular:
         text += " Not confirmed by full-length trials."
     return text
@@ -60,7 +63,7 @@ def _describe_probabilities(goal_result: GoalResult) -> str:
     low = f"most trials at {format_pps(lower.load_pps)} meet the goal" if lower else "the lower bound holds"
     high = f"most trials at {format_pps(upper.load_pps)} do not" if upper else "the upper bound holds"
     confidences = [
-        f"{format_ratio(1 - probability)} that {text}"
+        f"{_format_confidence(1 - probability)} that {text}"
         for text, probability in (
             (low, goal_result.lower_error_probability),
             (high, goal_result.upper_error_probability),
@@ -68,6 +71,11 @@ def _describe_probabilities(goal_result: GoalResult) -> str:
         if probability is not None
     ]
     return f"Confidence: {', '.join(confidences)}." if confidences else ""
+
+
+def _format_confidence(probability: float) -> str:
+    """Return a probability that never reads as certain."""
+    return f"over {format_ratio(CONFIDENCE_MAX)}" if probability > CONFIDENCE_MAX else format_ratio(probability)
 
 
 def _describe_loss_limit(lower: Bound, loss_ratio_limit: float, result: RunResult) -> str:

@@ -13,6 +13,7 @@ from nodrop.formatting import (
     format_width,
     format_wire_rate,
 )
+from nodrop.formatting.messages import format_message
 from nodrop.model.goal import GoalResult, Limit
 from nodrop.model.latency import LatencyFigures, trial_latency
 from nodrop.model.result import RunResult, Status
@@ -121,7 +122,7 @@ def _build_goal_card(goal_result: GoalResult, result: RunResult) -> Card:
 
 def _list_goal_details(goal_result: GoalResult, result: RunResult) -> Iterator[str]:
     if not goal_result.lower:
-        yield goal_result.explanation
+        yield format_message(goal_result.explanation)
         return
     yield _format_rates(goal_result.lower.load_pps, result)
     if goal_result.upper:

@@ -51,7 +51,7 @@ def build_ledger_blocks(trial: TrialResult) -> tuple[Block, ...]:
     headline = f"Trial #{trial.index}: {load} for {format_seconds(trial.duration_s)}"
     ledger = trial.ledger
     if ledger is None:
-        return (Paragraph(text=headline), Paragraph(text="no host counters were read in this trial"))
+        return (Paragraph(text=headline), Paragraph(text="no host's counters were read in this trial"))
     remarks = (Bullets(items=ledger.remarks),) if ledger.remarks else ()
     duration = f"counters read in {ledger.reading_s * 1e3:.1f} ms, before and after the trial"
     return (

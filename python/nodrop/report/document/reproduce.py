@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
+from nodrop.formatting.messages import WITH_SENTENCES
 from nodrop.model.result import RunResult
 from nodrop.report.document.blocks import Attachment, Block, Code, Paragraph
 from nodrop.report.document.csv import render_csv
@@ -50,7 +51,7 @@ def _build_attachments(result: RunResult, is_several: bool) -> Iterator[Attachme
     yield Attachment(
         file_name=f"{prefix}result.json.gz",
         media_type="application/gzip",
-        text=_PASSWORD.sub(r"\1:***@", result.model_dump_json(indent=1) + "\n"),
+        text=_PASSWORD.sub(r"\1:***@", result.model_dump_json(indent=1, context=WITH_SENTENCES) + "\n"),
         about="plan, trials and results as JSON, compressed; nodrop can read the file",
     )
     yield Attachment(

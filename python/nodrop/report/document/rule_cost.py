@@ -13,6 +13,7 @@ from nodrop.analysis.rule_costs import (
 )
 from nodrop.analysis.text import format_percent, format_signed_effect
 from nodrop.charts import rule_cost as rule_cost_chart
+from nodrop.formatting.messages import format_message
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Bullets, Card, Cell, Paragraph, Table, Tone, build_figure
 from nodrop.units import format_count, format_pps
@@ -176,7 +177,7 @@ def _list_rule_cautions(table: RuleCostTable, cost: RuleCost) -> Iterator[str]:
     elif cost.metric and len(cost.metric.b.points) < cost.run_count:
         yield f"some runs did not find {table.text}; these may be the slowest ones."
     if cost.metric:
-        yield from (flag.text for flag in cost.metric.flags)
+        yield from (format_message(flag) for flag in cost.metric.flags)
 
 
 def _describe_identical_vnfs(table: RuleCostTable, count: int) -> str:

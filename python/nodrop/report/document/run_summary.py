@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from nodrop.formatting import describe_run, describe_traffic, format_sut_name
+from nodrop.formatting.messages import format_message
 from nodrop.model.result import RunResult, Status
 from nodrop.report.calibration import describe_calibration, is_applicable
 from nodrop.report.document.blocks import Block, Bullets, Paragraph, Section, Tone
@@ -35,7 +36,9 @@ def build_run_summary(result: RunResult, with_trials: bool = False) -> tuple[Sec
         _section("trials", *((build_trial_table(result).brief(),) if with_trials and result.trials else ())),
         _section("calibration", *_build_calibration(result)),
         _section("warnings", *_build_bullets(list_warnings(result), "caution")),
-        _section("findings", *_build_bullets([each.text for each in result.findings]), title="Other findings"),
+        _section(
+            "findings", *_build_bullets([format_message(each) for each in result.findings]), title="Other findings"
+        ),
         _section("provenance", *_build_provenance(result)),
     )
     return tuple(section for section in sections if section.blocks)

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from nodrop.charts import search_bounds
 from nodrop.formatting import compute_reported_loss, format_stop_reason
+from nodrop.formatting.bound_changes import describe_bound_changes
+from nodrop.formatting.messages import format_message
 from nodrop.model.result import RunResult, SearchDecision
 from nodrop.model.trial import TrialResult, ValidityStatus
-from nodrop.report.bound_changes import describe_bound_changes
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Bullets, Cell, Figure, Fold, Paragraph, Table, Tone
 from nodrop.report.document.fixed_rate import describe_fixed_trial, find_fixed_trial
@@ -95,7 +96,7 @@ def describe_trial(trial: TrialResult, step: SearchDecision | None) -> str:
     """Return the reason for a trial with goal and rule, its effect, its early stop, and its doubts."""
     request = trial.trial
     rule = ", ".join(filter(None, (request.goal, request.rule)))
-    parts = [f"{request.reason or trial.phase}{f' ({rule})' if rule else ''}"]
+    parts = [f"{format_message(request.reason) or trial.phase}{f' ({rule})' if rule else ''}"]
     if step and trial.validity.verdict is not ValidityStatus.INVALID:
         parts.append(describe_bound_changes(step.before, step.after))
     parts += [format_stop_reason(trial), *(f"{doubt.verdict}: {doubt.text}" for doubt in trial.validity.doubts)]

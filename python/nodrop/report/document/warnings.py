@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from nodrop.formatting.messages import format_message
 from nodrop.model.goal import Limit
 from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import FIXED, Doubt, TrialResult, ValidityStatus
-from nodrop.report.calibration import flag_uncalibrated_loads
+from nodrop.report.calibration import describe_uncalibrated_loads
 from nodrop.report.document.blocks import Block, Bullets, Fold, Paragraph
 from nodrop.report.document.fixed_rate import list_shortfalls
 from nodrop.units import format_count, format_ordinal, format_pps, format_ratio
@@ -54,17 +55,17 @@ def build_warning_blocks(result: RunResult) -> tuple[Block, ...]:
         blocks.append(Fold(title="Doubtful trials", blocks=(Bullets(items=doubts),)))
     if result.findings:
         blocks.append(Paragraph(text="Other findings:"))
-        blocks.append(Bullets(items=tuple(_to_sentence(finding.text) for finding in result.findings)))
+        blocks.append(Bullets(items=tuple(_to_sentence(format_message(finding)) for finding in result.findings)))
     return tuple(blocks)
 
 
 def list_warnings(result: RunResult) -> list[str]:
     """Return what qualifies or contradicts the figures."""
-    beyond = flag_uncalibrated_loads(result)
+    beyond = describe_uncalibrated_loads(result)
     return [
         *result.plan.warnings,
         *_list_flags(result),
-        *([beyond.text] if beyond else []),
+        *([beyond] if beyond else []),
         *list_shortfalls(result),
         *list_doubts(result),
         *_list_latency_warnings(result),
@@ -100,7 +101,7 @@ def _list_flags(result: RunResult) -> Iterator[str]:
     for goal_result in result.goals:
         for flag in goal_result.flags:
             if flag.code not in LIMIT_FLAGS[goal_result.limit]:
-                labels.setdefault(flag.text, []).append(goal_result.goal.label)
+                labels.setdefault(format_message(flag), []).append(goal_result.goal.label)
     yield from (f"{', '.join(concerned)}: {text}" for text, concerned in labels.items())
 
 

@@ -27,8 +27,9 @@ def build_path_tables(measured: object, prefix: str = "") -> Iterator[Table]:
         measured: an object with `packet_path_stats`.
         prefix: the start of the captions: `NDR: `.
     """
-    for way, path in reading.get_section(measured, "packet_path_stats").items():
-        path = reading.get_section({way: path}, way)
+    stats = reading.get_section(measured, "packet_path_stats")
+    for way in stats:
+        path = reading.get_section(stats, way)
         interfaces = tuple(str(interface) for interface in reading.get_list(path, "interfaces"))
         chains = reading.get_section(path, "chains")
         if interfaces and any(_has_packets(chain) for chain in chains.values()):

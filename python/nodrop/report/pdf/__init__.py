@@ -1,6 +1,6 @@
-"""A report as PDF, set by Typst from the same document and the same charts.
+"""A report as PDF, typeset by Typst from the same document and the same charts.
 
-Texts reach Typst as data and never as its language, so nothing in them can be taken for a command.
+Texts reach Typst as data, so they cannot contain commands.
 """
 
 import json
@@ -17,30 +17,30 @@ from nodrop.report.document.blocks import Document
 TEMPLATE = Path(__file__).parent / "report.typ"
 
 
-def render_pdf(shown: Document) -> bytes:
-    """The report as PDF, A4. Raises ConfigError where Typst is not installed."""
+def render_pdf(document: Document) -> bytes:
+    """Return the report as PDF, A4. Raises ConfigError if Typst is not installed."""
     try:
         import typst
     except ImportError:
         raise ConfigError(
-            "--format pdf asked, Typst is not installed; install nodrop with it (pip install 'nodrop[pdf]'), or ask "
-            "for html and print that from a browser"
+            "--format pdf: Typst is not installed; run pip install 'nodrop[pdf]', or use --format html and print the "
+            "page from a browser"
         ) from None
-    with tempfile.TemporaryDirectory(prefix="nodrop-report-") as directory:
-        place = Path(directory)
-        for number, chart in enumerate(shown.charts()):
-            (place / f"chart-{number}.pdf").write_bytes(render.render_pdf(chart))
-        content = _numbered(shown.model_dump(mode="json", exclude={"attachments"}))
-        (place / "report.json").write_text(json.dumps(content), encoding="utf-8")
-        main = place / TEMPLATE.name
+    with tempfile.TemporaryDirectory(prefix="nodrop-report-") as temporary:
+        directory = Path(temporary)
+        for number, chart in enumerate(document.charts()):
+            (directory / f"chart-{number}.pdf").write_bytes(render.render_pdf(chart))
+        content = _number_charts(document.model_dump(mode="json", exclude={"attachments"}))
+        (directory / "report.json").write_text(json.dumps(content), encoding="utf-8")
+        main = directory / TEMPLATE.name
         shutil.copy(TEMPLATE, main)
-        made: bytes = typst.compile(main, root=place, format="pdf", sys_inputs={"version": __version__})
-    return made
+        content_pdf: bytes = typst.compile(main, root=directory, format="pdf", sys_inputs={"version": __version__})
+    return content_pdf
 
 
-def _numbered(shown: dict[str, Any]) -> dict[str, Any]:
-    """Charts by their number in the document, in the order of `Document.charts`."""
-    blocks = [block for section in reversed(shown["sections"]) for block in reversed(section["blocks"])]
+def _number_charts(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with file names for charts, numbered in the order of `Document.charts`."""
+    blocks = [block for section in reversed(document["sections"]) for block in reversed(section["blocks"])]
     number = 0
     while blocks:
         block = blocks.pop()
@@ -50,4 +50,4 @@ def _numbered(shown: dict[str, Any]) -> dict[str, Any]:
             chart = block["chart"]
             block["chart"] = {"title": chart["title"], "summary": chart["summary"], "file": f"chart-{number}.pdf"}
             number += 1
-    return shown
+    return document
