@@ -12,6 +12,7 @@ from benchmarks.engine.tool import ContestantError
 
 from nodrop.config.load import load
 from nodrop.errors import NodropError
+from nodrop.formatting.messages import format_message
 from nodrop.model.result import RunResult
 from nodrop.plan import build
 from nodrop.run.execute import execute
@@ -37,7 +38,7 @@ class ZeroLoss:
         window_s = time.monotonic() - began_s
         goal = result.goals[0]
         if goal.lower is None:
-            raise ContestantError(f"no load without loss was found: {goal.explanation}")
+            raise ContestantError(f"no load without loss was found: {format_message(goal.explanation)}")
         upper = {"upper_pps": goal.upper.load_pps} if goal.upper else {}
         return Measurement(
             group=group,

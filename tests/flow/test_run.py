@@ -14,6 +14,7 @@ from tests.suts import SlowTester, Step
 
 from nodrop import store
 from nodrop.errors import ConfigError, GeneratorError, SearchError, SearchTimeoutError
+from nodrop.formatting.messages import format_message
 from nodrop.generator.base import Measurer, OnWindow
 from nodrop.model.event import RunDone
 from nodrop.model.goal import Limit
@@ -287,7 +288,7 @@ def test_a_slow_tester_that_does_the_suts_work_is_named_as_the_shared_cpu(tmp_pa
     stage = NullStage(sut_shares_tester_cpu=True)
     result = execute(make_plan(tmp_path), Listener(), parts(slow, stage=stage))
     assert {found.limit for found in result.goals} == {Limit.SHARED_CPU}
-    assert "on veth the kernel does the SUT's work on the sender's CPU" in result.goals[0].explanation
+    assert "on veth the kernel does the SUT's work on the sender's CPU" in format_message(result.goals[0].explanation)
 
 
 def test_a_sut_that_forwards_everything_is_limited_by_the_highest_load(tmp_path: Path) -> None:

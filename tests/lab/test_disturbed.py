@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from nodrop.cli import main
+from nodrop.formatting.messages import format_message
 from nodrop.store import load
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
@@ -31,7 +32,7 @@ def test_work_on_the_testers_core_names_the_check_that_would_have_shown_it(
     main(["run", *asked, "--results-dir", str(tmp_path), "--alongside"])
     told = " ".join(capsys.readouterr().out.split())
     (file,) = tmp_path.glob("*/result.json")
-    findings = [flag.text for flag in load(file).findings if flag.code == "host-check"]
+    findings = [format_message(flag) for flag in load(file).findings if flag.code == "host-check"]
     assert any(text.startswith("In trial #0 other work kept the tester off its CPU") for text in findings), findings
     assert "nodrop host check A2 A5" in told
     main(["show", str(file)])

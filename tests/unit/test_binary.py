@@ -6,6 +6,7 @@ from tests.suts import Buffer, Jitter, LossFloor, SlowTester, SmoothCurve, Step,
 from tests.traffic import two_way_traffic
 
 from nodrop.errors import ConfigError
+from nodrop.formatting.messages import format_message
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial, TrialResult
 from nodrop.search import create
@@ -156,7 +157,7 @@ def test_intervals_can_be_asked_at_any_time(name: str) -> None:
 
 def test_every_trial_says_why_by_which_rule_and_for_whom() -> None:
     for trial in drive(create(plan_of()), loss_ratio_of(SmoothCurve(2e6))):
-        assert len(trial.reason) > 20
+        assert len(format_message(trial.reason)) > 20
         assert trial.rule in {"highest", "halve", "lowest"}
         assert trial.goal in {"NDR", "PDR 0.005"}
 

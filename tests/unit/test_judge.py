@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from tests.searching import search_plan
 
+from nodrop.formatting.messages import format_message
 from nodrop.model.goal import Flag, Goal, GoalResult, Limit
 from nodrop.model.trial import StreamCounts, Trial, TrialResult, Validity, ValidityStatus, Windows
 from nodrop.search.base import Interval
@@ -72,14 +73,14 @@ def result_of(
 def test_frames_that_were_offered_and_lost_are_the_suts() -> None:
     found = result_of(trial(0, 99_500), trial(1, 100_000, lost=250))
     assert found.limit is Limit.SUT
-    assert found.explanation == "At 100.0 kpps the SUT lost 250 of 100,000 frames (0.25 %) where 0 % is allowed."
+    assert format_message(found.explanation) == "At 100.0 kpps the SUT lost 250 of 100,000 frames (0.25 %) where 0 % is allowed."
     assert found.regular
 
 
 def test_frames_that_were_never_sent_are_the_testers() -> None:
     found = result_of(trial(0, 99_500), trial(1, 100_000, unsent=10_000))
     assert found.limit is Limit.TESTER
-    assert found.explanation == (
+    assert format_message(found.explanation) == (
         "At 100.0 kpps only 90,000 of 100,000 frames could be sent, and the SUT lost 0 of these: "
         "the tester was the limit, the SUT may forward more."
     )
@@ -103,22 +104,22 @@ def test_loss_that_a_goal_allows_is_not_held_against_the_sut(lost: int, limit: L
 def test_a_goal_met_at_the_highest_load_is_limited_by_it() -> None:
     found = result_of(trial(0, 1e6), upper=False)
     assert (found.limit, found.upper, found.regular) == (Limit.MAX_LOAD, None, False)
-    assert found.explanation == "The goal is still met at the highest load allowed, 1.000 Mpps."
+    assert format_message(found.explanation) == "The goal is still met at the highest load allowed, 1.000 Mpps."
 
 
 def test_a_goal_missed_at_the_lowest_load_has_no_figure() -> None:
     found = result_of(trial(0, 1000, lost=10), lower=False)
     assert (found.limit, found.lower, found.regular) == (Limit.MIN_LOAD, None, False)
-    assert found.explanation == "Even at the lowest load allowed, 1.000 kpps, 1 % was lost where 0 % is allowed."
+    assert format_message(found.explanation) == "Even at the lowest load allowed, 1.000 kpps, 1 % was lost where 0 % is allowed."
 
 
 @pytest.mark.parametrize(
     ("lower", "upper", "missing"),
-    [(True, False, "upper bound"), (False, True, "lower bound"), (False, False, "lower and upper bound")],
+    [(True, False, "an upper bound"), (False, True, "a lower bound"), (False, False, "any bounds")],
 )
 def test_a_search_that_ended_early_says_what_it_has_not_found(lower: bool, upper: bool, missing: str) -> None:
     found = result_of(trial(0, 50_000), trial(1, 60_000), lower=lower, upper=upper)
-    assert (found.limit, found.explanation) == (Limit.UNKNOWN, f"The search ended before it had {missing}.")
+    assert (found.limit, format_message(found.explanation)) == (Limit.UNKNOWN, f"The search ended before it had {missing}.")
 
 
 def test_before_the_first_trial_nothing_is_known() -> None:
@@ -152,7 +153,7 @@ def test_most_of_the_trials_at_the_upper_bound_say_whose_limit_it_is() -> None:
     assert found.limit is Limit.TESTER
     found = result_of(trial(0, 99_500), *by_tester, *by_sut, trial(6, 100_000))
     assert found.limit is Limit.SUT
-    assert found.explanation == (
+    assert format_message(found.explanation) == (
         "At 100.0 kpps the SUT lost 7 of 100,000 frames (0.007 %) where 0 % is allowed, "
         "as in 5 of 6 trials at this load."
     )
@@ -161,7 +162,7 @@ def test_most_of_the_trials_at_the_upper_bound_say_whose_limit_it_is() -> None:
 def test_an_upper_bound_shown_by_a_part_of_a_trial_is_the_suts() -> None:
     found = result_of(trial(0, 99_500), trial(1, 100_000, lost=50, sent_s=0.5), goal=PDR)
     assert found.limit is Limit.SUT
-    assert found.explanation == (
+    assert format_message(found.explanation) == (
         "At 100.0 kpps the SUT lost 50 of 50,000 frames within 0.5 s, "
         "which comes to more than the 0.5 % allowed in 1 s."
     )
@@ -175,7 +176,7 @@ def test_an_upper_bound_at_the_lowest_load_alone_says_that_nothing_meets_the_goa
 def test_an_estimate_without_bounds_is_told_as_one() -> None:
     found = result_of(trial(0, 9e5, lost=1), lower=False, upper=False, estimate_pps=8e5, estimate_sd_pps=1e3)
     assert (found.estimate_pps, found.estimate_sd_pps) == (8e5, 1e3)
-    assert found.explanation == "This is an estimate; the search does not look for bounds."
+    assert format_message(found.explanation) == "This is an estimate; the search does not look for bounds."
 
 
 def test_what_the_search_is_sure_of_is_kept() -> None:

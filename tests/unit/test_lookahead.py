@@ -10,12 +10,13 @@ from tests.suts import SmoothCurve, Step
 
 from nodrop.explain.decision_log import LoggedSearch
 from nodrop.explain.lookahead import Lookahead
+from nodrop.formatting.bound_changes import describe_bound_changes
+from nodrop.formatting.messages import format_message
 from nodrop.model.choices import AlgorithmName
 from nodrop.model.event import TrialStarted
 from nodrop.model.result import GoalState, TrialPreview
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import StopRule, Trial
-from nodrop.report.bound_changes import changes_text
 from nodrop.run.execute import execute
 from nodrop.search import create
 from nodrop.search.base import Interval
@@ -52,13 +53,13 @@ def test_a_trial_without_loss_has_the_consequence_that_was_said() -> None:
     step = search.tell(simulate_trial(SteadyLossSut(0.0), trial, 3, now_s))
     following = search.ask()
     assert following
-    assert preview.if_low_loss == (
-        f"{changes_text(step.before, step.after)}; "
+    assert format_message(preview.if_low_loss) == (
+        f"{describe_bound_changes(step.before, step.after)}; "
         f"next {format_pps(following.intended_load_pps)} for {format_seconds(following.duration_s)}"
     )
-    assert (step.if_low_loss, step.if_high_loss, step.left_s) == (
-        preview.if_low_loss,
-        preview.if_high_loss,
+    assert (format_message(step.if_low_loss), format_message(step.if_high_loss), step.left_s) == (
+        format_message(preview.if_low_loss),
+        format_message(preview.if_high_loss),
         preview.left_s,
     )
 
@@ -75,7 +76,7 @@ def test_the_outlook_does_not_disturb_the_search() -> None:
 
 def test_the_last_trial_is_said_to_be_the_last(tmp_path: Path) -> None:
     steps = recorded(tmp_path, Step(CAPACITY_PPS)).steps
-    assert "the search ends" in steps[-1].if_low_loss + steps[-1].if_high_loss
+    assert "the search ends" in format_message(steps[-1].if_low_loss) + format_message(steps[-1].if_high_loss)
     assert steps[-1].left_s == pytest.approx(1.5)  # one trial of a second, and the time a trial takes beside it
 
 
@@ -125,8 +126,8 @@ def test_every_search_trial_is_announced_with_its_outlook(tmp_path: Path, monkey
     listener = Listener()
     result = execute(make_plan(tmp_path, search__algorithm="mlrsearch-01"), listener, parts(SmoothCurve(9e5)))
     said = [event for event in listener.events if isinstance(event, TrialStarted) and event.phase == "search"]
-    assert [(e.index, e.outlook.if_low_loss) for e in said] == [(s.trial_index, s.if_low_loss) for s in result.steps]
-    assert all(event.outlook.if_high_loss and event.outlook.left_s for event in said)
+    assert [(e.index, format_message(e.outlook.if_low_loss)) for e in said] == [(s.trial_index, format_message(s.if_low_loss)) for s in result.steps]
+    assert all(format_message(event.outlook.if_high_loss) and event.outlook.left_s for event in said)
 
 
 def interval(loss_ratio: float, lower_pps: float | None, upper_pps: float | None) -> Interval:
@@ -182,10 +183,10 @@ def test_a_change_of_bounds_reads_as_a_sentence(
     before: tuple[float | None, float | None], after: tuple[float | None, float | None], text: str
 ) -> None:
     states = [GoalState(label="NDR", lower_pps=lower, upper_pps=upper) for lower, upper in (before, after)]
-    assert changes_text(states[:1], states[1:]) == text
+    assert describe_bound_changes(states[:1], states[1:]) == text
 
 
 def test_goals_whose_bounds_move_alike_share_a_sentence() -> None:
     before = [GoalState(label=label, lower_pps=None, upper_pps=4e6) for label in ("NDR", "PDR", "P1")]
     after = [state.model_copy(update={"upper_pps": 1e6}) for state in before]
-    assert changes_text(before, after) == "NDR, PDR and P1 upper bounds fall from 4.000 to 1.000 Mpps"
+    assert describe_bound_changes(before, after) == "NDR, PDR and P1 upper bounds fall from 4.000 to 1.000 Mpps"

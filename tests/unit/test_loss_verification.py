@@ -8,6 +8,7 @@ import pytest
 from tests.searching import drive, loss_ratio_of, search_plan
 from tests.suts import Buffer, LossFloor, SmoothCurve, Step, Sut
 
+from nodrop.formatting.messages import format_message
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create
@@ -178,7 +179,7 @@ def test_whatever_the_trials_say_the_search_ends_and_intervals_can_be_asked() ->
         loads: list[float] = []
         while (trial := search.ask()) is not None:
             assert len(loads) < 300
-            assert len(trial.reason) > 20
+            assert len(format_message(trial.reason)) > 20
             assert plan.min_load_pps <= trial.intended_load_pps <= plan.max_load_pps
             search.tell(Outcome(index=len(loads), loss_ratio=draw.choice((0.0, 0.0, 0.0007, 0.003, 0.1, 1.0))))
             loads.append(trial.intended_load_pps)

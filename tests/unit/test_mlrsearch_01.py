@@ -9,6 +9,7 @@ from tests.suts import Buffer, LossFloor, SmoothCurve, Step
 from tests.systems import SUTS, Measuring, assert_consistent, fresh
 
 from nodrop.errors import ConfigError
+from nodrop.formatting.messages import format_message
 from nodrop.model.goal import Goal
 from nodrop.model.search_plan import SearchPlan
 from nodrop.search import create
@@ -113,7 +114,7 @@ def test_a_fired_stop_rule_is_certain_however_many_frames_streams_round_up_to() 
 def test_every_trial_says_why_and_stays_inside_the_allowed_loads(name: str) -> None:
     plan = search_plan(loss_ratios=(0.0, 0.005, 0.02))
     for trial in drive(create(plan), Measuring(fresh(name), stops=True)):
-        assert len(trial.reason) > 20
+        assert len(format_message(trial.reason)) > 20
         assert trial.rule in {"initial", "split", "remeasure", "external-down", "external-up", "step-down"}
         assert trial.goal in {"NDR", "PDR 0.005", "PDR 0.02"} or trial.rule == "initial"
         assert plan.min_load_pps <= trial.intended_load_pps <= plan.max_load_pps
@@ -122,9 +123,9 @@ def test_every_trial_says_why_and_stays_inside_the_allowed_loads(name: str) -> N
 def test_reasons_read_as_the_story_of_the_search() -> None:
     plan = search_plan(intermediate_phases=1, initial_s=1.0, final_s=30.0)
     trials = drive(create(plan), loss_ratio_of(Buffer(1e6, 50_000)))
-    assert [trial.reason for trial in trials] == [
-        "what comes back of the highest load shows how much is forwarded at all",
-        "1.05 Mpps came back of 10 Mpps: measuring at what came back",
+    assert [format_message(trial.reason) for trial in trials] == [
+        "the forwarding rate at the highest load shows the order of magnitude",
+        "1.05 Mpps came back of 10 Mpps: measuring at that rate",
         "1.05 Mpps is good enough for NDR: stepping up one width of 0.997 %",
         "NDR: splitting 1.05 Mpps to 1.0606 Mpps (0.997 %), the bounds of the 1 s trials, "
         "wider than the 0.5 % this phase needs",
@@ -190,7 +191,7 @@ def test_a_lowest_load_that_fails_one_goal_keeps_what_is_known_of_the_others() -
     assert pdr.upper_load_pps > 900_000.0
     assert not pdr.final
     assert [flag.code for flag in ndr.flags] == ["invalid-lower-bound", "degenerate"]
-    assert [(flag.code, flag.text) for flag in pdr.flags] == [
+    assert [(flag.code, format_message(flag)) for flag in pdr.flags] == [
         (
             "goal-lost",
             "The 2 s trials for loss ratio 0.005 were broken off because the lowest load allowed, 10 kpps, already "

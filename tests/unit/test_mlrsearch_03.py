@@ -8,6 +8,7 @@ from tests.suts import Step
 from tests.systems import SUTS, Measuring, assert_consistent, fresh
 
 from nodrop.errors import ConfigError
+from nodrop.formatting.messages import format_message
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create
@@ -69,7 +70,7 @@ def test_intervals_can_be_asked_at_any_time_and_never_contradict_themselves(name
 def test_every_trial_says_why_for_which_goal_and_by_which_rule(name: str) -> None:
     plan = plan_03()
     for trial in drive(create(plan), Measuring(fresh(name), stops=True)):
-        assert len(trial.reason) > 20
+        assert len(format_message(trial.reason)) > 20
         assert trial.rule in {"initial", "external-down", "external-up", "bisect", "remeasure"}
         assert trial.goal in {"NDR", "PDR 0.005"} or trial.rule == "initial"
         assert plan.min_load_pps <= trial.intended_load_pps <= plan.max_load_pps

@@ -5,6 +5,7 @@ from tests.searching import Answer, drive, loss_ratio_of
 from tests.suts import Buffer, Jitter, LossFloor, SlowTester, SmoothCurve, Stalls, Step, Sut
 
 from nodrop.errors import ConfigError
+from nodrop.formatting.messages import format_message
 from nodrop.model.goal import Goal
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
@@ -126,7 +127,7 @@ def test_long_trials_may_decide_a_goal_of_shorter_ones_which_the_findings_say() 
     assert short.lower_load_pps == long.lower_load_pps == pytest.approx(813_333, rel=0.006)
     (finding,) = search.findings()
     assert finding.code == "mixed-trial-durations"
-    assert "30 s" in finding.text and "1 s" in finding.text
+    assert "30 s" in format_message(finding) and "1 s" in format_message(finding)
     assert create(plan_for(PROOF)).findings() == ()
 
 

@@ -7,6 +7,7 @@ import pytest
 from tests.searching import drive, loss_ratio_of, search_plan
 from tests.suts import Buffer, LossFloor, SlowTester, SmoothCurve, Step, Sut
 
+from nodrop.formatting.messages import format_message
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create
@@ -158,7 +159,7 @@ def test_every_trial_says_why_and_intervals_can_be_asked_at_any_time() -> None:
     loads: list[float] = []
     assert all(interval.lower_index is None for interval in search.intervals())
     while (trial := search.ask()) is not None:
-        assert len(trial.reason) > 20
+        assert len(format_message(trial.reason)) > 20
         assert trial.rule in {"line-rate", "halve", "lowest"}
         search.tell(Outcome(index=len(loads), loss_ratio=sut(trial)))
         loads.append(trial.intended_load_pps)

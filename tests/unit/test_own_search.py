@@ -18,6 +18,7 @@ from tests.own import (
     search,
 )
 
+from nodrop.formatting.messages import format_message
 from nodrop.model.goal import Goal
 from nodrop.model.search_plan import EarlierGoal
 from nodrop.search import width
@@ -36,7 +37,7 @@ def is_narrow(interval: Interval) -> bool:
 
 def finding(found: SimulatedSearch, code: str) -> str:
     """The sentence of a finding; fails when there is none."""
-    return next(flag.text for flag in found.findings if flag.code == code)
+    return next(format_message(flag) for flag in found.findings if flag.code == code)
 
 
 def megapackets(text: str) -> list[float]:
@@ -180,7 +181,7 @@ def test_a_drift_is_reported_with_its_size() -> None:
 
 def test_modes_of_whole_trials_are_reported_with_both_capacities() -> None:
     findings = [flag for seed in range(8) for flag in search("two-modes-trial", seed).findings]
-    told = [flag.text for flag in findings if flag.code == "modes"]
+    told = [format_message(flag) for flag in findings if flag.code == "modes"]
     assert len(told) >= 4  # seven trials out of ten are in the better mode: a search may not meet the other
     for text in told:
         assert sorted(megapackets(text)[:2]) == pytest.approx([8.3, 9.1], rel=0.005)

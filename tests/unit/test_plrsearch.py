@@ -9,6 +9,7 @@ from tests.searching import Answer, drive, loss_ratio_of, search_plan
 from tests.suts import Buffer, LossFloor, SlowTester, SmoothCurve, Step, Sut
 
 from nodrop.errors import ConfigError
+from nodrop.formatting.messages import format_message
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create
@@ -42,7 +43,7 @@ def test_the_first_four_loads_are_the_drafts_and_then_the_estimate_leads() -> No
     rules = [trial.rule for trial in trials]
     assert rules[:4] == ["middle", "highest", "forwarding-rate", "forwarding-rate"]
     assert set(rules[4:]) <= {"estimate", "zero-streak"}
-    assert all(trial.goal == "PDR 1e-07" and trial.stop is None and len(trial.reason) > 20 for trial in trials)
+    assert all(trial.goal == "PDR 1e-07" and trial.stop is None and len(format_message(trial.reason)) > 20 for trial in trials)
 
 
 def test_an_estimate_lies_between_the_two_models_and_leads_the_fifth_trial() -> None:
@@ -138,7 +139,7 @@ def test_loads_rise_from_the_estimate_towards_a_lossy_one_while_nothing_is_lost(
             lossy = sorted([*lossy, *[trial.intended_load_pps] * 4])
         if index >= 4:
             assert trial.rule == "zero-streak"
-            assert trial.reason.startswith(f"{index - 3} in a row without loss")
+            assert format_message(trial.reason).startswith(f"{index - 3} in a row without loss")
             estimate_pps = _between_models(search)
             weight = 2.0 ** (1 - (index - 3))
             expected = (lossy[0] + weight * estimate_pps) / (1 + weight)

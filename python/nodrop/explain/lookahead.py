@@ -7,16 +7,14 @@ receive hypothetical outcomes. This works for every search without knowing which
 import time
 from collections.abc import Sequence
 
-from nodrop.model.result import GoalState, TrialPreview
+from nodrop.model.result import GoalState, TrialEffect, TrialPreview
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
-from nodrop.report.bound_changes import changes_text
 from nodrop.search import create
 from nodrop.search.base import Interval, Outcome, Search
 from nodrop.simulation.minimal_sut import MinimalSut, SteadyLossSut
 from nodrop.simulation.search_run import simulate_trial, simulate_trials
 from nodrop.simulation.sut import Sut
-from nodrop.units import format_pps, format_seconds
 
 BUDGET_S = 0.05
 """CPU time limit of a preview, which is computed between trials."""
@@ -59,13 +57,19 @@ class Lookahead:
 
     def _consequence(
         self, intervals: Sequence[Interval], trial: Trial, sut: Sut, started_s: float, deadline_s: float
-    ) -> str:
+    ) -> TrialEffect:
         copy = self._replayed_copy(deadline_s)
         if copy is None:
-            return ""
+            return TrialEffect()
         copy.tell(simulate_trial(sut, trial, self._next_index(), started_s))
-        changes = changes_text(goal_states(intervals), goal_states(copy.intervals()))
-        return f"{changes}; {_next_text(copy.ask())}"
+        following = copy.ask()
+        return TrialEffect(
+            code="trial-effect",
+            before=goal_states(intervals),
+            after=goal_states(copy.intervals()),
+            next_load_pps=following.intended_load_pps if following else None,
+            next_duration_s=following.duration_s if following else None,
+        )
 
     def _remaining_s(self, sut: Sut, started_s: float, deadline_s: float) -> float | None:
         """Return the time until the search ends against this SUT; None if predicting it takes too long."""
@@ -103,12 +107,6 @@ def goal_states(intervals: Sequence[Interval]) -> tuple[GoalState, ...]:
         )
         for interval in intervals
     )
-
-
-def _next_text(trial: Trial | None) -> str:
-    if trial is None:
-        return "the search ends"
-    return f"next {format_pps(trial.intended_load_pps)} for {format_seconds(trial.duration_s)}"
 
 
 def _forwarded_pps(outcomes: Sequence[Outcome]) -> float | None:

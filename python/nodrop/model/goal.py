@@ -5,6 +5,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from nodrop.model.base import Value
+from nodrop.model.message import Message
 
 
 class Goal(Value):
@@ -25,6 +26,12 @@ class Goal(Value):
     """Trial time that decides a load (Goal Duration Sum)."""
     width_ratio: float | None = Field(default=None, gt=0, lt=1)
     """(upper - lower) / upper at which the goal is found (Goal Width)."""
+
+
+class Flag(Message):
+    """A fact that readers of a result have to know."""
+
+    code: str
 
 
 class Limit(StrEnum):
@@ -77,8 +84,8 @@ class GoalResult(Value):
     upper: Bound | None
     regular: bool
     limit: Limit
-    explanation: str
-    """Why the result ends where it does, as a sentence."""
+    explanation: Message
+    """Why the result ends where it does."""
     conditional_throughput_pps: float | None = None
     """Forwarding rate to expect at the lower bound (RFC 9971 Conditional Throughput); None where there is none."""
     estimate_pps: float | None = None
@@ -91,12 +98,5 @@ class GoalResult(Value):
     """How likely the upper bound is misclassified: that most trials at its load would meet the goal."""
     loss_ratio_limit: float | None = Field(default=None, ge=0, le=1)
     """Upper 95 % confidence limit of the loss ratio at the lower bound (no loss in n frames: about 3 / n)."""
-    flags: tuple["Flag", ...] = ()
+    flags: tuple[Flag, ...] = ()
     """What the bounds alone do not say."""
-
-
-class Flag(Value):
-    """Something a reader of a result has to know, as a code for programs and a sentence for people."""
-
-    code: str
-    text: str

@@ -3,9 +3,12 @@
 from enum import StrEnum
 from typing import Literal
 
+from pydantic import field_validator
+
 from nodrop.model.base import Value
 from nodrop.model.facts import Facts
 from nodrop.model.goal import Flag, GoalResult
+from nodrop.model.message import Message
 from nodrop.model.plan import Plan
 from nodrop.model.trial import TrialResult
 
@@ -64,15 +67,25 @@ class GoalState(Value):
         )
 
 
-class TrialPreview(Value):
-    """What a trial of the search may change, said before it begins; empty where working it out would take too long."""
+class TrialEffect(Message):
+    """The effect of a possible outcome of a trial, which `nodrop.formatting.messages` describes."""
 
-    if_low_loss: str = ""
-    """What a trial without loss would change, as a sentence."""
-    if_high_loss: str = ""
-    """What a trial with more loss than every goal allows would change."""
+    before: tuple[GoalState, ...] = ()
+    after: tuple[GoalState, ...] = ()
+    next_load_pps: float | None = None
+    """Load of the next trial; None if the search ends."""
+    next_duration_s: float | None = None
+
+
+class TrialPreview(Value):
+    """The possible effects of a search trial, computed before it starts; empty if computing them takes too long."""
+
+    if_low_loss: TrialEffect = TrialEffect()
+    """Effect of a trial without loss."""
+    if_high_loss: TrialEffect = TrialEffect()
+    """Effect of a trial with more loss than every goal allows."""
     left_s: float | None = None
-    """Time the rest of the search is expected to take, this trial included."""
+    """Expected time to the end of the search, this trial included."""
 
 
 class SearchDecision(TrialPreview):
@@ -96,7 +109,8 @@ class LatencyResult(Value):
 class RunResult(Value):
     """Everything one run asked, found and measured. Nothing in it is ever rewritten."""
 
-    schema_version: Literal["1"] = "1"
+    schema_version: Literal["2"] = "2"
+    """1: messages are sentences, without parameters; such results are still read."""
     run_id: str
     started_at: str
     """UTC, ISO 8601."""
@@ -115,3 +129,8 @@ class RunResult(Value):
     findings: tuple[Flag, ...] = ()
     """What the search saw of the SUT and the tester beyond the goals: warm-up, drift, modes, stalls, buffers."""
     latencies: tuple[LatencyResult, ...] = ()
+
+    @field_validator("schema_version", mode="before")
+    @classmethod
+    def _accept_version_1(cls, version: object) -> object:
+        return "2" if version == "1" else version

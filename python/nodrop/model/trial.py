@@ -9,6 +9,7 @@ from pydantic import Field
 from nodrop.model.base import Value
 from nodrop.model.hop_counts import ChainHops
 from nodrop.model.ledger import LossLedger
+from nodrop.model.message import Message
 from nodrop.model.neighbor import NeighborCounts
 
 StopClause = Literal["lost_count", "after_loss", "elapsed", "quiet"]
@@ -62,8 +63,8 @@ class Trial(Value):
     """Frames per second, aggregate over all streams."""
     duration_s: float = Field(gt=0)
     stop: StopRule | None = None
-    reason: str = ""
-    """Why the search wants this trial, in one sentence."""
+    reason: Message = Message()
+    """Why the search requests this trial."""
     goal: str = ""
     """Label of the goal in focus; empty where the trial serves no goal in particular."""
     rule: str = ""

@@ -13,9 +13,9 @@ Rules that choose a load: `highest`, `halve`, and `lowest`, when no higher load 
 Source: RFC 2544 sections 24 and 26.1; draft-ietf-bmwg-mlrsearch-15 section 2.1 for the common reading.
 """
 
+from nodrop.model.message import Message
 from nodrop.search import width
 from nodrop.search.base import Dialogue
-from nodrop.search.reason_text import load_text, width_text
 from nodrop.search.single_trial import Choice, measure, stop_when_decided
 from nodrop.search.tightest_bounds import TightestBounds, TightestBoundsSearch
 
@@ -37,18 +37,21 @@ class BinarySearch(TightestBoundsSearch):
     def _next_choice(self, bounds: TightestBounds) -> Choice | None:
         lowest_pps, highest_pps, label = self._plan.min_load_pps, self._plan.max_load_pps, bounds.goal.label
         if bounds.lower is None and bounds.upper is None:
-            return Choice(highest_pps, "the highest load comes first", "highest", label)
+            return Choice(highest_pps, Message.of("highest-first"), "highest", label)
         if bounds.upper is None or bounds.upper.load_pps <= lowest_pps:
             return None
         low_pps, high_pps = bounds.lower.load_pps if bounds.lower else lowest_pps, bounds.upper.load_pps
         middle_pps, apart = (low_pps + high_pps) / 2, width.between(low_pps, high_pps)
         if apart > self._plan.width_ratio and low_pps < middle_pps < high_pps:
-            low = load_text(low_pps) if bounds.lower else f"{load_text(low_pps)}, the lowest load allowed,"
-            reason = (
-                f"{label}: halving {low} to {load_text(high_pps)} ({width_text(apart)}), "
-                f"wider than the {width_text(self._plan.width_ratio)} asked"
+            reason = Message.of(
+                "halve" if bounds.lower else "halve-from-lowest",
+                goal=label,
+                low_pps=low_pps,
+                high_pps=high_pps,
+                width_ratio=apart,
+                goal_width_ratio=self._plan.width_ratio,
             )
             return Choice(middle_pps, reason, "halve", label)
         if bounds.lower is None:
-            return Choice(lowest_pps, f"{label}: only the lowest load allowed is left to meet it", "lowest", label)
+            return Choice(lowest_pps, Message.of("lowest-remaining", goal=label), "lowest", label)
         return None

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from nodrop.model.message import Message
 from nodrop.model.search_plan import SearchPlan
 from nodrop.search import width
 from nodrop.search.bracket import Bracket
 from nodrop.search.loss_table import Measured
-from nodrop.search.reason_text import load_text, width_text
 from nodrop.search.schedule import PhasePlan
 from nodrop.search.single_trial import Choice
 
@@ -34,7 +34,7 @@ class BracketPhase:
         load_pps = max(lowest_pps, width.below(low.load_pps, self._step()))
         return self._chosen(
             load_pps,
-            f"{load_text(low.load_pps)} loses too much for {self._label}: stepping down to {load_text(load_pps)}",
+            Message.of("external-down", goal=self._label, from_pps=low.load_pps, load_pps=load_pps),
             "external-down",
         )
 
@@ -53,7 +53,7 @@ class BracketPhase:
         load_pps = min(highest_pps, width.above(high.load_pps, self._step()))
         return self._chosen(
             load_pps,
-            f"{load_text(high.load_pps)} is good enough for {self._label}: stepping up to {load_text(load_pps)}",
+            Message.of("external-up", goal=self._label, from_pps=high.load_pps, load_pps=load_pps),
             "external-up",
         )
 
@@ -64,8 +64,14 @@ class BracketPhase:
             return None
         return self._chosen(
             width.above(low.load_pps, width.half(wide)),
-            f"{self._label}: halving {load_text(low.load_pps)} to {load_text(high.load_pps)} ({width_text(wide)}), "
-            f"wider than the {width_text(self.planned.width_goal)} this phase needs",
+            Message.of(
+                "halve-phase",
+                goal=self._label,
+                low_pps=low.load_pps,
+                high_pps=high.load_pps,
+                width_ratio=wide,
+                goal_width_ratio=self.planned.width_goal,
+            ),
             "bisect",
         )
 
@@ -82,8 +88,14 @@ class BracketPhase:
             return None
         return self._chosen(
             bound.load_pps,
-            f"re-measuring the {self._label} {what} {load_text(bound.load_pps)} of a {bound.duration_s:.4g} s trial "
-            f"at {self.planned.duration_s:.4g} s",
+            Message.of(
+                "remeasure",
+                goal=self._label,
+                bound=what,
+                load_pps=bound.load_pps,
+                old_s=bound.duration_s,
+                new_s=self.planned.duration_s,
+            ),
             "remeasure",
         )
 
@@ -100,7 +112,7 @@ class BracketPhase:
     def _label(self) -> str:
         return self.bracket.goal.label
 
-    def _chosen(self, load_pps: float, reason: str, rule: str) -> Choice:
+    def _chosen(self, load_pps: float, reason: Message, rule: str) -> Choice:
         return Choice(load_pps, reason, rule, self._label)
 
 

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from nodrop.model.goal import Flag, Goal
 from nodrop.search.base import Interval
 from nodrop.search.loss_table import LossTable, Measured
-from nodrop.search.reason_text import load_text
 
 
 def best_interval(goal: Goal, tables: Sequence[LossTable], final_duration_s: float) -> Interval:
@@ -77,19 +76,18 @@ def interval_between(goal: Goal, lower: Measured | None, upper: Measured | None,
 
 def _flags(goal: Goal, lower: Measured | None, upper: Measured | None) -> Iterator[Flag]:
     if lower and lower.loss_ratio > goal.loss_ratio:
-        yield Flag(
-            code="invalid-lower-bound",
-            text=f"{load_text(lower.load_pps)} is not a lower bound of {goal.label}, only the nearest load measured: "
-            f"its {lower.duration_s:.4g} s trial lost more than {goal.loss_ratio:g} of the frames.",
-        )
+        yield _invalid("invalid-lower-bound", goal, lower)
     if upper and upper.loss_ratio <= goal.loss_ratio:
-        yield Flag(
-            code="invalid-upper-bound",
-            text=f"{load_text(upper.load_pps)} is not an upper bound of {goal.label}, only the nearest load measured: "
-            f"its {upper.duration_s:.4g} s trial lost no more than {goal.loss_ratio:g} of the frames.",
-        )
+        yield _invalid("invalid-upper-bound", goal, upper)
     if lower and upper and lower.load_pps == upper.load_pps:
-        yield Flag(
-            code="degenerate",
-            text=f"Both bounds of {goal.label} are one load, {load_text(lower.load_pps)}: they enclose nothing.",
-        )
+        yield Flag.of("degenerate", goal=goal.label, load_pps=lower.load_pps)
+
+
+def _invalid(code: str, goal: Goal, nearest: Measured) -> Flag:
+    return Flag.of(
+        code,
+        goal=goal.label,
+        loss_ratio=goal.loss_ratio,
+        load_pps=nearest.load_pps,
+        duration_s=nearest.duration_s,
+    )

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from nodrop.model.goal import Flag, Goal
 from nodrop.search.base import Interval
 from nodrop.search.classification import Evidence, RelevantBounds, classify, conditional_throughput, relevant_bounds
-from nodrop.search.reason_text import load_text, width_text
 
 TrialsAt = Mapping[float, Sequence[Evidence]]
 """All trials so far, by intended load in packets per second."""
@@ -59,22 +58,16 @@ def _flags(
     lower, upper = bounds
     flags = []
     if upper == min_load_pps:
-        flags.append(_flag("goal-lost", f"The goal is not met even at the lowest load allowed, {load_text(upper)}."))
+        flags.append(Flag.of("goal-lost", lowest_pps=upper))
     elif lower is None:
-        flags.append(_flag("undecided-lower-bound", "No load is yet known to meet the goal."))
+        flags.append(Flag.of("undecided-lower-bound"))
     if lower == max_load_pps:
-        flags.append(_flag("met-at-max-load", f"The goal is met at the highest load allowed, {load_text(lower)}."))
+        flags.append(Flag.of("met-at-max-load", load_pps=lower))
     elif upper is None:
-        flags.append(_flag("undecided-upper-bound", "No load is yet known not to meet the goal."))
+        flags.append(Flag.of("undecided-upper-bound"))
     apart = (upper - lower) / upper if lower is not None and upper is not None else 0.0
     if goal.width_ratio and apart > goal.width_ratio * ROUNDING:
-        found, asked = width_text(apart), width_text(goal.width_ratio)
-        flags.append(_flag("wide-interval", f"The bounds are {found} apart where {asked} is asked."))
+        flags.append(Flag.of("wide-interval", width_ratio=apart, goal_width_ratio=goal.width_ratio))
     if upper is not None and classify(trials_at[upper], goal).full_high_s == 0:
-        text = f"At {load_text(upper)} only trials shorter than {goal.final_trial_duration_s:g} s lost too much."
-        flags.append(_flag("short-upper-bound", text))
+        flags.append(Flag.of("short-upper-bound", load_pps=upper, full_s=goal.final_trial_duration_s))
     return tuple(flags)
-
-
-def _flag(code: str, text: str) -> Flag:
-    return Flag(code=code, text=text)

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from nodrop.errors import SearchError
 from nodrop.model.goal import Bound, Flag, Goal, GoalResult, Limit
+from nodrop.model.message import Message, Scalar
 from nodrop.model.result import RunResult
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import TrialResult, ValidityStatus
 from nodrop.search.base import Interval
-from nodrop.units import format_count, format_pps, format_ratio, format_seconds
 
 OUT_OF_TIME = "out-of-time"
 """Code of the flag of a goal that was not found in the time there was."""
@@ -50,8 +50,8 @@ def compute_goal_results(
         sut_shares_tester_cpu: whether the SUT's work is done on the sender's CPU.
         out_of_time: whether the search was ended by the time it has.
     """
-    cases = [_GoalContext(plan, interval, trials, sut_shares_tester_cpu, out_of_time) for interval in intervals]
-    return tuple(map(_goal_result, cases))
+    contexts = [_GoalContext(plan, interval, trials, sut_shares_tester_cpu, out_of_time) for interval in intervals]
+    return tuple(map(_goal_result, contexts))
 
 
 class _GoalContext(NamedTuple):
@@ -83,7 +83,7 @@ class _GoalContext(NamedTuple):
         """A trial at the lowest load there was, whether it met the goal or not."""
         return self._trial(self.interval.lower_index) or self.upper
 
-    def beside(self, trial: TrialResult) -> list[TrialResult]:
+    def trials_like(self, trial: TrialResult) -> list[TrialResult]:
         """All trials of the search at the same load that count."""
         load_pps = trial.trial.intended_load_pps
         return [
@@ -98,11 +98,11 @@ class _GoalContext(NamedTuple):
         return None if index is None else self.trials[index]
 
 
-def _goal_result(case: _GoalContext) -> GoalResult:
-    interval = case.interval
-    limit, explanation = _limit(case)
-    lower, upper = _bound(case.lower), _bound(case.upper)
-    regular = interval.final and lower is not None and upper is not None and _is_narrow(case.goal, lower, upper)
+def _goal_result(context: _GoalContext) -> GoalResult:
+    interval = context.interval
+    limit, explanation = _limit(context)
+    lower, upper = _bound(context.lower), _bound(context.upper)
+    regular = interval.final and lower is not None and upper is not None and _is_narrow(context.goal, lower, upper)
     return GoalResult(
         goal=interval.goal,
         lower=lower,
@@ -115,8 +115,8 @@ def _goal_result(case: _GoalContext) -> GoalResult:
         estimate_sd_pps=interval.estimate_sd_pps,
         lower_error_probability=interval.lower_error_probability,
         upper_error_probability=interval.upper_error_probability,
-        loss_ratio_limit=_loss_ratio_limit(case) if interval.loss_ratio_limit is None else interval.loss_ratio_limit,
-        flags=_flags(case, limit, regular),
+        loss_ratio_limit=_loss_ratio_limit(context) if interval.loss_ratio_limit is None else interval.loss_ratio_limit,
+        flags=_flags(context, limit, regular),
     )
 
 
@@ -136,26 +136,24 @@ def _is_narrow(goal: Goal, lower: Bound, upper: Bound) -> bool:
     return (upper.load_pps - lower.load_pps) / upper.load_pps <= goal.width_ratio * (1 + ROUNDING)
 
 
-def _flags(case: _GoalContext, limit: Limit, regular: bool) -> tuple[Flag, ...]:
+def _flags(context: _GoalContext, limit: Limit, regular: bool) -> tuple[Flag, ...]:
     """What the search flagged, who the limit was if not the SUT, and that the time was up."""
-    flags = {flag.code: flag for flag in case.interval.flags}
+    flags = {flag.code: flag for flag in context.interval.flags}
     if limit.is_tester:
-        text = "The upper bound is the tester's: it could not send this load, and the SUT may forward more."
-        flags.setdefault("tester-limited", Flag(code="tester-limited", text=text))
+        flags.setdefault("tester-limited", Flag.of("tester-limited"))
     if regular:
         flags.pop(OUT_OF_TIME, None)
-    elif case.out_of_time and case.interval.estimate_pps is None:
-        text = f"The {format_seconds(case.plan.search_duration_max_s)} for the search were over before it was done."
-        flags.setdefault(OUT_OF_TIME, Flag(code=OUT_OF_TIME, text=text))
+    elif context.out_of_time and context.interval.estimate_pps is None:
+        flags.setdefault(OUT_OF_TIME, Flag.of(OUT_OF_TIME, limit_s=context.plan.search_duration_max_s))
     return tuple(flags.values())
 
 
-def _loss_ratio_limit(case: _GoalContext) -> float | None:
+def _loss_ratio_limit(context: _GoalContext) -> float | None:
     """Upper 95 % confidence limit of the loss ratio at the lower bound, over all trials there.
 
     The Poisson limit in the approximation of Wilson and Hilferty (1931), within 1 % of the exact one.
     """
-    trials = case.beside(case.lower) if case.lower else []
+    trials = context.trials_like(context.lower) if context.lower else []
     intended_count = sum(trial.offered_count + trial.unsent_count for trial in trials)
     if not intended_count:
         return None
@@ -164,24 +162,23 @@ def _loss_ratio_limit(case: _GoalContext) -> float | None:
     return min(1.0, expected / intended_count)
 
 
-def _limit(case: _GoalContext) -> tuple[Limit, str]:
-    """What made the upper bound one; without one, or without a lower bound, where the search ended."""
-    plan, goal, lowest = case.plan, case.interval.goal, case.lowest
-    if case.lower and case.upper:
-        return _upper_limit(case, case.upper)
-    if case.lower and _reaches(case.lower, plan.max_load_pps):
-        highest = format_pps(plan.max_load_pps)
-        return Limit.MAX_LOAD, f"The goal is still met at the highest load allowed, {highest}."
-    if not case.lower and lowest and lowest.trial.intended_load_pps <= plan.min_load_pps:
-        worst_ratio = max(trial.loss_ratio for trial in (lowest, *case.beside(lowest)))
-        return Limit.MIN_LOAD, (
-            f"Even at the lowest load allowed, {format_pps(plan.min_load_pps)}, {format_ratio(worst_ratio)} "
-            f"was lost where {format_ratio(goal.loss_ratio)} is allowed."
+def _limit(context: _GoalContext) -> tuple[Limit, Message]:
+    """Return what limited the load, and why; without both bounds, where the search ended."""
+    plan, goal, lowest = context.plan, context.interval.goal, context.lowest
+    if context.lower and context.upper:
+        return _upper_limit(context, context.upper)
+    if context.lower and _reaches(context.lower, plan.max_load_pps):
+        return Limit.MAX_LOAD, Message.of("max-load", load_pps=plan.max_load_pps)
+    if not context.lower and lowest and lowest.trial.intended_load_pps <= plan.min_load_pps:
+        worst_ratio = max(trial.loss_ratio for trial in (lowest, *context.trials_like(lowest)))
+        return Limit.MIN_LOAD, Message.of(
+            "min-load", load_pps=plan.min_load_pps, loss_ratio=worst_ratio, allowed_ratio=goal.loss_ratio
         )
-    if case.interval.estimate_pps is not None and not case.lower and not case.upper:
-        return Limit.UNKNOWN, "This is an estimate; the search does not look for bounds."
-    missing = [side for side, trial in (("lower", case.lower), ("upper", case.upper)) if not trial]
-    return Limit.UNKNOWN, f"The search ended before it had {' and '.join(missing)} bound."
+    if context.interval.estimate_pps is not None and not context.lower and not context.upper:
+        return Limit.UNKNOWN, Message.of("estimate")
+    if not context.lower and not context.upper:
+        return Limit.UNKNOWN, Message.of("ended-without-bounds")
+    return Limit.UNKNOWN, Message.of("ended-without-upper" if context.lower else "ended-without-lower")
 
 
 def _reaches(trial: TrialResult, load_pps: float) -> bool:
@@ -189,49 +186,35 @@ def _reaches(trial: TrialResult, load_pps: float) -> bool:
     return load >= load_pps or math.isclose(load, load_pps)
 
 
-def _upper_limit(case: _GoalContext, telling: TrialResult) -> tuple[Limit, str]:
-    """Who lost what made this load an upper bound: whoever did in most of the trials that lost too much."""
-    allowed_ratio = case.goal.loss_ratio
-    trials = case.beside(telling)
-    high_loss = [trial for trial in trials if trial.loss_ratio > allowed_ratio] or [telling]
+def _upper_limit(context: _GoalContext, upper: TrialResult) -> tuple[Limit, Message]:
+    """Return SUT or tester: whichever lost more in most of the trials at this load with too much loss."""
+    allowed_ratio = context.goal.loss_ratio
+    trials = context.trials_like(upper)
+    high_loss = [trial for trial in trials if trial.loss_ratio > allowed_ratio] or [upper]
     by_sut = [trial for trial in high_loss if _sut_loss_ratio(trial) > allowed_ratio]
     by_tester = [trial for trial in high_loss if _sut_loss_ratio(trial) <= allowed_ratio and trial.unsent_count]
     if not by_sut and not by_tester:
-        return Limit.SUT, _stopped_early_text(case.goal, telling)
+        full_s = context.goal.final_trial_duration_s
+        return Limit.SUT, _describe("sut-lost-early", upper, allowed_ratio=allowed_ratio, full_s=full_s)
     if len(by_sut) >= len(by_tester):
-        often = f", as in {len(high_loss)} of {len(trials)} trials at this load" if len(trials) > 1 else ""
-        return Limit.SUT, _lost_text(by_sut[-1], allowed_ratio, often)
-    short = by_tester[-1]
-    if case.sut_shares_tester_cpu:
-        return Limit.SHARED_CPU, (
-            f"{_short_text(short)}: on veth the kernel does the SUT's work on the sender's CPU, so overload appears as "
-            "frames not sent, not as loss."
-        )
-    return Limit.TESTER, f"{_short_text(short)}: the tester was the limit, the SUT may forward more."
+        counts = {"high_loss_count": len(high_loss), "trial_count": len(trials)} if len(trials) > 1 else {}
+        return Limit.SUT, _describe("sut-lost", by_sut[-1], allowed_ratio=allowed_ratio, **counts)
+    if context.sut_shares_tester_cpu:
+        return Limit.SHARED_CPU, _describe("shared-cpu", by_tester[-1])
+    return Limit.TESTER, _describe("tester-short", by_tester[-1])
 
 
-def _lost_text(trial: TrialResult, allowed_ratio: float, often: str) -> str:
-    return (
-        f"At {format_pps(trial.trial.intended_load_pps)} the SUT lost {format_count(trial.lost_count)} of "
-        f"{format_count(trial.offered_count)} frames ({format_ratio(_sut_loss_ratio(trial))}) where "
-        f"{format_ratio(allowed_ratio)} is allowed{often}."
+def _describe(code: str, trial: TrialResult, **params: Scalar) -> Message:
+    return Message.of(
+        code,
+        load_pps=trial.trial.intended_load_pps,
+        duration_s=trial.duration_s,
+        intended_count=trial.intended_count,
+        offered_count=trial.offered_count,
+        lost_count=trial.lost_count,
+        loss_ratio=_sut_loss_ratio(trial),
+        **params,
     )
-
-
-def _stopped_early_text(goal: Goal, trial: TrialResult) -> str:
-    """A trial that lost too much only for a part of its time, or would have had it lasted."""
-    assert goal.final_trial_duration_s
-    return (
-        f"At {format_pps(trial.trial.intended_load_pps)} the SUT lost {format_count(trial.lost_count)} of "
-        f"{format_count(trial.offered_count)} frames within {format_seconds(trial.duration_s)}, which comes to "
-        f"more than the {format_ratio(goal.loss_ratio)} allowed in {format_seconds(goal.final_trial_duration_s)}."
-    )
-
-
-def _short_text(trial: TrialResult) -> str:
-    lost, offered, intended = map(format_count, (trial.lost_count, trial.offered_count, trial.intended_count))
-    load = format_pps(trial.trial.intended_load_pps)
-    return f"At {load} only {offered} of {intended} frames could be sent, and the SUT lost {lost} of these"
 
 
 def _sut_loss_ratio(trial: TrialResult) -> float:

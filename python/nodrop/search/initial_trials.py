@@ -4,41 +4,38 @@ Source: draft-vpolak-mkonstan-bmwg-mlrsearch-03 section "Initial Phase", draft-i
 """
 
 from nodrop.model.goal import Goal
+from nodrop.model.message import Message
 from nodrop.search import width
 from nodrop.search.loss_table import Measured
-from nodrop.search.reason_text import load_text, width_text
 from nodrop.search.single_trial import Choice
 
 
 def first_choice(max_load_pps: float) -> Choice:
     """The highest load."""
-    return Choice(max_load_pps, "what comes back of the highest load shows how much is forwarded at all", "initial")
+    return Choice(max_load_pps, Message.of("forwarding-rate-of-highest"), "initial")
 
 
 def second_choice(first: Measured, min_load_pps: float, width_goal: float) -> Choice:
     """What came back of the highest load, at least one width below it."""
-    came_back_pps = _forwarded_pps(first)
+    forwarded_pps = _forwarded_pps(first)
     one_below_pps = width.below(first.load_pps, width_goal)
-    load_pps = max(min_load_pps, min(one_below_pps, came_back_pps))
-    came_back = f"{load_text(came_back_pps)} came back of {load_text(first.load_pps)}"
-    if load_pps == came_back_pps:
-        reason = f"{came_back}: measuring at what came back"
-    elif load_pps == one_below_pps:
-        reason = f"{came_back}, nearly all: stepping down one width of {width_text(width_goal)}"
+    load_pps = max(min_load_pps, min(one_below_pps, forwarded_pps))
+    if load_pps == forwarded_pps:
+        code = "at-forwarding-rate"
     else:
-        reason = f"{came_back}: measuring at the lowest load allowed"
+        code = "one-width-below" if load_pps == one_below_pps else "at-lowest"
+    reason = Message.of(code, forwarded_pps=forwarded_pps, load_pps=first.load_pps, width_ratio=width_goal)
     return Choice(load_pps, reason, "initial")
 
 
 def third_choice(second: Measured, goal: Goal, width_goal: float) -> Choice:
     """The other side of the second load: down where it lost too much for the smallest ratio, else up."""
-    here = load_text(second.load_pps)
     if second.loss_ratio > goal.loss_ratio:
         load_pps = min(width.below(second.load_pps, width_goal), _forwarded_pps(second))
-        reason = f"{here} loses too much for {goal.label}: stepping down to what came back or lower"
+        reason = Message.of("initial-down", load_pps=second.load_pps, goal=goal.label)
     else:
         load_pps = width.above(second.load_pps, width_goal)
-        reason = f"{here} is good enough for {goal.label}: stepping up one width of {width_text(width_goal)}"
+        reason = Message.of("initial-up", load_pps=second.load_pps, goal=goal.label, width_ratio=width_goal)
     return Choice(load_pps, reason, "initial", goal.label)
 
 

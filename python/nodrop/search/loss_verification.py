@@ -22,12 +22,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nodrop.model.goal import Goal
+from nodrop.model.message import Message
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import StopRule
 from nodrop.search import width
 from nodrop.search.base import Dialogue, Outcome
 from nodrop.search.loss_table import Measured
-from nodrop.search.reason_text import load_text
 from nodrop.search.single_trial import Choice, stop_when_decided, trial_of
 from nodrop.search.tightest_bounds import TightestBounds, TightestBoundsSearch
 
@@ -55,15 +55,14 @@ class LossVerificationSearch(TightestBoundsSearch):
     def _next_choice(self, bounds: TightestBounds) -> Choice | None:
         label = bounds.goal.label
         if bounds.lower is None and bounds.upper is None:
-            return Choice(self._plan.max_load_pps, "the highest load comes first", "highest", label)
+            return Choice(self._plan.max_load_pps, Message.of("highest-first"), "highest", label)
         if bounds.upper is None:
             return None
         low_pps = bounds.lower.load_pps if bounds.lower else None
         middle_pps = self._loads.between(low_pps, bounds.upper.load_pps)
         if middle_pps is None:
             return None
-        below = load_text(bounds.lower.load_pps) if bounds.lower else "the lowest load allowed"
-        reason = f"{label}: the load of the list in the middle from {below} to {load_text(bounds.upper.load_pps)}"
+        reason = Message.of("list-middle", goal=label, low_pps=low_pps, high_pps=bounds.upper.load_pps)
         return Choice(middle_pps, reason, "halve", label)
 
     def _verify(self, choice: Choice, goal: Goal) -> Dialogue:
@@ -133,9 +132,13 @@ class _LoadList:
 
 def _repeated(choice: Choice, last: _Counted, done_count: int, most_count: int) -> Choice:
     """The same load once more."""
-    reason = (
-        f"{choice.goal}: {load_text(choice.load_pps)} lost {last.lost_count} frames, more than {choice.goal} allows; "
-        f"trial {done_count + 1} of at most {most_count} shows whether that comes back"
+    reason = Message.of(
+        "verify",
+        goal=choice.goal,
+        load_pps=choice.load_pps,
+        lost_count=last.lost_count,
+        number=done_count + 1,
+        count=most_count,
     )
     return choice._replace(reason=reason, rule="verify")
 

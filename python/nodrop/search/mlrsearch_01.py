@@ -21,7 +21,6 @@ from nodrop.search.evidence import best_interval
 from nodrop.search.initial_trials import first_choice, second_choice, third_choice
 from nodrop.search.loss_table import LossTable
 from nodrop.search.phase import Phase
-from nodrop.search.reason_text import load_text
 from nodrop.search.schedule import one_per_ratio, schedule
 from nodrop.search.single_trial import Choice, measure, stop_when_decided
 
@@ -110,9 +109,10 @@ class MlrSearch01(DialogueSearch):
         smallest, *others = self._goals
         for goal in others:
             if phase.choose(goal) is not None:
-                self._lost[goal.loss_ratio] = Flag(
-                    code="goal-lost",
-                    text=f"The {phase.current.duration_s:.4g} s trials for loss ratio {goal.loss_ratio:g} were broken "
-                    f"off because the lowest load allowed, {load_text(phase.min_load_pps)}, already loses too much for "
-                    f"{smallest.label}, which ends the phase for all goals.",
+                self._lost[goal.loss_ratio] = Flag.of(
+                    "goal-lost",
+                    duration_s=phase.current.duration_s,
+                    loss_ratio=goal.loss_ratio,
+                    lowest_pps=phase.min_load_pps,
+                    smallest_goal=smallest.label,
                 )

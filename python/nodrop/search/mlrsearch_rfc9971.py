@@ -18,6 +18,7 @@ from collections.abc import Generator
 from typing import NamedTuple
 
 from nodrop.model.goal import Flag
+from nodrop.model.message import Message
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
@@ -25,7 +26,6 @@ from nodrop.search.classification import Evidence, RelevantBounds
 from nodrop.search.goal_interval import goal_interval
 from nodrop.search.load_grid import LoadGrid
 from nodrop.search.next_load import spaced
-from nodrop.search.reason_text import load_text
 from nodrop.search.selector import Selector
 from nodrop.search.strategies import Nomination
 from nodrop.search.target import Target, chain, check_targets
@@ -64,11 +64,7 @@ class MlrSearchRfc9971(DialogueSearch):
         finals_s = sorted({goal.final_trial_duration_s or 0.0 for goal in self._goals})
         if len(finals_s) == 1:
             return ()
-        text = (
-            f"Trials of {finals_s[-1]:g} s also count for the goal whose trials need only {finals_s[0]:g} s, and may "
-            "decide it; RFC 9971 recommends the same final trial duration for all goals."
-        )
-        return (Flag(code="mixed-trial-durations", text=text),)
+        return (Flag.of("mixed-trial-durations", longest_s=finals_s[-1], shortest_s=finals_s[0]),)
 
     def _search(self) -> Dialogue:
         start = yield from self._initial_trials()
@@ -91,25 +87,25 @@ class MlrSearchRfc9971(DialogueSearch):
         width = max(each.width for each in first_targets)
         top = self._grid.top
 
-        reason = "what comes back of the highest load shows how much is forwarded at all"
+        reason = Message.of("forwarding-rate-of-highest")
         lost_ratio = yield from self._look(top, "highest-load", reason)
         first = spaced(self._hint(top, lost_ratio, ratio), width, top, upper=top)
         if first is None:
             return Start(top, top)
-        reason = f"{self._came_back(top, lost_ratio)}: measuring near that"
+        reason = self._forwarded("near-forwarding-rate", top, lost_ratio)
         lost_ratio = yield from self._look(first, "forwarding-rate", reason)
         if lost_ratio > ratio:
             second = spaced(self._hint(first, lost_ratio, ratio), width, top, upper=first)
-            reason = f"{self._came_back(first, lost_ratio)}, too little: measuring near that"
+            reason = self._forwarded("near-forwarding-rate-lower", first, lost_ratio)
         else:
             second = spaced(self._grid.clamp(first + width), width, top, lower=first, upper=top)
-            reason = f"{self._came_back(first, lost_ratio)}, enough: measuring a little higher"
+            reason = self._forwarded("near-forwarding-rate-higher", first, lost_ratio)
         if second is None:
             return Start(first, first)
         yield from self._look(second, "beside-forwarding-rate", reason)
         return Start(min(first, second), max(first, second))
 
-    def _look(self, step: int, rule: str, reason: str) -> Measuring:
+    def _look(self, step: int, rule: str, reason: Message) -> Measuring:
         """An initial trial, which serves all goals: as long as the longest of their first trials."""
         duration_s = max(targets[0].trial_s for targets in self._chains)
         load_pps = self._grid.load_pps(step)
@@ -126,7 +122,7 @@ class MlrSearchRfc9971(DialogueSearch):
         return Trial(
             intended_load_pps=self._grid.load_pps(nomination.step),
             duration_s=target.trial_s,
-            reason=f"{target.goal.label}: {nomination.reason}",
+            reason=Message.of(nomination.reason.code, goal=target.goal.label, **nomination.reason.params),
             goal=target.goal.label,
             rule=nomination.rule,
         )
@@ -135,9 +131,9 @@ class MlrSearchRfc9971(DialogueSearch):
         """The load whose loss would be just the ratio if a higher load only brought more loss."""
         return self._grid.floor(self._grid.load_pps(step) * (1.0 - lost_ratio) * (1.0 / (1.0 - ratio)))
 
-    def _came_back(self, step: int, lost_ratio: float) -> str:
+    def _forwarded(self, code: str, step: int, lost_ratio: float) -> Message:
         load_pps = self._grid.load_pps(step)
-        return f"{load_text(load_pps * (1.0 - lost_ratio))} came back of {load_text(load_pps)}"
+        return Message.of(code, forwarded_pps=load_pps * (1.0 - lost_ratio), load_pps=load_pps)
 
 
 def _precedence(wanted: tuple[Nomination, Selector]) -> tuple[int, float, int]:

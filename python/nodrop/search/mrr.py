@@ -14,6 +14,7 @@ Source: FD.io CSIT methodology, MRR throughput; forwarding rate as in RFC 2285 s
 import math
 
 from nodrop.model.goal import Flag, Goal
+from nodrop.model.message import Message
 from nodrop.model.search_plan import SearchPlan
 from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
 from nodrop.search.single_trial import Choice, trial_of
@@ -34,8 +35,7 @@ class MrrSearch(DialogueSearch):
     def _search(self) -> Dialogue:
         count = self._plan.trial_count
         for number in range(1, count + 1):
-            reason = f"trial {number} of {count} at the highest load: what comes back of it is the figure sought"
-            choice = Choice(self._plan.max_load_pps, reason, "highest")
+            choice = Choice(self._plan.max_load_pps, Message.of("mrr", number=number, count=count), "highest")
             self._outcomes.append((yield trial_of(choice, self._plan.initial_trial_duration_s)))
 
     def _interval(self, goal: Goal) -> Interval:
@@ -62,11 +62,8 @@ class MrrSearch(DialogueSearch):
         short_count = sum(outcome.unsent_count > 0 for outcome in self._outcomes)
         if not short_count:
             return ()
-        text = (
-            f"In {short_count} of {len(self._outcomes)} trials the tester could not send the highest load: what came "
-            "back may be what the tester sent, and the SUT may forward more."
-        )
-        return (Flag(code="tester-limited", text=text),)
+        count, highest_pps = len(self._outcomes), self._plan.max_load_pps
+        return (Flag.of("tester-limited", short_count=short_count, count=count, highest_pps=highest_pps),)
 
 
 def _mean_and_sd(values: list[float]) -> tuple[float, float]:

@@ -19,8 +19,8 @@ Source: NFVbench documentation, "NDR and PDR" (range search, load_epsilon).
 
 from collections.abc import Sequence
 
+from nodrop.model.message import Message
 from nodrop.search.base import Dialogue
-from nodrop.search.reason_text import load_text, width_text
 from nodrop.search.single_trial import Choice, measure, stop_when_decided
 from nodrop.search.tightest_bounds import TightestBounds, TightestBoundsSearch
 
@@ -51,13 +51,16 @@ class NfvbenchSearch(TightestBoundsSearch):
         line_rate_pps = self._plan.max_load_pps
         label = sought[0].goal.label if len(sought) == 1 else ""
         if middle == 1.0:
-            return Choice(line_rate_pps, "the line rate comes first: nothing is searched above it", "line-rate", label)
+            return Choice(line_rate_pps, Message.of("line-rate-first"), "line-rate", label)
         labels = " and ".join(bounds.goal.label for bounds in sought)
         if middle > (low + high) / 2:
-            reason = f"{labels}: the lowest load allowed, in place of the still lower middle of the range"
-            return Choice(self._plan.min_load_pps, reason, "lowest", label)
-        reason = (
-            f"{labels}: halving {load_text(low * line_rate_pps)} to {load_text(high * line_rate_pps)}, "
-            f"{width_text(high - low)} of the line rate, wider than {width_text(self._plan.load_epsilon_ratio)}"
+            return Choice(self._plan.min_load_pps, Message.of("lowest-for-middle", goals=labels), "lowest", label)
+        reason = Message.of(
+            "halve-range",
+            goals=labels,
+            low_pps=low * line_rate_pps,
+            high_pps=high * line_rate_pps,
+            width_ratio=high - low,
+            epsilon_ratio=self._plan.load_epsilon_ratio,
         )
         return Choice(middle * line_rate_pps, reason, "halve", label)

@@ -4,18 +4,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nodrop.model.goal import Goal
+from nodrop.model.message import Message
 from nodrop.search import width
 from nodrop.search.loss_table import LossTable, Measured
-from nodrop.search.reason_text import load_text, width_text
 from nodrop.search.single_trial import Choice
-
-
-class Step(NamedTuple):
-    """A load below an upper bound."""
-
-    load_pps: float
-    text: str
-    """From where to where, in words."""
 
 
 class Bounds(NamedTuple):
@@ -83,8 +75,7 @@ class Phase:
         if low and high and (middle := self._middle(low, high)) is not None:
             return Choice(
                 middle,
-                f"{goal.label}: splitting {_span(low, high)}, the bounds of the {old_s:.4g} s trials, "
-                f"wider than the {width_text(self.width_goal)} this phase needs",
+                self._split("split-of-shorter", goal, low, high, old_s),
                 "split",
                 goal.label,
             )
@@ -92,8 +83,14 @@ class Phase:
             if bound:
                 return Choice(
                     bound.load_pps,
-                    f"re-measuring the {goal.label} {side} bound {load_text(bound.load_pps)} "
-                    f"of the {old_s:.4g} s trials at {self.current.duration_s:.4g} s",
+                    Message.of(
+                        "remeasure",
+                        goal=goal.label,
+                        bound=f"{side} bound",
+                        load_pps=bound.load_pps,
+                        old_s=old_s,
+                        new_s=self.current.duration_s,
+                    ),
                     "remeasure",
                     goal.label,
                 )
@@ -110,33 +107,30 @@ class Phase:
             return None
         if reference is not None:
             down = self._step_down(upper, reference)
-            if down is not None and down.load_pps > middle:
-                return Choice(
-                    down.load_pps,
-                    f"{goal.label}: lower bound {load_text(lower.load_pps)} is far below "
-                    f"upper bound {load_text(upper.load_pps)}, {down.text}",
-                    "step-down",
-                    goal.label,
+            if down is not None and down > middle:
+                reason = Message.of(
+                    "far-below",
+                    goal=goal.label,
+                    low_pps=lower.load_pps,
+                    high_pps=upper.load_pps,
+                    load_pps=None if down == self.min_load_pps else down,
                 )
-        return Choice(
-            middle,
-            f"{goal.label}: splitting {_span(lower, upper)}, wider than the {width_text(self.width_goal)} "
-            "this phase needs",
-            "split",
-            goal.label,
-        )
+                return Choice(down, reason, "step-down", goal.label)
+        return Choice(middle, self._split("split-phase", goal, lower, upper), "split", goal.label)
 
     def _extend_down(self, goal: Goal, bounds: Bounds, upper: Measured) -> Choice | None:
         """A wider step down when nothing meets the goal yet; None at the lowest load (item 3)."""
         step = self._step_down(upper, self._reference_above(bounds, upper))
         if step is None:
             return None
-        return Choice(
-            step.load_pps,
-            f"no {goal.label} lower bound at {self.current.duration_s:.4g} s yet: {step.text}",
+        reason = Message.of(
             "external-down",
-            goal.label,
+            goal=goal.label,
+            duration_s=self.current.duration_s,
+            high_pps=upper.load_pps,
+            load_pps=None if step == self.min_load_pps else step,
         )
+        return Choice(step, reason, "external-down", goal.label)
 
     def _extend_up(self, goal: Goal, bounds: Bounds, lower: Measured) -> Choice | None:
         """A wider step up when everything meets the goal yet; None at the highest load (item 4)."""
@@ -147,13 +141,24 @@ class Phase:
         load_pps = min(width.above(lower.load_pps, wide), self.max_load_pps)
         if load_pps <= lower.load_pps:
             return None
-        end = "the highest load allowed" if load_pps == self.max_load_pps else load_text(load_pps)
-        return Choice(
-            load_pps,
-            f"no {goal.label} upper bound at {self.current.duration_s:.4g} s yet: "
-            f"stepping up from {load_text(lower.load_pps)} to {end}",
+        reason = Message.of(
             "external-up",
-            goal.label,
+            goal=goal.label,
+            duration_s=self.current.duration_s,
+            low_pps=lower.load_pps,
+            load_pps=None if load_pps == self.max_load_pps else load_pps,
+        )
+        return Choice(load_pps, reason, "external-up", goal.label)
+
+    def _split(self, code: str, goal: Goal, low: Measured, high: Measured, old_s: float | None = None) -> Message:
+        return Message.of(
+            code,
+            goal=goal.label,
+            low_pps=low.load_pps,
+            high_pps=high.load_pps,
+            width_ratio=width.between(low.load_pps, high.load_pps),
+            goal_width_ratio=self.width_goal,
+            old_s=old_s,
         )
 
     def _reference_above(self, bounds: Bounds, upper: Measured) -> Measured | None:
@@ -162,13 +167,10 @@ class Phase:
             return bounds.old_upper
         return bounds.second_upper
 
-    def _step_down(self, upper: Measured, reference: Measured | None) -> Step | None:
+    def _step_down(self, upper: Measured, reference: Measured | None) -> float | None:
         wide = self._extended(upper, reference)
         load_pps = max(width.below(upper.load_pps, wide), self.min_load_pps)
-        if load_pps >= upper.load_pps:
-            return None
-        end = "the lowest load allowed" if load_pps == self.min_load_pps else load_text(load_pps)
-        return Step(load_pps, f"stepping down from {load_text(upper.load_pps)} to {end}")
+        return None if load_pps >= upper.load_pps else load_pps
 
     def _extended(self, bound: Measured, reference: Measured | None) -> float:
         """The last width on this side, at least the goal's, times the expansion coefficient."""
@@ -190,8 +192,3 @@ def _inside(candidate: Measured | None, lower: Measured | None, upper: Measured 
         and (lower is None or candidate.load_pps > lower.load_pps)
         and (upper is None or candidate.load_pps < upper.load_pps)
     )
-
-
-def _span(lower: Measured, upper: Measured) -> str:
-    wide = width.between(lower.load_pps, upper.load_pps)
-    return f"{load_text(lower.load_pps)} to {load_text(upper.load_pps)} ({width_text(wide)})"

@@ -23,11 +23,11 @@ import math
 
 from nodrop.errors import ConfigError
 from nodrop.model.goal import Flag
+from nodrop.model.message import Message
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
 from nodrop.search.critical_load import CriticalLoad, Observation, critical_load
-from nodrop.search.reason_text import load_text
 from nodrop.search.single_trial import Choice, trial_of
 
 LOSSY_COPIES = 4
@@ -86,27 +86,30 @@ class PlrSearch(DialogueSearch):
         within_pps = min(self._plan.max_load_pps, max(self._plan.min_load_pps, _settled(load_pps)))
         return Choice(within_pps, reason, rule, self._goal.label)
 
-    def _aim(self, number: int, streak: "_ZeroStreak") -> tuple[float, str, str]:
+    def _aim(self, number: int, streak: "_ZeroStreak") -> tuple[float, Message, str]:
         """Load, reason and rule of a trial; the load may lie outside those allowed."""
         plan = self._plan
         if number == 1:
             middle_pps = (plan.min_load_pps + plan.max_load_pps) / 2
-            return middle_pps, "half way between the lowest and the highest load: a first look", "middle"
+            return middle_pps, Message.of("middle-first"), "middle"
         if number == 2:
-            return plan.max_load_pps, "the highest load shows how much is forwarded at all", "highest"
+            return plan.max_load_pps, Message.of("forwarding-rate-of-highest"), "highest"
         if number <= UNSTEERED:
             last = self._observations[-1]
-            came_back_pps = last.load_pps * (1 - last.lost_count / last.asked_count)
-            reason = f"{load_text(came_back_pps)} came back of {load_text(last.load_pps)}: measuring about there"
-            return came_back_pps / (1 - self._goal.loss_ratio), reason, "forwarding-rate"
+            forwarded_pps = last.load_pps * (1 - last.lost_count / last.asked_count)
+            reason = Message.of("about-forwarding-rate", forwarded_pps=forwarded_pps, load_pps=last.load_pps)
+            return forwarded_pps / (1 - self._goal.loss_ratio), reason, "forwarding-rate"
         estimate_pps = self._estimate().between_curves_pps
         higher_pps = streak.higher_than(estimate_pps)
         if higher_pps is None:
-            reason = f"the critical load of {self._goal.label} is estimated at {load_text(estimate_pps)}"
+            reason = Message.of("critical-load", goal=self._goal.label, estimate_pps=estimate_pps)
             return estimate_pps, reason, "estimate"
-        reason = (
-            f"{streak.length} in a row without loss: up from {load_text(estimate_pps)}, the estimate for "
-            f"{self._goal.label}, towards {load_text(streak.lossy_pps)}, which lost too much"
+        reason = Message.of(
+            "zero-streak",
+            count=streak.length,
+            goal=self._goal.label,
+            estimate_pps=estimate_pps,
+            lossy_pps=streak.lossy_pps,
         )
         return higher_pps, reason, "zero-streak"
 
@@ -117,20 +120,14 @@ class PlrSearch(DialogueSearch):
     def _flags(self, estimate: CriticalLoad) -> list[Flag]:
         plan, flags = self._plan, []
         mean_pps, sd_pps = estimate.mean_and_sd_pps
-        for held_pps, name, beyond in ((plan.min_load_pps, "lowest", "below"), (plan.max_load_pps, "highest", "above")):
-            if abs(held_pps - mean_pps) <= sd_pps:
-                text = f"The critical load may lie {beyond} the {name} load allowed, {load_text(held_pps)}."
-                flags.append(Flag(code=f"estimate-at-{name}-load", text=text))
+        for limit_pps, name in ((plan.min_load_pps, "lowest"), (plan.max_load_pps, "highest")):
+            if abs(limit_pps - mean_pps) <= sd_pps:
+                flags.append(Flag.of(f"estimate-at-{name}-load", load_pps=limit_pps))
         if estimate.curves_disagree:
-            one, other = (load_text(math.exp(curve.mean)) for curve in (estimate.stretch, estimate.erf))
-            text = f"The two models of the SUT disagree more than each is uncertain: {one} and {other}."
-            flags.append(Flag(code="models-disagree", text=text))
+            stretch_pps, erf_pps = (math.exp(curve.mean) for curve in (estimate.stretch, estimate.erf))
+            flags.append(Flag.of("models-disagree", stretch_pps=stretch_pps, erf_pps=erf_pps))
         if self._short_count:
-            text = (
-                f"In {self._short_count} of {len(self._observations)} trials the tester could not send the load; what "
-                "it did not send counts as lost, so that the estimate may be the tester's."
-            )
-            flags.append(Flag(code="tester-limited", text=text))
+            flags.append(Flag.of("tester-limited", short_count=self._short_count, count=len(self._observations)))
         return flags
 
 

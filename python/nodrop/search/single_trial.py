@@ -4,6 +4,7 @@ import math
 from collections.abc import Generator
 from typing import NamedTuple
 
+from nodrop.model.message import Message
 from nodrop.model.trial import StopRule, Trial
 from nodrop.search.base import Outcome
 from nodrop.search.loss_table import Measured
@@ -16,7 +17,7 @@ class Choice(NamedTuple):
     """The load to measure next, and why."""
 
     load_pps: float
-    reason: str
+    reason: Message
     rule: str
     goal: str = ""
     """Label of the goal it is for; empty where it serves all."""

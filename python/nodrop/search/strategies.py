@@ -14,10 +14,10 @@ Source: MLRsearch 1.2.1, strategies.
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
+from nodrop.model.message import Message
 from nodrop.search.classification import RelevantBounds
 from nodrop.search.load_grid import LoadGrid
 from nodrop.search.next_load import middle, spaced
-from nodrop.search.reason_text import load_text
 from nodrop.search.target import Target
 
 Side = Literal["lower", "upper"]
@@ -43,7 +43,8 @@ class Nomination(NamedTuple):
     width: int
     """Width that the searches for other goals should step by as well, at least, once this load is measured."""
     rule: str
-    reason: str
+    reason: Message
+    """Without the goal's label."""
     unhoped: Side | None = None
     """The bound that the load is not hoped to become; when it does, the next step is longer."""
 
@@ -60,7 +61,7 @@ def halve(at: Situation) -> Nomination | None:
     step = middle(low, high, width)
     if not _worth_it(at, step):
         return None
-    return Nomination(step, width, "halve", f"halving {_span(at, low, high)}, the bounds found with less evidence")
+    return Nomination(step, width, "halve", _span("halve-start", at, low, high))
 
 
 def refine_lower(at: Situation) -> Nomination | None:
@@ -81,7 +82,7 @@ def extend_down(at: Situation) -> Nomination | None:
     step = spaced(at.grid.clamp(upper - at.stride), at.target.width, at.grid.top, upper=upper)
     if step is None:
         return None
-    reason = f"no lower bound yet: stepping down from {_load(at, upper)}"
+    reason = Message.of("extend-down", high_pps=at.grid.load_pps(upper))
     return Nomination(step, at.stride, "extend-down", reason, unhoped="upper")
 
 
@@ -93,7 +94,7 @@ def extend_up(at: Situation) -> Nomination | None:
     step = spaced(at.grid.clamp(lower + at.stride), at.target.width, at.grid.top, lower=lower)
     if step is None:
         return None
-    reason = f"no upper bound yet: stepping up from {_load(at, lower)}"
+    reason = Message.of("extend-up", low_pps=at.grid.load_pps(lower))
     return Nomination(step, at.stride, "extend-up", reason, unhoped="lower")
 
 
@@ -110,7 +111,7 @@ def bisect(at: Situation) -> Nomination | None:
     if stepping:
         return stepping
     width = min(centre - lower, upper - centre)
-    return Nomination(centre, width, "bisect", f"splitting {_span(at, lower, upper)}, still too wide")
+    return Nomination(centre, width, "bisect", _span("split", at, lower, upper))
 
 
 STRATEGIES: tuple[Strategy, ...] = (halve, refine_lower, refine_upper, extend_down, extend_up, bisect)
@@ -120,7 +121,7 @@ STRATEGIES: tuple[Strategy, ...] = (halve, refine_lower, refine_upper, extend_do
 def _refine(at: Situation, step: int | None, side: Side) -> Nomination | None:
     if step is None or not _worth_it(at, step):
         return None
-    reason = f"{_load(at, step)}, the {side} end so far, needs {at.target.trial_s:.4g} s trials until it is decided"
+    reason = Message.of("refine", load_pps=at.grid.load_pps(step), side=side, trial_s=at.target.trial_s)
     return Nomination(step, at.target.width, f"refine-{side}", reason)
 
 
@@ -132,7 +133,7 @@ def _from_above(at: Situation, lower: int, upper: int, centre: int) -> Nominatio
     step = spaced(wanted, at.target.width, at.grid.top, lower, upper)
     if step is None or not centre < step < start:
         return None
-    reason = f"the lower bound {_load(at, lower)} is far below: stepping down from {_load(at, upper)}"
+    reason = _span("lower-far-below", at, lower, upper)
     return Nomination(step, at.stride, "bisect-from-above", reason, unhoped="upper")
 
 
@@ -144,7 +145,7 @@ def _from_below(at: Situation, lower: int, upper: int, centre: int) -> Nominatio
     step = spaced(wanted, at.target.width, at.grid.top, lower, upper)
     if step is None or not start < step < centre:
         return None
-    reason = f"the upper bound {_load(at, upper)} is far above: stepping up from {_load(at, lower)}"
+    reason = _span("upper-far-above", at, lower, upper)
     return Nomination(step, at.stride, "bisect-from-below", reason, unhoped="lower")
 
 
@@ -156,9 +157,5 @@ def _worth_it(at: Situation, step: int) -> bool:
     return (lower is None or lower < step) and (upper is None or step < upper)
 
 
-def _load(at: Situation, step: int) -> str:
-    return load_text(at.grid.load_pps(step))
-
-
-def _span(at: Situation, low: int, high: int) -> str:
-    return f"{_load(at, low)} to {_load(at, high)}"
+def _span(code: str, at: Situation, low: int, high: int) -> Message:
+    return Message.of(code, low_pps=at.grid.load_pps(low), high_pps=at.grid.load_pps(high))

@@ -8,7 +8,6 @@ from nodrop.search import width
 from nodrop.search.base import DialogueSearch, Interval
 from nodrop.search.evidence import interval_between
 from nodrop.search.loss_table import Measured
-from nodrop.search.reason_text import load_text, width_text
 
 
 @dataclass(slots=True)
@@ -52,15 +51,10 @@ class TightestBounds:
         if self.lower and self.upper:
             found = width.between(self.lower.load_pps, self.upper.load_pps)
             if found > width_goal:
-                text = f"The bounds are {width_text(found)} apart where {width_text(width_goal)} is asked."
-                flags.append(Flag(code="wide-interval", text=text))
+                flags.append(Flag.of("wide-interval", width_ratio=found, goal_width_ratio=width_goal))
         if self.contrary:
-            found_to = "met" if self.meets(self.contrary) else "did not meet"
-            text = (
-                f"A trial at {load_text(self.contrary.load_pps)} {found_to} {self.goal.label}, which contradicts its "
-                "bounds: this search never reconsiders a bound."
-            )
-            flags.append(Flag(code="loss-inversion", text=text))
+            name = "met_pps" if self.meets(self.contrary) else "missed_pps"
+            flags.append(Flag.of("loss-inversion", goal=self.goal.label, **{name: self.contrary.load_pps}))
         return flags
 
 

@@ -9,6 +9,7 @@ Deterministic: no clock is read, time is what the trials took and the dead time 
 from collections.abc import Iterator, Mapping, Sequence
 
 from nodrop.errors import ConfigError
+from nodrop.formatting.messages import format_message
 from nodrop.model.choices import AlgorithmName
 from nodrop.model.goal import Flag, GoalResult
 from nodrop.model.search_plan import SearchPlan
@@ -88,7 +89,7 @@ class _Session:
         return {
             "result": {ratio: _bounds(found) for ratio, found in by_ratio.items()},
             "flags": {ratio: _codes(found) for ratio, found in by_ratio.items()},
-            "explanation": {ratio: found.explanation for ratio, found in by_ratio.items()},
+            "explanation": {ratio: format_message(found.explanation) for ratio, found in by_ratio.items()},
             "goals": goals,
             "findings": [*self._search.findings(), *self._doubts()],
             "search": self._plan.algorithm,
@@ -104,12 +105,10 @@ class _Session:
             if not trial.stopped_early and trial.duration_s < SHORT_RATIO * trial.trial.duration_s
         ]
         if short:
-            text = f"Shorter than asked, though nobody stopped them: trials {_list_trials(short)}."
-            yield Flag(code="short-trials", text=text)
+            yield Flag.of("short-trials", trials=_list_trials(short))
         recounted = [trial for trial in self._trials if trial.recounted]
         if recounted:
-            text = "Frames told as lost on the way arrived after all, and may have stopped the trial: "
-            yield Flag(code="recounted-loss", text=f"{text}trials {_list_trials(recounted)}.")
+            yield Flag.of("recounted-loss", trials=_list_trials(recounted))
 
 
 def _list_trials(trials: Sequence[ReportedTrial]) -> str:
@@ -118,7 +117,7 @@ def _list_trials(trials: Sequence[ReportedTrial]) -> str:
 
 def _request_message(trial: Trial) -> Message:
     wanted: Message = {"load": trial.intended_load_pps, "duration": trial.duration_s}
-    why = {"goal": trial.goal, "rule": trial.rule, "reason": trial.reason}
+    why = {"goal": trial.goal, "rule": trial.rule, "reason": format_message(trial.reason)}
     if trial.stop is None:
         return {"measure": wanted | why}
     return {"stream": wanted | {"step": step_s(trial.duration_s)} | why}

@@ -6,6 +6,7 @@ from typing import Any, TextIO
 from pydantic_core import to_jsonable_python
 
 from nodrop.errors import ConfigError, GeneratorError
+from nodrop.formatting.messages import AS_SENTENCES
 
 QUOTED_CHARS_MAX = 120
 """So much of a line is quoted where it cannot be used."""
@@ -21,7 +22,7 @@ class JsonLines:
 
     def send(self, message: Message) -> None:
         """Say something; its first key tells what it is. Raises GeneratorError when nobody listens any more."""
-        plain = to_jsonable_python(message, inf_nan_mode="null")
+        plain = to_jsonable_python(message, inf_nan_mode="null", context=AS_SENTENCES)
         try:
             self._sent.write(json.dumps(plain) + "\n")
             self._sent.flush()

@@ -8,7 +8,6 @@ from nodrop.model.goal import Flag
 from nodrop.search.probe_search.event_loss import is_stall, stall_line
 from nodrop.search.probe_search.sut_model import SutBehavior, SutModel, trend
 from nodrop.search.probe_search.trial_trace import SINGLE_LOSS_RATIO, Trace
-from nodrop.search.reason_text import load_text
 
 COMPARABLE_LOAD_FACTOR = 1.2
 """Trials offered up to this multiple of what came through tell capacities that can be compared."""
@@ -42,8 +41,7 @@ def make_findings(model: SutModel, behaviors: Sequence[SutBehavior]) -> Iterator
     yield from _singles(model.traces)
     unsent = [trace for trace in model.traces if trace.unsent]
     if unsent:
-        text = f"Above {load_text(min(t.forwarded_pps for t in unsent))} the tester itself did not keep up."
-        yield Flag(code="tester-limited", text=text)
+        yield Flag.of("tester-limited", forwarded_pps=min(trace.forwarded_pps for trace in unsent))
 
 
 def _over_time(overloaded: list[Trace], behaviors: Sequence[SutBehavior]) -> Iterator[Flag]:
@@ -61,26 +59,30 @@ def _over_time(overloaded: list[Trace], behaviors: Sequence[SutBehavior]) -> Ite
     first, last = overloaded[0], overloaded[-1]
     change = last.capacity_pps / first.capacity_pps - 1.0
     seconds = last.started_s - first.started_s
-    sizes = f"from {load_text(first.capacity_pps)} to {load_text(last.capacity_pps)} ({change:+.2%}) in {seconds:.0f} s"
-    if direction is SutBehavior.RISING:
-        yield Flag(code="warm-up", text=f"The capacity rose {sizes}: the SUT was warming up.")
-    else:
-        yield Flag(code="drift", text=f"The capacity fell {sizes}: the SUT is drifting.")
+    yield Flag.of(
+        "warm-up" if direction is SutBehavior.RISING else "drift",
+        first_pps=first.capacity_pps,
+        last_pps=last.capacity_pps,
+        change_ratio=change,
+        seconds=seconds,
+    )
 
 
 def _modes(model: SutModel, behaviors: Sequence[SutBehavior]) -> Iterator[Flag]:
     split = model.modes() if SutBehavior.MODES in behaviors else None
     if split:
         slow, fast = split
-        text = (
-            f"The SUT has two modes: {load_text(median(fast))} in {len(fast)} and {load_text(median(slow))} in "
-            f"{len(slow)} of {len(slow) + len(fast)} trials."
+        yield Flag.of(
+            "modes",
+            fast_pps=median(fast),
+            fast_count=len(fast),
+            slow_pps=median(slow),
+            slow_count=len(slow),
+            count=len(slow) + len(fast),
         )
-        yield Flag(code="modes", text=text)
     elif SutBehavior.SCATTERED in behaviors:
         rates = [trace.capacity_pps for trace in model.current if trace.overloaded]
-        text = f"The capacity differs from trial to trial: {load_text(min(rates))} to {load_text(max(rates))}."
-        yield Flag(code="scatter", text=text)
+        yield Flag.of("scatter", lowest_pps=min(rates), highest_pps=max(rates))
 
 
 def _within(overloaded: list[Trace]) -> Iterator[Flag]:
@@ -94,15 +96,17 @@ def _within(overloaded: list[Trace]) -> Iterator[Flag]:
     jumps = sum(abs(b - a) > 0.5 * abs(max(trace.tail_pps) - min(trace.tail_pps)) for a, b in _pairs(trace.tail_pps))
     change = end_pps / begin_pps - 1.0 if begin_pps else 0.0
     if jumps:
-        low, high = min(trace.tail_pps), max(trace.tail_pps)
-        text = f"Within trial {trace.index} the capacity jumped between {load_text(low)} and {load_text(high)}."
-        yield Flag(code="mode-switching", text=text)
+        low_pps, high_pps = min(trace.tail_pps), max(trace.tail_pps)
+        yield Flag.of("mode-switching", trial=trace.index, low_pps=low_pps, high_pps=high_pps)
     elif change < -MIN_CHANGE_RATIO or (change < 0 and (trace.first_lossy or 0) > 1):
-        text = (
-            f"In the course of trial {trace.index} the capacity fell from {load_text(begin_pps)} to "
-            f"{load_text(end_pps)} ({change:+.2%}) in {trace.elapsed_s:.0f} s."
+        yield Flag.of(
+            "degradation",
+            trial=trace.index,
+            begin_pps=begin_pps,
+            end_pps=end_pps,
+            change_ratio=change,
+            seconds=trace.elapsed_s,
         )
-        yield Flag(code="degradation", text=text)
 
 
 def _in_turns(traces: Sequence[Trace]) -> Iterator[Flag]:
@@ -115,11 +119,14 @@ def _in_turns(traces: Sequence[Trace]) -> Iterator[Flag]:
             continue
         if min(lossy_s, between_s) / len(trace.bursts) >= MODE_DWELL_S:
             low_pps = median(trace.load_pps - window.lost_count / window.duration_s for window in lossy)
-            text = (
-                f"Within trial {trace.index}, at {load_text(trace.load_pps)}, the capacity was {load_text(low_pps)} "
-                f"for {lossy_s:.1f} s and no less than the load for {between_s:.1f} s, in turns."
+            yield Flag.of(
+                "mode-switching",
+                trial=trace.index,
+                load_pps=trace.load_pps,
+                low_pps=low_pps,
+                low_s=lossy_s,
+                high_s=between_s,
             )
-            yield Flag(code="mode-switching", text=text)
             return
 
 
@@ -130,9 +137,7 @@ def _pairs(values: Sequence[float]) -> Iterator[tuple[float, float]]:
 def _buffer(model: SutModel) -> Iterator[Flag]:
     capacity_pps = model.capacity_pps()
     if capacity_pps and model.buffer_count > MIN_BUFFER_S * capacity_pps:
-        seconds = model.buffer_count / capacity_pps
-        text = f"The SUT buffers about {model.buffer_count:,.0f} frames ({seconds * 1e3:.3g} ms at its capacity)."
-        yield Flag(code="buffer", text=text)
+        yield Flag.of("buffer", frames=model.buffer_count, seconds=model.buffer_count / capacity_pps)
 
 
 def _stalls(traces: Sequence[Trace]) -> Iterator[Flag]:
@@ -142,12 +147,11 @@ def _stalls(traces: Sequence[Trace]) -> Iterator[Flag]:
     seconds = sum(t.elapsed_s for t in traces if not t.overloaded and t.load_pps >= min(s.load_pps for s in stalled))
     count = sum(len(trace.bursts) for trace in stalled)
     line = stall_line(stalled)
-    size = (
-        f"of about {line.seconds * 1e3:.3g} ms, which up to {load_text(line.free_pps)} a buffer absorbs"
-        if line
-        else f"that lost up to {max(t.lost_count / len(t.bursts) for t in stalled):,.0f} frames"
-    )
-    yield Flag(code="stalls", text=f"{count} stalls in {seconds:.0f} s of trials, {size}.")
+    if line:
+        yield Flag.of("stalls", count=count, seconds=seconds, stall_s=line.seconds, free_pps=line.free_pps)
+    else:
+        lost = max(trace.lost_count / len(trace.bursts) for trace in stalled)
+        yield Flag.of("stalls", count=count, seconds=seconds, lost=lost)
 
 
 def _singles(traces: Sequence[Trace]) -> Iterator[Flag]:
@@ -157,5 +161,4 @@ def _singles(traces: Sequence[Trace]) -> Iterator[Flag]:
     quiet = [t for t in traces if t.loss_ratio < SINGLE_LOSS_RATIO and t.load_pps >= min(s.load_pps for s in single)]
     lost = sum(trace.lost_count for trace in single)
     frames = sum(trace.load_pps * trace.elapsed_s for trace in quiet)
-    text = f"Frames got lost one by one: {lost:,.0f} of {frames:,.0f} ({lost / frames:.2g}) below the capacity."
-    yield Flag(code="single-losses", text=text)
+    yield Flag.of("single-losses", lost=lost, frames=frames, loss_ratio=lost / frames)

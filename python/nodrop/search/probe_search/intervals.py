@@ -14,7 +14,6 @@ from nodrop.search.probe_search.goal_evidence import GoalEvidence
 from nodrop.search.probe_search.load_selection import estimate_threshold, trials_below_capacity
 from nodrop.search.probe_search.state import GoalSearch, SearchState
 from nodrop.search.probe_search.sut_model import Estimate, SutBehavior
-from nodrop.search.reason_text import load_text
 
 MIN_TRIALS = 5
 """So many trials at a load show how they differ."""
@@ -71,11 +70,10 @@ def _confidence(state: SearchState, goal_search: GoalSearch) -> dict[str, object
 
 def _doubtful_bounds(confidence: dict[str, object]) -> Iterator[Flag]:
     """Bounds that the trials elsewhere make unlikely."""
-    for side, other in (("lower", "would not"), ("upper", "would")):
+    for side in ("lower", "upper"):
         probability = confidence.get(f"{side}_error_probability")
         if isinstance(probability, float) and probability > DOUBTFUL_PROBABILITY:
-            text = f"By all trials, most at the {side} bound {other} meet the goal: {probability:.0%} likely."
-            yield Flag(code=f"doubtful-{side}-bound", text=text)
+            yield Flag.of(f"doubtful-{side}-bound", probability=probability)
 
 
 def _meets_probability(
@@ -118,28 +116,26 @@ def _loss_ratio_limit(state: SearchState, load_pps: float) -> float | None:
 
 def _early_flag(evidence: GoalEvidence, upper_pps: float) -> Flag:
     seconds = sum(each.effective_s for each in evidence.at(upper_pps))
-    text = (
-        f"{load_text(upper_pps)} was taken for an upper bound after {seconds:.3g} s of trials that all lost too much, "
-        f"of the {evidence.sum_s * evidence.goal.exceed_ratio:.3g} s that would decide it."
-    )
-    return Flag(code="early-upper-bound", text=text)
+    required_s = evidence.sum_s * evidence.goal.exceed_ratio
+    return Flag.of("early-upper-bound", load_pps=upper_pps, seconds=seconds, required_s=required_s)
 
 
 def _accepted_flag(state: SearchState, evidence: GoalEvidence, lower_pps: float) -> Flag:
     trace = next(t for t in state.model.traces if t.index == evidence.accepted[lower_pps])
-    text = f"At {load_text(lower_pps)} the trial took {trace.elapsed_s:.3g} s of the {evidence.full_s:g} s asked"
-    found = earlier_goal(state.plan, evidence)
-    if found and found.lower_pps == lower_pps:
-        return Flag(code="earlier-lower-bound", text=f"{text}; the rest is the earlier result's word.")
-    return Flag(code="short-lower-bound", text=f"{text}, as time was short: not proven.")
+    earlier = earlier_goal(state.plan, evidence)
+    is_earlier = earlier is not None and earlier.lower_pps == lower_pps
+    return Flag.of(
+        "earlier-lower-bound" if is_earlier else "short-lower-bound",
+        load_pps=lower_pps,
+        seconds=trace.elapsed_s,
+        full_s=evidence.full_s,
+    )
 
 
 def _deviations(evidence: GoalEvidence) -> Iterator[Flag]:
     """Where the evidence is not what RFC 9971 would have counted."""
     if evidence.set_aside_indices:
         listed = ", ".join(f"#{index}" for index in sorted(evidence.set_aside_indices))
-        text = f"Trials {listed} lost too much but were set aside, as the SUT did better before or since then."
-        yield Flag(code="trials-set-aside", text=text)
+        yield Flag.of("trials-set-aside", trials=listed)
     if evidence.in_parts:
-        text = f"Parts of {evidence.full_s:g} s of longer trials count as trials: no pause came between them."
-        yield Flag(code="parts-as-trials", text=text)
+        yield Flag.of("parts-as-trials", full_s=evidence.full_s)

@@ -7,13 +7,13 @@ Rules, as `Trial.rule` has them: `prove` a load expected to meet the goal; `cap`
 
 import math
 
+from nodrop.model.message import Message
 from nodrop.search import width
 from nodrop.search.probe_search.event_loss import is_stall, stall_line
 from nodrop.search.probe_search.probes import CLOSE
 from nodrop.search.probe_search.state import GoalSearch, SearchState, TrialRequest
 from nodrop.search.probe_search.sut_model import Estimate, SutBehavior
 from nodrop.search.probe_search.trial_trace import Trace
-from nodrop.search.reason_text import load_text
 
 MARGIN = 0.2
 """Proofs stay this share of the goal's width below the estimate."""
@@ -42,11 +42,9 @@ def choose_trial(state: SearchState, goal_search: GoalSearch) -> TrialRequest:
     estimate = estimate_threshold(state, goal_search)
     open_pps = _undecided(state, goal_search, estimate)
     if open_pps is not None:
-        return TrialRequest(open_pps, "again", f"{label}: trials at {load_text(open_pps)} have not decided it yet")
+        return TrialRequest(open_pps, "again", Message.of("undecided", goal=label, load_pps=open_pps))
     if lower_pps is not None and needs_confirmation(state, goal_search, lower_pps):
-        return TrialRequest(
-            lower_pps, "again", f"{label}: {load_text(lower_pps)} may have been luck, trying it once more"
-        )
+        return TrialRequest(lower_pps, "again", Message.of("confirm", goal=label, load_pps=lower_pps))
     if estimate is None:
         return _choose_blind(state, goal_search)
     if upper_pps is not None and estimate.load_pps >= upper_pps:
@@ -74,12 +72,12 @@ def estimate_threshold(state: SearchState, goal_search: GoalSearch) -> Estimate 
     if sum(is_stall(trace) for trace in losing) > len(losing) / 2:
         line = stall_line(losing)
         if line is None:
-            return Estimate(lowest_pps / 2.0, 0.5, near=False, why="a guess until a stall is seen at another load")
+            return Estimate(lowest_pps / 2.0, 0.5, near=False, basis=Message.of("prove-guess"))
         top_pps = overload.load_pps if overload else state.plan.max_load_pps
-        why = f"up to which stalls of {line.seconds * 1e3:.3g} ms should lose nothing"
-        return Estimate(state.clamp(min(line.free_pps, top_pps)), SINGLE_SD, near=True, why=why)
-    why = "going by how often single frames got lost"
-    return Estimate(state.clamp(_lossless_pps(state, goal_search, quiet)), SINGLE_SD, near=True, why=why)
+        basis = Message.of("prove-stalls", stall_s=line.seconds)
+        return Estimate(state.clamp(min(line.free_pps, top_pps)), SINGLE_SD, near=True, basis=basis)
+    basis = Message.of("prove-single-losses")
+    return Estimate(state.clamp(_lossless_pps(state, goal_search, quiet)), SINGLE_SD, near=True, basis=basis)
 
 
 def _tolerable(quiet: list[Trace], losing: list[Trace], goal_search: GoalSearch) -> bool:
@@ -155,9 +153,7 @@ def _choose_estimated(state: SearchState, goal_search: GoalSearch, estimate: Est
     label, wide = goal_search.label, goal_search.evidence.width_ratio
     lower_pps, upper_pps = goal_search.evidence.bounds()
     if estimate.sd_ratio > COARSE_WIDTHS * wide and lower_pps is not None and upper_pps is not None:
-        return TrialRequest(
-            (lower_pps * upper_pps) ** 0.5, "bisect", f"{label}: no more is known, halving the interval"
-        )
+        return TrialRequest((lower_pps * upper_pps) ** 0.5, "bisect", Message.of("halve-uncertain", goal=label))
     # Where no trial may fail, their scatter counts; where half of them may, only how well their middle is known.
     spread = estimate.sd_ratio / (1.0 if goal_search.strict else estimate.trial_count**0.5)
     margin = max(MARGIN * wide, min(0.7 * spread, 2.0 * wide) if estimate.near else 0.0)
@@ -168,13 +164,14 @@ def _choose_estimated(state: SearchState, goal_search: GoalSearch, estimate: Est
     if lower_pps is not None:
         above_pps = min(width.above(lower_pps, wide), state.plan.max_load_pps)
         if above_pps > estimate.load_pps or lower_pps >= target_pps:
-            return TrialRequest(above_pps, "cap", f"{label}: {load_text(lower_pps)} is good, one width above it")
+            return TrialRequest(above_pps, "cap", Message.of("cap", goal=label, load_pps=lower_pps))
     if upper_pps is not None:
         below_pps = width.below(upper_pps, wide)
         if target_pps < below_pps <= estimate.load_pps * (1.0 - 0.05 * wide):
             target_pps = state.clamp(below_pps * (1.0 + 1e-9))
-    about = f"the threshold is expected at {load_text(estimate.load_pps)}, {estimate.why}"
-    return TrialRequest(target_pps, "prove", f"{label}: {about}; proving a load just below")
+    basis = estimate.basis
+    reason = Message.of(basis.code, goal=label, estimate_pps=estimate.load_pps, **basis.params)
+    return TrialRequest(target_pps, "prove", reason)
 
 
 def _choose_lower(state: SearchState, goal_search: GoalSearch, upper_pps: float) -> TrialRequest:
@@ -185,7 +182,7 @@ def _choose_lower(state: SearchState, goal_search: GoalSearch, upper_pps: float)
     load_pps = state.clamp(width.below(upper_pps, step))
     if lower_pps is not None and load_pps <= width.above(lower_pps, 0.3 * evidence.width_ratio):
         load_pps = (lower_pps * upper_pps) ** 0.5
-    reason = f"{goal_search.label}: {load_text(upper_pps)} lost too much, stepping down from it"
+    reason = Message.of("step-down", goal=goal_search.label, load_pps=upper_pps)
     return TrialRequest(load_pps, "step-down", reason)
 
 
@@ -198,9 +195,7 @@ def _choose_higher(state: SearchState, goal_search: GoalSearch, lower_pps: float
     load_pps = min(width.above(lower_pps, step), state.plan.max_load_pps)
     if upper_pps is not None and load_pps >= width.below(upper_pps, 0.3 * evidence.width_ratio):
         load_pps = (lower_pps * upper_pps) ** 0.5
-    return TrialRequest(
-        load_pps, "step-up", f"{goal_search.label}: {load_text(lower_pps)} is good, better than expected"
-    )
+    return TrialRequest(load_pps, "step-up", Message.of("step-up", goal=goal_search.label, load_pps=lower_pps))
 
 
 def _choose_blind(state: SearchState, goal_search: GoalSearch) -> TrialRequest:
@@ -209,11 +204,11 @@ def _choose_blind(state: SearchState, goal_search: GoalSearch) -> TrialRequest:
     lower_pps, upper_pps = goal_search.evidence.bounds()
     swamped = [trace.load_pps for trace in state.model.current if trace.overloaded]
     if lower_pps is None and swamped and min(swamped) <= CLOSE * low and (upper_pps is None or upper_pps > low):
-        return TrialRequest(low, "extreme", f"{label}: hardly anything came through at any load, trying the lowest")
+        return TrialRequest(low, "extreme", Message.of("lowest-swamped", goal=label))
     if upper_pps is None:
-        return TrialRequest(high, "extreme", f"{label}: nothing was lost so far, proving the highest load")
+        return TrialRequest(high, "extreme", Message.of("highest-lossless", goal=label))
     if lower_pps is not None:
-        return TrialRequest((lower_pps * upper_pps) ** 0.5, "bisect", f"{label}: halving the interval")
+        return TrialRequest((lower_pps * upper_pps) ** 0.5, "bisect", Message.of("halve-interval", goal=label))
     if upper_pps > low:
         return _choose_lower(state, goal_search, upper_pps)
-    return TrialRequest(low, "extreme", f"{label}: nothing is known to meet it, trying the lowest load")
+    return TrialRequest(low, "extreme", Message.of("lowest-unmet", goal=label))

@@ -2,12 +2,12 @@
 
 from collections.abc import Generator
 
+from nodrop.model.message import Message
 from nodrop.model.trial import StopRule, Trial
 from nodrop.search.base import Dialogue, Outcome
 from nodrop.search.probe_search.state import SearchState, TrialDialogue, TrialRequest
 from nodrop.search.probe_search.sut_model import SutBehavior, is_collapsed
 from nodrop.search.probe_search.trial_trace import Trace
-from nodrop.search.reason_text import load_text
 
 ProbesDialogue = Generator[Trial, Outcome, list[Trace]]
 """A dialogue about several trials."""
@@ -34,7 +34,7 @@ CLOSE = 1.03
 """Ratio of two loads between which there is no need to look."""
 
 
-def probe(state: SearchState, load_pps: float, reason: str) -> TrialDialogue:
+def probe(state: SearchState, load_pps: float, reason: Message) -> TrialDialogue:
     """Offer a load for a moment."""
     stop = StopRule(after_loss_s=WATCH_S, elapsed_s=PROBE_S)
     return (yield from state.measure(TrialRequest(load_pps, "look", reason), state.full_s, stop, None))
@@ -43,7 +43,7 @@ def probe(state: SearchState, load_pps: float, reason: str) -> TrialDialogue:
 def probe_first(state: SearchState) -> Dialogue:
     """Offer the highest load, then a little more than what came through, until that no longer changes."""
     model, plan = state.model, state.plan
-    trace = yield from probe(state, plan.max_load_pps, "how much comes through of the highest load")
+    trace = yield from probe(state, plan.max_load_pps, Message.of("probe-highest"))
     if not trace.overloaded:
         return
     if is_collapsed(trace):
@@ -54,7 +54,7 @@ def probe_first(state: SearchState) -> Dialogue:
         load_pps = max(capacity_pps * OVERLOAD_FACTOR, capacity_pps + model.buffer_count / PROBE_S * 2.0)
         if load_pps >= 0.9 * _lowest_overload_pps(state) or load_pps <= plan.min_load_pps:
             return
-        trace = yield from probe(state, load_pps, f"{load_text(capacity_pps)} came through: a closer look just above")
+        trace = yield from probe(state, load_pps, Message.of("probe-above", capacity_pps=capacity_pps))
         if not trace.overloaded:
             yield from _probe_between(state, load_pps, _lowest_overload_pps(state))
             return
@@ -66,7 +66,7 @@ def _probe_between(state: SearchState, good_pps: float, bad_pps: float) -> Dialo
     """Look for a load just above the limit between one that lost nothing and one that lost far too much."""
     while bad_pps > CLOSE * good_pps:
         load_pps = good_pps * (bad_pps / good_pps) ** (0.5 if bad_pps > 2.0 * good_pps else 0.3)
-        reason = f"the limit is between {load_text(good_pps)} and {load_text(bad_pps)}: looking there"
+        reason = Message.of("probe-between", low_pps=good_pps, high_pps=bad_pps)
         trace = yield from probe(state, load_pps, reason)
         if not trace.overloaded:
             good_pps = trace.load_pps
@@ -81,12 +81,12 @@ def _lowest_overload_pps(state: SearchState) -> float:
     return min(loads, default=state.plan.max_load_pps)
 
 
-def probe_again(state: SearchState, why: str) -> Dialogue:
+def probe_again(state: SearchState, reason: Message) -> Dialogue:
     """The SUT does not do what it did: look several times, to see what it does now and how that varies."""
     state.restarts += 1
     model = state.model
     before = model.era_start
-    probes = yield from _survey(state, why)
+    probes = yield from _survey(state, reason)
     if model.behavior is SutBehavior.STABLE and model.era_start == before:
         state.long_trials_differ = True  # short trials still show what they did: it is the long ones that differ
     if len(probes) < _required_probes(state):
@@ -98,14 +98,14 @@ def probe_again(state: SearchState, why: str) -> Dialogue:
         state.set_aside_exception(trace)
 
 
-def _survey(state: SearchState, why: str) -> ProbesDialogue:
+def _survey(state: SearchState, reason: Message) -> ProbesDialogue:
     model = state.model
     load_pps = model.usual_probe_pps(max((model.capacity_pps() or 0.0) * OVERLOAD_FACTOR, model.traces[-1].load_pps))
     probes: list[Trace] = []
     required_count, step = _required_probes(state), 0.02
     good_pps = load_pps
     for _ in range(SURVEY_PROBES_MAX):
-        trace = yield from probe(state, load_pps, why)
+        trace = yield from probe(state, load_pps, reason)
         if not trace.overloaded:
             if trace.load_pps >= state.plan.max_load_pps:
                 break

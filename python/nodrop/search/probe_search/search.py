@@ -16,6 +16,7 @@ only where it lost steadily (see `nodrop.search.probe_search.goal_evidence`).
 from collections.abc import Generator
 
 from nodrop.model.goal import Flag
+from nodrop.model.message import Message
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import StopRule, Trial
 from nodrop.search import width
@@ -35,7 +36,6 @@ from nodrop.search.probe_search.state import (
 )
 from nodrop.search.probe_search.sut_model import SAME_CAPACITY_RATIO, Estimate, SutBehavior
 from nodrop.search.probe_search.trial_trace import Trace
-from nodrop.search.reason_text import load_text
 
 EARLY_DECISION_PARTS = 2
 """Overloaded trials in a row, after which the many more that would decide a load are not made."""
@@ -84,7 +84,7 @@ class NodropSearch(DialogueSearch):
                 for goal_search in order:
                     yield from _search_goal(state, goal_search)
         except OutOfTimeError:
-            state.flags.append(Flag(code="out-of-time", text="The time for the search was over."))
+            state.flags.append(Flag.of("out-of-time"))
         _accept_short_trials(state)
 
 
@@ -102,18 +102,16 @@ def _resume_from_earlier(state: SearchState) -> Generator[Trial, Outcome, bool]:
         return False
     known.sort(key=lambda pair: pair[0].ratio)
     highest, found = known[-1]
-    trace = yield from probe(state, found.upper_pps * OVERLOAD_FACTOR, "does the SUT still do what it did before")
+    trace = yield from probe(state, found.upper_pps * OVERLOAD_FACTOR, Message.of("probe-earlier"))
     estimate = state.model.threshold(highest.evidence)
     middle_pps = (found.lower_pps + found.upper_pps) / 2.0
     if not trace.overloaded or not estimate or width.between(estimate.load_pps, middle_pps) > UNCHANGED_RATIO:
         return False
     first, found = known[0]
-    reason = f"{first.label}: the earlier lower bound, proving it anew"
+    reason = Message.of("prove-earlier", goal=first.label)
     yield from _prove_lower(state, first, TrialRequest(found.lower_pps, "earlier", reason))
     for goal_search, found in known[1:]:
-        request = TrialRequest(
-            found.lower_pps, "earlier", f"{goal_search.label}: the earlier lower bound, does it still hold"
-        )
+        request = TrialRequest(found.lower_pps, "earlier", Message.of("check-earlier", goal=goal_search.label))
         trace = yield from state.measure(
             request, goal_search.evidence.full_s, StopRule(elapsed_s=UPPER_PROOF_S), goal_search
         )
@@ -171,9 +169,9 @@ def _recheck_upper(state: SearchState, goal_search: GoalSearch) -> Dialogue:
     """A SUT that was still warming up when it lost may not lose any more."""
     upper_pps = goal_search.evidence.bounds().upper
     assert upper_pps is not None
-    trace = yield from probe(state, upper_pps, f"does {load_text(upper_pps)} still lose too much")
+    trace = yield from probe(state, upper_pps, Message.of("probe-upper", load_pps=upper_pps))
     if trace.loss_ratio <= goal_search.ratio and state.restarts < MAX_RESTARTS:
-        yield from probe_again(state, f"{load_text(upper_pps)} does not lose any more: where is the limit")
+        yield from probe_again(state, Message.of("upper-recovered", load_pps=upper_pps))
 
 
 def _prove_lower(state: SearchState, goal_search: GoalSearch, request: TrialRequest) -> Dialogue:
@@ -188,7 +186,7 @@ def _prove_lower(state: SearchState, goal_search: GoalSearch, request: TrialRequ
     passed = trace.loss_ratio <= goal_search.ratio
     if trace.stopped and passed:
         if not state.model.is_smooth(goal_search.ratio):
-            yield from probe_again(state, f"{load_text(load_pps)} loses less than expected: where is the limit")
+            yield from probe_again(state, Message.of("less-loss", load_pps=load_pps))
         return
     if intended_s < required_s and passed:
         if trace.elapsed_s < SHORT_PROOF_S:
@@ -261,7 +259,7 @@ def _check_unexpected_failure(
     if width.between(threshold_pps, estimate.load_pps) < expected_change:
         return
     if state.model.behavior is not SutBehavior.MODES and state.restarts < MAX_RESTARTS:
-        yield from probe_again(state, f"trial {trace.index} did far worse than expected: is that typical")
+        yield from probe_again(state, Message.of("far-worse", trial=trace.index))
     if trace.index in goal_search.evidence.set_aside_indices:
         goal_search.failures = 0
 
@@ -269,7 +267,7 @@ def _check_unexpected_failure(
 def _identify_drift(state: SearchState, trace: Trace) -> Dialogue:
     """A SUT that drifts down does not come back between trials, unlike one that falls in the course of each."""
     pps = state.model.usual_probe_pps(trace.load_pps)
-    after = yield from probe(state, pps, f"the capacity fell in the course of trial {trace.index}: has it come back")
+    after = yield from probe(state, pps, Message.of("fell-in-trial", trial=trace.index))
     state.model.follow_fall(trace, after)
     if state.model.behavior is SutBehavior.FALLING:
         state.note_behavior(SutBehavior.FALLING)
@@ -309,7 +307,7 @@ def _prove_upper(state: SearchState, goal_search: GoalSearch, request: TrialRequ
     _learn_from_parts(state, goal_search, trace)
     surprising = expects_loss_soon and trace.loss_ratio <= goal_search.ratio and state.model.behavior in PREDICTABLE
     if surprising and state.restarts < MAX_RESTARTS and (goal_search.ratio > 0.0 or not goal_search.strict):
-        yield from probe_again(state, f"{load_text(load_pps)} loses less than expected: where is the limit")
+        yield from probe_again(state, Message.of("less-loss", load_pps=load_pps))
 
 
 def _shows_loss_soon(state: SearchState, goal_search: GoalSearch, load_pps: float) -> bool:

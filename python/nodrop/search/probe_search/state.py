@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from nodrop.model.goal import Flag
+from nodrop.model.message import Message
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import StopRule, Trial
 from nodrop.search import width
@@ -32,7 +33,7 @@ class TrialRequest(NamedTuple):
 
     load_pps: float
     rule: str
-    reason: str
+    reason: Message
 
 
 class OutOfTimeError(Exception):

@@ -12,6 +12,7 @@ from enum import StrEnum
 from statistics import fmean, median, stdev
 from typing import NamedTuple
 
+from nodrop.model.message import Message
 from nodrop.search.probe_search.goal_evidence import GoalEvidence
 from nodrop.search.probe_search.trial_trace import Trace
 
@@ -69,8 +70,8 @@ class Estimate(NamedTuple):
     """From trials near the threshold, not only from far above."""
     trial_count: int = 1
     """Trials it rests on."""
-    why: str = "as the capacity shows"
-    """What it follows from."""
+    basis: Message = Message(code="prove-capacity")
+    """Reason for a proof just below it, without the goal and the estimate."""
 
 
 class SutBehavior(StrEnum):

@@ -10,6 +10,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse
 
 from nodrop import __version__
+from nodrop.formatting.messages import format_message
 from nodrop.server.pages.assets import static_url
 from nodrop.server.pages.context import Site
 from nodrop.server.pages.forms import make_form_token
@@ -61,6 +62,7 @@ def environment() -> Environment:
     )
     environment.globals |= {"static": static_url, "version": __version__, "navigation": NAVIGATION}
     environment.filters |= {
+        "message": format_message,
         "pps": format_pps,
         "count": format_count,
         "seconds": format_seconds,

@@ -1,0 +1,106 @@
+"""Sentences of flags, by code: what a reader of a result has to know in addition to the bounds."""
+
+from collections.abc import Mapping
+
+FLAGS: Mapping[str, tuple[str, ...]] = {
+    "buffer": ("The SUT buffers about {frames:frames} frames ({seconds:ms} at its capacity).",),
+    "degenerate": ("Both bounds of {goal} are the same load, {load_pps:load}: they enclose no interval.",),
+    "degradation": (
+        "In the course of trial {trial} the capacity fell from {begin_pps:load} to {end_pps:load} "
+        "({change_ratio:change}) in {seconds:.0f} s.",
+    ),
+    "doubtful-lower-bound": (
+        "By all trials, most at the lower bound would not meet the goal: {probability:percent} likely.",
+    ),
+    "doubtful-upper-bound": (
+        "By all trials, most at the upper bound would meet the goal: {probability:percent} likely.",
+    ),
+    "drift": (
+        "The capacity fell from {first_pps:load} to {last_pps:load} ({change_ratio:change}) in {seconds:.0f} s: "
+        "the SUT is drifting.",
+    ),
+    "earlier-lower-bound": (
+        "At {load_pps:load} the trial took {seconds:.3g} s of the {full_s:g} s required; the earlier result vouches "
+        "for the rest.",
+    ),
+    "early-upper-bound": (
+        "{load_pps:load} counts as an upper bound after {seconds:.3g} s of trials that all lost too much, of the "
+        "{required_s:.3g} s that would decide it.",
+    ),
+    "estimate-at-highest-load": ("The critical load may lie above the highest load allowed, {load_pps:load}.",),
+    "estimate-at-lowest-load": ("The critical load may lie below the lowest load allowed, {load_pps:load}.",),
+    "goal-lost": (
+        "The {duration_s:seconds} trials for loss ratio {loss_ratio:g} were broken off because the lowest load "
+        "allowed, {lowest_pps:load}, already loses too much for {smallest_goal}, which ends the phase for all goals.",
+        "The goal is not met even at the lowest load allowed, {lowest_pps:load}.",
+    ),
+    "invalid-lower-bound": (
+        "{load_pps:load} is not a lower bound of {goal}, only the nearest load measured: its {duration_s:seconds} "
+        "trial lost more than {loss_ratio:g} of the frames.",
+    ),
+    "invalid-upper-bound": (
+        "{load_pps:load} is not an upper bound of {goal}, only the nearest load measured: its {duration_s:seconds} "
+        "trial lost no more than {loss_ratio:g} of the frames.",
+    ),
+    "loss-inversion": (
+        "A trial at {met_pps:load} met {goal}, which contradicts its bounds: this search never reconsiders a bound.",
+        "A trial at {missed_pps:load} did not meet {goal}, which contradicts its bounds: this search never reconsiders "
+        "a bound.",
+    ),
+    "met-at-max-load": ("The goal is met at the highest load allowed, {load_pps:load}.",),
+    "mixed-trial-durations": (
+        "Trials of {longest_s:g} s also count for the goal whose trials need only {shortest_s:g} s, and may decide it; "
+        "RFC 9971 recommends the same final trial duration for all goals.",
+    ),
+    "mode-switching": (
+        "Within trial {trial}, at {load_pps:load}, the capacity alternated: {low_pps:load} for {low_s:.1f} s, and at "
+        "least the load for {high_s:.1f} s.",
+        "Within trial {trial} the capacity jumped between {low_pps:load} and {high_pps:load}.",
+    ),
+    "models-disagree": (
+        "The two models of the SUT differ by more than their uncertainties: {stretch_pps:load} and {erf_pps:load}.",
+    ),
+    "modes": (
+        "The SUT has two modes: {fast_pps:load} in {fast_count} and {slow_pps:load} in {slow_count} of {count} trials.",
+    ),
+    "out-of-time": (
+        "The time for the search, {limit_s:duration}, was over before the search was done.",
+        "The time for the search was over.",
+    ),
+    "parts-as-trials": ("Parts of {full_s:g} s of longer trials count as trials, without a pause between them.",),
+    "recounted-loss": (
+        "Frames reported lost during a trial arrived after all, and may have stopped the trial: trials {trials}.",
+    ),
+    "scatter": ("The capacity differs from trial to trial: {lowest_pps:load} to {highest_pps:load}.",),
+    "short-lower-bound": (
+        "At {load_pps:load} the trial took {seconds:.3g} s of the {full_s:g} s required, for lack of time: not proven.",
+    ),
+    "short-trials": ("Trials were shorter than requested without having been stopped: {trials}.",),
+    "short-upper-bound": ("At {load_pps:load} only trials shorter than {full_s:g} s lost too much.",),
+    "single-losses": (
+        "Frames were lost one by one: {lost:frames} of {frames:frames} ({loss_ratio:.2g}) below the capacity.",
+    ),
+    "stalls": (
+        "{count} stalls in {seconds:.0f} s of trials, of about {stall_s:ms}, which a buffer absorbs up to "
+        "{free_pps:load}.",
+        "{count} stalls in {seconds:.0f} s of trials, which lost up to {lost:frames} frames each.",
+    ),
+    "tester-limited": (
+        "In {short_count} of {count} trials the tester could not send the highest load {highest_pps:load}: the "
+        "forwarding rate may be the tester's, and the SUT may forward more.",
+        "In {short_count} of {count} trials the tester could not send the load; unsent frames count as lost, so the "
+        "estimate may be the tester's.",
+        "Above {forwarded_pps:load} the tester itself did not keep up.",
+        "The upper bound is the tester's: it could not send this load, and the SUT may forward more.",
+    ),
+    "trials-set-aside": (
+        "Trials {trials} lost too much but do not count, as the SUT did better before or since then.",
+    ),
+    "undecided-lower-bound": ("No load is known to meet the goal yet.",),
+    "undecided-upper-bound": ("No load is known to miss the goal yet.",),
+    "warm-up": (
+        "The capacity rose from {first_pps:load} to {last_pps:load} ({change_ratio:change}) in {seconds:.0f} s: "
+        "the SUT was warming up.",
+    ),
+    "wide-interval": ("The bounds are {width_ratio:width} apart; the goal is {goal_width_ratio:width}.",),
+}
