@@ -1,4 +1,4 @@
-"""CounterReader by packet group, as `get_pgid_stats` gives them: they go on until the streams are removed."""
+"""Counters by packet group, as `get_pgid_stats` gives them: they go on until the streams are removed."""
 
 import itertools
 from collections import Counter

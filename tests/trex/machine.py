@@ -49,7 +49,7 @@ class Options:
 
 @dataclass
 class Totals:
-    """CounterReader of the whole server."""
+    """Counters of the whole server."""
 
     queue_full_count: int = 0
     cpu_percent: float = 0.0
@@ -340,7 +340,7 @@ class Machine:
         return Flow(port.number, stream, load, left, is_frozen)
 
     def _set_up_groups(self, port: Port) -> None:
-        """CounterReader for all streams of a port. Raises Refusal where there are too few."""
+        """Counters for all streams of a port. Raises Refusal where there are too few."""
         counted = [stream.count for other in self.ports for stream in other.streams.values() if stream.count]
         latency = {count.pg_id for count in counted if count.is_latency}
         plain = {count.pg_id for count in counted if not count.is_latency}

@@ -60,7 +60,7 @@ def machine_options(asked: argparse.Namespace) -> Options:
     )
 
 
-class StartedTrex:
+class Server:
     """Its two sockets."""
 
     def __init__(self, machine: Machine, rpc_port: int, publish_port: int) -> None:
@@ -110,7 +110,7 @@ def main() -> None:
         sys.exit(str(error))
     machine_ends = True
     try:
-        server = StartedTrex(machine, asked.rpc_port, asked.publish_port)
+        server = Server(machine, asked.rpc_port, asked.publish_port)
         print(f"serving {', '.join(machine.options.interfaces)} on port {asked.rpc_port}", flush=True)
         server.serve()
     except KeyboardInterrupt:

@@ -18,7 +18,7 @@ TITLES = {
     -32600: "Bad Request",
     -32601: "Method not registered",
     -32602: "Bad Parameters for method",
-    -32603: "Internal StartedTrex Error",
+    -32603: "Internal Server Error",
     -32000: "Failed To Execute Method",
     -32001: "Try again",
     -32002: "Work in progress",

@@ -121,7 +121,7 @@ def test_networks_of_a_tunnel_give_their_numbers() -> None:
     [chain] = chain_facts.chain_facts(asked, lab(tagged=False), found, read(asked))
     assert chain.vnis == (7000, 7001)
     assert chain.vlans is None
-    with pytest.raises(StageError, match="network left0 has no VLAN \(kind vxlan\); request kind vlan"):
+    with pytest.raises(StageError, match=r"network left0 has no VLAN \(kind vxlan\); request kind vlan"):
         chain_facts.chain_ids("here", asked, lab(), found)
 
 
@@ -153,7 +153,9 @@ def test_chains_of_a_shared_network_have_its_vlan_and_their_own_macs() -> None:
 
 def test_who_is_not_told_a_vlan_may_write_it_and_else_is_told_who_is() -> None:
     bare = {name: {"id": f"id-{name}"} for name in ("left0", "right0")}
-    with pytest.raises(StageError, match="segmentation id of network left0 is unknown, as only administrators can read it"):
+    with pytest.raises(
+        StageError, match="segmentation id of network left0 is unknown, as only administrators can read it"
+    ):
         chain_facts.chain_ids("here", plan(), lab(), tuple(chain_facts.network_facts(plan(), bare)))
     written = plan().model_copy(
         update={
@@ -192,8 +194,8 @@ def test_a_mac_that_is_there_twice_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"binding:vif_type": "binding_failed"}, "is not bound on compute1 \(binding_failed\)"),
-        ({"binding:vif_type": "unbound", "binding:host_id": ""}, "is not bound on a host \(unbound\)"),
+        ({"binding:vif_type": "binding_failed"}, r"is not bound on compute1 \(binding_failed\)"),
+        ({"binding:vif_type": "unbound", "binding:host_id": ""}, r"is not bound on a host \(unbound\)"),
         ({"device_id": "id-other"}, "belongs to id-other instead of server vm0"),
         ({"device_id": ""}, "belongs to none instead of server vm0"),
         ({"mac_address": ""}, "no longer exists"),

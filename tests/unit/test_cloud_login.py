@@ -147,7 +147,7 @@ def test_version_2_of_keystone_is_refused(small: SmallCloud, tmp_path: Path, mon
 
 def test_a_token_for_no_project_and_a_catalogue_without_nova_are_refused(small: SmallCloud) -> None:
     small.services = ("identity", "image", "network")
-    with pytest.raises(StageError, match="the catalog has no compute \(services: identity, image, network\)"):
+    with pytest.raises(StageError, match=r"the catalog has no compute \(services: identity, image, network\)"):
         logged_in()
     small.project = None
     with pytest.raises(StageError, match="the token is for no project"):
@@ -193,7 +193,7 @@ def test_a_password_is_asked_for_on_a_terminal_and_not_shown(small: SmallCloud, 
                 os.write(terminal, b"secret\n")
     os.close(terminal)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) in (0, 1), said
-    assert b"cloud 127.0.0.1, project demo: nothing that nodrop create" in said
+    assert b"cloud 127.0.0.1, project demo: no nodrop resources" in said
     assert b"secret" not in said
 
 
@@ -248,9 +248,7 @@ def test_what_is_made_is_made_once_whatever_becomes_of_the_answer(small: SmallCl
 def test_what_is_refused_says_what_was_asked_and_what_to_do(small: SmallCloud) -> None:
     cloud = logged_in()
     small.failures = [("POST", "/network", 403)]
-    with pytest.raises(
-        CloudError, match="cloud small: cannot create x: HTTP 403: failure 403; ask an administrator"
-    ):
+    with pytest.raises(CloudError, match="cloud small: cannot create x: HTTP 403: failure 403; ask an administrator"):
         create(cloud, "create x", Post("network", "/networks", {"network": {}}), lambda: None)
     assert delete(cloud, "delete network 7", "network", "/networks/7") is None  # what is gone already is gone
 

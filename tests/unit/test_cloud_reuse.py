@@ -163,5 +163,7 @@ def test_a_server_says_in_what_it_differs_and_somebody_elses_is_left_alone() -> 
     standing = existing_resources.find_server(CLOUD, wanted, [there | {"status": "ERROR"}], **asked)
     assert standing
     assert standing.differences == ("status is ERROR instead of ACTIVE",)
-    with pytest.raises(StageError, match=r"Instance vm0 cannot be reused \(chain is not set instead of 0; user data is not set"):
+    with pytest.raises(
+        StageError, match=r"Instance vm0 cannot be reused \(chain is not set instead of 0; user data is not set"
+    ):
         existing_resources.find_server(CLOUD, wanted, [there | {"metadata": {}}], **asked)

@@ -167,9 +167,7 @@ def test_a_server_in_error_is_told_and_nothing_is_left(small: Services) -> None:
 def test_what_cannot_be_taken_away_is_named_with_the_command_that_does(small: Services) -> None:
     small.status = "ERROR"
     small.failures = [("DELETE", NETWORKS, 500)]
-    with pytest.raises(
-        StageError, match=r"were deleted except network (left|right)0 \(.*500.*\): run nodrop cleanup"
-    ):
+    with pytest.raises(StageError, match=r"were deleted except network (left|right)0 \(.*500.*\): run nodrop cleanup"):
         stage(plan()).__enter__()
     assert small.left() == {NETWORKS: 1}
 

@@ -54,7 +54,7 @@ def test_other_faults_are_said_with_where_to_look() -> None:
     assert "check that an agent or driver" in failed("Binding failed for port 1b2c, please check neutron logs")
     assert "a quota is exhausted" in failed("Quota exceeded, too many servers in group")
     assert "nova-compute's log" in failed("Something else")
-    assert "Nova does not say why" in servers.fault_message(SERVER, PLAN, {"status": "DELETED"})
+    assert "Nova gives no reason" in servers.fault_message(SERVER, PLAN, {"status": "DELETED"})
 
 
 class _Told:

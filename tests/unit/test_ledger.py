@@ -22,7 +22,7 @@ SENT = 1000
 
 
 class Lab(NamedTuple):
-    """DeviceKind the kernel counts when 1000 frames go each way and those of the way from port 0 have losses."""
+    """What the kernel counts when 1000 frames go each way and those of the way from port 0 have losses."""
 
     counters: dict[str, int]
     offered_count: int
@@ -191,10 +191,10 @@ def test_a_cause_never_explains_more_than_was_lost_at_its_hop() -> None:
 def test_frames_of_others_are_told_and_the_ledger_still_adds_up() -> None:
     found = ledger(Lab(counters(SENT, SENT + 3, 990), SENT, 990))
     assert told(found) == [("the wire sut1 → tester1", "", 10)]
-    assert found.remarks == ("sut1 counted 3 frames more than came to it",)
+    assert found.remarks == ("sut1 counted 3 more frames than reached it",)
     fewer = ledger(Lab(counters(SENT, 0, SENT), SENT, SENT))
     assert told(fewer) == []
-    assert fewer.remarks == ("sut1 counted 1000 frames fewer than arrived",)
+    assert fewer.remarks == ("sut1 counted 1000 fewer frames than arrived",)
 
 
 def test_one_cause_in_both_directions_is_told_once_with_both_places() -> None:
@@ -266,7 +266,7 @@ def test_the_ledger_of_one_trial_is_shown_on_demand(tmp_path: Path, capsys: pyte
     assert shown.startswith("Trial #1: 2.000 kpps for 1 s: lost 30 of 2,000: 20 at the SUT, sut0 to sut1")
     (row,) = [line for line in shown.splitlines() if "0→1" in line and "the SUT, sut0 to sut1" in line]
     assert [word for word in row.split() if word.replace(",", "").isdigit()][:3] == ["1,000", "970", "30"]
-    assert "NETFILTER_DROP" in shown and "no counter says why" in shown
+    assert "NETFILTER_DROP" in shown and "unattributed" in shown
     assert explain(0) == 0
     assert "no host's counters were read in this trial" in capsys.readouterr().out
     assert explain(len(trials)) == 2

@@ -27,14 +27,14 @@ def test_a_release_itself_may_be_configured(tmp_path: Path) -> None:
     assert find_release(str(folder)) == folder
 
 
-def test_a_release_too_old_to_be_spoken_with_is_refused_with_those_version_info(tmp_path: Path) -> None:
+def test_a_release_too_old_to_be_spoken_with_is_refused_with_those_found(tmp_path: Path) -> None:
     install(tmp_path, "v2.59")
-    with pytest.raises(GeneratorError, match=r"v2\.89 or later is needed, found v2\.59"):
+    with pytest.raises(GeneratorError, match=r"v2\.89 or later in .* \(found v2\.59\)"):
         find_release(str(tmp_path))
 
 
 def test_a_folder_without_trex_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(GeneratorError, match="no t-rex-64 there"):
+    with pytest.raises(GeneratorError, match=r"no t-rex-64 in .*missing"):
         find_release(str(tmp_path / "missing"))
 
 
@@ -75,7 +75,7 @@ def test_the_command_has_the_flags_that_were_asked_for(fields: dict[str, object]
 
 
 def test_interfaces_come_in_pairs() -> None:
-    with pytest.raises(GeneratorError, match="in pairs"):
+    with pytest.raises(GeneratorError, match="even number"):
         check_start(start(interfaces=("a", "b", "c")))
 
 
@@ -87,7 +87,7 @@ def test_interfaces_come_in_pairs() -> None:
         ("zmq: Address already in use", "ports are in use"),
         ("Error: kernel uses other X710 interfaces, see --ignore-528-issue", "trex.start.i40e_mixed"),
         ("Please run this program as root/with sudo", "started by root"),
-        ("trying to bind 0000:03:00.0 to igb_uio failed", "bound to a driver"),
+        ("trying to bind 0000:03:00.0 to igb_uio failed", "bound to a DPDK driver"),
     ],
 )
 def test_what_a_log_says_is_told_in_words_beside_its_end(words: str, meaning: str) -> None:

@@ -26,7 +26,7 @@ Forward = Callable[[int, bytes], list[tuple[int, bytes]]]
 """What becomes of a frame that a port sends: at which ports it arrives, and how."""
 
 
-class StartedTrex:
+class Server:
     """A TRex server's ports 4 and 5 on a SUT."""
 
     def __init__(self, forward: Forward) -> None:
@@ -68,7 +68,7 @@ class StartedTrex:
 class Port:
     """A port of the server."""
 
-    def __init__(self, server: StartedTrex, number: int) -> None:
+    def __init__(self, server: Server, number: int) -> None:
         self._server, self._number = server, number
 
     def call(self, method: str, **params: Any) -> Any:
@@ -107,14 +107,14 @@ def across(port: int, frame: bytes, *, shift: int = 0) -> list[tuple[int, bytes]
     return [(1 - port, frame[:14] + vlan.to_bytes(2, "big") + frame[16:])]
 
 
-def checked(server: StartedTrex, traffic: Traffic) -> Any:
+def checked(server: Server, traffic: Traffic) -> Any:
     """What the check says."""
     plan = TrexPlan(ports=(4, 5))
     return relay.check_path(server, plan, traffic, neighbors=NOBODY, names=NAMES, next_hops={})  # type: ignore[arg-type]
 
 
 def test_every_chain_and_direction_is_proven_by_frames_of_its_own() -> None:
-    server = StartedTrex(across)
+    server = Server(across)
     found = checked(server, chains(3))
     assert [(one.chain, one.tx_port, one.received_count > 0) for one in found] == [
         (chain, way, True) for chain in range(3) for way in (0, 1)
@@ -138,7 +138,7 @@ def test_a_dead_direction_is_named_with_its_chain() -> None:
     with pytest.raises(
         NoPathError, match=r"chain 1, right to left \(right0 to left0, VLAN 101 there\): .* none arrived"
     ) as no:
-        checked(StartedTrex(forward), chains(2))
+        checked(Server(forward), chains(2))
     assert no.value.chains == (1,)
 
 
@@ -148,7 +148,7 @@ def test_frames_of_one_chain_do_not_prove_another() -> None:
         return across(port, frame, shift=shift)
 
     with pytest.raises(NoPathError, match=r"arrived at right0 in VLAN 201, which is chain 1's \(VLAN 200 expected\)"):
-        checked(StartedTrex(forward), chains(2))
+        checked(Server(forward), chains(2))
 
 
 def test_next_hops_are_asked_for_and_stations_answer_meanwhile() -> None:
@@ -170,7 +170,7 @@ def test_next_hops_are_asked_for_and_stations_answer_meanwhile() -> None:
         return [(port, arp(1, own)), (port, arp(2, own))] if asks else []
 
     found = relay.resolve_next_hops(
-        StartedTrex(forward),  # type: ignore[arg-type]
+        Server(forward),  # type: ignore[arg-type]
         TrexPlan(ports=(4, 5)),
         chains(1),
         neighbors=plan,
@@ -188,7 +188,7 @@ def test_a_next_hop_that_keeps_silent_is_named_with_trex_port() -> None:
         GeneratorError, match=r"right0: the MAC address of 198.18.0.1 asked for by ARP .* nobody answered"
     ):
         relay.resolve_next_hops(
-            StartedTrex(lambda *_: []),  # type: ignore[arg-type]
+            Server(lambda *_: []),  # type: ignore[arg-type]
             TrexPlan(ports=(4, 5)),
             chains(1),
             neighbors=plan,

@@ -61,7 +61,7 @@ def test_messages_are_framed_as_trex_frames_them() -> None:
     assert pack(body) == struct.pack(">II", 0xABE85CEA, 6000) + zlib.compress(body)
     assert unpack(pack(body)) == body
     assert unpack(b"{}") == b"{}"
-    with pytest.raises(ValueError, match="6000 were announced"):
+    with pytest.raises(ValueError, match="2 bytes instead of 6000"):
         unpack(struct.pack(">II", 0xABE85CEA, 6000) + zlib.compress(b"{}"))
 
 
@@ -84,7 +84,7 @@ def test_a_batch_that_is_too_long_goes_in_several_messages() -> None:
 
 def test_a_request_longer_than_a_server_takes_is_not_sent() -> None:
     with client({}) as (rpc, server):
-        with pytest.raises(GeneratorError, match="takes requests of up to 999999 bytes, add_stream needs 1000"):
+        with pytest.raises(GeneratorError, match=r"add_stream is too large \(1000.* bytes, limit 999999\)"):
             rpc.call("add_stream", {"text": "x" * 1_000_000})
         assert server.asked == []
 
@@ -119,7 +119,7 @@ def test_reading_is_repeated_when_no_answer_comes_and_changing_is_not() -> None:
     stats = once(Silence(), {"opackets": 1})
     with client({"get_port_stats": stats, "start_traffic": once(Silence(), {})}, 0.2) as (rpc, server):
         assert rpc.call("get_port_stats", {}) == {"opackets": 1}
-        with pytest.raises(TrexNoReply, match=r"answer to start_traffic asked .* none came within 0.2 s"):
+        with pytest.raises(TrexNoReply, match=r"no reply to start_traffic .*timeout after 0.2 s"):
             rpc.call("start_traffic", {})
         assert [method for method, _ in server.asked] == ["get_port_stats", "get_port_stats", "start_traffic"]
 
@@ -134,7 +134,7 @@ def test_a_connection_is_of_use_again_after_an_answer_that_never_came() -> None:
 def test_something_else_at_the_port_is_told_from_a_server() -> None:
     with client({"ping": lambda _: json.loads('{"a": 1}')}) as (rpc, server):
         server._reply = lambda asked: {"error": asked["method"]}  # type: ignore[method-assign]
-        with pytest.raises(GeneratorError, match="an answer of a TRex server asked"):
+        with pytest.raises(GeneratorError, match="invalid reply from the TRex server"):
             rpc.call("ping", {})
 
 
@@ -182,14 +182,17 @@ def test_an_interface_that_both_sides_speak_is_version_info(api: tuple[int, int]
         assert server.asked[-1] == ("get_system_info", {"api_h": "handle12"})
 
 
-def test_a_server_of_another_major_version_is_rename_error() -> None:
-    with Responder(server_methods((6, 0))) as server, pytest.raises(TrexVersionError, match=r"v3.08 found .*5\.1: API"):
+def test_a_server_of_another_major_version_is_named() -> None:
+    with Responder(server_methods((6, 0))) as server, pytest.raises(TrexVersionError, match=r"v3.08 at .*5\.1: API"):
         TrexSession(plan(server)).__enter__()
 
 
-def test_a_server_in_another_mode_is_rename_error() -> None:
+def test_a_server_in_another_mode_is_named() -> None:
     astf = server_methods(get_version=lambda _: {"version": "v3.08", "mode": "ASTF"})
-    with Responder(astf) as server, pytest.raises(TrexVersionError, match="runs in mode ASTF; start it without --astf"):
+    with (
+        Responder(astf) as server,
+        pytest.raises(TrexVersionError, match=r"runs in mode ASTF .*start it without --astf"),
+    ):
         TrexSession(plan(server)).__enter__()
 
 
@@ -197,7 +200,7 @@ def test_a_port_where_nobody_listens_is_named_at_once() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         port = held.getsockname()[1]
-        with pytest.raises(TrexNoReply, match=f"asked at 127.0.0.1, port {port}, found none .*start one there"):
+        with pytest.raises(TrexNoReply, match=f"no TRex server at 127.0.0.1, port {port} .*start one there"):
             TrexSession(TrexPlan(rpc_port=port)).__enter__()
 
 
@@ -207,7 +210,7 @@ def test_ports_are_told_by_their_number_whatever_their_order() -> None:
         assert (first.number, first.mac, first.speed_bps, first.numa_node) == (0, "02:00:00:00:00:00", None, None)
         assert (second.number, second.speed_bps, second.driver) == (1, 10**10, "net_ixgbe")
         assert (session.counter_count(0), session.counter_count(1)) == (127, None)
-        with pytest.raises(GeneratorError, match=r"port 7 .* asked \(trex.ports\), it has 0, 1"):
+        with pytest.raises(GeneratorError, match=r"trex.ports: port 7 does not exist .* its ports are 0, 1"):
             session.port(7)
 
 
@@ -254,17 +257,17 @@ def test_a_port_in_service_mode_is_brought_out_of_it() -> None:
         assert ("service", False) in [(method, params.get("enabled")) for method, params in server.asked]
 
 
-def test_whoever_holds_a_port_is_rename_error() -> None:
+def test_whoever_holds_a_port_is_named() -> None:
     held = server_methods(acquire=once(Error(-32000, "port is already taken by 'anna'")))
     with Responder(held) as server, TrexSession(plan(server, take_over=False)) as session:
-        taken = pytest.raises(TrexPortsInUse, match="already taken by 'anna'; wait until he is done")
+        taken = pytest.raises(TrexPortsInUse, match="already taken by 'anna'; wait until that user is done")
         with taken:
             session.acquire_ports([0])
 
 
-def test_a_port_that_was_taken_meanwhile_is_rename_error() -> None:
+def test_a_port_that_was_taken_meanwhile_is_named() -> None:
     lost = server_methods(start_traffic=once(Error(-32000, "port is not owned by you")))
     with Responder(lost) as server, TrexSession(plan(server)) as session:
         (port,) = session.acquire_ports([0])
-        with pytest.raises(TrexPortsInUse, match="somebody else took them meanwhile"):
+        with pytest.raises(TrexPortsInUse, match="another user acquired them during the run"):
             port.call("start_traffic", duration=1)

@@ -124,9 +124,9 @@ def test_numbers_are_unique_on_all_ports_at_128_chains_and_beyond() -> None:
 
 
 def test_counters_that_do_not_suffice_are_named_with_what_to_write() -> None:
-    with pytest.raises(GeneratorError, match=r"128 streams asked .* have 127 counters; .* trex.flow_stats: false"):
+    with pytest.raises(GeneratorError, match=r"128 streams exceed the 127 counters .* trex.flow_stats: false"):
         made(*chains(64), counter_count=127)
-    with pytest.raises(GeneratorError, match="latency of 130 streams asked, TRex measures 128 at once"):
+    with pytest.raises(GeneratorError, match="latency of 130 streams exceeds TRex's limit of 128"):
         made(*chains(65), plan=TrexPlan(latency_chains=tuple(range(65))))
     without = made(*chains(64), plan=TrexPlan(flow_stats=False), counter_count=127)
     assert {one.pg_id for one in without.counted} == {None}
@@ -138,7 +138,9 @@ def test_a_latency_frame_that_has_to_be_larger_is_said() -> None:
     found = made(tagged, plan=TrexPlan(latency_chains=(0,)))
     sizes = [len(base64.b64decode(stream["stream"]["packet"]["binary"])) + 4 for stream in found.ports[0].streams]
     assert sizes == [64, 68]
-    assert found.notes == ("latency is measured with frames of 68 bytes beside those of 64: TRex's mark needs room",)
+    assert found.notes == (
+        "latency is measured with frames of 68 bytes in addition to those of 64: TRex's mark needs space",
+    )
 
 
 def test_vxlan_is_counted_inside_and_its_port_told_to_trex() -> None:
@@ -154,7 +156,7 @@ def test_labels_are_counted_at_the_ports_only_and_it_is_said() -> None:
     )
     assert found.counted[0].pg_id is None
     assert found.counted[0].latency_pg_id is None
-    assert any("cannot tell frames with these headers apart" in note for note in found.notes)
+    assert any("cannot tell streams with these headers apart" in note for note in found.notes)
 
 
 def test_frames_made_beforehand_are_as_many_as_asked_and_it_is_said_what_that_means() -> None:
@@ -162,8 +164,7 @@ def test_frames_made_beforehand_are_as_many_as_asked_and_it_is_said_what_that_me
     found = made(plain_stream(0, 0, 1, ranges=ranges), plan=TrexPlan(cache_size=100, latency_chains=(0,)))
     assert [stream["stream"]["vm"].get("cache") for stream in found.ports[0].streams] == [100, None]
     assert found.notes == (
-        "trex.cache_size: 100 frames of each stream are made beforehand and sent again and again, so 100 of 1000 flows "
-        "at most",
+        "trex.cache_size: TRex repeats 100 prebuilt frames of each stream, so at most 100 of 1000 flows occur",
     )
 
 
@@ -175,7 +176,7 @@ def test_one_direction_leaves_the_other_port_without_streams() -> None:
 
 def test_loads_that_vary_are_refused() -> None:
     traffic = Traffic(streams=(plain_stream(0, 0, 1),), pattern=BurstLoad(period_s=0.1, duty_ratio=0.5))
-    with pytest.raises(GeneratorError, match=r"pattern\.kind: burst asked, TRex sends at a steady load"):
+    with pytest.raises(GeneratorError, match=r"pattern\.kind: TRex cannot send burst, only a steady load"):
         build_stream_set(traffic, TrexPlan(), build_templates(traffic))
 
 
