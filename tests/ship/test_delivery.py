@@ -117,7 +117,7 @@ def test_what_could_not_be_delivered_arrives_once_with_the_next_run(forward: Sta
     plan = plan_for(tmp_path, {"port": port})
     _, said = shipped(plan)
     (sentence,) = said
-    assert f"for 127.0.0.1:{port} wait in {tmp_path / 'buffer'}: connection refused" in sentence
+    assert f"for 127.0.0.1:{port} are buffered in {tmp_path / 'buffer'}: connection refused" in sentence
     kept = int(sentence.split()[0])
     with forward(port) as aggregator:
         _, said = shipped(plan)

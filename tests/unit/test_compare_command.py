@@ -88,7 +88,7 @@ def test_json_holds_the_comparison_for_programs(compare: Compare) -> None:
 
 def test_markdown_holds_its_tables(compare: Compare) -> None:
     _, out, _ = compare("label:main", "label:patch", "--format", "markdown")
-    assert out.startswith("**B is worse than A: ")
+    assert out.startswith("✘ B is worse than A: ")
     assert out.count("| NDR |") == 1
     widths = {line.count("|") for line in out.splitlines() if line.startswith("| NDR") or line.startswith("|---|--:")}
     assert len(widths) == 1
@@ -105,7 +105,7 @@ def test_fail_on_ends_with_its_own_code_after_everything_was_said(compare: Compa
     code, out, err = compare("label:main", "label:patch", "--fail-on", "worse")
     assert code == FailOnError.exit_code == 8
     assert out.startswith("B is worse")
-    assert err.startswith("nodrop: error: --fail-on worse asked: B is worse than A")
+    assert err.startswith("nodrop: error: --fail-on worse: B is worse than A")
     assert compare("label:patch", "label:main", "--fail-on", "worse,undecided")[0] == 0
     assert compare("label:patch", "label:main", "--fail-on", "better")[0] == 8
 
@@ -125,16 +125,16 @@ def test_a_picture_is_drawn_beside_the_text(compare: Compare, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("label:main",), "it has no runs of two set-ups"),
-        ((), "0 results asked, two sides expected"),
-        (("label:main", "label:patch", "label:main"), "3 results asked"),
-        (("--a", "label:main"), "--a and --b go together"),
+        (("label:main",), "all runs are of one setup"),
+        ((), "expected two sides, got 0 results"),
+        (("label:main", "label:patch", "label:main"), "got 3 results"),
+        (("--a", "label:main"), "--a and --b must be used together"),
         (("label:main", "label:nobody"), "nobody"),
-        (("label:main", "label:patch", "--margin", "much"), "--margin: 'much' asked"),
-        (("label:main", "label:patch", "--margin", "speed=1%"), "--margin: 'speed=1%' asked"),
-        (("label:main", "label:patch", "--confidence", "100%"), "--confidence: '100%' asked"),
-        (("label:main", "label:patch", "--fail-on", "slower"), "--fail-on: slower asked"),
-        (("label:main", "label:patch", "--metric", "mrr"), "metric mrr asked"),
+        (("label:main", "label:patch", "--margin", "much"), "--margin: 'much' is not a ratio"),
+        (("label:main", "label:patch", "--margin", "speed=1%"), "--margin: 'speed=1%' is not a ratio"),
+        (("label:main", "label:patch", "--confidence", "100%"), "--confidence: '100%' is not"),
+        (("label:main", "label:patch", "--fail-on", "slower"), "--fail-on: unknown verdict slower"),
+        (("label:main", "label:patch", "--metric", "mrr"), "metric: mrr is not measured by both A and B"),
         (("label:main", "label:patch", "--plot", "x.gif"), "x.gif"),
     ],
 )

@@ -224,7 +224,7 @@ def test_known_effects_are_found_again_and_shown_again(tmp_path: Path, capsys: p
     assert "on the tester's CPU" in capsys.readouterr().out
     assert main(["report", "latest", "--results-dir", str(tmp_path), "-o", str(tmp_path / "r.md")]) == 0
     written = (tmp_path / "r.md").read_text(encoding="utf-8")
-    assert "## What each rule is worth on this host" in written
+    assert "# Cost of each placement rule on this host" in written
     assert "## kept 1 of 3: run" in written
     capsys.readouterr()
     assert main(["show", "latest", "--results-dir", str(tmp_path)]) == 0
@@ -233,4 +233,4 @@ def test_known_effects_are_found_again_and_shown_again(tmp_path: Path, capsys: p
 
 def test_a_result_that_prices_nothing_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["vm", "price", "nothing", "--results-dir", str(tmp_path)]) == 2
-    assert "it is no list of runs" in capsys.readouterr().err
+    assert "not a suite of runs" in capsys.readouterr().err

@@ -110,7 +110,7 @@ def test_the_bounds_of_a_change_are_those_of_mann_and_whitney() -> None:
 def test_what_the_tester_limited_is_shown_and_never_makes_a_change() -> None:
     found = analyze_trend(of([1e6] * 10 + [0.5e6] * 5, at_least=range(10, 15)))
     assert found.changes == () and len(found.series.points) == 15
-    assert "5 runs were not limited by the SUT, shown and not judged: r10, r11, r12 and 2 more." in list(
+    assert "5 runs were not limited by the SUT, and shown but not analyzed: r10, r11, r12 and 2 more." in list(
         describe_trend(found)
     )
 
@@ -118,7 +118,7 @@ def test_what_the_tester_limited_is_shown_and_never_makes_a_change() -> None:
 def test_a_series_without_a_point_of_the_suts_is_not_judged() -> None:
     found = analyze_trend(of([1e6, 1.1e6], at_least=[0, 1]))
     assert (found.groups, found.verdict) == ((), None)
-    assert list(describe_trend(found)) == ["NDR: no run was limited by the SUT; it does 1.100 Mpps at least."]
+    assert list(describe_trend(found)) == ["NDR: no run was limited by the SUT; the value is at least 1.100 Mpps."]
 
 
 def test_a_run_apart_from_the_others_is_no_change() -> None:
@@ -128,7 +128,7 @@ def test_a_run_apart_from_the_others_is_no_change() -> None:
     assert found.changes == ()
     assert found.groups[0].outlier_run_ids == ("r9",)
     assert found.groups[0].count == 19 and "r9" not in found.groups[0].run_ids
-    assert "1 run stands apart from those around: r9." in list(describe_trend(found))
+    assert "1 outlier: r9." in list(describe_trend(found))
 
 
 def test_a_single_run_at_the_end_is_told_and_said_to_be_one() -> None:

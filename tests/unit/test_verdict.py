@@ -110,9 +110,9 @@ def test_runs_that_all_say_the_same_are_not_proof_of_the_smallest_difference() -
 def test_a_figure_that_was_the_testers_never_makes_b_worse() -> None:
     said = compared(GOOD, SLOW, limit="tester")
     assert said.verdict is ComparisonOutcome.UNDECIDED
-    assert "B forwards at least that" in said.metrics[0].reason
+    assert "B forwards at least this rate" in said.metrics[0].reason
     assert said.metrics[0].repeats_needed is None
-    assert any("not the SUT's" in line for line in said.advice)
+    assert any("not limited by the SUT" in line for line in said.advice)
 
 
 @pytest.mark.parametrize("limit", ["tester", "shared_cpu", "max_load", "unknown"])
@@ -129,7 +129,7 @@ def test_runs_of_b_without_an_answer_keep_it_from_being_better() -> None:
     b.append(run(40, side="b", status="failed"))
     said = compare(a, b)
     assert said.verdict is ComparisonOutcome.UNDECIDED
-    assert "of B one run has no such figure" in said.metrics[0].reason
+    assert "one run of B did not measure it" in said.metrics[0].reason
     a.append(run(41, side="a", status="failed"))
     assert compare(a[:5], b[:5]).verdict is ComparisonOutcome.BETTER
 
@@ -216,7 +216,7 @@ def test_rates_are_headlines_and_latencies_are_not_unless_they_are_asked_for() -
 
 
 def test_what_cannot_be_compared_is_said_with_what_there_is() -> None:
-    with pytest.raises(ConfigError, match="metric pdr asked, A and B have in common: ndr"):
+    with pytest.raises(ConfigError, match="metric: pdr is not measured by both A and B; choose from: ndr"):
         compare([run(0, rate(1e6))], [run(1, rate(1e6))], metrics=["pdr"])
-    with pytest.raises(ConfigError, match="found ndr at frame size 64; found no figure at frame size 64"):
+    with pytest.raises(ConfigError, match="A: ndr at frame size 64; B: no metric at frame size 64"):
         compare([run(0, rate(1e6))], [run(1)])

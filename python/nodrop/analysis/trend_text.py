@@ -96,7 +96,7 @@ def _nothing_to_judge(series: TrendSeries) -> str:
     if not series.points:
         return "no run measured it."
     most = max(series.points, key=lambda point: point.value)
-    return f"no run was limited by the SUT, which forwards at least {format_measure(most.value, series.unit)}."
+    return f"no run was limited by the SUT; the value is at least {format_measure(most.value, series.unit)}."
 
 
 def _earlier_changes(trend: Trend) -> Iterator[str]:
