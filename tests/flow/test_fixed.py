@@ -18,8 +18,8 @@ from nodrop.model.trial import FIXED, Doubt, TrialResult, Validity, ValidityStat
 from nodrop.plan import build
 from nodrop.plan.resolvers import Resolvers
 from nodrop.report.line_progress import LineProgress, trial_line
-from nodrop.report.story import story
-from nodrop.report.terminal import report
+from nodrop.report.story import render_story
+from nodrop.report.terminal import render_result
 from nodrop.run.execute import execute
 from nodrop.simulation import SimulatedMeasurer
 from nodrop.store import calibration
@@ -29,7 +29,7 @@ from nodrop.units import format_pps
 def text_of(result: RunResult, monkeypatch: pytest.MonkeyPatch, columns: int = 100) -> str:
     monkeypatch.setenv("COLUMNS", str(columns))
     out = io.StringIO()
-    show(report(result), out)
+    show(render_result(result), out)
     return out.getvalue()
 
 
@@ -66,7 +66,7 @@ def test_link_speed_is_what_a_percentage_is_of(tmp_path: Path) -> None:
 
 
 def test_more_than_the_line_rate_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"30\.00 Mpps asked, .* 29\.76 Mpps"):
+    with pytest.raises(ConfigError, match=r"\(30\.00 Mpps\), which is 29\.76 Mpps"):
         make_plan(tmp_path, rate="30Mpps")
 
 
@@ -112,7 +112,7 @@ def test_a_rate_that_names_goals_searches_for_these_alone(rate: str, labels: lis
 
 
 def test_a_goal_that_is_not_there_cannot_be_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"rate: ndr asked, goals are mine; .* name one NDR"):
+    with pytest.raises(ConfigError, match=r"rate: no goal is named NDR \(ndr\), goals are mine; .* name one NDR"):
         make_plan(tmp_path, rate="ndr", goals={"mine": 0.01})
 
 
@@ -181,11 +181,11 @@ def test_a_path_that_is_not_to_be_checked_is_not(tmp_path: Path) -> None:
 def test_what_tells_of_searches_copes_with_runs_that_have_none(tmp_path: Path) -> None:
     fixed = execute(make_plan(tmp_path, rate="10kpps", duration="1s"), Listener(), parts())
     checked = execute(make_plan(tmp_path, no_traffic=True), Listener(), parts())
-    assert "Nothing was searched for: at 10kpps for 1 s." in story(fixed, (), 100)
-    assert "Nothing was searched for: no traffic." in story(checked, (), 100)
+    assert "Nothing was searched for: at 10kpps for 1 s." in render_story(fixed, (), 100)
+    assert "Nothing was searched for: no traffic." in render_story(checked, (), 100)
     assert calibration.derive_calibration(fixed) is None
     for result in (fixed, checked):
-        with pytest.raises(ConfigError, match="a picture of its search asked, it has none"):
+        with pytest.raises(ConfigError, match="no search"):
             search_bounds.build_chart(result, ())
     config = load((), {"search.warm_start": fixed.run_id})
     with pytest.raises(ConfigError, match="no goal of it has both bounds"):

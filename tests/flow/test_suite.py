@@ -110,9 +110,9 @@ def test_a_mix_of_ones_own_is_what_imix_stands_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"frame_sizes": [64], "frame_bytes": 128}, "frame_sizes and frame_bytes: all asked"),
-        ({"frame_sizes": [64], "traffic.genome": "aab"}, r"frame_sizes and traffic\.genome: all asked"),
-        ({"frame_sizes": [64], "traffic.imix": {64: 1}}, r"frame_sizes and traffic\.imix: all asked"),
+        ({"frame_sizes": [64], "frame_bytes": 128}, "frame_sizes and frame_bytes: each sets the sizes of all frames"),
+        ({"frame_sizes": [64], "traffic.genome": "aab"}, r"frame_sizes and traffic\.genome: each sets"),
+        ({"frame_sizes": [64], "traffic.imix": {64: 1}}, r"frame_sizes and traffic\.imix: each sets"),
         ({"frame_sizes": [63]}, "63 is not a frame size; write bytes with FCS, 64 to 9216"),
         ({"frame_sizes": ["abc9"]}, "'abc9' is not a frame size"),
     ],
@@ -123,7 +123,7 @@ def test_sizes_that_cannot_be_are_refused(keys: dict[str, Any], message: str) ->
 
 
 def test_a_command_that_measures_one_size_says_so() -> None:
-    with pytest.raises(ConfigError, match="frame_sizes: 64, 128 asked, here there can be one"):
+    with pytest.raises(ConfigError, match=r"frame_sizes: several sizes where one is possible \(64, 128\)"):
         build(load((), {"frame_sizes": [64, 128]}))
 
 
@@ -156,7 +156,7 @@ def test_a_suite_is_found_by_file_directory_id_and_as_the_latest(tmp_path: Path)
         assert suites.load(wanted, tmp_path) == (outcome.suite, outcome.results)
     assert suites.load(outcome.results[0].run_id, tmp_path) is None
     assert store.load("latest", tmp_path) == outcome.results[-1]
-    with pytest.raises(ConfigError, match="it is of several runs; name one of those listed in"):
+    with pytest.raises(ConfigError, match="a suite of several runs; name one of the runs in"):
         store.load(suite_id, tmp_path)
 
 

@@ -165,7 +165,7 @@ class Kept:
     def __init__(self) -> None:
         self.records: list[tuple[str, dict[str, Any]]] = []
 
-    def keep(self, tag: str, record: Any) -> None:
+    def enqueue(self, tag: str, record: Any) -> None:
         self.records.append((tag, dict(record)))
 
 
@@ -179,9 +179,9 @@ def test_a_run_is_summed_up_by_what_was_logged(warnings: int, errors: int, messa
     for levelno, count in ((logging.WARNING, warnings), (logging.ERROR, errors)):
         for _ in range(count):
             tally.handle(logging.LogRecord("nodrop", levelno, "", 0, "said", None, None))
-    records.started()
+    records.log_start()
     records.handle(logging.LogRecord("nodrop", logging.INFO, "", 0, "said", None, None))
-    records.summarize(tally)
+    records.log_summary(tally)
     (_, start), (_, said), (_, summary) = kept.records
     assert set(said) == {"loglevel", "message", "@timestamp", "runlogdate"}
     assert (start["loglevel"], start["numwarnings"]) == ("START", 0)

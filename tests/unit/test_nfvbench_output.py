@@ -72,9 +72,9 @@ def test_the_key_json_of_an_nfvbench_configuration_is_nfvbenchs_form() -> None:
     ("arguments", "sentence"),
     [
         (("--nfvbench-json", "."), "--nfvbench-json: . asked, it is a directory; name a file in it"),
-        (("--nfvbench-json", "/proc/none/x.json"), "--nfvbench-json: /proc/none asked, it cannot be written to"),
+        (("--nfvbench-json", "/proc/none/x.json"), "--nfvbench-json: cannot write to /proc/none"),
         (("--nfvbench-json", "-", "--json", "-"), "standard output asked for both, it can hold one"),
-        (("--std-json", "/proc/none"), "std_json: /proc/none asked, it cannot be written to"),
+        (("--std-json", "/proc/none"), "std_json: cannot write to /proc/none"),
     ],
 )
 def test_what_cannot_be_written_is_said_before_anything_is_measured(

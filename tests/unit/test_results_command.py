@@ -78,7 +78,7 @@ def test_a_list_says_how_many_it_left_out(directory: Path, capsys: Captured) -> 
     assert main(["results", "list", "--limit", "1", "--results-dir", str(directory)]) == 0
     assert "1 of 3; --limit 0 for all" in capsys.readouterr().err
     assert main(["results", "list", "--label", "none", "--results-dir", str(directory)]) == 0
-    assert "nothing of that kind" in capsys.readouterr().err
+    assert "no matching results" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_filters_of_a_list(
 
 
 def test_a_date_that_is_none_is_a_sentence(directory: Path, capsys: Captured) -> None:
-    assert "--since: '7x' is not a date or a time ago; write for example 2026-01-31 or 7d" in told(
+    assert "--since: '7x' is not a date or an age; write for example 2026-01-31 or 7d" in told(
         directory, capsys, "list", "--since", "7x", code=2
     )
 
@@ -115,7 +115,7 @@ def test_tags_are_given_taken_and_told(made: tuple[Path, list[RunResult]], direc
     assert told(directory, capsys, "tag", "latest", "+good", "+old") == f"{run_id}: good old\n"
     assert told(directory, capsys, "tag", "tag:good", "-old", "+new") == f"{run_id}: good new\n"
     assert told(directory, capsys, "tag", "latest") == f"{run_id}: good new\n"
-    assert "+ or - before a tag expected; write +good" in told(directory, capsys, "tag", "latest", "good", code=2)
+    assert "expected + or - and a tag; use e.g. +good" in told(directory, capsys, "tag", "latest", "good", code=2)
 
 
 def test_what_was_changed_or_is_missing_is_found(
@@ -123,16 +123,16 @@ def test_what_was_changed_or_is_missing_is_found(
 ) -> None:
     first, second, third = made[1]
     told(directory, capsys, "list")
-    assert told(directory, capsys, "verify") == "3 of 3 results are as they were written\n"
-    assert told(directory, capsys, "verify", first.run_id) == "1 of 1 results are as they were written\n"
+    assert told(directory, capsys, "verify") == "3 of 3 results are intact\n"
+    assert told(directory, capsys, "verify", first.run_id) == "1 of 1 results are intact\n"
     replaced(first.model_copy(update={"wall_s": 1.0}), directory)
     shutil.rmtree(directory / second.run_id)
     (directory / third.run_id / "result.json.sha256").unlink()
     assert main(["results", "verify", "--results-dir", str(directory)]) == 1
     said = capsys.readouterr()
-    assert f"{first.run_id}/result.json was changed: its hash is" in said.err
+    assert f"{first.run_id}/result.json was altered: hash" in said.err
     assert f"{second.run_id} is missing: the index has it" in said.err
-    assert f"{third.run_id}/result.json was never hashed" in said.out
+    assert f"{third.run_id}/result.json has no checksum" in said.out
     assert "ALTERED" in told(directory, capsys, "list")
 
 
@@ -140,8 +140,8 @@ def test_results_are_removed_only_when_that_is_sure(
     made: tuple[Path, list[RunResult]], directory: Path, capsys: Captured
 ) -> None:
     first, second, third = made[1]
-    assert f"would remove: {directory / first.run_id}" in told(directory, capsys, "rm", first.run_id, "--dry-run")
-    assert "nobody can be asked here; say --yes" in told(directory, capsys, "rm", first.run_id, code=2)
+    assert f"would delete: {directory / first.run_id}" in told(directory, capsys, "rm", first.run_id, "--dry-run")
+    assert "without a terminal (1 to delete); use --yes" in told(directory, capsys, "rm", first.run_id, code=2)
     assert "results or filters expected" in told(directory, capsys, "rm", "--yes", code=2)
     assert "results or filters expected" in told(directory, capsys, "rm", "latest", "--label", "x", "--yes", code=2)
     assert all((directory / result.run_id).exists() for result in made[1])
@@ -149,7 +149,7 @@ def test_results_are_removed_only_when_that_is_sure(
     assert not (directory / second.run_id).exists()
     assert (directory / third.run_id).exists()
     assert second.run_id not in told(directory, capsys, "list")
-    assert told(directory, capsys, "verify") == "2 of 2 results are as they were written\n", (
+    assert told(directory, capsys, "verify") == "2 of 2 results are intact\n", (
         "what was removed is not missing"
     )
     elsewhere = directory / "empty"
@@ -166,19 +166,19 @@ def test_a_suite_says_that_a_result_of_it_was_removed(tmp_path: Path, capsys: Ca
     assert found
     assert [run.removed for run in found.suite.runs] == [True, False]
     assert found.results == outcome.results[1:]
-    assert "; 1 since removed" in told(tmp_path, capsys, "show", suite_id)
-    assert told(tmp_path, capsys, "verify") == "1 of 1 results are as they were written\n"
+    assert "; 1 removed since" in told(tmp_path, capsys, "show", suite_id)
+    assert told(tmp_path, capsys, "verify") == "1 of 1 results are intact\n"
     told(tmp_path, capsys, "rm", suite_id, "--yes")
     assert [each.name for each in tmp_path.iterdir()] == ["index.sqlite"], "nothing is left of it"
 
 
 def test_what_others_measured_is_taken_in_once_and_shown(tmp_path: Path, capsys: Captured) -> None:
-    assert "taken in as 20210701T102030Z-" in told(tmp_path, capsys, "import", str(NFVBENCH))
+    assert "imported as 20210701T102030Z-" in told(tmp_path, capsys, "import", str(NFVBENCH))
     again = told(tmp_path, capsys, "import", str(NFVBENCH), "--tag", "old")
-    assert "there already as 20210701T102030Z-" in again
+    assert "already imported as 20210701T102030Z-" in again
     shown = told(tmp_path, capsys, "show", "tag:old")
     assert "nfvbench 5.0.3, complete" in shown
-    assert "is as it was written" in shown
+    assert "is unchanged" in shown
     assert told(tmp_path, capsys, "show", "tag:old", "--json") == NFVBENCH.read_text()
     assert "name a result of NFVbench or TRex" in told(tmp_path, capsys, "import", __file__, code=2)
 
@@ -195,8 +195,8 @@ def test_results_are_exported_by_what_is_named_or_filtered(
     from pyarrow import parquet
 
     assert parquet.read_table(tmp_path / "m.parquet").num_rows == 6
-    assert "end it in .csv or .parquet" in told(directory, capsys, "export", "-o", str(tmp_path / "x.xls"), code=2)
-    assert "nothing of that kind" in told(directory, capsys, "export", "--label", "none", code=2)
+    assert "use .csv or .parquet" in told(directory, capsys, "export", "-o", str(tmp_path / "x.xls"), code=2)
+    assert "no matching results" in told(directory, capsys, "export", "--label", "none", code=2)
 
 
 def test_the_index_is_made_anew(directory: Path, capsys: Captured) -> None:

@@ -34,7 +34,7 @@ def test_what_likely_matters_comes_first(result: RunResult, tmp_path: Path) -> N
     other = recorded(tmp_path, MILLION, hops=2, search__width="2%", frame_bytes=128)
     found = diff_setups([result], [with_facts(other, kernel="7.0", memory_bytes=1)])
     texts = [each.text for each in found]
-    order = ["SUT", "traffic", "kernel", "memory in bytes", "width asked"]
+    order = ["SUT", "traffic", "kernel", "memory in bytes", "goal width"]
     assert [text for text in texts if text in order] == order
     sut = found[0]
     assert (sut.room, sut.a, sut.b) == ("sut", "vnf-l2", "vnf-l2 x 2 in line")
@@ -63,7 +63,7 @@ def test_of_other_testers_results_what_is_known_is_compared() -> None:
     found = {each.text: (each.a, each.b) for each in diff_summaries([run(0, rate(1e6))], [theirs])}
     assert found == {
         "kernel": ("6.1", "-"),
-        "who measured": ("nodrop", "nfvbench"),
+        "tester": ("nodrop", "nfvbench"),
         "version of the tester": ("0.1.0", "3.6.1"),
     }
 
@@ -93,7 +93,7 @@ def test_hosts_that_are_set_up_differently_are_told_likeliest_first(result: RunR
     ]
     assert found[0].key == "facts.chd.capabilities.settings.isolated_cpus"
     assert all(each.room == "host" for each in found)
-    assert found[0].why == "CPUs that are kept free of other work lose nothing to it."
+    assert found[0].why == "Isolated CPUs lose no time to other work."
 
 
 def test_what_differs_of_hosts_is_told_before_what_differs_of_the_search(result: RunResult, tmp_path: Path) -> None:
@@ -102,8 +102,8 @@ def test_what_differs_of_hosts_is_told_before_what_differs_of_the_search(result:
         with_hosts(result, with_settings(swap="off")),
         with_hosts(with_facts(other, kernel="7.0"), with_settings(swap="on")),
     )
-    texts = [each.text for each in found if each.text in ("SUT", "kernel", "swap", "width asked")]
-    assert texts == ["SUT", "kernel", "swap", "width asked"]
+    texts = [each.text for each in found if each.text in ("SUT", "kernel", "swap", "goal width")]
+    assert texts == ["SUT", "kernel", "swap", "goal width"]
 
 
 def test_what_is_free_or_used_at_the_moment_is_no_difference(result: RunResult) -> None:
