@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use nodrop_engine::Stream;
 use nodrop_engine::fuzzing::{ReceivedCounts, Receiver};
 use nodrop_model::StreamSpec;
-use nodrop_port::{PortError, Receive, Received};
+use nodrop_port::{PortError, Receive, ReceivedFrame};
 use nodrop_wire::{Frames, Signature, is_intact};
 
 const TRIAL_TAG: u8 = 7;
@@ -35,9 +35,9 @@ enum Event {
 struct Waiting(VecDeque<(Vec<u8>, u64)>);
 
 impl Receive for Waiting {
-    fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+    fn receive(&mut self, budget: usize, mut sink: impl FnMut(ReceivedFrame<'_>)) -> Result<usize, PortError> {
         let count = budget.min(self.0.len());
-        self.0.drain(..count).for_each(|(bytes, time_ns)| sink(Received { bytes: &bytes, time_ns }));
+        self.0.drain(..count).for_each(|(bytes, time_ns)| sink(ReceivedFrame { bytes: &bytes, time_ns }));
         Ok(count)
     }
 
@@ -126,7 +126,10 @@ impl Arrivals {
         let extents = self.extents();
         let reordering = counts.reordering.as_ref();
         assert_eq!(reordering.map_or(0, |reordering| reordering.count), extents.len() as u64);
-        assert_eq!(reordering.map_or(0, |reordering| reordering.extent_max), extents.iter().copied().max().unwrap_or(0));
+        assert_eq!(
+            reordering.map_or(0, |reordering| reordering.extent_max),
+            extents.iter().copied().max().unwrap_or(0)
+        );
         assert_eq!(reordering.map_or(0, |reordering| reordering.extent_counts.iter().sum()), extents.len() as u64);
     }
 }

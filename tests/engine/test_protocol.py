@@ -14,7 +14,7 @@ from hdrh.histogram import HdrHistogram
 
 from nodrop.errors import GeneratorError
 from nodrop.model.trial import StopRule
-from nodrop.system.native_binaries import find_program
+from nodrop.system.native_binaries import find_binary
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schema" / "engine.json").read_text())
 PORTS = [{"backend": "loopback", "interface": name, "queue_slots": 65536} for name in ("near", "far")]
@@ -57,7 +57,7 @@ class Engine:
     """A running engine; every line in and out is checked against the schema."""
 
     def __init__(self) -> None:
-        program = find_program("nodrop-engine", GeneratorError)
+        program = find_binary("nodrop-engine", GeneratorError)
         self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def say(self, request: dict[str, Any]) -> None:
@@ -144,7 +144,7 @@ def test_faults_are_refused_where_frames_are_real(engine: Engine) -> None:
     port = {**PORTS[0], "backend": "af_packet", "faults": {"drop_every": 2}}
     reply = engine.ask({**OPEN, "ports": [port, PORTS[1]]})
     assert reply["kind"] == "request"
-    assert "only ports in memory have them" in reply["message"]
+    assert "supported only by in-memory ports" in reply["message"]
 
 
 def test_a_trial_counts_both_streams_at_their_own_loads(engine: Engine) -> None:
@@ -174,10 +174,10 @@ def test_a_latency_histogram_is_one_that_other_programs_read(engine: Engine) -> 
         ({**OPEN, "colour": "red"}, "protocol", "colour"),
         ({**TRIAL, "stop": {"bored_s": 1}}, "protocol", "bored_s"),
         (TRIAL, "request", "no ports are open"),
-        ({**OPEN, "streams": [stream(0, 0, sizes=[{"frame_bytes": 63}])]}, "request", "need 64"),
+        ({**OPEN, "streams": [stream(0, 0, sizes=[{"frame_bytes": 63}])]}, "request", "at least 64 bytes"),
         ({**OPEN, "streams": [stream(0, 0, layers=[ETHERNET | {"dst": "me"}, IPV4, UDP])]}, "request", "MAC address"),
         ({**OPEN, "streams": [stream(0, 0, layers=[ETHERNET, UDP])]}, "request", "udp cannot follow ethernet"),
-        ({**OPEN, "streams": [stream(0, 0, rx_port=5)]}, "request", "names port 5"),
+        ({**OPEN, "streams": [stream(0, 0, rx_port=5)]}, "request", "no port with index 5"),
         ({**OPEN, "cores": [4095]}, "port", "4095"),
         (
             {**OPEN, "ports": [{**PORTS[0], "backend": "af_packet", "interface": "no0"}]},
@@ -280,9 +280,9 @@ def test_frames_are_told_without_ports_and_may_be_as_small_as_their_headers(engi
 @pytest.mark.parametrize(
     ("request_", "words"),
     [
-        ({"streams": [stream(0, 0, sizes=[{"frame_bytes": 63}])]}, "frame of 63 bytes"),
-        ({"streams": [stream(0, 0, sizes=[])]}, "sizes: 0 with weights of 0"),
-        ({"streams": [stream(0, 0, replay={"file": "x.pcap"})]}, "replayed frames have headers of their own"),
+        ({"streams": [stream(0, 0, sizes=[{"frame_bytes": 63}])]}, "frame size 63"),
+        ({"streams": [stream(0, 0, sizes=[])]}, "sizes: 0 sizes with a total weight of 0"),
+        ({"streams": [stream(0, 0, replay={"file": "x.pcap"})]}, "replayed frames already have headers"),
         ({"stations": [{"mac": "nobody", "addresses": []}]}, "expected six hexadecimal bytes"),
     ],
 )

@@ -20,7 +20,7 @@ SEARCHED = (0, 5)
 ENGINE_WITHOUT = """#!/bin/sh
 echo '{"reply": "hello", "protocol": 3, "version": "0", "commit": "none", "dpdk": false}'
 read asked
-echo '{"reply": "error", "kind": "port", "message": "a DPDK port asked, this program was built without DPDK; install"}'
+echo '{"reply": "error", "kind": "port", "message": "this program was built without DPDK; install"}'
 cat >/dev/null
 """
 

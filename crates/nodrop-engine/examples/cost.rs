@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use nodrop_engine::{Engine, Port, Stream};
 use nodrop_model::{LoadPattern, StreamSpec, TrialRequest};
 use nodrop_port::clock::{Clock, SystemClock};
-use nodrop_port::{Fill, PortError, Receive, Received, Slot, Transmit};
+use nodrop_port::{Fill, PortError, Receive, ReceivedFrame, Slot, Transmit};
 use nodrop_wire::{Frames, SlotState};
 
 const ROUNDS: usize = 5;
@@ -53,7 +53,7 @@ struct Source {
 }
 
 impl Receive for Source {
-    fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+    fn receive(&mut self, budget: usize, mut sink: impl FnMut(ReceivedFrame<'_>)) -> Result<usize, PortError> {
         if self.silent {
             return Ok(0);
         }
@@ -65,7 +65,7 @@ impl Receive for Source {
             let template = &self.streams[stream].frames.templates()[0];
             let sent_ns = time_ns - 5000 - sequence % 977;
             template.complete(&mut self.states[stream], frame, sequence, sent_ns, self.trial_tag);
-            sink(Received { bytes: frame, time_ns });
+            sink(ReceivedFrame { bytes: frame, time_ns });
             self.next += 1;
         }
         Ok(budget)

@@ -65,7 +65,7 @@ fn request_error<T: Transmit, R>(request: &CaptureRequest, ports: &[Port<T, R>])
     let port = (0..ports.len()).filter(|index| is_captured(*index, request)).find(is_generated_in_kernel)?;
     Some(format!(
         "capture.way: frames sent by {} are generated in the kernel and cannot be captured; capture received \
-         frames, or use another back end",
+         frames, or use a back end that sends from user space (af_xdp, af_packet)",
         ports[port].name
     ))
 }

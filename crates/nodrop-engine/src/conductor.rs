@@ -84,7 +84,7 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
 
     fn apply_stop_rule(&mut self, elapsed_s: f64) {
         self.timeline.aborted = self.context.stop.load(Relaxed);
-        let fires = |rule: &StopRule| rule.fires(elapsed_s, self.losses.count(), self.losses.first_s());
+        let fires = |rule: &StopRule| rule.fires(elapsed_s, self.losses.count(), self.losses.first_loss_s());
         let clause = self.context.request.stop.as_ref().and_then(fires);
         if self.timeline.aborted || clause.is_some() {
             self.stop_sending(clause);

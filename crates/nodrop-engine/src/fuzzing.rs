@@ -6,7 +6,7 @@ use nodrop_port::{PortError, Receive};
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::Stream;
-use crate::receive_lane::{Incoming, ReceiveLane};
+use crate::receive_lane::{IncomingStream, ReceiveLane};
 use crate::shared_counters::SharedCounters;
 
 /// The receiver of one port in one trial.
@@ -50,7 +50,7 @@ impl Receiver {
         let incoming: Vec<_> = streams
             .iter()
             .enumerate()
-            .map(|(index, stream)| Incoming {
+            .map(|(index, stream)| IncomingStream {
                 stream: index,
                 stream_id: stream.frames.stream_id(),
                 rx_offsets: stream.frames.rx_offsets(),

@@ -22,7 +22,7 @@ impl HostSnapshot {
         Self { host: host::read(), steady_ns: clock.steady_ns(), wall_ns: clock.wall_ns() }
     }
 
-    pub(crate) fn since(&self, before: &Self) -> Usage {
+    pub(crate) fn usage_since(&self, before: &Self) -> Usage {
         let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
         let steady_ns = self.steady_ns - before.steady_ns;
         let wall_ns = self.wall_ns.wrapping_sub(before.wall_ns);

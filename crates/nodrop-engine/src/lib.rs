@@ -202,23 +202,8 @@ fn check_request(request: &TrialRequest, stream_count: usize) -> Result<(), Engi
             request.loads_pps.len()
         ));
     }
-    if let Some(load) = request.loads_pps.iter().find(|load| !(load.is_finite() && **load > 0.0)) {
-        return error(format!("loads_pps: {load} is not a valid load; use a number above 0"));
-    }
-    if !(request.duration_s > 0.0 && request.duration_s <= 86_400.0) {
-        return error(format!(
-            "duration_s: {} is out of range; use a duration above 0 and at most 86400",
-            request.duration_s
-        ));
-    }
-    if !(0.001..=0.1).contains(&request.window_s) {
-        return error(format!("window_s: {} is out of range; use 0.001 to 0.1", request.window_s));
-    }
-    if !(0.001..=0.1).contains(&request.loss_check_s) {
-        return error(format!("look_s: {} is out of range; use 0.001 to 0.1", request.loss_check_s));
-    }
-    if !(0.0..=60.0).contains(&request.catch_up_max_s) {
-        return error(format!("catch_up_max_s: {} is out of range; use 0 to 60", request.catch_up_max_s));
+    if let Some(message) = request.range_error() {
+        return error(message);
     }
     let frame_count_max = request.loads_pps.iter().sum::<f64>() * request.duration_s;
     if frame_count_max > FRAMES_MAX {

@@ -11,7 +11,7 @@ use crate::shared_counters::Sample;
 /// ended, as on a dead path.
 pub(crate) struct LiveLoss {
     lost: Vec<u64>,
-    first_s: Option<f64>,
+    first_loss_s: Option<f64>,
     /// Window of the previous check, to which new losses are attributed: the frames had been overtaken by then.
     previous_window: usize,
     /// Frames sent longer ago than the drain time, and the number of windows they cover.
@@ -23,7 +23,7 @@ impl LiveLoss {
     pub(crate) fn new(series_count: usize) -> Self {
         Self {
             lost: vec![0; series_count],
-            first_s: None,
+            first_loss_s: None,
             previous_window: 0,
             expired_sent: vec![0; series_count],
             expired_windows: 0,
@@ -36,8 +36,8 @@ impl LiveLoss {
     }
 
     /// Return the end of the first window with a loss.
-    pub(crate) fn first_s(&self) -> Option<f64> {
-        self.first_s
+    pub(crate) fn first_loss_s(&self) -> Option<f64> {
+        self.first_loss_s
     }
 
     /// Record the losses that this check confirmed. The current window is still open: `windows` contains the closed
@@ -55,7 +55,7 @@ impl LiveLoss {
         }
         self.previous_window = windows.end_s.len();
         if self.count() > 0 {
-            self.first_s.get_or_insert(now_s);
+            self.first_loss_s.get_or_insert(now_s);
         }
     }
 
@@ -112,7 +112,7 @@ mod tests {
     fn overdue_frames_are_lost_in_the_window_in_which_others_overtook_them() {
         let (by_window, losses) = track(&[(90, 0), (190, 10), (289, 10), (389, 11)]);
         assert_eq!(by_window, [10, 0, 1, 0]);
-        assert_eq!((losses.count(), losses.first_s()), (11, Some(1.0)));
+        assert_eq!((losses.count(), losses.first_loss_s()), (11, Some(1.0)));
     }
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn without_loss_there_is_no_first_one() {
         let (by_window, losses) = track(&[(90, 0), (200, 0)]);
-        assert_eq!((by_window, losses.count(), losses.first_s()), (vec![0, 0], 0, None));
+        assert_eq!((by_window, losses.count(), losses.first_loss_s()), (vec![0, 0], 0, None));
     }
 
     /// RFC 2544 section 23: wait two seconds for frames in flight.
@@ -131,7 +131,7 @@ mod tests {
     fn over_a_dead_path_frames_are_lost_two_seconds_after_they_were_sent() {
         let (by_window, losses) = track(&[(100, 0), (150, 0), (150, 0), (150, 0), (150, 0), (150, 0), (150, 0)]);
         assert_eq!(by_window, [0, 0, 0, 0, 50, 100, 0]);
-        assert_eq!(losses.first_s(), Some(3.0));
+        assert_eq!(losses.first_loss_s(), Some(3.0));
     }
 
     #[test]

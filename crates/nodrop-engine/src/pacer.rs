@@ -30,7 +30,7 @@ impl Pacer {
 
     /// Return the same schedule without the frames due at `end_ns` or later.
     #[must_use]
-    pub fn until(&self, end_ns: u64) -> Self {
+    pub fn ending_at(&self, end_ns: u64) -> Self {
         let due_before = match self.profile {
             LoadProfile::Flat => (end_ns as f64 * self.load_pps / 1e9).ceil() as u64,
             _ => self.due_count(end_ns.saturating_sub(1)),
@@ -93,10 +93,10 @@ mod tests {
     fn a_timetable_cut_short_keeps_what_is_due_before_its_end() {
         let pacer = Pacer::new(1000.0, 2.0);
         for (end_ns, intended) in [(0, 1), (1, 1), (1_000_000, 1), (1_000_001, 2), (1_500_000_000, 1500)] {
-            assert_eq!(pacer.until(end_ns).intended_count(), intended, "{end_ns}");
+            assert_eq!(pacer.ending_at(end_ns).intended_count(), intended, "{end_ns}");
         }
-        assert_eq!(pacer.until(2_000_000_000).intended_count(), 2000);
-        assert_eq!(pacer.until(9_000_000_000).intended_count(), 2000);
+        assert_eq!(pacer.ending_at(2_000_000_000).intended_count(), 2000);
+        assert_eq!(pacer.ending_at(9_000_000_000).intended_count(), 2000);
     }
 
     #[test]
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(departures.len(), 1000);
         assert_eq!((departures[0], departures[1], departures[99], departures[100]), (0, 200, 19_800, 100_000));
         assert_eq!([19_900_000, 50_000_000, 99_999_000].map(|now_ns| pacer.due_count(now_ns)), [100; 3]);
-        assert_eq!(pacer.until(50_000_000).intended_count(), 100);
+        assert_eq!(pacer.ending_at(50_000_000).intended_count(), 100);
         assert_eq!(pacer.due_count(2_000_000_000), 1000);
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use nodrop_model::{CheckArrival, CheckReply, DirectionCheck};
 use nodrop_port::clock::Clock;
-use nodrop_port::{Original, Receive, Slot, Transmit, thread};
+use nodrop_port::{Receive, Slot, Transmit, WireInfo, thread};
 use nodrop_wire::{MacAddr, Signature};
 
 use crate::{EngineError, Port, Stream};
@@ -92,12 +92,14 @@ impl PathCheck {
 
     fn collect<T, R: Receive>(&mut self, ports: &mut [Port<T, R>]) -> Result<(), EngineError> {
         for (index, port) in ports.iter_mut().enumerate() {
-            port.rx.receive_original(usize::MAX >> 33, |frame, original| self.record(index, frame.bytes, original))?;
+            port.rx.receive_with_wire_info(usize::MAX >> 33, |frame, original| {
+                self.record(index, frame.bytes, original)
+            })?;
         }
         Ok(())
     }
 
-    fn record(&mut self, port: usize, bytes: &[u8], original: Original) {
+    fn record(&mut self, port: usize, bytes: &[u8], original: WireInfo) {
         let Some((signature, _)) = Signature::find(bytes, &self.offsets) else { return };
         let Some(&position) = self.positions.get(&signature.stream_id) else { return };
         let (Some(dst), Some(src)) = (address(bytes, 0), address(bytes, 6)) else { return };
@@ -124,7 +126,7 @@ fn address(bytes: &[u8], at: usize) -> Option<String> {
 }
 
 /// Return the outermost VLAN, whether the port removed the tag or left it in.
-fn vlan(bytes: &[u8], original: Original) -> Option<u16> {
+fn vlan(bytes: &[u8], original: WireInfo) -> Option<u16> {
     let in_frame = || bytes.get(12..16).filter(|tag| TAGS.iter().any(|kind| tag.starts_with(kind)));
     let tag = original.vlan_tag.as_ref().map(|tag| &tag[..]).or_else(in_frame)?;
     Some(u16::from_be_bytes([tag[2], tag[3]]) & 0xfff)
@@ -137,10 +139,10 @@ mod tests {
     #[test]
     fn a_vlan_is_found_in_the_frame_and_where_the_port_took_it_out() {
         let mut frame = [0; 60];
-        let bare = Original { frame_len: 60, vlan_tag: None };
+        let bare = WireInfo { frame_len: 60, vlan_tag: None };
         assert_eq!(vlan(&frame, bare), None);
         frame[12..16].copy_from_slice(&[0x81, 0, 0x60, 5]);
         assert_eq!(vlan(&frame, bare), Some(5));
-        assert_eq!(vlan(&frame, Original { vlan_tag: Some([0x88, 0xa8, 0, 7]), ..bare }), Some(7));
+        assert_eq!(vlan(&frame, WireInfo { vlan_tag: Some([0x88, 0xa8, 0, 7]), ..bare }), Some(7));
     }
 }

@@ -19,7 +19,7 @@ const NONE: u16 = u16::MAX;
 
 /// A stream that arrives at this port.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Incoming<'a> {
+pub(crate) struct IncomingStream<'a> {
     /// Index among all streams.
     pub(crate) stream: usize,
     pub(crate) stream_id: u16,
@@ -87,7 +87,7 @@ pub(crate) struct ReceiveLane {
 }
 
 impl ReceiveLane {
-    pub(crate) fn new(streams: &[Incoming<'_>], trial_tag: u8, latency_every: u64) -> Self {
+    pub(crate) fn new(streams: &[IncomingStream<'_>], trial_tag: u8, latency_every: u64) -> Self {
         let mut offsets: Vec<usize> = streams.iter().flat_map(|stream| stream.rx_offsets).copied().collect();
         offsets.sort_unstable();
         offsets.dedup();

@@ -17,7 +17,7 @@ pub(crate) struct Schedule {
 impl Schedule {
     /// Interleave streams in proportion to their loads, all above zero, each as evenly spaced as possible.
     pub(crate) fn new(loads_pps: &[f64]) -> Self {
-        let weights = whole_proportion(loads_pps).unwrap_or_else(|| nearest_proportion(loads_pps));
+        let weights = integer_proportion(loads_pps).unwrap_or_else(|| nearest_proportion(loads_pps));
         let mut turns: Vec<(f64, u32)> = Vec::new();
         for (stream, weight) in (0u32..).zip(&weights) {
             turns.extend((0..*weight).map(|position| ((position as f64 + 0.5) / *weight as f64, stream)));
@@ -43,7 +43,7 @@ impl Schedule {
 }
 
 /// Return the loads as small integers of the same ratio, if there are any.
-fn whole_proportion(loads_pps: &[f64]) -> Option<Vec<u64>> {
+fn integer_proportion(loads_pps: &[f64]) -> Option<Vec<u64>> {
     let smallest = loads_pps.iter().copied().fold(f64::INFINITY, f64::min);
     let is_whole = |parts: &f64| (parts - parts.round()).abs() <= INTEGER_TOLERANCE * parts.max(1.0);
     (1..=PARTS_MAX)

@@ -14,10 +14,13 @@ use crate::shared_counters::SharedCounters;
 
 /// Time after the end of a trial in which frames due by the end are still sent.
 const END_GRACE_NS: u64 = (CATCH_UP_MAX_S * 1e9) as u64;
+/// Restriction of self-paced ports, and the fix.
+pub(crate) const USER_SPACE_ONLY: &str =
+    "cannot be sent from the kernel; use a back end that sends from user space (af_xdp, af_packet)";
 
 /// A stream that leaves through this port.
 #[derive(Debug)]
-pub(crate) struct Outgoing<'a> {
+pub(crate) struct OutgoingStream<'a> {
     /// Index among all streams.
     pub(crate) stream: usize,
     pub(crate) frames: &'a Frames,
@@ -72,13 +75,13 @@ pub(crate) struct SendLane<'a> {
 }
 
 impl<'a> SendLane<'a> {
-    pub(crate) fn new(streams: &[Outgoing<'a>], pace: Pace) -> Self {
+    pub(crate) fn new(streams: &[OutgoingStream<'a>], pace: Pace) -> Self {
         let mut series_sent: Vec<(usize, u64)> = streams.iter().map(|stream| (stream.series, 0)).collect();
         series_sent.sort_unstable();
         series_sent.dedup();
         let series_index = |series| series_sent.partition_point(|(other, _)| *other < series) as u32;
         let mut next_tag = 0;
-        let state = |stream: &Outgoing<'a>| {
+        let state = |stream: &OutgoingStream<'a>| {
             let tag = next_tag;
             next_tag += stream.frames.templates().len() as u32;
             let single = if let [single] = stream.frames.templates() { Some(single) } else { None };
@@ -120,7 +123,7 @@ impl<'a> SendLane<'a> {
 
     /// Return the frames intended until `end_ns`, by index of their stream among all.
     pub(crate) fn intended_counts(&self, end_ns: u64) -> impl Iterator<Item = (usize, u64)> {
-        let counts = self.schedule.frame_counts(self.pace.pacer.until(end_ns).intended_count());
+        let counts = self.schedule.frame_counts(self.pace.pacer.ending_at(end_ns).intended_count());
         self.streams.iter().map(|state| state.stream as usize).zip(counts)
     }
 
@@ -132,9 +135,11 @@ impl<'a> SendLane<'a> {
     pub(crate) fn timetable(&self, egress: EgressPort) -> Result<Timetable<'_>, String> {
         Ok(Timetable {
             egress,
-            load_pps: self.pace.pacer.even_load_pps().ok_or(
-                "pattern: a port that sends from the kernel supports only the flat pattern; use it or another back end",
-            )?,
+            load_pps: self
+                .pace
+                .pacer
+                .even_load_pps()
+                .ok_or_else(|| format!("patterns other than flat {USER_SPACE_ONLY}"))?,
             frame_count: self.pace.pacer.intended_count(),
             catch_up_max_ns: self.pace.catch_up_max_ns,
             frames: self.streams.iter().map(|state| frame(state.frames)).collect::<Result<_, _>>()?,
@@ -198,7 +203,7 @@ impl<'a> SendLane<'a> {
     fn set_end(&mut self, end_ns: u64) {
         if end_ns != self.pace.end_ns {
             self.pace.end_ns = end_ns;
-            self.pace.pacer = self.pace.pacer.until(end_ns);
+            self.pace.pacer = self.pace.pacer.ending_at(end_ns);
         }
     }
 
@@ -304,15 +309,10 @@ impl Fill for Completer<'_, '_> {
 /// Return a stream's frame for a self-paced port, or the reason why it is unsupported.
 pub(crate) fn frame(frames: &Frames) -> Result<Frame<'_>, String> {
     let [template] = frames.templates() else {
-        return Err(
-            "a port that sends from the kernel supports neither frames of several sizes nor different frames of a \
-                    file; use another back end"
-                .to_owned(),
-        );
+        return Err(format!("frames of several sizes, or different frames of a file, {USER_SPACE_ONLY}"));
     };
-    let program = template.field_program().ok_or(
-        "a port that sends from the kernel supports neither fields from a list, random fields, fields that restart early \
-         nor checksums within checksums; use another back end",
-    )?;
+    let program = template.field_program().ok_or_else(|| {
+        format!("fields from a list, random fields, fields that restart early and checksums within checksums {USER_SPACE_ONLY}")
+    })?;
     Ok(Frame { bytes: template.bytes(), mark_at: template.signature_offset(), program })
 }

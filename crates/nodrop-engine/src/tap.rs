@@ -5,7 +5,7 @@
 use nodrop_port::clock::Clock;
 use nodrop_port::pcap::{Filter, FrameDirection};
 use nodrop_port::timetable::EgressPort;
-use nodrop_port::{Fill, Original, PortError, Receive, Received, Slot, Transmit};
+use nodrop_port::{Fill, PortError, Receive, ReceivedFrame, Slot, Transmit, WireInfo};
 use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, PoisonError};
 
@@ -208,9 +208,9 @@ impl<'a, R> TapRx<'a, R> {
 }
 
 impl<R: Receive> Receive for TapRx<'_, R> {
-    fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+    fn receive(&mut self, budget: usize, mut sink: impl FnMut(ReceivedFrame<'_>)) -> Result<usize, PortError> {
         let Self { inner, tap: Some(tap), tagged_frame } = self else { return self.inner.receive(budget, sink) };
-        inner.receive_original(budget, |frame, Original { frame_len, vlan_tag }| {
+        inner.receive_with_wire_info(budget, |frame, WireInfo { frame_len, vlan_tag }| {
             match (vlan_tag, frame.bytes.split_at_checked(ADDRESSES_BYTES)) {
                 (Some(tag), Some((addresses, rest))) => {
                     tagged_frame.clear();

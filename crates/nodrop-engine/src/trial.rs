@@ -8,8 +8,8 @@ use crate::conductor::Conductor;
 use crate::context::TrialContext;
 use crate::host_snapshot::HostSnapshot;
 use crate::pacer::Pacer;
-use crate::receive_lane::{Incoming, ReceiveLane};
-use crate::send_lane::{Outgoing, Pace, SendLane};
+use crate::receive_lane::{IncomingStream, ReceiveLane};
+use crate::send_lane::{OutgoingStream, Pace, SendLane};
 use crate::shared_counters::SharedCounters;
 use crate::trial_reply::{Counts, reply};
 use crate::worker::{Receiver, Sender, Worker};
@@ -58,7 +58,7 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
             .map(|handle| handle.join().map_err(|_| EngineError::Panic)?.map_err(EngineError::Port))
             .collect::<Result<Vec<_>, _>>()
     })?;
-    let usage = HostSnapshot::take(clock).since(&before);
+    let usage = HostSnapshot::take(clock).usage_since(&before);
     let timeline = conductor.finish();
     let end_ns = (timeline.sent_for_s * 1e9).round() as u64;
     let counts = Counts::collect(&workers, streams, context, end_ns);
@@ -122,8 +122,8 @@ fn assign<'a, T: Transmit, R: Receive>(
     Ok(workers)
 }
 
-fn outgoing_streams<'a>(port: usize, streams: &'a [Stream], context: &TrialContext<'_>) -> Vec<Outgoing<'a>> {
-    let outgoing = |(position, stream): (usize, &'a Stream)| Outgoing {
+fn outgoing_streams<'a>(port: usize, streams: &'a [Stream], context: &TrialContext<'_>) -> Vec<OutgoingStream<'a>> {
+    let outgoing = |(position, stream): (usize, &'a Stream)| OutgoingStream {
         stream: position,
         frames: &stream.frames,
         load_pps: context.request.loads_pps[position],
@@ -132,7 +132,7 @@ fn outgoing_streams<'a>(port: usize, streams: &'a [Stream], context: &TrialConte
     streams.iter().enumerate().filter(|(_, stream)| stream.tx_port == port).map(outgoing).collect()
 }
 
-fn build_pace(port: usize, outgoing: &[Outgoing<'_>], context: &TrialContext<'_>) -> Pace {
+fn build_pace(port: usize, outgoing: &[OutgoingStream<'_>], context: &TrialContext<'_>) -> Pace {
     let load_pps = outgoing.iter().map(|stream| stream.load_pps).sum();
     let TrialRequest { duration_s, pattern, .. } = context.request;
     Pace {
@@ -143,8 +143,8 @@ fn build_pace(port: usize, outgoing: &[Outgoing<'_>], context: &TrialContext<'_>
     }
 }
 
-fn incoming_streams<'a>(port: usize, streams: &'a [Stream], context: &TrialContext<'_>) -> Vec<Incoming<'a>> {
-    let incoming = |(position, stream): (usize, &'a Stream)| Incoming {
+fn incoming_streams<'a>(port: usize, streams: &'a [Stream], context: &TrialContext<'_>) -> Vec<IncomingStream<'a>> {
+    let incoming = |(position, stream): (usize, &'a Stream)| IncomingStream {
         stream: position,
         stream_id: stream.frames.stream_id(),
         rx_offsets: stream.frames.rx_offsets(),
@@ -156,7 +156,7 @@ fn incoming_streams<'a>(port: usize, streams: &'a [Stream], context: &TrialConte
 
 /// Return the latency sampling: every frame if that is cheap enough, otherwise a rate that measures `LATENCY_PPS` per
 /// port.
-fn latency_every(incoming: &[Incoming<'_>], context: &TrialContext<'_>) -> u64 {
+fn latency_every(incoming: &[IncomingStream<'_>], context: &TrialContext<'_>) -> u64 {
     let load_pps: f64 = incoming.iter().map(|stream| context.request.loads_pps[stream.stream]).sum();
     context.request.latency_every.unwrap_or(((load_pps / LATENCY_PPS) as u64).max(1))
 }

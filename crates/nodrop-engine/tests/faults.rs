@@ -12,7 +12,7 @@ use nodrop_engine::{Engine, Port, Stream};
 use nodrop_model::{LoadPattern, StreamCounts, StreamSpec, TrialReply, TrialRequest};
 use nodrop_port::fault::{FaultRx, Faults};
 use nodrop_port::loopback::{self, LoopbackRx};
-use nodrop_port::{PortError, Receive, Received};
+use nodrop_port::{PortError, Receive, ReceivedFrame};
 use nodrop_wire::{Frames, Signature};
 use worker_clock::WorkerClock;
 
@@ -30,7 +30,7 @@ struct LoggingRx {
 }
 
 impl Receive for LoggingRx {
-    fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+    fn receive(&mut self, budget: usize, mut sink: impl FnMut(ReceivedFrame<'_>)) -> Result<usize, PortError> {
         let Self { inner, log } = self;
         inner.receive(budget, |frame| {
             let signature = Signature::parse(&frame.bytes[42..]).unwrap();

@@ -14,7 +14,7 @@ use nodrop_model::{
 use nodrop_port::clock::{Clock, SystemClock};
 use nodrop_port::fault::{FaultRx, Faults};
 use nodrop_port::loopback::{self, LoopbackRx, LoopbackTx};
-use nodrop_port::{Fill, PortError, Receive, Received, Slot, Transmit};
+use nodrop_port::{Fill, PortError, Receive, ReceivedFrame, Slot, Transmit};
 use nodrop_wire::Frames;
 use worker_clock::WorkerClock;
 
@@ -135,11 +135,11 @@ struct DelayRx<R> {
 }
 
 impl<R: Receive> Receive for DelayRx<R> {
-    fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+    fn receive(&mut self, budget: usize, mut sink: impl FnMut(ReceivedFrame<'_>)) -> Result<usize, PortError> {
         let now_ns = self.clock.steady_ns();
         let due = self.delayed.iter().take_while(|(until, ..)| *until <= now_ns).count();
         for (_, bytes, time_ns) in self.delayed.drain(..due) {
-            sink(Received { bytes: &bytes, time_ns });
+            sink(ReceivedFrame { bytes: &bytes, time_ns });
         }
         let Self { inner, delay_ns, seen, delayed, .. } = self;
         inner.receive(budget, |frame| {

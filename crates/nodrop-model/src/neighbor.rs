@@ -30,10 +30,10 @@ pub struct ResolveRequest {
     #[serde(rename = "questions")]
     pub queries: Vec<Query>,
     /// Time to wait for replies after each try, in seconds; above 0, at most 60.
-    #[serde(default = "one_second")]
+    #[serde(default = "default_timeout_s")]
     pub timeout_s: f64,
     /// Number of tries; from 1 to 100.
-    #[serde(default = "three")]
+    #[serde(default = "default_tries")]
     pub tries: u32,
 }
 
@@ -86,10 +86,10 @@ pub struct NeighborCounts {
     pub announced_count: u64,
 }
 
-fn one_second() -> f64 {
+fn default_timeout_s() -> f64 {
     1.0
 }
 
-fn three() -> u32 {
+fn default_tries() -> u32 {
     3
 }

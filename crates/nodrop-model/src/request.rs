@@ -1,5 +1,7 @@
 //! Requests to the engine.
 
+use std::ops::RangeInclusive;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -68,11 +70,11 @@ pub enum CopyMode {
     ZeroCopy,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
-fn queues() -> u32 {
+fn default_queues() -> u32 {
     1
 }
 
@@ -89,7 +91,7 @@ pub struct PortSpec {
     /// Size of the receive queue, in frames; further frames are dropped by the tester.
     pub queue_slots: u32,
     /// Number of receive queues to use, starting at queue 0: `af_xdp` and `xdp_live`.
-    #[serde(default = "queues")]
+    #[serde(default = "default_queues")]
     pub queues: u32,
     /// Copy mode: `af_xdp` and `xdp_live`.
     #[serde(default)]
@@ -137,7 +139,7 @@ pub struct OpenRequest {
     pub announce_every_s: Option<f64>,
     /// Whether DPDK uses huge pages if enough of them are free. Decided when the first DPDK port opens; later requests
     /// have no effect.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub huge_pages: bool,
 }
 
@@ -192,6 +194,34 @@ pub struct TrialRequest {
     /// Capture of frames to a file.
     #[serde(default)]
     pub capture: Option<Box<CaptureRequest>>,
+}
+
+impl TrialRequest {
+    /// Longest sending time, in seconds.
+    const DURATION_MAX_S: f64 = 86_400.0;
+    /// Range of `window_s` and `loss_check_s`, in seconds.
+    const INTERVAL_RANGE_S: RangeInclusive<f64> = 0.001..=0.1;
+    /// Range of `catch_up_max_s`, in seconds.
+    const CATCH_UP_RANGE_S: RangeInclusive<f64> = 0.0..=60.0;
+
+    /// Return the error of the first field that is out of its range; None if all are valid.
+    #[must_use]
+    pub fn range_error(&self) -> Option<String> {
+        if let Some(load) = self.loads_pps.iter().find(|load| !(load.is_finite() && **load > 0.0)) {
+            return Some(format!("loads_pps: {load} is not a valid load; use a number above 0"));
+        }
+        if !(self.duration_s > 0.0 && self.duration_s <= Self::DURATION_MAX_S) {
+            let (value, limit) = (self.duration_s, Self::DURATION_MAX_S);
+            return Some(format!("duration_s: {value} is out of range; use a duration above 0 and at most {limit}"));
+        }
+        let check = |key: &str, value: f64, range: RangeInclusive<f64>| {
+            let (low, high) = (range.start(), range.end());
+            (!range.contains(&value)).then(|| format!("{key}: {value} is out of range; use {low} to {high}"))
+        };
+        check("window_s", self.window_s, Self::INTERVAL_RANGE_S)
+            .or_else(|| check("look_s", self.loss_check_s, Self::INTERVAL_RANGE_S))
+            .or_else(|| check("catch_up_max_s", self.catch_up_max_s, Self::CATCH_UP_RANGE_S))
+    }
 }
 
 fn loss_check_s() -> f64 {

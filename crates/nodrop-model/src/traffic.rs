@@ -286,7 +286,7 @@ pub struct Nd {
     #[serde(default)]
     pub advertises: bool,
     /// Whether an advertisement answers a solicitation.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub solicited: bool,
     /// Address that the message asks about or advertises.
     pub target: Ipv6Addr,
@@ -377,7 +377,7 @@ pub enum FieldValue {
     Address(String),
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 

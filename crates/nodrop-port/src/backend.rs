@@ -11,7 +11,7 @@ use crate::relay::{RelayRx, RelayTx};
 use crate::split_port::{NeighborRx, SharedRx, SharedTx};
 use crate::timetable::EgressPort;
 use crate::xdp_live::LiveTx;
-use crate::{Fill, Original, PortError, Receive, Received, Transmit};
+use crate::{Fill, PortError, Receive, ReceivedFrame, Transmit, WireInfo};
 
 /// The sending half of any back end.
 #[allow(clippy::large_enum_variant)] // few instances, each as long-lived as the program
@@ -92,16 +92,16 @@ impl Transmit for AnyTx {
 
 impl Receive for AnyRx {
     #[inline]
-    fn receive(&mut self, budget: usize, sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+    fn receive(&mut self, budget: usize, sink: impl FnMut(ReceivedFrame<'_>)) -> Result<usize, PortError> {
         delegate_rx!(self, receive(budget, sink))
     }
 
-    fn receive_original(
+    fn receive_with_wire_info(
         &mut self,
         budget: usize,
-        sink: impl FnMut(Received<'_>, Original),
+        sink: impl FnMut(ReceivedFrame<'_>, WireInfo),
     ) -> Result<usize, PortError> {
-        delegate_rx!(self, receive_original(budget, sink))
+        delegate_rx!(self, receive_with_wire_info(budget, sink))
     }
 
     fn take_drop_count(&mut self) -> Result<u64, PortError> {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{PortError, Receive, Received};
+use crate::{PortError, Receive, ReceivedFrame};
 
 /// Faults by arrival number; zero disables a fault. Counted from 1, so `drop_every: 10` drops the 10th, 20th, ...
 ///
@@ -40,36 +40,36 @@ impl<R: Receive> FaultRx<R> {
 }
 
 /// Deliver a frame that is neither dropped nor delayed.
-fn deliver(faults: &Faults, seen: u64, frame: Received<'_>, sink: &mut impl FnMut(Received<'_>)) {
-    if hits(faults.corrupt_every, seen) {
+fn deliver(faults: &Faults, seen: u64, frame: ReceivedFrame<'_>, sink: &mut impl FnMut(ReceivedFrame<'_>)) {
+    if matches(faults.corrupt_every, seen) {
         let mut bytes = frame.bytes.to_vec();
         bytes.last_mut().into_iter().for_each(|last| *last ^= 1);
-        sink(Received { bytes: &bytes, ..frame });
+        sink(ReceivedFrame { bytes: &bytes, ..frame });
     } else {
         sink(frame);
     }
-    if hits(faults.repeat_every, seen) {
+    if matches(faults.repeat_every, seen) {
         sink(frame);
     }
 }
 
-fn hits(every: u64, seen: u64) -> bool {
+fn matches(every: u64, seen: u64) -> bool {
     every != 0 && seen.is_multiple_of(every)
 }
 
 impl<R: Receive> Receive for FaultRx<R> {
-    fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+    fn receive(&mut self, budget: usize, mut sink: impl FnMut(ReceivedFrame<'_>)) -> Result<usize, PortError> {
         let Self { inner, faults, seen, delayed } = self;
         inner.receive(budget, |frame| {
             *seen += 1;
-            if hits(faults.delay_every, *seen) && !hits(faults.drop_every, *seen) {
+            if matches(faults.delay_every, *seen) && !matches(faults.drop_every, *seen) {
                 delayed.push_back((*seen + faults.delay_frames.max(1), frame.bytes.to_vec(), frame.time_ns));
-            } else if !hits(faults.drop_every, *seen) {
+            } else if !matches(faults.drop_every, *seen) {
                 deliver(faults, *seen, frame, &mut sink);
             }
             let due = delayed.iter().take_while(|(until, ..)| *until <= *seen).count();
             for (_, bytes, time_ns) in delayed.drain(..due) {
-                sink(Received { bytes: &bytes, time_ns });
+                sink(ReceivedFrame { bytes: &bytes, time_ns });
             }
         })
     }

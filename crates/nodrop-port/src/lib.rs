@@ -54,7 +54,7 @@ impl<F: FnMut(usize, Slot<'_>) -> usize> Fill for F {
 
 /// A received frame.
 #[derive(Clone, Copy, Debug)]
-pub struct Received<'a> {
+pub struct ReceivedFrame<'a> {
     /// Start of the frame, at least [`SNAP_BYTES`] if it is that long; without FCS.
     pub bytes: &'a [u8],
     /// Wall-clock time of arrival, in nanoseconds since the epoch, taken as early as the back end can.
@@ -63,7 +63,7 @@ pub struct Received<'a> {
 
 /// Properties of a received frame on the wire, where the host truncated or changed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Original {
+pub struct WireInfo {
     /// Length, without FCS.
     pub frame_len: usize,
     /// VLAN tag with its type, if the kernel removed it from between addresses and type.
@@ -105,18 +105,18 @@ pub trait Receive: Send {
     ///
     /// # Errors
     /// If the port cannot receive any more.
-    fn receive(&mut self, budget: usize, sink: impl FnMut(Received<'_>)) -> Result<usize, PortError>;
+    fn receive(&mut self, budget: usize, sink: impl FnMut(ReceivedFrame<'_>)) -> Result<usize, PortError>;
 
     /// Same as [`Receive::receive`], with the properties of each frame on the wire.
     ///
     /// # Errors
     /// Same as [`Receive::receive`].
-    fn receive_original(
+    fn receive_with_wire_info(
         &mut self,
         budget: usize,
-        mut sink: impl FnMut(Received<'_>, Original),
+        mut sink: impl FnMut(ReceivedFrame<'_>, WireInfo),
     ) -> Result<usize, PortError> {
-        self.receive(budget, |frame| sink(frame, Original { frame_len: frame.bytes.len(), vlan_tag: None }))
+        self.receive(budget, |frame| sink(frame, WireInfo { frame_len: frame.bytes.len(), vlan_tag: None }))
     }
 
     /// Return the frames that reached this port and that its own receive path dropped since the last call.

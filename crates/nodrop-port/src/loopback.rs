@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::clock::{Clock, SystemClock};
-use crate::{Fill, PortError, Receive, Received, Slot, Transmit};
+use crate::{Fill, PortError, Receive, ReceivedFrame, Slot, Transmit};
 
 /// One direction of the wire.
 #[derive(Debug)]
@@ -61,11 +61,11 @@ impl Transmit for LoopbackTx {
 }
 
 impl Receive for LoopbackRx {
-    fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+    fn receive(&mut self, budget: usize, mut sink: impl FnMut(ReceivedFrame<'_>)) -> Result<usize, PortError> {
         let mut count = 0;
         while count < budget {
             let Some((bytes, time_ns)) = lock(&self.wire).frames.pop_front() else { break };
-            sink(Received { bytes: &bytes, time_ns });
+            sink(ReceivedFrame { bytes: &bytes, time_ns });
             count += 1;
         }
         Ok(count)

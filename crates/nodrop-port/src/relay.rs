@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock};
-use crate::{Fill, PortError, Receive, Received, Slot, Transmit};
+use crate::{Fill, PortError, Receive, ReceivedFrame, Slot, Transmit};
 
 /// Longest frame, without FCS.
 const FRAME_LEN_MAX: usize = 9216;
@@ -102,11 +102,13 @@ impl Transmit for RelayTx {
 }
 
 impl Receive for RelayRx {
-    fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+    fn receive(&mut self, budget: usize, mut sink: impl FnMut(ReceivedFrame<'_>)) -> Result<usize, PortError> {
         let mut count = 0;
         while count < budget {
             match self.shared.receive(&mut self.buffer) {
-                Ok(frame_len) => sink(Received { bytes: &self.buffer[..frame_len], time_ns: SystemClock.wall_ns() }),
+                Ok(frame_len) => {
+                    sink(ReceivedFrame { bytes: &self.buffer[..frame_len], time_ns: SystemClock.wall_ns() })
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => return Err(self.shared.failed("receive a frame", error)),
             }

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::clock::{Clock, SystemClock};
-use crate::{Fill, Original, PortError, Receive, Received, Transmit};
+use crate::{Fill, PortError, Receive, ReceivedFrame, Transmit, WireInfo};
 
 /// Maximum number of diverted frames; further ones are dropped.
 const DIVERTED_MAX: usize = 1024;
@@ -15,7 +15,7 @@ const DIVERTED_MAX: usize = 1024;
 const IDLE_NS: u64 = 100_000_000;
 
 /// Predicate that selects the frames to divert.
-pub type IsNeighbor = fn(&[u8]) -> bool;
+pub type NeighborFilter = fn(&[u8]) -> bool;
 
 /// A sending half with several owners; each call has exclusive access.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub struct NeighborRx<R>(Arc<Shared<R>>);
 #[derive(Debug)]
 struct Shared<R> {
     port: Mutex<R>,
-    is_neighbor: IsNeighbor,
+    is_neighbor: NeighborFilter,
     diverted: Mutex<VecDeque<Vec<u8>>>,
     last_read_ns: AtomicU64,
 }
@@ -45,7 +45,7 @@ pub type NeighborPort<T, R> = (SharedTx<T>, NeighborRx<R>);
 
 /// Split a port into one for trials and one for the responder.
 #[must_use]
-pub fn split<T, R>(tx: T, rx: R, is_neighbor: IsNeighbor) -> (TrialPort<T, R>, NeighborPort<T, R>) {
+pub fn split<T, R>(tx: T, rx: R, is_neighbor: NeighborFilter) -> (TrialPort<T, R>, NeighborPort<T, R>) {
     let tx = Arc::new(Mutex::new(tx));
     let last_read_ns = AtomicU64::new(SystemClock.steady_ns());
     let rx = Arc::new(Shared { port: Mutex::new(rx), is_neighbor, diverted: Mutex::default(), last_read_ns });
@@ -79,28 +79,28 @@ impl<T: Transmit> Transmit for SharedTx<T> {
 impl<R: Receive> Receive for SharedRx<R> {
     // A shared port may itself contain any back end; the sink is a trait object because generic sinks would nest types
     // without end.
-    fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+    fn receive(&mut self, budget: usize, mut sink: impl FnMut(ReceivedFrame<'_>)) -> Result<usize, PortError> {
         let Shared { port, is_neighbor, last_read_ns, .. } = &*self.0;
         last_read_ns.store(SystemClock.steady_ns(), Relaxed);
         let mut take =
-            |frame: Received<'_>| if is_neighbor(frame.bytes) { self.0.divert(frame.bytes) } else { sink(frame) };
-        lock(port).receive(budget, &mut take as &mut dyn FnMut(Received<'_>))
+            |frame: ReceivedFrame<'_>| if is_neighbor(frame.bytes) { self.0.divert(frame.bytes) } else { sink(frame) };
+        lock(port).receive(budget, &mut take as &mut dyn FnMut(ReceivedFrame<'_>))
     }
 
-    fn receive_original(
+    fn receive_with_wire_info(
         &mut self,
         budget: usize,
-        mut sink: impl FnMut(Received<'_>, Original),
+        mut sink: impl FnMut(ReceivedFrame<'_>, WireInfo),
     ) -> Result<usize, PortError> {
         let Shared { port, is_neighbor, last_read_ns, .. } = &*self.0;
         last_read_ns.store(SystemClock.steady_ns(), Relaxed);
-        let mut take = |frame: Received<'_>, original: Original| {
+        let mut take = |frame: ReceivedFrame<'_>, original: WireInfo| {
             if is_neighbor(frame.bytes) {
                 self.0.divert(frame.bytes);
             }
             sink(frame, original);
         };
-        lock(port).receive_original(budget, &mut take as &mut dyn FnMut(Received<'_>, Original))
+        lock(port).receive_with_wire_info(budget, &mut take as &mut dyn FnMut(ReceivedFrame<'_>, WireInfo))
     }
 
     fn take_drop_count(&mut self) -> Result<u64, PortError> {
@@ -117,18 +117,18 @@ impl<R: Receive> Receive for SharedRx<R> {
 }
 
 impl<R: Receive> Receive for NeighborRx<R> {
-    fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+    fn receive(&mut self, budget: usize, mut sink: impl FnMut(ReceivedFrame<'_>)) -> Result<usize, PortError> {
         let Shared { port, is_neighbor, diverted, last_read_ns } = &*self.0;
         let now_ns = SystemClock.steady_ns();
         if now_ns.saturating_sub(last_read_ns.load(Relaxed)) > IDLE_NS
             && let Ok(mut port) = port.try_lock()
         {
-            let mut take = |frame: Received<'_>| {
+            let mut take = |frame: ReceivedFrame<'_>| {
                 if is_neighbor(frame.bytes) {
                     self.0.divert(frame.bytes);
                 }
             };
-            port.receive(budget, &mut take as &mut dyn FnMut(Received<'_>))?;
+            port.receive(budget, &mut take as &mut dyn FnMut(ReceivedFrame<'_>))?;
         }
         let waiting: Vec<Vec<u8>> = {
             let mut diverted = lock(diverted);
@@ -136,7 +136,7 @@ impl<R: Receive> Receive for NeighborRx<R> {
             diverted.drain(..count).collect()
         };
         let time_ns = SystemClock.wall_ns();
-        waiting.iter().for_each(|bytes| sink(Received { bytes, time_ns }));
+        waiting.iter().for_each(|bytes| sink(ReceivedFrame { bytes, time_ns }));
         Ok(waiting.len())
     }
 

@@ -87,13 +87,13 @@ pub fn sleep_ns(ns: u64) {
 
 /// A thread of this process, to be woken from a system call.
 #[derive(Clone, Copy, Debug)]
-pub struct Id(libc::pid_t);
+pub struct ThreadId(libc::pid_t);
 
 /// Return the id of the calling thread.
 #[must_use]
-pub fn current() -> Id {
+pub fn current() -> ThreadId {
     // SAFETY: gettid takes and touches nothing.
-    Id(unsafe { libc::gettid() })
+    ThreadId(unsafe { libc::gettid() })
 }
 
 extern "C" fn ignore_signal(_: libc::c_int) {}
@@ -110,7 +110,7 @@ pub fn install_wake_handler() {
 }
 
 /// Interrupt the system call of a thread.
-pub fn wake(thread: Id) {
+pub fn wake(thread: ThreadId) {
     // SAFETY: tgkill takes integers only; a thread that has exited is not affected.
     unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread.0, libc::SIGUSR2) };
 }

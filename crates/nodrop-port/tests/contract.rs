@@ -275,7 +275,7 @@ fn wait_for_link<T: Transmit, R: Receive>(tx: &mut T, rx: &mut R) {
 
 fn only_marked_frames_reach_a_filtered_ring() {
     let (mut tx, mut marked) = af_packet::open("lo", 4096, MAGIC, &[MAGIC_OFFSET]).unwrap();
-    let mut all = PacketRx::open_whole("lo", 64, 1500).unwrap();
+    let mut all = PacketRx::open_unfiltered("lo", 64, 1500).unwrap();
     tx.transmit(2, FRAME_BYTES, |position, slot: Slot<'_>| {
         slot.bytes.fill(0);
         if position == 1 { fill(slot, 7) } else { FRAME_BYTES }
@@ -292,7 +292,7 @@ fn whole_frames(rx: &mut PacketRx) -> Vec<Vec<u8>> {
 }
 
 fn a_whole_frame_keeps_its_vlan_tags() {
-    let (mut tx, mut rx) = (PacketTx::open("lo").unwrap(), PacketRx::open_whole("lo", 64, 1500).unwrap());
+    let (mut tx, mut rx) = (PacketTx::open("lo").unwrap(), PacketRx::open_unfiltered("lo", 64, 1500).unwrap());
     let tagged: Vec<u8> =
         (0..12).chain([0x88, 0xa8, 0x20, 0x05, 0x81, 0x00, 0x60, 0x07, 0x08, 0x00]).chain(0..78).collect();
     tx.transmit(1, tagged.len(), |_, slot: Slot<'_>| {

@@ -112,7 +112,7 @@ impl EdgeSwitch {
             Some(domain) => usize::from(domain) - 1,
         };
         if tag.is_some() {
-            frame.untag();
+            frame.remove_tag();
         }
         let Domain { ports, stations } = &self.domains[domain];
         if let [only] = ports[..] {
@@ -138,7 +138,7 @@ impl Network for EdgeSwitch {
             EdgePort::Trunk => self.handle_from_trunk(frame, from),
             EdgePort::Access { trunk, vlan, .. } => {
                 if let Some(vlan) = vlan {
-                    frame.tag(vlan);
+                    frame.insert_tag(vlan);
                 }
                 ForwardingDecision::Forward(trunk)
             }

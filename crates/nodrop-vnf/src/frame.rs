@@ -85,7 +85,7 @@ impl FrameBuffer {
 
     /// Remove the outermost tag of a tagged frame.
     #[inline]
-    pub fn untag(&mut self) {
+    pub fn remove_tag(&mut self) {
         let at = self.start;
         self.memory.copy_within(at..at + ADDRESSES_BYTES, at + TAG_BYTES);
         self.start += TAG_BYTES;
@@ -93,7 +93,7 @@ impl FrameBuffer {
 
     /// Insert a tag into a frame without one, or whose tag was removed.
     #[inline]
-    pub fn tag(&mut self, vlan: u16) {
+    pub fn insert_tag(&mut self, vlan: u16) {
         let at = self.start - TAG_BYTES;
         self.memory.copy_within(self.start..self.start + ADDRESSES_BYTES, at);
         self.memory[at + ADDRESSES_BYTES..at + ADDRESSES_BYTES + 2].copy_from_slice(&TAGGED);

@@ -31,7 +31,7 @@ impl Redirect {
     ///
     /// # Errors
     /// If an interface does not exist, its driver does not support XDP, or a capability is missing.
-    pub fn between(left: &RedirectPort, right: &RedirectPort) -> Result<Self, PortError> {
+    pub fn connect(left: &RedirectPort, right: &RedirectPort) -> Result<Self, PortError> {
         Ok(Self { _links: [attach(left, right)?, attach(right, left)?] })
     }
 }

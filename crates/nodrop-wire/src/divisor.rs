@@ -19,7 +19,7 @@ impl Divisor {
     }
 
     /// Return the divisor itself.
-    pub(crate) fn by(self) -> u64 {
+    pub(crate) fn value(self) -> u64 {
         self.by
     }
 

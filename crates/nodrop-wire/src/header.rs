@@ -38,7 +38,7 @@ impl FieldPosition {
 
 /// Bytes that a checksum covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cover {
+pub(crate) enum Coverage {
     /// The header itself.
     Header,
     /// Header and payload.
@@ -53,7 +53,7 @@ pub(crate) struct ChecksumField {
     /// Offset from the start of the header.
     pub(crate) at: usize,
     /// Bytes that it covers.
-    pub(crate) cover: Cover,
+    pub(crate) cover: Coverage,
     /// Zero means "no checksum", so a computed zero is sent as all ones (RFC 768).
     pub(crate) zero_is_none: bool,
 }

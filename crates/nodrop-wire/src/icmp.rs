@@ -3,7 +3,7 @@
 use nodrop_model::{Field, IcmpEcho, Layer};
 
 use crate::WireError;
-use crate::header::{ChecksumField, Context, Cover, FieldPosition, Header, require_last};
+use crate::header::{ChecksumField, Context, Coverage, FieldPosition, Header, require_last};
 
 const REQUEST: u8 = 8;
 const REQUEST_V6: u8 = 128;
@@ -31,7 +31,7 @@ impl Header for IcmpEcho {
 
     /// The ICMPv6 checksum also covers the pseudo header (RFC 4443 section 2.3).
     fn checksum(&self, context: &Context<'_>) -> Option<ChecksumField> {
-        let cover = if is_over_v6(context) { Cover::PseudoAndPacket } else { Cover::Packet };
+        let cover = if is_over_v6(context) { Coverage::PseudoAndPacket } else { Coverage::Packet };
         Some(ChecksumField { at: 2, cover, zero_is_none: false })
     }
 }

@@ -63,9 +63,9 @@ mod tests {
         assert!(is_intact(&frame, SIGNATURE));
         for at in (26..34).chain(34..46).filter(|at| ![38, 39].contains(at)) {
             for bit in 0..8 {
-                let mut spoiled = frame.clone();
-                spoiled[at] ^= 1 << bit;
-                assert!(!is_intact(&spoiled, SIGNATURE), "byte {at} bit {bit}");
+                let mut damaged = frame.clone();
+                damaged[at] ^= 1 << bit;
+                assert!(!is_intact(&damaged, SIGNATURE), "byte {at} bit {bit}");
             }
         }
     }

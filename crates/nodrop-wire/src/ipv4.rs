@@ -3,7 +3,7 @@
 use nodrop_model::{Field, Ipv4};
 
 use crate::WireError;
-use crate::header::{ChecksumField, Context, Cover, FieldPosition, Header, fit_bits, ip_protocol};
+use crate::header::{ChecksumField, Context, Coverage, FieldPosition, Header, fit_bits, ip_protocol};
 
 const DONT_FRAGMENT: u16 = 0x4000;
 
@@ -37,6 +37,6 @@ impl Header for Ipv4 {
     }
 
     fn checksum(&self, _around: &Context<'_>) -> Option<ChecksumField> {
-        Some(ChecksumField { at: 10, cover: Cover::Header, zero_is_none: false })
+        Some(ChecksumField { at: 10, cover: Coverage::Header, zero_is_none: false })
     }
 }

@@ -88,14 +88,14 @@ mod tests {
             every: 2,
             period: None,
         });
-        let found = layout(&spec).unwrap();
-        assert_eq!(found.frames[0].len(), 120);
-        assert_eq!(found.fields[0].words, Words::Count { first: 9, step: 1 });
-        assert_eq!((found.fields[0].at, found.fields[0].width, found.fields[1].at), (36, 2, 26));
-        assert!(matches!(&found.fields[1].words, Words::Table { words } if words.len() == 3));
-        let follows: Vec<_> = found.checksums.iter().map(|sum| (sum.layer, sum.at, sum.follows.clone())).collect();
+        let layout = layout(&spec).unwrap();
+        assert_eq!(layout.frames[0].len(), 120);
+        assert_eq!(layout.fields[0].words, Words::Count { first: 9, step: 1 });
+        assert_eq!((layout.fields[0].at, layout.fields[0].width, layout.fields[1].at), (36, 2, 26));
+        assert!(matches!(&layout.fields[1].words, Words::Table { words } if words.len() == 3));
+        let follows: Vec<_> = layout.checksums.iter().map(|sum| (sum.layer, sum.at, sum.follows.clone())).collect();
         assert_eq!(follows, [(1, 24, vec![1]), (2, 40, vec![0, 1])]);
-        assert_eq!(found.checksums.iter().map(|sum| sum.covers_payload).collect::<Vec<_>>(), [false, true]);
+        assert_eq!(layout.checksums.iter().map(|sum| sum.covers_payload).collect::<Vec<_>>(), [false, true]);
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub use replay::{REPLAY_FRAMES_MAX, ReplayFrames, SourceFrame, replay};
 pub use signature::{SIGNATURE_BYTES, Signature, wrapping_elapsed_ns};
 pub use template::{SlotState, Template};
 
-/// Length of the frame check sequence, which counts towards frame sizes but is not in buffers.
+/// LengthField of the frame check sequence, which counts towards frame sizes but is not in buffers.
 pub const FCS_BYTES: usize = 4;
 
 /// Reasons why a frame cannot be built.

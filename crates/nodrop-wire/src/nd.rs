@@ -2,7 +2,7 @@
 
 use nodrop_model::Nd;
 
-use crate::header::{ChecksumField, Context, Cover, Header, require_last};
+use crate::header::{ChecksumField, Context, Coverage, Header, require_last};
 use crate::{MacAddr, WireError};
 
 pub(crate) const SOLICITATION: u8 = 135;
@@ -38,6 +38,6 @@ impl Header for Nd {
     }
 
     fn checksum(&self, _around: &Context<'_>) -> Option<ChecksumField> {
-        Some(ChecksumField { at: 2, cover: Cover::PseudoAndPacket, zero_is_none: false })
+        Some(ChecksumField { at: 2, cover: Coverage::PseudoAndPacket, zero_is_none: false })
     }
 }

@@ -19,7 +19,7 @@ const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 const HOP_LIMIT: u8 = 255;
 const ICMPV6: u8 = 58;
 const IPV6_BYTES: usize = 40;
-/// Length of a neighbour discovery message before its options.
+/// LengthField of a neighbour discovery message before its options.
 const MESSAGE_BYTES: usize = 24;
 /// The smallest frame without its FCS (IEEE 802.3 clause 4.4.2).
 const SMALLEST_FRAME_BYTES: usize = 60;

@@ -79,7 +79,7 @@ impl Patch {
     /// Return the number of consecutive frames with the same value, if more than one and constant.
     #[inline(always)]
     pub(crate) fn every(&self) -> Option<u64> {
-        if self.period.is_some() { None } else { self.every.map(Divisor::by) }
+        if self.period.is_some() { None } else { self.every.map(Divisor::value) }
     }
 
     /// Return the patch as a counting field; None if values come from a table or the sequence restarts early.
@@ -91,8 +91,8 @@ impl Patch {
             width: usize::from(self.width),
             first,
             step,
-            count: self.count.by(),
-            every: self.every.map_or(1, Divisor::by),
+            count: self.count.value(),
+            every: self.every.map_or(1, Divisor::value),
         })
     }
 
@@ -100,7 +100,7 @@ impl Patch {
     pub(crate) fn layout(&self, range: usize, field: Field) -> FieldLayout {
         let (words, count) = match &self.words {
             Words::Increment { first, step } => {
-                (nodrop_model::Words::Count { first: *first, step: *step }, self.count.by())
+                (nodrop_model::Words::Count { first: *first, step: *step }, self.count.value())
             }
             Words::Table(words) => (nodrop_model::Words::Table { words: words.to_vec() }, words.len() as u64),
         };
@@ -111,8 +111,8 @@ impl Patch {
             width: usize::from(self.width),
             words,
             count,
-            every: self.every.map_or(1, Divisor::by),
-            period: self.period.map(Divisor::by),
+            every: self.every.map_or(1, Divisor::value),
+            period: self.period.map(Divisor::value),
         }
     }
 

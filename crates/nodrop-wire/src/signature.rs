@@ -10,7 +10,7 @@
 
 use crate::checksum;
 
-/// Length of the signature.
+/// LengthField of the signature.
 pub const SIGNATURE_BYTES: usize = 18;
 
 const MAGIC: [u8; 4] = *b"nDr1";

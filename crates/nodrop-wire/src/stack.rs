@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use nodrop_model::Layer;
 
-use crate::header::{self, ChecksumField, Context, Cover, Header, order_error};
+use crate::header::{self, ChecksumField, Context, Coverage, Header, order_error};
 use crate::signature::SIGNATURE_BYTES;
 use crate::{FCS_BYTES, WireError, checksum};
 
@@ -92,7 +92,7 @@ pub(crate) fn seal(frame: &mut [u8], checksums: &[Checksum]) {
 pub(crate) struct Stack<'a> {
     layers: &'a [Layer],
     starts: Vec<usize>,
-    /// Length of all headers, in bytes.
+    /// LengthField of all headers, in bytes.
     pub(crate) bytes: usize,
 }
 
@@ -163,10 +163,10 @@ impl<'a> Stack<'a> {
     fn checksum(&self, index: usize, field: ChecksumField, frame: &[u8]) -> Checksum {
         let begin = self.starts[index];
         let end = match field.cover {
-            Cover::Header => begin + header::for_layer(&self.layers[index]).bytes(),
-            Cover::Packet | Cover::PseudoAndPacket => self.packet_end(index, frame.len()),
+            Coverage::Header => begin + header::for_layer(&self.layers[index]).bytes(),
+            Coverage::Packet | Coverage::PseudoAndPacket => self.packet_end(index, frame.len()),
         };
-        let pseudo = (field.cover == Cover::PseudoAndPacket).then(|| match self.layers[index - 1] {
+        let pseudo = (field.cover == Coverage::PseudoAndPacket).then(|| match self.layers[index - 1] {
             Layer::Ipv6(_) => (begin - 32, begin, frame[begin - 34]),
             _ => (begin - 8, begin, frame[begin - 11]),
         });

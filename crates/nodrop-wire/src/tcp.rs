@@ -3,7 +3,7 @@
 use nodrop_model::{Field, Tcp};
 
 use crate::WireError;
-use crate::header::{ChecksumField, Context, Cover, FieldPosition, Header, require_last};
+use crate::header::{ChecksumField, Context, Coverage, FieldPosition, Header, require_last};
 
 const WINDOW: u16 = u16::MAX;
 
@@ -37,6 +37,6 @@ impl Header for Tcp {
     }
 
     fn checksum(&self, _around: &Context<'_>) -> Option<ChecksumField> {
-        Some(ChecksumField { at: 16, cover: Cover::PseudoAndPacket, zero_is_none: false })
+        Some(ChecksumField { at: 16, cover: Coverage::PseudoAndPacket, zero_is_none: false })
     }
 }

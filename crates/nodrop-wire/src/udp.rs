@@ -3,7 +3,7 @@
 use nodrop_model::{Field, Layer, Udp};
 
 use crate::WireError;
-use crate::header::{ChecksumField, Context, Cover, FieldPosition, Header, order_error};
+use crate::header::{ChecksumField, Context, Coverage, FieldPosition, Header, order_error};
 
 impl Header for Udp {
     fn name(&self) -> &'static str {
@@ -36,6 +36,6 @@ impl Header for Udp {
     /// None in front of VXLAN over IPv4 (RFC 7348 section 5); mandatory over IPv6 (RFC 8200 section 8.1).
     fn checksum(&self, context: &Context<'_>) -> Option<ChecksumField> {
         let is_left_out = matches!((context.previous, context.next), (Some(Layer::Ipv4(_)), Some(Layer::Vxlan(_))));
-        (!is_left_out).then_some(ChecksumField { at: 6, cover: Cover::PseudoAndPacket, zero_is_none: true })
+        (!is_left_out).then_some(ChecksumField { at: 6, cover: Coverage::PseudoAndPacket, zero_is_none: true })
     }
 }

@@ -207,7 +207,7 @@ proptest! {
     fn a_frame_replayed_is_the_frame_whatever_it_lacked(
         layers in stack(),
         more in 0usize..200,
-        spoilt in prop::collection::vec(any::<u8>(), SIGNATURE_BYTES),
+        overwritten in prop::collection::vec(any::<u8>(), SIGNATURE_BYTES),
     ) {
         let spec = StreamSpec { layers, ranges: vec![], ..StreamSpec::udp(7, 0, 1, 64, 1) };
         let template = Template::new(&spec, smallest(&spec) + more).unwrap();
@@ -216,7 +216,7 @@ proptest! {
         let offset = template.signature_offset();
         // Neither the bytes at the signature's offset nor the original checksums matter.
         let mut other = frame.clone();
-        other[offset..offset + SIGNATURE_BYTES].copy_from_slice(&spoilt);
+        other[offset..offset + SIGNATURE_BYTES].copy_from_slice(&overwritten);
         prop_assert_eq!(replay_one(&other, other.len()).unwrap(), (frame.clone(), 0));
         // A file with only the headers.
         let (headers, _) = replay_one(&frame[..offset], frame.len()).unwrap();

@@ -109,7 +109,7 @@ pub fn run_xdp(arguments: Xdp) -> Result<(), PortError> {
         let own = own_address(&interface)?;
         Ok::<_, PortError>(RedirectPort { interface, peer, own })
     });
-    let redirect = Redirect::between(&left?, &right?)?;
+    let redirect = Redirect::connect(&left?, &right?)?;
     println!("{}", json!({"event": "ready"}));
     // Read until the end of input.
     let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
@@ -186,7 +186,7 @@ fn open<T, R>(
 }
 
 fn open_packet(interface: &Interface, common: &CommonArguments) -> Result<(PacketTx, PacketRx), PortError> {
-    let rx = PacketRx::open_whole(&interface.name, interface.queue_slots, common.frame_bytes())?;
+    let rx = PacketRx::open_unfiltered(&interface.name, interface.queue_slots, common.frame_bytes())?;
     Ok((PacketTx::open(&interface.name)?, rx))
 }
 

@@ -111,7 +111,7 @@ impl<T> Drop for Neighbors<T> {
 pub fn announcements(spec: &nodrop_model::Station) -> Result<Vec<Vec<u8>>, EngineError> {
     let station = Station::new("announcements", spec)?;
     let announce = |own| station.encoder().announce(own).map_err(|error| EngineError::Request(error.to_string()));
-    station.single().map(announce).collect()
+    station.single_addresses().map(announce).collect()
 }
 
 fn interval(seconds: f64) -> Result<Duration, EngineError> {

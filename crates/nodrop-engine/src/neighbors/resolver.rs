@@ -145,7 +145,7 @@ fn check<T: Transmit>(responders: &[Responder<T>], request: &ResolveRequest) -> 
                 "questions: station {station} of port {port} does not exist; use an index below {count}"
             ));
         };
-        if sender.source(*address).is_none() {
+        if sender.source_address(*address).is_none() {
             let name = &responders[responder].name;
             return error(format!(
                 "{name}: cannot resolve {address}, station {sender} has no address of its IP version; add one"
@@ -172,7 +172,7 @@ fn unresolved_error<T: Transmit>(
     let station = &responder.stations[unresolved.query.station];
     let address = unresolved.query.address;
     let method = if address.is_ipv4() { "ARP" } else { "neighbour solicitation" };
-    let source = station.source(address).map(|source| source.to_string()).unwrap_or_default();
+    let source = station.source_address(address).map(|source| source.to_string()).unwrap_or_default();
     let seconds = request.timeout_s * f64::from(request.tries);
     let mut unrelated: Vec<&str> = pending
         .unrelated

@@ -58,14 +58,14 @@ impl<T: Transmit> Responder<T> {
     /// Announce all single addresses.
     pub(super) fn announce(&self) {
         for station in &self.stations {
-            let sent = station.single().filter(|own| self.send(station.encoder().announce(*own))).count();
+            let sent = station.single_addresses().filter(|own| self.send(station.encoder().announce(*own))).count();
             self.announced.fetch_add(sent as u64, Relaxed);
         }
     }
 
     /// Send a request for `target` from that station; return whether it was sent.
     pub(super) fn request(&self, station: &Station, target: IpAddr) -> bool {
-        station.source(target).is_some_and(|source| self.send(station.encoder().request(source, target)))
+        station.source_address(target).is_some_and(|source| self.send(station.encoder().request(source, target)))
     }
 
     pub(super) fn take_counts(&self) -> NeighborCounts {

@@ -44,7 +44,7 @@ impl Station {
     }
 
     /// Return the addresses that are not part of a prefix.
-    pub(super) fn single(&self) -> impl Iterator<Item = IpAddr> {
+    pub(super) fn single_addresses(&self) -> impl Iterator<Item = IpAddr> {
         self.nets.iter().filter(|net| net.prefix_len() == net.max_prefix_len()).map(IpNet::addr)
     }
 
@@ -53,9 +53,9 @@ impl Station {
     }
 
     /// Return the source address for requests; in IPv4 it may be unspecified (RFC 5227 section 1.1, ARP probe).
-    pub(super) fn source(&self, target: IpAddr) -> Option<IpAddr> {
+    pub(super) fn source_address(&self, target: IpAddr) -> Option<IpAddr> {
         let unspecified = target.is_ipv4().then_some(Ipv4Addr::UNSPECIFIED.into());
-        self.single().find(|own| own.is_ipv4() == target.is_ipv4()).or(unspecified)
+        self.single_addresses().find(|own| own.is_ipv4() == target.is_ipv4()).or(unspecified)
     }
 }
 

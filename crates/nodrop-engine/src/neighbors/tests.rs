@@ -87,16 +87,16 @@ fn of_many_that_do_not_answer_the_first_are_named_and_the_others_counted() {
 fn single_addresses_are_announced_again_and_again_and_prefixes_are_not() {
     let near = [station(0, &["198.18.0.1", "2001:2::1", "198.18.1.0/24"], &[])];
     let neighbors = connected(&near, &[station(1, &[], &[])], Some(0.005));
-    let (mut announced, mut heard) = (0, 0);
+    let (mut announced, mut received) = (0, 0);
     let deadline = Instant::now() + Duration::from_secs(20);
-    while heard < 6 && Instant::now() < deadline {
+    while received < 6 && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(5));
         let counts = neighbors.take_counts();
         announced += counts[0].announced_count;
-        heard += counts[1].received_count;
+        received += counts[1].received_count;
         assert_eq!(counts[1].answered_count, 0);
     }
-    assert!(heard >= 6 && announced >= 6 && announced % 2 == 0, "{announced} announced, {heard} heard");
+    assert!(received >= 6 && announced >= 6 && announced % 2 == 0, "{announced} announced, {received} received");
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod tx;
 
 pub use neighbors::open_neighbors;
 pub use ring::PacketRx;
-pub use socket::Promiscuous;
+pub use socket::PromiscuousMode;
 pub use tx::{MAX_BATCH, PacketTx};
 
 use crate::PortError;

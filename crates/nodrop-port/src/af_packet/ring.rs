@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use super::socket::PacketSocket;
-use crate::{Original, PortError, Receive, Received, SNAP_BYTES, VLAN_TAG_BYTES, host};
+use crate::{PortError, Receive, ReceivedFrame, SNAP_BYTES, VLAN_TAG_BYTES, WireInfo, host};
 
 const BLOCK_BYTES: u32 = 1 << 20;
 /// Bits of tp_status (linux/if_packet.h).
@@ -59,10 +59,10 @@ struct RingFrame<'a> {
 
 impl RingFrame<'_> {
     /// Return the frame's length and tag on the wire; only for a ring that does not restore tags.
-    fn original(&self) -> Original {
+    fn original(&self) -> WireInfo {
         let vlan_tag = (self.header.tp_status & VLAN_VALID != 0).then(|| vlan_tag(self.header));
         let frame_len = self.header.tp_len as usize + vlan_tag.map_or(0, |tag| tag.len());
-        Original { frame_len, vlan_tag }
+        WireInfo { frame_len, vlan_tag }
     }
 }
 
@@ -124,7 +124,7 @@ impl PacketRx {
     /// If the interface does not exist or the kernel denies raw access or memory.
     pub fn open_filtered(interface: &str, queue_slots: u32, magic: u32, offsets: &[usize]) -> Result<Self, PortError> {
         let socket = PacketSocket::open(interface)?;
-        socket.keep_only(magic, offsets)?;
+        socket.filter_by_magic(magic, offsets)?;
         let last = offsets.iter().max().map_or(0, |offset| offset + MARK_BYTES);
         Self::start(socket, Layout::new(last.max(SNAP_BYTES), queue_slots), false, libc::ETH_P_ALL)
     }
@@ -134,7 +134,7 @@ impl PacketRx {
     ///
     /// # Errors
     /// Same as [`PacketRx::open_filtered`].
-    pub fn open_whole(interface: &str, queue_slots: u32, frame_bytes: usize) -> Result<Self, PortError> {
+    pub fn open_unfiltered(interface: &str, queue_slots: u32, frame_bytes: usize) -> Result<Self, PortError> {
         let layout = Layout::new(frame_bytes + VLAN_TAG_BYTES, queue_slots);
         Self::start(PacketSocket::open(interface)?, layout, true, libc::ETH_P_ALL)
     }
@@ -278,19 +278,21 @@ unsafe fn tagged_frame<'a>(slot: *mut u8, header: &libc::tpacket2_hdr) -> &'a [u
 
 impl Receive for PacketRx {
     #[inline]
-    fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+    fn receive(&mut self, budget: usize, mut sink: impl FnMut(ReceivedFrame<'_>)) -> Result<usize, PortError> {
         Ok(self.with_batch(budget, |frames| {
-            frames.map(|frame| sink(Received { bytes: frame.bytes, time_ns: frame.time_ns })).count()
+            frames.map(|frame| sink(ReceivedFrame { bytes: frame.bytes, time_ns: frame.time_ns })).count()
         }))
     }
 
-    fn receive_original(
+    fn receive_with_wire_info(
         &mut self,
         budget: usize,
-        mut sink: impl FnMut(Received<'_>, Original),
+        mut sink: impl FnMut(ReceivedFrame<'_>, WireInfo),
     ) -> Result<usize, PortError> {
         Ok(self.with_batch(budget, |frames| {
-            frames.map(|frame| sink(Received { bytes: frame.bytes, time_ns: frame.time_ns }, frame.original())).count()
+            frames
+                .map(|frame| sink(ReceivedFrame { bytes: frame.bytes, time_ns: frame.time_ns }, frame.original()))
+                .count()
         }))
     }
 

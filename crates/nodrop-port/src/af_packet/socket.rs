@@ -87,7 +87,7 @@ impl PacketSocket {
 
     /// Attach a filter that makes the kernel drop frames without `magic` at one of `offsets`, before they reach the
     /// socket.
-    pub(super) fn keep_only(&self, magic: u32, offsets: &[usize]) -> Result<(), PortError> {
+    pub(super) fn filter_by_magic(&self, magic: u32, offsets: &[usize]) -> Result<(), PortError> {
         let op = |code: u32, jump_false: u8, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: jump_false, k };
         // The kernel drops a frame that ends before a loaded offset at once, so the smallest offset comes first.
         let mut offsets = offsets.to_vec();
@@ -136,11 +136,11 @@ impl PacketSocket {
 
 /// Keeps an interface in promiscuous mode until dropped.
 #[derive(Debug)]
-pub struct Promiscuous {
+pub struct PromiscuousMode {
     _socket: PacketSocket,
 }
 
-impl Promiscuous {
+impl PromiscuousMode {
     /// Enable promiscuous mode.
     ///
     /// # Errors

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use super::program::{self, STAMP_BYTES};
 use super::socket::{ReceiveRings, XdpSocket};
 use super::{FrameSelection, umem::Umem};
-use crate::af_packet::Promiscuous;
+use crate::af_packet::PromiscuousMode;
 use crate::bpf::{Link, Map, MapKind, XdpMode};
 use crate::clock::{Clock, SystemClock, WallOffset};
-use crate::{PortError, Receive, Received, host};
+use crate::{PortError, Receive, ReceivedFrame, host};
 
 /// Number of frames to prefetch ahead.
 const PREFETCH: u32 = 4;
@@ -26,7 +26,7 @@ struct Queue {
 pub struct XdpRx {
     // Dropped before the sockets, so that no frame is redirected to a closed socket.
     _link: Link,
-    _promiscuous: Promiscuous,
+    _promiscuous: PromiscuousMode,
     queues: Vec<Queue>,
     /// Index of the queue to read first next time.
     next_queue: usize,
@@ -50,7 +50,7 @@ impl XdpRx {
             map.update(&socket.queue.to_ne_bytes(), &socket.descriptor().as_raw_fd().to_ne_bytes())?;
             queues.push(Queue { socket, rings });
         }
-        let promiscuous = Promiscuous::new(interface)?;
+        let promiscuous = PromiscuousMode::new(interface)?;
         let program = program::load(&map, selection)?;
         let (link, generic) = match program.attach_xdp(interface, XdpMode::Native) {
             Ok(link) => (link, None),
@@ -79,7 +79,7 @@ fn fill_ring(rings: &mut ReceiveRings, umem: &Umem) {
 
 impl Queue {
     #[inline]
-    fn receive(&mut self, budget: usize, offset: &mut WallOffset, sink: &mut impl FnMut(Received<'_>)) -> usize {
+    fn receive(&mut self, budget: usize, offset: &mut WallOffset, sink: &mut impl FnMut(ReceivedFrame<'_>)) -> usize {
         let Self { socket, rings } = self;
         let count = rings.descriptors.available(budget.min(rings.slots as usize) as u32);
         if count == 0 {
@@ -92,10 +92,10 @@ impl Queue {
         let chunk_mask = !(socket.umem.chunk_bytes as u64 - 1);
         for ahead in 0..count {
             if ahead + PREFETCH < count {
-                prefetch(socket.umem.at(rings.descriptors.read(ahead + PREFETCH).addr as usize));
+                prefetch(socket.umem.pointer_to(rings.descriptors.read(ahead + PREFETCH).addr as usize));
             }
             let descriptor = rings.descriptors.read(ahead);
-            let frame = socket.umem.at(descriptor.addr as usize);
+            let frame = socket.umem.pointer_to(descriptor.addr as usize);
             // SAFETY: the kernel handed over this frame with this length, and does not touch it until it is returned
             // below; there is headroom for metadata in front of it.
             let (stamp_ns, bytes) = unsafe {
@@ -106,7 +106,7 @@ impl Queue {
                 (stamp_ns, std::slice::from_raw_parts(frame, descriptor.len as usize))
             };
             let time_ns = if stamp_ns == 0 { SystemClock.wall_ns() } else { stamp_ns.wrapping_add(offset_ns) };
-            sink(Received { bytes, time_ns });
+            sink(ReceivedFrame { bytes, time_ns });
             rings.fill.write(ahead, descriptor.addr & chunk_mask);
         }
         rings.descriptors.release(count);
@@ -132,7 +132,7 @@ fn prefetch(address: *const u8) {
 
 impl Receive for XdpRx {
     #[inline]
-    fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+    fn receive(&mut self, budget: usize, mut sink: impl FnMut(ReceivedFrame<'_>)) -> Result<usize, PortError> {
         let (before, after) = self.queues.split_at_mut(self.next_queue);
         let mut count = 0;
         for queue in after.iter_mut().chain(before) {

@@ -173,7 +173,7 @@ impl Transmit for XdpTx {
             let Some(chunk) = self.free.pop() else { break };
             let address = self.address(chunk);
             // SAFETY: the chunk belongs to the sender until its descriptor is published, and the frame fits it.
-            let bytes = unsafe { std::slice::from_raw_parts_mut(self.socket.umem.at(address), frame_len_max) };
+            let bytes = unsafe { std::slice::from_raw_parts_mut(self.socket.umem.pointer_to(address), frame_len_max) };
             let tag = &mut self.tags[chunk as usize];
             let len = fill.fill(position as usize, Slot { bytes, tag }).min(frame_len_max) as u32;
             self.rings.descriptors.write(position, libc::xdp_desc { addr: address as u64, len, options: 0 });

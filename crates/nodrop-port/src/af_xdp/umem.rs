@@ -40,7 +40,7 @@ impl Umem {
 
     /// Return the memory at an offset.
     #[inline]
-    pub(super) fn at(&self, address: usize) -> *mut u8 {
+    pub(super) fn pointer_to(&self, address: usize) -> *mut u8 {
         debug_assert!(address < self.bytes());
         // SAFETY: every address in use lies within the mapping.
         unsafe { self.memory.start().add(address) }

@@ -113,7 +113,7 @@ impl PortId {
         // SAFETY: both strings end with NUL and outlive the call, `port` is valid for writes.
         let result = unsafe { ffi::nd_probe(c_device.as_ptr(), c_name.as_ptr(), &raw mut port) };
         if result != 0 {
-            let message = format!("DPDK cannot open device {device}: {}; {PROBE_REMEDY}", eal::text(result));
+            let message = format!("DPDK cannot open device {device}: {}; {PROBE_REMEDY}", eal::error_text(result));
             return Err(PortError::Request { port: name.to_owned(), message });
         }
         Ok(Self(port))
@@ -143,7 +143,7 @@ impl BufferPool {
         let pool = unsafe { ffi::nd_pool_create(c_name.as_ptr(), count, setup.frame_bytes, setup.socket) };
         if pool.is_null() {
             // SAFETY: reads this thread's error number.
-            let reason = eal::text(unsafe { ffi::nd_error() });
+            let reason = eal::error_text(unsafe { ffi::nd_error() });
             let message = format!("DPDK cannot allocate {count} buffers: {reason}; {MEMORY_REMEDY}");
             return Err(PortError::Request { port: name.to_owned(), message });
         }
@@ -162,7 +162,7 @@ fn check(name: &str, action: &str, result: i32) -> Result<(), PortError> {
     if result == 0 {
         return Ok(());
     }
-    let message = format!("cannot {action}: {}; see DPDK's messages on standard error", eal::text(result));
+    let message = format!("cannot {action}: {}; see DPDK's messages on standard error", eal::error_text(result));
     Err(PortError::Request { port: name.to_owned(), message })
 }
 

@@ -100,7 +100,7 @@ fn init(arguments: &[String]) -> Result<(), String> {
     if result == 0 {
         return Ok(());
     }
-    Err(format!("DPDK failed to start ({line}): {}; see its messages on standard error", text(result)))
+    Err(format!("DPDK failed to start ({line}): {}; see its messages on standard error", error_text(result)))
 }
 
 /// Return true for a PCI address: domain:bus:device.function, the domain optional.
@@ -117,7 +117,7 @@ pub(super) fn name(device: &str) -> &str {
 }
 
 /// Return DPDK's text of an error; `result` is the negative return value of its functions.
-pub(super) fn text(result: c_int) -> String {
+pub(super) fn error_text(result: c_int) -> String {
     // SAFETY: rte_strerror returns a string that is valid until this thread calls it again.
     unsafe { CStr::from_ptr(ffi::nd_error_text(-result)) }.to_string_lossy().into_owned()
 }

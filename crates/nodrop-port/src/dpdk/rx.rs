@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::device::Device;
 use super::{eal, ffi, lcore};
 use crate::clock::{Clock, SystemClock};
-use crate::{PortError, Receive, Received};
+use crate::{PortError, Receive, ReceivedFrame};
 
 /// Number of frames read and timestamped at a time.
 const BURST: usize = 32;
@@ -40,7 +40,7 @@ impl DpdkRx {
 
 impl Receive for DpdkRx {
     #[inline]
-    fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+    fn receive(&mut self, budget: usize, mut sink: impl FnMut(ReceivedFrame<'_>)) -> Result<usize, PortError> {
         lcore::register_thread();
         let Self { device, mbufs, frames, .. } = self;
         let mut count = 0;
@@ -56,7 +56,7 @@ impl Receive for DpdkRx {
             for frame in &frames[..taken] {
                 // SAFETY: the frame's first segment holds `length` bytes that belong to this thread until returned.
                 let bytes = unsafe { std::slice::from_raw_parts(frame.bytes, frame.length) };
-                sink(Received { bytes, time_ns });
+                sink(ReceivedFrame { bytes, time_ns });
             }
             // SAFETY: the first `taken` mbufs belong to this thread, and no reference to them is left.
             unsafe { ffi::nd_rx_give_back(mbufs.as_mut_ptr(), taken as u32) };
@@ -70,7 +70,7 @@ impl Receive for DpdkRx {
         // SAFETY: the port lives as long as the device, and `drops` is valid for writes.
         let result = unsafe { ffi::nd_drops(self.device.port.0, &raw mut drops) };
         if result != 0 {
-            let message = format!("cannot read the statistics: {}; use another driver", eal::text(result));
+            let message = format!("cannot read the statistics: {}; use another driver", eal::error_text(result));
             return Err(PortError::Request { port: self.device.name.clone(), message });
         }
         let total = drops.missed + drops.no_buffer;

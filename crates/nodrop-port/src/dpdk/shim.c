@@ -1,4 +1,4 @@
-/* What DPDK offers only as macros and inline functions, and port set-up in one call each. See ffi.rs for the other side. */
+/* DPDK macros and inline functions as C functions, and port setup in one call each. Declared to Rust in ffi.rs. */
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -14,14 +14,14 @@
 #include <rte_mbuf.h>
 #include <rte_version.h>
 
-/* One cache line of private area, so that a frame begins on a cache line; the tag of port::Slot is its first word. */
+/* Private area of one cache line, so that a frame begins on a cache line; its first word is the tag of port::Slot. */
 #define PRIVATE_BYTES RTE_CACHE_LINE_SIZE
 #define UNTAGGED UINT32_MAX
 #define SMALL_PAGE_BYTES 4096
-/* Mbufs that a thread keeps at hand. */
-#define CACHED 256
+/* Size of a thread's mbuf cache. */
+#define CACHE_SIZE 256
 
-/* Where tag and frame of a buffer to send are, from the mbuf's beginning. */
+/* Offsets of tag and frame of a send buffer from the start of the mbuf. */
 const size_t nd_tag_offset = sizeof(struct rte_mbuf);
 const size_t nd_bytes_offset = sizeof(struct rte_mbuf) + PRIVATE_BYTES + RTE_PKTMBUF_HEADROOM;
 
@@ -31,7 +31,7 @@ struct nd_frame {
 };
 
 struct nd_setup {
-	uint16_t rx_slots, tx_slots;  /* asked for, then what the driver made of it */
+	uint16_t rx_slots, tx_slots;  /* requested, then as adjusted by the driver */
 	uint16_t frame_bytes;         /* longest frame, without FCS */
 	int socket;                   /* NUMA node, or -1 */
 };
@@ -40,7 +40,7 @@ struct nd_drops {
 	uint64_t missed, no_buffer;
 };
 
-/* A negative errno for DPDK's two ways of failing: by return value or by rte_errno. */
+/* Return a negative errno: DPDK reports errors by return value or by rte_errno. */
 static int failure(int result)
 {
 	if (result < -1)
@@ -52,7 +52,7 @@ int nd_eal_init(int argc, char **argv)
 {
 	if (rte_eal_init(argc, argv) < 0)
 		return failure(-1);
-	rmdir(rte_eal_get_runtime_dir()); /* made for files that this process does not write */
+	rmdir(rte_eal_get_runtime_dir()); /* created for files that this process does not write */
 	return 0;
 }
 
@@ -71,7 +71,7 @@ const char *nd_error_text(int error)
 	return rte_strerror(error);
 }
 
-/* Makes the device and gives its port; `name` is `device` without its parameters. */
+/* Create the device and return its port; `name` is `device` without its parameters. */
 int nd_probe(const char *device, const char *name, uint16_t *port)
 {
 	int result = rte_dev_probe(device);
@@ -89,11 +89,11 @@ static void untag(struct rte_mempool *pool, void *unused, void *object, unsigned
 
 struct rte_mempool *nd_pool_create(const char *name, unsigned int count, uint16_t frame_bytes, int socket)
 {
-	/* Without huge pages DPDK has no buffer cross a page unless it is larger: smaller ones would all begin where a page
-	 * does, and fight for the same few lines of the first-level cache. */
-	uint16_t least = rte_eal_has_hugepages() ? RTE_MBUF_DEFAULT_DATAROOM : SMALL_PAGE_BYTES;
-	uint16_t room = RTE_PKTMBUF_HEADROOM + RTE_MAX(frame_bytes, least);
-	struct rte_mempool *pool = rte_pktmbuf_pool_create(name, count, CACHED, PRIVATE_BYTES, room, socket);
+	/* Without huge pages, DPDK lets a buffer cross a page boundary only if it is larger than a page: smaller buffers
+	 * would all begin at a page boundary and compete for the same few lines of the first-level cache. */
+	uint16_t minimum = rte_eal_has_hugepages() ? RTE_MBUF_DEFAULT_DATAROOM : SMALL_PAGE_BYTES;
+	uint16_t data_bytes = RTE_PKTMBUF_HEADROOM + RTE_MAX(frame_bytes, minimum);
+	struct rte_mempool *pool = rte_pktmbuf_pool_create(name, count, CACHE_SIZE, PRIVATE_BYTES, data_bytes, socket);
 
 	if (pool != NULL)
 		rte_mempool_obj_iter(pool, untag, NULL);
@@ -110,7 +110,7 @@ int nd_error(void)
 	return failure(-1);
 }
 
-/* One queue each way, deep as asked where the driver allows, and frames for any MAC. */
+/* Limit the setup to the port's capabilities: one queue per direction, with the requested depth if supported. */
 int nd_port_describe(uint16_t port, struct nd_setup *setup)
 {
 	struct rte_eth_dev_info info;
@@ -122,7 +122,7 @@ int nd_port_describe(uint16_t port, struct nd_setup *setup)
 	return result;
 }
 
-/* Drivers that know no MTU, as net_af_packet, still state a longest frame: DPDK refuses more, they do not. */
+/* Drivers without an MTU limit, e.g. net_af_packet, still report a longest frame, which DPDK enforces. */
 static uint32_t mtu_max(const struct rte_eth_dev_info *info)
 {
 	uint32_t overhead = RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN;
@@ -153,7 +153,7 @@ int nd_port_start(uint16_t port, struct nd_setup *setup, struct rte_mempool *rx_
 {
 	int result = configure(port, setup);
 
-	rte_errno = 0; /* drivers set it or do not when they just say -1 */
+	rte_errno = 0; /* not all drivers set it when they return -1 */
 	if (result == 0)
 		result = rte_eth_rx_queue_setup(port, 0, setup->rx_slots, setup->socket, NULL, rx_pool);
 	if (result == 0)
@@ -162,7 +162,7 @@ int nd_port_start(uint16_t port, struct nd_setup *setup, struct rte_mempool *rx_
 		result = rte_eth_dev_start(port);
 	if (result != 0)
 		return failure(result);
-	rte_eth_promiscuous_enable(port); /* devices without a MAC filter refuse, and need not */
+	rte_eth_promiscuous_enable(port); /* devices without a MAC filter reject it and do not need it */
 	return 0;
 }
 
@@ -187,21 +187,21 @@ static void stop_and_close(void *argument)
 	atomic_store(&closing->done, 1);
 }
 
-/* Also takes the device away, so that it can be made again. */
+/* Also remove the device, so that it can be created again. */
 void nd_port_close(uint16_t port)
 {
 	struct rte_eth_dev_info info;
-	int known = rte_eth_dev_info_get(port, &info);
+	int info_result = rte_eth_dev_info_get(port, &info);
 	struct closing closing = { .port = port };
 
-	/* memif hears of its peer on DPDK's own thread, without a lock: closed there, it does not hear while it closes. */
-	if (known == 0 && strcmp(info.driver_name, "net_memif") == 0 && rte_eal_alarm_set(1, stop_and_close, &closing) == 0) {
+	/* memif handles its peer on DPDK's control thread without a lock: close it there, so that both cannot run at once. */
+	if (info_result == 0 && strcmp(info.driver_name, "net_memif") == 0 && rte_eal_alarm_set(1, stop_and_close, &closing) == 0) {
 		while (!atomic_load(&closing.done))
 			usleep(100);
 	} else {
 		stop_and_close(&closing);
 	}
-	if (known == 0)
+	if (info_result == 0)
 		rte_dev_remove(info.device);
 }
 
@@ -215,7 +215,7 @@ int nd_drops(uint16_t port, struct nd_drops *drops)
 	return result;
 }
 
-/* Zero when this thread already is one of DPDK's, one when it has become one, negative when it cannot. */
+/* Return 0 if this thread is already a DPDK thread, 1 if it was registered, negative if it cannot be. */
 int nd_thread_enter(void)
 {
 	if (rte_lcore_id() != LCORE_ID_ANY)
@@ -228,7 +228,7 @@ void nd_thread_leave(void)
 	rte_thread_unregister();
 }
 
-/* Buffers come back as they were sent, but for what drivers write into: that is set again when they are sent. */
+/* Buffers keep their content after sending; nd_tx_send resets the fields that drivers write to. */
 unsigned int nd_tx_take(struct rte_mempool *pool, struct rte_mbuf **mbufs, unsigned int count)
 {
 	return rte_mempool_get_bulk(pool, (void **)mbufs, count) == 0 ? count : 0;
@@ -251,14 +251,14 @@ unsigned int nd_tx_send(uint16_t port, struct rte_mbuf **mbufs, const uint16_t *
 
 unsigned int nd_rx_take(uint16_t port, struct rte_mbuf **mbufs, struct nd_frame *frames, unsigned int count)
 {
-	unsigned int taken = rte_eth_rx_burst(port, 0, mbufs, count);
+	unsigned int received = rte_eth_rx_burst(port, 0, mbufs, count);
 
-	for (unsigned int i = 0; i < taken; i++) {
+	for (unsigned int i = 0; i < received; i++) {
 		frames[i].bytes = rte_pktmbuf_mtod(mbufs[i], uint8_t *);
 		frames[i].length = mbufs[i]->data_len;
 		rte_prefetch0(frames[i].bytes);
 	}
-	return taken;
+	return received;
 }
 
 void nd_rx_give_back(struct rte_mbuf **mbufs, unsigned int count)

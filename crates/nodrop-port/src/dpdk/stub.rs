@@ -1,7 +1,7 @@
 //! Stubs for programs built without DPDK.
 
 use super::DpdkPortSpec;
-use crate::{Fill, PortError, Receive, Received, Transmit};
+use crate::{Fill, PortError, Receive, ReceivedFrame, Transmit};
 
 /// The sending half of a port; has no values.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Transmit for DpdkTx {
 }
 
 impl Receive for DpdkRx {
-    fn receive(&mut self, _budget: usize, _sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+    fn receive(&mut self, _budget: usize, _sink: impl FnMut(ReceivedFrame<'_>)) -> Result<usize, PortError> {
         match *self {}
     }
 

@@ -17,7 +17,7 @@ const OTHER_HOST: &str = "OTHERHOST";
 
 /// Frames dropped for one reason at one interface; index 0 means no interface.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Dropped {
+pub(super) struct DropCount {
     pub(super) reason: String,
     pub(super) interface_index: i32,
     /// Inode of the network namespace.
@@ -65,15 +65,15 @@ impl DropCounter {
     }
 
     /// Return all drops so far, on the entire host.
-    pub(super) fn read(&self) -> Vec<Dropped> {
+    pub(super) fn read(&self) -> Vec<DropCount> {
         let entries = self.map.entries().unwrap_or_default();
         entries.iter().filter_map(|(key, value)| self.parse(key, value)).collect()
     }
 
-    fn parse(&self, key: &[u8], value: &[u8]) -> Option<Dropped> {
+    fn parse(&self, key: &[u8], value: &[u8]) -> Option<DropCount> {
         let word = |at: usize| Some(u32::from_ne_bytes(key.get(at..at + 4)?.try_into().ok()?));
         let reason = word(0)?;
-        Some(Dropped {
+        Some(DropCount {
             // Reasons outside the core's range belong to a subsystem: include/net/dropreason.h.
             reason: self.names.get(&reason).cloned().unwrap_or_else(|| format!("{UNSPECIFIED}_{reason:#x}")),
             interface_index: word(4)?.cast_signed(),

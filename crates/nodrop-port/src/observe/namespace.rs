@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
-use super::drops::Dropped;
+use super::drops::DropCount;
 use super::{Counters, ethtool, netlink, proc};
 use crate::PortError;
 use crate::process::{enter_network_namespace, network_namespace_inode};
@@ -29,7 +29,7 @@ impl Namespace {
     }
 
     /// Add all counters of this namespace, and the host's drops that occurred in it.
-    pub(super) fn read(&self, drops: &[Dropped], into: &mut Counters) {
+    pub(super) fn read(&self, drops: &[DropCount], into: &mut Counters) {
         let interfaces = proc::read_interfaces(&self.name, self.pid, into);
         proc::read_ip(&self.name, self.pid, into);
         for queue in netlink::queues(&self.route) {

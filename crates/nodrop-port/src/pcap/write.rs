@@ -30,7 +30,7 @@ pub struct CaptureFrame<'a> {
     pub direction: FrameDirection,
     /// Wall-clock time, in nanoseconds since the epoch.
     pub time_ns: u64,
-    /// Original length, without FCS.
+    /// WireInfo length, without FCS.
     pub frame_len: usize,
     /// Captured bytes.
     pub bytes: &'a [u8],

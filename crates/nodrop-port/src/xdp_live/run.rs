@@ -79,7 +79,7 @@ impl Monitor<'_> {
     }
 
     /// Forward the end time and report the counts; wake the runner from its system call once the program is done.
-    fn run(&self, runner: thread::Id) {
+    fn run(&self, runner: thread::ThreadId) {
         while !self.finished.load(Relaxed) {
             thread::sleep_ns(POLL_NS);
             let end_ns = self.window.end_ns.load(Relaxed);

@@ -10,7 +10,7 @@ use nodrop_model::{Layer, SizeShare, StreamSpec};
 use crate::signature::{SIGNATURE_BYTES, Signature};
 use crate::stack::{LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES, seal};
 use crate::{FCS_BYTES, Frames, MacAddr, Template, WireError};
-use parse::{Length, ParsedFrame};
+use parse::{LengthField, ParsedFrame};
 
 /// Maximum number of frames of a file.
 pub const REPLAY_FRAMES_MAX: usize = 1 << 16;
@@ -25,7 +25,7 @@ const ADDRESS_BYTES: usize = 6;
 pub struct SourceFrame<'a> {
     /// Position in the file, for messages.
     pub number: u64,
-    /// Original length, without FCS.
+    /// WireInfo length, without FCS.
     pub frame_len: usize,
     /// Captured bytes; the rest is filled with zeros.
     pub bytes: &'a [u8],
@@ -175,14 +175,14 @@ fn extend_for_signature(bytes: &mut Vec<u8>, parsed: &ParsedFrame) -> bool {
     let padding = bytes.len() - outer_end;
     bytes.splice(parsed.end..parsed.end, std::iter::repeat_n(0, missing));
     for length in &parsed.lengths {
-        write(bytes, &Length { end: length.end + missing, ..*length });
+        write(bytes, &LengthField { end: length.end + missing, ..*length });
     }
     bytes.truncate(bytes.len() - missing.min(padding));
     bytes.resize(bytes.len().max(smallest), 0);
     missing > 0
 }
 
-fn write(bytes: &mut [u8], length: &Length) {
+fn write(bytes: &mut [u8], length: &LengthField) {
     let value = (length.end - length.from) as u16;
     bytes[length.at..length.at + 2].copy_from_slice(&value.to_be_bytes());
 }

@@ -15,7 +15,7 @@ const HEADERS_MAX: usize = 32;
 
 /// A length field: the number of bytes from an offset to the end of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Length {
+pub(super) struct LengthField {
     pub(super) at: usize,
     pub(super) from: usize,
     /// Offset of the end of the packet.
@@ -29,8 +29,8 @@ pub(super) struct ParsedFrame {
     pub(super) payload_at: usize,
     /// Offset of the end of the innermost packet; padding follows.
     pub(super) end: usize,
-    /// Length fields, outermost first.
-    pub(super) lengths: Vec<Length>,
+    /// LengthField fields, outermost first.
+    pub(super) lengths: Vec<LengthField>,
     /// Checksums, outermost first.
     pub(super) checksums: Vec<Checksum>,
     /// The packet cannot be extended, so the signature follows it.
@@ -42,7 +42,7 @@ pub(super) struct ParsedFrame {
 enum Next {
     Ethernet(usize),
     /// By EtherType.
-    Typed(u16, usize),
+    EtherType(u16, usize),
     Mpls(usize),
     /// By IP protocol number, with the pseudo header: its addresses, and the protocol.
     Transport(u8, usize, (usize, usize)),
@@ -57,7 +57,7 @@ impl ParsedFrame {
         for _ in 0..HEADERS_MAX {
             next = match next {
                 Some(Next::Ethernet(at)) => parsed.ethernet(frame, at),
-                Some(Next::Typed(kind, at)) => parsed.typed(frame, kind, at),
+                Some(Next::EtherType(kind, at)) => parsed.ether_type(frame, kind, at),
                 Some(Next::Mpls(at)) => parsed.mpls(frame, at),
                 Some(Next::Transport(protocol, at, addresses)) => parsed.transport(frame, protocol, at, addresses),
                 None => break,
@@ -82,19 +82,19 @@ impl ParsedFrame {
         if end >= self.payload_at && end <= self.end {
             self.end = end;
         }
-        self.lengths.push(Length { at, from, end: self.end });
+        self.lengths.push(LengthField { at, from, end: self.end });
     }
 
     fn ethernet(&mut self, frame: &[u8], at: usize) -> Option<Next> {
         let kind = word(frame, at + 12)?;
-        self.end_header(at + 14).then_some(Next::Typed(kind, at + 14))
+        self.end_header(at + 14).then_some(Next::EtherType(kind, at + 14))
     }
 
-    fn typed(&mut self, frame: &[u8], kind: u16, at: usize) -> Option<Next> {
+    fn ether_type(&mut self, frame: &[u8], kind: u16, at: usize) -> Option<Next> {
         match kind {
             0x8100 | 0x88a8 | 0x9100 => {
                 let kind = word(frame, at + 2)?;
-                self.end_header(at + 4).then_some(Next::Typed(kind, at + 4))
+                self.end_header(at + 4).then_some(Next::EtherType(kind, at + 4))
             }
             0x8847 | 0x8848 => Some(Next::Mpls(at)),
             0x8864 => self.pppoe(frame, at),
@@ -118,8 +118,8 @@ impl ParsedFrame {
         }
         match frame.get(at + 4)? >> 4 {
             _ if !is_last => Some(Next::Mpls(at + 4)),
-            4 => Some(Next::Typed(IPV4, at + 4)),
-            6 => Some(Next::Typed(IPV6, at + 4)),
+            4 => Some(Next::EtherType(IPV4, at + 4)),
+            6 => Some(Next::EtherType(IPV6, at + 4)),
             _ => None,
         }
     }
@@ -132,7 +132,7 @@ impl ParsedFrame {
             _ => return None,
         };
         self.end_header(at + 8).then(|| self.record_length(frame, at + 4, at + 6))?;
-        Some(Next::Typed(kind, at + 8))
+        Some(Next::EtherType(kind, at + 8))
     }
 
     fn ipv4(&mut self, frame: &[u8], at: usize) -> Option<Next> {
@@ -172,8 +172,8 @@ impl ParsedFrame {
     fn transport(&mut self, frame: &[u8], protocol: u8, at: usize, addresses: (usize, usize)) -> Option<Next> {
         let pseudo = Some((addresses.0, addresses.1, protocol));
         match protocol {
-            4 => Some(Next::Typed(IPV4, at)),
-            41 => Some(Next::Typed(IPV6, at)),
+            4 => Some(Next::EtherType(IPV4, at)),
+            41 => Some(Next::EtherType(IPV6, at)),
             6 => {
                 let header_bytes = 4 * usize::from(frame.get(at + 12)? >> 4);
                 if header_bytes >= 20 && self.end_header(at + header_bytes) {
@@ -218,7 +218,7 @@ impl ParsedFrame {
         if flags & 0x8000 != 0 {
             self.checksums.push(Checksum::new(at + 4, at..self.end, None, false));
         }
-        Some(Next::Typed(kind, self.payload_at))
+        Some(Next::EtherType(kind, self.payload_at))
     }
 }
 
