@@ -197,13 +197,13 @@ def test_slower_cores_are_made_up_for_by_more_where_the_vm_scales() -> None:
 
 
 def test_a_table_of_benchmarks_ranks_by_its_figures_and_names_its_source() -> None:
-    table = BenchmarkRanking("a benchmark", "tester", {"E5-2680 v2": 200.0, "E5-2680": 150.0})
+    table = BenchmarkRanking("a benchmark", "who measured", {"E5-2680 v2": 200.0, "E5-2680": 150.0})
     asked = asking(model="E5-2680 v2")
     refused = place_vm(asked, [host()], ranking=table).rejections[0].violations[0]
     assert (refused.asked, refused.found) == ("200 in a benchmark", "150")
     placement = placed(place_vm(asked, [host()], ranking=table, options=PlacementOptions(guarantee_min_ratio=0.7)))
     assert placement.guarantee.ratio == 0.75
-    assert "tester" in placement.guarantee.label
+    assert "who measured" in placement.guarantee.label
 
 
 def test_features_rank_by_what_falls_short_the_most() -> None:
