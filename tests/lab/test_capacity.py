@@ -32,6 +32,6 @@ def test_a_vnf_held_to_a_rate_forwards_that_and_what_its_queues_hold(sut: str) -
 
 def test_only_a_vnf_can_be_held_to_a_rate() -> None:
     with pytest.raises(
-        ConfigError, match=r"vnf.capacity: 2.000 kpps asked, bridge cannot be held to it; write sut: vnf-l2"
+        ConfigError, match=r"vnf.capacity: bridge has no configurable limit \(2.000 kpps\); write sut: vnf-l2"
     ):
         build(load((), {"sut": "bridge", "vnf.capacity": "2kpps"}))

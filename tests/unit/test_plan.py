@@ -145,9 +145,9 @@ def test_a_warm_start_takes_the_goals_that_had_both_bounds() -> None:
 
 def test_a_warm_start_from_something_else_is_refused() -> None:
     then = earlier_result(plan(sut="bridge"))
-    with pytest.raises(ConfigError, match=r"latest asked, it is of bridge with 64-byte .* this run of vnf-l2 with"):
+    with pytest.raises(ConfigError, match=r"\(latest: it measured bridge with 64-byte .* this run measures vnf-l2 with"):
         warm(then)
-    with pytest.raises(ConfigError, match=r"this run of vnf-l2 with 128-byte frames both ways"):
+    with pytest.raises(ConfigError, match=r"this run measures vnf-l2 with 128-byte frames both ways"):
         warm(earlier_result(plan()), frame_bytes=128)
     with pytest.raises(ConfigError, match=r"no goal of it has both bounds; name another result"):
         warm(earlier_result(plan()).model_copy(update={"goals": ()}))
@@ -244,10 +244,10 @@ def test_a_standing_lab_is_taken_as_it_is() -> None:
             {"search.algorithm": "mlrsearch-01", "goals": {"NDR": {"loss_ratio": 0, "width": "1%"}}},
             r"goals\.NDR\.width: 1 % has no effect, the search mlrsearch-01 uses only the loss ratio .* write it under search",
         ),
-        ({"engine.cores": [7]}, r"engine\.cores: CPU 7 asked, nodrop may use CPUs 0, 1; name one of these"),
-        ({"vnf.core": 2}, r"vnf\.core: CPU 2 asked"),
-        ({"lab": "mine", "sut": "bridge"}, r"sut: bridge asked, lab mine holds vnf-l2; leave sut out"),
-        ({"lab": "mine", "frame_bytes": 9000}, r"frame_bytes: 9000 asked, lab mine takes up to 1518 bytes"),
+        ({"engine.cores": [7]}, r"engine\.cores: CPU not available to nodrop \(7, available: 0, 1\); name an available one"),
+        ({"vnf.core": 2}, r"vnf\.core: CPU not available to nodrop \(2,"),
+        ({"lab": "mine", "sut": "bridge"}, r"sut: lab mine has vnf-l2 \(bridge\); remove sut"),
+        ({"lab": "mine", "frame_bytes": 9000}, r"frame_bytes: too large for lab mine \(9000, at most 1518\)"),
     ],
 )
 def test_what_does_not_go_together_is_refused(keys: dict[str, Any], sentence: str) -> None:
@@ -309,20 +309,20 @@ def test_vnfs_that_share_a_cpu_are_warned_of() -> None:
 
 @pytest.mark.parametrize("sut", ["router", "xdp", "ovs"])
 def test_only_what_can_stand_in_line_is_put_in_line(sut: str) -> None:
-    with pytest.raises(ConfigError, match=rf"hops: 2 asked, {sut} stands alone"):
+    with pytest.raises(ConfigError, match=rf"hops: {sut} does not form chains \(2\)"):
         plan(sut=sut, hops=2)
 
 
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"vnf.table": "1TiB"}, r"vnf\.table: 1 TiB asked for 1 VNF, this machine has .*; ask for"),
-        ({"vnf.table": "1MiB", "sut": "bridge"}, r"vnf\.table: 1048576 asked, bridge has no such thing"),
-        ({"vnf.softirq_core": 0, "sut": "ovs"}, r"vnf\.softirq_core: 0 asked, ovs has no such thing"),
-        ({"antagonist.kind": "cpu", "antagonist.cores": [1, 1]}, r"antagonist\.cores: .* one of them twice"),
-        ({"antagonist.kind": "cpu", "antagonist.cores": [9]}, r"antagonist\.cores: CPU 9 asked"),
-        ({"antagonist.kind": "cpu", "vnf.core": "none"}, r"antagonist\.cores: auto asked, vnf-l2 is bound to no CPU"),
-        ({"antagonist.kind": "cpu", "sut": "ext", "ports": ["a", "b"]}, r"left alone"),
+        ({"vnf.table": "1TiB"}, r"vnf\.table: tables of 1 VNF exceed .* \(1 TiB each, .* in total\); write"),
+        ({"vnf.table": "1MiB", "sut": "bridge"}, r"vnf\.table: not applicable to bridge \(1048576\)"),
+        ({"vnf.softirq_core": 0, "sut": "ovs"}, r"vnf\.softirq_core: not applicable to ovs \(0\)"),
+        ({"antagonist.kind": "cpu", "antagonist.cores": [1, 1]}, r"antagonist\.cores: duplicate CPU \(1, 1\)"),
+        ({"antagonist.kind": "cpu", "antagonist.cores": [9]}, r"antagonist\.cores: CPU not available to nodrop \(9,"),
+        ({"antagonist.kind": "cpu", "vnf.core": "none"}, r"antagonist\.cores: vnf-l2 is bound to no CPU \(auto\)"),
+        ({"antagonist.kind": "cpu", "sut": "ext", "ports": ["a", "b"]}, r"external or remote"),
     ],
 )
 def test_memory_and_neighbours_that_cannot_be_had_are_refused(keys: dict[str, Any], message: str) -> None:

@@ -31,15 +31,15 @@ def test_the_slower_interface_says_what_a_full_link_is(written: str | None) -> N
 def test_an_interface_that_does_not_say_is_warned_of() -> None:
     speed_bps, warnings = link_speed(Config(ports=("eth1", "tap0")))
     assert speed_bps == 25 * GBPS
-    assert warnings == ["tap0 does not say how fast it is; 25.00 Gb/s is taken; say it (link_speed)"]
+    assert warnings == ["tap0 does not report its speed; 25.00 Gb/s is assumed, set link_speed to change it"]
 
 
 def test_a_speed_that_is_not_the_interfaces_own_is_taken_and_warned_of() -> None:
     speed_bps, warnings = link_speed(Config(ports=("eth1", "eth2"), link_speed="16.72Gbps"))
     assert speed_bps == 16_720_000_000
     assert [warning.partition(";")[0] for warning in warnings] == [
-        "link_speed: 16.72 Gb/s asked, eth1 says 25.00 Gb/s",
-        "link_speed: 16.72 Gb/s asked, eth2 says 10.00 Gb/s",
+        "link_speed: 16.72 Gb/s differs from the speed that eth1 reports, 25.00 Gb/s",
+        "link_speed: 16.72 Gb/s differs from the speed that eth2 reports, 10.00 Gb/s",
     ]
 
 

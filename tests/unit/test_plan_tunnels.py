@@ -62,7 +62,7 @@ def test_a_layer_2_vpn_has_two_labels_and_a_frame_inside() -> None:
 def test_the_frame_size_is_that_of_the_outer_frame_and_only_a_warning_lets_it_grow(kind: str, least: int) -> None:
     grown = plan(tunnel__kind=kind, frame_bytes=64)
     assert grown.traffic.frame_bytes == least
-    assert grown.warnings[-1].startswith(f"frames of 64 bytes asked, {least} are sent, and all rates are theirs: ")
+    assert grown.warnings[-1].startswith(f"frames of 64 bytes are sent with {least}, to which all rates refer: ")
     as_asked = plan(tunnel__kind=kind, frame_bytes=least)
     assert as_asked.traffic.frame_bytes == least and not as_asked.warnings
 
@@ -82,13 +82,13 @@ def test_the_ends_of_tunnels_are_stations_and_whoever_is_next_is_asked_for() -> 
 @pytest.mark.parametrize(
     ("keys", "says"),
     [
-        ({"tunnel.kind": "vxlan", "traffic.vxlan": 5}, "tunnel.kind and traffic.vxlan: both asked"),
-        ({"tunnel.kind": "mpls", "traffic.mpls": "16"}, "tunnel.kind and traffic.mpls: both asked"),
-        ({"tunnel.kind": "vxlan", "tunnel.vnis": [[1], [2]], "chains": 2}, "tunnel.vnis: 1 asked left, there are 2"),
-        ({"tunnel.kind": "vxlan", "tunnel.vnis": [[7, 7], [1, 2]], "chains": 2}, "tunnel.vnis: a number twice left"),
-        ({"tunnel.kind": "vxlan", "tunnel.vnis": [[2**24], [1]]}, "tunnel.vnis: 16777216 asked"),
-        ({"tunnel.kind": "mpls", "tunnel.service_labels": [[15], [16]]}, "tunnel.service_labels: 15 asked"),
-        ({"tunnel.kind": "mpls", "sut": "vnf-l3"}, "tunnel.kind: mpls asked, vnf-l3 forwards IP only"),
+        ({"tunnel.kind": "vxlan", "traffic.vxlan": 5}, "tunnel.kind and traffic.vxlan: frames can have one tunnel"),
+        ({"tunnel.kind": "mpls", "traffic.mpls": "16"}, "tunnel.kind and traffic.mpls: frames can have one tunnel"),
+        ({"tunnel.kind": "vxlan", "tunnel.vnis": [[1], [2]], "chains": 2}, "tunnel.vnis: 1 value on the left for 2 chains"),
+        ({"tunnel.kind": "vxlan", "tunnel.vnis": [[7, 7], [1, 2]], "chains": 2}, "tunnel.vnis: duplicate number on the left"),
+        ({"tunnel.kind": "vxlan", "tunnel.vnis": [[2**24], [1]]}, "tunnel.vnis: out of range on the left (16777216)"),
+        ({"tunnel.kind": "mpls", "tunnel.service_labels": [[15], [16]]}, "tunnel.service_labels: out of range on the left (15)"),
+        ({"tunnel.kind": "mpls", "sut": "vnf-l3"}, "tunnel.kind: vnf-l3 forwards IP only (mpls)"),
         ({"tunnel.kind": "vxlan", "sut": "ext", "ports": ["a", "b"]}, "tunnel.src_vteps: missing"),
     ],
 )

@@ -52,11 +52,11 @@ def test_headers_are_those_asked_for(keys: dict[str, Any], stack: str) -> None:
 
 def test_frames_too_small_for_their_headers_are_refused_with_the_smallest_size() -> None:
     with pytest.raises(
-        ConfigError, match=r"^frame_bytes: 64 asked, ethernet, vlan, ipv4, udp and the signature need 68;"
+        ConfigError, match=r"^frame_bytes: too small \(64\), ethernet, vlan, ipv4, udp and the signature need 68;"
     ):
         traffic(traffic__vlan=5)
     assert first(traffic__vlan=5, frame_bytes=68).sizes[0].frame_bytes == 68
-    with pytest.raises(ConfigError, match=r"^traffic.imix or traffic.genome: 64 asked, .* need 84;"):
+    with pytest.raises(ConfigError, match=r"^traffic.imix or traffic.genome: too small \(64\), .* need 84;"):
         traffic(traffic__ip=6, traffic__imix="64:1,128:1")
 
 
@@ -79,7 +79,7 @@ def test_mixed_sizes_of_a_file_stay_together(tmp_path: Path) -> None:
 
 
 def test_sizes_said_twice_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"^traffic.imix and frame_bytes: both asked"):
+    with pytest.raises(ConfigError, match=r"^traffic.imix and frame_bytes: each sets the sizes of all frames"):
         traffic(traffic__imix="64:1", frame_bytes=64)
 
 
@@ -123,9 +123,9 @@ def test_flows_are_those_of_all_chains_and_both_directions() -> None:
     [
         (
             {"flow_count": 7, "chains": 4},
-            r"^flow_count: 7 asked, 8 streams \(4 chains, both ways\) need .* write 8 or more",
+            r"^flow_count: fewer flows than streams \(7, 8 streams: 4 chains, both ways\); write 8 or more",
         ),
-        ({"flow_count": 2**23, "bidirectional": False}, r"^flow_count: 8388608 asked, .* make 4194304 at most"),
+        ({"flow_count": 2**23, "bidirectional": False}, r"^flow_count: too many flows \(8388608, .* allow 4194304 per stream"),
     ],
 )
 def test_flows_that_cannot_be_made_are_refused_with_a_number_that_can(keys: dict[str, Any], says: str) -> None:
@@ -158,13 +158,13 @@ traffic:
 @pytest.mark.parametrize(
     ("ranges", "says"),
     [
-        ("[{field: vni, count: 3}]", "vni asked, frames have no such field"),
-        ("[{field: outer_src_ip, count: 3}]", "outer_src_ip asked, frames have no such field"),
-        ("[{field: src_port, count: 3}]", "src_port asked, flows change it already"),
-        ("[{field: dst_ip}]", "dst_ip asked without count or values"),
-        ("[{field: dst_ip, count: 100000}]", "all counts multiply to more than 8388608"),
+        ("[{field: vni, count: 3}]", "frames have no such field (vni)"),
+        ("[{field: outer_src_ip, count: 3}]", "frames have no such field (outer_src_ip)"),
+        ("[{field: src_port, count: 3}]", "the flows vary this field already (src_port)"),
+        ("[{field: dst_ip}]", "neither count nor values (dst_ip)"),
+        ("[{field: dst_ip, count: 100000}]", "the period exceeds 8388608 frames"),
         ("[{field: dst_ip, counts: 3}]", "did you mean traffic.ranges.0.count?"),
-        ("[{field: colour, count: 3}]", "traffic.ranges.0.field: 'colour' asked"),
+        ("[{field: colour, count: 3}]", "traffic.ranges.0.field: should be 'src_mac', "),
     ],
 )
 def test_ranges_that_cannot_be_are_refused(ranges: str, says: str, tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ traffic: {vxlan: 5, ranges: [{field: outer_src_port, count: 8}, {field: dst_ip, 
 
 
 def test_two_tunnels_at_once_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"^traffic.vxlan and traffic.gre: both asked"):
+    with pytest.raises(ConfigError, match=r"^traffic.vxlan and traffic.gre: frames can have one tunnel"):
         traffic(traffic__vxlan=1, traffic__gre=1, frame_bytes=256)
 
 
@@ -225,6 +225,6 @@ def test_chains_in_vlans_have_their_tags_and_the_room_for_them() -> None:
     assert tags == [[100], [200], [101], [201]]
     assert [stream.rx_vlan for stream in plan.traffic.streams] == [200, 100, 201, 101]
     assert plan.traffic.frame_bytes == 68
-    assert any("frames of 64 bytes asked, 68 are sent" in warning for warning in plan.warnings)
-    with pytest.raises(ConfigError, match=r"^traffic.vlan: asked where chains are told apart by VLAN"):
+    assert any("frames of 64 bytes are sent with 68" in warning for warning in plan.warnings)
+    with pytest.raises(ConfigError, match=r"^traffic.vlan: chains are distinguished by VLAN already"):
         traffic(chains=2, traffic__vlan=5, frame_bytes=128)

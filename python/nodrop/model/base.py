@@ -1,4 +1,4 @@
-"""The one base class of all model values."""
+"""The base class of all model values."""
 
 from pydantic import BaseModel, ConfigDict
 

@@ -1,4 +1,4 @@
-"""What each service chain did with its frames, each way."""
+"""Frame counts and latency of each service chain, by direction."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ ChainDirection = tuple[int, int, int]
 
 
 class ChainCounts(Value):
-    """The frames that were sent through one chain one way in one trial."""
+    """The frames of one direction of a chain in one trial."""
 
     chain: int
     tx_port: int
@@ -21,26 +21,26 @@ class ChainCounts(Value):
     offered_count: int
     received_count: int
     latency: LatencyFigures | None
-    """None where nothing arrived, or only that of several chains together is known."""
+    """None if no frames arrived, or only the latency of several chains together is known."""
 
     @property
     def lost_count(self) -> int:
-        """Frames that were sent and did not arrive."""
+        """Frames sent but not received."""
         return self.offered_count - self.received_count
 
     @property
     def is_forward(self) -> bool:
-        """Whether they went from the left to the right."""
+        """Whether the direction is from left to right."""
         return self.tx_port < self.rx_port
 
 
 def count_by_chain(traffic: Traffic, trial: TrialResult, percentiles: Sequence[float] = ()) -> tuple[ChainCounts, ...]:
-    """Counts and latency of every chain each way, chain by chain, forward first.
+    """Return counts and latency of every chain and direction, chain by chain, forward first.
 
     Args:
-        traffic: what was sent.
+        traffic: the traffic of the trial.
         trial: the trial.
-        percentiles: those of the latency that are wanted, 0 to 100.
+        percentiles: latency percentiles, 0 to 100.
     """
     streams = {stream.stream_id: stream for stream in traffic.streams}
     counts: dict[ChainDirection, list[StreamCounts]] = {}
@@ -64,7 +64,7 @@ def count_by_chain(traffic: Traffic, trial: TrialResult, percentiles: Sequence[f
 def _times(
     streams: dict[int, Stream], directions: Sequence[DirectionTimes]
 ) -> dict[ChainDirection, list[DirectionTimes]]:
-    """The latencies that are of one chain alone."""
+    """Return the latencies that belong to a single chain."""
     found: dict[ChainDirection, list[DirectionTimes]] = {}
     for times in directions:
         ways = {

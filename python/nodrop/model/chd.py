@@ -1,7 +1,7 @@
-"""The Compute Host Descriptor (CHD): what a host can do, and what of it is free. ETSI GS NFV-PER 001 clause 8.1.
+"""The Compute Host Descriptor (CHD): a host's capabilities and free resources. ETSI GS NFV-PER 001 clause 8.1.
 
-Two halves, each with its own time and hash: capabilities are the same for all hosts of a type, resources change with
-every VM. Every leaf is an observation; `unknown` is a value with a reason. Bytes are bytes, pages are counted.
+Two halves, each with its own time and hash: capabilities are equal for all hosts of a type, resources change with every
+VM. Every leaf is an observation; `unknown` is a value with a reason. Memory is in bytes, pages are counted.
 """
 
 from typing import Literal
@@ -17,19 +17,19 @@ TlbKind = Literal["data", "instruction", "unified"]
 
 
 class HostIdentity(Value):
-    """Which host it is, and what it runs."""
+    """The identity of the host, and its software."""
 
     id: Observation[str]
-    """The same after a reboot; placement breaks ties by it."""
+    """Stable across reboots; placement breaks ties by it."""
     hostname: Observation[str]
     product: Observation[str] = Observation[str]()
-    """Maker and model of the machine."""
+    """Manufacturer and model of the machine."""
     bios: Observation[str] = Observation[str]()
     """Vendor, version and date."""
     kernel: Observation[str] = Observation[str]()
     os: Observation[str] = Observation[str]()
     virtualization: Observation[str] = Observation[str]()
-    """`none`, or what this machine itself runs under."""
+    """`none`, or the hypervisor that this machine runs under."""
 
 
 class Tlb(Value):
@@ -44,7 +44,7 @@ class Tlb(Value):
 
 
 class Cache(Value):
-    """A cache of the processor, of each kind the first."""
+    """A cache of the processor, the first of each kind."""
 
     level: int = Field(ge=1)
     kind: TlbKind
@@ -60,7 +60,7 @@ class Processor(Value):
 
     architecture: Observation[str]
     vendor: Observation[str]
-    """`Intel`, `AMD`, `Arm`, `Ampere` ...: as people write it."""
+    """Common name: `Intel`, `AMD`, `Arm`, `Ampere` ..."""
     model: Observation[str]
     family: Observation[int] = Observation[int]()
     model_number: Observation[int] = Observation[int]()
@@ -78,7 +78,7 @@ class Processor(Value):
     virtualization: Feature = Feature()
     """VT-x, AMD-V, EL2; enabled: in the BIOS."""
     reduced_exits: Observation[tuple[str, ...]] = Observation[tuple[str, ...]]()
-    """Instructions and structures that spare VM exits, as the kernel names them."""
+    """Instructions and structures that avoid VM exits, by the kernel's names."""
     slat: Feature = Feature()
     slat_large_pages: dict[PageSize, Feature] = Field(default_factory=dict)
     cache_extension: Feature = Feature()
@@ -96,14 +96,14 @@ class Processor(Value):
     smt: Feature = Feature()
     threads_per_core_count: Observation[int] = Observation[int]()
     isa_extensions: Observation[tuple[str, ...]] = Observation[tuple[str, ...]]()
-    """Flags that matter to packets and cryptography, as the kernel names them."""
+    """Flags relevant to packet processing and cryptography, by the kernel's names."""
     base_mhz: Observation[float] = Observation[float]()
     max_mhz: Observation[float] = Observation[float]()
     current_mhz: Observation[float] = Observation[float]()
     turbo: Feature = Feature()
     governor: Observation[str] = Observation[str]()
     idle_states: Observation[tuple[str, ...]] = Observation[tuple[str, ...]]()
-    """Those that are not disabled."""
+    """Enabled idle states."""
     invariant_tsc: Observation[bool] = Observation[bool]()
     caches: tuple[Cache, ...] = ()
 
@@ -133,14 +133,14 @@ class MemoryCapabilities(Value):
     """Of all sockets."""
     channels_count: Observation[int] = Observation[int]()
     balanced: Observation[bool] = Observation[bool]()
-    """Every channel holds as much as the others; `why` says what does not."""
+    """Whether every channel has the same capacity; `why` names the exceptions."""
     bandwidth_bytes_per_s: Observation[float] = Observation[float]()
-    """Channels by speed by 8 bytes: what the modules could do."""
+    """Channels x speed x 8 bytes: the theoretical maximum of the modules."""
     modules: tuple[MemoryModule, ...] = ()
 
 
 class HypervisorCapabilities(Value):
-    """Clause 8.1.1.3: the nine capabilities, supported and enabled kept apart."""
+    """Clause 8.1.1.3: the nine capabilities, supported and enabled separately."""
 
     slat: Feature = Feature()
     slat_large_pages: Feature = Feature()
@@ -154,15 +154,15 @@ class HypervisorCapabilities(Value):
 
 
 class Hypervisor(Value):
-    """Who makes VMs here."""
+    """The hypervisor of the host."""
 
     kind: Observation[str]
     """`kvm`, `xen`, `vmware`, `hyper-v`, `qemu` (emulation only), or `none`."""
     version: Observation[str] = Observation[str]()
-    """Of the hypervisor: of KVM, the kernel's."""
+    """Version of the hypervisor; for KVM, the kernel's."""
     emulator_version: Observation[str] = Observation[str]()
     manager_version: Observation[str] = Observation[str]()
-    """Of libvirt or whoever manages it."""
+    """Version of libvirt or another manager."""
     capabilities: HypervisorCapabilities = HypervisorCapabilities()
 
 
@@ -177,12 +177,12 @@ class VSwitch(Value):
     """`dpdk`, `hardware` or `none`."""
     mode: Observation[Literal["bridge", "nat"]] = Observation[Literal["bridge", "nat"]]()
     cpus: Observation[tuple[int, ...]] = Observation[tuple[int, ...]]()
-    """It polls on."""
+    """CPUs it polls on."""
     capacity_bps: Observation[float] = Observation[float]()
     used_bps: Observation[float] = Observation[float]()
     virtual_interface_count: Observation[int] = Observation[int]()
     ports: Observation[tuple[str, ...]] = Observation[tuple[str, ...]]()
-    """Names of the physical interfaces on it."""
+    """Names of its physical interfaces."""
 
 
 class HostCapabilities(Value):
@@ -190,27 +190,27 @@ class HostCapabilities(Value):
 
     captured_at: str
     sha256: str = ""
-    """Of the values, without sources and times; equal hosts have equal ones."""
+    """Hash of the values, without sources and times; equal for equal hosts."""
     processor: Processor
     memory: MemoryCapabilities = MemoryCapabilities()
     hypervisor: Hypervisor
     vswitches: tuple[VSwitch, ...] = ()
     settings: dict[str, Observation[str]] = Field(default_factory=dict)
-    """How the system is set up, by name: kernel command line, mitigations, isolated CPUs ... RFC 8204 section 3.3."""
+    """System settings, by name: kernel command line, mitigations, isolated CPUs ... RFC 8204 section 3.3."""
 
 
 class CpuState(Value):
-    """One CPU (hardware thread) and who has it. Clause 8.1.1.4."""
+    """One CPU (hardware thread) and its owners. Clause 8.1.1.4."""
 
     eligible: Observation[bool] = Observation[bool]()
-    """VMs may have it."""
+    """Whether VMs may use it."""
     in_use: Observation[bool] = Observation[bool]()
     use: Observation[Use] = Observation[Use]()
     owners: tuple[str, ...] = ()
     oversubscription_ratio: Observation[float] = Observation[float]()
     """Virtual CPUs on each CPU of the pool, as configured."""
     usage_ratio: Observation[float] = Observation[float]()
-    """Busy share of a window, measured."""
+    """Measured share of busy time."""
 
 
 class NodeCpus(Value):
@@ -221,7 +221,7 @@ class NodeCpus(Value):
     """Threads of one core together: pairs, sets of four, or each alone. They partition `ids`."""
     cpu: dict[int, CpuState]
     clusters: Observation[tuple[tuple[int, ...], ...]] = Observation[tuple[tuple[int, ...], ...]]()
-    """CPUs that share a cache of the last level together: several sets where a processor has several such caches."""
+    """Sets of CPUs that share a last-level cache: several sets if a processor has several such caches."""
 
 
 class LargePages(Value):
@@ -244,7 +244,7 @@ class NormalMemory(Value):
 
 
 class Bandwidth(Value):
-    """Of memory or of a link between nodes; optional in ETSI."""
+    """Bandwidth of memory or of a link between nodes; optional in ETSI."""
 
     total_bytes_per_s: Observation[float] = Observation[float]()
     used_bytes_per_s: Observation[float] = Observation[float]()
@@ -266,17 +266,17 @@ class Vf(Value):
     in_use: Observation[bool] = Observation[bool]()
     owner: str = ""
     pacing_bps: Observation[float] = Observation[float]()
-    """Its rate limit; 0: none set."""
+    """Rate limit; 0: none."""
 
 
 class Sriov(Value):
-    """A port shared by its functions."""
+    """SR-IOV of a port."""
 
     total_count: Observation[int]
     configured_count: Observation[int]
     vfs: tuple[Vf, ...] = ()
     eswitch: Observation[Literal["legacy", "switchdev"]] = Observation[Literal["legacy", "switchdev"]]()
-    """How the card switches between its functions: by their addresses, or as a virtual switch tells it."""
+    """Switching between its functions: by address, or as configured by a virtual switch."""
 
 
 class Port(Value):
@@ -284,9 +284,9 @@ class Port(Value):
 
     pci_id: str
     netdev: str = ""
-    """Its interface in the kernel; empty where it has none."""
+    """Interface in the kernel; empty if there is none."""
     speed_bps: Observation[int] = Observation[int]()
-    """Of its type: the fastest it supports."""
+    """Highest supported speed."""
     link_speed_bps: Observation[int] = Observation[int]()
     link: Observation[bool] = Observation[bool]()
     eligible: Observation[bool] = Observation[bool]()
@@ -294,33 +294,33 @@ class Port(Value):
     use: Observation[Use] = Observation[Use]()
     owners: tuple[str, ...] = ()
     sriov: Sriov | None = None
-    """None: it has no such capability."""
+    """None: no such capability."""
     vswitch: str = ""
-    """Name of the virtual switch it is on."""
+    """Name of its virtual switch."""
 
 
 class Nic(Value):
     """A network card."""
 
     id: str
-    """Its PCI address without the function."""
+    """PCI address without the function."""
     node: Observation[int]
     vendor: Observation[str] = Observation[str]()
     model: Observation[str] = Observation[str]()
     driver: Observation[str] = Observation[str]()
     firmware: Observation[str] = Observation[str]()
     pci_generation: Observation[int] = Observation[int]()
-    """As the link runs now."""
+    """Generation of the link at present."""
     pci_generation_max: Observation[int] = Observation[int]()
     lane_count: Observation[int] = Observation[int]()
     lane_count_max: Observation[int] = Observation[int]()
     pci_limit_bps: Observation[float] = Observation[float]()
-    """What its slot carries, encoding and protocol taken off."""
+    """Capacity of its slot, without encoding and protocol overhead."""
     ports: tuple[Port, ...] = ()
 
 
 class Accelerator(Value):
-    """A device that computes: cryptography and others."""
+    """A compute device, e.g. for cryptography."""
 
     pci_id: str
     kind: Literal["crypto", "other"]
@@ -332,7 +332,7 @@ class Accelerator(Value):
 
 
 class NumaNode(Value):
-    """A processor with its memory and its devices; under sub-NUMA clustering a part of one."""
+    """A processor with its memory and devices; with sub-NUMA clustering, a part of one."""
 
     id: int = Field(ge=0)
     socket: Observation[int]
@@ -343,12 +343,12 @@ class NumaNode(Value):
 
 
 class NodeLink(Value):
-    """Between two nodes."""
+    """A link between two nodes."""
 
     a: int
     b: int
     distance: Observation[int] = Observation[int]()
-    """As the firmware says; 10 is local."""
+    """As the firmware reports; 10 is local."""
     bandwidth: Bandwidth = Bandwidth()
 
 
@@ -360,9 +360,9 @@ class HostResources(Value):
     numa_nodes: tuple[NumaNode, ...]
     links: tuple[NodeLink, ...] = ()
     offline_cpus: Observation[tuple[int, ...]] = Observation[tuple[int, ...]]()
-    """They are there, but switched off; on no node."""
+    """CPUs that are present but offline; on no node."""
     unplaced_nics: tuple[Nic, ...] = ()
-    """Those whose node is not known; they are on no node rather than on the first."""
+    """Network cards whose node is unknown."""
     unplaced_accelerators: tuple[Accelerator, ...] = ()
 
 
@@ -377,4 +377,4 @@ class HostDescriptor(Value):
     capabilities: HostCapabilities
     resources: HostResources
     warnings: tuple[str, ...] = ()
-    """What does not fit together: files of the kernel that contradict each other, or hwloc that sees it otherwise."""
+    """Contradictions: between files of the kernel, or between the kernel and hwloc."""

@@ -1,28 +1,28 @@
-"""Names of which a user writes one. Apart from the models that hold them, so that a shell can complete them at once."""
+"""Names that users choose from. Apart from the models that use them, so that shell completion loads fast."""
 
 from typing import Literal
 
 SutKind = Literal["vnf-l2", "vnf-l3", "xdp", "bridge", "router", "ovs", "wire", "ext", "openstack"]
-"""The SUTs the lab can put between the tester's ports; a wire joins them, and what is measured is the tester; ext is
-already there; openstack is staged in a cloud."""
+"""SUTs between the tester's ports; `wire` connects the ports and measures the tester; `ext` is an existing system;
+`openstack` is staged in a cloud."""
 
 GeneratorName = Literal["engine", "trex"]
-"""Who sends and receives: nodrop's own packet engine, or a TRex server."""
+"""Traffic generators: nodrop's packet engine, or a TRex server."""
 
 Networks = Literal["ports", "vlan", "shared"]
-"""How chains reach the tester: by ports of their own, by VLANs, or by one network a side."""
+"""Connection of chains to the tester: ports of their own, VLANs, or one network per side."""
 
 Backend = Literal["af_packet", "af_xdp", "xdp_live", "dpdk"]
-"""How frames get in and out of the tester's ports."""
+"""Packet I/O of the tester's ports."""
 
 PageKind = Literal["usual", "small", "large"]
-"""In which pages memory is: as the kernel sees fit, never in large ones, or in large ones."""
+"""Memory pages: the kernel's choice, never huge pages, or huge pages."""
 
 AntagonistKind = Literal["cpu", "memory", "cache"]
-"""What a noisy neighbour loads."""
+"""Resource that a noisy neighbour loads."""
 
 VnfBackend = Literal["af_packet", "af_xdp"]
-"""How frames get in and out of a loopback VNF's ports."""
+"""Packet I/O of a loopback VNF's ports."""
 
 AlgorithmName = Literal[
     "nodrop",
@@ -35,10 +35,10 @@ AlgorithmName = Literal[
     "plrsearch",
     "mrr",
 ]
-"""Every search by the name a user writes."""
+"""Search algorithms."""
 
 PatternKind = Literal["flat", "burst", "sawtooth", "triangle", "sinusoid", "stair", "random", "poisson"]
-"""How a trial's load varies while it runs."""
+"""Variation of the load during a trial."""
 
 ProfileName = Literal["quick", "standard", "csit"]
-"""How long and how precisely to search."""
+"""Presets for durations and precision."""

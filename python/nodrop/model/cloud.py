@@ -1,4 +1,4 @@
-"""Service chains in OpenStack: what is to be staged there, decided to the last port, and what was."""
+"""Service chains in OpenStack: the resources to stage, and the staged ones."""
 
 from typing import Literal
 
@@ -7,24 +7,24 @@ from pydantic import Field
 from nodrop.model.base import Value
 
 NetworkRole = Literal["left", "right", "middle", "idle", "management", "floating", "edge_left", "edge_right"]
-"""What a network is for. Edges are between the tester and routers of Neutron, where these stand before the chains."""
+"""Purpose of a network. Edges are between the tester and Neutron routers in front of the chains."""
 NetworkKind = Literal["vlan", "vxlan", "flat", "mpls", "any"]
-"""Neutron's provider:network_type; `any` leaves it to the cloud, as it does for those who are no administrators."""
+"""Neutron's provider:network_type; `any` leaves it to the cloud, which users without administrator rights must."""
 VnicType = Literal["normal", "direct"]
-"""Neutron's binding:vnic_type: by the virtual switch, or a virtual function of a card."""
+"""Neutron's binding:vnic_type: through the virtual switch, or a virtual function of a card."""
 LoopbackForwarder = Literal["vnf-l2", "vnf-l3", "testpmd", "vpp"]
-"""What forwards in a loopback VM: nodrop's own, or what an image has besides."""
+"""Forwarder in a loopback VM: nodrop's own, or one that the image provides."""
 ResourceKind = Literal[
     "image", "flavor", "network", "subnet", "port", "server", "server_group", "router", "floating_ip"
 ]
-"""Kinds of what is staged, in the order in which they are made."""
+"""Kinds of resources, in the order of their creation."""
 
 
 class CloudLogin(Value):
-    """Where the cloud is and who asks; never a password."""
+    """Location of the cloud and its credentials; never a password."""
 
     cloud: str | None = None
-    """Its name in clouds.yaml; None: what `openrc` or the environment (OS_CLOUD, OS_AUTH_URL, ...) says."""
+    """Name in clouds.yaml; None: `openrc`, or the environment (OS_CLOUD, OS_AUTH_URL, ...)."""
     openrc: str | None = None
     """A file of shell assignments to OS_... variables."""
 
@@ -33,15 +33,15 @@ class CloudImage(Value):
     """The image of the loopback VMs."""
 
     name: str
-    """Taken where Glance has one of this name."""
+    """An existing image of this name in Glance is used."""
     file: str | None = None
-    """Uploaded where it has not; None: it has to be there."""
+    """File to upload otherwise; None: the image must exist."""
     properties: dict[str, str] = Field(default_factory=dict)
-    """As `hw_vif_multiqueue_enabled`; set where they differ."""
+    """For example `hw_vif_multiqueue_enabled`; set if they differ."""
 
 
 class CloudFlavor(Value):
-    """The flavor of the loopback VMs; taken where Nova has one of this name, made otherwise."""
+    """The flavor of the loopback VMs; an existing flavor of this name is used, otherwise it is created."""
 
     name: str
     vcpus: int = Field(ge=1)
@@ -51,25 +51,25 @@ class CloudFlavor(Value):
 
 
 class CloudNetwork(Value):
-    """A network with its subnet; taken where the project has one of this name that fits, made otherwise."""
+    """A network with its subnet; an existing network of this name that matches is used, otherwise it is created."""
 
     name: str
     role: NetworkRole
     chain: int | None = None
-    """The chain whose own it is; None: it is shared by all."""
+    """The chain that owns it; None: shared by all."""
     must_exist: bool = False
-    """Whether it is looked for only, and never made or taken away."""
+    """Whether it is only looked up, and never created or deleted."""
     kind: NetworkKind = "vlan"
     segmentation_id: int | None = None
-    """VLAN or VNI; None: Neutron chooses, and it is read back."""
+    """VLAN or VNI; None: chosen by Neutron and read back."""
     physical_network: str | None = None
     subnet: str | None = None
-    """Its name; None: the network needs none."""
+    """Name of the subnet; None: no subnet."""
     cidr: str | None = None
     gateway: str | None = None
-    """Address of its router; None: it has none."""
+    """Address of its router; None: none."""
     transport_label: int | None = None
-    """MPLS: outer label of the frames to it."""
+    """MPLS: outer label of frames to it."""
 
 
 class CloudPort(Value):
@@ -77,7 +77,7 @@ class CloudPort(Value):
 
     name: str
     network: str
-    """By name."""
+    """Name of the network."""
     vnic_type: VnicType = "normal"
 
 
@@ -96,112 +96,112 @@ class CloudServer(Value):
     hop: int = Field(default=0, ge=0)
     """Position in its chain, from the left."""
     ports: tuple[CloudPort, ...] = Field(min_length=2)
-    """Towards the left and the right of its chain, then those that stay idle, then that of management."""
+    """Towards the left and the right of its chain, then idle ports, then the management port."""
     forwarder: LoopbackForwarder = "vnf-l2"
     addresses: tuple[str, str] | None = None
-    """With prefix lengths: its own on the left and on the right, where it routes."""
+    """Its addresses on the left and on the right, with prefix lengths, if it routes."""
     routes: tuple[CloudRoute, ...] = ()
-    """What it reaches by which neighbour, where it routes."""
+    """Its routes, if it routes."""
     floating_ip: bool = False
-    """Whether its port of management gets one."""
+    """Whether its management port has a floating address."""
 
 
 class CloudRouter(Value):
-    """A router of Neutron between the tester and one side of the chains."""
+    """A Neutron router between the tester and one side of the chains."""
 
     name: str
     networks: tuple[str, str]
-    """By name: of the tester's side, and of the chains' side."""
+    """Names of the network towards the tester and the network towards the chains."""
     routes: tuple[CloudRoute, ...] = ()
 
 
 class CloudPlan(Value):
-    """Everything that is to stand in a cloud, in the order in which it is made; in the reverse one it is taken away."""
+    """All resources of a cloud, in the order of their creation; deletion is in reverse order."""
 
     login: CloudLogin
     label: str = "nodrop"
-    """Tag of what is made, by which it is found again."""
+    """Ownership tag of created resources."""
     image: CloudImage | None = None
-    """None where no VM is started."""
+    """None if no VM is started."""
     flavor: CloudFlavor | None = None
     networks: tuple[CloudNetwork, ...]
     servers: tuple[CloudServer, ...] = ()
     """Chain by chain, each from left to right."""
     routers: tuple[CloudRouter, ...] = ()
     server_group: str | None = None
-    """Policy of the group the VMs are in, as `affinity` or `anti-affinity`; None: no group."""
+    """Policy of the VMs' server group, e.g. `affinity` or `anti-affinity`; None: no group."""
     availability_zone: str | None = None
     hosts: tuple[str, ...] = ()
-    """Compute hosts the VMs are started on, chain by chain in turn; none: Nova chooses."""
+    """Compute hosts of the VMs, assigned to chains in rotation; empty: chosen by Nova."""
     same_host: bool = True
-    """Whether all VMs of a chain have to be on one host, that of the first, where no host is named."""
+    """Whether all VMs of a chain are on the host of its first VM if no host is configured."""
     multiqueue: int = Field(default=1, ge=1, le=8)
     """Queues of each interface of a VM."""
     mbuf_count: int | None = None
-    """Buffers that VPP is given in a VM; None: as many as it takes."""
+    """Packet buffers of VPP in a VM; None: VPP's default."""
     tester_macs: tuple[str, str] | None = None
-    """The tester's ports, left and right: where VMs send frames that leave a chain."""
+    """The tester's ports, left and right: destinations of frames that leave a chain."""
     active_timeout_s: float = Field(default=200.0, gt=0)
-    """Time for the first server to become ACTIVE; each further one has 10 s more."""
+    """Time for the first server to become ACTIVE; each further server adds 10 s."""
     poll_s: float = Field(default=1.0, gt=0)
-    """How often to look."""
+    """Interval between status requests."""
     keep: bool = False
-    """Whether it stays when the run is over; the next run that wants the same takes it as it is."""
+    """Whether resources stay after the run; the next run with the same plan reuses them."""
 
 
 class CloudResource(Value):
-    """Something that is in the cloud."""
+    """A resource in the cloud."""
 
     kind: ResourceKind
     name: str
     id: str
     found: bool = False
-    """Whether it was there before, and so is left there."""
+    """Whether it existed before, and is therefore not deleted."""
 
 
 class CloudServerFacts(Value):
-    """A loopback VM as it stands."""
+    """A running loopback VM."""
 
     name: str
     id: str
     chain: int
     hop: int
     host: str
-    """Compute host; empty where it is not told to this user."""
+    """Compute host; empty if hidden from this user."""
     availability_zone: str = ""
     macs: tuple[str, ...] = ()
-    """Of its ports, in the plan's order."""
+    """MAC addresses of its ports, in the plan's order."""
     address: str | None = None
-    """By which it can be logged in to, where it has a port of management."""
+    """Address for logins, if it has a management port."""
     restaged: bool = False
-    """Whether it was made a second time, because nothing passed the first one."""
+    """Whether it was created again, because no frames passed the first one."""
 
 
 class CloudNetworkFacts(Value):
-    """A network as Neutron tells it."""
+    """A network as Neutron reports it."""
 
     name: str
     id: str
     role: NetworkRole
     chain: int | None = None
     kind: str | None = None
-    """None where it is not told to this user."""
+    """None if hidden from this user."""
     segmentation_id: int | None = None
     physical_network: str | None = None
     mtu_bytes: int | None = None
 
 
 class CloudFacts(Value):
-    """What stands in the cloud, and what it took."""
+    """The staged resources, and the cost of staging."""
 
     cloud: str
-    """Its name, or its identity service's host."""
+    """Name of the cloud, or host of its identity service."""
     is_admin: bool
     networks: tuple[CloudNetworkFacts, ...] = ()
     servers: tuple[CloudServerFacts, ...] = ()
     resources: tuple[CloudResource, ...] = ()
-    """In the order in which they were made or found."""
+    """In the order of creation or lookup."""
     api_call_counts: dict[str, int] = Field(default_factory=dict)
-    """Requests by service, as `network`."""
+    """Requests by service, e.g. `network`."""
     stage_s: float = 0.0
-    """Until all servers were ACTIVE."""
+    """Time until all servers were ACTIVE."""

@@ -1,4 +1,4 @@
-"""A VM as it runs, and how that agrees with where it was placed."""
+"""A running VM, compared with its placement."""
 
 from typing import Literal
 
@@ -11,7 +11,7 @@ class VmThread(Value):
     id: int
     name: str
     cpus: tuple[int, ...] | None
-    """It may run on; None: not known."""
+    """CPUs it may run on; None: unknown."""
 
 
 class VmMemory(Value):
@@ -23,24 +23,24 @@ class VmMemory(Value):
 
 
 class RunningVm(Value):
-    """A VM's process, as the kernel sees it."""
+    """A VM's process, as the kernel reports it."""
 
     pid: int
     name: str = ""
     vcpus: dict[int, VmThread]
     others: tuple[VmThread, ...]
-    """Of the emulator, its I/O and its workers."""
+    """Threads of the emulator, its I/O and its workers."""
     memory: tuple[VmMemory, ...] = ()
-    """Large pages, and normal ones of mappings as large as a guest's memory."""
+    """Huge pages, and normal pages of mappings as large as a guest's memory."""
     memory_why: str = ""
-    """Why its memory is not known."""
+    """Why its memory is unknown."""
     devices: tuple[str, ...] = ()
-    """PCI addresses of what it was handed."""
+    """PCI addresses of passed-through devices."""
     devices_why: str = ""
 
 
 class PlacementAgreement(Value):
-    """Something that was placed, and what became of it."""
+    """A placed resource, compared with the running VM."""
 
     what: str
     asked: str

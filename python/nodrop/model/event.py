@@ -1,4 +1,4 @@
-"""What a run says while it runs. Events go out, never back."""
+"""Events of a run. Events are output only."""
 
 from collections.abc import Callable
 
@@ -12,74 +12,74 @@ from nodrop.model.trial import Trial, TrialResult
 
 
 class SuitePosition(Value):
-    """Which of several runs one is."""
+    """The position of a run in its suite."""
 
     suite_id: str
     number: int
     """From 1."""
     count: int
     variant: str = ""
-    """Which of the set-ups measured in turn, `A` or `B`; empty where there is one."""
+    """The variant, `A` or `B`; empty without variants."""
     repeat: int = 1
-    """Which repeat of it, from 1."""
+    """Number of the repeat, from 1."""
     repeat_count: int = 1
 
 
 class RunStarted(Value):
-    """The plan is made; nothing has been touched yet."""
+    """The plan is made; no change has been made to the system."""
 
     run_id: str
     plan: Plan
     place: SuitePosition | None = None
-    """None for a run by itself."""
+    """None for a run without a suite."""
 
 
 class StageProgress(Value):
-    """How far a stage that takes its time is."""
+    """Progress of a slow stage."""
 
     text: str
-    """What it is about, as `server nodrop-vm-3 is ACTIVE`."""
+    """The current step, e.g. `server nodrop-vm-3 is ACTIVE`."""
     done_count: int
-    """Steps taken."""
+    """Completed steps."""
     count: int
-    """Steps in all, as far as is known."""
+    """All steps known so far."""
 
 
 class StageUp(Value):
-    """The lab stands and the engine has opened its ports."""
+    """The lab is up and the generator has opened its ports."""
 
     facts: Facts
 
 
 class PathChecked(Value):
-    """Learning frames went through in every direction."""
+    """Learning frames passed in every direction."""
 
     checks: tuple[DirectionCheck, ...]
 
 
 class TrialStarted(Value):
-    """A trial is about to be offered."""
+    """A trial is about to start."""
 
     index: int
     phase: str
     trial: Trial
     outlook: TrialPreview = TrialPreview()
-    """What it may change in the search, and how long the search will take."""
+    """What the trial may change in the search, and how long the search will take."""
 
 
 class TrialProgress(Value):
-    """One window of the running trial: counts since its start."""
+    """Counts from the start of the running trial to the end of a window."""
 
     index: int
     elapsed_s: float
     offered_count: int
     received_count: int
     lost_count: int = 0
-    """Frames certainly lost by then; what is on its way does not count."""
+    """Frames certainly lost so far, excluding frames in flight."""
 
 
 class TrialDone(Value):
-    """A trial has its counts, and the goals what is known of them so far."""
+    """A trial has its counts, and the goals their bounds so far."""
 
     result: TrialResult
     goals: tuple[GoalResult, ...]
@@ -90,15 +90,15 @@ class RunDone(Value):
 
     result: RunResult
     path: str | None
-    """Where result.json is; None when it could not be stored."""
+    """Path of result.json; None if it could not be stored."""
 
 
 class SuiteDone(Value):
-    """Several runs that belong together are over; each has said so before."""
+    """All runs of a suite are over; each has its own event."""
 
     suite: Suite
     path: str | None
-    """Where suite.json is; None when no run of it began."""
+    """Path of suite.json; None if no run started."""
 
 
 Event = (

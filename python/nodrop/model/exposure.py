@@ -1,11 +1,11 @@
-"""What a stack shows of a host to those who place VMs on it. Source: ETSI GS NFV-PER 001 annex A, table A.1."""
+"""Host features that a stack exposes to the operators who place VMs. Source: ETSI GS NFV-PER 001 annex A, table A.1."""
 
 from typing import Literal
 
 from nodrop.model.base import Value
 
 ExposureStatus = Literal["exposed", "partly", "not exposed", "unknown"]
-"""`unknown`: it could not be asked. That is no `not exposed`."""
+"""`unknown`: the stack could not be queried, which differs from `not exposed`."""
 Level = Literal["hypervisor", "orchestrator"]
 
 
@@ -18,29 +18,29 @@ class ExposedFeature(Value):
     """As printed: whether it was exposed there in 2014. The column's heading requires it of every row."""
     at_orchestrator: str
     priority: str
-    """`Required` or `Optional`; empty for a row that is not ETSI's."""
+    """`Required` or `Optional`; empty for a row that is not from ETSI."""
     why: str
-    """What it is needed for."""
+    """Its use."""
 
 
 class FeatureExposure(Value):
-    """What one part of the stack shows of one feature."""
+    """The exposure of one feature by one part of the stack."""
 
     status: ExposureStatus
     value: str = ""
-    """What it says of this host."""
+    """The value reported for this host."""
     source: str = ""
-    """Where: an API call and what was looked for in the answer."""
+    """Its source: an API call and the field of the answer."""
 
 
 class StackExposure(Value):
-    """What one part of the stack shows."""
+    """The features that one part of the stack exposes."""
 
     name: str
     """`libvirt`, `OpenStack`, `Kubernetes`."""
     level: Level
     version: str = ""
     why: str = ""
-    """Why it could not be asked; empty: it was."""
+    """Why it could not be queried; empty: it was queried."""
     features: dict[str, FeatureExposure]
-    """By the key of the row."""
+    """By key of the row."""

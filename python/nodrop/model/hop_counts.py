@@ -1,16 +1,16 @@
-"""How many frames each chain's hops counted in a trial, from the tester's sender to its receiver."""
+"""Frames counted at each hop of a chain in a trial, from the tester's sender to its receiver."""
 
 from nodrop.model.base import Value
 
 
 class HopCount(Value):
-    """A place on a chain's way where somebody counts its frames."""
+    """A point on a chain's path where its frames are counted."""
 
     name: str
     """`tester0 sends`, `sut0 receives`."""
     interface: str
     frame_count: int | None
-    """None: nobody counts this chain's frames apart there, or nobody was asked."""
+    """None: the chain's frames are not counted separately there, or the counter was not read."""
 
 
 class ChainHops(Value):
@@ -20,4 +20,4 @@ class ChainHops(Value):
     tx_port: int
     rx_port: int
     hops: tuple[HopCount, ...]
-    """In the order frames take them; the first is what the tester sent, the last what it received."""
+    """In the order of the path; the first is what the tester sent, the last what it received."""

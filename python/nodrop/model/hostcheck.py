@@ -1,4 +1,4 @@
-"""Whether a host is ready: the recommendations of ETSI GS NFV-PER 001 clauses 6 and 7, each with its evidence."""
+"""Checks of a host against the recommendations of ETSI GS NFV-PER 001 clauses 6 and 7, each with its evidence."""
 
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 from nodrop.model.base import Value
 
 CheckStatus = Literal["pass", "fail", "unknown", "not required"]
-"""Unknown never counts as pass."""
+"""`unknown` never counts as `pass`."""
 CheckProfile = Literal["data-plane", "control-plane"]
 
 
@@ -18,40 +18,40 @@ class CheckEvidence(Value):
 
 
 class HostCheck(Value):
-    """One recommendation, held against a host."""
+    """The result of one recommendation on a host."""
 
     id: str
-    """`H1`..`H14` hardware, `Y1`..`Y9` hypervisor, `A1`..`A12` configuration, `R1`.. what has to be on record."""
+    """`H1`..`H14` hardware, `Y1`..`Y9` hypervisor, `A1`..`A12` configuration, `R1`.. facts to record."""
     title: str
     clause: str
     required: bool
-    """For this profile; otherwise advice."""
+    """Whether this profile requires it; otherwise advice."""
     status: CheckStatus
     evidence: tuple[CheckEvidence, ...] = ()
     why: str
-    """Why it matters, in a sentence."""
+    """Its importance, in a sentence."""
     fix: str = ""
-    """The shell command that mends it; empty where none does."""
+    """The shell command that fixes it; empty if there is none."""
     by_hand: str = ""
-    """What no command does: a BIOS setting, a reboot, another part."""
+    """The manual fix: a BIOS setting, a reboot, another part."""
     verify: str = ""
-    """The shell command that shows that it is mended."""
+    """The shell command that verifies the fix."""
     to_know: str = ""
-    """What would make it known, where it is unknown."""
+    """How to make an unknown fact known."""
 
     @property
     def failed(self) -> bool:
-        """Whether a check that this profile requires failed."""
+        """Whether a required check failed."""
         return self.required and self.status == "fail"
 
     @property
     def open(self) -> bool:
-        """Whether a check that this profile requires could not be decided."""
+        """Whether a required check could not be decided."""
         return self.required and self.status == "unknown"
 
 
 class CheckScore(NamedTuple):
-    """How many checks pass, of those that could be decided; what only has to be on record is no part of it."""
+    """Number of passed checks among decided ones, without checks of recorded facts."""
 
     passed: int
     failed: int
@@ -59,18 +59,18 @@ class CheckScore(NamedTuple):
 
     @property
     def ratio(self) -> float | None:
-        """Passed of passed and failed; None where nothing was decided."""
+        """Passed of passed and failed; None if nothing was decided."""
         decided = self.passed + self.failed
         return self.passed / decided if decided else None
 
 
 HOST_FINDING = "host-check"
-"""Code of a run's findings that point at checks of the host it ran on."""
+"""Code of a run's findings that refer to checks of its host."""
 RECORD_PREFIX = "R"
 """Ids of checks that ask whether something is on record begin with this."""
 
 
 def compute_score(checks: Iterable[HostCheck]) -> CheckScore:
-    """The score of these checks."""
+    """Return the score of these checks."""
     found = [check.status for check in checks if not check.id.startswith(RECORD_PREFIX)]
     return CheckScore(passed=found.count("pass"), failed=found.count("fail"), unknown=found.count("unknown"))

@@ -9,39 +9,39 @@ from nodrop.units import format_bytes, format_pps
 
 
 class Route(Value):
-    """Destinations and the neighbour that leads to them."""
+    """Destinations and their next hop."""
 
     prefix: str
     via: str
 
 
 class ForwarderPort(Value):
-    """One side of a forwarder, in the SUT's namespace; and what is behind it, for those that have to know."""
+    """One port of a forwarder in the SUT's namespace, with the networks behind it for routers."""
 
     interface: str
     mac: str
-    """The station a router is there, and what a VNF may write as source on frames that leave there."""
+    """MAC address of a router's port; a VNF may write it as the source of frames that leave there."""
     peer_mac: str
-    """The station at the other end of the link: destination of frames that leave there. A router asks for it."""
+    """MAC address at the other end of the link: destination of frames that leave there. A router resolves it."""
     addresses: tuple[str, ...] = ()
-    """IP addresses of a router there."""
+    """IP addresses of a router's port."""
     routes: tuple[Route, ...] = ()
-    """What a router reaches through this port."""
+    """Routes of a router through this port."""
 
 
 class Forwarder(Value):
-    """One forwarder between two ports, the smallest thing a SUT is made of."""
+    """One forwarder between two ports, the smallest unit of a SUT."""
 
     chain: int = Field(default=0, ge=0)
     """Service chain it belongs to."""
     ports: tuple[ForwarderPort, ForwarderPort]
     """Towards the left of its chain, and towards its right."""
     core: int | None = None
-    """CPU its process is bound to; None leaves it to the kernel."""
+    """CPU of its process; None: chosen by the kernel."""
     yields: bool = False
-    """Whether its process sleeps as soon as it has nothing to do, for others want its CPU."""
+    """Whether its process sleeps as soon as it is idle, because other processes share its CPU."""
     idle_interfaces: tuple[str, ...] = ()
-    """Further interfaces it has, on which nothing ever happens."""
+    """Further interfaces without traffic."""
 
 
 class AccessPort(Value):
@@ -50,13 +50,13 @@ class AccessPort(Value):
     interface: str
     chain: int = Field(ge=0)
     vlan: int | None = None
-    """VLAN of the chain's frames on the trunk; on its own link they have no such tag. None: none there either."""
+    """VLAN of the chain's frames on the trunk; on the chain's link they have no tag. None: no tag on either."""
     mac: str | None = None
-    """The chain's station, where that tells its frames from those of others."""
+    """The chain's MAC address, if chains are distinguished by it."""
 
 
 class EdgeSwitch(Value):
-    """What joins a tester port, by a trunk, to one side of every chain, in the SUT's namespace."""
+    """A switch in the SUT's namespace that connects a tester port, through a trunk, to one side of every chain."""
 
     trunk: str
     ports: tuple[AccessPort, ...]
@@ -66,16 +66,16 @@ class EdgeSwitch(Value):
 
 
 class PathRouter(Value):
-    """A router of the Linux kernel at one end of every chain, in a namespace of its own."""
+    """A router of the Linux kernel at one end of every chain, in its own namespace."""
 
     namespace: str
     """`left` or `right`."""
     ports: tuple[tuple[ForwarderPort, ForwarderPort], ...]
-    """Of each chain: towards the tester, and towards the chain."""
+    """For each chain: towards the tester, and towards the chain."""
 
 
 class Antagonist(Value):
-    """A noisy neighbour: a program that only loads what it shares with the SUT, on one CPU."""
+    """A noisy neighbour: a program that only loads resources it shares with the SUT, on one CPU."""
 
     kind: AntagonistKind
     core: int = Field(ge=0)
@@ -85,7 +85,7 @@ class LinkEnd(Value):
     """An end of a link."""
 
     namespace: str
-    """`tester`, `sut`, or that of a router in the path."""
+    """`tester`, `sut`, or the namespace of a path router."""
     interface: str
 
 
@@ -97,26 +97,26 @@ class Link(Value):
 
 
 class CloudShape(Value):
-    """What of a path stands in a cloud."""
+    """The parts of a path that are in a cloud."""
 
     forwarder: LoopbackForwarder
-    """What forwards in its VMs."""
+    """Forwarder in its VMs."""
     hop_count: int = Field(default=1, ge=1)
-    """VMs in line in each chain."""
+    """VMs in series in each chain."""
     has_routers: bool = False
-    """Whether routers of the cloud stand between tester and chains."""
+    """Whether cloud routers are between tester and chains."""
 
     @property
     def routes(self) -> bool:
-        """Whether its VMs have addresses, and ask for those of others."""
+        """Whether its VMs have addresses, and resolve others'."""
         return self.forwarder in ("vnf-l3", "vpp")
 
 
 class LabPlan(Value):
-    """The private lab: tester ports and SUT in namespaces of their own, joined by veth pairs.
+    """The private lab: tester ports and SUT in separate namespaces, connected by veth pairs.
 
-    A chain of one forwarder or more joins a tester port on its left to one on its right: ports 0 and 1 where all chains
-    share them, else ports 2 and 3 for the second chain, and so on.
+    A chain of one or more forwarders connects a tester port on its left to one on its right: ports 0 and 1 if all
+    chains share them, else ports 2 and 3 for the second chain, and so on.
     """
 
     sut: SutKind
@@ -124,66 +124,66 @@ class LabPlan(Value):
     chain_count: int = Field(default=1, ge=1)
     """Parallel service chains."""
     vlans: tuple[tuple[int, int], ...] = ()
-    """VLAN of each chain on the left and on the right, where chains are told apart by VLAN."""
+    """VLAN of each chain on the left and on the right, if chains are distinguished by VLAN."""
     tester_interfaces: tuple[str, ...] = ("tester0", "tester1")
     """Tester ports, in the order of the streams' port indices."""
     tester_macs: tuple[str, ...] = ()
-    """MAC addresses of these, where the tester uses the interfaces' own; none: those of its own choice."""
+    """MAC addresses of these interfaces if the tester uses them; empty: the tester's own choice."""
     sut_interfaces: tuple[str, ...] = ("sut0", "sut1")
-    """The other ends of the same links, in the same order; in the SUT's namespace, or a router's in the path."""
+    """The other ends of the same links, in the same order; in the SUT's namespace, or a path router's."""
     links: tuple[Link, ...] = ()
-    """All links but those of the tester's ports."""
+    """All links except those of the tester's ports."""
     edges: tuple[EdgeSwitch, ...] = ()
-    """Edge switches of the left and of the right side, where chains share tester ports."""
+    """Edge switches of the left and of the right side, if chains share tester ports."""
     routers: tuple[PathRouter, ...] = ()
     """Routers in the path, left and right."""
     forwarders: tuple[Forwarder, ...]
-    """Chain by chain, each from left to right; none on a wire, or where the SUT is there already."""
+    """Chain by chain, each from left to right; empty for a wire or an external SUT."""
     mtu_bytes: int = Field(default=1500, ge=68)
     sut_backend: VnfBackend = "af_packet"
-    """How a loopback VNF reaches its ports."""
+    """Packet I/O of a loopback VNF."""
     sut_queue_slots: int = Field(ge=64)
-    """Frames a loopback VNF can hold for each of its ports, and an edge switch for each of its access ports."""
+    """Frames that a loopback VNF can queue for each of its ports, and an edge switch for each of its access ports."""
     sut_capacity_pps: float | None = Field(default=None, gt=0)
-    """Frames that a loopback VNF forwards at most, where it is held to so many; None: as many as it can."""
+    """Limit of the frames per second that a loopback VNF forwards; None: no limit."""
     trunk_queue_slots: int = Field(default=4096, ge=64)
-    """Frames an edge switch can hold for its trunk."""
+    """Frames that an edge switch can queue for its trunk."""
     sut_table_bytes: int | None = Field(default=None, ge=64)
-    """Memory of a loopback VNF's table of flows, of which every frame touches a line; None: it has none."""
+    """Memory of a loopback VNF's flow table, of which every frame accesses a line; None: no table."""
     sut_pages: PageKind = "usual"
-    """In which pages that table is, and a VNF's frames where it reaches its ports by AF_XDP."""
+    """Pages of that table, and of a VNF's frames with AF_XDP."""
     sut_memory_node: int | None = Field(default=None, ge=0)
-    """NUMA node that a loopback VNF's memory comes from; None leaves it to the kernel."""
+    """NUMA node of a loopback VNF's memory; None: the kernel's choice."""
     sut_softirq_core: int | None = Field(default=None, ge=0)
-    """CPU on which the kernel receives what the SUT gets; None: that of the sender."""
+    """CPU on which the kernel receives the SUT's frames; None: the sender's CPU."""
     antagonists: tuple[Antagonist, ...] = ()
-    """Noisy neighbours that run as long as the lab stands."""
+    """Noisy neighbours that run as long as the lab is up."""
     takes_addressed_ports: bool = False
-    """Whether a tester port may be an interface with an IP address, where the SUT is there already."""
+    """Whether a tester port to an external SUT may have IP addresses."""
     sut_takes_xdp: bool = False
-    """Whether the SUT's ends of the links take frames of which no socket buffer was ever made."""
+    """Whether the SUT's ends of the links accept frames without socket buffers."""
     tester_is_here: bool = True
-    """Whether the tester's ports are interfaces of this machine; else they are a TRex server's."""
+    """Whether the tester's ports are local interfaces; else they are a TRex server's."""
     cloud: CloudShape | None = None
-    """What of it stands in a cloud; None: nothing, or nobody knows."""
+    """The parts in a cloud; None: none or unknown."""
 
     @property
     def hop_count(self) -> int:
-        """Forwarders in line in each chain."""
+        """Forwarders in series in each chain."""
         if self.cloud:
             return self.cloud.hop_count
         return len(self.forwarders) // self.chain_count
 
     def port(self, chain: int, side: int) -> int:
-        """Index of the tester's port at the left (0) or right (1) end of a chain."""
+        """Return the index of the tester's port at the left (0) or right (1) end of a chain."""
         return side if self.networks != "ports" else 2 * chain + side
 
     def entrance_namespace(self, port: int) -> str:
-        """Where the other end of a tester port's link is."""
+        """Return the namespace of the other end of a tester port's link."""
         return self.routers[port % 2].namespace if self.routers and not self.edges else "sut"
 
     def interfaces(self, namespace: str) -> tuple[str, ...]:
-        """Every interface in a namespace behind the tester's."""
+        """Return all interfaces in a namespace other than the tester's."""
         ends = (end for link in self.links for end in (link.near, link.far))
         entrances = (
             name for port, name in enumerate(self.sut_interfaces) if self.entrance_namespace(port) == namespace
@@ -192,16 +192,16 @@ class LabPlan(Value):
 
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """Network namespaces behind the tester's; none on a wire, or where the SUT is there already."""
+        """Network namespaces other than the tester's; empty for a wire or an external SUT."""
         return ("sut", *(router.namespace for router in self.routers)) if self.sut_interfaces else ()
 
     def of_chain(self, chain: int) -> tuple[Forwarder, ...]:
-        """A chain's forwarders, from left to right."""
+        """Return a chain's forwarders, from left to right."""
         return self.forwarders[chain * self.hop_count : (chain + 1) * self.hop_count]
 
     @property
     def sut_text(self) -> str:
-        """What stands between the tester's ports, in short."""
+        """The system between the tester's ports, in short."""
         chains = f", {self.chain_count} chains" if self.chain_count > 1 else ""
         via = " over af_xdp" if self.sut_backend == "af_xdp" else ""
         line = f" x {self.hop_count} in line" if self.hop_count > 1 else ""

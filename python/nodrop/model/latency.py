@@ -1,4 +1,4 @@
-"""Latency of several series together: their histograms added up, and the percentiles asked for read from that."""
+"""Latency of several series: merged histograms and their percentiles."""
 
 import math
 from collections.abc import Collection, Iterable, Sequence
@@ -14,47 +14,47 @@ if TYPE_CHECKING:
     from hdrh.histogram import HdrHistogram
 
 LOWEST_NS, HIGHEST_NS, DIGITS = 1, 60_000_000_000, 3
-"""What the engine's histograms hold."""
+"""Range of the engine's histograms."""
 CURVE_BEHIND_COUNT = 10
-"""A percentile that fewer frames than this exceeded says more of these frames than of the SUT."""
+"""Least number of frames above a percentile; fewer frames characterize themselves more than the SUT."""
 CURVE_STEPS_PER_DECADE = 24
 CURVE_CORNERS = (50.0, 75.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
-"""Percentiles that a curve has exactly."""
+"""Percentiles that every curve includes."""
 
 
 class LatencyFigures(Value):
-    """Latency of the frames of one series or of several."""
+    """Latency of the frames of one or several series."""
 
     count: int
     """Frames measured."""
     every: int
-    """It was measured of every so many frames; 1: of each."""
+    """Every n-th frame was measured."""
     min_ns: int
     mean_ns: float
     max_ns: int
     percentiles_ns: dict[float, int] = Field(default_factory=dict)
-    """By percentile, in the order asked; those that cannot be told without a histogram are left out."""
+    """By percentile, in the requested order, without those that require a missing histogram."""
 
 
 def trial_percentiles(run: RunResult, trial: TrialResult, wanted: Sequence[float] | None = None) -> dict[float, int]:
-    """Percentiles of the latency of all frames of a trial, in nanoseconds; those not known are left out.
+    """Return latency percentiles over all frames of a trial, in nanoseconds, without unknown ones.
 
     Args:
-        run: whose trial it is.
+        run: the run of the trial.
         trial: one of its trials.
-        wanted: percentiles, 0 to 100; None: those that the run was asked for.
+        wanted: percentiles, 0 to 100; None: those of the run's plan.
     """
     found = trial_latency(trial, run.plan.percentiles if wanted is None else wanted)
     return found.percentiles_ns if found else {}
 
 
 def trial_latency(trial: TrialResult, wanted: Sequence[float]) -> LatencyFigures | None:
-    """Latency over all directions and chains of a trial; None where none was measured."""
+    """Return the latency over all directions and chains of a trial; None if none was measured."""
     return merge_latency(trial.directions, wanted)
 
 
 def latency_by_direction(trial: TrialResult, wanted: Sequence[float]) -> dict[tuple[int, int], LatencyFigures | None]:
-    """Latency by sending and receiving port, over all chains between them."""
+    """Return the latency by sending and receiving port, over all chains between them."""
     ways: dict[tuple[int, int], list[DirectionTimes]] = {}
     for times in trial.directions:
         ways.setdefault((times.tx_port, times.rx_port), []).append(times)
@@ -62,7 +62,7 @@ def latency_by_direction(trial: TrialResult, wanted: Sequence[float]) -> dict[tu
 
 
 def merge_latency(series: Iterable[DirectionTimes], wanted: Sequence[float]) -> LatencyFigures | None:
-    """Latency of all frames of these series; None where none was measured."""
+    """Return the latency over all frames of these series; None if none was measured."""
     measured = [(times.latency_every, times.latency) for times in series if times.latency]
     if not measured:
         return None
@@ -81,14 +81,14 @@ def merge_latency(series: Iterable[DirectionTimes], wanted: Sequence[float]) -> 
 def latency_curve(
     series: Iterable[DirectionTimes], behind_count: int = CURVE_BEHIND_COUNT
 ) -> tuple[tuple[float, int], ...]:
-    """Latency of all frames of these series by percentile, close enough together to be drawn as a curve.
+    """Return the latency over all frames of these series by percentile, dense enough to draw a curve.
 
     Args:
-        series: those to add up.
+        series: the series to merge.
         behind_count: the curve ends where fewer measured frames than this were slower.
 
-    Returns: pairs of percentile, 0 to less than 100, and latency in nanoseconds; empty where the histograms were not
-    kept or hold too little.
+    Returns: pairs of percentile, 0 to less than 100, and latency in nanoseconds; empty if histograms are missing or too
+    small.
     """
     found = [times.latency for times in series if times.latency]
     encoded = [latency.hdr for latency in found if latency.hdr]
@@ -117,7 +117,7 @@ def _percentiles_ns(found: Sequence[LatencySummary], wanted: Sequence[float]) ->
 
 
 def _summarised(found: Collection[LatencySummary]) -> dict[float, int]:
-    """What is known without a histogram: of several series only the ends, of one what its summary holds."""
+    """Return the values known without a histogram: the extremes of several series, or the summary of one."""
     ends = {0.0: min(each.min_ns for each in found), 100.0: max(each.max_ns for each in found)}
     if len(found) > 1:
         return ends

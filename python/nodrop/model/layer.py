@@ -1,6 +1,5 @@
-"""Headers of a frame, outermost first. What follows from a header's neighbours is left to the engine: next protocols,
-lengths, checksums, the bottom of an MPLS stack.
-"""
+"""Headers of a frame, outermost first. The engine derives next protocols, lengths, checksums, and the bottom of an MPLS
+stack."""
 
 import ipaddress
 from typing import Annotated, ClassVar, Literal
@@ -81,7 +80,7 @@ class Tcp(Value):
     src_port: Port
     dst_port: Port
     flags: Byte = 0x10
-    """ACK alone."""
+    """ACK only."""
     sequence: int = Field(default=0, ge=0, lt=2**32)
     header_bytes: ClassVar[int] = 20
 
@@ -139,6 +138,6 @@ Layer = Annotated[
 
 
 def ip_layer(src: str, dst: str, dscp: int = 0) -> Ipv4 | Ipv6:
-    """The IP header between two addresses, of their version."""
+    """Return the IP header between two addresses, of their version."""
     version = ipaddress.ip_address(src).version
     return Ipv4(src=src, dst=dst, dscp=dscp) if version == 4 else Ipv6(src=src, dst=dst, dscp=dscp)

@@ -1,4 +1,4 @@
-"""Where the frames of a trial were lost: every hop from the tester's sender to its receiver."""
+"""The loss ledger of a trial: frames lost at each hop from the tester's sender to its receiver."""
 
 from typing import Literal
 
@@ -7,22 +7,22 @@ from pydantic import Field
 from nodrop.model.base import Value
 
 Side = Literal["tester", "wire", "sut"]
-"""Who lost it: the tester, what lies between the two, or the SUT."""
+"""The part that lost frames: the tester, the link between tester and SUT, or the SUT."""
 
 
 class Cause(Value):
-    """Why frames were lost at a hop, as some counter has it."""
+    """A cause of loss at a hop, from a counter."""
 
     name: str
     """Stable: not_sent, send_refused, backlog_full, receive_refused, driver_dropped, queue_dropped, ring_full,
     tester_dropped, corrupted, vnf_<counter>, ip_<counter>, or the kernel's drop reason, as NETFILTER_DROP."""
     text: str
-    """The same in words: `dropped at its receive ring, which was full`."""
+    """The cause in words: `dropped at its receive ring, which was full`."""
     count: int = Field(ge=1)
 
 
 class Hop(Value):
-    """One stretch of the path: frames that came to it and frames that got past it."""
+    """One section of the path: frames that entered it and frames that left it."""
 
     place: str
     """`the wire tester0 → sut0`, `the VNF, sut0 to sut1`."""
@@ -30,21 +30,21 @@ class Hop(Value):
     in_count: int
     out_count: int
     causes: tuple[Cause, ...] = ()
-    """Together never more than were lost here."""
+    """Their sum never exceeds the frames lost here."""
 
     @property
     def lost_count(self) -> int:
-        """Frames that came and did not get past."""
+        """Frames that entered but did not leave."""
         return self.in_count - self.out_count
 
     @property
     def unattributed_count(self) -> int:
-        """Frames lost here that no counter gives a cause for."""
+        """Lost frames without a cause in any counter."""
         return self.lost_count - sum(cause.count for cause in self.causes)
 
 
 class DirectionLedger(Value):
-    """The hops of one direction, in the order frames take them; each begins with what the one before let past."""
+    """The hops of one direction, in the order of the path; each starts with the frames that left the previous one."""
 
     tx_port: int
     rx_port: int
@@ -52,21 +52,21 @@ class DirectionLedger(Value):
 
 
 class LossLedger(Value):
-    """All that is known of where a trial's frames were lost."""
+    """Where a trial's frames were lost."""
 
     ways: tuple[DirectionLedger, ...] = ()
-    """Empty when the host's counters could not be read."""
+    """Empty if the host's counters could not be read."""
     remarks: tuple[str, ...] = ()
-    """What the counters say that does not fit the frames, and what could not be read."""
+    """Counters that contradict the frames, or could not be read."""
     reading_s: float = 0.0
-    """Time it took to read all counters, before and after together; none of it within the trial."""
+    """Time to read all counters before and after the trial; none of it is within the trial."""
 
     @property
     def lost_count(self) -> int:
-        """Frames lost or not sent, all directions."""
+        """Frames lost or not sent, over all directions."""
         return sum(hop.lost_count for way in self.ways for hop in way.hops)
 
     @property
     def unattributed_count(self) -> int:
-        """Frames that have a place where they were lost but no cause."""
+        """Frames lost at a known hop but without a cause."""
         return sum(hop.unattributed_count for way in self.ways for hop in way.hops)

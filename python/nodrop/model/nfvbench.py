@@ -1,4 +1,4 @@
-"""A result in NFVbench's form, read with tolerance: of any release, with fields missing, null or not numbers."""
+"""Tolerant access to results in NFVbench's format: of any release, with missing, null or non-numeric fields."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -8,13 +8,13 @@ Number = int | float
 
 
 def get_section(value: object, *keys: str) -> dict[str, Any]:
-    """What is below these keys, by name; empty where there is no such branch."""
+    """Return the mapping below these keys; empty if there is none."""
     found = get_value(value, *keys)
     return {str(key): below for key, below in found.items()} if isinstance(found, Mapping) else {}
 
 
 def get_value(value: object, *keys: str) -> Any:
-    """What these keys lead to; None where they lead nowhere."""
+    """Return the value at these keys; None if there is none."""
     for key in keys:
         if not isinstance(value, Mapping):
             return None
@@ -23,13 +23,13 @@ def get_value(value: object, *keys: str) -> Any:
 
 
 def get_list(value: object, *keys: str) -> list[Any]:
-    """What is listed there; empty where there is no list."""
+    """Return the list at these keys; empty if there is none."""
     found = get_value(value, *keys)
     return list(found) if isinstance(found, list | tuple) else []
 
 
 def get_number(value: object, *keys: str) -> Number | None:
-    """A number that can be shown; None for what is missing, a text, NaN or infinite."""
+    """Return a finite number; None for a missing value, text, NaN or infinity."""
     found = get_value(value, *keys) if keys else value
     if isinstance(found, bool) or not isinstance(found, int | float):
         return None
@@ -40,26 +40,26 @@ def get_number(value: object, *keys: str) -> Number | None:
 
 
 def get_text(value: object, *keys: str) -> str:
-    """A text or number as text; empty where there is none."""
+    """Return text or a number as text; empty if there is none."""
     found = get_value(value, *keys) if keys else value
     return str(found) if isinstance(found, str | int | float) else ""
 
 
 def iter_service_chains(result: object) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every service chain of a result, by name, with what was measured of it."""
+    """Yield the name and measurements of every service chain of a result."""
     for name, chain in get_section(result, "benchmarks", "network", "service_chain").items():
         yield name, get_section(chain, "result")
 
 
 def iter_frame_sizes(chain: object) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What was measured at every frame size: numbers first, in their order, then names."""
+    """Yield the measurements at every frame size: numbers in ascending order, then names."""
     sizes = {name: found for name, found in get_section(chain, "result").items() if isinstance(found, Mapping)}
     for name in sorted(sizes, key=lambda size: (not size.isdecimal(), int(size) if size.isdecimal() else 0, size)):
         yield name, get_section(sizes, name)
 
 
 def read_percentiles(latency: object) -> dict[str, Number | None]:
-    """Latency by percentile, in usec: the keys are texts in a file and may be numbers elsewhere."""
+    """Return latency by percentile, in µs; keys are text in files and may be numbers elsewhere."""
     known = get_section(latency, "lat_percentile")
     return {key: get_number(known[key]) for key in sorted(known, key=_as_float)}
 

@@ -1,4 +1,4 @@
-"""What was seen of a machine, each leaf with where it comes from and how far it can be believed."""
+"""Observations of a machine: values with source and confidence."""
 
 from typing import Generic, Literal, NamedTuple, TypeVar
 
@@ -6,12 +6,12 @@ from nodrop.model.base import Value
 
 T = TypeVar("T")
 Confidence = Literal["measured", "reported", "inferred", "database", "declared", "unknown"]
-"""Measured by us; reported by the machine itself; inferred from other leaves, `why` says how; from a table of models;
-declared by the operator; not known, `why` says what stood in the way."""
+"""Measured by nodrop; reported by the machine itself; inferred from other leaves (`why` says how); from a table of
+models; declared by the operator; unknown (`why` gives the reason)."""
 
 
 class Observation(Value, Generic[T]):
-    """A value as it was found, or the reason why it was not."""
+    """An observed value, or the reason for its absence."""
 
     value: T | None = None
     """None: unknown."""
@@ -21,39 +21,39 @@ class Observation(Value, Generic[T]):
     at: str = ""
     """UTC, ISO 8601."""
     why: str = ""
-    """Why it is unknown (`needs root`), or what it was inferred by."""
+    """Why it is unknown (`needs root`), or from what it was inferred."""
 
     @property
     def known(self) -> bool:
-        """Whether there is a value."""
+        """Whether the value is known."""
         return self.confidence != "unknown"
 
 
 class Feature(Value):
-    """A capability: what the hardware or program can do, and whether it is switched on. ETSI asks for both."""
+    """A capability: whether the hardware or program supports it, and whether it is enabled. ETSI requires both."""
 
     supported: Observation[bool] = Observation[bool]()
     enabled: Observation[bool] = Observation[bool]()
 
 
 class ObservationTime(NamedTuple):
-    """When a machine is looked at; makes the observations of that time."""
+    """The time of observations, and a factory for them."""
 
     at: str
     """UTC, ISO 8601."""
 
     def reported(self, value: T, source: str, why: str = "") -> Observation[T]:
-        """What the machine itself says."""
+        """Return a value that the machine itself reports."""
         return Observation(value=value, source=source, confidence="reported", at=self.at, why=why)
 
     def inferred(self, value: T, source: str, why: str) -> Observation[T]:
-        """What follows from other leaves, and how."""
+        """Return a value that follows from other leaves."""
         return Observation(value=value, source=source, confidence="inferred", at=self.at, why=why)
 
     def seen(self, value: T, source: str, confidence: Confidence, why: str = "") -> Observation[T]:
-        """A value of any other confidence."""
+        """Return a value of any other confidence."""
         return Observation(value=value, source=source, confidence=confidence, at=self.at, why=why)
 
     def unknown(self, why: str, source: str = "") -> Observation[T]:
-        """No value, and what stood in the way: `needs root`, `no such file`."""
+        """Return an unknown value with the reason: `needs root`, `no such file`."""
         return Observation(source=source, at=self.at, why=why)

@@ -1,7 +1,7 @@
-"""How a trial's load varies while it runs; its mean over the trial is the intended load (ETSI GS NFV-PER 001 C.5).
+"""Load patterns of a trial, whose mean is the intended load (ETSI GS NFV-PER 001 C.5).
 
-A period is made to fit the trial a whole number of times. In the formulas m is the mean load, a the amplitude, p the
-place in a period from 0 to 1.
+The period is adjusted so that a trial has an integer number of periods. In the formulas m is the mean load, a the
+amplitude, p the position in a period from 0 to 1.
 """
 
 from typing import Annotated, Literal
@@ -14,7 +14,7 @@ StairDirection = Literal["up", "down", "up_down"]
 
 
 class FlatLoad(Value):
-    """m, always."""
+    """Constant m."""
 
     kind: Literal["flat"] = "flat"
 
@@ -36,7 +36,7 @@ class WaveLoad(Value):
 
 
 class StairLoad(Value):
-    """From m (1 - a) to m (1 + a) in equal steps of equal length; the period is that of the whole stair."""
+    """From m (1 - a) to m (1 + a) in equal steps of equal length; a period is a full stair."""
 
     kind: Literal["stair"] = "stair"
     period_s: float = Field(ge=1e-4)
@@ -46,7 +46,7 @@ class StairLoad(Value):
 
 
 class RandomLoad(Value):
-    """In each period another load, drawn evenly from m (1 - a) to m (1 + a), scaled so that the mean is m."""
+    """A new load in each period, uniformly distributed from m (1 - a) to m (1 + a), scaled so that the mean is m."""
 
     kind: Literal["random"] = "random"
     period_s: float = Field(ge=1e-4)
@@ -55,7 +55,7 @@ class RandomLoad(Value):
 
 
 class PoissonLoad(Value):
-    """Gaps drawn from an exponential distribution, scaled so that the mean is m."""
+    """Exponentially distributed gaps, scaled so that the mean is m."""
 
     kind: Literal["poisson"] = "poisson"
     seed: int = Field(ge=0)

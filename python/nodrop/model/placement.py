@@ -1,4 +1,5 @@
-"""Where a VM goes: the exact resources on a host, or every reason why not. ETSI GS NFV-PER 001 clauses 4 and 8."""
+"""The placement of a VM: exact resources on a host, or the reasons against each host. ETSI GS NFV-PER 001 clauses 4 and
+8."""
 
 from typing import Literal
 
@@ -24,7 +25,7 @@ Constraint = Literal[
     "host reserve",
     "impact",
 ]
-"""What a host has to offer."""
+"""Kinds of requirements on a host."""
 
 
 class Violation(Value):
@@ -34,17 +35,17 @@ class Violation(Value):
     asked: str
     found: str
     where: str = ""
-    """As `set 0, node 1`; empty: the whole host."""
+    """For example `set 0, node 1`; empty: the entire host."""
 
 
 class PlacedInterface(Value):
-    """Where an interface of the VM ends."""
+    """The host's end of a VM interface."""
 
     index: int
     """Within its set."""
     mode: InterfaceMode
     pci_id: str
-    """Of the port, or of the VF."""
+    """PCI address of the port, or of the VF."""
     port_pci_id: str
     netdev: str = ""
     vswitch: str = ""
@@ -54,24 +55,25 @@ class PlacedInterface(Value):
 
 
 class PlacedSet(Value):
-    """Where a vCPU set goes. A set of an unrestricted VM may be in several pieces, one for each node, of one index."""
+    """The resources of a vCPU set. A set of an unrestricted VM may be split into parts of the same index, one per
+    node."""
 
     index: int
     node: int
     cpus: dict[int, int]
-    """By vCPU, the host's CPU."""
+    """Host CPU by vCPU."""
     large_page_bytes: int | None = None
     large_page_count: int = 0
     normal_bytes: int = 0
     bandwidth_bytes_per_s: float = 0.0
-    """Of memory, as asked; 0: nothing was."""
+    """Requested memory bandwidth; 0: none."""
     interfaces: tuple[PlacedInterface, ...] = ()
     devices: tuple[str, ...] = ()
-    """PCI addresses of others."""
+    """PCI addresses of other devices."""
 
 
 class PlacedLink(Value):
-    """What a VM asks of the way between two nodes."""
+    """Bandwidth that a VM requires between two nodes."""
 
     a: int
     b: int
@@ -79,63 +81,63 @@ class PlacedLink(Value):
 
 
 class Guarantee(Value):
-    """What of the promised performance can be expected on this host."""
+    """The share of the declared performance to expect on this host."""
 
     ratio: float
-    """Of the KPIs; 1: all."""
+    """Share of the KPIs; 1: all."""
     label: str
-    """`as declared`, or `extrapolated (worst-case)` and how."""
+    """`as declared`, or `extrapolated (worst-case)` with the method."""
 
 
 class Placement(Value):
-    """A VM on a host, to the last resource."""
+    """The resources of a VM on a host."""
 
     vm: str
     host_id: str
     hostname: str
     profile: int
-    """Which of the VMD's."""
+    """Index of the VMD's profile."""
     scaled: Profile | None = None
-    """That profile with more vCPUs, where these make up for slower ones; it is what the sets are of."""
+    """That profile with more vCPUs to compensate for slower CPUs; the sets are of this profile."""
     sets: tuple[PlacedSet, ...]
     links: tuple[PlacedLink, ...] = ()
     """Between nodes; sets on one node need none."""
     emulator_cpus: tuple[int, ...] = ()
-    """For the threads of the hypervisor; on none of the vCPUs'."""
+    """CPUs of the hypervisor's threads; disjoint from the vCPUs'."""
     substitutions: tuple[str, ...] = ()
-    """Where the host gives something else that will do, as sentences."""
+    """Equivalent resources used in place of requested ones, as sentences."""
     warnings: tuple[str, ...] = ()
-    """What could not be checked, as sentences."""
+    """Unchecked requirements, as sentences."""
     guarantee: Guarantee
     reasons: tuple[str, ...] = ()
-    """Why this host, and these resources."""
+    """Reasons for this host and these resources."""
     slack: dict[str, float] = Field(default_factory=dict)
-    """What is left on the host afterwards, by name with unit."""
+    """Resources left on the host, by name with unit."""
 
 
 class Rejection(Value):
-    """A host that will not do."""
+    """A rejected host."""
 
     host_id: str
     hostname: str
     violations: tuple[Violation, ...]
-    """All of them, the first that decides first."""
+    """All of them, the decisive one first."""
 
 
 class PlacementResult(Value):
-    """What became of one VM."""
+    """The result for one VM."""
 
     vm: str
     policy: Policy
     placement: Placement | None
     alternatives: tuple[str, ...] = ()
-    """Ids of other hosts that would do, the best first."""
+    """IDs of other suitable hosts, the best first."""
     rejections: tuple[Rejection, ...] = ()
-    """Hosts that will not do, by their ids."""
+    """Rejected hosts, ordered by ID."""
 
 
 class PlacementBatch(Value):
-    """What became of several VMs, placed one after the other."""
+    """The results for several VMs, placed one after another."""
 
     results: tuple[PlacementResult, ...]
-    """In the order they were asked for; each saw what those before it left."""
+    """In the requested order; each VM uses what the previous ones left."""

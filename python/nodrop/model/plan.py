@@ -17,7 +17,7 @@ from nodrop.model.trex import TrexPlan
 
 
 class LatencyPoint(Value):
-    """A load at which latency is measured: a share of what a goal's lower bound turned out to be."""
+    """A load for a latency trial, as a share of a goal's lower bound."""
 
     label: str
     goal_label: str
@@ -25,80 +25,80 @@ class LatencyPoint(Value):
 
 
 class LatencyPlan(Value):
-    """The latency trials that follow the search."""
+    """The latency trials after the search."""
 
     points: tuple[LatencyPoint, ...]
     duration_s: float = Field(gt=0)
 
 
 class FixedRatePlan(Value):
-    """One trial at a load that was asked for, in place of a search."""
+    """One trial at a fixed load, in place of a search."""
 
     load_pps: float = Field(gt=0)
     """Aggregate over all directions."""
     duration_s: float = Field(gt=0)
     asked: str
-    """As it was written."""
+    """As the user wrote it."""
 
 
 class Plan(Value):
-    """One run, decided."""
+    """The plan of one run."""
 
     profile: str
     frame_size: str = ""
-    """The frame size by the name it is known by: `64`, `IMIX`."""
+    """Name of the frame size: `64`, `IMIX`."""
     fixed: FixedRatePlan | None = None
-    """None: loads are searched for."""
+    """None: a search."""
     interval_s: float | None = None
-    """How often to tell of the counts while a trial at a fixed rate runs; None: never."""
+    """Interval of progress reports during a trial at a fixed rate; None: none."""
     percentiles: tuple[float, ...] = (25.0, 75.0, 99.0)
-    """Percentiles of latency to report."""
+    """Latency percentiles to report."""
     link_speed_bps: int = 10_000_000_000
-    """What 100 % stands for, each direction."""
+    """Line rate of each direction, to which percentages refer."""
     path_check: bool = True
     path_check_timeout_s: float = Field(default=0.0, ge=0)
-    """How long to try again where frames do not go through at first, as VMs that boot let none."""
+    """Time to retry the path check, since VMs that boot pass no frames."""
     no_traffic: bool = False
-    """Whether the run ends once the path was checked."""
+    """Whether the run ends after the path check."""
     variant: str = ""
-    """Which of the set-ups measured in turn it is of, `A` or `B`; empty where there is one."""
+    """The variant, `A` or `B`, of alternating setups; empty without variants."""
     repeat: int = 1
-    """Which repeat it is, from 1."""
+    """Number of the repeat, from 1."""
     repeat_count: int = 1
-    """How many there are to be."""
+    """Number of repeats."""
     label: str | None = None
     user_info: dict[str, Any] = Field(default_factory=dict)
     nfvbench: dict[str, Any] = Field(default_factory=dict)
-    """Keys of NFVbench's configuration, as they were written."""
+    """Keys of NFVbench's configuration as the user wrote them."""
     asked: dict[str, Any] | None = None
-    """Configuration that asks for this run again, in nodrop's keys, without where results go and who is told; None in
-    results of releases that did not keep it."""
+    """Configuration that repeats this run, in nodrop's keys, without destinations; None in results of releases that did
+    not store it."""
     lab: LabPlan
     standing_lab: str | None
-    """Name of a lab that is already up; None brings up a private one."""
+    """Name of a persistent lab; None: a private lab."""
     cloud: CloudPlan | None = None
-    """What is staged in OpenStack, or looked for there; None: nothing is."""
+    """Resources staged or looked up in OpenStack; None: none."""
     engine: EnginePlan
     trex: TrexPlan | None = None
-    """The TRex server that sends and receives; None: the packet engine does."""
+    """The TRex server that sends and receives; None: nodrop's engine does."""
     traffic: Traffic
     neighbors: NeighborPlan = NeighborPlan()
     """ARP and neighbour discovery of the tester's ports."""
     search: SearchPlan
     latency: LatencyPlan
     drop_reasons: bool = True
-    """Whether the kernel's reasons for dropped frames are counted, where the kernel forwards."""
+    """Whether the kernel's reasons for dropped frames are counted, if the kernel forwards."""
     capture: CapturePlan | None = None
-    """Frames to keep in files."""
+    """Frames to capture; None: none."""
     results_dir: str
     results_index: str | None = None
-    """Database that results are looked up in; None: the one in the results directory."""
+    """Database that indexes results; None: the one in the results directory."""
     ship: ShipPlan = ShipPlan()
-    """Who is told of the run besides."""
+    """Further destinations of logs, events and results."""
     calibration: Calibration | None = None
-    """What the tester can do by itself, where that was measured with the same settings."""
+    """The tester's limits with the same settings, if they were measured."""
     warnings: tuple[str, ...] = ()
-    """What to know of the set-up before believing its figures."""
+    """Reasons to doubt the figures of this setup."""
 
     def with_warnings(self, warnings: tuple[str, ...]) -> "Plan":
         """Return the plan with further warnings."""
@@ -106,5 +106,5 @@ class Plan(Value):
 
     @property
     def sends_into_lab(self) -> bool:
-        """Whether the tester's ports are the lab's interfaces, and not devices that lead elsewhere."""
+        """Whether the tester's ports are the lab's interfaces, not devices connected elsewhere."""
         return not self.engine.devices or are_on_interfaces(self.engine.devices, self.lab.tester_interfaces)

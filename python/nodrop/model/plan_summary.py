@@ -1,4 +1,4 @@
-"""A plan's path and traffic in a word or a number each, as lists, summaries and other programs' forms have them."""
+"""Short descriptions of a plan's path and traffic, for lists, summaries and other formats."""
 
 from collections.abc import Mapping
 
@@ -6,14 +6,14 @@ from nodrop.model.plan import Plan
 
 
 def name_path(plan: Plan) -> str:
-    """`PVP`, `PVVP` or `EXT`: what NFVbench calls the path."""
+    """Return NFVbench's name of the path: `PVP`, `PVVP` or `EXT`."""
     if plan.lab.sut in ("ext", "wire"):
         return "EXT"
     return "PVVP" if plan.lab.hop_count > 1 else "PVP"
 
 
 def is_bidirectional(plan: Plan) -> bool:
-    """Whether traffic is measured both ways. A trickle the other way does not count."""
+    """Return whether traffic is measured in both directions, ignoring a trickle."""
     written = plan.nfvbench.get("traffic")
     if isinstance(written, Mapping) and isinstance(written.get("bidirectional"), bool):
         return bool(written["bidirectional"])
@@ -21,10 +21,10 @@ def is_bidirectional(plan: Plan) -> bool:
 
 
 def count_flows(plan: Plan) -> int:
-    """Flows over all chains and directions."""
+    """Return the number of flows over all chains and directions."""
     return sum(stream.flow_count for stream in plan.traffic.streams)
 
 
 def name_frame_size(plan: Plan) -> str:
-    """The frame size by the name it is known by."""
+    """Return the name of the frame size."""
     return plan.frame_size or f"{plan.traffic.frame_bytes:g}"

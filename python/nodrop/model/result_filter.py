@@ -1,4 +1,4 @@
-"""Which results are wanted, of all there are."""
+"""Conditions that select stored results."""
 
 from pydantic import Field
 
@@ -8,34 +8,34 @@ NEWEST, OLDEST = "newest", "oldest"
 
 
 class ResultFilter(Value):
-    """Every condition holds at once; None and empty ask nothing. Texts may have `*` for any letters."""
+    """Conditions, combined with and; None and empty select everything. Text may contain the wildcard `*`."""
 
     run_ids: tuple[str, ...] = ()
-    """Only these."""
+    """Run IDs to select."""
     label: str | None = None
     tags: tuple[str, ...] = ()
-    """All of them."""
+    """All of these tags."""
     chain_count: int | None = None
     path: str | None = None
     """`PVP`, `PVVP` or `EXT`."""
     frame_size: str | None = None
-    """As `64` or `IMIX`."""
+    """For example `64` or `IMIX`."""
     since: str | None = None
-    """Began then or later: UTC, ISO 8601."""
+    """Started at or after this time: UTC, ISO 8601."""
     until: str | None = None
-    """Began before then."""
+    """Started before this time."""
     host: str | None = None
     sut: str | None = None
     status: str | None = None
     source: str | None = None
-    """Who measured: `nodrop`, `nfvbench`, `trex`."""
+    """Program that measured: `nodrop`, `nfvbench`, `trex`."""
     text: str | None = None
-    """Is somewhere in run id, label, SUT, host or a tag."""
+    """Text in run ID, label, SUT, host or a tag."""
     sort: str = NEWEST
-    """`newest`, `oldest`, `label`, `sut`, `host`, or the key of a measure, as `ndr`: the best first."""
+    """`newest`, `oldest`, `label`, `sut`, `host`, or the key of a measure, e.g. `ndr`: the best first."""
     limit: int | None = Field(default=None, ge=1)
-    """So many at most; None: all."""
+    """Largest number of results; None: all."""
     offset: int = Field(default=0, ge=0)
-    """So many are skipped."""
+    """Number of results to skip."""
     everywhere: bool = False
-    """Whether results in other directories count too, where one database is for several."""
+    """Whether to include other directories that share the database."""

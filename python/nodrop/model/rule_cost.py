@@ -1,4 +1,4 @@
-"""Rules of placement, each broken alone, to see what it is worth on a host. ETSI GS NFV-PER 001 clauses 6 to 8."""
+"""Placement rules, each broken separately to measure its cost on a host. ETSI GS NFV-PER 001 clauses 6 to 8."""
 
 from pydantic import Field
 
@@ -6,42 +6,42 @@ from nodrop.model.base import Value
 from nodrop.model.choices import AntagonistKind
 
 BASELINE_VARIANT = "kept"
-"""The variant of a suite that keeps all rules: what the others are compared with."""
+"""The variant of a suite that follows all rules, to which the others are compared."""
 
 
 class PlacementRule(Value):
     """A rule, and how it is broken on this host."""
 
     key: str
-    """Stable, for programs and flags: `same-core`. Runs that break it have it as their variant."""
+    """Stable, for programs and flags: `same-core`. It is the variant of the runs that break the rule."""
     text: str
-    """What is done wrong, for people: `on the tester's CPU`."""
+    """The violation, for people: `on the tester's CPU`."""
     why: str
-    """Why it should cost, in a sentence."""
+    """The expected effect, in a sentence."""
     clause: str
-    """Where the rule is from."""
+    """Source of the rule."""
     how: str = ""
-    """How it is broken here: `forwarder on CPU 0`."""
+    """The violation on this host: `forwarder on CPU 0`."""
     note: str = ""
-    """What else that does, which has to be known to believe the figure."""
+    """Side effects to consider when judging the figure."""
     why_not: str = ""
-    """Why this host cannot break it, as a sentence; empty where it can."""
+    """Why this host cannot break the rule, as a sentence; empty if it can."""
     antagonist: AntagonistKind | None = None
-    """The noisy neighbour that breaks it, of impact option 1."""
+    """The noisy neighbour that breaks it, for impact option 1."""
     vnf_count: int = Field(default=1, ge=1)
-    """Identical VNFs at once, of impact option 2; figures are then those of one of them."""
+    """Number of identical VNFs, for impact option 2; figures are those of one VNF."""
 
 
 class RuleCostPlan(Value):
-    """What was asked of a suite that prices rules."""
+    """The settings of a suite that measures the cost of rules."""
 
     vm: str = ""
-    """The VM Descriptor it is for; empty where none was given."""
+    """The VM Descriptor; empty if there is none."""
     baseline: str
-    """The placement that keeps all rules, in words."""
+    """The placement that follows all rules, in words."""
     goals: tuple[str, ...] = Field(min_length=1)
-    """Keys of the measures that prices may be of, as `ndr`: of the first that was found with all rules kept."""
+    """Keys of measures, e.g. `ndr`: the cost refers to the first that the baseline has."""
     share: float = Field(default=0.9, gt=0, le=1)
-    """Share of what one VNF does alone, down to which identical ones do well enough."""
+    """Share of a single VNF's performance that identical ones must reach."""
     rules: tuple[PlacementRule, ...]
-    """All of them, also those that cannot be broken here."""
+    """All rules, including those that this host cannot break."""

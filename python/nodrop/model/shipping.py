@@ -1,4 +1,4 @@
-"""Where the logs, events and results of a run go besides its result.json."""
+"""Destinations of a run's logs, events and results in addition to result.json."""
 
 from typing import Literal
 
@@ -13,68 +13,68 @@ class Tls(Value):
     """How the connection to an aggregator is encrypted."""
 
     ca_file: str | None = None
-    """Certificates that the aggregator's has to be signed by (PEM); None: those the system trusts."""
+    """Certificate authorities of the server (PEM); None: the system's."""
     verify: bool = True
-    """Whether its certificate is checked at all."""
+    """Whether the server's certificate is verified."""
     server_name: str | None = None
-    """Name its certificate has to be for; None: the address connected to."""
+    """Expected name in the certificate; None: the address of the connection."""
     certificate_file: str | None = None
-    """Certificate that nodrop shows (PEM)."""
+    """Client certificate (PEM)."""
     key_file: str | None = None
-    """Key of that certificate (PEM)."""
+    """Key of the client certificate (PEM)."""
 
 
 class Aggregator(Value):
-    """A server of the Fluentd forward protocol, and how it is convinced. Secrets stay in their files."""
+    """A server of the Fluentd forward protocol, with its credentials. Secrets stay in their files."""
 
     host: str
     port: int
     tls: Tls | None = None
-    """None: the connection is not encrypted."""
+    """None: no encryption."""
     shared_key_file: str | None = None
-    """File with the key that both sides know; None: no handshake is expected."""
+    """File with the shared key; None: no handshake."""
     username: str | None = None
-    """User the aggregator knows, where it asks for one."""
+    """User name, if the server requires one."""
     password_file: str | None = None
     """File with that user's password."""
 
     @property
     def name(self) -> str:
-        """Where it listens, as people write it."""
+        """Address and port."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 class Forwarding(Value):
-    """What goes to one aggregator."""
+    """The records for one aggregator."""
 
     aggregator: Aggregator
     logging_tag: str | None = None
-    """Tag of log records; None: they are not sent."""
+    """Tag of log records; None: none are sent."""
     result_tag: str | None = None
-    """Tag of result records; None: they are not sent."""
+    """Tag of result records; None: none are sent."""
 
 
 class ShipPlan(Value):
-    """Everybody who is told of a run."""
+    """All destinations of a run."""
 
     forwardings: tuple[Forwarding, ...] = ()
     buffer_dir: str = ""
-    """Where records wait for an aggregator that is away."""
+    """Directory that buffers records for an unreachable aggregator."""
     buffer_bytes_max: int = Field(default=64 * 2**20, ge=2**16)
-    """Room on disk for what waits for one aggregator."""
+    """Size limit of the buffer for one aggregator."""
     wait_s: float = Field(default=5.0, ge=0)
-    """How long the end of a run may wait for records to be delivered."""
+    """How long the run waits at its end for records to be delivered."""
     events_file: str | None = None
-    """Every event of the run goes there, a line of JSON each."""
+    """File for every event of the run, as lines of JSON."""
     openmetrics_file: str | None = None
-    """The figures of the run go there for a collector of text files."""
+    """File for the metrics of the run, for a textfile collector."""
     log_file: str | None = None
-    """What happens in the run goes there, a line each."""
+    """Log file."""
     log_format: LogFormat = "text"
-    """How those lines look."""
+    """Format of log lines."""
     debug: bool = False
-    """Whether the log has the details as well."""
+    """Whether debug messages are logged."""
     user_id: int | None = None
-    """Owner of the files written here; None: who runs nodrop."""
+    """Owner of these files; None: the user of the process."""
     group_id: int | None = None
-    """Their group; None: that of who runs nodrop."""
+    """Group of these files; None: the group of the process."""

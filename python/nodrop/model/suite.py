@@ -1,4 +1,4 @@
-"""Several runs that belong together, frame sizes or repeats: `results/<suite id>/suite.json`."""
+"""A suite of runs, frame sizes or repeats: `results/<suite id>/suite.json`."""
 
 from typing import Literal
 
@@ -8,22 +8,22 @@ from nodrop.model.rule_cost import RuleCostPlan
 
 
 class SuiteRun(Value):
-    """One of its runs."""
+    """A run of a suite."""
 
     frame_size: str
-    """As `64` or `IMIX`."""
+    """For example `64` or `IMIX`."""
     run_id: str
     variant: str = ""
-    """Which of the set-ups that are measured in turn, `A` or `B`, or the rule it breaks; empty where there is one."""
+    """The variant, `A` or `B`, of alternating setups, or the rule that the run breaks; empty without variants."""
     repeat: int = 1
-    """Which repeat of it, from 1."""
+    """Number of the repeat, from 1."""
     status: Status
     removed: bool = False
-    """Whether its result was removed since."""
+    """Whether its result has been removed since."""
 
 
 class Suite(Value):
-    """What was asked for as one and is kept as several results."""
+    """Several runs of one request, each with its own result."""
 
     schema_version: Literal["1"] = "1"
     suite_id: str
@@ -31,13 +31,13 @@ class Suite(Value):
     """UTC, ISO 8601."""
     wall_s: float
     status: Status
-    """Complete when every run of it is."""
+    """Complete if every run is complete."""
     error: str | None = None
     frame_sizes: tuple[str, ...]
-    """All that were asked for, in order."""
+    """All requested frame sizes, in order."""
     repeat_count: int = 1
-    """How often each was asked for."""
+    """Number of repeats of each."""
     pricing: RuleCostPlan | None = None
-    """Where its runs break rules of placement, to see what these are worth."""
+    """Settings of a suite that measures the cost of placement rules; None for others."""
     runs: tuple[SuiteRun, ...]
-    """Those that began, in order."""
+    """The runs that started, in order."""

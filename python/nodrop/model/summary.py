@@ -1,16 +1,16 @@
-"""What a list, a comparison or a trend knows of a run, whoever measured it."""
+"""A run in short, for lists, comparisons and trends, regardless of the program that measured."""
 
 from typing import Literal
 
 from nodrop.model.base import Value
 
 ResultSource = Literal["nodrop", "nfvbench", "trex"]
-"""Who wrote the result."""
+"""Program that wrote the result."""
 MeasureUnit = Literal["pps", "ns", "ratio"]
 
 
 class Measure(Value):
-    """One figure of a run, comparable with that of the same key of another run."""
+    """A figure of a run, comparable with the figure of the same key of another run."""
 
     key: str
     """Stable, for programs: `ndr`, `pdr_0.5%`, `latency_p99_at_ndr`, `loss_at_10kpps`."""
@@ -20,11 +20,11 @@ class Measure(Value):
     better: Literal["higher", "lower"]
     value: float
     low: float | None = None
-    """It is at least that, as measured: a goal's lower bound."""
+    """Lower limit of the value: a goal's lower bound."""
     high: float | None = None
-    """It is below that: a goal's upper bound. None: not known, then `value` is what it is at least."""
+    """Upper limit of the value: a goal's upper bound. None: unknown, then `value` is a lower limit."""
     limit: str = "sut"
-    """What kept it from being better, a `Limit`; what is not the SUT's says little of it."""
+    """What limits the value, a `Limit`; limits other than the SUT say little about the SUT."""
 
 
 class Summary(Value):
@@ -44,27 +44,27 @@ class Summary(Value):
     chain_count: int
     flow_count: int
     frame_size: str
-    """As it was asked for: `64`, `IMIX`."""
+    """As requested: `64`, `IMIX`."""
     frame_bytes: float
-    """With FCS; the mean of several sizes."""
+    """With FCS; the mean for several sizes."""
     bidirectional: bool
     asked: str
-    """What was to be found or sent: `ndr_pdr`, `10kpps`."""
+    """What was measured: `ndr_pdr`, `10kpps`."""
     algorithm: str
-    """The search; empty where there was none."""
+    """The search; empty for a run without one."""
     host: str
     kernel: str
     cpu_model: str
     backend: str
-    """How frames got in and out."""
+    """Packet I/O of the tester."""
     version: str
-    """Of the program that measured."""
+    """Version of the program that measured."""
     trial_count: int
     measures: tuple[Measure, ...] = ()
 
 
 class ResultRow(Value):
-    """A run in a list of results: what it found, where it is, and what people say of it."""
+    """A run in a list of results: its summary, file and tags."""
 
     summary: Summary
     tags: tuple[str, ...] = ()
@@ -72,6 +72,6 @@ class ResultRow(Value):
     file: str
     """The result's file."""
     sha256: str | None = None
-    """Hash of the file as it was written; None for results of releases that kept none."""
+    """Hash of the file when it was written; None for results of releases that stored none."""
     altered: bool = False
     """Whether the file had another hash when it was read."""

@@ -1,4 +1,4 @@
-"""What is sent: streams of frames between two tester ports."""
+"""The test traffic: streams of frames between two tester ports."""
 
 import math
 from typing import Annotated, Literal
@@ -10,7 +10,7 @@ from nodrop.model.layer import Ethernet, Ipv4, Ipv6, Layer
 from nodrop.model.pattern import FlatLoad, LoadPattern
 
 FieldName = Literal["src", "dst", "src_port", "dst_port", "id", "label", "vni", "key", "identifier", "flow_label"]
-"""Fields that can change, by their names in the layers."""
+"""Fields that can vary, by their names in the layers."""
 
 
 class IncrementedValues(Value):
@@ -22,19 +22,19 @@ class IncrementedValues(Value):
 
 
 class ListedValues(Value):
-    """These, in this order; addresses as text, all else as numbers."""
+    """Values in this order; addresses as text, others as integers."""
 
     mode: Literal["list"] = "list"
     values: tuple[int | str, ...] = Field(min_length=1, max_length=2**20)
 
     @property
     def count(self) -> int:
-        """How many values."""
+        """Number of values."""
         return len(self.values)
 
 
 class RandomValues(Value):
-    """Different values in an order without a pattern, out of the `span` that begin with the layer's own."""
+    """Different values in pseudo-random order, out of `span` values that start with the layer's own."""
 
     mode: Literal["random"] = "random"
     count: int = Field(ge=1, le=2**20)
@@ -43,30 +43,30 @@ class RandomValues(Value):
 
 
 class FieldRange(Value):
-    """A field that changes from frame to frame."""
+    """A field that varies from frame to frame."""
 
     layer: int = Field(ge=0)
     """Index of the layer."""
     field: FieldName
     values: Annotated[IncrementedValues | ListedValues | RandomValues, Field(discriminator="mode")]
     every: int = Field(default=1, ge=1, le=2**23)
-    """Frames that each value stays for."""
+    """Frames that keep each value."""
     period: int | None = Field(default=None, ge=2, le=2**23)
-    """Frames after which it begins again, whether or not it has gone through; None: when it has."""
+    """Frames after which it restarts even if its pass is incomplete; None: at the end of its pass."""
 
     @property
     def through_count(self) -> int:
-        """Frames after which it begins again."""
+        """Frames after which it restarts."""
         return self.period or self.every * self.values.count
 
 
 class SizeShare(Value):
-    """A frame size and how often it comes."""
+    """A frame size and its frequency."""
 
     frame_bytes: int = Field(ge=64, le=9216)
     """With FCS (RFC 1242 3.5), so a 64-byte frame occupies 60 bytes of buffer."""
     weight: int = Field(default=1, ge=1)
-    """So many frames of the repeating order."""
+    """Number of frames in the repeating order."""
 
 
 class ReplaySource(Value):
@@ -75,31 +75,31 @@ class ReplaySource(Value):
     file: str
     """A pcap or pcapng file of Ethernet frames."""
     filter: str | None = None
-    """Only frames that this lets through (pcap-filter(7))."""
+    """Only frames that match this filter (pcap-filter(7))."""
     frame_count_max: int | None = Field(default=None, ge=1, le=65536)
-    """The first so many; None: all, which must not be more than 65536."""
+    """Largest number of frames, from the start; None: all, at most 65536."""
 
 
 class ReplayContents(Value):
-    """What a file has to replay."""
+    """The frames of a capture file."""
 
     frame_count: int
-    """Frames that are sent in turn, again and again."""
+    """Frames that are sent in order, repeatedly."""
     template_count: int
-    """How many of them differ."""
+    """Number of different frames."""
     grown_count: int
-    """Frames that had to grow for the signature to fit."""
+    """Frames enlarged to hold the signature."""
     sizes: tuple[SizeShare, ...]
-    """Their sizes, with how many there are of each."""
+    """Sizes with their numbers of frames."""
     signature_offsets: tuple[int, ...]
-    """Where signatures begin."""
+    """Offsets of signatures."""
 
 
 class Replay(ReplaySource):
-    """Frames of a capture file, as they are sent."""
+    """Frames of a capture file with the MAC addresses they are sent with."""
 
     macs: Literal["port", "keep"]
-    """Whether they get the MAC addresses of the stream's Ethernet header, or keep their own."""
+    """Whether frames get the MAC addresses of the stream's Ethernet header, or keep their own."""
     frame_count: int
     template_count: int
     grown_count: int
@@ -117,19 +117,19 @@ class Stream(Value):
     chain: int = Field(default=0, ge=0)
     """Service chain the stream goes through."""
     rx_vlan: int | None = None
-    """VLAN its frames must arrive in, where chains are told apart by it."""
+    """VLAN its frames must arrive in, if chains are distinguished by VLAN."""
     share: float = Field(default=1.0, gt=0)
     """Part of the load, relative to the other streams'."""
     sizes: tuple[SizeShare, ...] = Field(min_length=1)
     size_order: Literal["mixed", "listed"] = "mixed"
-    """Whether sizes are spread evenly, or come as listed, each `weight` times in a row."""
+    """Whether sizes are evenly mixed, or in the listed order, each `weight` times in a row."""
     layers: tuple[Layer, ...] = Field(min_length=1)
     """Headers, outermost first."""
     ranges: tuple[FieldRange, ...] = Field(default=(), max_length=8)
     rx_offsets: tuple[int, ...] = ()
-    """Where else the signature may begin in a frame that arrives, because the SUT adds or removes headers."""
+    """Further offsets of the signature in received frames, if the SUT adds or removes headers."""
     replay: Replay | None = None
-    """The file the frames are from, if any; `sizes` says how many there are of each, `layers` has only Ethernet."""
+    """The capture file of the frames, if any; `sizes` then has their numbers, `layers` only Ethernet."""
 
     @property
     def ethernet(self) -> Ethernet:
@@ -139,12 +139,12 @@ class Stream(Value):
 
     @property
     def ip(self) -> Ipv4 | Ipv6 | None:
-        """The outermost IP header, if there is one."""
+        """The outermost IP header, or None."""
         return next((layer for layer in self.layers if isinstance(layer, Ipv4 | Ipv6)), None)
 
     @property
     def header_bytes(self) -> int:
-        """Length of all headers, and where the signature begins."""
+        """Length of all headers, and offset of the signature."""
         return sum(layer.header_bytes for layer in self.layers)
 
     @property
@@ -155,18 +155,18 @@ class Stream(Value):
 
     @property
     def flow_count(self) -> int:
-        """Frames that differ in more than the signature, size apart."""
+        """Number of frames that differ in more than signature and size."""
         if self.replay:
             return self.replay.template_count
         return math.lcm(*(part.through_count for part in self.ranges))
 
 
 class Traffic(Value):
-    """All streams of a run; a trial's load is divided among them by their shares."""
+    """All streams of a run; they divide a trial's load by their shares."""
 
     streams: tuple[Stream, ...] = Field(min_length=1)
     pattern: LoadPattern = FlatLoad()
-    """How the load varies during a trial."""
+    """Variation of the load during a trial."""
 
     @property
     def frame_bytes(self) -> float:
@@ -176,7 +176,7 @@ class Traffic(Value):
 
     @property
     def load_ratios(self) -> tuple[float, ...]:
-        """Each stream's part of the load; they add up to 1."""
+        """Each stream's part of the load; the sum is 1."""
         total = sum(stream.share for stream in self.streams)
         return tuple(stream.share / total for stream in self.streams)
 

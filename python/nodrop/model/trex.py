@@ -1,4 +1,4 @@
-"""TRex as the generator: which server, how it is started where that is our doing, and how it is used."""
+"""TRex as the generator: the server, how to start it, and its settings."""
 
 from typing import Any, Literal
 
@@ -8,16 +8,16 @@ from nodrop.model.base import Value
 
 
 class TrexStart(Value):
-    """How an installed TRex is started; without this, a server has to run already."""
+    """How to start an installed TRex; without this, a server must run."""
 
     directory: str = "/opt/trex"
-    """The release itself, or a folder with one folder for each."""
+    """Directory of the release, or of several releases."""
     interfaces: tuple[str, ...]
     """PCI addresses, or names of interfaces in software mode; in the order of TRex's port numbers."""
     cores: int = Field(ge=1)
-    """Threads that send, per pair of ports."""
+    """Sending threads per pair of ports."""
     software: bool = False
-    """Whether it uses no features of cards (--software)."""
+    """Whether no features of the cards are used (--software)."""
     memory_mib: int = Field(default=1024, ge=0)
     """Memory limit (limit_memory)."""
     mbuf_64: int | None = None
@@ -25,18 +25,18 @@ class TrexStart(Value):
     mbuf_factor: float = 0.2
     """--mbuf-factor"""
     platform: dict[str, Any] | None = None
-    """TRex's own section of that name: master_thread_id, latency_thread_id, dual_if."""
+    """TRex's section `platform`: master_thread_id, latency_thread_id, dual_if."""
     i40e_mixed: Literal["ignore", "exit", "unbind"] = "ignore"
-    """What to do where other ports of the same card are used by the kernel."""
+    """What to do if the kernel uses other ports of the same card."""
     vlans: bool = False
-    """Whether all that is counted has VLAN tags (--vlan): cards of the 82599 family then look behind them."""
+    """Whether all counted frames have VLAN tags (--vlan): cards of the 82599 family then parse behind the tag."""
     restart: bool = False
-    """Whether one that runs already is ended first, even one started with the same settings."""
+    """Whether a running server is stopped first, even one with the same settings."""
     start_timeout_s: float = Field(default=100.0, gt=0)
 
 
 class TrexPlan(Value):
-    """A TRex server and how its ports are used."""
+    """A TRex server and the use of its ports."""
 
     host: str = "127.0.0.1"
     rpc_port: int = Field(default=4501, ge=1, le=65535)
@@ -44,34 +44,35 @@ class TrexPlan(Value):
     ports: tuple[int, ...] = Field(default=(0, 1), min_length=2)
     """TRex's port numbers, in the order of the tester's ports."""
     start: TrexStart | None = None
-    """None: only a server that runs already is used."""
+    """None: a server must run."""
     user: str = "nodrop"
-    """Who the ports are taken for."""
+    """Owner name for acquired ports."""
     take_over: bool = True
-    """Whether ports that somebody else holds are taken from him."""
+    """Whether ports that another client owns are acquired."""
     latency_load_pps: float = Field(default=1000.0, ge=0)
-    """Of each latency stream, beside the load of the stream it goes with; 0: no latency is measured."""
+    """Load of each latency stream, in addition to its stream's load; 0: no latency is measured."""
     latency_chains: tuple[int, ...] = ()
-    """Chains whose latency is measured: as many as TRex has counters for."""
+    """Chains whose latency is measured, limited by TRex's counters."""
     histograms: bool = True
     """Whether the server keeps HdrHistograms (--hdrh)."""
     cache_size: int = Field(default=0, ge=0)
-    """Frames of each stream that are made beforehand."""
+    """Frames of each stream that are generated in advance."""
     flow_stats: bool = True
-    """Whether streams are counted one by one by TRex; else only its ports count."""
+    """Whether TRex counts each stream; else only its ports."""
     service_mode: bool = False
-    """Whether ports stay in service mode during trials, for captures on TRex's console; no stream is counted then."""
+    """Whether ports stay in service mode during trials, for captures on TRex's console; streams are then not
+    counted."""
     timeout_s: float = Field(default=5.0, gt=0)
-    """For the answer to each request."""
+    """Time limit of each request."""
 
 
 class TrexPort(Value):
-    """A port as TRex tells of it."""
+    """A port as TRex reports it."""
 
     number: int
     mac: str
     speed_bps: int | None
-    """None where TRex does not know one."""
+    """None if TRex does not know it."""
     driver: str
     description: str = ""
     numa_node: int | None = None

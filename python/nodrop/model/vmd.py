@@ -1,6 +1,6 @@
-"""The VM Descriptor (VMD): what a VM needs of a host to perform as promised. ETSI GS NFV-PER 001 clause 8.2.
+"""The VM Descriptor (VMD): a VM's requirements on a host for its declared performance. ETSI GS NFV-PER 001 clause 8.2.
 
-Sizes are bytes (a 1 GB page is 2^30), rates bit/s, memory bandwidth bytes/s.
+Sizes are in bytes (a 1 GB page is 2^30), rates in bit/s, memory bandwidths in bytes/s.
 """
 
 from typing import Literal
@@ -11,7 +11,7 @@ from nodrop.model.base import Value
 
 Topology = Literal["restricted", "unrestricted"]
 ThreadPolicy = Literal["require", "isolate", "prefer"]
-"""As Nova's hw:cpu_thread_policy: on sibling threads; on cores whose siblings stay empty; siblings where there are."""
+"""As Nova's hw:cpu_thread_policy: on sibling threads; on cores whose siblings stay empty; on siblings if available."""
 InterfaceMode = Literal["dedicated", "sriov", "vswitch"]
 """fully-dedicated, shared-sriov, shared-vswitch."""
 HypervisorCapability = Literal[
@@ -36,11 +36,11 @@ class ProcessorRequirements(Value):
     architecture: str = ""
     isa_extensions: tuple[str, ...] = ()
     reference_mhz: float | None = Field(default=None, gt=0)
-    """Base clock that the KPIs were reached at."""
+    """Base clock at which the KPIs were measured."""
     rank_min: float | None = None
-    """In the ranking that placement uses; None: that of `model`, where one is given."""
+    """In the ranking of the placement; None: the rank of `model`, if set."""
     alternatives: tuple[str, ...] = ()
-    """Further models that are known to do."""
+    """Further suitable models."""
 
 
 class MemoryRequirements(Value):
@@ -56,7 +56,7 @@ class HypervisorRequirements(Value):
     kind: str = ""
     version_min: str = ""
     capabilities: tuple[HypervisorCapability, ...] = ()
-    """Each has to be supported and enabled. The two sets of the clause are written out."""
+    """Each must be supported and enabled. The two sets of the clause are written out."""
     accelerated_vswitch: bool = False
 
 
@@ -64,9 +64,9 @@ class Interface(Value):
     """A network interface of the VM."""
 
     speed_bps: float = Field(gt=0)
-    """Of the port behind it."""
+    """Speed of the port behind it."""
     bandwidth_bps: float | None = Field(default=None, gt=0)
-    """What the VM needs of it; None: all of a dedicated port, nothing reserved on a shared one."""
+    """Required bandwidth; None: all of a dedicated port, nothing reserved on a shared one."""
     mode: InterfaceMode
 
 
@@ -80,11 +80,11 @@ class SetMemory(Value):
 
 
 class VcpuSet(Value):
-    """vCPUs that have to be in one processor, with what has to be near them. Clause 8.2.2.4."""
+    """vCPUs that must be in one processor, with the resources that must be near them. Clause 8.2.2.4."""
 
     vcpus: tuple[int, ...] = Field(min_length=1)
     pairs: tuple[tuple[int, ...], ...] = ()
-    """vCPUs that have to be threads of one core."""
+    """vCPUs that must be threads of one core."""
     memory: SetMemory
     interfaces: tuple[Interface, ...] = ()
 
@@ -106,7 +106,7 @@ class Disk(Value):
 
 
 class OtherIo(Value):
-    """Another PCI device the VM needs."""
+    """Another PCI device that the VM requires."""
 
     kind: Literal["crypto", "other"] = "crypto"
     model: str = ""
@@ -114,19 +114,19 @@ class OtherIo(Value):
 
 
 class Impact(Value):
-    """What other VMs may cost this one, and it them. Clause 8.2.2.5; one option's keys, or none."""
+    """Mutual performance impact with other VMs. Clause 8.2.2.5; keys of one option, or none."""
 
     option: Literal[1, 2, 3]
     degradation_max_ratio: dict[str, float] = Field(default_factory=dict)
-    """Option 1: by antagonist (`cpu`, `memory`, `cache`), the share of its performance that it loses beside one."""
+    """Option 1: by antagonist (`cpu`, `memory`, `cache`), the share of its performance lost next to one."""
     identical_max_count: int | None = Field(default=None, ge=1)
-    """Option 2: so many of it on one host degrade little."""
+    """Option 2: number of identical VMs on one host with little degradation."""
     usage: dict[str, float] = Field(default_factory=dict)
-    """Option 3: pessimistic use of what is shared: `memory_bytes_per_s`, `inter_node_bytes_per_s`, `llc_bytes`."""
+    """Option 3: pessimistic use of shared resources: `memory_bytes_per_s`, `inter_node_bytes_per_s`, `llc_bytes`."""
 
 
 class Profile(Value):
-    """A list of requirements, and the processors and hypervisors it is for. Clause 8.2.2.5, last paragraph."""
+    """A list of requirements for certain processors and hypervisors. Clause 8.2.2.5, last paragraph."""
 
     name: str = ""
     processor: ProcessorRequirements = ProcessorRequirements()
@@ -139,16 +139,16 @@ class Profile(Value):
     thread_policy: ThreadPolicy = "prefer"
     """For vCPUs without a pair."""
     separate_nodes: bool = False
-    """Each vCPU set on a node of its own."""
+    """Whether each vCPU set has a node of its own."""
     vcpu_sets: tuple[VcpuSet, ...] = Field(min_length=1)
     links: tuple[SetLink, ...] = ()
     disks: tuple[Disk, ...] = ()
     other_io: tuple[OtherIo, ...] = ()
     impact: Impact | None = None
     kpis: dict[str, float] = Field(default_factory=dict)
-    """What these requirements serve, by name with unit: `throughput_pps`, `flow_count`, `sessions_per_s`."""
+    """Performance with these resources, by name with unit: `throughput_pps`, `flow_count`, `sessions_per_s`."""
     scales_with_cores: bool = False
-    """More vCPUs make up for slower ones."""
+    """Whether more vCPUs compensate for slower ones."""
 
     @property
     def vcpu_count(self) -> int:
@@ -168,4 +168,4 @@ class VmDescriptor(Value):
     name: str
     image: str = ""
     profiles: tuple[Profile, ...] = Field(min_length=1)
-    """Tried in order; the first that a host meets is used there."""
+    """Tried in order; the first that a host meets is used."""

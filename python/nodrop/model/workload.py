@@ -1,56 +1,56 @@
-"""What a network function has to do, and what helps it: tables 1 to 3 of ETSI GS NFV-PER 001."""
+"""Workloads of network functions, and features that support them: tables 1 to 3 of ETSI GS NFV-PER 001."""
 
 from typing import Literal
 
 from nodrop.model.base import Value
 
 Layer = Literal["hardware", "OS", "hypervisor", "guest OS", "software", "I/O device"]
-"""Who has to support, or do, something."""
+"""The layer that must support or do something."""
 Standing = Literal["analysed", "less", "open"]
-"""The document analysed it for this kind of work; says that this kind may do without; says nothing."""
+"""The document analysed it for this workload; states that this workload may do without; does not mention it."""
 
 
 class WorkloadClass(Value):
-    """A kind of work. Source: clause 5, figure 4."""
+    """A class of workload. Source: clause 5, figure 4."""
 
     plane: str
     """`data plane`, `control plane`, `signal processing`, `storage`."""
     name: str
     clause: str
-    """Where it is said that the function has it."""
+    """Source of the function's class."""
     unclear: str = ""
-    """Why that is not certain."""
+    """Why the class is uncertain."""
 
 
 class NetworkFunction(Value):
-    """A VNF and the kinds of work in it."""
+    """A VNF and its classes of workload."""
 
     name: str
     use_case: str
     classes: tuple[WorkloadClass, ...]
     note: str = ""
-    """Where it is not a row of table 1: where the document speaks of it."""
+    """Where the document mentions it, if it is not a row of table 1."""
 
 
 class PerformanceFeature(Value):
-    """What makes a data plane fast and predictable, and who has to do something for it. Source: tables 2 and 3."""
+    """A feature for fast and predictable data planes, and the layers that must support it. Source: tables 2 and 3."""
 
     name: str
-    """As table 3 has it, which is the longer one."""
+    """As in table 3, which is longer."""
     bare_metal: tuple[Layer, ...] | None
-    """Of table 2; None: it is no row there."""
+    """Layers of table 2; None: not in that table."""
     virtualised: tuple[Layer, ...]
-    """Of table 3."""
+    """Layers of table 3."""
     is_hypervisors: bool = False
-    """Set in bold in table 3: new with virtualisation, or the hypervisor's affair too."""
+    """Whether table 3 prints it in bold: new with virtualisation, or also the hypervisor's task."""
     checks: tuple[str, ...] = ()
-    """Ids of host checks about it."""
+    """IDs of host checks about it."""
     record: tuple[str, ...] = ()
-    """Of those that only put it on record."""
+    """IDs of checks that only record it."""
 
 
 class FeatureStanding(Value):
-    """A feature, and how a network function and a host stand on it."""
+    """The relevance of a feature for a network function, and its state on a host."""
 
     feature: PerformanceFeature
     standing: Standing

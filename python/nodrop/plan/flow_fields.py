@@ -304,7 +304,9 @@ def _check_networks(networks: tuple[ipaddress.IPv4Network, ipaddress.IPv4Network
     for network in networks:
         for other, what in NOT_UNICAST.items():
             if network.overlaps(other):
-                raise ConfigError(f"flows.ip: {other} is {what} ({network}); write a network of unicast addresses")
+                raise ConfigError(
+                    f"flows.ip: {other} is {what}, not unicast ({network}); write a network of unicast addresses"
+                )
 
 
 NOT_UNICAST = {

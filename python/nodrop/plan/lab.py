@@ -215,7 +215,7 @@ def _antagonists(config: Config, lab: LabPlan, available: Sequence[int]) -> Iter
             f"antagonist.cores: {lab.sut} is bound to no CPU ({requested}); name CPUs, e.g. antagonist.cores=[0]"
         )
     if len(set(cores)) < len(cores):
-        raise ConfigError(f"antagonist.cores: duplicate CPU ({requested}); name each CPU once")
+        raise ConfigError(f"antagonist.cores: duplicate CPU ({', '.join(map(str, cores))}); name each CPU once")
     for core in cores:
         check_core("antagonist.cores", core, available)
         yield Antagonist(kind=kind, core=core)
