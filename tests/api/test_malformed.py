@@ -20,7 +20,7 @@ def test_malformed_bodies_are_refused_with_a_sentence_and_begin_nothing(path: st
             told = answer.json()
             sentence = told["error_message"] if path == "/start_run" else told["detail"]
             no_number = "NaN" in content or "Infinity" in content  # no JSON, so no key can be named
-            assert ("no number of JSON's" if no_number else malformed.where) in sentence, (malformed, sentence)
+            assert ("not a JSON number" if no_number else malformed.where) in sentence, (malformed, sentence)
             assert "Traceback" not in sentence
         assert client.get("/api/v1/runs").json()["total_count"] == 0
         assert begun(tmp_path) == []

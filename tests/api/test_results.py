@@ -37,7 +37,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
         entry = RunEntry(
             id=run_id, state=state, asked={}, created_at=f"2026-01-31T12:00:0{order}", run_ids=tuple(result_ids)
         )
-        journal.keep(entry.model_copy(update={"error": None if result_ids else "the lab asked, there is none"}))
+        journal.save(entry.model_copy(update={"error": None if result_ids else "the lab asked, there is none"}))
     with serving(directory) as served:
         yield served
 
@@ -119,7 +119,7 @@ def test_metrics_are_of_the_last_result(client: TestClient) -> None:
 
 def test_a_result_that_is_gone_is_gone(tmp_path: Path) -> None:
     gone = RunEntry(id=ONE, state=LifecycleState.COMPLETE, asked={}, created_at="2026-01-31T12:00:00", run_ids=("no-such-run",))
-    Journal(tmp_path).keep(gone)
+    Journal(tmp_path).save(gone)
     with serving(tmp_path) as served:
         assert served.get(f"/api/v1/runs/{ONE}/result").status_code == 410
         assert served.get("/metrics").status_code == 200

@@ -69,7 +69,7 @@ def test_a_run_that_is_over_cannot_be_cancelled(tmp_path: Path) -> None:
         await_over(client, run)
         answer = client.post(f"/api/v1/runs/{run}/cancel")
         assert answer.status_code == 409
-        assert "over already" in answer.json()["detail"]
+        assert "already over" in answer.json()["detail"]
 
 
 def test_a_crash_is_one_failed_run_and_the_next_one_works(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_no_flag_has_two_meanings() -> None:
 
 
 def test_every_flag_does_or_says_something() -> None:
-    assert [flag.name for flag in FLAGS if not (flag.key or flag.note or "instead of a run" in flag.group)] == []
+    assert [flag.name for flag in FLAGS if not (flag.key or flag.note or "other than a run" in flag.group)] == []
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_user_info_is_merged_key_by_key() -> None:
 
 @pytest.mark.parametrize("written", ["{", "[1]", "text", "1"])
 def test_user_info_that_is_no_object_is_refused(written: str) -> None:
-    with pytest.raises(ConfigError, match="a JSON object expected"):
+    with pytest.raises(ConfigError, match="is not a JSON object"):
         keys("--user-info", written)
 
 
@@ -97,22 +97,22 @@ def test_values_of_another_type_are_refused(written: str, capsys: pytest.Capture
 def test_old_spellings_say_what_replaces_them() -> None:
     said = list(collect_notes(parsed("--logfile", "a", "--userlabel", "b", "--l2loopback", "1"), None))
     assert said == [
-        "--logfile: an old spelling; write --log-file",
-        "--userlabel: an old spelling; write --user-label",
-        "--l2loopback: an old spelling; write --l2-loopback",
+        "--logfile: deprecated spelling; use --log-file",
+        "--userlabel: deprecated spelling; use --user-label",
+        "--l2loopback: deprecated spelling; use --l2-loopback",
     ]
 
 
 def test_a_note_says_whose_form_json_is_when_nfvbenchs_flags_are_used() -> None:
     assert list(collect_notes(parsed("--sut", "bridge"), "out.json")) == []
     (said,) = collect_notes(parsed("--rate", "1kpps"), "out.json")
-    assert said == "--json: out.json holds nodrop's own result; NFVbench's form is --nfvbench-json FILE"
+    assert said == "--json: out.json contains nodrop's own form; for NFVbench's form use --nfvbench-json FILE"
 
 
 def test_frames_too_small_for_ethernet_are_as_small_as_can_be_and_it_is_said() -> None:
     flags = parsed("-fs", "32", "-fs", "IMIX")
     assert nfvbench_keys(flags) == {"frame_sizes": [64, "IMIX"]}
-    assert list(collect_notes(flags, None)) == ["--frame-size: 32 asked; Ethernet has at least 64 bytes, which are sent"]
+    assert list(collect_notes(flags, None)) == ["--frame-size: 32 is below the Ethernet minimum; using 64 bytes"]
 
 
 def test_the_help_fits_a_terminal_and_has_nodrops_own_options_first(
@@ -135,4 +135,4 @@ def test_the_version_is_told_where_nfvbenchs_users_ask_for_it(capsys: pytest.Cap
 @pytest.mark.parametrize("written", ["--chains 2 -scc 3", "--frame-bytes 64 -fs 128"])
 def test_one_thing_asked_in_both_forms_is_an_error(written: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", *written.split()]) == 2
-    assert "both asked, they say the same thing; write one of them" in capsys.readouterr().err
+    assert "set the same thing; use one of them" in capsys.readouterr().err

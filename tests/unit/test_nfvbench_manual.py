@@ -74,7 +74,7 @@ def test_what_is_no_run_is_carried_out_as_the_command_it_is_here(
         Path("results.json").write_text(result.model_dump_json())
     if "-r openrc" in line.written:  # the file is not here
         assert main(["run", *shlex.split(line.written)]) == 2
-        assert "openrc file openrc: asked to be read" in capsys.readouterr().err
+        assert "openrc file openrc: cannot read it" in capsys.readouterr().err
         return
     assert main(["run", *shlex.split(line.written)]) == 0
     assert SAID[line.instead] in capsys.readouterr().out

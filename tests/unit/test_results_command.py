@@ -131,7 +131,7 @@ def test_what_was_changed_or_is_missing_is_found(
     assert main(["results", "verify", "--results-dir", str(directory)]) == 1
     said = capsys.readouterr()
     assert f"{first.run_id}/result.json was altered: hash" in said.err
-    assert f"{second.run_id} is missing: the index has it" in said.err
+    assert f"{second.run_id} is missing, but listed in the index" in said.err
     assert f"{third.run_id}/result.json has no checksum" in said.out
     assert "ALTERED" in told(directory, capsys, "list")
 
@@ -142,8 +142,8 @@ def test_results_are_removed_only_when_that_is_sure(
     first, second, third = made[1]
     assert f"would delete: {directory / first.run_id}" in told(directory, capsys, "rm", first.run_id, "--dry-run")
     assert "without a terminal (1 to delete); use --yes" in told(directory, capsys, "rm", first.run_id, code=2)
-    assert "results or filters expected" in told(directory, capsys, "rm", "--yes", code=2)
-    assert "results or filters expected" in told(directory, capsys, "rm", "latest", "--label", "x", "--yes", code=2)
+    assert "give either results or filters" in told(directory, capsys, "rm", "--yes", code=2)
+    assert "give either results or filters" in told(directory, capsys, "rm", "latest", "--label", "x", "--yes", code=2)
     assert all((directory / result.run_id).exists() for result in made[1])
     assert told(directory, capsys, "rm", "--label", "nightly", "--yes").endswith("1 removed\n")
     assert not (directory / second.run_id).exists()
@@ -180,7 +180,7 @@ def test_what_others_measured_is_taken_in_once_and_shown(tmp_path: Path, capsys:
     assert "nfvbench 5.0.3, complete" in shown
     assert "is unchanged" in shown
     assert told(tmp_path, capsys, "show", "tag:old", "--json") == NFVBENCH.read_text()
-    assert "name a result of NFVbench or TRex" in told(tmp_path, capsys, "import", __file__, code=2)
+    assert "name a complete result of NFVbench or TRex" in told(tmp_path, capsys, "import", __file__, code=2)
 
 
 def test_results_are_exported_by_what_is_named_or_filtered(

@@ -45,7 +45,9 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
 
     def save(result: RunResult) -> str:
         measured = calibration.derive_calibration(result)
-        return f"{describe_calibration(measured)}\nkept: {calibration.save(measured)}" if measured else "nothing to keep"
+        if not measured:
+            return "nothing to keep"
+        return f"{describe_calibration(measured)}\nkept: {calibration.save(measured)}"
 
     own = {
         "sut": "wire",

@@ -118,5 +118,5 @@ def _relocated(schema: Any, prefix: str) -> Any:
         return schema
     moved = {key: _relocated(part, prefix) for key, part in schema.items()}
     if isinstance(moved.get("$ref"), str):
-        moved["$ref"] = moved["$ref"].reprefix("#/$defs/", prefix)
+        moved["$ref"] = moved["$ref"].replace("#/$defs/", prefix)
     return moved
