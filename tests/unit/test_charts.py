@@ -225,7 +225,7 @@ def test_losses_are_to_scale_among_themselves_and_the_picture_says_how_far_they_
     widths = lost_widths(small)
     assert widths["4,000 (0.4 %): for a"] == pytest.approx(4 * widths["1,000 (0.1 %): for b"])
     flow = next(row["right"] - row["left"] for row in sankey.build_chart(small).data["bands"])
-    shown = float(re.findall(r"drawn ([\d.,]+) times", sankey.build_chart(small).note)[0].replace(",", ""))
+    shown = float(re.findall(r"magnified ([\d.,]+) times", sankey.build_chart(small).note)[0].replace(",", ""))
     assert widths["4,000 (0.4 %): for a"] == pytest.approx(shown * flow * 0.004, rel=0.01)
 
 

@@ -50,7 +50,7 @@ def test_a_fixed_rate_that_the_tester_does_not_reach_says_so(tmp_path: Path) -> 
     (record,) = shipped(tmp_path, SlowTester(capacity_pps=1e6, tester_pps=4e3), rate="10kpps", duration="1s")
     assert record["total_orig_rate_pps"] == 10000
     assert record["total_tx_rate_pps"] == 4000
-    assert "asked" in record["warning"]
+    assert "intended" in record["warning"]
 
 
 def test_loss_one_way_is_the_loss_of_that_way_alone(tmp_path: Path) -> None:

@@ -228,7 +228,7 @@ def test_known_effects_are_found_again_and_shown_again(tmp_path: Path, capsys: p
     assert "## kept 1 of 3: run" in written
     capsys.readouterr()
     assert main(["show", "latest", "--results-dir", str(tmp_path)]) == 0
-    assert "What each rule is worth" in capsys.readouterr().out
+    assert "Cost of each placement rule on this host" in capsys.readouterr().out
 
 
 def test_a_result_that_prices_nothing_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -82,7 +82,7 @@ def test_a_result_of_another_tester_is_known_by_its_figures_alone(tmp_path: Path
         assert found[0].summary.source == "nfvbench"
     with pytest.raises(ConfigError, match=r"a result of nfvbench, which has only measures"):
         select_results([taken.run_id], tmp_path)[0].result()
-    with pytest.raises(ConfigError, match=r"#9999 asked, .* has .*; name one of these"):
+    with pytest.raises(ConfigError, match=r"#9999: .* has .*; name one of these"):
         select_results([f"{taken.run_id}#9999"], tmp_path)
 
 
@@ -91,6 +91,6 @@ def test_a_word_that_means_nothing_is_refused_in_a_sentence(tmp_path: Path) -> N
         select_results(["gone"], tmp_path)
     file = tmp_path / "letter.json"
     file.write_text("{}")
-    with pytest.raises(ConfigError, match="a result of nodrop or NFVbench expected"):
+    with pytest.raises(ConfigError, match="not a result of nodrop or NFVbench"):
         select_results([str(file)], tmp_path)
     assert store.find(file) == file

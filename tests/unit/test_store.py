@@ -134,5 +134,5 @@ def test_a_result_that_does_not_say_who_wrote_it_is_refused_all_the_same(tmp_pat
 def test_a_result_that_is_not_there_is_refused_with_what_could_be_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="result gone: no such file, and no such run id"):
         store.load("gone", tmp_path)
-    with pytest.raises(ConfigError, match="contains no result; run 'nodrop run' first: nodrop run"):
+    with pytest.raises(ConfigError, match="contains no result; run 'nodrop run' first"):
         store.load("latest", tmp_path)
