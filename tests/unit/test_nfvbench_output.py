@@ -136,7 +136,7 @@ def test_what_nodrop_wrote_is_not_taken_for_nfvbenchs(capsys: pytest.CaptureFixt
 def test_a_file_that_is_cut_off_or_foreign_is_refused_in_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     text = (FILES / "fixed.json").read_text()
     for content, sentence in (
-        (text[:2000], "is not JSON: "),
+        (text[:2000], "is not JSON ("),
         ("[1, 2]", "a result of nodrop or NFVbench expected"),
         ('{"benchmarks": 1, "schema_version": "1"}', "a nodrop result expected"),
         ("\x00\x01", "is not JSON"),
