@@ -259,7 +259,8 @@ def test_every_colour_has_a_counterpart_on_dark_ground_and_none_is_left(tmp_path
     lights = [colour.light for colour in theme.COLOURS]
     assert len(set(lights)) == len(lights)
     used = re.findall(
-        r"#[0-9a-f]{6}", json.dumps([theme.apply_theme(chart.spec) for chart in every_chart(recorded(tmp_path, MILLION))])
+        r"#[0-9a-f]{6}",
+        json.dumps([theme.apply_theme(chart.spec) for chart in every_chart(recorded(tmp_path, MILLION))]),
     )
     assert set(used) <= set(lights)
     dark = json.dumps([theme.apply_theme(chart.spec, "dark") for chart in every_chart(recorded(tmp_path, MILLION))])

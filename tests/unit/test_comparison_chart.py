@@ -62,6 +62,7 @@ def test_an_interval_far_wider_than_the_runs_does_not_squeeze_them_together() ->
         update={"metrics": tuple(each.model_copy(update={"low": -0.9, "high": 9.0}) for each in said.metrics)}
     )
     (low, high), *_ = (
-        panel["layer"][0]["encoding"]["x"]["scale"]["domain"] for panel in comparison.build_chart(wide).definition["vconcat"]
+        panel["layer"][0]["encoding"]["x"]["scale"]["domain"]
+        for panel in comparison.build_chart(wide).definition["vconcat"]
     )
     assert high - low < 30

@@ -146,7 +146,9 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
 def test_the_command_compares_files_of_any_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a, b = tmp_path / "a.yaml", tmp_path / "b.xml"
     a.write_text(format_descriptor(add_fingerprints(host()), "yaml"))
-    b.write_text(format_descriptor(add_fingerprints(changed(host(), "host.kernel", LATER.reported("7", "uname"))), "xml"))
+    b.write_text(
+        format_descriptor(add_fingerprints(changed(host(), "host.kernel", LATER.reported("7", "uname"))), "xml")
+    )
     code, text, beside = said(capsys, str(a), str(b))
     assert (code, beside) == (1, "")
     assert "1 difference: 1 in which host it is.\n" in text
@@ -188,7 +190,7 @@ def test_a_run_without_a_description_is_refused_in_a_sentence(
     assert result.facts.chd is None
     code, _, beside = said(capsys, result.run_id, "latest", "--results-dir", str(tmp_path))
     assert code == 2
-    assert f"run {result.run_id} keeps no description of it" in beside
+    assert f"run {result.run_id}, of an older release, has no description of its host" in beside
 
 
 def test_what_is_no_descriptor_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -148,7 +148,9 @@ def test_labels_of_goals_do_not_overlap_and_stay_inside(tmp_path: Path) -> None:
 def test_a_trial_that_did_not_count_is_shown_as_that(tmp_path: Path) -> None:
     result = searched(tmp_path, **WIDE)
     doubt = Doubt(code="tester_drops", verdict=ValidityStatus.INVALID, text="the tester dropped 5 frames")
-    spoiled = result.trials[2].model_copy(update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))})
+    spoiled = result.trials[2].model_copy(
+        update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))}
+    )
     trials = (*result.trials[:2], spoiled, *result.trials[3:])
     steps = tuple(step for step in result.steps if step.trial_index != 2)
     rows = build_chart(result.model_copy(update={"trials": trials}), steps).data["trials"]

@@ -237,7 +237,8 @@ def shapes() -> dict[str, Trend]:
 def with_pause() -> tuple[TrendPoint, ...]:
     """Two runs, and two more a year later."""
     return tuple(
-        TrendPoint(run_id=f"r{number}", started_at=day(number), moment=str(number), value=1e6) for number in (0, 1, 365, 366)
+        TrendPoint(run_id=f"r{number}", started_at=day(number), moment=str(number), value=1e6)
+        for number in (0, 1, 365, 366)
     )
 
 

@@ -10,7 +10,7 @@ from scipy import stats
 from nodrop.analysis.statistics import (
     EffectEstimate,
     RunPair,
-    Sample,
+    RunSample,
     adjust_p_values,
     count_assignments,
     estimate_drift,
@@ -22,8 +22,8 @@ A = (10.01, 9.97, 10.04, 10.00, 9.92)
 B = (9.81, 9.93, 9.79, 9.96, 9.78, 9.70)
 
 
-def values(at: tuple[float, ...], width: float = 0.0) -> Sample:
-    return Sample(at, (width,) * len(at))
+def values(at: tuple[float, ...], width: float = 0.0) -> RunSample:
+    return RunSample(at, (width,) * len(at))
 
 
 def found(at_a: tuple[float, ...] = A, at_b: tuple[float, ...] = B, width: float = 0.0) -> EffectEstimate:

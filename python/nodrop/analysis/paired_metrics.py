@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from nodrop.analysis import text
-from nodrop.analysis.statistics import Sample, sample_variance
+from nodrop.analysis.statistics import RunSample, sample_variance
 from nodrop.analysis.types import MetricPoint, MetricSeries
 from nodrop.errors import ConfigError
 from nodrop.model.goal import Limit
@@ -41,7 +41,7 @@ class PairedMetric(NamedTuple):
         return self.measure.better == "higher"
 
     @property
-    def values(self) -> tuple[Sample, Sample]:
+    def values(self) -> tuple[RunSample, RunSample]:
         """The samples of both sides on the comparison scale.
 
         Where all runs have both bounds, the value is their midpoint, because widths may differ.
@@ -135,11 +135,11 @@ def _series(points: Sequence[MetricPoint], unit: MeasureUnit) -> MetricSeries:
     )
 
 
-def _values(series: MetricSeries, unit: MeasureUnit, bounded: bool) -> Sample:
+def _values(series: MetricSeries, unit: MeasureUnit, bounded: bool) -> RunSample:
     widths = tuple(_width(point, unit) for point in series.points)
     if bounded and unit != "ratio":
-        return Sample(tuple(_middle(point) for point in series.points), widths)
-    return Sample(tuple(to_comparison_scale(point.value, unit) for point in series.points), widths)
+        return RunSample(tuple(_middle(point) for point in series.points), widths)
+    return RunSample(tuple(to_comparison_scale(point.value, unit) for point in series.points), widths)
 
 
 def _middle(point: MetricPoint) -> float:

@@ -24,7 +24,7 @@ OUTLIER_GROUPS_MAX = 2
 """Most run groups between two equal segments that count as outliers; more are two changes."""
 
 
-class Segment(NamedTuple):
+class LevelSegment(NamedTuple):
     """Run groups of equal level, without their outliers."""
 
     groups: tuple[int, ...]
@@ -57,11 +57,11 @@ class ShiftScale(NamedTuple):
     """Whether the shift is relative to the median of the earlier segment; else absolute."""
 
 
-def find_segments(groups: RunGroups, scale: ShiftScale) -> tuple[Segment, ...]:
+def find_segments(groups: RunGroups, scale: ShiftScale) -> tuple[LevelSegment, ...]:
     """Return the segments of a series of at least one run group, in order."""
     starts = SeriesCoder(groups).shortest()
     ends = (*starts[1:], len(groups))
-    spans = [Segment(tuple(range(start, end))) for start, end in zip(starts, ends, strict=True)]
+    spans = [LevelSegment(tuple(range(start, end))) for start, end in zip(starts, ends, strict=True)]
     segments = _merge(_join_across_outliers(spans, groups), groups, scale)
     if len(segments) > 1 and _is_usual(segments[-1], segments[-2], groups):
         last = segments.pop()
@@ -72,7 +72,7 @@ def find_segments(groups: RunGroups, scale: ShiftScale) -> tuple[Segment, ...]:
     return tuple(segments)
 
 
-def estimate_shift(before: Segment, after: Segment, groups: RunGroups, *, relative: bool) -> SegmentShift:
+def estimate_shift(before: LevelSegment, after: LevelSegment, groups: RunGroups, *, relative: bool) -> SegmentShift:
     """Estimate the shift from one segment to the next.
 
     Source: Hodges and Lehmann, Annals of Mathematical Statistics 34 (1963); bounds by Mann and Whitney's statistic, in
@@ -88,26 +88,26 @@ def estimate_shift(before: Segment, after: Segment, groups: RunGroups, *, relati
     return SegmentShift(float(np.median(differences)), *bounds)
 
 
-def count_saved_bits(before: Segment, after: Segment, groups: RunGroups) -> float:
+def count_saved_bits(before: LevelSegment, after: LevelSegment, groups: RunGroups) -> float:
     """Return the bits that two segments save compared with one segment of both."""
     coding = SeriesCoder([groups[group] for group in (*before.groups, *after.groups)])
     return coding.bits((0,)) - coding.bits((0, len(before.groups)))
 
 
-def _join_across_outliers(spans: list[Segment], groups: RunGroups) -> list[Segment]:
+def _join_across_outliers(spans: list[LevelSegment], groups: RunGroups) -> list[LevelSegment]:
     """Join equal spans that are separated by only a few outliers."""
-    segments: list[Segment] = []
+    segments: list[LevelSegment] = []
     while spans:
         segment = spans.pop(0)
         while (following := _find_continuation(segment, spans, groups)) is not None:
             apart = tuple(group for span in spans[:following] for group in span.groups)
-            segment = Segment((*segment.groups, *spans[following].groups), (*segment.outliers, *apart))
+            segment = LevelSegment((*segment.groups, *spans[following].groups), (*segment.outliers, *apart))
             del spans[: following + 1]
         segments.append(segment)
     return segments
 
 
-def _find_continuation(segment: Segment, spans: Sequence[Segment], groups: RunGroups) -> int | None:
+def _find_continuation(segment: LevelSegment, spans: Sequence[LevelSegment], groups: RunGroups) -> int | None:
     """Return the index of the following span that continues the segment after a few run groups; None: none."""
     between_count = 0
     for position, span in enumerate(spans):
@@ -120,12 +120,12 @@ def _find_continuation(segment: Segment, spans: Sequence[Segment], groups: RunGr
     return None
 
 
-def _merge(segments: list[Segment], groups: RunGroups, scale: ShiftScale) -> list[Segment]:
+def _merge(segments: list[LevelSegment], groups: RunGroups, scale: ShiftScale) -> list[LevelSegment]:
     """Merge segments until all differences matter."""
     while (span := _find_insignificant(segments, groups, scale) or _find_random(segments, groups, scale)) is not None:
         parts = segments[span]
         segments[span] = [
-            Segment(
+            LevelSegment(
                 tuple(group for part in parts for group in part.groups),
                 tuple(group for part in parts for group in part.outliers),
             )
@@ -133,7 +133,7 @@ def _merge(segments: list[Segment], groups: RunGroups, scale: ShiftScale) -> lis
     return segments
 
 
-def _find_insignificant(segments: Sequence[Segment], groups: RunGroups, scale: ShiftScale) -> slice | None:
+def _find_insignificant(segments: Sequence[LevelSegment], groups: RunGroups, scale: ShiftScale) -> slice | None:
     """Return the two neighbours with the smallest insignificant shift; None where all shifts matter."""
     shifts = [estimate_shift(before, after, groups, relative=scale.relative) for before, after in pairwise(segments)]
     idle = [position for position, each in enumerate(shifts) if not each.matters(scale.margin)]
@@ -141,7 +141,7 @@ def _find_insignificant(segments: Sequence[Segment], groups: RunGroups, scale: S
     return None if first is None else slice(first, first + 2)
 
 
-def _find_random(segments: Sequence[Segment], groups: RunGroups, scale: ShiftScale) -> slice | None:
+def _find_random(segments: Sequence[LevelSegment], groups: RunGroups, scale: ShiftScale) -> slice | None:
     """Return a segment, with its two equal neighbours, that chance may have produced; None: none exists.
 
     The test accounts for all possible positions in the series.
@@ -176,11 +176,11 @@ def mann_whitney_p(few: Sequence[float], many: Sequence[float]) -> float:
     return min(1.0, 2 * sum(ways) / math.comb(m + n, m))
 
 
-def _is_usual(end: Segment, neighbour: Segment, groups: RunGroups) -> bool:
+def _is_usual(end: LevelSegment, neighbour: LevelSegment, groups: RunGroups) -> bool:
     """Return whether a single run group at an end lies within the range of the neighbouring segment."""
     if len(end.groups) > 1:
         return False
     middle = statistics.median(neighbour.values(groups))
     off = statistics.fmean(end.values(groups)) - middle
-    others = Segment(neighbour.groups + neighbour.outliers).values(groups)
+    others = LevelSegment(neighbour.groups + neighbour.outliers).values(groups)
     return any((value - middle) * off > 0 and abs(off) <= abs(value - middle) for value in others)

@@ -28,7 +28,7 @@ DRIFT_FREEDOM_MIN = 4
 ROUNDING = 1e-12
 
 
-class Sample(NamedTuple):
+class RunSample(NamedTuple):
     """The values of one side on the comparison scale."""
 
     at: tuple[float, ...]
@@ -94,7 +94,7 @@ class EffectEstimate(NamedTuple):
 
 
 def estimate_effect(
-    a: Sample, b: Sample, floor: float, assumed: float, pairs: Sequence[RunPair] = ()
+    a: RunSample, b: RunSample, floor: float, assumed: float, pairs: Sequence[RunPair] = ()
 ) -> EffectEstimate:
     """Estimate the difference of B from A.
 
@@ -117,7 +117,7 @@ def estimate_effect(
     return EffectEstimate(effect, math.sqrt(by_a + by_b + hidden), welch, scatter, hidden, "welch")
 
 
-def _pooled(a: Sample, b: Sample, effect: float, floor: float, assumed: float) -> EffectEstimate:
+def _pooled(a: RunSample, b: RunSample, effect: float, floor: float, assumed: float) -> EffectEstimate:
     """Estimate with a single run on a side: use the scatter of the other side, or an assumed one, for both."""
     more = a if a.runs > b.runs else b
     known = more.runs > 1
@@ -128,7 +128,7 @@ def _pooled(a: Sample, b: Sample, effect: float, floor: float, assumed: float) -
     return EffectEstimate(effect, error, freedom, math.sqrt(own), hidden, "pooled" if known else "assumed")
 
 
-def _paired(a: Sample, b: Sample, floor: float, pairs: Sequence[RunPair]) -> EffectEstimate:
+def _paired(a: RunSample, b: RunSample, floor: float, pairs: Sequence[RunPair]) -> EffectEstimate:
     """Estimate from pairs, whose differences cancel the drift of the machine.
 
     Where one side was first more often than the other, a steady drift leaves a residue of one run's step, which is
@@ -161,7 +161,7 @@ class RunDrift(NamedTuple):
     """The two-sided p-value of the slope."""
 
 
-def estimate_drift(a: Sample, b: Sample) -> RunDrift | None:
+def estimate_drift(a: RunSample, b: RunSample) -> RunDrift | None:
     """Estimate the drift common to both sides; None with too few runs."""
     freedom = a.runs + b.runs - 3
     if freedom < DRIFT_FREEDOM_MIN:
@@ -179,13 +179,13 @@ def estimate_drift(a: Sample, b: Sample) -> RunDrift | None:
     return RunDrift(together / along, 2 * t_tail(freedom, t))
 
 
-def estimate_precision(values: Sample, floor: float) -> Precision:
+def estimate_precision(values: RunSample, floor: float) -> Precision:
     """Estimate the variance of a side, and the variance that its scatter does not show."""
     own = max(sample_variance(values.at), floor**2)
     return Precision(own, _hidden(own, values))
 
 
-def _hidden(own: float, values: Sample) -> float:
+def _hidden(own: float, values: RunSample) -> float:
     """Return the variance that bounds on always the same loads leave, whatever the number of repeats.
 
     The true value lies anywhere between the bounds. Scatter between runs moves the bounds and averages the error out:

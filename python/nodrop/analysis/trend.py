@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Literal
 
 from nodrop.analysis import types
-from nodrop.analysis.segments import Segment, ShiftScale, count_saved_bits, estimate_shift, find_segments
+from nodrop.analysis.segments import LevelSegment, ShiftScale, count_saved_bits, estimate_shift, find_segments
 from nodrop.analysis.types import DEFAULT_MARGINS, ComparisonOutcome, Margins, SetupDifference
 from nodrop.model.base import Value
 from nodrop.model.goal import Limit
@@ -181,7 +181,7 @@ def _width(series: TrendSeries) -> float:
     return statistics.median((high - low) / high for low, high in bounds) if bounds else 0.0
 
 
-def _build_segment(segment: Segment, groups: Sequence[Sequence[TrendPoint]]) -> TrendSegment:
+def _build_segment(segment: LevelSegment, groups: Sequence[Sequence[TrendPoint]]) -> TrendSegment:
     points = [point for group in segment.groups for point in groups[group]]
     values = [point.value for point in points]
     return TrendSegment(
@@ -196,7 +196,7 @@ def _build_segment(segment: Segment, groups: Sequence[Sequence[TrendPoint]]) -> 
 
 
 def _build_change(
-    series: TrendSeries, before: Segment, after: Segment, groups: Sequence[Sequence[TrendPoint]]
+    series: TrendSeries, before: LevelSegment, after: LevelSegment, groups: Sequence[Sequence[TrendPoint]]
 ) -> TrendChange:
     grown = estimate_shift(before, after, _values(groups), relative=series.unit != "ratio")
     first = groups[after.groups[0]][0]

@@ -9,7 +9,7 @@ from nodrop.formatting.messages import AS_SENTENCES
 from nodrop.model.event import Event, RunStarted
 
 
-class EventWriter:
+class JsonlWriter:
     """Appends one line per event to a file; lines of concurrent writers do not interleave. Raises OSError."""
 
     def __init__(self, path: Path) -> None:

@@ -31,7 +31,7 @@ from nodrop.store.tables import ENTRIES, MEASURES, RUNS, TAGS, to_utc
 
 if TYPE_CHECKING:  # not imported where nothing changed
     from nodrop.model.result import RunResult
-    from nodrop.store.reader import ResultEntry
+    from nodrop.store.reader import StoredResult
 
 T = TypeVar("T")
 BATCH = 200
@@ -241,7 +241,7 @@ class Index:
         )
 
 
-def _read(directory: Path) -> "ResultEntry | None":
+def _read(directory: Path) -> "StoredResult | None":
     """Read the result in a directory; None without a result."""
     from nodrop.store.reader import read_entry
 
@@ -249,7 +249,7 @@ def _read(directory: Path) -> "ResultEntry | None":
     return read_entry(directory, stamp) if stamp else None
 
 
-def _insert(connection: Connection, directory: str, entry: "ResultEntry") -> None:
+def _insert(connection: Connection, directory: str, entry: "StoredResult") -> None:
     about = {
         "directory": directory,
         "name": entry.name,

@@ -15,7 +15,7 @@ from nodrop.store.directory_scan import ResultStamp
 from nodrop.store.summaries import summarize_result
 
 
-class ResultEntry(NamedTuple):
+class StoredResult(NamedTuple):
     """A stored result as read."""
 
     name: str
@@ -30,7 +30,7 @@ class ResultEntry(NamedTuple):
     """Reason why the result cannot be read."""
 
 
-def read_entry(directory: Path, stamp: ResultStamp) -> ResultEntry:
+def read_entry(directory: Path, stamp: ResultStamp) -> StoredResult:
     """Read the result in a directory; an unreadable result has a `problem`."""
     file = directory / stamp.file
     sha256, altered, problem = checksums.read_recorded(file), False, None
@@ -41,7 +41,7 @@ def read_entry(directory: Path, stamp: ResultStamp) -> ResultEntry:
         summaries = summarize_file(file, content)
     except (OSError, ConfigError) as error:
         problem = str(error)
-    return ResultEntry(directory.name, stamp, summaries, tags.read_tags(directory), sha256, altered, problem)
+    return StoredResult(directory.name, stamp, summaries, tags.read_tags(directory), sha256, altered, problem)
 
 
 def summarize_file(file: Path, content: bytes) -> tuple[Summary, ...]:
