@@ -1,4 +1,4 @@
-"""The tables of descriptors' keys in docs/reference, written from the models (`scripts/schema`)."""
+"""The tables of descriptor keys in docs/reference, generated from the models (`scripts/schema`)."""
 
 import types
 import typing
@@ -11,19 +11,19 @@ from nodrop.model.chd import HostDescriptor
 from nodrop.model.observation import Feature, Observation
 from nodrop.model.vmd import VmDescriptor
 
-PLAIN = {str: "text", int: "whole number", float: "number", bool: "yes or no"}
+TYPE_NAMES = {str: "text", int: "integer", float: "number", bool: "true or false"}
 
 
 def tables() -> dict[str, str]:
-    """By the mark they stand at in a page."""
+    """Return the tables by the name of their comment in a page."""
     return {"chd": "\n".join(_tables(HostDescriptor)), "vmd": "\n".join(_tables(VmDescriptor))}
 
 
 def _tables(root: type[BaseModel]) -> Iterator[str]:
-    """A table for a model, then one for each model in it, each once."""
+    """Yield a table for a model, then one for each model in it, each once."""
     for path, model in _models(root):
-        heading = f"`{path}`" if path else "At the top"
-        yield f"### {heading}\n\n{_about(model)}\n\n| key | what | meaning |\n|---|---|---|"
+        heading = f"`{path}`" if path else "Top level"
+        yield f"### {heading}\n\n{_about(model)}\n\n| key | type | meaning |\n|---|---|---|"
         for name, field in model.model_fields.items():
             cells = (f"`{name}`", _kind(field.annotation), _meaning(field))
             yield f"| {' | '.join(cells)} |"
@@ -31,11 +31,11 @@ def _tables(root: type[BaseModel]) -> Iterator[str]:
 
 
 def _models(root: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
-    """Models by the path they are first met at, in the order of a file."""
+    """Yield models with the path of their first occurrence, in the order of a file."""
     seen: set[type[BaseModel]] = set()
-    waiting: list[tuple[str, type[BaseModel]]] = [("", root)]
-    while waiting:
-        path, model = waiting.pop(0)
+    pending: list[tuple[str, type[BaseModel]]] = [("", root)]
+    while pending:
+        path, model = pending.pop(0)
         if model in seen:
             continue
         seen.add(model)
@@ -45,7 +45,7 @@ def _models(root: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
             for name, field in model.model_fields.items()
             for each in _inside(field.annotation)
         ]
-        waiting = [*inner, *waiting]
+        pending = [*inner, *pending]
 
 
 def _inside(kind: object) -> Iterator[type[BaseModel]]:
@@ -62,11 +62,11 @@ def _is_list(kind: object) -> bool:
 
 
 def _kind(kind: typing.Any) -> str:
-    """What a value is, in words; of an observation what it is of."""
+    """Return the type of a value in words; for an observation, of the observed value."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return _kind_of_model(kind)
-    if kind in PLAIN:
-        return PLAIN[kind]
+    if kind in TYPE_NAMES:
+        return TYPE_NAMES[kind]
     inner = [each for each in typing.get_args(kind) if each is not Ellipsis]
     if typing.get_origin(kind) is typing.Literal:
         return " or ".join(f"`{each}`" for each in inner)
@@ -74,7 +74,7 @@ def _kind(kind: typing.Any) -> str:
         return f"by name: {_kind(inner[1])}"
     if typing.get_origin(kind) is tuple:
         return f"list: {_kind(inner[0])}"
-    return " or ".join("nothing" if each is types.NoneType else _kind(each) for each in inner)
+    return " or ".join("null" if each is types.NoneType else _kind(each) for each in inner)
 
 
 def _kind_of_model(kind: type[BaseModel]) -> str:
@@ -82,7 +82,7 @@ def _kind_of_model(kind: type[BaseModel]) -> str:
         return "supported, enabled"
     if issubclass(kind, Observation):
         return f"{_kind(kind.__pydantic_generic_metadata__['args'][0])}, observed"
-    return "keys, below"
+    return "keys, see below"
 
 
 def _about(model: type[BaseModel]) -> str:
