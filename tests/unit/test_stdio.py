@@ -16,7 +16,7 @@ from nodrop.errors import ConfigError, GeneratorError
 from nodrop.model.choices import AlgorithmName
 from nodrop.search import create
 from nodrop.stdio import serve_search, step_s
-from nodrop.stdio.jsonl import JsonLines
+from nodrop.stdio.jsonl import MessageStream
 
 CAPACITY_PPS = 1.3e6
 PARAMS = {"max_load": 10e6, "min_load": 10e3, "final_trial_duration": 5.0, "initial_trial_duration": 0.5}
@@ -72,7 +72,7 @@ class Measurer:
 
     def converse(self, algorithm: AlgorithmName = "mlrsearch-01", **flags: Any) -> Message:
         """The whole conversation; gives the last line."""
-        serve_search(JsonLines(self, self), algorithm, flags)  # type: ignore[arg-type]
+        serve_search(MessageStream(self, self), algorithm, flags)  # type: ignore[arg-type]
         return self.heard[-1]
 
     @property
@@ -255,21 +255,21 @@ def test_unknown_fields_are_ignored() -> None:
 @pytest.mark.parametrize(
     ("params", "sentence"),
     [
-        ({}, "params: max_load asked, none found; write for example"),
-        (None, "params: None asked, keys with values expected"),
+        ({}, "params: max_load is missing; write e.g."),
+        (None, "params: not a mapping (None)"),
         ({"max_load": "fast"}, "params: max_load: 'fast' is not a packet rate"),
-        ({"max_load": -1.0}, "params: max_load: -1.0 asked, it should be greater than 0"),
+        ({"max_load": -1.0}, "params: max_load: should be greater than 0 (-1.0)"),
         ({"max_load": True}, "params: max_load: True is not a packet rate"),
         ({"max_load": 1e6, "min_load": 2e6}, "search.max_load: 1.000 Mpps is not above search.min_load"),
         ({"max_load": 1e6, "ratios": []}, "params: ratios:"),
-        ({"max_load": 1e6, "ratios": [1.5]}, "params: ratios.0: 1.5 asked, it should be less than 1"),
-        ({"max_load": 1e6, "relative_width": 0}, "params: relative_width: 0.0 asked, it should be greater than 0"),
-        ({"max_load": 1e6, "intermediate_phases": -1}, "params: intermediate_phases: -1 asked"),
-        ({"max_load": 1e6, "goals": [{"label": "NDR"}]}, "params: goals.0.loss_ratio: a value asked, none found"),
+        ({"max_load": 1e6, "ratios": [1.5]}, "params: ratios.0: should be less than 1 (1.5)"),
+        ({"max_load": 1e6, "relative_width": 0}, "params: relative_width: should be greater than 0 (0.0)"),
+        ({"max_load": 1e6, "intermediate_phases": -1}, "params: intermediate_phases: should be greater than or equal to 0 (-1)"),
+        ({"max_load": 1e6, "goals": [{"label": "NDR"}]}, "params: goals.0.loss_ratio: missing and has no default"),
         ({"max_load": 1e6, "goals": [{"loss_ratio": 0}] * 2}, "goals: more than one goal is labelled NDR"),
         ({"max_load": 1e6, "duration_sum": 60.0}, "the search mlrsearch-01 uses only the loss ratio of a goal"),
         ({"max_load": 1e6, "initial_trial_duration": 40.0}, "make final_trial_duration at least as long"),
-        ({"max_load": 1e6, "timeout": 0}, "params: timeout: 0.0 asked, it should be greater than 0"),
+        ({"max_load": 1e6, "timeout": 0}, "params: timeout: should be greater than 0 (0.0)"),
     ],
 )
 def test_params_that_cannot_be_used_are_answered_with_why(params: Message, sentence: str) -> None:
@@ -278,24 +278,24 @@ def test_params_that_cannot_be_used_are_answered_with_why(params: Message, sente
 
 def test_flags_that_cannot_be_used_are_answered_with_why() -> None:
     said = failed(Measurer(PARAMS), width="3", budget="soon")
-    assert "command line: width: 3.0 asked, it should be less than 1" in said
+    assert "command line: width: should be less than 1 (3.0)" in said
     assert "command line: budget: 'soon' is not a duration" in said
 
 
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        ({"trial": {"sent": 1}}, "trial 0: lost or loss_ratio asked, neither told"),
-        ({"trial": {"lost": -1}}, "trial 0: lost: -1 asked, it should be greater than or equal to 0"),
-        ({"trial": {"lost": "3"}}, "trial 0: lost: '3' asked, it should be a valid number"),
-        ({"trial": {"lost": 0, "loss_ratio": 2}}, "trial 0: loss_ratio: 2 asked"),
-        ({"trial": {"lost": 2, "sent": 1}}, "trial 0: 2 lost of 1 sent told"),
-        ({"trial": {"lost": 0, "load": 5e5}}, "trial 0: load 1e+07 asked, 500000 told; measure what is asked"),
-        ({"trial": {"lost": 0, "elapsed": 0}}, "trial 0: elapsed: 0 asked, it should be greater than 0"),
-        ({"trial": [1]}, "trial 0: [1] asked"),
-        ({"progress": {}}, '{"trial": {...}} asked, found {"progress": {}}'),
-        ({"failed": "no link"}, '{"trial": {...}} asked, found {"failed": "no link"}'),
-        ([1], '{"trial": {...}} asked, found [1]'),
+        ({"trial": {"sent": 1}}, "trial 0: lost and loss_ratio are missing"),
+        ({"trial": {"lost": -1}}, "trial 0: lost: should be greater than or equal to 0 (-1)"),
+        ({"trial": {"lost": "3"}}, "trial 0: lost: should be a valid number ('3')"),
+        ({"trial": {"lost": 0, "loss_ratio": 2}}, "trial 0: loss_ratio: should be less than or equal to 1 (2)"),
+        ({"trial": {"lost": 2, "sent": 1}}, "trial 0: 2 lost of 1 sent"),
+        ({"trial": {"lost": 0, "load": 5e5}}, "trial 0: load is 500000, not 1e+07; measure the requested load"),
+        ({"trial": {"lost": 0, "elapsed": 0}}, "trial 0: elapsed: should be greater than 0 (0)"),
+        ({"trial": [1]}, "trial 0: not a mapping ([1])"),
+        ({"progress": {}}, 'unexpected message {"progress": {}}, expected {"trial": {...}}'),
+        ({"failed": "no link"}, 'unexpected message {"failed": "no link"}, expected {"trial": {...}}'),
+        ([1], 'unexpected message [1], expected {"trial": {...}}'),
     ],
 )
 def test_answers_that_cannot_be_used_are_answered_with_why(answer: Any, sentence: str) -> None:
@@ -306,16 +306,16 @@ def test_answers_that_cannot_be_used_are_answered_with_why(answer: Any, sentence
 def test_lines_that_are_not_json_are_answered_with_why(line: str) -> None:
     measurer = Measurer(PARAMS)
     lines = iter([json.dumps({"params": PARAMS}), line])
-    with pytest.raises(ConfigError, match="write it as one line of JSON"):
-        serve_search(JsonLines(lines, measurer), "mlrsearch-01", {})  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="send it as one line of JSON"):
+        serve_search(MessageStream(lines, measurer), "mlrsearch-01", {})  # type: ignore[arg-type]
     assert list(measurer.heard[-1]) == ["failed"]
 
 
 def test_time_that_goes_back_is_an_error() -> None:
     told = [{"elapsed": 0.3, "sent": 5, "lost": 0}, {"elapsed": 0.2, "sent": 6, "lost": 0}]
     answers = [json.dumps({"params": PARAMS}), *(json.dumps({"progress": each}) for each in told)]
-    with pytest.raises(ConfigError, match=r"progress 0: elapsed 0\.2 told after 0\.3"):
-        serve_search(JsonLines(iter(answers), Measurer(PARAMS)), "nodrop", {})  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"progress 0: elapsed 0\.2 after 0\.3"):
+        serve_search(MessageStream(iter(answers), Measurer(PARAMS)), "nodrop", {})  # type: ignore[arg-type]
 
 
 def test_a_measurer_that_takes_back_lost_frames_is_named_in_the_result() -> None:
@@ -332,8 +332,8 @@ def test_trials_shorter_than_asked_are_named_in_the_result() -> None:
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_an_input_that_ends_is_a_sentence(count: int) -> None:
     said = [json.dumps({"params": PARAMS}), json.dumps({"trial": {"lost": 0}})][:count]
-    with pytest.raises(GeneratorError, match="the input ended; there is no result without it"):
-        serve_search(JsonLines(iter(said), Measurer(PARAMS)), "mlrsearch-01", {})  # type: ignore[arg-type]
+    with pytest.raises(GeneratorError, match="the input ended, expected .*; send it to get a result"):
+        serve_search(MessageStream(iter(said), Measurer(PARAMS)), "mlrsearch-01", {})  # type: ignore[arg-type]
 
 
 def piped(said: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -369,8 +369,8 @@ def test_the_conversation_goes_through_pipes(algorithm: AlgorithmName) -> None:
 def test_failed_is_exit_code_2() -> None:
     ended = piped('{"params": {}}\n', "--search", "mlrsearch-01")
     assert ended.returncode == 2
-    assert "max_load asked" in json.loads(ended.stdout)["failed"]
-    assert ended.stderr.startswith("nodrop: error: params: max_load asked")
+    assert "max_load is missing" in json.loads(ended.stdout)["failed"]
+    assert ended.stderr.startswith("nodrop: error: params: max_load is missing")
 
 
 @pytest.mark.parametrize("said", ["", json.dumps({"params": PARAMS}) + "\n"])
@@ -391,7 +391,7 @@ def test_an_output_nobody_reads_is_exit_code_4_without_a_traceback() -> None:
         process.stdin.flush()
         complaint = process.stderr.read()
     assert process.returncode == 4
-    assert complaint.startswith("nodrop: error: a reader for") and len(complaint.splitlines()) == 1
+    assert complaint.startswith("nodrop: error: the output is closed") and len(complaint.splitlines()) == 1
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-"])
@@ -401,9 +401,9 @@ def test_a_closed_end_is_exit_code_4_without_a_traceback(closed: str) -> None:
         ["bash", "-c", command, "bash", *COMMAND], input="", stderr=subprocess.PIPE, text=True, timeout=30, check=False
     )
     assert ended.returncode == 4
-    assert "one of them is closed" in ended.stderr and "Traceback" not in ended.stderr
+    assert "standard input or output is closed" in ended.stderr and "Traceback" not in ended.stderr
 
 
 def test_without_stdio_it_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["search"]) == 2
-    assert "add --stdio" in capsys.readouterr().err
+    assert "needs --stdio" in capsys.readouterr().err

@@ -57,7 +57,7 @@ def search(stdio: bool, algorithm: AlgorithmName, goals: tuple[str, ...], **flag
             "to measure with nodrop, use 'nodrop run'"
         )
     from nodrop.stdio import serve_search
-    from nodrop.stdio.jsonl import JsonLines
+    from nodrop.stdio.jsonl import MessageStream
 
     if sys.stdin is None or sys.stdout is None:
         raise GeneratorError("standard input or output is closed; connect both to your program")
@@ -65,7 +65,7 @@ def search(stdio: bool, algorithm: AlgorithmName, goals: tuple[str, ...], **flag
         assert isinstance(stream, io.TextIOWrapper)
         stream.reconfigure(encoding="utf-8", errors="replace")
     try:
-        serve_search(JsonLines(sys.stdin, sys.stdout), algorithm, flags | {"goals": _parse_goals(goals)})
+        serve_search(MessageStream(sys.stdin, sys.stdout), algorithm, flags | {"goals": _parse_goals(goals)})
     except GeneratorError:
         # Keep the interpreter from writing the rest of the output again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,6 +1,6 @@
-"""The controllers: pure, one file each, and the pieces they are built from.
+"""Searches: pure controllers, one file each, and their common parts.
 
-Numbers in, numbers out; no clock, no I/O. Whoever has a measurer of their own drives a search like this:
+Numbers in, numbers out; no clock, no I/O. Drive a search with a custom measurer like this:
 
     search = create(plan(max_load_pps=10e6))
     while (trial := search.ask()) is not None:
@@ -44,11 +44,11 @@ ALGORITHMS: dict[AlgorithmName, tuple[str, str]] = {
     "plrsearch": ("plrsearch", "PlrSearch"),
     "mrr": ("mrr", "MrrSearch"),
 }
-"""File and class of every search; loaded when asked for, as some bring numerics with them."""
+"""Module and class of every search; loaded on demand, as some load numerics."""
 
 
 def create(plan: SearchPlan) -> Search:
-    """The search a plan asks for, before its first trial. Raises ConfigError when it cannot search as asked."""
+    """Return the search of a plan, before its first trial. Raises ConfigError for a plan it cannot carry out."""
     module, name = ALGORITHMS[plan.algorithm]
     search: Search = getattr(importlib.import_module(f"nodrop.search.{module}"), name)(plan)
     return search

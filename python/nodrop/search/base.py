@@ -1,4 +1,4 @@
-"""The one interface of all searches: ask for a trial, be told what came of it."""
+"""The interface of all searches: ask for a trial, tell its outcome."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator
@@ -17,35 +17,35 @@ class Sample(NamedTuple):
     elapsed_s: float
     offered_count: int
     lost_count: int
-    """Frames lost by then, as is known when the trial is over."""
+    """Frames lost until then, as known at the end of the trial."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a search learns of a trial it asked for."""
+    """The outcome of a trial, as a search sees it."""
 
     index: int
-    """The trial's position in the run, so that bounds can point at it."""
+    """The trial's position in the run, to which bounds refer."""
     loss_ratio: float
     """Lost share in [0, 1], unsent frames included."""
     elapsed_s: float = 0.0
-    """Time really sent; shorter than asked when the stop rule fired. 0 from a measurer that always sends as asked."""
+    """Time of sending; shorter than requested if the stop rule fired. 0: as requested."""
     intended_count: int = 0
-    """Frames that the load and the time really sent ask for."""
+    """Frames due at this load in the time of sending."""
     offered_count: int = 0
     lost_count: int = 0
-    """Frames sent that did not arrive."""
+    """Frames offered that did not arrive."""
     unsent_count: int = 0
     """Frames the tester failed to send, beyond its tolerance."""
     stopped_early: bool = False
     samples: tuple[Sample, ...] = ()
-    """The trial window by window; empty from measurers that only know totals."""
+    """The trial window by window; empty if the measurer only has totals."""
     started_s: float = 0.0
-    """Seconds from the start of the search to the start of this trial, as whoever measures tells."""
+    """Time from the start of the search to the start of this trial, by the measurer's clock."""
 
     @classmethod
     def of(cls, result: TrialResult, started_s: float) -> "Outcome":
-        """A trial's result as a search sees it."""
+        """Return the outcome of a trial's result."""
         return cls(
             index=result.index,
             loss_ratio=result.loss_ratio,
@@ -61,7 +61,7 @@ class Outcome:
 
 
 def _samples(result: TrialResult) -> tuple[Sample, ...]:
-    """Window by window up to the end of sending; what came in after that still counts for the last one."""
+    """Return cumulative counts per window; frames that arrive after the end of sending count for the last window."""
     windows = result.windows
     samples = []
     offered_count = lost_count = 0
@@ -73,22 +73,22 @@ def _samples(result: TrialResult) -> tuple[Sample, ...]:
 
 
 class Interval(Value):
-    """What a search knows of one goal: on either side the tightest valid bound of the longest trials that have one.
+    """The bounds of one goal: on either side the tightest valid bound of the longest trials that have one.
 
-    A bound is valid when it is on its side of the goal by the search's own rule; invalid ones are the nearest load
+    A bound is valid if it is on its side of the goal by the search's own rule; an invalid one is the nearest load
     measured by the longest trials.
     """
 
     goal: Goal
     lower_index: int | None
-    """Index of the trial that is the lower bound; None before there is any."""
+    """Index of the trial of the lower bound; None before the first."""
     lower_load_pps: float | None
     lower_valid: bool
     upper_index: int | None
     upper_load_pps: float | None
     upper_valid: bool
     final: bool
-    """Both bounds are as sure as the search ever makes them: measured at the final trial duration, or classified."""
+    """Both bounds are as certain as the search makes them: measured at the final trial duration, or classified."""
     conditional_throughput_pps: float | None = None
     estimate_pps: float | None = None
     estimate_sd_pps: float | None = None
@@ -96,7 +96,7 @@ class Interval(Value):
     upper_error_probability: float | None = None
     loss_ratio_limit: float | None = None
     flags: tuple[Flag, ...] = ()
-    """What the bounds alone hide: an invalid or degenerate one, a goal given up, a limit that is the tester's."""
+    """Facts that the bounds hide: an invalid or degenerate one, an abandoned goal, a limit of the tester."""
 
     @classmethod
     def unknown(cls, goal: Goal) -> "Interval":
@@ -114,57 +114,57 @@ class Interval(Value):
 
 
 class Search(Protocol):
-    """A dialogue: `ask`, measure, `tell`, until `ask` gives None.
+    """A dialogue: `ask`, measure, `tell`, until `ask` returns None.
 
-    Pure: a search knows no clock and does nothing but answer, so the same outcomes always lead to the same trials.
+    Pure: a search has no clock and no side effects, so the same outcomes always lead to the same trials.
     """
 
     def ask(self) -> Trial | None:
-        """The next trial wanted, the same one until it is told about; None when the search is over."""
+        """Return the next trial, the same one until its outcome is told; None if the search is over."""
 
     def tell(self, outcome: Outcome) -> None:
-        """Answer the last `ask`."""
+        """Report the outcome of the trial last asked for."""
 
     def intervals(self) -> tuple[Interval, ...]:
-        """One per goal, in the goals' order; may be asked at any time, also half-way."""
+        """Return one interval per goal, in the goals' order, at any time of the search."""
 
     def findings(self) -> tuple[Flag, ...]:
-        """What the search saw beyond the goals; may be asked at any time."""
+        """Return findings beyond the goals, at any time of the search."""
 
 
 Dialogue = Generator[Trial, Outcome, None]
-"""Gives the trial wanted next, is sent what came of it."""
+"""Yields the next trial, is sent its outcome."""
 
 
 class DialogueSearch(ABC):
-    """A search written as one generator; see `Search`."""
+    """A search as one generator; see `Search`."""
 
     def __init__(self, plan: SearchPlan) -> None:
         self._plan = plan
         self._dialogue = self._search()
-        self._wanted: Trial | None = next(self._dialogue, None)
+        self._trial: Trial | None = next(self._dialogue, None)
 
     def ask(self) -> Trial | None:
-        """The next trial wanted, the same one until it is told about; None when the search is over."""
-        return self._wanted
+        """Return the next trial, the same one until its outcome is told; None if the search is over."""
+        return self._trial
 
     def tell(self, outcome: Outcome) -> None:
-        """Answer the last `ask`."""
-        if self._wanted is None:
-            raise RuntimeError("the search is over: told of a trial it did not ask for")
+        """Report the outcome of the trial last asked for."""
+        if self._trial is None:
+            raise RuntimeError("the search is over, but was told an outcome")
         try:
-            self._wanted = self._dialogue.send(outcome)
+            self._trial = self._dialogue.send(outcome)
         except StopIteration:
-            self._wanted = None
+            self._trial = None
 
     @abstractmethod
     def intervals(self) -> tuple[Interval, ...]:
-        """One per goal, in the goals' order; may be asked at any time, also half-way."""
+        """Return one interval per goal, in the goals' order, at any time of the search."""
 
     def findings(self) -> tuple[Flag, ...]:
-        """What the search saw beyond the goals; most searches do not look."""
+        """Return findings beyond the goals; none for most searches."""
         return ()
 
     @abstractmethod
     def _search(self) -> Dialogue:
-        """All trials from the first to the last."""
+        """Yield all trials from the first to the last."""

@@ -1,14 +1,14 @@
 """Binary search as RFC 2544 is commonly read: the highest load first, then halve between the tightest bounds.
 
-Every trial lasts as long as the deciding ones, so every bound is final. Loads are halved arithmetically until the
-bounds are as close as asked, goal after goal in their order. RFC 2544 section 26.1 asks for the fastest rate without
-loss and gives no algorithm; section 24 permits "some form of binary search" if full-length trials decide.
+Every trial has the final duration, so every bound is final. Loads are halved arithmetically until the bounds are as
+close as required, goal after goal in their order. RFC 2544 section 26.1 requires the fastest rate without loss and
+specifies no algorithm; section 24 permits "some form of binary search" if full-length trials decide.
 
-`plan.joint`: a trial counts for every goal whose bounds it tightens; without it each goal has a search of its own.
-Nothing is measured twice and no bound is ever reconsidered, so one unlucky trial is final. Where a trial for another
-goal contradicts a bound, the flag `loss-inversion` says so.
+`plan.joint`: a trial counts for every goal whose bounds it tightens; without it each goal has its own search. No load is
+measured twice and no bound is reconsidered, so one unlucky trial is final. The flag `loss-inversion` marks a bound that
+a trial for another goal contradicts.
 
-Rules that choose a load: `highest`, `halve`, and `lowest`, when no higher load met the goal.
+Rules that choose a load: `highest`, `halve`, and `lowest` if no higher load met the goal.
 
 Source: RFC 2544 sections 24 and 26.1; draft-ietf-bmwg-mlrsearch-15 section 2.1 for the common reading.
 """
@@ -32,7 +32,7 @@ class BinarySearch(TightestBoundsSearch):
                 stop = stop_when_decided(choice.load_pps, duration_s, largest_ratio)
                 measured = yield from measure(choice, duration_s, stop)
                 for each in served:
-                    each.take(measured)
+                    each.update(measured)
 
     def _next_choice(self, bounds: TightestBounds) -> Choice | None:
         lowest_pps, highest_pps, label = self._plan.min_load_pps, self._plan.max_load_pps, bounds.goal.label

@@ -1,4 +1,4 @@
-"""The loads of MLRsearch's initial phase: the highest one, what came back of it, and one more beside that.
+"""The loads of MLRsearch's initial phase: the highest, its forwarding rate, and one next to that.
 
 Source: draft-vpolak-mkonstan-bmwg-mlrsearch-03 section "Initial Phase", draft-ietf-bmwg-mlrsearch-01 section 4.2.
 """
@@ -11,12 +11,12 @@ from nodrop.search.single_trial import Choice
 
 
 def first_choice(max_load_pps: float) -> Choice:
-    """The highest load."""
+    """Return the highest load."""
     return Choice(max_load_pps, Message.of("forwarding-rate-of-highest"), "initial")
 
 
 def second_choice(first: Measured, min_load_pps: float, width_goal: float) -> Choice:
-    """What came back of the highest load, at least one width below it."""
+    """Return the forwarding rate of the highest load, at least one width below that load."""
     forwarded_pps = _forwarded_pps(first)
     one_below_pps = width.below(first.load_pps, width_goal)
     load_pps = max(min_load_pps, min(one_below_pps, forwarded_pps))
@@ -29,7 +29,7 @@ def second_choice(first: Measured, min_load_pps: float, width_goal: float) -> Ch
 
 
 def third_choice(second: Measured, goal: Goal, width_goal: float) -> Choice:
-    """The other side of the second load: down where it lost too much for the smallest ratio, else up."""
+    """Return a load next to the second: lower if that lost too much for the smallest ratio, else higher."""
     if second.loss_ratio > goal.loss_ratio:
         load_pps = min(width.below(second.load_pps, width_goal), _forwarded_pps(second))
         reason = Message.of("initial-down", load_pps=second.load_pps, goal=goal.label)
@@ -40,5 +40,4 @@ def third_choice(second: Measured, goal: Goal, width_goal: float) -> Choice:
 
 
 def _forwarded_pps(measured: Measured) -> float:
-    """What came back of a load."""
     return measured.load_pps * (1.0 - measured.loss_ratio)

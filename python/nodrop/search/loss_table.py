@@ -1,4 +1,4 @@
-"""What trials of one duration have shown: which loads meet a loss ratio, and which do not."""
+"""Trials of one duration: which loads meet a loss ratio, and which do not."""
 
 from bisect import insort
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A load, how long it was offered, and what it lost."""
+    """A load, the duration it was offered for, and its loss."""
 
     load_pps: float
     duration_s: float
@@ -18,7 +18,7 @@ class Measured:
 
 
 class Sides(NamedTuple):
-    """All measured loads, by rising load, parted by a loss ratio."""
+    """All measured loads, in ascending order, split by a loss ratio."""
 
     lowers: tuple[Measured, ...]
     """Loads that meet the ratio, the tightest lower bound last."""
@@ -27,10 +27,10 @@ class Sides(NamedTuple):
 
 
 class LossTable:
-    """Trials of one duration by rising load.
+    """Trials of one duration, in ascending order of load.
 
-    A load counts with its *effective* loss ratio: the highest measured at it or at any lower load. A lucky trial above
-    an unlucky one therefore proves nothing.
+    A load counts with its *effective* loss ratio: the highest measured at this or any lower load. A lucky trial above an
+    unlucky one therefore proves nothing.
     """
 
     def __init__(self, duration_s: float, measured: Iterable[Measured] = ()) -> None:
@@ -40,11 +40,11 @@ class LossTable:
             self.add(each)
 
     def add(self, measured: Measured) -> None:
-        """Take in one more trial of this duration."""
+        """Add a trial of this duration."""
         insort(self._by_load, measured, key=lambda m: m.load_pps)
 
     def sides(self, loss_ratio: float) -> Sides:
-        """Part the loads by effective loss ratio, which first exceeds `loss_ratio` where a measured one does."""
+        """Split the loads by effective loss ratio, which first exceeds `loss_ratio` where a measured one does."""
         for position, measured in enumerate(self._by_load):
             if measured.loss_ratio > loss_ratio:
                 return Sides(tuple(self._by_load[:position]), tuple(self._by_load[position:]))
@@ -52,5 +52,5 @@ class LossTable:
 
     @property
     def by_load(self) -> tuple[Measured, ...]:
-        """Everything measured, by rising load."""
+        """All trials, in ascending order of load."""
         return tuple(self._by_load)

@@ -1,16 +1,16 @@
-"""Binary search with loss verification: a load fails only if its loss comes back when the trial is repeated.
+"""Binary search with loss verification: a load fails only if its loss recurs when the trial is repeated.
 
 The loads form a fixed list from the highest downwards. The highest is measured first; then the load of the list nearest
-to the middle of the bounds, until the bounds are neighbours. A trial with too much loss is repeated at its load, up to
-`plan.verify_trial_count` trials in all (max(r)); the first one that meets the goal decides that the load does. Loss of
-`plan.verify_lost_count` frames or more (z) is too much to be a transient and decides at once.
+the middle of the bounds, until the bounds are neighbors. A trial with too much loss is repeated at its load, up to
+`plan.verify_trial_count` trials in total (max(r)); the first one that meets the goal decides that the load does. Loss
+of `plan.verify_lost_count` frames or more (z) is too much to be a transient and decides at once.
 
 TST 009 leaves the list to the user. Here each load is one width goal below the next, and the lowest one allowed ends
-the list, so neighbours are exactly as close as asked wherever the search ends; equal steps in frames per second would
-be too wide for low loads or needlessly narrow for high ones.
+the list, so neighbors are exactly as close as required wherever the search ends; equal steps in frames per second
+would be too wide for low loads or needlessly narrow for high ones.
 
-Goals are searched one after the other, and a trial counts for all of them: a goal not in focus takes a load as met from
-any trial, and as failed only once the loss is verified for it too.
+Goals are searched one after the other, and a trial counts for all of them: any trial that meets another goal decides
+for that goal, but a load fails it only once the loss is verified for it as well.
 
 Rules that choose a load: `highest`, `halve`, and `verify` for a repeated trial.
 
@@ -32,8 +32,8 @@ from nodrop.search.single_trial import Choice, stop_when_decided, trial_of
 from nodrop.search.tightest_bounds import TightestBounds, TightestBoundsSearch
 
 
-class _Counted(NamedTuple):
-    """A trial at a load, and how many frames it lost."""
+class _CountedTrial(NamedTuple):
+    """A trial and the frames it lost."""
 
     measured: Measured
     lost_count: int
@@ -66,20 +66,20 @@ class LossVerificationSearch(TightestBoundsSearch):
         return Choice(middle_pps, reason, "halve", label)
 
     def _verify(self, choice: Choice, goal: Goal) -> Dialogue:
-        """Measure a load until the goal in focus is met there, or its loss is verified; then let it move bounds."""
-        duration_s, trials = self._plan.final_trial_duration_s, list[_Counted]()
-        while self._telling(trials, goal) is None:
-            wanted = _repeated(choice, trials[-1], len(trials), self._plan.verify_trial_count) if trials else choice
-            outcome = yield trial_of(wanted, duration_s, self._stop_rule(choice.load_pps))
+        """Measure a load until it meets the current goal or its loss is verified; then update all bounds."""
+        duration_s, trials = self._plan.final_trial_duration_s, list[_CountedTrial]()
+        while self._decisive(trials, goal) is None:
+            next_choice = _repeat(choice, trials[-1], len(trials), self._plan.verify_trial_count) if trials else choice
+            outcome = yield trial_of(next_choice, duration_s, self._stop_rule(choice.load_pps))
             measured = Measured(choice.load_pps, duration_s, outcome.loss_ratio, outcome.index)
-            trials.append(_Counted(measured, _lost_count(outcome, choice.load_pps * duration_s)))
+            trials.append(_CountedTrial(measured, _lost_count(outcome, choice.load_pps * duration_s)))
         for bounds in self._bounds:
-            telling = self._telling(trials, bounds.goal)
-            if telling is not None:
-                bounds.take(telling)
+            decisive = self._decisive(trials, bounds.goal)
+            if decisive is not None:
+                bounds.update(decisive)
 
-    def _telling(self, trials: Sequence[_Counted], goal: Goal) -> Measured | None:
-        """The trial that decides a load for a goal: the first that meets it, else the last once there are enough."""
+    def _decisive(self, trials: Sequence[_CountedTrial], goal: Goal) -> Measured | None:
+        """Return the trial that decides a load for a goal: the first that meets it, else the last of enough trials."""
         plan = self._plan
         for measured, _ in trials:
             if measured.loss_ratio <= goal.loss_ratio:
@@ -90,23 +90,23 @@ class LossVerificationSearch(TightestBoundsSearch):
         return trials[-1].measured if trials and (too_many or len(trials) >= plan.verify_trial_count) else None
 
     def _stop_rule(self, load_pps: float) -> StopRule:
-        """Stop once the trial fails for every goal and has lost so much that no more loss would matter."""
+        """Return a rule that stops once the trial fails every goal and more loss would not matter."""
         fails = stop_when_decided(load_pps, self._plan.final_trial_duration_s, self._largest_ratio)
         assert fails.lost_count is not None
         return StopRule(lost_count=max(fails.lost_count, self._plan.verify_lost_count or 0))
 
 
 class _LoadList:
-    """Loads from the highest downwards, each one width below the one before; the lowest load allowed is the last."""
+    """Loads from the highest downwards, each one width below the previous; the lowest load allowed is the last."""
 
     def __init__(self, plan: SearchPlan) -> None:
         self._lowest_pps, self._highest_pps = plan.min_load_pps, plan.max_load_pps
-        # A width that is a little too small still is what was asked for after rounding.
+        # A slightly smaller width leaves room for rounding.
         self._step = -math.log1p(-width.times(plan.width_ratio, 1.0))
         self._last = max(0, math.ceil(math.log(self._highest_pps / self._lowest_pps) / self._step - 1e-9))
 
     def between(self, lower_pps: float | None, upper_pps: float) -> float | None:
-        """The load of the list nearest to the middle of two others; None when these are neighbours.
+        """Return the load of the list nearest the middle of two others; None if these are neighbors.
 
         Args:
             lower_pps: None for the end of the list.
@@ -130,20 +130,20 @@ class _LoadList:
         return self._highest_pps * math.exp(-position * self._step)
 
 
-def _repeated(choice: Choice, last: _Counted, done_count: int, most_count: int) -> Choice:
-    """The same load once more."""
+def _repeat(choice: Choice, last: _CountedTrial, done_count: int, count_max: int) -> Choice:
+    """Return the choice of the same load once more."""
     reason = Message.of(
         "verify",
         goal=choice.goal,
         load_pps=choice.load_pps,
         lost_count=last.lost_count,
         number=done_count + 1,
-        count=most_count,
+        count=count_max,
     )
     return choice._replace(reason=reason, rule="verify")
 
 
-def _lost_count(outcome: Outcome, asked_count: float) -> int:
-    """Frames lost or never sent; worked out where a measurer only knows the ratio."""
+def _lost_count(outcome: Outcome, intended_count: float) -> int:
+    """Return the frames lost or unsent, derived from the ratio if the measurer has no counts."""
     counted = outcome.offered_count + outcome.unsent_count
-    return outcome.lost_count + outcome.unsent_count if counted else round(outcome.loss_ratio * asked_count)
+    return outcome.lost_count + outcome.unsent_count if counted else round(outcome.loss_ratio * intended_count)

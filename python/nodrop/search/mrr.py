@@ -1,10 +1,10 @@
-"""Maximum receive rate: what comes back of the highest load, over some short trials.
+"""Maximum receive rate: the forwarding rate at the highest load, over several short trials.
 
-No search in the proper sense: `plan.trial_count` trials of the initial duration at the highest load. The figures are
-the mean of the forwarding rates and their standard deviation, that of these trials (divided by their number). Frames
-that the tester failed to send count as lost.
+Not a search in the strict sense: `plan.trial_count` trials of the initial duration at the highest load. The result is
+the mean of the forwarding rates with the standard deviation of these trials (population form, divided by their number).
+Frames that the tester failed to send count as lost.
 
-The highest load is a lower bound of a goal that every trial met. Beyond that there are no bounds, only the estimate.
+The highest load is a lower bound of a goal that every trial met. All other goals have no bounds, only the estimate.
 
 The rule that chooses the load: `highest`.
 
@@ -29,7 +29,7 @@ class MrrSearch(DialogueSearch):
         super().__init__(plan)
 
     def intervals(self) -> tuple[Interval, ...]:
-        """The same estimate for every goal, and whether the highest load met it."""
+        """Return the same estimate for every goal, and whether the highest load met it."""
         return tuple(map(self._interval, self._plan.goals))
 
     def _search(self) -> Dialogue:

@@ -1,14 +1,14 @@
-"""Where on the grid to measure next: inside an interval, or as near a wanted step as its neighbours permit.
+"""The next step of the grid to measure: inside an interval, or as near a target as its neighbors permit.
 
 Source: MLRsearch 1.2.1, discrete intervals and limit handling.
 """
 
 
 def middle(low: int, high: int, goal: int) -> int:
-    """The step that splits an interval so that it takes the fewest halvings to parts no wider than the goal.
+    """Return the step that splits an interval with the fewest halvings to parts no wider than the goal.
 
-    One part is the goal times a power of two, the power that makes the parts most alike; the smaller part is the lower
-    one, as the answer of a search should rather be too low than too high.
+    One part is the goal times a power of two, the power that makes the parts most alike. The smaller part is the lower
+    one, as a result that is too low is better than one that is too high.
 
     Args:
         low, high: ends of the interval, further apart than the goal.
@@ -27,30 +27,30 @@ def middle(low: int, high: int, goal: int) -> int:
     return low + rest
 
 
-def spaced(wanted: int, room: int, top: int, lower: int | None = None, upper: int | None = None) -> int | None:
-    """The step to measure for a wanted one: not needlessly close to a known bound or to the end of the grid.
+def spaced(target: int, distance: int, top: int, lower: int | None = None, upper: int | None = None) -> int | None:
+    """Return the step to measure for a target: not needlessly close to a known bound or an end of the grid.
 
     Args:
-        wanted: the step aimed at, on the grid.
-        room: distance to keep on either side.
+        target: the step aimed at, on the grid.
+        distance: distance to keep on either side.
         top: the highest step of the grid; the lowest is 0. Both may be measured, and attract what comes close.
-        lower, upper: steps known already, which will not be measured again; None where there is none.
+        lower, upper: known bounds, which will not be measured again; None: no bound.
 
-    Returns: None when the wanted step is not between the known ones, or these leave no room.
+    Returns: None if the target is not between the known bounds, or they are too close.
     """
     low = 0 if lower is None else lower
     high = top if upper is None else upper
-    if (lower is not None and wanted <= low) or (upper is not None and wanted >= high):
+    if (lower is not None and target <= low) or (upper is not None and target >= high):
         return None
-    if room >= high - low:
+    if distance >= high - low:
         if lower is None:
             return low
         return high if upper is None else None
-    lowest, highest = low + room, high - room
+    lowest, highest = low + distance, high - distance
     if lowest > highest:
-        lowest = highest = middle(low, high, room)
-    if wanted < lowest:
+        lowest = highest = middle(low, high, distance)
+    if target < lowest:
         return low if lower is None else lowest
-    if wanted > highest:
+    if target > highest:
         return high if upper is None else highest
-    return wanted
+    return target

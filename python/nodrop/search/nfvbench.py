@@ -1,18 +1,18 @@
 """The range search of NFVbench: halve ranges of the line rate, all targets in one pass, lower half first.
 
 The range is 0 to 200 % of the line rate, which is the highest load allowed, so the first trial is at 100 %. Each trial
-parts the goals of its range: those it does not meet are searched in the lower half, then those it meets in the upper
-half. A range narrower than `plan.load_epsilon_ratio` of the line rate is not searched further, and nothing is searched
-above 100 %. Every trial has the final duration, and none is repeated.
+splits the goals of its range: those it does not meet are searched in the lower half, then those it meets in the upper
+half. A range narrower than `plan.load_epsilon_ratio` of the line rate is not searched further, and no load above 100 %
+is searched. Every trial has the final duration, and none is repeated.
 
-The loads are NFVbench's; what is made of them is not. Frames that the tester failed to send count as lost. A goal that
-no load meets has an invalid lower bound instead of the rates of a load of zero. Loads below the lowest one allowed are
-not offered: the lowest is measured in their stead.
+The loads are NFVbench's, the conclusions are not. Frames that the tester failed to send count as lost. A goal that no
+load meets has an invalid lower bound instead of the rates of a load of zero. The lowest load allowed replaces lower
+ones.
 
-The width that results is a share of the line rate, not of the load; where that is wider than the width asked for, the
-flag `wide-interval` says so.
+The resulting width is a share of the line rate, not of the load; the flag `wide-interval` marks a result that is wider
+than the goal width.
 
-Rules that choose a load: `line-rate`, `halve`, and `lowest` for the lowest load in place of lower ones.
+Rules that choose a load: `line-rate`, `halve`, and `lowest` for the lowest load instead of lower ones.
 
 Source: NFVbench documentation, "NDR and PDR" (range search, load_epsilon).
 """
@@ -31,28 +31,28 @@ class NfvbenchSearch(TightestBoundsSearch):
     def _search(self) -> Dialogue:
         yield from self._search_range(0.0, 2.0, self._bounds)
 
-    def _search_range(self, low: float, high: float, sought: Sequence[TightestBounds]) -> Dialogue:
-        """Search between two shares of the line rate for the goals that end there."""
+    def _search_range(self, low: float, high: float, goals: Sequence[TightestBounds]) -> Dialogue:
+        """Search between two shares of the line rate for the goals in this range."""
         lowest = self._plan.min_load_pps / self._plan.max_load_pps
         middle = max((low + high) / 2, lowest)
-        if not sought or high - low < self._plan.load_epsilon_ratio or not low < middle < high:
+        if not goals or high - low < self._plan.load_epsilon_ratio or not low < middle < high:
             return
-        choice = self._choice(low, middle, high, sought)
+        choice = self._choice(low, middle, high, goals)
         duration_s = self._plan.final_trial_duration_s
-        stop = stop_when_decided(choice.load_pps, duration_s, max(bounds.goal.loss_ratio for bounds in sought))
+        stop = stop_when_decided(choice.load_pps, duration_s, max(bounds.goal.loss_ratio for bounds in goals))
         measured = yield from measure(choice, duration_s, stop)
-        for bounds in sought:
-            bounds.take(measured)
-        yield from self._search_range(low, middle, [bounds for bounds in sought if not bounds.meets(measured)])
+        for bounds in goals:
+            bounds.update(measured)
+        yield from self._search_range(low, middle, [bounds for bounds in goals if not bounds.meets(measured)])
         if middle < 1.0:
-            yield from self._search_range(middle, high, [bounds for bounds in sought if bounds.meets(measured)])
+            yield from self._search_range(middle, high, [bounds for bounds in goals if bounds.meets(measured)])
 
-    def _choice(self, low: float, middle: float, high: float, sought: Sequence[TightestBounds]) -> Choice:
+    def _choice(self, low: float, middle: float, high: float, goals: Sequence[TightestBounds]) -> Choice:
         line_rate_pps = self._plan.max_load_pps
-        label = sought[0].goal.label if len(sought) == 1 else ""
+        label = goals[0].goal.label if len(goals) == 1 else ""
         if middle == 1.0:
             return Choice(line_rate_pps, Message.of("line-rate-first"), "line-rate", label)
-        labels = " and ".join(bounds.goal.label for bounds in sought)
+        labels = " and ".join(bounds.goal.label for bounds in goals)
         if middle > (low + high) / 2:
             return Choice(self._plan.min_load_pps, Message.of("lowest-for-middle", goals=labels), "lowest", label)
         reason = Message.of(

@@ -1,4 +1,4 @@
-"""What MLRsearch settles before its first trial: whether it can search at all, for which ratios, in which phases."""
+"""The schedule of MLRsearch, fixed before its first trial: loss ratios and phases."""
 
 import math
 from collections.abc import Callable
@@ -16,13 +16,13 @@ class PhasePlan(NamedTuple):
 
 
 def schedule(plan: SearchPlan, doubled: Callable[[float], float]) -> list[PhasePlan]:
-    """The phases after the initial one: durations in geometric steps, each width goal twice the following one's.
+    """Return the phases after the initial one: durations in geometric steps, each width goal twice the next.
 
-    Worked out from the last to the first, so that the last has exactly the duration and the width asked for.
+    Computed from the last to the first, so that the last has exactly the required duration and width.
 
     Args:
-        plan: what is asked for.
-        doubled: twice a width, in the arithmetic of the search.
+        plan: the plan of the search.
+        doubled: doubles a width, in the arithmetic of the search.
     """
     initial_s = plan.initial_trial_duration_s
     phases = [PhasePlan(plan.final_trial_duration_s, plan.width_ratio)]
@@ -34,6 +34,6 @@ def schedule(plan: SearchPlan, doubled: Callable[[float], float]) -> list[PhaseP
 
 
 def one_per_ratio(goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
-    """The goals by rising loss ratio, the first of each ratio; goals of one ratio share their bounds."""
+    """Return the first goal of each loss ratio, in ascending order; goals of one ratio share their bounds."""
     by_ratio = {goal.loss_ratio: goal for goal in reversed(goals)}
     return tuple(by_ratio[ratio] for ratio in sorted(by_ratio))

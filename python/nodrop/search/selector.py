@@ -1,4 +1,4 @@
-"""What one goal wants measured next, from its coarsest target to its final one.
+"""The search for one goal, from its coarsest target to its final one.
 
 Source: MLRsearch 1.2.1, selector and expander.
 """
@@ -15,7 +15,7 @@ TrialsAt = Mapping[int, Sequence[Evidence]]
 
 
 class Selector:
-    """The search for one goal. It moves to the next target when no strategy wants anything for the present one."""
+    """The search for one goal. It proceeds to the next target if no strategy nominates a load for the current one."""
 
     def __init__(self, targets: Chain, start: RelevantBounds[int], grid: LoadGrid, expansion: int) -> None:
         self.lost = False
@@ -28,23 +28,23 @@ class Selector:
 
     @property
     def target(self) -> Target:
-        """What the goal is after at present."""
+        """The current target."""
         return self._targets[0]
 
     def nominate(self, trials_at: TrialsAt, shared_width: int) -> Nomination | None:
-        """The load this goal wants measured next; None when it is found, or lost.
+        """Return the next load to measure for this goal; None if its bounds are found or it is lost.
 
         Args:
-            trials_at: what was measured so far, for whichever goal.
-            shared_width: steps of this goal are at least as long as the last ones made for another.
+            trials_at: all trials so far, for any goal.
+            shared_width: least step, that of the last trial for another goal.
         """
         while True:
             bounds = relevant_bounds(trials_at, self.target.goal)
             at = Situation(self.target, self._grid, bounds, self._start, max(self._stride, shared_width))
             for strategy in STRATEGIES:
                 if nomination := strategy(at):
-                    if nomination.unhoped is None:
-                        self._stride = self._longer(max(nomination.width, self.target.width))
+                    if nomination.unwanted_side is None:
+                        self._stride = self._lengthen(max(nomination.width, self.target.width))
                     return nomination
             if len(self._targets) == 1:
                 self.lost = bounds.lower is None
@@ -54,19 +54,19 @@ class Selector:
             self._stride = self._first_stride()
 
     def conclude(self, nomination: Nomination, trials_at: TrialsAt) -> int:
-        """Learn what came of a nomination that was measured; gives the new shared width."""
+        """Note the outcome of a nomination; return the new shared width."""
         bounds = relevant_bounds(trials_at, self.target.goal)
         became = {"lower": bounds.lower, "upper": bounds.upper}
-        if nomination.unhoped is None or became[nomination.unhoped] != nomination.step:
+        if nomination.unwanted_side is None or became[nomination.unwanted_side] != nomination.step:
             return nomination.width
-        self._stride = self._longer(self._stride)
+        self._stride = self._lengthen(self._stride)
         return self._stride
 
     def _first_stride(self) -> int:
-        """One step longer than the start interval, or than the width wanted."""
+        """Return a step longer than the start interval and the target's width."""
         low, high = self._start
         distance = high - low if low is not None and high is not None else 0
-        return self._longer(max(self.target.width, distance))
+        return self._lengthen(max(self.target.width, distance))
 
-    def _longer(self, width: int) -> int:
+    def _lengthen(self, width: int) -> int:
         return self._grid.clamp(width * self._expansion)

@@ -1,4 +1,4 @@
-"""One trial of a search: why it is wanted, when it may stop, and what came of it."""
+"""One trial of a search: its reason, its stop rule, its outcome."""
 
 import math
 from collections.abc import Generator
@@ -9,22 +9,22 @@ from nodrop.model.trial import StopRule, Trial
 from nodrop.search.base import Outcome
 from nodrop.search.loss_table import Measured
 
-Measuring = Generator[Trial, Outcome, Measured]
+TrialDialogue = Generator[Trial, Outcome, Measured]
 """A dialogue about one trial."""
 
 
 class Choice(NamedTuple):
-    """The load to measure next, and why."""
+    """The next load to measure, and the reason."""
 
     load_pps: float
     reason: Message
     rule: str
     goal: str = ""
-    """Label of the goal it is for; empty where it serves all."""
+    """Label of its goal; empty if it serves all."""
 
 
 def trial_of(choice: Choice, duration_s: float, stop: StopRule | None = None) -> Trial:
-    """The trial that measures a choice."""
+    """Return the trial that measures a choice."""
     return Trial(
         intended_load_pps=choice.load_pps,
         duration_s=duration_s,
@@ -35,17 +35,17 @@ def trial_of(choice: Choice, duration_s: float, stop: StopRule | None = None) ->
     )
 
 
-def measure(choice: Choice, duration_s: float, stop: StopRule | None = None) -> Measuring:
-    """Ask for one trial and wait for its outcome."""
+def measure(choice: Choice, duration_s: float, stop: StopRule | None = None) -> TrialDialogue:
+    """Request one trial and wait for its outcome."""
     outcome = yield trial_of(choice, duration_s, stop)
     return Measured(choice.load_pps, duration_s, outcome.loss_ratio, outcome.index)
 
 
 def stop_when_decided(load_pps: float, duration_s: float, largest_ratio: float) -> StopRule:
-    """Stop once the load is certainly an upper bound of every goal, whatever the rest of the trial brings.
+    """Return a rule that stops once the load is certainly an upper bound of every goal.
 
-    More than `lost_count` lost is more than the largest loss ratio of all frames asked for. Rounding up leaves room
-    for streams that each round their share of the frames up.
+    More than `lost_count` lost frames exceed the largest loss ratio of all frames due. Rounding up leaves room for
+    streams that each round their share of the frames up.
     """
     intended_count = math.ceil(load_pps * duration_s)
     return StopRule(lost_count=math.ceil(largest_ratio * intended_count))

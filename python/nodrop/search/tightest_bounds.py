@@ -1,4 +1,4 @@
-"""The tightest bounds of one goal where a verdict on a load is never reconsidered."""
+"""The tightest bounds of a goal, for searches that never reconsider a decision about a load."""
 
 from dataclasses import dataclass
 
@@ -12,20 +12,20 @@ from nodrop.search.loss_table import Measured
 
 @dataclass(slots=True)
 class TightestBounds:
-    """The highest load that met a goal and the lowest that did not; each verdict narrows what the next is asked of."""
+    """The highest load that met a goal and the lowest that did not; every trial narrows the interval."""
 
     goal: Goal
     lower: Measured | None = None
     upper: Measured | None = None
     contrary: Measured | None = None
-    """The last trial that contradicted a bound: at or beyond it, and on the wrong side of the goal."""
+    """The last trial that contradicts a bound: at or beyond it, and on the wrong side of the goal."""
 
     def meets(self, measured: Measured) -> bool:
-        """Whether one trial lost no more than the goal allows."""
+        """Return whether a trial lost no more than the goal allows."""
         return measured.loss_ratio <= self.goal.loss_ratio
 
-    def take(self, measured: Measured) -> None:
-        """Let a trial move the bound it tightens; one that lies outside the bounds moves none."""
+    def update(self, measured: Measured) -> None:
+        """Move the bound that a trial tightens; a trial outside the bounds moves none."""
         below = self.lower is not None and measured.load_pps <= self.lower.load_pps
         above = self.upper is not None and measured.load_pps >= self.upper.load_pps
         if below or above:
@@ -37,21 +37,21 @@ class TightestBounds:
             self.upper = measured
 
     def interval(self, final_duration_s: float, width_goal: float) -> Interval:
-        """The bounds; a missing one is shown at the other's load, not valid.
+        """Return the bounds; a missing one is at the other's load and invalid.
 
         Args:
             final_duration_s: duration at which bounds are final.
-            width_goal: relative width above which a search that is over has left the bounds too far apart.
+            width_goal: relative width above which bounds are flagged as too far apart.
         """
-        known = interval_between(self.goal, self.lower or self.upper, self.upper or self.lower, final_duration_s)
-        return known.model_copy(update={"flags": (*known.flags, *self._flags(width_goal))})
+        interval = interval_between(self.goal, self.lower or self.upper, self.upper or self.lower, final_duration_s)
+        return interval.model_copy(update={"flags": (*interval.flags, *self._flags(width_goal))})
 
     def _flags(self, width_goal: float) -> list[Flag]:
         flags = []
         if self.lower and self.upper:
-            found = width.between(self.lower.load_pps, self.upper.load_pps)
-            if found > width_goal:
-                flags.append(Flag.of("wide-interval", width_ratio=found, goal_width_ratio=width_goal))
+            apart = width.between(self.lower.load_pps, self.upper.load_pps)
+            if apart > width_goal:
+                flags.append(Flag.of("wide-interval", width_ratio=apart, goal_width_ratio=width_goal))
         if self.contrary:
             name = "met_pps" if self.meets(self.contrary) else "missed_pps"
             flags.append(Flag.of("loss-inversion", goal=self.goal.label, **{name: self.contrary.load_pps}))

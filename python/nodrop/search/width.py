@@ -12,31 +12,31 @@ ROUNDING_CONSTANT = 0.999999
 
 
 def between(one_pps: float, other_pps: float) -> float:
-    """The relative width between two loads, whichever is higher."""
+    """Return the relative width between two loads, in any order."""
     upper_pps = max(one_pps, other_pps)
     return (upper_pps - min(one_pps, other_pps)) / upper_pps
 
 
 def times(width_ratio: float, factor: float) -> float:
-    """The relative width that is `factor` times as long on the logarithmic axis; 1 at most, by rounding."""
+    """Return the relative width `factor` times as long on the logarithmic axis; at most 1, by rounding."""
     return 1.0 - math.exp(math.log(1.0 - width_ratio) * factor * ROUNDING_CONSTANT)
 
 
 def below(load_pps: float, width_ratio: float) -> float:
-    """The load one relative width below."""
+    """Return the load one relative width below."""
     return load_pps * (1.0 - width_ratio)
 
 
 def above(load_pps: float, width_ratio: float) -> float:
-    """The load one relative width above; infinite for a width that rounds to 1."""
+    """Return the load one relative width above; infinite for a width that rounds to 1."""
     return load_pps / (1.0 - width_ratio) if width_ratio < 1.0 else math.inf
 
 
 def lower_part(width_ratio: float, goal_ratio: float) -> float:
-    """The part of an interval that a split leaves below the new load.
+    """Return the part of an interval that a split leaves below the new load.
 
-    A whole number of goals where the interval holds more than two: 3 goals split into 1 and 2, which can save a trial
-    that two halves of 1.5 goals would need. Otherwise, and where rounding could cost a trial, the half.
+    An interval of more than two goal widths is split at a whole number of them: 3 into 1 and 2, which can save a trial
+    that two halves of 1.5 would need. Any other interval, and one where rounding could cost a trial, is halved.
 
     Source: draft-ietf-bmwg-mlrsearch-01 section 4.3 item 2.5.3.
     """
@@ -48,12 +48,12 @@ def lower_part(width_ratio: float, goal_ratio: float) -> float:
 
 
 def half(width_ratio: float) -> float:
-    """The relative width that is half as long on the logarithmic axis."""
+    """Return the relative width half as long on the logarithmic axis."""
     return 1.0 - math.sqrt(1.0 - width_ratio)
 
 
 def doubled(width_ratio: float, count: int = 1) -> float:
-    """The relative width twice as long on the logarithmic axis, `count` times over; each a little less than exact.
+    """Double a relative width on the logarithmic axis, `count` times; each time slightly less than exactly.
 
     Twice would be 2 w - w * w; with 1.999 the half of a doubled width never exceeds the width.
     """

@@ -1,9 +1,9 @@
-"""A search whose measurer is somebody else's program, which speaks JSON lines: docs/reference/stdio.md.
+"""A search whose trials another program measures, over JSON lines (docs/reference/stdio.md).
 
     <- params    -> measure | stream    <- trial    ...    -> result | failed
                     while streaming:    <- progress -> stop
 
-Deterministic: no clock is read, time is what the trials took and the dead time after each.
+Deterministic: without a clock, time is the sum of the trials' durations and the dead time after each.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,32 +17,32 @@ from nodrop.model.trial import Trial
 from nodrop.search import create
 from nodrop.search.base import Outcome, Search
 from nodrop.search.goal_results import compute_goal_results
-from nodrop.stdio.jsonl import JsonLines, Message
+from nodrop.stdio.jsonl import MessageStream, Message
 from nodrop.stdio.params import FLAGS, PARAMS, build_plan, parse_params
 from nodrop.stdio.trial_accounting import TrialAccount
 from nodrop.stdio.trial_report import ReportedTrial
 
 STEP_MIN_S, STEP_MAX_S = 0.05, 0.1
 STEPS = 300
-"""Progress comes so many times a trial, within these steps."""
+"""Progress messages per trial, at intervals within these limits."""
 SHORT_RATIO = 0.99
-"""Trials that took less of the time asked, without having been stopped, are named in the result."""
+"""Trials that lasted a smaller share of their duration, without having been stopped, are flagged."""
 
 
-def serve_search(lines: JsonLines, algorithm: AlgorithmName, flags: Mapping[str, object]) -> None:
-    """Search with the other side as the measurer, until a result is sent.
+def serve_search(lines: MessageStream, algorithm: AlgorithmName, flags: Mapping[str, object]) -> None:
+    """Run a search with the client as the measurer, until a result is sent.
 
     Args:
-        lines: both ends.
-        algorithm: the search by name.
-        flags: what goes before the params of the same names, None where not given.
+        lines: both directions of the dialogue.
+        algorithm: the search.
+        flags: values that override the params of the same names; None: not given.
 
-    Raises: ConfigError for what cannot be used, after that was sent as `failed`; GeneratorError when the input ends.
+    Raises: ConfigError for unusable values, after sending it as `failed`; GeneratorError when the input ends.
     """
     try:
-        asked = parse_params(flags, FLAGS)
+        overrides = parse_params(flags, FLAGS)
         _, params = lines.receive(PARAMS)
-        plan = build_plan(parse_params(params, PARAMS), asked, algorithm)
+        plan = build_plan(parse_params(params, PARAMS), overrides, algorithm)
         lines.send(_Session(plan, lines).run())
     except ConfigError as error:
         lines.send({"failed": str(error)})
@@ -50,9 +50,9 @@ def serve_search(lines: JsonLines, algorithm: AlgorithmName, flags: Mapping[str,
 
 
 class _Session:
-    """One search from its first trial to its result."""
+    """A search from its first trial to its result."""
 
-    def __init__(self, plan: SearchPlan, lines: JsonLines) -> None:
+    def __init__(self, plan: SearchPlan, lines: MessageStream) -> None:
         self._plan = plan
         self._lines = lines
         self._search: Search = create(plan)
@@ -60,9 +60,9 @@ class _Session:
         self._now_s = 0.0
 
     def run(self) -> Message:
-        """The result: when the search asks for no more, or its next trial would end after the time it has."""
-        most_s = self._plan.search_duration_max_s
-        while (trial := self._search.ask()) is not None and self._now_s + trial.duration_s <= most_s:
+        """Return the result, once the search ends or its next trial would exceed the time limit."""
+        limit_s = self._plan.search_duration_max_s
+        while (trial := self._search.ask()) is not None and self._now_s + trial.duration_s <= limit_s:
             result = self._measure(trial)
             self._search.tell(Outcome.of(result, self._now_s))
             self._trials.append(result)
@@ -76,20 +76,20 @@ class _Session:
     def _measure(self, trial: Trial) -> ReportedTrial:
         account = TrialAccount(trial, len(self._trials))
         self._lines.send(_request_message(trial))
-        wanted = ("trial", "progress") if trial.stop else ("trial",)
+        kinds = ("trial", "progress") if trial.stop else ("trial",)
         while True:
-            kind, written = self._lines.receive(*wanted)
+            kind, content = self._lines.receive(*kinds)
             if kind == "trial":
-                return account.close(written)
-            self._lines.send({"stop": account.progress(written)})
+                return account.close(content)
+            self._lines.send({"stop": account.progress(content)})
 
     def _result(self, goals: Sequence[GoalResult]) -> Message:
-        first_of = {repr(found.goal.loss_ratio): found for found in reversed(goals)}
+        first_of = {repr(goal.goal.loss_ratio): goal for goal in reversed(goals)}
         by_ratio = dict(reversed(first_of.items()))
         return {
-            "result": {ratio: _bounds(found) for ratio, found in by_ratio.items()},
-            "flags": {ratio: _codes(found) for ratio, found in by_ratio.items()},
-            "explanation": {ratio: format_message(found.explanation) for ratio, found in by_ratio.items()},
+            "result": {ratio: _bounds(result) for ratio, result in by_ratio.items()},
+            "flags": {ratio: _codes(result) for ratio, result in by_ratio.items()},
+            "explanation": {ratio: format_message(result.explanation) for ratio, result in by_ratio.items()},
             "goals": goals,
             "findings": [*self._search.findings(), *self._doubts()],
             "search": self._plan.algorithm,
@@ -98,7 +98,7 @@ class _Session:
         }
 
     def _doubts(self) -> Iterator[Flag]:
-        """What the other side's answers leave open."""
+        """Yield flags about irregular reports."""
         short = [
             trial
             for trial in self._trials
@@ -116,27 +116,27 @@ def _list_trials(trials: Sequence[ReportedTrial]) -> str:
 
 
 def _request_message(trial: Trial) -> Message:
-    wanted: Message = {"load": trial.intended_load_pps, "duration": trial.duration_s}
+    request: Message = {"load": trial.intended_load_pps, "duration": trial.duration_s}
     why = {"goal": trial.goal, "rule": trial.rule, "reason": format_message(trial.reason)}
     if trial.stop is None:
-        return {"measure": wanted | why}
-    return {"stream": wanted | {"step": step_s(trial.duration_s)} | why}
+        return {"measure": request | why}
+    return {"stream": request | {"step": step_s(trial.duration_s)} | why}
 
 
 def step_s(duration_s: float) -> float:
-    """How often a trial that may be stopped is to tell how far it is."""
+    """Return the interval of progress messages of a trial that may be stopped."""
     return min(max(duration_s / STEPS, STEP_MIN_S), STEP_MAX_S)
 
 
-def _bounds(found: GoalResult) -> list[float | None]:
-    return [bound.load_pps if bound else None for bound in (found.lower, found.upper)]
+def _bounds(result: GoalResult) -> list[float | None]:
+    return [bound.load_pps if bound else None for bound in (result.lower, result.upper)]
 
 
-def _codes(found: GoalResult) -> list[str]:
-    """What a goal is flagged with, bounds that there are none of first; the explanation says why."""
-    sides = (("lower", found.lower), ("upper", found.upper))
+def _codes(result: GoalResult) -> list[str]:
+    """Return the codes of missing bounds, then those of a goal's flags."""
+    sides = (("lower", result.lower), ("upper", result.upper))
     missing = [f"no-{side}-bound" for side, bound in sides if bound is None]
-    return [*missing, *(flag.code for flag in found.flags)]
+    return [*missing, *(flag.code for flag in result.flags)]
 
 
 def _trial_message(trial: ReportedTrial) -> Message:

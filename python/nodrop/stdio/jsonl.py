@@ -1,4 +1,4 @@
-"""Messages from and to the other side: one JSON object a line."""
+"""Messages from and to the client: one JSON object per line."""
 
 import json
 from typing import Any, TextIO
@@ -9,54 +9,54 @@ from nodrop.errors import ConfigError, GeneratorError
 from nodrop.formatting.messages import AS_SENTENCES
 
 QUOTED_CHARS_MAX = 120
-"""So much of a line is quoted where it cannot be used."""
+"""Characters of a rejected line that a message quotes."""
 Message = dict[str, Any]
 
 
-class JsonLines:
-    """Both ends of the conversation; every line sent is flushed at once."""
+class MessageStream:
+    """Both directions of the dialogue; every line sent is flushed."""
 
-    def __init__(self, received: TextIO, sent: TextIO) -> None:
-        self._received = received
-        self._sent = sent
+    def __init__(self, source: TextIO, sink: TextIO) -> None:
+        self._source = source
+        self._sink = sink
 
     def send(self, message: Message) -> None:
-        """Say something; its first key tells what it is. Raises GeneratorError when nobody listens any more."""
+        """Send a message, whose first key is its kind. Raises GeneratorError if the output is closed."""
         plain = to_jsonable_python(message, inf_nan_mode="null", context=AS_SENTENCES)
         try:
-            self._sent.write(json.dumps(plain) + "\n")
-            self._sent.flush()
+            self._sink.write(json.dumps(plain) + "\n")
+            self._sink.flush()
         except BrokenPipeError:
             raise GeneratorError(
-                f"a reader for {json.dumps(plain)[:QUOTED_CHARS_MAX]} asked, the output is closed; "
-                "read until there is a result or failed"
+                f"the output is closed, cannot send {json.dumps(plain)[:QUOTED_CHARS_MAX]}; "
+                "read until 'result' or 'failed'"
             ) from None
 
-    def receive(self, *wanted: str) -> tuple[str, Any]:
-        """The next message that is one of those wanted: its kind and what it says.
+    def receive(self, *kinds: str) -> tuple[str, Any]:
+        """Return kind and content of the next message.
 
-        Raises: ConfigError for anything else, GeneratorError at the end of the input.
+        Raises: ConfigError for a message of any other kind, GeneratorError at the end of the input.
         """
-        expected = " or ".join(json.dumps({kind: "..."}).replace('"..."', "{...}") for kind in wanted)
+        expected = " or ".join(json.dumps({kind: "..."}).replace('"..."', "{...}") for kind in kinds)
         line = self._next_line()
         if line is None:
-            raise GeneratorError(f"{expected} asked, the input ended; there is no result without it")
+            raise GeneratorError(f"the input ended, expected {expected}; send it to get a result")
         message = _parse(line)
-        for kind in wanted:
+        for kind in kinds:
             if isinstance(message, dict) and kind in message:
                 return kind, message[kind]
-        raise ConfigError(f"{expected} asked, found {_quoted(line)}; write it as one line of JSON")
+        raise ConfigError(f"unexpected message {_quoted(line)}, expected {expected}; send it as one line of JSON")
 
     def _next_line(self) -> str | None:
-        """The next line with something on it."""
-        for line in self._received:
+        """Return the next line that is not blank."""
+        for line in self._source:
             if line.strip():
                 return line.strip()
         return None
 
 
 def _parse(line: str) -> Any:
-    """None when it is not JSON."""
+    """Return the value of a line; None if it is not JSON."""
     try:
         return json.loads(line, parse_constant=_reject_constant)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""One trial as the other side tells it: how far it is, when to stop it, what came of it."""
+"""Accounting of one trial that the client measures: its progress, when to stop it, its result."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -16,11 +16,11 @@ from nodrop.stdio.trial_report import FrameCounts, Progress, ReportedTrial, Tria
 Report = TypeVar("Report", bound=BaseModel)
 START = Sample(0.0, 0, 0)
 ROUNDING_COUNT = 1
-"""Frames that measurers lose and find in rounding."""
+"""Difference of loss counts that is due to rounding."""
 
 
 class TrialAccount:
-    """Opened when a trial is asked for, closed with its result."""
+    """The account of a trial, from its request to its result."""
 
     def __init__(self, trial: Trial, index: int) -> None:
         self._trial = trial
@@ -29,15 +29,15 @@ class TrialAccount:
         self._first_loss_s: float | None = None
         self._stopped_by: StopClause | None = None
 
-    def progress(self, written: object) -> bool:
-        """Take in how far the trial is; whether it is to stop. Raises ConfigError."""
-        told = self._read(Progress, "progress", written)
-        if self._samples and told.elapsed < self._samples[-1].elapsed_s:
+    def progress(self, content: object) -> bool:
+        """Record progress; return whether the trial has to stop. Raises ConfigError."""
+        report = self._parse(Progress, "progress", content)
+        if self._samples and report.elapsed < self._samples[-1].elapsed_s:
             raise ConfigError(
-                f"{self._where('progress')}: elapsed {told.elapsed:g} told after {self._samples[-1].elapsed_s:g}; "
+                f"{self._source('progress')}: elapsed {report.elapsed:g} after {self._samples[-1].elapsed_s:g}; "
                 "count from the beginning of the trial"
             )
-        sample = Sample(told.elapsed, round(told.sent), round(told.lost))
+        sample = Sample(report.elapsed, round(report.sent), round(report.lost))
         self._samples.append(sample)
         if sample.lost_count and self._first_loss_s is None:
             self._first_loss_s = sample.elapsed_s
@@ -45,11 +45,11 @@ class TrialAccount:
             self._stopped_by = self._trial.stop.fires(sample.elapsed_s, sample.lost_count, self._first_loss_s)
         return self._stopped_by is not None
 
-    def close(self, written: object) -> ReportedTrial:
-        """The trial's result. Raises ConfigError."""
-        told = self._read(TrialReport, "trial", written)
-        elapsed_s = told.elapsed or self._elapsed_s()
-        counted = reconcile_counts(told, self._trial, elapsed_s, self._where("trial"))
+    def close(self, content: object) -> ReportedTrial:
+        """Return the trial's result. Raises ConfigError."""
+        report = self._parse(TrialReport, "trial", content)
+        elapsed_s = report.elapsed or self._elapsed_s()
+        counted = reconcile_counts(report, self._trial, elapsed_s, self._source("trial"))
         stopped_by = self._stopped_by if elapsed_s < self._trial.duration_s else None
         return ReportedTrial(
             trial=self._trial,
@@ -64,28 +64,28 @@ class TrialAccount:
             tester_cpu_ratio=0.0,
             windows=_windows(self._samples, Sample(elapsed_s, counted.sent, counted.lost)),
             validity=Validity(),
-            told_loss_ratio=told.loss_ratio,
+            reported_loss_ratio=report.loss_ratio,
             recounted=any(sample.lost_count > counted.lost + ROUNDING_COUNT for sample in self._samples),
         )
 
     def _elapsed_s(self) -> float:
-        """Where it is not told: up to the latest progress when the trial was stopped, else all of it."""
+        """Duration for a report without one: up to the latest progress if the trial was stopped, else in full."""
         return self._samples[-1].elapsed_s if self._stopped_by else self._trial.duration_s
 
-    def _read(self, kind: type[Report], name: str, written: object) -> Report:
+    def _parse(self, kind: type[Report], name: str, content: object) -> Report:
         try:
-            return kind.model_validate(written)
+            return kind.model_validate(content)
         except ValidationError as error:
-            raise ConfigError(format_validation_error(error, self._where(name))) from None
+            raise ConfigError(format_validation_error(error, self._source(name))) from None
 
-    def _where(self, kind: str) -> str:
+    def _source(self, kind: str) -> str:
         return f"{kind} {self._index}"
 
 
 def _windows(samples: Sequence[Sample], end: Sample) -> Windows:
-    """Between each progress and the next; none where there was no progress.
+    """Return the windows between progress messages; none without progress messages.
 
-    What a later count takes back was not lost, or not sent, before.
+    A later, lower count corrects the earlier ones.
     """
     if not samples:
         return Windows(end_s=(), offered_count=(), received_count=())

@@ -1,4 +1,4 @@
-"""What the other side tells of a trial, as counts that agree with each other."""
+"""Reports of the client about a trial, reconciled to counts that agree with each other."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.trial import Trial, TrialResult
 
 LOAD_TOLERANCE = 0.01
-"""How far the load of an answer may be from the one asked, relatively: testers round it."""
+"""Relative tolerance of a report's load: testers round loads."""
 LENIENT = ConfigDict(frozen=True, extra="ignore", strict=True, use_attribute_docstrings=True, allow_inf_nan=False)
 
 
@@ -19,11 +19,11 @@ class Progress(BaseModel):
     elapsed: float = Field(gt=0)
     sent: float = Field(ge=0)
     lost: float = Field(ge=0)
-    """Frames certainly lost."""
+    """Frames that are certainly lost."""
 
 
 class TrialReport(BaseModel):
-    """A trial that is over; `lost` or `loss_ratio` has to be there."""
+    """The report of a completed trial; `lost` or `loss_ratio` is required."""
 
     model_config = LENIENT
     load: float | None = None
@@ -31,68 +31,69 @@ class TrialReport(BaseModel):
     lost: float | None = Field(default=None, ge=0)
     """Frames sent that did not arrive."""
     intended: float | None = Field(default=None, ge=0)
-    """Frames that the load and the time ask for."""
+    """Frames due at this load in this time."""
     elapsed: float | None = Field(default=None, gt=0)
-    """Time really sent."""
+    """Time of sending."""
     loss_ratio: float | None = Field(default=None, ge=0, le=1)
-    """Lost share of the frames, unsent ones included; goes before the counts."""
+    """Share of the frames lost or unsent; overrides the counts."""
 
 
 class ReportedTrial(TrialResult):
-    """A trial with the loss ratio it was told with, which need not be a whole number of frames."""
+    """A trial with the loss ratio of its report, which need not correspond to a whole number of frames."""
 
-    told_loss_ratio: float | None = None
+    reported_loss_ratio: float | None = None
     recounted: bool = False
-    """Whether fewer frames were lost in the end than had been told on the way."""
+    """Whether the final loss is lower than that of a progress message."""
 
     @property
     def loss_ratio(self) -> float:
         """Lost share in [0, 1]."""
-        return super().loss_ratio if self.told_loss_ratio is None else self.told_loss_ratio
+        return super().loss_ratio if self.reported_loss_ratio is None else self.reported_loss_ratio
 
 
 class FrameCounts(NamedTuple):
-    """Frames of a trial that is over."""
+    """Frames of a completed trial."""
 
     intended: int
     sent: int
     lost: int
 
 
-def reconcile_counts(told: TrialReport, trial: Trial, elapsed_s: float, where: str) -> FrameCounts:
-    """The frames of a trial, those that were not told worked out from the others.
+def reconcile_counts(report: TrialReport, trial: Trial, elapsed_s: float, source: str) -> FrameCounts:
+    """Return the frames of a trial; counts that the report lacks follow from the others.
 
-    Nothing told: what the load and the time sent ask for was sent. A loss ratio says how many frames are missing in
-    all; those that were not lost were then never sent.
+    Without a count of sent frames, all frames due were sent. A loss ratio covers lost and unsent frames: missing frames
+    that were not lost were not sent.
 
-    Raises: ConfigError for an answer to something else, for one without loss, and where more was lost than sent.
+    Raises: ConfigError for a report of another load, for one without loss, and for more frames lost than sent.
     """
-    if told.load is not None and abs(told.load - trial.intended_load_pps) > LOAD_TOLERANCE * trial.intended_load_pps:
-        raise ConfigError(f"{where}: load {trial.intended_load_pps:g} asked, {told.load:g} told; measure what is asked")
-    intended_count = _intended_count(told, trial, elapsed_s)
-    offered_count = intended_count if told.sent is None else round(told.sent)
-    lost_count = None if told.lost is None else round(told.lost)
+    load_pps = trial.intended_load_pps
+    if report.load is not None and abs(report.load - load_pps) > LOAD_TOLERANCE * load_pps:
+        raise ConfigError(f"{source}: load is {report.load:g}, not {load_pps:g}; measure the requested load")
+    intended_count = _intended_count(report, trial, elapsed_s)
+    offered_count = intended_count if report.sent is None else round(report.sent)
+    lost_count = None if report.lost is None else round(report.lost)
     if lost_count is not None and lost_count > offered_count:
-        raise ConfigError(f"{where}: {lost_count} lost of {offered_count} sent told; count only frames that were sent")
-    if told.loss_ratio is not None:
-        missing_count = _missing_count(told.loss_ratio, max(intended_count, offered_count))
+        raise ConfigError(f"{source}: {lost_count} lost of {offered_count} sent; count only frames that were sent")
+    if report.loss_ratio is not None:
+        missing_count = _missing_count(report.loss_ratio, max(intended_count, offered_count))
         unsent_count = max(0, intended_count - offered_count)
-        most_count = max(0, missing_count - unsent_count) if lost_count is None else lost_count
-        lost_count = min(most_count, missing_count)
+        lost_max = max(0, missing_count - unsent_count) if lost_count is None else lost_count
+        lost_count = min(lost_max, missing_count)
         intended_count = offered_count + missing_count - lost_count
     if lost_count is None:
-        raise ConfigError(f"{where}: lost or loss_ratio asked, neither told; add one of them")
+        raise ConfigError(f"{source}: lost and loss_ratio are missing; add one of them")
     return FrameCounts(intended_count, offered_count, lost_count)
 
 
-def _intended_count(told: TrialReport, trial: Trial, elapsed_s: float) -> int:
-    """Frames due in the time really sent, also where those of the whole trial are told."""
+def _intended_count(report: TrialReport, trial: Trial, elapsed_s: float) -> int:
+    """Return the frames due in the time of sending, even if the report counts those of the entire trial."""
     due_count = round(trial.intended_load_pps * min(elapsed_s, trial.duration_s))
-    if told.intended is None:
+    if report.intended is None:
         return due_count
-    return min(round(told.intended), due_count) if elapsed_s < trial.duration_s else round(told.intended)
+    return min(round(report.intended), due_count) if elapsed_s < trial.duration_s else round(report.intended)
 
 
-def _missing_count(loss_ratio: float, asked_count: int) -> int:
-    """At least one frame where anything was lost."""
-    return min(asked_count, max(round(loss_ratio * asked_count), 1)) if loss_ratio else 0
+def _missing_count(loss_ratio: float, intended_count: int) -> int:
+    """Return the lost and unsent frames, at least one for a loss ratio above 0."""
+    return min(intended_count, max(round(loss_ratio * intended_count), 1)) if loss_ratio else 0
