@@ -151,7 +151,7 @@ def test_the_command_compares_files_of_any_form(tmp_path: Path, capsys: pytest.C
     )
     code, text, beside = said(capsys, str(a), str(b))
     assert (code, beside) == (1, "")
-    assert "1 difference: 1 in which host it is.\n" in text
+    assert "1 difference: 1 in identity.\n" in text
     assert "  kernel: 6.1.0 → 7  [test | uname]\n" in text
     code, text, _ = said(capsys, str(a), str(a), "--format", "json")
     assert (code, json.loads(text)["same"]) == (0, True)
