@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nodrop import store
-from nodrop.store.checksums import hash_file, line
+from nodrop.store.checksums import checksum_path, format_line
 
 LIST_MAX_S = 1.0
 """What is demanded of a list of 10,000 results, process start included."""
@@ -94,7 +94,7 @@ def _made(directory: Path, count: int) -> Iterator[int]:
         file = directory / result["run_id"] / store.RESULT_FILE
         file.parent.mkdir()
         file.write_bytes(content)
-        hash_file(file).write_text(line(file, content))
+        checksum_path(file).write_text(format_line(file, content))
         yield len(content)
 
 

@@ -8,22 +8,22 @@ from typing import Any
 from tests.running import Listener, make_plan, parts
 
 from nodrop import store
-from nodrop.errors import OutOfTime
+from nodrop.errors import SearchTimeoutError
 from nodrop.model.event import RunDone
 from nodrop.model.result import RunResult
 from nodrop.run.execute import execute
 from nodrop.search import ALGORITHMS
-from nodrop.simulation import Sut, SutModel
+from nodrop.simulation import Sut, SutFunction
 
 SEARCHES = [name for name, (module, _) in ALGORITHMS.items() if importlib.util.find_spec(f"nodrop.search.{module}")]
 PAUSE_S = 0.5
 """Between trials, as `at_its_pace` has it."""
 
 
-def recorded(directory: Path, sut: Sut | SutModel, **overrides: Any) -> RunResult:
+def recorded(directory: Path, sut: Sut | SutFunction, **overrides: Any) -> RunResult:
     """A run over a model, read back from its file; also one that ran out of time."""
     listener = Listener()
-    with contextlib.suppress(OutOfTime):
+    with contextlib.suppress(SearchTimeoutError):
         execute(make_plan(directory, **overrides), listener, parts(sut))
     done = listener.events[-1]
     assert isinstance(done, RunDone) and done.path
@@ -44,5 +44,5 @@ def at_its_pace(result: RunResult) -> RunResult:
 def replaced(result: RunResult, results_dir: Path) -> Path:
     """Writes a result over the one of its id, which `store.save` refuses: records that are as no run leaves them."""
     path = results_dir / result.run_id / store.RESULT_FILE
-    store.write_whole(path, store.to_json(result))
+    store.write_text(path, store.to_json(result))
     return path

@@ -17,7 +17,7 @@ from nodrop.model.result import DirectionCheck, RunResult, Status
 from nodrop.model.trial import FIXED, Doubt, TrialResult, Validity, ValidityStatus
 from nodrop.plan import build
 from nodrop.plan.resolvers import Resolvers
-from nodrop.report.line_progress import LineProgress, trial_line
+from nodrop.report.line_progress import LineProgress, format_trial_line
 from nodrop.report.story import render_story
 from nodrop.report.terminal import render_result
 from nodrop.run.execute import execute
@@ -83,10 +83,10 @@ def test_the_rate_told_is_the_one_that_was_sent_and_a_tester_that_fell_short_is_
     slow = SlowTester(capacity_pps=1e6, tester_pps=5e5)
     result = execute(make_plan(tmp_path, rate="2Mpps", duration="1s"), Listener(), parts(slow))
     text = one_line(text_of(result, monkeypatch))
-    assert "the tester sent 25 % of what was asked, 500.0 kpps instead of 2.000 Mpps" in text
+    assert "the tester sent 25 % of the intended frames, 500.0 kpps instead of 2.000 Mpps" in text
     assert "500,000 frames were sent in 1 s, 500.0 kpps; none was lost" in text
     assert "counts as lost" not in text
-    assert "only 25 % of it sent, loss 0 %" in trial_line(result.trials[0])
+    assert "only 25 % of it sent, loss 0 %" in format_trial_line(result.trials[0])
 
 
 @pytest.mark.parametrize(("bidirectional", "rows"), [(True, ["0→1", "1→0", "all"]), (False, ["0→1"])])
@@ -120,7 +120,7 @@ def test_interval_lines_add_up_to_the_trial_and_have_the_loss_of_their_interval(
     out = io.StringIO()
     progress = LineProgress(out)
     plan = make_plan(tmp_path, rate="1.25Mpps", duration="2s", interval="0.5s")
-    result = execute(plan, progress.hear, parts(MILLION))
+    result = execute(plan, progress.handle, parts(MILLION))
     lines = [line.split() for line in out.getvalue().splitlines() if " s: sent " in line]
     assert [line[0] for line in lines] == ["0.5", "1.0", "1.5", "2.0"]
     figures = [[int(line[place].strip(",").replace(",", "")) for place in (3, 5, 7)] for line in lines]
@@ -134,7 +134,7 @@ def test_interval_lines_add_up_to_the_trial_and_have_the_loss_of_their_interval(
 
 def test_without_an_interval_there_are_no_such_lines(tmp_path: Path) -> None:
     out = io.StringIO()
-    execute(make_plan(tmp_path, rate="10kpps", duration="2s"), LineProgress(out).hear, parts())
+    execute(make_plan(tmp_path, rate="10kpps", duration="2s"), LineProgress(out).handle, parts())
     assert " s: sent " not in out.getvalue()
 
 
@@ -162,7 +162,7 @@ def test_a_run_without_traffic_checks_the_path_and_measures_nothing(
     result = execute(make_plan(tmp_path, no_traffic=True), listener, parts())
     assert listener.names == ["RunStarted", "StageUp", "PathChecked", "RunDone"]
     assert (result.status, result.trials) == (Status.COMPLETE, ())
-    assert "Frames came through 2 of 2 directions of 1 chain; nothing was measured." in text_of(result, monkeypatch)
+    assert "Frames arrived on 2 of 2 directions of 1 chain; nothing was measured." in text_of(result, monkeypatch)
 
 
 class NoCheck(SimulatedMeasurer):
@@ -181,8 +181,8 @@ def test_a_path_that_is_not_to_be_checked_is_not(tmp_path: Path) -> None:
 def test_what_tells_of_searches_copes_with_runs_that_have_none(tmp_path: Path) -> None:
     fixed = execute(make_plan(tmp_path, rate="10kpps", duration="1s"), Listener(), parts())
     checked = execute(make_plan(tmp_path, no_traffic=True), Listener(), parts())
-    assert "Nothing was searched for: at 10kpps for 1 s." in render_story(fixed, (), 100)
-    assert "Nothing was searched for: no traffic." in render_story(checked, (), 100)
+    assert "No search: at 10kpps for 1 s." in render_story(fixed, (), 100)
+    assert "No search: no traffic." in render_story(checked, (), 100)
     assert calibration.derive_calibration(fixed) is None
     for result in (fixed, checked):
         with pytest.raises(ConfigError, match="no search"):

@@ -29,7 +29,7 @@ from nodrop.model.result import Status
 from nodrop.model.run_state import RunState
 from nodrop.plan import build_each
 from nodrop.report.line_progress import LineProgress
-from nodrop.report.live_progress import picture
+from nodrop.report.live_progress import render_progress
 from nodrop.run.execute import RunEnvironment
 from nodrop.run.suite import execute_suite, interleave
 from nodrop.simulation import SimulatedMeasurer
@@ -172,13 +172,13 @@ def test_progress_says_which_repeat_it_is(tmp_path: Path) -> None:
 
     def hear(event: Any) -> None:
         nonlocal progress
-        lines.hear(event)
+        lines.handle(event)
         progress = progress.apply(event)
         if isinstance(event, RunStarted):
             from rich.console import Console
 
             console = Console(width=100, file=io.StringIO(), force_terminal=False)
-            console.print(picture(progress, 0.0))
+            console.print(render_progress(progress, 0.0))
             seen.append(console.file.getvalue().splitlines()[0])  # type: ignore[attr-defined]
 
     lines = LineProgress(out)
@@ -209,7 +209,7 @@ def test_set_ups_in_turn_end_with_the_verdict(tmp_path: Path, monkeypatch: pytes
     outcome = execute_suite(in_turn(tmp_path, repeat=4), Listener(), parts())
     assert "worse" in text_of(outcome, monkeypatch)
     shown = CliRunner().invoke(nodrop, ["show", "latest", "--results-dir", str(tmp_path)]).output
-    assert "8 runs: 4 repeats of A and B in turn" in shown and "worse" in shown
+    assert "8 runs: 4 repeats of A and B alternating" in shown and "worse" in shown
 
 
 def test_nfvbenchs_form_has_the_repeat_in_the_middle(tmp_path: Path) -> None:

@@ -224,7 +224,7 @@ def test_the_summary_has_every_size_and_fits_the_width(
 
 def test_the_lines_of_a_run_say_its_frame_size(tmp_path: Path) -> None:
     out = io.StringIO()
-    execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), LineProgress(out).hear, parts())
+    execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), LineProgress(out).handle, parts())
     starts = [line for line in out.getvalue().splitlines() if line.startswith("run ")]
     assert ["(1 of 2, frame size 64)" in starts[0], "(2 of 2, frame size 128)" in starts[1]] == [True, True]
 

@@ -13,7 +13,7 @@ from tests.suts import SlowTester, Step
 from nodrop.cli.outputs import Outputs
 from nodrop.errors import ConfigError
 from nodrop.export.fluentd.log_records import LogRecords
-from nodrop.export.jsonl import EventWriter
+from nodrop.export.jsonl import JsonlWriter
 from nodrop.run.event_sinks import open_sinks
 from nodrop.run.execute import execute
 from nodrop.simulation import SutFunction
@@ -116,7 +116,7 @@ def test_every_event_is_a_line_of_json_and_lines_are_added(tmp_path: Path) -> No
 def test_two_writers_of_events_do_not_mix_lines(tmp_path: Path) -> None:
     listener = Listener()
     execute(make_plan(tmp_path), listener, parts(Step(1e6)))
-    one, other = EventWriter(tmp_path / "events"), EventWriter(tmp_path / "events")
+    one, other = JsonlWriter(tmp_path / "events"), JsonlWriter(tmp_path / "events")
     for event in listener.events:
         one(event)
         other(event)

@@ -45,9 +45,9 @@ def open_sinks(plan: Plan, say: Say) -> Iterator[OnEvent]:
         sinks: list[_Sink] = []
         stack.enter_context(attached(tally, *handlers, debug=ship.debug))
         if ship.events_file:
-            from nodrop.export.jsonl import EventWriter
+            from nodrop.export.jsonl import JsonlWriter
 
-            lines = EventWriter(_prepare_file(ship, "events_file"))
+            lines = JsonlWriter(_prepare_file(ship, "events_file"))
             stack.callback(lines.close)
             sinks.append(_Sink("ship.events_file", lines))
         if ship.openmetrics_file:
@@ -94,7 +94,7 @@ def _index_result(plan: Plan, event: Event) -> None:
     if isinstance(event, RunDone) and event.path:
         from nodrop.store.index import open_index
 
-        with open_index(plan.results_dir, plan.results_index, mend=False) as index:
+        with open_index(plan.results_dir, plan.results_index, refresh=False) as index:
             index.add(event.result)
 
 
@@ -133,21 +133,21 @@ def _open_fluentd(ship: ShipPlan, tally: SeverityCounter, say: Say) -> Iterator[
             for record in build_records([event.result], run_date):
                 for entry in ship.forwardings:
                     if entry.result_tag:
-                        senders[entry.aggregator.name].keep(entry.result_tag, record)
+                        senders[entry.aggregator.name].enqueue(entry.result_tag, record)
 
     try:
         with attached(*logs, debug=ship.debug):
             for log in logs:
-                log.started()
+                log.log_start()
             try:
                 yield send_result
             finally:
                 for log in logs:
-                    log.summarize(tally)
+                    log.log_summary(tally)
     finally:
         deadline_s = time.monotonic() + ship.wait_s
         for undelivered in [sender.finish(max(0.0, deadline_s - time.monotonic())) for sender in senders.values()]:
-            for sentence in undelivered.sentences():
+            for sentence in undelivered.warnings():
                 say(sentence)
 
 
