@@ -24,12 +24,11 @@ from nodrop.model.facts import PortFacts
 from nodrop.model.neighbor import NeighborPlan, NextHop
 from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import Traffic
-from nodrop.model.trial import FIXED, Doubt, Trial, TrialResult, Validity, ValidityStatus
+from nodrop.model.trial import FIXED, WINDOW_S, Doubt, Trial, TrialResult, Validity, ValidityStatus
 
 ANSWER_TIMEOUT_S = 10.0
 CHECK_TIMEOUT_S = 3.0
 STOP_TIMEOUT_S = 3.0
-WINDOW_S = 0.05
 REPLY_FIELDS = (
     "duration_s",
     "stopped_early",

@@ -65,7 +65,7 @@ def _times(
     streams: dict[int, Stream], directions: Sequence[DirectionTimes]
 ) -> dict[ChainDirection, list[DirectionTimes]]:
     """Return the latencies that belong to a single chain."""
-    found: dict[ChainDirection, list[DirectionTimes]] = {}
+    times_by_direction: dict[ChainDirection, list[DirectionTimes]] = {}
     for times in directions:
         ways = {
             _way(stream)
@@ -74,8 +74,8 @@ def _times(
             and times.stream_id in (None, stream.stream_id)
         }
         if len(ways) == 1:
-            found.setdefault(ways.pop(), []).append(times)
-    return found
+            times_by_direction.setdefault(ways.pop(), []).append(times)
+    return times_by_direction
 
 
 def _way(stream: Stream) -> ChainDirection:

@@ -36,45 +36,47 @@ class LatencyFigures(Value):
     """By percentile, in the requested order, without those that require a missing histogram."""
 
 
-def trial_percentiles(run: RunResult, trial: TrialResult, wanted: Sequence[float] | None = None) -> dict[float, int]:
+def trial_percentiles(run: RunResult, trial: TrialResult, requested: Sequence[float] | None = None) -> dict[float, int]:
     """Return latency percentiles over all frames of a trial, in nanoseconds, without unknown ones.
 
     Args:
         run: the run of the trial.
         trial: one of its trials.
-        wanted: percentiles, 0 to 100; None: those of the run's plan.
+        requested: percentiles, 0 to 100; None: those of the run's plan.
     """
-    found = trial_latency(trial, run.plan.percentiles if wanted is None else wanted)
-    return found.percentiles_ns if found else {}
+    figures = trial_latency(trial, run.plan.percentiles if requested is None else requested)
+    return figures.percentiles_ns if figures else {}
 
 
-def trial_latency(trial: TrialResult, wanted: Sequence[float]) -> LatencyFigures | None:
+def trial_latency(trial: TrialResult, requested: Sequence[float]) -> LatencyFigures | None:
     """Return the latency over all directions and chains of a trial; None if none was measured."""
-    return merge_latency(trial.directions, wanted)
+    return merge_latency(trial.directions, requested)
 
 
-def latency_by_direction(trial: TrialResult, wanted: Sequence[float]) -> dict[tuple[int, int], LatencyFigures | None]:
+def latency_by_direction(
+    trial: TrialResult, requested: Sequence[float]
+) -> dict[tuple[int, int], LatencyFigures | None]:
     """Return the latency by sending and receiving port, over all chains between them."""
     ways: dict[tuple[int, int], list[DirectionTimes]] = {}
     for times in trial.directions:
         ways.setdefault((times.tx_port, times.rx_port), []).append(times)
-    return {way: merge_latency(each, wanted) for way, each in ways.items()}
+    return {way: merge_latency(each, requested) for way, each in ways.items()}
 
 
-def merge_latency(series: Iterable[DirectionTimes], wanted: Sequence[float]) -> LatencyFigures | None:
+def merge_latency(series: Iterable[DirectionTimes], requested: Sequence[float]) -> LatencyFigures | None:
     """Return the latency over all frames of these series; None if none was measured."""
     measured = [(times.latency_every, times.latency) for times in series if times.latency]
     if not measured:
         return None
-    found = [latency for _, latency in measured]
-    count = sum(latency.count for latency in found)
+    summaries = [latency for _, latency in measured]
+    count = sum(latency.count for latency in summaries)
     return LatencyFigures(
         count=count,
         every=max(every for every, _ in measured),
-        min_ns=min(latency.min_ns for latency in found),
-        mean_ns=sum(latency.mean_ns * latency.count for latency in found) / count,
-        max_ns=max(latency.max_ns for latency in found),
-        percentiles_ns=_percentiles_ns(found, wanted),
+        min_ns=min(latency.min_ns for latency in summaries),
+        mean_ns=sum(latency.mean_ns * latency.count for latency in summaries) / count,
+        max_ns=max(latency.max_ns for latency in summaries),
+        percentiles_ns=_percentiles_ns(summaries, requested),
     )
 
 
@@ -90,42 +92,43 @@ def latency_curve(
     Returns: pairs of percentile, 0 to less than 100, and latency in nanoseconds; empty if histograms are missing or too
     small.
     """
-    found = [times.latency for times in series if times.latency]
-    encoded = [latency.hdr for latency in found if latency.hdr]
-    count = sum(latency.count for latency in found)
-    if not encoded or len(encoded) < len(found) or count < 2 * behind_count:
+    summaries = [times.latency for times in series if times.latency]
+    encoded = [latency.hdr for latency in summaries if latency.hdr]
+    count = sum(latency.count for latency in summaries)
+    if not encoded or len(encoded) < len(summaries) or count < 2 * behind_count:
         return ()
     last = 100.0 * (1.0 - behind_count / count)
     steps = range(math.ceil(math.log10(count / behind_count) * CURVE_STEPS_PER_DECADE))
     between = {100.0 * (1.0 - 10.0 ** (-step / CURVE_STEPS_PER_DECADE)) for step in steps}
     corners = {percentile for percentile in CURVE_CORNERS if percentile < last}
-    known = _sum(encoded).get_percentile_to_value_dict([*between, *corners, last])
-    return tuple((percentile, int(known[percentile])) for percentile in sorted(known))
+    values = _merge_histograms(encoded).get_percentile_to_value_dict([*between, *corners, last])
+    return tuple((percentile, int(values[percentile])) for percentile in sorted(values))
 
 
-def _percentiles_ns(found: Sequence[LatencySummary], wanted: Sequence[float]) -> dict[float, int]:
-    known = _summarised(found)
-    if not set(wanted) - set(known):
-        return {percentile: known[percentile] for percentile in wanted}
-    encoded = [latency.hdr for latency in found if latency.hdr]
-    if len(encoded) < len(found):
-        return {percentile: known[percentile] for percentile in wanted if percentile in known}
-    histogram = _sum(encoded)
+def _percentiles_ns(summaries: Sequence[LatencySummary], requested: Sequence[float]) -> dict[float, int]:
+    values = _known_percentiles(summaries)
+    if not set(requested) - set(values):
+        return {percentile: values[percentile] for percentile in requested}
+    encoded = [latency.hdr for latency in summaries if latency.hdr]
+    if len(encoded) < len(summaries):
+        return {percentile: values[percentile] for percentile in requested if percentile in values}
+    histogram = _merge_histograms(encoded)
     return {
-        percentile: known.get(percentile, int(histogram.get_value_at_percentile(percentile))) for percentile in wanted
+        percentile: values.get(percentile, int(histogram.get_value_at_percentile(percentile)))
+        for percentile in requested
     }
 
 
-def _summarised(found: Collection[LatencySummary]) -> dict[float, int]:
+def _known_percentiles(summaries: Collection[LatencySummary]) -> dict[float, int]:
     """Return the values known without a histogram: the extremes of several series, or the summary of one."""
-    ends = {0.0: min(each.min_ns for each in found), 100.0: max(each.max_ns for each in found)}
-    if len(found) > 1:
+    ends = {0.0: min(each.min_ns for each in summaries), 100.0: max(each.max_ns for each in summaries)}
+    if len(summaries) > 1:
         return ends
-    (only,) = found
+    (only,) = summaries
     return ends | {50.0: only.p50_ns, 90.0: only.p90_ns, 99.0: only.p99_ns, 99.9: only.p999_ns}
 
 
-def _sum(encoded: Sequence[str]) -> "HdrHistogram":
+def _merge_histograms(encoded: Sequence[str]) -> "HdrHistogram":
     from hdrh.histogram import HdrHistogram
 
     total = HdrHistogram(LOWEST_NS, HIGHEST_NS, DIGITS)

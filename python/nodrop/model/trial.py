@@ -16,6 +16,8 @@ StopClause = Literal["lost_count", "after_loss", "elapsed", "quiet"]
 """Which clause of a stop rule ended a trial."""
 
 
+WINDOW_S = 0.05
+"""Length of a window of counts within a trial; only the last one may be shorter."""
 FIXED = "fixed"
 """Phase of a trial at a load that was asked for."""
 

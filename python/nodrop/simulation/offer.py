@@ -3,10 +3,8 @@
 import math
 from typing import NamedTuple
 
-from nodrop.model.trial import UNSENT_TOLERANCE_S, StopClause, StopRule, Trial
+from nodrop.model.trial import UNSENT_TOLERANCE_S, WINDOW_S, StopClause, StopRule, Trial
 from nodrop.simulation.sut import Sut
-
-WINDOW_S = 0.05
 
 
 class OfferedTrial(NamedTuple):

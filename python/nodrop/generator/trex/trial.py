@@ -13,14 +13,13 @@ from nodrop.generator.trex.errors import TrexPortsInUse
 from nodrop.generator.trex.rate_check import PortSchedule
 from nodrop.generator.trex.session import ALL_PROFILES, PROFILE, PortHandle, TrexSession
 from nodrop.generator.trex.trial_windows import CertainLoss, CountSample, Grouping
-from nodrop.model.trial import StopClause, Trial
+from nodrop.model.trial import WINDOW_S, StopClause, Trial
 
 SAMPLE_S = 0.02
 SAMPLE_TIME_RATIO = 0.1
 """Highest share of time spent on sampling: a server serves one client at a time."""
 SAMPLE_MAX_S = 0.5
 SAMPLE_MIN_S = 0.005
-WINDOW_S = 0.05
 QUIET_S = 0.2
 """Frames in flight are given up after this time without arrivals, as with nodrop's own engine."""
 DRAIN_MAX_S = 2.0

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from nodrop.generator.trex.counters import Snapshot
-from nodrop.generator.trex.trial import WINDOW_S, TrialRecord
+from nodrop.generator.trex.trial import TrialRecord
 from nodrop.generator.trex.trial_windows import Grouping, build_windows, in_flight, merge_short_last_window
 from nodrop.model.traffic import Traffic
 from nodrop.model.trial import (
     UNSENT_TOLERANCE_S,
+    WINDOW_S,
     Doubt,
     StreamCounts,
     Trial,
