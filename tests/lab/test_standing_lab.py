@@ -125,7 +125,7 @@ def test_a_killed_lab_can_be_brought_up_again(name: str) -> None:
 
 def test_a_second_lab_of_the_same_name_is_refused_and_the_first_stays(name: str) -> None:
     lab = persistent_lab.bring_up(PLAN, name)
-    with pytest.raises(StageError, match="stands already"):
+    with pytest.raises(StageError, match="is already up"):
         persistent_lab.bring_up(PLAN, name)
     assert registry.read(name) == lab
     assert lab.ending() is None
@@ -159,7 +159,7 @@ def test_a_process_that_got_a_recorded_pid_later_is_left_alone(name: str) -> Non
 
 def test_an_unknown_lab_is_an_error_that_names_the_known_ones(name: str) -> None:
     persistent_lab.bring_up(PLAN, name)
-    with pytest.raises(StageError, match=rf"labs on record: .*{name}"):
+    with pytest.raises(StageError, match=rf"does not exist \(labs: .*{name}"):
         persistent_lab.find_lab("never-brought-up")
 
 

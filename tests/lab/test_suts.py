@@ -196,7 +196,7 @@ def test_whichever_process_of_a_sut_dies_is_noticed_and_nothing_stays(
         namespaces = network_namespaces(stage.facts)
         stage.check_alive()
         os.kill(stage.facts.sut_processes[position].pid, signal.SIGKILL)
-        with pytest.raises(StageError, match=r"the SUT of lab test fell down: .* was killed by SIGKILL"):
+        with pytest.raises(StageError, match=r"the SUT of lab test failed: .* was killed by SIGKILL"):
             for _ in range(100):
                 stage.check_alive()
                 time.sleep(0.02)

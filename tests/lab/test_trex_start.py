@@ -84,7 +84,7 @@ def test_why_it_did_not_start_is_told_with_the_end_of_its_log(lab: LabRecord, tm
     install_broken(tmp_path, "EAL: No free 2048 kB hugepages reported on node 0\nCould not start")
     with pytest.raises(GeneratorError) as refused:
         ensure_running(plan(lab, tmp_path))
-    assert "it ended with status 255: it got no memory" in str(refused.value)
+    assert "it exited with status 255: it got no memory" in str(refused.value)
     assert str(refused.value).endswith("    Could not start")
 
 

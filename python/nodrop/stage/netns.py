@@ -77,6 +77,6 @@ class NetnsStage:
         if status is None:
             return None
         return (
-            f"the lab's process {self._holder.pid} ended (status {status}) and the lab with it; run "
+            f"the lab's process {self._holder.pid} died (status {status}) and the lab with it; run "
             f"again{log_tail(self._log, LOG_LINES)}"
         )

@@ -226,7 +226,7 @@ def single_match(cloud: Cloud, what: str, name: str, candidates: Sequence[Json])
 def _differences(checks: Iterable[PropertyCheck]) -> Iterator[str]:
     for name, expected, actual in checks:
         if expected is not None and expected != actual:
-            yield f"{name} is {actual if actual is not None else 'not set'} instead of {expected}"
+            yield f"{name} is {'not set' if actual in (None, '') else actual} instead of {expected}"
 
 
 def _require_match(cloud: Cloud, kind: ResourceKind, found: Json, checks: Sequence[PropertyCheck]) -> None:
