@@ -10,7 +10,7 @@ from tests.suts import SlowTester, Step
 
 from nodrop import store
 from nodrop.charts import search_bounds
-from nodrop.cli.console import show
+from nodrop.cli.console import print_renderable
 from nodrop.config.load import load
 from nodrop.errors import ConfigError, SearchError
 from nodrop.model.result import DirectionCheck, RunResult, Status
@@ -29,7 +29,7 @@ from nodrop.units import format_pps
 def text_of(result: RunResult, monkeypatch: pytest.MonkeyPatch, columns: int = 100) -> str:
     monkeypatch.setenv("COLUMNS", str(columns))
     out = io.StringIO()
-    show(render_result(result), out)
+    print_renderable(render_result(result), out)
     return out.getvalue()
 
 

@@ -77,11 +77,11 @@ def in_turn(tmp_path: Path, **keys: Any) -> tuple[Plan, ...]:
 
 
 def text_of(outcome: Any, monkeypatch: pytest.MonkeyPatch, columns: int = 100) -> str:
-    from nodrop.cli.console import show
+    from nodrop.cli.console import print_renderable
 
     monkeypatch.setenv("COLUMNS", str(columns))
     out = io.StringIO()
-    show(render_suite(outcome.suite, outcome.results), out)
+    print_renderable(render_suite(outcome.suite, outcome.results), out)
     return out.getvalue()
 
 

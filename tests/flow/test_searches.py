@@ -8,12 +8,12 @@ import pytest
 from tests.running import MILLION, Listener, make_plan, parts
 
 from nodrop import store
-from nodrop.cli.console import show
+from nodrop.cli.console import print_renderable
 from nodrop.model.choices import AlgorithmName
 from nodrop.model.event import RunDone
 from nodrop.model.goal import Limit
 from nodrop.model.result import RunResult, Status
-from nodrop.report.terminal import report
+from nodrop.report.terminal import render_result
 from nodrop.run.execute import execute
 
 WITH_BOUNDS: tuple[AlgorithmName, ...] = (
@@ -38,7 +38,7 @@ def run(algorithm: AlgorithmName, results_dir: Path, **keys: Any) -> RunResult:
 
 def text_of(result: RunResult) -> str:
     out = io.StringIO()
-    show(report(result, with_trials=True), out)
+    print_renderable(render_result(result, with_trials=True), out)
     return out.getvalue()
 
 

@@ -12,7 +12,7 @@ from tests.running import MILLION, Listener, NullStage, parts
 
 from nodrop import store
 from nodrop.cli import nodrop
-from nodrop.cli.console import show
+from nodrop.cli.console import print_renderable
 from nodrop.cli.measure import measure
 from nodrop.cli.outputs import Outputs
 from nodrop.config.load import load
@@ -212,7 +212,7 @@ def test_the_summary_has_every_size_and_fits_the_width(
     )
     monkeypatch.setenv("COLUMNS", str(columns))
     out = io.StringIO()
-    show(render_blocks([build_suite_table(tuple(map(with_latency, outcome.results)))]), out)
+    print_renderable(render_blocks([build_suite_table(tuple(map(with_latency, outcome.results)))]), out)
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= columns
     assert "…" not in out.getvalue()

@@ -72,7 +72,7 @@ def test_trials_within_it_and_runs_without_one_say_nothing_of_it(tmp_path: Path)
 def test_a_calibration_reads_as_a_sentence_with_its_floor(tmp_path: Path) -> None:
     times = {"latency_min_ns": 1800, "latency_p50_ns": 2200}
     text = describe_calibration(calibrated(tmp_path).model_copy(update=times))
-    assert "on time up to" in text and "min 1.80 µs, median 2.20 µs" in text
+    assert "without loss up to" in text and "min 1.80 µs, median 2.20 µs" in text
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from tests.running import Listener, make_plan, parts
 from tests.suts import Step
 
 from nodrop.model.event import Event, RunStarted, TrialDone, TrialProgress, TrialStarted
-from nodrop.report.interval_lines import Intervals
+from nodrop.report.interval_lines import IntervalLines
 from nodrop.run.execute import execute
 
 
@@ -20,8 +20,8 @@ def lines_of(tmp_path: Path, progress: list[tuple[float, int, int, int]]) -> lis
     ]
     kept = [event for event in listener.events if isinstance(event, RunStarted | TrialStarted | TrialDone)]
     events: list[Event] = [*kept[:2], *told, kept[2]]
-    intervals = Intervals()
-    return [line for event in events for line in intervals.hear(event)]
+    intervals = IntervalLines()
+    return [line for event in events for line in intervals.handle(event)]
 
 
 def test_frames_on_their_way_are_not_dropped_and_the_last_line_has_the_rest(tmp_path: Path) -> None:

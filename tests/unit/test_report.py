@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from tests.running import MILLION, Listener, NullStage, make_plan, parts
 from tests.suts import SlowTester, Step, Sut
 
-from nodrop.cli.console import console, show
+from nodrop.cli.console import make_console, print_renderable
 from nodrop.formatting import format_small_ratio
 from nodrop.model.event import Event, TrialDone, TrialProgress, TrialStarted
 from nodrop.model.goal import Flag, Limit
@@ -27,8 +27,8 @@ from nodrop.model.trial import (
     Validity,
     ValidityStatus,
 )
-from nodrop.report.line_progress import LineProgress, trial_line
-from nodrop.report.live_progress import LiveProgress, picture
+from nodrop.report.line_progress import LineProgress, format_trial_line
+from nodrop.report.live_progress import LiveProgress, render_progress
 from nodrop.report.terminal import render_result
 from nodrop.run.execute import execute
 from nodrop.units import format_pps
@@ -71,7 +71,7 @@ def with_latency(result: RunResult) -> RunResult:
 def piped(renderable: RenderableType, columns: int, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("COLUMNS", str(columns))
     out = io.StringIO()
-    show(renderable, out)
+    print_renderable(renderable, out)
     return out.getvalue()
 
 
@@ -100,7 +100,7 @@ def test_no_color_is_respected_on_a_terminal(tmp_path: Path, monkeypatch: pytest
     for no_color, has_colour in (("1", False), ("", True)):
         monkeypatch.setenv("NO_COLOR", no_color)
         out = Terminal()
-        show(render_result(result_of(tmp_path)), out)
+        print_renderable(render_result(result_of(tmp_path)), out)
         assert ("\x1b[1;32m" in out.getvalue()) is has_colour
 
 
@@ -274,7 +274,7 @@ def test_a_stopped_trial_says_why_and_each_trial_its_goal_and_rule(
     assert "\n  0 To see (NDR, look). " in text
     assert f"{words[0].upper()}{words[1:]}." in in_one_line(text)
     assert "0.3 s" in text
-    assert f"for 0.3 s, {words}, loss" in trial_line(trial)
+    assert f"for 0.3 s, {words}, loss" in format_trial_line(trial)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ def test_progress_in_a_pipe_is_one_plain_line_per_event(tmp_path: Path) -> None:
     result = execute(make_plan(tmp_path), listener, parts())
     with LineProgress(out) as progress:
         for event in listener.events:
-            progress.hear(event)
+            progress.handle(event)
     lines = out.getvalue().splitlines()
     assert len(lines) == 3 + len(result.trials)
     assert all(line.isprintable() for line in lines)
@@ -302,14 +302,14 @@ def test_the_live_picture_is_drawn_at_most_four_times_a_second(tmp_path: Path, m
     execute(make_plan(tmp_path), listener, parts())
     now_s = 100.0
     monkeypatch.setattr("nodrop.report.live_progress.time.monotonic", lambda: now_s)
-    progress = LiveProgress(console(Terminal()))
+    progress = LiveProgress(make_console(Terminal()))
     drawn: list[float] = []
     monkeypatch.setattr(progress._live, "update", lambda *_, **__: drawn.append(now_s))
     started = next(event for event in listener.events if isinstance(event, TrialStarted))
-    progress.hear(started)
+    progress.handle(started)
     for _ in range(100):
         now_s += 0.02
-        progress.hear(TrialProgress(index=0, elapsed_s=0.1, offered_count=10, received_count=9))
+        progress.handle(TrialProgress(index=0, elapsed_s=0.1, offered_count=10, received_count=9))
     gaps = [later - earlier for earlier, later in itertools.pairwise(drawn)]
     assert min(gaps) >= 0.25
     assert 5 <= len(drawn) <= 9
@@ -322,7 +322,7 @@ def test_the_live_picture_shows_load_loss_bounds_and_time(tmp_path: Path, monkey
     progress = progress.apply(
         TrialProgress(index=5, elapsed_s=0.05, offered_count=1000, received_count=985, lost_count=10)
     )
-    text = piped(picture(progress, 61.0), 80, monkeypatch)
+    text = piped(render_progress(progress, 61.0), 80, monkeypatch)
     assert max(map(len, text.splitlines())) <= 80
     assert "loss 1 %" in text
     assert "1 min 01 s" in text

@@ -64,8 +64,8 @@ def test_the_trials_are_a_row_each_in_csv(run: RunResult, tmp_path: Path) -> Non
 def test_a_report_of_two_says_what_became_of_one_beside_the_other(run: RunResult, tmp_path: Path) -> None:
     other = recorded(tmp_path, MILLION)
     said = reported(tmp_path / run.run_id, "--against", tmp_path / other.run_id, "--format", "md", "-o", "-").decode()
-    assert "## A beside B" in said
-    assert "Measure by measure" in said
+    assert "## B compared with A" in said
+    assert "**Measures**" in said
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_report_of_two_says_what_became_of_one_beside_the_other(run: RunResult
         (["-o", "report.docx"], "name a file that ends in .html, .md"),
         (["--table", "trials"], "only csv is one table"),
         (["--chart", "funnel"], "only svg and png are one chart"),
-        (["-o", "x.svg", "--chart", "pie"], "there is no such chart in this report; it has "),
+        (["-o", "x.svg", "--chart", "pie"], "the report has no chart 'pie'; available: "),
         (["-o", "/nowhere/x.md"], "--output: /nowhere/x.md asked, No such file or directory"),
     ],
 )

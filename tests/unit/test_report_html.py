@@ -16,7 +16,7 @@ from nodrop import store
 from nodrop.charts import render
 from nodrop.charts.base import Chart
 from nodrop.model.result import RunResult
-from nodrop.report.html import page
+from nodrop.report.html import render_results_page
 
 HOSTILE = """</script></style><img src=x onerror=alert(1)>"'&<svg onload=alert(2)>"""
 
@@ -64,7 +64,7 @@ def hostile(directory: Path) -> RunResult:
 
 
 def test_what_others_wrote_is_text_and_never_markup(tmp_path: Path) -> None:
-    seen = Seen(page([hostile(tmp_path)]))
+    seen = Seen(render_results_page([hostile(tmp_path)]))
     assert not seen.open
     assert not [tag for tag, _ in seen.tags if tag == "img"]
     assert [tag for tag, _ in seen.tags].count("script") == 1
@@ -72,7 +72,7 @@ def test_what_others_wrote_is_text_and_never_markup(tmp_path: Path) -> None:
 
 
 def test_it_fetches_nothing(tmp_path: Path) -> None:
-    seen = Seen(page([recorded(tmp_path, MILLION)]))
+    seen = Seen(render_results_page([recorded(tmp_path, MILLION)]))
     links = [
         value or "" for _, attributes in seen.tags for name, value in attributes.items() if name in ("href", "src")
     ]
@@ -82,7 +82,7 @@ def test_it_fetches_nothing(tmp_path: Path) -> None:
 
 
 def test_its_policy_allows_what_it_brings_along_and_nothing_else(tmp_path: Path) -> None:
-    text = page([recorded(tmp_path, MILLION)])
+    text = render_results_page([recorded(tmp_path, MILLION)])
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
     assert policy
     assert policy[1].startswith("default-src &#39;none&#39;; style-src &#39;sha256-")
@@ -90,7 +90,7 @@ def test_its_policy_allows_what_it_brings_along_and_nothing_else(tmp_path: Path)
 
 
 def test_all_links_within_lead_somewhere(tmp_path: Path) -> None:
-    seen = Seen(page([recorded(tmp_path, MILLION, frame_bytes=size) for size in (64, 512)]))
+    seen = Seen(render_results_page([recorded(tmp_path, MILLION, frame_bytes=size) for size in (64, 512)]))
     ids = [value for _, attributes in seen.tags for name, value in attributes.items() if name == "id"]
     assert len(ids) == len(set(ids))
     inner = {(attributes.get("href") or "")[1:] for tag, attributes in seen.tags if tag == "a"}
@@ -98,7 +98,7 @@ def test_all_links_within_lead_somewhere(tmp_path: Path) -> None:
 
 
 def test_headings_go_down_step_by_step(tmp_path: Path) -> None:
-    seen = Seen(page([recorded(tmp_path, MILLION)]))
+    seen = Seen(render_results_page([recorded(tmp_path, MILLION)]))
     levels = [int(tag[1]) for tag, _ in seen.tags if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1
     assert levels.count(1) == 1
@@ -109,7 +109,7 @@ def test_the_result_can_be_taken_out_of_it_and_read_again(tmp_path: Path) -> Non
     result = recorded(tmp_path, MILLION, label=HOSTILE)
     (link,) = (
         attributes["href"] or ""
-        for tag, attributes in Seen(page([result])).tags
+        for tag, attributes in Seen(render_results_page([result])).tags
         if tag == "a" and attributes.get("download") == "result.json.gz"
     )
     content = gzip.decompress(base64.b64decode(link.partition("base64,")[2]))
@@ -124,7 +124,7 @@ def test_a_password_does_not_travel_with_it(tmp_path: Path) -> None:
     plan = result.plan.model_copy(update={"results_index": "postgresql://me:secret@host/db"})
     link = next(
         attributes["href"] or ""
-        for tag, attributes in Seen(page([result.model_copy(update={"plan": plan})])).tags
+        for tag, attributes in Seen(render_results_page([result.model_copy(update={"plan": plan})])).tags
         if attributes.get("download") == "result.json.gz"
     )
     kept = json.loads(gzip.decompress(base64.b64decode(link.partition("base64,")[2])))

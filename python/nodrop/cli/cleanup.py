@@ -69,14 +69,14 @@ def remove_labs(activity: "MachineActivity") -> None:
 
 def _print_resources(local: "MachineActivity | None", inventory: CloudInventory | None, nfvbench: bool) -> bool:
     """Print all labs and resources; returns whether any of them is to be removed."""
-    from nodrop.cli.console import show_lines
+    from nodrop.cli.console import print_lines
 
     lines = list(local.lab_lines()) if local else []
     if local:
         click.echo("\n".join(lines) if lines else "no labs on this machine")
     if inventory is None:
         return bool(lines)
-    show_lines(inventory.lines(), sys.stdout)
+    print_lines(inventory.lines(), sys.stdout)
     if inventory.nfvbench and not nfvbench:
         click.echo("NFVbench's resources are not removed without --nfvbench")
     return bool(lines or inventory.own or (nfvbench and inventory.nfvbench))

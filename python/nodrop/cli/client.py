@@ -161,7 +161,7 @@ def _follow(server: "Client", run_id: str, quiet: bool) -> int:
                     click.echo(f"nodrop: {received.content['text']}", err=True)
                 event = decode(received.name, received.content)
                 if event:
-                    progress.hear(event)
+                    progress.handle(event)
     except ValidationError:
         raise ServerError(
             f"the server sends events of another nodrop release (run {run_id}); use a client of the same release"

@@ -104,10 +104,10 @@ def _show(comparison: "Comparison", form: str) -> None:
 
         click.echo(render_markdown_sections("", [section]), nl=False)
         return
-    from nodrop.cli.console import show
+    from nodrop.cli.console import print_renderable
     from nodrop.report.terminal import render_sections
 
-    show(render_sections([section]), sys.stdout)
+    print_renderable(render_sections([section]), sys.stdout)
 
 
 def _confidence(text: str) -> float:

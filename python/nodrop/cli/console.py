@@ -1,4 +1,4 @@
-"""Where tables go: rich takes width, colours and NO_COLOR from the terminal and the environment."""
+"""Output of tables and text; rich takes width, colors and NO_COLOR from terminal and environment."""
 
 from collections.abc import Iterable
 from typing import TextIO
@@ -7,21 +7,21 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 
-def console(out: TextIO) -> Console:
-    """A console that prints text as it is; on a pipe it writes no control characters."""
+def make_console(out: TextIO) -> Console:
+    """Return a console that prints text verbatim, on a pipe without control characters."""
     return Console(file=out, highlight=False, markup=False, emoji=False, force_terminal=out.isatty())
 
 
-def show_lines(lines: Iterable[RenderableType], out: TextIO) -> None:
-    """Print lines that have their width already: what is longer, as a command to copy, is left whole."""
-    screen = console(out)
+def print_lines(lines: Iterable[RenderableType], out: TextIO) -> None:
+    """Print lines already broken to the width; longer lines, e.g. commands to copy, are not broken."""
+    screen = make_console(out)
     for line in lines:
-        screen.print(line, soft_wrap=True) if isinstance(line, Text) else show(line, out)
+        screen.print(line, soft_wrap=True) if isinstance(line, Text) else print_renderable(line, out)
 
 
-def show(renderable: RenderableType, out: TextIO) -> None:
-    """Print it, without the blanks at the ends of lines where no terminal needs them."""
-    screen = console(out)
+def print_renderable(renderable: RenderableType, out: TextIO) -> None:
+    """Print a renderable; without trailing blanks unless on a terminal."""
+    screen = make_console(out)
     if screen.is_terminal:
         screen.print(renderable)
         return

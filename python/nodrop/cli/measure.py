@@ -116,7 +116,7 @@ def monitor_runs(
             with open_progress(out, quiet) as progress:
 
                 def handle(event: "Event") -> None:
-                    progress.hear(event)
+                    progress.handle(event)
                     dispatch(event)
                     outcome.add(event)
 
@@ -135,13 +135,13 @@ def _warn(message: str) -> None:
 
 def open_progress(out: TextIO, quiet: bool) -> "LineProgress | LiveProgress":
     """Return the progress display: live on a terminal, otherwise in lines; none if quiet."""
-    from nodrop.cli.console import console
+    from nodrop.cli.console import make_console
     from nodrop.report.line_progress import LineProgress, NoProgress
     from nodrop.report.live_progress import LiveProgress
 
     if quiet:
         return NoProgress(out)
-    screen = console(out)
+    screen = make_console(out)
     return LiveProgress(screen) if out.isatty() and not screen.is_dumb_terminal else LineProgress(out)
 
 

@@ -71,11 +71,11 @@ class Outputs(NamedTuple):
 
     def show(self, runs: "Sequence[RunResult]", own: "Callable[[], RenderableType]") -> None:
         """Print the result of a run or a suite in the requested or default form."""
-        from nodrop.cli.console import show
+        from nodrop.cli.console import print_renderable
 
         form = self.form or default_format(runs)
         if form == "text":
-            show(own(), self.stream)
+            print_renderable(own(), self.stream)
             return
         from nodrop.export.nfvbench import build_nfvbench_result
 
@@ -117,13 +117,13 @@ def default_format(runs: "Sequence[RunResult]") -> Literal["text", "nfvbench"]:
 
 def print_nfvbench(result: Mapping[str, Any], form: str, out: TextIO) -> None:
     """Print a result in NFVbench's form as tables."""
-    from nodrop.cli.console import show
+    from nodrop.cli.console import print_renderable
     from nodrop.report.nfvbench import render_nfvbench, write_nfvbench
 
     if form in ("markdown", "csv"):
         click.echo(write_nfvbench(result, form), file=out, nl=False)  # type: ignore[arg-type]
     else:
-        show(render_nfvbench(result), out)
+        print_renderable(render_nfvbench(result), out)
 
 
 def require_writable(file: str | None, key: str = "--json") -> None:

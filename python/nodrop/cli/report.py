@@ -1,4 +1,4 @@
-"""`nodrop report`: results as a document that people send each other."""
+"""`nodrop report`: results as a document."""
 
 import sys
 from collections.abc import Sequence
@@ -23,19 +23,21 @@ OTHER_SUFFIXES = {"htm": "html", "markdown": "md"}
 TABLES = ("goals", "trials", "latency", "chains")
 
 
-@click.command(short_help="Make a report of results that people send each other.")
+@click.command(short_help="Write a report of results.")
 @click.argument("results", type=RESULT, nargs=-1, required=True, metavar="RESULT...")
-@click.option("-o", "--output", type=FILE, help="Where to; - is standard output.  [default: report-<run id>.<format>]")
-@click.option("--format", "form", type=click.Choice(FORMATS), help="What to make.  [default: as the suffix says; html]")
-@click.option("--against", type=RESULT, multiple=True, help="Results to compare the others with, as B beside A.")
-@click.option("--table", type=click.Choice(TABLES), help="csv: which table.  [default: goals]")
-@click.option("--chart", metavar="NAME", help="svg, png: this chart alone.  [default: figures and the first chart]")
-@click.option("--results-dir", default="results", show_default=True, type=DIR, help="Where results are kept.")
+@click.option(
+    "-o", "--output", type=FILE, help="Output file; - is standard output.  [default: report-<run id>.<format>]"
+)
+@click.option("--format", "form", type=click.Choice(FORMATS), help="Format.  [default: by suffix; html]")
+@click.option("--against", type=RESULT, multiple=True, help="Results B to compare with RESULT as A.")
+@click.option("--table", type=click.Choice(TABLES), help="Table, for csv.  [default: goals]")
+@click.option("--chart", metavar="NAME", help="Single chart, for svg and png.  [default: figures and the first chart]")
+@click.option("--results-dir", default="results", show_default=True, type=DIR, help="Directory of results.")
 def report(results: tuple[str, ...], output: str | None, results_dir: str, **flags: Any) -> None:
-    """Make a report: one HTML file that opens anywhere, without network, and holds the results themselves.
+    """Write a report: one HTML file that opens without network and embeds the results.
 
-    RESULT is a result.json, a directory, the id of a run or of a suite, `latest`, `label:NAME` or `tag:NAME`; several
-    stand side by side. Files of NFVbench and TRex are taken as well, with the figures they hold.
+    RESULT is a result.json, a directory, the id of a run or of a suite, `latest`, `label:NAME` or `tag:NAME`. Several
+    results are shown next to each other. Files of NFVbench and TRex also work, with the figures they contain.
 
     \b
     nodrop report latest -o report.html
@@ -44,92 +46,94 @@ def report(results: tuple[str, ...], output: str | None, results_dir: str, **fla
     nodrop report latest -o picture.png           figures and chart, for a chat
     nodrop report latest -o trials.csv --table trials
     """
-    wanted, table, chart = _format(output, flags["form"]), flags["table"], flags["chart"]
-    _refuse_misplaced(wanted, table, chart)
+    form, table, chart = _select_format(output, flags["form"]), flags["table"], flags["chart"]
+    _check_format_options(form, table, chart)
     from nodrop.store.selection import select_results
 
     a = select_results(results, results_dir)
     b = select_results(flags["against"], results_dir) if flags["against"] else ()
-    if wanted == "csv":
-        content = _csv((*a, *b), table or TABLES[0])
+    if form == "csv":
+        content = _render_csv((*a, *b), table or TABLES[0])
     else:
-        content = _drawn(_document(a, b, results, results_dir), wanted, chart)
-    _write(content, output or f"report-{a[0].summary.run_id.replace('#', '-')}.{wanted}")
+        content = _render(_build_document(a, b, results, results_dir), form, chart)
+    _write(content, output or f"report-{a[0].summary.run_id.replace('#', '-')}.{form}")
 
 
-def _format(output: str | None, form: str | None) -> str:
-    """That which was asked for, or that of the file's suffix."""
+def _select_format(output: str | None, form: str | None) -> str:
+    """Return the requested format, or the one of the file's suffix."""
     suffix = Path(output or "").suffix.lower().removeprefix(".")
     if form or not suffix:
         return form or "html"
-    known = OTHER_SUFFIXES.get(suffix, suffix)
-    if known not in FORMATS:
+    by_suffix = OTHER_SUFFIXES.get(suffix, suffix)
+    if by_suffix not in FORMATS:
         raise ConfigError(
-            f"--output: {output} asked, a report of an unknown kind; name a file that ends in "
-            f".{', .'.join(FORMATS)}, or say --format"
+            f"--output: {output} has an unknown suffix; name a file that ends in .{', .'.join(FORMATS)}, or use "
+            "--format"
         )
-    return known
+    return by_suffix
 
 
-def _refuse_misplaced(wanted: str, table: str | None, chart: str | None) -> None:
-    if table and wanted != "csv":
-        raise ConfigError(f"--table: {table} asked, with --format {wanted}; only csv is one table")
-    if chart and wanted not in ("svg", "png"):
-        raise ConfigError(f"--chart: {chart} asked, with --format {wanted}; only svg and png are one chart")
+def _check_format_options(form: str, table: str | None, chart: str | None) -> None:
+    if table and form != "csv":
+        raise ConfigError(f"--table: not available with --format {form}; use --format csv")
+    if chart and form not in ("svg", "png"):
+        raise ConfigError(f"--chart: not available with --format {form}; use --format svg or png")
 
 
-def _document(a: "Sequence[SelectedResult]", b: "Sequence[SelectedResult]", words: Sequence[str], results_dir: str) -> "Document":
-    """All of it; a suite that measured two set-ups in turn is compared without being asked."""
+def _build_document(
+    a: "Sequence[SelectedResult]", b: "Sequence[SelectedResult]", names: Sequence[str], results_dir: str
+) -> "Document":
+    """Build the report; the variants of an interleaved suite are compared without --against."""
     from nodrop.analysis.stored_comparison import compare_results, split_variants
     from nodrop.explain.redecide import with_decisions
     from nodrop.report.document import build_document
     from nodrop.report.document.imported import build_imported_document
     from nodrop.store import suites
 
-    everything = (*a, *b)
-    results = {each.path: each.result() for each in everything if each.summary.source == "nodrop"}
-    imported = [each.summary for each in everything if each.summary.source != "nodrop"]
-    two = (a, b) if b else split_variants(a)
-    comparison = compare_results(*two, load=lambda each: results[each.path]) if two else None
+    selected = (*a, *b)
+    results = {each.path: each.result() for each in selected if each.summary.source == "nodrop"}
+    imported = [each.summary for each in selected if each.summary.source != "nodrop"]
+    sides = (a, b) if b else split_variants(a)
+    comparison = compare_results(*sides, load=lambda each: results[each.path]) if sides else None
     if not results:
         return build_imported_document(imported, comparison)
-    found = suites.locate(words[0], results_dir) if len(words) == 1 else None
-    shown = [with_decisions(result) for result in results.values()]
-    suite = found.suite if found else None
-    return build_document(shown, suite, comparison, imported, _prices(suite, shown))
+    located = suites.locate(names[0], results_dir) if len(names) == 1 else None
+    runs = [with_decisions(result) for result in results.values()]
+    suite = located.suite if located else None
+    return build_document(runs, suite, comparison, imported, _build_costs(suite, runs))
 
 
-def _prices(suite: "Suite | None", results: "Sequence[RunResult]") -> "RuleCostTable | None":
-    """What rules of placement are worth, where the suite is made for that."""
+def _build_costs(suite: "Suite | None", results: "Sequence[RunResult]") -> "RuleCostTable | None":
+    """Return the costs of placement rules, if the suite measured them."""
     from nodrop.run.rule_cost import build_cost_table
 
     return build_cost_table(suite, results) if suite and suite.pricing else None
 
 
-def _csv(found: "Sequence[SelectedResult]", table: str) -> bytes:
+def _render_csv(selected: "Sequence[SelectedResult]", table: str) -> bytes:
     from nodrop.report.document.csv import export_table
 
-    return export_table([each.result() for each in found], table).encode()
+    return export_table([each.result() for each in selected], table).encode()
 
 
-def _drawn(shown: "Document", wanted: str, chart: str | None) -> bytes:
-    """The report in its format."""
-    if wanted == "html":
+def _render(document: "Document", form: str, chart: str | None) -> bytes:
+    """Return the report in a format."""
+    if form == "html":
         from nodrop.report.html import render_page
 
-        return render_page(shown).encode()
-    if wanted == "md":
+        return render_page(document).encode()
+    if form == "md":
         from nodrop.report.markdown import render_markdown
 
-        return render_markdown(shown).encode()
-    if wanted == "pdf":
+        return render_markdown(document).encode()
+    if form == "pdf":
         from nodrop.report.pdf import render_pdf
 
-        return render_pdf(shown)
+        return render_pdf(document)
     from nodrop.charts import render
     from nodrop.report.image import build_image, find_chart
 
-    return render.render_spec((find_chart(shown, chart) if chart else build_image(shown)).spec, f".{wanted}")
+    return render.render_spec((find_chart(document, chart) if chart else build_image(document)).spec, f".{form}")
 
 
 def _write(content: bytes, target: str) -> None:
@@ -139,5 +143,5 @@ def _write(content: bytes, target: str) -> None:
     try:
         Path(target).write_bytes(content)
     except OSError as error:
-        raise ConfigError(f"--output: {target} asked, {error.strerror}; name a file that can be written") from None
+        raise ConfigError(f"--output: cannot write {target}: {error.strerror}") from None
     click.echo(f"report: {target}")

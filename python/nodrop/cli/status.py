@@ -20,7 +20,7 @@ def status(**cloud_flags: Any) -> int:
     If an option, a configuration or the environment (OS_CLOUD, OS_AUTH_URL) names an OpenStack cloud, also list the
     resources of nodrop and of NFVbench in the project. Exits with status 1 during a run, otherwise 0.
     """
-    from nodrop.cli.console import show_lines
+    from nodrop.cli.console import print_lines
     from nodrop.run.machine_lock import find_activity
 
     selection = select_cloud(**cloud_flags)
@@ -32,5 +32,5 @@ def status(**cloud_flags: Any) -> int:
     for line in list(activity.lab_lines()) or ["no labs"]:
         click.echo(line)
     if inventory := list_cloud_if_reachable(selection):
-        show_lines(inventory.lines(), sys.stdout)
+        print_lines(inventory.lines(), sys.stdout)
     return BUSY if activity.runs else IDLE

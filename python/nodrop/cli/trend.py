@@ -116,12 +116,12 @@ def _show(found: "Sequence[Trend]", form: str) -> None:
     if form == "markdown":
         click.echo("\n".join(render_trend_markdown(each) for each in found), nl=False)
         return
-    from nodrop.cli.console import console, show
+    from nodrop.cli.console import make_console, print_renderable
 
     for number, each in enumerate(found):
         if number:
             click.echo()
-        show(render_trend(each, console(sys.stdout).width, plain=not _has_plot_characters()), sys.stdout)
+        print_renderable(render_trend(each, make_console(sys.stdout).width, plain=not _has_plot_characters()), sys.stdout)
 
 
 def _has_plot_characters() -> bool:

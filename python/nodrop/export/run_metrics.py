@@ -5,6 +5,7 @@ from datetime import datetime
 
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric, StateSetMetricFamily
 
+from nodrop.formatting import format_sut_name
 from nodrop.model.goal import Goal, GoalResult, Limit
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult, Status
@@ -62,7 +63,7 @@ def _runs(results: Sequence[RunResult]) -> Iterator[Metric]:
         size = format_frame_size(result.plan)
         about = {
             "run_id": result.run_id,
-            "sut": result.facts.stage.sut if result.facts else result.plan.lab.sut_text,
+            "sut": format_sut_name(result),
             "search": result.plan.search.algorithm,
             "profile": result.plan.profile,
         }

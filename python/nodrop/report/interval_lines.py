@@ -38,10 +38,15 @@ class IntervalLines:
             case TrialProgress() if self._interval_s and event.elapsed_s >= self._due_s - WINDOW_S / 2:
                 passed = math.floor((event.elapsed_s + WINDOW_S / 2) / self._interval_s)
                 self._due_s = (passed + 1) * self._interval_s
-                yield self._format_line(_Counts(event.elapsed_s, event.offered_count, event.received_count, event.lost_count))
+                yield self._format_line(
+                    _Counts(event.elapsed_s, event.offered_count, event.received_count, event.lost_count)
+                )
             case TrialDone() if self._interval_s:
                 result = event.result
-                if self._reported.offered_count < result.offered_count or self._reported.lost_count != result.lost_count:
+                if (
+                    self._reported.offered_count < result.offered_count
+                    or self._reported.lost_count != result.lost_count
+                ):
                     yield self._format_line(
                         _Counts(result.duration_s, result.offered_count, result.received_count, result.lost_count)
                     )

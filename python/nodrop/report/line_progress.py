@@ -10,62 +10,62 @@ from nodrop.model.event import Event, PathChecked, RunStarted, StageProgress, St
 from nodrop.model.facts import StageFacts
 from nodrop.model.result import DirectionCheck
 from nodrop.model.trial import FIXED, TrialResult, ValidityStatus
-from nodrop.report.interval_lines import Intervals
-from nodrop.report.stage_progress import Staging
+from nodrop.report.interval_lines import IntervalLines
+from nodrop.report.stage_progress import StageLineFilter
 from nodrop.units import format_pps, format_ratio, format_seconds
 
 CHECKS_MAX = 6
-"""Ways that are told one by one."""
+"""Directions listed one by one."""
 
 
 class LineProgress:
-    """Says what happened when it happened, with no control characters at all."""
+    """Prints each event as it happens, without control characters."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
-        self._intervals = Intervals()
-        self._staging = Staging()
+        self._interval_lines = IntervalLines()
+        self._stage_lines = StageLineFilter()
 
     def __enter__(self) -> Self:
-        """Nothing to set up."""
+        """Return itself; there is nothing to set up."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing to clear away."""
+        """Do nothing; there is nothing to clean up."""
 
-    def hear(self, event: Event) -> None:
-        """Print what happened, if it is worth a line."""
-        for line in self._intervals.hear(event):
-            self._say(line)
+    def handle(self, event: Event) -> None:
+        """Print an event if it is worth a line."""
+        for line in self._interval_lines.handle(event):
+            self._print(line)
         match event:
             case RunStarted():
                 what = f"{describe_traffic(event.plan.traffic)}, {describe_run(event.plan)}"
-                self._say(f"run {event.run_id}{_place_text(event)}: {what}")
+                self._print(f"run {event.run_id}{_format_position(event)}: {what}")
             case StageProgress():
-                if step := self._staging.line(event):
-                    self._say(f"cloud: {step}")
+                if step := self._stage_lines.select_line(event):
+                    self._print(f"cloud: {step}")
             case StageUp():
-                self._say(_stage_line(event.facts.stage))
+                self._print(_format_stage(event.facts.stage))
             case PathChecked():
-                self._say(f"path checked, learning frames received {_checks_text(event.checks)}")
+                self._print(f"path checked, learning frames received {_format_checks(event.checks)}")
             case TrialDone():
-                self._say(trial_line(event.result))
+                self._print(format_trial_line(event.result))
 
-    def _say(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         print(line, file=self._out, flush=True)
 
 
 class NoProgress(LineProgress):
-    """Says nothing."""
+    """Prints nothing."""
 
-    def hear(self, event: Event) -> None:
-        """Let it pass."""
+    def handle(self, event: Event) -> None:
+        """Ignore the event."""
 
 
-def trial_line(result: TrialResult) -> str:
-    """A trial in one line: load, time, loss, doubts, and why the search wanted it."""
+def format_trial_line(result: TrialResult) -> str:
+    """Return a trial in one line: load, time, loss, doubts, and its reason."""
     verdict = result.validity.verdict
     doubts = (
         "" if verdict is ValidityStatus.VALID else f" [{verdict}: {', '.join(d.code for d in result.validity.doubts)}]"
@@ -73,12 +73,12 @@ def trial_line(result: TrialResult) -> str:
     early = f", {format_stop_reason(result)}" if result.stopped_early else ""
     return (
         f"trial {result.index}: {format_pps(result.trial.intended_load_pps)} for {format_seconds(result.duration_s)}"
-        f"{early}, {_loss_text(result)}{doubts}: {format_message(result.trial.reason) or result.phase}"
+        f"{early}, {_format_loss(result)}{doubts}: {format_message(result.trial.reason) or result.phase}"
     )
 
 
-def _checks_text(checks: Sequence[DirectionCheck]) -> str:
-    """Way by way, or of all together where there are many."""
+def _format_checks(checks: Sequence[DirectionCheck]) -> str:
+    """Return the check of each direction, or the sum if there are many."""
     if len(checks) > CHECKS_MAX:
         received, sent = sum(check.received_count for check in checks), sum(check.sent_count for check in checks)
         return f"on all of {len(checks)} streams: {received}/{sent}"
@@ -86,23 +86,23 @@ def _checks_text(checks: Sequence[DirectionCheck]) -> str:
     return f"from port {', '.join(ways)}"
 
 
-def _loss_text(result: TrialResult) -> str:
+def _format_loss(result: TrialResult) -> str:
     loss = f"loss {format_ratio(compute_reported_loss(result))}"
     if result.phase != FIXED or not result.unsent_count:
         return loss
     return f"only {format_ratio(result.offered_count / result.intended_count)} of it sent, {loss}"
 
 
-def _place_text(event: RunStarted) -> str:
-    place = event.place
-    if not place:
+def _format_position(event: RunStarted) -> str:
+    position = event.place
+    if not position:
         return ""
-    turn = format_repeat(place.variant, place.repeat, place.repeat_count)
-    return f" ({place.number} of {place.count}, frame size {event.plan.frame_size}{turn and f', {turn}'})"
+    repeat = format_repeat(position.variant, position.repeat, position.repeat_count)
+    return f" ({position.number} of {position.count}, frame size {event.plan.frame_size}{repeat and f', {repeat}'})"
 
 
-def _stage_line(facts: StageFacts) -> str:
+def _format_stage(facts: StageFacts) -> str:
     ports = ", ".join(port.name for port in facts.interfaces if port.namespace == "tester")
     between = f" between {ports}" if ports else ""
-    took = f", in {format_seconds(facts.up_s)}" if facts.up_s is not None else ""
-    return f"lab {facts.name} is up: SUT {facts.sut}{between}, as {facts.privilege}{took}"
+    duration = f", in {format_seconds(facts.up_s)}" if facts.up_s is not None else ""
+    return f"lab {facts.name} is up: SUT {facts.sut}{between}, as {facts.privilege}{duration}"

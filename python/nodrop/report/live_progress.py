@@ -1,4 +1,4 @@
-"""Progress for a terminal: one small picture, drawn over at most four times a second."""
+"""Progress for a terminal: a small view redrawn at most four times a second."""
 
 import time
 from collections.abc import Iterator
@@ -17,96 +17,96 @@ from nodrop.model.event import Event, RunDone, SuitePosition, TrialProgress
 from nodrop.model.goal import GoalResult
 from nodrop.model.run_state import RunState
 from nodrop.report.document.goal_statements import format_estimate
-from nodrop.report.interval_lines import Intervals
+from nodrop.report.interval_lines import IntervalLines
 from nodrop.units import format_pps, format_ratio, format_seconds
 
 REFRESH_S = 0.25
-"""Drawing takes CPU time that the measurement may want."""
+"""The minimum time between two drawings, which take CPU time from the measurement."""
 
 
 class LiveProgress:
-    """Draws from the events as they come, on no thread and no timer of its own; leaves nothing behind."""
+    """Draws events as they arrive, without a thread or timer, and removes the view at the end."""
 
     def __init__(self, console: Console) -> None:
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._state = RunState()
-        self._intervals = Intervals()
+        self._interval_lines = IntervalLines()
         self._start_s = time.monotonic()
         self._drawn_s = 0.0
 
     def __enter__(self) -> Self:
-        """Begin to draw."""
+        """Start drawing."""
         self._live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Clear the picture away."""
+        """Remove the view."""
         self._live.stop()
 
-    def hear(self, event: Event) -> None:
-        """Take in what happened, and draw it if the last picture is old enough."""
+    def handle(self, event: Event) -> None:
+        """Apply an event, and redraw if the last drawing is old enough."""
         self._state = self._state.apply(event)
-        for line in self._intervals.hear(event):
+        for line in self._interval_lines.handle(event):
             self._live.console.print(line)
         now_s = time.monotonic()
         if isinstance(event, RunDone) or (isinstance(event, TrialProgress) and now_s - self._drawn_s < REFRESH_S):
             return
         self._drawn_s = now_s
-        self._live.update(picture(self._state, now_s - self._start_s), refresh=True)
+        self._live.update(render_progress(self._state, now_s - self._start_s), refresh=True)
 
 
-def picture(state: RunState, elapsed_s: float) -> RenderableType:
-    """The running trial, the bounds so far, the time."""
-    return Group(*_lines(state, elapsed_s))
+def render_progress(state: RunState, elapsed_s: float) -> RenderableType:
+    """Return the running trial, the bounds so far, and the time."""
+    return Group(*_render_parts(state, elapsed_s))
 
 
-def _lines(state: RunState, elapsed_s: float) -> Iterator[RenderableType]:
-    left_s = state.remaining_s()
-    left = f", ~{format_seconds(round(left_s))} left" if left_s is not None else ""
+def _render_parts(state: RunState, elapsed_s: float) -> Iterator[RenderableType]:
+    remaining_s = state.remaining_s()
+    remaining = f", ~{format_seconds(round(remaining_s))} left" if remaining_s is not None else ""
     if state.plan:
         clock = Table.grid(expand=True)
         clock.add_column()
         clock.add_column(justify="right", no_wrap=True)
-        what = f"{_place_text(state.position)}{state.plan.lab.sut}, {describe_traffic(state.plan.traffic)}"
-        clock.add_row(Text(what, style="bold"), f"{format_seconds(int(elapsed_s))}{left}")
+        what = f"{_format_position(state.position)}{state.plan.lab.sut}, {describe_traffic(state.plan.traffic)}"
+        clock.add_row(Text(what, style="bold"), f"{format_seconds(int(elapsed_s))}{remaining}")
         yield clock
     if state.trial is None:
-        yield _staging(state)
+        yield _render_stage(state)
         return
-    yield from _trial(state)
+    yield from _render_trial(state)
     if state.goals:
-        yield _bounds(state.goals)
+        yield _render_bounds(state.goals)
 
 
-def _staging(state: RunState) -> RenderableType:
-    """How far the stage is, or what comes before the first trial."""
-    staging = state.stage_progress
-    if not staging:
+def _render_stage(state: RunState) -> RenderableType:
+    """Return the progress of the stage before the first trial."""
+    progress = state.stage_progress
+    if not progress:
         return Text("bringing up the lab, starting the generator, checking the path", style="dim")
-    if not staging.count:
-        return Text(staging.text, style="dim", overflow="ellipsis", no_wrap=True)
+    if not progress.count:
+        return Text(progress.text, style="dim", overflow="ellipsis", no_wrap=True)
     row = Table.grid(padding=(0, 2, 0, 0))
     row.add_row(
         "cloud",
-        ProgressBar(total=staging.count, completed=staging.done_count, width=20),
-        f"{staging.done_count} of {staging.count}",
-        Text(staging.text, style="dim", overflow="ellipsis", no_wrap=True),
+        ProgressBar(total=progress.count, completed=progress.done_count, width=20),
+        f"{progress.done_count} of {progress.count}",
+        Text(progress.text, style="dim", overflow="ellipsis", no_wrap=True),
     )
     return row
 
 
-def _place_text(place: SuitePosition | None) -> str:
-    """Which run it is: `A 2 of 5, run 3 of 10: `."""
-    if not place:
+def _format_position(position: SuitePosition | None) -> str:
+    """Return the position of the run in its suite: `A 2 of 5, run 3 of 10: `."""
+    if not position:
         return ""
-    turn = format_repeat(place.variant, place.repeat, place.repeat_count)
-    number = f"{place.number} of {place.count}"
-    return f"{turn}, run {number}: " if turn and turn != number else f"{number}: "
+    repeat = format_repeat(position.variant, position.repeat, position.repeat_count)
+    number = f"{position.number} of {position.count}"
+    return f"{repeat}, run {number}: " if repeat and repeat != number else f"{number}: "
 
 
-def _trial(state: RunState) -> Iterator[RenderableType]:
+def _render_trial(state: RunState) -> Iterator[RenderableType]:
     assert state.trial
     trial, now = state.trial.trial, state.window
     elapsed_s = now.elapsed_s if now else 0.0
@@ -130,16 +130,16 @@ def _trial(state: RunState) -> Iterator[RenderableType]:
             yield Text(f"{what}{text}", style="dim", overflow="ellipsis", no_wrap=True)
 
 
-def _bounds(goals: tuple[GoalResult, ...]) -> Table:
-    """Lower and upper bound of every goal, closing in."""
+def _render_bounds(goals: tuple[GoalResult, ...]) -> Table:
+    """Return the lower and upper bound of every goal."""
     table = Table.grid(padding=(0, 2, 0, 0))
-    for found in goals:
+    for goal_result in goals:
         table.add_row(
-            Text(format_goal(found.goal), style="bold"),
-            format_pps(found.lower.load_pps) if found.lower else "?",
+            Text(format_goal(goal_result.goal), style="bold"),
+            format_pps(goal_result.lower.load_pps) if goal_result.lower else "?",
             "to",
-            format_pps(found.upper.load_pps) if found.upper else "?",
-            "" if found.estimate_pps is None else f"about {format_estimate(found)}",
-            Text(f"width {format_width(found)}", style="dim"),
+            format_pps(goal_result.upper.load_pps) if goal_result.upper else "?",
+            "" if goal_result.estimate_pps is None else f"about {format_estimate(goal_result)}",
+            Text(f"width {format_width(goal_result)}", style="dim"),
         )
     return table

@@ -1,7 +1,7 @@
-"""What happens in a run, as log records: trials at INFO, failures at ERROR.
+"""The events of a run as log records: trials at INFO, failures at ERROR.
 
-A warning is what speaks against a figure of the result. Most searches try loads that the tester cannot send, so what
-speaks against a trial is only a detail until a figure rests on it.
+WARNING is for doubts about a figure of the result. Most searches try loads that the tester cannot send, so doubts about
+a trial are details unless a figure depends on the trial.
 """
 
 import logging
@@ -24,9 +24,9 @@ from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import SuiteRun
 from nodrop.model.trial import FIXED
 from nodrop.report.document.warnings import list_serious_doubts
-from nodrop.report.interval_lines import Intervals
-from nodrop.report.line_progress import trial_line
-from nodrop.report.stage_progress import Staging, staging_text
+from nodrop.report.interval_lines import IntervalLines
+from nodrop.report.line_progress import format_trial_line
+from nodrop.report.stage_progress import StageLineFilter, format_stage_step
 from nodrop.system.log_files import FIELDS, LOGGER
 from nodrop.units import format_pps, format_seconds
 
@@ -34,61 +34,61 @@ ENDINGS = {Status.FAILED: logging.ERROR, Status.TIMED_OUT: logging.ERROR, Status
 
 
 class EventLog:
-    """Says to the logger `nodrop` what a run says; an OnEvent."""
+    """Logs the events of a run to the logger `nodrop`; an OnEvent."""
 
     def __init__(self) -> None:
         self._run_id = ""
-        self._intervals = Intervals()
-        self._staging = Staging()
+        self._interval_lines = IntervalLines()
+        self._stage_lines = StageLineFilter()
 
     def __call__(self, event: Event) -> None:
-        """Log what happened, if it is worth a line."""
-        for line in self._intervals.hear(event):
-            self._say(logging.INFO, line)
+        """Log an event if it is worth a record."""
+        for line in self._interval_lines.handle(event):
+            self._log(logging.INFO, line)
         match event:
             case RunStarted():
                 self._run_id = event.run_id
-                self._started(event)
+                self._log_start(event)
             case StageProgress():
-                level = logging.INFO if self._staging.line(event) else logging.DEBUG
-                self._say(level, f"cloud: {staging_text(event)}")
+                level = logging.INFO if self._stage_lines.select_line(event) else logging.DEBUG
+                self._log(level, f"cloud: {format_stage_step(event)}")
             case StageUp():
                 stage = event.facts.stage
-                self._say(logging.INFO, f"lab {stage.name} is up: SUT {stage.sut}, as {stage.privilege}")
+                self._log(logging.INFO, f"lab {stage.name} is up: SUT {stage.sut}, as {stage.privilege}")
             case PathChecked():
                 for check in event.checks:
-                    self._say(
+                    self._log(
                         logging.INFO,
                         f"path checked: port {check.tx_port} to {check.rx_port}, {check.received_count} of "
                         f"{check.sent_count} frames",
                     )
             case TrialStarted():
-                load, asked_s = format_pps(event.trial.intended_load_pps), format_seconds(event.trial.duration_s)
-                self._say(logging.DEBUG, f"trial {event.index} begins: {load} for {asked_s}", trial=event.index)
+                load, duration = format_pps(event.trial.intended_load_pps), format_seconds(event.trial.duration_s)
+                self._log(logging.DEBUG, f"trial {event.index} begins: {load} for {duration}", trial=event.index)
             case TrialDone():
-                self._trial_done(event)
+                self._log_trial(event)
             case RunDone():
-                self._done(event.result, event.path)
+                self._log_end(event.result, event.path)
             case SuiteDone():
                 suite = event.suite
-                runs = ", ".join(f"{_run_text(run, suite.repeat_count)} {run.status}" for run in suite.runs)
-                self._say(logging.INFO, f"suite {suite.suite_id} is {suite.status}: {runs}", suite_id=suite.suite_id)
+                runs = ", ".join(f"{_format_run(run, suite.repeat_count)} {run.status}" for run in suite.runs)
+                self._log(logging.INFO, f"suite {suite.suite_id} is {suite.status}: {runs}", suite_id=suite.suite_id)
 
-    def _started(self, event: RunStarted) -> None:
-        plan, place = event.plan, event.place
-        turn = format_repeat(place.variant, place.repeat, place.repeat_count) if place else ""
-        which = f" ({place.number} of {place.count}{turn and f', {turn}'})" if place else ""
+    def _log_start(self, event: RunStarted) -> None:
+        plan, position = event.plan, event.place
+        repeat = format_repeat(position.variant, position.repeat, position.repeat_count) if position else ""
+        which = f" ({position.number} of {position.count}{repeat and f', {repeat}'})" if position else ""
         what = f"{plan.lab.sut_text}, {describe_traffic(plan.traffic)}, {describe_run(plan)}"
-        self._say(logging.INFO, f"run {event.run_id}{which}: {what}", frame_size=plan.frame_size)
+        self._log(logging.INFO, f"run {event.run_id}{which}: {what}", frame_size=plan.frame_size)
         for warning in plan.warnings:
-            self._say(logging.WARNING, warning)
+            self._log(logging.WARNING, warning)
 
-    def _trial_done(self, event: TrialDone) -> None:
+    def _log_trial(self, event: TrialDone) -> None:
         result = event.result
-        fell_short = result.phase == FIXED and result.unsent_count
-        self._say(
-            logging.WARNING if fell_short else logging.INFO,
-            trial_line(result),
+        has_unsent = result.phase == FIXED and result.unsent_count
+        self._log(
+            logging.WARNING if has_unsent else logging.INFO,
+            format_trial_line(result),
             trial=result.index,
             phase=result.phase,
             intended_load_pps=result.trial.intended_load_pps,
@@ -97,43 +97,47 @@ class EventLog:
             verdict=str(result.validity.verdict),
         )
         for doubt in result.validity.doubts:
-            self._say(logging.DEBUG, f"trial {result.index}: {doubt.text}", trial=result.index, code=doubt.code)
+            self._log(logging.DEBUG, f"trial {result.index}: {doubt.text}", trial=result.index, code=doubt.code)
 
-    def _done(self, result: RunResult, path: str | None) -> None:
-        for found in result.goals:
-            self._found(found)
+    def _log_end(self, result: RunResult, path: str | None) -> None:
+        for goal_result in result.goals:
+            self._log_goal(goal_result)
         for line in list_serious_doubts(result):
-            self._say(logging.WARNING, line)
+            self._log(logging.WARNING, line)
         for finding in result.findings:
-            self._say(logging.INFO, format_message(finding), code=finding.code)
+            self._log(logging.INFO, format_message(finding), code=finding.code)
         if path is None:
-            self._say(logging.ERROR, "the result could not be stored")
+            self._log(logging.ERROR, "the result could not be stored")
         ended = result.status.replace("_", " ")
         ending = f"run {result.run_id} is {ended} after {format_seconds(round(result.wall_s))}"
         stored = f", result in {path}" if path else ""
         why = f": {result.error}" if result.error else ""
-        self._say(ENDINGS.get(result.status, logging.INFO), f"{ending}{stored}{why}", status=str(result.status))
+        self._log(ENDINGS.get(result.status, logging.INFO), f"{ending}{stored}{why}", status=str(result.status))
 
-    def _found(self, found: GoalResult) -> None:
-        """A goal's result; a load that nobody can trust to be the SUT's is a doubt, none at all a failure."""
-        level = logging.WARNING if found.limit.is_tester else logging.INFO
-        if not found.lower and found.estimate_pps is None:
+    def _log_goal(self, goal_result: GoalResult) -> None:
+        """Log the result of a goal: a WARNING if the tester was the limit, an ERROR without any load."""
+        explanation = format_message(goal_result.explanation)
+        level = logging.WARNING if goal_result.limit.is_tester else logging.INFO
+        if not goal_result.lower and goal_result.estimate_pps is None:
             level = logging.ERROR
-        self._say(
+        self._log(
             level,
-            f"{format_goal(found.goal)}: {format_goal_load(found)}. {format_message(found.explanation)}",
-            goal=found.goal.label,
-            load_pps=found.lower.load_pps if found.lower else None,
+            f"{format_goal(goal_result.goal)}: {format_goal_load(goal_result)}. {explanation}",
+            goal=goal_result.goal.label,
+            load_pps=goal_result.lower.load_pps if goal_result.lower else None,
         )
-        for flag in found.flags:
-            self._say(
-                logging.INFO, f"{found.goal.label}: {format_message(flag)}", goal=found.goal.label, code=flag.code
+        for flag in goal_result.flags:
+            self._log(
+                logging.INFO,
+                f"{goal_result.goal.label}: {format_message(flag)}",
+                goal=goal_result.goal.label,
+                code=flag.code,
             )
 
-    def _say(self, level: int, message: str, **fields: object) -> None:
+    def _log(self, level: int, message: str, **fields: object) -> None:
         LOGGER.log(level, message, extra={FIELDS: {"run_id": self._run_id, **fields}})
 
 
-def _run_text(run: SuiteRun, repeat_count: int) -> str:
-    turn = format_repeat(run.variant, run.repeat, repeat_count)
-    return f"{run.frame_size} {turn}" if turn else run.frame_size
+def _format_run(run: SuiteRun, repeat_count: int) -> str:
+    repeat = format_repeat(run.variant, run.repeat, repeat_count)
+    return f"{run.frame_size} {repeat}" if repeat else run.frame_size

@@ -11,6 +11,7 @@ loss_at_10kpps
 
 from collections.abc import Iterator
 
+from nodrop.formatting import format_sut_name
 from nodrop.model.goal import GoalResult, Limit
 from nodrop.model.latency import trial_latency
 from nodrop.model.plan import Plan
@@ -36,7 +37,7 @@ def summarize_result(result: RunResult) -> Summary:
         status=result.status,
         error=result.error,
         label=plan.label,
-        sut=facts.stage.sut if facts else plan.lab.sut_text,
+        sut=format_sut_name(result),
         path=name_path(plan),
         chain_count=plan.lab.chain_count,
         flow_count=count_flows(plan),

@@ -11,7 +11,7 @@ COMMANDS: tuple[str, ...] = ("describe", "diff", "check", "exposure", "workload"
     cls=LazyGroup,
     names=COMMANDS,
     package="nodrop.cli.host",
-    short_help="Describe this machine and check whether it is ready.",
+    short_help="Describe and check this machine.",
 )
 def host() -> None:
     """Describe this machine, its free resources, and its readiness for a data plane.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodrop.cli.console import console, show_lines
+from nodrop.cli.console import make_console, print_lines
 from nodrop.cli.host.host_argument import name_host, read_or_describe_host
 from nodrop.errors import ConfigError, HostError, HostUndecidedError
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     type=click.Choice(["data-plane", "control-plane"]),
     default="data-plane",
     show_default=True,
-    help="What the host is for; control planes need less.",
+    help="Intended use; control planes have fewer requirements.",
 )
-@click.option("--host", "file", type=click.Path(dir_okay=False), metavar="FILE", help="A descriptor of another host.")
+@click.option("--host", "file", type=click.Path(dir_okay=False), metavar="FILE", help="Descriptor of another host.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "md"]), default="text", show_default=True)
 @click.pass_context
 def check(context: click.Context, ids: tuple[str, ...], profile: "CheckProfile", file: str | None, form: str) -> None:
     """Check this host against the recommendations of ETSI GS NFV-PER 001 for data planes.
 
     H1 to H14 concern the hardware (clause 7.1), Y1 to Y9 the hypervisor (clause 7.2), A1 to A12 the configuration
-    (clause 6.1, annex D), R1 to R18 the facts to record (RFC 8204 section 3.3). Each check shows its evidence, why it matters,
-    how to fix it and how to verify the fix. Unknown never counts as pass. Nothing is changed.
+    (clause 6.1, annex D), R1 to R18 the facts to record (RFC 8204 section 3.3). Each check shows its evidence, why it
+    matters, how to fix it and how to verify the fix. Unknown never counts as pass. Nothing is changed.
 
     With IDs, e.g. `nodrop host check A2 A3`, only these checks are shown, in full.
 
@@ -67,6 +67,6 @@ def _print_checks(checks: "Sequence[HostCheck]", who: str, profile: "CheckProfil
     elif form == "md":
         click.echo(render_check_markdown(checks, who, profile), nl=False)
     else:
-        width = console(sys.stdout).width
+        width = make_console(sys.stdout).width
         lines = format_check_details(checks, width) if in_full else format_checks(checks, who, profile, width)
-        show_lines(lines, sys.stdout)
+        print_lines(lines, sys.stdout)

@@ -21,30 +21,25 @@ WIDTH = 100
     "--format",
     "form",
     type=click.Choice(["table", "yaml", "json", "xml"]),
-    help="`table` is for people; the others have everything and read back.  [default: table; yaml with -o]",
+    help="`table` is a summary; the other formats are complete and machine-readable.  [default: table; yaml with -o]",
 )
-@click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write it there.")
-@click.option("--root", type=click.Path(exists=True), metavar="DIR|TAR", help="Describe a machine by its capture.")
-@click.option(
-    "--capture", type=click.Path(dir_okay=False), metavar="FILE.tar.gz", help="Keep there all that is read for it."
-)
-@click.option(
-    "--eligible-cpus", metavar="LIST", help="VMs may have these CPUs and no others, as `2-15,34`: your own policy."
-)
+@click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", help="Output file.")
+@click.option("--root", type=click.Path(exists=True), metavar="DIR|TAR", help="Describe a machine from its capture.")
+@click.option("--capture", type=click.Path(dir_okay=False), metavar="FILE.tar.gz", help="Also store all files read.")
+@click.option("--eligible-cpus", metavar="LIST", help="CPUs that VMs may use, e.g. `2-15,34`.  [default: host policy]")
 def describe(
     form: str | None, output: str | None, root: str | None, capture: str | None, eligible_cpus: str | None
 ) -> None:
-    """Say what this machine is and what of it is free: its Compute Host Descriptor.
+    """Describe this machine and its free resources: its Compute Host Descriptor.
 
-    After ETSI GS NFV-PER 001 clause 8.1. Everything is said with where it was found and how far it can be believed;
-    what could not be found out is said with the reason. Takes less than two seconds, changes nothing, and needs no
-    root for what the kernel shows to all.
+    According to ETSI GS NFV-PER 001 clause 8.1. Every value has source and confidence; unknown values have a reason.
+    Takes less than two seconds, changes nothing, and needs root only for values that the kernel restricts.
 
     \b
     nodrop host describe
     nodrop host describe -o this-host.yaml
-    nodrop host describe --capture machine.tar.gz     for a report of what is wrong; look at it first
-    nodrop host describe --root machine.tar.gz        and what it says there
+    nodrop host describe --capture machine.tar.gz     for a bug report; review it first
+    nodrop host describe --root machine.tar.gz        describe it on another machine
     """
     from nodrop.descriptors import format_descriptor
     from nodrop.store import write_text
@@ -89,10 +84,10 @@ def _parse_cpus(written: str | None) -> tuple[int, ...] | None:
 def _print_table(host: "HostDescriptor") -> None:
     from rich.console import Group
 
-    from nodrop.cli.console import show
+    from nodrop.cli.console import print_renderable
     from nodrop.report.host.table import build_host_parts
 
-    show(Group(*build_host_parts(host)), sys.stdout)
+    print_renderable(Group(*build_host_parts(host)), sys.stdout)
 
 
 def _format_table(host: "HostDescriptor") -> str:

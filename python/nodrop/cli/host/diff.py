@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nodrop.cli.completion_types import DIR, RESULT
-from nodrop.cli.console import console, show
+from nodrop.cli.console import make_console, print_renderable
 from nodrop.cli.host.host_argument import read_or_describe_host
 from nodrop.errors import ConfigError
 
@@ -20,7 +20,7 @@ EPILOG = """
 \b
 Examples:
   nodrop host diff before.yaml after.yaml
-  nodrop host diff before.yaml                 what became of this machine since
+  nodrop host diff before.yaml                 changes of this machine since then
   nodrop host diff 20260131T120000Z-3f9a2c latest --format json
 """
 
@@ -28,11 +28,9 @@ Examples:
 @click.command(epilog=EPILOG)
 @click.argument("a", type=RESULT)
 @click.argument("b", type=RESULT, required=False)
-@click.option(
-    "--all", "momentary", is_flag=True, help="Also what is another the next moment: use, free memory, clocks."
-)
+@click.option("--all", "momentary", is_flag=True, help="Include volatile values: use, free memory, clocks.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--results-dir", default="results", show_default=True, type=DIR, help="Where results are kept.")
+@click.option("--results-dir", default="results", show_default=True, type=DIR, help="Directory of results.")
 @click.pass_context
 def diff(context: click.Context, /, a: str, b: str | None, results_dir: str, **flags: Any) -> None:
     """Show the differences between two hosts: identity, capabilities, settings, resources.
@@ -55,7 +53,7 @@ def diff(context: click.Context, /, a: str, b: str | None, results_dir: str, **f
     if flags["form"] == "json":
         click.echo(dump_host_diff(*names, changes), nl=False)
     else:
-        show(Group(*format_host_diff(*names, changes, console(sys.stdout).width)), sys.stdout)
+        print_renderable(Group(*format_host_diff(*names, changes, make_console(sys.stdout).width)), sys.stdout)
     if any(each.kind != "known" for each in changes):
         context.exit(EXIT_DIFFERENT)
 

@@ -6,14 +6,14 @@ import sys
 
 import click
 
-from nodrop.cli.console import console, show_lines
+from nodrop.cli.console import make_console, print_lines
 
 PROGRAM_TIMEOUT_S = 3.0
 
 
 @click.command()
-@click.option("--libvirt-uri", metavar="URI", help="The libvirt daemon, if not the system's. [LIBVIRT_DEFAULT_URI]")
-@click.option("--node", metavar="NAME", help="This host's name at the orchestrator, if not its host name.")
+@click.option("--libvirt-uri", metavar="URI", help="libvirt daemon.  [default: LIBVIRT_DEFAULT_URI or the system's]")
+@click.option("--node", metavar="NAME", help="Name of this host in the orchestrator.  [default: host name]")
 @click.option("--format", "form", type=click.Choice(["text", "json", "md"]), default="text", show_default=True)
 def exposure(libvirt_uri: str | None, node: str | None, form: str) -> None:
     """Show which host features the virtualization stack exposes to VM placement.
@@ -37,4 +37,4 @@ def exposure(libvirt_uri: str | None, node: str | None, form: str) -> None:
     elif form == "md":
         click.echo(render_exposure_markdown(FEATURES, stacks, who), nl=False)
     else:
-        show_lines(format_exposure(FEATURES, stacks, who, console(sys.stdout).width), sys.stdout)
+        print_lines(format_exposure(FEATURES, stacks, who, make_console(sys.stdout).width), sys.stdout)

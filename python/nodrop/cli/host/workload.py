@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodrop.cli.console import console, show, show_lines
+from nodrop.cli.console import make_console, print_lines, print_renderable
 from nodrop.cli.host.host_argument import name_host, read_or_describe_host
 
 if TYPE_CHECKING:
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("vnf", required=False)
-@click.option("--bare-metal", is_flag=True, help="Without a hypervisor: the features of table 2 instead of table 3.")
-@click.option("--host", "file", type=click.Path(dir_okay=False), metavar="FILE", help="A descriptor of another host.")
+@click.option("--bare-metal", is_flag=True, help="Without hypervisor: the features of table 2 instead of table 3.")
+@click.option("--host", "file", type=click.Path(dir_okay=False), metavar="FILE", help="Descriptor of another host.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "md"]), default="text", show_default=True)
 def workload(vnf: str | None, bare_metal: bool, file: str | None, form: str) -> None:
-    """Say which kinds of work a VNF has, and which features matter for it.
+    """Show the workloads of a VNF, and the features relevant to it.
 
-    After tables 1 to 3 of ETSI GS NFV-PER 001, with who has to act for each feature (hardware, hypervisor, guest,
-    software, I/O device) and what this host's checks say of it. Without a VNF, all there are are listed.
+    According to tables 1 to 3 of ETSI GS NFV-PER 001, with the layer responsible for each feature (hardware,
+    hypervisor, guest, software, I/O device) and the results of this host's checks. Without a VNF, lists all VNFs.
 
     \b
     nodrop host workload BNG
@@ -49,7 +49,7 @@ def _print_workload(vnf: "NetworkFunction", bare_metal: bool, file: str | None, 
     elif form == "md":
         click.echo(render_workload_markdown(asked), nl=False)
     else:
-        show_lines(format_workload(asked, console(sys.stdout).width), sys.stdout)
+        print_lines(format_workload(asked, make_console(sys.stdout).width), sys.stdout)
 
 
 def _print_functions(form: str) -> None:
@@ -61,5 +61,7 @@ def _print_functions(form: str) -> None:
     elif form == "md":
         click.echo(render_functions_markdown(list_functions()), nl=False)
     else:
-        show(build_function_table(list_functions()), sys.stdout)
-        click.echo("\n?: table 1's headings do not line up there. The last five are in the text alone, not in table 1.")
+        print_renderable(build_function_table(list_functions()), sys.stdout)
+        click.echo(
+            "\n?: headings of table 1 misaligned. The last five VNFs are mentioned in the text, not in table 1."
+        )

@@ -7,9 +7,7 @@ from nodrop.cli.lazy import LazyGroup
 COMMANDS: tuple[str, ...] = ("check", "place", "config", "verify", "price")
 
 
-@click.group(
-    cls=LazyGroup, names=COMMANDS, package="nodrop.cli.vm", short_help="Check, place, configure and price a VM."
-)
+@click.group(cls=LazyGroup, names=COMMANDS, package="nodrop.cli.vm", short_help="Check, place and configure VMs.")
 def vm() -> None:
     """Check, place and configure VMs, and measure the cost of placement rules.
 

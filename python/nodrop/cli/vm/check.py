@@ -5,13 +5,13 @@ import sys
 import click
 
 from nodrop.cli.completion_types import FILE
-from nodrop.cli.console import show
+from nodrop.cli.console import print_renderable
 
 EPILOG = """
 \b
 Examples:
   nodrop vm check examples/vm/bng.yaml
-  nodrop vm check examples/vm/etsi-8.2.2.4.txt --format yaml > vm.yaml     the standard's sample, made usable
+  nodrop vm check examples/vm/etsi-8.2.2.4.txt --format yaml > vm.yaml     convert the standard's sample
   ssh orchestrator cat vm.json | nodrop vm check -
 """
 
@@ -24,7 +24,7 @@ Examples:
     type=click.Choice(["text", "yaml", "json"]),
     default="text",
     show_default=True,
-    help="In words, or the descriptor in its canonical form.",
+    help="Summary, or the descriptor in canonical form.",
 )
 def check(file: str, form: str) -> None:
     """Show the requirements of a VM, and ambiguities in its descriptor.
@@ -39,7 +39,7 @@ def check(file: str, form: str) -> None:
 
     vmd, remarks = read_vmd(file)
     if form == "text":
-        show(render_requirements(vmd, [str(each) for each in remarks]), sys.stdout)
+        print_renderable(render_requirements(vmd, [str(each) for each in remarks]), sys.stdout)
         return
     for each in remarks:
         click.echo(f"nodrop: remark: {file}: {each}", err=True)

@@ -19,18 +19,18 @@ ConfigForm = Literal["libvirt", "nova", "k8s", "tosca"]
 
 
 @click.command()
-@click.option("--vmd", type=FILE, required=True, help="The VM's descriptor.")
-@click.option("--host", "hosts", type=FILE, multiple=True, help="A host's descriptor; none: this machine.")
-@click.option("--placement", "placed", type=FILE, help="What `nodrop vm place` gave; none: it is placed now.")
+@click.option("--vmd", type=FILE, required=True, help="VM Descriptor.")
+@click.option("--host", "hosts", type=FILE, multiple=True, help="Host descriptor.  [default: this machine]")
+@click.option("--placement", "placed", type=FILE, help="Output of `nodrop vm place`; otherwise the VM is placed now.")
 @click.option("--format", "form", type=click.Choice(["libvirt", "nova", "k8s", "tosca"]), required=True)
 @click.option(
     "--image",
     "images",
     multiple=True,
-    help="What it starts from: files for libvirt, once for each disk; a name in Glance; a container's image.",
+    help="Image: a file for libvirt, repeated for each disk; a name in Glance; a container image.",
 )
-@click.option("--emulate", is_flag=True, help="libvirt: without KVM. To try it out, never to measure.")
-@click.option("-o", "--output", type=FILE, help="Where to write it, not to standard output.")
+@click.option("--emulate", is_flag=True, help="libvirt: emulate without KVM, for trials only.")
+@click.option("-o", "--output", type=FILE, help="Output file.  [default: standard output]")
 def config(
     *,
     vmd: str,
@@ -67,13 +67,13 @@ def config(
 def _place(vmd: "VmDescriptor", hosts: "list[HostDescriptor]") -> "Placement":
     from rich.console import Group
 
-    from nodrop.cli.console import console, show
+    from nodrop.cli.console import make_console, print_renderable
     from nodrop.report.placement import format_placement
     from nodrop.vm.place import place_vm
 
     result = place_vm(vmd, hosts)
     if result.placement is None:
-        show(Group(*format_placement(result, None, console(sys.stderr).width)), sys.stderr)
+        print_renderable(Group(*format_placement(result, None, make_console(sys.stderr).width)), sys.stderr)
         raise PlacementError(f"no host fits {result.vm} ({len(hosts)} checked); see the reasons above")
     for sentence in (*result.placement.substitutions, *result.placement.warnings):
         click.echo(f"nodrop: {vmd.name}: {sentence}", err=True)

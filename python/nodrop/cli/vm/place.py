@@ -28,12 +28,17 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG, short_help="Which host a VM fits on, and the exact resources there.")
+@click.command(epilog=EPILOG, short_help="Find a host and its resources for a VM.")
 @click.option(
     "--vmd", "vmds", type=FILE, required=True, multiple=True, help="VM Descriptor; repeat for several VMs, in order."
 )
 @click.option(
-    "--host", "hosts", type=FILE, multiple=True, metavar="CHD", help="Host's descriptor, or a directory of them."
+    "--host",
+    "hosts",
+    type=FILE,
+    multiple=True,
+    metavar="CHD",
+    help="Host descriptor, or a directory of them.  [default: this machine]",
 )
 @click.option(
     "--policy",
@@ -60,15 +65,15 @@ Examples:
 )
 @click.option("--accept-unknown", is_flag=True, help="Warn about unknown host facts instead of rejecting the host.")
 @click.option("--all-or-nothing", is_flag=True, help="Write nothing unless every VM fits.")
-@click.option("--results-dir", default="results", metavar="DIR", help="Where --ranking results finds runs.")
+@click.option("--results-dir", default="results", metavar="DIR", help="Directory of runs for --ranking results.")
 @click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="Output format.")
 @click.option("-o", "--output", type=FILE, metavar="DIR", help="Write placements, and the changed host descriptors.")
 def place(vmds: tuple[str, ...], hosts: tuple[str, ...], form: str, output: str | None, **flags: Any) -> None:
     """Find the host that a VM fits on, and its cores, pages and ports there.
 
     A host has to meet every requirement of the descriptor; for each rejected host all reasons are listed. Several VMs
-    are placed one after another. Nothing is started, and no host is changed. Policies and the treatment of unknown facts
-    are explained in docs/concepts/placement.md.
+    are placed one after another. Nothing is started, and no host is changed. Policies and the treatment of unknown
+    facts are explained in docs/concepts/placement.md.
 
     Exit status: 5 if a VM fits on no host.
     """
@@ -192,14 +197,14 @@ def _print_results(results: "Sequence[PlacementResult]", hosts: "dict[str, HostD
         return
     from rich.console import Group
 
-    from nodrop.cli.console import console, show
+    from nodrop.cli.console import make_console, print_renderable
     from nodrop.report.placement import format_placement
 
     for number, each in enumerate(results):
         if number:
             click.echo()
         host = hosts[each.placement.host_id] if each.placement else None
-        show(Group(*format_placement(each, host, console(sys.stdout).width)), sys.stdout)
+        print_renderable(Group(*format_placement(each, host, make_console(sys.stdout).width)), sys.stdout)
 
 
 def _write(

@@ -23,40 +23,42 @@ FORMS = ("text", "md", "json")
 EPILOG = """
 \b
 Examples:
-  nodrop vm price                               every rule, three times each, in about five minutes
-  nodrop vm price --dry-run                     what would be done, and how long it takes
-  nodrop vm price --rules same-core,small-pages these alone
-  nodrop vm price --repeat 10 -o prices.svg     narrower intervals, and a picture
+  nodrop vm price                               all rules, three repeats each, in about five minutes
+  nodrop vm price --dry-run                     the plan and its duration
+  nodrop vm price --rules same-core,small-pages only these rules
+  nodrop vm price --repeat 10 -o prices.svg     narrower intervals, and a plot
   nodrop vm price --vmd vm.yaml --impact impact.yaml
-                                                what other VMs cost it, to be put into the VM Descriptor
-  nodrop vm price latest                        the last prices again
+                                                the impact of other VMs, for the VM Descriptor
+  nodrop vm price latest                        the latest results again
 """
 
 
-@click.command(epilog=EPILOG, short_help="Measure what each rule of placement is worth here.")
+@click.command(epilog=EPILOG, short_help="Measure the cost of placement rules.")
 @click.argument("suite", required=False, type=RESULT)
 @search_options
-@click.option("--vmd", type=FILE, help="VM Descriptor: its large pages are the forwarder's memory.")
-@click.option("--rules", metavar="RULE,...", help="Break these alone, as same-core,cpu-noise.  [default: all]")
-@click.option("--repeat", type=click.IntRange(min=1), metavar="N", help="Measure each N times.  [default: 3]")
+@click.option("--vmd", type=FILE, help="VM Descriptor whose large pages the forwarder uses.")
+@click.option("--rules", metavar="RULE,...", help="Rules to break, e.g. same-core,cpu-noise.  [default: all]")
+@click.option("--repeat", type=click.IntRange(min=1), metavar="N", help="Repeats of each measurement.  [default: 3]")
 @click.option("--frame-size", metavar="SIZE", help="Bytes with FCS, or IMIX.  [default: 64]")
 @click.option("--sut", type=click.Choice(["vnf-l2", "vnf-l3"]), help="The forwarder.  [default: vnf-l2]")
-@click.option("--identical", type=click.IntRange(1, 8), default=4, show_default=True, help="Identical VNFs at most.")
-@click.option("--share", default="90%", show_default=True, help="Of its rate alone that one of several has to keep.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done and how long it takes, no more.")
-@click.option("-o", "--plot", type=FILE, help="Also draw it: name.svg, name.png, or name.vl.json for Vega-Lite.")
-@click.option("--impact", type=FILE, help="Also write what other VMs cost it, as in a VM Descriptor.")
-@click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="How to print it.")
-@click.option("--results-dir", type=DIR, help="Where results are kept.  [default: results]")
-@click.option("-q", "--quiet", is_flag=True, help="No progress, only the prices.")
+@click.option("--identical", type=click.IntRange(1, 8), default=4, show_default=True, help="Maximum of identical VNFs.")
+@click.option(
+    "--share", default="90%", show_default=True, help="Share of its single rate that each of several VNFs has to keep."
+)
+@click.option("--dry-run", is_flag=True, help="Only show the plan and its duration.")
+@click.option("-o", "--plot", type=FILE, help="Also plot: name.svg, name.png, or name.vl.json for Vega-Lite.")
+@click.option("--impact", type=FILE, help="Also write the impact of other VMs, for a VM Descriptor.")
+@click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="Output format.")
+@click.option("--results-dir", type=DIR, help="Directory of results.  [default: results]")
+@click.option("-q", "--quiet", is_flag=True, help="Show only the results, no progress.")
 @lock_options
 def price(suite: str | None, **flags: Any) -> int:
     """Measure the cost of breaking each placement rule on this host.
 
     A forwarder is measured with all rules kept, and with one broken: on the tester's CPU, on a sibling thread, on
-    another NUMA node, in small pages, not pinned, next to noisy neighbours (stress-ng), with interrupts on its CPU, next to
-    other forwarders. Runs alternate, so that a drift of the machine cancels out. Rules that this host cannot break are
-    listed with the reason.
+    another NUMA node, in small pages, not pinned, next to noisy neighbours (stress-ng), with interrupts on its CPU,
+    next to other forwarders. Runs alternate, so that a drift of the machine cancels out. Rules that this host cannot
+    break are listed with the reason.
 
     With SUITE, show earlier measurements again. According to ETSI GS NFV-PER 001, clauses 6 to 8.
     """
@@ -217,10 +219,10 @@ def _print_report(table: "RuleCostTable", form: str) -> None:
 
         click.echo(render_markdown_sections("", [section]), nl=False)
         return
-    from nodrop.cli.console import show
+    from nodrop.cli.console import print_renderable
     from nodrop.report.terminal import render_sections
 
-    show(render_sections([section]), sys.stdout)
+    print_renderable(render_sections([section]), sys.stdout)
 
 
 def _warn(sentence: str) -> None:

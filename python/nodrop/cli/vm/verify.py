@@ -15,7 +15,7 @@ MARKS = {"as placed": "ok", "differs": "no", "unknown": "?"}
 
 @click.command()
 @click.argument("vm")
-@click.option("--placement", "placed", type=FILE, required=True, help="What `nodrop vm place` gave.")
+@click.option("--placement", "placed", type=FILE, required=True, help="Output of `nodrop vm place`.")
 @click.pass_context
 def verify(context: click.Context, vm: str, placed: str) -> None:
     """Compare a VM running on this machine with its placement.

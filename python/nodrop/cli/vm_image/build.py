@@ -17,22 +17,22 @@ MIB = 2**20
 EPILOG = """
 \b
 Examples:
-  nodrop vm-image build                                    nodrop-vm.qcow2, here
-  nodrop vm-image build -o loop.raw --manifest loop.json   a raw disk, and what is in it
-  nodrop vm-image build --packages debs/                   without a network
+  nodrop vm-image build                                    nodrop-vm.qcow2 in this directory
+  nodrop vm-image build -o loop.raw --manifest loop.json   a raw disk, with manifest
+  nodrop vm-image build --packages debs/                   offline
 """
 
 
 @click.command(epilog=EPILOG)
-@click.option("-o", "--output", type=FILE, metavar="FILE", help="Where to write it.  [default: nodrop-vm.FORMAT]")
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="Output file.  [default: nodrop-vm.FORMAT]")
 @click.option("--format", "form", type=click.Choice(["qcow2", "raw"]), help="[default: by FILE's suffix; else qcow2]")
-@click.option("--manifest", type=FILE, metavar="FILE", help="Write there, as JSON, what it was built from.")
-@click.option("--packages", type=FILE, metavar="DIR", help="Packages (.deb) are there: nothing is downloaded.")
-@click.option("--kernel", metavar="PACKAGE", help="Debian's kernel to take.  [default: linux-image-cloud-amd64]")
+@click.option("--manifest", type=FILE, metavar="FILE", help="Write all inputs as JSON.")
+@click.option("--packages", type=FILE, metavar="DIR", help="Directory of packages (.deb), instead of downloads.")
+@click.option("--kernel", metavar="PACKAGE", help="Debian kernel package.  [default: linux-image-cloud-amd64]")
 @click.option(
-    "--with", "others", multiple=True, metavar="FORWARDER", help="Have another forwarder in it: testpmd, from DPDK."
+    "--with", "others", multiple=True, metavar="FORWARDER", help="Include another forwarder: testpmd, from DPDK."
 )
-@click.option("--vnf", type=FILE, metavar="FILE", help="nodrop-vnf to take.  [default: the one that is installed]")
+@click.option("--vnf", type=FILE, metavar="FILE", help="nodrop-vnf binary.  [default: the installed one]")
 def build(
     *,
     output: str | None,
@@ -57,7 +57,6 @@ def build(
 
     form = form or ("raw" if output and Path(output).suffix in (".raw", ".img") else "qcow2")
     file = Path(output or f"{OUTPUT_STEM}.{form}")
-    check_writable(file, form)
     recipe = Recipe(
         packages=Packages(Path(packages) if packages else None),
         vnf=_find_vnf(vnf),
@@ -65,6 +64,7 @@ def build(
         others=_check_forwarders(others, EXTRA_FORWARDERS),
         **_read_epoch(),
     )
+    check_writable(file, form)
     image = build_image(recipe, lambda text: click.echo(f"nodrop: {text}", err=True))
     told = write_image(image, file, form)
     if manifest:
@@ -109,7 +109,7 @@ def _format_summary(file: Path, told: "Manifest", manifest: str | None) -> list[
         f"  busybox  {version['busybox-static']}",
         f"  forwards by {', '.join(told.forwarders)}; nodrop-vnf {told.nodrop}, {linked}",
         f"  sha256   {told.sha256}",
-        f"  licences GPL-2.0 and others; what it was built from is in {manifest}"
+        f"  licences GPL-2.0 and others; inputs listed in {manifest}"
         if manifest
-        else "  licences GPL-2.0 and others, under licenses/ in it; --manifest FILE says what it was built from",
+        else "  licences GPL-2.0 and others, under licenses/ in the image; list all inputs with --manifest FILE",
     ]

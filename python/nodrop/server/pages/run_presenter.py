@@ -11,7 +11,7 @@ from nodrop.model.goal import GoalResult
 from nodrop.model.latency import trial_latency
 from nodrop.model.run_state import SEARCH
 from nodrop.model.trial import FIXED, TrialResult
-from nodrop.report.stage_progress import staging_text
+from nodrop.report.stage_progress import format_stage_step
 from nodrop.server.pages.run_view import LiveRun
 from nodrop.server.rest.schemas import LifecycleState
 from nodrop.units import format_ns, format_pps, format_ratio, format_seconds
@@ -37,7 +37,7 @@ def _describe_running(run: LiveRun) -> str:
     if plan is None:
         return f"{run.note[:1].upper()}{run.note[1:]}." if run.note else "Starting."
     if state.facts is None:
-        progress = f" {staging_text(state.stage_progress)}." if state.stage_progress else ""
+        progress = f" {format_stage_step(state.stage_progress)}." if state.stage_progress else ""
         return f"Bringing up the lab: {plan.lab.sut_text}.{progress}"
     if started:
         load, duration = format_pps(started.trial.intended_load_pps), format_seconds(started.trial.duration_s)

@@ -22,8 +22,8 @@ from nodrop.model.plan import Plan
 from nodrop.model.result import GoalState, RunResult, SearchDecision, Status
 from nodrop.model.run_state import SEARCH, RunState
 from nodrop.model.trial import TrialResult
-from nodrop.report.line_progress import trial_line
-from nodrop.report.stage_progress import Staging
+from nodrop.report.line_progress import format_trial_line
+from nodrop.report.stage_progress import StageLineFilter
 from nodrop.server.rest.event_codec import NOTE, RUN_DONE, STATE, decode
 from nodrop.server.rest.schemas import LifecycleState, RunView
 
@@ -61,7 +61,7 @@ class LiveRun:
         self.windows: list[TrialProgress] = []
         """Windows of the latest trial, thinned."""
         self.decisions: list[SearchDecision] = []
-        self._staging = Staging()
+        self._stage_lines = StageLineFilter()
         self._now_s: float | None = None
         """End of the last trial: events carry no timestamps, and little else takes time."""
 
@@ -93,7 +93,7 @@ class LiveRun:
             case RunStarted():
                 self._start(event)
             case StageProgress():
-                if line := self._staging.line(event):
+                if line := self._stage_lines.select_line(event):
                     self._add_line(f"cloud: {line}")
             case StageUp():
                 self._add_line(f"lab is up, as {event.facts.stage.privilege}")
@@ -108,7 +108,7 @@ class LiveRun:
 
     def _start(self, event: RunStarted) -> None:
         self.note, self.windows, self.decisions = "", [], []
-        self._staging = Staging()
+        self._stage_lines = StageLineFilter()
         plan = event.plan
         self._add_line(f"{plan.lab.sut_text}: {describe_traffic(plan.traffic)}, {describe_run(plan)}")
         for warning in plan.warnings:
@@ -119,7 +119,7 @@ class LiveRun:
         if result.phase == SEARCH:
             self.decisions.append(self._decision(result, event.goals, before))
         self._now_s = seconds_between(self.view.started_at or result.started_at, result.started_at) + result.duration_s
-        self._add_line(trial_line(result))
+        self._add_line(format_trial_line(result))
 
     def _decision(self, result: TrialResult, goals: tuple[GoalResult, ...], before: RunState) -> SearchDecision:
         first = next(trial for trial in self.state.trials if trial.phase == SEARCH)
