@@ -120,13 +120,13 @@ def test_every_key_is_explained(run: Any) -> None:
 def test_a_key_of_nfvbench_s_says_what_it_becomes(run: Any) -> None:
     assert run("explain", "measurement.NDR").splitlines() == [
         "measurement.NDR (NFVbench's key)",
-        "  Frames that may be lost at the no drop rate, in percent; 0 up to, not including, 100.",
+        "  Loss ratio allowed at the no drop rate, in percent; 0 up to, not including, 100.",
         "  default: 0.001",
         "  values: number or text",
-        "  becomes: goals",
+        "  translated to: goals",
     ]
-    assert "becomes: trex.cache_size" in run("explain", "cache_size")
-    assert "kept as written: a trial's counts are read" in run("explain", "pause_sec")
+    assert "translated to: trex.cache_size" in run("explain", "cache_size")
+    assert "no effect: no pause is needed" in run("explain", "pause_sec")
     assert "NFVbench: service_chain_count, l2_loopback" in run("explain", "chains")
 
 
@@ -141,7 +141,7 @@ def test_a_converted_file_is_never_written_over_another(tmp_path: Path, capsys: 
     assert main(["config", "convert", str(before), "-o", str(after)]) == 0
     assert yaml.safe_load(after.read_text()) == {"sut": "vnf-l2", "hops": 2, "openstack": {"sriov": True}}
     said = capsys.readouterr().err
-    assert "nodrop: service_chain: PVVP became sut: vnf-l2, hops: 2\n" in said
-    assert "nodrop: sriov: True asked; no cloud is (openrc_file, clouds_detail)" in said
+    assert "nodrop: service_chain: PVVP becomes sut: vnf-l2, hops: 2\n" in said
+    assert "nodrop: sriov: no effect (True); no cloud is configured (openrc_file, clouds_detail)" in said
     assert main(["config", "convert", str(before), "-o", str(after)]) == 2
     assert "it is there already" in capsys.readouterr().err

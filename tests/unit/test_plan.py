@@ -149,7 +149,7 @@ def test_a_warm_start_from_something_else_is_refused() -> None:
         warm(then)
     with pytest.raises(ConfigError, match=r"this run measures vnf-l2 with 128-byte frames both ways"):
         warm(earlier_result(plan()), frame_bytes=128)
-    with pytest.raises(ConfigError, match=r"no goal of it has both bounds; name another result"):
+    with pytest.raises(ConfigError, match=r"no goal has both bounds \(latest\); name another result"):
         warm(earlier_result(plan()).model_copy(update={"goals": ()}))
     with pytest.raises(ConfigError, match=r"the search binary always starts from nothing"):
         warm(earlier_result(plan()), **{"search.algorithm": "binary"})

@@ -1,18 +1,25 @@
 """The engine's backend, CPUs and the backend's requirements on the lab."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from nodrop.config.schema import Config
+from nodrop.errors import ConfigError
 from nodrop.model.choices import Backend
-from nodrop.model.engine_plan import EnginePlan
+from nodrop.model.engine_plan import EnginePlan, are_on_interfaces
 from nodrop.model.lab_plan import LabPlan
 from nodrop.model.traffic import IncrementedValues, Traffic
-from nodrop.plan.dpdk import plan_devices
+from nodrop.plan.frame_sizes import find_max_frame_bytes
 from nodrop.plan.lab import check_core
+from nodrop.units import format_count
 
 KERNEL_SUTS = frozenset({"wire", "xdp", "bridge", "router"})
 """SUTs that run on the sender's CPU."""
+RING_SLOTS_MAX = 8192
+"""Limit for net_af_packet: deeper rings are slower, and their frames leave the CPU's caches."""
+SLOT_BYTES_MIN = 2048
+SLOT_OVERHEAD_BYTES = 256
+"""Upper bound of what the kernel writes before a frame."""
 
 
 def choose_backend(config: Config, traffic: Traffic) -> Backend:
@@ -28,7 +35,7 @@ def plan_engine(config: Config, lab: LabPlan, backend: Backend, available: Seque
     """Return the engine's plan. Raises ConfigError."""
     return EnginePlan(
         backend=backend,
-        devices=plan_devices(config, lab) if backend == "dpdk" else (),
+        devices=_plan_devices(config, lab) if backend == "dpdk" else (),
         huge_pages=config.engine.dpdk.huge_pages == "auto",
         cores=engine_cores(config, backend, available),
         queue_slots=config.engine.queue_slots,
@@ -67,3 +74,41 @@ def _fits_xdp_program(traffic: Traffic) -> bool:
     counts = all(isinstance(field.values, IncrementedValues) and field.period is None for field in ranges)
     alike = all(len(stream.sizes) == 1 and stream.replay is None for stream in traffic.streams)
     return traffic.pattern.kind == "flat" and counts and alike
+
+
+def _plan_devices(config: Config, lab: LabPlan) -> tuple[str, ...]:
+    """Return DPDK's arguments for each tester port. Raises ConfigError if they do not match the lab."""
+    requested = config.engine.dpdk.devices
+    if requested == "auto":
+        return tuple(_lab_devices(config, lab))
+    port_count = len(lab.tester_interfaces)
+    if len(requested) != port_count:
+        raise ConfigError(
+            f"engine.dpdk.devices: {format_count(len(requested), 'device')} for {port_count} tester ports; name a "
+            "device for each"
+        )
+    if lab.sut != "wire" and not are_lab_devices(requested, lab.tester_interfaces):
+        named = " and ".join(lab.tester_interfaces)
+        raise ConfigError(
+            f"engine.dpdk.devices: not on {named}, between which {lab.sut} is ({' '.join(requested)}); write --sut "
+            "wire to measure what connects them, or name devices on those interfaces "
+            f"(net_af_packet0,iface={lab.tester_interfaces[0]})"
+        )
+    return requested
+
+
+def _lab_devices(config: Config, lab: LabPlan) -> Iterator[str]:
+    driver = config.engine.dpdk.driver
+    for number, interface in enumerate(lab.tester_interfaces):
+        device = f"{driver}{number},iface={interface}"
+        yield f"{device},{_ring_arguments(config)}" if driver == "net_af_packet" else device
+
+
+def _ring_arguments(config: Config) -> str:
+    """Return ring arguments: slots that hold a frame, in blocks of full pages, bypassing the qdisc as other backends
+    do."""
+    slot_bytes = SLOT_BYTES_MIN
+    while slot_bytes < find_max_frame_bytes(config) + SLOT_OVERHEAD_BYTES:
+        slot_bytes *= 2
+    slots = 2 ** (min(config.engine.queue_slots, RING_SLOTS_MAX).bit_length() - 1)
+    return f"framesz={slot_bytes},blocksz={max(4096, slot_bytes)},framecnt={slots},qdisc_bypass=1"

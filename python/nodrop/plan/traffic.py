@@ -3,17 +3,17 @@
 import itertools
 from collections.abc import Iterator
 
-from nodrop.config.schema import Config
+from nodrop.config.schema import Config, PatternConfig
 from nodrop.config.traffic import RangeConfig
 from nodrop.errors import ConfigError
 from nodrop.model.lab_plan import LabPlan
 from nodrop.model.layer import Layer
+from nodrop.model.pattern import BurstLoad, FlatLoad, LoadPattern, PoissonLoad, RandomLoad, StairLoad, WaveLoad
 from nodrop.model.traffic import FieldRange, IncrementedValues, ListedValues, RandomValues, SizeShare, Stream, Traffic
 from nodrop.plan.chain_ends import ChainEnd, plan_chain_ends
 from nodrop.plan.flow_fields import PORTS_MAX, StreamFlows, plan_flows
 from nodrop.plan.frame_sizes import plan_sizes
 from nodrop.plan.headers import StreamEnds, find_field, plan_layers
-from nodrop.plan.pattern import plan_pattern
 from nodrop.plan.pcap_replay import ReplayInput, replay_streams
 from nodrop.plan.tunnel import check_tunnel, tunnel_layers
 
@@ -37,7 +37,30 @@ def plan_traffic(config: Config, lab: LabPlan, replayed: ReplayInput | None = No
         check_tunnel(config, lab.chain_count)
         streams = tuple(_streams(config, lab))
         _check_sizes(streams[0])
-    return Traffic(streams=streams, pattern=plan_pattern(config.pattern))
+    return Traffic(streams=streams, pattern=_plan_pattern(config.pattern))
+
+
+def _plan_pattern(section: PatternConfig) -> LoadPattern:
+    """Return the load pattern with the keys that its kind uses."""
+    period_s, amplitude_ratio = section.period, section.amplitude
+    match section.kind:
+        case "flat":
+            return FlatLoad()
+        case "burst":
+            return BurstLoad(period_s=period_s, duty_ratio=section.duty)
+        case "stair":
+            return StairLoad(
+                period_s=period_s,
+                amplitude_ratio=amplitude_ratio,
+                step_count=section.steps,
+                direction=section.direction,
+            )
+        case "random":
+            return RandomLoad(period_s=period_s, amplitude_ratio=amplitude_ratio, seed=section.seed)
+        case "poisson":
+            return PoissonLoad(seed=section.seed)
+        case _:
+            return WaveLoad(kind=section.kind, period_s=period_s, amplitude_ratio=amplitude_ratio)
 
 
 def _streams(config: Config, lab: LabPlan) -> Iterator[Stream]:
