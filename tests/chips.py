@@ -5,13 +5,13 @@ from pathlib import Path
 
 from tests.machines import made_up
 
-from nodrop.host.cpuid import Cpuid, read_dump
+from nodrop.host.cpuid import Cpuid, parse_dump
 from nodrop.host.inputs import Source
-from nodrop.model.observation import Moment
+from nodrop.model.observation import ObservationTime
 
 CPUID = Path(__file__).parent / "cpuid"
 SMBIOS = Path(__file__).parent / "smbios"
-MOMENT = Moment("2026-01-01T00:00:00+00:00")
+MOMENT = ObservationTime("2026-01-01T00:00:00+00:00")
 DUMP_HEADER_BYTES = 32
 """`dmidecode --dump-bin` puts the entry point before the table."""
 
@@ -23,7 +23,7 @@ def machine(root: Path, files: Mapping[str, str | bytes], cpuid: Cpuid | None = 
 
 def dump(name: str) -> Cpuid:
     """A processor of tests/cpuid."""
-    found = read_dump((CPUID / f"{name}.txt").read_text())
+    found = parse_dump((CPUID / f"{name}.txt").read_text())
     assert found is not None
     return found
 

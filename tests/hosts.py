@@ -23,10 +23,10 @@ from nodrop.model.chd import (
     Sriov,
     Vf,
 )
-from nodrop.model.observation import Feature, Moment, Observation
+from nodrop.model.observation import Feature, Observation, ObservationTime
 
 AT = "2026-01-01T00:00:00+00:00"
-MOMENT = Moment(AT)
+MOMENT = ObservationTime(AT)
 GIB = 2**30
 GBPS = 10**9
 

@@ -5,9 +5,9 @@ import contextlib
 import functools
 from pathlib import Path
 
-from nodrop.host.capture import captured
-from nodrop.host.describe import describe
-from nodrop.host.file_tree import Tree
+from nodrop.host.capture import open_capture
+from nodrop.host.describe import describe_host
+from nodrop.host.file_tree import FileTree
 from nodrop.host.inputs import Source
 from nodrop.model.chd import HostDescriptor
 
@@ -20,22 +20,22 @@ atexit.register(_UNPACKED.close)
 @functools.cache
 def machine(name: str) -> Source:
     """The files of a machine, unpacked until the tests end: not to be changed."""
-    return _UNPACKED.enter_context(captured(TREES / f"{name}.tar.xz"))
+    return _UNPACKED.enter_context(open_capture(TREES / f"{name}.tar.xz"))
 
 
 @functools.cache
 def described(name: str) -> HostDescriptor:
     """What nodrop says of it."""
-    return describe(fresh(name))
+    return describe_host(fresh(name))
 
 
 def fresh(name: str) -> Source:
     """The same machine, with nothing read of it yet."""
     source = machine(name)
-    return source._replace(tree=Tree(source.tree.root))
+    return source._replace(tree=FileTree(source.tree.root))
 
 
-def made_up(root: Path, files: dict[str, str | bytes]) -> Tree:
+def made_up(root: Path, files: dict[str, str | bytes]) -> FileTree:
     """A tree of files that a test writes itself; a text that begins with `-> ` is where a link points to."""
     for name, held in files.items():
         place = root / name.lstrip("/")
@@ -44,4 +44,4 @@ def made_up(root: Path, files: dict[str, str | bytes]) -> Tree:
             place.symlink_to(held.removeprefix("-> "))
         else:
             place.write_bytes(held if isinstance(held, bytes) else held.encode())
-    return Tree(root)
+    return FileTree(root)

@@ -8,13 +8,13 @@ Linux, drivers/crypto/intel/qat/qat_dh895xcc (32 virtual functions).
 from collections.abc import Mapping
 from pathlib import Path
 
-from nodrop.host.file_tree import Tree
-from nodrop.host.inputs import NOT_CAPTURED, Answer, LibvirtAnswer, Source
-from nodrop.host.network import Eswitch, Interface
-from nodrop.model.observation import Moment
+from nodrop.host.file_tree import FileTree
+from nodrop.host.inputs import NOT_CAPTURED, LibvirtReply, ProgramOutput, Source
+from nodrop.host.network import Eswitch, KernelInterface
+from nodrop.model.observation import ObservationTime
 
-NO_LIBVIRT = LibvirtAnswer(why=NOT_CAPTURED)
-MOMENT = Moment("2026-01-01T00:00:00+00:00")
+NO_LIBVIRT = LibvirtReply(why=NOT_CAPTURED)
+MOMENT = ObservationTime("2026-01-01T00:00:00+00:00")
 ETHERNET, CO_PROCESSOR, BRIDGE = "0x020000", "0x0b4000", "0x060400"
 IXGBE, IXGBEVF, XL710, DH895XCC = "10fb", "10ed", "1583", "0435"
 
@@ -85,13 +85,13 @@ class RecordedNetwork:
 
     def __init__(
         self,
-        interfaces: Mapping[str, Interface] | None = None,
+        interfaces: Mapping[str, KernelInterface] | None = None,
         modes: Mapping[str, tuple[str, ...]] | None = None,
         eswitches: Mapping[str, Eswitch] | None = None,
     ) -> None:
         self._interfaces, self._modes, self._eswitches = interfaces or {}, modes or {}, eswitches or {}
 
-    def interfaces(self) -> tuple[Mapping[str, Interface], str]:
+    def interfaces(self) -> tuple[Mapping[str, KernelInterface], str]:
         return self._interfaces, ""
 
     def link_modes(self, interface: str) -> tuple[tuple[str, ...], str]:
@@ -107,22 +107,22 @@ class RecordedNetwork:
 class RecordedPrograms:
     """What programs printed, by their command line."""
 
-    def __init__(self, answers: Mapping[str, str | Answer]) -> None:
+    def __init__(self, answers: Mapping[str, str | ProgramOutput]) -> None:
         self._answers = answers
 
-    def __call__(self, *command: str) -> Answer:
-        found = self._answers.get(" ".join(command), Answer(None, f"{command[0]} is not installed"))
-        return found if isinstance(found, Answer) else Answer(found)
+    def __call__(self, *command: str) -> ProgramOutput:
+        found = self._answers.get(" ".join(command), ProgramOutput(None, f"{command[0]} is not installed"))
+        return found if isinstance(found, ProgramOutput) else ProgramOutput(found)
 
 
 def source(
     root: Path,
     network: RecordedNetwork | None = None,
-    programs: Mapping[str, str | Answer] | None = None,
-    libvirt: LibvirtAnswer = NO_LIBVIRT,
+    programs: Mapping[str, str | ProgramOutput] | None = None,
+    libvirt: LibvirtReply = NO_LIBVIRT,
 ) -> Source:
     """A captured machine, with what was recorded of it beside its files."""
-    found = Source(Tree(root), MOMENT, network=network, libvirt=lambda: libvirt)
+    found = Source(FileTree(root), MOMENT, network=network, libvirt=lambda: libvirt)
     return found if programs is None else found._replace(programs=RecordedPrograms(programs))
 
 

@@ -9,7 +9,14 @@ import pytest
 from tests.hosts import Shape, host
 from tests.machines import NAMES, described, machine, made_up
 
-from nodrop.descriptors import DescriptorForm, list_altered, compute_fingerprint, read_chd, format_descriptor, add_fingerprints
+from nodrop.descriptors import (
+    DescriptorForm,
+    add_fingerprints,
+    compute_fingerprint,
+    format_descriptor,
+    list_altered,
+    read_chd,
+)
 from nodrop.errors import ConfigError
 from nodrop.host.observations import observe_number
 from nodrop.model.chd import HostDescriptor
@@ -91,19 +98,19 @@ NODE = "resources.numa_nodes.0"
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("value: 68719476736\n", f"value: 1{'0' * 30}\n", f"{NODE}.memory.total_bytes.value: 1e+30 asked, 0 to 2^64"),
-        ("value: 68719476736\n", "value: -1\n", "memory.total_bytes.value: -1 asked, 0 to 2^64 expected"),
+        ("value: 68719476736\n", f"value: 1{'0' * 30}\n", f"{NODE}.memory.total_bytes.value: 1e+30 is not from 0 to 2^64"),
+        ("value: 68719476736\n", "value: -1\n", "memory.total_bytes.value: -1 is not from 0 to 2^64"),
         ("value: 68719476736\n", "value: .nan\n", "memory.total_bytes.value: should be a finite number (nan)"),
         (
             "value: 68719476736\n",
             "value: 64 GiB\n",
             "memory.total_bytes.value: should be a valid integer, unable to parse string as an integer ('64 GiB')",
         ),
-        ("value: 68719476736\n", "value: null\n", "no value and confidence reported asked; one of the two is wrong"),
-        ("ids: [0, 1]", "ids: [0]", f"{NODE}.cpus.sibling_sets: CPU 1 is in a sibling set of a node that has it not"),
+        ("value: 68719476736\n", "value: null\n", "no value contradicts confidence reported; correct one of them"),
+        ("ids: [0, 1]", "ids: [0]", f"{NODE}.cpus.sibling_sets: CPU 1 is in a sibling set of a node without it"),
         ("ids: [0, 1]", "ids: [0, 1, 2]", f"{NODE}.cpus.sibling_sets: CPU 2 is in 0 sibling sets"),
-        ("ids: [0, 1]", "ids: [0, 1, 1]", f"{NODE}.cpus.ids: CPU 1 asked, it is on a node already"),
-        ("sibling_sets: [[0, 1]]", "sibling_sets: [[0, 1], [1]]", "CPU 1 is in 2 sibling sets; each CPU of a node"),
+        ("ids: [0, 1]", "ids: [0, 1, 1]", f"{NODE}.cpus.ids: CPU 1 is on several nodes"),
+        ("sibling_sets: [[0, 1]]", "sibling_sets: [[0, 1], [1]]", "CPU 1 is in 2 sibling sets; list each CPU of the node"),
         ("sibling_sets: [[0, 1]]", "sibling_sets: &a [*a]", "more than 24 levels"),
         ("captured_at:", "colour: red\ncaptured_at:", "line 2: colour: unknown key ('red')"),
         ("captured_at:", "chd_version: '1'\ncaptured_at:", "duplicate key 'chd_version'"),
@@ -118,11 +125,11 @@ def test_what_cannot_be_is_refused_with_its_key_and_value(old: str, new: str, sa
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('{"a": 1, "a": 2}', "key 'a' is written twice in one place"),
-        ('{"a": NaN}', "NaN found, which is no number in JSON"),
-        ('{"a": ', "line 1, column 7: JSON expected, Expecting value"),
-        ('{"a":' * 10**5, "JSON expected, too many levels found"),
-        (f'{{"a": 1{"0" * 5000}}}', "JSON expected"),
+        ('{"a": 1, "a": 2}', "key 'a' is a duplicate"),
+        ('{"a": NaN}', "NaN is not a JSON number"),
+        ('{"a": ', "line 1, column 7: invalid JSON: Expecting value"),
+        ('{"a":' * 10**5, "invalid JSON: nested too deep"),
+        (f'{{"a": 1{"0" * 5000}}}', "invalid JSON"),
         (
             json.dumps({f"k{each}": 1 for each in range(20_000)}),
             "20004 values cannot be used; it is another file",
@@ -132,12 +139,12 @@ def test_what_cannot_be_is_refused_with_its_key_and_value(old: str, new: str, sa
         ("[" * 10**6, "more than 24 levels"),
         ("- a\n" * 10**5, "not a mapping"),
         ("", "captured_at: missing and has no default"),
-        (b"\xff\xfe", "line 1: a Compute Host Descriptor asked, is not UTF-8 text"),
+        (b"\xff\xfe", "line 1: not a Compute Host Descriptor: invalid UTF-8"),
         ("\0" * 10, "control character (U+0000)"),
-        ("<chd/>", 'a root of type="map" expected'),
+        ("<chd/>", 'the XML root is not of type="map"'),
         ("<chd", "no well-formed XML"),
         ("<a type='map'>" * 10**5, "XML"),
-        ("<a/>" * 2**21, "more found; it is no descriptor"),
+        ("<a/>" * 2**21, "XML elements; not a descriptor"),
         (
             '<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;">]><chd type="map">&b;</chd>',
             "has a document type",
@@ -161,7 +168,7 @@ def test_a_hundred_megabytes_are_refused_unread(tmp_path: Path) -> None:
     file = tmp_path / "host.json"
     with file.open("wb") as opened:
         opened.truncate(100 * 2**20)
-    with pytest.raises(ConfigError, match="of at most 16 MiB expected, 100 MiB found"):
+    with pytest.raises(ConfigError, match="larger than 16 MiB \(100 MiB\)"):
         read_chd(file)
 
 

@@ -10,7 +10,7 @@ from tests.hosts import Shape, host
 from tests.machines import described
 from tests.vms import EXAMPLES, SMALL
 
-from nodrop.descriptors import read_vmd, format_descriptor
+from nodrop.descriptors import format_descriptor, read_vmd
 from nodrop.descriptors.chd import parse_chd
 from nodrop.descriptors.vmd import parse_vmd
 from nodrop.errors import ConfigError

@@ -52,7 +52,7 @@ def test_interrupts_on_the_tester_s_cpu_are_named(tmp_path):
 def test_where_nothing_fails_only_the_checks_are_named(tmp_path):
     there = set_up(isolated_cpus="1-3", nic_irq_cpus="eth0=0")
     (found,) = find_disturbances([trial(tmp_path, "sender_stalled")], there, (1,))
-    assert found.text == "In trial #0 the tester stood still. See: nodrop host check A2 A3."
+    assert found.text == "In trial #0 the tester's sender stalled. See: nodrop host check A2 A3."
 
 
 def test_without_a_descriptor_or_known_settings_nothing_is_claimed_of_the_host(tmp_path):
@@ -70,7 +70,7 @@ def test_time_taken_by_the_hypervisor_below_is_the_other_machine_s(tmp_path):
 def test_each_cause_is_told_once_however_many_trials_it_disturbed(tmp_path):
     trials = [trial(tmp_path, "held_up", index) for index in range(3)]
     (found,) = find_disturbances(trials, None, ())
-    assert found.text.startswith("In 3 trials the tester was held up.")
+    assert found.text.startswith("In 3 trials the tester was stalled.")
 
 
 def test_undisturbed_trials_say_nothing(tmp_path):

@@ -360,7 +360,7 @@ def test_what_is_recorded_is_told_apart_from_what_is_missing():
 
 
 def test_what_needs_root_says_so_where_it_is_unknown():
-    assert found(CASES["H4"][2](host()), "H4").to_know == "run it as root"
+    assert found(CASES["H4"][2](host()), "H4").to_know == "run the command as root"
 
 
 MACHINES = ("arm-cortex-a9", "epyc-8n-smt", "hmat-tiers", "s390-2c", "xeon-3n-smt", "xeon-e5-2680-2n")

@@ -11,12 +11,12 @@ from rich.console import Group
 from tests.machines import TREES, described
 
 from nodrop.cli import main
-from nodrop.cli.console import show
+from nodrop.cli.console import print_renderable
 from nodrop.descriptors import read_chd
 from nodrop.host.background_describe import describe_in_background
 from nodrop.model.chd import HostDescriptor
-from nodrop.report.host.table import host_parts
-from nodrop.report.host.unknowns import unknowns
+from nodrop.report.host.table import build_host_parts
+from nodrop.report.host.unknowns import list_unknowns
 
 ROOT = str(TREES / "xeon-2n-smt.tar.xz")
 
@@ -78,7 +78,7 @@ def test_the_table_fits_a_terminal_and_says_what_is_not_known(monkeypatch: pytes
     monkeypatch.setenv("COLUMNS", "100")
     for name in ("epyc-8n-smt", "power9-gpu-memory"):
         with (tmp_path / name).open("w") as out:
-            show(Group(*host_parts(described(name))), out)
+            print_renderable(Group(*build_host_parts(described(name))), out)
         text = (tmp_path / name).read_text()
         assert max(map(len, text.splitlines())) <= 100
         assert "Not known:" in text
@@ -86,7 +86,7 @@ def test_the_table_fits_a_terminal_and_says_what_is_not_known(monkeypatch: pytes
 
 
 def test_reasons_are_grouped_and_the_most_frequent_comes_first() -> None:
-    found = unknowns(described("epyc-8n-smt"))
+    found = list_unknowns(described("epyc-8n-smt"))
     assert found[0].why == "not in the capture"
     assert len(found[0].leaves) >= len(found[1].leaves)
     assert len({each.why for each in found}) == len(found)

@@ -15,7 +15,7 @@ from nodrop.cli import main
 from nodrop.host.exposure import FEATURES, kubernetes, libvirt, openstack
 from nodrop.host.inputs import ProgramOutput, run_program
 from nodrop.model.exposure import StackExposure
-from nodrop.report.exposure import gaps
+from nodrop.report.exposure import list_gaps
 
 # Elements as https://libvirt.org/formatcaps.html and formatnode.html print them, of a host with two sockets.
 CAPABILITIES = """<capabilities><host>
@@ -93,7 +93,7 @@ def test_libvirt_s_answers_are_read():
     assert told(found, "sriov") == ("exposed", "up to 64 functions")
     assert told(found, "core-socket") == ("exposed", "2 sockets")
     assert found.features["cores"].status == "partly"
-    assert [each.key for each in gaps(FEATURES, found)] == ["direct-cache", "isolation", "kernel"]
+    assert [each.key for each in list_gaps(FEATURES, found)] == ["direct-cache", "isolation", "kernel"]
 
 
 def test_what_a_card_does_not_have_is_not_told_as_hidden():
@@ -158,7 +158,7 @@ def test_openstack_s_recorded_answers_are_read():
     assert told(found, "cores") == ("partly", "128 VCPU free, 28 PCPU free, by number and not by name")
     assert told(found, "hypervisor") == ("exposed", "fake, up")
     assert told(found, "cpu") == ("partly", "Nehalem, 0 traits")
-    assert {each.key for each in gaps(FEATURES, found)} == {
+    assert {each.key for each in list_gaps(FEATURES, found)} == {
         *("iommu", "direct-cache", "large-pages", "nic", "pci-socket"),
         *("pci-bandwidth", "sriov", "core-socket", "kernel"),
     }
@@ -240,7 +240,7 @@ def test_kubernetes_objects_are_read():
     assert told(found, "sriov") == ("exposed", "intel.com/intel_sriov_netdevice=8")
     assert found.features["cores"].status == "partly"
     assert found.features["core-socket"].status == "exposed"
-    assert [each.key for each in gaps(FEATURES, found)] == ["iommu", "direct-cache", "pci-bandwidth"]
+    assert [each.key for each in list_gaps(FEATURES, found)] == ["iommu", "direct-cache", "pci-bandwidth"]
 
 
 def test_a_node_without_discovery_and_topology_shows_less():
@@ -251,7 +251,7 @@ def test_a_node_without_discovery_and_topology_shows_less():
         ),
         "worker-1",
     )
-    assert {each.key for each in gaps(FEATURES, found)} >= {"cpu", "core-socket", "pci-socket", "nic"}
+    assert {each.key for each in list_gaps(FEATURES, found)} >= {"cpu", "core-socket", "pci-socket", "nic"}
 
 
 def test_another_cluster_s_nodes_are_not_taken_for_this_host():

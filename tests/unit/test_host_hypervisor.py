@@ -134,7 +134,7 @@ def test_without_an_iommu_nothing_is_said_of_what_it_could_do(tmp_path: Path) ->
     tree.directory("/sys/kernel/iommu_groups")
     found = described(tree).capabilities
     assert pair(found.iommu_slat) == pair(found.iommu_slat_large_pages) == (None, False)
-    assert found.iommu_slat.supported.why == "no IOMMU in sight: there is none, or it is switched off"
+    assert found.iommu_slat.supported.why == "no IOMMU visible: absent or disabled"
 
 
 def test_qemu_alone_emulates(tmp_path: Path) -> None:
@@ -273,6 +273,6 @@ def test_a_socket_that_is_not_for_this_user_needs_root(monkeypatch: pytest.Monke
 
 def test_libvirt_is_asked_once_by_however_many(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    monkeypatch.setattr(libvirt, "ask", lambda: asked.append(1) or LibvirtReply("9.0.0"))
+    monkeypatch.setattr(libvirt, "query_libvirt", lambda: asked.append(1) or LibvirtReply("9.0.0"))
     answer = libvirt.query_once()
     assert [answer().version, answer().version, len(asked)] == ["9.0.0", "9.0.0", 1]

@@ -97,7 +97,7 @@ def test_a_driver_that_keeps_the_kernel_waiting_is_waited_for_once(monkeypatch: 
         held.wait()
         return "too late", ""
 
-    monkeypatch.setattr(network, "WAIT_S", 0.05)
+    monkeypatch.setattr(network, "ANSWER_TIMEOUT_S", 0.05)
     monkeypatch.setattr(network, "_firmware", never)
     kernel = NetlinkReader()
     assert kernel.firmware("ens3") == ("", "the kernel did not answer within 0.05 s")

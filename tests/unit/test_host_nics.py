@@ -347,7 +347,7 @@ def test_a_port_no_driver_speaks_for_has_the_speed_in_its_cards_name(
 ) -> None:
     tree = PciTree(tmp_path)
     tree.driver(tree.function("pci0000:00/0000:03:00.0", ETHERNET, "1234"), "vfio-pci")
-    monkeypatch.setattr(nics, "names", lambda: PciNames(f"8086  Intel\n\t1234  {model}\n", "pci.ids"))
+    monkeypatch.setattr(nics, "load_pci_names", lambda: PciNames(f"8086  Intel\n\t1234  {model}\n", "pci.ids"))
     speed = described(tree).nics[0].ports[0].speed_bps
     assert speed.value == (gbps * 10**9 if gbps else None)
     assert speed.confidence == ("database" if gbps else "unknown")

@@ -158,7 +158,7 @@ def test_a_truncated_capture_and_an_empty_directory_are_refused(tmp_path: Path) 
     whole = _tar(tmp_path / "w.tar.gz", ("sys/x", os.urandom(100_000)))
     cut = tmp_path / "cut.tar.gz"
     cut.write_bytes(whole.read_bytes()[:5000])
-    with pytest.raises(ConfigError, match="its end is missing"), open_capture(cut):
+    with pytest.raises(ConfigError, match="or truncated"), open_capture(cut):
         pass
     (tmp_path / "empty").mkdir()
     with pytest.raises(ConfigError, match="neither sys/ nor proc/"), open_capture(tmp_path / "empty"):

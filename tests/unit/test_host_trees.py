@@ -3,7 +3,7 @@
 import pytest
 from tests.machines import NAMES, described
 
-from nodrop.descriptors import DescriptorForm, format_descriptor, add_fingerprints
+from nodrop.descriptors import DescriptorForm, add_fingerprints, format_descriptor
 from nodrop.descriptors.chd import parse_chd
 from nodrop.descriptors.chd_rules import check_chd
 from nodrop.report.host.unknowns import list_observations

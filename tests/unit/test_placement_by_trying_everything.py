@@ -13,7 +13,14 @@ from tests.placing import Rules, best, faults, random_host, random_vm
 
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.vmd import VmDescriptor
-from nodrop.vm.place import HostReserve, PlacementOptions, build_inventory, choose_host, explain_decision, subtract_placement
+from nodrop.vm.place import (
+    HostReserve,
+    PlacementOptions,
+    build_inventory,
+    choose_host,
+    explain_decision,
+    subtract_placement,
+)
 from nodrop.vm.place.assemble import assemble_placement
 
 CASES = int(os.environ.get("NODROP_PLACEMENT_CASES", "800"))

@@ -132,7 +132,7 @@ def test_the_device_plugin_offers_just_the_functions_of_the_placement() -> None:
 
 def test_a_host_that_is_no_label_is_refused() -> None:
     vmd, placement = small()
-    with pytest.raises(ConfigError, match="a label's value is expected"):
+    with pytest.raises(ConfigError, match="not a valid label value"):
         k8s.build_pod(build_instance(vmd, placement.model_copy(update={"hostname": HOSTILE}), host(shape=Shape(nodes=1))))
 
 

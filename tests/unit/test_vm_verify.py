@@ -77,8 +77,8 @@ def test_missing_pages_and_devices_differ(tmp_path: Path) -> None:
     found = compare_deployment(of_sample(), read_running_vm(process(tmp_path, pages=3, devices=False), str(PID)))
     assert {each.what: each.found for each in found if each.state == "differs"} == {
         "pages of 1024 MiB on node 0": "3",
-        "device 0000:03:00.0": "not its own",
-        "device 0000:03:10.0": "not its own",
+        "device 0000:03:00.0": "not assigned",
+        "device 0000:03:10.0": "not assigned",
     }
 
 
@@ -96,7 +96,7 @@ def test_what_the_kernel_does_not_show_is_unknown(tmp_path: Path) -> None:
     tree = process(tmp_path)
     (tmp_path / f"proc/{PID}/numa_maps").unlink()
     found = _normal(compare_deployment(of_sample(), read_running_vm(tree, str(PID))))
-    assert (found.state, found.found) == ("unknown", "not known: not in the capture")
+    assert (found.state, found.found) == ("unknown", "unknown: not in the capture")
 
 
 def test_threads_without_names_are_refused_with_the_remedy(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_threads_without_names_are_refused_with_the_remedy(tmp_path: Path) -> No
 
 
 def test_a_vm_that_does_not_run_is_refused_with_those_that_do(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="VMs that run here: etsi-8-2-2-4"):
+    with pytest.raises(ConfigError, match="not running here; running VMs: etsi-8-2-2-4"):
         read_running_vm(process(tmp_path), "other")
     with pytest.raises(ConfigError, match="is the VM running"):
         read_running_vm(FileTree(tmp_path), "99")
@@ -130,7 +130,7 @@ def test_a_placement_is_read_alone_and_out_of_several(tmp_path: Path) -> None:
         (tmp_path / name).write_text(format_descriptor(value, "yaml"))
     assert read_placement(tmp_path / "one") == placement == read_placement(tmp_path / "result")
     assert read_placement(tmp_path / "batch", "other") == other
-    with pytest.raises(ConfigError, match=r"one placement asked, there are: etsi-8\.2\.2\.4, other"):
+    with pytest.raises(ConfigError, match=r"does not contain exactly one placement, but: etsi-8\.2\.2\.4, other"):
         read_placement(tmp_path / "batch")
 
 
@@ -138,7 +138,7 @@ def test_a_file_without_a_placement_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text("host: 1\n")
     done = CliRunner().invoke(nodrop, ["vm", "verify", "x", "--placement", str(tmp_path / "x.yaml")])
     assert isinstance(done.exception, ConfigError)
-    assert str(done.exception).endswith("a placement expected, none found; give what `nodrop vm place` wrote")
+    assert str(done.exception).endswith("not a placement; pass a file written by `nodrop vm place`")
 
 
 def _normal(found: tuple[PlacementAgreement, ...]) -> PlacementAgreement:

@@ -19,11 +19,11 @@ def test_the_sample_is_read_as_it_stands() -> None:
     value, remarks = read_vmd(FILE)
     assert value == sample()
     assert [str(each) for each in remarks] == [
-        "the form printed in clause 8.2.2.4 of ETSI GS NFV-PER 001 names no VM; it is called 'etsi-8.2.2.4' here",
+        "the form printed in clause 8.2.2.4 of ETSI GS NFV-PER 001 has no VM name; using 'etsi-8.2.2.4'",
         "line 5: howtogroup: a comma is missing between [0,1] and [2,3]; read as two groups",
         "line 7: 10GB is read as GiB, 2^30 bytes, here and below",
-        "line 15: fully-dedicated stands without a key or a value; read as mode: dedicated",
-        "line 19: shared-sriov stands without a key or a value; read as mode: sriov",
+        "line 15: fully-dedicated has no key or value; read as mode: dedicated",
+        "line 19: shared-sriov has no key or value; read as mode: sriov",
         "line 31: cpu-set-bw names set 2, which does not exist; "
         "read as 1,2 counted from 1, so sets 0 and 1: please confirm",
     ]
@@ -94,7 +94,7 @@ def test_three_sets_with_threads_of_their_own_and_two_links() -> None:
     assert profile.vcpu_sets[1].memory.bandwidth_bytes_per_s == 5e9
     assert profile.vcpu_sets[2].interfaces[0].bandwidth_bps is None
     assert [each.sets for each in profile.links] == [(0, 1), (1, 2)]
-    assert "the set's are taken as 2 to 5" in " ".join(str(each) for each in remarks)
+    assert "assuming vCPUs 2 to 5 for this set" in " ".join(str(each) for each in remarks)
 
 
 def test_links_counted_from_one_are_shifted_together() -> None:
@@ -105,36 +105,36 @@ def test_links_counted_from_one_are_shifted_together() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("cpu-sets: 2", "cpu-sets: 3", "line 1: cpu-sets: 3 sets asked, 2 are described"),
-        ("cpu-set 1:", "cpu-set 0:", "line 20: cpu-set 0: written twice"),
-        ("cpu-sets: 1,2", "cpu-sets: 1,4", "line 31: cpu-sets: set 4 asked, the sets are named 0, 1"),
-        ("cpu-sets: 1,2", "cpu-sets: both", "line 31: cpu-sets: 'both' asked, two sets such as 0,1 expected"),
-        ("number: 8", "number: 6", "line 5: howtogroup: 6 vCPUs asked, 8 are grouped"),
-        ("number: 8", "number: eight", "line 4: number: 'eight' asked, a whole number expected"),
+        ("cpu-sets: 2", "cpu-sets: 3", "does not match the 2 sets described"),
+        ("cpu-set 1:", "cpu-set 0:", "line 20: cpu-set 0: duplicate"),
+        ("cpu-sets: 1,2", "cpu-sets: 1,4", "line 31: cpu-sets: set 4 does not exist; name two of 0, 1"),
+        ("cpu-sets: 1,2", "cpu-sets: both", "line 31: cpu-sets: invalid sets 'both'; write two sets, e.g. 0,1"),
+        ("number: 8", "number: 6", "line 5: howtogroup: 6 vCPUs, but 8 are grouped"),
+        ("number: 8", "number: eight", "line 4: number: invalid number 'eight'; write an integer"),
         (
             "[0,1] [2,3]",
             "[0,1] and [2,3]",
-            "line 5: howtogroup: '[0,1] and [2,3], [4,5], [6, 7]' asked, groups such as",
+            "line 5: howtogroup: invalid groups '[0,1] and [2,3], [4,5], [6, 7]'; write e.g.",
         ),
         ("[0,1] [2,3]", "[0,x] [2,3]", "line 5: howtogroup:"),
-        ("[8,9]", "[7,9]", "vCPU 7 asked, it is there 2 times"),
-        ("total: 10GB", "total: 3GB", "line 7: profiles.0.vcpu_sets.0.memory.total_bytes: 3 GiB asked, its 4 pages"),
+        ("[8,9]", "[7,9]", "vCPU 7 occurs 2 times"),
+        ("total: 10GB", "total: 3GB", "line 7: profiles.0.vcpu_sets.0.memory.total_bytes: 3 GiB is less than its large pages: 4 pages"),
         ("total: 10GB", "total: plenty", "line 7: profiles.0.vcpu_sets.0.memory.total_bytes: 'plenty' is not a size"),
-        ("number: 2\n", "number: 3\n", "line 11: number: 3 interfaces asked, 2 are described"),
-        ("shared-sriov", "shared-magic", "line 16: interface 1: one of fully-dedicated"),
-        ("shared-sriov", "shared-sriov\n      shared-magic", "line 20: shared-magic: not understood"),
+        ("number: 2\n", "number: 3\n", "does not match the 2 interfaces described"),
+        ("shared-sriov", "shared-magic", "line 16: interface 1: requires one of fully-dedicated"),
+        ("shared-sriov", "shared-sriov\n      shared-magic", "line 20: shared-magic: unknown key"),
         (
             "fully-dedicated",
             "fully-dedicated\n      shared-sriov",
             "one of fully-dedicated, shared-sriov, shared-vswitch",
         ),
-        ("      shared-sriov\n", "", "line 16: interface 1: one of fully-dedicated"),
-        ("  memory:\n    total: 4GB", "  memory:\n      total: 4GB", "indented as no line above is"),
-        ("      speed: 10Gbps", "        speed: 10Gbps", "indented as no line above is"),
+        ("      shared-sriov\n", "", "line 16: interface 1: requires one of fully-dedicated"),
+        ("  memory:\n    total: 4GB", "  memory:\n      total: 4GB", "inconsistent indentation"),
+        ("      speed: 10Gbps", "        speed: 10Gbps", "inconsistent indentation"),
         ("  cpus:\n    number: 8", "\tcpus:\n    number: 8", "line 3: indented by a tab"),
-        ("speed: 10Gbps", "speed: 10Gbps\n      colour: red", "line 14: colour: not understood"),
-        ("  memory:\n    total: 10GB", "  memory:\n    whole: 10GB", "line 7: whole: not understood"),
-        ("    total: 4GB\n", "", "memory.total_bytes: nothing found"),
+        ("speed: 10Gbps", "speed: 10Gbps\n      colour: red", "line 14: colour: unknown key"),
+        ("  memory:\n    total: 10GB", "  memory:\n    whole: 10GB", "line 7: whole: unknown key"),
+        ("    total: 4GB\n", "", "memory.total_bytes: missing"),
     ],
 )
 def test_what_is_not_understood_is_refused_with_its_line(old: str, new: str, said: str) -> None:

@@ -1,15 +1,15 @@
 #!/bin/sh
-# VM etsi-8.2.2.4 on host-a, as OpenStack can be asked for it.
-# Nova chooses the CPUs itself: it cannot be told which. The placement has vCPU to CPU 0:1, 1:17,
-#   2:2, 3:18, 4:3, 5:19, 6:4, 7:20, 8:9, 9:25, 10:10, 11:26, 12:11, 13:27. Compare after the start,
-#   on the host: nodrop vm verify NAME --placement FILE
+# VM etsi-8.2.2.4 on host-a, as a request to OpenStack.
+# Nova chooses the CPUs itself and accepts no list. The placement maps vCPUs to CPUs 0:1, 1:17, 2:2,
+#   3:18, 4:3, 5:19, 6:4, 7:20, 8:9, 9:25, 10:10, 11:26, 12:11, 13:27. Compare after the start, on
+#   the host: nodrop vm verify NAME --placement FILE
 # nova.conf of the host: [compute] cpu_dedicated_set has to hold these CPUs, cpu_shared_set the
 #   hypervisor's own threads (0, 16).
 # Nova chooses which of the host's NUMA nodes each guest node gets; the placement has 0:0, 1:1
 #   (guest:host). It keeps devices on one of them, but not on a particular one.
-# Nova backs all of a VM's memory with pages of one size, here 1024 MiB: it takes 10 on node 0, 4 on
-#   node 1, more than the placement counts. Make sure that they are free.
-# The image has to say hw_machine_type=q35 (on Arm: virt), for the guest's own IOMMU.
+# Nova backs all of a VM's memory with pages of one size, here 1024 MiB: it uses 10 on node 0, 4 on
+#   node 1, more than in the placement. Make sure that they are free.
+# The image has to set hw_machine_type=q35 (on Arm: virt), for the guest's own IOMMU.
 # nova.conf of the host: [pci] device_spec has to list 0000:03:00.0, 0000:03:10.0.
 set -e
 

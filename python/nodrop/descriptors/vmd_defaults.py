@@ -35,9 +35,7 @@ def apply_defaults(document: ParsedFile, complaints: list[Complaint]) -> ParsedF
         content["profiles"] = [inner]
         lines |= {("profiles", "0", *key): line for key, line in document.lines.items() if key[0] in inner}
     elif misplaced := [key for key in content if key not in VmDescriptor.model_fields and key in PROFILE]:
-        complaints += [
-            Complaint((key,), f"not allowed next to profiles; write it in each profile") for key in misplaced
-        ]
+        complaints += [Complaint((key,), "not allowed next to profiles; write it in each profile") for key in misplaced]
         content = {key: value for key, value in content.items() if key not in misplaced}
     if isinstance(content["profiles"], list):
         content["profiles"] = [
@@ -53,7 +51,7 @@ def _expand_profile(
     profile = dict(written)
     cloud = [each for each in CLOUD if each in profile]
     if cloud and "vcpu_sets" in profile:
-        complaints.append(Complaint((*key, cloud[0]), f"not allowed next to vcpu_sets; write it in a set, or no sets"))
+        complaints.append(Complaint((*key, cloud[0]), "not allowed next to vcpu_sets; write it in a set, or no sets"))
     elif cloud:
         profile = _expand_cloud_vm(profile, key, lines, complaints)
     if isinstance(profile.get("vcpu_sets"), list):

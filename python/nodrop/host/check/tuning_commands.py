@@ -96,7 +96,7 @@ def stop_background_work(host: HostDescriptor) -> Remedy:
     restless = list_noisy_services(host)
     return Remedy(
         fix=f"systemctl disable --now {' '.join(restless)}" if restless else "",
-        by_hand="filter packets on the management interface only: every rule costs time for every packet of the data plane",
+        by_hand="filter packets on the management interface only: each rule delays every packet of the data plane",
         verify="systemctl list-units --type=service --state=running; nft list ruleset",
     )
 
@@ -151,7 +151,7 @@ def reserve_large_pages(host: HostDescriptor) -> Remedy:
     kib, count = (2**20, 4) if has_large else (2**11, 1024)
     return Remedy(
         fix=" && ".join(f"echo {count} > {place.format(node.id, kib)}" for node in nodes),
-        by_hand="enough for the memory of the node's VMs; pages of 1 GiB are best reserved at boot: default_hugepagesz=1G "
+        by_hand="enough for the node's VMs; pages of 1 GiB are best reserved at boot: default_hugepagesz=1G "
         f"hugepagesz=1G hugepages={count * len(nodes)}",
         verify="grep . /sys/devices/system/node/node*/hugepages/*/nr_hugepages",
     )

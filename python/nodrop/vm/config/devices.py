@@ -144,7 +144,7 @@ def _add_buses(devices: xml.Element, instance: Instance) -> dict[int, int]:
         for slot in range(len(piece.placed.interfaces)):
             port = _controller(devices, index + 1 + slot, "pcie-root-port")
             place = {
-                "type": "parse_pci_address",
+                "type": "pci",
                 "domain": "0x0000",
                 "bus": f"0x{index:02x}",
                 "slot": f"0x{slot:02x}",
@@ -162,7 +162,7 @@ def _controller(devices: xml.Element, index: int, model: str) -> xml.Element:
 def _set_address(element: xml.Element, buses: dict[int, int], piece: int) -> None:
     if piece in buses:
         place = {
-            "type": "parse_pci_address",
+            "type": "pci",
             "domain": "0x0000",
             "bus": f"0x{buses[piece]:02x}",
             "slot": "0x00",
@@ -176,7 +176,7 @@ def _pacing_note(instance: Instance, line: PlacedInterface) -> str:
     vf = instance.vf(line)
     if vf and vf.port.netdev:
         return f"before the start: ip link set {quote(vf.port.netdev)} vf {vf.number} max_tx_rate {_mbps(line)}"
-    return f"its function {line.pci_id} has to be limited to {_mbps(line)} Mbit/s; the interface name of its port is unknown."
+    return f"its function {line.pci_id} has to be limited to {_mbps(line)} Mbit/s; its port is unknown."
 
 
 def _mbps(line: PlacedInterface) -> int:

@@ -176,7 +176,8 @@ def find_architecture(whole: Instance) -> str:
     found = whole.host.capabilities.processor.architecture.value or whole.profile.processor.architecture or "x86_64"
     if found not in ARCHITECTURES:
         raise ConfigError(
-            f"host {identify_host(whole.host)}: unsupported architecture {found!r}; supported: {', '.join(ARCHITECTURES)}"
+            f"host {identify_host(whole.host)}: unsupported architecture {found!r}; "
+            f"supported: {', '.join(ARCHITECTURES)}"
         )
     return found
 

@@ -232,7 +232,7 @@ def _notes_of_sets(instance: Instance) -> list[str]:
     notes = []
     if len(instance.pieces) > 1:
         notes.append(
-            f"{len(instance.pieces)} vCPU sets become as many containers: the topology manager keeps a container within "
+            f"{len(instance.pieces)} vCPU sets become as many containers: the topology manager keeps each within "
             "one NUMA node, not a pod, and does not let you select the node."
         )
     threads = max((len(each) for each in instance.siblings.values()), default=1)

@@ -91,7 +91,7 @@ def _reasons(decision: Decision, placement: Placement) -> Iterator[str]:
     if isinstance(best.found, SplitAssignment):
         nodes = sorted({each.node for each in placement.sets})
         if len(nodes) > 1:
-            yield f"in pieces on nodes {', '.join(map(str, nodes))}: no node has enough resources, and no topology is required"
+            yield f"split over nodes {', '.join(map(str, nodes))}: no node has enough resources, no topology required"
         return
     for position, at in enumerate(best.found.nodes):
         for says in explain_other_nodes(decision, best, position, at):
@@ -171,7 +171,7 @@ def _link_warnings(best: Candidate) -> Iterator[str]:
         ids = sorted((nodes[one].id, nodes[other].id))
         link = best.inventory.links.get((ids[0], ids[1]))
         if link is None or link.total is None or link.used is None:
-            yield f"between nodes {ids[0]} and {ids[1]}: {format_bps(asked * 8)} required, available bandwidth is unknown"
+            yield f"between nodes {ids[0]} and {ids[1]}: {format_bps(asked * 8)} required, free bandwidth is unknown"
 
 
 def _iter_ends(best: Candidate) -> Iterator[tuple[int, int, FreePort]]:
