@@ -32,11 +32,11 @@ def next_hop_queries(plan: NeighborPlan) -> dict[tuple[int, int], tuple[int, int
 
 def resolve_request(plan: NeighborPlan) -> dict[str, Any]:
     """Return the request that has the engine resolve all next hops."""
-    asked = [
+    requested = [
         {"port": port, "station": station, "address": address}
         for port, station, address in dict.fromkeys(next_hop_queries(plan).values())
     ]
-    return {"op": "resolve", "questions": asked, "timeout_s": plan.timeout_s, "tries": plan.tries}
+    return {"op": "resolve", "questions": requested, "timeout_s": plan.timeout_s, "tries": plan.tries}
 
 
 def parse_next_hops(plan: NeighborPlan, reply: Mapping[str, Any]) -> dict[tuple[int, int], NextHop]:
@@ -63,9 +63,9 @@ def address_to_next_hops(traffic: Traffic, next_hops: NextHops) -> Traffic:
 
 def stream_request(stream: Stream) -> dict[str, Any]:
     """Return a stream as the engine's requests describe it."""
-    asked = stream.model_dump(exclude={"chain", "rx_vlan", "share", "replay"})
+    requested = stream.model_dump(exclude={"chain", "rx_vlan", "share", "replay"})
     if stream.replay is None:
-        return asked
+        return requested
     source = stream.replay.model_dump(include={*ReplaySource.model_fields})
-    layers = asked["layers"] if stream.replay.macs == "port" else []
-    return asked | {"sizes": [], "layers": layers, "replay": source}
+    layers = requested["layers"] if stream.replay.macs == "port" else []
+    return requested | {"sizes": [], "layers": layers, "replay": source}

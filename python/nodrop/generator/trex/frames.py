@@ -87,8 +87,8 @@ def build_templates(traffic: Traffic) -> tuple[FrameTemplate, ...]:
             f"traffic.replay.file: TRex cannot replay the frames of {replayed.replay.file} in order; use generator: "
             "engine"
         )
-    asked = [_with_latency(stream) for stream in traffic.streams]
-    reply = _ask({"op": "frames", "streams": asked})
+    requested = [_with_latency(stream) for stream in traffic.streams]
+    reply = _ask({"op": "frames", "streams": requested})
     return tuple(map(_template, reply["streams"]))
 
 
@@ -115,8 +115,8 @@ def _ask(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_latency(stream: Stream) -> dict[str, Any]:
-    asked = stream_request(stream)
-    return asked | {"sizes": [*asked["sizes"], {"frame_bytes": latency_frame_bytes(stream)}], "rx_offsets": []}
+    requested = stream_request(stream)
+    return requested | {"sizes": [*requested["sizes"], {"frame_bytes": latency_frame_bytes(stream)}], "rx_offsets": []}
 
 
 def _template(reply: dict[str, Any]) -> FrameTemplate:

@@ -137,8 +137,8 @@ class TrexSession:
         """
         handles = [self.port(number) for number in numbers]
         for handle in handles:
-            asked = handle.request("acquire", user=self._plan.user, session_id=self._number, force=self._plan.take_over)
-            handle.handler = str(self.batch([asked])[0])
+            call = handle.request("acquire", user=self._plan.user, session_id=self._number, force=self._plan.take_over)
+            handle.handler = str(self.batch([call])[0])
         for handle in handles:
             self._clean_port(handle)
             self._enable_promiscuous(handle)
@@ -199,8 +199,8 @@ class TrexSession:
 
     def _read_ports(self) -> tuple[TrexPort, ...]:
         numbers = sorted(port["index"] for port in self._system["ports"])
-        asked = [self.request("get_port_status", port_id=number, block=False) for number in numbers]
-        states = self.batch(asked)
+        requested = [self.request("get_port_status", port_id=number, block=False) for number in numbers]
+        states = self.batch(requested)
         return tuple(_port(self._port_info(number), state) for number, state in zip(numbers, states, strict=True))
 
     def _clean_port(self, handle: PortHandle) -> None:

@@ -32,17 +32,17 @@ class CloudState(NamedTuple):
 
 def network_facts(plan: CloudPlan, networks: Mapping[str, Json]) -> Iterator[CloudNetworkFacts]:
     """Yield the networks as Neutron reports them; values reported to administrators only are those of the plan."""
-    for wanted in plan.networks:
-        found = networks[wanted.name]
+    for planned in plan.networks:
+        found = networks[planned.name]
         kind = found.get("provider:network_type")
         yield CloudNetworkFacts(
-            name=wanted.name,
+            name=planned.name,
             id=found["id"],
-            role=wanted.role,
-            chain=wanted.chain,
+            role=planned.role,
+            chain=planned.chain,
             kind=kind,
-            segmentation_id=found.get("provider:segmentation_id", wanted.segmentation_id),
-            physical_network=found.get("provider:physical_network", wanted.physical_network),
+            segmentation_id=found.get("provider:segmentation_id", planned.segmentation_id),
+            physical_network=found.get("provider:physical_network", planned.physical_network),
             mtu_bytes=found.get("mtu"),
         )
 
@@ -50,11 +50,11 @@ def network_facts(plan: CloudPlan, networks: Mapping[str, Json]) -> Iterator[Clo
 def server_facts(plan: CloudPlan, read: CloudState, restaged: set[str]) -> Iterator[CloudServerFacts]:
     """Yield the VMs as Nova reports them. Raises StageError if a port is not bound, or MAC addresses collide."""
     owners: dict[str, str] = {}
-    for wanted in plan.servers:
-        found = read.servers[wanted.name]
-        ports = [_port(read, wanted, port.name) for port in wanted.ports]
+    for planned in plan.servers:
+        found = read.servers[planned.name]
+        ports = [_port(read, planned, port.name) for port in planned.ports]
         macs = tuple(str(port["mac_address"]).lower() for port in ports)
-        for port, mac in zip(wanted.ports, macs, strict=True):
+        for port, mac in zip(planned.ports, macs, strict=True):
             if other := owners.setdefault(mac, port.name) if mac in owners else None:
                 raise StageError(
                     f"cloud {read.cloud}: ports {other} and {port.name} have the same MAC address {mac}, so frames "
@@ -62,31 +62,31 @@ def server_facts(plan: CloudPlan, read: CloudState, restaged: set[str]) -> Itera
                 )
             owners[mac] = port.name
         yield CloudServerFacts(
-            name=wanted.name,
+            name=planned.name,
             id=found["id"],
-            chain=wanted.chain,
-            hop=wanted.hop,
+            chain=planned.chain,
+            hop=planned.hop,
             host=str(found.get(HOST) or ""),
             availability_zone=str(found.get(ZONE) or ""),
             macs=macs,
-            address=read.addresses.get(wanted.name) or _management_address(plan, wanted, read),
-            restaged=wanted.name in restaged,
+            address=read.addresses.get(planned.name) or _management_address(plan, planned, read),
+            restaged=planned.name in restaged,
         )
 
 
 def check_hosts(plan: CloudPlan, read: CloudState) -> None:
     """Raise StageError if a VM is not on the requested host, or a chain is on several hosts."""
-    for wanted in plan.servers:
-        found = read.servers[wanted.name]
+    for planned in plan.servers:
+        found = read.servers[planned.name]
         host = found.get(HOST)
         if plan.hosts and host:
-            asked = plan.hosts[wanted.chain % len(plan.hosts)].rpartition(":")[2]
-            if not _is_host(asked, str(host)):
-                raise StageError(f"cloud {read.cloud}: server {wanted.name} is on host {host} instead of {asked}")
-        first = next(each for each in plan.servers if each.chain == wanted.chain)
+            action = plan.hosts[planned.chain % len(plan.hosts)].rpartition(":")[2]
+            if not _is_host(action, str(host)):
+                raise StageError(f"cloud {read.cloud}: server {planned.name} is on host {host} instead of {action}")
+        first = next(each for each in plan.servers if each.chain == planned.chain)
         if plan.same_host and found.get(HOST_ID) != read.servers[first.name].get(HOST_ID):
             raise StageError(
-                f"cloud {read.cloud}: servers {first.name} and {wanted.name} of one chain are on different "
+                f"cloud {read.cloud}: servers {first.name} and {planned.name} of one chain are on different "
                 f"hosts{f' ({read.servers[first.name].get(HOST)} and {host})' if host else ''}; name the host "
                 "(openstack.hosts), or allow several (a chain across hosts measures their network as well)"
             )
@@ -224,6 +224,6 @@ def _management_address(plan: CloudPlan, server: CloudServer, read: CloudState) 
     return None
 
 
-def _is_host(asked: str, found: str) -> bool:
+def _is_host(action: str, found: str) -> bool:
     """Compare by the full name or its first label."""
-    return asked in (found, found.partition(".")[0])
+    return action in (found, found.partition(".")[0])

@@ -28,28 +28,28 @@ class PropertyCheck(NamedTuple):
     actual: object
 
 
-def find_network(cloud: Cloud, wanted: CloudNetwork, listed: Iterable[Json]) -> Json | None:
+def find_network(cloud: Cloud, planned: CloudNetwork, listed: Iterable[Json]) -> Json | None:
     """Find a network: the project's own, else a shared or external one; if it must exist, any visible one.
 
     Raises StageError if it must exist and does not, if it differs, or if there are two.
     """
-    of_name = [each for each in listed if each.get("name") == wanted.name]
+    of_name = [each for each in listed if each.get("name") == planned.name]
     own = [each for each in of_name if _in_project(cloud, each)]
     open_to_all = [each for each in of_name if each.get("shared") or each.get("router:external")]
-    found = single_match(cloud, "network", wanted.name, own or open_to_all or (of_name if wanted.must_exist else []))
+    found = single_match(cloud, "network", planned.name, own or open_to_all or (of_name if planned.must_exist else []))
     if found is None:
-        if wanted.must_exist:
+        if planned.must_exist:
             raise StageError(
-                f"cloud {cloud.name}: Network {wanted.name} not found: no network of this name is visible in project "
+                f"cloud {cloud.name}: Network {planned.name} not found: no network of this name is visible in project "
                 f"{cloud.project_name}; see `openstack network list`"
             )
         return None
     provider = (
         PropertyCheck(
-            "network_type", None if wanted.kind == "any" else wanted.kind, found.get(f"{PROVIDER}network_type")
+            "network_type", None if planned.kind == "any" else planned.kind, found.get(f"{PROVIDER}network_type")
         ),
-        PropertyCheck("segmentation_id", wanted.segmentation_id, found.get(f"{PROVIDER}segmentation_id")),
-        PropertyCheck("physical_network", wanted.physical_network, found.get(f"{PROVIDER}physical_network")),
+        PropertyCheck("segmentation_id", planned.segmentation_id, found.get(f"{PROVIDER}segmentation_id")),
+        PropertyCheck("physical_network", planned.physical_network, found.get(f"{PROVIDER}physical_network")),
     )
     told = tuple(each for each in provider if each.actual is not None)  # reported to administrators only
     _require_match(
@@ -58,89 +58,89 @@ def find_network(cloud: Cloud, wanted: CloudNetwork, listed: Iterable[Json]) -> 
     return found
 
 
-def find_subnet(cloud: Cloud, wanted: CloudNetwork, network: Json, listed: Iterable[Json]) -> Json | None:
+def find_subnet(cloud: Cloud, planned: CloudNetwork, network: Json, listed: Iterable[Json]) -> Json | None:
     """Find the subnet of an existing network. Raises StageError if it differs, or may not be added."""
-    if wanted.subnet is None:
+    if planned.subnet is None:
         return None
     of_network = [each for each in listed if each.get("network_id") == network["id"]]
     found = single_match(
-        cloud, "subnet", wanted.subnet, [each for each in of_network if each.get("name") == wanted.subnet]
+        cloud, "subnet", planned.subnet, [each for each in of_network if each.get("name") == planned.subnet]
     )
     if found is None:
-        if wanted.must_exist or not is_tagged("network", network):
-            there = ", ".join(f"{each.get('name') or each['id']} ({each['cidr']})" for each in of_network) or "none"
+        if planned.must_exist or not is_tagged("network", network):
+            existing = ", ".join(f"{each.get('name') or each['id']} ({each['cidr']})" for each in of_network) or "none"
             raise StageError(
-                f"cloud {cloud.name}: network {wanted.name} has no subnet {wanted.subnet} (subnets: {there}), and "
+                f"cloud {cloud.name}: network {planned.name} has no subnet {planned.subnet} (subnets: {existing}), and "
                 "nodrop does not change networks of others; name one of its subnets, or another network"
             )
         return None
-    asked_cidr = str(ipaddress.ip_network(wanted.cidr, strict=False)) if wanted.cidr else None
+    asked_cidr = str(ipaddress.ip_network(planned.cidr, strict=False)) if planned.cidr else None
     _require_match(
         cloud,
         "subnet",
         found,
         [
             PropertyCheck("cidr", asked_cidr, found.get("cidr")),
-            PropertyCheck("gateway_ip", wanted.gateway, found.get("gateway_ip")),
+            PropertyCheck("gateway_ip", planned.gateway, found.get("gateway_ip")),
         ],
     )
     return found
 
 
-def find_flavor(cloud: Cloud, wanted: CloudFlavor, listed: Iterable[Json]) -> Json | None:
+def find_flavor(cloud: Cloud, planned: CloudFlavor, listed: Iterable[Json]) -> Json | None:
     """Find a flavor, listed with its extra specs. Raises StageError if it differs."""
-    found = single_match(cloud, "flavor", wanted.name, [each for each in listed if each.get("name") == wanted.name])
+    found = single_match(cloud, "flavor", planned.name, [each for each in listed if each.get("name") == planned.name])
     if found is None:
         return None
     specs: Json = found.get("extra_specs") or {}
-    asked = set(wanted.extra_specs) | (set(specs) if is_tagged("flavor", found) else set())
+    action = set(planned.extra_specs) | (set(specs) if is_tagged("flavor", found) else set())
     _require_match(
         cloud,
         "flavor",
         found,
         [
-            PropertyCheck("vcpus", wanted.vcpus, found.get("vcpus")),
-            PropertyCheck("ram", wanted.ram_mib, found.get("ram")),
-            PropertyCheck("disk", wanted.disk_gib, found.get("disk")),
+            PropertyCheck("vcpus", planned.vcpus, found.get("vcpus")),
+            PropertyCheck("ram", planned.ram_mib, found.get("ram")),
+            PropertyCheck("disk", planned.disk_gib, found.get("disk")),
             *(
-                PropertyCheck(f"extra spec {key}", wanted.extra_specs.get(key, "not set"), specs.get(key))
-                for key in sorted(asked)
+                PropertyCheck(f"extra spec {key}", planned.extra_specs.get(key, "not set"), specs.get(key))
+                for key in sorted(action)
             ),
         ],
     )
     return found
 
 
-def find_image(cloud: Cloud, wanted: CloudImage, listed: Iterable[Json]) -> Json | None:
+def find_image(cloud: Cloud, planned: CloudImage, listed: Iterable[Json]) -> Json | None:
     """Find an active image. Raises StageError if its content differs from the file.
 
     Properties of images that nodrop did not create must equal the plan's; those of its own images can be set later.
     """
-    active = [each for each in listed if each.get("name") == wanted.name and each.get("status") == "active"]
+    active = [each for each in listed if each.get("name") == planned.name and each.get("status") == "active"]
     found = single_match(
-        cloud, "image", wanted.name, [each for each in active if each.get("owner") == cloud.project_id] or active
+        cloud, "image", planned.name, [each for each in active if each.get("owner") == cloud.project_id] or active
     )
     if found is None:
         return None
-    if wanted.file and found.get("os_hash_value") and found.get("os_hash_algo") in hashlib.algorithms_available:
+    if planned.file and found.get("os_hash_value") and found.get("os_hash_algo") in hashlib.algorithms_available:
         algorithm = str(found["os_hash_algo"])
-        content = PropertyCheck(algorithm, _file_digest(wanted.file, algorithm)[:16], str(found["os_hash_value"])[:16])
+        content = PropertyCheck(algorithm, _file_digest(planned.file, algorithm)[:16], str(found["os_hash_value"])[:16])
         _require_match(cloud, "image", found, [content])
     if not is_tagged("image", found):
-        properties = [PropertyCheck(key, value, found.get(key)) for key, value in wanted.properties.items()]
+        properties = [PropertyCheck(key, value, found.get(key)) for key, value in planned.properties.items()]
         _require_match(cloud, "image", found, properties)
     return found
 
 
-def find_port(cloud: Cloud, wanted: CloudPort, network_id: str, listed: Iterable[Json]) -> Json | None:
+def find_port(cloud: Cloud, planned: CloudPort, network_id: str, listed: Iterable[Json]) -> Json | None:
     """Find a port that nodrop created: other ports may be in use. Raises StageError."""
-    of_name = [each for each in listed if each.get("name") == wanted.name and _in_project(cloud, each)]
-    found = single_match(cloud, "port", wanted.name, of_name)
+    of_name = [each for each in listed if each.get("name") == planned.name and _in_project(cloud, each)]
+    found = single_match(cloud, "port", planned.name, of_name)
     if found is None:
         return None
     if not is_tagged("port", found):
         raise StageError(
-            f"cloud {cloud.name}: port {wanted.name} exists ({found['id']}) and was not created by nodrop; delete it, "
+            f"cloud {cloud.name}: port {planned.name} exists ({found['id']}) and was not created by nodrop; delete it, "
             "or give the VMs another name"
         )
     is_filtered = bool(found.get("port_security_enabled") and found.get("security_groups"))
@@ -150,7 +150,7 @@ def find_port(cloud: Cloud, wanted: CloudPort, network_id: str, listed: Iterable
         found,
         [
             PropertyCheck("network_id", network_id, found.get("network_id")),
-            PropertyCheck("vnic_type", wanted.vnic_type, found.get("binding:vnic_type", wanted.vnic_type)),
+            PropertyCheck("vnic_type", planned.vnic_type, found.get("binding:vnic_type", planned.vnic_type)),
             PropertyCheck("security groups", False, is_filtered),
         ],
     )
@@ -167,7 +167,7 @@ class ServerMatch(NamedTuple):
 
 def find_server(
     cloud: Cloud,
-    wanted: CloudServer,
+    planned: CloudServer,
     listed: Iterable[Json],
     *,
     flavor: str,
@@ -179,15 +179,17 @@ def find_server(
 
     Args:
         cloud: the cloud.
-        wanted: the planned server.
+        planned: the planned server.
         listed: servers in detail, as of Nova's microversion 2.47 or later.
         flavor: name of its flavor.
         image_id: id of its image.
         ports: its ports as they are now, in the plan's order.
         user_data_digest: digest of its planned user data.
     """
-    of_name = [each for each in listed if each.get("name") == wanted.name and each.get("tenant_id") == cloud.project_id]
-    found = single_match(cloud, "server", wanted.name, of_name)
+    of_name = [
+        each for each in listed if each.get("name") == planned.name and each.get("tenant_id") == cloud.project_id
+    ]
+    found = single_match(cloud, "server", planned.name, of_name)
     if found is None:
         return None
     metadata: Json = found.get("metadata") or {}
@@ -196,13 +198,13 @@ def find_server(
         PropertyCheck("flavor", flavor, (found.get("flavor") or {}).get("original_name")),
         PropertyCheck("image", image_id, (found.get("image") or {}).get("id") if found.get("image") else None),
         PropertyCheck("ports", [found["id"]] * len(ports), [each.get("device_id") for each in ports]),
-        PropertyCheck("chain", str(wanted.chain), metadata.get(CHAIN)),
+        PropertyCheck("chain", str(planned.chain), metadata.get(CHAIN)),
         PropertyCheck("user data", user_data_digest[:16], str(metadata.get(USER_DATA, ""))[:16]),
     )
     differences = tuple(_differences(checks))
     if differences and not is_tagged("server", found):
         raise StageError(
-            f"cloud {cloud.name}: Instance {wanted.name} cannot be reused ({'; '.join(differences)}), and nodrop did "
+            f"cloud {cloud.name}: Instance {planned.name} cannot be reused ({'; '.join(differences)}), and nodrop did "
             "not create it; delete it, or give the VMs another name"
         )
     return ServerMatch(found, differences)

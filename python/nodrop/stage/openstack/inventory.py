@@ -76,42 +76,42 @@ def list_groups(cloud: Cloud) -> dict[str, Json]:
     return {group["name"]: group for group in listed if ownership_tags.parse_label(group["name"])}
 
 
-def count_missing(plan: CloudPlan, there: Inventory, group_count: int) -> Mapping[str, int]:
+def count_missing(plan: CloudPlan, existing: Inventory, group_count: int) -> Mapping[str, int]:
     """Count the resources still to be created, by name of their quota."""
-    named = {server["name"] for server in there.servers}
+    named = {server["name"] for server in existing.servers}
     server_count = sum(server.name not in named for server in plan.servers)
-    ports = [port for server in plan.servers for port in server.ports if port.name not in there.ports]
-    routers = [router for router in plan.routers if router.name not in there.routers]
-    flavor = _size(plan.flavor, there.flavor) if plan.flavor else (0, 0)
+    ports = [port for server in plan.servers for port in server.ports if port.name not in existing.ports]
+    routers = [router for router in plan.routers if router.name not in existing.routers]
+    flavor = _size(plan.flavor, existing.flavor) if plan.flavor else (0, 0)
     floating = sum(server.floating_ip and server.name not in named for server in plan.servers)
     return {
         "instances": server_count,
         "cores": server_count * flavor[0],
         "MiB of memory": server_count * flavor[1],
         "server groups": group_count,
-        "networks": sum(network.name not in there.networks for network in plan.networks),
-        "subnets": sum(bool(network.subnet) and network.name not in there.subnets for network in plan.networks),
+        "networks": sum(network.name not in existing.networks for network in plan.networks),
+        "subnets": sum(bool(network.subnet) and network.name not in existing.subnets for network in plan.networks),
         "ports": len(ports) + 2 * len(routers),
         "routers": len(routers),
         "floating IPs": floating,
     }
 
 
-def _size(wanted: CloudFlavor, found: Json | None) -> tuple[int, int]:
-    return (found["vcpus"], found["ram"]) if found else (wanted.vcpus, wanted.ram_mib)
+def _size(planned: CloudFlavor, found: Json | None) -> tuple[int, int]:
+    return (found["vcpus"], found["ram"]) if found else (planned.vcpus, planned.ram_mib)
 
 
 def _networks(cloud: Cloud, plan: CloudPlan) -> dict[str, Json]:
     listed = rest.list_by_name(cloud, "networks", "/networks", "networks", [network.name for network in plan.networks])
-    found = ((wanted.name, existing_resources.find_network(cloud, wanted, listed)) for wanted in plan.networks)
+    found = ((planned.name, existing_resources.find_network(cloud, planned, listed)) for planned in plan.networks)
     return {name: network for name, network in found if network}
 
 
 def _subnets(cloud: Cloud, plan: CloudPlan, networks: Mapping[str, Json]) -> dict[str, Json]:
-    wanted = [network for network in plan.networks if network.subnet and network.name in networks]
-    names = sorted({network.subnet for network in wanted if network.subnet})
+    planned = [network for network in plan.networks if network.subnet and network.name in networks]
+    names = sorted({network.subnet for network in planned if network.subnet})
     listed = rest.list_by_name(cloud, "subnets", "/subnets", "subnets", names)
-    found = ((each.name, existing_resources.find_subnet(cloud, each, networks[each.name], listed)) for each in wanted)
+    found = ((each.name, existing_resources.find_subnet(cloud, each, networks[each.name], listed)) for each in planned)
     return {name: subnet for name, subnet in found if subnet}
 
 
@@ -123,10 +123,10 @@ def _ports(cloud: Cloud, plan: CloudPlan, networks: Mapping[str, Json]) -> dict[
 
     def found() -> Iterator[tuple[str, Json]]:
         for server in plan.servers:
-            for wanted in server.ports:
-                network = networks.get(wanted.network)
-                if network and (port := existing_resources.find_port(cloud, wanted, network["id"], listed)):
-                    yield wanted.name, port
+            for planned in server.ports:
+                network = networks.get(planned.network)
+                if network and (port := existing_resources.find_port(cloud, planned, network["id"], listed)):
+                    yield planned.name, port
 
     return dict(found())
 

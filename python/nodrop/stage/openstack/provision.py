@@ -26,10 +26,10 @@ OnStep = Callable[[str, int], None]
 class Provisioner:
     """Creates the missing resources and records all."""
 
-    def __init__(self, cloud: Cloud, plan: CloudPlan, there: Inventory, on_step: OnStep) -> None:
+    def __init__(self, cloud: Cloud, plan: CloudPlan, existing: Inventory, on_step: OnStep) -> None:
         self._cloud = cloud
         self._plan = plan
-        self._existing = there
+        self._existing = existing
         self._report = on_step
         self.resources: list[CloudResource] = []
         """In order of creation or discovery."""
@@ -50,12 +50,12 @@ class Provisioner:
 
     def create_networks(self) -> None:
         """Create the missing image, flavor, networks and subnets. Raises StageError."""
-        plan, there = self._plan, self._existing
+        plan, existing = self._plan, self._existing
         if plan.image and plan.servers:
-            self.image = self._reuse("image", there.image) or self._upload(plan.image)
+            self.image = self._reuse("image", existing.image) or self._upload(plan.image)
             image.set_properties(self._cloud, plan.image, self.image)
         if plan.flavor and plan.servers:
-            self.flavor = self._reuse("flavor", there.flavor) or self._create_flavor(plan.flavor)
+            self.flavor = self._reuse("flavor", existing.flavor) or self._create_flavor(plan.flavor)
         self._create_networks()
         self._create_subnets()
 
@@ -75,13 +75,15 @@ class Provisioner:
         if found := self._reuse("server_group", self._existing.groups.get(name)):
             return found
         body = {"server_group": {"name": name, "policy": policy}}
-        asked = f"create server group {name} with policy {policy}"
+        action = f"create server group {name} with policy {policy}"
 
-        def look() -> Json | None:
-            there = inventory.list_groups(self._cloud).get(name)
-            return {"server_group": there} if there else None
+        def find_existing() -> Json | None:
+            existing = inventory.list_groups(self._cloud).get(name)
+            return {"server_group": existing} if existing else None
 
-        made: Json = rest.create(self._cloud, asked, Post("compute", "/os-server-groups", body), look)["server_group"]
+        made: Json = rest.create(self._cloud, action, Post("compute", "/os-server-groups", body), find_existing)[
+            "server_group"
+        ]
         self.record("server_group", made)
         return made
 
@@ -92,64 +94,64 @@ class Provisioner:
                 f"{resource.kind.replace('_', ' ')} {resource.name} {'exists' if resource.found else 'created'}", 1
             )
 
-    def _reuse(self, kind: ResourceKind, there: Json | None) -> Json | None:
-        if there:
-            self.record(kind, there, found=True)
-            self._report(f"{kind.replace('_', ' ')} {there['name']} exists", 1)
-        return there
+    def _reuse(self, kind: ResourceKind, existing: Json | None) -> Json | None:
+        if existing:
+            self.record(kind, existing, found=True)
+            self._report(f"{kind.replace('_', ' ')} {existing['name']} exists", 1)
+        return existing
 
-    def _upload(self, wanted: CloudImage) -> Json:
-        self._report(f"uploading image {wanted.name}", 0)
+    def _upload(self, planned: CloudImage) -> Json:
+        self._report(f"uploading image {planned.name}", 0)
         made = image.upload_image(
             self._cloud,
-            wanted,
+            planned,
             self._plan.label,
             lambda begun: self.record("image", begun),
-            lambda share: self._report(f"image {wanted.name}: {share:.0%} sent", 0),
+            lambda share: self._report(f"image {planned.name}: {share:.0%} sent", 0),
         )
-        self._report(f"image {wanted.name} created", 1)
+        self._report(f"image {planned.name} created", 1)
         return made
 
-    def _create_flavor(self, wanted: CloudFlavor) -> Json:
-        body = {"flavor": request_bodies.flavor_body(wanted, self._plan.label, self._cloud.project_id)}
+    def _create_flavor(self, planned: CloudFlavor) -> Json:
+        body = {"flavor": request_bodies.flavor_body(planned, self._plan.label, self._cloud.project_id)}
 
-        def look() -> Json | None:
+        def find_existing() -> Json | None:
             ours = flavor_tag(self._plan.label, self._cloud.project_id)
-            there = (each for each in inventory.list_flavors(self._cloud) if each["name"] == wanted.name)
-            return next(({"flavor": each} for each in there if each.get("description") == ours), None)
+            existing = (each for each in inventory.list_flavors(self._cloud) if each["name"] == planned.name)
+            return next(({"flavor": each} for each in existing if each.get("description") == ours), None)
 
-        made: Json = rest.create(self._cloud, f"create flavor {wanted.name}", Post("compute", "/flavors", body), look)[
-            "flavor"
-        ]
+        made: Json = rest.create(
+            self._cloud, f"create flavor {planned.name}", Post("compute", "/flavors", body), find_existing
+        )["flavor"]
         self.record("flavor", made)
-        if wanted.extra_specs:
-            self._set_extra_specs(wanted, made["id"])
-        self._report(f"flavor {wanted.name} created", 1)
+        if planned.extra_specs:
+            self._set_extra_specs(planned, made["id"])
+        self._report(f"flavor {planned.name} created", 1)
         return made
 
-    def _set_extra_specs(self, wanted: CloudFlavor, flavor_id: str) -> None:
-        pairs = ", ".join(f"{key}={value}" for key, value in wanted.extra_specs.items())
-        asked = f"set the extra specs {pairs} of flavor {wanted.name}"
-        path, body = f"/flavors/{flavor_id}/os-extra_specs", {"extra_specs": wanted.extra_specs}
-        rest.create(self._cloud, asked, Post("compute", path, body, rest.VALIDATED_SPECS), lambda: None)
+    def _set_extra_specs(self, planned: CloudFlavor, flavor_id: str) -> None:
+        pairs = ", ".join(f"{key}={value}" for key, value in planned.extra_specs.items())
+        action = f"set the extra specs {pairs} of flavor {planned.name}"
+        path, body = f"/flavors/{flavor_id}/os-extra_specs", {"extra_specs": planned.extra_specs}
+        rest.create(self._cloud, action, Post("compute", path, body, rest.VALIDATED_SPECS), lambda: None)
 
     def _create_networks(self) -> None:
         bodies_by_name = {
-            wanted.name: request_bodies.network_body(wanted, self._plan.label, is_admin=self._cloud.is_admin)
-            for wanted in self._plan.networks
+            planned.name: request_bodies.network_body(planned, self._plan.label, is_admin=self._cloud.is_admin)
+            for planned in self._plan.networks
         }
         self._reuse_all("network", bodies_by_name, self._existing.networks, self.networks)
         self._create_missing("network", bodies_by_name, self.networks)
 
     def _create_subnets(self) -> None:
-        wanted = {
+        planned = {
             network.name: request_bodies.subnet_body(network, self._plan.label, self.networks[network.name]["id"])
             for network in self._plan.networks
             if network.subnet and not network.must_exist
         }
         found = [network.name for network in self._plan.networks if network.must_exist]
-        self._reuse_all("subnet", dict.fromkeys([*found, *wanted]), self._existing.subnets, self.subnets)
-        self._create_missing("subnet", wanted, self.subnets)
+        self._reuse_all("subnet", dict.fromkeys([*found, *planned]), self._existing.subnets, self.subnets)
+        self._create_missing("subnet", planned, self.subnets)
 
     def _create_ports(self) -> None:
         self._reuse_all("port", self._port_bodies(), self._existing.ports, self.ports)
@@ -177,42 +179,45 @@ class Provisioner:
     def _reuse_all(
         self,
         kind: ResourceKind,
-        wanted: Mapping[str, Any],
-        there: Mapping[str, Json],
+        planned: Mapping[str, Any],
+        existing: Mapping[str, Json],
         resources_by_name: dict[str, Json],
     ) -> None:
         """Reuse the existing resources."""
-        for key in wanted:
-            if key in there and (found := self._reuse(kind, there[key])):
+        for key in planned:
+            if key in existing and (found := self._reuse(kind, existing[key])):
                 resources_by_name[key] = found
 
     def _create_missing(
-        self, kind: Literal["network", "subnet", "port"], wanted: Mapping[str, Json], resources_by_name: dict[str, Json]
+        self,
+        kind: Literal["network", "subnet", "port"],
+        planned: Mapping[str, Json],
+        resources_by_name: dict[str, Json],
     ) -> None:
         """Create the missing resources, many per request."""
-        missing = [key for key in wanted if key not in resources_by_name]
+        missing = [key for key in planned if key not in resources_by_name]
         for first in range(0, len(missing), AT_ONCE):
             keys = missing[first : first + AT_ONCE]
-            for key, made in zip(keys, self._create_batch(kind, [wanted[key] for key in keys]), strict=True):
+            for key, made in zip(keys, self._create_batch(kind, [planned[key] for key in keys]), strict=True):
                 resources_by_name[key] = made
                 self.record(kind, made)
             self._report(f"{kind}s created: {first + len(keys)} of {len(missing)}", len(keys))
 
-    def _create_batch(self, kind: Literal["network", "subnet", "port"], wanted: list[Json]) -> list[Json]:
+    def _create_batch(self, kind: Literal["network", "subnet", "port"], planned: list[Json]) -> list[Json]:
         path, key = f"/{kind}s", f"{kind}s"
-        names = [each["name"] for each in wanted]
-        asked = f"create {key} {', '.join(names[:4])}" + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+        names = [each["name"] for each in planned]
+        action = f"create {key} {', '.join(names[:4])}" + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
-        def look() -> Json | None:
+        def find_existing() -> Json | None:
             """Return all of them or None: Neutron creates all resources of a request or none."""
-            there = rest.list_by_name(self._cloud, key, path, key, names)
-            found = [next((each for each in there if _matches(each, body)), None) for body in wanted]
+            existing = rest.list_by_name(self._cloud, key, path, key, names)
+            found = [next((each for each in existing if _matches(each, body)), None) for body in planned]
             return {key: found} if all(found) else None
 
-        made: list[Json] = rest.create(self._cloud, asked, Post("network", path, {key: wanted}), look)[key]
+        made: list[Json] = rest.create(self._cloud, action, Post("network", path, {key: planned}), find_existing)[key]
         return made
 
 
-def _matches(there: Json, body: Json) -> bool:
+def _matches(existing: Json, body: Json) -> bool:
     """Return whether an existing resource is what this request would create."""
-    return all(there.get(each) == body[each] for each in ("name", "description", "network_id") if each in body)
+    return all(existing.get(each) == body[each] for each in ("name", "description", "network_id") if each in body)

@@ -15,63 +15,63 @@ Body = dict[str, Any]
 ANY_ADDRESS = ("0.0.0.0/0", "::/0")
 
 
-def image_body(wanted: CloudImage, label: str, disk_format: str) -> Body:
+def image_body(planned: CloudImage, label: str, disk_format: str) -> Body:
     """Return the body for an image without data."""
     return {
-        "name": wanted.name,
+        "name": planned.name,
         "disk_format": disk_format,
         "container_format": "bare",
         "visibility": "private",
         "tags": [ownership_tags.ownership_tag(label)],
-        **wanted.properties,
+        **planned.properties,
     }
 
 
-def flavor_body(wanted: CloudFlavor, label: str, project_id: str) -> Body:
+def flavor_body(planned: CloudFlavor, label: str, project_id: str) -> Body:
     """Return the body for a flavor; extra specs need a second request."""
-    size = {"vcpus": wanted.vcpus, "ram": wanted.ram_mib, "disk": wanted.disk_gib}
-    return {"name": wanted.name, "description": ownership_tags.flavor_tag(label, project_id), **size}
+    size = {"vcpus": planned.vcpus, "ram": planned.ram_mib, "disk": planned.disk_gib}
+    return {"name": planned.name, "description": ownership_tags.flavor_tag(label, project_id), **size}
 
 
-def network_body(wanted: CloudNetwork, label: str, *, is_admin: bool) -> Body:
+def network_body(planned: CloudNetwork, label: str, *, is_admin: bool) -> Body:
     """Return the body for a network; only administrators choose its kind, unless the plan sets a number."""
-    body: Body = {"name": wanted.name, "description": ownership_tags.ownership_tag(label)}
-    is_numbered = wanted.segmentation_id is not None or wanted.physical_network is not None
-    if wanted.kind != "any" and (is_admin or is_numbered):
-        body["provider:network_type"] = wanted.kind
-    if wanted.physical_network is not None:
-        body["provider:physical_network"] = wanted.physical_network
-    if wanted.segmentation_id is not None:
-        body["provider:segmentation_id"] = wanted.segmentation_id
+    body: Body = {"name": planned.name, "description": ownership_tags.ownership_tag(label)}
+    is_numbered = planned.segmentation_id is not None or planned.physical_network is not None
+    if planned.kind != "any" and (is_admin or is_numbered):
+        body["provider:network_type"] = planned.kind
+    if planned.physical_network is not None:
+        body["provider:physical_network"] = planned.physical_network
+    if planned.segmentation_id is not None:
+        body["provider:segmentation_id"] = planned.segmentation_id
     return body
 
 
-def subnet_body(wanted: CloudNetwork, label: str, network_id: str) -> Body:
+def subnet_body(planned: CloudNetwork, label: str, network_id: str) -> Body:
     """Return the body for a subnet, without DHCP, whose messages would disturb the measurement."""
     return {
-        "name": wanted.subnet,
+        "name": planned.subnet,
         "network_id": network_id,
         "description": ownership_tags.ownership_tag(label),
-        "ip_version": ipaddress.ip_network(wanted.cidr).version if wanted.cidr else 4,
-        "cidr": wanted.cidr,
-        "gateway_ip": wanted.gateway,
+        "ip_version": ipaddress.ip_network(planned.cidr).version if planned.cidr else 4,
+        "cidr": planned.cidr,
+        "gateway_ip": planned.gateway,
         "enable_dhcp": False,
     }
 
 
-def port_body(wanted: CloudPort, label: str, network_id: str, address: Json | None, *, secure: bool = False) -> Body:
+def port_body(planned: CloudPort, label: str, network_id: str, address: Json | None, *, secure: bool = False) -> Body:
     """Return the body for a port that passes all frames.
 
     Args:
-        wanted: the planned port.
+        planned: the planned port.
         label: label of the run's resources.
         network_id: its network.
         address: subnet and address; None: Neutron chooses.
         secure: keep port security, but allow every address.
     """
-    body: Body = {"name": wanted.name, "network_id": network_id, "description": ownership_tags.ownership_tag(label)}
-    if wanted.vnic_type != "normal":
-        body["binding:vnic_type"] = wanted.vnic_type
+    body: Body = {"name": planned.name, "network_id": network_id, "description": ownership_tags.ownership_tag(label)}
+    if planned.vnic_type != "normal":
+        body["binding:vnic_type"] = planned.vnic_type
     if address:
         body["fixed_ips"] = [address]
     if secure:
@@ -80,9 +80,9 @@ def port_body(wanted: CloudPort, label: str, network_id: str, address: Json | No
     return {**body, "port_security_enabled": False}
 
 
-def fixed_address(server: CloudServer, wanted: CloudPort, on: Json | None) -> Json | None:
+def fixed_address(server: CloudServer, planned: CloudPort, on: Json | None) -> Json | None:
     """Return subnet and address for a port of a routing VM, if the subnet contains its planned address."""
-    side = server.ports.index(wanted)
+    side = server.ports.index(planned)
     if on is None or server.addresses is None or side >= len(server.addresses):
         return None
     address = ipaddress.ip_interface(server.addresses[side]).ip
@@ -103,12 +103,12 @@ class BootOptions(NamedTuple):
     """`host` or `zone:host`; None: Nova chooses."""
 
 
-def server_body(wanted: CloudServer, plan: CloudPlan, options: BootOptions) -> Body:
+def server_body(planned: CloudServer, plan: CloudPlan, options: BootOptions) -> Body:
     """Return the body for a loopback VM."""
     zone, _, host = (options.host or "").rpartition(":")
     zone = zone or plan.availability_zone or ""
     body: Body = {
-        "name": wanted.name,
+        "name": planned.name,
         "imageRef": options.image_id,
         "flavorRef": options.flavor_id,
         "networks": [{"port": port_id} for port_id in options.port_ids],
@@ -116,7 +116,7 @@ def server_body(wanted: CloudServer, plan: CloudPlan, options: BootOptions) -> B
         "user_data": base64.b64encode(options.user_data.encode()).decode(),
         "metadata": {
             ownership_tags.TAG: ownership_tags.ownership_tag(plan.label),
-            ownership_tags.CHAIN: str(wanted.chain),
+            ownership_tags.CHAIN: str(planned.chain),
             ownership_tags.USER_DATA: guest_config.user_data_digest(options.user_data),
         },
     }

@@ -47,21 +47,21 @@ def check_quotas(cloud: Cloud, needs: Mapping[str, int]) -> None:
         cloud: the cloud.
         needs: number of resources to create, by the keys of `COMPUTE` and `NETWORK`.
     """
-    wanted = {what: count for what, count in needs.items() if count}
+    planned = {what: count for what, count in needs.items() if count}
     quotas: dict[str, Quota] = {}
-    if wanted.keys() & COMPUTE.keys():
+    if planned.keys() & COMPUTE.keys():
         quotas |= _compute(cloud)
-    if wanted.keys() & NETWORK.keys():
+    if planned.keys() & NETWORK.keys():
         quotas |= _network(cloud)
-    if short := tuple(_short(wanted, quotas)):
+    if short := tuple(_short(planned, quotas)):
         raise StageError(
             f"cloud {cloud.name}: quotas of project {cloud.project_name} are too small: {'; '.join(short)}; delete "
             "what is not needed, use fewer chains, or have an administrator raise them (openstack quota set)"
         )
 
 
-def _short(wanted: Mapping[str, int], quotas: Mapping[str, Quota]) -> Iterator[str]:
-    for what, count in wanted.items():
+def _short(planned: Mapping[str, int], quotas: Mapping[str, Quota]) -> Iterator[str]:
+    for what, count in planned.items():
         quota = quotas.get(what)
         if quota and quota.most >= 0 and (lacking := quota.used + count - quota.most) > 0:
             yield f"{what}: {count} needed, {quota.used} of {quota.most} in use, so {lacking} short"
@@ -90,31 +90,31 @@ def _network(cloud: Cloud) -> dict[str, Quota]:
 
 
 @contextmanager
-def explaining_admin_requirements(cloud: Cloud, plan: CloudPlan, there: Inventory) -> Iterator[None]:
+def explaining_admin_requirements(cloud: Cloud, plan: CloudPlan, existing: Inventory) -> Iterator[None]:
     """Add the list of administrator requirements to an error for a missing role. Raises StageError."""
     try:
         yield
     except CloudError as refused:
         if refused.status != FORBIDDEN or cloud.is_admin:
             raise
-        listed = "; ".join(admin_requirements(plan, there)) or "nothing else"
+        listed = "; ".join(admin_requirements(plan, existing)) or "nothing else"
         raise StageError(f"{refused}; by default policies, an administrator is required for: {listed}") from refused
 
 
-def admin_requirements(plan: CloudPlan, there: Inventory) -> Iterator[str]:
+def admin_requirements(plan: CloudPlan, existing: Inventory) -> Iterator[str]:
     """Yield what the services' default policies reserve for administrators, each with an alternative.
 
     Source: the sample policies of Nova and Neutron (os_compute_api:os-flavor-manage, :servers:create:zero_disk_flavor,
     :servers:create:forced_host, create_network:provider:network_type).
     """
-    if plan.flavor and not there.flavor:
+    if plan.flavor and not existing.flavor:
         yield f"creating flavor {plan.flavor.name} (have one created, and name it: openstack.flavor.name)"
-    if plan.flavor and (there.flavor or {}).get("disk", plan.flavor.disk_gib) == 0 and plan.servers:
+    if plan.flavor and (existing.flavor or {}).get("disk", plan.flavor.disk_gib) == 0 and plan.servers:
         yield f"servers of a flavor without a disk, here {plan.flavor.name} (have one with a disk)"
     if numbered := [
         network.name
         for network in plan.networks
-        if network.name not in there.networks and (network.segmentation_id is not None or network.physical_network)
+        if network.name not in existing.networks and (network.segmentation_id is not None or network.physical_network)
     ]:
         yield (
             "segmentation ids and physical networks of "

@@ -56,7 +56,7 @@ def find_untracked(cloud: Cloud, plan: CloudPlan, known: Sequence[CloudResource]
     try:
         left = cleanup.find_leftovers(cloud, plan.label)
     except StageError as error:
-        LOGGER.warning("cannot look for resources created by requests without a reply: %s", error)
+        LOGGER.warning("cannot find_existing for resources created by requests without a reply: %s", error)
         return
     for each in left:
         name = each.resource.name
@@ -138,8 +138,8 @@ class _Deletion:
             with ThreadPoolExecutor(AT_ONCE) as pool:
                 refusals = list(pool.map(self._delete, some))
             if kind == "server":
-                asked = [each for each, refused in zip(some, refusals, strict=True) if not refused]
-                self._wait(asked)
+                action = [each for each, refused in zip(some, refusals, strict=True) if not refused]
+                self._wait(action)
             again = []
             for each, refused in zip(some, refusals, strict=True):
                 if refused and refused.status == CONFLICT and attempt + 1 < PASSES:
@@ -155,11 +155,11 @@ class _Deletion:
 
     def _delete(self, each: CloudResource) -> CloudError | None:
         endpoint = ENDPOINTS[each.kind]
-        asked = f"delete {endpoint.noun} {each.name}"
+        action = f"delete {endpoint.noun} {each.name}"
         try:
             if each.kind == "router":
                 detach_router(self._cloud, each)
-            rest.delete(self._cloud, asked, endpoint.service, f"{endpoint.path}/{each.id}")
+            rest.delete(self._cloud, action, endpoint.service, f"{endpoint.path}/{each.id}")
         except CloudError as refused:
             return refused
         return None
@@ -186,7 +186,7 @@ class _Deletion:
         end = time.monotonic() + GONE_S + GONE_EACH_S * len(waited)
         while waited:
             try:
-                there = {
+                existing = {
                     each["id"]: each
                     for each in rest.list_all(self._cloud, "servers", "compute", "/servers/detail", "servers")
                 }
@@ -194,12 +194,12 @@ class _Deletion:
                 for each in waited.values():
                     self._keep(each, str(refused))
                 return
-            for gone in [each for key, each in waited.items() if key not in there]:
+            for gone in [each for key, each in waited.items() if key not in existing]:
                 del waited[gone.id]
                 self._report_gone(gone)
             if time.monotonic() > end:
                 for each in waited.values():
-                    self._keep(each, _still_there_message(there[each.id]))
+                    self._keep(each, _still_there_message(existing[each.id]))
                 return
             if waited:
                 time.sleep(POLL_S)

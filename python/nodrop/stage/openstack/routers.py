@@ -43,17 +43,17 @@ class Routers:
         self._label = label
         self._record = on_resource
 
-    def ensure_routers(self, wanted: Sequence[CloudRouter], subnets: Mapping[str, Json]) -> tuple[ActiveRouter, ...]:
+    def ensure_routers(self, planned: Sequence[CloudRouter], subnets: Mapping[str, Json]) -> tuple[ActiveRouter, ...]:
         """Ensure that routers connect their networks and have their routes.
 
         Args:
-            wanted: the planned routers.
+            planned: the planned routers.
             subnets: by name of their network.
 
         Raises StageError.
         """
-        there = self._named([router.name for router in wanted])
-        return tuple(self._bring_up(router, subnets, there) for router in wanted)
+        existing = self._named([router.name for router in planned])
+        return tuple(self._bring_up(router, subnets, existing) for router in planned)
 
     def ensure_gateway(self, name: str, inside: Json, outside: Json) -> None:
         """Ensure that floating IPs of a network reach a subnet, by an existing router between them or a new one.
@@ -69,13 +69,13 @@ class Routers:
         ports = rest.list_all(self._cloud, "ports", "network", path, "ports")
         joining = {each["device_id"] for each in ports if _is_interface(each)}
         path = f"/routers?project_id={self._cloud.project_id}"
-        there = rest.list_all(self._cloud, "routers", "network", path, "routers")
-        for router in there:
+        existing = rest.list_all(self._cloud, "routers", "network", path, "routers")
+        for router in existing:
             gateway = router.get("external_gateway_info") or {}
             if router["id"] in joining and gateway.get("network_id") == outside["id"]:
                 self._record_router(router, found=True)
                 return
-        found = single_match(self._cloud, "router", name, [each for each in there if each["name"] == name])
+        found = single_match(self._cloud, "router", name, [each for each in existing if each["name"] == name])
         router = found or self._make(name, {"external_gateway_info": {"network_id": outside["id"]}})
         self._record_router(router, found=found is not None)
         if inside["id"] not in router_interfaces(self._cloud, name, router["id"]):
@@ -87,39 +87,41 @@ class Routers:
     def _record_router(self, router: Json, *, found: bool) -> None:
         self._record(CloudResource(kind="router", name=router["name"], id=router["id"], found=found))
 
-    def _bring_up(self, wanted: CloudRouter, subnets: Mapping[str, Json], there: Sequence[Json]) -> ActiveRouter:
-        found = self._find(wanted, there)
-        router = found or self._make(wanted.name, {})
+    def _bring_up(self, planned: CloudRouter, subnets: Mapping[str, Json], existing: Sequence[Json]) -> ActiveRouter:
+        found = self._find(planned, existing)
+        router = found or self._make(planned.name, {})
         self._record_router(router, found=found is not None)
-        sides = [self._subnet(wanted, network, subnets) for network in wanted.networks]
-        interfaces = router_interfaces(self._cloud, wanted.name, router["id"])
+        sides = [self._subnet(planned, network, subnets) for network in planned.networks]
+        interfaces = router_interfaces(self._cloud, planned.name, router["id"])
         missing = [subnet for subnet in sides if subnet["id"] not in interfaces]
         for subnet in missing:
             self._attach(router, subnet)
         if missing:
-            interfaces = router_interfaces(self._cloud, wanted.name, router["id"])
-        self._give_routes(wanted, router)
+            interfaces = router_interfaces(self._cloud, planned.name, router["id"])
+        self._give_routes(planned, router)
         left, right = (interfaces[subnet["id"]] for subnet in sides)
-        return ActiveRouter(wanted.name, router["id"], (left[0], right[0]), (left[1], right[1]))
+        return ActiveRouter(planned.name, router["id"], (left[0], right[0]), (left[1], right[1]))
 
-    def _subnet(self, wanted: CloudRouter, network: str, subnets: Mapping[str, Json]) -> Json:
+    def _subnet(self, planned: CloudRouter, network: str, subnets: Mapping[str, Json]) -> Json:
         if network not in subnets:
             raise StageError(
-                f"cloud {self._cloud.name}: router {wanted.name} cannot be attached to network {network}: no known "
+                f"cloud {self._cloud.name}: router {planned.name} cannot be attached to network {network}: no known "
                 "subnet; set its subnet and addresses (subnet, cidr, gateway)"
             )
         return subnets[network]
 
-    def _find(self, wanted: CloudRouter, there: Sequence[Json]) -> Json | None:
+    def _find(self, planned: CloudRouter, existing: Sequence[Json]) -> Json | None:
         """Find the project's router by name. Raises StageError if nodrop did not create it and it lacks routes."""
-        own = [each for each in there if each["name"] == wanted.name and each["project_id"] == self._cloud.project_id]
-        found = single_match(self._cloud, "router", wanted.name, own)
+        own = [
+            each for each in existing if each["name"] == planned.name and each["project_id"] == self._cloud.project_id
+        ]
+        found = single_match(self._cloud, "router", planned.name, own)
         if found and not is_tagged("router", found):
-            asked, has = _routes(wanted), _pairs(found.get("routes") or [])
-            if not asked <= has:
+            action, has = _routes(planned), _pairs(found.get("routes") or [])
+            if not action <= has:
                 raise StageError(
-                    f"cloud {self._cloud.name}: Mismatch of 'routes' for reused router {wanted.name}: "
-                    f"{_format_routes(has)} instead of {_format_routes(asked)}, and nodrop did not create it; add "
+                    f"cloud {self._cloud.name}: Mismatch of 'routes' for reused router {planned.name}: "
+                    f"{_format_routes(has)} instead of {_format_routes(action)}, and nodrop did not create it; add "
                     "them, or name another router"
                 )
         return found
@@ -127,21 +129,21 @@ class Routers:
     def _make(self, name: str, more: Json) -> Json:
         body = {"name": name, "description": ownership_tag(self._label), **more}
 
-        def look() -> Json | None:
+        def find_existing() -> Json | None:
             ours = (each for each in self._named([name]) if each.get("description") == ownership_tag(self._label))
             return next(({"router": each} for each in ours), None)
 
         post = Post("network", "/routers", {"router": body})
-        made: Json = rest.create(self._cloud, f"create router {name}", post, look)["router"]
+        made: Json = rest.create(self._cloud, f"create router {name}", post, find_existing)["router"]
         return made
 
     def _attach(self, router: Json, subnet: Json) -> None:
         """Give a router an interface: on the subnet's gateway address if it has one, else on the first free address."""
         name = router["name"]
-        asked = f"attach router {name} to subnet {subnet.get('name') or subnet['id']}"
+        action = f"attach router {name} to subnet {subnet.get('name') or subnet['id']}"
         body = {"subnet_id": subnet["id"]} if subnet.get("gateway_ip") else {"port_id": self._port(name, subnet)["id"]}
         try:
-            rest.update(self._cloud, asked, "network", f"/routers/{router['id']}/add_router_interface", body)
+            rest.update(self._cloud, action, "network", f"/routers/{router['id']}/add_router_interface", body)
         except StageError:
             if subnet["id"] not in router_interfaces(
                 self._cloud, name, router["id"]
@@ -157,23 +159,23 @@ class Routers:
             "fixed_ips": [{"subnet_id": subnet["id"]}],
         }
 
-        def look() -> Json | None:
-            there = rest.list_by_name(self._cloud, "ports", "/ports", "ports", [name])
+        def find_existing() -> Json | None:
+            existing = rest.list_by_name(self._cloud, "ports", "/ports", "ports", [name])
             return next(
-                ({"port": each} for each in there if each.get("description") == ownership_tag(self._label)), None
+                ({"port": each} for each in existing if each.get("description") == ownership_tag(self._label)), None
             )
 
         post = Post("network", "/ports", {"port": body})
-        made: Json = rest.create(self._cloud, f"create port {name}", post, look)["port"]
+        made: Json = rest.create(self._cloud, f"create port {name}", post, find_existing)["port"]
         return made
 
-    def _give_routes(self, wanted: CloudRouter, router: Json) -> None:
+    def _give_routes(self, planned: CloudRouter, router: Json) -> None:
         """Set exactly the planned routes, on a router that nodrop created."""
-        asked = _routes(wanted)
-        if asked == _pairs(router.get("routes") or []) or not is_tagged("router", router):
+        action = _routes(planned)
+        if action == _pairs(router.get("routes") or []) or not is_tagged("router", router):
             return
-        routes = [{"destination": prefix, "nexthop": via} for prefix, via in sorted(asked)]
-        what = f"set the routes {_format_routes(asked)} of router {wanted.name}"
+        routes = [{"destination": prefix, "nexthop": via} for prefix, via in sorted(action)]
+        what = f"set the routes {_format_routes(action)} of router {planned.name}"
         rest.update(self._cloud, what, "network", f"/routers/{router['id']}", {"router": {"routes": routes}})
 
 
@@ -214,8 +216,8 @@ def _is_interface(port: Json) -> bool:
     return INTERFACE in str(port.get("device_owner"))
 
 
-def _routes(wanted: CloudRouter) -> set[tuple[str, str]]:
-    return {(route.prefix, route.via) for route in wanted.routes}
+def _routes(planned: CloudRouter) -> set[tuple[str, str]]:
+    return {(route.prefix, route.via) for route in planned.routes}
 
 
 def _pairs(routes: Sequence[Json]) -> set[tuple[str, str]]:
@@ -247,17 +249,17 @@ class FloatingIps:
 
         Returns: the addresses by server name. Raises StageError.
         """
-        wanted = {server.name: ports[server.ports[-1].name] for server in self._plan.servers if server.floating_ip}
-        if not wanted:
+        planned = {server.name: ports[server.ports[-1].name] for server in self._plan.servers if server.floating_ip}
+        if not planned:
             return {}
         outside, inside = networks[self._network("floating")], self._network("management")
         self._refuse(outside, inside, subnets)
         routers = Routers(self._cloud, self._plan.label, self._record)
         routers.ensure_gateway(f"{inside}-router", subnets[inside], outside)
         path = f"/floatingips?project_id={self._cloud.project_id}"
-        there = rest.list_all(self._cloud, "floating IPs", "network", path, "floatingips")
-        of_ports = {each["port_id"]: each for each in there if each.get("port_id")}
-        return {name: self._address(name, port, outside, of_ports.get(port["id"])) for name, port in wanted.items()}
+        existing = rest.list_all(self._cloud, "floating IPs", "network", path, "floatingips")
+        of_ports = {each["port_id"]: each for each in existing if each.get("port_id")}
+        return {name: self._address(name, port, outside, of_ports.get(port["id"])) for name, port in planned.items()}
 
     def _network(self, role: NetworkRole) -> str:
         return next(network.name for network in self._plan.networks if network.role == role)
@@ -276,14 +278,14 @@ class FloatingIps:
             "description": ownership_tag(self._plan.label),
         }
 
-        def look() -> Json | None:
+        def find_existing() -> Json | None:
             path = f"/floatingips?port_id={port['id']}"
             made = rest.list_all(self._cloud, "floating IPs", "network", path, "floatingips")
             return next(({"floatingip": each} for each in made if is_tagged("floating_ip", each)), None)
 
-        asked = f"allocate a floating IP of {outside['name']} for server {server}"
+        action = f"allocate a floating IP of {outside['name']} for server {server}"
         post = Post("network", "/floatingips", {"floatingip": body})
-        floating: Json = found or rest.create(self._cloud, asked, post, look)["floatingip"]
+        floating: Json = found or rest.create(self._cloud, action, post, find_existing)["floatingip"]
         address = str(floating["floating_ip_address"])
         self._record(CloudResource(kind="floating_ip", name=address, id=floating["id"], found=found is not None))
         return address

@@ -47,10 +47,10 @@ class ServerProvisioner:
         """Number of server groups that the plan needs."""
         return group_count(self._plan, is_admin=self._cloud.is_admin)
 
-    def ensure(self, there: Sequence[Json]) -> None:
+    def ensure(self, existing: Sequence[Json]) -> None:
         """Reuse matching servers, create the others, and wait until all are ACTIVE. Raises StageError."""
         self._user_data_by_name = {server.name: self._user_data(server) for server in self._plan.servers}
-        missing = [server for server in self._plan.servers if not self._reuse(server, there)]
+        missing = [server for server in self._plan.servers if not self._reuse(server, existing)]
         self._create(missing)
 
     def restage(self, chains: Sequence[int]) -> None:
@@ -65,11 +65,11 @@ class ServerProvisioner:
         listed = {server["id"]: server for server in inventory.list_servers(self._cloud)}
         return {name: listed[server["id"]] for name, server in self.found.items() if server["id"] in listed}
 
-    def _reuse(self, server: CloudServer, there: Sequence[Json]) -> bool:
+    def _reuse(self, server: CloudServer, existing: Sequence[Json]) -> bool:
         standing = existing_resources.find_server(
             self._cloud,
             server,
-            there,
+            existing,
             flavor=self._provisioner.flavor["name"],
             image_id=self._provisioner.image["id"],
             ports=[self._provisioner.ports[port.name] for port in server.ports],
@@ -135,14 +135,14 @@ class ServerProvisioner:
     def _request(self, server: CloudServer) -> None:
         body = request_bodies.server_body(server, self._plan, self._booting(server))
 
-        def look() -> Json | None:
+        def find_existing() -> Json | None:
             """Find it by name and metadata, which includes the digest of its user data."""
             metadata = body["server"]["metadata"]
-            there = (each for each in inventory.list_servers(self._cloud) if each["name"] == server.name)
-            return next(({"server": each} for each in there if each["metadata"] == metadata), None)
+            existing = (each for each in inventory.list_servers(self._cloud) if each["name"] == server.name)
+            return next(({"server": each} for each in existing if each["metadata"] == metadata), None)
 
-        asked = f"create server {server.name}" + (f" on {self._host(server)}" if self._host(server) else "")
-        made: Json = rest.create(self._cloud, asked, Post("compute", "/servers", body), look)["server"]
+        action = f"create server {server.name}" + (f" on {self._host(server)}" if self._host(server) else "")
+        made: Json = rest.create(self._cloud, action, Post("compute", "/servers", body), find_existing)["server"]
         self.found[server.name] = {"status": "BUILD", **made, "name": server.name}
         self._provisioner.record("server", self.found[server.name])
 

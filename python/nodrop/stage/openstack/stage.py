@@ -152,15 +152,17 @@ class OpenStackStage:
         self._report("logging in", 0)
         self._cloud = cloud = connect(plan.login, lambda text: self._report(text, 0))
         groups = group_count(plan, is_admin=cloud.is_admin)
-        there = inventory.read_inventory(cloud, plan, with_groups=bool(groups))
-        self._provisioner = Provisioner(cloud, plan, there, self._report)
-        with requirements.explaining_admin_requirements(cloud, plan, there):
-            requirements.check_quotas(cloud, inventory.count_missing(plan, there, max(0, groups - len(there.groups))))
+        existing = inventory.read_inventory(cloud, plan, with_groups=bool(groups))
+        self._provisioner = Provisioner(cloud, plan, existing, self._report)
+        with requirements.explaining_admin_requirements(cloud, plan, existing):
+            requirements.check_quotas(
+                cloud, inventory.count_missing(plan, existing, max(0, groups - len(existing.groups)))
+            )
             self._provisioner.create_networks()
             chain_facts.chain_ids(cloud.name, plan, self._lab, self._networks())  # before ports are created in vain
             self._provisioner.create_ports()
             self._servers = ServerProvisioner(cloud, plan, self._provisioner, self._report)
-            self._servers.ensure(there.servers)
+            self._servers.ensure(existing.servers)
             self._addresses = self._provisioner.allocate_floating_ips()
 
     def _read(self, stage_s: float) -> StageFacts:
