@@ -134,5 +134,5 @@ def test_ship_says_when_nothing_waits_and_refuses_what_is_no_directory(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["ship", "--buffer-dir", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == f"nothing waits in {tmp_path}\n"
+    assert capsys.readouterr().out == f"no buffered records in {tmp_path}\n"
     assert main(["ship", "--buffer-dir", str(tmp_path / "none")]) == 2
