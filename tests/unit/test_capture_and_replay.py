@@ -59,9 +59,9 @@ def test_each_captured_trial_has_its_own_file() -> None:
 
 def test_what_cannot_be_captured_is_refused_by_its_key() -> None:
     file: dict[str, Any] = {"capture__file": "seen.pcapng"}
-    assert refused(**file, sut="xdp", capture__way="both").startswith("capture.way: both asked, xdp_live makes frames")
-    assert refused(**file, capture__ports=[2]).startswith("capture.ports: 2 asked, there are 2")
-    assert refused(**file, latency__enabled=False).startswith("capture.trials: latency asked, latency.enabled is false")
+    assert refused(**file, sut="xdp", capture__way="both").startswith("capture.way: xdp_live creates frames in the kernel")
+    assert refused(**file, capture__ports=[2]).startswith("capture.ports: no such port (2); write numbers from 0 to 1")
+    assert refused(**file, latency__enabled=False).startswith("capture.trials: no latency trials to capture (latency.enabled is false)")
 
     def no_filter(text: str, section: str) -> None:
         raise ConfigError(f"{section}.filter: {text}")
@@ -99,12 +99,12 @@ def test_a_file_has_its_own_headers_and_sizes() -> None:
     made = {"frame_bytes": 128, "flow_count": 2, "tunnel__kind": "vxlan", "traffic__vlan": 100, "traffic__imix": "64:1"}
     for key, named in made.items():
         message = refused(traffic__replay__file="x", **{key: named})
-        assert message.startswith(f"traffic.replay.file and {key.replace('__', '.')}: both asked"), message
-    assert "flows: both asked" in refused(traffic__replay__file="x", flows__udp_source=53)
-    assert refused(traffic__replay__filter="udp").startswith("traffic.replay.filter: asked without a file")
+        assert message.startswith(f"traffic.replay.file and {key.replace('__', '.')}: frames of a file are sent unchanged"), message
+    assert "flows: frames of a file are sent unchanged" in refused(traffic__replay__file="x", flows__udp_source=53)
+    assert refused(traffic__replay__filter="udp").startswith("traffic.replay.filter: set without a file")
     assert not planned(traffic__replay__file="x", traffic__forward="80%", bidirectional=True).traffic.streams[0].ranges
 
 
 def test_nothing_is_looked_into_unless_somebody_can() -> None:
-    with pytest.raises(ConfigError, match=r"traffic.replay.file: .*x asked, files cannot be looked into from here"):
+    with pytest.raises(ConfigError, match=r"traffic.replay.file: files cannot be read here \(.*x\)"):
         build(load((), {"traffic.replay.file": "x"}))

@@ -44,17 +44,17 @@ def test_tester_and_forwarder_are_on_two_cores_of_one_node() -> None:
     places = select_cpus(TWO_SOCKETS, ALL)
     assert (places.tester.threads, places.forwarder.threads) == ((0, 16), (7, 23))
     assert [core.threads[0] for core in places.spare] == [6, 5, 4, 3, 2, 1]
-    assert {core.node for core in places.elsewhere} == {1}
+    assert {core.node for core in places.other_nodes} == {1}
 
 
 def test_only_cpus_that_may_be_used_are_chosen() -> None:
     places = select_cpus(TWO_SOCKETS, [3, 9, 10, 26])
     assert (places.tester_cpu, places.forwarder.threads) == (9, (10, 26))
-    assert [core.threads for core in places.elsewhere] == [(3,)]
+    assert [core.threads for core in places.other_nodes] == [(3,)]
 
 
 def test_two_threads_of_one_core_are_no_place_that_keeps_all_rules() -> None:
-    with pytest.raises(ConfigError, match=r"CPUs 3,19 of this host, no two cores of one NUMA node"):
+    with pytest.raises(ConfigError, match=r"no two of the usable CPUs \(3,19\) are on cores of one NUMA node"):
         select_cpus(TWO_SOCKETS, [3, 19])
 
 
@@ -110,7 +110,7 @@ def test_what_a_machine_of_two_cpus_cannot_break_is_named(tmp_path: Path) -> Non
     rules = by_key(plan(tmp_path, SMALL, range(2)))
     impossible = {key: rule.why_not for key, rule in rules.items() if rule.why_not}
     assert set(impossible) == {"sibling", "sibling-noise", "other-node", "remote-memory"}
-    assert "one thread" in impossible["sibling"]
+    assert "one usable thread" in impossible["sibling"]
     assert "one NUMA node" in impossible["other-node"]
     assert "takes the forwarder's CPU time as well" in rules["cache-noise"].note
 
@@ -135,7 +135,7 @@ def test_set_ups_take_turns_forth_and_back(tmp_path: Path) -> None:
 
 
 def test_a_rule_that_does_not_exist_is_refused_with_those_that_do(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"--rules: smae-core asked, there are same-core, .*identical"):
+    with pytest.raises(ConfigError, match=r"--rules: unknown rule smae-core; choose from same-core, .*identical"):
         plan(tmp_path, rules=["smae-core"])
 
 

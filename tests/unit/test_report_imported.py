@@ -5,9 +5,9 @@ from pathlib import Path
 from tests.recorded import recorded
 from tests.running import MILLION
 
-from nodrop.report.document import document
+from nodrop.report.document import build_document
 from nodrop.report.document.blocks import Table
-from nodrop.report.document.imported import summaries_document
+from nodrop.report.document.imported import build_imported_document
 from nodrop.store.selection import select_results
 
 NDR_PDR = Path(__file__).parents[1] / "nfvbench" / "ndr_pdr.json"
@@ -15,7 +15,7 @@ NDR_PDR = Path(__file__).parents[1] / "nfvbench" / "ndr_pdr.json"
 
 def test_the_figures_of_a_file_of_nfvbench_are_shown_with_whose_they_are() -> None:
     summaries = [each.summary for each in select_results([str(NDR_PDR)])]
-    shown = summaries_document(summaries)
+    shown = build_imported_document(summaries)
     assert "NFVbench" in shown.title
     assert shown.trust_tone == "caution"
     (figures,) = (
@@ -28,5 +28,5 @@ def test_the_figures_of_a_file_of_nfvbench_are_shown_with_whose_they_are() -> No
 
 def test_runs_of_both_stand_in_one_report(tmp_path: Path) -> None:
     summaries = [each.summary for each in select_results([str(NDR_PDR)])]
-    shown = document([recorded(tmp_path, MILLION)], imported=summaries)
+    shown = build_document([recorded(tmp_path, MILLION)], imported=summaries)
     assert "imported" in {section.name for section in shown.sections}

@@ -8,9 +8,9 @@ from markdown_it import MarkdownIt
 from tests.recorded import recorded
 from tests.running import MILLION
 
-from nodrop.report.document import document
+from nodrop.report.document import build_document
 from nodrop.report.document.blocks import Cell, Column, Document, Section, Table
-from nodrop.report.markdown import escaped, markdown
+from nodrop.report.markdown import escape_markdown, render_markdown
 
 HOSTILE = "| <script>alert(1)</script> [x](javascript:alert(1)) ![y](z) `a` **b**\n# heading\n- @team"
 
@@ -19,7 +19,7 @@ HOSTILE = "| <script>alert(1)</script> [x](javascript:alert(1)) ![y](z) `a` **b*
 def written(tmp_path: Path) -> str:
     result = recorded(tmp_path, MILLION, label=HOSTILE)
     plan = result.plan.model_copy(update={"warnings": (HOSTILE,)})
-    return markdown(document([result.model_copy(update={"plan": plan})]))
+    return render_markdown(build_document([result.model_copy(update={"plan": plan})]))
 
 
 def without_code(text: str) -> str:
@@ -38,7 +38,7 @@ def test_what_others_wrote_stays_text(written: str) -> None:
 
 
 def test_a_text_is_on_one_line() -> None:
-    assert escaped("a\r\n\n- b|c") == "a - b\\|c"
+    assert escape_markdown("a\r\n\n- b|c") == "a - b\\|c"
 
 
 def test_rows_have_as_many_cells_as_there_are_columns(written: str) -> None:
@@ -52,4 +52,4 @@ def test_a_pipe_in_a_cell_does_not_part_it() -> None:
     table = Table(caption="t", columns=(Column(title="a|b"),), rows=((Cell(text="c|d"),),))
     section = Section(name="s", title="s", blocks=(table,))
     shown = Document(title="t", sentence="", trust="", trust_tone="good", cards=(), sections=(section,))
-    assert "| c\\|d |" in markdown(shown)
+    assert "| c\\|d |" in render_markdown(shown)

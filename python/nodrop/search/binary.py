@@ -4,9 +4,9 @@ Every trial has the final duration, so every bound is final. Loads are halved ar
 close as required, goal after goal in their order. RFC 2544 section 26.1 requires the fastest rate without loss and
 specifies no algorithm; section 24 permits "some form of binary search" if full-length trials decide.
 
-`plan.joint`: a trial counts for every goal whose bounds it tightens; without it each goal has its own search. No load is
-measured twice and no bound is reconsidered, so one unlucky trial is final. The flag `loss-inversion` marks a bound that
-a trial for another goal contradicts.
+`plan.joint`: a trial counts for every goal whose bounds it tightens; without it each goal has its own search. No load
+is measured twice and no bound is reconsidered, so one unlucky trial is final. The flag `loss-inversion` marks a bound
+that a trial for another goal contradicts.
 
 Rules that choose a load: `highest`, `halve`, and `lowest` if no higher load met the goal.
 

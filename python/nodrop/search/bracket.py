@@ -1,4 +1,4 @@
-"""The two loads between which one goal is searched, and nothing else remembered."""
+"""The two loads between which one goal is searched, without any older ones."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from nodrop.search.loss_table import Measured
 
 @dataclass(frozen=True, slots=True)
 class Bracket:
-    """Two measured loads; a bound is valid when the goal is met at the lower one, or not met at the upper one.
+    """Two measured loads; a bound is valid if the goal is met at the lower one, or not met at the upper one.
 
     Source: draft-vpolak-mkonstan-bmwg-mlrsearch-03, section "Non-Initial Phases" item 1.6, as MLRsearch 0.3.0 does it.
     """
@@ -34,11 +34,11 @@ class Bracket:
         return width.between(self.low.load_pps, self.high.load_pps)
 
     def after(self, measured: Measured) -> "Bracket":
-        """The bracket once another trial is known, whichever goal that was for."""
+        """Return the bracket after another trial, for any goal."""
         if measured.load_pps in (self.low.load_pps, self.high.load_pps):
             return self._remeasured(measured)
         if not self.low_valid:
-            # Only a step down helps; what failed becomes the upper bound.
+            # Only a step down helps; the failed load becomes the upper bound.
             return self._with(measured, self.low) if measured.load_pps < self.low.load_pps else self
         fails = measured.loss_ratio > self.goal.loss_ratio
         if measured.load_pps < self.low.load_pps:
@@ -49,7 +49,7 @@ class Bracket:
         return self._with(self.low, measured) if fails else self._with(measured, self.high)
 
     def _remeasured(self, measured: Measured) -> "Bracket":
-        """Both bounds are replaced where they are one load, else the search would ask for the other one for ever."""
+        """Replace a bound, or both if they are the same load: else the search would request the other one forever."""
         return self._with(
             measured if measured.load_pps == self.low.load_pps else self.low,
             measured if measured.load_pps == self.high.load_pps else self.high,

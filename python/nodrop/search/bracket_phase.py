@@ -1,4 +1,4 @@
-"""What one bracket needs in a phase, until both its bounds are valid, near enough and measured for long enough."""
+"""The needs of one bracket in a phase, until both its bounds are valid, close enough and measured long enough."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from nodrop.search.single_trial import Choice
 
 @dataclass(frozen=True, slots=True)
 class BracketPhase:
-    """A bracket and the phase it is in; each method is one kind of need, None where the bracket has no such need.
+    """A bracket in a phase; each method returns the load for one kind of need, or None without that need.
 
     Source: draft-vpolak-mkonstan-bmwg-mlrsearch-03 section "Non-Initial Phases" item 2, with "Additional details"
     items 2 to 4 and 7.
@@ -25,7 +25,7 @@ class BracketPhase:
     plan: SearchPlan
 
     def down(self) -> Choice | None:
-        """Below an invalid lower bound; at the lowest load only for longer than before."""
+        """Step below an invalid lower bound; at the lowest load, only measure for longer."""
         low, lowest_pps = self.bracket.low, self.plan.min_load_pps
         if self.bracket.low_valid:
             return None
@@ -39,16 +39,16 @@ class BracketPhase:
         )
 
     def up(self) -> Choice | None:
-        """Above an invalid upper bound; at the highest load only for longer than before.
+        """Step above an invalid upper bound; at the highest load, only measure for longer.
 
-        Not where the lowest load already fails: the bracket would take no notice of the trial and ask for it for ever.
+        Not if the lowest load already fails: the bracket would ignore the trial and request it forever.
         """
         high, highest_pps = self.bracket.high, self.plan.max_load_pps
         if self.bracket.high_valid:
             return None
         if high.load_pps >= highest_pps:
             return self._longer(high, "highest load")
-        if self._hopeless:
+        if self._is_lost:
             return None
         load_pps = min(highest_pps, width.above(high.load_pps, self._step()))
         return self._chosen(
@@ -58,9 +58,9 @@ class BracketPhase:
         )
 
     def narrower(self) -> Choice | None:
-        """The middle of a bracket that is too wide. At the highest load this also serves an invalid upper bound."""
+        """Halve a bracket that is too wide. At the highest load this also serves an invalid upper bound."""
         low, high, wide = self.bracket.low, self.bracket.high, self.bracket.width_ratio
-        if self._hopeless or wide <= self.planned.width_goal:
+        if self._is_lost or wide <= self.planned.width_goal:
             return None
         return self._chosen(
             width.above(low.load_pps, width.half(wide)),
@@ -76,14 +76,14 @@ class BracketPhase:
         )
 
     def longer_below(self) -> Choice | None:
-        """The lower bound for longer than before."""
+        """Measure the lower bound for longer than before."""
         return self._longer(self.bracket.low, "lower bound")
 
     def longer_above(self) -> Choice | None:
-        """The upper bound for longer than before, where a longer trial of it can still matter."""
-        return None if self._hopeless else self._longer(self.bracket.high, "upper bound")
+        """Measure the upper bound for longer than before, if a longer trial can still matter."""
+        return None if self._is_lost else self._longer(self.bracket.high, "upper bound")
 
-    def _longer(self, bound: Measured, what: str) -> Choice | None:
+    def _longer(self, bound: Measured, bound_name: str) -> Choice | None:
         if bound.duration_s >= self.planned.duration_s:
             return None
         return self._chosen(
@@ -91,7 +91,7 @@ class BracketPhase:
             Message.of(
                 "remeasure",
                 goal=self._label,
-                bound=what,
+                bound=bound_name,
                 load_pps=bound.load_pps,
                 old_s=bound.duration_s,
                 new_s=self.planned.duration_s,
@@ -100,12 +100,12 @@ class BracketPhase:
         )
 
     def _step(self) -> float:
-        """The bracket's width, at least the phase's, doubled as often as asked."""
+        """Return the bracket's width, at least the phase's, doubled `plan.doublings` times."""
         return width.doubled(max(self.planned.width_goal, self.bracket.width_ratio), self.plan.doublings)
 
     @property
-    def _hopeless(self) -> bool:
-        """Whether even the lowest load loses too much, so that nothing narrower can be found."""
+    def _is_lost(self) -> bool:
+        """Whether even the lowest load loses too much, so that no narrower bracket exists."""
         return not self.bracket.low_valid and self.bracket.low.load_pps <= self.plan.min_load_pps
 
     @property
@@ -116,11 +116,11 @@ class BracketPhase:
         return Choice(load_pps, reason, rule, self._label)
 
 
-WISHES: tuple[Callable[[BracketPhase], Choice | None], ...] = (
+NEEDS: tuple[Callable[[BracketPhase], Choice | None], ...] = (
     BracketPhase.down,
     BracketPhase.up,
     BracketPhase.narrower,
     BracketPhase.longer_below,
     BracketPhase.longer_above,
 )
-"""All needs, the most urgent first; each is asked of all brackets before the next."""
+"""All needs, the most urgent first; each is checked for all brackets before the next."""

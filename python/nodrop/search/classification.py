@@ -1,10 +1,10 @@
-"""Which loads bound a goal when several trials at a load may speak for and against it.
+"""Classification of loads as bounds of a goal if several trials at a load may disagree.
 
-A trial is high-loss when it lost more than the goal allows, full-length when it lasted at least the goal's final trial
-duration, short otherwise. A load is judged by how long its trials of each kind took, not by how many there were. It is
-a bound as soon as no outcome of the full-length trials still missing could make it the other one.
+A trial is high-loss if it lost more than the goal allows, full-length if it lasted at least the goal's final trial
+duration, short otherwise. The durations of a load's trials of each kind decide, not their number. A load is a bound as
+soon as no outcome of the missing full-length trials could make it the other one.
 
-Where the RFC's prose and its code differ, the code counts.
+If the RFC's prose and its code differ, the code counts.
 
 Source: RFC 9971 sections "Load Classification" and "Conditional Throughput", and the appendices with their code.
 """
@@ -16,34 +16,34 @@ from typing import Generic, NamedTuple, TypeVar
 from nodrop.model.goal import Goal
 
 Load = TypeVar("Load", int, float)
-"""Loads as packets per second, or as steps of a grid: anything with an order."""
+"""Loads as packets per second, or as steps of a grid."""
 
 ROUNDING = 1e-9
-"""Share of a sum of durations that is no time at all but the rounding of the sum."""
+"""Share of a sum of durations that is due to rounding."""
 
 
 class Evidence(NamedTuple):
-    """What one trial says about the load it was made at."""
+    """The evidence of one trial about its load."""
 
     duration_s: float
     """Intended duration, which makes the trial short or full-length."""
     effective_s: float
-    """Time it counts for: the duration, or that plus the trial's overheads (RFC 9971 Trial Effective Duration)."""
+    """Time it counts for: the duration, or that plus the trial's overhead (RFC 9971 Trial Effective Duration)."""
     loss_ratio: float
     trial_index: int = -1
-    """The trial's position in the run; the classification does not read it."""
+    """The trial's position in the run; not used by the classification."""
 
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """What the trials at one load mean for one goal."""
+    """The classification of one load for one goal."""
 
     optimistic: bool
     """Whether the load is a lower bound if all missing trials are low-loss."""
     pessimistic: bool
     """Whether the load is a lower bound even if all missing trials are high-loss."""
     full_low_s: float
-    """Effective duration of the full-length low-loss trials; likewise the other three."""
+    """Effective duration of the full-length low-loss trials; the other three accordingly."""
     full_high_s: float
     short_low_s: float
     short_high_s: float
@@ -65,18 +65,18 @@ class Classification:
 
 
 class RelevantBounds(NamedTuple, Generic[Load]):
-    """The two loads that bound a goal; None where no load does."""
+    """The two loads that bound a goal, if any."""
 
     lower: Load | None
     upper: Load | None
 
 
 def classify(trials: Sequence[Evidence], goal: Goal) -> Classification:
-    """What the trials at one load mean for a goal; without trials the load is undecided.
+    """Classify a load for a goal; without trials the load is undecided.
 
     Args:
-        trials: all trials at the load, of whatever duration.
-        goal: with every attribute filled in, see `SearchPlan.complete`.
+        trials: all trials at the load, of any duration.
+        goal: with every attribute set, see `SearchPlan.complete`.
     """
     full_s, duration_sum_s = _durations_s(goal)
     allowed = goal.loss_ratio
@@ -92,9 +92,9 @@ def classify(trials: Sequence[Evidence], goal: Goal) -> Classification:
         else:
             short_low_s += trial.effective_s
 
-    # Short low-loss trials prove nothing: they only make up for short high-loss ones, at the rate the goal tolerates.
-    made_up_for_s = short_low_s * goal.exceed_ratio / (1.0 - goal.exceed_ratio)
-    high_s = full_high_s + max(0.0, short_high_s - made_up_for_s)
+    # Short low-loss trials only compensate short high-loss ones, at the rate the goal tolerates.
+    compensated_s = short_low_s * goal.exceed_ratio / (1.0 - goal.exceed_ratio)
+    high_s = full_high_s + max(0.0, short_high_s - compensated_s)
     whole_s = max(full_low_s + high_s, duration_sum_s)
     tolerated_s = whole_s * goal.exceed_ratio
     return Classification(
@@ -108,10 +108,10 @@ def classify(trials: Sequence[Evidence], goal: Goal) -> Classification:
 
 
 def conditional_throughput(load_pps: float, trials: Sequence[Evidence], goal: Goal) -> float:
-    """The forwarding rate to expect at a load that meets a goal, in packets per second.
+    """Return the forwarding rate to expect at a load that meets a goal, in packets per second.
 
-    It is that of the full-length trial which, by rising loss, completes the share of time the goal wants to be good.
-    Time not measured counts as total loss. Only at the goal's relevant lower bound does the figure bear its name.
+    The rate is that of the full-length trial which, in ascending order of loss, completes the share of time that must
+    be low-loss. Time not measured counts as total loss. The name applies at the goal's relevant lower bound only.
     """
     full_s, duration_sum_s = _durations_s(goal)
     full_length = sorted((t for t in trials if t.duration_s >= full_s), key=lambda t: t.loss_ratio)
@@ -125,22 +125,22 @@ def conditional_throughput(load_pps: float, trials: Sequence[Evidence], goal: Go
 
 
 def relevant_bounds(trials_at: Mapping[Load, Sequence[Evidence]], goal: Goal) -> RelevantBounds[Load]:
-    """The smallest load that is an upper bound, and the largest lower bound below that.
+    """Return the smallest load that is an upper bound, and the largest lower bound below that.
 
-    Lower bounds above an upper bound do not count: where loss is inverted, the result errs on the low side.
+    Lower bounds above an upper bound do not count: with inverted loss, the result errs on the low side.
     """
     lower = None
     for load in sorted(trials_at):
-        found = classify(trials_at[load], goal)
-        if found.is_upper:
+        result = classify(trials_at[load], goal)
+        if result.is_upper:
             return RelevantBounds(lower, load)
-        if found.is_lower:
+        if result.is_lower:
             lower = load
     return RelevantBounds(lower, None)
 
 
 def _durations_s(goal: Goal) -> tuple[float, float]:
-    """Final trial duration and duration sum."""
+    """Return final trial duration and duration sum."""
     if goal.final_trial_duration_s is None or goal.duration_sum_s is None:
-        raise ValueError(f"{goal.label}: a goal without its durations; fill it in with SearchPlan.complete")
+        raise ValueError(f"{goal.label}: a goal without durations; complete it with SearchPlan.complete")
     return goal.final_trial_duration_s, goal.duration_sum_s

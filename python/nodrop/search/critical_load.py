@@ -1,7 +1,7 @@
-"""The load whose mean loss ratio is a target, as trials of any load and duration make it likely.
+"""The load whose mean loss ratio is a target, estimated from trials of any load and duration.
 
 The mean loss rate over the load is one of the two curves of `nodrop.search.loss_curve`, each with a limit m and a
-spread a. What trials say of m and a is weighed by Bayes' rule, and every pair has a critical load: where its curve
+spread a. Bayes' rule weighs pairs of m and a by the trials, and every pair has a critical load, at which its curve
 meets the target.
 
 - Prior: with x and y uniform on (-1, 1), m = M (1 / (x + 1) - 1/2) + 1 for the highest load M, and a = m^((y + 1) / 2).
@@ -27,21 +27,21 @@ from nodrop.search.quadrature import integrate
 
 SPREAD_NODES = 20
 LIMIT_NODES = 40
-"""Nodes of the posterior: so many spreads, so many limits for each."""
+"""Nodes of the posterior: spreads, and limits for each."""
 HIGHEST_LIMIT = 1000.0
-"""Limits further above the highest load, in multiples of it, are as good as no limit and have no share of weight."""
+"""Limits above this multiple of the highest load are practically no limit and have no weight."""
 NEGLIGIBLE = 1e-9
-"""Share of the posterior that decides nothing."""
+"""Share of the posterior that is negligible."""
 
 
 class Observation(NamedTuple):
-    """What a trial says of the mean loss."""
+    """The contribution of a trial to the estimate of the mean loss."""
 
     load_pps: float
-    asked_count: int
-    """Frames that were to be sent, at least one."""
+    intended_count: int
+    """Frames due, at least one."""
     lost_count: int
-    """Of these, lost or never sent."""
+    """Of these, lost or unsent."""
 
 
 class CurveEstimate(NamedTuple):
@@ -59,7 +59,7 @@ class CriticalLoad(NamedTuple):
 
     @property
     def mean_and_sd_pps(self) -> tuple[float, float]:
-        """The estimate: middle and half width of the range one standard deviation either way on the logarithm."""
+        """The estimate: middle and half width of the range of one standard deviation on the logarithmic axis."""
         middle = (self.stretch.mean + self.erf.mean) / 2
         difference = self.stretch.mean - self.erf.mean
         sd = math.sqrt((self.stretch.variance + self.erf.variance) / 2 + difference * difference / 4)
@@ -68,7 +68,7 @@ class CriticalLoad(NamedTuple):
 
     @property
     def between_curves_pps(self) -> float:
-        """The middle of the two curves' estimates, where the next trial tells most."""
+        """The middle of the two curves' estimates, where the next trial is most informative."""
         return (math.exp(self.stretch.mean) + math.exp(self.erf.mean)) / 2
 
     @property
@@ -82,49 +82,51 @@ class CriticalLoad(NamedTuple):
 def critical_load(
     observations: tuple[Observation, ...], target_ratio: float, min_load_pps: float, max_load_pps: float
 ) -> CriticalLoad:
-    """What trials make of the critical load; it is taken to lie within the loads allowed.
+    """Estimate the critical load, within the loads allowed.
 
     Args:
         observations: at least one.
         target_ratio: mean loss ratio that defines the critical load, above 0.
         min_load_pps, max_load_pps: the loads allowed.
     """
-    question = _Question(
-        counts=[(each.load_pps, math.log(each.asked_count / each.load_pps), each.lost_count) for each in observations],
+    problem = _Problem(
+        counts=[
+            (each.load_pps, math.log(each.intended_count / each.load_pps), each.lost_count) for each in observations
+        ],
         landmarks=_landmarks(observations, max_load_pps),
         log_target=math.log(target_ratio),
         min_load_pps=min_load_pps,
         max_load_pps=max_load_pps,
     )
-    return CriticalLoad(_posterior(stretch, question), _posterior(erf, question))
+    return CriticalLoad(_posterior(stretch, problem), _posterior(erf, problem))
 
 
-class _Question(NamedTuple):
-    """All that a posterior depends on."""
+class _Problem(NamedTuple):
+    """The input of a posterior."""
 
     counts: Sequence[tuple[float, float, int]]
-    """Of each trial the load, the logarithm of frames asked for per load, and the frames lost."""
+    """For each trial the load, the logarithm of frames due per load, and the frames lost."""
     landmarks: Sequence[float]
-    """Logarithms of limits beside which the posterior may be too narrow to be found by halving."""
+    """Logarithms of limits near which the posterior may be too narrow for halving to find."""
     log_target: float
     min_load_pps: float
     max_load_pps: float
 
 
 def _landmarks(observations: Sequence[Observation], max_load_pps: float) -> list[float]:
-    """The lowest load that lost frames, and the highest below it that did not."""
+    """Return the lowest load with loss, and the highest one without below it."""
     lossy_pps = min((each.load_pps for each in observations if each.lost_count), default=max_load_pps)
     clean_pps = [each.load_pps for each in observations if not each.lost_count and each.load_pps < lossy_pps]
     return [math.log(load_pps) for load_pps in (*sorted(clean_pps)[-1:], lossy_pps)]
 
 
-def _posterior(shape: Shape, question: _Question) -> CurveEstimate:
-    """Mean and variance over all spreads and limits."""
-    highest = math.log(HIGHEST_LIMIT * question.max_load_pps)
+def _posterior(shape: Shape, problem: _Problem) -> CurveEstimate:
+    """Return mean and variance over all spreads and limits."""
+    highest = math.log(HIGHEST_LIMIT * problem.max_load_pps)
     moments: dict[float, tuple[float, float]] = {}
 
     def log_mass(log_spread: float) -> float:
-        log_whole, moments[log_spread] = _at_spread(shape, log_spread, highest, question)
+        log_whole, moments[log_spread] = _at_spread(shape, log_spread, highest, problem)
         return log_whole
 
     starts = [highest * position / 8 for position in range(8)] + [highest - 1e-3]
@@ -134,34 +136,32 @@ def _posterior(shape: Shape, question: _Question) -> CurveEstimate:
     return CurveEstimate(mean, variance)
 
 
-def _at_spread(
-    shape: Shape, log_spread: float, highest: float, question: _Question
-) -> tuple[float, tuple[float, float]]:
-    """Logarithm of the weight of all limits above a spread; mean and variance of the critical load's logarithm."""
+def _at_spread(shape: Shape, log_spread: float, highest: float, problem: _Problem) -> tuple[float, tuple[float, float]]:
+    """Return the log weight of all limits above a spread; mean and variance of the log critical load."""
     spread_pps = math.exp(log_spread)
     curves: dict[float, Curve] = {}
 
     def log_weight(log_limit: float) -> float:
         limit_pps = math.exp(log_limit)
         curve = curves[log_limit] = shape(limit_pps, spread_pps)
-        log_prior = log_limit - 2 * math.log((limit_pps - 1) / question.max_load_pps + 0.5) - math.log(log_limit)
-        return log_prior + _log_likelihood(curve, question.counts)
+        log_prior = log_limit - 2 * math.log((limit_pps - 1) / problem.max_load_pps + 0.5) - math.log(log_limit)
+        return log_prior + _log_likelihood(curve, problem.counts)
 
     lowest = max(log_spread, 0.1)
     evenly = {lowest + (highest - lowest) * position / 6 for position in range(7)}
-    starts = sorted(evenly | {at for at in question.landmarks if at > lowest})
+    starts = sorted(evenly | {at for at in problem.landmarks if at > lowest})
     log_whole, nodes = integrate(log_weight, starts, LIMIT_NODES)
-    values = [(node.share, _log_critical_load(curves[node.at], question)) for node in nodes if node.share > NEGLIGIBLE]
+    values = [(node.share, _log_critical_load(curves[node.at], problem)) for node in nodes if node.share > NEGLIGIBLE]
     mean = math.fsum(share * value for share, value in values)
     return log_whole, (mean, math.fsum(share * (value - mean) ** 2 for share, value in values))
 
 
 def _log_likelihood(curve: Curve, counts: Sequence[tuple[float, float, int]]) -> float:
-    """Of all trials: geometric with the mean loss that the curve predicts for the frames asked for."""
+    """Return the log likelihood of all trials: geometric with the mean loss that the curve predicts."""
     log1p, exp = math.log1p, math.exp
     whole = 0.0
-    for load_pps, log_asked, lost_count in counts:
-        log_mean = curve(load_pps) + log_asked
+    for load_pps, log_intended, lost_count in counts:
+        log_mean = curve(load_pps) + log_intended
         if log_mean > 0:
             rest = log1p(exp(-log_mean))
             whole -= lost_count * rest + log_mean + rest
@@ -171,16 +171,16 @@ def _log_likelihood(curve: Curve, counts: Sequence[tuple[float, float, int]]) ->
     return whole
 
 
-def _log_critical_load(curve: Curve, question: _Question) -> float:
-    """Where the curve's loss ratio is the target, within the loads allowed; it rises with the load."""
-    low, high = math.log(question.min_load_pps), math.log(question.max_load_pps)
-    if curve(question.min_load_pps) - low >= question.log_target:
+def _log_critical_load(curve: Curve, problem: _Problem) -> float:
+    """Return the log load at which the curve's loss ratio, which rises with the load, is the target."""
+    low, high = math.log(problem.min_load_pps), math.log(problem.max_load_pps)
+    if curve(problem.min_load_pps) - low >= problem.log_target:
         return low
-    if curve(question.max_load_pps) - high <= question.log_target:
+    if curve(problem.max_load_pps) - high <= problem.log_target:
         return high
     while high - low > 1e-9:
         middle = (low + high) / 2
-        if curve(math.exp(middle)) - middle < question.log_target:
+        if curve(math.exp(middle)) - middle < problem.log_target:
             low = middle
         else:
             high = middle

@@ -1,14 +1,14 @@
-"""What all trials so far say about one goal.
+"""Bounds of one goal from trials of several durations.
 
 The rule, for each side of a goal:
 
-1. The tightest valid bound among the longest trials, where they have one.
+1. The tightest valid bound among the longest trials, if they have one.
 2. Otherwise the tightest valid bound of the next shorter trials that does not contradict the longer ones: lower bounds
    below a known upper bound, upper bounds above a known lower bound. It is valid, but the interval is not `final`.
 3. Otherwise the lowest (or highest) load measured with the longest trials, not valid. A goal that fails at the lowest
    load allowed, or is met at the highest, ends here.
 
-Flags: `invalid-lower-bound`, `invalid-upper-bound`, and `degenerate` where both bounds are one load.
+Flags: `invalid-lower-bound`, `invalid-upper-bound`, and `degenerate` if both bounds are the same load.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,37 +19,37 @@ from nodrop.search.loss_table import LossTable, Measured
 
 
 def best_interval(goal: Goal, tables: Sequence[LossTable], final_duration_s: float) -> Interval:
-    """The best known bounds of a goal.
+    """Return the best bounds of a goal.
 
     Args:
-        goal: whose loss ratio parts lower from upper bounds.
+        goal: its loss ratio separates lower from upper bounds.
         tables: trials by duration, the longest last; empty before the first trial.
         final_duration_s: duration at which bounds are final.
     """
     lower, upper = valid_bounds(goal, tables)
     measured = [table for table in tables if table.by_load]
     nearest = measured[-1].by_load if measured else ()
-    shown_lower = lower or (nearest[0] if nearest else None)
-    shown_upper = upper or (nearest[-1] if nearest else None)
-    return interval_between(goal, shown_lower, shown_upper, final_duration_s)
+    best_lower = lower or (nearest[0] if nearest else None)
+    best_upper = upper or (nearest[-1] if nearest else None)
+    return interval_between(goal, best_lower, best_upper, final_duration_s)
 
 
 def valid_bounds(
     goal: Goal, tables: Sequence[LossTable], below: Measured | None = None, above: Measured | None = None
 ) -> tuple[Measured | None, Measured | None]:
-    """The tightest valid bounds, longer trials first, so far as there are any.
+    """Return the tightest valid bounds that exist, those of longer trials first.
 
     Args:
-        goal: whose loss ratio parts lower from upper bounds.
+        goal: its loss ratio separates lower from upper bounds.
         tables: trials by duration, the longest last.
-        below: an upper bound known already; lower bounds have to lie below it.
-        above: a lower bound known already; upper bounds have to lie above it.
+        below: a known upper bound; lower bounds must be below it.
+        above: a known lower bound; upper bounds must be above it.
     """
     lower, upper = above, below
     for table in reversed(tables):
         lowers, uppers = table.sides(goal.loss_ratio)
         fitting_lowers = [m for m in lowers if upper is None or m.load_pps < upper.load_pps]
-        # A load above a failing one that met the goal itself is on the upper side, but is no bound to show.
+        # A load above a failing one that met the goal itself is on the upper side, but is not a valid bound.
         failing = [m for m in uppers if m.loss_ratio > goal.loss_ratio]
         fitting_uppers = [m for m in failing if lower is None or m.load_pps > lower.load_pps]
         if lower is None and fitting_lowers:

@@ -1,4 +1,4 @@
-"""What is known of a goal when several trials at a load may decide it: bounds, throughput, and what to beware of."""
+"""The interval of a goal if several trials at a load may decide it: bounds, conditional throughput, flags."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,15 +10,15 @@ TrialsAt = Mapping[float, Sequence[Evidence]]
 """All trials so far, by intended load in packets per second."""
 
 ROUNDING = 1.0 + 1e-9
-"""Bounds one width apart may come out this much further by rounding."""
+"""Rounding may increase the width between two bounds by this factor."""
 
 
 def goal_interval(goal: Goal, trials_at: TrialsAt, min_load_pps: float, max_load_pps: float) -> Interval:
-    """The relevant bounds of a goal. A missing one is replaced by the lowest (or highest) load measured, not valid.
+    """Return the relevant bounds of a goal; the lowest (highest) load measured replaces a missing one, invalid.
 
     Args:
-        goal: with every attribute filled in.
-        trials_at: what was measured so far, for whichever goal.
+        goal: with every attribute set.
+        trials_at: all trials so far, for any goal.
         min_load_pps, max_load_pps: the loads allowed.
     """
     bounds = relevant_bounds(trials_at, goal)
@@ -29,10 +29,10 @@ def goal_interval(goal: Goal, trials_at: TrialsAt, min_load_pps: float, max_load
         throughput_pps = conditional_throughput(bounds.lower, trials_at[bounds.lower], goal)
     return Interval(
         goal=goal,
-        lower_index=None if low is None else _telling(trials_at[low], goal).trial_index,
+        lower_index=None if low is None else _representative(trials_at[low], goal).trial_index,
         lower_load_pps=low,
         lower_valid=bounds.lower is not None,
-        upper_index=None if high is None else _telling(trials_at[high], goal).trial_index,
+        upper_index=None if high is None else _representative(trials_at[high], goal).trial_index,
         upper_load_pps=high,
         upper_valid=bounds.upper is not None,
         final=all(load is not None and not classify(trials_at[load], goal).undecided for load in (low, high)),
@@ -41,15 +41,15 @@ def goal_interval(goal: Goal, trials_at: TrialsAt, min_load_pps: float, max_load
     )
 
 
-def _telling(trials: Sequence[Evidence], goal: Goal) -> Evidence:
-    """The trial to show for a load: the last of the longest that say what the load was found to be."""
-    found = classify(trials, goal)
-    telling = trials
-    if found.is_lower:
-        telling = [trial for trial in trials if trial.loss_ratio <= goal.loss_ratio]
-    elif found.is_upper:
-        telling = [trial for trial in trials if trial.loss_ratio > goal.loss_ratio]
-    return max(reversed(telling), key=lambda trial: trial.duration_s)
+def _representative(trials: Sequence[Evidence], goal: Goal) -> Evidence:
+    """Return the trial that represents a load: the last of the longest that agree with its classification."""
+    result = classify(trials, goal)
+    agreeing = trials
+    if result.is_lower:
+        agreeing = [trial for trial in trials if trial.loss_ratio <= goal.loss_ratio]
+    elif result.is_upper:
+        agreeing = [trial for trial in trials if trial.loss_ratio > goal.loss_ratio]
+    return max(reversed(agreeing), key=lambda trial: trial.duration_s)
 
 
 def _flags(

@@ -1,4 +1,4 @@
-"""What the search knows and the trials counted, turned into results that say what limited them."""
+"""Results of goals from intervals and trials, with the limit of each."""
 
 import math
 from collections.abc import Sequence
@@ -13,24 +13,23 @@ from nodrop.model.trial import TrialResult, ValidityStatus
 from nodrop.search.base import Interval
 
 OUT_OF_TIME = "out-of-time"
-"""Code of the flag of a goal that was not found in the time there was."""
+"""Code of the flag of a goal that the search did not find in time."""
 ROUNDING = 1e-9
-"""Bounds exactly one width apart are so but for the last digits."""
+"""Relative tolerance for bounds exactly one width apart."""
 NORMAL_95 = 1.6449
 """95 % quantile of the normal distribution."""
 
 
 def require_goal_loads(result: RunResult) -> None:
-    """Make sure that a run found what it was asked for. Raises SearchError for goals without a load or an estimate."""
-    without = [found for found in result.goals if not found.lower and found.estimate_pps is None]
-    if not without:
+    """Raise SearchError if the result has goals without a load or an estimate."""
+    missing = [found for found in result.goals if not found.lower and found.estimate_pps is None]
+    if not missing:
         return
-    labels = " and ".join(found.goal.label for found in without)
-    if any(found.limit is not Limit.MIN_LOAD for found in without):
-        raise SearchError(f"a load that meets {labels} asked, none was found; allow more time (--budget)")
+    labels = " and ".join(found.goal.label for found in missing)
+    if any(found.limit is not Limit.MIN_LOAD for found in missing):
+        raise SearchError(f"no load that meets {labels} was found; allow more time (--budget)")
     raise SearchError(
-        f"a load that meets {labels} asked, even the lowest one loses more; "
-        "allow a lower load (--min-load) or more loss (--goal)"
+        f"even the lowest load does not meet {labels}; allow a lower load (--min-load) or more loss (--goal)"
     )
 
 
@@ -41,21 +40,21 @@ def compute_goal_results(
     sut_shares_tester_cpu: bool,
     out_of_time: bool = False,
 ) -> tuple[GoalResult, ...]:
-    """The result of every goal, also half-way through a search.
+    """Return the result of every goal, at any time of a search.
 
     Args:
-        plan: what was searched for.
-        intervals: what the search knows, one per goal.
-        trials: all trials of the run, which the intervals point at by index.
-        sut_shares_tester_cpu: whether the SUT's work is done on the sender's CPU.
-        out_of_time: whether the search was ended by the time it has.
+        plan: the plan of the search.
+        intervals: of the search, one per goal.
+        trials: all trials of the run, to whose indices the intervals refer.
+        sut_shares_tester_cpu: whether the SUT runs on the sender's CPU.
+        out_of_time: whether the time limit ended the search.
     """
     contexts = [_GoalContext(plan, interval, trials, sut_shares_tester_cpu, out_of_time) for interval in intervals]
     return tuple(map(_goal_result, contexts))
 
 
 class _GoalContext(NamedTuple):
-    """All there is to judge one goal by."""
+    """The data for the result of one goal."""
 
     plan: SearchPlan
     interval: Interval
@@ -65,26 +64,26 @@ class _GoalContext(NamedTuple):
 
     @property
     def goal(self) -> Goal:
-        """With every attribute."""
+        """The goal with every attribute."""
         return self.plan.complete(self.interval.goal)
 
     @property
     def lower(self) -> TrialResult | None:
-        """A trial at the highest load known to meet the goal, which says so."""
+        """The trial of the lower bound, if valid."""
         return self._trial(self.interval.lower_index) if self.interval.lower_valid else None
 
     @property
     def upper(self) -> TrialResult | None:
-        """A trial at the lowest load known not to meet it, which says so."""
+        """The trial of the upper bound, if valid."""
         return self._trial(self.interval.upper_index) if self.interval.upper_valid else None
 
     @property
     def lowest(self) -> TrialResult | None:
-        """A trial at the lowest load there was, whether it met the goal or not."""
+        """The trial of the lowest load, whether it met the goal or not."""
         return self._trial(self.interval.lower_index) or self.upper
 
     def trials_like(self, trial: TrialResult) -> list[TrialResult]:
-        """All trials of the search at the same load that count."""
+        """Return all trials at the same load and of the same phase that are not invalid."""
         load_pps = trial.trial.intended_load_pps
         return [
             each
@@ -137,7 +136,7 @@ def _is_narrow(goal: Goal, lower: Bound, upper: Bound) -> bool:
 
 
 def _flags(context: _GoalContext, limit: Limit, regular: bool) -> tuple[Flag, ...]:
-    """What the search flagged, who the limit was if not the SUT, and that the time was up."""
+    """Return the flags of the search, of a limit of the tester, and of the time limit."""
     flags = {flag.code: flag for flag in context.interval.flags}
     if limit.is_tester:
         flags.setdefault("tester-limited", Flag.of("tester-limited"))
@@ -149,7 +148,7 @@ def _flags(context: _GoalContext, limit: Limit, regular: bool) -> tuple[Flag, ..
 
 
 def _loss_ratio_limit(context: _GoalContext) -> float | None:
-    """Upper 95 % confidence limit of the loss ratio at the lower bound, over all trials there.
+    """Return the upper 95 % confidence limit of the loss ratio at the lower bound, over all trials there.
 
     The Poisson limit in the approximation of Wilson and Hilferty (1931), within 1 % of the exact one.
     """
@@ -218,5 +217,5 @@ def _describe(code: str, trial: TrialResult, **params: Scalar) -> Message:
 
 
 def _sut_loss_ratio(trial: TrialResult) -> float:
-    """Lost share of the frames that were really offered: what was never sent, the SUT cannot have lost."""
+    """Return the lost share of the frames offered: the SUT cannot lose unsent frames."""
     return trial.lost_count / trial.offered_count if trial.offered_count else 0.0

@@ -1,7 +1,7 @@
 """Loads as whole steps of a geometric grid, so that widths can be doubled and halved without rounding.
 
-The grid runs from the lowest to the highest load allowed. Its steps are as coarse as the width goals permit: each goal
-is a whole number of steps, at most 1 % narrower than asked and never wider.
+The grid extends from the lowest to the highest load allowed. Its steps are as coarse as the width goals permit: each
+goal is a whole number of steps, at most 1 % narrower than required and never wider.
 
 Source: MLRsearch 1.2.1, discrete loads.
 """
@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 NARROWEST = 0.99
-"""Share of a width goal that its whole steps make up at least."""
+"""Least share of a width goal that its whole steps make up."""
 WIDEST = 0.999999
-"""Share of a width goal that its whole steps make up at most: room for rounding, so that no result is too wide."""
+"""Largest share of a width goal that its whole steps make up; leaves room for rounding."""
 
 
 class LoadGrid:
@@ -25,7 +25,7 @@ class LoadGrid:
         self.top = _step_count(min_load_pps, max_load_pps, width_ratios)
 
     def load_pps(self, step: int) -> float:
-        """The load of a step, which lies between 0 and `top`."""
+        """Return the load of a step between 0 and `top`."""
         if step <= 0:
             return self._min_load_pps
         if step >= self.top:
@@ -36,7 +36,7 @@ class LoadGrid:
         return middle.load_pps
 
     def floor(self, load_pps: float) -> int:
-        """The highest step that is no higher than a load; 0 for loads below the grid."""
+        """Return the highest step not above a load; 0 for loads below the grid."""
         if load_pps <= self._min_load_pps:
             return 0
         if load_pps >= self._max_load_pps:
@@ -48,22 +48,22 @@ class LoadGrid:
         return low.step
 
     def width(self, width_ratio: float) -> int:
-        """A relative width in steps, rounded down."""
+        """Return a relative width in steps, rounded down."""
         return self.floor(self._min_load_pps / (1.0 - width_ratio))
 
     def clamp(self, step: int) -> int:
-        """The nearest step that is on the grid."""
+        """Return the nearest step of the grid."""
         return max(0, min(step, self.top))
 
 
 class _End(NamedTuple):
-    """One end of a piece of the grid. Loads are found by halving the grid, so that each has one value only."""
+    """One end of a section of the grid. Halving the grid determines loads, so that each has exactly one value."""
 
     step: int
     load_pps: float
 
     def middle(self, high: "_End") -> "_End":
-        """The step halfway to a higher end."""
+        """Return the step halfway to a higher end."""
         step = (self.step + high.step) // 2
         log_ratio = math.log(high.load_pps) - math.log(self.load_pps)
         log_ratio *= (step - self.step) / (high.step - self.step)
@@ -71,7 +71,7 @@ class _End(NamedTuple):
 
 
 def _step_count(min_load_pps: float, max_load_pps: float, width_ratios: Iterable[float]) -> int:
-    """The first number of steps that suits all width goals, among those that suit at least one better than the last."""
+    """Return the first number of steps that suits all width goals, trying only those that improve at least one."""
     reach = math.log(max_load_pps) - math.log(min_load_pps)
     goals = [-math.log1p(-ratio) for ratio in sorted(set(width_ratios))]
     count = 1
@@ -88,5 +88,5 @@ def _suits(goal_steps: float) -> bool:
 
 
 def _better_count(goal_steps: float, count: int) -> float:
-    """How many steps the grid needs for a goal to be one whole step more than it is, with room for rounding."""
+    """Return the steps of the grid at which a goal is one whole step more, with room for rounding."""
     return (math.floor(goal_steps) + 1) / WIDEST / goal_steps * count

@@ -29,8 +29,8 @@ class Sides(NamedTuple):
 class LossTable:
     """Trials of one duration, in ascending order of load.
 
-    A load counts with its *effective* loss ratio: the highest measured at this or any lower load. A lucky trial above an
-    unlucky one therefore proves nothing.
+    A load counts with its *effective* loss ratio: the highest measured at this or any lower load. A lucky trial above
+    an unlucky one therefore proves nothing.
     """
 
     def __init__(self, duration_s: float, measured: Iterable[Measured] = ()) -> None:

@@ -1,14 +1,14 @@
 """MLRsearch for several loss ratios: short trials find roughly where the goals lie, longer ones prove it.
 
-Three trials of the initial duration look at what comes back of the highest load. Phases follow, each with longer
-trials and half the width of the one before; every phase starts from the bounds of the previous one.
+Three trials of the initial duration start from the forwarding rate of the highest load. Phases follow, each with longer
+trials and half the width of the previous; every phase starts from the bounds of the previous one.
 
-The trials are those of MLRsearch 0.4.0: the same loads and durations in the same order. Three things differ around
-them. Nothing is ever raised away: `intervals` says at any time what is known and flags what is not. Trials after the
-initial phase carry a stop rule. And there is no clock: whoever measures decides when the time is up, and stops asking.
+The trials are those of MLRsearch 0.4.0: the same loads and durations in the same order. Three things differ.
+`intervals` returns bounds at any time, with flags for missing ones, instead of raising an exception. Trials after the
+initial phase have a stop rule. And there is no clock: the caller decides when the time is up, and stops asking.
 
 Rules that choose a load: `initial`; then, in a phase, `split` an interval, `remeasure` a bound of shorter trials,
-`external-down` and `external-up` where a bound is missing, `step-down` where the lower bound is far below.
+`external-down` and `external-up` if a bound is missing, `step-down` if the lower bound is far below.
 
 Source: draft-ietf-bmwg-mlrsearch-01 sections 4 and 5.
 """
@@ -36,13 +36,13 @@ class MlrSearch01(DialogueSearch):
         super().__init__(plan)
 
     def intervals(self) -> tuple[Interval, ...]:
-        """What is known of each goal, in the goals' order; see `nodrop.search.evidence`."""
+        """Return the bounds of each goal, in the goals' order; see `nodrop.search.evidence`."""
         final_s = self._plan.final_trial_duration_s
         intervals = [best_interval(goal, self._tables, final_s) for goal in self._plan.goals]
         return tuple(
-            known.model_copy(update={"flags": (*known.flags, flag)}) if flag else known
-            for known in intervals
-            for flag in [self._lost.get(known.goal.loss_ratio)]
+            interval.model_copy(update={"flags": (*interval.flags, flag)}) if flag else interval
+            for interval in intervals
+            for flag in [self._lost.get(interval.goal.loss_ratio)]
         )
 
     def _search(self) -> Dialogue:
@@ -66,7 +66,7 @@ class MlrSearch01(DialogueSearch):
             )
 
     def _initial_phase(self, width_goal: float) -> Dialogue:
-        """Measure the highest load, then what came back of it, then one more load beside that (section 4.2)."""
+        """Measure the highest load, then its forwarding rate, then one load next to that (section 4.2)."""
         low, high = self._plan.min_load_pps, self._plan.max_load_pps
         duration_s = self._plan.initial_trial_duration_s
         first = yield from measure(first_choice(high), duration_s)
@@ -86,7 +86,7 @@ class MlrSearch01(DialogueSearch):
         self._tables = [LossTable(duration_s, [first]), LossTable(duration_s, [second, third])]
 
     def _phase(self, phase: Phase) -> Dialogue:
-        """Measure what the goals want, smallest loss ratio first, until none wants anything (section 4.3)."""
+        """Measure for the goals, smallest loss ratio first, until none needs a trial (section 4.3)."""
         self._lost.clear()
         duration_s = phase.current.duration_s
         while (choice := self._next_choice(phase)) is not None:
@@ -105,7 +105,7 @@ class MlrSearch01(DialogueSearch):
         return None
 
     def _lose_others(self, phase: Phase) -> None:
-        """Note the goals that would have gone on where the smallest ratio could not."""
+        """Note the goals that would have continued where the smallest ratio could not."""
         smallest, *others = self._goals
         for goal in others:
             if phase.choose(goal) is not None:

@@ -1,13 +1,13 @@
 """MLRsearch for NDR and one PDR: two brackets moved, widened and narrowed by the same trials.
 
-Three trials of the initial duration look at what comes back of the highest load. Phases follow, each with longer
-trials and half the width of the one before. A trial serves both goals, and a bracket remembers its two bounds only.
+Three trials of the initial duration start from the forwarding rate of the highest load. Phases follow, each with longer
+trials and half the width of the previous. A trial serves both goals, and a bracket keeps only its two bounds.
 
-The trials are those of MLRsearch 0.3.0: the same loads and durations in the same order. What differs is around them.
-Bounds that a bracket has forgotten are still known to `intervals`, which says at any time what is known and flags what
-is not. Trials after the initial phase carry a stop rule. There is no clock: whoever measures decides when the time is
-up, and stops asking. And twice the published search would measure one load until its time is up, where this one goes
-on: when the only load allowed meets a goal, and when a goal fails at the lowest load but not at its upper bound.
+The trials are those of MLRsearch 0.3.0: the same loads and durations in the same order, with these differences:
+`intervals` also uses bounds that a bracket no longer keeps, at any time, with flags for missing ones. Trials after the
+initial phase have a stop rule. There is no clock: the caller decides when the time is up, and stops asking. In two
+cases the published search measures one load until its time is up, where this one proceeds: if the only load allowed
+meets a goal, and if a goal fails at the lowest load but not at its upper bound.
 
 Rules that choose a load: `initial`; then, in a phase, the first of `external-down` and `external-up` where a bound is
 invalid, `bisect` where a bracket is too wide, `remeasure` where a bound comes from shorter trials.
@@ -23,7 +23,7 @@ from nodrop.model.search_plan import SearchPlan
 from nodrop.search import width
 from nodrop.search.base import Dialogue, DialogueSearch, Interval
 from nodrop.search.bracket import Bracket
-from nodrop.search.bracket_phase import WISHES, BracketPhase
+from nodrop.search.bracket_phase import NEEDS, BracketPhase
 from nodrop.search.evidence import best_interval, interval_between, valid_bounds
 from nodrop.search.initial_trials import first_choice, second_choice, third_choice
 from nodrop.search.loss_table import LossTable, Measured
@@ -43,7 +43,7 @@ class MlrSearch03(DialogueSearch):
         super().__init__(plan)
 
     def intervals(self) -> tuple[Interval, ...]:
-        """What is known of each goal, in their order: by its bracket, or by older trials where these know more."""
+        """Return the bounds of each goal, in their order: from its bracket, or from older trials that have more."""
         return tuple(self._interval(goal) for goal in self._plan.goals)
 
     def _interval(self, goal: Goal) -> Interval:
@@ -54,7 +54,7 @@ class MlrSearch03(DialogueSearch):
         return best_interval(goal, self._tables, final_s)
 
     def _bounds(self, bracket: Bracket) -> tuple[Measured, Measured]:
-        """An invalid bound is one of the other side; the trial that would belong to it may have been forgotten."""
+        """Return the bounds of a bracket, replacing an invalid one by that of a trial the bracket no longer keeps."""
         if not bracket.low_valid:
             forgotten, _ = valid_bounds(bracket.goal, self._tables, below=bracket.low)
             if forgotten:
@@ -72,7 +72,7 @@ class MlrSearch03(DialogueSearch):
             yield from self._phase(planned)
 
     def _initial_phase(self, width_goal: float) -> Dialogue:
-        """Measure the highest load, then what came back of it, then one more load beside that."""
+        """Measure the highest load, then its forwarding rate, then one load next to that."""
         low_pps, high_pps = self._plan.min_load_pps, self._plan.max_load_pps
         duration_s = self._plan.initial_trial_duration_s
         table = LossTable(duration_s)
@@ -81,39 +81,39 @@ class MlrSearch03(DialogueSearch):
         table.add(first)
         second = yield from measure(second_choice(first, low_pps, width_goal), duration_s)
         table.add(second)
-        beside = first
+        third = first
         choice = third_choice(second, self._goals[0], width_goal)
         if low_pps < choice.load_pps < high_pps:
-            beside = yield from measure(choice, duration_s)
-            table.add(beside)
-        low, high = sorted((second, beside), key=lambda measured: measured.load_pps)
+            third = yield from measure(choice, duration_s)
+            table.add(third)
+        low, high = sorted((second, third), key=lambda measured: measured.load_pps)
         self._brackets = tuple(Bracket(goal, low, high) for goal in self._goals)
 
     def _phase(self, planned: PhasePlan) -> Dialogue:
-        """Measure what the brackets need until they need nothing."""
+        """Measure until no bracket has a need."""
         if planned.duration_s > self._tables[-1].duration_s:
             self._tables.append(LossTable(planned.duration_s))
-        while (choice := next(self._wishes(planned), None)) is not None:
+        while (choice := next(self._choices(planned), None)) is not None:
             stop = stop_when_decided(choice.load_pps, planned.duration_s, self._goals[-1].loss_ratio)
             measured = yield from measure(choice, planned.duration_s, stop)
             self._tables[-1].add(measured)
             self._brackets = tuple(bracket.after(measured) for bracket in self._brackets)
 
-    def _wishes(self, planned: PhasePlan) -> Iterator[Choice]:
-        """What the brackets want measured, the most urgent first."""
+    def _choices(self, planned: PhasePlan) -> Iterator[Choice]:
+        """Yield the choices of the brackets, the most urgent first."""
         phases = [BracketPhase(bracket, planned, self._plan) for bracket in self._brackets]
-        for wish in WISHES:
+        for need in NEEDS:
             for phase in phases:
-                if (choice := wish(phase)) is not None:
+                if (choice := need(phase)) is not None:
                     yield choice
 
 
 def _check_goals(goals: tuple[Goal, ...]) -> None:
-    """Raises ConfigError unless there is NDR, with at most one PDR."""
+    """Raise ConfigError unless the goals are NDR and at most one PDR."""
     if goals[0].loss_ratio == 0.0 and len(goals) <= 2:
         return
-    asked = ", ".join(f"{goal.label} {goal.loss_ratio:g}" for goal in goals)
+    ratios = ", ".join(f"{goal.label} {goal.loss_ratio:g}" for goal in goals)
     raise ConfigError(
-        f"search: loss ratios {asked} asked, mlrsearch-03 finds loss ratio 0 and at most one other; "
-        "ask for these, or choose search.algorithm mlrsearch-01, which finds any"
+        f"goals: loss ratios {ratios} are not 0 and at most one other, which mlrsearch-03 requires; "
+        "change the goals, or set search.algorithm to mlrsearch-01, which finds any"
     )

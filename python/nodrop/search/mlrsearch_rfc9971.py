@@ -30,7 +30,7 @@ from nodrop.search.selector import Selector
 from nodrop.search.strategies import Nomination
 from nodrop.search.target import Target, chain, check_targets
 
-Measuring = Generator[Trial, Outcome, float]
+TrialDialogue = Generator[Trial, Outcome, float]
 """A dialogue about one trial that ends with its loss ratio."""
 
 
@@ -54,13 +54,13 @@ class MlrSearchRfc9971(DialogueSearch):
         super().__init__(plan)
 
     def intervals(self) -> tuple[Interval, ...]:
-        """What is known of each goal, in the goals' order; see `nodrop.search.goal_interval`."""
+        """Return the bounds of each goal, in the goals' order; see `nodrop.search.goal_interval`."""
         trials_at = {self._grid.load_pps(step): trials for step, trials in self._trials_at.items()}
         low, high = self._plan.min_load_pps, self._plan.max_load_pps
         return tuple(goal_interval(goal, trials_at, low, high) for goal in self._goals)
 
     def findings(self) -> tuple[Flag, ...]:
-        """Whether goals disturb each other: a trial that is long for one goal is full-length for a shorter one too."""
+        """Return whether goals affect each other: a long trial for one is full-length for a shorter one as well."""
         finals_s = sorted({goal.final_trial_duration_s or 0.0 for goal in self._goals})
         if len(finals_s) == 1:
             return ()
@@ -73,27 +73,27 @@ class MlrSearchRfc9971(DialogueSearch):
         shared_width = start.upper - start.lower
         while True:
             nominated = [(selector.nominate(self._trials_at, shared_width), selector) for selector in selectors]
-            wanted = [(nomination, selector) for nomination, selector in nominated if nomination]
-            if not wanted or (self._plan.fail_fast and any(selector.lost for selector in selectors)):
+            nominations = [(nomination, selector) for nomination, selector in nominated if nomination]
+            if not nominations or (self._plan.fail_fast and any(selector.lost for selector in selectors)):
                 return
-            nomination, selector = min(wanted, key=_precedence)
-            yield from self._measure(nomination.step, self._nominated(nomination, selector.target))
+            nomination, selector = min(nominations, key=_precedence)
+            yield from self._measure(nomination.step, self._make_trial(nomination, selector.target))
             shared_width = selector.conclude(nomination, self._trials_at)
 
     def _initial_trials(self) -> Generator[Trial, Outcome, Start]:
-        """Measure the highest load, then what came back of it, then beside that; gives the last two loads."""
+        """Measure the highest load, its forwarding rate, and a load next to that; return the last two."""
         first_targets = [targets[0] for targets in self._chains]
         ratio = min(each.goal.loss_ratio for each in first_targets)
         width = max(each.width for each in first_targets)
         top = self._grid.top
 
         reason = Message.of("forwarding-rate-of-highest")
-        lost_ratio = yield from self._look(top, "highest-load", reason)
+        lost_ratio = yield from self._measure_initial(top, "highest-load", reason)
         first = spaced(self._hint(top, lost_ratio, ratio), width, top, upper=top)
         if first is None:
             return Start(top, top)
         reason = self._forwarded("near-forwarding-rate", top, lost_ratio)
-        lost_ratio = yield from self._look(first, "forwarding-rate", reason)
+        lost_ratio = yield from self._measure_initial(first, "forwarding-rate", reason)
         if lost_ratio > ratio:
             second = spaced(self._hint(first, lost_ratio, ratio), width, top, upper=first)
             reason = self._forwarded("near-forwarding-rate-lower", first, lost_ratio)
@@ -102,23 +102,23 @@ class MlrSearchRfc9971(DialogueSearch):
             reason = self._forwarded("near-forwarding-rate-higher", first, lost_ratio)
         if second is None:
             return Start(first, first)
-        yield from self._look(second, "beside-forwarding-rate", reason)
+        yield from self._measure_initial(second, "beside-forwarding-rate", reason)
         return Start(min(first, second), max(first, second))
 
-    def _look(self, step: int, rule: str, reason: Message) -> Measuring:
-        """An initial trial, which serves all goals: as long as the longest of their first trials."""
+    def _measure_initial(self, step: int, rule: str, reason: Message) -> TrialDialogue:
+        """Measure an initial trial for all goals, as long as the longest of their first trials."""
         duration_s = max(targets[0].trial_s for targets in self._chains)
         load_pps = self._grid.load_pps(step)
         return self._measure(step, Trial(intended_load_pps=load_pps, duration_s=duration_s, rule=rule, reason=reason))
 
-    def _measure(self, step: int, trial: Trial) -> Measuring:
+    def _measure(self, step: int, trial: Trial) -> TrialDialogue:
         outcome = yield trial
         effective_s = trial.duration_s + self._plan.overhead_s
         evidence = Evidence(trial.duration_s, effective_s, outcome.loss_ratio, outcome.index)
         self._trials_at.setdefault(step, []).append(evidence)
         return outcome.loss_ratio
 
-    def _nominated(self, nomination: Nomination, target: Target) -> Trial:
+    def _make_trial(self, nomination: Nomination, target: Target) -> Trial:
         return Trial(
             intended_load_pps=self._grid.load_pps(nomination.step),
             duration_s=target.trial_s,
@@ -128,7 +128,7 @@ class MlrSearchRfc9971(DialogueSearch):
         )
 
     def _hint(self, step: int, lost_ratio: float, ratio: float) -> int:
-        """The load whose loss would be just the ratio if a higher load only brought more loss."""
+        """Return the load whose loss would equal the ratio if higher loads only added loss."""
         return self._grid.floor(self._grid.load_pps(step) * (1.0 - lost_ratio) * (1.0 / (1.0 - ratio)))
 
     def _forwarded(self, code: str, step: int, lost_ratio: float) -> Message:
@@ -136,7 +136,7 @@ class MlrSearchRfc9971(DialogueSearch):
         return Message.of(code, forwarded_pps=load_pps * (1.0 - lost_ratio), load_pps=load_pps)
 
 
-def _precedence(wanted: tuple[Nomination, Selector]) -> tuple[int, float, int]:
-    """The lowest load first, which is the safe side; of these the longest trial, then the widest step."""
-    nomination, selector = wanted
+def _precedence(nominated: tuple[Nomination, Selector]) -> tuple[int, float, int]:
+    """Return a sort key: the lowest load first, as the safe side; then the longest trial, then the widest step."""
+    nomination, selector = nominated
     return nomination.step, -selector.target.trial_s, -nomination.width

@@ -11,7 +11,7 @@ from nodrop.search.single_trial import Choice
 
 
 class Bounds(NamedTuple):
-    """What a phase knows of one goal: its own two tightest bounds on either side, and the previous phase's tightest."""
+    """Bounds of one goal: the two tightest of this phase on either side, and the tightest of the previous phase."""
 
     lower: Measured | None
     upper: Measured | None
@@ -29,7 +29,7 @@ class Phase:
     """
 
     width_goal: float
-    """Relative width at which an interval is narrow enough for this phase."""
+    """Relative width of an interval that is narrow enough for this phase."""
     min_load_pps: float
     max_load_pps: float
     expansion_coefficient: float
@@ -39,7 +39,7 @@ class Phase:
     """Trials of the previous, shorter duration."""
 
     def choose(self, goal: Goal) -> Choice | None:
-        """The next load this goal wants measured; None when it wants none.
+        """Return the next load to measure for this goal, or None.
 
         None without a lower bound means that the lowest load already loses too much.
         """
@@ -68,7 +68,7 @@ class Phase:
         )
 
     def _from_previous(self, goal: Goal, bounds: Bounds) -> Choice | None:
-        """The middle of the previous phase's interval, else one of its bounds, where that says more (items 1 and 2)."""
+        """Choose the middle of the previous phase's interval, else one of its bounds, if tighter (items 1 and 2)."""
         low = bounds.old_lower if _inside(bounds.old_lower, bounds.lower, bounds.upper) else None
         high = bounds.old_upper if _inside(bounds.old_upper, bounds.lower, bounds.upper) else None
         old_s = self.previous.duration_s if self.previous else 0.0
@@ -97,7 +97,7 @@ class Phase:
         return None
 
     def _narrow(self, goal: Goal, bounds: Bounds, lower: Measured, upper: Measured) -> Choice | None:
-        """Between two bounds: split, or step down from the upper bound where that lands higher (item 5).
+        """Split the interval, or step down from the upper bound if that is higher (item 5).
 
         The lower bound may have been measured for a goal with a smaller loss ratio and lie far too low for this one.
         """
@@ -119,7 +119,7 @@ class Phase:
         return Choice(middle, self._split("split-phase", goal, lower, upper), "split", goal.label)
 
     def _extend_down(self, goal: Goal, bounds: Bounds, upper: Measured) -> Choice | None:
-        """A wider step down when nothing meets the goal yet; None at the lowest load (item 3)."""
+        """Step down further if no load meets the goal yet; None at the lowest load (item 3)."""
         step = self._step_down(upper, self._reference_above(bounds, upper))
         if step is None:
             return None
@@ -133,7 +133,7 @@ class Phase:
         return Choice(step, reason, "external-down", goal.label)
 
     def _extend_up(self, goal: Goal, bounds: Bounds, lower: Measured) -> Choice | None:
-        """A wider step up when everything meets the goal yet; None at the highest load (item 4)."""
+        """Step up further if all loads meet the goal so far; None at the highest load (item 4)."""
         reference = bounds.second_lower
         if _inside(bounds.old_lower, bounds.second_lower, lower):
             reference = bounds.old_lower
@@ -162,7 +162,7 @@ class Phase:
         )
 
     def _reference_above(self, bounds: Bounds, upper: Measured) -> Measured | None:
-        """The next upper bound above the tightest one; a step down starts from the width between the two."""
+        """Return the next upper bound above the tightest one; a step down starts from the width between the two."""
         if _inside(bounds.old_upper, upper, bounds.second_upper):
             return bounds.old_upper
         return bounds.second_upper
@@ -173,12 +173,12 @@ class Phase:
         return None if load_pps >= upper.load_pps else load_pps
 
     def _extended(self, bound: Measured, reference: Measured | None) -> float:
-        """The last width on this side, at least the goal's, times the expansion coefficient."""
+        """Return the last width on this side, at least the goal's, times the expansion coefficient."""
         last = width.between(bound.load_pps, reference.load_pps) if reference else self.width_goal
         return width.times(max(last, self.width_goal), self.expansion_coefficient)
 
     def _middle(self, lower: Measured, upper: Measured) -> float | None:
-        """The load that splits the interval; None when it is narrow enough."""
+        """Return the load that splits the interval; None if it is narrow enough."""
         wide = width.between(lower.load_pps, upper.load_pps)
         if wide <= self.width_goal:
             return None
@@ -186,7 +186,7 @@ class Phase:
 
 
 def _inside(candidate: Measured | None, lower: Measured | None, upper: Measured | None) -> bool:
-    """Whether there is a candidate, strictly between the bounds as far as there are any."""
+    """Return whether the candidate exists and is strictly between those bounds that exist."""
     return (
         candidate is not None
         and (lower is None or candidate.load_pps > lower.load_pps)

@@ -1,18 +1,18 @@
-"""Soak search: the load whose mean loss ratio is a given small one, with its uncertainty, in a given time.
+"""Soak search: the load with a given small mean loss ratio, with its uncertainty, in a given time.
 
 Trial by trial, ever longer by `plan.duration_increment_s`, the loads close in on the critical load, which two models of
 the SUT estimate from all trials so far: see `nodrop.search.critical_load`. The search ends when the next trial would
-not end within `plan.search_duration_max_s`, counting the dead time between trials as it has turned out so far.
+not end within `plan.search_duration_max_s`, including the dead time between trials observed so far.
 
-It takes exactly one goal, whose loss ratio is the target and above 0. No trial is proof that a load meets a mean loss
-ratio, so there are no bounds, neither valid nor invalid: the result is `estimate_pps` with `estimate_sd_pps`, from the
-first trial on. Where FD.io CSIT shows a lower and an upper bound, it shows the estimate less and plus that deviation.
+The search takes exactly one goal, whose loss ratio is the target and above 0. No trial proves that a load meets a mean
+loss ratio, so there are no bounds: the result is `estimate_pps` with `estimate_sd_pps`, from the first trial on. The
+lower and upper bounds of FD.io CSIT are the estimate minus and plus that deviation.
 
 The published search computes while the next trial runs, so the outcome of a trial steers the next but one, and its last
 trial does not count. Here the computation is short enough to come between trials, so every outcome counts at once.
 
-Rules that choose a load: `middle` and `highest` for the first two trials; `forwarding-rate` for the next two, what came
-back of the trial before; then `estimate`, between the two models' estimates, or `zero-streak`, higher than that after
+Rules that choose a load: `middle` and `highest` for the first two trials; `forwarding-rate` for the next two, that of
+the previous trial; then `estimate`, between the two models' estimates, or `zero-streak`, higher than that after
 trials without any loss.
 
 Source: draft-vpolak-bmwg-plrsearch-03, sections "Offered Load Selection" and "Measurement Delay".
@@ -31,13 +31,13 @@ from nodrop.search.critical_load import CriticalLoad, Observation, critical_load
 from nodrop.search.single_trial import Choice, trial_of
 
 LOSSY_COPIES = 4
-"""Entries that a lossy trial adds to the lossy loads, for itself and for each trial without loss before it."""
+"""Entries that a lossy trial adds to the lossy loads, for itself and for each preceding trial without loss."""
 DRAINED = 3
-"""Entries that a trial without loss takes off them, even where they did not matter, to get at higher ones."""
+"""Entries that a trial without loss removes from them, even unused ones, to reach higher loads."""
 UNSTEERED = 4
-"""Trials whose loads the estimate does not choose yet."""
+"""Initial trials whose loads do not depend on the estimate."""
 LOAD_DIGITS = 9
-"""Significant digits of loads and estimates: the last ones of a float may differ between machines' mathematics."""
+"""Significant digits of loads and estimates; the last digits of a float may differ between math libraries."""
 
 
 class PlrSearch(DialogueSearch):
@@ -53,22 +53,22 @@ class PlrSearch(DialogueSearch):
         super().__init__(plan)
 
     def intervals(self) -> tuple[Interval, ...]:
-        """The estimate so far, and no bounds."""
+        """Return the estimate so far, without bounds."""
         if not self._observations:
             return (Interval.unknown(self._goal),)
         estimate = self._estimate()
         mean_pps, sd_pps = estimate.mean_and_sd_pps
-        known = Interval.unknown(self._goal).model_copy(
+        interval = Interval.unknown(self._goal).model_copy(
             update={
-                "estimate_pps": _settled(mean_pps),
-                "estimate_sd_pps": _settled(sd_pps),
+                "estimate_pps": _round(mean_pps),
+                "estimate_sd_pps": _round(sd_pps),
                 "flags": tuple(self._flags(estimate)),
             }
         )
-        return (known,)
+        return (interval,)
 
     def _search(self) -> Dialogue:
-        plan, streak, time = self._plan, _ZeroStreak(self._plan.max_load_pps), _Time(self._plan)
+        plan, streak, time = self._plan, _ZeroStreak(self._plan.max_load_pps), _TimeBudget(self._plan)
         for number in itertools.count(1):
             duration_s = (plan.initial_count + number) * plan.duration_increment_s
             if not time.allows(duration_s):
@@ -76,18 +76,18 @@ class PlrSearch(DialogueSearch):
             trial = trial_of(self._choice(number, streak), duration_s)
             outcome = yield trial
             time.spend(trial, outcome)
-            observation = _observed(trial, outcome)
+            observation = _observe(trial, outcome)
             self._observations.append(observation)
             self._short_count += outcome.unsent_count > 0
-            streak.take(observation, self._goal.loss_ratio)
+            streak.update(observation, self._goal.loss_ratio)
 
     def _choice(self, number: int, streak: "_ZeroStreak") -> Choice:
         load_pps, reason, rule = self._aim(number, streak)
-        within_pps = min(self._plan.max_load_pps, max(self._plan.min_load_pps, _settled(load_pps)))
+        within_pps = min(self._plan.max_load_pps, max(self._plan.min_load_pps, _round(load_pps)))
         return Choice(within_pps, reason, rule, self._goal.label)
 
     def _aim(self, number: int, streak: "_ZeroStreak") -> tuple[float, Message, str]:
-        """Load, reason and rule of a trial; the load may lie outside those allowed."""
+        """Return load, reason and rule of a trial; the load may exceed the limits."""
         plan = self._plan
         if number == 1:
             middle_pps = (plan.min_load_pps + plan.max_load_pps) / 2
@@ -96,7 +96,7 @@ class PlrSearch(DialogueSearch):
             return plan.max_load_pps, Message.of("forwarding-rate-of-highest"), "highest"
         if number <= UNSTEERED:
             last = self._observations[-1]
-            forwarded_pps = last.load_pps * (1 - last.lost_count / last.asked_count)
+            forwarded_pps = last.load_pps * (1 - last.lost_count / last.intended_count)
             reason = Message.of("about-forwarding-rate", forwarded_pps=forwarded_pps, load_pps=last.load_pps)
             return forwarded_pps / (1 - self._goal.loss_ratio), reason, "forwarding-rate"
         estimate_pps = self._estimate().between_curves_pps
@@ -132,7 +132,7 @@ class PlrSearch(DialogueSearch):
 
 
 class _ZeroStreak:
-    """Trials without loss say little: the more of them in a row, the nearer the next one goes to a load that lost."""
+    """Consecutive trials without loss: the more of them, the closer the next load is to one with loss."""
 
     def __init__(self, max_load_pps: float) -> None:
         self.length = 0
@@ -141,23 +141,23 @@ class _ZeroStreak:
 
     @property
     def lossy_pps(self) -> float:
-        """The lowest load on record that lost too much."""
+        """The lowest recorded load that lost too much."""
         return self._lossy_pps[0]
 
-    def take(self, observation: Observation, target_ratio: float) -> None:
-        """Count a trial, and keep or drop lossy loads."""
+    def update(self, observation: Observation, target_ratio: float) -> None:
+        """Count a trial, and add or remove lossy loads."""
         if self.length and self._trial_count >= UNSTEERED and len(self._lossy_pps) > DRAINED:
             del self._lossy_pps[:DRAINED]
         self._trial_count += 1
         self.length += 1
-        if observation.lost_count >= target_ratio * observation.asked_count:
+        if observation.lost_count >= target_ratio * observation.intended_count:
             self._lossy_pps += [observation.load_pps] * (LOSSY_COPIES * self.length)
             self._lossy_pps.sort()
         if observation.lost_count:
             self.length = 0
 
     def higher_than(self, estimate_pps: float) -> float | None:
-        """The load to measure instead of the estimate; None where that will do."""
+        """Return the load to measure instead of the estimate; None to measure the estimate."""
         if not self.length:
             return None
         weight = 2.0 ** (1 - self.length)
@@ -165,21 +165,21 @@ class _ZeroStreak:
         return higher_pps if self.lossy_pps > estimate_pps else None
 
 
-class _Time:
-    """Time spent, with what passes between trials taken as the most it has been so far."""
+class _TimeBudget:
+    """Time used so far; the time between trials is the longest observed."""
 
     def __init__(self, plan: SearchPlan) -> None:
-        self._most_s = plan.search_duration_max_s
+        self._limit_s = plan.search_duration_max_s
         self._between_s = plan.overhead_s
         self._ended_s: float | None = None
 
     def allows(self, duration_s: float) -> bool:
-        """Whether a trial would end in time."""
+        """Return whether a trial would end in time."""
         started_s = 0.0 if self._ended_s is None else self._ended_s + self._between_s
-        return started_s + duration_s <= self._most_s
+        return started_s + duration_s <= self._limit_s
 
     def spend(self, trial: Trial, outcome: Outcome) -> None:
-        """Count a trial; where nobody keeps the time, as long as it was to be."""
+        """Count a trial, with its requested duration if the measurer has no clock."""
         if self._ended_s is not None:
             self._between_s = max(self._between_s, outcome.started_s - self._ended_s)
             started_s = max(outcome.started_s, self._ended_s + self._between_s)
@@ -188,25 +188,25 @@ class _Time:
         self._ended_s = started_s + (outcome.elapsed_s or trial.duration_s)
 
 
-def _observed(trial: Trial, outcome: Outcome) -> Observation:
-    """A trial as the models see it: what was never sent is lost, and where nothing was counted the ratio tells."""
+def _observe(trial: Trial, outcome: Outcome) -> Observation:
+    """Return a trial as the models see it: unsent frames are lost; without counts the ratio applies."""
     counted = outcome.offered_count + outcome.unsent_count
-    asked_count = counted or max(1, round(trial.intended_load_pps * trial.duration_s))
-    lost_count = outcome.lost_count + outcome.unsent_count if counted else round(outcome.loss_ratio * asked_count)
-    return Observation(trial.intended_load_pps, asked_count, min(max(0, lost_count), asked_count))
+    intended_count = counted or max(1, round(trial.intended_load_pps * trial.duration_s))
+    lost_count = outcome.lost_count + outcome.unsent_count if counted else round(outcome.loss_ratio * intended_count)
+    return Observation(trial.intended_load_pps, intended_count, min(max(0, lost_count), intended_count))
 
 
-def _settled(load_pps: float) -> float:
+def _round(load_pps: float) -> float:
     return float(f"{load_pps:.{LOAD_DIGITS}g}")
 
 
 def _check_goals(plan: SearchPlan) -> None:
     if len(plan.goals) == 1 and plan.goals[0].loss_ratio > 0:
         return
-    asked = " and ".join(f"{goal.label} = {goal.loss_ratio:g}" for goal in plan.goals)
+    goals = " and ".join(f"{goal.label} = {goal.loss_ratio:g}" for goal in plan.goals)
     raise ConfigError(
-        f"goals: {asked} asked, plrsearch estimates the load of one mean loss ratio above 0; "
-        "ask for one such goal (--goal PLR=0.00001%)"
+        f"goals: {goals} is not one mean loss ratio above 0, which plrsearch requires; "
+        "set one such goal, e.g. --goal PLR=0.00001%"
     )
 
 
@@ -214,6 +214,6 @@ def _check_time(plan: SearchPlan) -> None:
     first_s = (plan.initial_count + 1) * plan.duration_increment_s
     if first_s > plan.search_duration_max_s:
         raise ConfigError(
-            f"search: {plan.search_duration_max_s:g} s asked for all of it, the first trial takes {first_s:g} s; "
-            "allow more time (search.max_duration) or shorter trials (search.initial_count, search.duration_increment)"
+            f"search.max_duration: {plan.search_duration_max_s:g} s is shorter than the first trial ({first_s:g} s); "
+            "raise it, or shorten trials (search.initial_count, search.duration_increment)"
         )

@@ -1,8 +1,7 @@
-"""Integrals of positive functions that are only known by their logarithms, with nodes where the mass is.
+"""Integrals of positive functions given by their logarithms, with nodes where the mass is.
 
-An interval is halved again and again where its larger end promises most. Between nodes the logarithm is taken as
-linear, so that walls and exponential tails cost few nodes. No randomness and no clock: the same function always gets
-the same nodes.
+The interval whose mass may be largest is halved repeatedly. The logarithm is linear between nodes, so that steep edges
+and exponential tails need few nodes. Without randomness or a clock, the same function always gets the same nodes.
 """
 
 import heapq
@@ -13,44 +12,44 @@ from typing import NamedTuple
 
 
 class Node(NamedTuple):
-    """Where the function was evaluated, and its part of the whole integral."""
+    """A position at which the function was evaluated, and its share of the integral."""
 
     at: float
     share: float
 
 
 class Integral(NamedTuple):
-    """An integral as its logarithm, and how it is made up."""
+    """The logarithm of an integral, and its composition."""
 
     log_whole: float
     nodes: tuple[Node, ...]
-    """By rising position; the shares add up to 1."""
+    """In ascending order of position; the shares add up to 1."""
 
 
 def integrate(log_function: Callable[[float], float], starts: Sequence[float], node_count: int) -> Integral:
-    """The integral of exp(log_function) from the first to the last of the starting nodes.
+    """Return the integral of exp(log_function) from the first to the last of the starting nodes.
 
     Args:
-        log_function: finite everywhere in between.
-        starts: nodes to begin with, rising, at least two.
-        node_count: nodes to end with.
+        log_function: finite in between.
+        starts: initial nodes in ascending order, at least two.
+        node_count: final number of nodes.
     """
     values = {at: log_function(at) for at in starts}
-    promising = [(_promise(values, left, right), left, right) for left, right in pairwise(starts)]
-    heapq.heapify(promising)
+    intervals = [(_priority(values, left, right), left, right) for left, right in pairwise(starts)]
+    heapq.heapify(intervals)
     while len(values) < node_count:
-        _, left, right = heapq.heappop(promising)
+        _, left, right = heapq.heappop(intervals)
         middle = (left + right) / 2
         if not left < middle < right:
             break
         values[middle] = log_function(middle)
-        heapq.heappush(promising, (_promise(values, left, middle), left, middle))
-        heapq.heappush(promising, (_promise(values, middle, right), middle, right))
+        heapq.heappush(intervals, (_priority(values, left, middle), left, middle))
+        heapq.heappush(intervals, (_priority(values, middle, right), middle, right))
     return _sum_up(sorted(values.items()))
 
 
-def _promise(values: dict[float, float], left: float, right: float) -> float:
-    """The most that may lie between two nodes, as minus its logarithm, so that the largest comes first."""
+def _priority(values: dict[float, float], left: float, right: float) -> float:
+    """Return minus the logarithm of the largest mass between two nodes, so that the largest comes first."""
     return -(max(values[left], values[right]) + math.log(right - left))
 
 
@@ -71,7 +70,7 @@ def _sum_up(points: Sequence[tuple[float, float]]) -> Integral:
 
 
 def _parts(drop: float) -> tuple[float, float]:
-    """How the integral of exp(-drop t) over t from 0 to 1 falls to the two ends, by (1 - t) and t."""
+    """Return the integrals of exp(-drop t), weighted by (1 - t) and by t, over t from 0 to 1."""
     if drop < 1e-3:  # the exact terms cancel
         return 0.5 - drop / 6, 0.5 - drop / 3
     whole = -math.expm1(-drop) / drop

@@ -1,4 +1,4 @@
-"""A goal as a chain of targets, each with less evidence and wider bounds than the next, the last one the goal itself.
+"""A goal as a chain of targets, each with less evidence and wider bounds than the next; the last is the goal itself.
 
 Source: MLRsearch 1.2.1, target scaling.
 """
@@ -13,14 +13,14 @@ from nodrop.search.load_grid import LoadGrid
 
 
 class Target(NamedTuple):
-    """What a search is after at one stage of a goal."""
+    """One stage of a goal."""
 
     goal: Goal
-    """The goal with the durations of this stage: what its loads are classified by."""
+    """The goal with the durations of this stage, for the classification of loads."""
     trial_s: float
-    """Duration of the trials that serve it."""
+    """Duration of its trials."""
     width: int
-    """Distance of its bounds, in steps of the grid, that is narrow enough."""
+    """Distance of its bounds that is narrow enough, in steps of the grid."""
 
 
 Chain = tuple[Target, ...]
@@ -28,22 +28,22 @@ Chain = tuple[Target, ...]
 
 
 def chain(goal: Goal, preceding_count: int, grid: LoadGrid) -> Chain:
-    """All targets of a goal.
+    """Return all targets of a goal.
 
-    Each preceding one has twice the width of the one after it. The duration sums rise in geometric steps from the
+    Each preceding one has twice the width of the next. The duration sums rise in geometric steps from the
     initial trial duration to the goal's own sum; a trial lasts as long as the sum, or the final trial duration if less.
 
     Args:
-        goal: with every attribute filled in.
-        preceding_count: how many coarser targets come before the goal itself.
-        grid: gives the width in steps.
+        goal: with every attribute set.
+        preceding_count: number of coarser targets before the goal itself.
+        grid: converts the width to steps.
     """
     initial_s, final_s, sum_s, width_ratio = _attributes(goal)
     width = grid.width(width_ratio)
     targets = [Target(goal, final_s, width)]
     shrink = (initial_s / sum_s) ** (1.0 / preceding_count) if preceding_count else 1.0
     for position in range(1, preceding_count + 1):
-        # The first target's sum is exact, whatever the powers round to.
+        # The first target's sum is exact, despite the rounding of powers.
         coarser_sum_s = initial_s if position == preceding_count else sum_s * shrink**position
         trial_s = min(final_s, coarser_sum_s)
         width = grid.clamp(2 * width)
@@ -53,10 +53,10 @@ def chain(goal: Goal, preceding_count: int, grid: LoadGrid) -> Chain:
 
 
 def _attributes(goal: Goal) -> tuple[float, float, float, float]:
-    """Initial and final trial duration, duration sum and width of a goal that has them all."""
+    """Return initial and final trial duration, duration sum and width of a complete goal."""
     initial_s, final_s, sum_s = goal.initial_trial_duration_s, goal.final_trial_duration_s, goal.duration_sum_s
     if initial_s is None or final_s is None or sum_s is None or goal.width_ratio is None:
-        raise ValueError(f"{goal.label}: a goal without its attributes; fill it in with SearchPlan.complete")
+        raise ValueError(f"{goal.label}: a goal without attributes; complete it with SearchPlan.complete")
     return initial_s, final_s, sum_s, goal.width_ratio
 
 

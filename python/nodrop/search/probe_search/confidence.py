@@ -1,11 +1,10 @@
-"""How sure a bound is: the chance that it is on the wrong side, and how much loss a trial without any leaves open.
+"""Confidence of bounds: the probability that one is wrong, and the upper limit of the loss ratio.
 
-The chance that a load is misclassified is the chance that most trials of the goal's duration at this load would come
-out the other way. Each trial is taken to have a threshold of its own, scattered around that of the SUT: a trial that
-met the goal had it above its load, one that did not had it below. What the trials at all loads say of the SUT's is
-weighed by Bayes' rule, together with where the model sees it. Neither the scatter nor how many trials are exceptions is
-known, so all that may be counts. No chance is given as less than `MODEL_ERROR`, as all of this may be wrong; how often
-bounds of simulated SUTs were wrong at each chance stated, `benchmarks.search.coverage` counts.
+A load is misclassified if most trials of the goal's duration at this load would have the other outcome. Each trial has
+its own threshold, scattered around that of the SUT: above the load for a trial that met the goal, below it for one that
+did not. Bayes' rule weighs the threshold of the SUT by the trials at all loads and by the model's estimate. Scatter and
+share of exceptions are unknown, so all plausible values count. No probability is below `MODEL_ERROR`, as the model may
+be wrong; `benchmarks.search.coverage` counts how often bounds of simulated SUTs are wrong at each stated probability.
 """
 
 import itertools
@@ -18,28 +17,28 @@ from nodrop.search.probe_search.sut_model import Estimate
 from nodrop.search.probe_search.trial_trace import Trace
 
 MODEL_ERROR = 0.015
-"""How often bounds of simulated SUTs are wrong that everything speaks for: most often by a mode that was not seen."""
+"""Share of wrong bounds of simulated SUTs despite unanimous evidence, mostly due to an unseen mode."""
 MIN_SD_RATIO = 3e-4
-"""No threshold is known better than this, relative to the load."""
+"""Least uncertainty of a threshold, relative to the load."""
 CONFIDENCE = 0.95
 PART_COUNT = 10
-"""Stretches of a trial that tell how its loss scatters, long enough for what goes on from window to window."""
+"""Parts of a trial that show the scatter of its loss, longer than correlations between windows."""
 MODEL_DOUBT = 0.05
-"""Chance that the model is mistaken, and the threshold may be anywhere."""
+"""Probability that the model is wrong and the threshold may be anywhere."""
 SCATTERS = tuple(10.0 ** (0.5 * power) for power in range(-8, 1))
-"""How widely thresholds of trials may scatter, relative to the load; each as likely as the others."""
+"""Possible scatter of the trials' thresholds, relative to the load; all equally likely."""
 EXCEPTIONS = (0.02, 0.2)
-"""Share of the trials that may come out either way whatever the load; each as likely as the other."""
+"""Possible shares of trials with a random outcome at any load; equally likely."""
 DISTANCES = tuple(1e-4 * 10.0 ** (0.25 * step) for step in range(17))
-"""Where thresholds are looked for: as far from a load, on the logarithmic axis."""
+"""Distances of possible thresholds from a load, on the logarithmic axis."""
 EDGE_SDS = (-3.0, -1.0, -0.3, 0.3, 1.0, 3.0)
-"""The same, in standard deviations from the estimate."""
+"""Distances from the estimate, in standard deviations."""
 NEIGHBOR_COUNT = 4
-"""Loads on either side that say the most about one."""
+"""Nearest loads on either side that count."""
 
 
 class LoadEvidence(NamedTuple):
-    """Trials at a load: how many met the goal and how many did not."""
+    """Trials at a load that met the goal, and that did not."""
 
     load_pps: float
     met_count: float
@@ -55,12 +54,12 @@ class _LogLoadEvidence(NamedTuple):
 
 
 def above_probability(load_pps: float, evidence: Sequence[LoadEvidence], estimate: Estimate | None) -> float:
-    """The chance that most trials at a load meet the goal: that the SUT's threshold is above it.
+    """Return the probability that most trials at a load meet the goal: that the SUT's threshold is above it.
 
     Args:
         load_pps: the load.
-        observed: what trials of the goal's duration came to, load by load.
-        estimate: where the model sees the threshold; None where it says nothing.
+        observed: outcomes of trials of the goal's duration, by load.
+        estimate: the model's threshold; None without one.
     """
     nearby = _nearest(load_pps, evidence)
     prior = _Prior(load_pps, estimate)
@@ -75,11 +74,11 @@ def above_probability(load_pps: float, evidence: Sequence[LoadEvidence], estimat
 
 
 def loss_ratio_limit(traces: Sequence[Trace], event_count: float = 1.0) -> float:
-    """The upper 95 % confidence limit of the loss ratio at a load, from the trials made there.
+    """Return the upper 95 % confidence limit of the loss ratio at a load, from the trials there.
 
-    Without loss in n frames it is 1 - 0.05 ** (1 / n), about 3 / n, which takes frames to be lost independently of one
-    another; where frames get lost many at a time, `event_count` of them, it is as many times that. With loss it comes
-    from the scatter between trials, or stretches of them, which takes nothing for granted.
+    Without loss in n frames it is 1 - 0.05 ** (1 / n), about 3 / n, for independent losses; if `event_count` frames are
+    lost at a time, it is that many times as large. With loss it follows from the scatter between trials, or parts of
+    them, without assumptions.
     """
     count = sum(trace.load_pps * trace.elapsed_s for trace in traces)
     lost_count = sum(trace.lost_count for trace in traces)
@@ -97,7 +96,7 @@ def _standard_error(ratios: Sequence[float]) -> float:
 
 
 class _Prior:
-    """Where the threshold is before any trial's verdict counts, as a distance from a load on the logarithmic axis."""
+    """Prior distribution of the threshold, as a distance from a load on the logarithmic axis."""
 
     def __init__(self, load_pps: float, estimate: Estimate | None) -> None:
         self._doubt = MODEL_DOUBT if estimate else 1.0
@@ -109,14 +108,14 @@ class _Prior:
             self.edges = [self._middle + deviations * self._sd for deviations in EDGE_SDS]
 
     def chance(self, low: float, high: float) -> float:
-        """How likely it is between the two."""
+        """Return the probability of a distance between the two."""
         anywhere = _anywhere(high) - _anywhere(low)
-        there = _student3((high - self._middle) / self._sd) - _student3((low - self._middle) / self._sd)
-        return (1.0 - self._doubt) * there + self._doubt * anywhere
+        near_model = _student3((high - self._middle) / self._sd) - _student3((low - self._middle) / self._sd)
+        return (1.0 - self._doubt) * near_model + self._doubt * anywhere
 
 
 def _nearest(load_pps: float, evidence: Sequence[LoadEvidence]) -> list[_LogLoadEvidence]:
-    """What was observed at and around a load, from the lowest on."""
+    """Return the evidence at and around a load, in ascending order."""
     nearby = sorted(
         _LogLoadEvidence(math.log(each.load_pps / load_pps), each.met_count, each.missed_count) for each in evidence
     )
@@ -125,7 +124,7 @@ def _nearest(load_pps: float, evidence: Sequence[LoadEvidence]) -> list[_LogLoad
 
 
 def _likelihood(threshold: float, nearby: Sequence[_LogLoadEvidence]) -> float:
-    """How likely the trials came out as they did, but for a factor, with the SUT's threshold at this distance."""
+    """Return the likelihood of the trials, up to a factor, with the SUT's threshold at this distance."""
     total = 0.0
     for scatter in SCATTERS:
         meets = [1.0 / (1.0 + math.exp(min(50.0, (place.at - threshold) / scatter))) for place in nearby]
@@ -142,13 +141,13 @@ def _likelihood(threshold: float, nearby: Sequence[_LogLoadEvidence]) -> float:
 
 
 def _anywhere(distance: float) -> float:
-    """Distribution function of a threshold of which not even the order of its distance is known."""
+    """Return the distribution function of a threshold at a distance of unknown magnitude."""
     nearest, farthest = DISTANCES[0], DISTANCES[-1]
     share = math.log1p(min(abs(distance), farthest) / nearest) / math.log1p(farthest / nearest)
     return 0.5 + math.copysign(0.5 * share, distance)
 
 
 def _student3(t: float) -> float:
-    """Distribution function of Student's t with three degrees of freedom."""
+    """Return the distribution function of Student's t with three degrees of freedom."""
     x = t / math.sqrt(3.0)
     return 0.5 + (x / (1.0 + x * x) + math.atan(x)) / math.pi

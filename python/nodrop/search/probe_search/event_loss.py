@@ -1,8 +1,8 @@
-"""Loss that comes as single events: how often, how that depends on the load, and where it stops.
+"""Loss in single events: their rate, how it depends on the load, and the load without them.
 
-Two kinds are told apart by the size of an event. Single frames going astray follow a rate that rises with the load,
-slowly (a bit error) or steeply (a queue near its limit). A stall loses what a buffer cannot hold, so its size falls
-with the load and ends at a load that can be worked out from two of them.
+The size of an event distinguishes two kinds. The rate of single losses rises with the load, slowly (bit errors) or
+steeply (a queue near its limit). A stall loses what a buffer cannot hold, so its size falls with the load; two stalls
+yield the load at which it ends.
 """
 
 import math
@@ -14,17 +14,17 @@ from nodrop.search.probe_search.trial_trace import Trace
 STALL_FRAMES = 20.0
 """Events that lose more frames than this on average are stalls."""
 EVENTS_MAX = 30.0
-"""More events in a trial say no more than this many: real loss is burstier than a Poisson process."""
+"""Events of a trial that count at most: real loss is burstier than a Poisson process."""
 STEEPNESSES = tuple(2.0 ** (power / 2.0) for power in range(25))
-"""Powers of the load that the rate of events may rise with."""
+"""Powers of the load with which the rate of events may rise."""
 FLOOR_PRIOR = 8.0
-"""How much more likely a loss that is a fixed share at any load is than each other steepness."""
+"""Prior weight of a fixed loss share at any load, relative to each other steepness."""
 LOG_RATES = tuple(-9.0 + 0.25 * step for step in range(73))
 """Natural logarithms of events per second, at the reference load."""
 
 
 def is_stall(trace: Trace) -> bool:
-    """Whether what this trial lost, it lost in large events that had come to an end."""
+    """Return whether this trial lost frames in large events that ended within the trial."""
     events = trace.bursts
     ended = bool(events) and not trace.windows[-1].lost_count
     short = sum(window.lost_count > 0 for window in trace.windows) <= 2 * len(events)
@@ -32,14 +32,14 @@ def is_stall(trace: Trace) -> bool:
 
 
 class StallLine(NamedTuple):
-    """A stall of so many seconds behind a buffer loses nothing up to a load, and in proportion to the excess above."""
+    """A stall behind a buffer: no loss up to a load, and loss in proportion to the excess above it."""
 
     seconds: float
     free_pps: float
 
 
 def stall_line(traces: Sequence[Trace]) -> StallLine | None:
-    """The stall behind the losses; None when all of them were seen at about the same load.
+    """Return the stall that explains the losses; None if all occurred at about the same load.
 
     A stall of s seconds behind a buffer of b frames loses load x s - b: a straight line, fitted through the typical
     event at each load.
@@ -55,10 +55,10 @@ def stall_line(traces: Sequence[Trace]) -> StallLine | None:
 
 
 class EventRate:
-    """What trials say of the rate of events at every load: a posterior over rate and steepness.
+    """The rate of events at every load: a posterior over rate and steepness.
 
     Rate at load L: exp(a) x (L / reference) ** b, with a flat prior on a and on the logarithm of b, except that b = 1,
-    a fixed share of the frames going astray at any load, is more likely than any other.
+    a fixed share of the frames at any load, is more likely than any other.
     """
 
     def __init__(self, traces: Sequence[Trace]) -> None:
@@ -80,18 +80,18 @@ class EventRate:
         self._cells = [(math.exp(a), b, weight / total) for (a, b), weight in likely.items()]
 
     def pass_probability(self, load_pps: float, duration_s: float) -> float:
-        """How likely a trial without any event is."""
+        """Return the probability of a trial without events."""
         return math.fsum(
             weight * math.exp(-min(700.0, rate * self._factor(load_pps, steepness) * duration_s))
             for rate, steepness, weight in self._cells
         )
 
     def _factor(self, load_pps: float, steepness: float) -> float:
-        """How much more often events come than at the reference load."""
+        """Return the rate of events relative to the reference load."""
         return math.exp(max(-500.0, min(500.0, steepness * math.log(load_pps / self._reference_pps))))
 
     def load_pps(self, probability: float, duration_s: float, low_pps: float, high_pps: float) -> float:
-        """The load at which a trial without any event has this probability."""
+        """Return the load at which a trial without events has this probability."""
         for _ in range(30):
             middle = math.sqrt(low_pps * high_pps)
             if self.pass_probability(middle, duration_s) >= probability:
@@ -102,7 +102,7 @@ class EventRate:
 
 
 def _exposure(trace: Trace) -> tuple[float, float]:
-    """Events and the time they took, many events cut down to what they are worth."""
+    """Return the events and their time, both reduced if there are too many events."""
     count = float(len(trace.bursts)) if is_stall(trace) else trace.lost_count
-    worth = min(count, EVENTS_MAX)
-    return worth, trace.elapsed_s * (worth / count if count else 1.0)
+    counted = min(count, EVENTS_MAX)
+    return counted, trace.elapsed_s * (counted / count if count else 1.0)

@@ -1,4 +1,4 @@
-"""What the trials of a search show of the SUT beyond its goals, each with its size."""
+"""Findings about the SUT beyond the goals of a search, each with its size."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -10,32 +10,32 @@ from nodrop.search.probe_search.sut_model import SutBehavior, SutModel, trend
 from nodrop.search.probe_search.trial_trace import SINGLE_LOSS_RATIO, Trace
 
 COMPARABLE_LOAD_FACTOR = 1.2
-"""Trials offered up to this multiple of what came through tell capacities that can be compared."""
+"""Trials up to this multiple of the forwarding rate have comparable capacities."""
 MIN_BUFFER_S = 0.002
-"""Buffers that take in this much time at capacity are worth a word."""
+"""Least size of a buffer that is reported, in time at capacity."""
 MIN_CHANGE_RATIO = 0.003
-"""Change of the capacity in the course of a trial that is worth a word."""
+"""Least change of the capacity in the course of a trial that is reported."""
 MODE_DWELL_S = 0.5
-"""Changes between two capacities that last this long on average are those of modes."""
+"""Least mean time between changes of the capacity that counts as modes."""
 
 
 def make_findings(model: SutModel, behaviors: Sequence[SutBehavior]) -> Iterator[Flag]:
-    """Everything that stands out.
+    """Yield all findings.
 
     Args:
-        model: holds all trials.
-        natures: what the SUT was taken for, in the order of time.
+        model: the model with all trials.
+        behaviors: behaviors of the SUT, in order of time.
     """
     overloaded = [
         trace
         for trace in model.traces
         if trace.overloaded and trace.load_pps < COMPARABLE_LOAD_FACTOR * trace.capacity_pps
     ]
-    in_turns = list(_in_turns(model.traces))
-    if not in_turns:
+    alternations = list(_alternations(model.traces))
+    if not alternations:
         yield from _over_time(overloaded, behaviors)
     yield from _modes(model, behaviors)
-    yield from in_turns or _within(overloaded)
+    yield from alternations or _within(overloaded)
     yield from _buffer(model)
     yield from _stalls(model.traces)
     yield from _singles(model.traces)
@@ -45,8 +45,8 @@ def make_findings(model: SutModel, behaviors: Sequence[SutBehavior]) -> Iterator
 
 
 def _over_time(overloaded: list[Trace], behaviors: Sequence[SutBehavior]) -> Iterator[Flag]:
-    """Warm-up and drift."""
-    # A trial that began to lose late shows what the capacity falls to in the course of trials.
+    """Yield warm-up or drift."""
+    # A trial with late loss shows the capacity at the end of its fall.
     overloaded = [trace for trace in overloaded if (trace.first_lossy or 0) <= 1 or SutBehavior.RISING in behaviors]
     if SutBehavior.MODES in behaviors or len(overloaded) < 3:
         return
@@ -86,7 +86,7 @@ def _modes(model: SutModel, behaviors: Sequence[SutBehavior]) -> Iterator[Flag]:
 
 
 def _within(overloaded: list[Trace]) -> Iterator[Flag]:
-    """Change in the course of a trial."""
+    """Yield a change in the course of a trial."""
     changing = [trace for trace in overloaded if not trace.steady]
     if not changing:
         return
@@ -109,8 +109,8 @@ def _within(overloaded: list[Trace]) -> Iterator[Flag]:
         )
 
 
-def _in_turns(traces: Sequence[Trace]) -> Iterator[Flag]:
-    """A capacity that was now below the load and now above it, for long at a time."""
+def _alternations(traces: Sequence[Trace]) -> Iterator[Flag]:
+    """Yield a capacity that alternated between below and above the load, for long periods."""
     for trace in sorted(traces, key=lambda each: -each.elapsed_s):
         lossy = [window for window in trace.windows if window.lost_count > 0]
         lossy_s = sum(window.duration_s for window in lossy)

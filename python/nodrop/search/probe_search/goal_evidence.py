@@ -1,4 +1,4 @@
-"""What the trials so far count for one goal, and which of them were set aside and why."""
+"""The evidence of the trials for one goal, without those that were set aside."""
 
 import math
 
@@ -7,9 +7,9 @@ from nodrop.search.classification import Classification, Evidence, RelevantBound
 from nodrop.search.probe_search.trial_trace import Trace
 
 FULL_LENGTH_SHARE = 0.999
-"""Share of the duration asked from which on a trial ran to its end; the rest is a clock's rounding."""
+"""Share of its duration from which on a trial is full-length; the rest is rounding of the clock."""
 CLEAR_EXCESS = 0.1
-"""How far a short trial must exceed a loss ratio to count as an upper bound, as a share of it or of the width."""
+"""Excess of a short trial's loss that makes an upper bound, as a share of the loss ratio or of the width."""
 SHORT_TRIAL_S = 0.2
 """Shorter trials never count."""
 
@@ -17,9 +17,9 @@ SHORT_TRIAL_S = 0.2
 class GoalEvidence:
     """The evidence for one goal, load by load.
 
-    A trial counts as full-length when it ran its time, or when it was stopped with more frames lost than the goal
-    allows for all of it: the rest could not have changed that. A trial that ran longer than the goal asks counts once
-    for every stretch of the goal's duration. A shorter trial counts only where it lost steadily and clearly too much.
+    A trial counts as full-length if it lasted its time, or was stopped with more loss than the goal allows for all of
+    it. A trial that lasted longer than the goal requires counts once for each part of the goal's duration. A shorter
+    trial counts only if it lost steadily and clearly too much.
     """
 
     def __init__(self, goal: Goal, overhead_s: float) -> None:
@@ -34,20 +34,20 @@ class GoalEvidence:
         self._first_parts: set[int] = set()
         self._early_upper: dict[float, int] = {}
         self.accepted: dict[float, int] = {}
-        """Loads taken for lower bounds with less than a full-length trial, and the trial that speaks for each."""
+        """Lower bounds without a full-length trial, and the trial of each."""
 
     def add(self, trace: Trace, expected_ratio: float) -> None:
-        """Take in a trial.
+        """Add a trial.
 
         Args:
             trace: the trial.
-            expected_ratio: what its loss would come to if it went on as it was for the goal's duration.
+            expected_ratio: its loss ratio if it continued unchanged for the goal's duration.
         """
         for evidence in self._evidence_of(trace, expected_ratio):
             self._evidence.setdefault(trace.load_pps, []).append(evidence)
 
     def set_aside(self, trial_index: int) -> None:
-        """Leave a trial out from now on."""
+        """Exclude a trial from now on."""
         self._set_aside.add(trial_index)
 
     @property
@@ -58,24 +58,24 @@ class GoalEvidence:
 
     @property
     def set_aside_indices(self) -> frozenset[int]:
-        """Trials that would have counted, and were set aside."""
+        """Trials with evidence that were set aside."""
         counted = {each.trial_index for trials in self._evidence.values() for each in trials}
         return frozenset(self._set_aside & counted)
 
     def at(self, load_pps: float) -> list[Evidence]:
-        """What counts at a load."""
+        """Return the evidence at a load."""
         return [each for each in self._evidence.get(load_pps, []) if each.trial_index not in self._set_aside]
 
     def counted(self) -> dict[float, list[Evidence]]:
-        """Everything that counts, by load."""
+        """Return all evidence by load."""
         return {load: kept for load in self._evidence if (kept := self.at(load))}
 
     def classification(self, load_pps: float) -> Classification:
-        """What a load is for this goal."""
+        """Return the classification of a load."""
         return classify(self.at(load_pps), self.goal)
 
     def bounds(self) -> RelevantBounds[float]:
-        """The relevant bounds (RFC 9971), upper ones decided early included."""
+        """Return the relevant bounds (RFC 9971), including upper ones decided early."""
         early_pps = min((load for load, i in self._early_upper.items() if i not in self._set_aside), default=math.inf)
         below = {load: trials for load, trials in self.counted().items() if load < early_pps}
         lower_pps, upper_pps = relevant_bounds(below, self.goal)
@@ -85,28 +85,28 @@ class GoalEvidence:
         return RelevantBounds(max([*fitting, lower_pps or 0.0]) or None, upper_pps)
 
     def accept(self, load_pps: float, trial_index: int) -> None:
-        """Take a load for a lower bound although its trial was short; `accepted` says so."""
+        """Accept a load as a lower bound despite its short trial; see `accepted`."""
         self.accepted[load_pps] = trial_index
 
     def is_accepted(self, load_pps: float) -> bool:
-        """Whether a load counts as a lower bound by such a decision alone."""
+        """Return whether a load is a lower bound only because it was accepted."""
         return load_pps in self.accepted and not self.classification(load_pps).is_lower
 
     def decide_early(self, load_pps: float, trial_index: int) -> None:
-        """Take a load for an upper bound although the trials it would need by classification were not all made."""
+        """Accept a load as an upper bound before all trials that the classification requires."""
         self._early_upper[load_pps] = trial_index
 
     def is_early(self, load_pps: float) -> bool:
-        """Whether a load counts as an upper bound by such a decision alone."""
+        """Return whether a load is an upper bound only because it was decided early."""
         return load_pps in self._early_upper and not self.classification(load_pps).is_upper
 
     def clearly_exceeds(self, loss_ratio: float, times: float = 1.0) -> bool:
-        """Whether a loss ratio is so far above the one allowed that a short trial may say so."""
+        """Return whether a loss ratio exceeds the one allowed by enough for a short trial to decide."""
         excess = times * CLEAR_EXCESS * min(self.goal.loss_ratio, self.width_ratio)
         return loss_ratio > self.goal.loss_ratio + excess
 
     def high_loss_indices(self, up_to_pps: float) -> list[int]:
-        """Trials that speak against loads up to this one."""
+        """Return the high-loss trials at loads up to this one."""
         allowed = self.goal.loss_ratio
         return [
             each.trial_index
@@ -116,21 +116,21 @@ class GoalEvidence:
         ]
 
     def decision_s(self) -> float:
-        """How long a trial has to be that decides a load alone, whichever way it goes; overhead counts as time."""
+        """Return the duration of a trial that decides a load alone, with any outcome; overhead counts as time."""
         share = max(1.0 - self.goal.exceed_ratio, self.goal.exceed_ratio)
         needed_s = self.sum_s * share - (self._overhead_s if self.sum_s > self.full_s else 0.0)
         return max(self.full_s, needed_s * 1.002 if self.goal.exceed_ratio else needed_s)
 
     def missing_s(self, load_pps: float) -> float:
-        """How much longer trials at a load have to go on, at the least, before it is decided."""
-        found = self.classification(load_pps)
+        """Return the least additional trial time that decides a load."""
+        result = self.classification(load_pps)
         tolerated_s = self.sum_s * self.goal.exceed_ratio
-        low_s = self.sum_s - tolerated_s - found.full_low_s
-        high_s = tolerated_s * 1.002 - found.full_high_s
+        low_s = self.sum_s - tolerated_s - result.full_low_s
+        high_s = tolerated_s * 1.002 - result.full_high_s
         return max(self.full_s, min(low_s, high_s) - self._overhead_s)
 
     def part_count(self, trace: Trace) -> int:
-        """How many trials of the goal's duration a longer one counts for; at least 1."""
+        """Return the number of trials of the goal's duration that a trial counts for; at least 1."""
         return max(1, int(trace.elapsed_s / self.full_s / FULL_LENGTH_SHARE))
 
     def _evidence_of(self, trace: Trace, expected_ratio: float) -> list[Evidence]:

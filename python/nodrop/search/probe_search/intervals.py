@@ -1,4 +1,4 @@
-"""What the search knows of each goal: the bounds, how sure they are, and every deviation from RFC 9971."""
+"""The interval of each goal: bounds, their confidence, and every deviation from RFC 9971."""
 
 import itertools
 from collections.abc import Iterator
@@ -16,17 +16,17 @@ from nodrop.search.probe_search.state import GoalSearch, SearchState
 from nodrop.search.probe_search.sut_model import Estimate, SutBehavior
 
 MIN_TRIALS = 5
-"""So many trials at a load show how they differ."""
+"""Trials at a load that show their variation."""
 DOUBTFUL_PROBABILITY = 0.5
-"""Chance of being on the wrong side from which on a bound is called doubtful."""
+"""Error probability from which on a bound is flagged as doubtful."""
 
 
 def make_interval(state: SearchState, goal_search: GoalSearch) -> Interval:
-    """The relevant bounds of a goal by the classification of RFC 9971, and those decided with less, which says so."""
+    """Return the relevant bounds of a goal (RFC 9971), and those decided with less evidence, flagged."""
     evidence = goal_search.evidence
     lower_pps, upper_pps = evidence.bounds()
-    found = goal_interval(evidence.goal, evidence.counted(), state.plan.min_load_pps, state.plan.max_load_pps)
-    flags = [*found.flags]
+    base = goal_interval(evidence.goal, evidence.counted(), state.plan.min_load_pps, state.plan.max_load_pps)
+    flags = [*base.flags]
     update: dict[str, object] = {}
     if upper_pps is not None and evidence.is_early(upper_pps):
         index = evidence.at(upper_pps)[-1].trial_index
@@ -42,34 +42,34 @@ def make_interval(state: SearchState, goal_search: GoalSearch) -> Interval:
         flags.append(_accepted_flag(state, evidence, lower_pps))
     confidence = _confidence(state, goal_search)
     flags += [*_deviations(evidence), *_doubtful_bounds(confidence), *state.flags]
-    return found.model_copy(update=update | confidence | {"flags": tuple(flags)})
+    return base.model_copy(update=update | confidence | {"flags": tuple(flags)})
 
 
 def earlier_goal(plan: SearchPlan, evidence: GoalEvidence) -> EarlierGoal | None:
-    """What an earlier search found for this goal."""
-    for found in plan.earlier:
-        if (found.loss_ratio, found.final_trial_duration_s) == (evidence.goal.loss_ratio, evidence.full_s):
-            return found
+    """Return the bounds of an earlier search for this goal, if any."""
+    for earlier in plan.earlier:
+        if (earlier.loss_ratio, earlier.final_trial_duration_s) == (evidence.goal.loss_ratio, evidence.full_s):
+            return earlier
     return None
 
 
 def _confidence(state: SearchState, goal_search: GoalSearch) -> dict[str, object]:
     lower_pps, upper_pps = goal_search.evidence.bounds()
     estimate = estimate_threshold(state, goal_search)
-    known: dict[str, object] = {}
+    values: dict[str, object] = {}
     if estimate and estimate.near:
-        known |= {"estimate_pps": estimate.load_pps, "estimate_sd_pps": estimate.load_pps * estimate.sd_ratio}
+        values |= {"estimate_pps": estimate.load_pps, "estimate_sd_pps": estimate.load_pps * estimate.sd_ratio}
     if lower_pps is not None:
         meets = _meets_probability(state, goal_search, lower_pps, estimate)
-        known["lower_error_probability"] = None if meets is None else 1.0 - meets
-        known["loss_ratio_limit"] = _loss_ratio_limit(state, lower_pps)
+        values["lower_error_probability"] = None if meets is None else 1.0 - meets
+        values["loss_ratio_limit"] = _loss_ratio_limit(state, lower_pps)
     if upper_pps is not None:
-        known["upper_error_probability"] = _meets_probability(state, goal_search, upper_pps, estimate)
-    return known
+        values["upper_error_probability"] = _meets_probability(state, goal_search, upper_pps, estimate)
+    return values
 
 
 def _doubtful_bounds(confidence: dict[str, object]) -> Iterator[Flag]:
-    """Bounds that the trials elsewhere make unlikely."""
+    """Flag bounds that the trials at other loads make unlikely."""
     for side in ("lower", "upper"):
         probability = confidence.get(f"{side}_error_probability")
         if isinstance(probability, float) and probability > DOUBTFUL_PROBABILITY:
@@ -79,32 +79,32 @@ def _doubtful_bounds(confidence: dict[str, object]) -> Iterator[Flag]:
 def _meets_probability(
     state: SearchState, goal_search: GoalSearch, load_pps: float, estimate: Estimate | None
 ) -> float | None:
-    """The chance that most trials at a load meet the goal; None where no model says."""
+    """Return the probability that most trials at a load meet the goal; None without a model."""
     if estimate is None or not estimate.near:
         return None
     quiet = trials_below_capacity(state, goal_search) if goal_search.ratio == 0.0 else []
-    # Where frames get lost singly, the estimate says which load to try next, not where a limit is.
-    singly = any(trace.lost_count > 0 for trace in quiet) and not any(is_stall(trace) for trace in quiet)
-    return above_probability(load_pps, _load_evidence(goal_search.evidence), None if singly else estimate)
+    # With single losses, the estimate is the next load to try, not a limit.
+    has_single_losses = any(trace.lost_count > 0 for trace in quiet) and not any(is_stall(trace) for trace in quiet)
+    return above_probability(load_pps, _load_evidence(goal_search.evidence), None if has_single_losses else estimate)
 
 
 def _load_evidence(evidence: GoalEvidence) -> list[LoadEvidence]:
-    """What counts for a goal, load by load; a trial that stands for several has only seen the SUT once."""
-    found = []
+    """Return the evidence of each load; a trial that stands for several counts once."""
+    result = []
     for load_pps, counted in evidence.counted().items():
         met_count = missed_count = 0.0
         for _, parts in itertools.groupby(counted, key=lambda each: each.trial_index):
             share = fmean(each.loss_ratio <= evidence.goal.loss_ratio for each in parts)
             met_count += share
             missed_count += 1.0 - share
-        found.append(LoadEvidence(load_pps, met_count, missed_count))
-    return found
+        result.append(LoadEvidence(load_pps, met_count, missed_count))
+    return result
 
 
 def _loss_ratio_limit(state: SearchState, load_pps: float) -> float | None:
-    """None where trials differ too much for the few at this load to speak for others.
+    """Return the limit; None if trials vary too much for the few at this load.
 
-    How many frames get lost at a time is seen at the nearest load where some did.
+    The nearest load with loss shows how many frames are lost at a time.
     """
     traces = [trace for trace in state.model.traces if trace.load_pps == load_pps]
     if not traces or (state.model.behavior in (SutBehavior.MODES, SutBehavior.SCATTERED) and len(traces) < MIN_TRIALS):
@@ -133,7 +133,7 @@ def _accepted_flag(state: SearchState, evidence: GoalEvidence, lower_pps: float)
 
 
 def _deviations(evidence: GoalEvidence) -> Iterator[Flag]:
-    """Where the evidence is not what RFC 9971 would have counted."""
+    """Flag evidence that differs from that of RFC 9971."""
     if evidence.set_aside_indices:
         listed = ", ".join(f"#{index}" for index in sorted(evidence.set_aside_indices))
         yield Flag.of("trials-set-aside", trials=listed)

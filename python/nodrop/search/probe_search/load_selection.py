@@ -1,8 +1,8 @@
-"""Which load a goal wants next, and why.
+"""The next load for a goal, and the reason.
 
-Rules, as `Trial.rule` has them: `prove` a load expected to meet the goal; `cap` one expected not to; `step-down` and
-`step-up` where a trial refuted the estimate; `again` where trials at a load did not agree, or one may have been luck;
-`bisect` where no more is known than the bounds; `extreme` at the ends of the range.
+Rules (`Trial.rule`): `prove` a load expected to meet the goal; `cap` one expected not to; `step-down` and `step-up` if
+a trial refuted the estimate; `again` if trials at a load disagree or may have passed by luck; `bisect` if only the
+bounds are known; `extreme` at the ends of the range.
 """
 
 import math
@@ -20,23 +20,23 @@ MARGIN = 0.2
 NEARBY_WIDTHS = 4.0
 """Widths from the estimate within which a load is worth deciding."""
 COARSE_WIDTHS = 10.0
-"""Widths of standard deviation from which on an estimate says no more than the bounds do."""
+"""Standard deviation, in widths, from which on an estimate is no better than the bounds."""
 MIN_PASS_PROBABILITY = 0.4
-"""A success that had less than this chance is tried again."""
+"""A passed proof with a lower probability is repeated."""
 MAX_CONFIRMATIONS = 1
-"""A success that may be luck is repeated so often."""
+"""Repetitions of a proof that may have passed by luck."""
 FAR_TOO_HIGH_FRAMES = 20
-"""A loss of more frames, within a moment, says that the load is far too high, but not how far."""
+"""A quick loss of more frames shows that the load is far too high, but not how far."""
 MIN_SLOPE_WIDTHS = 4.0
-"""Widths that losses have to be apart to show how their rate depends on the load."""
+"""Distance of losses, in widths, that shows how their rate depends on the load."""
 CAPACITY_LIMITED = frozenset({SutBehavior.RISING, SutBehavior.FALLING, SutBehavior.SCATTERED})
-"""Natures whose losses are the capacity's doing, not a matter of single frames."""
+"""Behaviors whose losses are due to the capacity, not to single events."""
 SINGLE_SD = 0.001
 """Relative standard deviation of estimates from frames lost singly or in stalls."""
 
 
 def choose_trial(state: SearchState, goal_search: GoalSearch) -> TrialRequest:
-    """The next trial for a goal that is not settled."""
+    """Return the next trial for an open goal."""
     evidence, label = goal_search.evidence, goal_search.label
     lower_pps, upper_pps = evidence.bounds()
     estimate = estimate_threshold(state, goal_search)
@@ -46,7 +46,7 @@ def choose_trial(state: SearchState, goal_search: GoalSearch) -> TrialRequest:
     if lower_pps is not None and needs_confirmation(state, goal_search, lower_pps):
         return TrialRequest(lower_pps, "again", Message.of("confirm", goal=label, load_pps=lower_pps))
     if estimate is None:
-        return _choose_blind(state, goal_search)
+        return _choose_without_estimate(state, goal_search)
     if upper_pps is not None and estimate.load_pps >= upper_pps:
         return _choose_lower(state, goal_search, upper_pps)
     if lower_pps is not None and estimate.load_pps <= lower_pps:
@@ -55,10 +55,12 @@ def choose_trial(state: SearchState, goal_search: GoalSearch) -> TrialRequest:
 
 
 def estimate_threshold(state: SearchState, goal_search: GoalSearch) -> Estimate | None:
-    """Where a goal's threshold is thought to be: the lowest of what overload, stalls and single losses say."""
+    """Estimate a goal's threshold: the lowest according to overload, stalls and single losses."""
     overload = state.model.threshold(goal_search.evidence)
-    fluid = state.model.behavior in CAPACITY_LIMITED or any(trace.fluctuating for trace in state.model.current)
-    if goal_search.ratio > 0.0 or (fluid and overload):
+    is_capacity_limited = state.model.behavior in CAPACITY_LIMITED or any(
+        trace.fluctuating for trace in state.model.current
+    )
+    if goal_search.ratio > 0.0 or (is_capacity_limited and overload):
         return overload
     quiet = trials_below_capacity(state, goal_search)
     losing = [trace for trace in quiet if trace.lost_count > 0]
@@ -81,7 +83,7 @@ def estimate_threshold(state: SearchState, goal_search: GoalSearch) -> Estimate 
 
 
 def _tolerable(quiet: list[Trace], losing: list[Trace], goal_search: GoalSearch) -> bool:
-    """Whether frames get lost so seldom that enough of the goal's short trials are spared."""
+    """Return whether losses are so rare that enough of the goal's short trials have none."""
     seconds = sum(trace.elapsed_s for trace in quiet)
     events = sum(min(float(len(trace.bursts)), trace.lost_count) for trace in losing)
     evidence = goal_search.evidence
@@ -89,10 +91,10 @@ def _tolerable(quiet: list[Trace], losing: list[Trace], goal_search: GoalSearch)
 
 
 def _lossless_pps(state: SearchState, goal_search: GoalSearch, quiet: list[Trace]) -> float:
-    """The load at which frames no longer get lost one by one.
+    """Return the load without single losses.
 
-    While all losses were seen at about the same load, how they depend on it is open: the more proofs have failed, the
-    further down.
+    As long as all losses occurred at about the same load, their dependence on the load is unknown: the more proofs
+    failed, the lower the load.
     """
     losing = [trace for trace in quiet if trace.lost_count > 0]
     loads = [trace.load_pps for trace in losing]
@@ -111,9 +113,9 @@ def _lossless_pps(state: SearchState, goal_search: GoalSearch, quiet: list[Trace
 
 
 def trials_below_capacity(state: SearchState, goal_search: GoalSearch) -> list[Trace]:
-    """Trials that tell how often frames get lost below the capacity.
+    """Return the trials that show the loss below the capacity.
 
-    Once proofs just below the capacity have failed again and again there is no hard limit, and all trials do.
+    After repeated failures just below the capacity the SUT has no hard limit, and all trials count.
     """
     if goal_search.overloads >= 2 and state.model.behavior is SutBehavior.STABLE:
         return [trace for trace in state.model.current if trace.loss_ratio < 0.01]
@@ -123,7 +125,7 @@ def trials_below_capacity(state: SearchState, goal_search: GoalSearch) -> list[T
 
 
 def needs_confirmation(state: SearchState, goal_search: GoalSearch, lower_pps: float) -> bool:
-    """Whether a proof without loss was luck, going by how often frames got lost in other trials."""
+    """Return whether a proof without loss may have passed by luck, by the loss rate of other trials."""
     repeated = len(goal_search.evidence.at(lower_pps)) > MAX_CONFIRMATIONS
     if goal_search.ratio > 0.0 or repeated or state.model.behavior in CAPACITY_LIMITED:
         return False
@@ -134,14 +136,16 @@ def needs_confirmation(state: SearchState, goal_search: GoalSearch, lower_pps: f
 
 
 def _undecided(state: SearchState, goal_search: GoalSearch, estimate: Estimate | None) -> float | None:
-    """A load between the bounds, and near the threshold, that was tried and is not decided."""
+    """Return a load between the bounds and near the threshold that was measured but not decided."""
     evidence = goal_search.evidence
     lower_pps, upper_pps = evidence.bounds()
-    steady = state.model.behavior is SutBehavior.STABLE and state.model.era_start == 0
+    is_stable = state.model.behavior is SutBehavior.STABLE and state.model.era_start == 0
     for load_pps in sorted(goal_search.targets):
         inside = load_pps > (lower_pps or 0.0) and (upper_pps is None or load_pps < upper_pps)
         near = (
-            steady or not estimate or width.between(load_pps, estimate.load_pps) < NEARBY_WIDTHS * evidence.width_ratio
+            is_stable
+            or not estimate
+            or width.between(load_pps, estimate.load_pps) < NEARBY_WIDTHS * evidence.width_ratio
         )
         if inside and near and evidence.at(load_pps) and evidence.classification(load_pps).undecided:
             return load_pps
@@ -149,16 +153,16 @@ def _undecided(state: SearchState, goal_search: GoalSearch, estimate: Estimate |
 
 
 def _choose_estimated(state: SearchState, goal_search: GoalSearch, estimate: Estimate) -> TrialRequest:
-    """Just below the estimate first, then just above what was proven."""
+    """Choose a load just below the estimate first, then just above the proven one."""
     label, wide = goal_search.label, goal_search.evidence.width_ratio
     lower_pps, upper_pps = goal_search.evidence.bounds()
     if estimate.sd_ratio > COARSE_WIDTHS * wide and lower_pps is not None and upper_pps is not None:
         return TrialRequest((lower_pps * upper_pps) ** 0.5, "bisect", Message.of("halve-uncertain", goal=label))
-    # Where no trial may fail, their scatter counts; where half of them may, only how well their middle is known.
+    # If no trial may fail, their scatter counts; if half of them may, only the uncertainty of their mean.
     spread = estimate.sd_ratio / (1.0 if goal_search.strict else estimate.trial_count**0.5)
     margin = max(MARGIN * wide, min(0.7 * spread, 2.0 * wide) if estimate.near else 0.0)
     if state.model.behavior is SutBehavior.SCATTERED and not goal_search.strict:
-        margin = 0.5 * wide  # trials agree soonest at loads as far below the middle as above it
+        margin = 0.5 * wide  # trials agree soonest at loads symmetric to the mean
     margin += state.model.fall_ratio(goal_search.evidence.full_s)
     target_pps = state.clamp(estimate.load_pps * (1.0 - margin))
     if lower_pps is not None:
@@ -175,7 +179,7 @@ def _choose_estimated(state: SearchState, goal_search: GoalSearch, estimate: Est
 
 
 def _choose_lower(state: SearchState, goal_search: GoalSearch, upper_pps: float) -> TrialRequest:
-    """The estimate has been refuted from above: step down from there, ever faster."""
+    """Step down from an upper bound below the estimate, ever faster."""
     evidence = goal_search.evidence
     lower_pps = evidence.bounds().lower
     step = width.times(evidence.width_ratio, min(2.0 ** max(0, goal_search.failures - 1), 1e4))
@@ -187,7 +191,7 @@ def _choose_lower(state: SearchState, goal_search: GoalSearch, upper_pps: float)
 
 
 def _choose_higher(state: SearchState, goal_search: GoalSearch, lower_pps: float) -> TrialRequest:
-    """The estimate has been refuted from below: step up from there, ever faster."""
+    """Step up from a lower bound above the estimate, ever faster."""
     evidence = goal_search.evidence
     upper_pps = evidence.bounds().upper
     times = goal_search.passes if goal_search.strict else max(0, goal_search.passes - 1)
@@ -198,8 +202,8 @@ def _choose_higher(state: SearchState, goal_search: GoalSearch, lower_pps: float
     return TrialRequest(load_pps, "step-up", Message.of("step-up", goal=goal_search.label, load_pps=lower_pps))
 
 
-def _choose_blind(state: SearchState, goal_search: GoalSearch) -> TrialRequest:
-    """Nothing has been overloaded yet."""
+def _choose_without_estimate(state: SearchState, goal_search: GoalSearch) -> TrialRequest:
+    """Choose a load before any overload."""
     label, low, high = goal_search.label, state.plan.min_load_pps, state.plan.max_load_pps
     lower_pps, upper_pps = goal_search.evidence.bounds()
     swamped = [trace.load_pps for trace in state.model.current if trace.overloaded]

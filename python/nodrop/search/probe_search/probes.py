@@ -1,4 +1,4 @@
-"""Looks: short overloads that show, within a fraction of a second, what the SUT does."""
+"""Probes: short overloads that show the behavior of the SUT within a fraction of a second."""
 
 from collections.abc import Generator
 
@@ -13,35 +13,35 @@ ProbesDialogue = Generator[Trial, Outcome, list[Trace]]
 """A dialogue about several trials."""
 
 PROBE_S = 0.5
-"""A look ends after this long at the latest."""
+"""Longest duration of a probe."""
 WATCH_S = 0.15
-"""A look, or a proof that failed, is watched this long after the first loss: it shows how frames are lost."""
+"""Time after the first loss for which a probe or a failed proof continues, to show the pattern of the loss."""
 OVERLOAD_FACTOR = 1.015
-"""A look offers so much more than what came through before."""
+"""Load of a probe, relative to the last forwarding rate."""
 FIRST_PROBES_MAX = 6
-"""Looks to find the capacity, where it is not the same at every overload."""
+"""Probes that find the capacity if it depends on the overload."""
 SURVEY_PROBES = 5
-"""Looks in a row that show how a SUT varies."""
+"""Consecutive probes that show the variation of a SUT."""
 SURVEY_PROBES_VARYING = 4
-"""The same once it is known to vary."""
+"""The same for a SUT that is known to vary."""
 SURVEY_PROBES_RISING = 2
-"""The same while it is getting better."""
+"""The same while its capacity rises."""
 SURVEY_PROBES_MAX = 18
-"""Looks in a row where it takes more to tell."""
+"""Most consecutive probes."""
 OVERSHOT_FACTOR = 1.25
-"""A look this much above one without loss is too far up to show the limit."""
+"""A probe above this multiple of a load without loss is too high to show the limit."""
 CLOSE = 1.03
-"""Ratio of two loads between which there is no need to look."""
+"""Ratio of two loads between which probes are not needed."""
 
 
 def probe(state: SearchState, load_pps: float, reason: Message) -> TrialDialogue:
-    """Offer a load for a moment."""
+    """Offer a load briefly."""
     stop = StopRule(after_loss_s=WATCH_S, elapsed_s=PROBE_S)
     return (yield from state.measure(TrialRequest(load_pps, "look", reason), state.full_s, stop, None))
 
 
 def probe_first(state: SearchState) -> Dialogue:
-    """Offer the highest load, then a little more than what came through, until that no longer changes."""
+    """Offer the highest load, then slightly more than the forwarding rate, until that no longer changes."""
     model, plan = state.model, state.plan
     trace = yield from probe(state, plan.max_load_pps, Message.of("probe-highest"))
     if not trace.overloaded:
@@ -50,7 +50,7 @@ def probe_first(state: SearchState) -> Dialogue:
         yield from _probe_between(state, plan.min_load_pps, trace.load_pps)
     for _ in range(FIRST_PROBES_MAX):
         capacity_pps = model.capacity_pps() or trace.load_pps
-        # A buffer has to be full before anything is lost, and that well within the look.
+        # A buffer has to fill up well within the probe before frames are lost.
         load_pps = max(capacity_pps * OVERLOAD_FACTOR, capacity_pps + model.buffer_count / PROBE_S * 2.0)
         if load_pps >= 0.9 * _lowest_overload_pps(state) or load_pps <= plan.min_load_pps:
             return
@@ -63,7 +63,7 @@ def probe_first(state: SearchState) -> Dialogue:
 
 
 def _probe_between(state: SearchState, good_pps: float, bad_pps: float) -> Dialogue:
-    """Look for a load just above the limit between one that lost nothing and one that lost far too much."""
+    """Find a load just above the limit, between one without loss and one with far too much loss."""
     while bad_pps > CLOSE * good_pps:
         load_pps = good_pps * (bad_pps / good_pps) ** (0.5 if bad_pps > 2.0 * good_pps else 0.3)
         reason = Message.of("probe-between", low_pps=good_pps, high_pps=bad_pps)
@@ -82,13 +82,13 @@ def _lowest_overload_pps(state: SearchState) -> float:
 
 
 def probe_again(state: SearchState, reason: Message) -> Dialogue:
-    """The SUT does not do what it did: look several times, to see what it does now and how that varies."""
+    """Probe a changed SUT several times, to determine its new behavior and variation."""
     state.restarts += 1
     model = state.model
     before = model.era_start
     probes = yield from _survey(state, reason)
     if model.behavior is SutBehavior.STABLE and model.era_start == before:
-        state.long_trials_differ = True  # short trials still show what they did: it is the long ones that differ
+        state.long_trials_differ = True  # short trials still show the same: only long ones differ
     if len(probes) < _required_probes(state):
         model.update_behavior(probes)
     state.note_behavior(model.behavior)
@@ -132,7 +132,7 @@ def _required_probes(state: SearchState) -> int:
 
 
 def _discard_outdated(state: SearchState) -> None:
-    """What spoke against loads that the SUT is now seen to carry no longer counts."""
+    """Discard older evidence against loads that the SUT now carries."""
     for goal_search in state.goal_searches:
         estimate = state.model.threshold(goal_search.evidence)
         if estimate is None:

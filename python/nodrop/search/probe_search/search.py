@@ -1,14 +1,14 @@
-"""The flow of nodrop's own search: look briefly, prove once.
+"""The flow of nodrop's own search: probe briefly, prove once.
 
-It looks at the SUT with short overloads, which show the capacity and the buffer within a fraction of a second; works
-out from these where each goal's threshold must lie; proves a load just below with a trial as long as the goal asks;
-and shows just above that more is too much, which takes a moment. Trials that lose are watched window by window, as
-*how* they lose says where to go next: an overload that began late, single frames, stalls, a capacity that changed.
+The search probes the SUT with short overloads, which show the capacity and the buffer within a fraction of a second;
+estimates the threshold of each goal from these; proves a load just below with a trial as long as the goal requires; and
+shows briefly that a load just above loses too much. Trials with loss are analyzed window by window, as the *pattern* of
+the loss determines the next step: an overload that began late, single frames, stalls, a capacity that changed.
 
-What counts for a goal is decided by the load classification of RFC 9971; the model only chooses loads. Bounds that were
-decided with less, and trials that were set aside, are named in the result. Two rules hold throughout and are not named
-each time: a trial stopped with more loss than its whole duration allows counts as full-length, and a short trial counts
-only where it lost steadily (see `nodrop.search.probe_search.goal_evidence`).
+The load classification of RFC 9971 decides about bounds; the model only chooses loads. The result lists bounds decided
+with less evidence, and trials that were set aside. Two rules always apply and are not listed: a trial stopped with more
+loss than its entire duration allows counts as full-length, and a short trial counts only if it lost steadily
+(see `nodrop.search.probe_search.goal_evidence`).
 
 `Trial.rule`: `probe` and `earlier` come from here, the others from `nodrop.search.probe_search.load_selection`.
 """
@@ -38,23 +38,23 @@ from nodrop.search.probe_search.sut_model import SAME_CAPACITY_RATIO, Estimate, 
 from nodrop.search.probe_search.trial_trace import Trace
 
 EARLY_DECISION_PARTS = 2
-"""Overloaded trials in a row, after which the many more that would decide a load are not made."""
+"""Consecutive overloaded trials after which a load is decided without the remaining trials."""
 EARLY_DECISION_PARTS_EVENTS = 4
-"""The same for trials that lost frames one by one or in stalls."""
+"""The same for trials with single losses or stalls."""
 CLEAR_LOSS_FACTOR = 5.0
-"""A steady loss so many times the ratio allowed needs no more than a moment."""
+"""A steady loss of this multiple of the ratio allowed decides at once."""
 MAX_TRIALS = 60
-"""Trials for one goal; a SUT that still keeps changing its mind by then is not measured any better."""
+"""Trials for one goal; more would not improve the result of a SUT that still changes."""
 QUIET_S = 2.0
-"""A proof expected to lose some frames is given up when after this time it has lost almost none."""
+"""A proof that is expected to lose frames is abandoned if it has lost almost none after this time."""
 MAX_RESTARTS = 12
-"""After so many changes of mind the SUT is taken as it is."""
+"""Restarts after which the SUT is no longer probed again."""
 FAR_OFF_WIDTHS = 2.0
-"""Widths below the estimate from which on a failed proof is not what the SUT usually does."""
+"""Widths below the estimate from which on a failed proof is atypical of the SUT."""
 UNSURVEYED_WIDTHS = 0.5
-"""The same, as long as nobody has looked how much the SUT varies."""
+"""The same before the variation of the SUT was surveyed."""
 UNCHANGED_RATIO = 0.004
-"""Relative change of a threshold up to which an earlier result is taken to hold."""
+"""Relative change of a threshold up to which an earlier result still holds."""
 
 
 class NodropSearch(DialogueSearch):
@@ -66,21 +66,21 @@ class NodropSearch(DialogueSearch):
         super().__init__(plan)
 
     def intervals(self) -> tuple[Interval, ...]:
-        """Relevant bounds by the classification of RFC 9971, with how sure they are and every deviation from it."""
+        """Return the relevant bounds (RFC 9971) with their confidence, and every deviation from the RFC."""
         return tuple(intervals.make_interval(self._state, goal_search) for goal_search in self._state.goal_searches)
 
     def findings(self) -> tuple[Flag, ...]:
-        """What the trials show of the SUT beyond the goals."""
+        """Return what the trials show about the SUT beyond the goals."""
         return tuple(make_findings(self._state.model, self._state.behaviors))
 
     def _search(self) -> Dialogue:
-        """Goals that allow more loss come first: their proofs overload the SUT a little, which shows its limit."""
+        """Search goals that allow more loss first: their proofs overload the SUT slightly, which shows its limit."""
         state = self._state
         order = sorted(state.goal_searches, key=lambda goal_search: (-goal_search.ratio, -goal_search.evidence.full_s))
         try:
             if not (yield from _resume_from_earlier(state)):
                 yield from probe_first(state)
-            for _ in range(2):  # what a later goal's trials showed may have moved an earlier goal
+            for _ in range(2):  # trials for a later goal may have moved an earlier one
                 for goal_search in order:
                     yield from _search_goal(state, goal_search)
         except OutOfTimeError:
@@ -89,28 +89,28 @@ class NodropSearch(DialogueSearch):
 
 
 def _resume_from_earlier(state: SearchState) -> Generator[Trial, Outcome, bool]:
-    """Check that the SUT still does what an earlier search found; says whether it does.
+    """Return whether the SUT still behaves as in an earlier search.
 
-    One short overload tells. Then the goal that allows the least loss is proven anew, the others are only checked.
+    After one short overload, the goal that allows the least loss is proven again; the others are only checked.
     """
-    known = [
+    earlier = [
         (goal_search, found)
         for goal_search in state.goal_searches
         if (found := intervals.earlier_goal(state.plan, goal_search.evidence))
     ]
-    if len(known) < len(state.goal_searches):
+    if len(earlier) < len(state.goal_searches):
         return False
-    known.sort(key=lambda pair: pair[0].ratio)
-    highest, found = known[-1]
+    earlier.sort(key=lambda pair: pair[0].ratio)
+    highest, found = earlier[-1]
     trace = yield from probe(state, found.upper_pps * OVERLOAD_FACTOR, Message.of("probe-earlier"))
     estimate = state.model.threshold(highest.evidence)
     middle_pps = (found.lower_pps + found.upper_pps) / 2.0
     if not trace.overloaded or not estimate or width.between(estimate.load_pps, middle_pps) > UNCHANGED_RATIO:
         return False
-    first, found = known[0]
+    first, found = earlier[0]
     reason = Message.of("prove-earlier", goal=first.label)
     yield from _prove_lower(state, first, TrialRequest(found.lower_pps, "earlier", reason))
-    for goal_search, found in known[1:]:
+    for goal_search, found in earlier[1:]:
         request = TrialRequest(found.lower_pps, "earlier", Message.of("check-earlier", goal=goal_search.label))
         trace = yield from state.measure(
             request, goal_search.evidence.full_s, StopRule(elapsed_s=UPPER_PROOF_S), goal_search
@@ -121,7 +121,7 @@ def _resume_from_earlier(state: SearchState) -> Generator[Trial, Outcome, bool]:
 
 
 def _accept_short_trials(state: SearchState) -> None:
-    """A goal left without a lower bound gets the highest load that short trials were good at."""
+    """Accept the highest load that passed in short trials as the lower bound of a goal without one."""
     for goal_search in state.goal_searches:
         lower_pps, upper_pps = goal_search.evidence.bounds()
         good = [
@@ -137,7 +137,7 @@ def _accept_short_trials(state: SearchState) -> None:
 
 
 def _search_goal(state: SearchState, goal_search: GoalSearch) -> Dialogue:
-    """Prove a load and cap it, until the bounds are as close as the goal asks."""
+    """Prove lower and upper bounds until they are as close as the goal requires."""
     for _ in range(MAX_TRIALS):
         lower_pps = goal_search.evidence.bounds().lower
         if state.is_narrow(goal_search.evidence) and not (
@@ -155,7 +155,7 @@ def _search_goal(state: SearchState, goal_search: GoalSearch) -> Dialogue:
 
 
 def _is_upper_stale(state: SearchState, goal_search: GoalSearch) -> bool:
-    """Whether all that speaks for the upper bound is a moment from before the lower bound was proven."""
+    """Return whether only short trials from before the proof of the lower bound support the upper bound."""
     evidence = goal_search.evidence
     lower_pps, upper_pps = evidence.bounds()
     if lower_pps is None or upper_pps is None or state.model.buffer_matters(upper_pps, PROBE_S):
@@ -166,7 +166,7 @@ def _is_upper_stale(state: SearchState, goal_search: GoalSearch) -> bool:
 
 
 def _recheck_upper(state: SearchState, goal_search: GoalSearch) -> Dialogue:
-    """A SUT that was still warming up when it lost may not lose any more."""
+    """Check an upper bound again: a SUT that was warming up then may no longer lose too much."""
     upper_pps = goal_search.evidence.bounds().upper
     assert upper_pps is not None
     trace = yield from probe(state, upper_pps, Message.of("probe-upper", load_pps=upper_pps))
@@ -175,7 +175,7 @@ def _recheck_upper(state: SearchState, goal_search: GoalSearch) -> Dialogue:
 
 
 def _prove_lower(state: SearchState, goal_search: GoalSearch, request: TrialRequest) -> Dialogue:
-    """Offer a load that is expected to meet the goal for as long as it takes to decide it."""
+    """Offer a load that is expected to meet the goal until it is decided."""
     evidence, load_pps = goal_search.evidence, request.load_pps
     estimate = estimate_threshold(state, goal_search)
     required_s = state.deciding_s(evidence, load_pps)
@@ -194,7 +194,7 @@ def _prove_lower(state: SearchState, goal_search: GoalSearch, request: TrialRequ
         evidence.accept(load_pps, trace.index)
         return
     _learn_from_parts(state, goal_search, trace)
-    # How a capacity goes on to fall in the course of a trial can only be seen by watching one to its end.
+    # Only a trial that runs to its end shows how far a capacity falls in the course of a trial.
     change = (
         width.between(min(trace.tail_pps), max(trace.tail_pps)) if trace.overloaded and max(trace.tail_pps) else 0.0
     )
@@ -213,7 +213,7 @@ def _prove_lower(state: SearchState, goal_search: GoalSearch, request: TrialRequ
 
 
 def _proof_stop(state: SearchState, goal_search: GoalSearch, load_pps: float, intended_s: float) -> StopRule:
-    """Watch a loss where none is allowed, stop where the verdict is certain, give up where it is pointless."""
+    """Return when to stop a proof: after watching a loss that is not allowed, once decided, or if it is pointless."""
     quiet_s, quiet_count = _quiet_clause(state, goal_search, load_pps, intended_s)
     evidence = goal_search.evidence
     if intended_s > evidence.full_s * 1.001 or not goal_search.strict:
@@ -233,7 +233,7 @@ def _proof_stop(state: SearchState, goal_search: GoalSearch, load_pps: float, in
 def _quiet_clause(
     state: SearchState, goal_search: GoalSearch, load_pps: float, intended_s: float
 ) -> tuple[float | None, int]:
-    """By when a proof must have lost how many frames, or else the SUT does more than expected."""
+    """Return time and loss count below which the SUT does better than expected; (None, 1) without expectation."""
     model = state.model
     predictable = (
         model.behavior in PREDICTABLE and state.restarts < MAX_RESTARTS and model.threshold(goal_search.evidence)
@@ -248,14 +248,14 @@ def _quiet_clause(
 def _check_unexpected_failure(
     state: SearchState, goal_search: GoalSearch, trace: Trace, estimate: Estimate | None
 ) -> Dialogue:
-    """A proof failed by far: was it this trial, or is the SUT no longer what it was?"""
+    """Probe again after a proof failed by far, to tell an atypical trial from a changed SUT."""
     if estimate is None or not estimate.near or not trace.overloaded:
         return
     if not trace.steady or (trace.first_lossy or 0) > 1:
-        return  # it changed in the course of the trial
+        return  # the SUT changed in the course of the trial
     threshold_pps = trace.threshold_pps(goal_search.ratio, 0.0)
-    bar = FAR_OFF_WIDTHS if state.model.surveyed else UNSURVEYED_WIDTHS
-    expected_change = max(bar * goal_search.evidence.width_ratio, 4.0 * estimate.sd_ratio)
+    widths = FAR_OFF_WIDTHS if state.model.surveyed else UNSURVEYED_WIDTHS
+    expected_change = max(widths * goal_search.evidence.width_ratio, 4.0 * estimate.sd_ratio)
     if width.between(threshold_pps, estimate.load_pps) < expected_change:
         return
     if state.model.behavior is not SutBehavior.MODES and state.restarts < MAX_RESTARTS:
@@ -265,7 +265,7 @@ def _check_unexpected_failure(
 
 
 def _identify_drift(state: SearchState, trace: Trace) -> Dialogue:
-    """A SUT that drifts down does not come back between trials, unlike one that falls in the course of each."""
+    """Tell a SUT that drifts down from one that falls in the course of each trial and recovers."""
     pps = state.model.usual_probe_pps(trace.load_pps)
     after = yield from probe(state, pps, Message.of("fell-in-trial", trial=trace.index))
     state.model.follow_fall(trace, after)
@@ -274,7 +274,7 @@ def _identify_drift(state: SearchState, trace: Trace) -> Dialogue:
 
 
 def _note_rise(state: SearchState, proof: Trace) -> None:
-    """While the SUT is getting better, failures from before a proof say nothing about what is above it."""
+    """Note a rising capacity; failures before a passed proof then say nothing about higher loads."""
     if proof.overloaded and not proof.steady and proof.tail_pps[-1] > proof.tail_pps[0]:
         state.note_behavior(SutBehavior.RISING)
     if state.model.behavior is not SutBehavior.RISING:
@@ -287,7 +287,7 @@ def _note_rise(state: SearchState, proof: Trace) -> None:
 
 
 def _prove_upper(state: SearchState, goal_search: GoalSearch, request: TrialRequest) -> Dialogue:
-    """Show that a load loses too much: briefly if a moment can show it, else at full length."""
+    """Show that a load loses too much, with a short trial if that suffices, else at full length."""
     evidence, load_pps = goal_search.evidence, request.load_pps
     first_time = load_pps not in goal_search.upper_tries
     goal_search.upper_tries[load_pps] = goal_search.upper_tries.get(load_pps, 0) + 1
@@ -311,15 +311,15 @@ def _prove_upper(state: SearchState, goal_search: GoalSearch, request: TrialRequ
 
 
 def _shows_loss_soon(state: SearchState, goal_search: GoalSearch, load_pps: float) -> bool:
-    """Whether a short trial is expected to lose clearly more than the goal allows."""
+    """Return whether a short trial is expected to lose clearly more than the goal allows."""
     lost = state.model.expected_lost(load_pps, UPPER_PROOF_S, unsent=True)
     return goal_search.evidence.clearly_exceeds(lost / (load_pps * UPPER_PROOF_S), times=1.5)
 
 
 def _learn_from_parts(state: SearchState, goal_search: GoalSearch, trace: Trace) -> None:
-    """What a trial that stands for several shows: whether it may, and whether the rest can be spared."""
+    """Note whether a long trial may stand for several short ones, and whether its load is already decided."""
     evidence = goal_search.evidence
-    # A SUT that changes in the course of a long trial would not have changed in short ones.
+    # A SUT that changes in the course of a long trial need not change in short ones.
     if evidence.part_count(trace) >= 4 and trace.overloaded and not trace.steady:
         state.long_trials_differ = True
     if goal_search.strict or state.model.behavior not in (SutBehavior.STABLE, SutBehavior.FALLING):

@@ -1,4 +1,4 @@
-"""What the parts of a search share: the trials so far, what they count for each goal, and the time that is left."""
+"""State shared by the parts of a search: the trials so far, their evidence for each goal, the remaining time."""
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
@@ -21,15 +21,15 @@ TrialDialogue = Generator[Trial, Outcome, Trace]
 MIN_TRIAL_S = 0.15
 """Shorter trials are not worth their overhead."""
 SHORT_PROOF_S = 1.0
-"""Where time is short, trials from this long on count for something."""
+"""Shortest trial that counts if time is short."""
 UPPER_PROOF_S = 1.0
-"""How long a load above the threshold is offered to show that it loses too much."""
+"""Duration of a trial above the threshold that shows too much loss."""
 PREDICTABLE = frozenset({SutBehavior.STABLE, SutBehavior.RISING, SutBehavior.FALLING})
-"""Natures with which a trial that does not do what was expected is news."""
+"""Behaviors with which an unexpected outcome is significant."""
 
 
 class TrialRequest(NamedTuple):
-    """A load to measure, and why."""
+    """A load to measure, and the reason."""
 
     load_pps: float
     rule: str
@@ -37,24 +37,24 @@ class TrialRequest(NamedTuple):
 
 
 class OutOfTimeError(Exception):
-    """No further trial fits in the time there is."""
+    """No further trial fits in the remaining time."""
 
 
 @dataclass
 class GoalSearch:
-    """One goal, and how the attempts at it went so far."""
+    """One goal, and the outcome of its trials so far."""
 
     evidence: GoalEvidence
     failures: int = 0
-    """Proofs that failed since the last one that did not."""
+    """Proofs that failed since the last that passed."""
     overloads: int = 0
-    """Proofs that failed because the load was above the capacity after all."""
+    """Proofs that failed because the load was above the capacity."""
     passes: int = 0
-    """Proofs that succeeded since the last one that did not."""
+    """Proofs that passed since the last that failed."""
     targets: set[float] = field(default_factory=set)
     """Loads tried for this goal."""
     upper_tries: dict[float, int] = field(default_factory=dict)
-    """Loads tried as upper bounds, and how often."""
+    """Number of trials of each load as an upper bound."""
 
     @property
     def label(self) -> str:
@@ -73,37 +73,37 @@ class GoalSearch:
 
 
 class SearchState:
-    """Everything a search knows."""
+    """The entire state of a search."""
 
     def __init__(self, plan: SearchPlan) -> None:
         self.plan = plan
         self.goal_searches = [GoalSearch(GoalEvidence(plan.complete(goal), plan.overhead_s)) for goal in plan.goals]
         self.model = SutModel()
         self.behaviors: list[SutBehavior] = []
-        """What the SUT was taken for, in the order of time."""
+        """Behaviors of the SUT so far, in order of time."""
         self.restarts = 0
-        """How often the SUT turned out not to do what was expected."""
+        """How often the SUT was probed again after unexpected behavior."""
         self.long_trials_differ = False
-        """Whether a long trial is something else than as many short ones."""
+        """Whether a long trial differs from the equivalent number of short ones."""
         self.stops_early = True
-        """Whether the measurer stops trials when it is asked to."""
+        """Whether the measurer obeys stop rules."""
         self.losses_are_final = True
-        """Whether losses that it tells of during a trial stay losses."""
+        """Whether losses reported during a trial are final."""
         self.run_to_end = False
-        """Whether the next proof is to run to its end even where it cannot succeed any more."""
+        """Whether the next proof runs to its end even if it can no longer pass."""
         self.flags: list[Flag] = []
         self._now_s = 0.0
         self._event_rate: tuple[tuple[int, ...], EventRate] | None = None
 
     @property
     def full_s(self) -> float:
-        """The longest trial any goal asks for."""
+        """The longest final trial duration of all goals."""
         return max(goal_search.evidence.full_s for goal_search in self.goal_searches)
 
     def measure(
         self, request: TrialRequest, intended_s: float, stop: StopRule | None, goal_search: GoalSearch | None
     ) -> TrialDialogue:
-        """Ask for one trial and take in what came of it. Raises OutOfTime."""
+        """Request one trial and record its outcome. Raises OutOfTimeError."""
         intended_s = min(intended_s, self.remaining_s())
         if intended_s < MIN_TRIAL_S:
             raise OutOfTimeError
@@ -132,47 +132,47 @@ class SearchState:
         return trace
 
     def _learn_measurer_limits(self, stop: StopRule | None, outcome: Outcome) -> None:
-        """Whoever measures may not stop trials, or may tell of losses that later turn out to be none."""
+        """Detect a measurer that does not stop trials, or reports losses that are not final."""
         if stop and stop.elapsed_s and outcome.elapsed_s > 1.5 * stop.elapsed_s:
             self.stops_early = False
         if stop and stop.after_loss_s is not None and outcome.stopped_early and outcome.loss_ratio == 0.0:
             self.losses_are_final = stop.elapsed_s is not None and outcome.elapsed_s >= stop.elapsed_s
 
     def set_aside_exception(self, trace: Trace) -> None:
-        """Set a trial aside that ran in a mode which is the exception."""
+        """Set a trial aside that ran in the rarer mode."""
         if self.model.behavior is SutBehavior.MODES and self.model.is_slow_exception(trace):
             for goal_search in self.goal_searches:
                 if goal_search.strict or goal_search.evidence.part_count(trace) > 1:
                     goal_search.evidence.set_aside(trace.index)
 
     def note_behavior(self, behavior: SutBehavior) -> None:
-        """From now on take the SUT for this."""
+        """Set the current behavior of the SUT."""
         self.model.behavior = behavior
         self.behaviors.append(behavior)
 
     def needs_separate_trials(self, evidence: GoalEvidence, load_pps: float) -> bool:
-        """Whether a long trial cannot stand for several short ones.
+        """Return whether a long trial cannot stand for several short ones.
 
-        Each of these would find the buffer empty, or would have another capacity.
+        Each of these would start with an empty buffer, or have another capacity.
         """
         varies = self.model.behavior in (SutBehavior.MODES, SutBehavior.SCATTERED)
         return self.long_trials_differ or varies or self.model.buffer_matters(load_pps, evidence.full_s)
 
     def event_rate(self, traces: Sequence[Trace]) -> EventRate:
-        """How often frames get lost one by one; worked out once for the same trials."""
+        """Return the rate of single losses, computed once for the same trials."""
         key = tuple(trace.index for trace in traces)
         if self._event_rate is None or self._event_rate[0] != key:
             self._event_rate = (key, EventRate(traces))
         return self._event_rate[1]
 
     def deciding_s(self, evidence: GoalEvidence, load_pps: float) -> float:
-        """How long to offer a load so that it is decided, if possible by this one trial."""
+        """Return the duration that decides a load, if possible in one trial."""
         if self.needs_separate_trials(evidence, load_pps):
             return evidence.full_s
         return evidence.missing_s(load_pps) if evidence.at(load_pps) else evidence.decision_s()
 
     def is_narrow(self, evidence: GoalEvidence) -> bool:
-        """Whether a goal has its bounds as close as asked, or the loads allowed leave it without."""
+        """Return whether a goal's bounds are close enough, or at a limit of the loads allowed."""
         lower_pps, upper_pps = evidence.bounds()
         if lower_pps is None:
             return upper_pps is not None and upper_pps <= self.plan.min_load_pps
@@ -181,14 +181,14 @@ class SearchState:
         return width.between(lower_pps, upper_pps) <= evidence.width_ratio * (1.0 + 1e-9)
 
     def fair_share_s(self) -> float:
-        """How long a proof may take, so that time is left for as long a one of each other goal."""
+        """Return the time for a proof that leaves as much for each other goal."""
         open_count = max(1, sum(not self.is_narrow(goal_search.evidence) for goal_search in self.goal_searches))
         return max(SHORT_PROOF_S, self.remaining_s() / open_count - self.plan.overhead_s - UPPER_PROOF_S)
 
     def remaining_s(self) -> float:
-        """Time for sending that is left."""
+        """Return the remaining time for sending."""
         return self.plan.search_duration_max_s - self._now_s - self.plan.overhead_s
 
     def clamp(self, load_pps: float) -> float:
-        """The nearest load allowed."""
+        """Return the nearest load allowed."""
         return min(self.plan.max_load_pps, max(self.plan.min_load_pps, load_pps))

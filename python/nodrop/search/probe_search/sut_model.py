@@ -1,8 +1,7 @@
-"""What the trials so far say about the SUT, and where they put the threshold of a goal.
+"""A model of the SUT from the trials so far, which estimates the threshold of a goal.
 
 The model is a fluid queue: a capacity, which may differ from trial to trial and within one, and a buffer in front of
-it. Trials that lose steadily show both. Where nothing is overloaded and frames are lost all the same, see
-`nodrop.search.probe_search.event_loss`.
+it. Trials with steady loss show both. For losses without overload see `nodrop.search.probe_search.event_loss`.
 """
 
 import itertools
@@ -17,29 +16,29 @@ from nodrop.search.probe_search.goal_evidence import GoalEvidence
 from nodrop.search.probe_search.trial_trace import Trace
 
 NEAR = 0.03
-"""Relative distance from its threshold up to which an overloaded trial speaks for it."""
+"""Relative distance from the threshold up to which an overloaded trial is near it."""
 FAR_SD = 0.02
 """Relative standard deviation of an estimate from trials far above the threshold."""
 NEAR_SD = 0.001
 """The same from a single trial near it."""
 MIN_BUFFER_SHARE = 1e-3
-"""Share of a trial's frames from which on a buffer is reckoned with."""
+"""Share of a trial's frames from which on a buffer matters."""
 
 
 COLLAPSED_SHARE = 0.1
-"""Share of the load that comes through, below which a SUT is swamped rather than at its limit."""
+"""Share of the load that is forwarded below which a SUT is swamped rather than at its limit."""
 HARD_LIMIT_TOLERANCE = 0.5
-"""Relative deviation from the loss of a hard limit from which on the limit is not one."""
+"""Relative deviation from the loss of a hard limit that refutes such a limit."""
 MIN_LOST_FRAMES = 10
-"""Fewer frames lost do not make a loss ratio."""
+"""Fewest lost frames of a meaningful loss ratio."""
 
 
 MIN_THRESHOLD_PPS = 1.0
-"""No threshold is below it, though a trial in which nothing passed for a while would have lost too much at any load."""
+"""Least threshold: a trial that forwarded nothing for a while would have lost too much at any load."""
 SAME_CAPACITY_RATIO = 0.002
 """Relative difference up to which two capacities count as the same."""
 MODES_APART = 0.015
-"""Relative distance from which on two capacities may be two modes."""
+"""Least relative distance of two modes."""
 
 
 SAME_CAPACITY_RATIO_ELSEWHERE = 0.01
@@ -48,34 +47,34 @@ SAME_LOAD = 0.002
 COMPARABLE_LOAD = 0.15
 """Distance, on the logarithmic axis, of loads that count as the same, and as comparable."""
 TREND = 3e-4
-"""Relative change from which on capacities that go one way are worth following."""
+"""Least relative change of a trend of capacities."""
 CLEAR_MAJORITY = 3
-"""Trials that one mode has to be ahead of the other before it counts as the usual one."""
+"""Trials by which the usual mode must outnumber the other."""
 
 
 CHANGING_S = 1.0
-"""From this long on a trial in the course of which the capacity changed says most about long trials."""
+"""Shortest trial with a changing capacity that represents long trials."""
 FULLY_WATCHED_SHARE = 0.9
-"""Share of its time that such a trial has to have run to tell all of it."""
+"""Share of its time that such a trial must have run."""
 TrialThreshold = tuple[float, Trace]
-"""A threshold and the trial it was found from."""
+"""A threshold and its trial."""
 
 
 class Estimate(NamedTuple):
-    """Where a goal's threshold is thought to be."""
+    """An estimate of a goal's threshold."""
 
     load_pps: float
     sd_ratio: float
     near: bool
-    """From trials near the threshold, not only from far above."""
+    """Whether it is based on trials near the threshold, not only far above it."""
     trial_count: int = 1
-    """Trials it rests on."""
+    """Trials that it is based on."""
     basis: Message = Message(code="prove-capacity")
     """Reason for a proof just below it, without the goal and the estimate."""
 
 
 class SutBehavior(StrEnum):
-    """How the capacity of short looks behaves from one to the next."""
+    """Variation of the capacity between probes."""
 
     STABLE = "stable"
     SCATTERED = "scattered"
@@ -85,7 +84,7 @@ class SutBehavior(StrEnum):
 
 
 class SutModel:
-    """Grows with every trial; `renew` forgets what an earlier state of the SUT showed."""
+    """The trials so far, split into those of the SUT's current state and older ones."""
 
     def __init__(self) -> None:
         self.traces: list[Trace] = []
@@ -93,14 +92,14 @@ class SutModel:
         """Position of the first trace that shows the SUT as it is now."""
         self.behavior = SutBehavior.STABLE
         self.surveyed = False
-        """Whether several looks in a row have shown the nature."""
+        """Whether consecutive probes determined the behavior."""
 
     def learn(self, trace: Trace) -> None:
-        """Take in a trial."""
+        """Add a trial."""
         self.traces.append(trace)
 
     def update_behavior(self, probes: Sequence[Trace]) -> None:
-        """Say how the SUT behaves after several looks in a row, and forget what no longer holds."""
+        """Determine the behavior from consecutive probes, and discard trials that no longer apply."""
         fresh = [look.capacity_pps for look in probes]
         earlier, same_load = self._comparable_capacities(probes)
         both = [*earlier, *fresh]
@@ -108,7 +107,7 @@ class SutModel:
             return
         self.surveyed = True
         if self.behavior is SutBehavior.RISING and _range(fresh) <= SAME_CAPACITY_RATIO:
-            # Two looks are enough to see whether it goes on.
+            # Two probes show whether the rise continues.
             self.behavior = SutBehavior.RISING if fresh[-1] > fresh[0] * (1.0 + TREND) else SutBehavior.STABLE
             self.era_start = self.traces.index(probes[-1])
             return
@@ -126,19 +125,19 @@ class SutModel:
                 self.era_start = self.traces.index(probes[0])
 
     def _comparable_capacities(self, probes: Sequence[Trace]) -> tuple[list[float], bool]:
-        """Capacities that earlier trials showed: at the load of the looks if there are any, else at about that."""
+        """Return capacities of earlier trials: at the load of the probes, else at a similar load."""
         seen = [t for t in self.current if t.overloaded and t.steady and t not in probes]
         distances = [(abs(math.log(t.load_pps / probes[-1].load_pps)), t.capacity_pps) for t in seen] if probes else []
         same = [capacity for distance, capacity in distances if distance <= SAME_LOAD]
         return (same, True) if same else ([c for distance, c in distances if distance <= COMPARABLE_LOAD], False)
 
     def usual_probe_pps(self, needed_pps: float) -> float:
-        """The load of an earlier look a little above this, so that what they show can be compared; else this."""
+        """Return the load of an earlier probe slightly above this one, for comparison; else this load."""
         seen = [t.load_pps for t in self.current if t.overloaded and t.intended_s > 2.0 * t.elapsed_s]
         return min((load for load in seen if 1.0 <= load / needed_pps <= 1.03), default=needed_pps)
 
     def follow_fall(self, before: Trace, after: Trace) -> None:
-        """Take the SUT for drifting down when a trial begins where the one before it ended, below its beginning."""
+        """Note downward drift if a trial begins where the previous one ended, below its beginning."""
         if self.behavior is not SutBehavior.STABLE or not after.overloaded or (after.first_lossy or 0) > 1:
             return
         part = max(1, len(before.tail_pps) // 10)
@@ -152,14 +151,14 @@ class SutModel:
             self.era_start = self.traces.index(before)
 
     def undecided_modes(self) -> bool:
-        """Whether there are two modes and it is open which is the more frequent one."""
+        """Return whether two modes exist, neither of which is clearly more frequent."""
         split = self.modes() if self.behavior is SutBehavior.MODES else None
         return split is not None and abs(len(split[0]) - len(split[1])) < CLEAR_MAJORITY
 
     def modes(self) -> tuple[list[float], list[float]] | None:
-        """The capacities of slower and faster trials; None where there are no two kinds.
+        """Return the capacities of slow and fast trials; None without two modes.
 
-        A trial that lost nothing where a slow one would have was a fast one.
+        A trial without loss at a load at which a slow one would have lost was fast.
         """
         seen = [t.capacity_pps for t in self.current if t.overloaded and t.load_pps < 1.2 * t.capacity_pps]
         split = _split(seen)
@@ -170,7 +169,7 @@ class SutModel:
         return slow, fast + [median(fast)] * len(carried)
 
     def is_slow_exception(self, trace: Trace) -> bool:
-        """Whether this trial ran in the slower of two modes, which is the rarer one."""
+        """Return whether this trial ran in the slower of two modes, which is the rarer one."""
         split = self.modes()
         if not split or not trace.overloaded or not trace.steady or (trace.first_lossy or 0) > 1:
             return False
@@ -179,38 +178,38 @@ class SutModel:
 
     @property
     def current(self) -> list[Trace]:
-        """Trials of the SUT as it is now."""
+        """Trials of the SUT's current state."""
         return self.traces[self.era_start :]
 
     @property
     def buffer_count(self) -> float:
-        """Frames that the SUT takes in before it begins to lose; 0 where too few to tell.
+        """Frames that the SUT buffers before it begins to lose; 0 without evidence.
 
-        The smallest that any trial showed, as a capacity that falls within a trial looks like a buffer too.
+        The smallest of any trial, as a capacity that falls within a trial resembles a buffer.
         """
         seen = [t.buffer_count for t in self.traces if t.overloaded and t.steady and len(t.tail) > 1]
         return min(seen, default=0.0)
 
     def buffer_matters(self, load_pps: float, duration_s: float) -> bool:
-        """Whether the buffer hides a noticeable part of a trial's excess."""
+        """Return whether the buffer absorbs a significant part of a trial's excess."""
         return self.buffer_count > MIN_BUFFER_SHARE * load_pps * duration_s
 
     def threshold(self, evidence: GoalEvidence) -> Estimate | None:
-        """Where overloaded trials put a goal's threshold; None while there is none."""
+        """Estimate a goal's threshold from overloaded trials; None without any."""
         informative = [trace for trace in self.current if _shows_capacity(trace) and not is_collapsed(trace)]
         if not informative:
             return None
         ratio, full_s = evidence.goal.loss_ratio, evidence.full_s
         if (between := self._interpolated(ratio)) is not None:
             return between
-        found: list[TrialThreshold] = []
+        thresholds: list[TrialThreshold] = []
         for trace in informative:
             count = evidence.part_count(trace)
             if count == 1:
-                found.append((self._threshold_pps(trace, ratio), trace))
+                thresholds.append((self._threshold_pps(trace, ratio), trace))
             else:
-                found += [(part.tolerable_pps(ratio), trace) for part in trace.parts(count)]
-        changing = [each for each in found if not each[1].steady and each[1].elapsed_s >= CHANGING_S]
+                thresholds += [(part.tolerable_pps(ratio), trace) for part in trace.parts(count)]
+        changing = [each for each in thresholds if not each[1].steady and each[1].elapsed_s >= CHANGING_S]
         if changing and self.behavior in (SutBehavior.STABLE, SutBehavior.MODES):
             watched = [each for each in changing if each[1].elapsed_s >= FULLY_WATCHED_SHARE * each[1].intended_s]
             return self._pooled(watched or changing)
@@ -218,34 +217,33 @@ class SutModel:
         if split:
             major = max(split, key=len)
             low_pps, high_pps = min(major) * (1.0 - SAME_CAPACITY_RATIO), max(major) * (1.0 + SAME_CAPACITY_RATIO)
-            found = [each for each in found if low_pps <= each[1].capacity_pps <= high_pps] or found
-            return self._pooled(found)
-        near = [each for each in found if abs(math.log(each[1].load_pps / max(1.0, each[0]))) <= NEAR]
+            thresholds = [each for each in thresholds if low_pps <= each[1].capacity_pps <= high_pps] or thresholds
+            return self._pooled(thresholds)
+        near = [each for each in thresholds if abs(math.log(each[1].load_pps / max(1.0, each[0]))) <= NEAR]
         if not near:
-            load_pps, trace = min(found, key=lambda each: each[1].load_pps)
+            load_pps, trace = min(thresholds, key=lambda each: each[1].load_pps)
             return Estimate(load_pps, FAR_SD, near=False)
         return self._from_near(near, [each for each in near if each[1].elapsed_s >= 0.5 * full_s])
 
     def _from_near(self, near: list[TrialThreshold], long: list[TrialThreshold]) -> Estimate:
-        """What trials near their threshold say, the long ones among them first."""
+        """Return the estimate of trials near their threshold, with precedence for long ones."""
         if self.behavior is SutBehavior.FALLING:
             return Estimate(near[-1][0], NEAR_SD, near=True)
         if self.behavior is SutBehavior.SCATTERED:
-            # A trial below its capacity shows nothing, so only loads that every trial fails at give all of them a say.
+            # A trial below its capacity shows nothing, so only loads at which every trial fails are unbiased.
             highest_pps = max(trace.capacity_pps for _, trace in near)
             fair = [each for each in near if each[1].load_pps >= highest_pps]
             return self._pooled(fair if len(fair) >= 3 else near)
         return self._agreed(long, near) if long else self._pooled(near)
 
     def is_smooth(self, loss_ratio: float) -> bool:
-        """Whether trials around a loss ratio have refuted a hard limit."""
+        """Return whether trials around a loss ratio refute a hard limit."""
         return self._interpolated(loss_ratio) is not None
 
     def _interpolated(self, loss_ratio: float) -> Estimate | None:
-        """Where a smooth loss curve passes the ratio; None unless trials have refuted a hard limit.
+        """Return the load at which a smooth loss curve has the ratio; None unless trials refute a hard limit.
 
-        Between the highest load that lost less and the lowest that lost more, the logarithm of the loss is taken to
-        rise evenly with that of the load.
+        The log loss is linear in the log load between the highest load that lost less and the lowest that lost more.
         """
         if loss_ratio == 0.0 or self.behavior is not SutBehavior.STABLE or not self.surveyed:
             return None
@@ -272,27 +270,27 @@ class SutModel:
         return trace.threshold_pps(loss_ratio, buffer_count)
 
     def _agreed(self, long: list[TrialThreshold], near: list[TrialThreshold]) -> Estimate:
-        """What long trials say; as sure as short ones agree with them."""
-        found = self._pooled(long)
-        if found.trial_count > 1 or len(near) < 2:
-            return found
-        return found._replace(sd_ratio=max(NEAR_SD / 4, stdev(value for value, _ in near) / found.load_pps))
+        """Return the estimate of long trials, with an uncertainty from their agreement with short ones."""
+        estimate = self._pooled(long)
+        if estimate.trial_count > 1 or len(near) < 2:
+            return estimate
+        return estimate._replace(sd_ratio=max(NEAR_SD / 4, stdev(value for value, _ in near) / estimate.load_pps))
 
-    def _pooled(self, found: list[TrialThreshold]) -> Estimate:
-        values = [value for value, _ in found]
+    def _pooled(self, thresholds: list[TrialThreshold]) -> Estimate:
+        values = [value for value, _ in thresholds]
         middle = max(MIN_THRESHOLD_PPS, median(values))
-        if len({trace.index for _, trace in found}) < 2:
+        if len({trace.index for _, trace in thresholds}) < 2:
             return Estimate(middle, NEAR_SD, near=True)
         spread = stdev(values) / middle
         return Estimate(middle, max(NEAR_SD / 4, spread), near=True, trial_count=len(values))
 
     def capacity_pps(self) -> float | None:
-        """The capacity as the latest overloaded trial showed it."""
+        """Return the capacity of the latest overloaded trial."""
         latest = next((trace for trace in reversed(self.current) if trace.overloaded), None)
         return latest.capacity_pps if latest else None
 
     def fall_ratio(self, duration_s: float) -> float:
-        """By how much the capacity of a SUT that drifts down will have fallen at the end of a trial begun now."""
+        """Return the relative fall of a drifting capacity by the end of a trial that starts now."""
         if self.behavior is not SutBehavior.FALLING:
             return 0.0
         seen = [t for t in self.traces if t.overloaded and t.load_pps < 1.2 * t.capacity_pps]
@@ -302,9 +300,9 @@ class SutModel:
         return max(0.0, fall * (duration_s + last.elapsed_s / 2.0) / seconds) if seconds > 1.0 else 0.0
 
     def expected_lost(self, load_pps: float, duration_s: float, *, unsent: bool = False) -> float:
-        """Frames lost by a time, if the SUT does what it did in the latest trial that was overloaded.
+        """Return the frames lost by a time, if the SUT behaves as in the latest overloaded trial.
 
-        What the tester fails to send counts as lost in the end, but is not seen to be lost on the way.
+        Unsent frames count as lost at the end, but do not appear as lost during the trial.
         """
         latest = next((trace for trace in reversed(self.current) if trace.overloaded), None)
         if latest is None or (latest.unsent and not unsent):
@@ -312,7 +310,7 @@ class SutModel:
         return max(0.0, latest.early_loss_count(load_pps, duration_s) - self.buffer_count)
 
     def expected_ratio(self, trace: Trace, duration_s: float) -> float:
-        """The loss ratio that a trial would have come to, had it gone on like this for a time."""
+        """Return the loss ratio of a trial if it continued unchanged for a time."""
         if trace.elapsed_s >= duration_s or not trace.overloaded:
             return trace.loss_ratio
         lost = trace.lost_count + (trace.load_pps - fmean(trace.tail_pps)) * (duration_s - trace.elapsed_s)
@@ -320,9 +318,9 @@ class SutModel:
 
 
 def _between(low: Trace, high: Trace, loss_ratio: float) -> Estimate | None:
-    """Where the straight line through two trials, both axes logarithmic, meets a ratio; None if a hard limit fits.
+    """Return the load at which a line through two trials has a ratio, on log axes; None if a hard limit fits.
 
-    Below the two it is followed for no more than their distance.
+    The extrapolation below the two is limited to their distance.
     """
     limited = max(0.0, 1.0 - high.forwarded_pps / low.load_pps)
     if abs(low.loss_ratio - limited) < HARD_LIMIT_TOLERANCE * max(low.loss_ratio, limited):
@@ -333,7 +331,7 @@ def _between(low: Trace, high: Trace, loss_ratio: float) -> Estimate | None:
 
 
 def is_collapsed(trace: Trace) -> bool:
-    """Whether so little came through that it says nothing of what a lower load would do."""
+    """Return whether too little was forwarded to predict the loss of a lower load."""
     return trace.overloaded and trace.capacity_pps < COLLAPSED_SHARE * trace.offered_pps
 
 
@@ -346,7 +344,7 @@ def _range(values: Sequence[float]) -> float:
 
 
 def trend(values: Sequence[float]) -> SutBehavior | None:
-    """Whether values in the order of time all but once go one way."""
+    """Return the direction of values in order of time, if nearly all pairs agree."""
     if len(values) < 4 or _range(values) <= TREND:
         return None
     rises = sum(b > a for a, b in itertools.combinations(values, 2))
@@ -357,7 +355,7 @@ def trend(values: Sequence[float]) -> SutBehavior | None:
 
 
 def _split(values: Sequence[float]) -> tuple[list[float], list[float]] | None:
-    """Values parted at a gap much wider than the spread on either side."""
+    """Return the values split at a gap much wider than the spread on either side; None without one."""
     ordered = sorted(values)
     if len(ordered) < 3:
         return None

@@ -1,7 +1,7 @@
-"""One trial read window by window: was it overloaded throughout, or did it lose now and then; how much got through.
+"""One trial window by window: whether it was overloaded or lost now and then, and its forwarding rate.
 
-The question a trace answers is what the same SUT, behaving as it did in this trial, would have done with another
-load: windows that lost frames show what was forwarded, so a lower load would have lost what it exceeds that by.
+A trace predicts the loss of the same SUT, behaving as in this trial, at another load: windows with loss show the
+forwarding rate, so a lower load loses its excess over that rate.
 """
 
 import itertools
@@ -14,23 +14,23 @@ from statistics import fmean, median
 from nodrop.search.base import Outcome, Sample
 
 WINDOWS_MAX = 300
-"""Finer windows are joined up to this many: enough to see a stall in a long trial, few enough to replay at once."""
+"""Most windows; finer ones are merged. Enough to show a stall in a long trial, few enough for fast replays."""
 SINGLE_LOSS_RATIO = 1e-5
-"""Loss of a larger share does not come frame by frame."""
+"""Largest share of single losses."""
 LOSSY_SHARE = 0.8
-"""Share of the windows after the first loss that lose, from which on a trial counts as overloaded."""
+"""Share of lossy windows after the first loss from which on a trial counts as overloaded."""
 LONG_S = 3.0
 FLUCTUATIONS = 5
 FLUCTUATING_SHARE = 0.05
-"""A trial of at least this length with so many lossy windows, and this share of them, tells of the capacity too."""
+"""A trial of at least this duration, number and share of lossy windows also shows the capacity."""
 OVERLOAD_RATIO = 5e-5
-"""Loss below this share is taken for single frames going astray, not for a limit of the capacity."""
+"""Loss below this share counts as single losses, not as a limit of the capacity."""
 TREND_SIGMAS = 4.0
 
 
 @dataclass(frozen=True)
 class Window:
-    """A stretch of a trial."""
+    """A part of a trial."""
 
     duration_s: float
     lost_count: float
@@ -38,7 +38,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Burst:
-    """Loss in adjacent windows, in a trial that otherwise lost nothing."""
+    """Loss in adjacent windows, with windows without loss around them."""
 
     at_s: float
     lost_count: float
@@ -46,7 +46,7 @@ class Burst:
 
 @dataclass(frozen=True)
 class Trace:
-    """A trial's load and its loss over time; frames that could not be sent count as lost."""
+    """A trial's load and its loss over time; unsent frames count as lost."""
 
     index: int
     load_pps: float
@@ -56,18 +56,18 @@ class Trace:
     loss_ratio: float
     windows: tuple[Window, ...]
     stopped: bool = False
-    """Whether its stop rule ended it."""
+    """Whether its stop rule ended the trial."""
     unsent_ratio: float = 0.0
     """Share of the frames that the tester did not send."""
 
     @property
     def unsent(self) -> bool:
-        """Whether frames were missing because the tester did not send them."""
+        """Whether the tester did not send all frames."""
         return self.unsent_ratio > 0.0
 
     @property
     def offered_pps(self) -> float:
-        """What the tester really sent."""
+        """The load that the tester sent."""
         return self.load_pps * (1.0 - self.unsent_ratio)
 
     @property
@@ -77,7 +77,7 @@ class Trace:
 
     @property
     def forwarded_pps(self) -> float:
-        """What got through over the whole trial, frames in buffers included."""
+        """The forwarding rate of the entire trial, frames in buffers included."""
         return self.load_pps * (1.0 - self.loss_ratio)
 
     @cached_property
@@ -87,14 +87,14 @@ class Trace:
 
     @cached_property
     def tail(self) -> tuple[Window, ...]:
-        """Windows after the one in which loss began; that one too, where there is no other."""
+        """Windows after the first with loss; that window itself if it is the last."""
         if self.first_lossy is None:
             return ()
         return self.windows[self.first_lossy + 1 :] or self.windows[self.first_lossy :]
 
     @cached_property
     def overloaded(self) -> bool:
-        """Whether, once it lost, it went on losing: the load is above the capacity."""
+        """Whether it continued to lose after the first loss: the load is above the capacity."""
         tail = self.tail
         if not tail:
             return False
@@ -104,24 +104,24 @@ class Trace:
 
     @cached_property
     def fluctuating(self) -> bool:
-        """Whether it lost again and again over a long time: the capacity goes below the load and back."""
+        """Whether it lost repeatedly over a long time: the capacity falls below the load and recovers."""
         lossy = sum(window.lost_count > 0 for window in self.windows)
         often = lossy >= FLUCTUATIONS and lossy >= FLUCTUATING_SHARE * len(self.windows)
         return often and self.elapsed_s >= LONG_S and self.loss_ratio >= SINGLE_LOSS_RATIO and not self.overloaded
 
     @cached_property
     def tail_pps(self) -> tuple[float, ...]:
-        """What was forwarded in each window of the tail, frames per second."""
+        """Forwarding rate of each window of the tail."""
         return tuple(max(0.0, self.load_pps - window.lost_count / window.duration_s) for window in self.tail)
 
     @cached_property
     def capacity_pps(self) -> float:
-        """Mean rate forwarded once it had begun to lose; for overloaded trials."""
+        """Mean forwarding rate after the first loss; for overloaded trials."""
         return fmean(self.tail_pps)
 
     @cached_property
     def lowest_pps(self) -> float:
-        """The lowest capacity of any window, stalls left out: they stand out from the rest."""
+        """The lowest capacity of any window, without stalls, which are outliers."""
         if self.fluctuating:
             return min(self.tail_pps)
         middle = median(self.tail_pps)
@@ -130,12 +130,12 @@ class Trace:
 
     @cached_property
     def buffer_count(self) -> float:
-        """Frames taken in before loss began, beyond what was forwarded meanwhile; for overloaded trials."""
+        """Frames buffered before loss began; for overloaded trials."""
         return max(0.0, (self.load_pps - self.capacity_pps) * self.elapsed_s - self.lost_count)
 
     @cached_property
     def steady(self) -> bool:
-        """Whether the capacity stayed what it was from the first half of the tail to the second."""
+        """Whether the capacity is the same in the first and the second half of the tail."""
         rates = self.tail_pps
         half = len(rates) // 2
         if half < 2:
@@ -147,7 +147,7 @@ class Trace:
 
     @cached_property
     def bursts(self) -> tuple[Burst, ...]:
-        """Loss that came and went; adjacent windows count as one."""
+        """Temporary losses; adjacent windows count as one."""
         found: list[Burst] = []
         at_s = 0.0
         previous_lossy = False
@@ -162,13 +162,13 @@ class Trace:
         return tuple(found)
 
     def ratios(self, count: int) -> tuple[float, ...]:
-        """The loss ratio of each of so many equal parts of the trial; windows fall to the part they end in."""
+        """Return the loss ratio of each equal part of the trial; a window belongs to the part it ends in."""
         if count == 1:
             return (self.loss_ratio,)
         return tuple(part.loss_ratio for part in self.parts(count))
 
     def parts(self, count: int) -> tuple["Trace", ...]:
-        """The trial cut into equal parts, each as if it had been a trial of its own."""
+        """Split the trial into equal parts, each like a separate trial."""
         part_s = self.elapsed_s / count
         cut: list[list[Window]] = [[] for _ in range(count)]
         end_s = 0.0
@@ -188,10 +188,10 @@ class Trace:
         )
 
     def replayed_ratio(self, load_pps: float, buffer_count: float) -> float:
-        """Loss ratio that another load would have met in this very trial, carried on to the duration asked.
+        """Return the loss ratio of another load in this trial, extrapolated to the intended duration.
 
-        A window without loss says nothing of what more it could have carried, and counts as lossless; unless loss
-        began late because a buffer filled first: then it had the capacity of the rest.
+        A window without loss shows no upper limit, and counts as lossless; unless loss began late because a buffer
+        filled first: then it had the capacity of the other windows.
         """
         filling = buffer_count > 0 and self.buffer_count < 1.5 * buffer_count
         lost = 0.0
@@ -208,7 +208,7 @@ class Trace:
         return max(0.0, lost - buffer_count) / (load_pps * max(self.intended_s, self.elapsed_s))
 
     def early_loss_count(self, load_pps: float, duration_s: float) -> float:
-        """Frames that another load would have lost in this trial by a time."""
+        """Return the frames that another load would have lost in this trial by a time."""
         lost = at_s = 0.0
         for window in self.windows:
             if at_s >= duration_s:
@@ -221,7 +221,7 @@ class Trace:
         return lost
 
     def threshold_pps(self, loss_ratio: float, buffer_count: float) -> float:
-        """The highest load at which this trial would have met a loss ratio; for overloaded trials."""
+        """Return the highest load at which this trial would have met a loss ratio; for overloaded trials."""
         if loss_ratio == 0.0:
             return self.lowest_pps + buffer_count / max(self.intended_s, self.elapsed_s)
         low, high = 0.0, 1.02 * max(self.load_pps, self.capacity_pps / (1.0 - loss_ratio))
@@ -234,7 +234,7 @@ class Trace:
         return low
 
     def tolerable_pps(self, loss_ratio: float) -> float:
-        """The highest load, up to that of the trial, at which it would have met a loss ratio; for parts of trials."""
+        """Return the highest load, at most its own, at which it would have met a loss ratio; for parts of trials."""
         if self.lost_count == 0 or (self.loss_ratio <= loss_ratio and not self.overloaded):
             return self.load_pps
         if loss_ratio == 0.0 and not self.overloaded:
@@ -243,7 +243,7 @@ class Trace:
 
 
 def trace_outcome(outcome: Outcome, load_pps: float, intended_s: float) -> Trace:
-    """A trial as a trace; one window where the measurer gave no samples."""
+    """Return a trial as a trace; with one window if the measurer has no samples."""
     elapsed_s = outcome.elapsed_s or intended_s
     lost_count = outcome.loss_ratio * load_pps * elapsed_s
     samples = outcome.samples or (Sample(elapsed_s, 0, 0),)
@@ -261,22 +261,22 @@ def trace_outcome(outcome: Outcome, load_pps: float, intended_s: float) -> Trace
 
 
 def _windows(samples: Sequence[Sample], load_pps: float, lost_count: float, unsent_count: int) -> list[Window]:
-    """Differences of the cumulative counts; what was lost in all by the end belongs to the last one."""
+    """Return the differences of the cumulative counts; the last window takes the rest of the total loss."""
     stride = -(-len(samples) // WINDOWS_MAX)
-    kept = [*samples[stride - 1 : -1 : stride], samples[-1]]
-    # Some measurers know only in the end what they did not send.
-    middle = kept[(len(kept) - 1) // 2]
+    sampled = [*samples[stride - 1 : -1 : stride], samples[-1]]
+    # Some measurers know the unsent frames only at the end.
+    middle = sampled[(len(sampled) - 1) // 2]
     missing_count = load_pps * middle.elapsed_s - middle.offered_count
-    unsent_seen = 2.0 * missing_count > unsent_count * middle.elapsed_s / kept[-1].elapsed_s > 0.0
+    unsent_seen = 2.0 * missing_count > unsent_count * middle.elapsed_s / sampled[-1].elapsed_s > 0.0
     windows = []
     before_s = before_count = 0.0
-    for position, sample in enumerate(kept):
+    for position, sample in enumerate(sampled):
         count = float(sample.lost_count)
         if unsent_seen:
             count += max(0.0, load_pps * sample.elapsed_s - sample.offered_count)
         else:
-            count += unsent_count * sample.elapsed_s / kept[-1].elapsed_s
-        if position == len(kept) - 1:
+            count += unsent_count * sample.elapsed_s / sampled[-1].elapsed_s
+        if position == len(sampled) - 1:
             count = lost_count
         if count < before_count + 0.5:
             count = before_count
