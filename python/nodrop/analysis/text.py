@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from nodrop.analysis.statistics import RunPair
 from nodrop.analysis.types import Comparison, ComparisonOutcome, MetricComparison, MetricSeries, Side
 from nodrop.model.summary import MeasureUnit
-from nodrop.units import format_ns, format_pps, format_ratio
+from nodrop.units import format_count, format_ns, format_pps, format_ratio
 
 EFFECT_UNBOUNDED_FROM = 99.0
 """Relative effect from which no number is shown."""
@@ -95,7 +95,7 @@ def format_repeat_counts(metrics: Sequence[MetricComparison]) -> str:
 
 def _span(counts: set[int]) -> str:
     least, most = min(counts), max(counts)
-    return f"{least} to {most} runs" if least < most else f"{most} run{'s' if most > 1 else ''}"
+    return f"{least} to {most} runs" if least < most else format_count(most, "run")
 
 
 def format_headline(verdict: ComparisonOutcome, metrics: Sequence[MetricComparison], confidence: float) -> str:

@@ -8,6 +8,7 @@ import click
 from nodrop.cli.completion_types import FILE
 from nodrop.cli.search_options import parse_key_value, parse_value
 from nodrop.errors import NodropError, StageError
+from nodrop.units import format_count
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -150,7 +151,7 @@ def _name(resource: "CloudResource") -> str:
 
 
 def _count(resources: "Sequence[Any]") -> str:
-    return f"{len(resources)} resource{'' if len(resources) == 1 else 's'}"
+    return format_count(len(resources), "resource")
 
 
 def _table(leftovers: "Sequence[Leftover]") -> "RenderableType":

@@ -9,6 +9,7 @@ import click
 from nodrop.cli.completion_types import RESULT
 from nodrop.cli.result_filters import filter_options, has_filters, make_filter, store_options
 from nodrop.errors import ConfigError
+from nodrop.units import format_count
 
 
 @click.command("rm", short_help="Delete results.")
@@ -66,4 +67,4 @@ def _is_confirmed(count: int, yes: bool) -> bool:
         return True
     if not sys.stdin.isatty():
         raise ConfigError(f"results rm: cannot ask for confirmation without a terminal ({count} to delete); use --yes")
-    return click.confirm(f"Permanently delete {count} result{'s' if count > 1 else ''}?")
+    return click.confirm(f"Permanently delete {format_count(count, 'result')}?")

@@ -13,6 +13,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.traffic import IncrementedValues, RandomValues
 from nodrop.plan import addressing
 from nodrop.plan.flows import FLOWS_MAX, FlowFit, count_values, fit_nested, fit_parallel, split_evenly
+from nodrop.units import format_count
 
 PORTS_MAX = 16384
 """Number of dynamic source ports (RFC 6335)."""
@@ -111,7 +112,7 @@ def _split_flows(config: Config, chain_count: int) -> dict[StreamKey, int]:
 
 def _describe_streams(config: Config, chain_count: int) -> str:
     parts = [
-        f"{chain_count} chain{'s' if chain_count > 1 else ''}",
+        format_count(chain_count, "chain"),
         "both ways" if config.bidirectional else "one way",
         *([f"traffic.streams: {config.traffic.streams}"] if config.traffic.streams > 1 else []),
     ]

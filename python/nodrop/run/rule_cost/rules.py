@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from nodrop.model.choices import AntagonistKind
 from nodrop.model.rule_cost import PlacementRule
 from nodrop.run.rule_cost.cpu_selection import CpuSelection
+from nodrop.units import format_count
 
 NO_STRESS_NG = "needs stress-ng: apt install stress-ng"
 ONE_NODE = "this host has one NUMA node"
@@ -199,7 +200,7 @@ def _softirq(cpus: CpuSelection, means: HostMeans) -> Iterator[BrokenRule]:
 def _identical(cpus: CpuSelection, most: int) -> Iterator[BrokenRule]:
     own = 1 + len(cpus.spare)
     for count in range(2, min(own + 1, most) + 1):
-        shared = "" if count <= own else f"; only {own} CPU{'s' if own > 1 else ''} of the node, so they share"
+        shared = "" if count <= own else f"; only {format_count(own, 'CPU')} of the node, so they share"
         yield BrokenRule(
             PlacementRule(
                 key=f"identical-{count}",

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from nodrop.model.placement import Constraint, Violation
-from nodrop.units import format_bps, format_bytes
+from nodrop.units import format_bps, format_bytes, format_count
 from nodrop.vm.place import unrestricted
 from nodrop.vm.place.host_choice import Candidate, Decision, scale_profile
 from nodrop.vm.place.host_constraints import check_host_constraints
@@ -279,4 +279,4 @@ def _pooled_violations(need: VmNeed, host: HostInventory, options: PlacementOpti
 
 
 def _cores_text(count: int) -> str:
-    return f"{count} core{'' if count == 1 else 's'}"
+    return format_count(count, "core")
