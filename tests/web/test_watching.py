@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from tests.running import MILLION, Listener, make_plan, parts
 
+from nodrop.formatting.messages import AS_SENTENCES
 from nodrop.model.event import Event
+from nodrop.model.goal import GoalResult
 from nodrop.run.execute import execute
 from nodrop.server.pages.run_presenter import (
     current_figures,
@@ -73,12 +75,16 @@ def test_everything_a_page_says_can_be_said_after_every_event(events: list[tuple
     assert (format_headline(seen), describe_activity(seen), current_figures(seen)) == ("Complete", "", None)
 
 
+def with_sentences(goal: GoalResult) -> dict[str, Any]:
+    return goal.model_dump(mode="json", context=AS_SENTENCES)
+
+
 def test_what_was_found_is_what_the_result_has(tmp_path: Path) -> None:
     listener, seen = Listener(), LiveRun(RUNNING)
     result = execute(make_plan(tmp_path), listener, parts(MILLION))
     for event in listener.events:
         seen.handle(*told(event))
-    assert seen.state.goals == result.goals
+    assert [with_sentences(goal) for goal in seen.state.goals] == [with_sentences(goal) for goal in result.goals]
     assert [trial.index for trial in seen.state.trials] == [trial.index for trial in result.trials]
     assert [step.after for step in seen.decisions] == [step.after for step in result.steps]
     assert [each["regular"] for each in list_bounds(seen)] == [found.regular for found in result.goals]
