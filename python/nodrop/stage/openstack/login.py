@@ -264,14 +264,14 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 def _require_services(name: str, region: Any, access: Any) -> None:
     catalogue = access.service_catalog
-    planned = {"region_name": region.region_name or None, "interface": region.get_interface()}
-    services = {kind for kind, endpoints in catalogue.get_endpoints(**planned).items() if endpoints}
+    scope = {"region_name": region.region_name or None, "interface": region.get_interface()}
+    services = {kind for kind, endpoints in catalogue.get_endpoints(**scope).items() if endpoints}
     lacking = [kind for kind in SERVICES if kind not in services]
     if lacking:
         raise StageError(
             f"cloud {name}: the catalog has no {', '.join(lacking)} "
-            f"(services: {', '.join(sorted(services)) or 'none'}) in region {region.region_name or 'any'}; check the region (region_name, OS_REGION_NAME) and the "
-            "interface"
+            f"(services: {', '.join(sorted(services)) or 'none'}) in region {region.region_name or 'any'}; "
+            "check the region (region_name, OS_REGION_NAME) and the interface"
         )
 
 
