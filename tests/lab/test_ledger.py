@@ -72,7 +72,7 @@ def causes(hop: Hop) -> dict[str, int]:
 
 
 def packets(text: str) -> int:
-    """DeviceKind an nft rule counted."""
+    """What an nft rule counted."""
     return int(text.partition("packets ")[2].split()[0])
 
 

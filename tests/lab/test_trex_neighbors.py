@@ -102,6 +102,6 @@ def test_a_router_is_asked_for_asks_back_and_forwards(plan: TrexPlan, version: i
             assert {(seen.dst, seen.src in macs) for seen in check.arrivals} == {(MACS[check.rx_port], True)}
 
 
-def test_a_router_that_is_not_there_is_rename_error(plan: TrexPlan) -> None:
+def test_a_router_that_is_not_there_is_named(plan: TrexPlan) -> None:
     with pytest.raises(GeneratorError, match=r"right: the MAC address of 198\.19\.0\.77 asked for by ARP .* nobody"):
         measurer(plan, 4, ("198.18.0.1", "198.19.0.77")).__enter__()
