@@ -144,4 +144,4 @@ def test_a_converted_file_is_never_written_over_another(tmp_path: Path, capsys: 
     assert "nodrop: service_chain: PVVP becomes sut: vnf-l2, hops: 2\n" in said
     assert "nodrop: sriov: no effect (True); no cloud is configured (openrc_file, clouds_detail)" in said
     assert main(["config", "convert", str(before), "-o", str(after)]) == 2
-    assert "it is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err

@@ -35,7 +35,7 @@ SAID = {
 def in_a_directory_with_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And with records of its own, so that what goes on on the machine is none of its business."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(machine_lock, "TURN", f"\0nodrop.test.{secrets.token_hex(8)}")
+    monkeypatch.setattr(machine_lock, "LOCK_ADDRESS", f"\0nodrop.test.{secrets.token_hex(8)}")
     monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path / "records")
     monkeypatch.setattr(persistent_lab, "_find_holders", lambda: iter(()))
     Path("nfvbench.cfg").write_text(CONFIGURATION)

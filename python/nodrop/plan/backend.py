@@ -87,7 +87,7 @@ def _plan_devices(config: Config, lab: LabPlan) -> tuple[str, ...]:
             f"engine.dpdk.devices: {format_count(len(requested), 'device')} for {port_count} tester ports; name a "
             "device for each"
         )
-    if lab.sut != "wire" and not are_lab_devices(requested, lab.tester_interfaces):
+    if lab.sut != "wire" and not are_on_interfaces(requested, lab.tester_interfaces):
         named = " and ".join(lab.tester_interfaces)
         raise ConfigError(
             f"engine.dpdk.devices: not on {named}, between which {lab.sut} is ({' '.join(requested)}); write --sut "

@@ -39,7 +39,7 @@ def _check_path(config: Config) -> None:
         raise ConfigError("macs: the cloud assigns the VMs' addresses (sut: openstack); remove macs")
     if config.routers and section.forwarder not in ROUTING_FORWARDERS:
         raise ConfigError(
-            f"routers: {section.forwarder} does not answer neighbouring routers (true); write openstack.forwarder: "
+            f"routers: {section.forwarder} does not answer neighboring routers (true); write openstack.forwarder: "
             f"{' or '.join(ROUTING_FORWARDERS)}"
         )
     if config.routers and config.hops > 1:

@@ -316,7 +316,7 @@ NOT_UNICAST = {
     ipaddress.IPv4Network("224.0.0.0/4"): "for groups (RFC 5771)",
     ipaddress.IPv4Network("240.0.0.0/4"): "reserved (RFC 1112)",
 }
-"""Networks that routers do not forward to a neighbour."""
+"""Networks that routers do not forward to a neighbor."""
 
 
 def _port_range(key: str, written: int | tuple[int, int] | None, transport: str) -> tuple[int, int]:

@@ -77,12 +77,12 @@ def find_field(layers: tuple[Layer, ...], field: RangeField) -> tuple[int, Field
     inner_name = field.removeprefix("outer_")
     kinds, name = FIELDS[inner_name]  # type: ignore[index]
     indices = [index for index, layer in enumerate(layers) if layer.kind in kinds]
-    if not indices or (inner_name != field and not _is_tunnelled(layers)):
+    if not indices or (inner_name != field and not _is_tunneled(layers)):
         raise ConfigError(f"traffic.ranges: frames have no such field ({field}); use a field of their headers")
     return indices[0 if inner_name != field else -1], name
 
 
-def _is_tunnelled(layers: tuple[Layer, ...]) -> bool:
+def _is_tunneled(layers: tuple[Layer, ...]) -> bool:
     return any(layer.kind in ("vxlan", "gre") for layer in layers) or len([*_ethernets(layers)]) > 1
 
 

@@ -167,7 +167,7 @@ def check_lab(config: Config) -> None:
         )
     if config.routers and config.sut not in ("vnf-l3", "ext", "openstack"):
         raise ConfigError(
-            f"routers: {config.sut} does not answer neighbouring routers (true); write sut: vnf-l3, or remove routers"
+            f"routers: {config.sut} does not answer neighboring routers (true); write sut: vnf-l3, or remove routers"
         )
     if config.vnf.capacity and (config.sut not in VNF_SUTS or config.ports):
         raise ConfigError(
@@ -201,7 +201,7 @@ def check_lab(config: Config) -> None:
 
 
 def _antagonists(config: Config, lab: LabPlan, available: Sequence[int]) -> Iterator[Antagonist]:
-    """Yield noisy neighbours on the configured CPUs, or on those of the SUT. Raises ConfigError."""
+    """Yield noisy neighbors on the configured CPUs, or on those of the SUT. Raises ConfigError."""
     kind, requested = config.antagonist.kind, config.antagonist.cores
     if kind == "none":
         return
@@ -416,7 +416,7 @@ class _Builder:
 
 
 def _port(interface: str, station: _Station, peer: _Station, behind: ChainEnd) -> ForwarderPort:
-    """Return a port that leads, through its neighbour, to the networks behind one end of its chain."""
+    """Return a port that leads, through its neighbor, to the networks behind one end of its chain."""
     vias = {4: peer.ips[0], 6: peer.ips[1]}
     return ForwarderPort(
         interface=interface,

@@ -21,12 +21,12 @@ REMOTE_SUTS: frozenset[SutKind] = frozenset({"ext", "openstack"})
 """SUTs behind networks that nodrop does not know."""
 TAG_COUNT_MAX = 2
 DEFAULT_ANNOUNCE_S = 1.0
-"""Interval of announcements of ports that neighbours would forget: a port that only receives, as with NFVbench's
+"""Interval of announcements of ports that neighbors would forget: a port that only receives, as with NFVbench's
 trickle, and TRex's ports in front of a router, which do not answer during a trial."""
 
 
 def plan_neighbors(config: Config, lab: LabPlan, traffic: Traffic) -> NeighborPlan:
-    """Return a station wherever neighbours may resolve one, and next hops to resolve.
+    """Return a station wherever neighbors may resolve one, and next hops to resolve.
 
     Raises: ConfigError if nothing could answer.
     """

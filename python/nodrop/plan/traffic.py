@@ -168,9 +168,9 @@ def traffic_warnings(config: Config, traffic: Traffic) -> Iterator[str]:
     """Yield deviations of the sent frames from the configuration."""
     if config.traffic.replay.file is not None:
         return
-    tunnelled = config.tunnel.kind != "none"
-    why = "the tunnel of each chain needs" if tunnelled else "the VLAN tag that tells chains apart needs"
-    seen = "" if tunnelled else "; the chains themselves have it taken off"
+    tunneled = config.tunnel.kind != "none"
+    why = "the tunnel of each chain needs" if tunneled else "the VLAN tag that tells chains apart needs"
+    seen = "" if tunneled else "; the chains themselves have it taken off"
     for requested, sent in zip(plan_sizes(config)[0], traffic.streams[0].sizes, strict=True):
         if requested != sent:
             yield (

@@ -126,7 +126,7 @@ def vtep_ip(config: Config, end: ChainEnd) -> str:
 
 
 def vtep_next_hop(config: Config, near: ChainEnd, far: ChainEnd) -> str:
-    """Return the address that resolves to the destination MAC of tunnelled frames: a gateway, or the tunnel's other
+    """Return the address that resolves to the destination MAC of tunneled frames: a gateway, or the tunnel's other
     end."""
     section = config.tunnel
     if section.gateways:
