@@ -26,7 +26,7 @@ SAID = {
     "config": "flow_count",
     "show": "complete",
     "status": "status: idle",
-    "cleanup": "nothing of nodrop is here",
+    "cleanup": "no labs on this machine",
 }
 """What a command that is carried out instead of a run says, among other things."""
 
