@@ -1,26 +1,26 @@
-# Everything here works on a fresh clone with Python 3.11+, a Rust toolchain and a Linux kernel, with or without root.
+# All targets work on a fresh clone with Python 3.11+, a Rust toolchain and a Linux kernel, with or without root.
 .DEFAULT_GOAL := help
 .PHONY: help run build test check bench clean
 
-help: ## Say what can be made
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## Set everything up, then measure: make run ARGS="--sut bridge"
+run: build ## Set up, then measure: make run ARGS="--sut bridge"
 	@.venv/bin/nodrop run $(ARGS)
 
 build: ## Set up .venv with nodrop and its native programs
 	@scripts/install
 
-test: ## Set everything up, then check and test it
+test: ## Set up, then check and test; all tests, also slow ones: make test ARGS=--all
 	@scripts/install --dev
 	@scripts/check
-	@scripts/test
+	@scripts/test $(ARGS)
 
 check: ## Format, lint, types, imports and schemas
 	@scripts/install --dev
 	@scripts/check
 
-bench: ## Engine beside its peers (root), or searches: make bench ARGS="search --seeds 20"
+bench: ## Benchmark the engine beside its peers (root), or searches: make bench ARGS="search --seeds 20"
 	@scripts/bench $(or $(ARGS),engine)
 
 clean: ## Remove what was built; results stay

@@ -41,7 +41,7 @@ class Tally(Value):
 
 def exact(count: int, of: int) -> tuple[float, float]:
     """Interval of a share at 95 % confidence. Source: Clopper and Pearson, Biometrika 26 (1934)."""
-    from scipy.special import betaincinv  # noqa: PLC0415
+    from scipy.special import betaincinv
 
     low = 0.0 if count == 0 else float(betaincinv(count, of - count + 1, 0.025))
     high = 1.0 if count == of else float(betaincinv(count + 1, of - count, 0.975))
