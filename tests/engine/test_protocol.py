@@ -171,7 +171,7 @@ def test_a_latency_histogram_is_one_that_other_programs_read(engine: Engine) -> 
     ("request_", "kind", "says"),
     [
         ({"op": "dance"}, "protocol", "dance"),
-        ({**OPEN, "colour": "red"}, "protocol", "colour"),
+        ({**OPEN, "color": "red"}, "protocol", "color"),
         ({**TRIAL, "stop": {"bored_s": 1}}, "protocol", "bored_s"),
         (TRIAL, "request", "no ports are open"),
         ({**OPEN, "streams": [stream(0, 0, sizes=[{"frame_bytes": 63}])]}, "request", "at least 64 bytes"),
@@ -182,7 +182,7 @@ def test_a_latency_histogram_is_one_that_other_programs_read(engine: Engine) -> 
         (
             {**OPEN, "ports": [{**PORTS[0], "backend": "af_packet", "interface": "no0"}]},
             "port",
-            "no0: no such interface",
+            "no0: does not exist in this network namespace",
         ),
     ],
 )
