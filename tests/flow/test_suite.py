@@ -23,8 +23,8 @@ from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import Suite
 from nodrop.model.trial import DirectionTimes, LatencySummary, TrialResult
 from nodrop.plan import build, build_each
-from nodrop.report.line_progress import LineProgress
 from nodrop.report.document.suite import build_suite_table
+from nodrop.report.line_progress import LineProgress
 from nodrop.report.terminal import render_blocks
 from nodrop.run.execute import RunEnvironment
 from nodrop.run.suite import execute_suite

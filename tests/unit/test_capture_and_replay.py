@@ -59,9 +59,13 @@ def test_each_captured_trial_has_its_own_file() -> None:
 
 def test_what_cannot_be_captured_is_refused_by_its_key() -> None:
     file: dict[str, Any] = {"capture__file": "seen.pcapng"}
-    assert refused(**file, sut="xdp", capture__way="both").startswith("capture.way: xdp_live creates frames in the kernel")
+    assert refused(**file, sut="xdp", capture__way="both").startswith(
+        "capture.way: xdp_live creates frames in the kernel"
+    )
     assert refused(**file, capture__ports=[2]).startswith("capture.ports: no such port (2); write numbers from 0 to 1")
-    assert refused(**file, latency__enabled=False).startswith("capture.trials: no latency trials to capture (latency.enabled is false)")
+    assert refused(**file, latency__enabled=False).startswith(
+        "capture.trials: no latency trials to capture (latency.enabled is false)"
+    )
 
     def no_filter(text: str, section: str) -> None:
         raise ConfigError(f"{section}.filter: {text}")
@@ -80,7 +84,10 @@ def test_replayed_frames_get_the_addresses_of_the_port_and_the_lab_their_size() 
     assert (back.tx_port, back.replay) == (1, there.replay)
     assert plan.lab.mtu_bytes == 1600 - 18
     assert plan.traffic.frame_bytes == pytest.approx((9 * 76 + 1600) / 10)
-    assert describe_traffic(plan.traffic) == "10 frames of dns.pcap (76 to 1600 bytes, 3 grown for the signature) both ways"
+    assert (
+        describe_traffic(plan.traffic)
+        == "10 frames of dns.pcap (76 to 1600 bytes, 3 grown for the signature) both ways"
+    )
 
 
 def test_the_file_is_asked_for_with_filter_and_limit() -> None:
@@ -99,7 +106,9 @@ def test_a_file_has_its_own_headers_and_sizes() -> None:
     made = {"frame_bytes": 128, "flow_count": 2, "tunnel__kind": "vxlan", "traffic__vlan": 100, "traffic__imix": "64:1"}
     for key, named in made.items():
         message = refused(traffic__replay__file="x", **{key: named})
-        assert message.startswith(f"traffic.replay.file and {key.replace('__', '.')}: frames of a file are sent unchanged"), message
+        assert message.startswith(
+            f"traffic.replay.file and {key.replace('__', '.')}: frames of a file are sent unchanged"
+        ), message
     assert "flows: frames of a file are sent unchanged" in refused(traffic__replay__file="x", flows__udp_source=53)
     assert refused(traffic__replay__filter="udp").startswith("traffic.replay.filter: set without a file")
     assert not planned(traffic__replay__file="x", traffic__forward="80%", bidirectional=True).traffic.streams[0].ranges

@@ -98,7 +98,11 @@ NODE = "resources.numa_nodes.0"
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("value: 68719476736\n", f"value: 1{'0' * 30}\n", f"{NODE}.memory.total_bytes.value: 1e+30 is not from 0 to 2^64"),
+        (
+            "value: 68719476736\n",
+            f"value: 1{'0' * 30}\n",
+            f"{NODE}.memory.total_bytes.value: 1e+30 is not from 0 to 2^64",
+        ),
         ("value: 68719476736\n", "value: -1\n", "memory.total_bytes.value: -1 is not from 0 to 2^64"),
         ("value: 68719476736\n", "value: .nan\n", "memory.total_bytes.value: should be a finite number (nan)"),
         (
@@ -110,9 +114,13 @@ NODE = "resources.numa_nodes.0"
         ("ids: [0, 1]", "ids: [0]", f"{NODE}.cpus.sibling_sets: CPU 1 is in a sibling set of a node without it"),
         ("ids: [0, 1]", "ids: [0, 1, 2]", f"{NODE}.cpus.sibling_sets: CPU 2 is in 0 sibling sets"),
         ("ids: [0, 1]", "ids: [0, 1, 1]", f"{NODE}.cpus.ids: CPU 1 is on several nodes"),
-        ("sibling_sets: [[0, 1]]", "sibling_sets: [[0, 1], [1]]", "CPU 1 is in 2 sibling sets; list each CPU of the node"),
+        (
+            "sibling_sets: [[0, 1]]",
+            "sibling_sets: [[0, 1], [1]]",
+            "CPU 1 is in 2 sibling sets; list each CPU of the node",
+        ),
         ("sibling_sets: [[0, 1]]", "sibling_sets: &a [*a]", "more than 24 levels"),
-        ("captured_at:", "colour: red\ncaptured_at:", "line 2: colour: unknown key ('red')"),
+        ("captured_at:", "color: red\ncaptured_at:", "line 2: color: unknown key ('red')"),
         ("captured_at:", "chd_version: '1'\ncaptured_at:", "duplicate key 'chd_version'"),
         ("chd_version: '1'", "chd_version: '9'", "line 1: chd_version: should be '1' ('9')"),
     ],
@@ -168,7 +176,7 @@ def test_a_hundred_megabytes_are_refused_unread(tmp_path: Path) -> None:
     file = tmp_path / "host.json"
     with file.open("wb") as opened:
         opened.truncate(100 * 2**20)
-    with pytest.raises(ConfigError, match="larger than 16 MiB \(100 MiB\)"):
+    with pytest.raises(ConfigError, match=r"larger than 16 MiB \(100 MiB\)"):
         read_chd(file)
 
 

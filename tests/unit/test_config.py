@@ -171,7 +171,9 @@ def test_every_key_says_what_it_is() -> None:
 
 @pytest.mark.parametrize("url", ["postgresql://u:secret@h/db", "postgresql://h/db?user=u&password=secret"])
 def test_a_password_of_the_index_is_refused_and_not_told(url: str) -> None:
-    with pytest.raises(ConfigError, match="results_index: the URL contains a password, which every result would store") as refused:
+    with pytest.raises(
+        ConfigError, match="results_index: the URL contains a password, which every result would store"
+    ) as refused:
         load((), {"results_index": url})
     assert "secret" not in str(refused.value)
     assert load((), {"results_index": "postgresql://u@h/db?host=/run"}).results_index

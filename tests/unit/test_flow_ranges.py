@@ -135,12 +135,21 @@ def test_the_most_that_is_said_to_be_possible_is() -> None:
     ("keys", "says"),
     [
         ({"flows.ip": ["10.0.0.0/8", "10.1.0.0/16"]}, "flows.ip: overlapping networks (10.0.0.0/8, 10.1.0.0/16)"),
-        ({"flows.ip": ["10.0.0.0/8", "239.0.0.0/16"]}, "flows.ip: 224.0.0.0/4 is for groups (RFC 5771), not unicast (239.0.0.0/16)"),
-        ({"flows.ip": ["127.0.0.0/8", "20.0.0.0/16"]}, "flows.ip: 127.0.0.0/8 is for a host itself (RFC 1122), not unicast (127.0.0.0/8)"),
+        (
+            {"flows.ip": ["10.0.0.0/8", "239.0.0.0/16"]},
+            "flows.ip: 224.0.0.0/4 is for groups (RFC 5771), not unicast (239.0.0.0/16)",
+        ),
+        (
+            {"flows.ip": ["127.0.0.0/8", "20.0.0.0/16"]},
+            "flows.ip: 127.0.0.0/8 is for a host itself (RFC 1122), not unicast (127.0.0.0/8)",
+        ),
         ({"flows.ip_step": "0.0.0.0"}, "flows.ip_step: not above 0 (0.0.0.0)"),
         ({"flows.udp_destination": 0}, "flows.udp_destination: port 0 is reserved"),
         ({"flows.udp_source": 53, "traffic.transport": "icmp"}, "ICMP has no ports"),
-        ({"flows.ip": ["10.0.0.0/8", "20.0.0.0/8"], "traffic.ip": 6, "frame_bytes": 128}, "flows.ip: IPv4 networks with traffic.ip: 6"),
+        (
+            {"flows.ip": ["10.0.0.0/8", "20.0.0.0/8"], "traffic.ip": 6, "frame_bytes": 128},
+            "flows.ip: IPv4 networks with traffic.ip: 6",
+        ),
         ({"flows.ip": ["10.0.0.0/30", "20.0.0.0/30"], "chains": 5}, "flows.ip is too narrow"),
     ],
 )

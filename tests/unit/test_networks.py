@@ -114,7 +114,10 @@ def test_processes_that_share_a_cpu_sleep_when_there_is_nothing_to_do() -> None:
         ({"ports": ["eth1", "eth2"]}, r"ports: vnf-l2 is brought up between ports of its own \(eth1, eth2\)"),
         ({"sut": "ext"}, r"ports: wrong number of ports \(none\), 1 chain with networks: ports need 2"),
         ({"sut": "ext", "ports": ["a", "a"]}, r"ports: duplicate port \(a, a\)"),
-        ({"sut": "ext", "ports": ["a", "b"], "macs": [["02:00:00:00:00:01"] * 2] * 2}, r"macs\[0\]: 2 MAC addresses for 1 chain"),
+        (
+            {"sut": "ext", "ports": ["a", "b"], "macs": [["02:00:00:00:00:01"] * 2] * 2},
+            r"macs\[0\]: 2 MAC addresses for 1 chain",
+        ),
     ],
 )
 def test_what_does_not_go_together_names_key_found_and_remedy(keys: dict[str, Any], sentence: str) -> None:

@@ -134,7 +134,9 @@ def test_cores_and_speed_of_the_command_line_go_before_those_of_the_profile() ->
 def test_chains_of_this_machine_are_measured_by_its_own_engine() -> None:
     config = asked(trex())
     assert (config.sut, config.generator) == ("vnf-l2", "engine")
-    assert any("the generator is nodrop's engine, not TRex" in warning for warning in build(config, cpus=(0, 1)).warnings)
+    assert any(
+        "the generator is nodrop's engine, not TRex" in warning for warning in build(config, cpus=(0, 1)).warnings
+    )
 
 
 def test_a_profile_without_ports_is_nodrop_s_own_engine() -> None:
@@ -169,7 +171,10 @@ def test_a_key_of_trex_has_one_here(key: str, value: Any, read: str, expected: A
     ("written", "sentence"),
     [
         ({"traffic_generator": {"default_profile": "nope"}}, r"no generator profile is named 'nope'"),
-        (trex(interfaces=[{"port": 0, "pci": "a"}, {"port": 2, "pci": "b"}]), r"wrong port numbers \(0, 2\); number them 0 and 1"),
+        (
+            trex(interfaces=[{"port": 0, "pci": "a"}, {"port": 2, "pci": "b"}]),
+            r"wrong port numbers \(0, 2\); number them 0 and 1",
+        ),
         (trex(interfaces=[{"port": 0, "pci": "a"}, {"port": 1, "pci": ""}]), r"pci is missing for one of them"),
         (trex(interfaces="eth0"), r"not a list"),
         (

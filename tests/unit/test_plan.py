@@ -145,7 +145,9 @@ def test_a_warm_start_takes_the_goals_that_had_both_bounds() -> None:
 
 def test_a_warm_start_from_something_else_is_refused() -> None:
     then = earlier_result(plan(sut="bridge"))
-    with pytest.raises(ConfigError, match=r"\(latest: it measured bridge with 64-byte .* this run measures vnf-l2 with"):
+    with pytest.raises(
+        ConfigError, match=r"\(latest: it measured bridge with 64-byte .* this run measures vnf-l2 with"
+    ):
         warm(then)
     with pytest.raises(ConfigError, match=r"this run measures vnf-l2 with 128-byte frames both ways"):
         warm(earlier_result(plan()), frame_bytes=128)
@@ -244,7 +246,10 @@ def test_a_standing_lab_is_taken_as_it_is() -> None:
             {"search.algorithm": "mlrsearch-01", "goals": {"NDR": {"loss_ratio": 0, "width": "1%"}}},
             r"goals\.NDR\.width: 1 % has no effect, the search mlrsearch-01 uses only the loss ratio .* write it under search",
         ),
-        ({"engine.cores": [7]}, r"engine\.cores: CPU not available to nodrop \(7, available: 0, 1\); name an available one"),
+        (
+            {"engine.cores": [7]},
+            r"engine\.cores: CPU not available to nodrop \(7, available: 0, 1\); name an available one",
+        ),
         ({"vnf.core": 2}, r"vnf\.core: CPU not available to nodrop \(2,"),
         ({"lab": "mine", "sut": "bridge"}, r"sut: lab mine has vnf-l2 \(bridge\); remove sut"),
         ({"lab": "mine", "frame_bytes": 9000}, r"frame_bytes: too large for lab mine \(9000, at most 1518\)"),
@@ -325,12 +330,12 @@ def test_only_what_can_stand_in_line_is_put_in_line(sut: str) -> None:
         ({"antagonist.kind": "cpu", "sut": "ext", "ports": ["a", "b"]}, r"external or remote"),
     ],
 )
-def test_memory_and_neighbours_that_cannot_be_had_are_refused(keys: dict[str, Any], message: str) -> None:
+def test_memory_and_neighbors_that_cannot_be_had_are_refused(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         build(load((), keys), Resolvers(inspect_ports=lambda names: names), cpus=(0, 1, 2))
 
 
-def test_a_noisy_neighbour_is_on_the_suts_cpus_unless_told() -> None:
+def test_a_noisy_neighbor_is_on_the_suts_cpus_unless_told() -> None:
     keys = {"antagonist.kind": "memory"}
     assert [(one.kind, one.core) for one in build(load((), keys), cpus=(0, 1, 2)).lab.antagonists] == [("memory", 2)]
     two = build(load((), {**keys, "antagonist.cores": [0, 1]}), cpus=(0, 1, 2)).lab.antagonists

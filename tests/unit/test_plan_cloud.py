@@ -217,11 +217,14 @@ def test_a_vm_descriptor_says_what_the_flavor_is() -> None:
         ({"openstack.sriov_middle": True}, r"openstack.sriov_middle: requires two VMs with SR-IOV"),
         (
             {"routers": True},
-            r"routers: vnf-l2 does not answer neighbouring routers .* openstack.forwarder: vnf-l3 or vpp",
+            r"routers: vnf-l2 does not answer neighboring routers .* openstack.forwarder: vnf-l3 or vpp",
         ),
         ({"routers": True, "openstack.forwarder": "vpp", "hops": 2}, r"routers: require one VM per chain \(hops: 2\)"),
         ({"routers": True, "openstack.forwarder": "vpp", "networks": "shared"}, r"write networks: vlan"),
-        ({"networks": "ports", "chains": 2}, r"networks: the tester reaches a cloud by two ports, not enough for ports with 2 chains"),
+        (
+            {"networks": "ports", "chains": 2},
+            r"networks: the tester reaches a cloud by two ports, not enough for ports with 2 chains",
+        ),
         (
             {"networks": "shared", "tunnel.kind": "vxlan", "chains": 2},
             r"networks: chains in a cloud are distinguished by their tunnels, .* \(tunnel.kind: vxlan\)",
@@ -231,10 +234,16 @@ def test_a_vm_descriptor_says_what_the_flavor_is() -> None:
         ({"openstack.networks.left.type": "vxlan"}, r"reaches it only with tunnel.kind: vxlan"),
         ({"openstack.networks.right.type": "flat"}, r"write openstack.tagged: false"),
         ({"openstack.floating_ip": True}, r"write openstack.management: true"),
-        ({"openstack.forwarder": "testpmd", "openstack.flavor.vcpus": 1}, r"openstack.flavor.vcpus: testpmd occupies a CPU .* \(1\)"),
+        (
+            {"openstack.forwarder": "testpmd", "openstack.flavor.vcpus": 1},
+            r"openstack.flavor.vcpus: testpmd occupies a CPU .* \(1\)",
+        ),
         ({"openstack.multiqueue": 4}, r"openstack.multiqueue: more queues than CPUs \(4, 2 CPUs\)"),
         ({"openstack.hosts": ["a:x", "b:y"]}, r"several availability zones \(a, b\)"),
-        ({"openstack.networks.left.name": ["a"], "chains": 2}, r"openstack.networks.left.name: too few values \(1, at least 2 needed\)"),
+        (
+            {"openstack.networks.left.name": ["a"], "chains": 2},
+            r"openstack.networks.left.name: too few values \(1, at least 2 needed\)",
+        ),
         (
             {"openstack.forwarder": "vnf-l3", "traffic.ip": 6, "frame_bytes": 128},
             r"traffic.ip: vnf-l3 has only IPv4 routes in a cloud \(6\)",

@@ -84,10 +84,19 @@ def test_the_ends_of_tunnels_are_stations_and_whoever_is_next_is_asked_for() -> 
     [
         ({"tunnel.kind": "vxlan", "traffic.vxlan": 5}, "tunnel.kind and traffic.vxlan: frames can have one tunnel"),
         ({"tunnel.kind": "mpls", "traffic.mpls": "16"}, "tunnel.kind and traffic.mpls: frames can have one tunnel"),
-        ({"tunnel.kind": "vxlan", "tunnel.vnis": [[1], [2]], "chains": 2}, "tunnel.vnis: 1 value on the left for 2 chains"),
-        ({"tunnel.kind": "vxlan", "tunnel.vnis": [[7, 7], [1, 2]], "chains": 2}, "tunnel.vnis: duplicate number on the left"),
+        (
+            {"tunnel.kind": "vxlan", "tunnel.vnis": [[1], [2]], "chains": 2},
+            "tunnel.vnis: 1 value on the left for 2 chains",
+        ),
+        (
+            {"tunnel.kind": "vxlan", "tunnel.vnis": [[7, 7], [1, 2]], "chains": 2},
+            "tunnel.vnis: duplicate number on the left",
+        ),
         ({"tunnel.kind": "vxlan", "tunnel.vnis": [[2**24], [1]]}, "tunnel.vnis: out of range on the left (16777216)"),
-        ({"tunnel.kind": "mpls", "tunnel.service_labels": [[15], [16]]}, "tunnel.service_labels: out of range on the left (15)"),
+        (
+            {"tunnel.kind": "mpls", "tunnel.service_labels": [[15], [16]]},
+            "tunnel.service_labels: out of range on the left (15)",
+        ),
         ({"tunnel.kind": "mpls", "sut": "vnf-l3"}, "tunnel.kind: vnf-l3 forwards IP only (mpls)"),
         ({"tunnel.kind": "vxlan", "sut": "ext", "ports": ["a", "b"]}, "tunnel.src_vteps: missing"),
     ],

@@ -125,7 +125,10 @@ def test_flows_are_those_of_all_chains_and_both_directions() -> None:
             {"flow_count": 7, "chains": 4},
             r"^flow_count: fewer flows than streams \(7, 8 streams: 4 chains, both ways\); write 8 or more",
         ),
-        ({"flow_count": 2**23, "bidirectional": False}, r"^flow_count: too many flows \(8388608, .* allow 4194304 per stream"),
+        (
+            {"flow_count": 2**23, "bidirectional": False},
+            r"^flow_count: too many flows \(8388608, .* allow 4194304 per stream",
+        ),
     ],
 )
 def test_flows_that_cannot_be_made_are_refused_with_a_number_that_can(keys: dict[str, Any], says: str) -> None:
@@ -164,7 +167,7 @@ traffic:
         ("[{field: dst_ip}]", "neither count nor values (dst_ip)"),
         ("[{field: dst_ip, count: 100000}]", "the period exceeds 8388608 frames"),
         ("[{field: dst_ip, counts: 3}]", "did you mean traffic.ranges.0.count?"),
-        ("[{field: colour, count: 3}]", "traffic.ranges.0.field: should be 'src_mac', "),
+        ("[{field: color, count: 3}]", "traffic.ranges.0.field: should be 'src_mac', "),
     ],
 )
 def test_ranges_that_cannot_be_are_refused(ranges: str, says: str, tmp_path: Path) -> None:

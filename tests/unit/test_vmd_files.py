@@ -117,7 +117,11 @@ def test_the_names_of_the_standard_are_modes_too(tmp_path: Path) -> None:
         ("[2, 3]]", "[2, 7]]", "line 4: profiles.0.vcpu_sets.0.pairs.1: vCPU 7 is not in the set (0-3); pair vCPUs"),
         ("[2, 3]]", "[1, 2]]", "vCPU 1 is in several pairs; pair it once"),
         ("[2, 3]]", "[2]]", "[2] has fewer than two vCPUs"),
-        ("sets: [0, 1]", "sets: [1, 2]", "line 11: profiles.0.links.0.sets: set 2 does not exist: there are 2, numbered from 0"),
+        (
+            "sets: [0, 1]",
+            "sets: [1, 2]",
+            "line 11: profiles.0.links.0.sets: set 2 does not exist: there are 2, numbered from 0",
+        ),
         ("sets: [0, 1]", "sets: [1, 1]", "set 1 is given twice"),
         ("bandwidth_bps: 5 Gbps", "bandwidth_bps: 50 Gbps", "50.00 Gb/s exceeds the port speed of 10.00 Gb/s"),
         (
