@@ -178,7 +178,7 @@ def test_a_goal_that_no_load_meets_is_exit_code_5_and_still_printed(
 ) -> None:
     assert run_over(parts(LossFloor(capacity_pps=1e6, floor_ratio=0.1)), monkeypatch) == 5
     printed = capsys.readouterr()
-    assert "a load that meets NDR and PDR asked, even the lowest one loses more" in printed.err
+    assert "even the lowest load does not meet NDR and PDR" in printed.err
     assert "Even at the lowest load allowed" in printed.out
 
 
@@ -206,7 +206,7 @@ def test_a_budget_too_small_for_any_answer_is_exit_code_5(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_over(parts(), monkeypatch, "--budget", "50ms") == 5
-    assert "a load that meets NDR and PDR asked, none was found; allow more time (--budget)" in complaint(capsys)
+    assert "no load that meets NDR and PDR was found; allow more time (--budget)" in complaint(capsys)
 
 
 @pytest.mark.usefixtures("in_empty_directory")

@@ -259,7 +259,7 @@ def test_a_search_that_is_over_asks_no_more_and_refuses_to_be_told() -> None:
     search = create(search_plan())
     drive(search, loss_ratio_of(Step(1e6)))
     assert search.ask() is None
-    with pytest.raises(RuntimeError, match="did not ask"):
+    with pytest.raises(RuntimeError, match="the search is over"):
         search.tell(Outcome(index=99, loss_ratio=0.0))
 
 

@@ -1,4 +1,4 @@
-"""What a search looks for and what it found (names after RFC 9971)."""
+"""Goals of a search and their results (names after RFC 9971)."""
 
 from enum import StrEnum
 
@@ -9,10 +9,10 @@ from nodrop.model.message import Message
 
 
 class Goal(Value):
-    """What to find the highest load for (RFC 9971 Search Goal). What is None is the search's: `SearchPlan.complete`."""
+    """Criteria of the highest load to find (RFC 9971 Search Goal). None: the search's, see `SearchPlan.complete`."""
 
     label: str
-    """NDR for loss ratio 0, PDR otherwise, unless the user says different."""
+    """By default NDR for loss ratio 0, else PDR."""
     loss_ratio: float = Field(ge=0, lt=1)
     """Share of the frames that a trial may lose and still count as low-loss (Goal Loss Ratio)."""
     exceed_ratio: float = Field(default=0.0, ge=0, lt=1)
@@ -21,11 +21,11 @@ class Goal(Value):
     initial_trial_duration_s: float | None = Field(default=None, gt=0)
     """Duration of the shortest trials (Goal Initial Trial Duration)."""
     final_trial_duration_s: float | None = Field(default=None, gt=0)
-    """Duration from which on a trial counts as full-length (Goal Final Trial Duration)."""
+    """Duration of a full-length trial (Goal Final Trial Duration)."""
     duration_sum_s: float | None = Field(default=None, gt=0)
     """Trial time that decides a load (Goal Duration Sum)."""
     width_ratio: float | None = Field(default=None, gt=0, lt=1)
-    """(upper - lower) / upper at which the goal is found (Goal Width)."""
+    """(upper - lower) / upper of bounds that are close enough (Goal Width)."""
 
 
 class Flag(Message):
@@ -35,20 +35,20 @@ class Flag(Message):
 
 
 class Limit(StrEnum):
-    """What kept the load from going higher."""
+    """The reason why the load is not higher."""
 
     SUT = "sut"
     """The SUT lost more than the goal allows."""
     TESTER = "tester"
     """The tester could not send the load."""
     SHARED_CPU = "shared_cpu"
-    """The SUT's work runs on the tester's CPU, so its overload shows as frames that were never sent."""
+    """The SUT runs on the tester's CPU, so its overload appears as unsent frames."""
     MAX_LOAD = "max_load"
     """The goal is still met at the highest load allowed."""
     MIN_LOAD = "min_load"
     """The goal is not met even at the lowest load allowed."""
     UNKNOWN = "unknown"
-    """The search ended before it had both bounds."""
+    """The search ended without both bounds."""
 
     @property
     def is_tester(self) -> bool:
@@ -69,14 +69,14 @@ class Bound(Value):
     loss_ratio: float
     duration_s: float
     trial_index: int
-    """Which trial of the run measured it."""
+    """Index of its trial in the run."""
 
 
 class GoalResult(Value):
     """The bounds of one goal.
 
-    Regular means: a lower bound that meets the goal and an upper bound that does not, no further apart than the
-    width asked for (RFC 9971 regular goal result).
+    A regular result has a lower bound that meets the goal and an upper bound that does not, no further apart than the
+    goal width (RFC 9971 regular goal result).
     """
 
     goal: Goal
@@ -87,16 +87,16 @@ class GoalResult(Value):
     explanation: Message
     """Why the result ends where it does."""
     conditional_throughput_pps: float | None = None
-    """Forwarding rate to expect at the lower bound (RFC 9971 Conditional Throughput); None where there is none."""
+    """Forwarding rate to expect at the lower bound (RFC 9971 Conditional Throughput); None: not available."""
     estimate_pps: float | None = None
-    """Where a model of the SUT sees the threshold; None for searches without one."""
+    """Threshold according to a model of the SUT; None for searches without one."""
     estimate_sd_pps: float | None = None
     """Standard deviation of the estimate."""
     lower_error_probability: float | None = Field(default=None, ge=0, le=1)
-    """How likely the lower bound is misclassified: that most trials at its load would not meet the goal."""
+    """Probability that most trials at the lower bound would not meet the goal."""
     upper_error_probability: float | None = Field(default=None, ge=0, le=1)
-    """How likely the upper bound is misclassified: that most trials at its load would meet the goal."""
+    """Probability that most trials at the upper bound would meet the goal."""
     loss_ratio_limit: float | None = Field(default=None, ge=0, le=1)
     """Upper 95 % confidence limit of the loss ratio at the lower bound (no loss in n frames: about 3 / n)."""
     flags: tuple[Flag, ...] = ()
-    """What the bounds alone do not say."""
+    """Facts that the bounds do not show."""

@@ -1,4 +1,4 @@
-"""Ready-made answers to how long and how precisely to search."""
+"""Profiles: presets for durations and precision of searches."""
 
 from typing import NamedTuple
 
@@ -7,11 +7,11 @@ from nodrop.model.choices import AlgorithmName, ProfileName
 DEFAULT_ALGORITHM: AlgorithmName = "nodrop"
 
 TIME_LIMITED_SEARCHES: frozenset[AlgorithmName] = frozenset({"plrsearch"})
-"""Searches that use up whatever time there is, and have not failed by that."""
+"""Searches that always use the entire time limit; reaching it is not a failure."""
 
 
 class Profile(NamedTuple):
-    """Values for the `search` and `latency` keys that a user leaves out."""
+    """Defaults of the `search` and `latency` keys."""
 
     initial_trial_duration_s: float
     final_trial_duration_s: float
@@ -20,13 +20,13 @@ class Profile(NamedTuple):
     latency_trial_duration_s: float
     algorithm: AlgorithmName = DEFAULT_ALGORITHM
     duration_sum_s: float = 0.0
-    """At least the final trial duration, whatever stands here."""
+    """Never less than the final trial duration."""
     exceed_ratio: float = 0.0
     intermediate_phases: int = 2
     expansion_coefficient: float = 4.0
     repeat_invalid: int = 2
     overhead_s: float = 0.5
-    """Time a trial takes beside its sending."""
+    """Time of a trial in addition to sending."""
 
 
 PROFILES: dict[ProfileName, Profile] = {

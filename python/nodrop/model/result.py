@@ -1,4 +1,4 @@
-"""What a run leaves behind: `results/<run id>/result.json`."""
+"""The result of a run: `results/<run id>/result.json`."""
 
 from enum import StrEnum
 from typing import Literal
@@ -25,28 +25,28 @@ class Status(StrEnum):
 
 
 class CheckArrival(Value):
-    """Learning frames of one stream that arrived alike."""
+    """Learning frames of one stream that arrived with equal headers."""
 
     port: int
     vlan: int | None
-    """The outermost VLAN they came in; None: without a tag."""
+    """Outermost VLAN tag on arrival; None: untagged."""
     src: str
     dst: str
     count: int
 
 
 class DirectionCheck(Value):
-    """End-to-end connectivity of one stream, before any measuring."""
+    """End-to-end connectivity of one stream, before the first trial."""
 
     stream_id: int
     tx_port: int
     rx_port: int
     sent_count: int
     received_count: int
-    """Of those, how many arrived at the port they should."""
+    """Frames that arrived at the expected port."""
     chain: int = 0
     arrivals: tuple[CheckArrival, ...] = ()
-    """Where they arrived and as what, at whichever port."""
+    """Arrivals at all ports, by their headers."""
 
 
 class GoalState(Value):
@@ -99,7 +99,7 @@ class SearchDecision(TrialPreview):
 
 
 class LatencyResult(Value):
-    """A latency trial: at which load, and which trial of the run holds the figures."""
+    """A latency trial: its load and its index in the run."""
 
     label: str
     load_pps: float
@@ -117,15 +117,15 @@ class RunResult(Value):
     wall_s: float
     status: Status
     error: str | None = None
-    """What stopped the run, when it did not complete."""
+    """The error that ended an incomplete run."""
     plan: Plan
     facts: Facts | None
-    """None when the lab never came up."""
+    """None if the lab did not come up."""
     checks: tuple[DirectionCheck, ...] = ()
     trials: tuple[TrialResult, ...] = ()
     goals: tuple[GoalResult, ...] = ()
     steps: tuple[SearchDecision, ...] = ()
-    """The search, trial by trial."""
+    """The decisions of the search, by trial."""
     findings: tuple[Flag, ...] = ()
     """What the search saw of the SUT and the tester beyond the goals: warm-up, drift, modes, stalls, buffers."""
     latencies: tuple[LatencyResult, ...] = ()

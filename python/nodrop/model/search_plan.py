@@ -29,17 +29,17 @@ class SearchPlan(Value):
     initial_trial_duration_s: float = Field(gt=0)
     final_trial_duration_s: float = Field(gt=0)
     width_ratio: float = Field(gt=0, lt=1)
-    """(upper - lower) / upper at which a goal is found."""
+    """(upper - lower) / upper of bounds that are close enough."""
     intermediate_phases: int = Field(ge=0)
     expansion_coefficient: float = Field(gt=1)
     search_duration_max_s: float = Field(gt=0)
-    """Time for the whole search, dead time included."""
+    """Time limit of the search, dead time included."""
     budgeted: bool = False
-    """Whether that time is a budget: to have used it up is then a normal end, else it means the search has failed."""
+    """Whether the time limit is a budget: reaching it is then a normal end, else a failure."""
     repeat_invalid: int = Field(ge=0)
-    """How often an invalid trial is tried again before it is given up."""
+    """Retries of an invalid trial before the search fails."""
     overhead_s: float = Field(default=0.5, ge=0)
-    """Time a trial takes beside its sending, as far as a search reckons with it."""
+    """Time of a trial in addition to sending, as assumed by searches."""
     doublings: int = Field(default=1, ge=1)
     """mlrsearch-03: how often the width is doubled in an external search."""
     preceding_targets: int = Field(default=2, ge=0)
@@ -47,21 +47,21 @@ class SearchPlan(Value):
     fail_fast: bool = False
     """mlrsearch-rfc9971: end the whole search when a goal fails at the lowest load."""
     joint: bool = True
-    """binary: whether trials made for one goal count for the others."""
+    """binary: whether trials for one goal count for the others."""
     verify_trial_count: int = Field(default=2, ge=1)
     """binary-loss-verification: trials at a load before its loss counts, the first included (TST 009 max(r))."""
     verify_lost_count: int | None = Field(default=None, ge=0)
-    """binary-loss-verification: loss of so many frames or more is not verified (TST 009 z); None: always verified."""
+    """binary-loss-verification: least loss, in frames, that is not verified (TST 009 z); None: always verified."""
     load_epsilon_ratio: float = Field(default=0.001, gt=0, lt=1)
     """nfvbench: share of the line rate, `max_load_pps`, at which the range is narrow enough."""
     trial_count: int = Field(default=10, ge=1)
     """mrr: trials at the highest load."""
     initial_count: int = Field(default=50, ge=0)
-    """plrsearch: the first trial lasts as long as this many duration increments."""
+    """plrsearch: duration of the first trial, in duration increments."""
     duration_increment_s: float = Field(default=0.1, gt=0)
-    """plrsearch: how much longer each trial is than the one before."""
+    """plrsearch: increase of the duration from trial to trial."""
     earlier: tuple["EarlierGoal", ...] = ()
-    """nodrop: what an earlier search of the same SUT found, to start from."""
+    """nodrop: bounds of an earlier search of the same SUT, to start from."""
 
     def complete(self, goal: Goal) -> Goal:
         """Return a goal with every attribute: its own or, where it has none, the search's."""
@@ -144,7 +144,7 @@ def _check_order(shorter: str, shorter_s: float, longer: str, longer_s: float) -
 
 
 class EarlierGoal(Value):
-    """A goal as an earlier result has it."""
+    """Bounds of a goal in an earlier result."""
 
     loss_ratio: float
     final_trial_duration_s: float

@@ -1,4 +1,4 @@
-"""One trial: what is asked of the generator and what it counted (RFC 2544 section 23, RFC 9971 Trial)."""
+"""One trial: the request to the generator and its counts (RFC 2544 section 23, RFC 9971 Trial)."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -13,20 +13,19 @@ from nodrop.model.message import Message
 from nodrop.model.neighbor import NeighborCounts
 
 StopClause = Literal["lost_count", "after_loss", "elapsed", "quiet"]
-"""Which clause of a stop rule ended a trial."""
+"""The clause of a stop rule that ended a trial."""
 
 
 WINDOW_S = 0.05
 """Length of a window of counts within a trial; only the last one may be shorter."""
 FIXED = "fixed"
-"""Phase of a trial at a load that was asked for."""
+"""Phase of a trial at a fixed rate."""
 
 
 class StopRule(Value):
-    """Ends a trial early, at the end of a window, by whichever clause is met first.
+    """Ends a trial early, at the end of a window, by the first clause that applies.
 
-    Only `lost_count` leaves every verdict as it would have been; the others end trials that are there to look, whose
-    outcome then counts as that of a shorter trial.
+    Only `lost_count` leaves every decision unchanged; the others end probes, which then count as shorter trials.
     """
 
     lost_count: int | None = Field(default=None, ge=0)
@@ -34,13 +33,13 @@ class StopRule(Value):
     after_loss_s: float | None = Field(default=None, ge=0)
     """Stop this long after the end of the first window in which a frame was certainly lost."""
     elapsed_s: float | None = Field(default=None, gt=0)
-    """Stop this long after the first frame was due, whatever happened."""
+    """Stop this long after the first frame was due."""
     quiet_s: float | None = Field(default=None, gt=0)
-    """Stop this long after the first frame was due if by then not even `quiet_lost_count` frames were lost."""
+    """Stop this long after the first frame was due if fewer than `quiet_lost_count` frames were lost until then."""
     quiet_lost_count: int = Field(default=1, ge=1)
 
     def fires(self, elapsed_s: float, lost_count: int, first_loss_s: float | None) -> StopClause | None:
-        """Which clause ends the trial now.
+        """Return the clause that ends the trial now, if any.
 
         Args:
             elapsed_s: end of the latest window.
@@ -59,7 +58,7 @@ class StopRule(Value):
 
 
 class Trial(Value):
-    """What a search may ask for: a load, a duration, and when to stop early."""
+    """The request for a trial: a load, a duration, and a stop rule."""
 
     intended_load_pps: float = Field(gt=0)
     """Frames per second, aggregate over all streams."""
@@ -68,9 +67,9 @@ class Trial(Value):
     reason: Message = Message()
     """Why the search requests this trial."""
     goal: str = ""
-    """Label of the goal in focus; empty where the trial serves no goal in particular."""
+    """Label of its goal; empty if the trial serves no goal in particular."""
     rule: str = ""
-    """Name of the rule or model that chose the load, as `bisect`; the file of each search lists its own."""
+    """Name of the rule or model that chose the load, e.g. `bisect`; the module of each search lists its own."""
 
 
 class TimeSummary(Value):
@@ -94,7 +93,7 @@ class LatencySummary(TimeSummary):
     ipdv: TimeSummary | None = None
     """Differences of the latencies of frames sent one after the other, without their signs (RFC 5481 section 4.1)."""
     hdr: str | None = None
-    """The whole histogram: HdrHistogram V2, deflated, base64."""
+    """The histogram: HdrHistogram V2, deflated, base64."""
 
 
 class Reordering(Value):
@@ -109,12 +108,12 @@ class Reordering(Value):
 
 
 class LossRuns(Value):
-    """Frames lost one after the other (RFC 3357 loss periods)."""
+    """Consecutive lost frames (RFC 3357 loss periods)."""
 
     count: int
     """Runs of lost frames."""
     longest: int
-    """Frames in the longest."""
+    """Frames in the longest run."""
 
 
 class StreamCounts(Value):
@@ -124,11 +123,11 @@ class StreamCounts(Value):
     tx_port: int
     rx_port: int
     intended_count: int
-    """Frames the load and the duration ask for."""
+    """Frames due at this load in this duration."""
     offered_count: int
-    """Frames that really left the tester (RFC 2285 3.5.2)."""
+    """Frames that left the tester (RFC 2285 3.5.2)."""
     received_count: int
-    """Distinct frames that arrived, duplicates left out."""
+    """Distinct frames that arrived, without duplicates."""
     lost_count: int
     """Offered minus received."""
     duplicate_count: int
@@ -141,7 +140,7 @@ class StreamCounts(Value):
 
 
 class Series(Value):
-    """What is followed through a trial: a stream where there are few, else all between two ports."""
+    """Subject of a time series: a stream if there are few, else all streams between two ports."""
 
     tx_port: int
     rx_port: int
@@ -152,37 +151,37 @@ class DirectionTimes(Series):
     """Latency of the frames of a series: of a stream where there are no more than 256."""
 
     latency_every: int
-    """Of every so many frames of a stream it was measured; 0: of none."""
+    """Latency is measured for every nth frame of a stream; 0: for none."""
     latency: LatencySummary | None
 
 
 class Stall(Value):
-    """When a sender stood still for longer than it may catch up."""
+    """Stalls of a sender beyond the time that it may catch up."""
 
     count: int
     longest_ns: int
     longest_at_s: float
-    """When that began, since the first frame was due."""
+    """Start of the longest stall, since the first frame was due."""
 
 
 class SenderTimes(Value):
-    """How the frames of one port left."""
+    """Timing of the frames sent by one port."""
 
     port: int
     lateness: TimeSummary | None
     """Actual minus intended send time."""
     gaps: TimeSummary | None
-    """Time between two frames; those handed over at once share the time that took evenly."""
+    """Time between two frames; frames of a batch share its time evenly."""
     stalls: Stall | None
     unsent_count: int
-    """Frames that were due longer ago than may be caught up, and so were never sent."""
+    """Frames overdue for longer than the sender may catch up, and therefore never sent."""
 
 
 class Windows(Value):
     """The trial as a time series: frames sent and received within each window, per stream or direction."""
 
     series: tuple[Series, ...] = ()
-    """What each series is about; empty where each stream has one."""
+    """Subject of each series; empty if each stream has one."""
     end_s: tuple[float, ...]
     """End of each window, seconds since the trial's first frame was due; the last one may end after sending did, with
     the wait for frames in flight."""
@@ -191,9 +190,9 @@ class Windows(Value):
     received_count: tuple[tuple[int, ...], ...]
     """[series][window]"""
     lost_count: tuple[tuple[int, ...], ...] = ()
-    """[series][window], frames lost, by the window in which a later one overtook them; empty where that is not known.
+    """[series][window], frames lost, by the window in which a later one overtook them; empty if unknown.
 
-    The last window takes those that none overtook, so that the windows add up to the lost count.
+    The last window includes those that no frame overtook, so that the windows add up to the lost count.
     """
 
 
@@ -202,32 +201,32 @@ class ValidityStatus(StrEnum):
 
     VALID = "valid"
     SUSPECT = "suspect"
-    """The counts are true, something about the tester or the host may have shaped them."""
+    """The counts are correct, but the tester or the host may have affected them."""
     INVALID = "invalid"
-    """The counts do not speak for the SUT; the trial never moves a bound."""
+    """The counts do not represent the SUT; the trial never moves a bound."""
 
 
 class Capture(Value):
-    """Frames of a trial that were kept in a file."""
+    """Frames of a trial captured in a file."""
 
     file: str
     """A pcapng file."""
     frame_count: int
     dropped_count: int
-    """Frames that should have been in it and did not fit."""
+    """Frames that were not captured for lack of space."""
 
 
 class Doubt(Value):
-    """One reason why a trial is not simply valid."""
+    """A reason to distrust a trial."""
 
     code: str
     """aborted, clock_jump, counters_frozen, cpu_steal, engine_died, generator_gone, held_up, offered_short, queue_full,
     receiver_starved, sender_drops, sender_late, sender_stalled, stopped_for_late, sut_preempted, tester_busy,
     tester_drops, tester_preempted"""
     verdict: ValidityStatus
-    """What this reason alone makes of the trial."""
+    """Status of the trial because of this reason alone."""
     text: str
-    """The figure found and the limit it broke, as a sentence."""
+    """The value and the limit that it exceeds, as a sentence."""
 
 
 class Validity(Value):
@@ -245,42 +244,42 @@ class Validity(Value):
 
 
 class TrialResult(Value):
-    """A trial and what came of it."""
+    """A trial and its outcome."""
 
     trial: Trial
     index: int = Field(ge=0)
     """Position in the run, from 0."""
     phase: str
-    """What the trial was for: `search`, `latency <label>` or `fixed`."""
+    """Purpose of the trial: `search`, `latency <label>` or `fixed`."""
     started_at: str
     """UTC, ISO 8601."""
     duration_s: float
-    """Time the tester really sent; shorter than asked when the stop rule fired."""
+    """Time of sending; shorter than requested if the stop rule fired."""
     stopped_early: bool
     stopped_by: StopClause | None = None
     """The clause of the stop rule that ended it."""
     streams: tuple[StreamCounts, ...]
     directions: tuple[DirectionTimes, ...] = ()
-    """Latency; empty where it is not known."""
+    """Latency; empty if unknown."""
     senders: tuple[SenderTimes, ...] = ()
-    """How sending went, one for each sending port; empty where it is not known."""
+    """Timing of each sending port; empty if unknown."""
     corrupted_count: int = 0
-    """Test frames that arrived with other content than was sent; they count as lost. Known of frames of up to 128 bytes
-    whose signature follows a UDP header."""
+    """Test frames that arrived with altered content; they count as lost. Checked for frames of up to 128 bytes whose
+    signature follows a UDP header."""
     tester_drop_count: int
     """Frames that reached the tester and were dropped in its own receive path."""
     tester_cpu_ratio: float
     """CPU time of the engine's threads over the trial, in cores."""
     neighbors: tuple[NeighborCounts, ...] = ()
-    """ARP and neighbour discovery meanwhile, of each port that takes part in it."""
+    """ARP and neighbor discovery meanwhile, of each port that takes part in it."""
     windows: Windows
     validity: Validity
     capture: Capture | None = None
-    """Its frames in a file, where it was captured."""
+    """Its frames in a file, if captured."""
     ledger: LossLedger | None = None
-    """Where its frames were lost; None where there is no host to read counters of."""
+    """Where its frames were lost; None without a host whose counters can be read."""
     chain_hops: tuple[ChainHops, ...] = ()
-    """What every hop of every chain counted; empty where the host's counters were not read."""
+    """Counts of every hop of every chain; empty if the host's counters were not read."""
 
     def with_doubt(self, doubt: Doubt) -> "TrialResult":
         """Return the result with one more reason to doubt it."""
@@ -288,7 +287,7 @@ class TrialResult(Value):
 
     @property
     def intended_count(self) -> int:
-        """Frames the load and the duration ask for, all streams."""
+        """Frames due at this load in this duration, all streams."""
         return sum(s.intended_count for s in self.streams)
 
     @property
@@ -320,8 +319,8 @@ class TrialResult(Value):
     def loss_ratio(self) -> float:
         """Lost share in [0, 1]; unsent frames count as lost (draft-ietf-bmwg-mlrsearch-01 section 5.1 item 5)."""
         unsent = self.unsent_count
-        asked = self.offered_count + unsent
-        return (self.lost_count + unsent) / asked if asked else 1.0
+        intended = self.offered_count + unsent
+        return (self.lost_count + unsent) / intended if intended else 1.0
 
     @property
     def offered_load_pps(self) -> float:
@@ -330,9 +329,9 @@ class TrialResult(Value):
 
     @property
     def forwarding_rate_pps(self) -> float:
-        """Rate at which frames came back while the load was offered (RFC 2285 3.6.1)."""
+        """Rate of received frames while the load was offered (RFC 2285 3.6.1)."""
         return self.received_count / self.duration_s if self.duration_s else 0.0
 
 
 UNSENT_TOLERANCE_S = 10e-6
-"""Traffic's worth of time that may go unsent without counting as lost."""
+"""Time whose frames may remain unsent without counting as lost."""

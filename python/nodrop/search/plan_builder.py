@@ -93,4 +93,4 @@ def _check_labels(goals: Iterable[Goal]) -> None:
     labels = [goal.label for goal in goals]
     duplicates = sorted({label for label in labels if labels.count(label) > 1})
     if duplicates:
-        raise ConfigError(f"goals: more than one goal is labelled {' and '.join(duplicates)}; use unique labels")
+        raise ConfigError(f"goals: more than one goal is labeled {' and '.join(duplicates)}; use unique labels")

@@ -106,12 +106,12 @@ def bisect(at: Situation) -> Nomination | None:
     lower, upper = at.bounds
     if lower is None or upper is None or upper - lower <= at.target.width:
         return None
-    centre = middle(lower, upper, at.target.width)
-    stepping = _from_above(at, lower, upper, centre) or _from_below(at, lower, upper, centre)
+    center = middle(lower, upper, at.target.width)
+    stepping = _from_above(at, lower, upper, center) or _from_below(at, lower, upper, center)
     if stepping:
         return stepping
-    width = min(centre - lower, upper - centre)
-    return Nomination(centre, width, "bisect", _span("split", at, lower, upper))
+    width = min(center - lower, upper - center)
+    return Nomination(center, width, "bisect", _span("split", at, lower, upper))
 
 
 STRATEGIES: tuple[Strategy, ...] = (halve, refine_lower, refine_upper, extend_down, extend_up, bisect)
@@ -125,25 +125,25 @@ def _refine(at: Situation, step: int | None, side: Side) -> Nomination | None:
     return Nomination(step, at.target.width, f"refine-{side}", reason)
 
 
-def _from_above(at: Situation, lower: int, upper: int, centre: int) -> Nomination | None:
+def _from_above(at: Situation, lower: int, upper: int, center: int) -> Nomination | None:
     start = at.start.upper
-    if start is None or centre >= start:
+    if start is None or center >= start:
         return None
     target_step = at.grid.clamp(upper - at.stride)
     step = spaced(target_step, at.target.width, at.grid.top, lower, upper)
-    if step is None or not centre < step < start:
+    if step is None or not center < step < start:
         return None
     reason = _span("lower-far-below", at, lower, upper)
     return Nomination(step, at.stride, "bisect-from-above", reason, unwanted_side="upper")
 
 
-def _from_below(at: Situation, lower: int, upper: int, centre: int) -> Nomination | None:
+def _from_below(at: Situation, lower: int, upper: int, center: int) -> Nomination | None:
     start = at.start.lower
-    if start is None or centre <= start:
+    if start is None or center <= start:
         return None
     target_step = at.grid.clamp(lower + at.stride)
     step = spaced(target_step, at.target.width, at.grid.top, lower, upper)
-    if step is None or not start < step < centre:
+    if step is None or not start < step < center:
         return None
     reason = _span("upper-far-above", at, lower, upper)
     return Nomination(step, at.stride, "bisect-from-below", reason, unwanted_side="lower")

@@ -17,7 +17,7 @@ from nodrop.model.trial import Trial
 from nodrop.search import create
 from nodrop.search.base import Outcome, Search
 from nodrop.search.goal_results import compute_goal_results
-from nodrop.stdio.jsonl import MessageStream, Message
+from nodrop.stdio.jsonl import Message, MessageStream
 from nodrop.stdio.params import FLAGS, PARAMS, build_plan, parse_params
 from nodrop.stdio.trial_accounting import TrialAccount
 from nodrop.stdio.trial_report import ReportedTrial

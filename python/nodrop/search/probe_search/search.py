@@ -10,7 +10,7 @@ with less evidence, and trials that were set aside. Two rules always apply and a
 loss than its entire duration allows counts as full-length, and a short trial counts only if it lost steadily
 (see `nodrop.search.probe_search.goal_evidence`).
 
-`Trial.rule`: `probe` and `earlier` come from here, the others from `nodrop.search.probe_search.load_selection`.
+`Trial.rule`: `look` for probes, `earlier` for bounds of an earlier search; `load_selection` lists the others.
 """
 
 from collections.abc import Generator
