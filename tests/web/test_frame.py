@@ -19,9 +19,9 @@ def test_the_first_page_fits_has_no_barriers_and_is_there_in_a_second(server: Se
 def test_the_theme_that_is_chosen_wins_over_the_systems_and_is_remembered(server: Server, open_page: Open) -> None:
     for scripts in (True, False):
         page = open_page(server.url, scripts=scripts)
-        page.get_by_role("button", name="Dark colours").click()
+        page.get_by_role("button", name="Dark colors").click()
         page.wait_for_url(f"{server.url}/")
         page.goto(f"{server.url}/no-such-page")
         assert page.locator("html").get_attribute("data-theme") == "dark"
-        page.get_by_role("button", name="Light colours").click()
+        page.get_by_role("button", name="Light colors").click()
         assert page.locator("html").get_attribute("data-theme") == "light"

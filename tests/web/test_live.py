@@ -46,7 +46,7 @@ def figure(page: Page, name: str) -> str:
 
 def test_a_fixed_rate_is_watched_to_its_end_with_figures_that_grow(server: Server, open_page: Open) -> None:
     page = open_page(begin(server, **FIXED, label="watched"))
-    expect(page).to_have_title(re.compile("Measures at the rate asked for"), timeout=PATIENCE_MS)
+    expect(page).to_have_title(re.compile("Measuring at a fixed rate"), timeout=PATIENCE_MS)
     before_s = await_elapsed(page, 0.0)
     await_elapsed(page, before_s + 1)
     assert figure(page, "sent").endswith("kpps")

@@ -62,7 +62,7 @@ def draw_all(page: Page) -> None:
 def test_a_run_is_seen_to_go_on_and_to_be_done_without_a_reload(server: Server, open_page: Open) -> None:
     page = open_page(server.url)
     server.post("/api/v1/runs", {"label": "watched", "rate": "5kpps", "duration": 3})
-    now, done = page.get_by_role("region", name="Now"), page.get_by_role("region", name="Done")
+    now, done = page.get_by_role("region", name="Now"), page.get_by_role("region", name="Finished")
     expect(now.get_by_role("link", name="watched")).to_be_visible()
     expect(now.get_by_text("running")).to_be_visible()
     now.get_by_role("button", name="Cancel watched").focus()
@@ -87,7 +87,7 @@ def test_a_run_that_waits_can_be_cancelled_and_the_focus_stays_where_it_was(serv
     expect(page.get_by_role("button", name="Cancel second")).to_be_focused()
     page.on("dialog", lambda dialog: dialog.accept())
     page.keyboard.press("Enter")
-    expect(page.get_by_role("region", name="Done").get_by_role("link", name="second")).to_be_visible()
+    expect(page.get_by_role("region", name="Finished").get_by_role("link", name="second")).to_be_visible()
     expect(page.get_by_text("cancelled before it began")).to_be_visible()
 
 
@@ -99,8 +99,8 @@ def test_results_are_found_and_two_of_them_compared(measured: Measured, open_pag
     url = measured.server.url
     looked_at(open_page, f"{url}/results", "results")
     page = open_page(f"{url}/results")
-    page.get_by_label("Find").fill("night")
-    page.get_by_role("button", name="Find").click()
+    page.get_by_label("Search", exact=True).fill("night")
+    page.get_by_role("button", name="Search").click()
     expect(page.get_by_role("status")).to_have_text("1 to 6 of 6")
     for run_id in measured.nightly[:3]:
         page.get_by_role("checkbox", name=f"A: nightly, {run_id}").check()
@@ -120,8 +120,8 @@ def test_a_search_can_be_narrowed_and_ordered_without_scripts(measured: Measured
     rows = page.get_by_role("row")
     assert measured.nightly[1] in (rows.nth(1).get_by_role("checkbox").first.get_attribute("value") or "")
     page.get_by_label("From").fill("2099-01-01")
-    page.get_by_role("button", name="Find").click()
-    expect(page.get_by_role("status")).to_have_text("None that fit.")
+    page.get_by_role("button", name="Search").click()
+    expect(page.get_by_role("status")).to_have_text("No matching results.")
 
 
 def test_a_result_is_a_report_with_charts_that_are_drawn_when_looked_at(measured: Measured, open_page: Open) -> None:
@@ -166,7 +166,7 @@ def test_tags_are_given_and_found_again(measured: Measured, open_page: Open) -> 
     page.goto(f"{measured.server.url}/results/{measured.nightly[1]}")
     page.get_by_label("Tags").fill("release-1.4 <b>")
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("tag '<b>' asked")).to_be_visible()
+    expect(page.get_by_text("invalid tag ('<b>')")).to_be_visible()
     page.go_back()
     page.get_by_label("Tags").fill("")
     page.get_by_role("button", name="Save", exact=True).click()
@@ -198,7 +198,7 @@ def test_hostile_names_are_only_text(measured: Measured, open_page: Open) -> Non
 def test_the_state_of_the_machine_is_shown_and_checked(measured: Measured, open_page: Open) -> None:
     page = open_page(f"{measured.server.url}/state")
     expect(page.get_by_text("nodrop serve").first).to_be_visible()
-    page.get_by_role("button", name="Check this machine").click(no_wait_after=True)
+    page.get_by_role("button", name="Run self-test").click(no_wait_after=True)
     expect(page.get_by_role("rowheader", name="AF_PACKET", exact=True)).to_be_visible(timeout=60_000)
     looked_at(open_page, f"{measured.server.url}/state", "state")
 
@@ -216,7 +216,7 @@ def test_one_logs_in_with_a_token_and_stays_so(tmp_path: Path, open_page: Open) 
         page = looked_at(open_page, f"{server.url}/results?label=x", "login", (LOOKS[0], LOOKS[3]))
         page.get_by_label("Token").fill("f" * 32)
         page.keyboard.press("Enter")
-        expect(page.get_by_role("alert")).to_contain_text("no such token")
+        expect(page.get_by_role("alert")).to_contain_text("Unknown token")
         page.get_by_label("Token").fill(TOKEN)
         page.get_by_role("button", name="Log in").click()
         assert page.url == f"{server.url}/results?label=x"

@@ -13,7 +13,7 @@ from nodrop.server.rest.forbidden_keys import FORBIDDEN
 
 
 def fault(page: Page, key: str) -> str:
-    return page.locator(f'[id="f-{key}-wrong"]').inner_text()
+    return page.locator(f'[id="f-{key}-error"]').inner_text()
 
 
 def press_tab_to(page: Page, selector: str) -> None:
@@ -53,7 +53,7 @@ def test_a_run_is_started_and_watched_by_the_keyboard_alone(server: Server, open
     page.keyboard.type("2s")
     press_tab_to(page, "#f-label")
     page.keyboard.type("by hand")
-    expect(page.locator("#look .takes")).to_contain_text("about 4 s")
+    expect(page.locator("#preview .takes")).to_contain_text("about 4 s")
     press_tab_to(page, "button.main")
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"/runs/[0-9a-f]{32}$"))
@@ -69,11 +69,11 @@ def test_what_cannot_be_used_is_told_at_its_field_while_it_is_written(server: Se
     page.fill("#f-chains", "2x")
     expect(page.locator("#f-chains")).to_have_attribute("aria-invalid", "true")
     assert "'IMX' is not a frame size" in fault(page, "frame_sizes")
-    expect(page.locator("#look .takes")).to_contain_text("2 things have to be mended")
+    expect(page.locator("#preview .takes")).to_contain_text("2 errors to fix")
     shoot(page, "start-wrong")
     page.fill("#f-frame_sizes", "64, IMIX")
     page.fill("#f-chains", "2")
-    expect(page.locator("#look .takes")).to_contain_text("Takes about")
+    expect(page.locator("#preview .takes")).to_contain_text("Takes about")
     assert not fault(page, "chains")
 
 
@@ -86,7 +86,7 @@ def test_without_scripts_a_wrong_form_comes_back_as_it_was_filled_in(server: Ser
     assert page.input_value("#f-label") == "<script>alert(1)</script>"
     page.fill("#f-rate", "5kpps")
     page.locator("#check").click()
-    assert "Takes about" in page.locator("#look").inner_text()
+    assert "Takes about" in page.locator("#preview").inner_text()
     assert server.get("/api/v1/runs")["total_count"] == 0 or not any(
         run["asked"].get("label") == "<script>alert(1)</script>" for run in server.get("/api/v1/runs")["runs"]
     )
@@ -97,18 +97,18 @@ def test_a_pasted_configuration_of_nfvbench_counts_and_fields_go_before_it(serve
     page.get_by_text("Paste a configuration").click()
     page.fill("#f-pasted", "service_chain_count: 3\nrate: 20kpps\nsearch: {width: 3%}\n")
     page.fill("#f-rate", "10kpps")
-    expect(page.locator("#look")).to_contain_text("3 chains")
-    expect(page.locator("#look")).to_contain_text("at 10kpps")
+    expect(page.locator("#preview")).to_contain_text("3 chains")
+    expect(page.locator("#preview")).to_contain_text("at 10kpps")
     page.fill("#f-pasted", "search: {widht: 3%}")
-    expect(page.locator("#look")).to_contain_text("search.widht")
+    expect(page.locator("#preview")).to_contain_text("search.widht")
     page.fill("#f-pasted", "a: [")
     expect(page.locator("#f-pasted")).to_have_attribute("aria-invalid", "true")
 
 
 def test_the_same_run_is_told_for_a_shell(server: Server, open_page: Open) -> None:
     page = open_page(f"{server.url}/start?sut=bridge&label=it%27s+mine&search.width=3%25&frame_sizes=64,+IMIX")
-    page.get_by_text("The same from a shell").click()
-    command, curl = page.locator("#look pre").all_inner_texts()
+    page.get_by_text("Equivalent commands").click()
+    command, curl = page.locator("#preview pre").all_inner_texts()
     words = shlex.split(command)
     assert words[:2] == ["nodrop", "run"]
     assert {"--sut", "bridge", "search.width=3%", "label=it's mine"} <= set(words)
@@ -121,7 +121,7 @@ def test_a_key_of_the_servers_host_cannot_be_set_through_the_form(server: Server
     page = open_page(f"{server.url}/start")
     page.get_by_text("Paste a configuration").click()
     page.fill("#f-pasted", "results_dir: /tmp/elsewhere")
-    expect(page.locator("#look")).to_contain_text("it names a file of the server's host")
+    expect(page.locator("#preview")).to_contain_text("names a file on the server's host")
     page.locator("button.main").click()
-    expect(page.locator("#look")).to_contain_text("it names a file of the server's host")
+    expect(page.locator("#preview")).to_contain_text("names a file on the server's host")
     assert page.url.endswith("/start")
