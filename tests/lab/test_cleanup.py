@@ -58,16 +58,16 @@ def test_all_that_was_left_is_found_and_taken_away(apart: Callable[..., str]) ->
         "grep -lzx nodrop.stage.holder /proc/[0-9]*/cmdline || echo no process is left",
     )
     assert "lab stands is up: bridge, process" in said
-    assert "lab fell has fallen down: the lab's process" in said
+    assert "lab fell is down: the lab's process" in said
     assert "lab without a record, process" in said
-    assert "say so: --force\nunasked 2\n" in said
+    assert "use --force\nunasked 2\n" in said
     assert "forced 0\n" in said
-    assert said.endswith("status: idle\nno lab stands\nstatus 0\nno process is left\n"), said
+    assert said.endswith("status: idle\nno labs\nstatus 0\nno process is left\n"), said
 
 
 def test_all_labs_go_down_at_once(apart: Callable[..., str]) -> None:
     said = apart(up("one"), up("two"), "nodrop lab down --all", "nodrop lab status")
-    assert said == "lab one is down\nlab two is down\nno lab stands; bring one up: nodrop lab up\n"
+    assert said == "lab one is down\nlab two is down\nno labs; create one with 'nodrop lab up'\n"
 
 
 def test_a_clean_up_asks_and_takes_no_for_an_answer(
@@ -75,13 +75,13 @@ def test_a_clean_up_asks_and_takes_no_for_an_answer(
 ) -> None:
     ask = f"""{require_tool("script")} -qec '{sys.executable} -m nodrop cleanup' /dev/null"""
     said = apart(up("stays"), f"echo n | {ask}", "nodrop lab status", f"echo y | {ask}", "nodrop lab status")
-    assert "Take all of this away? [y/N]: n" in said
-    assert "nothing is changed" in said
-    assert "lab stays is up" in said.partition("nothing is changed")[2]
-    assert said.endswith("no lab stands; bring one up: nodrop lab up\n")
+    assert "Remove all of this? [y/N]: n" in said
+    assert "nothing was removed" in said
+    assert "lab stays is up" in said.partition("nothing was removed")[2]
+    assert said.endswith("no labs; create one with 'nodrop lab up'\n")
 
 
 def test_a_process_that_stands_in_no_lab_is_left_alone(apart: Callable[..., str]) -> None:
     waiting = f"sleep 60 | {sys.executable} -P -m nodrop.stage.holder --standing & sleep 1"
     said = apart(waiting, "nodrop cleanup --force", "grep -lzx nodrop.stage.holder /proc/[0-9]*/cmdline")
-    assert said.startswith("nothing of nodrop is here to clean up\n/proc/")
+    assert said.startswith("no labs on this machine\n/proc/")

@@ -116,7 +116,7 @@ def test_a_killed_lab_can_be_brought_up_again(name: str) -> None:
     lab = persistent_lab.bring_up(PLAN, name)
     os.kill(lab.holder.pid, signal.SIGKILL)
     terminate(lab.holder, 1.0)
-    assert "has fallen down" in nodrop_lab("status").stdout
+    assert "has failed" in nodrop_lab("status").stdout
     with pytest.raises(StageError, match="died and the lab with it"), PersistentLabStage(name):
         pass
     again = persistent_lab.bring_up(PLAN, name)

@@ -122,7 +122,7 @@ def test_a_run_that_cannot_be_recorded_measures_all_the_same(monkeypatch: pytest
 
 def test_status_is_idle_or_busy_as_nfvbenchs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["status"]) == 0
-    assert "status: idle\nno lab stands\n" in capsys.readouterr().out
+    assert "status: idle\nno labs\n" in capsys.readouterr().out
     with measurement_lock("results"):
         assert main(["run", "--status"]) == 1
     assert "status: busy (run pending)\nrun of " in capsys.readouterr().out
@@ -133,7 +133,7 @@ def test_nothing_is_cleaned_up_while_a_run_measures(capsys: pytest.CaptureFixtur
         assert main(["cleanup", "--force"]) == 1
     assert "a run is measuring, nothing is cleaned up" in capsys.readouterr().err
     assert main(["run", "--force-cleanup"]) == 0
-    assert "nothing of nodrop is here to clean up" in capsys.readouterr().out
+    assert "no labs on this machine" in capsys.readouterr().out
 
 
 def test_a_busy_machine_is_exit_code_3(
