@@ -149,7 +149,7 @@ class Invalid(SimulatedMeasurer):
 
 def test_a_trial_that_says_nothing_of_the_sut_is_an_error_and_kept(tmp_path: Path) -> None:
     plan = make_plan(tmp_path, rate="10kpps", duration="1s")
-    with pytest.raises(SearchError, match="it is invalid: the tester dropped 5 frames; ask for less"):
+    with pytest.raises(SearchError, match="is invalid: the tester dropped 5 frames; lower the rate"):
         execute(plan, Listener(), parts(wrap=lambda _: Invalid(plan.traffic, MILLION)))
     kept = store.load("latest", tmp_path)
     assert (kept.status, len(kept.trials), kept.latencies) == (Status.FAILED, 1, ())
@@ -188,7 +188,7 @@ def test_what_tells_of_searches_copes_with_runs_that_have_none(tmp_path: Path) -
         with pytest.raises(ConfigError, match="no search"):
             search_bounds.build_chart(result, ())
     config = load((), {"search.warm_start": fixed.run_id})
-    with pytest.raises(ConfigError, match="no goal of it has both bounds"):
+    with pytest.raises(ConfigError, match="no goal has both bounds"):
         build(config, Resolvers(find_result=lambda wanted: store.load(wanted, tmp_path)))
 
 

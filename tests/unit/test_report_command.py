@@ -72,10 +72,10 @@ def test_a_report_of_two_says_what_became_of_one_beside_the_other(run: RunResult
     ("arguments", "said"),
     [
         (["-o", "report.docx"], "name a file that ends in .html, .md"),
-        (["--table", "trials"], "only csv is one table"),
-        (["--chart", "funnel"], "only svg and png are one chart"),
+        (["--table", "trials"], "--table: not available with --format html; use --format csv"),
+        (["--chart", "funnel"], "--chart: not available with --format html; use --format svg or png"),
         (["-o", "x.svg", "--chart", "pie"], "the report has no chart 'pie'; available: "),
-        (["-o", "/nowhere/x.md"], "--output: /nowhere/x.md asked, No such file or directory"),
+        (["-o", "/nowhere/x.md"], "--output: cannot write /nowhere/x.md: No such file or directory"),
     ],
 )
 def test_what_cannot_be_made_is_refused_in_a_sentence(
