@@ -1,10 +1,10 @@
-"""A search by nodrop over a measurer of one's own: `python examples/search/own_measurer.py`."""
+"""A search by nodrop with a custom measurer: `python examples/search/own_measurer.py`."""
 
 from nodrop.search import Outcome, create, plan
 
 
 def measure(load_pps: float, duration_s: float) -> tuple[int, int]:
-    """Frames sent and lost. Your tester goes here; this one stands for a forwarder of 1.3 Mpps."""
+    """Return frames sent and lost. Replace it by your tester; this one simulates a forwarder of 1.3 Mpps."""
     offered_count = round(load_pps * duration_s)
     return offered_count, max(0, offered_count - int(1_300_000 * duration_s))
 
@@ -16,5 +16,5 @@ while (trial := search.ask()) is not None:
     search.tell(Outcome(index=index, loss_ratio=lost_count / offered_count, elapsed_s=trial.duration_s))
     index += 1
 
-for found in search.intervals():
-    print(found.goal.label, found.lower_load_pps, found.upper_load_pps)
+for interval in search.intervals():
+    print(interval.goal.label, interval.lower_load_pps, interval.upper_load_pps)
