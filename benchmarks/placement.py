@@ -15,11 +15,11 @@ from typing import NamedTuple, TypeVar
 from tests.hosts import MOMENT, Shape, host
 from tests.vms import sample
 
-from nodrop.descriptors import read_chd, text_of
+from nodrop.descriptors import read_chd, format_descriptor
 from nodrop.model.chd import CpuState, HostDescriptor, Use
 from nodrop.model.observation import Observation
 from nodrop.model.vmd import Interface, Profile, SetMemory, VcpuSet, VmDescriptor
-from nodrop.vm.place import Terms, compiled, decide, explained
+from nodrop.vm.place import PlacementOptions, build_inventory, choose_host, explain_decision
 
 PLACE_MAX_S = 1.0
 """What is demanded of placing one VM, hosts compiled."""
@@ -55,19 +55,19 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--hosts", type=int, default=1000, help="how many (default 1000)")
     parser.add_argument("--rounds", type=int, default=5, help="of each (default 5)")
     parser.add_argument("--json", type=Path, help="write the figures there as well")
-    asked = parser.parse_args(arguments)
-    print(f"{_cpu()}, Python {platform.python_version()}; seconds, median of {asked.rounds}")
-    print(f"{asked.hosts:,} hosts of 512 CPUs: 8 nodes of 32 cores, 2 threads each")
+    options = parser.parse_args(arguments)
+    print(f"{_cpu()}, Python {platform.python_version()}; seconds, median of {options.rounds}")
+    print(f"{options.hosts:,} hosts of 512 CPUs: 8 nodes of 32 cores, 2 threads each")
     print(f"{'fleet':<58}{'compile':>9}{'place':>9}{'(CPU)':>9}{'explain':>9}")
     took: dict[str, Took] = {}
     held: list[Took] = []
-    for fleet in _fleets(asked.hosts):
-        took[fleet.name] = _timed(fleet, asked.rounds)
+    for fleet in _fleets(options.hosts):
+        took[fleet.name] = _timed(fleet, options.rounds)
         held += [] if fleet.bounded else [took[fleet.name]]
     file_s = _file_s()
     print(f"reading one host's descriptor from a JSON file: {file_s:.3f} s")
-    if asked.json:
-        asked.json.write_text(json.dumps({name: each._asdict() for name, each in took.items()}, indent=1) + "\n")
+    if options.json:
+        options.json.write_text(json.dumps({name: each._asdict() for name, each in took.items()}, indent=1) + "\n")
     worst = max(held, key=lambda each: each.decide_s)
     met = worst.decide_s < PLACE_MAX_S
     cold = max(each.compile_s + each.decide_s for each in held)
@@ -201,12 +201,12 @@ def _timed(fleet: Fleet, rounds: int) -> Took:
     compile_s, decide_s, decide_cpu_s, explain_s = [], [], [], []
     for _ in range(rounds):
         gc.collect()
-        inventories, seconds, _ = _took(lambda: [compiled(each) for each in fleet.hosts])
+        inventories, seconds, _ = _took(lambda: [build_inventory(each) for each in fleet.hosts])
         compile_s.append(seconds)
-        decision, seconds, cpu_s = _took(lambda inventories=inventories: decide(fleet.vmd, inventories, Terms()))
+        decision, seconds, cpu_s = _took(lambda inventories=inventories: choose_host(fleet.vmd, inventories, PlacementOptions()))
         decide_s.append(seconds)
         decide_cpu_s.append(cpu_s)
-        result, seconds, _ = _took(lambda decision=decision: explained(decision, in_full=False))
+        result, seconds, _ = _took(lambda decision=decision: explain_decision(decision, in_full=False))
         explain_s.append(seconds)
         found = len(decision.candidates)
         assert found == fleet.fitting, f"{fleet.name}: {found} hosts fit, {fleet.fitting} expected"
@@ -228,7 +228,7 @@ def _file_s() -> float:
     pattern = host("host-0000", Shape(nodes=8, cores=32, ports=4, vfs=16))
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "host.json"
-        file.write_text(text_of(pattern, "json"))
+        file.write_text(format_descriptor(pattern, "json"))
         return min(_took(lambda: read_chd(file))[1] for _ in range(3))
 
 

@@ -39,25 +39,25 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--cold", action="store_true", help="also with the kernel's caches dropped; takes root")
     parser.add_argument("--index", help="URL of a database, in place of the file in the directory")
     parser.add_argument("--json", type=Path, help="write the figures there as well")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="nodrop-store-") as directory:
-        figures = _figures(Path(directory), asked)
-    if asked.json:
-        asked.json.write_text(
+        figures = _figures(Path(directory), options)
+    if options.json:
+        options.json.write_text(
             json.dumps({name: [each._asdict() for each in took] for name, took in figures.items()}, indent=1) + "\n"
         )
     listed_s = statistics.median(each.wall_s for each in figures["list"])
     met = listed_s < LIST_MAX_S
-    says = f"{asked.results:,} results listed in {listed_s:.2f} s, {LIST_MAX_S:g} s demanded"
+    says = f"{options.results:,} results listed in {listed_s:.2f} s, {LIST_MAX_S:g} s demanded"
     print(f"{'met' if met else 'NOT MET'}: {says}")
     return 0 if met else 1
 
 
-def _figures(directory: Path, asked: argparse.Namespace) -> dict[str, list[Took]]:
+def _figures(directory: Path, options: argparse.Namespace) -> dict[str, list[Took]]:
     """What each command took, every repeat."""
-    sizes = list(_made(directory, asked.results))
-    print(f"{asked.results:,} results, {sum(sizes) / 1e6:,.0f} MB, {statistics.mean(sizes) / 1e3:.0f} kB each")
-    index = ["--index", asked.index] if asked.index else []
+    sizes = list(_made(directory, options.results))
+    print(f"{options.results:,} results, {sum(sizes) / 1e6:,.0f} MB, {statistics.mean(sizes) / 1e3:.0f} kB each")
+    index = ["--index", options.index] if options.index else []
     place = ["--results-dir", str(directory), *index]
     commands = {
         "list": ["results", "list", "--limit", "0", *place],
@@ -70,11 +70,11 @@ def _figures(directory: Path, asked: argparse.Namespace) -> dict[str, list[Took]
     figures = {"rebuild": [_timed(["results", "rebuild", *place])]}
     _say("rebuild", figures["rebuild"])
     for name, command in commands.items():
-        figures[name] = [_timed(command) for _ in range(asked.repeats)]
+        figures[name] = [_timed(command) for _ in range(options.repeats)]
         _say(name, figures[name])
-    if asked.cold:
+    if options.cold:
         figures["list, cold"] = []
-        for _ in range(asked.repeats):
+        for _ in range(options.repeats):
             subprocess.run(["sync"], check=True)
             CACHES.write_text("3")
             figures["list, cold"].append(_timed(commands["list"]))

@@ -48,7 +48,7 @@ impl Durations {
         })
     }
 
-    /// Summarise latencies, with the differences between consecutive ones; optionally with the full histogram.
+    /// Summarize latencies, with the differences between consecutive ones; optionally with the full histogram.
     pub(crate) fn latency(&self, variation: &Self, with_histogram: bool) -> Option<LatencySummary> {
         let latency = self.summary()?;
         Some(LatencySummary {

@@ -10,7 +10,7 @@ use nodrop_wire::{MacAddr, Signature};
 use crate::{EngineError, Port, Stream};
 
 const ROUND_NS: u64 = 10_000_000;
-/// Rounds after the first success, so that the bridges have learnt both sides.
+/// Rounds after the first success, so that the bridges have learned both sides.
 const EXTRA_ROUNDS: u32 = 2;
 /// Maximum number of distinct arrivals reported per stream.
 const ARRIVALS_MAX: usize = 8;

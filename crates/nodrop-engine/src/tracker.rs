@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_are_told_by_their_runs() {
+    fn losses_are_reported_by_runs() {
         let lost = [5, 6, 7, 63, 64, 65, 66, 900];
         let (_, tracker) = arrivals((0..1000).filter(|n| !lost.contains(n)));
         let runs = tracker.loss_runs(1010).unwrap();

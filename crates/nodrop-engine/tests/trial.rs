@@ -361,7 +361,7 @@ fn frames_a_port_does_not_take_are_reported_as_not_sent() {
 }
 
 #[test]
-fn what_was_due_too_long_ago_is_not_sent_and_the_stall_is_told() {
+fn overdue_frames_are_not_sent_and_the_stall_is_reported() {
     let mut engine = connected(Faults::default(), QUEUE_SLOTS, vec![]);
     let request = TrialRequest { catch_up_max_s: 0.0, ..request(50_000.0, 0.2) };
     let reply = measure(&mut engine, &request);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::traffic::Layer;
 
-/// A station that the tester emulates on a port's link. It answers ARP requests (RFC 826) and neighbour solicitations
+/// A station that the tester emulates on a port's link. It answers ARP requests (RFC 826) and neighbor solicitations
 /// (RFC 4861) for its addresses with its MAC address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -72,7 +72,7 @@ pub struct ResolveReply {
     pub answers: Vec<ResolvedAddress>,
 }
 
-/// ARP and neighbour discovery on a port with stations during a trial; not counted as test traffic.
+/// ARP and neighbor discovery on a port with stations during a trial; not counted as test traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NeighborCounts {
     /// Index of the port.

@@ -278,7 +278,7 @@ pub struct TrialReply {
     pub tester_drop_count: u64,
     /// CPU time of the engine over the trial, in cores.
     pub tester_cpu_ratio: f64,
-    /// ARP and neighbour discovery during the trial, for each port with stations.
+    /// ARP and neighbor discovery during the trial, for each port with stations.
     pub neighbors: Vec<NeighborCounts>,
     /// The time series.
     pub windows: Windows,

@@ -133,7 +133,7 @@ pub struct OpenRequest {
     /// thread that sends and receives. One CPU: the same thread, pinned.
     #[serde(default)]
     pub cores: Vec<usize>,
-    /// Interval of gratuitous ARP (RFC 5227) and unsolicited neighbour advertisements (RFC 4861 section 7.2.6) for the
+    /// Interval of gratuitous ARP (RFC 5227) and unsolicited neighbor advertisements (RFC 4861 section 7.2.6) for the
     /// single addresses of stations, also during trials. Default: none are sent.
     #[serde(default)]
     pub announce_every_s: Option<f64>,

@@ -34,7 +34,7 @@ pub struct StreamSpec {
     pub replay: Option<ReplaySpec>,
 }
 
-/// Frames of a capture file, sent repeatedly in file order. The signature follows the last recognised header of each
+/// Frames of a capture file, sent repeatedly in file order. The signature follows the last recognized header of each
 /// frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -102,7 +102,7 @@ pub enum SizeOrder {
     Listed,
 }
 
-/// A header. Next protocols, lengths, checksums and the MPLS bottom-of-stack bit follow from its neighbours.
+/// A header. Next protocols, lengths, checksums and the MPLS bottom-of-stack bit follow from its neighbors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Layer {
@@ -130,7 +130,7 @@ pub enum Layer {
     Gre(Gre),
     /// RFC 826; the signature is in the padding of the frame.
     Arp(Arp),
-    /// RFC 4861 neighbour solicitation or advertisement; the signature is behind the IPv6 packet.
+    /// RFC 4861 neighbor solicitation or advertisement; the signature is behind the IPv6 packet.
     Nd(Nd),
 }
 
@@ -278,7 +278,7 @@ pub struct Arp {
     pub target_ip: Ipv4Addr,
 }
 
-/// A neighbour discovery message with one link-layer address option.
+/// A neighbor discovery message with one link-layer address option.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Nd {

@@ -154,7 +154,7 @@ pub enum PortError {
         /// Suggested fix.
         remedy: &'static str,
     },
-    /// A request that no port can fulfil.
+    /// A request that no port can fulfill.
     #[error("{port}: {message}")]
     Request {
         /// Port or resource.

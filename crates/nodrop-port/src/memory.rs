@@ -65,7 +65,7 @@ impl Memory {
     /// Return the memory as words.
     #[inline]
     pub fn words_mut(&mut self) -> &mut [u64] {
-        // SAFETY: the memory belongs to this value, is initialised with zeros, starts at a page, and has `bytes` bytes.
+        // SAFETY: the memory belongs to this value, is initialized with zeros, starts at a page, and has `bytes` bytes.
         unsafe { std::slice::from_raw_parts_mut(self.start().cast::<u64>(), self.bytes / size_of::<u64>()) }
     }
 
@@ -122,7 +122,7 @@ impl Drop for Memory {
     }
 }
 
-/// Sum up the large pages of the mapping at an address, including neighbouring mappings that the kernel merged with it.
+/// Sum up the large pages of the mapping at an address, including neighboring mappings that the kernel merged with it.
 fn large_page_bytes(smaps: &str, address: usize) -> usize {
     let (mut inside, mut bytes) = (false, 0);
     for line in smaps.lines() {

@@ -1,4 +1,4 @@
-//! Shares a kernel-bypass port between trials and the ARP/ND responder: neighbour messages are diverted from received
+//! Shares a kernel-bypass port between trials and the ARP/ND responder: neighbor messages are diverted from received
 //! frames, and both can send.
 
 use std::collections::VecDeque;

@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     a_missing_interface_is_named();
     #[cfg(feature = "dpdk")]
     run_dpdk();
-    println!("test result: ok. all tested back ends fulfil the contract");
+    println!("test result: ok. all tested back ends fulfill the contract");
     ExitCode::SUCCESS
 }
 

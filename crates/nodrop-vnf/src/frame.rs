@@ -18,7 +18,7 @@ const TAGGED: [u8; 2] = [0x81, 0x00];
 const VLAN_BITS: u16 = 0x0fff;
 
 impl FrameBuffer {
-    /// Minimum capacity, for frames of the forwarder itself: the longest is a neighbour solicitation with 86 bytes.
+    /// Minimum capacity, for frames of the forwarder itself: the longest is a neighbor solicitation with 86 bytes.
     const CAPACITY_MIN: usize = 128;
 
     /// Create an empty buffer for frames of up to `frame_bytes`.

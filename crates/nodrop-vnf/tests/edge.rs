@@ -136,7 +136,7 @@ fn a_burst_for_many_chains_keeps_each_chains_order() {
 }
 
 #[test]
-fn chains_that_share_a_network_are_told_apart_by_mac_address() {
+fn chains_that_share_a_network_are_distinguished_by_mac_address() {
     let mut bench = by_mac();
     for number in 0..3 {
         let sent = frame(station(number), None);

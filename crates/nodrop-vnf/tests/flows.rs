@@ -56,7 +56,7 @@ fn a_table_of_one_account_is_whoevers_came_last() {
 }
 
 #[test]
-fn frames_that_are_no_ip_are_told_apart_by_their_stations() {
+fn non_ip_frames_are_distinguished_by_their_stations() {
     let mut table = table(64);
     let mut arp = FrameBuffer::from_frame(&[[1_u8; 12].as_slice(), &[0x08, 0x06], &[0; 46]].concat());
     assert_eq!(table.handle(&mut arp.clone(), 1, 0), ForwardingDecision::Forward(0));

@@ -1,4 +1,4 @@
-//! The forwarders as seen by their neighbours: frames in, frames out, over in-memory ports.
+//! The forwarders as seen by their neighbors: frames in, frames out, over in-memory ports.
 #![allow(clippy::unwrap_used)]
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -116,7 +116,7 @@ fn arp(operation: u8, (mac, sender): (MacAddr, &str), (target_mac, target): (Mac
     packet
 }
 
-/// Build a neighbour discovery message (RFC 4861 sections 4.3 and 4.4); its checksum is computed word by word (RFC 8200
+/// Build a neighbor discovery message (RFC 4861 sections 4.3 and 4.4); its checksum is computed word by word (RFC 8200
 /// section 8.1).
 fn nd(kind: u8, flags: u8, (source, dst): (&str, &str), target: &str, (option, mac): (u8, MacAddr)) -> Vec<u8> {
     let octets = |text: &str| text.parse::<Ipv6Addr>().unwrap().octets();
@@ -187,7 +187,7 @@ fn an_arp_request_for_its_address_is_answered_and_others_are_not() {
 }
 
 #[test]
-fn a_neighbour_solicitation_for_its_address_is_answered_unless_it_is_damaged() {
+fn a_neighbor_solicitation_for_its_address_is_answered_unless_it_is_damaged() {
     let group = MacAddr([0x33, 0x33, 0xff, 0, 0, 0xff]);
     let solicitation = nd(135, 0, ("2001:2::1", "ff02::1:ff00:ff"), "2001:2::ff", (1, HOST));
     let advertisement = nd(136, 0xe0, ("2001:2::ff", "2001:2::1"), "2001:2::ff", (2, LEFT));
@@ -198,7 +198,7 @@ fn a_neighbour_solicitation_for_its_address_is_answered_unless_it_is_damaged() {
 }
 
 #[test]
-fn an_unknown_next_hop_is_asked_for_once_and_used_when_it_has_answered() {
+fn an_unknown_next_hop_is_resolved_once_and_used_after_its_reply() {
     let mut bench = router(&[]);
     let packet = ethernet(LEFT, HOST, 0x0800, &ipv4("198.19.7.7", 64));
     let request = arp(1, (RIGHT, "198.19.255.254"), (UNKNOWN_MAC, "198.19.0.1"));

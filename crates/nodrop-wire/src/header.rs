@@ -5,7 +5,7 @@ use nodrop_model::{Field, Layer};
 
 use crate::WireError;
 
-/// Neighbours of a header and the length of its payload.
+/// Neighbors of a header and the length of its payload.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context<'a> {
     /// The preceding header.
@@ -58,7 +58,7 @@ pub(crate) struct ChecksumField {
     pub(crate) zero_is_none: bool,
 }
 
-/// A header of the model that can be serialised.
+/// A header of the model that can be serialized.
 pub(crate) trait Header {
     /// Return the header's name for messages.
     fn name(&self) -> &'static str;

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_counts_as_intact() {
+    fn unverifiable_frames_count_as_intact() {
         let mut frame = ipv4_frame();
         assert!(is_intact(&frame[..45], SIGNATURE));
         assert!(is_intact(&frame, 7) && is_intact(&frame, 400) && is_intact(&[], SIGNATURE));

@@ -105,7 +105,7 @@ pub enum WireError {
         limit: usize,
     },
     /// Source and target address of different IP versions.
-    #[error("neighbours: cannot resolve {target} from {source_ip}; use a source address of the same IP version")]
+    #[error("neighbors: cannot resolve {target} from {source_ip}; use a source address of the same IP version")]
     Versions {
         /// Source of the request.
         source_ip: IpAddr,

@@ -1,4 +1,4 @@
-//! Neighbour solicitations and advertisements with a link-layer address option (RFC 4861 sections 4.3, 4.4, 4.6.1).
+//! Neighbor solicitations and advertisements with a link-layer address option (RFC 4861 sections 4.3, 4.4, 4.6.1).
 
 use nodrop_model::Nd;
 

@@ -1,5 +1,5 @@
 //! Address resolution messages as frames: requests, replies and announcements of ARP (RFC 826, RFC 5227) and of
-//! neighbour discovery (RFC 4861, over Ethernet RFC 2464).
+//! neighbor discovery (RFC 4861, over Ethernet RFC 2464).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -15,11 +15,11 @@ const REPLY: u16 = 2;
 const BROADCAST: MacAddr = MacAddr([0xff; 6]);
 const UNKNOWN_MAC: MacAddr = MacAddr([0; 6]);
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
-/// Hop limit of neighbour discovery messages; a lower value shows that a router forwarded the message.
+/// Hop limit of neighbor discovery messages; a lower value shows that a router forwarded the message.
 const HOP_LIMIT: u8 = 255;
 const ICMPV6: u8 = 58;
 const IPV6_BYTES: usize = 40;
-/// LengthField of a neighbour discovery message before its options.
+/// LengthField of a neighbor discovery message before its options.
 const MESSAGE_BYTES: usize = 24;
 /// The smallest frame without its FCS (IEEE 802.3 clause 4.4.2).
 const SMALLEST_FRAME_BYTES: usize = 60;
@@ -199,7 +199,7 @@ impl NeighborEncoder<'_> {
         }
     }
 
-    /// Build an announcement of `own`: an ARP announcement (RFC 5227 section 3) or an unsolicited neighbour
+    /// Build an announcement of `own`: an ARP announcement (RFC 5227 section 3) or an unsolicited neighbor
     /// advertisement (RFC 4861 section 7.2.6).
     ///
     /// # Errors

@@ -182,7 +182,7 @@ impl<'a> Stack<'a> {
         }
     }
 
-    /// Return the end of the packet that a layer begins: the end of the frame, but for neighbour discovery the end of
+    /// Return the end of the packet that a layer begins: the end of the frame, but for neighbor discovery the end of
     /// its message, because only options may follow.
     fn packet_end(&self, index: usize, frame_len: usize) -> usize {
         let holds_nd = index + 2 >= self.layers.len() && matches!(self.layers.last(), Some(Layer::Nd(_)));

@@ -284,7 +284,7 @@ impl Template {
     }
 }
 
-/// Determines how checksums depend on bytes by changing these, without modelling how checksums cover each other.
+/// Determines how checksums depend on bytes by changing these, without modeling how checksums cover each other.
 pub(crate) struct Probe<'a> {
     frame: &'a [u8],
     checksums: &'a [Checksum],

@@ -71,7 +71,7 @@ fn fields_that_begin_again_early_make_exactly_as_many_flows_as_their_period() {
 }
 
 #[test]
-fn random_values_are_as_many_as_asked_within_their_span() {
+fn random_values_are_as_many_as_requested_within_their_span() {
     let values = FieldValues::Random { count: 500, span: 4096, seed: 9 };
     let stream = spec(vec![range(1, Field::Dst, values, 1)]);
     let address = |frame: &Vec<u8>| u32::from_be_bytes(frame[30..34].try_into().unwrap());

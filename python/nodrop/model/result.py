@@ -107,7 +107,7 @@ class LatencyResult(Value):
 
 
 class RunResult(Value):
-    """Everything one run asked, found and measured. Nothing in it is ever rewritten."""
+    """The complete record of one run. It is never rewritten."""
 
     schema_version: Literal["2"] = "2"
     """1: messages are sentences, without parameters; such results are still read."""

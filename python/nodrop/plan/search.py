@@ -37,38 +37,38 @@ def plan_search(
     """How to search, with nothing left open.
 
     Args:
-        config: what was asked.
+        config: the configuration.
         stream_count: frames of which at least one goes each way, by the directions' shares.
         line_rate_pps: of all directions together.
         earlier: what to start from.
 
     Raises: ConfigError when values do not go together.
     """
-    asked, profile = config.search, PROFILES[config.profile]
-    algorithm = _or(asked.algorithm, profile.algorithm)
+    requested, profile = config.search, PROFILES[config.profile]
+    algorithm = _or(requested.algorithm, profile.algorithm)
     _check_used(config, algorithm)
-    final_s = _or(asked.final_trial_duration, profile.final_trial_duration_s)
-    options = {name: getattr(asked, key) for key, name in ALGORITHM_OPTIONS.items() if getattr(asked, key) is not None}
+    final_s = _or(requested.final_trial_duration, profile.final_trial_duration_s)
+    options = {name: getattr(requested, key) for key, name in ALGORITHM_OPTIONS.items() if getattr(requested, key) is not None}
     plan = SearchPlan(
         algorithm=algorithm,
         goals=tuple(_goals(config, profile, algorithm)),
         min_load_pps=1.0,
-        max_load_pps=_or(asked.max_load, line_rate_pps),
-        initial_trial_duration_s=_or(asked.initial_trial_duration, min(profile.initial_trial_duration_s, final_s)),
+        max_load_pps=_or(requested.max_load, line_rate_pps),
+        initial_trial_duration_s=_or(requested.initial_trial_duration, min(profile.initial_trial_duration_s, final_s)),
         final_trial_duration_s=final_s,
-        width_ratio=_or(asked.width, profile.width_ratio),
-        intermediate_phases=_or(asked.intermediate_phases, profile.intermediate_phases),
-        expansion_coefficient=_or(asked.expansion_coefficient, profile.expansion_coefficient),
-        search_duration_max_s=_or(asked.budget, _or(asked.max_duration, profile.search_duration_max_s)),
-        budgeted=asked.budget is not None or algorithm in TIME_LIMITED_SEARCHES,
-        repeat_invalid=_or(asked.repeat_invalid, profile.repeat_invalid),
+        width_ratio=_or(requested.width, profile.width_ratio),
+        intermediate_phases=_or(requested.intermediate_phases, profile.intermediate_phases),
+        expansion_coefficient=_or(requested.expansion_coefficient, profile.expansion_coefficient),
+        search_duration_max_s=_or(requested.budget, _or(requested.max_duration, profile.search_duration_max_s)),
+        budgeted=requested.budget is not None or algorithm in TIME_LIMITED_SEARCHES,
+        repeat_invalid=_or(requested.repeat_invalid, profile.repeat_invalid),
         overhead_s=profile.overhead_s,
         earlier=earlier,
         **options,
     )
     plan = plan.model_copy(update={"goals": tuple(plan.complete(goal) for goal in plan.goals)})
     lowest_pps = max(lowest_load_pps(goal, stream_count) for goal in plan.goals)
-    return _check(config, plan.model_copy(update={"min_load_pps": _or(asked.min_load, lowest_pps)}))
+    return _check(config, plan.model_copy(update={"min_load_pps": _or(requested.min_load, lowest_pps)}))
 
 
 def lowest_load_pps(goal: Goal, stream_count: int) -> float:
@@ -135,5 +135,5 @@ def _check(config: Config, plan: SearchPlan) -> SearchPlan:
     return plan
 
 
-def _or(asked: T | None, default: T) -> T:
-    return default if asked is None else asked
+def _or(value: T | None, default: T) -> T:
+    return default if value is None else value

@@ -20,7 +20,7 @@ from nodrop.generator.base import Measurer
 from nodrop.host.background_describe import describe_in_background, describe_this_host
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.event import OnEvent
-from nodrop.model.facts import Facts, Versions
+from nodrop.model.facts import Facts, HostFacts, Versions
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
 from nodrop.observe import open_observers
@@ -61,7 +61,7 @@ def execute(plan: Plan, on_event: OnEvent, environment: RunEnvironment | None = 
     environment = environment or LOCAL
     _check_outputs_writable(plan)
     search = LoggedSearch(plan.search)  # refuses an impossible plan before anything is brought up
-    description = describe_in_background(environment.describe_host)
+    host, description = read_host(), describe_in_background(environment.describe_host)
     with (
         RunRecorder(plan, on_event, environment.clock) as recorder,
         environment.open_stage(plan, recorder.run_id, recorder.report_stage_progress) as stage,
@@ -74,7 +74,7 @@ def execute(plan: Plan, on_event: OnEvent, environment: RunEnvironment | None = 
             recorder.interruptible(),
         ):
             plan = recorder.update_plan(plan.with_warnings(generator.notes))
-            recorder.record_facts(_collect_facts(stage, generator, description()))
+            recorder.record_facts(_collect_facts(host, stage, generator, description()))
             session = Session(plan, stage, generator, watching, recorder, environment.clock)
             if plan.path_check:
                 session.check_path()
@@ -93,9 +93,9 @@ def _check_outputs_writable(plan: Plan) -> None:
         store.require_writable(Path(plan.capture.file).parent, "capture.file")
 
 
-def _collect_facts(stage: Stage, generator: Measurer, description: HostDescriptor | None) -> Facts:
+def _collect_facts(host: HostFacts, stage: Stage, generator: Measurer, description: HostDescriptor | None) -> Facts:
     """Return everything known before the first frame."""
     versions = Versions(
         nodrop=__version__, engine=generator.version, commit=generator.commit, python=platform.python_version()
     )
-    return Facts(host=read_host(), stage=stage.facts, versions=versions, ports=generator.ports, chd=description)
+    return Facts(host=host, stage=stage.facts, versions=versions, ports=generator.ports, chd=description)

@@ -45,7 +45,7 @@ pub struct StationPort<T, R> {
     pub stations: Vec<nodrop_model::Station>,
     /// Sender of the stations' messages.
     pub tx: T,
-    /// Receivers of the neighbours' messages.
+    /// Receivers of the neighbors' messages.
     pub receivers: Vec<R>,
 }
 

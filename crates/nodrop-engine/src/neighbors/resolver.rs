@@ -171,7 +171,7 @@ fn unresolved_error<T: Transmit>(
     let responder = &responders[unresolved.responder];
     let station = &responder.stations[unresolved.query.station];
     let address = unresolved.query.address;
-    let method = if address.is_ipv4() { "ARP" } else { "neighbour solicitation" };
+    let method = if address.is_ipv4() { "ARP" } else { "neighbor solicitation" };
     let source = station.source_address(address).map(|source| source.to_string()).unwrap_or_default();
     let seconds = request.timeout_s * f64::from(request.tries);
     let mut unrelated: Vec<&str> = pending

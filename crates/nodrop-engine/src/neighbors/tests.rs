@@ -61,7 +61,7 @@ fn a_vlan_is_a_link_of_its_own() {
 }
 
 #[test]
-fn who_does_not_answer_is_named_with_what_was_asked_and_heard() {
+fn a_silent_neighbor_is_named_with_requests_and_replies() {
     let near = [station(0, &["198.18.0.1"], &[vlan(7)])];
     let far = [station(1, &["198.19.0.1"], &[])];
     let neighbors = connected(&near, &far, Some(0.005));

@@ -1,4 +1,4 @@
-//! Sockets for ARP and neighbour discovery only, in addition to the receiver of test frames.
+//! Sockets for ARP and neighbor discovery only, in addition to the receiver of test frames.
 
 use super::socket::PacketSocket;
 use super::{PacketRx, PacketTx};

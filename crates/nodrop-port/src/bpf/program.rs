@@ -29,7 +29,7 @@ struct LoadAttributes {
     kind: u32,
     insn_count: u32,
     insns: u64,
-    licence: u64,
+    license: u64,
     log_level: u32,
     log_bytes: u32,
     log: u64,
@@ -63,8 +63,8 @@ struct TestRunAttributes {
 
 /// Execute the program's results: frames are really sent (Documentation/bpf/bpf_prog_run.rst).
 const LIVE_FRAMES: u32 = 1 << 1;
-/// Some helpers are available only to programs under a GPL-compatible licence.
-const LICENCE: &[u8] = b"Dual MIT/GPL\0";
+/// Some helpers are available only to programs under a GPL-compatible license.
+const LICENSE: &[u8] = b"Dual MIT/GPL\0";
 const LOG_BYTES: usize = 1 << 18;
 
 /// Number and content of the frames of a live run.
@@ -100,7 +100,7 @@ impl Program {
             kind: kind as u32,
             insn_count: insns.len() as u32,
             insns: insns.as_ptr() as u64,
-            licence: LICENCE.as_ptr() as u64,
+            license: LICENSE.as_ptr() as u64,
             log_level: u32::from(!log.is_empty()),
             log_bytes: log.len() as u32,
             log: if log.is_empty() { 0 } else { log.as_mut_ptr() as u64 },

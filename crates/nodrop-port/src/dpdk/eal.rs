@@ -1,4 +1,4 @@
-//! DPDK's environment abstraction layer: initialised once per process, for the ports of the first request.
+//! DPDK's environment abstraction layer: initialized once per process, for the ports of the first request.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::fs;
@@ -140,13 +140,13 @@ mod tests {
     }
 
     #[test]
-    fn only_the_pci_devices_that_were_asked_for_are_touched() {
+    fn only_the_requested_pci_devices_are_touched() {
         let both = arguments(&[MEMIF, CARD], Some(0), false).join(" ");
         assert!(both.contains("--allow=0000:03:00.0") && !both.contains("--no-pci"), "{both}");
     }
 
     #[test]
-    fn a_pci_address_is_told_from_a_virtual_device() {
+    fn a_pci_address_differs_from_a_virtual_device() {
         assert!(["0000:03:00.0", "03:00.1", "pci:0000:af:1f.7"].into_iter().all(is_pci));
         assert!(!["net_null0", "net_pcap0", "a.b", "virtio_user0", ""].into_iter().any(is_pci));
     }

@@ -54,7 +54,7 @@ impl Transmit for DpdkTx {
         let taken = unsafe { ffi::nd_tx_take(tx_pool.0, mbufs.as_mut_ptr(), batch) } as usize;
         for (position, (mbuf, length)) in mbufs[..taken].iter().zip(lengths.iter_mut()).enumerate() {
             let begin = mbuf.cast::<u8>();
-            // SAFETY: each buffer of the pool has a tag and `limit` bytes at these offsets, initialised when the pool
+            // SAFETY: each buffer of the pool has a tag and `limit` bytes at these offsets, initialized when the pool
             // was created, and has no other user until it is sent.
             let slot = unsafe {
                 Slot {

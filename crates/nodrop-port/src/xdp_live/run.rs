@@ -16,7 +16,7 @@ const REPEAT: u32 = 4_000_000_000;
 const POLL_NS: u64 = 1_000_000;
 /// Time after the end at which the monitor ends a program that is still running.
 const OVERDUE_NS: u64 = 100_000_000;
-/// Load below which batches are small, so that frames do not wait for their neighbours.
+/// Load below which batches are small, so that frames do not wait for their neighbors.
 const SMALL_BATCH_PPS: f64 = 1.2e6;
 
 /// Send from all these ports; see [`crate::self_paced::send`].

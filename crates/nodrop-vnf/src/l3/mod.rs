@@ -1,6 +1,6 @@
 //! A router with static routes for IPv4 and IPv6 (RFC 1812 section 5, RFC 8200) on Ethernet ports.
 //!
-//! It replies to ARP requests and neighbour solicitations for its addresses and resolves its next hops, whose MAC
+//! It replies to ARP requests and neighbor solicitations for its addresses and resolves its next hops, whose MAC
 //! addresses are cached until it ends. It sends no ICMP errors: a packet that cannot be forwarded is counted and
 //! dropped.
 
@@ -45,7 +45,7 @@ pub struct StaticRoute {
     pub port: usize,
 }
 
-/// A static neighbour entry.
+/// A static neighbor entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Neighbor {
     /// IP address of the next hop.

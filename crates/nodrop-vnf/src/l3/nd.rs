@@ -1,4 +1,4 @@
-//! Neighbour discovery over Ethernet: solicitations and advertisements (RFC 4861 sections 4.3, 4.4, 7; RFC 2464).
+//! Neighbor discovery over Ethernet: solicitations and advertisements (RFC 4861 sections 4.3, 4.4, 7; RFC 2464).
 
 use std::net::Ipv6Addr;
 
@@ -14,7 +14,7 @@ const TARGET_ADDRESS_OPTION: u8 = 2;
 /// Flags: router, solicited, override.
 const ADVERTISED: u8 = 0xe0;
 const ICMPV6: u8 = 58;
-/// Hop limit of neighbour discovery messages; a lower value shows that a router forwarded the message.
+/// Hop limit of neighbor discovery messages; a lower value shows that a router forwarded the message.
 const HOP_LIMIT: u8 = 255;
 /// Length of a message with one link-layer address option.
 const MESSAGE_BYTES: usize = 32;
@@ -26,7 +26,7 @@ const MESSAGE_AT: usize = ETHERNET_BYTES + 40;
 const TARGET_AT: usize = MESSAGE_AT + 8;
 const OPTION_AT: usize = MESSAGE_AT + 24;
 
-/// Return true if the frame is a neighbour solicitation or advertisement.
+/// Return true if the frame is a neighbor solicitation or advertisement.
 #[inline]
 pub(super) fn is_neighbor_message(frame: &FrameBuffer) -> bool {
     frame.bytes().get(NEXT_HEADER_AT) == Some(&ICMPV6)

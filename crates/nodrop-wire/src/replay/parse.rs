@@ -25,7 +25,7 @@ pub(super) struct LengthField {
 /// The structure of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ParsedFrame {
-    /// Offset of the end of the last recognised header.
+    /// Offset of the end of the last recognized header.
     pub(super) payload_at: usize,
     /// Offset of the end of the innermost packet; padding follows.
     pub(super) end: usize,
@@ -49,7 +49,7 @@ enum Next {
 }
 
 impl ParsedFrame {
-    /// Parse a frame up to the last recognised header.
+    /// Parse a frame up to the last recognized header.
     pub(super) fn parse(frame: &[u8]) -> Self {
         let mut parsed =
             Self { payload_at: 0, end: frame.len(), lengths: Vec::new(), checksums: Vec::new(), is_full: false };
@@ -185,7 +185,7 @@ impl ParsedFrame {
             1 | 58 if self.end_header(at + 8) => {
                 let pseudo = pseudo.filter(|_| protocol == 58);
                 self.checksums.push(Checksum::new(at + 2, at..self.end, pseudo, false));
-                // Neighbour discovery: only options may follow (RFC 4861 section 4).
+                // Neighbor discovery: only options may follow (RFC 4861 section 4).
                 if protocol == 58 && (133..=137).contains(&frame[at]) {
                     (self.is_full, self.payload_at) = (true, self.end);
                 }

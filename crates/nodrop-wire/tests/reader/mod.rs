@@ -54,7 +54,7 @@ fn read_protocol(frame: &[u8], at: usize, protocol: u8, end: usize, addresses: &
             at + 8
         }
         58 => {
-            assert_eq!((covered, packet.len(), packet[25]), (0xffff, 32, 1), "neighbour discovery");
+            assert_eq!((covered, packet.len(), packet[25]), (0xffff, 32, 1), "neighbor discovery");
             end
         }
         47 => {

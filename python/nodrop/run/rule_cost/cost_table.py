@@ -18,9 +18,7 @@ WHOLE = 0.95
 def build_cost_table(suite: Suite, results: Sequence[RunResult]) -> RuleCostTable:
     """Compute the rule costs of a suite from its results so far. Raises ConfigError for a suite without rules."""
     if suite.pricing is None:
-        raise ConfigError(
-            f"{suite.suite_id}: its runs break no placement rules; use a suite of 'nodrop vm price'"
-        )
+        raise ConfigError(f"{suite.suite_id}: its runs break no placement rules; use a suite of 'nodrop vm price'")
     runs: dict[str, list[Summary]] = {}
     for result in results:
         if result.status is Status.COMPLETE:
