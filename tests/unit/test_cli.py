@@ -104,7 +104,7 @@ def test_help_of_run_teaches_terms_examples_and_exit_codes(capsys: pytest.Captur
         ),
         (
             ["run", "--search", "mlrsearch-03", "--goal", "A=0", "--goal", "B=1%", "--goal", "C=2%"],
-            "search: loss ratios A 0, B 0.01, C 0.02 asked, mlrsearch-03 finds loss ratio 0 and at most one other",
+            "goals: loss ratios A 0, B 0.01, C 0.02 are not 0 and at most one other, which mlrsearch-03 requires",
         ),
         (["run", "--config", "gone.yaml"], "gone.yaml: cannot read the configuration (No such file or directory)"),
         (["run", "--json", "."], "--json: . is a directory; give a file name"),
@@ -189,7 +189,7 @@ def test_a_search_out_of_time_is_exit_code_5_and_what_is_known_is_printed(
     assert run_over(parts(), monkeypatch, "--set", "search.max_duration=0.9s") == 5
     printed = capsys.readouterr()
     assert "nodrop: error: the search needs more than 0.9 s" in printed.err
-    assert "out of time; what follows was known by then" in printed.out
+    assert "out of time; partial results follow" in printed.out
 
 
 @pytest.mark.usefixtures("in_empty_directory")
@@ -198,7 +198,7 @@ def test_a_search_that_used_up_its_budget_is_exit_code_0_and_says_so(
 ) -> None:
     assert run_over(parts(), monkeypatch, "--search", "mlrsearch-01", "--budget", "0.9s") == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "! NDR, PDR: The 0.9 s for the search were over before it was done." in printed
+    assert "! NDR, PDR: The time for the search, 0.9 s, was over before the search was done." in printed
 
 
 @pytest.mark.usefixtures("in_empty_directory")
@@ -238,7 +238,7 @@ def test_a_signal_ends_a_run_once_and_what_was_measured_is_printed(
     assert run_over(parts(signalled), monkeypatch) == exit_code
     printed = capsys.readouterr()
     assert f"nodrop: stopped by {number.name}" in printed.err
-    assert "interrupted; what follows was known by then, 4 trials" in printed.out
+    assert "interrupted; partial results follow, 4 trials" in printed.out
     assert signal.getsignal(number) is before
 
 

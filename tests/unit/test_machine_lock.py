@@ -23,7 +23,7 @@ from pathlib import Path
 from nodrop.run import machine_lock
 from nodrop.system import runtime_dirs
 from nodrop.stage import registry
-machine_lock.TURN = "\\0" + sys.argv[1]
+machine_lock.LOCK_ADDRESS = "\\0" + sys.argv[1]
 runtime_dirs.runtime_root = lambda: Path(sys.argv[2])
 with machine_lock.measurement_lock("elsewhere"):
     print("taken", flush=True)
@@ -35,7 +35,7 @@ with machine_lock.measurement_lock("elsewhere"):
 def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A turn and records of the test's own; labs of the machine are none of its business."""
     monkeypatch.delenv(machine_lock.ALONGSIDE, raising=False)
-    monkeypatch.setattr(machine_lock, "TURN", f"\0nodrop.test.{secrets.token_hex(8)}")
+    monkeypatch.setattr(machine_lock, "LOCK_ADDRESS", f"\0nodrop.test.{secrets.token_hex(8)}")
     monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path / "records")
     monkeypatch.setattr(persistent_lab, "_find_holders", lambda: iter(()))
 
@@ -44,7 +44,7 @@ def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def elsewhere(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """Another process, and it has the turn."""
     with subprocess.Popen(
-        [sys.executable, "-c", ELSEWHERE, machine_lock.TURN[1:], tmp_path / "records"],
+        [sys.executable, "-c", ELSEWHERE, machine_lock.LOCK_ADDRESS[1:], tmp_path / "records"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -60,7 +60,7 @@ def test_while_one_run_measures_another_is_refused_and_told_who(elsewhere: subpr
         pass
     told = str(refusal.value)
     assert f"process {elsewhere.pid}, results go to {Path('elsewhere').resolve()}" in told
-    assert "wait for it (--wait), or measure beside it (--alongside)" in told
+    assert "use --wait to queue or --alongside to run anyway" in told
 
 
 def test_a_run_alongside_is_not_refused_and_is_seen(elsewhere: subprocess.Popen[str]) -> None:
@@ -131,7 +131,7 @@ def test_status_is_idle_or_busy_as_nfvbenchs(capsys: pytest.CaptureFixture[str])
 def test_nothing_is_cleaned_up_while_a_run_measures(capsys: pytest.CaptureFixture[str]) -> None:
     with measurement_lock("results"):
         assert main(["cleanup", "--force"]) == 1
-    assert "a run is measuring, nothing is cleaned up" in capsys.readouterr().err
+    assert "a run is measuring, nothing was removed" in capsys.readouterr().err
     assert main(["run", "--force-cleanup"]) == 0
     assert "no labs on this machine" in capsys.readouterr().out
 
@@ -145,4 +145,4 @@ def test_a_busy_machine_is_exit_code_3(
     monkeypatch.chdir(tmp_path)
     assert elsewhere.poll() is None
     assert main(["run"]) == 3
-    assert "nodrop: error: a run of its own on this machine asked, another one is measuring" in capsys.readouterr().err
+    assert "nodrop: error: another run is measuring on this machine" in capsys.readouterr().err

@@ -145,7 +145,7 @@ def test_results_are_removed_only_when_that_is_sure(
     assert "give either results or filters" in told(directory, capsys, "rm", "--yes", code=2)
     assert "give either results or filters" in told(directory, capsys, "rm", "latest", "--label", "x", "--yes", code=2)
     assert all((directory / result.run_id).exists() for result in made[1])
-    assert told(directory, capsys, "rm", "--label", "nightly", "--yes").endswith("1 removed\n")
+    assert told(directory, capsys, "rm", "--label", "nightly", "--yes").endswith("1 deleted\n")
     assert not (directory / second.run_id).exists()
     assert (directory / third.run_id).exists()
     assert second.run_id not in told(directory, capsys, "list")
@@ -154,7 +154,7 @@ def test_results_are_removed_only_when_that_is_sure(
     )
     elsewhere = directory / "empty"
     elsewhere.mkdir()
-    assert "it is not in" in told(elsewhere, capsys, "rm", str(directory / first.run_id), "--yes", code=2)
+    assert " is not in " in told(elsewhere, capsys, "rm", str(directory / first.run_id), "--yes", code=2)
 
 
 def test_a_suite_says_that_a_result_of_it_was_removed(tmp_path: Path, capsys: Captured) -> None:
