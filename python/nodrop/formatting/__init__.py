@@ -25,7 +25,7 @@ LIMIT_NAMES = {
 STOP_REASONS: "dict[StopClause, str]" = {
     "lost_count": "enough frames were lost to decide",
     "after_loss": "a loss was observed for long enough",
-    "elapsed": "the intended time was reached",
+    "elapsed": "the time limit of the stop rule was reached",
     "quiet": "too few frames were lost to continue",
 }
 """The reason for an early stop, by the clause of the stop rule that fired."""

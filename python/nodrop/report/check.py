@@ -57,7 +57,7 @@ def format_check_details(checks: Iterable[HostCheck], width: int) -> Iterator[Te
             f"  {_format_rank(each)}",
         )
         yield from _format_evidence(each, width)
-        yield from _wrap_labelled("why", each.why, width)
+        yield from _wrap_labeled("why", each.why, width)
         yield from _format_remedy(each, width)
 
 
@@ -109,20 +109,20 @@ def _format_failure(check: HostCheck, width: int) -> Iterator[Text]:
     yield Text.assemble((f"{check.id:<5} {check.title}", "bold"), (f"  {_format_rank(check)}", "dim"))
     yield from _format_evidence(check, width)
     if check.required:
-        yield from _wrap_labelled("why", check.why, width)
+        yield from _wrap_labeled("why", check.why, width)
     yield from _format_fix(check, width)
 
 
 def _format_evidence(check: HostCheck, width: int) -> Iterator[Text]:
     for position, each in enumerate(check.evidence):
         source = f"  [{each.source}]" if each.source else ""
-        yield from _wrap_labelled("" if position else "found", f"{each.value}{source}", width)
+        yield from _wrap_labeled("" if position else "found", f"{each.value}{source}", width)
 
 
 def _format_remedy(check: HostCheck, width: int) -> Iterator[Text]:
     yield from _format_fix(check, width)
     if check.to_know:
-        yield from _wrap_labelled("to know", check.to_know, width)
+        yield from _wrap_labeled("to know", check.to_know, width)
     if check.verify:
         yield _format_command("verify", check.verify)
 
@@ -131,7 +131,7 @@ def _format_fix(check: HostCheck, width: int) -> Iterator[Text]:
     if check.fix:
         yield _format_command("run", check.fix)
     if check.by_hand:
-        yield from _wrap_labelled("do", check.by_hand, width)
+        yield from _wrap_labeled("do", check.by_hand, width)
 
 
 def _format_command(label: str, command: str) -> Text:
@@ -139,7 +139,7 @@ def _format_command(label: str, command: str) -> Text:
     return Text.assemble(f"{INDENT}{label:<{LABEL}} ", (command, "cyan"))
 
 
-def _wrap_labelled(label: str, text: str, width: int) -> Iterator[Text]:
+def _wrap_labeled(label: str, text: str, width: int) -> Iterator[Text]:
     yield from _wrap(text, width, f"{INDENT}{label:<{LABEL}} ")
 
 

@@ -34,7 +34,7 @@ def _build_row(position: int, card: Card) -> Row:
         "label": card.label,
         "figure": card.text,
         "details": "\n".join(card.details[:2]),
-        "colour": TONES.get(card.tone, theme.FRAME),
+        "color": TONES.get(card.tone, theme.FRAME),
     }
 
 
@@ -44,9 +44,9 @@ def _build_cards(count: int) -> Spec:
     scale = {"type": "linear", "domain": [0, max(count, 1)], "range": [0, WIDTH + CARD_GAP], "nice": False}
     x = {"field": "position", "type": "quantitative", "scale": scale, "axis": None}
 
-    def line(field: str, top: float, size: int, weight: str = "normal", colour: str = theme.INK) -> Spec:
+    def line(field: str, top: float, size: int, weight: str = "normal", color: str = theme.INK) -> Spec:
         look = {"align": "left", "baseline": "top", "lineBreak": "\n", "limit": each - CARD_GAP - 16}
-        mark = {"type": "text", "fontSize": size, "fontWeight": weight, "color": colour, "dx": 16} | look
+        mark = {"type": "text", "fontSize": size, "fontWeight": weight, "color": color, "dx": 16} | look
         return {"mark": mark, "encoding": {"x": x, "y": {"value": top}, "text": {"field": field}}}
 
     bar = {
@@ -55,7 +55,7 @@ def _build_cards(count: int) -> Spec:
             "x": x,
             "y": {"value": 0},
             "y2": {"value": CARD_HEIGHT},
-            "fill": {"field": "colour", "type": "nominal", "scale": None},
+            "fill": {"field": "color", "type": "nominal", "scale": None},
         },
     }
     return {
@@ -67,7 +67,7 @@ def _build_cards(count: int) -> Spec:
             bar,
             line("label", 2, 13),
             line("figure", 20, 26, "bold"),
-            line("details", 56, 12, colour=theme.MUTED),
+            line("details", 56, 12, color=theme.MUTED),
         ],
     }
 

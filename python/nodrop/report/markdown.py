@@ -1,4 +1,4 @@
-"""A report as GitHub-flavoured Markdown, for wikis and merge requests."""
+"""A report as GitHub-flavored Markdown, for wikis and merge requests."""
 
 import html
 import re

@@ -10,7 +10,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.base import Value
 
 Tone = Literal["plain", "good", "caution", "bad", "quiet"]
-"""The meaning of a text; renderers show it by more than a colour."""
+"""The meaning of a text; renderers show it by more than a color."""
 
 
 class Card(Value):

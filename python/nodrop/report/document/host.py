@@ -72,7 +72,7 @@ def _build_blocks(result: RunResult, facts: Facts) -> Iterator[Block]:
             yield build_server_table(stage.cloud)
     if stage.interfaces:
         yield build_interface_table(facts)
-    if result.checks:
+    if result.checks and not is_simulated(result):
         yield Fold(title="Path check", blocks=(build_path_check_table(result, facts),))
     if result.plan.calibration and is_applicable(result.plan.calibration, result):
         yield Paragraph(text=describe_calibration(result.plan.calibration))

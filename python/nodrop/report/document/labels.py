@@ -76,19 +76,19 @@ def name_runs(results: Sequence[RunResult]) -> tuple[str, ...]:
     sizes = [format_frame_size(result) for result in results]
     suts = [format_sut_name(result) for result in results]
     labels = [result.plan.label or "" for result in results]
-    labelled = [f"{label or sut}, {size}" for label, sut, size in zip(labels, suts, sizes, strict=True)]
+    labeled = [f"{label or sut}, {size}" for label, sut, size in zip(labels, suts, sizes, strict=True)]
     candidates = (
         [f"{size} bytes" if size.isdecimal() else size for size in sizes],
         labels,
         suts,
         [f"{sut}, {size}" for sut, size in zip(suts, sizes, strict=True)],
-        labelled,
+        labeled,
         [format_repeat(result.plan.variant, result.plan.repeat, result.plan.repeat_count) for result in results],
     )
     for names in candidates:
         if len(set(names)) == len(results) and all(names):
             return tuple(names)
-    return tuple(f"{number}: {name}" for number, name in enumerate(labelled, 1))
+    return tuple(f"{number}: {name}" for number, name in enumerate(labeled, 1))
 
 
 def format_time(result: RunResult) -> str:

@@ -59,8 +59,8 @@ def _build_path(result: RunResult) -> Iterator[Block]:
     if not result.plan.no_traffic:
         return
     if facts := result.facts:
-        yield build_interface_table(facts).brief()
-        yield build_path_check_table(result, facts).brief()
+        tables = (build_interface_table(facts), build_path_check_table(result, facts))
+        yield from (table.brief() for table in tables if table.rows)
         if facts.stage.cloud and facts.stage.cloud.servers:
             yield build_server_table(facts.stage.cloud).brief()
         up = f"lab up after {format_seconds(facts.stage.up_s)}, " if facts.stage.up_s is not None else ""
