@@ -1,4 +1,4 @@
-"""How a trial moved the bounds, in words."""
+"""The effect of a trial on the bounds of goals, in words."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ PLURALS = {"rises": "rise", "falls": "fall", "is": "are", "no longer holds": "no
 
 
 class BoundChange(NamedTuple):
-    """What happened to one side of a goal."""
+    """The change of one bound of a goal."""
 
     side: str
     verb: str
@@ -18,11 +18,11 @@ class BoundChange(NamedTuple):
 
 
 def describe_bound_changes(before: Sequence[GoalState], after: Sequence[GoalState]) -> str:
-    """What is known after a trial that was not known before: `NDR lower bound rises from 4.100 to 4.300 Mpps`.
+    """Return the changes of bounds by a trial: `NDR lower bound rises from 4.100 to 4.300 Mpps`.
 
     Args:
-        before: where the bounds stood, one state per goal.
-        after: where they stand now, in the same order.
+        before: the bounds before the trial, one state per goal.
+        after: the bounds after the trial, in the same order.
     """
     labels: dict[BoundChange, list[str]] = {}
     for was, now in zip(before, after, strict=True):
