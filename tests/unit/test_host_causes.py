@@ -88,4 +88,6 @@ def test_every_code_of_a_doubt_either_has_a_check_or_is_known_to_have_none():
 
 
 def test_checks_that_causes_name_exist():
-    assert {check for cause in DISTURBANCE_CAUSES.values() for check in cause.checks} <= {rule.id for rule in CHECK_RULES}
+    assert {check for cause in DISTURBANCE_CAUSES.values() for check in cause.checks} <= {
+        rule.id for rule in CHECK_RULES
+    }

@@ -285,8 +285,8 @@ def test_a_bios_setting_has_the_name_its_maker_gives_it(product, name):
 
 def test_a_guest_is_told_that_its_host_has_to_provide_it():
     guest = leaf("host.virtualization", MOMENT.reported("kvm", "test"))(host())
-    assert "this guest (kvm)" in found(CASES["H10"][1](guest), "H10").by_hand
-    assert "this guest (kvm)" in found(CASES["H1"][1](guest), "H1").by_hand
+    assert "this guest's hypervisor (kvm)" in found(CASES["H10"][1](guest), "H10").by_hand
+    assert "this guest's hypervisor (kvm)" in found(CASES["H1"][1](guest), "H1").by_hand
 
 
 VENDORS = ("Intel", "AMD")

@@ -81,7 +81,7 @@ def test_the_table_fits_a_terminal_and_says_what_is_not_known(monkeypatch: pytes
             print_renderable(Group(*build_host_parts(described(name))), out)
         text = (tmp_path / name).read_text()
         assert max(map(len, text.splitlines())) <= 100
-        assert "Not known:" in text
+        assert "Unknown:" in text
         assert len(text.splitlines()) < 80
 
 
@@ -104,10 +104,10 @@ def test_the_operators_own_cpus_are_eligible(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--eligible-cpus", "two"), "--eligible-cpus: 'two' asked, a list of CPUs expected"),
+        (("--eligible-cpus", "two"), "--eligible-cpus: invalid CPU list 'two'"),
         (("--root", str(TREES)), "neither sys/ nor proc/"),
-        (("--root", ROOT, "--capture", "x.tar"), "leave one of them out"),
-        (("--capture", "/nowhere/x.tar.gz"), "--capture: /nowhere/x.tar.gz asked"),
+        (("--root", ROOT, "--capture", "x.tar"), "omit one of them"),
+        (("--capture", "/nowhere/x.tar.gz"), "--capture: cannot write /nowhere/x.tar.gz"),
         (("-o", "/proc/nowhere/x"), "/proc/nowhere"),
     ],
 )

@@ -28,7 +28,9 @@ def seen(root: Path) -> tuple[nics.HostDevices, object, object]:
     domain = (
         "<domain><name/><devices><hostdev><source><address bus='x' slot='-1'/></source></hostdev></devices></domain>"
     )
-    network = RecordedNetwork({"ens3f1": KernelInterface(vf_limits_mbps={999: 4294967295})}, {"ens3f0": ("9base", "base")})
+    network = RecordedNetwork(
+        {"ens3f1": KernelInterface(vf_limits_mbps={999: 4294967295})}, {"ens3f0": ("9base", "base")}
+    )
     machine = source(root, network, {}, LibvirtReply("9", "<a/>", "<b/>", (domain, "<c/>")))
     return (
         nics.describe(machine, vswitches.describe(machine)),

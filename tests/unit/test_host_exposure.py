@@ -228,7 +228,11 @@ def a_cluster_is_named(monkeypatch):
 
 def kubectl(*command: str) -> ProgramOutput:
     found = OBJECTS.get(command[-1])
-    return ProgramOutput(json.dumps(found)) if found else ProgramOutput(None, "the server could not find the requested resource")
+    return (
+        ProgramOutput(json.dumps(found))
+        if found
+        else ProgramOutput(None, "the server could not find the requested resource")
+    )
 
 
 def test_kubernetes_objects_are_read():
@@ -247,7 +251,9 @@ def test_a_node_without_discovery_and_topology_shows_less():
     bare = {**NODE, "metadata": {"name": "worker-1", "labels": {}}}
     found = kubernetes.query_kubernetes(
         lambda *command: (
-            ProgramOutput(json.dumps({"items": [bare]})) if command[-1] == kubernetes.NODES else ProgramOutput(None, "404")
+            ProgramOutput(json.dumps({"items": [bare]}))
+            if command[-1] == kubernetes.NODES
+            else ProgramOutput(None, "404")
         ),
         "worker-1",
     )
@@ -329,4 +335,4 @@ def test_the_command_says_that_nobody_could_be_asked(monkeypatch, tmp_path, caps
     said = json.loads(capsys.readouterr().out)
     assert said["gaps"] == {"libvirt": None, "OpenStack": None, "Kubernetes": None}
     assert main(["host", "exposure", "--libvirt-uri", uri]) == 0
-    assert "unknown, as none could be asked" in capsys.readouterr().out
+    assert "unknown, no stack could be queried" in capsys.readouterr().out

@@ -73,7 +73,9 @@ def test_an_interface_has_the_addresses_it_was_given_and_not_those_all_have() ->
 
 
 def test_the_fastest_supported_mode_is_found_among_what_is_no_speed() -> None:
-    names = parse_link_modes(modes("Autoneg", "FIBRE", "10000baseSR/Full", "25000baseCR/Full", "1000baseX/Full", "FEC_RS"))
+    names = parse_link_modes(
+        modes("Autoneg", "FIBRE", "10000baseSR/Full", "25000baseCR/Full", "1000baseX/Full", "FEC_RS")
+    )
     assert find_fastest_bps(names) == 25 * 10**9
 
 

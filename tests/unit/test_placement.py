@@ -148,7 +148,7 @@ def test_every_violated_constraint_of_a_host_is_told() -> None:
 # Ranking: the 75 % rule and others
 
 
-def test_at_75_percent_of_the_clock_75_percent_is_guaranteed_and_labelled() -> None:
+def test_at_75_percent_of_the_clock_75_percent_is_guaranteed_and_labeled() -> None:
     slow = host("slow", Shape(base_mhz=2025.0))
     refused = place_vm(forwarder(), [slow])
     assert "0.75 guaranteed" in refused.rejections[0].violations[0].found
@@ -265,7 +265,9 @@ def test_without_smt_pairs_have_two_cores_of_one_cluster_and_that_is_a_substitut
 def test_a_host_keeps_a_core_and_memory_for_itself() -> None:
     bare = host("bare", Shape(nodes=1, cores=2, reserved_cores=0))
     assert constraints(place_vm(vm(vcpu_sets=sets(4)), [bare])) == ["host reserve"]
-    placement = placed(place_vm(vm(vcpu_sets=sets(4)), [bare], options=PlacementOptions(reserve=HostReserve(core_count=0))))
+    placement = placed(
+        place_vm(vm(vcpu_sets=sets(4)), [bare], options=PlacementOptions(reserve=HostReserve(core_count=0)))
+    )
     assert any("hypervisor threads" in each for each in placement.warnings)
     most = vm(vcpu_sets=sets(1, memory=SetMemory(total_bytes=46 * GIB)))
     assert constraints(place_vm(most, [bare])) == ["host reserve"]
@@ -515,4 +517,6 @@ def test_a_search_that_would_not_end_is_ended_and_says_so() -> None:
 
 def test_4096_cpus_are_placed() -> None:
     large = host("large", Shape(nodes=8, cores=256, threads=2))
-    assert len(placed(place_vm(vm(vcpu_sets=sets(400, memory=SetMemory(total_bytes=GIB))), [large])).sets[0].cpus) == 400
+    assert (
+        len(placed(place_vm(vm(vcpu_sets=sets(400, memory=SetMemory(total_bytes=GIB))), [large])).sets[0].cpus) == 400
+    )

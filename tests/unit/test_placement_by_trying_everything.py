@@ -36,7 +36,9 @@ class Case(NamedTuple):
 
     @property
     def options(self) -> PlacementOptions:
-        return PlacementOptions(policy=self.rules.policy, reserve=HostReserve(self.rules.reserve_cores, self.rules.reserve_bytes))
+        return PlacementOptions(
+            policy=self.rules.policy, reserve=HostReserve(self.rules.reserve_cores, self.rules.reserve_bytes)
+        )
 
 
 def case(seed: int) -> Case:
@@ -67,7 +69,9 @@ def test_a_vm_is_placed_exactly_where_trying_everything_finds_a_place_and_as_wel
 
 
 def test_the_random_cases_are_no_foregone_conclusion() -> None:
-    placed = sum(bool(choose_host(each.vmd, [build_inventory(each.host)], each.options).candidates) for each in cases(0))
+    placed = sum(
+        bool(choose_host(each.vmd, [build_inventory(each.host)], each.options).candidates) for each in cases(0)
+    )
     assert 0.25 * len(cases(0)) < placed < 0.75 * len(cases(0))
 
 

@@ -37,7 +37,9 @@ def test_libvirts_schema_accepts_every_domain(require_tool: Callable[[str], Path
     files = []
     for seed in range(200):
         type_ = "qemu" if seed % 5 == 0 else "kvm"
-        text = libvirt.write_domain(build_instance(*drawn(seed)), libvirt.DomainOptions(images=("/x",) * (seed % 3), type=type_))
+        text = libvirt.write_domain(
+            build_instance(*drawn(seed)), libvirt.DomainOptions(images=("/x",) * (seed % 3), type=type_)
+        )
         files.append(tmp_path / f"{seed}.xml")
         files[-1].write_text(text)
     subprocess.run([validator, "--noout", "--relaxng", schema, *files], check=True)
@@ -70,7 +72,9 @@ def test_libvirt_itself_takes_the_sample(require_tool: Callable[[str], Path]) ->
 def test_a_name_that_looks_like_markup_stays_a_name(require_tool: Callable[[str], Path], tmp_path: Path) -> None:
     hostile = "a</name><devices><disk file='/etc/shadow'/>\n--><!DOCTYPE x>\x00\x1b[31m"
     vmd, placement = small()
-    text = libvirt.write_domain(build_instance(vmd, placement.model_copy(update={"vm": hostile}), host(shape=ONE_SOCKET)))
+    text = libvirt.write_domain(
+        build_instance(vmd, placement.model_copy(update={"vm": hostile}), host(shape=ONE_SOCKET))
+    )
     root = xml.fromstring(text)
     assert [each.tag for each in root.iter("disk")] == []
     assert re.fullmatch(r"[a-z0-9-]+", root.findtext("name") or "")

@@ -1,6 +1,6 @@
 """What OpenStack, Kubernetes and TOSCA are told of placed VMs, held against what each of them says it takes.
 
-tests/vm_config has their own definitions as data, with version and licence: nova.json from the validators of Nova's
+tests/vm_config has their own definitions as data, with version and license: nova.json from the validators of Nova's
 extra specs, kubernetes.json from Kubernetes' OpenAPI description, sol001.json from ETSI's type definitions.
 """
 
@@ -52,7 +52,8 @@ def hostile() -> Instance:
 
 
 @pytest.mark.parametrize(
-    ("form", "text"), [("nova.sh", nova.write_commands), ("k8s.yaml", k8s.write_manifests), ("tosca.yaml", tosca.write_service)]
+    ("form", "text"),
+    [("nova.sh", nova.write_commands), ("k8s.yaml", k8s.write_manifests), ("tosca.yaml", tosca.write_service)],
 )
 def test_the_sample_of_the_standard_is_written_as_it_was(form: str, text: Any) -> None:
     assert text(the_sample()) == (HERE / form).read_text()
@@ -133,7 +134,9 @@ def test_the_device_plugin_offers_just_the_functions_of_the_placement() -> None:
 def test_a_host_that_is_no_label_is_refused() -> None:
     vmd, placement = small()
     with pytest.raises(ConfigError, match="not a valid label value"):
-        k8s.build_pod(build_instance(vmd, placement.model_copy(update={"hostname": HOSTILE}), host(shape=Shape(nodes=1))))
+        k8s.build_pod(
+            build_instance(vmd, placement.model_copy(update={"hostname": HOSTILE}), host(shape=Shape(nodes=1)))
+        )
 
 
 def test_sol001_defines_every_type_and_property() -> None:

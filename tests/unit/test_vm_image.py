@@ -17,7 +17,7 @@ from nodrop.cli import nodrop
 from nodrop.errors import ImageError
 from nodrop.vmimage.bundle_program import find_libraries
 from nodrop.vmimage.initrd import InitrdEntry, build_archive, executable_entry, link_entry
-from nodrop.vmimage.manifest import describe_package, list_licences
+from nodrop.vmimage.manifest import describe_package, list_licenses
 from nodrop.vmimage.modules import KernelModules
 from nodrop.vmimage.packages import Deb, Packages
 
@@ -61,7 +61,7 @@ def test_a_package_is_read_as_dpkg_built_it(package: Path) -> None:
     assert deb.file("usr/bin/thing") == b"thing"
     told = subprocess.run(["sha256sum", package], capture_output=True, text=True, check=True)
     assert describe_package(deb).sha256 == told.stdout.split()[0]
-    assert describe_package(deb).licences == ("GPL-2+", "Expat")
+    assert describe_package(deb).licenses == ("GPL-2+", "Expat")
     with pytest.raises(ImageError, match="usr/bin/none is not in this package"):
         deb.file("usr/bin/none")
 
@@ -84,7 +84,7 @@ def test_a_file_that_is_no_package_is_refused(tmp_path: Path, content: bytes) ->
 
 
 def test_a_copyright_file_for_people_alone_is_pointed_at() -> None:
-    assert list_licences("This package was debianized by ...") == ("see its copyright file",)
+    assert list_licenses("This package was debianized by ...") == ("see its copyright file",)
 
 
 def module(*told: str) -> bytes:
@@ -201,7 +201,12 @@ def test_a_static_program_needs_none(require_tool: Callable[[str], Path]) -> Non
         (("--format", "raw", "--packages", "."), {}, 3, "--packages .: no linux-image-cloud-amd64_*.deb"),
         (("--format", "raw", "--vnf", "none", "--packages", "."), {}, 3, "none: cannot read nodrop-vnf"),
         (("-o", "none/loop.raw"), {}, 3, "none/loop.raw: directory none does not exist"),
-        ((), {"SOURCE_DATE_EPOCH": "yesterday"}, 2, "SOURCE_DATE_EPOCH: 'yesterday' is not a number of seconds since 1970"),
+        (
+            (),
+            {"SOURCE_DATE_EPOCH": "yesterday"},
+            2,
+            "SOURCE_DATE_EPOCH: 'yesterday' is not a number of seconds since 1970",
+        ),
     ],
 )
 def test_what_is_missing_is_named(  # noqa: PLR0917

@@ -231,7 +231,7 @@ def test_the_command_says_in_words_what_a_vm_needs(capsys: pytest.CaptureFixture
         "line 31: cpu-set-bw names set 2, which does not exist",
         "8 vCPUs (0-7), all on one NUMA node",
         "pairs on the threads of one core: 8+9, 10+11, 12+13",
-        "4 large pages of 1 GiB, 6 GiB in normal pages",
+        "4 large pages of 1 GiB, 6 GiB in normal",
         "interface 0: a dedicated port of 10 Gb/s or faster",
         "0 and 1: 100 Mb/s",
     ):
