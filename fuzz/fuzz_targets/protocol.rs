@@ -35,7 +35,7 @@ fn open(request: &OpenRequest) -> Option<HostEngine> {
     Some(engine)
 }
 
-/// Check that a sent frame is recognised and its checksum is correct.
+/// Check that a sent frame is recognized and its checksum is correct.
 fn check_frame(frames: &Frames, sequence: u64) {
     let (_, template) = frames.template(sequence);
     let mut frame = template.bytes().to_vec();

@@ -116,7 +116,7 @@ impl Drop for Filter {
 fn load(filter: &str) -> Result<Library, PcapError> {
     let mut detail = String::new();
     for name in LIBRARIES {
-        // SAFETY: libpcap's initialisers have no side effects on a Rust program.
+        // SAFETY: libpcap's initializers have no side effects on a Rust program.
         match unsafe { Library::new(name) } {
             Ok(library) => return Ok(library),
             Err(error) => detail = error.to_string(),
