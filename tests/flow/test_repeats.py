@@ -95,7 +95,7 @@ def test_without_traffic_once_is_enough(tmp_path: Path) -> None:
     assert len(build_each(config(tmp_path, repeat=3, no_traffic=True))) == 1
 
 
-def test_set_ups_in_turn_begin_with_the_one_that_drift_would_favour_less(tmp_path: Path) -> None:
+def test_set_ups_in_turn_begin_with_the_one_that_drift_would_favor_less(tmp_path: Path) -> None:
     plans = in_turn(tmp_path, repeat=8)
     assert "".join(plan.variant for plan in plans) == "ABBABAABBAABABBA"
     # A drift that is steady adds as much to A as to B after two repeats, one that grows steadily after four.
@@ -117,10 +117,10 @@ def test_frame_sizes_alternate_within_a_repeat(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("overlay", "message"),
     [
-        ({"frame_sizes": [64, 128]}, "frame_sizes: 1 for A and 2 for B asked"),
-        ({"repeat": 3}, "repeat: 2 for A and 3 for B asked"),
-        ({"results_dir": "elsewhere"}, "results_dir: .* for A and elsewhere for B asked"),
-        ({"ship": {"log_file": "b.log"}}, "ship: asked otherwise for B than for A"),
+        ({"frame_sizes": [64, 128]}, "frame_sizes: 1 for A but 2 for B"),
+        ({"repeat": 3}, "repeat: 2 for A but 3 for B"),
+        ({"results_dir": "elsewhere"}, "results_dir: .* for A but elsewhere for B"),
+        ({"ship": {"log_file": "b.log"}}, "ship: differs between A and B"),
     ],
 )
 def test_what_both_have_to_share_is_refused_in_b(overlay: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_an_overlay_wins_over_flags(tmp_path: Path) -> None:
     assert config(tmp_path, {"sut": "bridge"}, sut="vnf-l3").sut == "bridge"
 
 
-def test_what_differs_is_said_and_b_is_labelled_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_differs_is_said_and_b_is_labeled_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a = config(tmp_path, label="nightly")
     plans = make_variant_plans(a, config(tmp_path, {"sut": "bridge", "engine": {"queue_slots": 64}}, label="nightly"))
     assert "B differs from A in sut: vnf-l2 -> bridge, engine.queue_slots: 32768 -> 64" in capsys.readouterr().err

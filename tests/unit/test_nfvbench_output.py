@@ -71,9 +71,9 @@ def test_the_key_json_of_an_nfvbench_configuration_is_nfvbenchs_form() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--nfvbench-json", "."), "--nfvbench-json: . asked, it is a directory; name a file in it"),
+        (("--nfvbench-json", "."), "--nfvbench-json: . is a directory; give a file name"),
         (("--nfvbench-json", "/proc/none/x.json"), "--nfvbench-json: cannot write to /proc/none"),
-        (("--nfvbench-json", "-", "--json", "-"), "standard output asked for both, it can hold one"),
+        (("--nfvbench-json", "-", "--json", "-"), "cannot both write to standard output; give one of them a file name"),
         (("--std-json", "/proc/none"), "std_json: cannot write to /proc/none"),
     ],
 )
@@ -137,8 +137,8 @@ def test_a_file_that_is_cut_off_or_foreign_is_refused_in_a_sentence(capsys: pyte
     text = (FILES / "fixed.json").read_text()
     for content, sentence in (
         (text[:2000], "is not JSON ("),
-        ("[1, 2]", "a result of nodrop or NFVbench expected"),
-        ('{"benchmarks": 1, "schema_version": "1"}', "a nodrop result expected"),
+        ("[1, 2]", "not a result of nodrop or NFVbench"),
+        ('{"benchmarks": 1, "schema_version": "1"}', "not a nodrop result"),
         ("\x00\x01", "is not JSON"),
     ):
         Path("file.json").write_text(content)
