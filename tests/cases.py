@@ -10,7 +10,7 @@ from tests.suts import Buffer, Jitter, LossFloor, SlowTester, SmoothCurve, Stall
 
 from nodrop.model.choices import AlgorithmName
 from nodrop.model.search_plan import SearchPlan
-from nodrop.simulation import SutCounts, SutModel
+from nodrop.simulation import SutCounts, SutFunction
 
 
 class Lottery:
@@ -56,12 +56,12 @@ class Case:
     kind: str
     seed: int
 
-    def make_sut(self) -> SutModel:
+    def make_sut(self) -> SutFunction:
         draw = random.Random(self.seed)
         # Mostly inside the searched range, sometimes just outside it on either side.
         reach = math.log(self.plan.max_load_pps / self.plan.min_load_pps)
         capacity_pps = self.plan.min_load_pps * math.exp(reach * draw.uniform(-0.05, 1.1))
-        makers: dict[str, Callable[[], SutModel]] = {
+        makers: dict[str, Callable[[], SutFunction]] = {
             "step": lambda: Step(capacity_pps),
             "buffer": lambda: Buffer(capacity_pps, int(capacity_pps * 10 ** draw.uniform(-4, 0))),
             "smooth": lambda: SmoothCurve(capacity_pps, 10 ** draw.uniform(-3, 2)),

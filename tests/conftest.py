@@ -1,7 +1,7 @@
-"""What lab tests need of the machine, and what happens when it is not there.
+"""Requirements of lab tests, and the behavior without them.
 
 A test that lacks a tool or a privilege is skipped; with NODROP_REQUIRE_LAB=1, as in CI, it fails, and so does a session
-in which no lab test passed. Runs do not wait for their turn on the machine: tests may go on beside each other.
+in which no lab test passed. Runs ignore the measurement lock, as tests may run side by side.
 """
 
 import functools
@@ -18,19 +18,31 @@ import pytest
 
 os.environ["NODROP_ALONGSIDE"] = "1"
 LAB_REQUIRED = os.environ.get("NODROP_REQUIRE_LAB") == "1"
-LAB = Path(__file__).parent / "lab"
+TESTS = Path(__file__).parent
+QUIET = (
+    *("lab/test_truth.py", "lab/test_calibrate.py", "lab/test_capacity.py", "lab/test_disturbed.py"),
+    *("lab/test_rates_and_sizes.py", "lab/test_repeats.py", "lab/test_benchmarks.py", "lab/test_killed.py"),
+    *("lab/test_stop_rule.py", "lab/test_ledger.py", "lab/test_back_ends.py", "lab/test_price.py", "openstack"),
+)
+"""Lab tests that compare rates or times: they have the machine to themselves."""
+SLOW = (
+    *("openstack", "ship", "dashboards", "web", "lab/test_vm_boot.py", "lab/test_vm_image.py", "lab/test_exposure.py"),
+    *("lab/test_price.py", "lab/test_benchmarks.py", "lab/test_repeats.py"),
+    *("lab/test_trex.py", "lab/test_trex_start.py"),
+)
+"""Tests that boot VMs, build or start software of other projects, drive a browser, or repeat measurements."""
 
 
 @pytest.fixture(autouse=True, scope="session")
 def interrupts_arrive() -> None:
-    """SIGINT as a terminal has it, also in every process that tests start; a runner in the background ignores it."""
+    """Handle SIGINT as in a terminal, also in child processes; a background runner may ignore it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
 def require_tool() -> Callable[[str], Path]:
-    """Give the path of a program this test cannot do without: `tshark = require_tool("tshark")`."""
+    """Return the path of a required program: `tshark = require_tool("tshark")`."""
 
     def find(name: str) -> Path:
         found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
@@ -41,21 +53,21 @@ def require_tool() -> Callable[[str], Path]:
 
 @pytest.fixture
 def require_privilege() -> None:
-    """Make sure that network namespaces can be made, as root or in a user namespace."""
+    """Require network namespaces, as root or in a user namespace."""
     if refusal := _namespace_refusal():
         lacking(refusal)
 
 
 @pytest.fixture
 def require_root() -> None:
-    """Make sure that the test runs as root."""
+    """Require root."""
     if os.geteuid():
-        lacking("only root may do this")
+        lacking("root is required")
 
 
 @functools.cache
 def _namespace_refusal() -> str:
-    """Tried in a process of its own, so that this one stays where it is."""
+    """Return why namespaces are refused, tried in a child process so that this one stays in its namespace."""
     attempt = "from nodrop.stage import namespace; namespace.unshare_lab()"
     tried = subprocess.run([sys.executable, "-c", attempt], capture_output=True, text=True, check=False)
     return tried.stderr.strip().rpartition("\n")[2]
@@ -63,21 +75,23 @@ def _namespace_refusal() -> str:
 
 def lacking(reason: str) -> NoReturn:
     if LAB_REQUIRED:
-        pytest.fail(f"{reason}, and NODROP_REQUIRE_LAB=1 forbids to skip")
+        pytest.fail(f"{reason}, and NODROP_REQUIRE_LAB=1 forbids skipping")
     pytest.skip(reason)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever is in tests/lab is a lab test."""
+    """Mark tests by location."""
     for item in items:
-        if item.path.is_relative_to(LAB):
-            item.add_marker(pytest.mark.lab)
+        for mark, places in (("lab", ("lab", "openstack")), ("quiet", QUIET), ("slow", SLOW)):
+            if any(item.path.is_relative_to(TESTS / place) for place in places):
+                item.add_marker(mark)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Do not let a session pass that was to prove the lab and never ran it."""
+    """Fail a session that requires the lab but passed no lab test."""
     option = session.config.option
-    if not LAB_REQUIRED or exitstatus or option.collectonly or option.markexpr == "not lab":
+    is_worker = hasattr(session.config, "workerinput")  # of pytest-xdist, whose controller sees all reports
+    if not LAB_REQUIRED or exitstatus or option.collectonly or option.markexpr.startswith("not lab") or is_worker:
         return
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     passed = reporter.stats.get("passed", []) if reporter else []

@@ -7,7 +7,7 @@ from nodrop.model.goal import Goal
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search.base import Outcome, Search
-from nodrop.simulation import SutModel
+from nodrop.simulation import SutFunction
 
 Answer = Callable[[Trial], float]
 """The loss ratio of a trial."""
@@ -43,7 +43,7 @@ def search_plan(
     )
 
 
-def loss_ratio_of(sut: SutModel) -> Answer:
+def loss_ratio_of(sut: SutFunction) -> Answer:
     """Whole trials answered by a model; everything not received is lost, with no tolerance for what was not sent."""
 
     def answer(trial: Trial) -> float:

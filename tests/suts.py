@@ -1,6 +1,6 @@
 """Simulated systems under test: small models that know their own truth.
 
-Each is a function of load and duration, as `nodrop.simulation.SutModel` wants it, and says with `throughput`
+Each is a function of load and duration, as `nodrop.simulation.SutFunction` wants it, and says with `throughput`
 between which loads the highest one lies that meets a loss ratio in trials of a duration. The two differ where frames
 are counted in whole numbers or where the model is random; zero means that no load meets the ratio.
 """

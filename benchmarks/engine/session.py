@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.engine.tool import ContestantError, Tool
 
 from nodrop.errors import GeneratorError
-from nodrop.system.native_binaries import find_program
+from nodrop.system.native_binaries import find_binary
 
 ANSWER_TIMEOUT_S = 10.0
 
@@ -36,7 +36,7 @@ def start_engine(cpus: set[int]) -> Tool:
 
 def _program() -> str:
     try:
-        return str(find_program("nodrop-engine", GeneratorError))
+        return str(find_binary("nodrop-engine", GeneratorError))
     except GeneratorError as error:
         raise ContestantError(str(error)) from None
 

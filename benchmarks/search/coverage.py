@@ -23,7 +23,7 @@ from nodrop.model.base import Value
 from nodrop.search.base import Interval
 from nodrop.simulation import Sut
 from nodrop.simulation.benchmark import true_pps
-from nodrop.simulation.registry import KINDS, create, parameters_of
+from nodrop.simulation.registry import KINDS, create, default_parameters
 from nodrop.simulation.search_run import simulate_search
 
 SUTS = tuple(name for name in KINDS if name != "drift")
@@ -150,7 +150,7 @@ def _search(kind: str, goal_set: GoalSet, seed: int, long_run: bool) -> Iterator
 def _sut(kind: str, seed: int, offset: int = 0) -> Sut:
     """Every seed has other rates too, or SUTs that do not vary would be the same again and again."""
     factor = 0.8 + 0.4 * (seed * GOLDEN % 1.0)
-    rates = {name: value * factor for name, value in parameters_of(kind).items() if name.endswith("_pps")}
+    rates = {name: value * factor for name, value in default_parameters(kind).items() if name.endswith("_pps")}
     return create(kind, seed + offset, rates)
 
 

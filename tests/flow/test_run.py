@@ -156,7 +156,7 @@ def test_an_invalid_trial_is_repeated_and_moves_no_bound(tmp_path: Path) -> None
 def test_too_many_invalid_trials_in_a_row_end_the_search_and_are_kept(tmp_path: Path) -> None:
     listener = Listener()
     always = mishaps(dict.fromkeys(range(2, 5), invalid))
-    with pytest.raises(SearchError, match=r"3 in a row were invalid: the tester dropped 5 frames; give the tester"):
+    with pytest.raises(SearchError, match=r"3 consecutive trials at .* were invalid: the tester dropped 5 frames; lower --max-load"):
         execute(make_plan(tmp_path), listener, parts(wrap=always))
     result = stored(listener)
     assert result.status is Status.FAILED
@@ -183,7 +183,7 @@ def test_a_trial_that_only_a_held_up_tester_decides_is_repeated(tmp_path: Path) 
     spoiled = disturbed.trials[index]
     assert spoiled.validity.verdict is ValidityStatus.INVALID
     assert spoiled.validity.doubts[-1].text.startswith(
-        "the tester, on time with most frames, was held up for up to 20.0 ms; the "
+        "the tester, on time for most frames, stalled for up to 20.0 ms; its "
     )
     assert disturbed.trials[index + 1].trial == spoiled.trial
 
@@ -233,7 +233,7 @@ def test_what_was_measured_before_the_end_is_kept(
 
 def test_a_search_that_cannot_end_in_time_is_stopped_with_its_bounds_so_far(tmp_path: Path) -> None:
     listener = Listener()
-    with pytest.raises(SearchTimeoutError, match=r"a search within 0\.9 s asked, it needs longer; allow more time"):
+    with pytest.raises(SearchTimeoutError, match=r"the search needs more than 0\.9 s \(search.max_duration\); allow more time"):
         execute(make_plan(tmp_path, search__algorithm="mlrsearch-01", search__max_duration="0.9s"), listener, parts())
     result = stored(listener)
     assert result.status is Status.TIMED_OUT
@@ -364,6 +364,6 @@ def test_what_a_generator_does_otherwise_than_planned_is_kept_with_the_result(tm
         notes = ("sizes come in another order",)
 
     make = parts()
-    there = make._replace(measurer=lambda plan, _stage: Different(plan.traffic, MILLION))
+    there = make._replace(open_generator=lambda plan, _stage: Different(plan.traffic, MILLION))
     result = execute(make_plan(tmp_path), Listener(), there)
     assert result.plan.warnings[-1] == "sizes come in another order"

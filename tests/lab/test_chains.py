@@ -107,7 +107,7 @@ def test_two_ports_carry_two_chains_and_all_counts_add_up(
 ) -> None:
     require_sut(keys.get("sut", "vnf-l2"))
     with bench(**{"chains": 2, "frame_bytes": 128, "flow_count": 64} | keys) as lab:
-        observed(lab)  # routers look now and then whether their neighbours are still there, at first at once
+        observed(lab)  # routers look now and then whether their neighbors are still there, at first at once
         assert_all_add_up(lab, observed(lab))
 
 

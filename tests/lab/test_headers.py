@@ -238,7 +238,7 @@ def complaints(stream: Stream, frame: Dissected) -> Iterator[str]:
 
 
 def expected_lengths(stream: Stream, name: str) -> list[str]:
-    """By where each header begins and the frame ends; a neighbour's message ends with its option."""
+    """By where each header begins and the frame ends; a neighbor's message ends with its option."""
     kind, behind = {"ip.len": ("ipv4", 0), "ipv6.plen": ("ipv6", 40), "udp.length": ("udp", 0)}[name]
     ends = isinstance(stream.layers[-1], Nd)
     end = stream.header_bytes if ends else stream.sizes[0].frame_bytes - 4

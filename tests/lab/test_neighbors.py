@@ -1,4 +1,4 @@
-"""ARP and neighbour discovery: the kernel finds the tester by itself, and the tester the kernel, in trials too."""
+"""ARP and neighbor discovery: the kernel finds the tester by itself, and the tester the kernel, in trials too."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ from nodrop.stage.dpdk import has_dpdk
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_root")]
 
 LOAD_PPS = 500
-"""So low that the kernel's queue for a neighbour it asks for holds a quarter of a second of it."""
+"""So low that the kernel's queue for a neighbor it asks for holds a quarter of a second of it."""
 ROOMY_BYTES = 128
 
 COUNT_ANNOUNCEMENTS = """
@@ -46,7 +46,7 @@ while not ended:
     nd += frame[12:14] == b"\\x86\\xdd" and frame[20] == 58 and frame[54] == 136 and frame[58] == 0x20
 print(arp, nd)
 """
-"""Counts ARP announcements (RFC 5227) and unsolicited neighbour advertisements that a station sends."""
+"""Counts ARP announcements (RFC 5227) and unsolicited neighbor advertisements that a station sends."""
 
 
 def require_built_in(backend: str) -> None:
@@ -68,7 +68,7 @@ def measure_while(lab: Bench, act: threading.Timer) -> TrialResult:
 
 @pytest.mark.parametrize("backend", ["af_packet", "af_xdp", "dpdk"])
 @pytest.mark.parametrize("version", [4, 6])
-def test_a_router_that_forgets_its_neighbours_in_a_trial_asks_again_and_loses_nothing(
+def test_a_router_that_forgets_its_neighbors_in_a_trial_asks_again_and_loses_nothing(
     version: int, backend: str
 ) -> None:
     require_built_in(backend)

@@ -1,4 +1,4 @@
-"""Prices with real packets, and noisy neighbours that end whatever ends."""
+"""Prices with real packets, and noisy neighbors that end whatever ends."""
 
 import json
 import os
@@ -65,7 +65,7 @@ def test_two_rules_are_priced_and_nothing_is_left(
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_a_noisy_neighbour_ends_with_the_run_however_that_ends(
+def test_a_noisy_neighbor_ends_with_the_run_however_that_ends(
     tmp_path: Path, require_tool: Callable[[str], Path], number: signal.Signals
 ) -> None:
     require_tool("stress-ng")

@@ -67,11 +67,11 @@ def test_a_layer_2_vpn_has_two_labels_and_a_whole_frame_behind_them(require_tool
     assert all(direction.latency for direction in result.directions)
     fields = ("mpls.label", "mpls.exp", "mpls.bottom", "mpls.ttl", "eth.dst", "ip.dst", "udp.dstport", "frame.len")
     asked = (("16303", "5010"), ("16303", "5011"), ("16304", "5020"), ("16304", "5021"))
-    for port, (capture, labelled) in enumerate(zip(captures, asked, strict=True)):
-        frames = read_fields(tshark, capture, "mpls", fields, "-d", f"mpls.label=={labelled[1]},pwethnocw")
+    for port, (capture, labeled) in enumerate(zip(captures, asked, strict=True)):
+        frames = read_fields(tshark, capture, "mpls", fields, "-d", f"mpls.label=={labeled[1]},pwethnocw")
         assert len(frames) == result.streams[port].offered_count
         stream = lab.plan.traffic.streams[port]
-        assert {frame[0] for frame in frames} == {labelled}
+        assert {frame[0] for frame in frames} == {labeled}
         assert {(frame[1], frame[3]) for frame in frames} == {(("1", "1"), ("255", "255"))}
         assert all(frame[2] in {("0", "1"), ("False", "True")} for frame in frames)
         inner = [layer for layer in stream.layers if layer.kind == "ethernet"][1]

@@ -15,13 +15,13 @@ from tests.guests import Guest, booted, kernel
 from tests.placements import DECLARED
 
 from nodrop.cli import nodrop
-from nodrop.descriptors import text_of
+from nodrop.descriptors import format_descriptor
 from nodrop.host.describe import describe_host, open_this_machine
 from nodrop.model.placement import PlacedInterface, PlacedSet, Placement
 from nodrop.model.vmd import Interface, Profile, SetMemory, VcpuSet, VmDescriptor
 from nodrop.vm.config import libvirt
-from nodrop.vm.config.instance import instance
-from nodrop.vm.place.inventory import name_of
+from nodrop.vm.config.instance import build_instance
+from nodrop.vm.place.inventory import identify_host
 
 MIB = 2**20
 PAGES = 32
@@ -86,10 +86,10 @@ def guest(large_pages: None, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     if len(cpus) < 2:
         lacking("two CPUs are not to be had")
     machine = describe_host(open_this_machine())
-    vmd, placement = reduced((cpus[0], cpus[1]), name_of(machine))
+    vmd, placement = reduced((cpus[0], cpus[1]), identify_host(machine))
     scratch = tmp_path_factory.mktemp("guest")
-    (scratch / "placement.yaml").write_text(text_of(placement, "yaml"))
-    domain = libvirt.domain(instance(vmd, placement, machine), libvirt.Options(type="qemu"))
+    (scratch / "placement.yaml").write_text(format_descriptor(placement, "yaml"))
+    domain = libvirt.write_domain(build_instance(vmd, placement, machine), libvirt.DomainOptions(type="qemu"))
     with booted(domain, image, busybox, scratch) as up:
         yield up, scratch / "placement.yaml"
 

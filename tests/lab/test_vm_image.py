@@ -14,9 +14,9 @@ from tests.loopback_vms import MACS, LoopbackVm, cloud_config, config_drive, run
 
 from nodrop.errors import ImageError
 from nodrop.system.native_binaries import find_binary
-from nodrop.vmimage.build import Image, Recipe, build
+from nodrop.vmimage.build import VmImage, Recipe, build_image
 from nodrop.vmimage.packages import Packages
-from nodrop.vmimage.qcow2 import write
+from nodrop.vmimage.qcow2 import write_image
 
 PACKAGES = os.environ.get("NODROP_PACKAGES")
 """A directory that has them, for machines without a network."""
@@ -40,9 +40,9 @@ def programs(require_privilege: None, require_root: None, require_tool: Callable
 
 
 @pytest.fixture(scope="module")
-def image() -> Image:
+def image() -> VmImage:
     try:
-        return build(recipe())
+        return build_image(recipe())
     except ImageError as error:
         lacking(str(error))
 
@@ -52,9 +52,9 @@ def recipe() -> Recipe:
 
 
 @pytest.fixture(scope="module")
-def file(image: Image, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(image: VmImage, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("image") / "loop.qcow2"
-    write(image, path, "qcow2")
+    write_image(image, path, "qcow2")
     return path
 
 
@@ -94,12 +94,12 @@ def streams(result: dict[str, object]) -> list[dict[str, int]]:
     return list(trial["streams"])
 
 
-def test_the_same_packages_give_the_same_bytes(image: Image) -> None:
-    again = build(recipe())
+def test_the_same_packages_give_the_same_bytes(image: VmImage) -> None:
+    again = build_image(recipe())
     assert again.manifest.sha256 == image.manifest.sha256 and again.disk == image.disk
 
 
-def test_the_image_is_small_and_says_what_it_was_built_from(image: Image) -> None:
+def test_the_image_is_small_and_says_what_it_was_built_from(image: VmImage) -> None:
     assert len(image.disk) < 40 * 2**20
     named = {each.name for each in image.manifest.packages}
     assert named > {"busybox-static", "mtools", "syslinux", "systemd-boot-efi"}

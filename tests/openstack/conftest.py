@@ -27,13 +27,6 @@ GUEST_PROGRAMS = {
 }
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """They start services, and measure: each cloud is started once, by one process of tests."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.lab)
-
-
 @pytest.fixture(scope="session")
 def services() -> Iterator[Layout]:
     """Keystone, Glance, Placement, Nova and Neutron; servers have no guest."""

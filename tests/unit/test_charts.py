@@ -177,11 +177,11 @@ def test_lines_of_several_runs_are_told_apart(tmp_path: Path) -> None:
     results = [timed(recorded(tmp_path, MILLION)) for _ in range(2)]
     lines = {row["line"] for row in latency.build_chart(results).data["curves"]}
     assert len(lines) == 2
-    labelled = [
+    labeled = [
         result.model_copy(update={"plan": result.plan.model_copy(update={"label": name})})
         for result, name in zip(results, ("before", "after"), strict=True)
     ]
-    assert {row["line"].split(",")[0] for row in latency.build_chart(labelled).data["curves"]} == {"before", "after"}
+    assert {row["line"].split(",")[0] for row in latency.build_chart(labeled).data["curves"]} == {"before", "after"}
 
 
 def test_a_figure_that_something_else_limited_says_at_least(tmp_path: Path) -> None:
@@ -255,8 +255,8 @@ def test_a_fixed_rate_is_drawn_over_time_and_a_search_is_not(tmp_path: Path) -> 
         fixed_rate.build_chart(recorded(tmp_path, MILLION))
 
 
-def test_every_colour_has_a_counterpart_on_dark_ground_and_none_is_left(tmp_path: Path) -> None:
-    lights = [colour.light for colour in theme.COLOURS]
+def test_every_color_has_a_counterpart_on_dark_ground_and_none_is_left(tmp_path: Path) -> None:
+    lights = [color.light for color in theme.COLORS]
     assert len(set(lights)) == len(lights)
     used = re.findall(
         r"#[0-9a-f]{6}",
@@ -270,8 +270,8 @@ def test_every_colour_has_a_counterpart_on_dark_ground_and_none_is_left(tmp_path
 def contrast(one: str, other: str) -> float:
     """By WCAG 2.2, "contrast ratio"."""
 
-    def luminance(colour: str) -> float:
-        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    def luminance(color: str) -> float:
+        parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
         linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -280,7 +280,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def test_texts_can_be_read_on_both_grounds() -> None:
-    named = {colour.name: colour for colour in theme.COLOURS}
+    named = {color.name: color for color in theme.COLORS}
     for name in ("ink", "muted", "goal-1", "goal-2", "goal-4", "goal-5"):
         assert contrast(named[name].light, named["paper"].light) >= 4.5
         assert contrast(named[name].dark, named["paper"].dark) >= 4.5

@@ -145,8 +145,8 @@ def test_a_disk_that_fills_up_ends_the_log_and_not_the_run(capsys: pytest.Captur
     if not os.access("/dev/full", os.W_OK):
         pytest.skip("there is no /dev/full")
     said = told(tmp_path, log_file="/dev/full", events_file="/dev/full")
-    assert said == ["ship.events_file: [Errno 28] No space left on device; the run goes on without it"]
-    assert capsys.readouterr().err.count("the log cannot be written") == 1
+    assert said == ["ship.events_file: [Errno 28] No space left on device; the run continues without it"]
+    assert capsys.readouterr().err.count("cannot write the log") == 1
     assert list((tmp_path / "results").glob("*/result.json"))
 
 

@@ -115,7 +115,7 @@ def test_only_what_the_document_analyzed_is_told_as_analyzed():
     def told(name: str) -> set[str]:
         return {each.standing for each in list_standings(find_function(name))}
 
-    assert told("BNG") == {"analyzed"}
+    assert told("BNG") == {"analysed"}
     assert told("MME") == {"less", "open"}
     assert told("CDN Cache Node") == {"open"}
 

@@ -110,7 +110,7 @@ def test_frames_never_sent_count_towards_what_is_not_verified() -> None:
     assert trial.rule == "halve"
 
 
-def test_neighbours_in_the_list_are_as_close_as_asked_and_end_the_search() -> None:
+def test_neighbors_in_the_list_are_as_close_as_asked_and_end_the_search() -> None:
     for name, sut in SUTS.items():
         plan = plan_of()
         search = create(plan)

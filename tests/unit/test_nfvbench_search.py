@@ -33,7 +33,7 @@ def plan_of(**changed: object) -> SearchPlan:
 def nfvbench_percents(
     left: float, right: float, limits: Sequence[float], epsilon: float, drop_of: Callable[[float], float]
 ) -> list[float]:
-    """The loads of NFVbench's range search in percent of the line rate, written from its documentation and behaviour.
+    """The loads of NFVbench's range search in percent of the line rate, written from its documentation and behavior.
 
     Args:
         left, right: the range, 0 and 200 at first.

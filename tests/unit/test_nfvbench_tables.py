@@ -138,7 +138,7 @@ def test_goals_that_share_a_trial_are_shown_once() -> None:
     assert titles == [f"NDR and PDR: {way} Chain Packet Counters and Latency:" for way in ("Forward", "Reverse")]
 
 
-def test_colour_is_the_terminals_own_and_only_for_losses() -> None:
+def test_color_is_the_terminals_own_and_only_for_losses() -> None:
     """Bold and the palette's red, which are readable on a dark and on a light background."""
     out = io.StringIO()
     screen = Console(

@@ -73,7 +73,7 @@ def test_every_rule_can_be_broken_on_two_sockets_with_smt(tmp_path: Path) -> Non
     assert first(planned, "softirq").lab.sut_softirq_core == 7
 
 
-def test_noisy_neighbours_are_where_only_what_they_stand_for_is_shared(tmp_path: Path) -> None:
+def test_noisy_neighbors_are_where_only_what_they_stand_for_is_shared(tmp_path: Path) -> None:
     planned = plan(tmp_path)
     noisy = {each.variant: each.lab.antagonists for each in planned.plans if each.lab.antagonists}
     assert {key: [(one.kind, one.core) for one in found] for key, found in noisy.items()} == {
@@ -112,7 +112,7 @@ def test_what_a_machine_of_two_cpus_cannot_break_is_named(tmp_path: Path) -> Non
     assert set(impossible) == {"sibling", "sibling-noise", "other-node", "remote-memory"}
     assert "one usable thread" in impossible["sibling"]
     assert "one NUMA node" in impossible["other-node"]
-    assert "takes the forwarder's CPU time as well" in rules["cache-noise"].note
+    assert "also takes CPU time from the forwarder" in rules["cache-noise"].note
 
 
 def test_what_is_missing_for_a_rule_is_said_with_the_remedy() -> None:

@@ -129,4 +129,4 @@ def test_a_run_without_a_search_cannot_be_verified(tmp_path: Path, capsys: pytes
     result = execute(make_plan(tmp_path), Listener(), parts())
     replaced(result.model_copy(update={"trials": (), "steps": (), "goals": ()}), tmp_path)
     assert main(["explain", "latest", "--verify", "--results-dir", str(tmp_path)]) == 5
-    assert "has no trial that a search was told of" in capsys.readouterr().err
+    assert "has no trials of a search to re-decide" in capsys.readouterr().err

@@ -97,11 +97,11 @@ def test_a_report_in_a_pipe_has_no_control_characters(tmp_path: Path, monkeypatc
 
 def test_no_color_is_respected_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
-    for no_color, has_colour in (("1", False), ("", True)):
+    for no_color, has_color in (("1", False), ("", True)):
         monkeypatch.setenv("NO_COLOR", no_color)
         out = Terminal()
         print_renderable(render_result(result_of(tmp_path)), out)
-        assert ("\x1b[1;32m" in out.getvalue()) is has_colour
+        assert ("\x1b[1;32m" in out.getvalue()) is has_color
 
 
 def test_a_report_tells_loads_bounds_and_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

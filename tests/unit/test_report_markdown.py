@@ -1,4 +1,4 @@
-"""A report as GitHub-flavoured Markdown: what others wrote stays text."""
+"""A report as GitHub-flavored Markdown: what others wrote stays text."""
 
 import re
 from pathlib import Path

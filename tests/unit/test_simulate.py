@@ -65,7 +65,7 @@ def test_the_result_can_go_to_standard_output(capsys: pytest.CaptureFixture[str]
 
 def test_a_dead_link_fails_the_path_check_like_a_real_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", "--sut", "dead-link", "-q"]) == 4
-    assert "none came back" in capsys.readouterr().err
+    assert "none received" in capsys.readouterr().err
 
 
 def test_a_comparison_prints_a_table_and_writes_every_attempt(capsys: pytest.CaptureFixture[str]) -> None:
@@ -84,13 +84,13 @@ def test_a_comparison_prints_a_table_and_writes_every_attempt(capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ([], "one --sut and at most one --search expected"),
-        (["--sut", "hard-limit", "--sut", "drift"], "compare several with --compare"),
+        ([], "give one --sut and at most one --search"),
+        (["--sut", "hard-limit", "--sut", "drift"], "or use --compare"),
         (["--sut", "soft-limit"], "unknown simulated SUT 'soft-limit'; choose one of hard-limit"),
         (["--sut", "drift", "--param", "speed=3"], "unknown parameter 'speed' of the simulated SUT drift"),
-        (["--sut", "drift", "--param", "fall_s"], "--param: 'fall_s' asked, name and number expected; write fall_s="),
+        (["--sut", "drift", "--param", "fall_s"], "--param: 'fall_s' is not NAME=NUMBER; use e.g. fall_s="),
         (["--compare", "--sut", "soft-limit"], "unknown simulated SUT 'soft-limit'"),
-        (["--compare", "--json", "."], "--json: . asked, it is a directory"),
+        (["--compare", "--json", "."], "--json: . is a directory"),
     ],
 )
 def test_what_cannot_be_simulated_is_refused(

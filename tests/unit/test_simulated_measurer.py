@@ -81,5 +81,5 @@ def test_a_model_that_forwards_nothing_fails_the_path_check() -> None:
     def dead(_load_pps: float, _duration_s: float) -> SutCounts:
         return SutCounts(20, 20, 0)
 
-    with SimulatedMeasurer(two_way_traffic(2), dead) as measurer, pytest.raises(GeneratorError, match="none came back"):
+    with SimulatedMeasurer(two_way_traffic(2), dead) as measurer, pytest.raises(GeneratorError, match="none received"):
         measurer.check_path()

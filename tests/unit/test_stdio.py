@@ -247,7 +247,7 @@ def test_the_command_line_goes_before_params() -> None:
 
 
 def test_unknown_fields_are_ignored() -> None:
-    more = PARAMS | {"colour": "blue", "goals": [{"loss_ratio": 0.0, "colour": "red"}]}
+    more = PARAMS | {"color": "blue", "goals": [{"loss_ratio": 0.0, "color": "red"}]}
     ended = Measurer(more, change=lambda told: told | {"latency": [1, 2], "duration": "long"}).converse()
     assert ended["result"] == Measurer(PARAMS | {"ratios": [0.0]}).converse()["result"]
 
@@ -266,7 +266,7 @@ def test_unknown_fields_are_ignored() -> None:
         ({"max_load": 1e6, "relative_width": 0}, "params: relative_width: should be greater than 0 (0.0)"),
         ({"max_load": 1e6, "intermediate_phases": -1}, "params: intermediate_phases: should be greater than or equal to 0 (-1)"),
         ({"max_load": 1e6, "goals": [{"label": "NDR"}]}, "params: goals.0.loss_ratio: missing and has no default"),
-        ({"max_load": 1e6, "goals": [{"loss_ratio": 0}] * 2}, "goals: more than one goal is labelled NDR"),
+        ({"max_load": 1e6, "goals": [{"loss_ratio": 0}] * 2}, "goals: more than one goal is labeled NDR"),
         ({"max_load": 1e6, "duration_sum": 60.0}, "the search mlrsearch-01 uses only the loss ratio of a goal"),
         ({"max_load": 1e6, "initial_trial_duration": 40.0}, "make final_trial_duration at least as long"),
         ({"max_load": 1e6, "timeout": 0}, "params: timeout: should be greater than 0 (0.0)"),

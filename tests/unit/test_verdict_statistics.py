@@ -107,7 +107,7 @@ def test_scatter_wider_than_the_bounds_averages_their_width_out() -> None:
     assert found(width=0.02).error == pytest.approx(found().error, rel=1e-6)
 
 
-def test_what_is_left_of_a_quantised_mean_is_at_least_what_simulation_finds_and_at_most_twice_that() -> None:
+def test_what_is_left_of_a_quantized_mean_is_at_least_what_simulation_finds_and_at_most_twice_that() -> None:
     """Means of noise on a grid of loads, over truths anywhere between two of them."""
     width, sd, rng = 1.0, 0.2, Random(1)
     misses = []
@@ -154,14 +154,14 @@ def test_no_number_of_repeats_shows_what_the_bounds_hide() -> None:
     assert find_repeats_needed(seen, margin=0.01, alpha=0.05, alpha_equivalent=0.025, at_least=3) is None
 
 
-def test_a_common_slope_is_scipys_of_centred_sides() -> None:
+def test_a_common_slope_is_scipys_of_centerd_sides() -> None:
     at_a, at_b = (1.0, 0.9, 0.85, 0.7, 0.66), (1.3, 1.32, 1.1, 1.05, 1.0)
     seen = estimate_drift(values(at_a), values(at_b))
     assert seen
     # analysis of covariance by least squares: a mean for each side, one slope
     rows = [(0.0, index, at) for index, at in enumerate(at_a)] + [(1.0, index, at) for index, at in enumerate(at_b)]
-    centred = [(index - 2.0, at - (sum(at_a) / 5 if side == 0.0 else sum(at_b) / 5)) for side, index, at in rows]
-    line = stats.linregress([x for x, _ in centred], [y for _, y in centred])
+    centerd = [(index - 2.0, at - (sum(at_a) / 5 if side == 0.0 else sum(at_b) / 5)) for side, index, at in rows]
+    line = stats.linregress([x for x, _ in centerd], [y for _, y in centerd])
     t = line.slope / (line.stderr * math.sqrt((10 - 2) / (10 - 3)))  # the second mean takes a degree of freedom
     assert seen.slope == pytest.approx(line.slope)
     assert seen.p == pytest.approx(2 * stats.t.sf(abs(t), 7))

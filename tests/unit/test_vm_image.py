@@ -61,7 +61,7 @@ def test_a_package_is_read_as_dpkg_built_it(package: Path) -> None:
     assert deb.file("usr/bin/thing") == b"thing"
     told = subprocess.run(["sha256sum", package], capture_output=True, text=True, check=True)
     assert describe_package(deb).sha256 == told.stdout.split()[0]
-    assert describe_package(deb).licenses == ("GPL-2+", "Expat")
+    assert describe_package(deb).licences == ("GPL-2+", "Expat")
     with pytest.raises(ImageError, match="usr/bin/none is not in this package"):
         deb.file("usr/bin/none")
 

@@ -34,10 +34,10 @@ class SeriesCoder:
         self.group_count = len(groups)
         values = [[value / unit for value in group] for group in groups]
         counts = [len(group) for group in values]
-        self._centre = math.fsum(value for group in values for value in group) / sum(counts)
+        self._center = math.fsum(value for group in values for value in group) / sum(counts)
         self._counts = np.array([0, *accumulate(counts)])
-        self._sums = _prefix(math.fsum(value - self._centre for value in group) for group in values)
-        self._squares = _prefix(math.fsum((value - self._centre) ** 2 for value in group) for group in values)
+        self._sums = _prefix(math.fsum(value - self._center for value in group) for group in values)
+        self._squares = _prefix(math.fsum((value - self._center) ** 2 for value in group) for group in values)
         self._by_count = _bits_by_count(int(self._counts[-1]))
 
     def shortest(self) -> tuple[int, ...]:
@@ -87,10 +87,10 @@ class SeriesCoder:
         deviations = np.sqrt(np.maximum(variances, 0.0))
         shape_bits = np.log2((deviations + 1) * (deviations + 2)) + math.log2(1 - 1 / (FULL_SCALE + 2))
         on_sphere = np.log2(deviations + 1) * (counts - 2)
-        return means + self._centre, self._by_count[counts] + np.where(counts > 1, shape_bits + on_sphere, 0.0)
+        return means + self._center, self._by_count[counts] + np.where(counts > 1, shape_bits + on_sphere, 0.0)
 
     def _norm_bits(self, means: Floats) -> Floats:
-        """Return the bits that normalise the probabilities of all next means."""
+        """Return the bits that normalize the probabilities of all next means."""
         norms: Floats = np.log2(means * means - (means - 1) * FULL_SCALE + FULL_SCALE**2 / 2)
         return norms
 

@@ -1,7 +1,7 @@
 """Segments of a series: the groups of its shortest description whose differences exceed a margin.
 
 The shortest description shows every difference that is not chance, however small, including a different scatter of
-the same values. Segments are merged until all differences between neighbours are larger than the margin.
+the same values. Segments are merged until all differences between neighbors are larger than the margin.
 """
 
 import math
@@ -134,7 +134,7 @@ def _merge(segments: list[LevelSegment], groups: RunGroups, scale: ShiftScale) -
 
 
 def _find_insignificant(segments: Sequence[LevelSegment], groups: RunGroups, scale: ShiftScale) -> slice | None:
-    """Return the two neighbours with the smallest insignificant shift; None where all shifts matter."""
+    """Return the two neighbors with the smallest insignificant shift; None where all shifts matter."""
     shifts = [estimate_shift(before, after, groups, relative=scale.relative) for before, after in pairwise(segments)]
     idle = [position for position, each in enumerate(shifts) if not each.matters(scale.margin)]
     first = min(idle, key=lambda position: abs(shifts[position].middle), default=None)
@@ -142,7 +142,7 @@ def _find_insignificant(segments: Sequence[LevelSegment], groups: RunGroups, sca
 
 
 def _find_random(segments: Sequence[LevelSegment], groups: RunGroups, scale: ShiftScale) -> slice | None:
-    """Return a segment, with its two equal neighbours, that chance may have produced; None: none exists.
+    """Return a segment, with its two equal neighbors, that chance may have produced; None: none exists.
 
     The test accounts for all possible positions in the series.
     """
@@ -176,11 +176,11 @@ def mann_whitney_p(few: Sequence[float], many: Sequence[float]) -> float:
     return min(1.0, 2 * sum(ways) / math.comb(m + n, m))
 
 
-def _is_usual(end: LevelSegment, neighbour: LevelSegment, groups: RunGroups) -> bool:
-    """Return whether a single run group at an end lies within the range of the neighbouring segment."""
+def _is_usual(end: LevelSegment, neighbor: LevelSegment, groups: RunGroups) -> bool:
+    """Return whether a single run group at an end lies within the range of the neighboring segment."""
     if len(end.groups) > 1:
         return False
-    middle = statistics.median(neighbour.values(groups))
+    middle = statistics.median(neighbor.values(groups))
     off = statistics.fmean(end.values(groups)) - middle
-    others = LevelSegment(neighbour.groups + neighbour.outliers).values(groups)
+    others = LevelSegment(neighbor.groups + neighbor.outliers).values(groups)
     return any((value - middle) * off > 0 and abs(off) <= abs(value - middle) for value in others)

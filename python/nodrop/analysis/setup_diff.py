@@ -60,7 +60,7 @@ RESULT_ASPECTS: tuple[SetupAspect[RunResult], ...] = (
     ),
     SetupAspect(
         "plan.lab.antagonists",
-        "noisy neighbours",
+        "noisy neighbors",
         "sut",
         lambda run: _listed(f"{each.kind} on CPU {each.core}" for each in run.plan.lab.antagonists),
         "They load resources that they share with the SUT.",

@@ -189,7 +189,7 @@ def _hidden(own: float, values: RunSample) -> float:
     """Return the variance that bounds on always the same loads leave, whatever the number of repeats.
 
     The true value lies anywhere between the bounds. Scatter between runs moves the bounds and averages the error out:
-    the remainder of a quantised mean is little more than its first harmonic, which falls with
+    the remainder of a quantized mean is little more than its first harmonic, which falls with
     exp(-4 pi^2 variance / width^2). The result is an upper limit of the remainder.
     Source: Widrow and Kollar, Quantization Noise (2008), chapter 7.
     """

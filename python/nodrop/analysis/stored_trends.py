@@ -79,7 +79,7 @@ def _with_suspects(found: Trend, by_id: Mapping[str, SelectedResult]) -> Trend:
 def _suspects(
     before: TrendSegment, after: TrendSegment, by_id: Mapping[str, SelectedResult]
 ) -> tuple[SetupDifference, ...]:
-    """Return the differences across a change that do not occur between neighbours on the same side."""
+    """Return the differences across a change that do not occur between neighbors on the same side."""
     *_, earlier, last = (None, *(by_id[run_id] for run_id in before.run_ids))
     first, later, *_ = (*(by_id[run_id] for run_id in after.run_ids), None)
     assert last and first

@@ -17,7 +17,7 @@ RATE_HEIGHT, LOSS_HEIGHT, LATENCY_HEIGHT = 130, 90, 130
 WIDTH_MIN, CHAIN_WIDTH = 300, 70
 """Minimum width of the chart and width per chain, in pixels."""
 WAYS = ("forward", "reverse")
-COLOURS = {"forward": theme.FORWARD, "reverse": theme.REVERSE}
+COLORS = {"forward": theme.FORWARD, "reverse": theme.REVERSE}
 
 
 def build_chart(result: RunResult, trial: TrialResult | None = None) -> Chart:
@@ -132,7 +132,7 @@ def _place(rows: Sequence[Row], is_last: bool) -> Spec:
         "color": {
             "field": "way",
             "type": "nominal",
-            "scale": {"domain": ways, "range": [COLOURS[way] for way in ways]},
+            "scale": {"domain": ways, "range": [COLORS[way] for way in ways]},
             "legend": {"title": None, "orient": "top"},
         },
         "description": {"field": "says"},

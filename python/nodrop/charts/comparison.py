@@ -26,9 +26,9 @@ AXIS_TITLES: dict[MeasureUnit, str] = {
 ROW_HEIGHT = 92
 SECONDARY_METRICS_MAX = 6
 """Most secondary measures that are shown; measures with a decided outcome first."""
-COLOUR_A, COLOUR_B = theme.MEETS, theme.GOALS[1]
+COLOR_A, COLOR_B = theme.MEETS, theme.GOALS[1]
 SIDES = ("A", "B")
-OUTCOME_COLOURS = {
+OUTCOME_COLORS = {
     ComparisonOutcome.WORSE: theme.FAILS,
     ComparisonOutcome.BETTER: theme.RECEIVED,
     ComparisonOutcome.EQUIVALENT: theme.MEETS,
@@ -228,7 +228,7 @@ def _panel(unit: MeasureUnit, scale: PanelScale, names: Mapping[str, str]) -> Sp
                 {
                     "x": x | {"field": "beside"},
                     "y": y | {"field": "at"},
-                    "color": _by_side(names, [COLOUR_A, COLOUR_B]),
+                    "color": _by_side(names, [COLOR_A, COLOR_B]),
                     "shape": _by_side(names, ["circle", "triangle-up"]),
                     "description": {"field": "text"},
                     "tooltip": {"field": "text"},
@@ -263,8 +263,8 @@ def _panel(unit: MeasureUnit, scale: PanelScale, names: Mapping[str, str]) -> Sp
                         "field": "verdict",
                         "type": "nominal",
                         "scale": {
-                            "domain": [each.value for each in OUTCOME_COLOURS],
-                            "range": list(OUTCOME_COLOURS.values()),
+                            "domain": [each.value for each in OUTCOME_COLORS],
+                            "range": list(OUTCOME_COLORS.values()),
                         },
                         "legend": None,
                     },
@@ -285,7 +285,7 @@ def _layer(data: str, unit: MeasureUnit, mark: Spec, encoding: Spec) -> Spec:
 
 
 def _by_side(names: Mapping[str, str], shown: Sequence[str]) -> Spec:
-    """Encode the side as a colour or a shape."""
+    """Encode the side as a color or a shape."""
     return {
         "field": "side",
         "type": "nominal",

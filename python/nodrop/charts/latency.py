@@ -145,7 +145,7 @@ def build_definition(names: Sequence[str], unit: AxisUnit, latencies: Sequence[f
         "color": {
             "field": "line",
             "type": "nominal",
-            "scale": domain | {"range": [theme.line_colour(position) for position in range(len(names))]},
+            "scale": domain | {"range": [theme.line_color(position) for position in range(len(names))]},
             "legend": {"title": None, "orient": "bottom", "columns": 3, "symbolType": "stroke", "symbolSize": 400},
         },
     }

@@ -25,7 +25,7 @@ OUTCOMES = {
     IS_RUNNING: theme.INK,
     DID_NOT_COUNT: theme.INVALID,
 }
-"""Outcomes of trials and their colours."""
+"""Outcomes of trials and their colors."""
 STEP_MIN_S = 0.1
 """Shortest interval of a rate, because frames arrive in bursts."""
 ROUND_PPS = tuple(digit * 10.0**power for power in range(11) for digit in (1, 2, 5))
@@ -66,12 +66,12 @@ def build_bounds_chart(goals: Sequence[Goal]) -> Chart:
 
 def build_rate_chart() -> Chart:
     """Build an empty chart of the rates sent and received in the current trial."""
-    colours = {"sent": theme.SENT, "received": theme.RECEIVED}
+    colors = {"sent": theme.SENT, "received": theme.RECEIVED}
     encoding = {
         "x": _time("time", IN_TRIAL),
         "y": _quantity("rate", "rate (frames/s)", "~s", {"zero": True, "nice": True}),
-        "color": _colour("way", colours, "top"),
-        "strokeDash": {"field": "way", "scale": {"domain": list(colours), "range": [[5, 3], [1, 0]]}, "legend": None},
+        "color": _color("way", colors, "top"),
+        "strokeDash": {"field": "way", "scale": {"domain": list(colors), "range": [[5, 3], [1, 0]]}, "legend": None},
     }
     mark = {"type": "line", "interpolate": "monotone", "clip": True}
     definition = {"height": SMALL_HEIGHT, "data": {"name": "rates"}, "mark": mark, "encoding": encoding}
@@ -171,7 +171,7 @@ def _trials(data: str, load: Spec, *, legend: bool) -> Spec:
             "x": _time("start"),
             "x2": {"field": "end"},
             "y": load | {"field": "load"},
-            "color": _colour("outcome", OUTCOMES, "bottom" if legend else None),
+            "color": _color("outcome", OUTCOMES, "bottom" if legend else None),
         },
     }
 
@@ -179,9 +179,9 @@ def _trials(data: str, load: Spec, *, legend: bool) -> Spec:
 def _bounds(goals: Sequence[Goal], load: Spec) -> Iterator[Spec]:
     """Build an area between the bounds of each goal, with lines at the bounds."""
     names = [format_goal(goal) for goal in goals]
-    colours = {name: theme.goal_colour(position) for position, name in enumerate(names)}
+    colors = {name: theme.goal_color(position) for position, name in enumerate(names)}
     shape = {"interpolate": "step-after", "clip": True}
-    shared = {"x": _time("time"), "color": _colour("goal", colours, "top")}
+    shared = {"x": _time("time"), "color": _color("goal", colors, "top")}
     yield {
         "data": {"name": "between"},
         "mark": {"type": "area", "opacity": 0.16} | shape,
@@ -266,9 +266,9 @@ def _quantity(field: str, title: str, form: str, scale: Spec) -> Spec:
     return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
 
 
-def _colour(field: str, colours: dict[str, str], orient: str | None) -> Spec:
-    """Encode values as colours; without a legend where a neighbouring chart has one."""
-    scale = {"domain": list(colours), "range": list(colours.values())}
+def _color(field: str, colors: dict[str, str], orient: str | None) -> Spec:
+    """Encode values as colors; without a legend where a neighboring chart has one."""
+    scale = {"domain": list(colors), "range": list(colors.values())}
     symbol = {"symbolType": "stroke", "symbolStrokeWidth": 4, "symbolOpacity": 1}
     legend = {"title": None, "orient": orient, "columns": COLUMNS} | symbol if orient else None
     return {"field": field, "type": "nominal", "scale": scale, "legend": legend}

@@ -16,7 +16,7 @@ from nodrop.units import format_ns, format_pps
 PERCENTILES = {"median": "p50_ns", "99 %": "p99_ns", "99.9 %": "p999_ns"}
 NEARBY_LOAD_RATIO = 1.1
 """Largest ratio of loads that share a point of the line."""
-COLOURS = [theme.MEETS, theme.MEETS_SOME[0], theme.FAILS]
+COLORS = [theme.MEETS, theme.MEETS_SOME[0], theme.FAILS]
 
 
 def build_chart(result: RunResult) -> Chart:
@@ -108,11 +108,11 @@ def _goal_marks(goal_count: int, x: Spec) -> list[Spec]:
     marks: list[Spec] = []
     for goal in range(goal_count):
         own: Spec = {"data": {"name": "goals"}, "transform": [{"filter": {"field": "goal", "equal": goal}}]}
-        colour = theme.goal_colour(goal)
-        rule = {"type": "rule", "strokeDash": [4, 3], "color": colour, "aria": False}
+        color = theme.goal_color(goal)
+        rule = {"type": "rule", "strokeDash": [4, 3], "color": color, "aria": False}
         is_last = goal == goal_count - 1
         text = {"type": "text", "align": "left" if is_last else "right", "dx": 5 if is_last else -5}
-        text |= {"y": 12 + 15 * goal, "color": colour, "fontWeight": "bold"}
+        text |= {"y": 12 + 15 * goal, "color": color, "fontWeight": "bold"}
         marks += [
             own | {"mark": rule, "encoding": {"x": x}},
             own | {"mark": text, "encoding": {"x": x, "text": {"field": "text", "type": "nominal"}}},
@@ -135,10 +135,10 @@ def _definition(rows: Sequence[Row], goal_count: int, loads: AxisUnit, times: Ax
         "scale": yscale,
         "axis": yaxis | {"title": f"latency ({times.name})"},
     }
-    colour = {
+    color = {
         "field": "percentile",
         "type": "nominal",
-        "scale": {"domain": list(PERCENTILES), "range": COLOURS},
+        "scale": {"domain": list(PERCENTILES), "range": COLORS},
         "legend": {"title": None, "orient": "top", "symbolOpacity": 1},
     }
     return {
@@ -149,7 +149,7 @@ def _definition(rows: Sequence[Row], goal_count: int, loads: AxisUnit, times: Ax
             {
                 "data": {"name": "lines"},
                 "mark": {"type": "line", "strokeWidth": 1.2, "opacity": 0.7, "aria": False},
-                "encoding": {"x": x, "y": y, "color": colour},
+                "encoding": {"x": x, "y": y, "color": color},
             },
             {
                 "data": {"name": "trials"},
@@ -157,7 +157,7 @@ def _definition(rows: Sequence[Row], goal_count: int, loads: AxisUnit, times: Ax
                 "encoding": {
                     "x": x,
                     "y": y,
-                    "color": colour,
+                    "color": color,
                     "description": {"field": "says"},
                     "tooltip": {"field": "says"},
                 },

@@ -17,7 +17,7 @@ from nodrop.units import format_bps, format_pps
 MAXIMUM = "theoretical maximum"
 VIRTUAL_DRIVERS = frozenset({"veth", "tun", "bridge", "dummy", "openvswitch", ""})
 """Drivers of interfaces with a nominal speed that is not a real limit."""
-LABELLED_COUNT = 12
+LABELED_COUNT = 12
 """Most frame sizes with labels next to the marks."""
 WIDTH_MIN, SIZE_WIDTH = 360, 120
 """Minimum width of the chart and width per frame size, in pixels."""
@@ -180,12 +180,12 @@ def build_definition(series: Sequence[str], sizes: Sequence[str], scale: Spec, a
         scale: scale of the rates.
         axis: axis of the rates, with its title.
     """
-    colours = [theme.MUTED if name == MAXIMUM else theme.goal_colour(at) for at, name in enumerate(series)]
+    colors = [theme.MUTED if name == MAXIMUM else theme.goal_color(at) for at, name in enumerate(series)]
     dashes = [[2, 2] if name == MAXIMUM else theme.line_dash(at) for at, name in enumerate(series)]
-    colour = {
+    color = {
         "field": "series",
         "type": "nominal",
-        "scale": {"domain": list(series), "range": colours},
+        "scale": {"domain": list(series), "range": colors},
         "legend": {"title": None, "orient": "top", "symbolType": "stroke", "symbolSize": 400},
     }
     place = {
@@ -201,7 +201,7 @@ def build_definition(series: Sequence[str], sizes: Sequence[str], scale: Spec, a
             "scale": scale,
             "axis": axis,
         },
-        "color": colour,
+        "color": color,
     }
     dash = {"field": "series", "type": "nominal", "scale": {"domain": list(series), "range": dashes}}
     middle = place["y"] | {"aggregate": "median"}
@@ -219,7 +219,7 @@ def build_definition(series: Sequence[str], sizes: Sequence[str], scale: Spec, a
         }
         for is_least in looks
     ]
-    if len(sizes) <= LABELLED_COUNT:
+    if len(sizes) <= LABELED_COUNT:
         layers += [_labels(place, side, gap) for side, gap in (("above", -LABEL_GAP), ("below", LABEL_GAP))]
     return {
         "width": min(theme.WIDTH, max(WIDTH_MIN, SIZE_WIDTH * len(sizes))),

@@ -19,7 +19,7 @@ from nodrop.units import format_pps
 
 ROW_HEIGHT = 44
 NOTE_ROW_HEIGHT = 22
-OUTCOME_COLOURS = {
+OUTCOME_COLORS = {
     RuleOutcome.COSTS: theme.FAILS,
     RuleOutcome.NO_LOAD: theme.FAILS,
     RuleOutcome.GAINS: theme.RECEIVED,
@@ -164,10 +164,10 @@ def _panel(shown: Sequence[RuleCost], axis: _Axis) -> Spec:
         "axis": {"values": axis.ticks(), "labelExpr": "datum.value ? format(datum.value, '+~r') : '0'"},
     }
     y = _rows([BASELINE_TEXT, *(cost.rule.text for cost in shown)])
-    colour: Spec = {
+    color: Spec = {
         "field": "said",
         "type": "nominal",
-        "scale": {"domain": [each.value for each in OUTCOME_COLOURS], "range": list(OUTCOME_COLOURS.values())},
+        "scale": {"domain": [each.value for each in OUTCOME_COLORS], "range": list(OUTCOME_COLORS.values())},
         "legend": None,
     }
     return {
@@ -196,7 +196,7 @@ def _panel(shown: Sequence[RuleCost], axis: _Axis) -> Spec:
                     "x": x | {"field": "low"},
                     "x2": {"field": "high"},
                     "y": y | {"field": "at"},
-                    "color": colour,
+                    "color": color,
                     "description": {"field": "text"},
                 },
             },
@@ -218,7 +218,7 @@ def _panel(shown: Sequence[RuleCost], axis: _Axis) -> Spec:
                     "x": x | {"datum": axis.end},
                     "y": y | {"field": "middle"},
                     "text": {"field": "words"},
-                    "color": colour,
+                    "color": color,
                 },
             },
         ],

@@ -219,7 +219,7 @@ def _way_text(way: DirectionLedger) -> str:
 
 def _definition(height: float) -> Spec:
     sides = {"tester": "the tester", "wire": "between tester and SUT", "sut": "the SUT", "unknown": "cause unknown"}
-    colours = [*(theme.SIDES[side] for side in ("tester", "wire", "sut")), theme.UNKNOWN]
+    colors = [*(theme.SIDES[side] for side in ("tester", "wire", "sut")), theme.UNKNOWN]
     x: Spec = {"type": "quantitative", "scale": {"domain": [0, WIDTH], "nice": False}, "axis": None}
     y: Spec = {
         "field": "y",
@@ -228,10 +228,10 @@ def _definition(height: float) -> Spec:
         "axis": None,
     }
     named = " : ".join(f"datum.value == '{side}' ? '{text}'" for side, text in sides.items())
-    colour = {
+    color = {
         "field": "side",
         "type": "nominal",
-        "scale": {"domain": list(sides), "range": colours},
+        "scale": {"domain": list(sides), "range": colors},
         "legend": {
             "title": "lost by",
             "orient": "bottom",
@@ -263,7 +263,7 @@ def _definition(height: float) -> Spec:
                     "x2": {"field": "right"},
                     "y": y | {"field": "top"},
                     "y2": {"field": "bottom"},
-                    "color": colour,
+                    "color": color,
                     "description": {"field": "text"},
                     "tooltip": {"field": "text"},
                 },

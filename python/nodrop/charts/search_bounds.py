@@ -152,7 +152,7 @@ def _panel(shown: SearchChartData, result: RunResult, height: int) -> Spec:
 def _trial_layers(shown: SearchChartData, result: RunResult, axes: PanelAxes) -> list[Spec]:
     """Build a bar for the duration of every trial, and a mark at the end of stopped trials."""
     outcomes = _outcomes(shown, result)
-    colour = {
+    color = {
         "field": "outcome",
         "type": "nominal",
         "scale": {"domain": list(outcomes), "range": list(outcomes.values())},
@@ -166,7 +166,7 @@ def _trial_layers(shown: SearchChartData, result: RunResult, axes: PanelAxes) ->
             "x": axes.time("start"),
             "x2": {"field": "end"},
             "y": axes.load("load"),
-            "color": colour,
+            "color": color,
         }
         | says,
     }
@@ -181,7 +181,7 @@ def _trial_layers(shown: SearchChartData, result: RunResult, axes: PanelAxes) ->
         "encoding": {
             "x": axes.time("end"),
             "y": axes.load("load"),
-            "color": colour,
+            "color": color,
             "shape": {
                 "field": "stopped",
                 "type": "nominal",
@@ -207,17 +207,17 @@ def _row(bar: TrialBar, result: RunResult) -> Row:
 
 
 def _outcomes(shown: SearchChartData, result: RunResult) -> dict[str, str]:
-    """Return the outcomes of trials, best first, with their colours."""
+    """Return the outcomes of trials, best first, with their colors."""
     goal_count = len(result.plan.search.goals)
     seen = sorted({bar.met for bar in shown.bars if bar.met is not None}, key=len, reverse=True)
     some = iter(theme.MEETS_SOME * goal_count)
-    colours = {
+    colors = {
         format_outcome(result, met): theme.MEETS if len(met) == goal_count else next(some) if met else theme.FAILS
         for met in seen
     }
     if any(bar.met is None for bar in shown.bars):
-        colours[DID_NOT_COUNT] = theme.INVALID
-    return colours
+        colors[DID_NOT_COUNT] = theme.INVALID
+    return colors
 
 
 def _bound_layers(goal: int, axes: PanelAxes) -> list[Spec]:
@@ -234,7 +234,7 @@ def _bound_layers(goal: int, axes: PanelAxes) -> list[Spec]:
         }
         for side in ("lower", "upper")
     ]
-    shape = {"interpolate": "step-after", "color": theme.goal_colour(goal), "clip": True, "aria": False}
+    shape = {"interpolate": "step-after", "color": theme.goal_color(goal), "clip": True, "aria": False}
     own: Spec = {"filter": {"field": "goal", "equal": goal}}
     known = {side: {"filter": {"field": side, "gt": 0}} for side in ("lower", "upper")}
     area = {
@@ -258,11 +258,11 @@ def _bound_layers(goal: int, axes: PanelAxes) -> list[Spec]:
 def _goal_label(goal: int) -> Spec:
     """Build the label of a goal with its result, to the right of the final bounds."""
     style = {"align": "left", "baseline": "middle", "lineBreak": "\n", "fontSize": theme.LABEL_SIZE}
-    style |= {"fontWeight": "bold", "color": theme.goal_colour(goal)}
+    style |= {"fontWeight": "bold", "color": theme.goal_color(goal)}
     return {
         "data": {"name": "labels"},
         "transform": [{"filter": {"field": "goal", "equal": goal}}],
-        "mark": {"type": "text", "dy": -LABEL_HEIGHT / 4, "lineBreak": "\n", "color": theme.goal_colour(goal)} | style,
+        "mark": {"type": "text", "dy": -LABEL_HEIGHT / 4, "lineBreak": "\n", "color": theme.goal_color(goal)} | style,
         "encoding": {
             "x": {"value": WIDTH + 8},
             "y": {"field": "y", "type": "quantitative", "scale": None, "axis": None},

@@ -1,7 +1,7 @@
-"""Themes of charts: colours by meaning, fonts, sizes and axes, for light and dark backgrounds and for print.
+"""Themes of charts: colors by meaning, fonts, sizes and axes, for light and dark backgrounds and for print.
 
-Charts use the colours of the light theme. Every colour has a counterpart for dark backgrounds, and no two colours
-share a light value, so a chart changes theme by replacing colours, in its definition or, for SVG in a page, by CSS.
+Charts use the colors of the light theme. Every color has a counterpart for dark backgrounds, and no two colors
+share a light value, so a chart changes theme by replacing colors, in its definition or, for SVG in a page, by CSS.
 """
 
 from typing import Any, Literal, NamedTuple, cast, get_args
@@ -18,62 +18,62 @@ WIDTH, HEIGHT = 720, 300
 """Size of a panel in pixels, without axes, titles and legends."""
 LINE_WIDTH = 2.0
 DASHES: tuple[list[int], ...] = ([1, 0], [7, 3], [2, 2], [10, 3, 2, 3])
-"""Dash patterns, so that lines differ in more than colour."""
+"""Dash patterns, so that lines differ in more than color."""
 
 
-class Colour(NamedTuple):
-    """A colour for light and for dark backgrounds."""
+class Color(NamedTuple):
+    """A color for light and for dark backgrounds."""
 
     name: str
     light: str
     dark: str
 
 
-_COLOURS: list[Colour] = []
+_COLORS: list[Color] = []
 
 
-def _colour(name: str, light: str, dark: str) -> str:
-    _COLOURS.append(Colour(name, light, dark))
+def _color(name: str, light: str, dark: str) -> str:
+    _COLORS.append(Color(name, light, dark))
     return light
 
 
-# The strong colours are those of Okabe and Ito, Color Universal Design (2008), distinguishable with colour blindness:
+# The strong colors are those of Okabe and Ito, Color Universal Design (2008), distinguishable with color blindness:
 # lightened for dark backgrounds, two of them darkened for thin lines on white.
-INK = _colour("ink", "#333333", "#e4e6e8")
+INK = _color("ink", "#333333", "#e4e6e8")
 """Texts, outlines."""
-MUTED = _colour("muted", "#5f6368", "#a9afb6")
+MUTED = _color("muted", "#5f6368", "#a9afb6")
 """Secondary texts and unclassified data."""
-GRID = _colour("grid", "#eeeeee", "#2c3238")
-FRAME = _colour("frame", "#cccccc", "#4a525a")
-PALE = _colour("pale", "#e8e8e8", "#272c32")
+GRID = _color("grid", "#eeeeee", "#2c3238")
+FRAME = _color("frame", "#cccccc", "#4a525a")
+PALE = _color("pale", "#e8e8e8", "#272c32")
 """A highlighted region."""
-PAPER = _colour("paper", "#ffffff", "#15181c")
-MEETS = _colour("meets", "#0072b2", "#4aa3df")
+PAPER = _color("paper", "#ffffff", "#15181c")
+MEETS = _color("meets", "#0072b2", "#4aa3df")
 """A trial that meets every goal."""
-FAILS = _colour("fails", "#d55e00", "#f5853f")
+FAILS = _color("fails", "#d55e00", "#f5853f")
 """A trial that meets no goal."""
-INVALID = _colour("invalid", "#999999", "#858c93")
+INVALID = _color("invalid", "#999999", "#858c93")
 """An invalid trial."""
 MEETS_SOME = (
-    _colour("some-1", "#e69f00", "#f7bd45"),
-    _colour("some-2", "#56b4e9", "#9bd8ff"),
-    _colour("some-3", "#f0e442", "#f4ec7a"),
+    _color("some-1", "#e69f00", "#f7bd45"),
+    _color("some-2", "#56b4e9", "#9bd8ff"),
+    _color("some-3", "#f0e442", "#f4ec7a"),
 )
 """Trials that meet some of the goals."""
 GOALS = (
-    _colour("goal-1", "#00795a", "#35c79c"),
-    _colour("goal-2", "#a8457f", "#e48fc0"),
+    _color("goal-1", "#00795a", "#35c79c"),
+    _color("goal-2", "#a8457f", "#e48fc0"),
     INK,
-    _colour("goal-4", "#8a5a00", "#d9a441"),
-    _colour("goal-5", "#5b4fa8", "#a99df0"),
+    _color("goal-4", "#8a5a00", "#d9a441"),
+    _color("goal-5", "#5b4fa8", "#a99df0"),
 )
 """Goals, in configured order."""
 SENT = MUTED
-RECEIVED = _colour("received", "#009e73", "#2fd3a2")
+RECEIVED = _color("received", "#009e73", "#2fd3a2")
 LOST = FAILS
-FLOW = _colour("flow", "#bcd7e9", "#2b4a60")
+FLOW = _color("flow", "#bcd7e9", "#2b4a60")
 """Frames in flight along the path."""
-SIDES = {"tester": _colour("tester", "#cc79a7", "#e6a3c8"), "wire": MEETS_SOME[0], "sut": FAILS}
+SIDES = {"tester": _color("tester", "#cc79a7", "#e6a3c8"), "wire": MEETS_SOME[0], "sut": FAILS}
 """The side that lost a frame."""
 UNKNOWN = INVALID
 """Frames lost without a known cause."""
@@ -82,18 +82,18 @@ LINES = (MEETS, RECEIVED, SIDES["tester"], MEETS_SOME[0], MEETS_SOME[1], FAILS, 
 FORWARD, REVERSE = MEETS, MEETS_SOME[0]
 """Directions."""
 
-COLOURS = tuple(_COLOURS)
+COLORS = tuple(_COLORS)
 _PRINTED = {INK: "#000000", MUTED: "#333333"}
 """Darker greys, which are readable in print."""
 _REPLACEMENTS: dict[Theme, dict[str, str]] = {
     "light": {},
-    "dark": {colour.light: colour.dark for colour in COLOURS},
+    "dark": {color.light: color.dark for color in COLORS},
     "print": _PRINTED,
 }
 
 
-def goal_colour(position: int) -> str:
-    """Return the colour of the goal at a position."""
+def goal_color(position: int) -> str:
+    """Return the color of the goal at a position."""
     return GOALS[position % len(GOALS)]
 
 
@@ -102,13 +102,13 @@ def line_dash(position: int) -> list[int]:
     return DASHES[position % len(DASHES)]
 
 
-def line_colour(position: int) -> str:
-    """Return the colour of the line at a position, among lines of the same kind."""
+def line_color(position: int) -> str:
+    """Return the color of the line at a position, among lines of the same kind."""
     return LINES[position % len(LINES)]
 
 
 def build_config() -> Spec:
-    """Vega-Lite's `build_config`: fonts, sizes and the colours of all that is not data."""
+    """Vega-Lite's `build_config`: fonts, sizes and the colors of all that is not data."""
     text: Spec = {"labelFontSize": FONT_SIZE, "titleFontSize": FONT_SIZE, "titleFontWeight": "normal"}
     ink: Spec = {"labelColor": INK, "titleColor": INK}
     return {
@@ -146,7 +146,7 @@ def apply_theme(spec: Spec, theme: Theme = "light", *, background: bool = True) 
         "background": PAPER if background else None,
         "config": _merge_config(build_config(), spec.get("config", {})),
     }
-    return cast(Spec, _replace_colours(merged, _REPLACEMENTS[theme]))
+    return cast(Spec, _replace_colors(merged, _REPLACEMENTS[theme]))
 
 
 def build_css() -> str:
@@ -155,16 +155,16 @@ def build_css() -> str:
     Dark by the user's preference, or by `data-theme="dark"` on the root element; never with `data-theme="light"` or in
     print.
     """
-    light = "".join(f"--chart-{colour.name}:{colour.light};" for colour in COLOURS)
-    dark = "".join(f"--chart-{colour.name}:{colour.dark};" for colour in COLOURS)
+    light = "".join(f"--chart-{color.name}:{color.light};" for color in COLORS)
+    dark = "".join(f"--chart-{color.name}:{color.dark};" for color in COLORS)
     rules = [
         f":root{{{light}}}",
         f"@media screen{{:root[data-theme=dark]{{{dark}}}}}",
         f"@media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}",
     ]
     rules += [
-        f'.chart [{part}="{colour.light}"]{{{part}:var(--chart-{colour.name})}}'
-        for colour in COLOURS
+        f'.chart [{part}="{color.light}"]{{{part}:var(--chart-{color.name})}}'
+        for color in COLORS
         for part in ("fill", "stroke")
     ]
     return "\n".join(rules) + "\n"
@@ -180,11 +180,11 @@ def _merge_config(base: Spec, override: Spec) -> Spec:
     return base | override | both
 
 
-def _replace_colours(part: Any, colours: dict[str, str]) -> Any:
+def _replace_colors(part: Any, colors: dict[str, str]) -> Any:
     if isinstance(part, str):
-        return colours.get(part, part)
+        return colors.get(part, part)
     if isinstance(part, dict):
-        return {key: _replace_colours(value, colours) for key, value in part.items()}
+        return {key: _replace_colors(value, colors) for key, value in part.items()}
     if isinstance(part, list | tuple):
-        return [_replace_colours(value, colours) for value in part]
+        return [_replace_colors(value, colors) for value in part]
     return part

@@ -37,7 +37,7 @@ class TrialSpan(NamedTuple):
 
 
 def build_spans(trial: TrialResult) -> list[TrialSpan]:
-    """Return the windows of a trial over all streams, with neighbours merged where there are many.
+    """Return the windows of a trial over all streams, with neighbors merged where there are many.
 
     Without recorded loss times, the loss of a window is the number sent minus the number received in it.
     The wait for frames in flight is drawn no longer than a window, so that the missing frames are not exaggerated.
@@ -146,7 +146,7 @@ def _when_text(span: TrialSpan) -> str:
 
 def build_rate_panel(trial: int | None, unit: AxisUnit, until_s: float, width: int, height: int) -> Spec:
     """Build the panel of the rates sent and received over time; `trial` None: the only trial."""
-    colour = {
+    color = {
         "field": "what",
         "type": "nominal",
         "scale": {"domain": ["sent", "received"], "range": [theme.SENT, theme.RECEIVED]},
@@ -167,7 +167,7 @@ def build_rate_panel(trial: int | None, unit: AxisUnit, until_s: float, width: i
                 "scale": {"zero": True},
                 "axis": {"title": f"rate ({unit.name})", "tickCount": 4},
             },
-            "color": colour,
+            "color": color,
             "strokeDash": dash,
         },
     }

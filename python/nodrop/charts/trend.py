@@ -26,8 +26,8 @@ KINDS = {
     AT_LEAST: ("triangle-up", theme.INVALID, 0.0),
     OUTLIER: ("diamond", theme.SIDES["tester"], 0.0),
 }
-"""Shape, colour and fill opacity of points."""
-COLOURS = {ComparisonOutcome.WORSE: theme.FAILS, ComparisonOutcome.BETTER: theme.RECEIVED}
+"""Shape, color and fill opacity of points."""
+COLORS = {ComparisonOutcome.WORSE: theme.FAILS, ComparisonOutcome.BETTER: theme.RECEIVED}
 PERCENT = AxisUnit("%", 0.01)
 LABEL_OFFSET = 6
 """Distance between the line of a change and its label, in pixels."""
@@ -40,7 +40,7 @@ LEFT_FROM = 0.7
 """Share of the runs after which labels of changes are on the left."""
 LABEL_ROWS = 3
 LABEL_HEIGHT = 38
-"""Height of a label; labels of changes cycle through rows so that neighbours do not overlap."""
+"""Height of a label; labels of changes cycle through rows so that neighbors do not overlap."""
 
 
 def build_chart(trend: Trend) -> Chart:
@@ -248,7 +248,7 @@ def _point_layer(trend: Trend, x: Spec, y: Spec) -> Spec:
         RUN
     ]
     legend: Spec | None = {"title": None, "orient": "bottom"} if kinds != [RUN] else None
-    shapes, colours, fills = zip(*(KINDS[kind] for kind in kinds), strict=True)
+    shapes, colors, fills = zip(*(KINDS[kind] for kind in kinds), strict=True)
     return {
         "data": {"name": "points"},
         "mark": {"type": "point", "size": 70, "strokeWidth": 1.8},
@@ -256,8 +256,8 @@ def _point_layer(trend: Trend, x: Spec, y: Spec) -> Spec:
             "x": x | {"field": "x"},
             "y": y | {"field": "value"},
             "shape": {"field": "kind", "scale": {"domain": kinds, "range": list(shapes)}, "legend": legend},
-            "stroke": {"field": "kind", "scale": {"domain": kinds, "range": list(colours)}, "legend": legend},
-            "fill": {"field": "kind", "scale": {"domain": kinds, "range": list(colours)}, "legend": legend},
+            "stroke": {"field": "kind", "scale": {"domain": kinds, "range": list(colors)}, "legend": legend},
+            "fill": {"field": "kind", "scale": {"domain": kinds, "range": list(colors)}, "legend": legend},
             "fillOpacity": {"field": "kind", "scale": {"domain": kinds, "range": list(fills)}, "legend": legend},
             "tooltip": {"field": "text"},
         },
@@ -275,21 +275,21 @@ def _outlier_layer(x: Spec, y: Spec) -> Spec:
 
 
 def _change_layers(x: Spec) -> list[Spec]:
-    colour: Spec = {
+    color: Spec = {
         "field": "verdict",
-        "scale": {"domain": [str(each) for each in COLOURS], "range": list(COLOURS.values())},
+        "scale": {"domain": [str(each) for each in COLORS], "range": list(COLORS.values())},
         "legend": None,
     }
     at = x | {"field": "x"}
     line: Spec = {
         "data": {"name": "changes"},
         "mark": {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 1.5},
-        "encoding": {"x": at, "color": colour, "tooltip": {"field": "text"}},
+        "encoding": {"x": at, "color": color, "tooltip": {"field": "text"}},
     }
-    return [line, *(_label_layer(side, at, colour) for side in ("right", "left"))]
+    return [line, *(_label_layer(side, at, color) for side in ("right", "left"))]
 
 
-def _label_layer(side: str, at: Spec, colour: Spec) -> Spec:
+def _label_layer(side: str, at: Spec, color: Spec) -> Spec:
     """Build the labels of changes on one side of their lines."""
     return {
         "data": {"name": "changes"},
@@ -307,6 +307,6 @@ def _label_layer(side: str, at: Spec, colour: Spec) -> Spec:
             "x": at,
             "y": {"field": "height", "type": "quantitative", "scale": None, "axis": None},
             "text": {"field": "label"},
-            "color": colour,
+            "color": color,
         },
     }

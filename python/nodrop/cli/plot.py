@@ -41,7 +41,7 @@ CHARTS = (
 )
 @click.option("--trial", type=int, metavar="N", help="Trial, from 0 (loss, sankey, chains).")
 @click.option(
-    "--theme", type=click.Choice(["light", "dark", "print"]), default="light", show_default=True, help="Colour theme."
+    "--theme", type=click.Choice(["light", "dark", "print"]), default="light", show_default=True, help="Color theme."
 )
 @click.option("--results-dir", default="results", show_default=True, type=DIR, help="Directory of results.")
 def plot(

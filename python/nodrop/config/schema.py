@@ -255,14 +255,14 @@ class PatternConfig(Value):
 
 
 class NeighborsConfig(Value):
-    """The tester as a station on its links: ARP and neighbour discovery, see docs/reference/neighbours.md."""
+    """The tester as a station on its links: ARP and neighbor discovery, see docs/reference/neighbors.md."""
 
     resolve: bool | None = None
     """Resolve the destination MAC addresses before the path check; null: if the SUT routes (`router`, `vnf-l3`). Also
     works through `bridge`, `ovs` and `wire`, where the tester's other end answers."""
     announce_every: Annotated[Seconds, Field(ge=0.001, le=86400)] | None = None
     """Interval of unsolicited announcements of the tester's addresses, during trials too, e.g. `1s`; 1 ms to a day
-    (gratuitous ARP, unsolicited neighbour advertisements). Null: never."""
+    (gratuitous ARP, unsolicited neighbor advertisements). Null: never."""
     timeout: Annotated[Seconds, Field(le=60)] = 1.0
     """Time to wait for an answer to each request, e.g. `1s`; above 0, at most 60 s."""
     tries: int = Field(default=3, ge=1, le=100)
@@ -320,7 +320,7 @@ class VnfConfig(Value):
 
 
 class AntagonistConfig(Value):
-    """A noisy neighbour of the SUT, run by stress-ng as long as the lab is up (ETSI GS NFV-PER 001 clause 8.2.2.5)."""
+    """A noisy neighbor of the SUT, run by stress-ng as long as the lab is up (ETSI GS NFV-PER 001 clause 8.2.2.5)."""
 
     kind: AntagonistKind | Literal["none"] = "none"
     """Resource it loads: `cpu`, only its CPU; `memory`, by streaming; `cache`, by thrashing; or `none`."""
@@ -426,7 +426,7 @@ class Config(Value):
     vnf: VnfConfig = VnfConfig()
     """The loopback VNF."""
     antagonist: AntagonistConfig = AntagonistConfig()
-    """A noisy neighbour."""
+    """A noisy neighbor."""
     drop_reasons: bool = True
     """Count the kernel's reasons for dropped frames, if the kernel forwards (`bridge`, `router`); reduces the tester's
     highest rate by about 2 %."""

@@ -19,7 +19,7 @@ PageKind = Literal["usual", "small", "large"]
 """Memory pages: the kernel's choice, never huge pages, or huge pages."""
 
 AntagonistKind = Literal["cpu", "memory", "cache"]
-"""Resource that a noisy neighbour loads."""
+"""Resource that a noisy neighbor loads."""
 
 VnfBackend = Literal["af_packet", "af_xdp"]
 """Packet I/O of a loopback VNF's ports."""

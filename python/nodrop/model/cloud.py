@@ -82,7 +82,7 @@ class CloudPort(Value):
 
 
 class CloudRoute(Value):
-    """Destinations behind a router or a neighbour."""
+    """Destinations behind a router or a neighbor."""
 
     prefix: str
     via: str

@@ -75,7 +75,7 @@ class PathRouter(Value):
 
 
 class Antagonist(Value):
-    """A noisy neighbour: a program that only loads resources it shares with the SUT, on one CPU."""
+    """A noisy neighbor: a program that only loads resources it shares with the SUT, on one CPU."""
 
     kind: AntagonistKind
     core: int = Field(ge=0)
@@ -157,7 +157,7 @@ class LabPlan(Value):
     sut_softirq_core: int | None = Field(default=None, ge=0)
     """CPU on which the kernel receives the SUT's frames; None: the sender's CPU."""
     antagonists: tuple[Antagonist, ...] = ()
-    """Noisy neighbours that run as long as the lab is up."""
+    """Noisy neighbors that run as long as the lab is up."""
     takes_addressed_ports: bool = False
     """Whether a tester port to an external SUT may have IP addresses."""
     sut_takes_xdp: bool = False

@@ -123,7 +123,7 @@ class Arp(Value):
 
 
 class Nd(Value):
-    """A neighbour solicitation or advertisement (RFC 4861)."""
+    """A neighbor solicitation or advertisement (RFC 4861)."""
 
     kind: Literal["nd"] = "nd"
     advertises: bool = False

@@ -1,4 +1,4 @@
-"""The tester's stations and next hops: ARP and neighbour discovery on its links."""
+"""The tester's stations and next hops: ARP and neighbor discovery on its links."""
 
 from pydantic import Field
 
@@ -7,7 +7,7 @@ from nodrop.model.layer import Vlan
 
 
 class Station(Value):
-    """Addresses that the tester answers for with a MAC address (ARP, neighbour discovery)."""
+    """Addresses that the tester answers for with a MAC address (ARP, neighbor discovery)."""
 
     mac: str
     addresses: tuple[str, ...]
@@ -17,7 +17,7 @@ class Station(Value):
 
 
 class NeighborLink(Value):
-    """One end of a chain at a tester port, and its neighbour."""
+    """One end of a chain at a tester port, and its neighbor."""
 
     port: int = Field(ge=0)
     """Index of the port."""
@@ -30,7 +30,7 @@ class NeighborLink(Value):
 
 
 class NeighborPlan(Value):
-    """ARP and neighbour discovery of the tester's ports; ports without a link do neither."""
+    """ARP and neighbor discovery of the tester's ports; ports without a link do neither."""
 
     links: tuple[NeighborLink, ...] = ()
     announce_every_s: float | None = None
@@ -51,7 +51,7 @@ class NextHop(Value):
 
 
 class NeighborCounts(Value):
-    """ARP and neighbour discovery on a tester port during a trial; not counted as test traffic."""
+    """ARP and neighbor discovery on a tester port during a trial; not counted as test traffic."""
 
     port: int
     heard_count: int

@@ -83,7 +83,7 @@ class Plan(Value):
     """The TRex server that sends and receives; None: nodrop's engine does."""
     traffic: Traffic
     neighbors: NeighborPlan = NeighborPlan()
-    """ARP and neighbour discovery of the tester's ports."""
+    """ARP and neighbor discovery of the tester's ports."""
     search: SearchPlan
     latency: LatencyPlan
     drop_reasons: bool = True

@@ -27,7 +27,7 @@ class PlacementRule(Value):
     why_not: str = ""
     """Why this host cannot break the rule, as a sentence; empty if it can."""
     antagonist: AntagonistKind | None = None
-    """The noisy neighbour that breaks it, for impact option 1."""
+    """The noisy neighbor that breaks it, for impact option 1."""
     vnf_count: int = Field(default=1, ge=1)
     """Number of identical VNFs, for impact option 2; figures are those of one VNF."""
 

@@ -7,7 +7,7 @@ from nodrop.model.base import Value
 Layer = Literal["hardware", "OS", "hypervisor", "guest OS", "software", "I/O device"]
 """The layer that must support or do something."""
 Standing = Literal["analysed", "less", "open"]
-"""The document analysed it for this workload; states that this workload may do without; does not mention it."""
+"""The document analyzed it for this workload; states that this workload may do without; does not mention it."""
 
 
 class WorkloadClass(Value):

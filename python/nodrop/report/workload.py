@@ -147,7 +147,7 @@ def _format_class(plane: str, name: str) -> str:
 
 
 def _format_heading(standing: FeatureStanding) -> str:
-    return {"analyzed": "Matters", "less": "Matters less", "open": "Not specified"}[standing.standing]
+    return {"analysed": "Matters", "less": "Matters less", "open": "Not specified"}[standing.standing]
 
 
 def _build_feature_table(standings: Sequence[FeatureStanding], function: FunctionOnHost) -> Table:

@@ -89,7 +89,7 @@ def build_image(recipe: Recipe, on_progress: Callable[[str], None] = lambda _: N
         "vmlinuz": vmlinuz,
         "initrd.gz": build_archive(entries, recipe.epoch_s),
         **build_loader_files(boot.file("usr/lib/systemd/boot/efi/systemd-bootx64.efi"), COMMAND_LINE),
-        **{f"licenses/{deb.source.split()[0]}.txt": read_copyright(deb) for deb in debs},
+        **{f"licences/{deb.source.split()[0]}.txt": read_copyright(deb) for deb in debs},
     }
     content = write_disk(files, mtools, syslinux, recipe.epoch_s)
     from_here = {str(recipe.vnf): recipe.vnf.read_bytes(), **shared}

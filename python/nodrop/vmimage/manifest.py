@@ -1,4 +1,4 @@
-"""Manifest of an image: all inputs with their hashes, for reproducible builds and licence compliance."""
+"""Manifest of an image: all inputs with their hashes, for reproducible builds and license compliance."""
 
 import re
 
@@ -16,7 +16,7 @@ class PackageUsed(Value):
     sha256: str
     """Of its file."""
     licences: tuple[str, ...]
-    """Names in its copyright file, which is on the image under licenses/."""
+    """Names in its copyright file, which is on the image under licences/."""
 
 
 class FileUsed(Value):
@@ -54,7 +54,7 @@ def describe_package(deb: Deb) -> PackageUsed:
         version=deb.fields["Version"],
         source=deb.source,
         sha256=deb.sha256,
-        licences=list_licences(read_copyright(deb).decode("utf-8", "replace")),
+        licences=list_licenses(read_copyright(deb).decode("utf-8", "replace")),
     )
 
 
@@ -63,7 +63,7 @@ def read_copyright(deb: Deb) -> bytes:
     return deb.files(f"usr/share/doc/{deb.name}/copyright".__eq__).get(f"usr/share/doc/{deb.name}/copyright", b"")
 
 
-def list_licences(copyright_file: str) -> tuple[str, ...]:
-    """Return the short names of all licences in a machine-readable copyright file."""
+def list_licenses(copyright_file: str) -> tuple[str, ...]:
+    """Return the short names of all licenses in a machine-readable copyright file."""
     named = re.findall(r"^License: *(\S.*?)\s*$", copyright_file, re.MULTILINE)
     return tuple(dict.fromkeys(named)) or ("see its copyright file",)

@@ -56,7 +56,7 @@ def price(suite: str | None, **flags: Any) -> int:
     """Measure the cost of breaking each placement rule on this host.
 
     A forwarder is measured with all rules kept, and with one broken: on the tester's CPU, on a sibling thread, on
-    another NUMA node, in small pages, not pinned, next to noisy neighbours (stress-ng), with interrupts on its CPU,
+    another NUMA node, in small pages, not pinned, next to noisy neighbors (stress-ng), with interrupts on its CPU,
     next to other forwarders. Runs alternate, so that a drift of the machine cancels out. Rules that this host cannot
     break are listed with the reason.
 

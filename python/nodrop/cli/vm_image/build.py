@@ -47,7 +47,7 @@ def build(
 
     It boots in seconds, by BIOS or UEFI, and forwards frames between its first two interfaces; a config drive selects
     interfaces, destinations and layer 2 or 3. Needs no root. Packages are downloaded by apt once and cached in
-    ~/.cache/nodrop/packages. The same packages and programs produce the same bytes; SOURCE_DATE_EPOCH is honoured.
+    ~/.cache/nodrop/packages. The same packages and programs produce the same bytes; SOURCE_DATE_EPOCH is honored.
 
     How to use it: docs/how-to/vm-image.md.
     """
@@ -109,7 +109,7 @@ def _format_summary(file: Path, told: "Manifest", manifest: str | None) -> list[
         f"  busybox  {version['busybox-static']}",
         f"  forwards by {', '.join(told.forwarders)}; nodrop-vnf {told.nodrop}, {linked}",
         f"  sha256   {told.sha256}",
-        f"  licences GPL-2.0 and others; inputs listed in {manifest}"
+        f"  licenses GPL-2.0 and others; inputs listed in {manifest}"
         if manifest
-        else "  licences GPL-2.0 and others, under licenses/ in the image; list all inputs with --manifest FILE",
+        else "  licenses GPL-2.0 and others, under licences/ in the image; list all inputs with --manifest FILE",
     ]

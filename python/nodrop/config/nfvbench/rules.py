@@ -217,7 +217,7 @@ def translate_transport_labels(settings: NfvbenchSettings) -> NodropKeys:
     return {"tunnel.transport_labels": [list(side or ()) for side in sides]}
 
 
-# ---- neighbours and checks ----------------------------------------------------------------------------------------
+# ---- neighbors and checks ----------------------------------------------------------------------------------------
 
 
 @RULES.rule("no_arp loop_vm_arp l2_loopback", "neighbors.resolve")

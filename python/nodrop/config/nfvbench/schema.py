@@ -113,7 +113,7 @@ class TrafficGenerator(Value):
     udp_port_step: PortStep = "1"
     """Increment from one port to the next, 1 to 65535, or `random`."""
     vtep_vlan: Vlan | None = None
-    """Outer VLAN of tunnelled frames; 1 to 4094. Null: none."""
+    """Outer VLAN of tunneled frames; 1 to 4094. Null: none."""
     src_vteps: Pair | None = None
     """Source addresses of tunnels, left and right."""
     dst_vtep: Address | None = None

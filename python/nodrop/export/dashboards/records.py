@@ -71,7 +71,7 @@ def open_scales(definition: Spec, first: str = "") -> Spec:
     """Remove fixed domains from a chart, so that axes and legends adapt to the data.
 
     Args:
-        definition: the definition of a chart with coloured lines.
+        definition: the definition of a chart with colored lines.
         first: the field that lines are sorted by; lines with values below zero are muted.
     """
 
@@ -93,7 +93,7 @@ def _open_scale(scale: Spec) -> Spec:
 
 
 def _distinguish_lines(channel: str, encoding: Any, first: str) -> Any:
-    """Encode any number of lines by colour and dash, with one legend; colours of marks are unchanged."""
+    """Encode any number of lines by color and dash, with one legend; colors of marks are unchanged."""
     if not isinstance(encoding, dict) or encoding.get("type") != "nominal":
         return encoding
     if first:

@@ -23,7 +23,7 @@ from nodrop.rates import WIRE_OVERHEAD_BYTES
 
 SUFFIXES = {"%": "rate_percent", "bps": "rate_bps", "pps": "rate_pps"}
 ARP_BYTES, ADVERTISEMENT_BYTES = 64, 90
-"""Frame sizes with FCS: an ARP message in a minimum frame; a neighbour advertisement with its option (RFC 4861)."""
+"""Frame sizes with FCS: an ARP message in a minimum frame; a neighbor advertisement with its option (RFC 4861)."""
 
 
 def build_fixed_result(plan: Plan, fixed: FixedRatePlan, trial: TrialResult) -> FixedResult:

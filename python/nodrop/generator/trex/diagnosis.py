@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 LAST_LINES = 15
-COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+COLORS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Symptom(NamedTuple):
@@ -64,7 +64,7 @@ SYMPTOMS = (
 
 def diagnose(log: str) -> str:
     """Return the meaning of a log's end and its last lines."""
-    lines = [line.rstrip() for line in COLOURS.sub("", log).splitlines() if line.strip()]
+    lines = [line.rstrip() for line in COLORS.sub("", log).splitlines() if line.strip()]
     if not lines:
         return "its log is empty"
     known = _explain(lines)

@@ -135,7 +135,7 @@ def _pairs(found: dict[str, str]) -> str:
     return ", ".join(f"{key}={value}" for key, value in sorted(found.items()))
 
 
-def _labelled(*beginnings: str, what: str, partly: bool = False) -> Callable[[KubernetesNode], FeatureExposure]:
+def _labeled(*beginnings: str, what: str, partly: bool = False) -> Callable[[KubernetesNode], FeatureExposure]:
     place = f"labels {LABELS}{' or '.join(beginnings)}"
 
     def way(said: KubernetesNode) -> FeatureExposure:
@@ -201,23 +201,23 @@ def _cores(said: KubernetesNode) -> FeatureExposure:
 
 READERS: dict[str, Callable[[KubernetesNode], FeatureExposure]] = {
     "hypervisor": _devices("kubevirt.io/kvm", what="kvm resource"),
-    "iommu": _labelled("iommu-", what="label"),
-    "direct-cache": _labelled("ddio", "cpu-ddio", what="label"),
+    "iommu": _labeled("iommu-", what="label"),
+    "direct-cache": _labeled("ddio", "cpu-ddio", what="label"),
     "memory": _memory,
     "large-pages": _large_pages,
-    "nic": _labelled("pci-0200", "pci-0280", "network-", what="label of a network card"),
+    "nic": _labeled("pci-0200", "pci-0280", "network-", what="label of a network card"),
     "crypto": _devices(*CRYPTO, what="resource of a crypto device"),
     "pci-socket": _zones("node of a device", partly=True),
-    "pci-bandwidth": _labelled("pci-bandwidth", what="label"),
+    "pci-bandwidth": _labeled("pci-bandwidth", what="label"),
     "sriov": _functions,
-    "cpu": _labelled("cpu-", what="label of the processor"),
-    "ovs": _labelled("ovs", "network-ovs", what="label"),
+    "cpu": _labeled("cpu-", what="label of the processor"),
+    "ovs": _labeled("ovs", "network-ovs", what="label"),
     "cores": _cores,
-    "isolation": _labelled(
+    "isolation": _labeled(
         "cpu-isolated", "kernel-config.NO_HZ_FULL", "kernel-config.NO_HZ", what="label", partly=True
     ),
     "core-socket": _zones("socket or node of a CPU", partly=False),
     "kernel": _kernel,
-    "tlb": _labelled("cpu-tlb", what="label"),
+    "tlb": _labeled("cpu-tlb", what="label"),
 }
 """By key of the row."""

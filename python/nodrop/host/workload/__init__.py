@@ -172,7 +172,7 @@ def list_standings(vnf: NetworkFunction) -> tuple[FeatureStanding, ...]:
 
 def _standing(feature: PerformanceFeature, names: set[str], planes: set[str]) -> FeatureStanding:
     if any(name.startswith("intermediate NF") for name in names):
-        why = "clause 6.1 analysed this workload"
+        why = "clause 6.1 analyzed this workload"
         if feature.name.startswith("Extended instruction set") and "intermediate NF with encryption" in names:
             why = "every packet is encrypted: a key task, clause 5"
         return FeatureStanding(feature=feature, standing="analysed", why=why)

@@ -1,4 +1,4 @@
-"""Login, logout and the colour theme: settings in cookies."""
+"""Login, logout and the color theme: settings in cookies."""
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
