@@ -35,7 +35,7 @@ def make_server_config(config: Sequence[str], results_dir: str | None) -> Server
 
 def make_request_plans(server: ServerConfig, body: Mapping[str, Any], *, query_trex: bool = False) -> tuple[Plan, ...]:
     """Everything that a body asks to be run, decided: a plan for each frame size; complete once a TRex server was
-    asked, where there is one. Raises ConfigError.
+    requested, where there is one. Raises ConfigError.
     """
     config = load([*server.sources, NamedMapping(BODY, body)], {"results_dir": server.results_dir})
     return make_plans(config, query_trex=query_trex)
