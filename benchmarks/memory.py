@@ -22,7 +22,7 @@ from nodrop.errors import NodropError
 LOAD_PPS = 10_000.0
 TRIAL_S = 2.0
 WINDOW_S = 0.05
-"""As `nodrop run` asks for them: each window of a trial is kept until the trial is told."""
+"""As in `nodrop run`: each window of a trial is kept until the trial is reported."""
 SAMPLE_COUNT = 300
 """Over each half."""
 SETTLING_RATIO = 0.1

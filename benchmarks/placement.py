@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 from tests.hosts import MOMENT, Shape, host
 from tests.vms import sample
 
-from nodrop.descriptors import read_chd, format_descriptor
+from nodrop.descriptors import format_descriptor, read_chd
 from nodrop.model.chd import CpuState, HostDescriptor, Use
 from nodrop.model.observation import Observation
 from nodrop.model.vmd import Interface, Profile, SetMemory, VcpuSet, VmDescriptor
@@ -113,7 +113,7 @@ def _last(pattern: HostDescriptor, count: int) -> HostDescriptor:
 
 def _called(pattern: HostDescriptor, name: str) -> HostDescriptor:
     """A host whose CPUs are its own; their leaves are the pattern's, or a thousand hosts would take gigabytes."""
-    told = MOMENT.reported(name, "test")
+    reported = MOMENT.reported(name, "test")
     nodes = tuple(
         node.model_copy(
             update={
@@ -126,14 +126,14 @@ def _called(pattern: HostDescriptor, name: str) -> HostDescriptor:
     )
     return pattern.model_copy(
         update={
-            "host": pattern.host.model_copy(update={"id": told, "hostname": told}),
+            "host": pattern.host.model_copy(update={"id": reported, "hostname": reported}),
             "resources": pattern.resources.model_copy(update={"numa_nodes": nodes}),
         }
     )
 
 
 def _full(pattern: HostDescriptor, nodes: Sequence[int]) -> HostDescriptor:
-    """A host on whose nodes all cores but three are somebody's."""
+    """A host on whose nodes all cores but three are in use."""
     dedicated: Observation[Use] = Observation[Use](value="dedicated", source="test", confidence="reported")
 
     def taken(state: CpuState) -> CpuState:
@@ -203,7 +203,9 @@ def _timed(fleet: Fleet, rounds: int) -> Took:
         gc.collect()
         inventories, seconds, _ = _took(lambda: [build_inventory(each) for each in fleet.hosts])
         compile_s.append(seconds)
-        decision, seconds, cpu_s = _took(lambda inventories=inventories: choose_host(fleet.vmd, inventories, PlacementOptions()))
+        decision, seconds, cpu_s = _took(
+            lambda inventories=inventories: choose_host(fleet.vmd, inventories, PlacementOptions())
+        )
         decide_s.append(seconds)
         decide_cpu_s.append(cpu_s)
         result, seconds, _ = _took(lambda decision=decision: explain_decision(decision, in_full=False))

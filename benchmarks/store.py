@@ -83,7 +83,7 @@ def _figures(directory: Path, options: argparse.Namespace) -> dict[str, list[Too
 
 
 def _made(directory: Path, count: int) -> Iterator[int]:
-    """Results of searches in a model, each told again with other ids, times and labels; gives their sizes."""
+    """Results of searches in a model, each repeated with other ids, times and labels; gives their sizes."""
     templates = [_template(directory / "templates", sut) for sut in SUTS]
     for number in range(count):
         began = BEGAN + timedelta(minutes=50 * number)

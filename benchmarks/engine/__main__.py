@@ -34,7 +34,7 @@ def main() -> int:
     began_s, started_at = time.monotonic(), datetime.now(UTC).isoformat()
     host = read_host()
     if host.core_count < 2:
-        console.print("two CPUs asked, one for the sender and one for the receiver; this machine offers one")
+        console.print("two CPUs requested, one for the sender and one for the receiver; this machine offers one")
         return 1
     try:
         rights = link.move_into_private_namespace()
@@ -89,11 +89,11 @@ def _parse() -> argparse.Namespace:
 
 
 def _group_names(written: str) -> list[str]:
-    asked = written.split(",")
-    for name in asked:
+    requested = written.split(",")
+    for name in requested:
         if name not in GROUPS:
-            raise argparse.ArgumentTypeError(f"{name!r} asked; there are {', '.join(GROUPS)}")
-    return [name for name in GROUPS if name in asked]
+            raise argparse.ArgumentTypeError(f"{name!r} requested; there are {', '.join(GROUPS)}")
+    return [name for name in GROUPS if name in requested]
 
 
 def _present(console: Console, group: Group, versions: dict[str, str]) -> Group:

@@ -30,7 +30,7 @@ def move_into_private_namespace() -> str:
 
 
 def sent(ports: Collection[str] = (SEND_PORT,)) -> tuple[float, int]:
-    """When it was asked, and the frames that have left these ports, as the kernel counts them."""
+    """The time of the query, and the frames that have left these ports, as the kernel counts them."""
     count = 0
     for line in Path("/proc/self/net/dev").read_text().splitlines():
         name, _, counters = line.partition(":")

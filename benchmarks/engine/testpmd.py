@@ -24,7 +24,7 @@ RUNTIME_DIRECTORY = Path("/var/run/dpdk")
 
 
 class Driver(NamedTuple):
-    """A driver of DPDK's, and what it is told besides the interface."""
+    """A driver of DPDK's, and its arguments in addition to the interface."""
 
     name: str
     sending: str = ""

@@ -54,7 +54,7 @@ class Stated(Value):
     loss_ratio_limit: float | None = None
     """Of a lower bound."""
     loss_ratio: float | None = None
-    """The true one there, in the long run; None if not asked for."""
+    """The true one there, in the long run; None if not requested."""
 
 
 class Row(Value):
@@ -122,10 +122,10 @@ def by_kind(bounds: Sequence[Stated]) -> list[Row]:
 
 def limit_lines(bounds: Sequence[Stated]) -> Iterator[str]:
     """How often the true loss ratio is within the limit stated, and the kinds where it is not."""
-    told = [each for each in bounds if each.loss_ratio is not None and each.loss_ratio_limit is not None]
-    if told:
-        yield f"loss ratio within its limit: {fmean(map(_is_within, told)):.1%} of {len(told)}, 95 % stated"
-    for kind, group in groupby(told, key=lambda each: each.sut):
+    reported = [each for each in bounds if each.loss_ratio is not None and each.loss_ratio_limit is not None]
+    if reported:
+        yield f"loss ratio within its limit: {fmean(map(_is_within, reported)):.1%} of {len(reported)}, 95 % stated"
+    for kind, group in groupby(reported, key=lambda each: each.sut):
         mine = list(group)
         share = fmean(map(_is_within, mine))
         if share < 0.95:

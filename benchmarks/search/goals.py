@@ -1,4 +1,4 @@
-"""What every search is asked, and what is demanded of nodrop's own."""
+"""The goals of every search, and what is demanded of nodrop's own."""
 
 from typing import NamedTuple
 
@@ -43,7 +43,7 @@ class GoalSet(NamedTuple):
         )
 
     def plan(self, algorithm: AlgorithmName, expansion_coefficient: float) -> SearchPlan:
-        """What a search is asked."""
+        """The goals of a search."""
         return SearchPlan(
             algorithm=algorithm,
             goals=self.goals,

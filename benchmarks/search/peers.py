@@ -57,7 +57,7 @@ class PeerSearch:
     def _work(self, run: Callable[[SearchPlan, Measure], Bounds]) -> None:
         try:
             self._bounds = run(self._plan, self._measure)
-        except BaseException as error:  # it is raised where the search is told
+        except BaseException as error:  # it is raised in `tell`
             self._error = error
         self._wanted.put(None)
 

@@ -135,7 +135,7 @@ def _print(console: Console, noises: Sequence[Noise], found: dict[Task, Tally]) 
     for sut in suts:
         _row(table, sut, "searches", (_called(found.get(Task("search", sut, n, 0.0))) for n in REPEATS))
     console.print(table)
-    console.print("* cannot be told from a difference by its figures; `nodrop compare` warns of the order\n")
+    console.print("* cannot be distinguished from a difference by its figures; `nodrop compare` warns of the order\n")
     name = noises[0].name
     table = _table(
         f"Found: % of comparisons that call NDR worse; noise {name}, and SUTs of 2 % less capacity, searched"

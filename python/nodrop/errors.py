@@ -90,7 +90,7 @@ class ShipError(NodropError):
 
 
 class FailOnError(NodropError):
-    """The outcome of a comparison or trend is one that the user asked to fail on."""
+    """The outcome of a comparison or trend is one that the user requested to fail on."""
 
     exit_code = 8
 

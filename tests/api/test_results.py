@@ -118,7 +118,9 @@ def test_metrics_are_of_the_last_result(client: TestClient) -> None:
 
 
 def test_a_result_that_is_gone_is_gone(tmp_path: Path) -> None:
-    gone = RunEntry(id=ONE, state=LifecycleState.COMPLETE, asked={}, created_at="2026-01-31T12:00:00", run_ids=("no-such-run",))
+    gone = RunEntry(
+        id=ONE, state=LifecycleState.COMPLETE, asked={}, created_at="2026-01-31T12:00:00", run_ids=("no-such-run",)
+    )
     Journal(tmp_path).save(gone)
     with serving(tmp_path) as served:
         assert served.get(f"/api/v1/runs/{ONE}/result").status_code == 410

@@ -156,7 +156,9 @@ def test_an_invalid_trial_is_repeated_and_moves_no_bound(tmp_path: Path) -> None
 def test_too_many_invalid_trials_in_a_row_end_the_search_and_are_kept(tmp_path: Path) -> None:
     listener = Listener()
     always = mishaps(dict.fromkeys(range(2, 5), invalid))
-    with pytest.raises(SearchError, match=r"3 consecutive trials at .* were invalid: the tester dropped 5 frames; lower --max-load"):
+    with pytest.raises(
+        SearchError, match=r"3 consecutive trials at .* were invalid: the tester dropped 5 frames; lower --max-load"
+    ):
         execute(make_plan(tmp_path), listener, parts(wrap=always))
     result = stored(listener)
     assert result.status is Status.FAILED
@@ -233,7 +235,9 @@ def test_what_was_measured_before_the_end_is_kept(
 
 def test_a_search_that_cannot_end_in_time_is_stopped_with_its_bounds_so_far(tmp_path: Path) -> None:
     listener = Listener()
-    with pytest.raises(SearchTimeoutError, match=r"the search needs more than 0\.9 s \(search.max_duration\); allow more time"):
+    with pytest.raises(
+        SearchTimeoutError, match=r"the search needs more than 0\.9 s \(search.max_duration\); allow more time"
+    ):
         execute(make_plan(tmp_path, search__algorithm="mlrsearch-01", search__max_duration="0.9s"), listener, parts())
     result = stored(listener)
     assert result.status is Status.TIMED_OUT

@@ -43,7 +43,7 @@ def test_a_trial_that_loses_is_stopped_early(backend: str) -> None:
 
 def test_what_a_program_cannot_send_is_refused_with_the_back_ends_that_can() -> None:
     keys = {"sut": "xdp", "engine.backend": "xdp_live", "pattern.kind": "burst"}
-    with bench(**keys) as lab, pytest.raises(GeneratorError, match="patterns other than flat .* af_packet"):
+    with bench(**keys) as lab, pytest.raises(GeneratorError, match=r"patterns other than flat .* af_packet"):
         lab.measure(20_000, 0.1)
 
 

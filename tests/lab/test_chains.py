@@ -46,7 +46,7 @@ print(json.dumps(heard))
 
 def observed(lab: Bench, load_pps: float = LOAD_PPS, begin: Callable[[], None] = lambda: None) -> TrialResult:
     """A trial, with what every hop counted; `begin` is called right before it."""
-    with observers(lab.stage.facts, lab.plan) as watching:
+    with open_observers(lab.stage.facts, lab.plan) as watching:
         for observer in watching:
             observer.before()
         begin()

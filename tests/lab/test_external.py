@@ -104,9 +104,21 @@ def test_a_loopback_by_vlans_over_named_ports_carries_every_chain(there: Namespa
         ("", ("--set", "ports=[left, wrong]"), "ports: wrong does not exist in this network namespace"),
         ("ip link set right down", ("--set", "ports=[left, right]"), "ports: right is down"),
         ("ip link set far down", ("--set", "ports=[left, right]"), "ports: right has no link"),
-        ("ip addr add 192.0.2.1/24 dev left", ("--set", "ports=[left, right]"), "ports: left has the IP address 192.0.2.1"),
-        ("ip route add 192.0.2.0/24 dev left", ("--set", "ports=[left, right]"), "ports: left carries a route of this host"),
-        ("", ("--set", "ports=[left, right]", "--frame-bytes", "2000"), "is too small for packets of 1982 bytes (1500)"),
+        (
+            "ip addr add 192.0.2.1/24 dev left",
+            ("--set", "ports=[left, right]"),
+            "ports: left has the IP address 192.0.2.1",
+        ),
+        (
+            "ip route add 192.0.2.0/24 dev left",
+            ("--set", "ports=[left, right]"),
+            "ports: left carries a route of this host",
+        ),
+        (
+            "",
+            ("--set", "ports=[left, right]", "--frame-bytes", "2000"),
+            "is too small for packets of 1982 bytes (1500)",
+        ),
     ],
 )
 def test_ports_that_cannot_or_should_not_be_used_are_refused(

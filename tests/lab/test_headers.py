@@ -136,7 +136,9 @@ def all_streams() -> Iterator[Stream]:
         last = len(layers) - 1
         field = CHANGING.get(layers[last].kind)
         ranges = (
-            [FieldRange.model_validate({"layer": last, "field": field, "values": IncrementedValues(count=5)})] if field else []
+            [FieldRange.model_validate({"layer": last, "field": field, "values": IncrementedValues(count=5)})]
+            if field
+            else []
         )
         for place, frame_bytes in enumerate((smallest, LARGE_BYTES)):
             yield Stream(

@@ -170,5 +170,5 @@ def test_a_width_too_small_for_numbers_still_ends() -> None:
 def test_one_allowed_load_is_measured_once() -> None:
     plan = plan_of(min_load_pps=1e6, max_load_pps=1e6)
     assert mpps(drive(create(plan), lambda _trial: 0.3)) == [1.0]
-    with pytest.raises(ConfigError, match="is not above search.min_load"):
+    with pytest.raises(ConfigError, match=r"is not above search.min_load"):
         create(plan_of(min_load_pps=2e6, max_load_pps=1e6))

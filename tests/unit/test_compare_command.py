@@ -90,7 +90,9 @@ def test_markdown_holds_its_tables(compare: Compare) -> None:
     _, out, _ = compare("label:main", "label:patch", "--format", "markdown")
     assert out.startswith("✘ B is worse than A: ")
     assert out.count("| NDR |") == 1
-    widths = {line.count("|") for line in out.splitlines() if line.startswith("| NDR") or line.startswith("| --- | ---:")}
+    widths = {
+        line.count("|") for line in out.splitlines() if line.startswith("| NDR") or line.startswith("| --- | ---:")
+    }
     assert len(widths) == 1
 
 

@@ -26,7 +26,9 @@ SEARCHED = {"ndr_search_duration", "pdr_search_duration", "rate_bps", "rate_pps"
 
 
 def shipped(directory: Path, sut: SutFunction = MILLION, **keys: Any) -> list[dict[str, Any]]:
-    return build_records([execute(make_plan(directory, **keys), Listener(), parts(sut))], "2026-01-31T12:00:00.000000+0000")
+    return build_records(
+        [execute(make_plan(directory, **keys), Listener(), parts(sut))], "2026-01-31T12:00:00.000000+0000"
+    )
 
 
 def test_a_search_is_a_record_for_each_goal_with_the_fields_of_nfvbench(tmp_path: Path) -> None:
@@ -82,7 +84,9 @@ def test_a_goal_that_was_not_met_says_so_beside_its_zeros(tmp_path: Path) -> Non
 def test_records_have_the_figures_of_nfvbenchs_json(tmp_path: Path) -> None:
     result = execute(make_plan(tmp_path), Listener(), parts(Step(1e6)))
     ndr, _ = build_records([result], "")
-    found = build_nfvbench_result([result])["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]["64"]["ndr"]
+    found = build_nfvbench_result([result])["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]["64"][
+        "ndr"
+    ]
     assert ndr["rate_pps"] == found["rate_pps"]
     assert ndr["drop_percentage"] == found["stats"]["overall"]["drop_percentage"]
 

@@ -73,7 +73,10 @@ def result_of(
 def test_frames_that_were_offered_and_lost_are_the_suts() -> None:
     found = result_of(trial(0, 99_500), trial(1, 100_000, lost=250))
     assert found.limit is Limit.SUT
-    assert format_message(found.explanation) == "At 100.0 kpps the SUT lost 250 of 100,000 frames (0.25 %) where 0 % is allowed."
+    assert (
+        format_message(found.explanation)
+        == "At 100.0 kpps the SUT lost 250 of 100,000 frames (0.25 %) where 0 % is allowed."
+    )
     assert found.regular
 
 
@@ -110,7 +113,10 @@ def test_a_goal_met_at_the_highest_load_is_limited_by_it() -> None:
 def test_a_goal_missed_at_the_lowest_load_has_no_figure() -> None:
     found = result_of(trial(0, 1000, lost=10), lower=False)
     assert (found.limit, found.lower, found.regular) == (Limit.MIN_LOAD, None, False)
-    assert format_message(found.explanation) == "Even at the lowest load allowed, 1.000 kpps, 1 % was lost where 0 % is allowed."
+    assert (
+        format_message(found.explanation)
+        == "Even at the lowest load allowed, 1.000 kpps, 1 % was lost where 0 % is allowed."
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,7 +125,10 @@ def test_a_goal_missed_at_the_lowest_load_has_no_figure() -> None:
 )
 def test_a_search_that_ended_early_says_what_it_has_not_found(lower: bool, upper: bool, missing: str) -> None:
     found = result_of(trial(0, 50_000), trial(1, 60_000), lower=lower, upper=upper)
-    assert (found.limit, format_message(found.explanation)) == (Limit.UNKNOWN, f"The search ended before it had {missing}.")
+    assert (found.limit, format_message(found.explanation)) == (
+        Limit.UNKNOWN,
+        f"The search ended before it had {missing}.",
+    )
 
 
 def test_before_the_first_trial_nothing_is_known() -> None:

@@ -221,9 +221,18 @@ def test_goals_take_what_they_leave_open_from_the_search() -> None:
 
 REFUSED: dict[str, tuple[dict[str, object], str]] = {
     "no loads": ({"max_load_pps": LOW}, "is not above search.min_load"),
-    "expansion below 2": ({"expansion_coefficient": 1.5}, "1.5 is not a whole number of at least 2, .* set it to 2, 3, 4"),
-    "broken expansion": ({"expansion_coefficient": 2.5}, "2.5 is not a whole number of at least 2, .* set it to 2, 3, 4"),
-    "no preceding targets": ({"preceding_targets": 0}, "search.preceding_targets: 0 leaves NDR no way .* set it to at least 1"),
+    "expansion below 2": (
+        {"expansion_coefficient": 1.5},
+        "1.5 is not a whole number of at least 2, .* set it to 2, 3, 4",
+    ),
+    "broken expansion": (
+        {"expansion_coefficient": 2.5},
+        "2.5 is not a whole number of at least 2, .* set it to 2, 3, 4",
+    ),
+    "no preceding targets": (
+        {"preceding_targets": 0},
+        "search.preceding_targets: 0 leaves NDR no way .* set it to at least 1",
+    ),
     "initial trials too long": (
         {"goals": (Goal(label="NDR", loss_ratio=0.0, initial_trial_duration_s=5.0, final_trial_duration_s=2.0),)},
         "goals.NDR.initial_trial_duration: 5 s exceeds goals.NDR.final_trial_duration .2 s.; make",

@@ -26,7 +26,9 @@ def test_as_many_trials_as_asked_all_short_and_at_the_highest_load() -> None:
     plan = plan_of(trial_count=7)
     trials = drive(create(plan), loss_ratio_of(Step(1e6)))
     assert [(trial.intended_load_pps, trial.duration_s) for trial in trials] == [(10e6, 0.1)] * 7
-    assert all(trial.stop is None and trial.rule == "highest" and len(format_message(trial.reason)) > 20 for trial in trials)
+    assert all(
+        trial.stop is None and trial.rule == "highest" and len(format_message(trial.reason)) > 20 for trial in trials
+    )
 
 
 def test_the_estimate_is_mean_and_deviation_of_the_forwarding_rates() -> None:

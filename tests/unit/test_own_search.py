@@ -86,7 +86,9 @@ def test_a_dead_link_meets_no_goal_and_says_so_within_seconds() -> None:
 
 
 def test_a_capacity_below_the_lowest_load_allowed_is_reported_as_no_rate_at_all() -> None:
-    found = simulate_search(own_plan(), create("hard-limit", 1, {"capacity_pps": MIN_LOAD_PPS / 2.0, "buffer_count": 0.0}))
+    found = simulate_search(
+        own_plan(), create("hard-limit", 1, {"capacity_pps": MIN_LOAD_PPS / 2.0, "buffer_count": 0.0})
+    )
     assert found.traffic_s < 5.0
     for interval in found.intervals:
         assert not interval.lower_valid and interval.upper_valid

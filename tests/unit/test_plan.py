@@ -228,7 +228,7 @@ def test_a_standing_lab_is_taken_as_it_is() -> None:
         ),
         (
             {"search.algorithm": "nodrop", "search.duration_sum": "1s"},
-            r"search\.final_trial_duration: 5 s exceeds search\.duration_sum \(1 s\); make duration_sum at least as long",
+            r"search\.final_trial_duration: 5 s exceeds search\.duration_sum \(1 s\); make duration_sum at least as long",  # noqa: E501
         ),
         (
             {"search.algorithm": "nodrop", "goals": {"NDR": {"loss_ratio": 0, "initial_trial_duration": "9s"}}},
@@ -236,7 +236,7 @@ def test_a_standing_lab_is_taken_as_it_is() -> None:
         ),
         (
             {"search.algorithm": "binary", "search.exceed_ratio": "50%"},
-            r"search\.exceed_ratio: 50 % has no effect, the search binary uses only .*; remove it or set search\.algorithm to nodrop or",
+            r"search\.exceed_ratio: 50 % has no effect, the search binary uses only .*; remove it or set search\.algorithm to nodrop or",  # noqa: E501
         ),
         (
             {"search.algorithm": "mlrsearch-01", "search.duration_sum": "60s"},
@@ -244,7 +244,7 @@ def test_a_standing_lab_is_taken_as_it_is() -> None:
         ),
         (
             {"search.algorithm": "mlrsearch-01", "goals": {"NDR": {"loss_ratio": 0, "width": "1%"}}},
-            r"goals\.NDR\.width: 1 % has no effect, the search mlrsearch-01 uses only the loss ratio .* write it under search",
+            r"goals\.NDR\.width: 1 % has no effect, the search mlrsearch-01 uses only the loss ratio .* write it under search",  # noqa: E501
         ),
         (
             {"engine.cores": [7]},

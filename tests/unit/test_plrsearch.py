@@ -43,7 +43,9 @@ def test_the_first_four_loads_are_the_drafts_and_then_the_estimate_leads() -> No
     rules = [trial.rule for trial in trials]
     assert rules[:4] == ["middle", "highest", "forwarding-rate", "forwarding-rate"]
     assert set(rules[4:]) <= {"estimate", "zero-streak"}
-    assert all(trial.goal == "PDR 1e-07" and trial.stop is None and len(format_message(trial.reason)) > 20 for trial in trials)
+    assert all(
+        trial.goal == "PDR 1e-07" and trial.stop is None and len(format_message(trial.reason)) > 20 for trial in trials
+    )
 
 
 def test_an_estimate_lies_between_the_two_models_and_leads_the_fifth_trial() -> None:

@@ -110,7 +110,9 @@ def test_what_the_tester_limited_is_only_a_bound(kept: str, broken: str, bound: 
 
 
 def test_a_rule_without_any_load_costs_all_there_is() -> None:
-    found = compute_rule_costs(PRICING, {**runs(kept=around(1e6)), "b": [run(50 + place, side="b") for place in range(3)]})
+    found = compute_rule_costs(
+        PRICING, {**runs(kept=around(1e6)), "b": [run(50 + place, side="b") for place in range(3)]}
+    )
     price = one(found, "b")
     assert (price.said, format_cost(price), format_cost_range(price)) == (RuleOutcome.NO_LOAD, "all", "-")
     assert derive_impact(found, 1) is not None
@@ -162,7 +164,9 @@ def test_its_picture_and_its_texts_are_sound_whatever_was_measured(figures: dict
     found = table(kept=around(1e6), **figures)
     chart = pictured.build_chart(found)
     require_sound(chart)
-    assert "this host has one node" in render_markdown_sections("", [Section(name="", title="", blocks=build_rule_cost_blocks(found))])
+    assert "this host has one node" in render_markdown_sections(
+        "", [Section(name="", title="", blocks=build_rule_cost_blocks(found))]
+    )
     assert any(row["why"] == "this host has one node" for row in chart.data["impossible"])
 
 

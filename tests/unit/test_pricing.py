@@ -23,7 +23,9 @@ ALL = range(32)
 MEANS = HostMeans(stress_ng=True)
 
 
-def plan(tmp_path: Path, machine: Any = TWO_SOCKETS, cpus: Any = ALL, means: HostMeans = MEANS, **asked: Any) -> RuleCostRuns:
+def plan(
+    tmp_path: Path, machine: Any = TWO_SOCKETS, cpus: Any = ALL, means: HostMeans = MEANS, **asked: Any
+) -> RuleCostRuns:
     overrides = {"results_dir": str(tmp_path), **asked.pop("overrides", {})}
     return plan_rule_costs(RuleCostRequest(overrides=overrides, **asked), machine, list(cpus), means)
 

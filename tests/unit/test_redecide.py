@@ -92,7 +92,9 @@ def test_a_search_that_says_complete_too_early_is_named(tmp_path: Path) -> None:
 def test_invalid_trials_and_latency_trials_are_left_out(tmp_path: Path) -> None:
     result = recorded(tmp_path, MILLION)
     doubt = Doubt(code="tester_drops", verdict=ValidityStatus.INVALID, text="the tester dropped 5 frames")
-    spoiled = result.trials[2].model_copy(update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))})
+    spoiled = result.trials[2].model_copy(
+        update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))}
+    )
     trials = (*result.trials[:2], spoiled, *result.trials[2:])
     again = redecide(result.model_copy(update={"trials": trials}))
     assert again.differences == ()

@@ -24,7 +24,9 @@ HOSTILE = """</script></style><img src=x onerror=alert(1)>"'&<svg onload=alert(2
 @pytest.fixture(autouse=True)
 def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """The renderer's threads would stay and take signals meant for other tests; drawings have tests of their own."""
-    monkeypatch.setattr(render, "render_svg", lambda chart: f"<svg class=drawn>{chart.name}</svg>" if _is(chart) else "")
+    monkeypatch.setattr(
+        render, "render_svg", lambda chart: f"<svg class=drawn>{chart.name}</svg>" if _is(chart) else ""
+    )
 
 
 def _is(chart: Chart) -> bool:

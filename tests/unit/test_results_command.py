@@ -149,9 +149,7 @@ def test_results_are_removed_only_when_that_is_sure(
     assert not (directory / second.run_id).exists()
     assert (directory / third.run_id).exists()
     assert second.run_id not in told(directory, capsys, "list")
-    assert told(directory, capsys, "verify") == "2 of 2 results are intact\n", (
-        "what was removed is not missing"
-    )
+    assert told(directory, capsys, "verify") == "2 of 2 results are intact\n", "what was removed is not missing"
     elsewhere = directory / "empty"
     elsewhere.mkdir()
     assert " is not in " in told(elsewhere, capsys, "rm", str(directory / first.run_id), "--yes", code=2)

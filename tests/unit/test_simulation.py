@@ -107,7 +107,9 @@ def test_a_comparison_does_not_depend_on_how_many_processes_make_it() -> None:
 def test_a_search_that_cannot_be_made_is_refused_before_any_is_tried() -> None:
     plan = search_plan(algorithm="mlrsearch-03", loss_ratios=(0.0, 0.001, 0.01))
     with pytest.raises(ConfigError):
-        run_benchmark([BenchmarkEntry("three goals", plan)], {"hard-limit": SUTS["hard-limit"]}, range(2), process_count=1)
+        run_benchmark(
+            [BenchmarkEntry("three goals", plan)], {"hard-limit": SUTS["hard-limit"]}, range(2), process_count=1
+        )
 
 
 @pytest.mark.parametrize(

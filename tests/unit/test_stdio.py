@@ -264,7 +264,10 @@ def test_unknown_fields_are_ignored() -> None:
         ({"max_load": 1e6, "ratios": []}, "params: ratios:"),
         ({"max_load": 1e6, "ratios": [1.5]}, "params: ratios.0: should be less than 1 (1.5)"),
         ({"max_load": 1e6, "relative_width": 0}, "params: relative_width: should be greater than 0 (0.0)"),
-        ({"max_load": 1e6, "intermediate_phases": -1}, "params: intermediate_phases: should be greater than or equal to 0 (-1)"),
+        (
+            {"max_load": 1e6, "intermediate_phases": -1},
+            "params: intermediate_phases: should be greater than or equal to 0 (-1)",
+        ),
         ({"max_load": 1e6, "goals": [{"label": "NDR"}]}, "params: goals.0.loss_ratio: missing and has no default"),
         ({"max_load": 1e6, "goals": [{"loss_ratio": 0}] * 2}, "goals: more than one goal is labeled NDR"),
         ({"max_load": 1e6, "duration_sum": 60.0}, "the search mlrsearch-01 uses only the loss ratio of a goal"),
@@ -332,7 +335,7 @@ def test_trials_shorter_than_asked_are_named_in_the_result() -> None:
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_an_input_that_ends_is_a_sentence(count: int) -> None:
     said = [json.dumps({"params": PARAMS}), json.dumps({"trial": {"lost": 0}})][:count]
-    with pytest.raises(GeneratorError, match="the input ended, expected .*; send it to get a result"):
+    with pytest.raises(GeneratorError, match=r"the input ended, expected .*; send it to get a result"):
         serve_search(MessageStream(iter(said), Measurer(PARAMS)), "mlrsearch-01", {})  # type: ignore[arg-type]
 
 

@@ -124,7 +124,7 @@ CASES = {
     "one field": a_stream(ETHERNET, IPV4, UDP, ranges=(changing(2, "src_port", COUNT_UP),), frame_bytes=64),
     "steps": a_stream(ETHERNET, IPV4, UDP, ranges=(changing(1, "dst", IncrementedValues(count=7, step=256)),)),
     "steps up to the last value": a_stream(
-        ETHERNET, IPV4, Udp(src_port=65000, dst_port=9), ranges=(changing(2, "src_port", IncrementedValues(count=6, step=107)),)
+        ETHERNET, IPV4, Udp(src_port=65000, dst_port=9), ranges=(changing(2, "src_port", IncrementedValues(count=6, step=107)),)  # noqa: E501
     ),
     "fields abreast": a_stream(
         ETHERNET, IPV4, UDP, ranges=(changing(2, "src_port", COUNT_UP), changing(1, "src", IncrementedValues(count=3)))
@@ -153,14 +153,14 @@ CASES = {
         ETHERNET, IPV4, UDP, ranges=(changing(1, "src", RandomValues(count=40, span=2**24, seed=5)),)
     ),
     "listed addresses": a_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing(1, "dst", ListedValues(values=("10.0.0.1", "192.0.2.7", "198.51.100.1"))),)
+        ETHERNET, IPV4, UDP, ranges=(changing(1, "dst", ListedValues(values=("10.0.0.1", "192.0.2.7", "198.51.100.1"))),)  # noqa: E501
     ),
     "listed MAC addresses": a_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing(0, "src", ListedValues(values=("02:00:00:00:00:09", "06:00:11:22:33:44"))),)
+        ETHERNET, IPV4, UDP, ranges=(changing(0, "src", ListedValues(values=("02:00:00:00:00:09", "06:00:11:22:33:44"))),)  # noqa: E501
     ),
-    "MAC addresses that count": a_stream(ETHERNET, IPV4, UDP, ranges=(changing(0, "src", IncrementedValues(count=300)),)),
+    "MAC addresses that count": a_stream(ETHERNET, IPV4, UDP, ranges=(changing(0, "src", IncrementedValues(count=300)),)),  # noqa: E501
     "VLANs": a_stream(
-        ETHERNET, Vlan(id=100, pcp=5), IPV4, UDP, ranges=(changing(1, "id", IncrementedValues(count=30)),), frame_bytes=68
+        ETHERNET, Vlan(id=100, pcp=5), IPV4, UDP, ranges=(changing(1, "id", IncrementedValues(count=30)),), frame_bytes=68  # noqa: E501
     ),
     "labels": a_stream(
         ETHERNET, Mpls(label=16, tc=3), Mpls(label=2**20 - 9), IPV4, UDP,
@@ -180,7 +180,7 @@ CASES = {
         ranges=(changing(5, "src", IncrementedValues(count=9)),), frame_bytes=256,
     ),
     "IPv6": a_stream(
-        ETHERNET, IPV6, UDP, ranges=(changing(1, "src", IncrementedValues(count=600)), changing(2, "dst_port", COUNT_UP))
+        ETHERNET, IPV6, UDP, ranges=(changing(1, "src", IncrementedValues(count=600)), changing(2, "dst_port", COUNT_UP))  # noqa: E501
     ),
     "listed IPv6 addresses": a_stream(
         ETHERNET, IPV6, TCP, ranges=(changing(1, "dst", ListedValues(values=("2001:2::5", "2001:db8::1", "fd00::7"))),)

@@ -184,9 +184,7 @@ def test_a_next_hop_that_keeps_silent_is_named_with_trex_port() -> None:
     station = Station(mac="02:00:00:00:00:0a", addresses=("198.18.0.10",))
     link = NeighborLink(port=1, chain=0, station=station, next_hop="198.18.0.1")
     plan = NeighborPlan(links=(link,), timeout_s=0.2, tries=2)
-    with pytest.raises(
-        GeneratorError, match=r"right0: no reply to .* for 198.18.0.1"
-    ):
+    with pytest.raises(GeneratorError, match=r"right0: no reply to .* for 198.18.0.1"):
         relay.resolve_next_hops(
             Server(lambda *_: []),  # type: ignore[arg-type]
             TrexPlan(ports=(4, 5)),

@@ -80,7 +80,9 @@ def test_a_steady_drift_leaves_no_trace_when_sides_are_measured_in_turn() -> Non
     at = [5.0 - 0.003 * place + 1e-6 * (place % 3) for place in places]
     ours = estimate_effect(values(tuple(at[::2])), values(tuple(at[1::2])), 1e-9, 0.02, in_turn(6))
     assert ours.effect == pytest.approx(0.0, abs=2e-6)
-    assert estimate_effect(values(tuple(at[::2])), values(tuple(at[1::2])), 1e-9, 0.02).effect == pytest.approx(-0.003, 1e-2)
+    assert estimate_effect(values(tuple(at[::2])), values(tuple(at[1::2])), 1e-9, 0.02).effect == pytest.approx(
+        -0.003, 1e-2
+    )
 
 
 def test_few_pairs_are_compared_as_if_they_were_none() -> None:

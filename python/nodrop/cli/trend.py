@@ -121,7 +121,9 @@ def _show(found: "Sequence[Trend]", form: str) -> None:
     for number, each in enumerate(found):
         if number:
             click.echo()
-        print_renderable(render_trend(each, make_console(sys.stdout).width, plain=not _has_plot_characters()), sys.stdout)
+        print_renderable(
+            render_trend(each, make_console(sys.stdout).width, plain=not _has_plot_characters()), sys.stdout
+        )
 
 
 def _has_plot_characters() -> bool:

@@ -82,8 +82,8 @@ class _PrintedFormReader:
         top = parse_indented(text, self.name)
         self._only(top, ("cpu-sets", LINKS, SET))
         written = dict(self._numbered(top, SET))
-        asked = self._number(self._one(top, "cpu-sets", None))
-        if asked != len(written):
+        requested = self._number(self._one(top, "cpu-sets", None))
+        if requested != len(written):
             self._fail(self._one(top, "cpu-sets", None), f"does not match the {len(written)} sets described")
         sets: list[dict[str, Any]] = []
         for index, branch in enumerate(written.values()):
@@ -182,8 +182,8 @@ class _PrintedFormReader:
 
     def _links(self, links: list[_Link], names: list[int]) -> Iterator[dict[str, Any]]:
         """Yield links by the names of the sets; if these do not exist, by numbers one lower if all exist."""
-        asked = {name for link in links for name in link.sets}
-        shift = 0 if asked <= set(names) else 1
+        requested = {name for link in links for name in link.sets}
+        shift = 0 if requested <= set(names) else 1
         for index, link in enumerate(links):
             sets = [name - shift for name in link.sets]
             key = ("profiles", "0", "links", str(index))
@@ -191,7 +191,7 @@ class _PrintedFormReader:
                 there = ", ".join(map(str, names))
                 self._fail(link.branch, f"set {unknown[0] + shift} does not exist; name two of {there}")
             if shift:
-                missing = next(name for name in sorted(asked) if name not in names)
+                missing = next(name for name in sorted(requested) if name not in names)
                 read = f"{link.sets[0]},{link.sets[1]} counted from 1, so sets {sets[0]} and {sets[1]}"
                 text = f"cpu-set-bw names set {missing}, which does not exist; read as {read}: please confirm"
                 self.remarks.append(Remark(text, link.branch.line))

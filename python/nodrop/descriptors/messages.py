@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 
 from nodrop.errors import ConfigError
 from nodrop.model.validation_message import describe_problem
-from nodrop.system.yaml_reader import Key, ParsedFile, preview_value
+from nodrop.system.yaml_reader import Key, ParsedFile
 
 SAID_MAX = 8
 """Of hundreds of complaints about one file nobody reads more."""
@@ -34,7 +34,7 @@ class Complaint(NamedTuple):
 
     key: Key
     text: str
-    """What was asked, found, and can be done: without file, line and key."""
+    """What was requested, found, and can be done: without file, line and key."""
 
 
 def place(document: ParsedFile, key: Key) -> str:
@@ -53,7 +53,7 @@ def refuse(document: ParsedFile, complaints: Iterable[Complaint]) -> None:
 
 
 def validated(model: type[Model], document: ParsedFile) -> Model:
-    """A document as a model value. Raises ConfigError with a sentence for everything that cannot be used."""
+    """Return a document as a model value. Raises ConfigError with a message for every invalid key."""
     try:
         return model.model_validate(document.content)
     except ValidationError as error:

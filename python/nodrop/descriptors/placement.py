@@ -31,8 +31,8 @@ def read_placement(file: Path | str, vm: str = "") -> Placement:
     placed = [each.placement for each in found if each.placement and vm in ("", each.vm)]
     if len(placed) != 1:
         names = ", ".join(each.vm for each in found if each.placement) or "none"
-        asked = f"the placement of {vm!r}" if vm else "exactly one placement"
-        raise ConfigError(f"{file}: does not contain {asked}, but: {names}")
+        requested = f"the placement of {vm!r}" if vm else "exactly one placement"
+        raise ConfigError(f"{file}: does not contain {requested}, but: {names}")
     return placed[0]
 
 

@@ -24,8 +24,8 @@ USAGES = ("memory_bytes_per_s", "inter_node_bytes_per_s", "llc_bytes")
 def check_vmd(vmd: VmDescriptor) -> Iterator[Complaint]:
     """Yield contradictions and implausible values, by key."""
     if not vmd.name.strip() or len(vmd.name) > NAME_MAX or not vmd.name.isprintable() or "/" in vmd.name:
-        asked = f"{vmd.name[:NAME_MAX]!r} is invalid" if vmd.name else "missing"
-        yield Complaint(("name",), f"{asked}; write 1 to {NAME_MAX} printable characters without /")
+        requested = f"{vmd.name[:NAME_MAX]!r} is invalid" if vmd.name else "missing"
+        yield Complaint(("name",), f"{requested}; write 1 to {NAME_MAX} printable characters without /")
     if not vmd.image.isprintable():
         yield Complaint(("image",), f"{vmd.image[:NAME_MAX]!r} contains unprintable characters; remove them")
     yield from _check_numbers(vmd, ())
@@ -119,16 +119,16 @@ def _check_memory(memory: SetMemory, key: Key) -> Iterator[Complaint]:
         yield Complaint((*key, "large_page_bytes"), f"{format_bytes(size)} is not a page size; write e.g. 2MB or 1GB")
     elif size * count > memory.total_bytes:
         pages = f"{count} pages of {format_bytes(size)} are {format_bytes(size * count)}"
-        asked = f"{format_bytes(memory.total_bytes)} is less than its large pages: {pages}"
-        yield Complaint((*key, "total_bytes"), f"{asked}; the total includes large pages")
+        requested = f"{format_bytes(memory.total_bytes)} is less than its large pages: {pages}"
+        yield Complaint((*key, "total_bytes"), f"{requested}; the total includes large pages")
 
 
 def _check_interface(interface: Interface, key: Key) -> Iterator[Complaint]:
     if (interface.bandwidth_bps or 0) > interface.speed_bps:
-        asked = (
+        requested = (
             f"{format_bps(interface.bandwidth_bps or 0)} exceeds the port speed of {format_bps(interface.speed_bps)}"
         )
-        yield Complaint((*key, "bandwidth_bps"), f"{asked}; reduce it, or require a faster port")
+        yield Complaint((*key, "bandwidth_bps"), f"{requested}; reduce it, or require a faster port")
 
 
 def _check_impact(impact: Impact, key: Key) -> Iterator[Complaint]:

@@ -31,8 +31,8 @@ def format_descriptor(value: Value, form: DescriptorForm) -> str:
 def to_content(value: Value) -> dict[str, Any]:
     """Return a descriptor as plain lists and dictionaries."""
     if isinstance(value, VmDescriptor):
-        asked: dict[str, Any] = _to_integers(value.model_dump(mode="json", exclude_defaults=True))
-        return {"vmd_version": value.vmd_version} | asked
+        requested: dict[str, Any] = _to_integers(value.model_dump(mode="json", exclude_defaults=True))
+        return {"vmd_version": value.vmd_version} | requested
     return value.model_dump(mode="json")
 
 

@@ -86,7 +86,7 @@ def _add_sentence(message: Message, fields: dict[str, Any]) -> dict[str, Any]:
     return fields | {TEXT: format_message(message)} if message else fields
 
 
-def _as_sentence(message: Message, fields: dict[str, Any]) -> Any:
+def _as_sentence(message: Message, fields: dict[str, Any]) -> Any:  # noqa: ARG001
     text = format_message(message)
     return {"code": message.code, TEXT: text} if isinstance(message, Flag) else text
 

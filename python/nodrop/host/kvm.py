@@ -184,7 +184,7 @@ def describe_pinning(source: Source, name: str) -> Feature | None:
     if found := _pinning_by_libvirt(source, name):
         return found
     if name == "cpu_pinning":
-        path, why = "sched_setaffinity(2)", "virtual CPUs are threads, which the kernel keeps on the CPUs it is told"
+        path, why = "sched_setaffinity(2)", "virtual CPUs are threads, which the kernel keeps on the CPUs it is given"
         return Feature(supported=moment.inferred(True, path, why), enabled=moment.inferred(True, path, PER_VM_WHY))
     nodes = [each for each in tree.names(NODES) if re.fullmatch(r"node\d+", each)]
     if not nodes:
@@ -192,15 +192,15 @@ def describe_pinning(source: Source, name: str) -> Feature | None:
         known = tree.live and tree.exists("/sys/devices/system")
         return _same_for_both(moment.inferred(False, NODES, why) if known else moment.unknown(why, NODES))
     if name == "numa_memory_pinning":
-        why = f"the kernel keeps memory on the nodes it is told; {len(nodes)} here"
+        why = f"the kernel keeps memory on the nodes it is given; {len(nodes)} here"
         return Feature(supported=moment.inferred(True, NODES, why), enabled=moment.inferred(True, NODES, PER_VM_WHY))
     return _large_pages_by_node(source, nodes) if name == "numa_large_page_pinning" else None
 
 
 def _pinning_by_libvirt(source: Source, name: str) -> Feature | None:
     """Return pinning support as reported by libvirt: CPUs and memory of each node."""
-    moment, told = source.moment, libvirt.parse_xml(source.libvirt().capabilities)
-    cells = told.findall("host/topology/cells/cell") if told is not None else []
+    moment, reported = source.moment, libvirt.parse_xml(source.libvirt().capabilities)
+    cells = reported.findall("host/topology/cells/cell") if reported is not None else []
     if not cells or name == "numa_large_page_pinning":
         return None
     counts = {

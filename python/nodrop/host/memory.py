@@ -121,7 +121,7 @@ def _module(source: Source, each: Dimm) -> MemoryModule:
 
 def _observe(source: Source, value: T | None, path: str) -> Observation[T]:
     if value is None:
-        return source.moment.unknown("not told", path)
+        return source.moment.unknown("not reported", path)
     return source.moment.reported(value, path)
 
 

@@ -58,17 +58,17 @@ def read_masquerade_rules(source: Source) -> MasqueradeRules:
 
 def infer_mode(source: Source, bridge: str, found: MasqueradeRules) -> Observation[BridgeMode]:
     """Return whether a bridge's traffic is masqueraded; a bridge without host address is not routed at all."""
-    moment, asked = source.moment, "nft list ruleset"
+    moment, requested = source.moment, "nft list ruleset"
     if found.why == NOT_CAPTURED:
-        return moment.unknown(NOT_CAPTURED, asked)
+        return moment.unknown(NOT_CAPTURED, requested)
     addresses = [each for each in found.addresses.get(bridge, ()) if ":" not in each]
     if not addresses:
         return moment.inferred("bridge", "netlink", "the host has no IPv4 address on it, so it routes nothing from it")
     if any(_applies_to(rule, bridge, addresses) for rule in found.rules):
-        return moment.inferred("nat", asked, "a rule masquerades its traffic")
+        return moment.inferred("nat", requested, "a rule masquerades its traffic")
     if found.why:
-        return moment.unknown(found.why, asked)
-    return moment.inferred("bridge", asked, "no rule masquerades its traffic")
+        return moment.unknown(found.why, requested)
+    return moment.inferred("bridge", requested, "no rule masquerades its traffic")
 
 
 def _applies_to(rule: MasqueradeRule, bridge: str, addresses: list[str]) -> bool:

@@ -147,9 +147,9 @@ def _mitigations(source: Source) -> Observation[str]:
         return observations.unreadable(source, _VULNERABILITIES)
     said = {name: tree.text(f"{_VULNERABILITIES}/{name}") for name in names}
     affected = [f"{name}: {text}" for name, text in said.items() if text and text != "Not affected"]
-    told = cmdline.read_arguments(source, "mitigations")
+    reported = cmdline.read_arguments(source, "mitigations")
     return source.moment.reported(
-        " | ".join(affected) or "none", _VULNERABILITIES, f"mitigations={told[-1]}" if told else ""
+        " | ".join(affected) or "none", _VULNERABILITIES, f"mitigations={reported[-1]}" if reported else ""
     )
 
 

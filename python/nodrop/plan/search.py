@@ -48,7 +48,9 @@ def plan_search(
     algorithm = _or(requested.algorithm, profile.algorithm)
     _check_used(config, algorithm)
     final_s = _or(requested.final_trial_duration, profile.final_trial_duration_s)
-    options = {name: getattr(requested, key) for key, name in ALGORITHM_OPTIONS.items() if getattr(requested, key) is not None}
+    options = {
+        name: getattr(requested, key) for key, name in ALGORITHM_OPTIONS.items() if getattr(requested, key) is not None
+    }
     plan = SearchPlan(
         algorithm=algorithm,
         goals=tuple(_goals(config, profile, algorithm)),
@@ -72,7 +74,7 @@ def plan_search(
 
 
 def lowest_load_pps(goal: Goal, stream_count: int) -> float:
-    """The lowest load at which one width is a whole frame of each stream, even in the shortest trials.
+    """Return the lowest load at which one width is a whole frame of each stream, even in the shortest trials.
 
     Below it, counting whole frames decides where bounds lie. FD.io CSIT stops at 2 x 9001 frames per second, which
     would hide slow software paths.

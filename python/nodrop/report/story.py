@@ -98,11 +98,13 @@ def _describe_trials(result: RunResult, steps: Mapping[int, SearchDecision], wit
 
 
 def _describe_trial(trial: TrialResult, step: SearchDecision | None) -> str:
-    asked = trial.trial
+    requested = trial.trial
     when = f"At {format_seconds(round(step.started_s, 1))}, " if step else ""
-    chosen = ", ".join(filter(None, (asked.goal, asked.rule)))
-    why = ": ".join(filter(None, (chosen, format_message(asked.reason).removeprefix(f"{asked.goal}: ") or trial.phase)))
-    asking = f"{when}{format_pps(asked.intended_load_pps)} for {format_seconds(asked.duration_s)} ({why})"
+    chosen = ", ".join(filter(None, (requested.goal, requested.rule)))
+    why = ": ".join(
+        filter(None, (chosen, format_message(requested.reason).removeprefix(f"{requested.goal}: ") or trial.phase))
+    )
+    asking = f"{when}{format_pps(requested.intended_load_pps)} for {format_seconds(requested.duration_s)} ({why})"
     if trial.validity.verdict is ValidityStatus.INVALID:
         doubts = "; ".join(doubt.text for doubt in trial.validity.doubts)
         return f"{asking}: the trial does not count: {doubts}."

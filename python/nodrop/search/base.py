@@ -120,10 +120,10 @@ class Search(Protocol):
     """
 
     def ask(self) -> Trial | None:
-        """Return the next trial, the same one until its outcome is told; None if the search is over."""
+        """Return the next trial, the same one until its outcome is reported; None if the search is over."""
 
     def tell(self, outcome: Outcome) -> None:
-        """Report the outcome of the trial last asked for."""
+        """Report the outcome of the trial last requested."""
 
     def intervals(self) -> tuple[Interval, ...]:
         """Return one interval per goal, in the goals' order, at any time of the search."""
@@ -145,13 +145,13 @@ class DialogueSearch(ABC):
         self._trial: Trial | None = next(self._dialogue, None)
 
     def ask(self) -> Trial | None:
-        """Return the next trial, the same one until its outcome is told; None if the search is over."""
+        """Return the next trial, the same one until its outcome is reported; None if the search is over."""
         return self._trial
 
     def tell(self, outcome: Outcome) -> None:
-        """Report the outcome of the trial last asked for."""
+        """Report the outcome of the trial last requested."""
         if self._trial is None:
-            raise RuntimeError("the search is over, but was told an outcome")
+            raise RuntimeError("the search is over, but received an outcome")
         try:
             self._trial = self._dialogue.send(outcome)
         except StopIteration:

@@ -30,7 +30,7 @@ class Bracket:
 
     @property
     def width_ratio(self) -> float:
-        """(upper - lower) / upper"""
+        """Width of the bracket, (upper - lower) / upper."""
         return width.between(self.low.load_pps, self.high.load_pps)
 
     def after(self, measured: Measured) -> "Bracket":

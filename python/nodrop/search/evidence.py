@@ -60,7 +60,7 @@ def valid_bounds(
 
 
 def interval_between(goal: Goal, lower: Measured | None, upper: Measured | None, final_duration_s: float) -> Interval:
-    """The interval between two measured loads, each valid where its loss is on its side of the goal, with its flags."""
+    """Return the interval between two measured loads; a bound is valid if its loss is on its side of the goal."""
     return Interval(
         goal=goal,
         lower_index=lower.index if lower else None,

@@ -8,7 +8,7 @@ is in `nodrop.search.strategies`, with the names of the rules. The initial trial
 
 The trials are those of MLRsearch 1.2.1 without a warm-up: the same loads and durations in the same order. Two things
 differ around them. Nothing is raised: a goal that fails at the lowest load is flagged, and ends the search only where
-`fail_fast` asks for it. And there is no clock: whoever measures decides when the time is up, and stops asking.
+`fail_fast` asks for it. And there is no clock: the caller decides when the time is up, and stops asking.
 No trial carries a stop rule, as what came back of a trial decides the next load.
 
 Source: RFC 9971 for what counts as a bound; the loads are MLRsearch 1.2.1's choice, which the RFC leaves open.

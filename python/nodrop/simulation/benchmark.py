@@ -35,8 +35,8 @@ class GoalError(Value):
     found_pps: float
     """The lower bound, or the estimate of a search without bounds; 0 without either."""
     truth_pps: float
-    """For trials of the goal's final duration at the end of the search; limited to the highest load of the search, and 0
-    below its lowest load."""
+    """For trials of the goal's final duration at the end of the search; limited to the highest load of the search, and
+    0 below its lowest load."""
 
     @property
     def found_ratio(self) -> float:

@@ -1,4 +1,4 @@
-"""SUTs defined by a function of load and duration:
+"""SUTs defined by a function of load and duration.
 
 def forwards_at_most_a_million(intended_load_pps: float, duration_s: float) -> SutCounts:
     count = round(intended_load_pps * duration_s)

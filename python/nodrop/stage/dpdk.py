@@ -33,8 +33,8 @@ def has_dpdk() -> bool:
 def describe_library() -> str:
     """Return the version of the libdpdk that pkg-config finds, which is the one to build with."""
     try:
-        asked = ["pkg-config", "--modversion", "libdpdk"]
-        said = subprocess.run(asked, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
+        requested = ["pkg-config", "--modversion", "libdpdk"]
+        said = subprocess.run(requested, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
     except (OSError, subprocess.SubprocessError):
         return "no libdpdk to build with"
     return f"libdpdk {said.stdout.strip()}"

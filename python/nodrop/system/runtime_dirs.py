@@ -1,4 +1,4 @@
-"""This user's directories for files that last until reboot: lab records, logs, configuration of started programs."""
+"""Runtime directories of the current user, which last until reboot: lab records, logs, files of started programs."""
 
 import os
 import stat

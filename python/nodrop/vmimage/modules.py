@@ -73,8 +73,8 @@ class KernelModules:
         return [_strip_compression(self._paths[each]) for each in reversed(order)]
 
     def _direct(self, name: str) -> list[str]:
-        told = _read_modinfo(self._content(name), "depends")
-        return [each for line in told for each in line.replace("-", "_").split(",") if each in self._paths]
+        reported = _read_modinfo(self._content(name), "depends")
+        return [each for line in reported for each in line.replace("-", "_").split(",") if each in self._paths]
 
     def _content(self, name: str) -> bytes:
         path = self._paths[name]

@@ -146,10 +146,10 @@ class Packages:
 
     def prepare(self, names: Iterable[str]) -> None:
         """Query several packages at once to save time; errors are reported by `find`."""
-        asked = [name for name in names if name not in self._offers]
-        if asked and not self._directory:
+        requested = [name for name in names if name not in self._offers]
+        if requested and not self._directory:
             with contextlib.suppress(ImageError):
-                self._offers |= _query_apt(asked)
+                self._offers |= _query_apt(requested)
 
     def find(self, name: str) -> Deb:
         """Return the package of that name.
@@ -160,8 +160,8 @@ class Packages:
 
     def dependencies(self, deb: Deb) -> Sequence[str]:
         """Return the names of required packages, of alternatives the first."""
-        asked = ",".join(deb.fields.get(key, "") for key in ("Pre-Depends", "Depends"))
-        names = (each.split("|")[0].split("(")[0].split(":")[0].strip() for each in asked.split(","))
+        requested = ",".join(deb.fields.get(key, "") for key in ("Pre-Depends", "Depends"))
+        names = (each.split("|")[0].split("(")[0].split(":")[0].strip() for each in requested.split(","))
         return tuple(dict.fromkeys(name for name in names if name))
 
     def _in_directory(self, directory: Path, name: str) -> Deb:
@@ -200,9 +200,9 @@ class Packages:
 
 def _query_apt(names: Sequence[str]) -> dict[str, AptOffer]:
     """Return apt's offers by name, from lines of 'URI' FILE SIZE ALGORITHM:DIGEST."""
-    told = _run_apt("--print-uris", "-qq", "download", *(f"{name}:amd64" for name in names), directory=Path("/"))
+    reported = _run_apt("--print-uris", "-qq", "download", *(f"{name}:amd64" for name in names), directory=Path("/"))
     found = {}
-    for line in told.splitlines():
+    for line in reported.splitlines():
         words = line.split()
         if len(words) >= 3 and words[1].endswith(".deb"):
             kind, _, digest = words[3].partition(":") if len(words) > 3 else ("", "", "")

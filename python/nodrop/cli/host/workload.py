@@ -41,15 +41,15 @@ def _print_workload(vnf: "NetworkFunction", bare_metal: bool, file: str | None, 
     from nodrop.report.workload import FunctionOnHost, dump_workload, format_workload, render_workload_markdown
 
     host = read_or_describe_host(file)
-    asked = FunctionOnHost(
+    requested = FunctionOnHost(
         vnf, list_standings(vnf), {each.id: each for each in check_host(host)}, name_host(host, file), bare_metal
     )
     if form == "json":
-        click.echo(dump_workload(asked))
+        click.echo(dump_workload(requested))
     elif form == "md":
-        click.echo(render_workload_markdown(asked), nl=False)
+        click.echo(render_workload_markdown(requested), nl=False)
     else:
-        print_lines(format_workload(asked, make_console(sys.stdout).width), sys.stdout)
+        print_lines(format_workload(requested, make_console(sys.stdout).width), sys.stdout)
 
 
 def _print_functions(form: str) -> None:
@@ -62,6 +62,4 @@ def _print_functions(form: str) -> None:
         click.echo(render_functions_markdown(list_functions()), nl=False)
     else:
         print_renderable(build_function_table(list_functions()), sys.stdout)
-        click.echo(
-            "\n?: headings of table 1 misaligned. The last five VNFs are mentioned in the text, not in table 1."
-        )
+        click.echo("\n?: headings of table 1 misaligned. The last five VNFs are mentioned in the text, not in table 1.")

@@ -55,13 +55,13 @@ def config(
 
     if emulate and form != "libvirt":
         raise ConfigError(f"--emulate: not supported with --format {form}; use it with libvirt")
-    asked, remarks = read_vmd(vmd)
+    requested, remarks = read_vmd(vmd)
     for remark in remarks:
         click.echo(f"nodrop: {vmd}: {remark}", err=True)
     known = [read_or_describe_host(file) for file in hosts or (None,)]
-    placement = read_placement(placed) if placed else _place(asked, known)
+    placement = read_placement(placed) if placed else _place(requested, known)
     host = next((each for each in known if identify_host(each) == placement.host_id), known[0])
-    _write(_format_config(build_instance(asked, placement, host), form, images, emulate), output)
+    _write(_format_config(build_instance(requested, placement, host), form, images, emulate), output)
 
 
 def _place(vmd: "VmDescriptor", hosts: "list[HostDescriptor]") -> "Placement":

@@ -133,14 +133,14 @@ def _parse_reserve(written: str) -> "HostReserve":
     return reserve
 
 
-def _read_hosts(asked: tuple[str, ...]) -> "dict[str, HostDescriptor]":
+def _read_hosts(requested: tuple[str, ...]) -> "dict[str, HostDescriptor]":
     """Read the hosts by unique name. Raises ConfigError for duplicates."""
     from nodrop.cli.host.host_argument import read_or_describe_host
     from nodrop.vm.place.inventory import identify_host
 
     found: dict[str, HostDescriptor] = {}
     files: dict[str, str] = {}
-    for file in _list_files(asked) if asked else [None]:
+    for file in _list_files(requested) if requested else [None]:
         host = read_or_describe_host(file)
         name = identify_host(host)
         if name in found:
@@ -149,8 +149,8 @@ def _read_hosts(asked: tuple[str, ...]) -> "dict[str, HostDescriptor]":
     return found
 
 
-def _list_files(asked: tuple[str, ...]) -> Iterator[str]:
-    for each in asked:
+def _list_files(requested: tuple[str, ...]) -> Iterator[str]:
+    for each in requested:
         if not Path(each).is_dir():
             yield each
             continue

@@ -118,7 +118,7 @@ def _make_plan(flags: dict[str, Any]) -> "RuleCostRuns":
         "results_dir": flags["results_dir"],
     }
     rules = [rule.strip() for rule in (flags["rules"] or "").split(",") if rule.strip()]
-    asked = RuleCostRequest(
+    requested = RuleCostRequest(
         sources=flags["files"],
         overrides=collect_overrides(flags, keys),
         rules=rules,
@@ -126,7 +126,7 @@ def _make_plan(flags: dict[str, Any]) -> "RuleCostRuns":
         identical_max=flags["identical"],
         share=share,
     )
-    return plan_rule_costs(asked, describe_host(open_this_machine()))
+    return plan_rule_costs(requested, describe_host(open_this_machine()))
 
 
 def _read_vm(file: str) -> "VmDescriptor":

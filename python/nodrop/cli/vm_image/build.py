@@ -66,10 +66,10 @@ def build(
     )
     check_writable(file, form)
     image = build_image(recipe, lambda text: click.echo(f"nodrop: {text}", err=True))
-    told = write_image(image, file, form)
+    reported = write_image(image, file, form)
     if manifest:
-        Path(manifest).write_text(told.model_dump_json(indent=2) + "\n")
-    for line in _format_summary(file, told, manifest):
+        Path(manifest).write_text(reported.model_dump_json(indent=2) + "\n")
+    for line in _format_summary(file, reported, manifest):
         click.echo(line)
 
 
@@ -100,15 +100,15 @@ def _read_epoch() -> dict[str, int]:
     return {"epoch_s": int(written)}
 
 
-def _format_summary(file: Path, told: "Manifest", manifest: str | None) -> list[str]:
-    version = {each.name: each.version for each in told.packages}
-    linked = "static" if len(told.vnf) == 1 else f"with {len(told.vnf) - 1} libraries of this machine"
+def _format_summary(file: Path, reported: "Manifest", manifest: str | None) -> list[str]:
+    version = {each.name: each.version for each in reported.packages}
+    linked = "static" if len(reported.vnf) == 1 else f"with {len(reported.vnf) - 1} libraries of this machine"
     return [
-        f"{file}  {told.bytes / MIB:.1f} MiB, {told.format}",
-        f"  kernel   {told.kernel}, {len(told.modules)} modules",
+        f"{file}  {reported.bytes / MIB:.1f} MiB, {reported.format}",
+        f"  kernel   {reported.kernel}, {len(reported.modules)} modules",
         f"  busybox  {version['busybox-static']}",
-        f"  forwards by {', '.join(told.forwarders)}; nodrop-vnf {told.nodrop}, {linked}",
-        f"  sha256   {told.sha256}",
+        f"  forwards by {', '.join(reported.forwarders)}; nodrop-vnf {reported.nodrop}, {linked}",
+        f"  sha256   {reported.sha256}",
         f"  licenses GPL-2.0 and others; inputs listed in {manifest}"
         if manifest
         else "  licenses GPL-2.0 and others, under licences/ in the image; list all inputs with --manifest FILE",

@@ -148,10 +148,10 @@ class CounterReader:
     def _snapshot(self, replies: Sequence[Any], requested_s: float, replied_s: float) -> Snapshot:
         count = len(self._ports)
         ports = tuple(map(_port_counts, replies[:count], replies[count : 2 * count]))
-        told: Json = (replies[2 * count + 1] or {}) if self._pg_ids else {}
-        flows: Json = told.get("flow_stats") or {}
-        latency: Json = told.get("latency") or {}
-        versions: Json = told.get("ver_id") or {}
+        reported: Json = (replies[2 * count + 1] or {}) if self._pg_ids else {}
+        flows: Json = reported.get("flow_stats") or {}
+        latency: Json = reported.get("latency") or {}
+        versions: Json = reported.get("ver_id") or {}
         counts = self._stream_counts(flows)
         errors = [_errors(ids, latency) for ids in self._counted]
         return Snapshot(

@@ -128,9 +128,9 @@ def announcements_by_port(neighbors: NeighborPlan) -> dict[int, tuple[bytes, ...
     if neighbors.announce_every_s is None:
         return {}
     each = [(port, station) for port, its in stations_by_port(neighbors).items() for station in its]
-    told = build_announcements([station for _, station in each])
+    reported = build_announcements([station for _, station in each])
     found: dict[int, tuple[bytes, ...]] = {}
-    for (port, _), frames in zip(each, told, strict=True):
+    for (port, _), frames in zip(each, reported, strict=True):
         found[port] = found.get(port, ()) + frames
     return found
 

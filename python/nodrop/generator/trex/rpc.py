@@ -187,16 +187,16 @@ class RpcClient:
     def _await_result(self, call: RpcCall, reply: dict[str, Any]) -> Any:
         """Return the result of a reply, waiting while the server reports that it is busy."""
         end_s = time.monotonic() + BUSY_MAX_S
-        asked = call
+        requested = call
         while (error := reply.get("error")) is not None:
             code = error.get("code")
             if code not in (TRY_AGAIN, IN_PROGRESS) or time.monotonic() > end_s:
                 raise self._refusal(call, error)
             if code == IN_PROGRESS:
                 ticket = {"ticket_id": int(error["specific_err"])}
-                asked = RpcCall("get_async_results", ticket | _handle(call))
+                requested = RpcCall("get_async_results", ticket | _handle(call))
             time.sleep(BUSY_POLL_S)
-            (reply,) = self._exchange([asked])
+            (reply,) = self._exchange([requested])
         if "result" not in reply:
             raise self._protocol_error(f"neither result nor error in reply to {call.method}")
         return reply["result"]

@@ -245,19 +245,23 @@ class TrexSession:
         return refusal
 
 
-def _port(told: dict[str, Any], state: dict[str, Any]) -> TrexPort:
+def _port(reported: dict[str, Any], state: dict[str, Any]) -> TrexPort:
     """Return a port from the replies to `get_system_info` and `get_port_status`; the latter reports speed in Gb/s."""
     attributes = state.get("attr", {})
     speed_gbps = float(attributes.get("speed") or 0)
-    speeds_mbps = [int(speed) for speed in told.get("supp_speeds") or ()]
+    speeds_mbps = [int(speed) for speed in reported.get("supp_speeds") or ()]
     speed_bps = round(speed_gbps * 1e9) or max(speeds_mbps, default=0) * 10**6
-    mac = attributes.get("layer_cfg", {}).get("ether", {}).get("src") or told.get("src_macaddr") or told.get("hw_mac")
+    mac = (
+        attributes.get("layer_cfg", {}).get("ether", {}).get("src")
+        or reported.get("src_macaddr")
+        or reported.get("hw_mac")
+    )
     return TrexPort(
-        number=told["index"],
+        number=reported["index"],
         mac=str(mac or ""),
         speed_bps=speed_bps or None,
-        driver=str(told.get("driver", "")),
-        description=str(told.get("description", "")),
-        numa_node=told.get("numa") if isinstance(told.get("numa"), int) and told["numa"] >= 0 else None,
-        is_virtual=bool(told.get("is_virtual", False)),
+        driver=str(reported.get("driver", "")),
+        description=str(reported.get("description", "")),
+        numa_node=reported.get("numa") if isinstance(reported.get("numa"), int) and reported["numa"] >= 0 else None,
+        is_virtual=bool(reported.get("is_virtual", False)),
     )

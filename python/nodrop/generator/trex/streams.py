@@ -53,13 +53,13 @@ def build_stream_set(
         _TrexStreams(*parts, plan)
         for parts in zip(traffic.streams, templates, traffic.load_ratios, counted, strict=True)
     ]
-    is_told_apart = all(one.pg_id is not None for one in counted)
+    is_distinguished = all(one.pg_id is not None for one in counted)
     ports = tuple(
         _port(
             number,
             [one for one in made if one.stream.tx_port == port],
             (announced or {}).get(port, ()),
-            announce_every_s if is_told_apart else None,
+            announce_every_s if is_distinguished else None,
         )
         for port, number in enumerate(plan.ports)
     )

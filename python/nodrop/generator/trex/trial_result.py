@@ -86,10 +86,10 @@ def _intended(
     )
     intended = []
     for stream, load_pps, offered in zip(traffic.streams, loads_pps, record.counts.offered, strict=True):
-        asked = round(load_pps * (min(duration_s, trial.duration_s) if not record.cut_short else trial.duration_s))
+        requested = round(load_pps * (min(duration_s, trial.duration_s) if not record.cut_short else trial.duration_s))
         rounding = record.schedules[stream.tx_port].parts
-        is_rounding = whole and abs(asked - offered) <= rounding
-        intended.append(offered if stopped_in_time or is_rounding else max(asked, offered))
+        is_rounding = whole and abs(requested - offered) <= rounding
+        intended.append(offered if stopped_in_time or is_rounding else max(requested, offered))
     return intended
 
 

@@ -94,8 +94,8 @@ def describe_bios_setting(host: HostDescriptor, setting: str, on: bool = True) -
     for alias, key in (*aliases.items(), *((each, each) for each in keys)):
         if alias in maker:
             return f"BIOS: {keys[key]}: {'Enabled' if on else 'Disabled'}"
-    told = "; ".join(f"{each.capitalize() if each != 'hpe' else 'HPE'} {name}" for each, name in keys.items())
-    return f"BIOS, {'enable' if on else 'disable'}: {told}"
+    reported = "; ".join(f"{each.capitalize() if each != 'hpe' else 'HPE'} {name}" for each, name in keys.items())
+    return f"BIOS, {'enable' if on else 'disable'}: {reported}"
 
 
 def is_guest(host: HostDescriptor) -> bool:

@@ -11,8 +11,10 @@ YES, NEEDED, DEPENDS, DEVICE = "Yes", "Needs to be exposed", "Depends on cloud O
 REQUIRED, OPTIONAL = "Required", "Optional"
 
 
-def _feature(key: str, name: str, told: tuple[str, str, str], why: str) -> ExposedFeature:
-    return ExposedFeature(key=key, name=name, at_hypervisor=told[0], at_orchestrator=told[1], priority=told[2], why=why)
+def _feature(key: str, name: str, reported: tuple[str, str, str], why: str) -> ExposedFeature:
+    return ExposedFeature(
+        key=key, name=name, at_hypervisor=reported[0], at_orchestrator=reported[1], priority=reported[2], why=why
+    )
 
 
 FEATURES: tuple[ExposedFeature, ...] = (

@@ -213,9 +213,7 @@ READERS: dict[str, Callable[[KubernetesNode], FeatureExposure]] = {
     "cpu": _labeled("cpu-", what="label of the processor"),
     "ovs": _labeled("ovs", "network-ovs", what="label"),
     "cores": _cores,
-    "isolation": _labeled(
-        "cpu-isolated", "kernel-config.NO_HZ_FULL", "kernel-config.NO_HZ", what="label", partly=True
-    ),
+    "isolation": _labeled("cpu-isolated", "kernel-config.NO_HZ_FULL", "kernel-config.NO_HZ", what="label", partly=True),
     "core-socket": _zones("socket or node of a CPU", partly=False),
     "kernel": _kernel,
     "tlb": _labeled("cpu-tlb", what="label"),

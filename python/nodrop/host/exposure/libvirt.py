@@ -110,10 +110,10 @@ def _large_pages(said: LibvirtHost) -> FeatureExposure:
     if not sizes:
         return _absent("large pages in the cells", place)
     free = said.virsh("freepages", "--all")
-    told = ", ".join(f"{each.text} of {int(each.get('size', '0')) >> 10} MiB" for each in sizes)
+    reported = ", ".join(f"{each.text} of {int(each.get('size', '0')) >> 10} MiB" for each in sizes)
     if free.text is None:
-        return FeatureExposure(status="partly", value=f"{told}; how many are free: {free.why}", source=place)
-    return _exposed(f"{told}; and how many are free", place)
+        return FeatureExposure(status="partly", value=f"{reported}; how many are free: {free.why}", source=place)
+    return _exposed(f"{reported}; and how many are free", place)
 
 
 def _devices_of_class(said: LibvirtHost, *prefixes: str) -> list[xml.Element]:
@@ -131,13 +131,13 @@ def _list_devices(said: LibvirtHost, *prefixes: str) -> FeatureExposure:
     return _exposed(", ".join(dict.fromkeys(found)) or "none here", place)
 
 
-def _read_cards(said: LibvirtHost, path: str, told: Callable[[xml.Element], str], what: str) -> FeatureExposure:
+def _read_cards(said: LibvirtHost, path: str, reported: Callable[[xml.Element], str], what: str) -> FeatureExposure:
     """Return an element of all network cards."""
     place = f"nodedev-dumpxml: {path}"
     cards = _devices_of_class(said, NETWORK)
     if not cards:
         return FeatureExposure(status="unknown", value="it lists no network card to look at", source=place)
-    found = [told(each) for card in cards for each in card.iterfind(path)]
+    found = [reported(each) for card in cards for each in card.iterfind(path)]
     if not found:  # libvirt leaves out what a card does not have
         return FeatureExposure(status="unknown", value=f"no network card here has a {what} to show", source=place)
     return _exposed(", ".join(dict.fromkeys(found)), place)
@@ -156,8 +156,8 @@ def _cores(said: LibvirtHost) -> FeatureExposure:
     if not any(each.get("siblings") for each in cpus):
         return _absent("siblings", place)
     running = len((said.virsh("list", "--name").text or "").split())
-    told = f"{len(cpus)} CPUs with their siblings, pinning of {running} VMs; not what the host itself uses"
-    return FeatureExposure(status="partly", value=told, source=place)
+    reported = f"{len(cpus)} CPUs with their siblings, pinning of {running} VMs; not what the host itself uses"
+    return FeatureExposure(status="partly", value=reported, source=place)
 
 
 def _sockets(said: LibvirtHost) -> FeatureExposure:

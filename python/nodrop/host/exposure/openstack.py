@@ -233,8 +233,8 @@ def _isolation(host: ComputeHost) -> FeatureExposure:
 
 def _kernel(host: ComputeHost) -> FeatureExposure:
     place = "Nova os-hypervisors: hypervisor_version, servers' details"
-    told = host.hypervisor.get("hypervisor_version")
-    return _absent(f"kernel: hypervisor_version is {told}, that of the emulator", place)
+    reported = host.hypervisor.get("hypervisor_version")
+    return _absent(f"kernel: hypervisor_version is {reported}, that of the emulator", place)
 
 
 READERS: dict[str, Callable[[ComputeHost], FeatureExposure]] = {

@@ -24,9 +24,9 @@ def count_cores(chip: ProcessorInputs) -> CoreCounts:
     numbers = [int(each[3:]) for each in chip.cpus]
     found = (tree.number(f"{CPUS}/{cpu}/topology/physical_package_id") for cpu in chip.cpus)
     sockets = {each for each in found if each is not None and each >= 0}
-    told = cpu_lists.read_siblings(tree, numbers, [])
+    reported = cpu_lists.read_siblings(tree, numbers, [])
     running = cpu_lists.read_online_cpus(tree)
-    cores = {told[cpu] for cpu in running if cpu in told}
+    cores = {reported[cpu] for cpu in running if cpu in reported}
     topology = f"{CPUS}/cpu*/topology"
     return CoreCounts(
         _sockets(chip, len(sockets), f"{topology}/physical_package_id"),

@@ -93,8 +93,8 @@ def _large_pages(chip: ProcessorInputs, units: tuple[IommuUnit, ...], present: F
         chip, units, [each.maps(size) for each in units], "CAP.SLLPS, or all of AMD's tables"
     )
     translating = _observe_translating(chip, present, supported)
-    told = cmdline.read_arguments(chip.source, "intel_iommu") or ()
-    if translating.value and any("sp_off" in each.split(",") for each in told):
+    reported = cmdline.read_arguments(chip.source, "intel_iommu") or ()
+    if translating.value and any("sp_off" in each.split(",") for each in reported):
         return Feature(
             supported=supported,
             enabled=chip.source.moment.inferred(False, cmdline.CMDLINE, "intel_iommu=sp_off: no large pages"),

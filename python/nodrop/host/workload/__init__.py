@@ -118,11 +118,11 @@ def find_function(name: str) -> NetworkFunction:
     """Return the VNF of a name, ignoring case and punctuation. Raises ConfigError with similar names."""
     known = {key: (found, found.name) for found in list_functions() for key in _keys(found.name)}
     known |= {_key(alias): (known[_key(meant)][0], alias) for alias, meant in ALIASES.items()}
-    asked = _key(name)
-    for key in (asked, asked.removeprefix("v")):
+    requested = _key(name)
+    for key in (requested, requested.removeprefix("v")):
         if key in known:
             return known[key][0]
-    near = [known[key][1] for key in difflib.get_close_matches(asked, known, n=3, cutoff=0.6)]
+    near = [known[key][1] for key in difflib.get_close_matches(requested, known, n=3, cutoff=0.6)]
     meant = f"did you mean {' or '.join(near)}?" if near else "run nodrop host workload for the list"
     raise ConfigError(f"unknown VNF {name} (not in ETSI GS NFV-PER 001); {meant}")
 

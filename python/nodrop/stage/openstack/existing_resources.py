@@ -51,9 +51,9 @@ def find_network(cloud: Cloud, planned: CloudNetwork, listed: Iterable[Json]) ->
         PropertyCheck("segmentation_id", planned.segmentation_id, found.get(f"{PROVIDER}segmentation_id")),
         PropertyCheck("physical_network", planned.physical_network, found.get(f"{PROVIDER}physical_network")),
     )
-    told = tuple(each for each in provider if each.actual is not None)  # reported to administrators only
+    reported = tuple(each for each in provider if each.actual is not None)  # reported to administrators only
     _require_match(
-        cloud, "network", found, [*told, PropertyCheck("admin_state_up", True, found.get("admin_state_up", True))]
+        cloud, "network", found, [*reported, PropertyCheck("admin_state_up", True, found.get("admin_state_up", True))]
     )
     return found
 
@@ -74,13 +74,13 @@ def find_subnet(cloud: Cloud, planned: CloudNetwork, network: Json, listed: Iter
                 "nodrop does not change networks of others; name one of its subnets, or another network"
             )
         return None
-    asked_cidr = str(ipaddress.ip_network(planned.cidr, strict=False)) if planned.cidr else None
+    requested_cidr = str(ipaddress.ip_network(planned.cidr, strict=False)) if planned.cidr else None
     _require_match(
         cloud,
         "subnet",
         found,
         [
-            PropertyCheck("cidr", asked_cidr, found.get("cidr")),
+            PropertyCheck("cidr", requested_cidr, found.get("cidr")),
             PropertyCheck("gateway_ip", planned.gateway, found.get("gateway_ip")),
         ],
     )

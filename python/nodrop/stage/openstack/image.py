@@ -86,7 +86,7 @@ def _check(cloud: Cloud, image: CloudImage, found: Json, reader: "_HashingReader
         raise StageError(
             f"cloud {cloud.name}: image {image.name} is {found['status']} after its upload; see Glance's log"
         )
-    algorithm, told = (
+    algorithm, reported = (
         ("md5", found.get("checksum"))
         if not found.get("os_hash_value")
         else (
@@ -94,10 +94,10 @@ def _check(cloud: Cloud, image: CloudImage, found: Json, reader: "_HashingReader
             found["os_hash_value"],
         )
     )
-    if told and algorithm in reader.digests and reader.digests[algorithm].hexdigest() != told:
+    if reported and algorithm in reader.digests and reader.digests[algorithm].hexdigest() != reported:
         raise StageError(
-            f"cloud {cloud.name}: the {algorithm} of image {image.name} differs after its upload (Glance {told}, file "
-            f"{reader.digests[algorithm].hexdigest()}); try again"
+            f"cloud {cloud.name}: the {algorithm} of image {image.name} differs after its upload (Glance {reported}, "
+            f"file {reader.digests[algorithm].hexdigest()}); try again"
         )
 
 
@@ -113,12 +113,12 @@ class _HashingReader:
     def __iter__(self) -> Iterator[bytes]:
         self._file.seek(0)
         self.digests = {name: hashlib.new(name, usedforsecurity=False) for name in self.digests}
-        sent_bytes, told_s = 0, time.monotonic()
+        sent_bytes, reported_s = 0, time.monotonic()
         while block := self._file.read(BLOCK_BYTES):
             for digest in self.digests.values():
                 digest.update(block)
             yield block
             sent_bytes += len(block)
-            if time.monotonic() - told_s >= PROGRESS_EVERY_S:
-                told_s = time.monotonic()
+            if time.monotonic() - reported_s >= PROGRESS_EVERY_S:
+                reported_s = time.monotonic()
                 self._tell(sent_bytes / self._size_bytes)

@@ -68,24 +68,24 @@ def _short(planned: Mapping[str, int], quotas: Mapping[str, Quota]) -> Iterator[
 
 
 def _compute(cloud: Cloud) -> dict[str, Quota]:
-    told = rest.get(cloud, "read Nova's limits of the project", "compute", "/limits")["limits"]["absolute"]
-    return {what: Quota(told[most], told[used]) for what, (most, used) in COMPUTE.items() if most in told}
+    reported = rest.get(cloud, "read Nova's limits of the project", "compute", "/limits")["limits"]["absolute"]
+    return {what: Quota(reported[most], reported[used]) for what, (most, used) in COMPUTE.items() if most in reported}
 
 
 def _network(cloud: Cloud) -> dict[str, Quota]:
     """Return Neutron's quotas; empty if this user may not read them: an exhausted one then fails the request itself."""
     path = f"/quotas/{cloud.project_id}/details.json"
     try:
-        told = rest.get(cloud, "read Neutron's quotas of the project", "network", path)["quota"]
+        reported = rest.get(cloud, "read Neutron's quotas of the project", "network", path)["quota"]
     except CloudError as refused:
         if refused.status not in (FORBIDDEN, NOT_FOUND):
             raise
         LOGGER.info("quotas of networks are not checked: %s", refused)
         return {}
     return {
-        what: Quota(told[key]["limit"], told[key]["used"] + told[key].get("reserved", 0))
+        what: Quota(reported[key]["limit"], reported[key]["used"] + reported[key].get("reserved", 0))
         for what, key in NETWORK.items()
-        if key in told
+        if key in reported
     }
 
 

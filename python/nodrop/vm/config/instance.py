@@ -36,7 +36,7 @@ class PlacedPiece(NamedTuple):
 
     number: int
     """From 0; without topology, sets may consist of several pieces."""
-    asked: VcpuSet
+    requested: VcpuSet
     """The entire set."""
     placed: PlacedSet
 
@@ -48,7 +48,7 @@ class PlacedPiece(NamedTuple):
     @property
     def pairs(self) -> tuple[tuple[int, ...], ...]:
         """Requested pairs on this node."""
-        return tuple(each for each in self.asked.pairs if set(each) <= set(self.placed.cpus))
+        return tuple(each for each in self.requested.pairs if set(each) <= set(self.placed.cpus))
 
 
 class PlacedLine(NamedTuple):
@@ -95,8 +95,8 @@ class Instance(Value):
     def pieces(self) -> tuple[PlacedPiece, ...]:
         """The vCPU sets in the VMD's order, each with its local resources."""
         placed = sorted(self.placement.sets, key=lambda each: (each.index, each.node))
-        asked = self.profile.vcpu_sets
-        return tuple(PlacedPiece(number, asked[each.index], each) for number, each in enumerate(placed))
+        requested = self.profile.vcpu_sets
+        return tuple(PlacedPiece(number, requested[each.index], each) for number, each in enumerate(placed))
 
     @property
     def lines(self) -> tuple[PlacedLine, ...]:
@@ -209,34 +209,36 @@ def _host_faults(whole: Instance) -> list[str]:
 
 
 def _sets_faults(whole: Instance) -> list[str]:
-    asked, placed = whole.profile.vcpu_sets, whole.placement.sets
-    if {each.index for each in placed} != set(range(len(asked))):
-        return [f"it has vCPU sets {_join(sorted({each.index for each in placed}))}, the VM has 0 to {len(asked) - 1}"]
-    vcpus = [vcpu for each in asked for vcpu in each.vcpus]
+    requested, placed = whole.profile.vcpu_sets, whole.placement.sets
+    if {each.index for each in placed} != set(range(len(requested))):
+        return [
+            f"it has vCPU sets {_join(sorted({each.index for each in placed}))}, the VM has 0 to {len(requested) - 1}"
+        ]
+    vcpus = [vcpu for each in requested for vcpu in each.vcpus]
     if sorted(vcpus) != list(range(len(vcpus))):
         return [f"vCPUs {_join(sorted(vcpus))}: expected 0 to {len(vcpus) - 1}, each once"]
     return [
         fault
-        for index, each in enumerate(asked)
+        for index, each in enumerate(requested)
         for fault in _set_faults(each, [piece for piece in placed if piece.index == index])
     ]
 
 
-def _set_faults(asked: VcpuSet, pieces: Sequence[PlacedSet]) -> list[str]:
+def _set_faults(requested: VcpuSet, pieces: Sequence[PlacedSet]) -> list[str]:
     where, faults = f"vCPU set {pieces[0].index}", []
     vcpus = sorted(vcpu for each in pieces for vcpu in each.cpus)
     lines = sum(len(each.interfaces) for each in pieces)
     size = sum(map(_bytes, pieces))
-    if vcpus != sorted(asked.vcpus):
-        faults.append(f"{where} has vCPUs {_join(vcpus)}, required are {_join(sorted(asked.vcpus))}")
-    if lines != len(asked.interfaces):
-        faults.append(f"{where} has {lines} interfaces, required are {len(asked.interfaces)}")
+    if vcpus != sorted(requested.vcpus):
+        faults.append(f"{where} has vCPUs {_join(vcpus)}, required are {_join(sorted(requested.vcpus))}")
+    if lines != len(requested.interfaces):
+        faults.append(f"{where} has {lines} interfaces, required are {len(requested.interfaces)}")
     if any(
         each.normal_bytes < 0 or each.large_page_count < 0 or (each.large_page_bytes or 0) % 1024 for each in pieces
     ):
         faults.append(f"{where} has invalid memory sizes")
-    if size < asked.memory.total_bytes:
-        faults.append(f"{where} has {size} bytes of memory, required are {asked.memory.total_bytes}")
+    if size < requested.memory.total_bytes:
+        faults.append(f"{where} has {size} bytes of memory, required are {requested.memory.total_bytes}")
     return faults
 
 

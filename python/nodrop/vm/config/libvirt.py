@@ -161,7 +161,7 @@ def _notes_of_guest(instance: Instance) -> list[str]:
             f"The guest sees {shape.sockets} sockets for {sets} vCPU sets: all its sockets have to be of one size, and "
             "none may hold vCPUs of two sets."
         )
-    paired = any(each.asked.pairs for each in instance.pieces)
+    paired = any(each.requested.pairs for each in instance.pieces)
     if paired and shape.threads == 1:
         notes.append(
             "The guest sees no hyperthreads: the requested pairs are not all on threads of one core, or not adjacent "

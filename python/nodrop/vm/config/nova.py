@@ -201,12 +201,12 @@ def _thread_policy(instance: Instance) -> str:
 
 
 def _aliases(instance: Instance) -> str:
-    asked: dict[str, int] = {}
+    requested: dict[str, int] = {}
     for each in instance.profile.other_io:
         name = CRYPTO_ALIAS if each.kind == "crypto" else OTHER_ALIAS
         name = re.sub(r"[^a-z0-9]+", "-", each.model.lower()).strip("-") or name
-        asked[name] = asked.get(name, 0) + each.count
-    return ",".join(f"{name}:{count}" for name, count in asked.items())
+        requested[name] = requested.get(name, 0) + each.count
+    return ",".join(f"{name}:{count}" for name, count in requested.items())
 
 
 def _notes_of_nodes(instance: Instance) -> list[str]:

@@ -38,8 +38,8 @@ def build_templates(instance: Instance) -> dict[str, Any]:
     found = {name: compute}
     for order, (piece, line) in enumerate(instance.lines):
         found[f"{name}-cp{order}"] = _connection(instance, piece, line, order)
-    for disk, asked in disks.items():
-        properties = {"virtual_block_storage_data": {"size_of_storage": _size(asked.size_bytes)}}
+    for disk, requested in disks.items():
+        properties = {"virtual_block_storage_data": {"size_of_storage": _size(requested.size_bytes)}}
         found[disk] = {"type": f"{NODE}Vdu.VirtualBlockStorage", "properties": properties}
     return found
 

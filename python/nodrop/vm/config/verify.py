@@ -27,16 +27,16 @@ def compare_deployment(placement: Placement, running: RunningVm) -> tuple[Placem
 
 
 def _vcpus(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreement]:
-    asked = {vcpu: cpu for each in placement.sets for vcpu, cpu in each.cpus.items()}
-    for vcpu in sorted({*asked, *running.vcpus}):
+    requested = {vcpu: cpu for each in placement.sets for vcpu, cpu in each.cpus.items()}
+    for vcpu in sorted({*requested, *running.vcpus}):
         what = f"vCPU {vcpu}"
         thread = running.vcpus.get(vcpu)
-        if vcpu not in asked:
+        if vcpu not in requested:
             yield PlacementAgreement(what=what, asked="none", found="a thread", state="differs")
         elif thread is None:
-            yield PlacementAgreement(what=what, asked=_cpus((asked[vcpu],)), found="no thread", state="differs")
+            yield PlacementAgreement(what=what, asked=_cpus((requested[vcpu],)), found="no thread", state="differs")
         else:
-            yield _compare_cpus(what, (asked[vcpu],), thread.cpus)
+            yield _compare_cpus(what, (requested[vcpu],), thread.cpus)
 
 
 def _others(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreement]:
@@ -63,18 +63,18 @@ def _is_preallocation_thread(thread: VmThread) -> bool:
 
 
 def _large_pages(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreement]:
-    asked: dict[tuple[int, int], int] = {}
+    requested: dict[tuple[int, int], int] = {}
     for each in placement.sets:
         if each.large_page_count and each.large_page_bytes:
             where = (each.node, each.large_page_bytes)
-            asked[where] = asked.get(where, 0) + each.large_page_count
+            requested[where] = requested.get(where, 0) + each.large_page_count
     found = {
         (each.node, each.page_bytes): each.size_bytes // each.page_bytes
         for each in running.memory
         if each.page_bytes >= 2 * MEBIBYTE
     }
-    for node, size in sorted({*asked, *found}):
-        wanted, has = asked.get((node, size), 0), found.get((node, size), 0)
+    for node, size in sorted({*requested, *found}):
+        wanted, has = requested.get((node, size), 0), found.get((node, size), 0)
         yield PlacementAgreement(
             what=f"pages of {size // MEBIBYTE} MiB on node {node}",
             asked=str(wanted),
@@ -91,12 +91,12 @@ def _normal(placement: Placement, running: RunningVm) -> Iterator[PlacementAgree
     found = {each.node: each.size_bytes for each in running.memory if each.page_bytes < 2 * MEBIBYTE}
     shown = ", ".join(f"{size // MEBIBYTE} MiB on node {node}" for node, size in sorted(found.items())) or "none"
     stray = any(size > STRAY_MAX_BYTES for node, size in found.items() if node not in own)
-    asked = ", ".join(
+    requested = ", ".join(
         f"at most {_normal_bytes(placement.sets, node) // MEBIBYTE} MiB on node {node}" for node in sorted(nodes)
     )
     yield PlacementAgreement(
         what="normal memory",
-        asked=asked,
+        asked=requested,
         found=f"unknown: {running.memory_why}" if running.memory_why else shown,
         state="unknown" if running.memory_why else "differs" if stray else "as placed",
     )
@@ -117,10 +117,10 @@ def _normal_bytes(sets: tuple[PlacedSet, ...], node: int) -> int:
     return sum(each.normal_bytes for each in sets if each.node == node)
 
 
-def _compare_cpus(what: str, asked: tuple[int, ...], found: tuple[int, ...] | None) -> PlacementAgreement:
-    state = "unknown" if found is None else "as placed" if set(found) == set(asked) else "differs"
+def _compare_cpus(what: str, requested: tuple[int, ...], found: tuple[int, ...] | None) -> PlacementAgreement:
+    state = "unknown" if found is None else "as placed" if set(found) == set(requested) else "differs"
     shown = "unknown" if found is None else _cpus(found)
-    return PlacementAgreement.model_validate({"what": what, "asked": _cpus(asked), "found": shown, "state": state})
+    return PlacementAgreement.model_validate({"what": what, "asked": _cpus(requested), "found": shown, "state": state})
 
 
 def _cpus(cpus: tuple[int, ...]) -> str:

@@ -101,24 +101,24 @@ def _assign_interfaces(candidate: Candidate) -> dict[int, list[PlacedInterface]]
     placed: dict[int, list[PlacedInterface]] = {}
     for each in candidate.need.sets:
         mine = placed.setdefault(each.number, [])
-        for index, asked in enumerate(each.interfaces):
+        for index, requested in enumerate(each.interfaces):
             port: FreePort = next(ends)
             pci_id = port.pci_id
-            if asked.mode == "sriov":
+            if requested.mode == "sriov":
                 given[pci_id] = given.get(pci_id, 0) + 1
                 pci_id = port.vfs[given[pci_id] - 1]
-            switch = switches.get(port.vswitch) if asked.mode == "vswitch" else None
+            switch = switches.get(port.vswitch) if requested.mode == "vswitch" else None
             mine.append(
                 PlacedInterface(
                     index=index,
-                    mode=asked.mode,
+                    mode=requested.mode,
                     pci_id=pci_id,
                     port_pci_id=port.pci_id,
                     netdev=port.netdev,
-                    vswitch=port.vswitch if asked.mode == "vswitch" else "",
+                    vswitch=port.vswitch if requested.mode == "vswitch" else "",
                     vswitch_kind=switch.kind if switch else "",
-                    speed_bps=asked.speed_bps,
-                    bandwidth_bps=asked.bandwidth_bps,
+                    speed_bps=requested.speed_bps,
+                    bandwidth_bps=requested.bandwidth_bps,
                 )
             )
     return placed
@@ -138,8 +138,8 @@ def _assign_devices(candidate: Candidate, pieces: list[AssembledPiece]) -> dict[
 def _links(candidate: Candidate) -> Iterator[PlacedLink]:
     if isinstance(candidate.found, NodeAssignment):
         nodes = candidate.inventory.nodes
-        for (one, other), asked in sorted(sum_node_traffic(candidate.need, candidate.found.nodes).items()):
-            yield PlacedLink(a=nodes[one].id, b=nodes[other].id, bytes_per_s=asked)
+        for (one, other), requested in sorted(sum_node_traffic(candidate.need, candidate.found.nodes).items()):
+            yield PlacedLink(a=nodes[one].id, b=nodes[other].id, bytes_per_s=requested)
 
 
 def select_emulator_cpus(inventory: HostInventory, pieces: list[AssembledPiece]) -> tuple[int, ...]:

@@ -106,9 +106,11 @@ def _sort_by_cluster(node: FreeNode, needs: Sequence[SetNeed]) -> list[FreeCore]
     """Return whole cores, first those of the tightest cluster that holds all vCPUs, then of the emptiest ones."""
     if not node.clusters or len(node.clusters) < 2:
         return list(node.cores)
-    asked = sum(len(need.groups) + len(need.singles) for need in needs)
+    requested = sum(len(need.groups) + len(need.singles) for need in needs)
     of_cluster = [(cluster, [core for core in node.cores if core.cpus[0] in cluster]) for cluster in node.clusters]
-    of_cluster.sort(key=lambda each: (len(each[1]) < asked, len(each[1]) if len(each[1]) >= asked else -len(each[1])))
+    of_cluster.sort(
+        key=lambda each: (len(each[1]) < requested, len(each[1]) if len(each[1]) >= requested else -len(each[1]))
+    )
     near = [core for _, cores in of_cluster for core in cores]
     return near + [core for core in node.cores if core not in near]
 

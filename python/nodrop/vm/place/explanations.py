@@ -58,11 +58,11 @@ def explain_decision(decision: Decision, *, in_full: bool = True) -> PlacementRe
 
 
 def _rejections(decision: Decision, in_full: bool) -> Iterator[Rejection]:
-    told: set[Constraint] = set()
+    reported: set[Constraint] = set()
     for host in decision.refused:
         first = () if in_full else find_deciding(decision, host)
-        if not first or first[0].constraint not in told:
-            told.update(each.constraint for each in first)
+        if not first or first[0].constraint not in reported:
+            reported.update(each.constraint for each in first)
             first = list_violations(decision, host)
         yield Rejection(host_id=host.id, hostname=host.hostname, violations=first)
 
@@ -120,9 +120,9 @@ def _substitutions(best: Candidate, placement: Placement) -> Iterator[str]:
                 pairs = ", ".join("-".join(map(str, group)) for group in need.groups)
                 yield f"SMT is off: vCPUs {pairs} of set {need.number} have a core each instead of sibling threads"
     for number, index, port in _iter_ends(best):
-        asked = best.need.sets[number].interfaces[index]
-        if (port.speed_bps or 0) > asked.speed_bps:
-            speeds = f"a port of {format_bps(port.speed_bps or 0)} for {format_bps(asked.speed_bps)}"
+        requested = best.need.sets[number].interfaces[index]
+        if (port.speed_bps or 0) > requested.speed_bps:
+            speeds = f"a port of {format_bps(port.speed_bps or 0)} for {format_bps(requested.speed_bps)}"
             yield f"interface {index} of set {number}: {speeds}"
 
 
@@ -156,22 +156,22 @@ def _cluster_warnings(best: Candidate) -> Iterator[str]:
 def _memory_warnings(best: Candidate, placement: Placement) -> Iterator[str]:
     rooms = {node.id: node for node in best.inventory.nodes}
     for node in sorted({each.node for each in placement.sets}):
-        asked = sum(each.bandwidth_bytes_per_s for each in placement.sets if each.node == node)
+        requested = sum(each.bandwidth_bytes_per_s for each in placement.sets if each.node == node)
         room = rooms[node]
-        if asked and (room.bandwidth_total is None or room.bandwidth_used is None):
+        if requested and (room.bandwidth_total is None or room.bandwidth_used is None):
             what = "its use" if room.bandwidth_total is not None else "its total"
-            yield f"node {node}: {asked / 1e9:.3g} GB/s of memory bandwidth required, {what} is unknown"
+            yield f"node {node}: {requested / 1e9:.3g} GB/s of memory bandwidth required, {what} is unknown"
 
 
 def _link_warnings(best: Candidate) -> Iterator[str]:
     if not isinstance(best.found, NodeAssignment):
         return
     nodes = best.inventory.nodes
-    for (one, other), asked in sorted(sum_node_traffic(best.need, best.found.nodes).items()):
+    for (one, other), requested in sorted(sum_node_traffic(best.need, best.found.nodes).items()):
         ids = sorted((nodes[one].id, nodes[other].id))
         link = best.inventory.links.get((ids[0], ids[1]))
         if link is None or link.total is None or link.used is None:
-            yield f"between nodes {ids[0]} and {ids[1]}: {format_bps(asked * 8)} required, free bandwidth is unknown"
+            yield f"between nodes {ids[0]} and {ids[1]}: {format_bps(requested * 8)} required, free bandwidth unknown"
 
 
 def _iter_ends(best: Candidate) -> Iterator[tuple[int, int, FreePort]]:

@@ -62,18 +62,18 @@ def _find_candidate(
     """Return the host with the first profile that it meets."""
     for index, need in enumerate(needs):
         verdict = check_host_constraints(need.profile, host, options, vm)
-        asked = need
+        requested = need
         found = None
         grown = scale_profile(need.profile, verdict, options)
         if grown:
-            asked = count_needs(grown)
+            requested = count_needs(grown)
             verdict = check_host_constraints(grown, host, options._replace(guarantee_min_ratio=0.0), vm)
         if not verdict.violations:
-            found = fit_vm(asked, host, options, 1 if grown or verdict.standing.substitution else 0)
+            found = fit_vm(requested, host, options, 1 if grown or verdict.standing.substitution else 0)
         if found:
             promise = compute_guarantee(verdict, bool(grown))
             key = (-promise.ratio, *found.key)
-            return Candidate(host, index, asked, found, verdict, promise, bool(grown), key)
+            return Candidate(host, index, requested, found, verdict, promise, bool(grown), key)
     return None
 
 

@@ -57,45 +57,47 @@ def check_host_constraints(
 def _check_processor(
     profile: Profile, inventory: HostInventory, standing: ProcessorStanding, options: PlacementOptions
 ) -> Iterator[_Finding]:
-    asked, found = profile.processor, inventory.host.capabilities.processor
-    if asked.architecture:
-        yield from _check_equal("processor", "architecture", asked.architecture, found.architecture)
-    if asked.vendor:
-        yield from _check_equal("processor", "vendor", asked.vendor, found.vendor)
-    if asked.isa_extensions:
+    requested, found = profile.processor, inventory.host.capabilities.processor
+    if requested.architecture:
+        yield from _check_equal("processor", "architecture", requested.architecture, found.architecture)
+    if requested.vendor:
+        yield from _check_equal("processor", "vendor", requested.vendor, found.vendor)
+    if requested.isa_extensions:
         there = found.isa_extensions.value
-        missing = sorted(set(asked.isa_extensions) - set(there or ()))
+        missing = sorted(set(requested.isa_extensions) - set(there or ()))
         if there is None:
             yield _Finding(
-                "processor", ", ".join(asked.isa_extensions), _unknown_text(found.isa_extensions), unknown=True
+                "processor", ", ".join(requested.isa_extensions), _unknown_text(found.isa_extensions), unknown=True
             )
         elif missing:
-            yield _Finding("processor", ", ".join(asked.isa_extensions), f"no {', '.join(missing)}")
+            yield _Finding("processor", ", ".join(requested.isa_extensions), f"no {', '.join(missing)}")
     if not (standing.met or (standing.ratio is not None and standing.ratio >= options.guarantee_min_ratio)):
         yield _Finding("processor", standing.asked, standing.found)
 
 
 def _check_memory(profile: Profile, inventory: HostInventory) -> Iterator[_Finding]:
-    asked, found = profile.memory, inventory.host.capabilities.memory
-    if asked.speed_min_mtps:
-        yield from _check_at_least("memory speed", asked.speed_min_mtps, found.speed_mtps, "MT/s")
-    if asked.channels_min_count:
+    requested, found = profile.memory, inventory.host.capabilities.memory
+    if requested.speed_min_mtps:
+        yield from _check_at_least("memory speed", requested.speed_min_mtps, found.speed_mtps, "MT/s")
+    if requested.channels_min_count:
         yield from _check_at_least(
-            "memory speed", asked.channels_min_count, found.channels_populated_count, "channels in use"
+            "memory speed", requested.channels_min_count, found.channels_populated_count, "channels in use"
         )
 
 
 def _check_hypervisor(profile: Profile, inventory: HostInventory) -> Iterator[_Finding]:
-    asked, found = profile.hypervisor, inventory.host.capabilities.hypervisor
-    if asked.kind:
-        yield from _check_equal("hypervisor", "kind", asked.kind, found.kind)
-    if asked.version_min and not (asked.kind and found.kind.value != asked.kind):
+    requested, found = profile.hypervisor, inventory.host.capabilities.hypervisor
+    if requested.kind:
+        yield from _check_equal("hypervisor", "kind", requested.kind, found.kind)
+    if requested.version_min and not (requested.kind and found.kind.value != requested.kind):
         version = found.version.value
         if version is None:
-            yield _Finding("hypervisor", f"{asked.version_min} or newer", _unknown_text(found.version), unknown=True)
-        elif _version_key(version) < _version_key(asked.version_min):
-            yield _Finding("hypervisor", f"{asked.version_min} or newer", version)
-    for name in asked.capabilities:
+            yield _Finding(
+                "hypervisor", f"{requested.version_min} or newer", _unknown_text(found.version), unknown=True
+            )
+        elif _version_key(version) < _version_key(requested.version_min):
+            yield _Finding("hypervisor", f"{requested.version_min} or newer", version)
+    for name in requested.capabilities:
         feature = getattr(found.capabilities, name)
         for state, observation in (("supported", feature.supported), ("enabled", feature.enabled)):
             if not observation.value:
@@ -103,7 +105,7 @@ def _check_hypervisor(profile: Profile, inventory: HostInventory) -> Iterator[_F
                 says = _unknown_text(observation) if unknown else f"not {state}"
                 yield _Finding("hypervisor", f"{name.replace('_', ' ')} {state}", says, unknown)
                 break
-    if asked.accelerated_vswitch and not any(switch.accelerated for switch in inventory.switches.values()):
+    if requested.accelerated_vswitch and not any(switch.accelerated for switch in inventory.switches.values()):
         names = ", ".join(inventory.switches) or "no virtual switch"
         yield _Finding("hypervisor", "an accelerated virtual switch", f"{names}, none known to be accelerated")
 
@@ -146,18 +148,18 @@ def is_same_image(owner: str, vm: str) -> bool:
     return owner.partition("#")[0] == vm.partition("#")[0]
 
 
-def _check_equal(constraint: Constraint, what: str, asked: str, found: Observation[str]) -> Iterator[_Finding]:
+def _check_equal(constraint: Constraint, what: str, requested: str, found: Observation[str]) -> Iterator[_Finding]:
     if found.value is None:
-        yield _Finding(constraint, f"{what} {asked}", _unknown_text(found), unknown=True)
-    elif not is_same_vendor(asked, found.value):
-        yield _Finding(constraint, f"{what} {asked}", found.value)
+        yield _Finding(constraint, f"{what} {requested}", _unknown_text(found), unknown=True)
+    elif not is_same_vendor(requested, found.value):
+        yield _Finding(constraint, f"{what} {requested}", found.value)
 
 
-def _check_at_least(constraint: Constraint, asked: int, found: Observation[int], unit: str) -> Iterator[_Finding]:
+def _check_at_least(constraint: Constraint, requested: int, found: Observation[int], unit: str) -> Iterator[_Finding]:
     if found.value is None:
-        yield _Finding(constraint, f"{asked:,} {unit}", _unknown_text(found), unknown=True)
-    elif found.value < asked:
-        yield _Finding(constraint, f"{asked:,} {unit}", f"{found.value:,}")
+        yield _Finding(constraint, f"{requested:,} {unit}", _unknown_text(found), unknown=True)
+    elif found.value < requested:
+        yield _Finding(constraint, f"{requested:,} {unit}", f"{found.value:,}")
 
 
 def _unknown_text(observation: Observation[Any]) -> str:

@@ -57,19 +57,19 @@ class NoAssignment(NamedTuple):
 
 def why_refused(port: FreePort, wanted: InterfaceRequest, inventory: HostInventory, accelerated: bool) -> str:
     """Return why a port cannot serve an interface regardless of the rest; empty: it can."""
-    asked = wanted.interface
+    requested = wanted.interface
     if port.speed_bps is None:
         return "its speed is unknown"
-    if port.speed_bps < asked.speed_bps:
+    if port.speed_bps < requested.speed_bps:
         return "too slow"
-    if asked.mode == "vswitch":
+    if requested.mode == "vswitch":
         return port.vswitch_refusal or _why_not_accelerated(port, inventory, accelerated)
-    return port.dedicated_refusal if asked.mode == "dedicated" else port.sriov_refusal
+    return port.dedicated_refusal if requested.mode == "dedicated" else port.sriov_refusal
 
 
-def _why_not_accelerated(port: FreePort, inventory: HostInventory, asked: bool) -> str:
+def _why_not_accelerated(port: FreePort, inventory: HostInventory, requested: bool) -> str:
     switch = inventory.switches.get(port.vswitch)
-    if not asked or (switch and switch.accelerated):
+    if not requested or (switch and switch.accelerated):
         return ""
     return f"virtual switch {port.vswitch} is not known to be accelerated"
 

@@ -67,19 +67,19 @@ def count_needs(profile: Profile) -> VmNeed:
     )
 
 
-def _count_set(index: int, asked: VcpuSet, memory_share: float, kinds: Mapping[Interface, int]) -> SetNeed:
-    paired = {vcpu for pair in asked.pairs for vcpu in pair}
-    page_bytes = asked.memory.large_page_bytes or 0
+def _count_set(index: int, requested: VcpuSet, memory_share: float, kinds: Mapping[Interface, int]) -> SetNeed:
+    paired = {vcpu for pair in requested.pairs for vcpu in pair}
+    page_bytes = requested.memory.large_page_bytes or 0
     return SetNeed(
         number=index,
-        groups=asked.pairs,
-        singles=tuple(vcpu for vcpu in asked.vcpus if vcpu not in paired),
+        groups=requested.pairs,
+        singles=tuple(vcpu for vcpu in requested.vcpus if vcpu not in paired),
         page_bytes=page_bytes,
-        page_count=asked.memory.large_page_count,
-        normal_bytes=max(0, asked.memory.total_bytes - page_bytes * asked.memory.large_page_count),
-        bandwidth=asked.memory.bandwidth_bytes_per_s or memory_share * len(asked.vcpus),
-        interfaces=asked.interfaces,
-        kinds=tuple(kinds[each] for each in asked.interfaces),
+        page_count=requested.memory.large_page_count,
+        normal_bytes=max(0, requested.memory.total_bytes - page_bytes * requested.memory.large_page_count),
+        bandwidth=requested.memory.bandwidth_bytes_per_s or memory_share * len(requested.vcpus),
+        interfaces=requested.interfaces,
+        kinds=tuple(kinds[each] for each in requested.interfaces),
     )
 
 

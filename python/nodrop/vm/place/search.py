@@ -84,9 +84,9 @@ class NodeSearch:
 
     def _enough_in_all(self) -> bool:
         """Return whether cores and pages of all nodes suffice in total: a quick check."""
-        if self.cores_asked is not None:
+        if self.cores_requested is not None:
             kept = "host reserve" not in self.ignored
-            if self.cores_asked > (min(sum(self.whole), max(0, self.spare_count)) if kept else sum(self.whole)):
+            if self.cores_requested > (min(sum(self.whole), max(0, self.spare_count)) if kept else sum(self.whole)):
                 return False
             # Of sets that take more than half of the largest node no two share one.
             half = max(self.whole, default=0) // 2
@@ -150,7 +150,7 @@ class NodeSearch:
             whole: CandidateKey = (self.substitution_count + cost[0], *least)
         else:
             whole = least
-        if self.cores_asked is not None:
+        if self.cores_requested is not None:
             whole = (*whole, *self._tail(cost))
         prefix = self.best.key[: len(whole)]
         return whole < prefix or (whole == prefix and len(whole) < len(self.best.key))
@@ -164,14 +164,14 @@ class NodeSearch:
         further = len(self.need.sets) - len(nodes) if self.separate else 0
         pairs = math.comb(len(self.need.sets), 2) - math.comb(len(nodes), 2)
         near = (len(used) + further, self._distance(nodes) + pairs * (self.nearest if further else LOCAL_DISTANCE))
-        if self.cores_asked is None:
+        if self.cores_requested is None:
             return near
         others = [node for node in range(len(self.inventory.nodes)) if node not in used]
         cores, pages = (
-            sum(have[node] for node in used) + self._extreme([have[node] for node in others], further) - asked
-            for have, asked in ((self.whole, self.cores_asked), (self.pages, self.pages_asked))
+            sum(have[node] for node in used) + self._extreme([have[node] for node in others], further) - requested
+            for have, requested in ((self.whole, self.cores_requested), (self.pages, self.pages_requested))
         )
-        host_cores = sum(self.whole) - self.cores_asked
+        host_cores = sum(self.whole) - self.cores_requested
         if self.options.policy == "spread":
             return (*near, -host_cores, -cores, -pages)
         return (*near, cores, pages, host_cores)
@@ -225,7 +225,7 @@ class NodeSearch:
         return [sum((room.pages.get(size) or 0) * size for size in sizes) for room in self.inventory.nodes]
 
     @cached_property
-    def pages_asked(self) -> int:
+    def pages_requested(self) -> int:
         """Bytes in large pages required by all sets."""
         return sum(each.page_bytes * each.page_count for each in self.need.sets)
 
@@ -236,7 +236,7 @@ class NodeSearch:
         return min((self._apart(one, other) for one in nodes for other in nodes if one < other), default=0)
 
     @cached_property
-    def cores_asked(self) -> int | None:
+    def cores_requested(self) -> int | None:
         """Cores used by all sets; None: depends on the nodes."""
         threads = {room.thread_count for room in self.inventory.nodes if room.whole_count}
         if self.manner.shared or len(threads) != 1 or not all(room.uniform for room in self.inventory.nodes):
@@ -261,8 +261,8 @@ class NodeSearch:
         if self.cores_taken(node, positions) is None:
             yield "cpus"
         for size in {each.page_bytes for each in needs if each.page_count}:
-            asked = sum(each.page_count for each in needs if each.page_bytes == size)
-            if asked > (room.pages.get(size) or 0):
+            requested = sum(each.page_count for each in needs if each.page_bytes == size)
+            if requested > (room.pages.get(size) or 0):
                 yield "large pages"
         normal = sum(each.normal_bytes for each in needs)
         if normal:
@@ -336,7 +336,7 @@ class NodeSearch:
         taken = sum(self._on(node, nodes) for node in used)
         node_cores = sum(self.whole[node] for node in used) - taken
         host_cores = sum(self.whole) - taken
-        pages = sum(self.pages[node] for node in used) - self.pages_asked
+        pages = sum(self.pages[node] for node in used) - self.pages_requested
         if self.options.policy == "spread":
             return (len(used), self._distance(nodes), -host_cores, -node_cores, -pages)
         return (len(used), self._distance(nodes), node_cores, pages, host_cores)
@@ -362,8 +362,8 @@ class NodeSearch:
         if taken > max(0, self.spare_count) and "host reserve" not in self.ignored:
             return True
         return "node links" not in self.ignored and any(
-            is_exceeded(asked, self.link(one, other).total, self.link(one, other).used)
-            for (one, other), asked in sum_node_traffic(self.need, nodes).items()
+            is_exceeded(requested, self.link(one, other).total, self.link(one, other).used)
+            for (one, other), requested in sum_node_traffic(self.need, nodes).items()
         )
 
     def _ends(self, nodes: tuple[int, ...]) -> PortAssignment | NoAssignment:
@@ -398,17 +398,17 @@ UNKNOWN_LINK = NodeLinkRoom(None, None, None)
 
 def sum_node_traffic(need: VmNeed, nodes: Sequence[int]) -> dict[tuple[int, int], float]:
     """Return bytes/s between nodes, by their positions."""
-    asked: dict[tuple[int, int], float] = {}
+    requested: dict[tuple[int, int], float] = {}
     for one, other, bytes_per_s in need.links:
         ends = sorted((nodes[one], nodes[other]))
         if ends[0] != ends[1]:
-            asked[ends[0], ends[1]] = asked.get((ends[0], ends[1]), 0.0) + bytes_per_s
-    return asked
+            requested[ends[0], ends[1]] = requested.get((ends[0], ends[1]), 0.0) + bytes_per_s
+    return requested
 
 
-def is_exceeded(asked: float, total: float | None, used: float | None) -> bool:
+def is_exceeded(requested: float, total: float | None, used: float | None) -> bool:
     """Return whether the requirement certainly exceeds what is available; unknown values only cause a warning."""
-    return bool(asked) and total is not None and asked > total - (used or 0.0)
+    return bool(requested) and total is not None and requested > total - (used or 0.0)
 
 
 def count_normal_bytes(room: FreeNode, need: VmNeed) -> int | None:
@@ -419,14 +419,14 @@ def count_normal_bytes(room: FreeNode, need: VmNeed) -> int | None:
 
 
 def assign_devices(
-    asked: Sequence[tuple[str, str]], rooms: Sequence[Sequence[tuple[str, str, str]]]
+    requested: Sequence[tuple[str, str]], rooms: Sequence[Sequence[tuple[str, str, str]]]
 ) -> tuple[str, ...] | None:
     """Assign a free device to each requirement by augmenting paths; None: too few devices."""
     devices = [device for room in rooms for device in room]
     owner: dict[str, int] = {}
 
     def assign(index: int, seen: set[str]) -> bool:
-        kind, model = asked[index]
+        kind, model = requested[index]
         for pci_id, its_kind, its_model in devices:
             if pci_id in seen or its_kind != kind or model.casefold() not in its_model.casefold():
                 continue
@@ -436,6 +436,6 @@ def assign_devices(
                 return True
         return False
 
-    if not all(assign(index, set()) for index in range(len(asked))):
+    if not all(assign(index, set()) for index in range(len(requested))):
         return None
     return tuple(pci_id for _, pci_id in sorted((index, pci_id) for pci_id, index in owner.items()))

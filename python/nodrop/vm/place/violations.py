@@ -120,11 +120,11 @@ def describe_shortage(
         return _core_violation(room, needs, search)
     if constraint == "large pages":
         sizes = sorted({each.page_bytes for each in needs if each.page_count})
-        asked = {size: sum(each.page_count for each in needs if each.page_bytes == size) for size in sizes}
-        short = [size for size in sizes if asked[size] > (room.pages.get(size) or 0)]
+        requested = {size: sum(each.page_count for each in needs if each.page_bytes == size) for size in sizes}
+        short = [size for size in sizes if requested[size] > (room.pages.get(size) or 0)]
         return Violation(
             constraint=constraint,
-            asked=", ".join(f"{asked[size]} of {format_bytes(size)}" for size in short),
+            asked=", ".join(f"{requested[size]} of {format_bytes(size)}" for size in short),
             found=", ".join(_free_pages_text(room, size) for size in short),
         )
     if constraint == "memory bandwidth":
@@ -192,13 +192,13 @@ def _interface_violation(search: NodeSearch, node: int, positions: tuple[int, ..
     accelerated = search.solver.accelerated
     for each in wanted:
         refusals = {port.pci_id: why_refused(port, each, search.inventory, accelerated) for port in room.ports}
-        asked = f"interface {each.number}: {format_bps(each.interface.speed_bps)} {each.interface.mode}"
+        requested = f"interface {each.number}: {format_bps(each.interface.speed_bps)} {each.interface.mode}"
         if not room.ports:
-            return Violation(constraint="interfaces", asked=asked, found="no port on this node")
+            return Violation(constraint="interfaces", asked=requested, found="no port on this node")
         if all(refusals.values()):
             says = "; ".join(f"{pci_id} {why}" for pci_id, why in list(refusals.items())[:4])
             more = f"; {len(refusals) - 4} more" if len(refusals) > 4 else ""
-            return Violation(constraint="interfaces", asked=asked, found=says + more)
+            return Violation(constraint="interfaces", asked=requested, found=says + more)
     total = format_bps(sum(each.reserved_bps for each in wanted))
     return Violation(
         constraint="interfaces",
@@ -249,11 +249,14 @@ def _joint_violation(constraint: Constraint, need: VmNeed, host: HostInventory, 
         )
     if constraint == "node links":
         worst = NodeSearch(need, host, options, ignored=frozenset({"node links"})).run()
-        asked = (
+        requested = (
             max(sum_node_traffic(need, worst.nodes).values(), default=0.0) if isinstance(worst, NodeAssignment) else 0.0
         )
         return Violation(
-            constraint=constraint, asked=f"{asked / 1e9:.3g} GB/s between nodes", found="less available", where=where
+            constraint=constraint,
+            asked=f"{requested / 1e9:.3g} GB/s between nodes",
+            found="less available",
+            where=where,
         )
     if constraint == "devices":
         kinds = ", ".join(f"{kind} {model}".strip() for kind, model in need.devices)

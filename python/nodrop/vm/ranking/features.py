@@ -21,7 +21,7 @@ class FeatureRanking(NamedTuple):
     reference: Processor
     name: str = "features"
 
-    def standing(self, asked: ProcessorRequirements, found: Processor) -> ProcessorStanding:
+    def standing(self, requested: ProcessorRequirements, found: Processor) -> ProcessorStanding:
         """Rank a host's processor against the reference host's."""
         wanted, model = self.reference.model.value or "the reference", found.model.value or "an unknown model"
         if self.reference.model.value and is_same_model(self.reference.model.value, model):
@@ -38,7 +38,7 @@ class FeatureRanking(NamedTuple):
         label = f"by features compared with {wanted}: lowest in {worst}" + (
             f"; unknown: {', '.join(unknown)}" if unknown else ""
         )
-        least = 1.0 if asked.rank_min is None else asked.rank_min
+        least = 1.0 if requested.rank_min is None else requested.rank_min
         return ProcessorStanding(
             min(1.0, ratio),
             label,

@@ -28,9 +28,9 @@ def is_same_vendor(one: str, other: str) -> bool:
     return _normalize_vendor(one) == _normalize_vendor(other)
 
 
-def is_same_model(asked: str, found: str) -> bool:
+def is_same_model(requested: str, found: str) -> bool:
     """Return whether a model matches: `E5-2680` matches `Intel(R) Xeon(R) CPU E5-2680 0 @ 2.70GHz`, but no v2."""
-    wanted, there = _model_words(asked), _model_words(found)
+    wanted, there = _model_words(requested), _model_words(found)
     for begin in range(len(there) - len(wanted) + 1):
         end = begin + len(wanted)
         if wanted == there[begin:end]:

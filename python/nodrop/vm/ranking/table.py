@@ -18,19 +18,19 @@ class BenchmarkRanking(NamedTuple):
     scores: Mapping[str, float]
     """By model, in any common spelling: `E5-2680 v2`."""
 
-    def standing(self, asked: ProcessorRequirements, found: Processor) -> ProcessorStanding:
+    def standing(self, requested: ProcessorRequirements, found: Processor) -> ProcessorStanding:
         """How a host's processor stands to what a VM asks."""
-        if asked.rank_min is None and not asked.model:
+        if requested.rank_min is None and not requested.model:
             return ProcessorStanding(1.0, AS_DECLARED)
         model = found.model.value
-        same = bool(model and asked.model and is_same_model(asked.model, model))
-        if same and asked.rank_min is None:
+        same = bool(model and requested.model and is_same_model(requested.model, model))
+        if same and requested.rank_min is None:
             return ProcessorStanding(1.0, AS_DECLARED)
-        least = asked.rank_min if asked.rank_min is not None else self.score(asked.model)
-        wanted = f"{least:g} in {self.name}" if least is not None else f"the rank of {asked.model} in {self.name}"
+        least = requested.rank_min if requested.rank_min is not None else self.score(requested.model)
+        wanted = f"{least:g} in {self.name}" if least is not None else f"the rank of {requested.model} in {self.name}"
         if least is None:
             return ProcessorStanding(
-                None, f"{asked.model} is not in the table", met=False, asked=wanted, found="not in the table"
+                None, f"{requested.model} is not in the table", met=False, asked=wanted, found="not in the table"
             )
         there = None if model is None else self.score(model)
         if there is None:
@@ -43,7 +43,7 @@ class BenchmarkRanking(NamedTuple):
             met=there >= least,
             asked=wanted,
             found=f"{there:g}",
-            substitution="" if same or not asked.model else f"{model} in place of {asked.model}",
+            substitution="" if same or not requested.model else f"{model} in place of {requested.model}",
         )
 
     def score(self, model: str) -> float | None:

@@ -19,33 +19,33 @@ class WorstCaseRanking(NamedTuple):
 
     name: str = "worst-case"
 
-    def standing(self, asked: ProcessorRequirements, found: Processor) -> ProcessorStanding:
+    def standing(self, requested: ProcessorRequirements, found: Processor) -> ProcessorStanding:
         """How a host's processor stands to what a VM asks."""
         model = found.model.value or "unknown"
-        if asked.model and found.model.value is None:
-            return _unknown_standing(asked, "its model is unknown")
-        for other in asked.alternatives:
-            if is_same_model(other, model) and not is_same_model(asked.model, model):
+        if requested.model and found.model.value is None:
+            return _unknown_standing(requested, "its model is unknown")
+        for other in requested.alternatives:
+            if is_same_model(other, model) and not is_same_model(requested.model, model):
                 return ProcessorStanding(
-                    1.0, AS_DECLARED, substitution=f"{model}: declared as an alternative to {asked.model}"
+                    1.0, AS_DECLARED, substitution=f"{model}: declared as an alternative to {requested.model}"
                 )
-        same = not asked.model or is_same_model(asked.model, model)
-        if not same and (reason := _why_not_newer(asked.model, model)):
-            return _unknown_standing(asked, reason)
-        return _compare_clocks(asked, found, "" if same else f"{model} in place of {asked.model}")
+        same = not requested.model or is_same_model(requested.model, model)
+        if not same and (reason := _why_not_newer(requested.model, model)):
+            return _unknown_standing(requested, reason)
+        return _compare_clocks(requested, found, "" if same else f"{model} in place of {requested.model}")
 
 
-def _compare_clocks(asked: ProcessorRequirements, found: Processor, substitution: str) -> ProcessorStanding:
-    reference_mhz = asked.reference_mhz or parse_clock(asked.model)
+def _compare_clocks(requested: ProcessorRequirements, found: Processor, substitution: str) -> ProcessorStanding:
+    reference_mhz = requested.reference_mhz or parse_clock(requested.model)
     base_mhz = found.base_mhz.value
     if reference_mhz is None:
         if substitution:
-            return _unknown_standing(asked, "the VM names no reference clock to compare with")
+            return _unknown_standing(requested, "the VM names no reference clock to compare with")
         return ProcessorStanding(1.0, AS_DECLARED)
     if base_mhz is None:
-        if asked.model and not substitution:
+        if requested.model and not substitution:
             return ProcessorStanding(1.0, AS_DECLARED)
-        return _unknown_standing(asked, "its base clock is unknown")
+        return _unknown_standing(requested, "its base clock is unknown")
     ratio = min(1.0, base_mhz / reference_mhz)
     if ratio == 1.0 and not substitution:
         return ProcessorStanding(1.0, AS_DECLARED)
@@ -53,16 +53,16 @@ def _compare_clocks(asked: ProcessorRequirements, found: Processor, substitution
     return ProcessorStanding(
         ratio,
         f"{EXTRAPOLATED}: {clocks}",
-        met=ratio >= (1.0 if asked.rank_min is None else asked.rank_min),
-        asked=f"{asked.rank_min or 1.0:.3g} of the performance at {reference_mhz:g} MHz",
+        met=ratio >= (1.0 if requested.rank_min is None else requested.rank_min),
+        asked=f"{requested.rank_min or 1.0:.3g} of the performance at {reference_mhz:g} MHz",
         found=f"{ratio:.3g} guaranteed at {base_mhz:g} MHz, {EXTRAPOLATED}",
         substitution=substitution,
     )
 
 
-def _why_not_newer(asked: str, found: str) -> str:
+def _why_not_newer(requested: str, found: str) -> str:
     """Return why a processor is not known to be of the same or a newer generation; empty: it is."""
-    wanted, there = find_generation(asked), find_generation(found)
+    wanted, there = find_generation(requested), find_generation(found)
     if wanted is None or there is None:
         return f"{found}: whether it is of the same or a newer generation is unknown"
     if wanted.line != there.line:
@@ -70,6 +70,8 @@ def _why_not_newer(asked: str, found: str) -> str:
     return "" if there.order >= wanted.order else f"{found} ({there.name}): older than {wanted.name}"
 
 
-def _unknown_standing(asked: ProcessorRequirements, reason: str) -> ProcessorStanding:
-    wanted = asked.model or (f"a base clock of {asked.reference_mhz:g} MHz" if asked.reference_mhz else "a processor")
+def _unknown_standing(requested: ProcessorRequirements, reason: str) -> ProcessorStanding:
+    wanted = requested.model or (
+        f"a base clock of {requested.reference_mhz:g} MHz" if requested.reference_mhz else "a processor"
+    )
     return ProcessorStanding(None, reason, met=False, asked=wanted, found=reason)
