@@ -87,7 +87,7 @@ def test_a_run_is_cancelled_from_its_page(server: Server, open_page: Open) -> No
     page.get_by_role("button", name="Cancel").click()
     await_state(page, "cancelled")
     assert questions
-    assert "what was measured" in questions[0].lower()
+    assert "measurements so far" in questions[0].lower()
 
 
 def test_a_run_that_waits_says_how_many_are_before_it(server: Server, open_page: Open) -> None:
