@@ -19,12 +19,6 @@ import pytest
 os.environ["NODROP_ALONGSIDE"] = "1"
 LAB_REQUIRED = os.environ.get("NODROP_REQUIRE_LAB") == "1"
 TESTS = Path(__file__).parent
-QUIET = (
-    *("lab/test_truth.py", "lab/test_calibrate.py", "lab/test_capacity.py", "lab/test_disturbed.py"),
-    *("lab/test_rates_and_sizes.py", "lab/test_repeats.py", "lab/test_benchmarks.py", "lab/test_killed.py"),
-    *("lab/test_stop_rule.py", "lab/test_ledger.py", "lab/test_back_ends.py", "lab/test_price.py", "openstack"),
-)
-"""Lab tests that compare rates or times: they have the machine to themselves."""
 SLOW = (
     *("openstack", "ship", "dashboards", "web", "lab/test_vm_boot.py", "lab/test_vm_image.py", "lab/test_exposure.py"),
     *("lab/test_price.py", "lab/test_benchmarks.py", "lab/test_repeats.py"),
@@ -82,7 +76,7 @@ def lacking(reason: str) -> NoReturn:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by location."""
     for item in items:
-        for mark, places in (("lab", ("lab", "openstack")), ("quiet", QUIET), ("slow", SLOW)):
+        for mark, places in (("lab", ("lab", "openstack")), ("slow", SLOW)):
             if any(item.path.is_relative_to(TESTS / place) for place in places):
                 item.add_marker(mark)
 

@@ -93,7 +93,7 @@ def test_a_filter_that_matches_nothing_leaves_an_empty_file_and_one_that_is_none
     assert result.capture
     assert result.capture.frame_count == 0
     check_filter("udp port 53", "capture")
-    with pytest.raises(ConfigError, match=r"capture.filter: .udp prt. asked, libpcap finds: .*syntax error"):
+    with pytest.raises(ConfigError, match=r"capture.filter: .*udp prt.*syntax error"):
         check_filter("udp prt", "capture")
 
 
@@ -146,9 +146,9 @@ def test_what_cannot_be_replayed_is_refused_with_file_and_key(pcap: Path, tmp_pa
     raw.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101))
     for source, said in (
         (ReplaySource(file=str(tmp_path / "none")), r"traffic.replay.file: .*none asked, No such file"),
-        (ReplaySource(file=__file__), r"traffic.replay.file: .*\.py asked, it is no capture file"),
+        (ReplaySource(file=__file__), r"traffic.replay.file: .*\.py: not a capture file"),
         (ReplaySource(file=str(raw)), r"traffic.replay.file: .*raw.pcap asked, its frames are RAW, not Ethernet"),
-        (ReplaySource(file=str(pcap), filter="icmp"), r"traffic.replay.filter: .icmp. asked, none of .* 6 frames"),
+        (ReplaySource(file=str(pcap), filter="icmp"), r"traffic.replay.filter: .*icmp.* 6 frames"),
     ):
         with pytest.raises(ConfigError, match=said):
             inspect_replay(source)

@@ -58,4 +58,4 @@ def test_a_real_daemon_shows_what_lscpu_and_meminfo_say(
     total_kib = int(Path("/proc/meminfo").read_text().split()[1])
     assert f"of {total_kib / 2**20:.1f} GiB free" in said
     assert f"{os.cpu_count()} CPUs with their siblings" in said
-    assert "Required by ETSI, not shown by libvirt: Direct cache access" in " ".join(said.split())
+    assert "Required by ETSI, not exposed by libvirt: Direct cache access" in " ".join(said.split())

@@ -161,7 +161,7 @@ def test_gateways_that_are_there_are_asked_for_and_ask_for_the_testers(there: Na
     (trial,) = result["trials"]  # type: ignore[misc]
     assert all(stream["received_count"] == stream["offered_count"] > 0 for stream in trial["streams"])
     assert silent.returncode == 4
-    assert "left: the MAC address of 192.168.1.9 asked for by ARP from 192.168.1.100" in silent.stderr
+    assert "for 192.168.1.9 by ARP from 192.168.1.100" in silent.stderr
 
 
 def test_a_server_measures_what_is_between_the_ports_of_its_own_configuration(there: Namespace) -> None:

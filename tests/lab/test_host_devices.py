@@ -34,18 +34,18 @@ true  # so that the shell stays: the first process of these namespaces, it takes
 ASK_SWITCHES = """
 import json
 from nodrop.host import describe, vswitches
-print("SAID", json.dumps([each.model_dump(mode="json") for each in vswitches.describe(describe.this_machine())]))
+print("SAID", json.dumps([each.model_dump(mode="json") for each in vswitches.describe(describe.open_this_machine())]))
 """
 ASK_LIBVIRT = """
 import json
-from nodrop.host import describe, hypervisor, libvirt, source
-libvirt.PROGRAM_S = source.PROGRAM_S = 10  # what is said counts here, not how fast
-by_library, by_virsh = libvirt.ask(), libvirt._ask_virsh(libvirt.SYSTEM)
+from nodrop.host import describe, hypervisor, inputs, libvirt
+libvirt.PROGRAM_TIMEOUT_S = inputs.PROGRAM_TIMEOUT_S = 10  # what is said counts here, not how fast
+by_library, by_virsh = libvirt.query_libvirt(), libvirt._query_virsh(libvirt.SYSTEM)
 def told(answer):
-    cpus = libvirt.parsed(answer.capabilities).findall("host/topology/cells/cell/cpus/cpu")
-    offered = libvirt.parsed(answer.domain_capabilities).findtext("domain")
-    return answer.version, len(cpus), offered, [libvirt.domain(each)._asdict() for each in answer.domains], answer.why
-machine = hypervisor.describe(describe.this_machine()._replace(libvirt=lambda: by_library)).model_dump(mode="json")
+    cpus = libvirt.parse_xml(answer.capabilities).findall("host/topology/cells/cell/cpus/cpu")
+    offered = libvirt.parse_xml(answer.domain_capabilities).findtext("domain")
+    return answer.version, len(cpus), offered, [libvirt.parse_domain(each)._asdict() for each in answer.domains], answer.why
+machine = hypervisor.describe(describe.open_this_machine()._replace(libvirt=lambda: by_library)).model_dump(mode="json")
 print("SAID", json.dumps([machine, told(by_library), told(by_virsh)]))
 """
 

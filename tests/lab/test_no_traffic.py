@@ -41,7 +41,7 @@ def test_ports_chains_addresses_and_what_came_through_are_told(tmp_path: Path) -
         assert [str(index), port["interface"], found["mac"], str(found["mtu_bytes"]), "B"] in [row[:5] for row in rows]
         for hop in port["next_hops"]:
             assert any(row[0] == str(hop["chain"]) and row[4:6] == [hop["mac"], "ARP"] for row in rows if len(row) > 5)
-    assert "Frames came through 4 of 4 directions of 2 chains; nothing was measured." in done.stdout
+    assert "Frames arrived on 4 of 4 directions of 2 chains; nothing was measured." in done.stdout
 
 
 def test_a_direction_that_lets_nothing_through_is_named_and_ends_with_exit_code_4(

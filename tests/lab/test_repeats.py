@@ -22,7 +22,7 @@ def test_two_forwarders_in_turn_leave_a_suite_a_verdict_and_a_trend(
     assert main(["run", *asked, *results, "--repeat", "2", "--interleave", str(other), "--alongside"]) == 0
     shown = capsys.readouterr()
     assert "B differs from A in sut: vnf-l2 -> bridge" in shown.err
-    assert "4 runs: 2 repeats of A and B in turn" in shown.out
+    assert "4 runs: 2 repeats of A and B alternating" in shown.out
     found = suites.load("latest", tmp_path)
     assert found and found.suite.status is Status.COMPLETE
     assert [f"{run.variant}{run.repeat}" for run in found.suite.runs] == ["A1", "B1", "B2", "A2"]

@@ -161,5 +161,5 @@ def test_without_a_config_drive_frames_pass_as_they_are(file: Path, tmp_path: Pa
 def test_a_fault_in_what_it_is_told_is_on_its_console(file: Path, tmp_path: Path, inside: list[str]) -> None:
     keys = {"FORWARDER": "bridge", "INTF_MAC1": MACS[0], "TG_NET1": "$(reboot)"}
     with started(file, tmp_path, inside, keys) as vm:
-        vm.wait_for(r"fault: TG_NET1=\$\(reboot\) asked; no value has such characters")
-        vm.wait_for("fault: FORWARDER=bridge asked; known are vnf-l2 and vnf-l3")
+        vm.wait_for(r"fault: TG_NET1=\$\(reboot\) requested; no value has such characters")
+        vm.wait_for("fault: FORWARDER=bridge requested; known are vnf-l2 and vnf-l3")

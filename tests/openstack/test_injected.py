@@ -181,7 +181,7 @@ def test_the_counts_told_are_those_that_a_proxy_counts(
         assert told["network"] == len(asked)
 
 
-@pytest.mark.parametrize("moment", ["image t-image made", "networks made", "ports made", "server"])
+@pytest.mark.parametrize("moment", ["image t-image created", "networks created", "ports created", "server"])
 def test_what_a_killed_run_made_is_found_and_taken_away(
     services: Layout, image: Path, figure: Figure, moment: str
 ) -> None:

@@ -263,12 +263,12 @@ def test_with_tls_shared_key_and_user_records_arrive_and_no_secret_is_kept(secur
 @pytest.mark.parametrize(
     ("change", "trouble"),
     [
-        ({"shared_key_file": "wrong"}, "refuses the handshake: shared key mismatch"),
-        ({"password_file": "wrong"}, "refuses the handshake: username/password mismatch"),
-        ({"username": None, "password_file": None}, "asks for a user; give username and password_file"),
-        ({"shared_key_file": None, "username": None, "password_file": None}, "asks for a shared key"),
-        ({"tls": True}, "its certificate is refused: unable to get local issuer certificate"),
-        ({"tls": None}, "takes connections and does not answer"),
+        ({"shared_key_file": "wrong"}, "rejected the handshake: shared key mismatch"),
+        ({"password_file": "wrong"}, "rejected the handshake: username/password mismatch"),
+        ({"username": None, "password_file": None}, "requires a user; set username and password_file"),
+        ({"shared_key_file": None, "username": None, "password_file": None}, "requires a shared key"),
+        ({"tls": True}, "certificate rejected: unable to get local issuer certificate"),
+        ({"tls": None}, "accepts connections but does not reply"),
     ],
 )
 def test_an_aggregator_that_is_not_convinced_gets_nothing_and_the_user_is_told_why(

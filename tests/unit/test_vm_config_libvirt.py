@@ -213,4 +213,7 @@ def _topology(text: str) -> dict[str, str]:
 
 def _define(virsh: Path, domain: Path, root: Path) -> subprocess.CompletedProcess[str]:
     driver = f"qemu:///embed?root={root / 'libvirt'}"
+    configuration = root / "libvirt" / "etc" / "qemu.conf"
+    configuration.parent.mkdir(parents=True)
+    configuration.write_text('user = "root"\ngroup = "root"\n')  # the default user exists only with a system-wide daemon
     return subprocess.run([virsh, "-c", driver, "define", domain], capture_output=True, text=True, check=False)

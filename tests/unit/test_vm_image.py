@@ -182,7 +182,7 @@ def understood(user_data: str, require_tool: Callable[[str], Path]) -> "subproce
 def test_a_value_that_a_shell_could_take_for_more_is_a_fault(require_tool: Callable[[str], Path]) -> None:
     done = understood("FORWARDER=$(reboot)\nTG_NET1=10.0.0.0/8\n", require_tool)
     assert done.stdout == "TG_NET1=10.0.0.0/8\n"
-    assert done.stderr == "nodrop-vm: fault: FORWARDER=$(reboot) asked; no value has such characters\n"
+    assert done.stderr == "nodrop-vm: fault: FORWARDER=$(reboot) requested; no value has such characters\n"
 
 
 def test_a_program_is_taken_with_its_libraries_and_its_loader() -> None:
