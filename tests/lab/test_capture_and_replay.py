@@ -145,7 +145,7 @@ def test_what_cannot_be_replayed_is_refused_with_file_and_key(pcap: Path, tmp_pa
     raw = tmp_path / "raw.pcap"
     raw.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101))
     for source, said in (
-        (ReplaySource(file=str(tmp_path / "none")), r"traffic.replay.file: .*none asked, No such file"),
+        (ReplaySource(file=str(tmp_path / "none")), r"traffic.replay.file: .*none: No such file"),
         (ReplaySource(file=__file__), r"traffic.replay.file: .*\.py: not a capture file"),
         (ReplaySource(file=str(raw)), r"traffic.replay.file: .*raw.pcap asked, its frames are RAW, not Ethernet"),
         (ReplaySource(file=str(pcap), filter="icmp"), r"traffic.replay.filter: .*icmp.* 6 frames"),

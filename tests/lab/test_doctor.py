@@ -31,7 +31,7 @@ def test_a_back_end_that_is_refused_says_what_it_lacks(monkeypatch: pytest.Monke
     """Frames of 9216 bytes are more than AF_XDP takes."""
     real = checking.Config
     monkeypatch.setattr(checking, "Config", lambda **keys: real(frame_bytes=9216, **keys))
-    found = {check.name: check for check in checking.backend_checks()}
+    found = {check.name: check for check in checking.check_backends()}
     assert found["af_packet"].ok
     assert not found["xdp_live"].ok
     assert "af_packet" in found["xdp_live"].remedy

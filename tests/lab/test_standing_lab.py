@@ -128,7 +128,7 @@ def test_a_second_lab_of_the_same_name_is_refused_and_the_first_stays(name: str)
     with pytest.raises(StageError, match="is already up"):
         persistent_lab.bring_up(PLAN, name)
     assert registry.read(name) == lab
-    assert lab.ending() is None
+    assert lab.describe_failure() is None
 
 
 def test_a_lab_that_cannot_be_recorded_does_not_stay(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
