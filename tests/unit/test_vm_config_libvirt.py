@@ -215,5 +215,7 @@ def _define(virsh: Path, domain: Path, root: Path) -> subprocess.CompletedProces
     driver = f"qemu:///embed?root={root / 'libvirt'}"
     configuration = root / "libvirt" / "etc" / "qemu.conf"
     configuration.parent.mkdir(parents=True)
-    configuration.write_text('user = "root"\ngroup = "root"\n')  # the default user exists only with a system-wide daemon
+    configuration.write_text(
+        'user = "root"\ngroup = "root"\n'
+    )  # the default user exists only with a system-wide daemon
     return subprocess.run([virsh, "-c", driver, "define", domain], capture_output=True, text=True, check=False)
