@@ -44,7 +44,8 @@ by_library, by_virsh = libvirt.query_libvirt(), libvirt._query_virsh(libvirt.SYS
 def told(answer):
     cpus = libvirt.parse_xml(answer.capabilities).findall("host/topology/cells/cell/cpus/cpu")
     offered = libvirt.parse_xml(answer.domain_capabilities).findtext("domain")
-    return answer.version, len(cpus), offered, [libvirt.parse_domain(each)._asdict() for each in answer.domains], answer.why
+    domains = [libvirt.parse_domain(each)._asdict() for each in answer.domains]
+    return answer.version, len(cpus), offered, domains, answer.why
 machine = hypervisor.describe(describe.open_this_machine()._replace(libvirt=lambda: by_library)).model_dump(mode="json")
 print("SAID", json.dumps([machine, told(by_library), told(by_virsh)]))
 """

@@ -66,8 +66,8 @@ def of_engine(stream: Stream) -> dict[int, bytes]:
     ended = Event()
 
     def take() -> None:
-        while not ended.is_set():
-            frames.extend(sockets[0].receive(COUNT) or [])
+        while (received := sockets[0].receive(COUNT)) or not ended.is_set():  # a late thread reads the rest
+            frames.extend(received or [])
 
     with RelaySockets(2) as sockets:
         engine = EngineProcess(None, lambda: None)
