@@ -165,7 +165,7 @@ def _user_space_state(around: PortContext, function: PciFunction, bound: str) ->
     if not files or around.holders.why:
         why = around.holders.why or "its device file is not known"
         return PortState(eligible, moment.unknown(why, "/proc/*/fd"), moment.unknown(why, "/proc/*/fd"))
-    return _free_state(around, "/proc/*/fd", f"nobody has {files[0]} open")._replace(eligible=eligible)
+    return _free_state(around, "/proc/*/fd", f"no process has {files[0]} open")._replace(eligible=eligible)
 
 
 def _kernel_state(around: PortContext, function: PciFunction | None, interface: str) -> PortState:
