@@ -169,7 +169,7 @@ def test_two_aggregators_each_get_all_and_one_that_is_away_holds_up_neither(forw
     with forward(here) as aggregator:
         _, (sentence,) = shipped(plan)
         first = aggregator.records(10)
-    assert sentence.startswith(f"2 records for 127.0.0.1:{away} wait")
+    assert sentence.startswith(f"2 records for 127.0.0.1:{away} are buffered")
     with forward(away) as aggregator:
         subprocess.run(
             [sys.executable, "-m", "nodrop", "ship", "--buffer-dir", str(tmp_path / "buffer")], check=True, text=True
@@ -290,7 +290,7 @@ def test_an_aggregator_that_is_not_convinced_gets_nothing_and_the_user_is_told_w
     asked = {"shared_key": "a-shared-key", "user": "probe", "password": "a-password"}
     with secure(port, certificate=tls["certificate"], key=tls["key"], **asked) as aggregator:
         _, (sentence,) = shipped(plan_for(tmp_path, entry | changed))
-        assert sentence.startswith(f"2 records for 127.0.0.1:{port} wait")
+        assert sentence.startswith(f"2 records for 127.0.0.1:{port} are buffered")
         assert trouble in sentence
         assert aggregator.records(0) == []
 
