@@ -22,7 +22,7 @@ def move_into_private_namespace() -> str:
     outside sees them, and they are gone when the last process in there is.
     """
     privilege = namespace.unshare_lab()
-    links.silence()
+    links.disable_ipv6()
     with IPRoute() as netlink:
         netlink.link("add", ifname=SEND_PORT, kind="veth", peer={"ifname": RECEIVE_PORT})
     links.bring_up((SEND_PORT, RECEIVE_PORT))
