@@ -1,4 +1,4 @@
-"""What a result keeps of its configuration asks for the same run again."""
+"""The configuration stored in a result requests the same run again."""
 
 from pathlib import Path
 from typing import Any

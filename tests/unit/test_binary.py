@@ -1,4 +1,4 @@
-"""What the binary search promises: the loads of the common reading, bounds that enclose the truth, nothing lost."""
+"""Guarantees of the binary search: loads of the usual reading, bounds that enclose the truth, no lost result."""
 
 import pytest
 from tests.searching import drive, loss_ratio_of, search_plan
@@ -33,7 +33,7 @@ def plan_of(joint: bool = True, **changed: object) -> SearchPlan:
 
 
 class Measuring:
-    """Answers trials with a simulated measurer, stop rules obeyed or taken out, and keeps the results."""
+    """Measures trials with a simulated measurer, with stop rules applied or removed, and stores the results."""
 
     def __init__(self, sut: Sut, stops: bool = True) -> None:
         self.measurer = SimulatedMeasurer(two_way_traffic(2), sut)

@@ -1,4 +1,4 @@
-"""Calibrations: kept for exactly what they were measured with, and told beside what is measured after."""
+"""Calibrations: valid only for the setup that they were measured with, and reported with later results."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from nodrop.store import calibration
 
 
 def calibrated(tmp_path: Path, limit_pps: float = 1e6) -> Calibration:
-    """Of a tester that does so much."""
+    """Return the calibration of a tester with this capacity."""
     made = make_plan(tmp_path, goals={"NDR": 0.0}, sut="wire")
     found = calibration.derive_calibration(execute(made, Listener(), parts(Step(limit_pps))))
     assert found

@@ -1,4 +1,4 @@
-"""Captures and replays as they are planned, asked of the engine, and told."""
+"""Captures and replays: planned, passed to the engine, and reported."""
 
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ FOUND = ReplayContents(
 
 
 def planned(**keys: Any) -> Plan:
-    """With two dots as two underscores; every file has FOUND in it, every filter passes."""
+    """Build a plan; two underscores stand for two dots. Every file contains FOUND, every filter passes."""
     asked = {key.replace("__", "."): value for key, value in keys.items()}
     return build(load((), asked), Resolvers(inspect_replay=lambda _source: FOUND))
 

@@ -1,4 +1,4 @@
-"""What each chain did, from the counts of streams."""
+"""Counts per chain, from the counts of streams."""
 
 from pathlib import Path
 

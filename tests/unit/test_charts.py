@@ -1,4 +1,4 @@
-"""Charts of results: each is valid Vega-Lite whatever the run was like, says what is in it, and shows nothing else."""
+"""Charts of results: valid Vega-Lite for every kind of run, with the run's data and nothing else."""
 
 import json
 import re
@@ -44,13 +44,13 @@ WIDE: dict[str, Any] = {"search__max_load": "37.5Mpps", "search__algorithm": "ml
 
 @cache
 def validator() -> jsonschema.Draft7Validator:
-    """Of Vega-Lite 5, as the package altair ships it."""
+    """Return the validator of Vega-Lite 5, with the schema that the package altair ships."""
     file = Path(altair.__file__).parent / "vegalite" / "v5" / "schema" / "vega-lite-schema.json"
     return jsonschema.Draft7Validator(json.loads(file.read_text(encoding="utf-8")))
 
 
 def require_sound(chart: Chart) -> None:
-    """Valid, its data apart, every name of data known, a title and a sentence."""
+    """Require a valid chart with separate data, known data names, a title and a description."""
     validator().validate(json.loads(json.dumps(theme.apply_theme(chart.spec))))
     definition = json.dumps(chart.definition)
     assert '"values": [{' not in definition
@@ -83,7 +83,7 @@ def times(port: int, values_ns: Sequence[int]) -> DirectionTimes:
 
 
 def timed(result: RunResult, count: int = 2000) -> RunResult:
-    """The same with latencies of 10 to 10 + count µs at every trial, and its last trial as that of the NDR."""
+    """Return the result with latencies of 10 to 10 + count µs in each trial, its last trial as the NDR's trial."""
     series = (times(0, range(10_000, 10_000 + count * 1000, 1000)), times(1, range(5_000, 5_000 + count * 1000, 1000)))
     trials = tuple(trial.model_copy(update={"directions": series}) for trial in result.trials)
     found = LatencyResult(label="NDR", load_pps=trials[-1].trial.intended_load_pps, trial_index=trials[-1].index)
@@ -91,7 +91,7 @@ def timed(result: RunResult, count: int = 2000) -> RunResult:
 
 
 def ledger(due: int, *lost: tuple[str, int]) -> LossLedger:
-    """Two hops each way; the second loses."""
+    """Return a ledger of two hops each way, of which the second loses frames."""
 
     def way(port: int) -> DirectionLedger:
         causes = tuple(Cause(name=name, text=f"for {name}", count=count) for name, count in lost)
@@ -104,7 +104,7 @@ def ledger(due: int, *lost: tuple[str, int]) -> LossLedger:
 
 
 def every_chart(result: RunResult) -> list[Chart]:
-    """All that can be drawn of a run that searched, timed and counted."""
+    """Return all charts of a run that has a search, latencies and counters."""
     counted = result.trials[-1].model_copy(update={"ledger": ledger(1_000_000, ("ring_full", 20))})
     return [
         search_bounds.build_chart(result, result.steps),
@@ -148,7 +148,7 @@ def test_a_run_of_one_trial_and_one_of_four_hundred_are_drawn(tmp_path: Path) ->
 
 
 def test_a_curve_ends_where_fewer_than_ten_frames_were_slower() -> None:
-    """By the histogram's own count of the frames above the last point."""
+    """The histogram itself counts the frames above the last point."""
     series = (times(0, range(1000, 2_001_000, 1000)),)
     points = latency_curve(series)
     last_percentile, last_ns = points[-1]
@@ -173,7 +173,7 @@ def test_no_curve_is_drawn_without_histograms(tmp_path: Path) -> None:
 
 
 def test_lines_of_several_runs_are_told_apart(tmp_path: Path) -> None:
-    """Two runs alike in all but their ids have lines of their own."""
+    """Two runs that differ only in their ids have separate lines."""
     results = [timed(recorded(tmp_path, MILLION)) for _ in range(2)]
     lines = {row["line"] for row in latency.build_chart(results).data["curves"]}
     assert len(lines) == 2
@@ -268,7 +268,7 @@ def test_every_color_has_a_counterpart_on_dark_ground_and_none_is_left(tmp_path:
 
 
 def contrast(one: str, other: str) -> float:
-    """By WCAG 2.2, "contrast ratio"."""
+    """Return the contrast ratio as WCAG 2.2 defines it."""
 
     def luminance(color: str) -> float:
         parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
@@ -297,7 +297,7 @@ render.render_pdf(charts[0]).startswith(b"%PDF") or sys.exit(1)
 
 
 def test_charts_in_a_page_have_names_and_ids_of_their_own(tmp_path: Path) -> None:
-    """Drawn in a process of its own: the renderer's threads would stay."""
+    """Render in a child process: the renderer's threads outlive the test."""
     charts = every_chart(recorded(tmp_path, SmoothCurve(9e5), **WIDE))
     lines = "\n".join(chart.model_dump_json() for chart in charts)
     done = subprocess.run(

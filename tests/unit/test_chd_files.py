@@ -1,4 +1,4 @@
-"""Descriptors of hosts as files: written, read again, and refused in a sentence."""
+"""Host descriptor files: written, read again, and refused with a message."""
 
 import json
 import time

@@ -44,7 +44,7 @@ POINTS = (
     [SHORT_GOOD] * 60 + [SHORT_BAD] * 60 + [LONG_BAD],
     [SHORT_GOOD] * 60 + [SHORT_BAD] * 60 + [LONG_BAD, LONG_GOOD],
 )
-"""The example's points in time: all trials at the load by then."""
+"""Return all trials at the load up to one of the example's points in time."""
 
 # Per point and goal: full-length high-loss, full-length low-loss, short high-loss, short low-loss sum, and the result.
 TABLE = (
@@ -57,8 +57,8 @@ TABLE = (
 )
 
 CONTRADICTED_BY_THE_CODE = {(5, "20% exceed"): "U", (6, "20% exceed"): "U"}
-"""The RFC prints Lower Bound under exceed ratios of 42.857 % and 27.273 %, more than the 20 % the goal tolerates: by
-its own code the load is an Upper Bound."""
+"""The RFC prints Lower Bound under exceed ratios of 42.857 % and 27.273 %, more than the 20 % the goal tolerates;
+by its own code the load is an Upper Bound."""
 
 CASES = [
     (point, each, row)

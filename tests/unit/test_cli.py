@@ -1,4 +1,4 @@
-"""The command line: exit codes, sentences on standard error, and help that teaches."""
+"""The command line: exit codes, messages on standard error, and help."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def in_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run_over(made: RunEnvironment, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    """`nodrop run` without packets."""
+    """Execute `nodrop run` without packets."""
     monkeypatch.setattr("nodrop.run.execute.execute", lambda plan, on_event, _parts: execute(plan, on_event, made))
     return main(["run", *SHORT, *arguments])
 

@@ -55,7 +55,7 @@ def plan(count: int = 1, **more: Any) -> CloudPlan:
 
 
 def networks(asked: CloudPlan, **segments: Any) -> Mapping[str, Json]:
-    """As Neutron tells administrators: VLAN 100 and so on, where none is given."""
+    """Return networks as Neutron shows them to administrators, by default with VLANs from 100."""
     return {
         network.name: {
             "id": f"id-{network.name}",

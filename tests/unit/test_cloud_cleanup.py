@@ -1,4 +1,4 @@
-"""What is left in a cloud, found and taken away, also while its services fail."""
+"""Leftovers in a cloud: found and removed, also while its services fail."""
 
 import os
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ OURS = ownership_tag("nodrop")
 
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallCloud]:
-    """A cloud, and a machine without labs or runs."""
+    """Serve a cloud, and hide the labs and runs of this machine."""
     for name in [name for name in os.environ if name.startswith("OS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setattr(requests, "FIRST_DELAY_S", 0.01)
@@ -42,7 +42,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallClou
 
 @pytest.fixture
 def staged(small: SmallCloud) -> SmallCloud:
-    """A chain of nodrop's, beside what others have."""
+    """Put a chain of nodrop into the cloud, with resources of other users."""
     small.add(f"{IMAGE}/images", name="nodrop-vm", tags=[OURS], status="active")
     small.add(f"{IMAGE}/images", name="debian", tags=[], status="active")
     small.add(f"{COMPUTE}/flavors", name="nodrop.medium", description=flavor_tag("nodrop", "p1"))
@@ -94,7 +94,7 @@ def test_all_of_it_is_taken_away_and_nothing_else(staged: SmallCloud) -> None:
     assert told[1] == "server nodrop-vm-0 deleted"
     assert len(told) == len(found)
     assert ("PUT", f"{NETWORK}/routers/{found[2].id}/remove_router_interface") in staged.asked
-    assert rollback.delete_resources(cloud, found) == ()  # what is gone already is no failure
+    assert rollback.delete_resources(cloud, found) == ()  # A resource that is already gone is no failure.
 
 
 def test_what_was_found_there_stays(staged: SmallCloud) -> None:

@@ -1,4 +1,4 @@
-"""What a loopback VM is told."""
+"""The settings that a loopback VM receives."""
 
 import yaml
 
@@ -23,7 +23,7 @@ TESTER = ("02:00:00:00:00:01", "02:00:00:00:00:02")
 
 
 def told(text: str) -> dict[str, str]:
-    """The file's lines, as cloud-init would write them."""
+    """Return the file's lines as cloud-init would write them."""
     assert text.startswith("#cloud-config\n")
     [written] = yaml.safe_load(text)["write_files"]
     assert written["path"] == CONF == "/etc/nfvbenchvm.conf"

@@ -1,4 +1,4 @@
-"""Logging in to a cloud, and asking it while its services fail."""
+"""Logging in to a cloud, and requests while its services fail."""
 
 import contextlib
 import os
@@ -186,7 +186,7 @@ def test_a_password_is_asked_for_on_a_terminal_and_not_shown(small: SmallCloud, 
     if child == 0:
         os.execv(sys.executable, [sys.executable, "-m", "nodrop", "status", "--openrc", str(file)])
     said = b""
-    with contextlib.suppress(OSError):  # the terminal of a process that has ended
+    with contextlib.suppress(OSError):  # the terminal of a process that has exited
         while part := os.read(terminal, 1024):
             said += part
             if said.endswith(b"Password of demo: "):
@@ -250,7 +250,8 @@ def test_what_is_refused_says_what_was_asked_and_what_to_do(small: SmallCloud) -
     small.failures = [("POST", "/network", 403)]
     with pytest.raises(CloudError, match="cloud small: cannot create x: HTTP 403: failure 403; ask an administrator"):
         create(cloud, "create x", Post("network", "/networks", {"network": {}}), lambda: None)
-    assert delete(cloud, "delete network 7", "network", "/networks/7") is None  # what is gone already is gone
+    # A resource that is already gone counts as deleted.
+    assert delete(cloud, "delete network 7", "network", "/networks/7") is None
 
 
 @pytest.mark.usefixtures("small")

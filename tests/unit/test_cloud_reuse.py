@@ -1,4 +1,4 @@
-"""What a cloud has already: taken where it fits, told where it does not."""
+"""Existing resources of a cloud: reused if they fit, reported if they do not."""
 
 import hashlib
 from pathlib import Path

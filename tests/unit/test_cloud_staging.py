@@ -1,4 +1,4 @@
-"""Chains staged while services fail, lose answers and refuse: what stands is right, or nothing is left of it."""
+"""Chains staged while services fail, lose answers and refuse: the result is correct, or nothing remains."""
 
 import os
 from collections.abc import Iterator
@@ -25,13 +25,13 @@ LIMITS = {"maxTotalInstances": 10, "totalInstancesUsed": 0}
 
 
 class Services(SmallCloud):
-    """It numbers networks, gives ports their MACs, and starts servers as far as one can without a host."""
+    """A cloud that numbers networks, gives ports their MACs, and starts servers, all without a host."""
 
     def __init__(self) -> None:
         super().__init__()
         self.finish = self._finish
         self.status = "ACTIVE"
-        """Of servers."""
+        """Servers to start, by name and status."""
         self.said[f"{COMPUTE}/limits"] = {"limits": {"absolute": LIMITS}}
         self.said[f"{NETWORK}/quotas/p1/details.json"] = {"quota": {}}
         self.add(f"{IMAGE}/images", name="image", status="active", tags=[])
@@ -59,11 +59,11 @@ class Services(SmallCloud):
                     port["device_id"] = made["id"]
 
     def posts(self) -> list[str]:
-        """What was asked to be made, by the ends of paths."""
+        """Return the last path parts of all creation requests."""
         return [path.rpartition("/")[2] for method, path in self.asked if method == "POST"]
 
     def left(self) -> dict[str, int]:
-        """How many of what are there, but for the image."""
+        """Return the number of resources of each kind, images excluded."""
         return {path: len(held) for path, held in self.held.items() if held and path != f"{IMAGE}/images"}
 
 

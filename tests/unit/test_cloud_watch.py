@@ -1,4 +1,4 @@
-"""Servers looked at beside a run."""
+"""Servers observed during a run."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ WELL = {"vm0": {"status": "ACTIVE"}, "vm1": {"status": "ACTIVE"}}
 
 
 def watched(look: Callable[[], Mapping[str, Any]], until: Callable[[ServerMonitor], bool]) -> str | None:
-    """What a watch says of what it sees, once something is so."""
+    """Return what a watch reports after a change of the cloud."""
     watch = ServerMonitor(look, NAMES, every_s=0.01)
     watch.start()
     end = time.monotonic() + 10

@@ -1,4 +1,4 @@
-"""What is said where a cloud has not what was asked for: what is short, who may, and why a server is none."""
+"""Errors of a cloud that cannot serve a request: missing resources, missing rights, the reasons of failed servers."""
 
 from contextlib import AbstractContextManager, nullcontext
 from types import SimpleNamespace
@@ -58,7 +58,7 @@ def test_other_faults_are_said_with_where_to_look() -> None:
 
 
 class _Told:
-    """A cloud that answers with limits and quotas, in Nova's and Neutron's words."""
+    """A cloud that answers with limits and quotas in Nova's and Neutron's form."""
 
     def __init__(self, compute: dict[str, int], network: dict[str, Any] | int) -> None:
         self.name, self.project_name, self.project_id = "here", "demo", "p1"

@@ -1,4 +1,4 @@
-"""`nodrop compare` as a user meets it."""
+"""`nodrop compare` from the user's side."""
 
 import json
 from collections.abc import Callable
@@ -24,7 +24,7 @@ FAST, SLOW = (1.000e6, 1.002e6, 0.999e6), (0.950e6, 0.951e6, 0.949e6)
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three searches of each of two simulated SUTs, in turn, and a list of them."""
+    """Store three searches of each of two simulated SUTs, alternating, and return their ids."""
     directory, elsewhere = tmp_path_factory.mktemp("results"), tmp_path_factory.mktemp("elsewhere")
     runs = []
     for repeat, (fast, slow) in enumerate(zip(FAST, SLOW, strict=True), 1):

@@ -1,4 +1,4 @@
-"""A comparison as a picture: valid in every theme, every run in it, and nothing hidden by something else."""
+"""Comparison charts: valid in every theme, complete, and without overlaps."""
 
 from random import Random
 from xml.etree import ElementTree

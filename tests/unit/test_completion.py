@@ -1,4 +1,4 @@
-"""Completion in the shells themselves, with the script that `nodrop completion` prints."""
+"""Completion in real shells, with the script that `nodrop completion` prints."""
 
 import contextlib
 import os
@@ -82,7 +82,7 @@ def test_tab_completes_at_a_terminal(shell: str, written: str, expected: list[st
 
 
 def typed_into(shell: list[str], set_up: str, keys: str, awaited: str) -> str:
-    """What a terminal shows once these keys were pressed, the last of them TAB."""
+    """Return the terminal's content after these keys, of which the last is TAB."""
     pid, terminal = pty.fork()
     if not pid:
         os.execve(shell[0], shell, {**os.environ, "TERM": "dumb"})

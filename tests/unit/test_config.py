@@ -1,4 +1,4 @@
-"""Configuration: one rule of precedence, and errors that say file, key, value and what to write instead."""
+"""Configuration: one rule of precedence, and errors that name file, key, value and the fix."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Configurations that nobody can mean: each gets a sentence that names a key or a line, and changes nothing."""
+"""Malformed configurations: each gets a message that names a key or a line, and changes nothing."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Configuration plugins: installed packages whose values stand between built-in defaults and what a user writes."""
+"""Configuration plugins: installed packages whose values override the built-in defaults and yield to the user's."""
 
 import shutil
 import sys
@@ -18,7 +18,7 @@ Install = Callable[[str, str], None]
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Installs a module with a plugin, as pip would: a dist-info beside it, on the path."""
+    """Install a module with a plugin as pip would: with a dist-info directory, on the path."""
     site = tmp_path / "site"
     site.mkdir()
     monkeypatch.syspath_prepend(str(site))

@@ -1,4 +1,4 @@
-"""Whether bounds of nodrop's own search are wrong as often as it says; `scripts/bench coverage` counts more of them."""
+"""Whether bounds of nodrop's own search are wrong as often as it states; `scripts/bench coverage` counts more."""
 
 from statistics import fmean
 
@@ -30,7 +30,7 @@ def test_bounds_are_wrong_about_as_often_as_stated(bounds: list[Stated]) -> None
 
 
 def test_chances_tell_bounds_that_are_wrong_from_others(bounds: list[Stated]) -> None:
-    # Brier's score: 0.25 for saying 50 % of everything, 0 for knowing.
+    # Brier score: 0.25 for always stating 50 %, 0 for certainty.
     assert fmean((chance - wrong) ** 2 for chance, wrong in chances(bounds)) < 0.075
 
 

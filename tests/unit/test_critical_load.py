@@ -1,4 +1,4 @@
-"""The models behind the soak search: curves as the draft writes them, a posterior that brute force confirms."""
+"""Models of the soak search: curves as the draft defines them, a posterior that brute force confirms."""
 
 import math
 from collections.abc import Callable
@@ -17,13 +17,13 @@ Drafted = Callable[[float, float, float], float]
 
 
 def drafted_stretch(b: float, m: float, a: float) -> float:
-    """draft-vpolak-bmwg-plrsearch-03, "Stretch Function", as written."""
+    """draft-vpolak-bmwg-plrsearch-03, "Stretch Function", verbatim."""
     e = math.exp
     return (a * (1 + e(m / a)) * math.log((e(b / a) + e(m / a)) / (1 + e(m / a)))) / e(m / a)
 
 
 def drafted_erf(b: float, m: float, a: float) -> float:
-    """draft-vpolak-bmwg-plrsearch-03, "Erf Function", as written."""
+    """draft-vpolak-bmwg-plrsearch-03, "Erf Function", verbatim."""
     e = math.exp
     return (
         (a * (e(-((b - m) ** 2 / a**2)) - e(-(m**2 / a**2)))) / math.sqrt(math.pi)
@@ -42,7 +42,7 @@ def test_curves_are_those_of_the_draft_where_its_formulas_can_be_computed(
     curve: Shape, drafted: Drafted, load_pps: float, spread_pps: float
 ) -> None:
     expected = drafted(load_pps, 3.3e6, spread_pps)
-    if expected > 1e-6:  # below, its terms cancel
+    if expected > 1e-6:  # Below, its terms cancel.
         assert curve(3.3e6, spread_pps)(load_pps) == pytest.approx(math.log(expected), rel=1e-6)
 
 
@@ -61,7 +61,7 @@ def test_the_tail_of_stretch_is_exact_far_below_the_limit(spreads_below: float) 
 
 @pytest.mark.parametrize("z", [2.0, 3.0, 4.9, 5.1, 6.0, 9.0, 26.0])
 def test_the_tail_of_erf_is_exact_far_below_the_limit(z: float) -> None:
-    """Against the power series of erf, in 900 digits."""
+    """Compare with the power series of erf, in 900 digits."""
     load_pps, spread_pps = 1e6, 1e3
     with localcontext() as context:
         context.prec = 900
@@ -74,13 +74,13 @@ def test_the_tail_of_erf_is_exact_far_below_the_limit(z: float) -> None:
             total += term / (2 * count + 1)
         erfc = 1 - 2 / pi.sqrt() * total
         lost = (-exact_z * exact_z).exp() / pi.sqrt() - exact_z * erfc
-        expected = math.log(spread_pps / 2) + float(lost.ln())  # far from zero load, so its term vanishes
+        expected = math.log(spread_pps / 2) + float(lost.ln())  # far from zero load, so that its term vanishes
     found = erf(load_pps + z * spread_pps, spread_pps)(load_pps)
     assert found == pytest.approx(expected, abs=1e-9)
 
 
 def _pi() -> Decimal:
-    """By Machin's formula, in the precision of the context."""
+    """Return pi by Machin's formula, in the precision of the context."""
 
     def arctan_of_one_over(x: int) -> Decimal:
         total = term = Decimal(1) / x
@@ -97,7 +97,7 @@ def _pi() -> Decimal:
 def brute_force(
     observations: list[Observation], drafted: Drafted, target: float, steps: int = 120
 ) -> tuple[float, float]:
-    """Mean and variance of the critical load's logarithm, from a fine even grid over the draft's prior."""
+    """Return mean and variance of the critical load's logarithm, from a fine even grid over the draft's prior."""
     weighed = []
     for i in range(steps):
         for j in range(steps):
@@ -145,7 +145,7 @@ def _critical(loss_rate: Callable[[float], float], target: float) -> float:
     ],
 )
 def test_the_posterior_is_that_of_a_fine_even_grid_over_the_prior(observations: list[Observation]) -> None:
-    """With a target of 1 %, which the draft's formulas can compute without care."""
+    """Use a target of 1 %, with which the draft's formulas are numerically safe."""
     found = critical_load(tuple(observations), 0.01, MIN_PPS, MAX_PPS)
     for estimate, (_, drafted) in zip((found.stretch, found.erf), CURVES, strict=True):
         mean, variance = brute_force(observations, drafted, 0.01)

@@ -1,4 +1,4 @@
-"""Descriptors with anything wrong in them: a value or a sentence, and nothing else ever."""
+"""Malformed descriptors: each yields a value or a message, and nothing else."""
 
 import json
 import random
@@ -76,7 +76,7 @@ CHDS = tuple(format_descriptor(host("a", Shape(1, 1, 2, ports=1, vfs=1)), form) 
 
 
 def spoilt(text: str, draw: random.Random) -> str:
-    """A text with a few pieces cut out, put in, doubled or moved."""
+    """Return a text with a few pieces removed, inserted, doubled or moved."""
     for _ in range(draw.randrange(1, 4)):
         at, end = sorted(draw.randrange(len(text) + 1) for _ in range(2))
         end = min(end, at + 40)

@@ -1,4 +1,4 @@
-"""Reading text: YAML with the plain types of YAML 1.2, JSON, and sentences for whatever else there is."""
+"""Documents: YAML with the plain types of YAML 1.2, JSON, and error messages for everything else."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def refusal(text: str) -> str:
 
 
 def test_values_are_what_yaml_1_2_says() -> None:
-    # Source: YAML 1.2.2 section 10.3.2, and the words that 1.1 took for something else.
+    # Source: YAML 1.2.2 section 10.3.2, and the words that YAML 1.1 read as other types.
     text = "a: no\nb: 010\nc: 1e3\nd: 10:30\ne: 0x1F\nf: 2001-01-01\ng: ~\nh: True\ni: -1.5\nj: 0o17\nk: on"
     assert parse_document(text, "x").content == {
         "a": "no",

@@ -1,4 +1,4 @@
-"""Ratios and demands of the engine's benchmark, from made-up measurements."""
+"""Ratios and requirements of the engine's benchmark, from synthetic measurements."""
 
 from benchmarks.engine.demands import demand_lines
 from benchmarks.engine.groups import GROUPS

@@ -1,4 +1,4 @@
-"""Who is told of a run: the log, the files, and what happens when one of them cannot be told."""
+"""Receivers of a run's events: the log, the files, and failures to deliver."""
 
 import json
 import logging
@@ -21,7 +21,7 @@ from nodrop.system.log_files import LOGGER, SeverityCounter
 
 
 def told(directory: Path, sut: SutFunction = MILLION, **keys: Any) -> list[str]:
-    """A run whose plan has these keys of `ship`; gives what the user was told."""
+    """Execute a run with these keys of `ship`; return what the user was shown."""
     said: list[str] = []
     plan = make_plan(directory / "results", **{f"ship__{key}": value for key, value in keys.items()})
     with open_sinks(plan, said.append) as tell:
@@ -160,7 +160,7 @@ def test_files_become_whose_they_are_to_be(tmp_path: Path) -> None:
 
 
 class Kept:
-    """Keeps records in memory."""
+    """Stores records in memory."""
 
     def __init__(self) -> None:
         self.records: list[tuple[str, dict[str, Any]]] = []

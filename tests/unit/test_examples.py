@@ -1,4 +1,4 @@
-"""The examples do what they say."""
+"""The examples are valid and run."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Flows by address and port: NFVbench's documented examples, and every flow of drawn configurations counted."""
+"""Flows by address and port: NFVbench's documented examples, and every flow of random configurations counted."""
 
 import ipaddress
 import random
@@ -26,7 +26,7 @@ def traffic(keys: dict[str, Any]) -> Traffic:
 
 
 def flows(stream: Stream, frames: int) -> Iterator[Flow]:
-    """Of frame after frame, as the engine makes them; of random values their place stands for them."""
+    """Yield the flow of each frame as the engine builds them; the step number stands for a random value."""
     ip, udp = stream.layers[-2:]
     assert isinstance(ip, Ipv4) and isinstance(udp, Udp)
     first = [int(ipaddress.ip_address(ip.src)), int(ipaddress.ip_address(ip.dst)), udp.src_port, udp.dst_port]
@@ -41,7 +41,7 @@ def flows(stream: Stream, frames: int) -> Iterator[Flow]:
 
 
 def blocks(keys: dict[str, Any]) -> list[tuple[int, str, str, str, str]]:
-    """Chain, source and first and last destination of every stream, and how many flows it has."""
+    """Return chain, source, first and last destination of every stream, and its number of flows."""
     found = []
     for stream in traffic(EXAMPLE | keys).streams:
         made = [*flows(stream, stream.flow_count)]

@@ -1,4 +1,4 @@
-"""How many flows there are: counted one by one, whatever the arithmetic says."""
+"""The number of flows: counted one by one, independent of the arithmetic."""
 
 import math
 import random
@@ -19,14 +19,14 @@ from nodrop.plan.flows import (
 
 
 def combinations(fit: FlowFit, frames: int) -> Iterator[tuple[int, ...]]:
-    """What the engine makes of it: the place of every field's value in frame after frame."""
+    """Return the engine's result: the step of every field's value, frame by frame."""
     for sequence in range(frames):
         frame = sequence % fit.period if fit.period else sequence
         yield tuple(frame // part.every % part.value_count for part in fit.parts)
 
 
 def drawn_cases() -> Iterator[tuple[int, list[int]]]:
-    """Sizes of one to four fields, and flows from one to all that they can make."""
+    """Yield sizes of one to four fields, with flow counts from one to all combinations."""
     draw = random.Random(5)
     for _ in range(400):
         sizes = [draw.choice((1, 2, 3, 5, 6, 8, 16, 17, 60, 255)) for _ in range(draw.randint(1, 4))]
@@ -50,7 +50,7 @@ def test_a_field_that_is_large_enough_alone_needs_no_period_and_others_go_along_
 
 
 def test_ranges_without_a_common_divisor_are_gone_through_side_by_side() -> None:
-    """Source: NFVbench's manual, multiflow example 4: 5 and 6 ports make up to 30 flows, each range wholly used."""
+    """Source: NFVbench's manual, multiflow example 4: 5 and 6 ports make up to 30 flows, each range fully used."""
     assert fit_parallel(30, [1, 5, 6]) == FlowFit(((1, 1), (5, 1), (6, 1)), None)
     assert fit_parallel(17, [1, 5, 6]) == FlowFit(((1, 1), (5, 1), (6, 1)), 17)
 
@@ -61,7 +61,7 @@ def test_what_can_be_divided_is_and_what_cannot_begins_again_early() -> None:
 
 
 def test_a_million_flows_are_worked_out_at_once() -> None:
-    """Milliseconds for what takes NFVbench seconds; a generous limit, for a busy machine."""
+    """NFVbench takes seconds for these; nodrop milliseconds. The limit is generous, for a busy machine."""
     start_s = time.process_time()
     for flows in range(FLOWS_MAX - 50, FLOWS_MAX):
         fit = fit_parallel(flows, [5000, 4096, 1021, 7])

@@ -1,4 +1,4 @@
-"""Records that wait on disk: none is lost, the room is bounded, a chunk keeps its id."""
+"""Buffered records on disk: none is lost, the size is bounded, a chunk keeps its id."""
 
 import itertools
 import sqlite3
@@ -17,7 +17,7 @@ AGGREGATOR = Aggregator(host="127.0.0.1", port=9, shared_key_file="/etc/nodrop/s
 
 
 def numbers(buffer: RecordBuffer) -> list[int]:
-    """What waits, chunk by chunk, each acknowledged."""
+    """Return the buffered records chunk by chunk, and acknowledge each chunk."""
     found = []
     while chunk := buffer.next_chunk():
         found += [msgpack.unpackb(record.body)["number"] for record in chunk.records]

@@ -1,4 +1,4 @@
-"""What an aggregator may answer: anything. Whatever it is, it ends in a sentence, and the records stay."""
+"""Answers of an aggregator: any answer ends in a message, and the records stay buffered."""
 
 import contextlib
 import hashlib
@@ -23,7 +23,7 @@ HELO = msgpack.packb(["HELO", {"nonce": b"n" * 16, "auth": b"a" * 16, "keepalive
 
 @contextlib.contextmanager
 def answering(answer: Answer) -> Iterator[int]:
-    """A server on a free port that does this with every connection."""
+    """Serve every connection with this function, on a free port."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -41,7 +41,7 @@ def answering(answer: Answer) -> Iterator[int]:
 
 
 def kept(directory: Path, aggregator: Aggregator) -> Path:
-    """A buffer with a record in it."""
+    """A buffer with one record."""
     path = buffer_path(directory, aggregator)
     with RecordBuffer(path) as buffer:
         buffer.describe(aggregator)
@@ -153,7 +153,7 @@ def test_a_connection_that_is_not_kept_alive_takes_one_chunk(tmp_path: Path) -> 
 
 
 def _unpacked(connection: socket.socket) -> list[list[dict[str, str]]]:
-    """What came, once it is whole."""
+    """Return the message, once it is complete."""
     unpacker = msgpack.Unpacker()
     while True:
         unpacker.feed(connection.recv(65536))

@@ -1,4 +1,4 @@
-"""The records of a run are NFVbench's, field by field, with the figures of the run."""
+"""Records of a run: NFVbench's fields with the run's figures."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ COMMON = {
     *("theoretical_tx_rate_pps", "theoretical_tx_rate_bps", "avg_delay_usec", "min_delay_usec", "max_delay_usec"),
     "run_id",
 }
-"""What NFVbench's records have (its documentation, 7.1.11, and code), and the id of the run."""
+"""Fields of NFVbench's records (its documentation, 7.1.11, and code), and the run's id."""
 DIRECTIONS, RATES = ("forward", "reverse", "total"), ("orig", "tx", "rx")
 SINGLE_RUN = {"drop_rate_percent"} | {
     f"{way}_{rate}_rate_{unit}" for way in DIRECTIONS for rate in RATES for unit in ("bps", "pps")
@@ -44,7 +44,7 @@ def test_a_fixed_rate_is_one_record_with_the_fields_of_nfvbench(tmp_path: Path) 
     assert set(record) == COMMON | SINGLE_RUN
     assert record["type"] == "single_run"
     assert (record["total_orig_rate_pps"], record["forward_orig_rate_pps"]) == (10000, 5000)
-    # 64 bytes and 20 between frames, as bits
+    # 64 bytes and 20 between frames, in bits
     assert record["total_tx_rate_bps"] == record["total_tx_rate_pps"] * 84 * 8
 
 

@@ -1,4 +1,4 @@
-"""How long runs will take, told before they begin; what they really take is what other tests measure and simulate."""
+"""Forecasts of run durations; other tests measure and simulate the real durations."""
 
 import time
 from collections.abc import Mapping
@@ -66,7 +66,7 @@ def test_parts_add_up() -> None:
 
 
 def test_a_search_that_cannot_be_run_has_a_forecast_all_the_same() -> None:
-    found = part(of({"search.algorithm": "plrsearch"}), "search")  # which takes one goal above 0, and here are two
+    found = part(of({"search.algorithm": "plrsearch"}), "search")  # Only one goal may be above 0; this run has two.
     assert found.low_s == 0 < found.expected_s < found.high_s
 
 
@@ -74,7 +74,7 @@ def test_a_forecast_is_bounded_work_however_many_frame_sizes_there_are() -> None
     asked = plans(profile="standard", frame_sizes=[64, 128, 256, 512, 1024, 1280, 1518])
     begun_s = time.process_time()
     estimate_duration(asked)
-    assert time.process_time() - begun_s < 3  # 0.25 s and the last search of each size; far more would be a fault
+    assert time.process_time() - begun_s < 3  # 0.25 s and the last search of each size; much more would be a fault.
 
 
 def test_text_has_the_range_unless_it_is_known_exactly() -> None:

@@ -1,4 +1,4 @@
-"""Who may have which CPUs, and who has them: machines made up file by file, as their tools write them."""
+"""CPUs that are available and CPUs that are in use: machines built file by file in their tools' formats."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Trials that were disturbed point at the checks of the host they ran on."""
+"""Disturbed trials refer to the checks of the host they ran on."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Checks of a host: pass, fail and unknown of each, with what mends them."""
+"""Host checks: pass, fail and unknown of each, with the remedies."""
 
 import json
 import re
@@ -22,7 +22,7 @@ UNKNOWN = MOMENT.unknown("needs root")
 
 
 def at(found: HostDescriptor, path: str, value: object) -> HostDescriptor:
-    """The descriptor with one leaf replaced: `capabilities.processor.slat`."""
+    """Return the descriptor with one leaf replaced, e.g. `capabilities.processor.slat`."""
     first, _, rest = path.partition(".")
     inner = getattr(found, first)
     return found.model_copy(update={first: at(inner, rest, value) if rest else value})
@@ -95,13 +95,13 @@ Y = "capabilities.hypervisor.capabilities."
 
 
 def feature(path: str) -> tuple[Change, Change, Change]:
-    """Pass, fail, unknown of a capability."""
+    """Return pass, fail and unknown of a capability."""
     supported_only = Feature(supported=MOMENT.reported(True, "test"), enabled=UNKNOWN)
     return leaf(path, known(True)), leaf(path, known(False)), leaf(path, supported_only)
 
 
 def hardware(path: str) -> tuple[Change, Change, Change]:
-    """Of one that has only to be there."""
+    """Return pass, fail and unknown of a leaf that only has to exist."""
     off = Feature(supported=MOMENT.reported(True, "test"), enabled=MOMENT.reported(False, "test"))
     return leaf(path, off), leaf(path, known(False)), leaf(path, Feature(supported=UNKNOWN))
 
@@ -206,7 +206,7 @@ def test_each_check_passes_fails_and_is_unknown(id_, status):
 def test_every_check_of_the_list_is_there_and_tested():
     ids = [rule.id for rule in CHECK_RULES]
     assert ids == [*(f"H{n}" for n in range(1, 15)), *(f"Y{n}" for n in range(1, 10)), *(f"A{n}" for n in range(1, 13))]
-    assert set(ids) - set(CASES) == {"A9"}  # no host shows how a VNF is written
+    assert set(ids) - set(CASES) == {"A9"}  # No host shows how a VNF is implemented.
     assert found(host(), "A9").status == "not required"
 
 
@@ -294,7 +294,7 @@ SYSTEMS = ("Debian GNU/Linux 12 (bookworm)", "Red Hat Enterprise Linux 9.4 (Plow
 
 
 def commands() -> list[str]:
-    """Every command that any check may print."""
+    """Return every command that any check may print."""
     found_ = set()
     for vendor in VENDORS:
         for os in SYSTEMS:
@@ -338,10 +338,10 @@ PACKAGES = {
     "grub-mkconfig": "grub-common",
     "nodrop": "",
 }
-"""Of Debian 12, by program; those of other distributions are not to be had there."""
+"""Packages of Debian 12 by program; other distributions are not available in the test environment."""
 ELSEWHERE = {"grubby", "grub2-mkconfig", "dnf", "zypper"}
 WORDS = {"for", "do", "done", "ulimit", "["}
-"""Of the shell."""
+"""Words of the shell."""
 
 
 def test_every_program_in_a_command_is_one_that_debian_has():
@@ -364,7 +364,7 @@ def test_what_needs_root_says_so_where_it_is_unknown():
 
 
 MACHINES = ("arm-cortex-a9", "epyc-8n-smt", "hmat-tiers", "s390-2c", "xeon-3n-smt", "xeon-e5-2680-2n")
-"""Some that others captured; each takes a second or more to unpack and describe."""
+"""A few captured machines; each takes a second or more to unpack and describe."""
 
 
 @pytest.mark.parametrize("name", MACHINES)

@@ -1,4 +1,4 @@
-"""The reference page of host checks says what the code does."""
+"""The reference page of host checks agrees with the code."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""CPUID: what dumps say, held against the program `cpuid` and against what makers publish."""
+"""CPUID: the decoded dumps against the program `cpuid` and against vendors' publications."""
 
 import re
 import subprocess
@@ -17,7 +17,7 @@ from nodrop.system.cpu_sets import pinned_to
 DUMPS = sorted(path.stem for path in CPUID.glob("*.txt"))
 AMD_LEAVES = tuple(f"0x800000{each}" for each in ("05/ebx", "05/eax", "06/ebx", "06/eax", "19/eax", "19/ebx"))
 VARYING = {(0x1, "ebx"), (0xB, "edx"), (0x1F, "edx"), (0x80000026, "edx"), (0x8000001E, "eax"), (0xD, "ebx")}
-"""Of the CPU that answers, or of the state of a thread."""
+"""Leaves that depend on the CPU that answers, or on a thread's state."""
 
 
 def looked(name: str, tmp_path: Path) -> inputs.ProcessorInputs:
@@ -64,14 +64,14 @@ def decoded(program: Path, name: str) -> str:
 
 
 def entries(said: str, leaf: str) -> tuple[int, int]:
-    """Of data and of instructions, in the order of ours; of a leaf that is not there none."""
+    """Return data and instruction entries in the descriptor's order; for a missing leaf none."""
     count = r"# entries\s*= 0x\w+ \((\d+)\)\n"
     block = re.search(rf"\({leaf}\):\n\s*instruction {count}.*\n\s*data {count}", said)
     return (int(block[2]), int(block[1])) if block else (0, 0)
 
 
 def test_descriptors_of_leaf_2_are_tlbs_of_skylake(tmp_path: Path) -> None:
-    """Intel's Optimization Reference Manual, TLBs of Skylake; ways of the second level as the descriptor says."""
+    """Intel's Optimization Reference Manual, TLBs of Skylake; ways of the second level as the descriptor states."""
     assert listed("skylake-6140", tmp_path) == {
         (1, "data", "4K", 64, 4),
         (1, "data", "2M/4M", 32, 4),
@@ -84,7 +84,7 @@ def test_descriptors_of_leaf_2_are_tlbs_of_skylake(tmp_path: Path) -> None:
 
 
 def test_leaf_18_lists_tlbs_of_ice_lake(tmp_path: Path) -> None:
-    """As the program cpuid reads it: loads and stores have TLBs of their own, the second level is in two halves."""
+    """As the program cpuid reads it: loads and stores have separate TLBs, the second level has two halves."""
     assert listed("ice-lake-server", tmp_path) == {
         (1, "instruction", "4K/2M/4M", 8, 8),
         (1, "data", "4K/2M/4M/1G", 16, 16),
@@ -154,7 +154,7 @@ def test_a_dump_of_aida64_is_read_too() -> None:
 
 
 def test_leaves_beyond_the_last_are_not_believed() -> None:
-    """An Intel processor repeats its last leaf for those it does not have. Source: SDM volume 2, CPUID."""
+    """An Intel processor repeats its last leaf for leaves beyond it. Source: SDM volume 2, CPUID."""
     found = Cpuid({(0, 0): Registers(2, 0, 0, 0), (0x18, 0): Registers(1, 1, 1, 1)})
     assert found.get(0x18) is None
 

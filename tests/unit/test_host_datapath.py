@@ -1,4 +1,4 @@
-"""Settings along the path of packets, from files laid out as kernels lay them out."""
+"""Settings of the packet path, from files in the kernel's layout."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def tree(root: Path, files: dict[str, str]) -> Source:
 
 
 def card(root: Path, name: str, device: str, interrupts: dict[int, str], queues: int) -> dict[str, str]:
-    """A card whose device directory holds its interrupts, as that of a PCI function does."""
+    """Create a card whose device directory contains its interrupts, as for a PCI function."""
     (root / "sys/class/net" / name).mkdir(parents=True)
     (root / "sys/class/net" / name / "device").symlink_to(f"../../../devices/{device}")
     files = {f"sys/devices/{device}/vendor": "0x8086\n"}

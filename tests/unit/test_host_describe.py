@@ -1,4 +1,4 @@
-"""`nodrop host describe`: this machine, beside what lscpu says of it, in every form."""
+"""`nodrop host describe`: this machine in every form, compared with lscpu."""
 
 import json
 import shutil

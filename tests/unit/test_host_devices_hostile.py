@@ -1,4 +1,4 @@
-"""Devices of machines whose files hold what no kernel writes: each description ends, and says what it does not know."""
+"""Hostile files of devices: each description ends, and states what is unknown."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ FOREVER = "../loop"
 
 
 def seen(root: Path) -> tuple[nics.HostDevices, object, object]:
-    """Everything that devices are described by, with VMs and limits that do not fit either."""
+    """Return every description of the devices, with VMs and limits that do not fit."""
     domain = (
         "<domain><name/><devices><hostdev><source><address bus='x' slot='-1'/></source></hostdev></devices></domain>"
     )

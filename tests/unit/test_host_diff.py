@@ -1,4 +1,4 @@
-"""In what two hosts differ: leaf by leaf, in a person's order, times and the moment left out."""
+"""Differences of two hosts: leaf by leaf, in a readable order, without times and timestamps."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ LATER = ObservationTime("2026-02-02T00:00:00+00:00")
 
 
 def changed(value: Any, path: str, to: object) -> Any:
-    """The same with another value at `a.b.0.c`; keys of dicts are as in JSON."""
+    """Return the leaf with another value at `a.b.0.c`; dict keys are as in JSON."""
     name, _, rest = path.partition(".")
     if isinstance(value, Value):
         return value.model_copy(update={name: changed(getattr(value, name), rest, to) if rest else to})

@@ -1,4 +1,4 @@
-"""Table A.1 of ETSI GS NFV-PER 001, asked of stacks; libvirt's and OpenStack's real answers are in the lab's tests."""
+"""Table A.1 of ETSI GS NFV-PER 001, read from stacks; the lab tests use real answers of libvirt and OpenStack."""
 
 import http.server
 import json
@@ -17,7 +17,7 @@ from nodrop.host.inputs import ProgramOutput, run_program
 from nodrop.model.exposure import StackExposure
 from nodrop.report.exposure import list_gaps
 
-# Elements as https://libvirt.org/formatcaps.html and formatnode.html print them, of a host with two sockets.
+# Elements as https://libvirt.org/formatcaps.html and formatnode.html print them, for a host with two sockets.
 CAPABILITIES = """<capabilities><host>
 <cpu><arch>x86_64</arch><model>Cascadelake-Server</model><feature name='vmx'/><feature name='pku'/></cpu>
 <iommu support='yes'/>
@@ -122,7 +122,7 @@ def test_no_cloud_is_unknown_and_says_what_names_one(monkeypatch, tmp_path):
 
 
 ANSWERS = json.loads((Path(__file__).parent / "openstack-2026.2.json").read_text(encoding="utf-8"))
-"""As Nova (microversion up to 2.104), Placement and Neutron of OpenStack 2026.2 answered, with Nova's fake driver on
+"""Answers of Nova (microversion up to 2.104), Placement and Neutron of OpenStack 2026.2, with Nova's fake driver on
 two NUMA cells; key: service and path."""
 
 
@@ -136,7 +136,7 @@ ANSWERS |= {key: {"versions": versions} for key, versions in ROOTS.items()}
 
 
 class Service:
-    """A service of openstacksdk's that answers what a real one did."""
+    """An openstacksdk service that answers as a recorded one did."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -180,7 +180,7 @@ def test_devices_and_datapaths_that_openstack_reports_are_told():
 
 
 # A Node as https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/node-v1/ describes it, with labels as
-# node feature discovery v0.16 sets them and resources as device plugins of Intel's and KubeVirt's name them.
+# node feature discovery v0.16 sets them and resource names of Intel's and KubeVirt's device plugins.
 NODE = {
     "kind": "Node",
     "metadata": {
@@ -267,7 +267,7 @@ def test_another_cluster_s_nodes_are_not_taken_for_this_host():
 
 
 class Api(http.server.BaseHTTPRequestHandler):
-    """Serves objects as a Kubernetes API server does, and below a service's name those of OpenStack."""
+    """Serves objects as a Kubernetes API server does, and OpenStack's below the name of a service."""
 
     def do_GET(self) -> None:
         _, service, path = (*self.path.split("/", 2), "")[:3]
@@ -282,7 +282,7 @@ class Api(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Says nothing."""
+        """Discard the message."""
 
 
 @pytest.fixture

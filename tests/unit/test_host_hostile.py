@@ -1,4 +1,4 @@
-"""What describes a machine bears files that lie: cut short, absurd, of bytes that are no text."""
+"""Hostile files of a machine: truncated, absurd, not text."""
 
 import random
 from pathlib import Path
@@ -60,7 +60,7 @@ vmx flags\t: ept vpid ept_1gb
 
 
 def spoilt(held: bytes, chance: random.Random) -> bytes:
-    """Cut, with bytes changed, or something else altogether."""
+    """Return the content truncated, with changed bytes, or replaced."""
     kind = chance.randrange(4)
     if kind == 0:
         return held[: chance.randrange(len(held) + 1)]

@@ -1,6 +1,6 @@
 """hwloc reads the same machines: nodes, CPUs, cores, sockets and memory must agree.
 
-Source: lstopo of hwloc 2 with the captured tree as its root (HWLOC_FSROOT), and on machines that it makes up itself.
+Source: lstopo of hwloc 2 with the captured tree as its root (HWLOC_FSROOT), and on synthetic machines of hwloc.
 """
 
 import functools
@@ -20,8 +20,8 @@ OTHERWISE = {
     "xeon-offline-node": "which CPUs share a core",
     "xeon-wrong-numa": "is not known to hwloc",
 }
-"""Where both are right by their own account: the halves of a Bulldozer module are threads to Linux and cores to hwloc;
-CPUs on no node are left out here; firmware that puts the same CPUs on every node is not believed there."""
+"""Machines on which both differ and are right by their own definitions: the halves of a Bulldozer module are threads to
+Linux and cores to hwloc; nodrop omits CPUs on no node; hwloc ignores firmware that puts the same CPUs on every node."""
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Hypervisors and the nine capabilities, from what kernels and libvirt of real machines say."""
+"""Hypervisors and the nine capabilities, from kernels and libvirt of real machines."""
 
 import os
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from nodrop.model.observation import Feature
 QEMU_ASKED = "qemu-system-x86_64 --version"
 QEMU = "QEMU emulator version 7.2.11 (Debian 1:7.2+dfsg-7+deb12u6)\nCopyright (c) 2003-2022 Fabrice Bellard\n"
 CASCADE_LAKE = "vmx flags\t: vnmi preemption_timer posted_intr invvpid ept_x_only ept_ad ept_1gb flexpriority"
-# Registers of the VT-d units of a Cascade Lake server, as its kernel prints them when it starts.
+# Registers of the VT-d units of a Cascade Lake server, as its kernel prints them at boot.
 CAPABILITIES, EXTENDED = "8d2078c106f0466", "f020df"
 
 CELLS = """<capabilities><host><topology><cells num='2'>
@@ -31,7 +31,7 @@ OFFERED = """<domainCapabilities><path>/usr/bin/qemu-system-x86_64</path><domain
 
 
 def intel(tmp_path: Path) -> PciTree:
-    """A server with everything on."""
+    """A server with everything enabled."""
     tree = PciTree(tmp_path)
     tree.write("/sys/module/kvm_intel/parameters/ept", "Y")
     tree.write("/sys/module/kvm/parameters/nx_huge_pages", "N")

@@ -1,4 +1,4 @@
-"""Memory modules: the firmware's tables of real machines as `dmidecode` reads them, and the kernel's error counters."""
+"""Memory modules: the firmware tables of real machines as `dmidecode` reads them, and the kernel's error counters."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""What the kernel's netlink messages are read as. pyroute2 writes them, as bytes, and reads them back."""
+"""Netlink messages of the kernel, decoded. pyroute2 encodes them as bytes and decodes them again."""
 
 import socket
 import threading
@@ -15,7 +15,7 @@ from nodrop.host.network import NetlinkReader, find_fastest_bps, parse_eswitch, 
 
 
 def sent(message: Any) -> Any:
-    """A message as it arrives."""
+    """Return a message as received."""
     message.encode()
     arrived = type(message)(bytes(message.data))
     arrived.decode()

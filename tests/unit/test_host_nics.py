@@ -1,4 +1,4 @@
-"""Network cards, ports, virtual functions and accelerators of captured and of made-up machines."""
+"""Network cards, ports, virtual functions and accelerators of captured and of synthetic machines."""
 
 from pathlib import Path
 

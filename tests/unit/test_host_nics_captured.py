@@ -1,4 +1,4 @@
-"""Network cards of machines that others captured, beside what hwloc makes of the same files."""
+"""Network cards of captured machines, compared with hwloc's reading of the same files."""
 
 import os
 import shutil
@@ -20,9 +20,9 @@ class Device(NamedTuple):
     """A function on the bus as hwloc sees it."""
 
     nodes: int
-    """Those it is near, as bits."""
+    """Nearby CPUs, as a bit mask."""
     link_bytes_per_s: float
-    """Encoding taken off; 0: not known."""
+    """Net of encoding; 0: unknown."""
 
 
 def cards(name: str) -> tuple[Nic, ...]:
@@ -30,7 +30,7 @@ def cards(name: str) -> tuple[Nic, ...]:
 
 
 def of_hwloc(name: str) -> dict[str, Device]:
-    """Network functions of a captured machine."""
+    """Return the network functions of a captured machine."""
     if not shutil.which("lstopo-no-graphics"):
         if LAB_REQUIRED:
             pytest.fail("lstopo-no-graphics is not installed: apt install hwloc")

@@ -1,4 +1,4 @@
-"""Leaves of a processor: which source says what, supported and enabled kept apart."""
+"""Leaves of a processor: the source of each, with supported and enabled kept separate."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ CAPTURED = (
     "xeon-4n-pci",
     "xeon-e5-2680-2n",
 )
-"""Of tests/trees, those that lscpu can read."""
+"""Machines of tests/trees that lscpu can read."""
 XEON = "Intel(R) Xeon(R) Gold 6140 CPU @ 2.30GHz"
 
 
@@ -95,7 +95,7 @@ def test_a_flag_that_the_kernel_struck_is_virtualization_off_in_the_firmware(tmp
 
 
 def test_a_kernel_that_lists_few_flags_of_vmx_is_not_taken_to_deny_the_others(tmp_path):
-    """Linux before 5.7 has tpr_shadow, vnmi, flexpriority, ept and vpid among the flags, and no more."""
+    """Linux before 5.7 lists tpr_shadow, vnmi, flexpriority, ept and vpid in the flags, and no others."""
     found = described(tmp_path, cpuinfo(SKYLAKE, "vmx tpr_shadow vnmi flexpriority ept"))
     assert found.slat.supported.value is True
     assert found.tlb_extension.supported.value is None
@@ -168,7 +168,7 @@ def test_registers_of_vt_d_are_read_bit_by_bit(tmp_path):
 
 
 def test_one_unit_without_large_pages_denies_them_to_all(tmp_path):
-    """That of a Westmere server, CAP c90780106f0462, beside one that has them: a guest's pages must suit every unit."""
+    """A Westmere unit, CAP c90780106f0462, and one that supports large pages: a guest's pages must suit every unit."""
     found = described(
         tmp_path, cpuinfo(SKYLAKE, "vmx"), intel_units(0x8D2078C106F0466, 0xC90780106F0462, ecap=0xF020DF), on_iommu()
     )
@@ -303,7 +303,7 @@ def test_a_core_in_no_table_is_unknown_with_its_numbers(tmp_path):
 
 @pytest.fixture(params=["", *CAPTURED], ids=lambda name: name or "this machine")
 def seen(request, require_tool):
-    """A machine, and how lscpu is asked of it."""
+    """Return a machine, and the lscpu command for it."""
     source = fresh(request.param) if request.param else open_this_machine()
     command = [str(require_tool("lscpu")), "-J", "-B"]
     return source, [*command, "--sysroot", str(source.tree.root)] if request.param else command

@@ -1,4 +1,4 @@
-"""Settings of a system by plain words, and who a host is without giving it away."""
+"""Settings of a system in plain words, and the host's identity without disclosing it."""
 
 import pytest
 from tests.chips import MOMENT, dump, machine

@@ -1,4 +1,4 @@
-"""Files of a machine, live or captured, whatever they hold; and captures, whoever packed them."""
+"""Files of a machine, live or captured, with any content; and captures of any packer."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""Machines that others captured, described: what they are is known from whoever captured them."""
+"""Captured machines, described: the machines' facts are known from their captures."""
 
 import pytest
 from tests.machines import NAMES, described

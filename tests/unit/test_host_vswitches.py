@@ -1,4 +1,4 @@
-"""Virtual switches, from what their own tools print."""
+"""Virtual switches, from the output of their tools."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ NO_RULES = '{"nftables": []}'
 
 
 def table(*rows: Mapping[str, Any]) -> str:
-    """A table as ovs-vsctl prints it: RFC 7047 section 5.1 for the values."""
+    """Format a table as ovs-vsctl prints it: RFC 7047 section 5.1 for the values."""
     return json.dumps({"headings": list(rows[0]), "data": [list(row.values()) for row in rows]})
 
 

@@ -1,4 +1,4 @@
-"""Workloads of VNFs: tables 1 to 3 of ETSI GS NFV-PER 001, whole."""
+"""Workloads of VNFs: tables 1 to 3 of ETSI GS NFV-PER 001, complete."""
 
 from collections import Counter
 
@@ -41,7 +41,7 @@ def test_table_2_and_3_have_every_row_and_mark_of_the_document():
     assert len(read_table(3)) == 1 + 35
     assert [sum(bool(row[place]) for row in read_table(2)[1:]) for place in range(1, 5)] == [17, 3, 8, 4]
     assert [sum(bool(row[place]) for row in read_table(3)[1:]) for place in range(1, 6)] == [27, 16, 3, 8, 6]
-    assert sum(each.is_hypervisors for each in list_features()) == 12  # those in bold
+    assert sum(each.is_hypervisors for each in list_features()) == 12  # rows in bold
 
 
 def test_slips_of_the_document_are_kept_in_the_tables():

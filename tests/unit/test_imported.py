@@ -1,7 +1,7 @@
-"""Results of NFVbench and TRex beside our own.
+"""Results of NFVbench and TRex listed with nodrop's own.
 
-The NFVbench files are those of `tests/nfvbench`; TRex's are written as its `ndr` tool writes them: field by field
-what `NdrBenchResults` of trex-core holds, with figures of one run.
+The NFVbench files are those of `tests/nfvbench`; TRex's have the format of its `ndr` tool: the fields of
+`NdrBenchResults` of trex-core, with the figures of one run.
 """
 
 import csv
@@ -96,7 +96,7 @@ TREX: dict[str, Any] = {
 
 
 def trex(**changes: Any) -> dict[str, Any]:
-    """The result with other figures: `results__tx_pps`; None takes a key out."""
+    """Return the result with other figures: `results__tx_pps`; None removes a key."""
     content = json.loads(json.dumps(TREX))
     for name, value in changes.items():
         part, key = name.split("__")
@@ -138,7 +138,7 @@ def test_a_search_of_nfvbench_becomes_a_summary_for_each_frame_size() -> None:
 
 
 def test_its_ndr_has_the_loss_ratio_that_it_allows_in_its_name() -> None:
-    """NFVbench's NDR is 0.001 % by default: what nodrop finds with the same configuration has the same key."""
+    """NFVbench's NDR is 0.001 % by default: nodrop's result with the same configuration has the same key."""
     small, *_ = imported.summarize_import(FILES / "ndr_pdr.json")
     assert {"ndr_0.001%", "pdr_0.1%"} <= set(measures(small))
     assert measures(small)["ndr_0.001%"].text == "NDR 0.001 %"
@@ -180,7 +180,7 @@ def test_a_fixed_rate_of_nfvbench_has_what_came_back_and_what_was_lost() -> None
 
 
 def test_one_way_the_loss_is_that_of_the_direction_with_traffic() -> None:
-    """What NFVbench sums up is of the other one: 0 % in this file, of which nothing arrived."""
+    """NFVbench's sum covers the other direction: 0 % in this file, in which nothing arrived."""
     found = measures(only(FILES / "unidirectional.json"))
     assert [measure.value for key, measure in found.items() if key.startswith("loss_at_")] == [1.0]
     assert not any(key.startswith("latency") and key.endswith("mean") for key in found)
@@ -244,7 +244,7 @@ def test_trex_without_allowed_drops_finds_the_ndr(tmp_path: Path) -> None:
 def test_the_last_trial_of_trex_is_no_result_when_it_does_not_meet_the_goal(
     changes: dict[str, Any], told: str, tmp_path: Path
 ) -> None:
-    """Out of iterations, the tool reports its last trial, whatever that lost."""
+    """Out of iterations, the tool reports its last trial with any loss."""
     summary = only(file_of(trex(**changes), tmp_path))
     assert summary.measures == ()
     assert summary.error
@@ -321,11 +321,11 @@ ODD: tuple[Any, ...] = (
     *(None, "", "x", "64", True, [], {}, [1], {"a": 1}, 0, -1, 0.5, 1e308, 10**400, float("nan"), float("inf")),
     *("\ud800", "2021-13-45 99:99:99", "9999-12-31 23:59:59", -1e18, 1e18),
 )
-"""What stands where something else is expected."""
+"""Replacements for values of another kind."""
 
 
 def spoiled(content: Any, seed: int) -> Any:
-    """The same with something odd, or nothing, at one to three places."""
+    """Return the result with odd or missing values at one to three places."""
     draw = random.Random(seed)
     changed = json.loads(json.dumps(content))
     for _ in range(draw.randint(1, 3)):
@@ -371,7 +371,7 @@ def test_a_file_with_odd_things_in_it_is_a_sentence_or_figures_that_are_finite(n
 
 
 def prune(content: Any, key: str) -> None:
-    """Take out a branch wherever it is."""
+    """Remove a branch at any depth."""
     if isinstance(content, dict):
         content.pop(key, None)
         for below in content.values():

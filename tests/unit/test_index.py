@@ -1,4 +1,4 @@
-"""The index: what is on disk, in SQLite and in PostgreSQL alike, whatever happened to it."""
+"""The index: the results on disk, in SQLite and in PostgreSQL alike, after any damage."""
 
 import multiprocessing
 import os
@@ -28,7 +28,7 @@ from nodrop.store.index import open_index
 from nodrop.store.summaries import summarize_result
 
 LONGEST_S = 300
-"""Of processes that take seconds, on a machine that has other things to do."""
+"""For processes that take seconds, on a busy machine."""
 
 
 @pytest.fixture(scope="session")
@@ -56,7 +56,7 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
 
 
 def stored(directory: Path, one: RunResult, count: int, **changes: str) -> list[RunResult]:
-    """So many results, an hour apart, the oldest first."""
+    """Store so many results, an hour apart, the oldest first."""
     made = []
     for number in range(count):
         plan = one.plan.model_copy(update=changes)
@@ -95,7 +95,7 @@ def test_what_is_known_already_is_not_read_again(tmp_path: Path, url: str | None
         assert index.refresh().read_count == 2
         assert index.refresh().read_count == 0
         assert index.rebuild().read_count == 2
-        index.add(one)  # which is not in this directory
+        index.add(one)  # not in this directory
         assert index.count() == 2
 
 
@@ -203,7 +203,7 @@ def test_several_directories_share_a_database(tmp_path: Path, url: str | None, o
         assert index.count(ResultFilter(everywhere=True)) == 3, "what others know is theirs"
 
 
-# What may have happened to it
+# Damage to the index
 
 
 @pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + bytes(5000)])
@@ -290,11 +290,11 @@ def test_a_database_that_is_not_there_is_a_sentence_without_its_password(
     assert "secret" not in str(refused.value)
 
 
-# Several at once, and what is killed meanwhile
+# Concurrent writers, and writers killed
 
 
 def save_many(directory: str, url: str | None, one: str, worker: int, count: int) -> None:
-    """What a run does at its end, again and again."""
+    """Save results as a run does at its end, repeatedly."""
     result = RunResult.model_validate_json(one)
     for number in range(count):
         more = {"run_id": f"2026010{worker}T0000{number:02}Z-00000{worker}"}
@@ -325,7 +325,7 @@ def test_several_processes_write_at_the_same_time(tmp_path: Path, url: str | Non
 
 
 def test_a_process_that_is_killed_loses_no_result_and_not_the_index(tmp_path: Path, url: str | None) -> None:
-    """SIGKILL at random moments of saving and indexing: what was saved is listed whole, and no index needs repair."""
+    """SIGKILL at random times of saving and indexing: every saved result is listed, and no index needs repair."""
     one = recorded(tmp_path / "one", Step(1e6), latency__enabled=False)
     (tmp_path / "one.json").write_text(one.model_dump_json())
     results = tmp_path / "results"

@@ -1,4 +1,4 @@
-"""Lines while a trial at a fixed rate runs: one for each interval, none twice, and together the whole trial."""
+"""Lines during a fixed-rate trial: one per interval, none twice, and together the entire trial."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from nodrop.run.execute import execute
 
 
 def lines_of(tmp_path: Path, progress: list[tuple[float, int, int, int]]) -> list[str]:
-    """Of a run with an interval of a second that loses 30 frames of 3000, and told this much while it ran."""
+    """Return the lines of a run with these progress reports, an interval of one second, and 30 of 3000 frames lost."""
     listener = Listener()
     execute(make_plan(tmp_path, rate="1kpps", duration="3s", interval="1s"), listener, parts(Step(990.0)))
     told = [

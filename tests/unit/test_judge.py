@@ -1,4 +1,4 @@
-"""What limited a goal, told from what the trials counted."""
+"""The limit of a goal, derived from the trials' counts."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ PDR = Goal(label="PDR", loss_ratio=0.005)
 
 
 def trial(index: int, load_pps: float, *, unsent: int = 0, lost: int = 0, sent_s: float = 1.0) -> TrialResult:
-    """A trial of one second, stopped earlier if so said."""
+    """A trial of one second, stopped earlier if given."""
     intended = round(load_pps * sent_s)
     stream = StreamCounts(
         stream_id=0,
@@ -55,7 +55,7 @@ def result_of(
     out_of_time: bool = False,
     **found: Any,
 ) -> GoalResult:
-    """The result of a goal between the first trial and the last, with whatever else the search found."""
+    """Return the result of a goal between the first trial and the last."""
     interval = Interval(
         goal=goal,
         lower_index=trials[0].index if trials else None,

@@ -1,4 +1,4 @@
-"""Latency of several series together, judged by the published HdrHistogram library that holds all values at once."""
+"""Merged latencies of several series, checked with the published HdrHistogram library, which records all at once."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""From two readings and a trial's counts to a ledger: tables of what the kernel counts for a loss at each hop."""
+"""Ledgers from two readings and a trial's counts: tables of the kernel's counters for a loss at each hop."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +22,7 @@ SENT = 1000
 
 
 class Lab(NamedTuple):
-    """What the kernel counts when 1000 frames go each way and those of the way from port 0 have losses."""
+    """The kernel's counters when 1000 frames go each way and the way from port 0 has losses."""
 
     counters: dict[str, int]
     offered_count: int
@@ -32,7 +32,7 @@ class Lab(NamedTuple):
 
 
 def lab_of(forwarders: tuple[tuple[str, str], ...]) -> LabPlan:
-    """A bridge for each pair of interfaces, all in line between two tester ports; none is a wire."""
+    """Return a lab with a bridge for each pair of interfaces, in line between two tester ports; none is a wire."""
 
     def port(name: str) -> ForwarderPort:
         return ForwarderPort(interface=name, mac="02:00:00:00:00:01", peer_mac="02:00:00:00:00:02")
@@ -45,14 +45,14 @@ ONE = lab_of((("sut0", "sut1"),))
 
 
 def counters(entered: int = SENT, left: int = SENT, arrived: int = SENT, **more: int) -> dict[str, int]:
-    """Interfaces of both ways; of the way from port 0, this many came to sut0, left sut1, came to tester1."""
+    """Return interfaces of both ways; on the way from port 0, these counts reached sut0, left sut1, reached tester1."""
     forth = {"sut/sut0/rx_packets": entered, "sut/sut1/tx_packets": left, "tester/tester1/rx_packets": arrived}
     back = dict.fromkeys(("sut/sut1/rx_packets", "sut/sut0/tx_packets", "tester/tester0/rx_packets"), SENT)
     return forth | back | {name.replace("__", "/"): count for name, count in more.items()}
 
 
 def trial(lab: Lab) -> TrialResult:
-    """A trial whose way from port 0 was offered and received these counts."""
+    """Return a trial with these offered and received counts on the way from port 0."""
     with SimulatedMeasurer(two_way_traffic(2), Step(1e6)) as measurer:
         result = measurer.measure(Trial(intended_load_pps=2 * SENT, duration_s=1), 0, "search", lambda *_: None)
 
@@ -88,7 +88,7 @@ def ledger(lab: Lab, before: dict[str, int] | None = None) -> LossLedger:
 
 
 def told(found: LossLedger) -> list[tuple[str, str, int]]:
-    """Place, name of the cause and count of every loss."""
+    """Return place, cause and count of every loss."""
     return [
         (hop.place, name, count)
         for way in found.ways
@@ -239,7 +239,7 @@ def test_two_forwarders_in_line_have_a_wire_between_them() -> None:
 
 
 def test_frames_an_interface_counts_both_as_received_and_as_dropped_were_lost_behind_it() -> None:
-    """Drivers do, with frames that an XDP program hands to a full AF_XDP ring."""
+    """Drivers count so for frames that an XDP program passes to a full AF_XDP ring."""
     dropped = {"sut/sut0/rx_dropped": 30, "vnf/sut0/received": SENT - 30, "vnf/sut0/receive_dropped": 30}
     back = {"vnf/sut1/received": SENT, "vnf/sut1/receive_dropped": 0}
     assert told(ledger(Lab(counters(SENT, 970, 970) | dropped | back, SENT, 970))) == [

@@ -1,4 +1,4 @@
-"""Charts of a run while it goes on: definitions that never change, and rows as far as the run is."""
+"""Charts of a running run: constant definitions, and rows up to the run's progress."""
 
 import json
 from pathlib import Path
@@ -43,7 +43,7 @@ def progress(index: int, elapsed_s: float, offered_count: int, lost_count: int =
 
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
 def test_definitions_are_valid_and_hold_no_data(chart: Chart) -> None:
-    """By the schema of Vega-Lite 5, as the package altair ships it."""
+    """Validate with the schema of Vega-Lite 5 that the package altair ships."""
     schema_file = Path(altair.__file__).parent / "vegalite" / "v5" / "schema" / "vega-lite-schema.json"
     jsonschema.Draft7Validator(json.loads(schema_file.read_text(encoding="utf-8"))).validate(chart.spec)
     assert '"values": [{' not in json.dumps(chart.definition)
@@ -54,7 +54,7 @@ def test_what_a_browser_gets_takes_its_data_by_the_same_names_in_both_themes(cha
     light, dark = compile_chart(chart, "light"), compile_chart(chart, "dark")
     assert set(chart.data) <= {data["name"] for data in light["data"]}
     assert light != dark
-    assert light["background"] is None  # it stands on the page's own
+    assert light["background"] is None  # It uses the page's own background.
 
 
 def test_rows_at_every_moment_of_a_search_can_be_drawn(result: RunResult) -> None:

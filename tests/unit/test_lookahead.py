@@ -1,4 +1,4 @@
-"""What is said before a trial comes true: its consequences, and the time the rest of the search takes."""
+"""Predictions before a trial: its consequences, and the remaining time of the search."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ CAPACITY_PPS = 1e6
 
 
 def told(plan: SearchPlan, capacity_pps: float, trial_count: int) -> tuple[LoggedSearch, float]:
-    """A search after some trials over a hard limit, and the time they took."""
+    """Return a search after some trials over a hard limit, and their duration."""
     search, now_s = LoggedSearch(plan), 0.0
     for index in range(trial_count):
         trial = search.ask()
@@ -75,10 +75,10 @@ def test_the_outlook_does_not_disturb_the_search() -> None:
 
 
 def test_the_last_trial_is_said_to_be_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nodrop.explain.lookahead.BUDGET_S", 60.0)  # a busy machine takes more CPU time
+    monkeypatch.setattr("nodrop.explain.lookahead.BUDGET_S", 60.0)  # A busy machine takes more CPU time.
     steps = recorded(tmp_path, Step(CAPACITY_PPS)).steps
     assert "the search ends" in format_message(steps[-1].if_low_loss) + format_message(steps[-1].if_high_loss)
-    assert steps[-1].left_s == pytest.approx(1.5)  # one trial of a second, and the time a trial takes beside it
+    assert steps[-1].left_s == pytest.approx(1.5)  # one trial of a second, and the overhead of a trial
 
 
 @pytest.mark.parametrize("algorithm", [name for name in SEARCHES if name not in ("plrsearch",)])
@@ -123,7 +123,7 @@ def test_an_outlook_that_would_take_too_long_is_left_out() -> None:
 
 
 def test_every_search_trial_is_announced_with_its_outlook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nodrop.explain.lookahead.BUDGET_S", 60.0)  # a busy machine thinks slowly
+    monkeypatch.setattr("nodrop.explain.lookahead.BUDGET_S", 60.0)  # A busy machine is slow to compute.
     listener = Listener()
     result = execute(make_plan(tmp_path, search__algorithm="mlrsearch-01"), listener, parts(SmoothCurve(9e5)))
     said = [event for event in listener.events if isinstance(event, TrialStarted) and event.phase == "search"]

@@ -1,4 +1,4 @@
-"""What binary search with loss verification promises (ETSI GS NFV-TST 009 clause 12.3.3)."""
+"""Guarantees of binary search with loss verification (ETSI GS NFV-TST 009 clause 12.3.3)."""
 
 import math
 import random
@@ -33,12 +33,12 @@ def plan_of(loss_ratios: tuple[float, ...] = (0.0, 0.005), **changed: object) ->
 
 
 def coarse(**changed: object) -> SearchPlan:
-    """Loads 8, 4, 2 and 1 Mpps; one goal."""
+    """Plan loads of 8, 4, 2 and 1 Mpps with one goal."""
     return plan_of(loss_ratios=(0.0,), min_load_pps=1e6, max_load_pps=8e6, width_ratio=0.5, **changed)
 
 
 def first_lossy(lossy_count: int) -> Callable[[Trial], float]:
-    """A transient: the first so many trials at 4 Mpps lose a tenth, any at 8 Mpps too, and none below."""
+    """Simulate a transient: the first trials at 4 Mpps lose a tenth, all at 8 Mpps too, and none below."""
     seen: list[Trial] = []
 
     def answer(trial: Trial) -> float:

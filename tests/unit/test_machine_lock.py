@@ -1,4 +1,4 @@
-"""Who of nodrop is at work on this machine, and that one run measures at a time."""
+"""Detection of nodrop's processes on this machine, and the lock that lets one run measure at a time."""
 
 import os
 import secrets
@@ -33,7 +33,7 @@ with machine_lock.measurement_lock("elsewhere"):
 
 @pytest.fixture(autouse=True)
 def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A turn and records of the test's own; labs of the machine are none of its business."""
+    """Use a private lock and private records, and ignore the labs of this machine."""
     monkeypatch.delenv(machine_lock.ALONGSIDE, raising=False)
     monkeypatch.setattr(machine_lock, "LOCK_ADDRESS", f"\0nodrop.test.{secrets.token_hex(8)}")
     monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path / "records")
@@ -42,7 +42,7 @@ def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """Another process, and it has the turn."""
+    """Run another process that holds the lock."""
     with subprocess.Popen(
         [sys.executable, "-c", ELSEWHERE, machine_lock.LOCK_ADDRESS[1:], tmp_path / "records"],
         stdin=subprocess.PIPE,

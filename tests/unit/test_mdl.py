@@ -1,4 +1,4 @@
-"""Where a series is cut: beside jumpavg, the package that FD.io CSIT finds its change points with."""
+"""Change points of a series, compared with jumpavg, the package that FD.io CSIT uses."""
 
 import itertools
 import random
@@ -14,7 +14,7 @@ ROUNDING_BITS = 1e-3
 
 
 def series(rng: random.Random) -> Moments:
-    """One of many shapes: steps, a random walk, outliers, no order at all, always the same; some moments repeated."""
+    """Draw a series of one of many shapes: steps, a random walk, outliers, noise; some timestamps repeat."""
     shape, level = rng.choice(("steps", "walk", "outliers", "anything", "constant")), 1e6
     moments: Moments = []
     for _ in range(rng.randrange(1, 40)):
@@ -35,7 +35,7 @@ def series(rng: random.Random) -> Moments:
 
 
 def theirs(moments: Moments) -> tuple[tuple[int, ...], float]:
-    """Where jumpavg cuts, and how many bits it says that takes."""
+    """Return jumpavg's change points and its description length in bits."""
     groups = jumpavg.classify([moment if len(moment) > 1 else moment[0] for moment in moments])
     starts = itertools.accumulate((len(group) for group in groups), initial=0)
     return tuple(starts)[:-1], groups.bits
@@ -47,11 +47,11 @@ def test_a_series_is_told_in_as_many_bits_as_by_jumpavg_or_fewer() -> None:
     for _ in range(600):
         moments = series(rng)
         coding, (starts, bits) = SeriesCoder(moments), theirs(moments)
-        assert coding.bits(starts) == pytest.approx(bits, abs=ROUNDING_BITS)
-        ours = coding.bits(coding.shortest())
+        assert coding.count_bits(starts) == pytest.approx(bits, abs=ROUNDING_BITS)
+        ours = coding.count_bits(coding.find_shortest())
         assert ours <= bits + ROUNDING_BITS
         fewer += ours < bits - ROUNDING_BITS
-    assert fewer  # it goes on from one best way to cut what came before, and sometimes another is better in the end
+    assert fewer  # jumpavg extends one best partition of the past, and sometimes another one is better in the end.
 
 
 def test_no_other_way_to_cut_a_short_series_is_shorter() -> None:
@@ -61,17 +61,19 @@ def test_no_other_way_to_cut_a_short_series_is_shorter() -> None:
         coding = SeriesCoder(moments)
         cuts = range(1, len(moments))
         ways = [(0, *chosen) for count in range(len(moments)) for chosen in itertools.combinations(cuts, count)]
-        assert coding.bits(coding.shortest()) == pytest.approx(min(map(coding.bits, ways)), abs=ROUNDING_BITS)
+        assert coding.count_bits(coding.find_shortest()) == pytest.approx(
+            min(map(coding.count_bits, ways)), abs=ROUNDING_BITS
+        )
 
 
 @pytest.mark.parametrize("moments", [[[0.0]] * 5, [[7.0]] * 30, [[5.0]], [[1.0, 1.1, 1.2]], [[-3.0]] * 4])
 def test_what_never_changes_is_one_group(moments: Moments) -> None:
-    assert SeriesCoder(moments).shortest() == (0,)
+    assert SeriesCoder(moments).find_shortest() == (0,)
 
 
 def test_repeats_of_one_moment_are_never_taken_apart() -> None:
-    assert SeriesCoder([[100.0, 100.0, 50.0, 50.0]]).shortest() == (0,)
-    assert SeriesCoder([[100.0, 101.0]] * 8 + [[50.0, 51.0]] * 8).shortest() == (0, 8)
+    assert SeriesCoder([[100.0, 100.0, 50.0, 50.0]]).find_shortest() == (0,)
+    assert SeriesCoder([[100.0, 101.0]] * 8 + [[50.0, 51.0]] * 8).find_shortest() == (0, 8)
 
 
 def test_the_unit_of_the_figures_does_not_matter() -> None:
@@ -79,7 +81,7 @@ def test_the_unit_of_the_figures_does_not_matter() -> None:
     for _ in range(50):
         moments = series(rng)
         scaled = [[value / 1e9 for value in moment] for moment in moments]
-        assert SeriesCoder(scaled).shortest() == SeriesCoder(moments).shortest()
+        assert SeriesCoder(scaled).find_shortest() == SeriesCoder(moments).find_shortest()
 
 
 def test_a_thousand_points_take_a_moment() -> None:
@@ -89,5 +91,5 @@ def test_a_thousand_points_take_a_moment() -> None:
         level *= rng.gauss(1, 0.003)
         moments.append([level * rng.gauss(1, 0.005)])
     began_s = time.process_time()
-    assert len(SeriesCoder(moments).shortest()) > 1
-    assert time.process_time() - began_s < 30  # a fraction of a second; this is against another order of growth
+    assert len(SeriesCoder(moments).find_shortest()) > 1
+    assert time.process_time() - began_s < 30  # a fraction of a second; guards against another order of growth

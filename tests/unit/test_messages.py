@@ -1,4 +1,4 @@
-"""Messages: codes and parameters in results, sentences where people and other programs read them."""
+"""Messages: codes and parameters in results, sentences for people and other programs."""
 
 import json
 import string
@@ -73,7 +73,7 @@ def test_events_carry_sentences(tmp_path: Path) -> None:
 
 
 def as_version_1(result: RunResult) -> dict[str, object]:
-    """The result as releases before schema version 2 stored it: sentences only."""
+    """Return the result as releases before schema version 2 stored it: sentences only."""
     return json.loads(result.model_dump_json(context=AS_SENTENCES)) | {"schema_version": "1"}
 
 

@@ -1,4 +1,4 @@
-"""What the mlrsearch-01 search promises: bounds that enclose the truth, safe stop rules, and nothing ever lost."""
+"""Guarantees of the mlrsearch-01 search: bounds that enclose the truth, safe stop rules, no lost result."""
 
 import math
 import random
@@ -21,7 +21,7 @@ LOWEST_LOAD_FAILS = {
     "a loss floor below the larger ratio",
     "a loss floor above both ratios",
 }
-"""Where nothing meets loss ratio 0, every goal's search ends early."""
+"""If no load meets loss ratio 0, every goal's search ends early."""
 
 
 @pytest.mark.parametrize("name", SUTS)

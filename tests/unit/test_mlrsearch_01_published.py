@@ -60,8 +60,8 @@ def test_the_drafts_example_comes_out_to_every_printed_digit() -> None:
 class PublishedMeasurement(peer.ReceiveRateMeasurement.ReceiveRateMeasurement):  # type: ignore[misc]
     """A measurement whose receive rate is load times (1 - loss ratio).
 
-    The library multiplies and divides counts instead, which may differ in the last bit; a search that is told loss
-    ratios only cannot reproduce that.
+    The library multiplies and divides counts instead, which may differ in the last bit; a search that receives only
+    loss ratios cannot reproduce that.
     """
 
     def __init__(self, duration: float, load_pps: float, sent_count: int, lost_count: int) -> None:
@@ -70,7 +70,7 @@ class PublishedMeasurement(peer.ReceiveRateMeasurement.ReceiveRateMeasurement): 
 
 
 class PublishedMeasurer(peer.AbstractMeasurer.AbstractMeasurer):  # type: ignore[misc]
-    """Answers the library's trials and keeps them."""
+    """Measures the library's trials and stores them."""
 
     def __init__(self, sut: SutFunction) -> None:
         self.sut = sut
@@ -106,7 +106,7 @@ def draw_ratios(draw: random.Random) -> tuple[float, ...]:
 
 
 def assert_same_bounds(ours: Interval, published: Any) -> None:
-    """The bounds are the published ones, except that one the library could only fill in may be known from before."""
+    """Assert the published bounds; a bound that the library could only fill in may be known from an earlier trial."""
     ratio = ours.goal.loss_ratio
     low, high = published.measured_low, published.measured_high
     if low.effective_loss_ratio <= ratio:
@@ -143,7 +143,7 @@ def test_random_searches_take_the_same_trials_and_end_with_the_same_bounds_as_th
 
 
 def test_a_step_down_from_a_far_upper_bound_is_as_wide_as_the_published_librarys() -> None:
-    """A corner that about one random search in ten thousand reaches: the step's width comes from the previous phase."""
+    """A corner case of about one in ten thousand random searches: the step's width comes from the previous phase."""
     plan = search_plan(
         loss_ratios=(1e-6, 0.005, 0.02, 0.3),
         min_load_pps=34195.0,

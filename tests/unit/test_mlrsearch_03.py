@@ -1,4 +1,4 @@
-"""What the mlrsearch-03 search promises: bounds that enclose the truth, safe stop rules, honest intervals, an end."""
+"""Guarantees of the mlrsearch-03 search: enclosing bounds, safe stop rules, honest intervals, termination."""
 
 import random
 

@@ -25,7 +25,7 @@ GOOD, FAIR, BAD = 0.0, 0.001, 0.02
 
 # draft-vpolak-mkonstan-bmwg-mlrsearch-03 section "Example MLRsearch Run": trial and bounds after it, load in Mpps and
 # duration in s as printed, `+` before an invalid bound. Losses are not printed: those of the first two trials follow
-# from the loads after them, of the others it is only known which goals they meet.
+# from the loads after them, of the others only the goals that they meet are known.
 EXAMPLE = (
     ("37.50 1.00", 1 - 10546685 / 37.5e6, "", "", "", ""),
     ("10.55 1.00", 1 - 9437153 / 10546685, "+10.55 1.", "37.50 1.", "+10.55 1.", "37.50 1."),
@@ -85,8 +85,8 @@ def as_printed(interval: Interval, trials: list[Trial]) -> list[str]:
 class PublishedMeasurement(peer.ReceiveRateMeasurement.ReceiveRateMeasurement):  # type: ignore[misc]
     """A measurement whose receive rate is load times (1 - loss ratio).
 
-    The library divides whole frames by the duration instead, which differs by up to a frame; a search that is told loss
-    ratios only cannot reproduce that.
+    The library divides whole frames by the duration instead, which differs by up to a frame; a search that receives
+    only loss ratios cannot reproduce that.
     """
 
     def __init__(self, duration: float, load_pps: float, sent_count: int, lost_count: int) -> None:
@@ -95,11 +95,11 @@ class PublishedMeasurement(peer.ReceiveRateMeasurement.ReceiveRateMeasurement): 
 
 
 class MeasuredForEver(Exception):
-    """The library asks for the same trial again, and would until its time is up."""
+    """The library requests the same trial again, and would do so until its time is up."""
 
 
 class PublishedMeasurer(peer.AbstractMeasurer.AbstractMeasurer):  # type: ignore[misc]
-    """Answers the library's trials and keeps them."""
+    """Measures the library's trials and stores them."""
 
     def __init__(self, sut: SutFunction) -> None:
         self.sut = sut
@@ -136,7 +136,7 @@ def assert_same_bounds(ours: Interval, published: Any) -> None:
 
 
 def assert_same_search(plan: SearchPlan, ours: SutFunction, theirs: SutFunction) -> bool:
-    """The same to the last, which is True, or as far as a trial that the library would repeat for ever."""
+    """Assert the same trials; return True if all agree, False if the library would repeat one forever."""
     measurer = PublishedMeasurer(theirs)
     search = create(plan)
     trials = [(t.intended_load_pps, t.duration_s) for t in drive(search, loss_ratio_of(ours))]
@@ -153,7 +153,7 @@ def assert_same_search(plan: SearchPlan, ours: SutFunction, theirs: SutFunction)
 
 
 def draw_ratios(draw: random.Random) -> tuple[float, ...]:
-    """NDR alone, which for the library is a PDR of ratio 0, or NDR and a PDR."""
+    """Draw NDR alone, which for the library is a PDR of ratio 0, or NDR and a PDR."""
     pdr_ratio = draw.choice((0.0, 1e-6, 1e-4, 0.005, 0.005, 0.02, 0.3, 0.9))
     return (0.0, pdr_ratio) if pdr_ratio else (0.0,)
 

@@ -1,4 +1,4 @@
-"""What the mlrsearch-rfc9971 search promises: bounds that enclose the truth, and a result for every goal, always."""
+"""Guarantees of the mlrsearch-rfc9971 search: bounds that enclose the truth, and a result for every goal."""
 
 import pytest
 from tests.searching import Answer, drive, loss_ratio_of
@@ -29,7 +29,7 @@ def csit_goal(label: str, loss_ratio: float) -> Goal:
 
 
 def proof_goal(label: str, loss_ratio: float, final_s: float = 30.0) -> Goal:
-    """A goal that one trial proves, and one refutes."""
+    """A goal that one trial proves or refutes."""
     return Goal(label=label, loss_ratio=loss_ratio, initial_trial_duration_s=1.0, final_trial_duration_s=final_s)
 
 
@@ -116,7 +116,7 @@ def test_goals_of_different_durations_share_their_trials() -> None:
 
 
 def test_long_trials_may_decide_a_goal_of_shorter_ones_which_the_findings_say() -> None:
-    """As published: 30 s trials empty a buffer that would carry the 1 s trials, and they are full-length for both."""
+    """As published: 30 s trials overflow a buffer that absorbs the excess of 1 s trials; both are full-length."""
     answer = loss_ratio_of(Buffer(800_000.0, 400_000))
     _, (alone,) = found(CSIT[:1], answer)
     assert alone.lower_load_pps == pytest.approx(1_200_000, rel=0.006)

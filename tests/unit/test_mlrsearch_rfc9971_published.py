@@ -40,7 +40,7 @@ def random_durations_s(draw: random.Random, stretch: bool) -> tuple[float, float
 
 
 def random_goals(draw: random.Random, stretch: bool) -> tuple[Goal, ...]:
-    """CSIT's goals, full-length proofs as in RFC 2544 and draft-ietf-bmwg-mlrsearch-01, TST 009's, or a mixture."""
+    """Draw CSIT's goals, full-length proofs of RFC 2544 and draft-ietf-bmwg-mlrsearch-01, TST 009's, or a mixture."""
     csit = [goal(f"CSIT {ratio}", ratio, 0.5, (1.0, 1.0, 21.0), 0.005) for ratio in (0.0, 0.005)]
     proof = [goal(f"30 s {ratio}", ratio, 0.0, (1.0, 30.0, 30.0), 0.005) for ratio in (0.0, 0.005)]
     tst009 = [goal("TST 009", 0.0, 0.5, (60.0, 60.0, 120.0), 0.01)]
@@ -82,7 +82,7 @@ def random_case(seed: int) -> Case:
 
 
 class PublishedMeasurer:
-    """Answers the library's trials and keeps them."""
+    """Measures the library's trials and stores them."""
 
     def __init__(self, sut: SutFunction, overhead_s: float) -> None:
         self.sut = sut
@@ -117,7 +117,7 @@ def published_goal(each: Goal, plan: SearchPlan) -> Any:
 
 
 def published_search(plan: SearchPlan, sut: SutFunction) -> tuple[list[tuple[float, float]], list[Any]]:
-    """The library's trials, and its results in the order of the goals; no results where it raised that one is lost."""
+    """Return the library's trials, and its results in the order of the goals; none if it raised that one is lost."""
     goals = [published_goal(each, plan) for each in plan.goals]
     config = peer.Config()
     config.goals = goals
@@ -135,9 +135,9 @@ def published_search(plan: SearchPlan, sut: SutFunction) -> tuple[list[tuple[flo
 
 
 def assert_same_throughput(ours_pps: float | None, published: Any) -> None:
-    """The same figure, except where the library takes the rounding of a sum of durations for time still missing.
+    """Assert the same figure, unless the library mistakes the rounding of a sum of durations for missing time.
 
-    It then goes on to the next higher loss, or finds none and raises.
+    It then continues with the next higher loss, or finds none and raises.
     """
     stat = next(iter(published.relevant_lower_bound.target_to_stat.values()))
     load_pps = float(published.relevant_lower_bound)

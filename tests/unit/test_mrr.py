@@ -1,4 +1,4 @@
-"""What the maximum receive rate promises: trials at the highest load, and plain statistics of what comes back."""
+"""Guarantees of the maximum receive rate: trials at the highest load, and plain statistics of the received counts."""
 
 import statistics
 
@@ -17,7 +17,7 @@ def plan_of(**changed: object) -> SearchPlan:
 
 
 def replayed(losses: list[float]) -> Answer:
-    """The losses in turn, whatever is asked."""
+    """Answer trials with these losses in order, at any load."""
     left = iter(losses)
     return lambda _trial: next(left)
 
@@ -59,7 +59,7 @@ def test_the_estimate_of_a_jittering_sut_lies_within_its_jitter() -> None:
     assert ndr.estimate_pps is not None
     assert ndr.estimate_sd_pps is not None
     assert abs(ndr.estimate_pps - 1.5e6) < 0.03 * 1.5e6
-    assert ndr.estimate_sd_pps == pytest.approx(0.1 * 1.5e6 / 3**0.5, rel=0.3)  # that of a uniform distribution
+    assert ndr.estimate_sd_pps == pytest.approx(0.1 * 1.5e6 / 3**0.5, rel=0.3)  # of a uniform distribution
 
 
 def test_the_highest_load_is_a_lower_bound_of_the_goals_that_every_trial_met() -> None:

@@ -1,4 +1,4 @@
-"""Which networks chains have, and what does not go together."""
+"""Networks of chains, and contradictory settings."""
 
 from typing import Any
 
@@ -126,7 +126,7 @@ def test_what_does_not_go_together_names_key_found_and_remedy(keys: dict[str, An
 
 
 def test_a_wire_between_named_interfaces_is_one_that_is_there() -> None:
-    """What NFVbench calls a loopback; frames are addressed to the other port."""
+    """NFVbench calls this setup a loopback; frames are addressed to the other port."""
     config = load((), {"sut": "wire", "ports": ["a", "bb"], "chains": 2, "vlans": [[111, 112], [211, 212]]})
     made = lab(sut="wire", ports=["a", "bb"], chains=2, vlans=[[111, 112], [211, 212]])
     assert (made.sut, made.tester_interfaces, made.forwarders) == ("ext", ("a", "bb"), ())

@@ -1,6 +1,6 @@
-"""NFVbench's configuration: all its keys are known, what acts here acts, and what does not says so.
+"""NFVbench's configuration: all keys are known, supported ones take effect, the others are reported.
 
-Expected meanings are those of NFVbench's manual and of what NFVbench does with a key; defaults are its own.
+The expected meanings are those of NFVbench's manual and code; the defaults are NFVbench's.
 """
 
 from pathlib import Path
@@ -260,7 +260,7 @@ def test_in_one_source_nodrop_s_own_key_wins() -> None:
 
 
 def test_vlans_of_a_loopback_say_how_many_chains_unless_a_number_follows() -> None:
-    # In NFVbench the number in the file does not count beside the flag, the number in another flag does.
+    # In NFVbench a flag overrides the number in the file, but not the number in another flag.
     file = "{service_chain_count: 1, vlan_tagging: true}"
     assert load([file], {"l2_loopback": "100,101"}).vlans == ((100, 101), (100, 101))
     assert load([file], {"l2_loopback": "100,101", "service_chain_count": 1}).vlans == ((100,), (100,))

@@ -1,4 +1,4 @@
-"""NFVbench's keys of OpenStack and of TRex: what they become, and what is refused."""
+"""NFVbench's keys for OpenStack and TRex: their translation, and refusals."""
 
 import json
 from typing import Any
@@ -48,7 +48,7 @@ def test_without_a_cloud_chains_are_made_on_this_machine() -> None:
 
 
 def test_a_cloud_may_be_named_after_what_is_staged_there() -> None:
-    """As with `-r openrc` beside a file."""
+    """As with `-r openrc` and a file."""
     config = asked({"service_chain_shared_net": True, "sriov": True}, {"openrc_file": "x"})
     assert (config.sut, config.networks, config.openstack.sriov) == ("openstack", "shared", True)
 
@@ -72,7 +72,7 @@ def test_networks_have_names_numbers_and_carriers_of_their_own() -> None:
     assert networks.right.physical_network == ("phys1", "phys2")
     assert (str(networks.edge_left.gateway), config.openstack.router_names.left) == ("192.168.3.9", "r-left")
     assert networks.management.name == "m"
-    assert config.vlans is None  # the networks say
+    assert config.vlans is None  # from the networks
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""NFVbench's flags as `nodrop run` takes them. Source: NFVbench 5's own help and its manual."""
+"""NFVbench's flags in `nodrop run`. Source: NFVbench 5's own help and its manual."""
 
 import collections
 from typing import Any

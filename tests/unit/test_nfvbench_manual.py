@@ -1,4 +1,4 @@
-"""The command lines of NFVbench's manual, as `nodrop run` takes them."""
+"""The command lines of NFVbench's manual, passed to `nodrop run`."""
 
 import secrets
 import shlex
@@ -28,12 +28,12 @@ SAID = {
     "status": "status: idle",
     "cleanup": "no labs on this machine",
 }
-"""What a command that is carried out instead of a run says, among other things."""
+"""Part of the output of commands that print something instead of a run."""
 
 
 @pytest.fixture(autouse=True)
 def in_a_directory_with_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And with records of its own, so that what goes on on the machine is none of its business."""
+    """Use a private record directory, so that other processes on the machine do not matter."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(machine_lock, "LOCK_ADDRESS", f"\0nodrop.test.{secrets.token_hex(8)}")
     monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path / "records")
@@ -72,7 +72,7 @@ def test_what_is_no_run_is_carried_out_as_the_command_it_is_here(
     if line.instead == "show":
         result = execute(make_plan(Path("results")), Listener(), parts())
         Path("results.json").write_text(result.model_dump_json())
-    if "-r openrc" in line.written:  # the file is not here
+    if "-r openrc" in line.written:  # The file does not exist.
         assert main(["run", *shlex.split(line.written)]) == 2
         assert "openrc file openrc: cannot read it" in capsys.readouterr().err
         return

@@ -1,4 +1,4 @@
-"""NFVbench's form on the command line: written on demand, read whoever wrote it, shown in whatever form is asked."""
+"""NFVbench's format on the command line: written on demand, read from any writer, displayed in every format."""
 
 import csv
 import json

@@ -1,6 +1,6 @@
-"""NFVbench's result JSON: what its users' programs find in it, and that the numbers are right.
+"""NFVbench's result JSON: the fields that its users' programs read, with correct numbers.
 
-`tests/nfvbench/*.json` are files as NFVbench writes them, made by hand from what is known of its fields.
+`tests/nfvbench/*.json` are files in NFVbench's format, written by hand from the documented fields.
 """
 
 import json
@@ -29,7 +29,7 @@ USEC = 1000
 
 
 def histogram(*latencies_ns: int) -> str:
-    """As the engine writes it."""
+    """Return a histogram in the engine's format."""
     found = HdrHistogram(1, 60_000_000_000, 3)
     for latency_ns in latencies_ns:
         found.record_value(latency_ns)
@@ -57,7 +57,7 @@ def times(tx_port: int, rx_port: int, *latencies_ns: int, stream_id: int | None 
 def counted(
     trial: TrialResult, counts: dict[int, tuple[int, int]], duration_s: float = 2.0, *directions: DirectionTimes
 ) -> TrialResult:
-    """The same trial with these frames sent and received, by stream."""
+    """Return the same trial with these counts of sent and received frames per stream."""
 
     def changed(stream: StreamCounts) -> StreamCounts:
         sent, received = counts[stream.stream_id]
@@ -93,7 +93,7 @@ def at_size(result: dict[str, Any], size: str = "64") -> dict[str, Any]:
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, type]]:
-    """Every field with the type of its value; whole numbers and others are both numbers."""
+    """Yield every field with its value's type; integers and floats are both numbers."""
     if isinstance(value, dict):
         for key, below in value.items():
             yield from leaves(below, f"{path}/{key}")
@@ -184,7 +184,7 @@ def test_keys_as_they_were_written_stand_over_the_defaults_and_under_what_the_ru
 @pytest.mark.parametrize(
     ("keys", "networks", "ports"),
     [
-        # nodrop's own: one address a side, a source port for each of 256 flows each way
+        # nodrop's flows: one address a side, a source port for each of 256 flows each way
         ({}, ["198.18.0.1/32", "198.19.0.1/32"], [49152, 49407]),
         # 5000 flows each way from 5000 addresses: 13 bits
         (
@@ -307,7 +307,7 @@ def test_histograms_are_in_microseconds_and_hold_every_frame(tmp_path: Path) -> 
 
 
 def test_loss_one_way_is_that_ways_loss(tmp_path: Path) -> None:
-    """NFVbench gives the reverse direction's, so always about none."""
+    """NFVbench reports the reverse direction's, so almost always none."""
     run = fixed_run(tmp_path, bidirectional=False)
     trial = counted(run.trials[0], {0: (1000, 500)})
     result = build_nfvbench_result([with_trial(run, trial)])
@@ -317,10 +317,10 @@ def test_loss_one_way_is_that_ways_loss(tmp_path: Path) -> None:
     assert found["stats"]["1"]["drop_rate_percent"] == 50.0
     assert found["stats"]["0"]["drop_rate_percent"] is None
     assert found["stats"]["overall"]["tx"]["pkt_rate"] == 500
-    # what programs look for is there, and zero
+    # The fields that programs read exist, and are zero.
     assert found["run_config"]["direction-reverse"]["tx"]["rate_pps"] == 0
     assert found["packet_path_stats"]["Reverse"]["chains"]["0"]["packets"] == [0, 0]
-    # line rate of the one direction there is: 10 Gb/s
+    # line rate of the only direction: 10 Gb/s
     assert found["stats"]["theoretical_tx_rate_bps"] == pytest.approx(10e9)
 
 
@@ -388,7 +388,7 @@ def test_each_chain_has_its_counters_and_the_total_is_their_sum(tmp_path: Path) 
 
 
 def test_the_rate_of_a_goal_is_what_was_sent_and_not_what_was_asked_for(tmp_path: Path) -> None:
-    """NFVbench gives what was asked for."""
+    """NFVbench reports the requested value."""
     run = searched_run(tmp_path)
     ndr = next(goal for goal in run.goals if goal.goal.label == "NDR")
     assert ndr.lower

@@ -1,4 +1,4 @@
-"""The nfvbench search measures at the loads of NFVbench's documented range search, and shares none of its faults."""
+"""The nfvbench search measures at the loads of NFVbench's documented range search, without its faults."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -33,11 +33,11 @@ def plan_of(**changed: object) -> SearchPlan:
 def nfvbench_percents(
     left: float, right: float, limits: Sequence[float], epsilon: float, drop_of: Callable[[float], float]
 ) -> list[float]:
-    """The loads of NFVbench's range search in percent of the line rate, written from its documentation and behavior.
+    """Return the loads of NFVbench's range search in percent of the line rate, from its documentation and behavior.
 
     Args:
         left, right: the range, 0 and 200 at first.
-        limits: drop rates in percent allowed by the targets sought in it.
+        limits: drop rates in percent allowed by the targets in it.
         epsilon: load_epsilon, percent.
         drop_of: drop rate in percent of a trial at a load in percent.
     """

@@ -1,4 +1,4 @@
-"""NFVbench's tables: what its users know, from its files and from ours, readable at any width."""
+"""NFVbench's tables: the layout that its users know, from its files and nodrop's, readable at any width."""
 
 import csv
 import io
@@ -183,7 +183,7 @@ def test_what_nfvbench_is_known_to_get_wrong_is_said_of_its_own_files_alone() ->
 
 
 def test_any_field_may_be_missing_or_of_another_kind() -> None:
-    """Whatever is taken out of a file or made something else, the rest is shown."""
+    """With any field removed or replaced, the rest is shown."""
 
     def fields(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
         for key in value if isinstance(value, dict) else ():

@@ -1,4 +1,4 @@
-"""Figures for Prometheus, read back by the client library's own parsers."""
+"""Figures for Prometheus, parsed by the client library's own parsers."""
 
 from pathlib import Path
 

@@ -1,11 +1,11 @@
-"""What a search is told of a trial."""
+"""The outcome of a trial that a search receives."""
 
 from nodrop.model.trial import StreamCounts, Trial, TrialResult, Validity, ValidityStatus, Windows
 from nodrop.search.base import Outcome, Sample
 
 
 def result(windows: Windows) -> TrialResult:
-    """0.1 s of 100 frames per second and stream, of which the streams lose 3 and 1."""
+    """Return a trial of 0.1 s with 100 frames per second and stream, of which the streams lose 3 and 1."""
     streams = tuple(
         StreamCounts(
             stream_id=stream,

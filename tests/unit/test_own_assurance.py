@@ -1,4 +1,4 @@
-"""How sure a bound is said to be: by the trials around it, by the model, and by how much was sent."""
+"""The assurance of a bound: from the trials around it, from the model, and from the number of frames sent."""
 
 import math
 from functools import partial
@@ -60,7 +60,7 @@ def test_the_model_counts_as_long_as_trials_are_few() -> None:
 
 
 def test_the_model_alone_is_followed_as_far_as_students_distribution_says() -> None:
-    # Tables of t with three degrees of freedom: 0.95 at 2.353; twenty trials make the middle as sure as that.
+    # Tables of t with three degrees of freedom: 0.95 at 2.353; twenty trials make the middle equally certain.
     sd_ratio = math.sqrt(20 * 0.91e-6)
     estimate = Estimate(LOAD * math.exp(2.353e-3), sd_ratio, near=True, trial_count=20)
     assert above_probability(LOAD, [], estimate) == pytest.approx(0.95 * 0.95 + 0.05 * 0.5, abs=0.01)

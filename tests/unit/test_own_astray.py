@@ -1,4 +1,4 @@
-"""Frames that get lost below the capacity: in stalls, or one by one."""
+"""Frames lost below the capacity: in stalls, or one by one."""
 
 import math
 from itertools import pairwise
@@ -13,7 +13,7 @@ STALL_S, BUFFER = 0.001, 400.0
 
 
 def stalled(load_pps: float) -> Trace:
-    """A trial in which the SUT stopped twice, for 1 ms behind a buffer of 400 frames."""
+    """Return a trial in which the SUT stopped twice, for 1 ms behind a buffer of 400 frames."""
     lost = max(0.0, load_pps * STALL_S - BUFFER)
     return trace([0, lost, 0, 0, 0, lost, 0, 0], load_pps)
 

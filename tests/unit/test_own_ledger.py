@@ -1,4 +1,4 @@
-"""What trials count for one goal: full-length, short, in parts, set aside, decided early."""
+"""Evidence of trials for one goal: full-length, short, in parts, set aside, decided early."""
 
 import pytest
 from tests.own import NDR, PDR, SHORT
@@ -12,7 +12,7 @@ OVERHEAD_S = 0.5
 
 
 def evidence(goal: Goal, *traces: Trace) -> GoalEvidence:
-    """With the trials taken in, each expected to go on as it was."""
+    """Return the evidence with these trials, each extrapolated."""
     found = GoalEvidence(goal, OVERHEAD_S)
     for each in traces:
         found.add(each, each.loss_ratio)

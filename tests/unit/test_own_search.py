@@ -36,7 +36,7 @@ def is_narrow(interval: Interval) -> bool:
 
 
 def finding(found: SimulatedSearch, code: str) -> str:
-    """The sentence of a finding; fails when there is none."""
+    """Return the text of a finding; fail if it is missing."""
     return next(format_message(flag) for flag in found.findings if flag.code == code)
 
 
@@ -127,7 +127,7 @@ def test_the_ndr_of_one_second_and_that_of_thirty_come_from_one_search() -> None
 
 
 def earlier(found: SimulatedSearch) -> tuple[EarlierGoal, ...]:
-    """What a search found, as the next one is told of it."""
+    """Return a search's result as the warm start of the next one."""
     known = []
     for interval in found.intervals:
         assert interval.lower_load_pps and interval.upper_load_pps
@@ -170,7 +170,7 @@ def test_nothing_is_found_on_a_sut_of_which_there_is_nothing_to_find() -> None:
 
 def test_a_warm_up_is_reported_with_its_size() -> None:
     cold_pps, warm_pps = megapackets(finding(search("warm-up"), "warm-up"))
-    # 8 % below its capacity at first, and that very moment can no longer be seen.
+    # 8 % below its capacity at first, a state that cannot be measured again.
     assert cold_pps == pytest.approx(9.1 * 0.92, rel=0.01)
     assert warm_pps == pytest.approx(9.1, rel=0.01)
 
@@ -184,7 +184,7 @@ def test_a_drift_is_reported_with_its_size() -> None:
 def test_modes_of_whole_trials_are_reported_with_both_capacities() -> None:
     findings = [flag for seed in range(8) for flag in search("two-modes-trial", seed).findings]
     told = [format_message(flag) for flag in findings if flag.code == "modes"]
-    assert len(told) >= 4  # seven trials out of ten are in the better mode: a search may not meet the other
+    assert len(told) >= 4  # Seven trials out of ten are in the better mode: a search may miss the other.
     for text in told:
         assert sorted(megapackets(text)[:2]) == pytest.approx([8.3, 9.1], rel=0.005)
 
@@ -198,7 +198,7 @@ def test_a_mode_that_changes_within_trials_is_reported_with_the_capacity_it_fall
 
 
 def test_a_warm_up_is_seen_through_where_only_loss_free_loads_are_looked_for() -> None:
-    # Nothing is offered for long that would show more than was there at first: the upper bound is looked at again.
+    # No later long trial exceeds the first capacity: the upper bound is measured again.
     sut, found = SUTS["warm-up"](1), search("warm-up", goals=(NDR,))
     assert abs(error_ratio(found.intervals[0], sut)) < 0.01
     assert finding(found, "warm-up")
@@ -207,7 +207,7 @@ def test_a_warm_up_is_seen_through_where_only_loss_free_loads_are_looked_for() -
 def test_stalls_are_reported_with_their_length_and_the_load_they_begin_to_cost_frames_at() -> None:
     text = finding(search("stall-random", 7), "stalls")
     (free_pps,) = megapackets(text)
-    # 4096 frames wait while it stops for 1 ms.
+    # 4096 frames are buffered while it stops for 1 ms.
     assert free_pps == pytest.approx(4.096, rel=0.02)
     assert "1 ms" in text
 

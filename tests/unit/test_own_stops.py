@@ -1,4 +1,4 @@
-"""Trials that nodrop's own search has stopped early, and measurers that do not do what it hopes for."""
+"""Trials that nodrop's own search stops early, and measurers that deviate from its expectations."""
 
 import itertools
 from collections.abc import Callable
@@ -20,7 +20,7 @@ TRIAL_COUNT_MAX = 400
 
 
 def drive(search: Search, measure: Callable[[Trial, int, float], Outcome]) -> list[tuple[Trial, Outcome]]:
-    """Until the search is over; one that does not end fails."""
+    """Drive the search to its end; fail if it does not end."""
     told: list[tuple[Trial, Outcome]] = []
     now_s = 0.0
     while trial := search.ask():
@@ -38,11 +38,11 @@ def lost_count(trial: Trial, outcome: Outcome) -> float:
 
 
 Told = list[tuple[Trial, float]]
-"""Trials and when each began."""
+"""Trials with their start times."""
 
 
 def whole(kind: str, seed: int, before: Told, trial: Trial, now_s: float) -> Outcome:
-    """The trial to its end, on a SUT exactly like the one that went through all those before."""
+    """Measure the trial to its end, on a copy of the SUT with the same history."""
     twin = SUTS[kind](seed)
     for index, (earlier, started_s) in enumerate(before):
         simulate_trial(twin, earlier, index, started_s)
@@ -64,7 +64,7 @@ def test_a_trial_that_counts_as_full_length_though_stopped_would_have_come_out_t
         for goal in goals:
             assert goal.final_trial_duration_s
             allowed_count = goal.loss_ratio * trial.intended_load_pps * goal.final_trial_duration_s
-            # Stopped with more loss than all of the goal's trial may have: it counts as one that failed.
+            # Stopped with more loss than the goal's entire trial may have: it counts as a failed one.
             if stopped.stopped_early and lost_count(trial, stopped) > allowed_count:
                 stopped_count += 1
                 assert lost_count(trial, whole(kind, seed, before, trial, now_s)) > allowed_count

@@ -1,4 +1,4 @@
-"""What trials together say of a SUT: its capacity, its buffer, how it varies, where a goal's threshold lies."""
+"""The model of a SUT from all trials: capacity, buffer, variation, thresholds of the goals."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ OFFERED_PPS = 9.2e6
 def overload(
     capacity_pps: float, load_pps: float = OFFERED_PPS, seconds: float = 0.5, index: int = 0, buffered_s: float = 0.0
 ) -> Trace:
-    """A trial that lost what exceeds a capacity, from the moment on at which a buffer was full."""
+    """Return a trial that lost the load above a capacity, from the time on at which a buffer was full."""
     lost = (load_pps - capacity_pps) * 0.05
     count, late = round(seconds / 0.05), round(buffered_s / 0.05)
     windows = [0.0] * late + [lost] * (count - late)
@@ -25,7 +25,7 @@ def overload(
 
 
 def model(*capacities_pps: float) -> SutModel:
-    """After looks, half a second each, that showed these capacities."""
+    """Return the model after trials of half a second each that showed these capacities."""
     found = SutModel()
     probes = [overload(each, index=index) for index, each in enumerate(capacities_pps)]
     for look in probes:
@@ -175,12 +175,12 @@ def test_a_sut_that_hardly_forwards_is_swamped_and_tells_no_threshold() -> None:
 
 def test_a_loss_that_rises_smoothly_is_followed_between_two_loads() -> None:
     found = SutModel()
-    # A loss ratio that rises with a power of the load, unlike that of a hard limit: 0.1 % at 9 Mpps, 1 % at 9.4.
+    # A loss ratio that rises with a power of the load, unlike a hard limit's: 0.1 % at 9 Mpps, 1 % at 9.4.
     gentle = [(9.0e6, 0.001), (9.4e6, 0.01)]
     probes = [trace([r * load * 0.05] * 10, load, window_s=0.05, index=i) for i, (load, r) in enumerate(gentle)]
     for look in probes:
         found.learn(look)
-    assert not found.is_smooth(0.003)  # nobody has looked yet whether the SUT varies
+    assert not found.is_smooth(0.003)  # No trial has shown yet whether the SUT varies.
     found.surveyed = True
     assert found.is_smooth(0.003)
     found_pps = threshold_pps(found, PDR.model_copy(update={"loss_ratio": 10**-2.5}))

@@ -1,4 +1,4 @@
-"""One trial read window by window: how it lost, and what another load would have lost in it."""
+"""One trial read window by window: how it lost, and the expected loss at another load."""
 
 import pytest
 from tests.traces import LOAD_PPS, trace
@@ -42,7 +42,7 @@ def test_a_capacity_that_stays_is_steady_and_one_that_falls_is_not() -> None:
 
 def test_loss_that_comes_and_goes_for_long_is_a_capacity_about_the_load() -> None:
     assert trace([0, 0, 0, 0, 500] * 10).fluctuating
-    assert not trace([0, 0, 0, 0, 500] * 5).fluctuating  # 2.5 s are not long enough to tell
+    assert not trace([0, 0, 0, 0, 500] * 5).fluctuating  # 2.5 s are too short for a decision.
 
 
 @pytest.mark.parametrize("load_pps", [0.85e6, 0.9e6, 0.95e6, 1.1e6])
@@ -80,7 +80,7 @@ def test_a_stall_in_an_overloaded_trial_is_no_lower_capacity() -> None:
 def test_what_another_load_would_have_lost_by_a_time_grows_with_both() -> None:
     watched = trace([EXCESS] * 10)
     assert watched.early_loss_count(1e6, 0.5) == pytest.approx(5 * EXCESS)
-    assert watched.early_loss_count(1e6, 2.0) == pytest.approx(20 * EXCESS)  # it goes on as it ended
+    assert watched.early_loss_count(1e6, 2.0) == pytest.approx(20 * EXCESS)  # extrapolated from its end
     assert watched.early_loss_count(0.9e6, 2.0) == pytest.approx(0.0, abs=1e-6)
 
 

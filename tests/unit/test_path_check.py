@@ -1,4 +1,4 @@
-"""What is said of paths whose learning frames did not arrive as they should."""
+"""Reports about paths on which learning frames did not arrive as expected."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ UDP = Udp(src_port=1024, dst_port=9)
 
 
 def chains(count: int) -> Traffic:
-    """Chains on two ports, told apart by VLANs 100, 101, ... on the left and 200, 201, ... on the right."""
+    """Return chains on two ports, with VLANs 100, 101, ... on the left and 200, 201, ... on the right."""
 
     def stream(chain: int, way: int) -> Stream:
         return plain_stream(2 * chain + way, way, 1 - way, chain=chain, rx_vlan=(200 if way == 0 else 100) + chain)
@@ -25,7 +25,7 @@ def chains(count: int) -> Traffic:
 
 
 def check(stream: Stream, *arrivals: tuple[int, int | None]) -> DirectionCheck:
-    """Twenty frames sent, all of which arrived at such ports and VLANs."""
+    """Return the report on twenty frames sent, all of which arrived at these ports and VLANs."""
     seen = [{"port": port, "vlan": vlan, "src": "s", "dst": "d", "count": 20} for port, vlan in arrivals]
     here = sum(20 for port, _ in arrivals if port == stream.rx_port)
     reply: dict[str, Any] = {"sent_count": 20, "received_count": here, "arrivals": seen}

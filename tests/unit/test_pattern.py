@@ -1,4 +1,4 @@
-"""Patterns of load: what is written becomes exactly what the engine takes."""
+"""Load patterns: from configuration to the engine's request."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A search as a picture: what is in it is on record, and every viewer can read the file."""
+"""The picture of a search: its content is recorded, and every viewer can read the file."""
 
 import itertools
 import json
@@ -40,7 +40,7 @@ def drawn(result: RunResult) -> Chart:
 
 
 def draw(result: RunResult, file: Path) -> None:
-    """In a process of its own: the renderer's threads would stay, and take signals meant for other tests."""
+    """Draw in a child process: the renderer's threads outlive the test and take signals meant for other tests."""
     replaced(result, file.parent)
     command = [sys.executable, "-m", "nodrop", "plot", str(file.parent / result.run_id), "-o", str(file)]
     subprocess.run(command, check=True, timeout=60)
@@ -80,7 +80,7 @@ def test_the_same_record_gives_the_same_picture(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sut", [MILLION, Step(1e9), SmoothCurve(9e5), LossFloor(1e6, 1e-4)])
 def test_the_description_is_valid_vega_lite(sut: Sut, tmp_path: Path) -> None:
-    """By the schema of Vega-Lite 5, as the package altair ships it."""
+    """Validate with the schema of Vega-Lite 5 that the package altair ships."""
     result = searched(tmp_path, sut, **WIDE)
     file = tmp_path / "search.vl.json"
     write_chart(drawn(result), file)

@@ -1,4 +1,4 @@
-"""Each constraint of a placement by itself: what is asked, what is found, what is said."""
+"""Each constraint of a placement by itself: requirement, result and explanation."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ GBPS = 1e9
 
 
 def vm(**changes: Any) -> VmDescriptor:
-    """The forwarder, its profile changed."""
+    """Return the forwarder with another profile."""
     return VmDescriptor(name="vm", profiles=(forwarder().profiles[0].model_copy(update=changes),))
 
 
@@ -319,14 +319,14 @@ def test_vfs_are_given_while_the_port_can_carry_them() -> None:
         ends.append(placement.sets[0].interfaces[0].pci_id)
         chd = subtract_placement(chd, placement)
     assert ends == ["0000:03:10.0", "0000:03:10.1"]
-    # 8 of 10 Gb/s are promised.
+    # 8 of 10 Gb/s are reserved.
     assert constraints(place_vm(vm(vcpu_sets=sets(1, interfaces=interface)), [chd])) == ["interfaces"]
 
 
 def test_the_slot_of_a_card_limits_its_ports_together() -> None:
     chd = host("a", Shape(nodes=1, speed_gbps=25, ports=2))
     both = tuple(Interface(speed_bps=25 * GBPS, mode="dedicated") for _ in range(2))
-    # 29.8 Gb/s is what tests/hosts.py says of the slot.
+    # tests/hosts.py states 29.8 Gb/s for the slot.
     violation = place_vm(vm(vcpu_sets=sets(1, interfaces=both)), [chd]).rejections[0].violations[0]
     assert violation.constraint == "interfaces"
     assert placed(place_vm(vm(vcpu_sets=sets(1, interfaces=both[:1])), [chd]))
@@ -431,7 +431,7 @@ def test_a_vm_without_topology_may_be_in_pieces() -> None:
     assert subtract_placement(chd, placement)
 
 
-# What is left
+# Remaining resources
 
 
 def test_a_host_afterwards_keeps_what_a_descriptor_has_to_keep() -> None:
@@ -505,7 +505,7 @@ def test_a_search_that_would_not_end_is_ended_and_says_so() -> None:
         for node in chd.resources.numa_nodes
     )
     uneven = chd.model_copy(update={"resources": chd.resources.model_copy(update={"numa_nodes": nodes})})
-    # 25 sets of three cores on twelve nodes that all differ and have room for two each.
+    # 25 sets of three cores on twelve nodes that all differ and fit two sets each.
     profile = Profile(
         vcpu_sets=sets(*[5 if each % 2 else 6 for each in range(25)]),
         links=(SetLink(sets=(0, 1), bandwidth_bps=1.0),),

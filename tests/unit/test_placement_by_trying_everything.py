@@ -1,4 +1,4 @@
-"""Placement beside the answer by trying everything, on random small hosts and VMs.
+"""Placement compared with exhaustive search, on random small hosts and VMs.
 
 `NODROP_PLACEMENT_CASES=20000` tries more than CI has time for, `NODROP_PLACEMENT_SEED=1000000` others.
 """
@@ -83,7 +83,7 @@ def test_every_refused_host_is_told_why() -> None:
 
 
 def test_what_a_placement_leaves_is_counted_as_the_first_vm_would_be_there() -> None:
-    """A second VM on the descriptor that is left is judged by the same outside rules, from that descriptor alone."""
+    """The same external rules judge a second VM on the remaining descriptor, from that descriptor alone."""
     seconds = 0
     for each in cases(2):
         first = explain_decision(choose_host(each.vmd, [build_inventory(each.host)], each.options, "first")).placement
@@ -115,7 +115,7 @@ def _taken_twice(first, second, vmd: VmDescriptor) -> set[object]:  # type: igno
 
 
 def shuffled(host: HostDescriptor, draw: random.Random) -> HostDescriptor:
-    """The same host, its lists in another order."""
+    """Return the same host with its lists in another order."""
 
     def mixed(items):  # type: ignore[no-untyped-def]
         return tuple(draw.sample(items, len(items)))

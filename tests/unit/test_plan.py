@@ -1,4 +1,4 @@
-"""Plans: nothing is left open, and what does not go together is refused."""
+"""Plans: complete, and free of contradictions."""
 
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -121,7 +121,7 @@ def test_the_lowest_load_suits_the_most_demanding_goal() -> None:
 
 
 def earlier_result(made: Plan) -> RunResult:
-    """A run of that plan that found one goal whole and the other by half."""
+    """Return a run of that plan that found one goal completely and the other by half."""
     ndr, pdr = made.search.goals
     bounds = [Bound(load_pps=pps, loss_ratio=0.0, duration_s=5.0, trial_index=0) for pps in (1e6, 1.1e6)]
     results = [
@@ -276,7 +276,7 @@ def test_every_chain_has_ports_networks_and_forwarders_of_its_own() -> None:
 
 @pytest.mark.parametrize("keys", [{}, {"chains": 2}, {"chains": 8}, {"chains": 5, "hops": 2}])
 def test_routes_lead_every_stream_to_its_port(keys: dict[str, Any]) -> None:
-    """By the longest prefix that holds the destination, hop by hop, with the standard library's idea of a prefix."""
+    """Route by the longest prefix that contains the destination, hop by hop, with the standard library's prefixes."""
     made = plan(sut="vnf-l3", networks="ports", **keys)
     ports = {port.interface: (port, forwarder) for forwarder in made.lab.forwarders for port in forwarder.ports}
     pairs = [(link.near.interface, link.far.interface) for link in made.lab.links]

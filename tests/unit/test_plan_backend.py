@@ -1,4 +1,4 @@
-"""Which back end a plan has, and what follows for CPUs and the lab."""
+"""The back end of a plan, and its consequences for CPUs and the lab."""
 
 from typing import Any
 

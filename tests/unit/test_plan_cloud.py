@@ -1,4 +1,4 @@
-"""What is to be staged in a cloud, to the last port, and the traffic for it before and after it stands."""
+"""The plan of a cloud's chains, down to each port, and their traffic before and after staging."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ HERE = Resolvers(inspect_ports=lambda _: MACS)
 
 
 def plan(**keys: Any) -> Plan:
-    """Keys with `__` for the dot, as openstack__sriov."""
+    """Build a plan; keys with `__` for the dot, e.g. openstack__sriov."""
     return build(load((), PORTS | {key.replace("__", "."): value for key, value in keys.items()}), HERE, (0, 1))
 
 
@@ -88,7 +88,7 @@ def test_networks_may_have_a_name_and_a_number_each() -> None:
 
 
 def test_vlans_of_the_tester_are_those_of_the_networks() -> None:
-    """As NFVbench has them for users who are no administrators."""
+    """As in NFVbench for users without administrator rights."""
     made = plan(chains=2, vlans=[[111, 112], [211, 212]])
     assert made.cloud
     assert [each.segmentation_id for each in made.cloud.networks] == [111, 211, 112, 212]
@@ -132,7 +132,7 @@ def test_a_vm_that_routes_has_addresses_and_ways_to_the_traffic() -> None:
         ("20.0.0.0/8", "192.168.2.254"),
     ]
     assert [link.station.addresses[0] for link in made.neighbors.links] == ["192.168.1.254", "192.168.2.254"]
-    assert [link.next_hop for link in made.neighbors.links] == [None, None]  # the cloud tells
+    assert [link.next_hop for link in made.neighbors.links] == [None, None]  # from the cloud
 
 
 def test_addresses_of_the_gateways_are_the_users() -> None:
@@ -305,7 +305,7 @@ def test_a_tunnel_is_settled_inside() -> None:
         inner = [layer for layer in stream.layers if isinstance(layer, Ethernet)][1]
         assert vni == 5000 + 50 * stream.tx_port + stream.chain
         assert inner.dst == f"fa:16:3e:00:{stream.tx_port:02x}:{stream.chain:02x}"
-        assert stream.ethernet.dst == before.ethernet.dst  # asked for, of the tunnel's other end
+        assert stream.ethernet.dst == before.ethernet.dst  # resolved, of the tunnel's other end
         assert stream.layers[1] == before.layers[1] == Vlan(id=42)
 
 

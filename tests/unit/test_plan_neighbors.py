@@ -1,4 +1,4 @@
-"""Who the tester is on its links, and whom it asks."""
+"""The tester's addresses on its links, and the neighbors that it resolves."""
 
 from typing import Any
 

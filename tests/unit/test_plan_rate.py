@@ -1,4 +1,4 @@
-"""How fast links are taken to be."""
+"""The assumed speed of links."""
 
 from collections.abc import Sequence
 

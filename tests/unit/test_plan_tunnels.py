@@ -1,4 +1,4 @@
-"""Tunnels of chains: which headers they have, and who is asked for on the way."""
+"""Tunnels of chains: their headers, and the addresses to resolve on the way."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Search plans for testers that bring a measurer of their own."""
+"""Search plans for testers with a custom measurer."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What the soak search promises: the draft's loads, an estimate near the truth, the same one every time."""
+"""Guarantees of the soak search: the draft's loads, an estimate near the truth, reproducible results."""
 
 import math
 import random
@@ -20,7 +20,7 @@ TARGET = 1e-7
 
 
 def plan_of(duration_s: float = 110.0, loss_ratios: tuple[float, ...] = (TARGET,), **changed: object) -> SearchPlan:
-    """By default a search of 17 trials, of 5.1 s and more."""
+    """Return the plan of a search, by default of 17 trials from 5.1 s up."""
     plan = search_plan(loss_ratios=loss_ratios)
     return plan.model_copy(update={"algorithm": "plrsearch", "search_duration_max_s": duration_s, **changed})
 
@@ -101,7 +101,7 @@ def test_the_estimate_comes_near_the_load_with_the_target_as_mean_loss(name: str
 
 
 def test_an_estimate_of_random_loss_is_off_by_a_few_of_its_deviations_at_most() -> None:
-    """Loss ratio 1e-7 at 3.3 Mpps, ten times as much or as little for each percent of load."""
+    """Answer loss ratio 1e-7 at 3.3 Mpps, ten times as much or as little for each percent of load."""
     for seed in range(2):
         draw = random.Random(seed)
 
@@ -151,7 +151,7 @@ def test_loads_rise_from_the_estimate_towards_a_lossy_one_while_nothing_is_lost(
 
 
 def _between_models(search: Search) -> float:
-    """The estimate that leads, from the search's own record of its trials."""
+    """Return the leading estimate, from the search's own record of its trials."""
     plan = search._plan
     return critical_load(tuple(search._observations), TARGET, plan.min_load_pps, plan.max_load_pps).between_curves_pps
 

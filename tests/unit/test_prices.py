@@ -1,4 +1,4 @@
-"""Prices from runs whose truth is known: made-up figures, and whole suites against simulated forwarders."""
+"""Prices from runs whose truth is known: synthetic figures, and entire suites against simulated forwarders."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ PRICING = RuleCostPlan(baseline="tester on CPU 0", goals=("ndr", "pdr_0.5%"), ru
 
 
 def runs(**figures: Sequence[Measure]) -> Mapping[str, list[Summary]]:
-    """Runs of each variant with a figure each, in turn."""
+    """Return runs of each variant with a figure each, alternating."""
     return {
         variant: [run(repeat * len(figures) + place, each, side=variant) for repeat, each in enumerate(found)]
         for place, (variant, found) in enumerate(figures.items())
@@ -69,7 +69,7 @@ def one(found: RuleCostTable, key: str) -> RuleCost:
 
 def test_a_rate_that_is_thirty_percent_lower_is_a_price_of_thirty_percent() -> None:
     price = one(table(kept=around(1e6), a=around(0.7e6)), "a")
-    assert price.said is RuleOutcome.COSTS
+    assert price.outcome is RuleOutcome.COSTS
     assert price.cost == pytest.approx(0.3, abs=1e-3)
     assert price.low is not None
     assert price.high is not None
@@ -79,7 +79,7 @@ def test_a_rate_that_is_thirty_percent_lower_is_a_price_of_thirty_percent() -> N
 
 def test_equal_rates_show_no_cost() -> None:
     price = one(table(kept=around(1e6), a=around(1e6)), "a")
-    assert price.said in (RuleOutcome.NOTHING, RuleOutcome.NOT_SHOWN)
+    assert price.outcome in (RuleOutcome.NOTHING, RuleOutcome.NOT_SHOWN)
     assert price.low is not None
     assert price.high is not None
     assert price.low < 0 < price.high
@@ -88,7 +88,7 @@ def test_equal_rates_show_no_cost() -> None:
 def test_the_dearest_rule_comes_first_and_the_impossible_ones_are_apart() -> None:
     found = table(kept=around(1e6), a=around(0.9e6), b=around(0.5e6))
     assert [price.rule.key for price in found.prices] == ["b", "a", "two"]
-    assert one(found, "two").said is RuleOutcome.NOT_MEASURED
+    assert one(found, "two").outcome is RuleOutcome.NOT_MEASURED
     assert [rule.key for rule in found.impossible] == ["no"]
 
 
@@ -104,7 +104,7 @@ def test_the_dearest_rule_comes_first_and_the_impossible_ones_are_apart() -> Non
 def test_what_the_tester_limited_is_only_a_bound(kept: str, broken: str, bound: CostBound, text: str) -> None:
     price = one(table(kept=around(1e6, kept), a=around(0.6e6, broken)), "a")
     assert (price.bound, format_cost(price)) == (bound, text)
-    assert price.said in (RuleOutcome.LIMITED, RuleOutcome.COSTS)
+    assert price.outcome in (RuleOutcome.LIMITED, RuleOutcome.COSTS)
     assert (price.low is None) is (bound in (CostBound.AT_MOST, CostBound.NEITHER))
     assert (price.high is None) is (bound in (CostBound.AT_LEAST, CostBound.NEITHER))
 
@@ -114,7 +114,7 @@ def test_a_rule_without_any_load_costs_all_there_is() -> None:
         PRICING, {**runs(kept=around(1e6)), "b": [run(50 + place, side="b") for place in range(3)]}
     )
     price = one(found, "b")
-    assert (price.said, format_cost(price), format_cost_range(price)) == (RuleOutcome.NO_LOAD, "all", "-")
+    assert (price.outcome, format_cost(price), format_cost_range(price)) == (RuleOutcome.NO_LOAD, "all", "-")
     assert derive_impact(found, 1) is not None
     assert "cpu: 1" in format_impact(found)
 
@@ -170,7 +170,7 @@ def test_its_picture_and_its_texts_are_sound_whatever_was_measured(figures: dict
     assert any(row["why"] == "this host has one node" for row in chart.data["impossible"])
 
 
-# Whole suites, with a forwarder of a known rate for each rule.
+# Entire suites, with a forwarder of a known rate for each rule.
 
 MACHINE = host(shape=Shape(nodes=1, cores=4, threads=1, reserved_cores=0))
 TRUE_RATIO = {"same-core": 0.7, "small-pages": 1.0, "identical-2": 2.0, "identical-3": 2.1, "identical-4": 2.2}
@@ -215,7 +215,7 @@ def test_known_effects_are_found_again_and_shown_again(tmp_path: Path, capsys: p
     assert dear.high is not None
     assert dear.low <= 0.3 <= dear.high
     assert free.said in (RuleOutcome.NOTHING, RuleOutcome.NOT_SHOWN)
-    # Three did too badly each time, so four were not tried.
+    # Three were too slow each time, so four were not tried.
     assert (found.identical_count, one(found, "identical-3").run_count, one(found, "identical-4").run_count) == (
         2,
         3,

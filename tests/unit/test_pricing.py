@@ -1,4 +1,4 @@
-"""Which rules of placement a host can break, by which CPUs, and the plans that do it."""
+"""Placement rules that a host can break, the CPUs for it, and the plans."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Rates as users write them, and what links carry."""
+"""Rates as users write them, and capacities of links."""
 
 import pytest
 

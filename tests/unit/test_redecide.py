@@ -1,4 +1,4 @@
-"""A search decides the same from the same outcomes, whichever it is: every record can be decided again."""
+"""Every search decides the same from the same outcomes: every record can be re-decided."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ KINDS = ["noisy-capacity", "stall-random", "two-modes-time", "warm-up", "loss-in
 OWN_NEEDS: dict[AlgorithmName, dict[str, Any]] = {
     "plrsearch": {"goals": {"PLR": 0.001}, "search__max_duration": "20s", "search__initial_count": 2},
 }
-"""What a search cannot do without; plrsearch ends by its time alone."""
+"""A goal that every search accepts; plrsearch ends only by its time."""
 
 
 def assert_reproduced(result: RunResult) -> None:

@@ -1,4 +1,4 @@
-"""What a person sees: it fits the terminal, carries no control characters into a pipe, and never flatters the SUT."""
+"""The report on a terminal: it fits the width, writes no control characters into a pipe, and never flatters the SUT."""
 
 import io
 import itertools
@@ -47,7 +47,7 @@ LATENCY = LatencySummary(
 
 
 class Terminal(io.StringIO):
-    """A terminal that keeps what is written to it."""
+    """A terminal that stores its output."""
 
     def isatty(self) -> bool:
         return True
@@ -63,7 +63,7 @@ def latency_of(stream: StreamCounts) -> DirectionTimes:
 
 
 def with_latency(result: RunResult) -> RunResult:
-    """The same, with figures of every length in its latency trials."""
+    """Return the result with figures of every length in its latency trials."""
     trials = [trial.model_copy(update={"directions": tuple(map(latency_of, trial.streams))}) for trial in result.trials]
     return result.model_copy(update={"trials": tuple(trials)})
 
@@ -184,7 +184,7 @@ def test_an_interrupted_run_is_told_as_such(tmp_path: Path, monkeypatch: pytest.
 
 
 def with_goals(result: RunResult, **changes: Any) -> RunResult:
-    """The same, with something else found for every goal."""
+    """Return the result with another outcome for every goal."""
     return result.model_copy(update={"goals": tuple(found.model_copy(update=changes) for found in result.goals)})
 
 

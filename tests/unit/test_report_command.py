@@ -1,4 +1,4 @@
-"""`nodrop report`: every format from one command, and refusals that say what to do instead."""
+"""`nodrop report`: every format from one command, and refusals that name the fix."""
 
 import csv
 import subprocess
@@ -14,7 +14,7 @@ from nodrop.model.result import RunResult
 
 
 def reported(*arguments: object) -> bytes:
-    """In a process of its own: the renderer's threads would stay, and take signals meant for other tests."""
+    """Run in a child process: the renderer's threads outlive the test and take signals meant for other tests."""
     command = [sys.executable, "-m", "nodrop", "report", *map(str, arguments)]
     return subprocess.run(command, check=True, timeout=60, capture_output=True).stdout
 

@@ -1,4 +1,4 @@
-"""A report as data: what is in it for each kind of run, from results alone."""
+"""The report as data: its content for each kind of run, from results alone."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from nodrop.report.document.blocks import Document, Fold, Table
 
 
 def tables(shown: Document) -> dict[str, Table]:
-    """All tables, by their captions."""
+    """Return all tables by caption."""
     blocks = [block for section in shown.sections for block in section.blocks]
     found: dict[str, Table] = {}
     while blocks:

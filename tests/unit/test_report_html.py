@@ -1,4 +1,4 @@
-"""The report as one HTML file: needs nothing from elsewhere, escapes everything, and holds what it came from."""
+"""The report as one HTML file: self-contained, escaped, with its source data embedded."""
 
 import base64
 import gzip
@@ -23,7 +23,7 @@ HOSTILE = """</script></style><img src=x onerror=alert(1)>"'&<svg onload=alert(2
 
 @pytest.fixture(autouse=True)
 def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The renderer's threads would stay and take signals meant for other tests; drawings have tests of their own."""
+    """Skip the drawings, which have their own tests: the renderer's threads outlive a test and take others' signals."""
     monkeypatch.setattr(
         render, "render_svg", lambda chart: f"<svg class=drawn>{chart.name}</svg>" if _is(chart) else ""
     )
@@ -34,7 +34,7 @@ def _is(chart: Chart) -> bool:
 
 
 class Seen(HTMLParser):
-    """Tags with their attributes, and whether all that was opened was closed."""
+    """Tags with their attributes, and whether every opened tag was closed."""
 
     EMPTY = frozenset({"meta", "link", "img", "br", "input"})
 
@@ -55,7 +55,7 @@ class Seen(HTMLParser):
 
 
 def hostile(directory: Path) -> RunResult:
-    """A run whose every text from outside tries to break out."""
+    """Return a run in which every text from outside tries to break out of its markup."""
     result = recorded(directory, MILLION, label=HOSTILE, user_info={HOSTILE: HOSTILE})
     assert result.facts
     stage = result.facts.stage.model_copy(update={"sut": HOSTILE, "name": HOSTILE})

@@ -1,4 +1,4 @@
-"""Reports of what NFVbench measured: the figures are there, and that nothing else is known is said."""
+"""Reports of NFVbench's results: the figures are present, and missing ones are named."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A report as GitHub-flavored Markdown: what others wrote stays text."""
+"""A report as GitHub-flavored Markdown: foreign text stays text."""
 
 import re
 from pathlib import Path
@@ -27,7 +27,7 @@ def without_code(text: str) -> str:
 
 
 def test_what_others_wrote_stays_text(written: str) -> None:
-    """As markdown-it reads it, which rich brings along."""
+    """Parse with markdown-it, a dependency of rich."""
     tokens = MarkdownIt("commonmark").enable("table").parse(written)
     pieces = [piece for token in tokens for piece in (token, *(token.children or ()))]
     assert not [piece for piece in pieces if piece.type in ("image", "link_open")]

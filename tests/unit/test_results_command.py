@@ -1,4 +1,4 @@
-"""`nodrop results`, as a user types it."""
+"""`nodrop results` from the user's side."""
 
 import csv
 import io
@@ -22,7 +22,7 @@ Captured = pytest.CaptureFixture[str]
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[RunResult]]:
-    """Three runs, oldest first: without a label, of a label, and one whose tester was the limit."""
+    """Store three runs, oldest first: without a label, with a label, and one whose tester was the limit."""
     directory = tmp_path_factory.mktemp("results")
     quick = {"latency__enabled": False, "search__width": "5%"}
     first = recorded(directory, Step(1e6), **quick)
@@ -33,12 +33,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[RunResult
 
 @pytest.fixture
 def directory(made: tuple[Path, list[RunResult]], tmp_path: Path) -> Path:
-    """A copy of them, to be changed."""
+    """Return a copy of the results for changes."""
     return Path(shutil.copytree(made[0], tmp_path / "results"))
 
 
 def told(directory: Path, capsys: Captured, *words: str, code: int = 0) -> str:
-    """What a command says on standard output; with another exit code than 0, on standard error."""
+    """Return a command's standard output; for another exit code than 0, its standard error."""
     capsys.readouterr()
     assert main(["results", *words, "--results-dir", str(directory)]) == code
     said = capsys.readouterr()

@@ -1,4 +1,4 @@
-"""The committed schemas are what the code says, and what the code writes fits them."""
+"""The committed schemas agree with the code and its output."""
 
 import json
 from pathlib import Path

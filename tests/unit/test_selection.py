@@ -1,4 +1,4 @@
-"""Results that are meant by words."""
+"""Results selected by words."""
 
 import shutil
 from pathlib import Path
@@ -21,7 +21,7 @@ NFVBENCH = sorted((Path(__file__).parents[1] / "nfvbench").glob("*.json"))
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[RunResult, ...]]:
-    """A directory with three runs, the later two with a label, and these runs."""
+    """Return a directory with three runs, the later two with a label, and these runs."""
     directory = tmp_path_factory.mktemp("results")
     labels: tuple[dict[str, str], ...] = ({}, {"label": "nightly"}, {"label": "nightly"})
     return directory, tuple(recorded(directory, Step(1e6 + index), **keys) for index, keys in enumerate(labels))
@@ -29,7 +29,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[RunRes
 
 @pytest.fixture
 def directory(stored: tuple[Path, tuple[RunResult, ...]], tmp_path: Path) -> Path:
-    """A copy of it, to be changed."""
+    """Return a copy of it for changes."""
     return Path(shutil.copytree(stored[0], tmp_path / "results"))
 
 

@@ -1,4 +1,4 @@
-"""In what set-ups differ: what matters first, and nothing that always differs."""
+"""Differences of setups: the important ones first, and none that always exists."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def test_what_likely_matters_comes_first(result: RunResult, tmp_path: Path) -> N
     order = ["SUT", "traffic", "kernel", "memory in bytes", "goal width"]
     assert [text for text in texts if text in order] == order
     sut = found[0]
-    assert (sut.room, sut.a, sut.b) == ("sut", "vnf-l2", "vnf-l2 x 2 in line")
+    assert (sut.area, sut.a, sut.b) == ("sut", "vnf-l2", "vnf-l2 x 2 in line")
 
 
 def test_keys_that_nobody_thought_of_are_told_by_their_names(result: RunResult, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_hosts_that_are_set_up_differently_are_told_likeliest_first(result: RunR
         ("zone_reclaim", "0", "1"),
     ]
     assert found[0].key == "facts.chd.capabilities.settings.isolated_cpus"
-    assert all(each.room == "host" for each in found)
+    assert all(each.area == "host" for each in found)
     assert found[0].why == "Isolated CPUs lose no time to other work."
 
 

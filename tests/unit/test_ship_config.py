@@ -1,4 +1,4 @@
-"""What a user may write about shipping, and what is made of it."""
+"""The user's configuration of shipping, and its plan."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""`nodrop simulate`: what it prints and leaves behind."""
+"""`nodrop simulate`: its output and the files that it leaves."""
 
 import json
 import re

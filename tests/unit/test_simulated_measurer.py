@@ -1,4 +1,4 @@
-"""The measurer without packets keeps the books as a real one would."""
+"""The simulated measurer counts as a real one would."""
 
 import pytest
 from tests.suts import Jitter, LossFloor, SlowTester, Step

@@ -1,4 +1,4 @@
-"""Simulated SUTs: what they say is true of them, they do; and they remember what happened to them, and no more."""
+"""Simulated SUTs: they behave as their truth states, and remember their own trials only."""
 
 import math
 import re
@@ -16,7 +16,7 @@ from nodrop.simulation.varying_capacity import Drift, WarmUp
 
 LOADS_PPS = (20_000.0, 1e6, 4.5e6, 8.4e6, 9.09e6, 9.2e6, 30e6)
 SETTLED_S = 10_000.0
-"""By then nothing warms up or drifts any more."""
+"""All warm-ups and drifts are over by this time."""
 
 
 def taken(sut: Sut, load_pps: float, duration_s: float, start_s: float, stop: StopRule | None = None) -> OfferedTrial:
@@ -24,7 +24,7 @@ def taken(sut: Sut, load_pps: float, duration_s: float, start_s: float, stop: St
 
 
 def share_met(sut: Sut, load_pps: float, loss_ratio: float, duration_s: float, trial_count: int = 100) -> float:
-    """How many of so many trials, each on its own, meet the ratio; their starts are spread over all phases."""
+    """Return how many of these independent trials meet the ratio, with starts spread over all phases."""
     met, start_s = 0, SETTLED_S
     for position in range(trial_count):
         met += taken(sut, load_pps, duration_s, start_s).loss_ratio <= loss_ratio
@@ -40,7 +40,7 @@ GRADUAL = {
     "noisy-windows": 0.01,
     "two-modes-time": 0.02,
 }
-"""How far from its truth a SUT meets a ratio clearly more or less often than not, where that is not half a percent."""
+"""Relative distance from its truth beyond which a SUT clearly meets or misses a ratio, if not half a percent."""
 
 
 @pytest.mark.parametrize("duration_s", [5.0, 30.0])

@@ -15,7 +15,7 @@ from nodrop.simulation.search_run import simulate_search, simulate_trial
 from nodrop.simulation.stationary import HardLimit
 
 STEADY = ("hard-limit", "deep-buffer", "tester-overload", "tester-overload-above", "degrading", "loss-inversion")
-"""The same in every trial of the final duration, and monotonous as far as these searches look."""
+"""SUTs that act alike in every trial of the final duration, and monotonically over the searched loads."""
 BRACKETING: tuple[AlgorithmName, ...] = ("nodrop", "mlrsearch-rfc9971", "mlrsearch-01", "mlrsearch-03")
 
 

@@ -1,4 +1,4 @@
-"""How far a stage is, as lines, in the log and in the picture."""
+"""The progress of a stage: as lines, in the log and in the live display."""
 
 import io
 

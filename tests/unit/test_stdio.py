@@ -26,18 +26,18 @@ Change = Callable[[Message], Message]
 
 
 def forwarded(load_pps: float, elapsed_s: float) -> Message:
-    """The counts of a forwarder that loses whatever exceeds its capacity."""
+    """Return the counts of a forwarder that loses everything above its capacity."""
     sent_count = round(load_pps * elapsed_s)
     return {"elapsed": elapsed_s, "sent": sent_count, "lost": max(0, sent_count - int(CAPACITY_PPS * elapsed_s))}
 
 
 class Measurer:
-    """The other side: what it is sent it answers, and keeps.
+    """The other end, which answers every message and stores it.
 
     Args:
         params: its first line.
-        streams: whether it tells how far a trial is; else it answers `stream` with the whole trial at once.
-        change: what its answers to trials are made into before they are sent.
+        streams: whether it reports a trial's progress; else it answers `stream` with the entire trial at once.
+        change: replacement for each answer to a trial before it is sent.
     """
 
     def __init__(self, params: Message, *, streams: bool = True, change: Change = lambda told: told) -> None:
@@ -71,7 +71,7 @@ class Measurer:
         return self._answers.pop(0) + "\n"
 
     def converse(self, algorithm: AlgorithmName = "mlrsearch-01", **flags: Any) -> Message:
-        """The whole conversation; gives the last line."""
+        """Run the entire conversation; return the last line."""
         serve_search(MessageStream(self, self), algorithm, flags)  # type: ignore[arg-type]
         return self.heard[-1]
 
@@ -92,7 +92,7 @@ class Measurer:
 
 
 def failed(measurer: Measurer, algorithm: AlgorithmName = "mlrsearch-01", **flags: Any) -> str:
-    """Why there is no result; said to the other side, and raised."""
+    """Return why there is no result: the reason sent to the other side and raised."""
     with pytest.raises(ConfigError) as raised:
         measurer.converse(algorithm, **flags)
     assert measurer.heard[-1] == {"failed": str(raised.value)}
@@ -344,7 +344,7 @@ def piped(said: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def messages(process: subprocess.Popen[str], measurer: Measurer) -> Iterator[Message]:
-    """The conversation through pipes, line by line: it would stand still if a line were not flushed."""
+    """Run the conversation through pipes, line by line; it would block if a line were not flushed."""
     assert process.stdin and process.stdout
     for answer in measurer:
         process.stdin.write(answer)

@@ -1,4 +1,4 @@
-"""The stop rule by the table that the engine has to pass too (`crates/nodrop-model/tests/stop_rule.rs`)."""
+"""The stop rule, by the table that the engine has to pass too (`crates/nodrop-model/tests/stop_rule.rs`)."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Results on disk: whole or not at all, and read back only when they are results."""
+"""Results on disk: stored completely or not at all, and validated when they are read."""
 
 import json
 import subprocess

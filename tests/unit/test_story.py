@@ -1,4 +1,4 @@
-"""A search as a story: every trial a sentence, on any terminal, also from records that hold less."""
+"""The story of a search: one sentence per trial, on any terminal, also from records with fewer fields."""
 
 from pathlib import Path
 from typing import Any

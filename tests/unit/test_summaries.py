@@ -1,4 +1,4 @@
-"""Runs in one row: keys that stay the same, and figures that are the result's own."""
+"""Summaries of runs: stable keys, and figures from the result."""
 
 from pathlib import Path
 from typing import Any
@@ -72,7 +72,7 @@ def test_latency_is_told_by_the_load_it_was_measured_at(tmp_path: Path) -> None:
 
 
 def with_latency(result: RunResult) -> RunResult:
-    """The same as if its latency trials had measured some."""
+    """Return the result as if its latency trials had measured latencies."""
     figures = {"count": 10, "min_ns": 1000, "mean_ns": 5000.0, "max_ns": 20000}
     shares = {"p50_ns": 4000, "p90_ns": 8000, "p99_ns": 9000, "p999_ns": 10000}
     latency = LatencySummary(**figures, **shares, pdv_ns=9000)

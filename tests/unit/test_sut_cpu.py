@@ -1,4 +1,4 @@
-"""Whether other work kept the SUT off its CPU."""
+"""Detection of other work on the SUT's CPU."""
 
 import multiprocessing
 import os

@@ -1,4 +1,4 @@
-"""Results as tables, read back with the readers that others use: Python's csv and Arrow's Parquet."""
+"""Results as tables, read back with common readers: Python's csv and Arrow's Parquet."""
 
 import builtins
 import csv

@@ -1,4 +1,4 @@
-"""What frames are made of, from configuration to streams."""
+"""The frames of a run, from configuration to streams."""
 
 from pathlib import Path
 from typing import Any
@@ -222,7 +222,7 @@ def test_the_reference_page_has_a_row_for_every_key_and_the_letters_of_the_genom
 
 
 def test_chains_in_vlans_have_their_tags_and_the_room_for_them() -> None:
-    """The tag is taken off before a chain sees the frame, which then has the size that was asked for."""
+    """The switch removes the tag before a chain sees the frame, which then has the requested size."""
     plan = build(load((), {"chains": 2, "vlans": [[100, 101], [200, 201]]}), cpus=(0, 1))
     tags = [[layer.id for layer in stream.layers if layer.kind == "vlan"] for stream in plan.traffic.streams]
     assert tags == [[100], [200], [101], [201]]

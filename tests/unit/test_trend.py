@@ -1,4 +1,4 @@
-"""What a series of runs says, point by point and in words."""
+"""Findings on a series of runs, point by point and in words."""
 
 import functools
 import random
@@ -10,7 +10,7 @@ import pytest
 from altair.vegalite.v5.schema import core
 from scipy import stats
 
-from nodrop.analysis.segments import mann_whitney_p
+from nodrop.analysis.segments import compute_mann_whitney_p
 from nodrop.analysis.spread import compute_spreads
 from nodrop.analysis.trend import Trend, TrendPoint, TrendSeries, analyze_trend, build_series
 from nodrop.analysis.trend_text import describe_trend
@@ -28,7 +28,7 @@ def day(number: int) -> str:
 
 
 def of(values: Sequence[float], at_least: Sequence[int] = (), width: float | None = None, **keys: Any) -> TrendSeries:
-    """A series of one run a day, `r0` the first."""
+    """Return a series of one run a day, `r0` the first."""
     points = tuple(
         TrendPoint(
             run_id=f"r{number}",
@@ -46,13 +46,13 @@ def of(values: Sequence[float], at_least: Sequence[int] = (), width: float | Non
 
 
 def noisy(*parts: tuple[int, float], seed: int = 1, noise: float = 0.005) -> list[float]:
-    """So many values around each mean."""
+    """Return so many values around each mean."""
     rng = random.Random(seed)
     return [mean * rng.gauss(1, noise) for count, mean in parts for _ in range(count)]
 
 
 def summary(number: int, value: float | None = 1e6, limit: str = "sut", **keys: Any) -> Summary:
-    """A run that found an NDR, or none."""
+    """Return a run that found an NDR, or none."""
     measure = Measure(key="ndr", text="NDR", unit="pps", better="higher", value=value or 0.0, limit=limit)
     known = {
         "run_id": f"r{number}",
@@ -158,7 +158,7 @@ def test_the_chance_of_a_stretch_is_that_of_mann_and_whitney(few: int, many: int
     a, b = [rng.gauss(-0.6, 1) for _ in range(few)], [rng.gauss(0, 1) for _ in range(many)]
     method = "exact" if few <= 20 else "asymptotic"
     theirs = stats.mannwhitneyu(a, b, method=method, use_continuity=False).pvalue
-    assert mann_whitney_p(a, b) == pytest.approx(theirs) == pytest.approx(mann_whitney_p(b, a))
+    assert compute_mann_whitney_p(a, b) == pytest.approx(theirs) == pytest.approx(compute_mann_whitney_p(b, a))
 
 
 def test_three_bad_runs_in_a_row_are_a_change_and_another() -> None:
@@ -235,7 +235,7 @@ def shapes() -> dict[str, Trend]:
 
 
 def with_pause() -> tuple[TrendPoint, ...]:
-    """Two runs, and two more a year later."""
+    """Return two runs, and two more a year later."""
     return tuple(
         TrendPoint(run_id=f"r{number}", started_at=day(number), moment=str(number), value=1e6)
         for number in (0, 1, 365, 366)

@@ -1,7 +1,7 @@
-"""What TRex's field engine makes of a stream are the frames that nodrop's own engine sends.
+"""The frames of TRex's field engine equal those that nodrop's own engine sends for the same stream.
 
-TRex is emulated step by step (tests/trex/field_engine.py); the engine is the real one, and its frames are taken from a
-port that is relayed. Source: ARCHITECTURE.md, "One direction"; trex-core, trex_stl_stream_vm.
+TRex is emulated step by step (tests/trex/field_engine.py); the engine is the real one, and its frames are read from a
+relayed port. Source: ARCHITECTURE.md, "One direction"; trex-core, trex_stl_stream_vm.
 """
 
 import base64
@@ -36,7 +36,7 @@ SEQUENCE_AT = 13
 
 
 def a_stream(*layers: Layer, ranges: tuple[FieldRange, ...] = (), frame_bytes: int = 128) -> Stream:
-    """A stream with these headers."""
+    """Return a stream with these headers."""
     return plain_stream(1, 0, 1, layers=layers, ranges=ranges, sizes=(SizeShare(frame_bytes=frame_bytes),))
 
 
@@ -47,26 +47,26 @@ def changing(
     every: int = 1,
     period: int | None = None,
 ) -> FieldRange:
-    """A field that changes."""
+    """Return a field that changes."""
     return FieldRange.model_validate(
         {"layer": layer, "field": field, "values": values.model_dump(), "every": every, "period": period}
     )
 
 
 def of_trex(stream: Stream, count: int) -> list[bytes]:
-    """The first frames that TRex sends of it."""
+    """Return the first frames that TRex sends of the stream."""
     traffic = Traffic(streams=(stream,))
     asked = build_stream_set(traffic, PLAN, build_templates(traffic)).ports[0].streams[0]["stream"]
     return list(itertools.islice(Vm(asked).frames(), count))
 
 
 def of_engine(stream: Stream) -> dict[int, bytes]:
-    """Frames that nodrop's own engine sends of it, by their number."""
+    """Return the frames that nodrop's own engine sends of the stream, by number."""
     frames: list[bytes] = []
     ended = Event()
 
     def take() -> None:
-        while (received := sockets[0].receive(COUNT)) or not ended.is_set():  # a late thread reads the rest
+        while (received := sockets[0].receive(COUNT)) or not ended.is_set():  # A late thread reads the rest.
             frames.extend(received or [])
 
     with RelaySockets(2) as sockets:
@@ -87,7 +87,7 @@ def of_engine(stream: Stream) -> dict[int, bytes]:
 
 
 def headers(stream: Stream, frame: bytes) -> bytes:
-    """The frame without what the two sign or compute differently: the signature, checksums of UDP, TCP and ICMP."""
+    """Return the frame without the parts that both compute differently: signature, UDP, TCP and ICMP checksums."""
     bare = bytearray(frame)
     bare[stream.header_bytes : stream.header_bytes + 18] = bytes(18)
     at = 0
@@ -100,7 +100,7 @@ def headers(stream: Stream, frame: bytes) -> bytes:
 
 
 def check_sums(stream: Stream, frame: bytes) -> None:
-    """All checksums of a frame are right, or left out where UDP over IPv4 may."""
+    """Assert that all checksums of a frame are correct, or left out where UDP over IPv4 may."""
     at = 0
     for place, layer in enumerate(stream.layers):
         around, before = stream.layers[place - 1], at - stream.layers[place - 1].header_bytes
@@ -221,7 +221,7 @@ def check_same(stream: Stream) -> None:
 
 
 def any_stream(draw: random.Random) -> Stream:
-    """Headers and ranges of any kind that TRex can make."""
+    """Draw headers and ranges of any kind that TRex supports."""
     tags = [Vlan(id=draw.randrange(4000), pcp=draw.randrange(8)) for _ in range(draw.randrange(3))]
     if len(tags) == 2:
         tags[0] = tags[0].model_copy(update={"kind": "qinq"})

@@ -1,4 +1,4 @@
-"""An installed TRex: which release is taken, what it is told, and what its log means."""
+"""An installed TRex: the selected release, its configuration, and the meaning of its log."""
 
 from pathlib import Path
 

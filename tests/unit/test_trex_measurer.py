@@ -1,4 +1,4 @@
-"""Trials against a TRex server that only counts: what is counted, what is doubted, what ends them."""
+"""Trials against a TRex server that only counts: the counts, the doubts, and the reasons of an early end."""
 
 import threading
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ TRAFFIC = two_way_traffic(2)
 
 
 def nothing() -> None:
-    """Whoever is asked whether the path stands has nothing to say."""
+    """Report no problem of the path."""
 
 
 @contextmanager
@@ -73,7 +73,7 @@ def test_frames_on_their_way_are_waited_for_and_not_lost() -> None:
 
 
 def test_time_that_is_stretched_is_load_that_was_not_offered() -> None:
-    """A server that falls behind sends all of it, later, and says nothing: 1 M packets for 1 s took 4.3 s."""
+    """A server that falls behind sends everything, later, without a message: 1 M packets for 1 s took 4.3 s."""
     result = run(PacedServer(stretch=2.0), 20_000, 0.4)
     assert doubts(result) == [("offered_short", ValidityStatus.SUSPECT)]
     assert "were not sent in time" in result.validity.doubts[0].text

@@ -1,4 +1,4 @@
-"""What counters and the clock say of a sender's timetable, whatever the answers of a server take."""
+"""The schedule of a sender, from counters and the clock, for any response time of a server."""
 
 import pytest
 from hypothesis import given
@@ -60,7 +60,7 @@ def test_a_port_that_stopped_with_frames_missing_did_not_come_to_its_end() -> No
 def test_a_port_on_time_is_never_said_to_be_late(
     answers_s: list[float], within: float, rate_pps: float, parts: int, delay_s: float
 ) -> None:
-    """However long answers take, and whenever within that time the counters were read."""
+    """For any response time, with counters read at any time within it."""
     schedule = PortSchedule(rate_pps, 10.0, parts)
     requested_s = 0.0
     for answer_s in answers_s:

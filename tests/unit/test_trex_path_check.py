@@ -1,6 +1,6 @@
-"""Neighbors asked and paths checked through a TRex server's ports: an engine whose frames TRex pushes and captures.
+"""Neighbors resolved and paths checked through a TRex server's ports: an engine whose frames TRex pushes and captures.
 
-The server is a stand-in of a few sockets that takes the requests for that and nothing else; the engine is the real one.
+The server is a stand-in of a few sockets that serves these requests only; the engine is the real one.
 Source: TRex RPC server specification, service, push_pkts, capture.
 """
 
@@ -23,11 +23,11 @@ from nodrop.model.trex import TrexPlan
 NAMES = ("left0", "right0")
 NOBODY = NeighborPlan()
 Forward = Callable[[int, bytes], list[tuple[int, bytes]]]
-"""What becomes of a frame that a port sends: at which ports it arrives, and how."""
+"""Forwarding of a frame that a port sends: the ports at which it arrives, and its form there."""
 
 
 class Server:
-    """A TRex server's ports 4 and 5 on a SUT."""
+    """Ports 4 and 5 of a TRex server on a SUT."""
 
     def __init__(self, forward: Forward) -> None:
         self.calls: list[str] = []
@@ -35,11 +35,11 @@ class Server:
         self._captured: list[dict[str, Any]] | None = None
 
     def port(self, number: int) -> "Port":
-        """A port that is held."""
+        """Return an acquired port."""
         return Port(self, number)
 
     def call(self, method: str, *, command: str, **params: Any) -> Any:
-        """`capture`, all that is asked of the server as a whole."""
+        """Serve `capture`, the only request to the server itself."""
         assert method == "capture"
         if command != "fetch":
             self.calls.append(command)
@@ -57,7 +57,7 @@ class Server:
         return {"pkts": pkts, "pending": len(self._captured)}
 
     def send(self, number: int, frame: bytes) -> None:
-        """What a port sends comes back as the SUT has it."""
+        """Send a frame of a port through the SUT."""
         for port, arrived in self._forward(number - 4, frame):
             assert self._captured is not None
             self._captured.append(
@@ -72,7 +72,7 @@ class Port:
         self._server, self._number = server, number
 
     def call(self, method: str, **params: Any) -> Any:
-        """`service` and `push_pkts`."""
+        """Serve `service` and `push_pkts`."""
         if method == "service":
             self._server.calls.append(f"service {params['enabled']} on {self._number}")
             return {}
@@ -85,7 +85,7 @@ class Port:
 
 
 def chains(count: int) -> Traffic:
-    """Both directions of so many chains, told apart by VLANs: 100, 101... on the left, 200, 201... on the right."""
+    """Return both directions of so many chains, by VLAN: 100, 101... on the left, 200, 201... on the right."""
 
     def stream(chain: int, way: int) -> Any:
         macs = [f"02:00:00:00:{chain:02x}:{end:02x}" for end in (way, 1 - way)]
@@ -102,13 +102,13 @@ def chains(count: int) -> Traffic:
 
 
 def across(port: int, frame: bytes, *, shift: int = 0) -> list[tuple[int, bytes]]:
-    """Through to the other side, in the chain's VLAN there."""
+    """Forward to the other side, into the chain's VLAN there."""
     vlan = int.from_bytes(frame[14:16], "big") + (100 if port == 0 else -100) + shift
     return [(1 - port, frame[:14] + vlan.to_bytes(2, "big") + frame[16:])]
 
 
 def checked(server: Server, traffic: Traffic) -> Any:
-    """What the check says."""
+    """Return the report of the check."""
     plan = TrexPlan(ports=(4, 5))
     return relay.check_path(server, plan, traffic, neighbors=NOBODY, names=NAMES, next_hops={})  # type: ignore[arg-type]
 
@@ -166,7 +166,7 @@ def test_next_hops_are_asked_for_and_stations_answer_meanwhile() -> None:
         sent.append(frame)
         own = bytes((198, 18, 0, 10))
         asks = frame[16:18] == b"\x08\x06" and frame[24:26] == b"\0\1"
-        # The router asks back before it answers.
+        # The router sends a request of its own before it answers.
         return [(port, arp(1, own)), (port, arp(2, own))] if asks else []
 
     found = relay.resolve_next_hops(

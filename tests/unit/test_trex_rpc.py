@@ -1,4 +1,4 @@
-"""What goes over the wire to a TRex server and back, and what goes wrong there, with the smallest of servers."""
+"""Messages to and from a TRex server, and failures there, with a minimal server."""
 
 import json
 import socket
@@ -29,7 +29,7 @@ def client(methods: dict[str, Any], timeout_s: float = 5.0) -> Iterator[tuple[Rp
 
 
 def once(*answers: Any) -> Any:
-    """A method that gives these in turn."""
+    """Return a method that returns these values in order."""
     left = list(answers)
 
     def method(_: dict[str, Any]) -> Any:

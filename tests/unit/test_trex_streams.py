@@ -1,7 +1,7 @@
 """A run's traffic as streams of TRex: their loads, counters and marks.
 
-Source: TRex RPC server specification, add_stream and start_traffic; NFVbench's faults that are not to be repeated:
-pg_ids that collide at 128 chains, latency frames larger than asked without a word.
+Source: TRex RPC server specification, add_stream and start_traffic; faults of NFVbench to avoid:
+pg_ids that collide at 128 chains, latency frames that are silently larger than requested.
 """
 
 import base64
@@ -32,13 +32,13 @@ IMIX = (
 
 
 def made(*streams: Stream, plan: TrexPlan | None = None, counter_count: int = 1023) -> StreamSet:
-    """What a server is given for these streams."""
+    """Return the streams in the form that a server receives."""
     traffic = Traffic(streams=streams)
     return build_stream_set(traffic, plan or TrexPlan(), build_templates(traffic), counter_count=counter_count)
 
 
 def chains(count: int) -> tuple[Stream, ...]:
-    """Both directions of so many chains."""
+    """Return both directions of so many chains."""
     return tuple(plain_stream(2 * chain + way, way, 1 - way, chain=chain) for chain in range(count) for way in (0, 1))
 
 

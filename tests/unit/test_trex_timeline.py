@@ -1,4 +1,4 @@
-"""What snapshots of counters say of loss, while a trial runs and afterwards."""
+"""Loss derived from snapshots of counters, during a trial and afterwards."""
 
 import math
 
@@ -46,7 +46,7 @@ def test_frames_missing_for_longer_than_they_can_be_on_their_way_are_lost() -> N
 def test_no_frame_that_arrives_in_the_end_is_ever_certainly_lost(
     delays: list[float], lossy: float, gaps: list[tuple[float, float]]
 ) -> None:
-    """A frame every millisecond; frames stay on their way for 50 ms at most, in whatever order."""
+    """One frame per millisecond; frames are in flight for 50 ms at most, in any order."""
     lost = {number for number in range(len(delays)) if math.sin(number * 12.9898) * 0.5 + 0.5 < lossy}
     sent_s = [number * 0.001 for number in range(len(delays))]
     arrived_s = [
@@ -65,13 +65,13 @@ def test_no_frame_that_arrives_in_the_end_is_ever_certainly_lost(
 
 
 def test_loss_belongs_to_the_windows_it_came_in_though_frames_were_on_their_way() -> None:
-    """100 frames a window, of which 20 are lost from the third on; 10 are always on their way."""
+    """100 frames a window, of which 20 are lost from the third on; 10 are always in flight."""
     offered, received = [100, 200, 300, 400, 400], [90, 190, 270, 350, 360]
     assert cumulative_loss(offered, received, in_flight_count=10, lost=40) == [0, 0, 20, 40, 40]
 
 
 def test_a_buffer_that_fills_is_no_loss() -> None:
-    """80 of 100 frames pass each window; 60 fit into a buffer, and come in the end."""
+    """80 of 100 frames pass each window; 60 fit into a buffer, and arrive at the end."""
     offered = [100, 200, 300, 400, 500, 500]
     received = [80, 160, 240, 320, 400, 460]
     samples = [look(at / 10, *counts) for at, counts in enumerate(zip(offered, received, strict=True))]

@@ -1,4 +1,4 @@
-"""What users write and what people read."""
+"""Input of users and output for readers."""
 
 import pytest
 

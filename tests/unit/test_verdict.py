@@ -1,4 +1,4 @@
-"""Two sides judged: what is said, what is never said, and what is the same whichever way it is asked."""
+"""Comparisons of two sides: possible verdicts, impossible ones, and symmetry."""
 
 import math
 from random import Random
@@ -159,7 +159,7 @@ def test_a_run_far_from_the_others_and_two_bands_are_pointed_out() -> None:
 
 
 def test_a_bound_twice_as_wide_does_not_make_a_side_worse() -> None:
-    """Lower bounds differ by the width of a search; what is between the bounds does not."""
+    """Lower bounds differ by the width of a search; the values between the bounds do not."""
     middle = 1e6
     a = [rate(middle / math.sqrt(1 + 0.005), width=0.005) for _ in range(5)]
     b = [rate(middle / math.sqrt(1 + 0.04), width=0.04) for _ in range(5)]

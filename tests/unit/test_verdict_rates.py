@@ -1,4 +1,4 @@
-"""How often verdicts are wrong and how often right: `scripts/bench verdict` with fewer pairs, always the same ones."""
+"""Error rates and power of verdicts: `scripts/bench verdict` with fewer pairs and fixed seeds."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -29,7 +29,7 @@ def told(noise: Noise, repeats: int, effect: float, pairs: int = PAIRS) -> Tally
 
 
 def bearable(pairs: int = PAIRS) -> int:
-    """False alarms that as many comparisons exceed once in a thousand times, if each has the nominal chance."""
+    """Return the count of false alarms that is exceeded once in a thousand times, if each has the nominal chance."""
     return int(binom.ppf(ONE_IN_A_THOUSAND, pairs, NOMINAL))
 
 
@@ -43,7 +43,7 @@ def test_that_would_be_noticed_if_drift_were_called_a_difference() -> None:
 
 
 def test_and_if_each_of_many_measures_were_judged_as_if_it_were_the_only_one() -> None:
-    """What SciPy says of each measure alone, with nothing done for their number."""
+    """Verdicts of SciPy on each measure alone, without a correction for multiple tests."""
 
     def is_called(pair: tuple[Sequence[Summary], Sequence[Summary]]) -> bool:
         figures = [[[each.value for each in run.measures] for run in side] for side in pair]

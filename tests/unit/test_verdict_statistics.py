@@ -1,4 +1,4 @@
-"""Intervals, tests and numbers of repeats, beside SciPy's, R's and by brute force."""
+"""Intervals, tests and numbers of repeats, compared with SciPy, R and brute force."""
 
 import math
 from itertools import combinations
@@ -110,7 +110,7 @@ def test_scatter_wider_than_the_bounds_averages_their_width_out() -> None:
 
 
 def test_what_is_left_of_a_quantized_mean_is_at_least_what_simulation_finds_and_at_most_twice_that() -> None:
-    """Means of noise on a grid of loads, over truths anywhere between two of them."""
+    """Return means of noise on a grid of loads, over truths anywhere between two loads."""
     width, sd, rng = 1.0, 0.2, Random(1)
     misses = []
     for _ in range(1500):
@@ -164,7 +164,7 @@ def test_a_common_slope_is_scipys_of_centerd_sides() -> None:
     rows = [(0.0, index, at) for index, at in enumerate(at_a)] + [(1.0, index, at) for index, at in enumerate(at_b)]
     centerd = [(index - 2.0, at - (sum(at_a) / 5 if side == 0.0 else sum(at_b) / 5)) for side, index, at in rows]
     line = stats.linregress([x for x, _ in centerd], [y for _, y in centerd])
-    t = line.slope / (line.stderr * math.sqrt((10 - 2) / (10 - 3)))  # the second mean takes a degree of freedom
+    t = line.slope / (line.stderr * math.sqrt((10 - 2) / (10 - 3)))  # The second mean uses a degree of freedom.
     assert seen.slope == pytest.approx(line.slope)
     assert seen.p == pytest.approx(2 * stats.t.sf(abs(t), 7))
 

@@ -1,4 +1,4 @@
-"""One release has one version, wherever it is written."""
+"""A release has one version, in every file that states it."""
 
 import tomllib
 from pathlib import Path

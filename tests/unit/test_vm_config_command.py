@@ -1,4 +1,4 @@
-"""`nodrop vm config` as it is typed."""
+"""`nodrop vm config` from the user's side."""
 
 from pathlib import Path
 

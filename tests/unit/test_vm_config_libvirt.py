@@ -1,4 +1,4 @@
-"""libvirt's domain XML of placed VMs. The judges: libvirt's own schema, and libvirt itself where it parses a domain."""
+"""libvirt's domain XML of placed VMs, checked by libvirt's schema and, if installed, by libvirt's parser."""
 
 import random
 import re
@@ -30,7 +30,7 @@ def test_the_sample_of_the_standard_is_written_as_it_was() -> None:
 
 
 def test_libvirts_schema_accepts_every_domain(require_tool: Callable[[str], Path], tmp_path: Path) -> None:
-    """One run of the validator for all: the schema takes most of a second to load."""
+    """Run the validator once for all files: it takes most of a second to load the schema."""
     validator = require_tool("xmllint")
     schema = Path("/usr/share/libvirt/schemas/domain.rng")
     require_tool("virt-xml-validate")
@@ -47,7 +47,7 @@ def test_libvirts_schema_accepts_every_domain(require_tool: Callable[[str], Path
 
 
 def test_whatever_placement_gives_can_be_written(require_tool: Callable[[str], Path], tmp_path: Path) -> None:
-    """Sets in pieces over several nodes among it, vCPUs without memory near them, memory without vCPUs."""
+    """With sets split over several nodes, vCPUs without memory nearby, memory without vCPUs."""
     validator, schema = require_tool("xmllint"), Path("/usr/share/libvirt/schemas/domain.rng")
     require_tool("virt-xml-validate")
     files = []
@@ -63,8 +63,8 @@ def test_whatever_placement_gives_can_be_written(require_tool: Callable[[str], P
 
 
 def test_libvirt_itself_takes_the_sample(require_tool: Callable[[str], Path]) -> None:
-    """Its parser knows rules that its schema does not: who shares an address, what a bus may hold."""
-    with tempfile.TemporaryDirectory(prefix="nodrop-") as short:  # names of sockets have at most 107 bytes
+    """libvirt's parser checks rules that its schema lacks: shared addresses, valid devices on a bus."""
+    with tempfile.TemporaryDirectory(prefix="nodrop-") as short:  # Socket names have at most 107 bytes.
         tried = _define(require_tool("virsh"), GOLDEN / "libvirt.xml", Path(short))
     assert "defined" in tried.stdout, tried.stderr
 
@@ -217,5 +217,5 @@ def _define(virsh: Path, domain: Path, root: Path) -> subprocess.CompletedProces
     configuration.parent.mkdir(parents=True)
     configuration.write_text(
         'user = "root"\ngroup = "root"\n'
-    )  # the default user exists only with a system-wide daemon
+    )  # The default user exists only with a system-wide daemon.
     return subprocess.run([virsh, "-c", driver, "define", domain], capture_output=True, text=True, check=False)

@@ -1,6 +1,6 @@
-"""What OpenStack, Kubernetes and TOSCA are told of placed VMs, held against what each of them says it takes.
+"""Configurations of placed VMs for OpenStack, Kubernetes and TOSCA, checked against each system's definitions.
 
-tests/vm_config has their own definitions as data, with version and license: nova.json from the validators of Nova's
+tests/vm_config contains these definitions as data, with version and license: nova.json from the validators of Nova's
 extra specs, kubernetes.json from Kubernetes' OpenAPI description, sol001.json from ETSI's type definitions.
 """
 
@@ -112,7 +112,7 @@ def test_a_pod_that_kubernetes_does_not_take_would_be_noticed() -> None:
 
 
 def test_every_container_is_guaranteed() -> None:
-    """Kubernetes pins only those whose requests are their limits, with whole CPUs."""
+    """Kubernetes pins only containers whose requests equal their limits, with whole CPUs."""
     for seed in DRAWN:
         for container in k8s.build_pod(build_instance(*drawn(seed)))["spec"]["containers"]:
             amounts = container["resources"]

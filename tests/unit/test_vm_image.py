@@ -1,4 +1,4 @@
-"""The pieces of the loopback VM's image: packages, the kernel's modules, its first file system, what it is told."""
+"""The parts of the loopback VM's image: packages, kernel modules, initramfs, configuration."""
 
 import base64
 import gzip
@@ -37,7 +37,7 @@ Description: a thing
 
 @pytest.fixture
 def package(tmp_path: Path, require_tool: Callable[[str], Path]) -> Path:
-    """A package that dpkg built."""
+    """Build a package as dpkg does."""
     tree = tmp_path / "tree"
     (tree / "DEBIAN").mkdir(parents=True)
     (tree / "DEBIAN" / "control").write_text(CONTROL)

@@ -1,4 +1,4 @@
-"""`nodrop vm place` as a user types it."""
+"""`nodrop vm place` from the user's side."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ from nodrop.model.placement import Placement, PlacementBatch
 
 @pytest.fixture
 def place(files: None, tmp_path: Path):  # noqa: ARG001
-    """The command; gives its result, errors of nodrop's own raised. @ is where the files are."""
+    """Run the command; return its result and raise nodrop's errors. @ stands for the directory of the files."""
 
     def run(*arguments: str) -> Result:
         result = invoked(tmp_path, *arguments)
@@ -35,7 +35,7 @@ def invoked(directory: Path, *arguments: str) -> Result:
 
 @pytest.fixture
 def files(tmp_path: Path) -> None:
-    """Descriptors of three hosts and two VMs."""
+    """Write descriptors of three hosts and two VMs."""
     hosts = tmp_path / "hosts"
     hosts.mkdir()
     (hosts / "rack1-a.json").write_text(format_descriptor(host("rack1-a"), "json"))

@@ -1,4 +1,4 @@
-"""A running VM beside its placement. The process is one of QEMU 7.2's as libvirt 9.0 started it, taken down by hand."""
+"""A running VM compared with its placement. The process is that of QEMU 7.2 under libvirt 9.0, copied by hand."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ PID = 4711
 
 
 def process(root: Path, moved: dict[int, str] | None = None, pages: int = 4, devices: bool = True) -> FileTree:
-    """The sample's, on the CPUs of its placement but for those that were moved."""
+    """Return the sample's process, on the CPUs of its placement except for the moved ones."""
     cpus = {vcpu: str(cpu) for each in of_sample().sets for vcpu, cpu in each.cpus.items()} | (moved or {})
     names = {
         PID: ("qemu-system-x86", "0,16"),

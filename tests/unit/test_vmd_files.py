@@ -1,4 +1,4 @@
-"""Descriptors of VMs as files: what people write, and what is refused in a sentence."""
+"""VM descriptor files: the forms that people write, and refusals with a message."""
 
 import time
 from pathlib import Path

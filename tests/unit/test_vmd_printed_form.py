@@ -1,4 +1,4 @@
-"""The sample printed in ETSI GS NFV-PER 001 clause 8.2.2.4, as it stands, and others of that form."""
+"""The sample printed in ETSI GS NFV-PER 001 clause 8.2.2.4, verbatim, and others of that form."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ PRINTED = FILE.read_text()
 
 
 def test_the_sample_is_read_as_it_stands() -> None:
-    # Compared with the text of the document: 31 lines, its slips in lines 5, 15, 19 and 31.
+    # Compared with the text of the document: 31 lines, with slips in lines 5, 15, 19 and 31.
     value, remarks = read_vmd(FILE)
     assert value == sample()
     assert [str(each) for each in remarks] == [
@@ -160,4 +160,4 @@ def test_every_truncation_is_refused_or_less() -> None:
         else:
             read += 1
             assert len(value.profiles[0].vcpu_sets) == 2
-    assert read <= 8  # those that lack the end of the second set, or the link
+    assert read <= 8  # samples without the end of the second set, or without the link
