@@ -1,6 +1,6 @@
 """A TRex server that only counts: streams at their rates by the clock, through a SUT of a stated capacity and delay.
 
-For what goes wrong in a trial, on demand. `tests/trex` has the server that sends real frames.
+It injects faults into trials on demand. `tests/trex` has the server that sends real frames.
 """
 
 import time
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 @dataclass
 class Running:
-    """A stream while it is sent."""
+    """A running stream."""
 
     pg_id: int | None
     port: int
@@ -29,20 +29,20 @@ class PacedServer:
     """Two ports joined by a SUT; `methods` answer for a Responder."""
 
     capacity_pps: float = 1e12
-    """What the SUT forwards at most, of each stream."""
+    """Maximum that the SUT forwards, per stream."""
     delay_s: float = 0.0
     stretch: float = 1.0
-    """How many times as long everything takes to send."""
+    """Duration of sending, relative to the nominal one."""
     receive_drops: int = 0
     """`ierrors` of a trial."""
     queue_full: int = 0
     queue_drop: int = 0
     cpu_percent: float = 20.0
     frozen: bool = False
-    """Whether counters of frames received stand still."""
+    """Whether counters of received frames stop."""
     owner: str = "nodrop"
     stops_after_s: float | None = None
-    """When somebody else stops the traffic."""
+    """Time after which another user stops the traffic."""
     duplicates: int = 0
     histograms: bool = True
     latency_us: int = 25
@@ -53,7 +53,7 @@ class PacedServer:
     multiplier: dict[int, float] = field(default_factory=dict)
     generation: int = 0
     base: int = 1000
-    """What the ports had counted before."""
+    """Earlier counts of the ports."""
 
     @property
     def methods(self) -> dict[str, Callable[[Json], Any]]:
@@ -107,7 +107,7 @@ class PacedServer:
         return {}
 
     def _sent_for_s(self, port: int, back_s: float = 0.0) -> float:
-        """Of its own timetable, so long before now."""
+        """Return how much of the schedule was sent, as of `back_s` ago."""
         if port not in self.began_at:
             return 0.0
         now = min(time.monotonic() - back_s, self.ended_at.get(port, float("inf")))

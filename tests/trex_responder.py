@@ -1,4 +1,4 @@
-"""The smallest thing that answers like a TRex server: says what it is told to, and notes what it was asked."""
+"""A minimal TRex server: it returns configured answers and records the requests."""
 
 import json
 import struct
@@ -10,7 +10,7 @@ from typing import Any, Self
 import zmq
 
 Answer = Any
-"""What a method gives: a result, or an `Error`."""
+"""A method's answer: a result, or an `Error`."""
 
 
 class Error(Exception):
@@ -22,7 +22,7 @@ class Error(Exception):
 
 
 class Silence(Exception):
-    """Nothing is answered, once."""
+    """No answer, once."""
 
 
 class Responder:
@@ -33,7 +33,7 @@ class Responder:
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.compressed: list[bool] = []
         self._context = zmq.Context()
-        self._socket = self._context.socket(zmq.ROUTER)  # a REP that need not answer
+        self._socket = self._context.socket(zmq.ROUTER)  # a REP socket that may skip an answer
         self.port = self._socket.bind_to_random_port("tcp://127.0.0.1")
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._serve, daemon=True)

@@ -1,4 +1,4 @@
-"""Captures: frames kept as they come and go, filtered as pcap-filter(7) says."""
+"""Captures: sent and received frames, filtered as pcap-filter(7) defines."""
 
 import base64
 import collections
@@ -35,7 +35,7 @@ class Header(ctypes.Structure):
 
 
 class Filter:
-    """Lets frames through."""
+    """A compiled capture filter."""
 
     def __init__(self, text: str) -> None:
         """Compile it. Raises Refusal."""
@@ -50,7 +50,7 @@ class Filter:
             self._pcap.pcap_close(dead)
 
     def passes(self, frame: bytes) -> bool:
-        """Whether a frame is wanted."""
+        """Return whether a frame matches."""
         if self._is_open:
             return True
         header = Header(0, 0, len(frame), len(frame))
@@ -59,7 +59,7 @@ class Filter:
 
 @dataclass
 class Capture:
-    """One of them."""
+    """A capture of some ports."""
 
     limit: int
     is_cyclic: bool
@@ -76,7 +76,7 @@ class Capture:
 
     @classmethod
     def read(cls, params: Params) -> "Capture":
-        """As it was asked for. Raises Refusal."""
+        """Create a capture from a request. Raises Refusal."""
         return cls(
             limit=params.integer("limit", low=1),
             is_cyclic=params.one_of("mode", ("fixed", "cyclic")) == "cyclic",
@@ -89,11 +89,11 @@ class Capture:
 
     @property
     def ports(self) -> set[int]:
-        """All it hears."""
+        """The numbers of all its ports."""
         return {*self.sent_ports, *self.received_ports}
 
     def hear(self, seen: Seen) -> None:
-        """Keep a frame, if it is wanted and there is room."""
+        """Store a frame, if it matches and fits."""
         wanted = self.sent_ports if seen.is_sent else self.received_ports
         if not self.is_active or seen.port not in wanted or not self.filter.passes(seen.bytes):
             return
@@ -114,7 +114,7 @@ class Capture:
         )
 
     def status(self) -> dict[str, Any]:
-        """As a list of captures has it."""
+        """Return its entry in a list of captures."""
         return {
             "id": self.number,
             "state": "ACTIVE" if self.is_active else "STOPPED",
@@ -126,7 +126,7 @@ class Capture:
         }
 
     def fetch(self, count_max: int) -> dict[str, Any]:
-        """The oldest frames, which are gone then."""
+        """Remove and return the oldest frames."""
         found = [self.frames.popleft() for _ in range(min(count_max, len(self.frames)))]
         return {"pkts": found, "pending": len(self.frames), "start_ts": self.start_s}
 

@@ -30,13 +30,13 @@ UNTIL_5 = ("publish_now",)
 
 
 def method(function: Method) -> Method:
-    """A method, by its name."""
+    """Register a method by name."""
     METHODS[function.__name__] = function
     return function
 
 
 def handle(machine: Machine, name: str, values: dict[str, Any]) -> Any:
-    """The result of a request. Raises Refusal."""
+    """Return the result of a request. Raises Refusal."""
     if machine.faults.before(name):
         for port in machine.ports:
             port.acquire(INTRUDER, 1, force=True)
@@ -50,13 +50,13 @@ def handle(machine: Machine, name: str, values: dict[str, Any]) -> Any:
 
 
 def supported(machine: Machine) -> list[str]:
-    """Methods of this release."""
+    """Return the methods of this release."""
     left_out = UNTIL_5 if machine.options.api >= (5, 0) else SINCE_5
     return sorted(name for name in METHODS if name not in left_out)
 
 
 def the_port(machine: Machine, params: Params) -> Port:
-    """The port a request is about."""
+    """Return the port of a request."""
     number = params.integer("port_id")
     if number >= len(machine.ports):
         raise Refusal(f"invalid port id - should be between 0 and {len(machine.ports) - 1}", -32602)
@@ -64,21 +64,21 @@ def the_port(machine: Machine, params: Params) -> Port:
 
 
 def own_port(machine: Machine, params: Params) -> Port:
-    """The same, which only its owner may change."""
+    """Return the port of a request of its owner."""
     port = the_port(machine, params)
     port.check_owner(params)
     return port
 
 
 def check_profile(params: Params, *others: str) -> None:
-    """Only the default one is known here."""
+    """Accept the default profile only."""
     profile = params.text("profile_id", DEFAULT_PROFILE)
     if profile not in (DEFAULT_PROFILE, *others):
         raise Refusal(f"profile '{profile}' does not exist")
 
 
 def check_state(machine: Machine, port: Port, *states: str) -> None:
-    """Raises Refusal where the port is in none of these."""
+    """Raise Refusal if the port is in none of these states."""
     state = machine.state(port)
     if state not in states:
         raise Refusal(f"port {port.number} is in state {state}, the operation needs {' or '.join(states)}")
@@ -161,7 +161,7 @@ def get_system_info(machine: Machine, params: Params) -> Any:
         "dp_core_count_per_port": machine.options.cores,
         "advanced_per_stream_stats": False,
         "port_count": len(ports),
-        "ports": ports[1::2] + ports[::2],  # in no order, as seen
+        "ports": ports[1::2] + ports[::2],  # unordered, as in real servers
     }
 
 
@@ -225,7 +225,7 @@ def add_stream(machine: Machine, params: Params) -> Any:
 
 
 def _check_group(machine: Machine, count: streams.Count) -> None:
-    """A latency counter is of one stream only."""
+    """A latency counter belongs to one stream only."""
     same = [
         other.count
         for port in machine.ports

@@ -1,4 +1,4 @@
-"""Counters by packet group, as `get_pgid_stats` gives them: they go on until the streams are removed."""
+"""Counters by packet group, as `get_pgid_stats` returns them: they run until the streams are removed."""
 
 import itertools
 from collections import Counter
@@ -13,13 +13,13 @@ VERSIONS = itertools.count(1)
 
 
 def histogram() -> HdrHistogram:
-    """One as TRex keeps them: microseconds."""
+    """Return a histogram as TRex stores it: microseconds."""
     return HdrHistogram(1, HIGHEST_US, DIGITS)
 
 
 @dataclass
 class Latency:
-    """Of a packet group, since its streams were added."""
+    """Latencies of a packet group since its streams were added."""
 
     times_us: HdrHistogram = field(default_factory=histogram)
     min_us: float = 0.0
@@ -32,16 +32,16 @@ class Latency:
     duplicate_count: int = 0
     decades: dict[str, int] = field(default_factory=dict)
     encoded: str = ""
-    """The histogram as it is sent, which takes long to make."""
+    """The encoded histogram, which is slow to build."""
 
     def add(self, summary: dict[str, Any]) -> None:
-        """Take in what the engine measured in one go."""
+        """Add the engine's latencies of one trial."""
         measured = HdrHistogram.decode(summary["hdr"])
         for item in measured.get_recorded_iterator():
             self.times_us.record_value(item.value_iterated_to // 1000, item.count_at_value_iterated_to)
         smallest, largest = summary["min_ns"] / 1e3, summary["max_ns"] / 1e3
         self.min_us = min(self.min_us or smallest, smallest)
-        # What the first half second brings is in no maximum: a figure too low, as TRex's is.
+        # The first half second enters no maximum: the figure is too low, as TRex's is.
         self.last_max_us = largest
         self.max_us = max(self.max_us, largest)
         mean_us = summary["mean_ns"] / 1e3
@@ -51,7 +51,7 @@ class Latency:
         self.decades, self.encoded = self._decades(), ""
 
     def as_json(self, *, with_histogram: bool, with_minimum: bool) -> dict[str, Any]:
-        """`latency.<pg>`."""
+        """Return `latency.<pg>`."""
         times: dict[str, Any] = {
             "total_max": int(self.max_us),
             "last_max": int(self.last_max_us),
@@ -83,7 +83,7 @@ class Latency:
 
 @dataclass
 class PacketGroup:
-    """Streams that are counted together."""
+    """Streams with common counters."""
 
     is_latency: bool
     version: int = field(default_factory=lambda: next(VERSIONS))
@@ -94,19 +94,19 @@ class PacketGroup:
     latency: Latency = field(default_factory=Latency)
 
     def count(self, way: tuple[int, int], sent: int, received: int, wire_bytes: float) -> None:
-        """Frames of a stream from one port to the other."""
+        """Add frames of a stream from one port to another."""
         self.sent[way[0]] += sent
         self.sent_bytes[way[0]] += round(sent * wire_bytes)
         self.received[way[1]] += received
         self.received_bytes[way[1]] += round(received * wire_bytes)
 
     def copied(self) -> "PacketGroup":
-        """The same, to be counted on."""
+        """Return a copy that can count on."""
         counts = (Counter(found) for found in (self.sent, self.sent_bytes, self.received, self.received_bytes))
         return PacketGroup(self.is_latency, self.version, *counts)
 
     def as_json(self, ports: int) -> dict[str, dict[str, int]]:
-        """`flow_stats.<pg>`, by port."""
+        """Return `flow_stats.<pg>`, by port."""
 
         def by_port(counts: Counter[int]) -> dict[str, int]:
             return {str(port): counts[port] for port in range(ports)}

@@ -1,4 +1,4 @@
-"""What shall go wrong, for tests of what a client makes of it."""
+"""Faults to inject, for tests of a client's reaction."""
 
 import argparse
 import time
@@ -17,34 +17,34 @@ class Moment(NamedTuple):
 
     @classmethod
     def read(cls, text: str) -> "Moment":
-        """`start_traffic:2`; without a number the first."""
+        """Parse `start_traffic:2`; without a number the first call."""
         method, _, number = text.partition(":")
         return cls(method, int(number or 1))
 
 
 @dataclass
 class Faults:
-    """All of them; none by default."""
+    """All faults; none by default."""
 
     vanish_at: Moment | None = None
-    """The server is gone without an answer."""
+    """The server disappears without an answer."""
     taken_at: Moment | None = None
-    """Somebody else takes all ports just before."""
+    """Another user takes all ports just before this call."""
     busy_at: Moment | None = None
-    """It says to try again."""
+    """The server answers that the client should try again."""
     slow_at: Moment | None = None
     slow_s: float = 10.0
     dropped_ratio: float = 0.0
-    """Of the frames that arrive, by the tester's own receiver (ierrors)."""
+    """Share of received frames that the tester's own receiver drops (ierrors)."""
     queue_full_count: int = 0
-    """With each sending."""
+    """Added on each start."""
     cpu_percent: float | None = None
     stretch: float = 1.0
-    """How many times as long as asked sending takes."""
+    """Duration of sending, relative to the requested one."""
     calls: Counter[str] = field(default_factory=Counter)
 
     def before(self, method: str) -> bool:
-        """Called before each method is; whether ports are taken now. Raises Refusal, SystemExit."""
+        """Handle a method call; return whether another user takes the ports now. Raises Refusal, SystemExit."""
         self.calls[method] += 1
         now = Moment(method, self.calls[method])
         if now == self.vanish_at:
@@ -57,7 +57,7 @@ class Faults:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Options of the command line."""
+    """Add the faults' options to the command line."""
     for name in ("vanish-at", "taken-at", "busy-at", "slow-at"):
         parser.add_argument(f"--{name}", type=Moment.read, metavar="METHOD[:N]")
     parser.add_argument("--slow-s", type=float, default=10.0)
@@ -68,7 +68,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read(options: argparse.Namespace) -> Faults:
-    """As options say."""
+    """Parse the options."""
     return Faults(
         options.vanish_at,
         options.taken_at,

@@ -1,4 +1,4 @@
-"""TRex's field engine: which frames a stream sends, one after another, as far as nodrop uses it.
+"""TRex's field engine: the frames that a stream sends, in order, for the instructions that nodrop uses.
 
 Source: trex-core, src/stx/stl/trex_stl_stream_vm.{h,cpp}, trex_stl_vm_splitter.cpp and trex_stl_rpc_cmds.cpp.
 """
@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 VARIABLES_BYTES_MAX = 64
-"""Room for all variables of a stream."""
+"""Bytes for all variables of a stream."""
 PROGRAM_BYTES_MAX = 65535
-"""Room for all instructions, lists of values included."""
+"""Bytes for all instructions, including lists of values."""
 OFFSET_MAX = 512
-"""Where a field may end that is written."""
+"""The highest end of a written field."""
 VALUES_MAX = 65535
 CACHE_MAX = 10000
 UINT64 = 2**64 - 1
@@ -20,7 +20,7 @@ UDP, TCP = 17, 6
 
 
 class VmRefused(ValueError):
-    """What TRex does not take, in its words."""
+    """A refusal of TRex, in its words."""
 
 
 class Variable(Protocol):
@@ -30,7 +30,7 @@ class Variable(Protocol):
     value: int
 
     def run(self) -> bool:
-        """Take the next value; gives whether the variable behind it is to be run."""
+        """Take the next value; return whether the next variable is to run too."""
 
 
 class Counting:
@@ -49,7 +49,7 @@ class Counting:
             raise VmRefused(f"VM: requested value is bigger than {2 ** (8 * self.size) - 1}")
         rising = asked["op"] == "inc"
         over = (high - low + 1) % step
-        if over:  # widened without a word, so that the range is a whole number of steps
+        if over:  # silently widened to a whole number of steps
             low, high = (low, high + step - over) if rising else (low - step + over, high)
             if high > UINT64 or low < 0:
                 raise VmRefused("VM: could not pad range to be a true cycle")
@@ -76,7 +76,7 @@ class Counting:
 
 
 class Listed:
-    """`flow_var` over a list, which is walked upwards."""
+    """`flow_var` over a list, in ascending order."""
 
     def __init__(self, asked: dict[str, Any]) -> None:
         self.size, self._values, self._step = asked["size"], asked["value_list"], asked["step"]
@@ -92,7 +92,7 @@ class Listed:
 
     @property
     def list_bytes(self) -> int:
-        """Its part of the program."""
+        """Bytes of the list in the program."""
         return self.size * len(self._values)
 
     def run(self) -> bool:
@@ -106,7 +106,7 @@ class Listed:
 
 
 class Drawn:
-    """`flow_var_rand_limit`: so many random values, then the same again."""
+    """`flow_var_rand_limit`: a number of random values, repeated."""
 
     def __init__(self, asked: dict[str, Any]) -> None:
         self.size, self._limit, self._seed = asked["size"], asked["limit"], asked["seed"] & 0xFFFFFFFF
@@ -140,7 +140,7 @@ KINDS = {"flow_var": Counting, "flow_var_rand_limit": Drawn}
 
 
 class Vm:
-    """A stream's program over its packet; gives frame after frame, without FCS."""
+    """A stream's program over its packet; generates the frames without FCS."""
 
     def __init__(self, stream: dict[str, Any]) -> None:
         """Read `stream` as `add_stream` has it. Raises VmRefused as the server would."""
@@ -178,7 +178,7 @@ class Vm:
                 raise VmRefused(f"packet write with packet_offset {end} bigger than packet size {len(self._packet)}")
 
     def frames(self) -> Iterator[bytes]:
-        """All of them, in order, without end."""
+        """Yield all frames in order, without end."""
         if not self._program:
             while True:
                 yield self._packet
@@ -241,7 +241,7 @@ class Vm:
 
 
 def internet_checksum(data: bytes) -> bytes:
-    """RFC 1071."""
+    """Return the checksum of RFC 1071."""
     if len(data) % 2:
         data = bytes(data) + b"\0"
     total = sum(int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2))

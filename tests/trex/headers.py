@@ -1,4 +1,4 @@
-"""Where the headers of a frame are, and their checksums (RFC 791, RFC 768, RFC 9293, RFC 1071)."""
+"""Offsets of the headers in a frame, and their checksums (RFC 791, RFC 768, RFC 9293, RFC 1071)."""
 
 from typing import NamedTuple
 
@@ -12,16 +12,16 @@ class Headers(NamedTuple):
     """Offsets in a frame."""
 
     version: int
-    """Of IP."""
+    """Offset of the IP header."""
     ip: int
     transport: int
     protocol: int
     payload: int
-    """Of the transport."""
+    """Offset of the transport header."""
 
 
 def parse(frame: bytes) -> Headers | None:
-    """The outermost IP header and what is in it; None where there is none."""
+    """Find the outermost IP header and its transport; return None without one."""
     place = 12
     kind = int.from_bytes(frame[place : place + 2], "big")
     while kind in TAGS:
@@ -43,7 +43,7 @@ def parse(frame: bytes) -> Headers | None:
 
 
 def total(data: bytes) -> int:
-    """Internet checksum (RFC 1071)."""
+    """Return the Internet checksum (RFC 1071)."""
     padded = data + b"\0" if len(data) % 2 else data
     value = sum(int.from_bytes(padded[place : place + 2], "big") for place in range(0, len(padded), 2))
     while value >> 16:
@@ -52,14 +52,14 @@ def total(data: bytes) -> int:
 
 
 def fix_ipv4(frame: bytearray, ip: int) -> None:
-    """Make the checksum of an IPv4 header right."""
+    """Correct the checksum of an IPv4 header."""
     frame[ip + 10 : ip + 12] = b"\0\0"
     header = bytes(frame[ip : ip + 4 * (frame[ip] & 15)])
     frame[ip + 10 : ip + 12] = total(header).to_bytes(2, "big")
 
 
 def fix_transport(frame: bytearray, ip: int, transport: int, protocol: int) -> None:
-    """Make the checksum of UDP, TCP or ICMPv6 over an IP header right."""
+    """Correct the checksum of UDP, TCP or ICMPv6 over an IP header."""
     if frame[ip] >> 4 == 4:
         end = ip + int.from_bytes(frame[ip + 2 : ip + 4], "big")
         addresses = bytes(frame[ip + 12 : ip + 20])

@@ -1,4 +1,4 @@
-"""A release of TRex as if it were installed: its program starts the test server as nodrop's file and flags say."""
+"""A fake installed release of TRex: its program starts the test server with nodrop's configuration file and flags."""
 
 import os
 import sys
@@ -24,11 +24,11 @@ ALLOWED = {
     "--unbind-unused-ports": 0,
     "--cfg": 1,
 }
-"""Options of TRex that this program knows, with how many values each has."""
+"""Options of TRex that this program accepts, with their number of values."""
 
 
 def install(folder: Path, release: str = "v3.08", *options: str) -> Path:
-    """A release of that name in a folder; options are the test server's."""
+    """Install a release of that name in a folder; options are the test server's."""
     program = folder / release / "t-rex-64"
     program.parent.mkdir(parents=True)
     root = Path(__file__).parents[2]
@@ -39,7 +39,7 @@ def install(folder: Path, release: str = "v3.08", *options: str) -> Path:
 
 
 def install_broken(folder: Path, words: str, release: str = "v3.08") -> Path:
-    """A release that says these words and ends."""
+    """Install a release that prints these words and exits."""
     program = folder / release / "t-rex-64"
     program.parent.mkdir(parents=True)
     program.write_text(f"#!/bin/sh\necho 'Starting TRex'\ncat <<'END'\n{words}\nEND\nexit 255\n")
@@ -48,7 +48,7 @@ def install_broken(folder: Path, words: str, release: str = "v3.08") -> Path:
 
 
 def read_flags(arguments: list[str]) -> dict[str, str]:
-    """TRex's own options. Ends the program where one is not TRex's."""
+    """Read TRex's own options. Exit on an unknown one."""
     found = {}
     words = iter(arguments)
     for word in words:

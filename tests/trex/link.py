@@ -1,4 +1,4 @@
-"""The ports' interfaces, by packet sockets: single frames out and in. The engine does what is fast.
+"""The ports' interfaces, by packet sockets: single frames out and in. The engine handles fast traffic.
 
 Source: packet(7), PACKET_AUXDATA.
 """
@@ -33,7 +33,7 @@ class Seen(NamedTuple):
 
 
 class InterfaceCounters(NamedTuple):
-    """Of the kernel; bytes are without FCS."""
+    """Counters of the kernel; bytes are without FCS."""
 
     received_count: int
     received_bytes: int
@@ -63,21 +63,21 @@ class Link:
         self._hearers: dict[int, list[Hear]] = collections.defaultdict(list)
         self._lock = threading.Lock()
         self.own_count = [0] * len(interfaces)
-        """Frames of each port that were sent from here."""
+        """Frames of each port that were sent here."""
 
     def mac(self, port: int) -> bytes:
-        """Of a port's interface."""
+        """Return the MAC address of a port's interface."""
         address: bytes = self._out[port].getsockname()[4]
         return address
 
     def send(self, port: int, frame: bytes) -> None:
-        """One frame."""
+        """Send one frame."""
         with contextlib.suppress(OSError):
             self._out[port].send(frame)
             self.own_count[port] += 1
 
     def listen(self, port: int, hear: Hear) -> None:
-        """Have all frames of a port heard from now on, sent ones too."""
+        """Deliver all frames of a port to a listener from now on, sent ones too."""
         with self._lock:
             self._hearers[port].append(hear)
             if len(self._hearers[port]) == 1:
@@ -85,12 +85,12 @@ class Link:
                 threading.Thread(target=self._receive, args=(port,), daemon=True).start()
 
     def ignore(self, port: int, hear: Hear) -> None:
-        """No longer."""
+        """Remove a listener."""
         with self._lock, contextlib.suppress(ValueError):
             self._hearers[port].remove(hear)
 
     def counters(self) -> list[InterfaceCounters]:
-        """Of each port at this moment."""
+        """Read the counters of each port."""
         found = {}
         for line in self._counters.read_text().splitlines()[2:]:
             name, _, columns = line.partition(":")
@@ -124,14 +124,14 @@ def _opened(name: str) -> socket.socket:
 
 
 def _waiting(receiving: socket.socket) -> Iterator[bytes]:
-    """What came before nobody listened any more."""
+    """Discard frames that arrived while nobody listened."""
     with contextlib.suppress(OSError):
         while True:
             yield receiving.recv(65536, socket.MSG_DONTWAIT)
 
 
 def _tagged(frame: bytes, ancillary: list[tuple[int, int, bytes]]) -> bytes:
-    """With the VLAN tag that the kernel took out."""
+    """Insert the VLAN tag that the kernel took out."""
     for level, kind, data in ancillary:
         if (level, kind) == (SOL_PACKET, PACKET_AUXDATA):
             status, _, _, _, _, tag, protocol = AUXDATA.unpack_from(data)

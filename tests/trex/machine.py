@@ -1,4 +1,4 @@
-"""A TRex server's state: its ports, what they send, what was counted."""
+"""A TRex server's state: its ports, their traffic, its counters."""
 
 import base64
 import contextlib
@@ -23,7 +23,7 @@ from tests.trex.wire import Refusal
 RELEASES = {(5, 1): "v3.08", (5, 0): "v2.89", (4, 6): "v2.59"}
 LATENCY_GROUPS_MAX = 128
 GATHER_S = 0.03
-"""For ports that are started one after the other to start together."""
+"""Delay so that ports started one after the other begin together."""
 SMOOTHED_SHARE = 0.5
 STARTED, STOPPED, PAUSED, RESUMED, JOB_DONE, ACQUIRED, RELEASED = range(7)
 PROFILE = 10
@@ -31,7 +31,7 @@ PROFILE = 10
 
 @dataclass
 class Options:
-    """How the server was started."""
+    """Options of the server."""
 
     netns_pid: int | None
     interfaces: tuple[str, ...]
@@ -49,7 +49,7 @@ class Options:
 
 @dataclass
 class Totals:
-    """Counters of the whole server."""
+    """Counters of the entire server."""
 
     queue_full_count: int = 0
     cpu_percent: float = 0.0
@@ -58,7 +58,7 @@ class Totals:
 
 
 class Machine:
-    """Everything but the conversation."""
+    """The server without the protocol."""
 
     def __init__(self, options: Options, faults: Faults) -> None:
         self.options, self.faults = options, faults
@@ -92,16 +92,16 @@ class Machine:
 
     @property
     def line_rate_bps(self) -> float:
-        """Of every port."""
+        """The line rate of every port."""
         return self.options.speed_gbps * 1e9
 
     def end(self) -> None:
-        """Send nothing any more."""
+        """Stop sending for good."""
         self.slow.end()
         self.sender.end()
 
     def state(self, port: Port) -> str:
-        """As `get_port_status` says it; notices that sending has ended."""
+        """Return the state as in `get_port_status`; detect that sending has ended."""
         if port.is_paused:
             return "PAUSE"
         if port.is_started and not self.is_sending(port.number):
@@ -110,7 +110,7 @@ class Machine:
         return "TX" if port.is_started else "STREAMS" if port.streams else "IDLE"
 
     def is_sending(self, number: int) -> bool:
-        """Whether frames of a port are still to leave."""
+        """Return whether a port has frames to send."""
         return self.sender.is_sending(number) or self.slow.is_sending(number)
 
     def start(self, port: Port, multiplier: float, duration_s: float, begin_s: float | None) -> None:
@@ -134,7 +134,7 @@ class Machine:
             self.sender.await_first_frames()
 
     def stop(self, port: Port) -> None:
-        """Send nothing of a port any more."""
+        """Stop a port."""
         was_on = self.state(port) in ("TX", "PAUSE")
         self.sender.stop(port.number)
         self.slow.stop(port.number)
@@ -143,7 +143,7 @@ class Machine:
             self.tell(port.number, PROFILE + STOPPED, STOPPED)
 
     def pause(self, port: Port) -> None:
-        """Stop, and keep in mind what was still to be sent."""
+        """Stop, and store the frames not yet sent."""
         kept = self.sender.flows(port.number)
         self.sender.stop(port.number)
         self.sender.await_counts()
@@ -151,18 +151,18 @@ class Machine:
         port.is_paused, port.is_started = True, False
 
     def resume(self, port: Port, multiplier: float) -> None:
-        """Send the rest, at another load if asked to."""
+        """Send the rest, at another load if requested."""
         ratio = multiplier / port.multiplier
         flows = [flow.resumed(1.0 if flow.stream.is_latency else ratio) for flow in port.paused]
         port.is_paused, port.is_started, port.multiplier, port.paused = False, True, multiplier, []
         self.sender.send(flows, time.monotonic(), self._all_streams())
 
     def listen(self, port: Port) -> None:
-        """Keep what arrives at a port."""
+        """Queue received frames of a port."""
         self.link.listen(port.number, self._keep)
 
     def ignore(self, port: Port) -> None:
-        """No longer."""
+        """Stop queueing received frames."""
         self.link.ignore(port.number, self._keep)
 
     def _keep(self, seen: Seen) -> None:
@@ -172,7 +172,7 @@ class Machine:
             port.queue.append({"binary": base64.b64encode(seen.bytes).decode(), "ts": at_s})
 
     def remove_streams(self, port: Port, numbers: list[int]) -> None:
-        """Streams, and the counters that nobody else uses."""
+        """Remove streams, and the counters that no other stream uses."""
         self.sender.await_counts()
         for number in numbers:
             if port.streams.pop(number, None) is None:
@@ -181,7 +181,7 @@ class Machine:
         self.groups = {pg_id: group for pg_id, group in self.groups.items() if pg_id in used}
 
     def factor(self, port: Port, kind: str, value: float, *, force: bool) -> float:
-        """What multiplies the streams of a port that can be. Raises Refusal."""
+        """Return the multiplier of a port's scalable streams. Raises Refusal."""
         streams = enabled(port)
         fixed = totals([stream for stream in streams if stream.is_latency], self.line_rate_bps)
         scaled = totals([stream for stream in streams if not stream.is_latency], self.line_rate_bps)
@@ -198,7 +198,7 @@ class Machine:
         return factor
 
     def tell(self, port: int, *kinds: int) -> None:
-        """Have everybody hear of something."""
+        """Publish events to all subscribers."""
         for kind in kinds:
             self.event_number += 1
             data = {"port_id": port} | ({"profile_id": "_"} if kind >= PROFILE else {})
@@ -208,7 +208,7 @@ class Machine:
         self.has_news = True
 
     def settle(self, flow: Flow, counts: dict[str, Any], latency: dict[str, Any] | None) -> None:
-        """The engine's counts of a flow."""
+        """Add the engine's counts of a flow."""
         with self.lock:
             count = flow.stream.count
             group = self.groups.get(count.pg_id) if count else None
@@ -224,19 +224,19 @@ class Machine:
                     group.latency.add(latency)
 
     def drops(self, drop_count: int, cpu_ratio: float, flows: list[Flow]) -> None:
-        """What the engine's receiver dropped while these were sent, and how busy it was."""
+        """Add the drops of the engine's receiver while these flows were sent, and its CPU usage."""
         with self.lock:
             self.totals.cpu_percent = min(100.0, 100 * cpu_ratio)
             if drop_count:
                 self._dropped[flows[0].way[1]] += drop_count
 
     def passed(self) -> list[Passed]:
-        """What the engine has ever sent and received at each port; all that arrives is taken for its own."""
+        """Return the engine's total counts at each port; all received frames are attributed to the engine."""
         found = zip(self.link.counters(), self.link.own_count, strict=True)
         return [Passed(counters.sent_count - own, counters.received_count) for counters, own in found]
 
     def port_stats(self, number: int) -> dict[str, Any]:
-        """`get_port_stats`."""
+        """Return `get_port_stats`."""
         found = self.link.counters()[number]
         made_up = round(found.received_count * self.faults.dropped_ratio)
         dropped = self._dropped[number] + made_up
@@ -259,13 +259,13 @@ class Machine:
 
     @property
     def cpu_percent(self) -> float:
-        """Of the threads that send."""
+        """CPU usage of the sending threads."""
         known = self.faults.cpu_percent
         is_busy = any(port.is_started for port in self.ports)
         return known if known is not None and is_busy else self.totals.cpu_percent if is_busy else 0.0
 
     def smooth(self) -> None:
-        """Let rates follow what happens, slowly."""
+        """Update the rates, slowly."""
         now, now_s = self.link.counters(), time.monotonic()
         if (passed_s := now_s - self._smoothed_s) < 0.5:
             return
@@ -278,7 +278,7 @@ class Machine:
         self._before, self._smoothed_s = now, now_s
 
     def global_stats(self) -> dict[str, Any]:
-        """`get_global_stats`, and what is published twice a second."""
+        """Return `get_global_stats`, which is also published twice a second."""
         sent, received = (sum(rates.values()) for rates in (self.totals.sent_pps, self.totals.received_pps))
         return {
             "m_cpu_util": self.cpu_percent,
@@ -298,7 +298,7 @@ class Machine:
         }
 
     def group_stats(self, pg_ids: list[int]) -> dict[str, Any]:
-        """`get_pgid_stats`."""
+        """Return `get_pgid_stats`."""
         self.sender.await_counts()
         with self.sender.changed, self.lock:
             running = self.sender.running()
@@ -320,7 +320,7 @@ class Machine:
         }
 
     def _live(self, pg_id: int, group: PacketGroup, running: list[Running]) -> dict[str, dict[str, int]]:
-        """With what the running trial has counted so far."""
+        """Add the current counts of the running trial."""
         now = group.copied()
         for flow, sent, received in running:
             if flow.stream.count and flow.stream.count.pg_id == pg_id:
@@ -328,7 +328,7 @@ class Machine:
         return now.as_json(len(self.ports))
 
     def _port_info(self, flow: Flow, received: int) -> int:
-        """How many frames that arrived are told of."""
+        """Return how many received frames are reported."""
         told = 0 if flow.is_frozen and not flow.stream.is_latency else received
         return told - round(told * self.faults.dropped_ratio)
 
@@ -340,7 +340,7 @@ class Machine:
         return Flow(port.number, stream, load, left, is_frozen)
 
     def _set_up_groups(self, port: Port) -> None:
-        """Counters for all streams of a port. Raises Refusal where there are too few."""
+        """Create counters for all streams of a port. Raises Refusal if there are too few."""
         counted = [stream.count for other in self.ports for stream in other.streams.values() if stream.count]
         latency = {count.pg_id for count in counted if count.is_latency}
         plain = {count.pg_id for count in counted if not count.is_latency}
@@ -351,7 +351,7 @@ class Machine:
                 self.groups[stream.count.pg_id] = PacketGroup(stream.count.is_latency)
 
     def _all_streams(self) -> Streams:
-        """All that may be sent by the engine."""
+        """Return all streams that the engine may send."""
         found = [(port.number, stream) for port in self.ports for stream in enabled(port)]
         return [
             (number, stream)
@@ -360,12 +360,12 @@ class Machine:
         ]
 
     def _are_others_ready(self) -> bool:
-        """Whether another port may be started any moment."""
+        """Return whether another port may be started at any time."""
         return any(enabled(port) and port.owner and not port.is_started for port in self.ports)
 
 
 def enabled(port: Port) -> list[TrexStream]:
-    """Streams of a port that are sent."""
+    """Return the streams of a port that are sent."""
     return [stream for stream in port.streams.values() if stream.is_enabled]
 
 

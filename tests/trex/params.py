@@ -1,4 +1,4 @@
-"""Parameters of a request, read as a TRex server reads them: by name, with a type, null if they are missing."""
+"""Parameters of a request, read as a TRex server reads them: by name, with a type, null if missing."""
 
 from typing import Any
 
@@ -17,35 +17,35 @@ class Params:
         return self.values.get(name) is not None
 
     def text(self, name: str, default: Any = MISSING) -> str:
-        """A string."""
+        """Return a string."""
         return str(self._read(name, default, str, "a string"))
 
     def flag(self, name: str, default: Any = MISSING) -> bool:
-        """A Boolean."""
+        """Return a Boolean."""
         return bool(self._read(name, default, bool, "a boolean"))
 
     def integer(self, name: str, default: Any = MISSING, low: int = 0, high: int = 2**64 - 1) -> int:
-        """An integer within bounds."""
+        """Return an integer within bounds."""
         value = self._read(name, default, int, "an integer")
         if isinstance(value, bool) or not low <= value <= high:
             raise Refusal(f"field '{name}' value is out of range", -32602)
         return int(value)
 
     def number(self, name: str, default: Any = MISSING) -> float:
-        """A number."""
+        """Return a number."""
         return float(self._read(name, default, (int, float), "a number"))
 
     def object(self, name: str) -> "Params":
-        """An object."""
+        """Return an object."""
         return Params(self._read(name, MISSING, dict, "an object"))
 
     def list(self, name: str, default: Any = MISSING) -> list[Any]:
-        """A list."""
+        """Return a list."""
         found = self._read(name, default, list, "an array")
         return [*found]
 
     def one_of(self, name: str, choices: tuple[str, ...]) -> str:
-        """One of these strings."""
+        """Return one of these strings."""
         value = self.text(name)
         if value not in choices:
             raise Refusal(f"field '{name}' value '{value}' is not one of {', '.join(choices)}", -32602)

@@ -1,4 +1,4 @@
-"""A port as the server knows it: whose it is, its streams, its attributes."""
+"""A port of the server: its owner, its streams, its attributes."""
 
 import random
 import string
@@ -14,7 +14,7 @@ HANDLER_CHARACTERS = 8
 
 
 def handler() -> str:
-    """A proof of ownership."""
+    """Return a proof of ownership."""
     return "".join(random.choices(string.ascii_letters + string.digits, k=HANDLER_CHARACTERS))
 
 
@@ -31,9 +31,9 @@ class Port:
     streams: dict[int, TrexStream] = field(default_factory=dict)
     is_paused: bool = False
     is_started: bool = False
-    """Since it was last seen to have ended."""
+    """Whether it is running, as of the last check."""
     has_filters: bool = False
-    """Whether counters of streams were set up and not taken down since."""
+    """Whether counters of streams were created and not removed since."""
     dst_mac: bytes = b"\0" * 6
     src_ip: str = ""
     dst_ip: str = ""
@@ -44,7 +44,7 @@ class Port:
     is_filtered: bool = False
     vxlan_ports: list[int] = field(default_factory=list)
     queue: list[dict[str, Any]] | None = None
-    """Frames that came, where they are kept."""
+    """Received frames, if queued."""
     queue_size: int = 0
     queue_start_s: float = 0.0
     dropped_count: int = 0
@@ -53,7 +53,7 @@ class Port:
     paused: list[Flow] = field(default_factory=list)
 
     def acquire(self, user: str, session: int, *, force: bool) -> str:
-        """Make it somebody's. Raises Refusal."""
+        """Give it to a user. Raises Refusal."""
         if self.owner and not force:
             if self.owner != user:
                 raise Refusal(f"port is already taken by '{self.owner}'")
@@ -63,16 +63,16 @@ class Port:
         return self.handler
 
     def release(self) -> None:
-        """Nobody's again; what it does goes on."""
+        """Remove the owner; traffic continues."""
         self.owner, self.session, self.handler = "", 0, ""
 
     def check_owner(self, params: Params) -> None:
-        """Raises Refusal."""
+        """Raise Refusal for other users."""
         if params.text("handler") != self.handler or not self.owner:
             raise Refusal("port is not owned by you")
 
     def attributes(self, speed_gbps: float) -> dict[str, Any]:
-        """`attr` of its status."""
+        """Return `attr` of its status."""
         is_ip = bool(self.src_ip)
         return {
             "speed": speed_gbps,
@@ -90,5 +90,5 @@ class Port:
 
 
 def mac_text(mac: bytes) -> str:
-    """As TRex writes it."""
+    """Return a MAC address in TRex's notation."""
     return mac.hex(":")

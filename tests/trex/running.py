@@ -1,4 +1,4 @@
-"""A standing lab with a TRex server at the tester's ports, and runs of nodrop that measure over it."""
+"""A running lab with a TRex server at the tester's ports, and runs of nodrop that measure with it."""
 
 import contextlib
 import itertools
@@ -27,7 +27,7 @@ NUMBERS = itertools.count()
 
 
 def free_ports() -> tuple[int, int]:
-    """Two TCP ports that nobody listens at."""
+    """Return two free TCP ports."""
     with socket.socket() as one, socket.socket() as other:
         for found in (one, other):
             found.bind(("127.0.0.1", 0))
@@ -36,7 +36,7 @@ def free_ports() -> tuple[int, int]:
 
 @dataclass
 class Trex:
-    """A server that runs."""
+    """A running server."""
 
     rpc_port: int
     publish_port: int
@@ -44,7 +44,7 @@ class Trex:
 
     @contextlib.contextmanager
     def measurer(self, **keys: Any) -> Iterator[TrexMeasurer]:
-        """One over it, as a run with these keys would make it."""
+        """Create a measurer for it, as a run with these keys would."""
         given = {"generator": "trex", "trex.rpc_port": self.rpc_port, "trex.publish_port": self.publish_port}
         config = load((), {"sut": "ext"} | given | {key.replace("__", "."): value for key, value in keys.items()})
         plan = build(config, local_resolvers(config.results_dir))
@@ -56,20 +56,20 @@ class Trex:
             yield measurer
 
     def run(self, folder: Path, *flags: str, **keys: Any) -> "subprocess.CompletedProcess[str]":
-        """`nodrop run` over it, its result in JSON on standard output; keys with `__` for the dot."""
+        """Execute `nodrop run` with it, its result as JSON on standard output; keys with `__` for the dot."""
         given = {"generator": "trex", "trex.rpc_port": self.rpc_port, "trex.publish_port": self.publish_port}
         return nodrop_run(folder, *flags, **given | {key.replace("__", "."): value for key, value in keys.items()})
 
 
 def nodrop_run(folder: Path, *flags: str, **keys: Any) -> "subprocess.CompletedProcess[str]":
-    """`nodrop run` with these keys."""
+    """Execute `nodrop run` with these keys."""
     words = [word for key, value in keys.items() for word in ("--set", f"{key}={value}")]
     command = [sys.executable, "-m", "nodrop", "run", *words, *flags, "--results-dir", "results", "--json", "-"]
     return subprocess.run(command, capture_output=True, text=True, timeout=RUN_S, check=False, cwd=folder)
 
 
 def result_of(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
-    """What a run that went well found."""
+    """Return the result of a successful run."""
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -77,7 +77,7 @@ def result_of(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
 
 @contextlib.contextmanager
 def standing_lab(plan: LabPlan | None = None) -> Iterator[registry.LabRecord]:
-    """A lab that is down afterwards, whatever happened."""
+    """Bring up a lab and remove it in any case."""
     name = f"trex-{os.getpid()}-{next(NUMBERS)}"
     try:
         yield persistent_lab.bring_up(plan or planned_lab("vnf-l2"), name)
@@ -88,7 +88,7 @@ def standing_lab(plan: LabPlan | None = None) -> Iterator[registry.LabRecord]:
 
 @contextlib.contextmanager
 def serving(lab: registry.LabRecord, *options: str) -> Iterator[Trex]:
-    """A server at the lab's tester ports, as these options have it."""
+    """Run a server at the lab's tester ports, with these options."""
     rpc_port, publish_port = free_ports()
     command = [
         *(sys.executable, "-m", "tests.trex.server", "--netns-pid", str(lab.facts.tester_pid)),
@@ -105,5 +105,5 @@ def serving(lab: registry.LabRecord, *options: str) -> Iterator[Trex]:
 
 
 def interfaces_of(lab: registry.LabRecord) -> tuple[str, ...]:
-    """In the order of the ports."""
+    """Return the interfaces in the order of the ports."""
     return tuple(found.name for found in lab.facts.interfaces if found.namespace == "tester")

@@ -1,7 +1,7 @@
-"""What sends: nodrop's engine, given the frames of TRex's streams as files to replay.
+"""The sender: nodrop's engine, which replays the frames of TRex's streams from files.
 
-Frames carry the engine's signature, so that every one of them is told apart, as TRex does by its own marks. A sender
-that cannot keep up is late and sends all the same, as TRex does: time is stretched, nothing is left out.
+Frames carry the engine's signature and are thereby distinct, as TRex's are by its own marks. A sender that cannot
+keep up is late and sends everything, as TRex does: it takes longer and skips nothing.
 """
 
 import random
@@ -23,9 +23,9 @@ from nodrop.errors import GeneratorError
 from nodrop.generator.engine_process import EngineDied, EngineProcess
 
 CACHE_MAX = 65536
-"""Frames of a stream that differ; the engine replays no more."""
+"""Maximum of different frames per stream, the engine's limit for a replay."""
 STOP_TOGETHER_S = 0.02
-"""Ports stopped within so long of one another stop together."""
+"""Ports stopped within this time of one another stop together."""
 BEGIN_MAX_S = 0.2
 SETTLE_MAX_S = 4.0
 WINDOW_S = 0.02
@@ -33,41 +33,41 @@ DAY_S = 86_400.0
 CATCH_UP_MAX_S = 60.0
 ANSWER_TIMEOUT_S = 15.0
 COUNTED_STREAMS_MAX = 16
-"""Streams up to which the engine tells of each of them on the way, else of all between two ports."""
+"""Maximum of streams for which the engine reports progress per stream, else per pair of ports."""
 PCAP = struct.Struct("<IHHiIII")
 RECORD = struct.Struct("<IIII")
 PCAP_MAGIC, SNAP_BYTES, ETHERNET = 0xA1B2C3D4, 65535, 1
 
 
 Streams = list[tuple[int, TrexStream]]
-"""With the port of each."""
+"""Streams with their ports."""
 
 
 class Passed(NamedTuple):
-    """Frames of a port, by the kernel's counters: these are never late."""
+    """Frames of a port by the kernel's counters, which are always current."""
 
     sent: int
     received: int
 
 
 class Halted(Exception):
-    """The frames to be sent have changed."""
+    """The set of frames to be sent has changed."""
 
 
 @dataclass
 class Flow:
-    """A stream on its way."""
+    """A stream in progress."""
 
     port: int
     stream: TrexStream
     load_pps: float
     left: float
-    """Frames still to be sent; infinite where it goes on for ever."""
+    """Frames not yet sent; infinite for an endless stream."""
     is_frozen: bool = False
-    """Whether frames that arrive are not counted."""
+    """Whether received frames are not counted."""
     is_stopped: bool = False
     sent: int = 0
-    """By the running trial."""
+    """In the running trial."""
     received: int = 0
     """In the running trial."""
 
@@ -78,7 +78,7 @@ class Flow:
 
     @property
     def is_due(self) -> bool:
-        """Whether frames are to be sent; whole ones."""
+        """Whether at least one frame is to be sent."""
         return self.left >= 1 and not self.is_stopped
 
     @property
@@ -87,12 +87,12 @@ class Flow:
         return self.port, self.stream.number
 
     def resumed(self, ratio: float) -> "Flow":
-        """What is left of it, at this part of its load, in the same time."""
+        """Return the rest of the flow at this share of its load, over the same time."""
         return Flow(self.port, self.stream, self.load_pps * ratio, self.left * ratio, self.is_frozen)
 
 
 class Running(NamedTuple):
-    """A flow with what was counted of it so far in the running trial."""
+    """A flow with its counts so far in the running trial."""
 
     flow: Flow
     sent: int
@@ -100,20 +100,20 @@ class Running(NamedTuple):
 
 
 class Heard(Protocol):
-    """Is told what came of sending."""
+    """The receiver of the sender's results."""
 
     def settle(self, flow: Flow, counts: dict[str, Any], latency: dict[str, Any] | None) -> None:
-        """The engine's counts of a flow."""
+        """Receive the engine's counts of a flow."""
 
     def drops(self, drop_count: int, cpu_ratio: float, flows: list[Flow]) -> None:
-        """What the engine's receiver dropped while these were sent."""
+        """Receive the drops of the engine's receiver while these flows were sent."""
 
     def passed(self) -> "list[Passed]":
-        """What each port has ever sent and received."""
+        """Return the total counts of each port."""
 
 
 class Sender(threading.Thread):
-    """Sends whatever flows there are, until there are none."""
+    """Sends the current flows until none is left."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class Sender(threading.Thread):
         stretch: float,
         heard: Heard,
     ) -> None:
-        """Start the engine; flows come later. Everything takes `stretch` times as long as it should."""
+        """Start the engine without flows. Everything takes `stretch` times as long as it should."""
         super().__init__(daemon=True)
         self._ports = [{"backend": backend, "interface": name, "queue_slots": queue_slots} for name in interfaces]
         self._stretch, self._heard = stretch, heard
@@ -144,20 +144,20 @@ class Sender(threading.Thread):
         self._odd = random.Random(1)
 
     def prepare(self, streams: Streams) -> None:
-        """Have the engine ready for these streams, all that may be started; a wait now spares one later."""
+        """Open the engine for all streams that may be started; this wait saves one later."""
         with self.changed:
             if not self._flows:
                 self._open(streams)
 
     def send(self, flows: list[Flow], begin_s: float, streams: Streams) -> None:
-        """Send these too, from a moment of the monotonic clock on."""
+        """Send these flows too, from a time of the monotonic clock on."""
         with self.changed:
             self._flows |= {flow.key: flow for flow in flows}
             self._begin_s, self._streams = begin_s, streams
             self.changed.notify_all()
 
     def await_first_frames(self) -> None:
-        """Until frames leave: the engine needs a moment to get going, which TRex does not."""
+        """Wait until frames leave: the engine takes a moment to start, which TRex does not."""
         ports = {flow.port for flow in self.flows() if flow.is_due}
         before = self._heard.passed()
         end_s = time.monotonic() + BEGIN_MAX_S
@@ -165,7 +165,7 @@ class Sender(threading.Thread):
             time.sleep(0.001)
 
     def stop(self, port: int) -> None:
-        """Send nothing of a port any more."""
+        """Stop a port."""
         with self.changed:
             for flow in self.flows(port):
                 flow.is_stopped = True
@@ -173,12 +173,12 @@ class Sender(threading.Thread):
             self.changed.notify_all()
 
     def flows(self, port: int | None = None) -> list[Flow]:
-        """Those on their way, with what the running trial has counted so far."""
+        """Return the current flows, with their rests before the running trial."""
         with self.changed:
             return [flow for flow in self._flows.values() if port in (None, flow.port)]
 
     def is_sending(self, port: int) -> bool:
-        """Whether frames of a port are still to leave."""
+        """Return whether a port has frames to send."""
         with self.changed:
             due = [flow for flow in self.flows(port) if flow.is_due]
             if not due or not {flow.key for flow in due} <= self._running:
@@ -187,10 +187,10 @@ class Sender(threading.Thread):
             return self._heard.passed()[port].sent - self._before[port].sent < left
 
     def running(self) -> list[Running]:
-        """Flows with what was counted so far.
+        """Return the running flows with their current counts.
 
-        The engine tells of each flow now and then, the kernel of each port at any time: what came since the engine
-        last told is dealt out by load.
+        The engine reports each flow at intervals, the kernel each port at any time: frames since the engine's last
+        report are divided by load.
         """
         with self.changed:
             flows = [flow for flow in self._flows.values() if flow.key in self._running]
@@ -210,14 +210,14 @@ class Sender(threading.Thread):
         return found
 
     def await_counts(self) -> None:
-        """Until all that left ports which send no longer is counted; the last frames may be on their way still."""
+        """Wait for the counts of ports that have stopped; their last frames may be in flight."""
         ports = {flow.port for flow in self.flows()}
         if ports and not any(self.is_sending(port) for port in ports):
             with self.changed:
                 self.changed.wait_for(lambda: not self._flows, SETTLE_MAX_S)
 
     def end(self) -> None:
-        """For good."""
+        """Stop for good."""
         with self.changed:
             self._ended = True
             self.changed.notify_all()
@@ -227,7 +227,7 @@ class Sender(threading.Thread):
         self._folder.cleanup()
 
     def run(self) -> None:
-        """Trial after trial, each as long as the same flows are sent."""
+        """Run trials, each for a constant set of flows."""
         while due := self._next():
             try:
                 self._trial(due)
@@ -239,7 +239,7 @@ class Sender(threading.Thread):
                     self.changed.notify_all()
 
     def _next(self) -> list[Flow]:
-        """The flows to be sent, once no more are likely to come; none at the end."""
+        """Return the flows to be sent, once no more are likely to be added; none at the end."""
         with self.changed:
             while not self._ended:
                 self._flows = {key: flow for key, flow in self._flows.items() if flow.is_due}
@@ -252,13 +252,13 @@ class Sender(threading.Thread):
         return []
 
     def _trial(self, due: list[Flow]) -> None:
-        # The engine sends nothing at a load of nothing: only what is due is open.
+        # The engine sends nothing at a load of zero: only streams with frames to send are open.
         keys = {flow.key for flow in due}
         self._open([(port, stream) for port, stream in self._streams if (port, stream.number) in keys])
         by_key = {flow.key: flow for flow in due}
         flows = [by_key[port, stream.number] for port, stream in self._opened]
         duration_s = min(flow.left / flow.load_pps for flow in due)
-        # A frame more than asked, or none, as it falls.
+        # At random one frame more than requested, or none.
         duration_s += self._odd.choice((0.1, 0.6)) / max(flow.load_pps for flow in due)
         timed = any(flow.stream.is_latency for flow in due)
         request = {
@@ -299,19 +299,19 @@ class Sender(threading.Thread):
                     flow.received = round(received * flow.load_pps / load)
 
     def _columns(self, flows: list[Flow]) -> list[tuple[list[Flow], int]]:
-        """Flows by the column of the engine's time series that they are counted in."""
+        """Return flows by the column of the engine's time series that counts them."""
         if len(flows) <= COUNTED_STREAMS_MAX:
             return [([flow], column) for column, flow in enumerate(flows)]
         ways = [*dict.fromkeys(port for port, _ in self._opened)]
         return [([flow for flow in flows if flow.port == port], column) for column, port in enumerate(ways)]
 
     def _watch(self) -> None:
-        """Called by the engine's conversation again and again."""
+        """Check regularly, called by the engine's conversation."""
         if not self._is_trial:
             return
         with self.changed:
             due = {flow.key for flow in self._flows.values() if flow.is_due}
-            # Ports are stopped one after the other: what they mean is one end.
+            # Ports are stopped one after the other, but meant to stop together.
             is_over = not due or (due < self._running and time.monotonic() > self._halt_s)
             if self._ended or is_over or due - self._running:
                 self._is_trial = False
@@ -339,7 +339,7 @@ class Sender(threading.Thread):
         self._opened = [*streams]
 
     def _file(self, stream: TrexStream) -> Path:
-        """The stream's frames, as often as they differ."""
+        """Return a file with the stream's different frames."""
         count_max = stream.cache or CACHE_MAX
         known = (stream.frame, repr(stream.instructions), stream.seed, count_max)
         if known not in self._files:

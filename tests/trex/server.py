@@ -1,7 +1,7 @@
 """A TRex server in stateless mode that forwards real packets by nodrop's engine: `python -m tests.trex.server`.
 
-It speaks TRex's RPC as servers of v2.59, v2.89 and v3.08 were seen to, with what is odd about them, and sends through
-the interfaces it is given, in a network namespace of its own or the lab's.
+It speaks TRex's RPC as observed in servers of v2.59, v2.89 and v3.08, including their oddities, and sends through
+the given interfaces, in its own network namespace or the lab's.
 """
 
 import argparse
@@ -23,7 +23,7 @@ PUBLISH_S = 0.5
 
 
 def read_options(arguments: list[str] | None = None) -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rpc-port", type=int, default=4501)
     parser.add_argument("--publish-port", type=int, default=4500)
@@ -43,7 +43,7 @@ def read_options(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def machine_options(asked: argparse.Namespace) -> Options:
-    """Of the machine, from the command line."""
+    """Return the machine's options, from the command line."""
     major, minor = map(int, asked.api.split("."))
     return Options(
         netns_pid=asked.netns_pid,
@@ -61,7 +61,7 @@ def machine_options(asked: argparse.Namespace) -> Options:
 
 
 class Server:
-    """Its two sockets."""
+    """The server's two sockets."""
 
     def __init__(self, machine: Machine, rpc_port: int, publish_port: int) -> None:
         self._machine = machine
@@ -74,7 +74,7 @@ class Server:
         self._published_s = 0.0
 
     def serve(self) -> None:
-        """Answer until asked to end."""
+        """Answer until it is told to end."""
         while not self._machine.is_ending:
             if self._answering.poll(POLL_MS):
                 self._answer(self._answering.recv())
@@ -101,7 +101,7 @@ class Server:
 
 
 def main() -> None:
-    """Serve until ended by a signal or by a request."""
+    """Serve until a signal or a request ends it."""
     asked = read_options()
     signal.signal(signal.SIGTERM, _end)
     try:

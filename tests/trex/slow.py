@@ -1,4 +1,4 @@
-"""What is sent byte by byte as the client gave it: uncounted streams of few frames, and bursts."""
+"""Traffic that is sent byte by byte as the client defined it: uncounted streams of few frames, and bursts."""
 
 import itertools
 import threading
@@ -16,14 +16,14 @@ FRAMES_MAX = 65536
 
 
 def is_slow(flow: Flow) -> bool:
-    """Whether a flow is sent here rather than by the engine."""
+    """Return whether this sender, not the engine, sends a flow."""
     stream = flow.stream
     return stream.count is None and (stream.mode == "multi_burst" or flow.load_pps <= LOAD_MAX_PPS)
 
 
 @dataclass
 class Timed:
-    """A flow and when its next frame is due."""
+    """A flow and the time of its next frame."""
 
     flow: Flow
     frames: Iterator[bytes]
@@ -48,33 +48,33 @@ class SlowSender(threading.Thread):
         self._ended = threading.Event()
 
     def send(self, flows: list[Flow], begin_s: float) -> None:
-        """Send these too, from a moment of the monotonic clock on."""
+        """Send these flows too, from a time of the monotonic clock on."""
         with self._lock:
             for flow in flows:
                 stream = flow.stream
                 frames = itertools.cycle(vm.frames(stream.frame, stream.instructions, stream.seed, FRAMES_MAX))
                 duration_s = flow.left / flow.load_pps
-                # Bursts are limited by their number; the time they are sent for is known of streams that go on.
+                # Bursts are limited by their number, endless streams by the time for which they are sent.
                 start_s = begin_s + stream.start_s
                 self._timed.append(Timed(flow, frames, start_s, begin_s + duration_s))
 
     def stop(self, port: int) -> None:
-        """Send nothing of a port any more."""
+        """Stop a port."""
         with self._lock:
             self._timed = [timed for timed in self._timed if timed.flow.port != port]
 
     def is_sending(self, port: int) -> bool:
-        """Whether frames of a port are still to leave."""
+        """Return whether a port has frames to send."""
         with self._lock:
             return any(timed.flow.port == port for timed in self._timed)
 
     def end(self) -> None:
-        """For good."""
+        """Stop for good."""
         self._ended.set()
         self.join(1.0)
 
     def run(self) -> None:
-        """Again and again what is due."""
+        """Send due frames repeatedly."""
         while not self._ended.wait(STEP_S):
             with self._lock:
                 now_s = time.monotonic()

@@ -1,4 +1,4 @@
-"""Streams as `add_stream` takes them: what a server refuses at once, and what it sends of the rest.
+"""Streams as `add_stream` accepts them: the server's immediate refusals, and the frames of accepted streams.
 
 Source: TRex RPC server specification, add_stream.
 """
@@ -25,7 +25,7 @@ SRC_FROM_PACKET, DST_FROM_PACKET, DUMMY = 1, 2, 8
 
 @dataclass(frozen=True)
 class Count:
-    """By which counters a stream's frames are counted."""
+    """The counters of a stream's frames."""
 
     pg_id: int
     is_latency: bool
@@ -33,7 +33,7 @@ class Count:
 
 @dataclass(frozen=True)
 class TrexStream:
-    """A stream that was taken."""
+    """An accepted stream."""
 
     number: int
     is_enabled: bool
@@ -41,9 +41,9 @@ class TrexStream:
     rate_type: str
     rate: float
     burst_count: int
-    """Frames of each burst; 0: it goes on for ever."""
+    """Frames of each burst; 0: endless."""
     repeat_count: int
-    """Bursts; 0: for ever."""
+    """Bursts; 0: endless."""
     burst_gap_s: float
     start_s: float
     frame: bytes
@@ -55,7 +55,7 @@ class TrexStream:
 
     @property
     def is_latency(self) -> bool:
-        """Whether it measures latency, and so sends at its own rate whatever the multiplier."""
+        """Whether it measures latency, and therefore sends at its own rate for any multiplier."""
         return self.count is not None and self.count.is_latency
 
     @property
@@ -64,7 +64,7 @@ class TrexStream:
         return len(self.frame) + FCS_BYTES
 
     def load_pps(self, line_rate_bps: float) -> float:
-        """Frames per second, before the multiplier."""
+        """Return the frames per second, before the multiplier."""
         per_frame = {
             "pps": 1.0,
             "bps_L2": 8.0 * self.wire_bytes,
@@ -75,7 +75,7 @@ class TrexStream:
 
 
 def read(number: int, fields: Params, hw_mac: bytes, dst_mac: bytes) -> TrexStream:
-    """A stream as it will be sent by a port with these addresses. Raises Refusal."""
+    """Read a stream of a port with these addresses. Raises Refusal."""
     is_enabled = fields.flag("enabled")
     if not fields.flag("self_start"):
         raise Refusal("streams that others start are beyond this server")
@@ -140,7 +140,7 @@ def _addressed(frame: bytes, flags: int, hw_mac: bytes, dst_mac: bytes) -> bytes
 
 
 def _marked(frame: bytes, count: Count | None) -> bytes:
-    """With what TRex knows frames again by: it takes the identification of the (inner) IP header for it."""
+    """Insert TRex's mark of counted frames, which uses the identification of the (inner) IP header."""
     if count is None:
         return frame
     found = headers.parse(frame)
@@ -161,7 +161,7 @@ def _marked(frame: bytes, count: Count | None) -> bytes:
 
 
 def totals(streams: list[TrexStream], line_rate_bps: float) -> dict[str, Any]:
-    """Rates of streams together, by what a multiplier may be about."""
+    """Return the streams' total rates, in the units of multipliers."""
     loads = [(stream.load_pps(line_rate_bps), stream.wire_bytes) for stream in streams]
     return {
         "pps": sum(load for load, _ in loads),

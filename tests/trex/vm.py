@@ -1,4 +1,4 @@
-"""The field engine: variables that change from frame to frame, and where they are written.
+"""The field engine: variables that change from frame to frame, and the fields that they are written to.
 
 Source: TRex RPC server specification, `vm.instructions`.
 """
@@ -18,14 +18,14 @@ SIZES = (1, 2, 4, 8)
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction, checked."""
+    """One valid instruction."""
 
     kind: str
     fields: dict[str, Any]
 
 
 def read(asked: list[Any], frame_bytes: int) -> tuple[Instruction, ...]:
-    """The instructions of a stream. Raises Refusal."""
+    """Read the instructions of a stream. Raises Refusal."""
     known: dict[str, int] = {}
     found = []
     for fields in asked:
@@ -51,7 +51,7 @@ def read(asked: list[Any], frame_bytes: int) -> tuple[Instruction, ...]:
 
 
 def frames(frame: bytes, instructions: tuple[Instruction, ...], seed: int, count_max: int) -> Iterator[bytes]:
-    """Frames until they repeat, `count_max` at most."""
+    """Return frames until they repeat, `count_max` at most."""
     if not instructions:
         yield frame
         return
@@ -65,18 +65,18 @@ def frames(frame: bytes, instructions: tuple[Instruction, ...], seed: int, count
 
 @dataclass(frozen=True)
 class Variable:
-    """Values in turn; each stays for `every` frames."""
+    """Values in order; each stays for `every` frames."""
 
     values: range | list[int]
     every: int = 1
 
     @property
     def period(self) -> int:
-        """Frames after which it begins again."""
+        """Frames after which the values repeat."""
         return len(self.values) * self.every
 
     def value(self, number: int) -> int:
-        """In the frame of this number, from 0."""
+        """Return the value in the frame of this number, from 0."""
         return self.values[number // self.every % len(self.values)]
 
 
@@ -106,7 +106,7 @@ def _values(fields: dict[str, Any], seed: int) -> range | list[int]:
     low, high, step = fields["min_value"], fields["max_value"], fields["step"]
     if fields["op"] == "random":
         return _drawn(fields, seed, 65536)
-    # The range is widened to a whole number of steps, upwards or downwards; what is beyond one end begins at the other.
+    # The range is widened to a whole number of steps, upwards or downwards; values beyond one end wrap to the other.
     count = -(-(high - low + 1) // step)
     width = count * step
     if fields["op"] == "inc":

@@ -37,14 +37,14 @@ class Refusal(Exception):
 
 
 def answer(message: bytes, handle: Handler) -> bytes:
-    """The reply to a message, compressed if that was."""
+    """Return the reply to a message, compressed if the message was."""
     is_compressed = len(message) >= HEADER.size and HEADER.unpack_from(message)[0] == MAGIC
     body = json.dumps(_answer(_plain(message) if is_compressed else message, handle)).encode()
     return packed(body) if is_compressed else body
 
 
 def packed(body: bytes) -> bytes:
-    """A message, compressed."""
+    """Return a message, compressed."""
     return HEADER.pack(MAGIC, len(body)) + zlib.compress(body)
 
 
@@ -65,7 +65,7 @@ def _answer(body: bytes, handle: Handler) -> Any:
     if not isinstance(request, list):
         return _single(request, handle)
     replies = [_single(single, handle) for single in request]
-    # A batch of one is answered as if it were none, an empty one by null.
+    # A batch of one is answered like a single request, an empty one by null.
     return replies if len(replies) > 1 else replies[0] if replies else None
 
 
