@@ -26,12 +26,12 @@ duration: 0.5s
 search: {initial_trial_duration: 0.1s, final_trial_duration: 0.2s, width: 30%, max_load: 20kpps}
 latency: {enabled: false}
 """
-"""A base configuration with which a run is over in seconds."""
+"""A base configuration for runs of seconds."""
 
 
 @contextlib.contextmanager
 def serving(results_dir: Path, tokens: Tokens | None = None, host: str = "127.0.0.1") -> Iterator[TestClient]:
-    """The application over workers that behave as the label of a request says."""
+    """Serve the application over workers that behave as the label of a request states."""
     base = ServerConfig(results_dir=str(results_dir))
     with Journal(results_dir) as journal:
         runs = RunQueue(journal, base, WORKER, StopTimeouts(after_interrupt_s=0.5, after_terminate_s=0.5))
@@ -41,7 +41,7 @@ def serving(results_dir: Path, tokens: Tokens | None = None, host: str = "127.0.
 
 
 def begun(results_dir: Path) -> list[str]:
-    """Labels of the runs whose worker began, in order."""
+    """Return the labels of the runs whose worker began, in order."""
     file = results_dir / "begun"
     return [line.split()[0] for line in file.read_text().splitlines()] if file.exists() else []
 
@@ -68,7 +68,7 @@ def await_over(client: TestClient, run_id: str) -> dict[str, Any]:
 
 
 def await_trial(results_dir: Path, run_id: str) -> None:
-    """Until the worker of a run is far enough to heed signals."""
+    """Wait until the worker of a run handles signals."""
     events = results_dir / "server" / run_id / "events.jsonl"
     await_true(lambda: "TrialProgress" in events.read_text(), lambda: "no trial began")
 
@@ -81,7 +81,7 @@ def await_true(happened: Callable[[], bool], complaint: Callable[[], str], withi
 
 
 class Server(NamedTuple):
-    """A `nodrop serve` under way."""
+    """A running `nodrop serve`."""
 
     process: subprocess.Popen[str]
     url: str
@@ -105,7 +105,7 @@ class Server(NamedTuple):
 
 @contextlib.contextmanager
 def real_server(directory: Path, *flags: str, config: str = QUICK) -> Iterator[Server]:
-    """`nodrop serve` on a free port of loopback."""
+    """Run `nodrop serve` on a free port of loopback."""
     (directory / "base.yaml").write_text(config)
     results = directory / "results"
     command = (sys.executable, "-m", "nodrop", "serve", "--port", "0", "-c", str(directory / "base.yaml"))

@@ -1,4 +1,4 @@
-"""Events of a run: heard while they happen, from any of them on, by nodrop and by whoever reads the standard."""
+"""Events of a run: streamed live, from any position on, to nodrop and to any reader of the standard."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""Who is let in: names, origins, tokens, sizes."""
+"""Access control: names, origins, tokens, sizes."""
 
 import socket
 import stat
@@ -39,7 +39,7 @@ def test_a_page_of_another_site_is_refused_and_learns_nothing(tmp_path: Path) ->
 
 
 def test_a_body_that_is_not_said_to_be_json_is_refused(tmp_path: Path) -> None:
-    """So a form on a web page, which may be sent anywhere, begins nothing."""
+    """A form on a web page can be sent to any server, and must not start a run."""
     with serving(tmp_path) as client:
         for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
             answer = client.post("/start_run", content=b"{}", headers={"Content-Type": kind})

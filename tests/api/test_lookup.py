@@ -1,4 +1,4 @@
-"""/api/v1/results: what is kept, looked up and tagged, whoever measured it."""
+"""/api/v1/results: stored results of any measurer, looked up and tagged."""
 
 from pathlib import Path
 

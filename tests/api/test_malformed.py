@@ -1,4 +1,4 @@
-"""Two hundred bodies that nobody can mean: each is told why, and nothing is begun."""
+"""Two hundred malformed bodies: each is refused with a reason, and no run begins."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ def test_malformed_bodies_are_refused_with_a_sentence_and_begin_nothing(path: st
             assert 400 <= answer.status_code < 500, (malformed, answer.text)
             told = answer.json()
             sentence = told["error_message"] if path == "/start_run" else told["detail"]
-            no_number = "NaN" in content or "Infinity" in content  # no JSON, so no key can be named
+            no_number = "NaN" in content or "Infinity" in content  # no JSON, so that no key can be named
             assert ("not a JSON number" if no_number else malformed.where) in sentence, (malformed, sentence)
             assert "Traceback" not in sentence
         assert client.get("/api/v1/runs").json()["total_count"] == 0

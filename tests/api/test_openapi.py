@@ -10,9 +10,9 @@ from tests.api.serving import Server, real_server
 from nodrop.server.rest.app import make_openapi_document
 
 BODIES = ("create_run", "plan_run", "validate", "start_run")
-"""Endpoints that take a configuration: too many keys to go through what each may be, three times over."""
+"""Endpoints that take a configuration: they have too many keys for exhaustive tests of each, three times over."""
 NOT_OF_BODIES = "positive_data_acceptance"
-"""A schema can say what a key may be, and not which keys go together: those are refused with 422."""
+"""A schema can state the values of a key, but not which keys contradict each other: those are refused with 422."""
 LONGEST_S = 240
 
 
@@ -30,7 +30,7 @@ def test_the_server_keeps_to_its_openapi_document(tmp_path: Path) -> None:
 
 
 def schemathesis(server: Server, *flags: str) -> str:
-    """Call the server; gives what was said of it. Fails when it departs from its document."""
+    """Call the server; return its report. Fail if it departs from its document."""
     command = (sys.executable, "-m", "schemathesis.cli", "run", f"{server.url}/openapi.json")
     bounds = ("--max-examples", "10", "--seed", "7", "--request-timeout", "30", "--no-color")
     directory = server.results_dir.parent

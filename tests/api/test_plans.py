@@ -1,4 +1,4 @@
-"""POST /api/v1/plans: what a body would do, told without doing it."""
+"""POST /api/v1/plans: the plan of a body, without a run."""
 
 from pathlib import Path
 

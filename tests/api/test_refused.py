@@ -1,4 +1,4 @@
-"""What a body may not name, and that no key that could name a file was forgotten."""
+"""Keys that a body may not contain, and a check that the list of keys that can name a file is complete."""
 
 import types
 import typing
@@ -48,11 +48,11 @@ HARMLESS = {
     "floating_network": "likewise",
     WARM_START: "only a run id or latest, which the refusals see to",
 }
-"""Keys that take any text, and why that can do no harm."""
+"""Keys that take any text, and why that is harmless."""
 
 
 def text_keys(model: type[BaseModel], above: str = "") -> Iterator[str]:
-    """Keys of a section that take text of any kind, however deep within."""
+    """Yield the keys of a section that take text of any kind, at any depth."""
     for name, field in model.model_fields.items():
         annotation = field.annotation
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
@@ -89,7 +89,7 @@ def test_what_is_called_harmless_is_there() -> None:
 
 
 def covered(key: str, names: Iterable[str]) -> bool:
-    """Whether a key is one of these, or below one."""
+    """Return whether a key is one of these, or below one."""
     return any(key == name or key.startswith(f"{name}.") for name in names)
 
 

@@ -1,4 +1,4 @@
-"""What can be read of a run that is over, from results as a run stores them."""
+"""Views of finished runs, from results as a run stores them."""
 
 import csv
 import io
@@ -22,7 +22,7 @@ ONE, TWO, NONE, AGAIN = "1" * 32, "2" * 32, "3" * 32, "4" * 32
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    """A server that finds one run with a result, one with two frame sizes, one without any, one with two repeats."""
+    """Serve one run with a result, one with two frame sizes, one without a result, one with two repeats."""
     directory = tmp_path_factory.mktemp("results")
     made = [
         execute(make_plan(directory, frame_sizes=[size], chains=2), Listener(), parts()).run_id for size in (64, 1518)

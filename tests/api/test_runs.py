@@ -1,4 +1,4 @@
-"""The queue: one run at a time, each in a worker of its own, all of it on disk."""
+"""The queue: one run at a time, each in its own worker, with its state on disk."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`nodrop serve` as it is: a process of its own, real runs, curl, kill -9."""
+"""The real `nodrop serve`: a separate process, real runs, curl, kill -9."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture
 def curl(server: Server, require_tool: Callable[[str], Path]) -> Curl:
-    """Run a line of NFVbench's manual, its host and port apart."""
+    """Run a command line of NFVbench's manual, with another host and port."""
     program = require_tool("curl")
 
     def run(line: str) -> str:
@@ -56,7 +56,7 @@ def client(server: Server, *arguments: str, **more: Any) -> subprocess.Completed
 
 
 def poll(curl: Curl, line: str) -> dict[str, Any]:
-    """As the manual says: until it is no longer pending."""
+    """Poll as the manual does: until the request is no longer pending."""
     deadline = time.monotonic() + 60
     while (told := json.loads(curl(line)))["status"] == "PENDING":
         assert told["error_message"] == "NFVbench run still pending"

@@ -1,4 +1,4 @@
-"""A worker that measures nothing: it behaves as the label of its request says, over the real protocol."""
+"""A worker that measures nothing: it behaves as the label of its request states, over the real protocol."""
 
 import json
 import os

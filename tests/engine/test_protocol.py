@@ -1,4 +1,4 @@
-"""The engine as its callers see it: JSON lines in, JSON lines out, over ports in memory."""
+"""The engine from its callers' side: JSON lines in, JSON lines out, over ports in memory."""
 
 import json
 import math
@@ -111,7 +111,7 @@ def test_planted_faults_are_counted_exactly(engine: Engine, planted: tuple[int, 
 
 
 def spoil(count: int, faults: dict[str, int]) -> tuple[list[int], int, int, int]:
-    """First arrivals in their order, frames lost, repeats and corrupted frames, of `count` frames in order."""
+    """Return first arrivals in order, and lost, repeated and corrupted frames, of `count` frames in order."""
 
     def hits(fault: str, number: int) -> bool:
         return bool(faults[fault]) and number % faults[fault] == 0
@@ -135,7 +135,7 @@ def spoil(count: int, faults: dict[str, int]) -> tuple[list[int], int, int, int]
 
 
 def extents_of(came: list[int]) -> list[int]:
-    """RFC 4737 section 4.2.2: of each frame after a later one, how many came since the first such, itself included."""
+    """RFC 4737 section 4.2.2: of each frame after a later one, the frames since the first such, itself included."""
     firsts = ((at, next((i for i, before in enumerate(came[:at]) if before > n), None)) for at, n in enumerate(came))
     return [at - first for at, first in firsts if first is not None]
 

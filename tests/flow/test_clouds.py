@@ -1,4 +1,4 @@
-"""Runs over chains in a cloud, as one with a stage that only counts: what is kept, settled and taken away when."""
+"""Runs over chains in a cloud, with a stage that only counts: the order of staging, measuring and cleanup."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,7 +30,7 @@ SHORT = {
 
 
 class CountingStage(NullStage):
-    """Chains numbered by a cloud; falls down, or is made anew, when told to."""
+    """Chains numbered by a cloud; fails or is restaged on request."""
 
     def __init__(self, on_progress: OnProgress, vlan: int) -> None:
         super().__init__()
@@ -70,12 +70,12 @@ class CountingStage(NullStage):
 
 
 class Cloud:
-    """Makes such stages, and remembers them."""
+    """Creates such stages, and stores them."""
 
     def __init__(self) -> None:
         self.stages: list[CountingStage] = []
         self.wrong: list[BaseException | None] = []
-        """What the measurer of each run ends in, in order."""
+        """The result or error of each run's measurer, in order."""
 
     @property
     def parts(self) -> RunEnvironment:
@@ -147,7 +147,7 @@ def test_what_fell_down_between_two_runs_is_staged_anew(tmp_path: Path) -> None:
 
 
 def test_another_cloud_is_staged_when_the_one_before_is_gone(tmp_path: Path) -> None:
-    """Of two set-ups in turn: their names would clash."""
+    """Alternating setups: their names would clash."""
     cloud = Cloud()
     a, b = plans(tmp_path)[0], plans(tmp_path, **{"openstack.multiqueue": 2})[0]
     left_counts: list[list[int]] = []
@@ -162,7 +162,7 @@ def test_another_cloud_is_staged_when_the_one_before_is_gone(tmp_path: Path) -> 
 
 
 class Blocked(SimulatedMeasurer):
-    """Lets nothing through before its stage was made anew, or never."""
+    """Forwards nothing before its stage was restaged, or never."""
 
     def __init__(self, plan: Plan, stage: CountingStage, *, helps: bool = True) -> None:
         super().__init__(plan.traffic, MILLION)

@@ -1,4 +1,4 @@
-"""Repeats, and set-ups measured in turn, over simulated systems under test."""
+"""Repeats, and alternating setups, over simulated systems under test."""
 
 import io
 import itertools
@@ -45,7 +45,7 @@ SHORT = {
 
 @pytest.fixture(autouse=True)
 def ids_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model answers within the second in which ids sort by chance; real runs begin seconds apart."""
+    """Return ids that sort by time: a model answers within one second, real runs begin seconds apart."""
     ids = (f"20260101T{number:06}Z-abcdef" for number in itertools.count())
     monkeypatch.setattr(store, "new_run_id", lambda: next(ids))
 
@@ -56,7 +56,7 @@ def config(tmp_path: Path, overlay: dict[str, Any] | None = None, **keys: Any) -
 
 
 def parts(b_pps: float = 0.95e6, broken: str = "") -> RunEnvironment:
-    """A SUT that forwards a little more each time, and as B less; measuring it as `B2` may fail."""
+    """Simulate a SUT that forwards a little more each time, and more as B; measuring it as `B2` may fail."""
     steps: Iterator[int] = itertools.count()
 
     class Broken(SimulatedMeasurer):
@@ -98,7 +98,7 @@ def test_without_traffic_once_is_enough(tmp_path: Path) -> None:
 def test_set_ups_in_turn_begin_with_the_one_that_drift_would_favor_less(tmp_path: Path) -> None:
     plans = in_turn(tmp_path, repeat=8)
     assert "".join(plan.variant for plan in plans) == "ABBABAABBAABABBA"
-    # A drift that is steady adds as much to A as to B after two repeats, one that grows steadily after four.
+    # A steady drift adds as much to A as to B after two repeats, one with steady growth after four.
     for count, power in ((2, 1), (4, 2), (8, 3)):
         sums = {"A": 0, "B": 0}
         for position, plan in enumerate(plans[: 2 * count]):

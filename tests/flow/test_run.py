@@ -1,4 +1,4 @@
-"""Whole runs, from plan to stored result, over simulated systems under test."""
+"""Entire runs, from plan to stored result, over simulated systems under test."""
 
 import contextlib
 import os
@@ -27,7 +27,7 @@ Mishap = Callable[[TrialResult], TrialResult]
 
 
 class Mishaps:
-    """A simulated measurer whose results something happens to, by the index of the trial."""
+    """A simulated measurer that injects faults into results, by the index of the trial."""
 
     def __init__(self, measurer: SimulatedMeasurer, by_index: dict[int, Mishap]) -> None:
         self.version, self.commit, self.ports = measurer.version, measurer.commit, measurer.ports
@@ -60,7 +60,7 @@ def invalid(result: TrialResult) -> TrialResult:
 
 
 def held_up(result: TrialResult, *, late_ns: int = 9_000) -> TrialResult:
-    """A tenth of the frames never left; those of median lateness did so `late_ns` late."""
+    """Return a trial of which a tenth of the frames were not sent; median ones were sent `late_ns` late."""
     first, *others = result.streams
     unsent = first.intended_count // 10
     counts = {"offered_count": first.offered_count - unsent, "received_count": first.received_count - unsent}
@@ -91,7 +91,7 @@ def fail(_: TrialResult) -> TrialResult:
 
 
 def stored(listener: Listener) -> RunResult:
-    """What the last event says is stored, read back."""
+    """Return the stored result of the last event, read back."""
     done = listener.events[-1]
     assert isinstance(done, RunDone)
     assert done.path
@@ -171,7 +171,7 @@ def test_invalid_trials_that_are_not_in_a_row_do_not_end_the_search(tmp_path: Pa
 
 
 def lossless_index(result: RunResult) -> int:
-    """The first trial, after the first, that lost nothing."""
+    """Return the index of the first trial after the first that lost nothing."""
     return next(trial.index for trial in result.trials[1:] if not trial.loss_ratio)
 
 
@@ -312,7 +312,7 @@ def test_a_place_that_cannot_be_written_to_is_found_before_anything_is_measured(
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """SIGINT as a terminal has it; whoever runs the tests in the background may have had it ignored."""
+    """Handle SIGINT as in a terminal; a background runner may ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -343,7 +343,7 @@ def test_a_signal_that_another_thread_takes_waits_as_well(tmp_path: Path) -> Non
 
     resting = threading.Event()
     other = threading.Thread(target=resting.wait)
-    other.start()  # where every thread but this one blocks a signal there is nobody else to take it
+    other.start()  # If every other thread blocks a signal, no thread handles it.
     listener, stage = Listener(), SignalledStage()
     try:
         with pytest.raises(KeyboardInterrupt):

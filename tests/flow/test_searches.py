@@ -1,4 +1,4 @@
-"""Every search in a whole run: its goals are judged, stored and reported."""
+"""Every search in an entire run: its goals are judged, stored and reported."""
 
 import io
 from pathlib import Path
@@ -28,7 +28,7 @@ WITH_BOUNDS: tuple[AlgorithmName, ...] = (
 
 
 def run(algorithm: AlgorithmName, results_dir: Path, **keys: Any) -> RunResult:
-    """A run of that search over a SUT that forwards a million frames per second, as it was stored."""
+    """Return a stored run of that search over a SUT that forwards a million frames per second."""
     listener = Listener()
     execute(make_plan(results_dir, search__algorithm=algorithm, **keys), listener, parts())
     done = listener.events[-1]

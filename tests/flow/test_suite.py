@@ -34,7 +34,7 @@ from nodrop.store import suites
 
 @pytest.fixture(autouse=True)
 def ids_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model answers within the second in which ids sort by chance; real runs begin seconds apart."""
+    """Return ids that sort by time: a model answers within one second, real runs begin seconds apart."""
     ids = (f"20260101T{number:06}Z-abcdef" for number in itertools.count())
     monkeypatch.setattr(store, "new_run_id", lambda: next(ids))
 
@@ -45,7 +45,7 @@ def plans_for(tmp_path: Path, **keys: Any) -> tuple[Plan, ...]:
 
 
 def with_latency(result: RunResult) -> RunResult:
-    """The same, with latencies of every length in its trials."""
+    """Return the result with latencies of every length in its trials."""
     latency = LatencySummary(
         count=1000,
         min_ns=9_990,
@@ -63,7 +63,7 @@ def with_latency(result: RunResult) -> RunResult:
 
 
 def failing_at(frame_size: str, error: BaseException) -> RunEnvironment:
-    """Parts whose measurer raises at a frame size."""
+    """Return an environment whose measurer raises at a frame size."""
 
     class Failing(SimulatedMeasurer):
         def measure(self, *_: Any) -> TrialResult:
