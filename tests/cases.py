@@ -1,4 +1,4 @@
-"""Random searches against random systems: what a search and its published peer are both given."""
+"""Random searches against random systems, for a search and its published peer."""
 
 import math
 import random
@@ -14,7 +14,7 @@ from nodrop.simulation import SutCounts, SutFunction
 
 
 class Lottery:
-    """Loses a random share whatever the load: no system, but it drives a search into every corner."""
+    """Loses a random share at any load: no real system, but it drives a search into every corner."""
 
     def __init__(self, seed: int, good_count: int = 3) -> None:
         self.draws = random.Random(seed)
@@ -27,7 +27,7 @@ class Lottery:
 
 
 class WarmingUp:
-    """Forwards more in longer trials, and a random little more or less."""
+    """Forwards more in longer trials, and varies a little at random."""
 
     def __init__(self, capacity_pps: float, seed: int) -> None:
         self.jitter = Jitter(capacity_pps, 0.03, seed)
@@ -38,7 +38,7 @@ class WarmingUp:
 
 
 class Script:
-    """Loses the shares written down, in their order."""
+    """Loses the given shares in order."""
 
     def __init__(self, loss_ratios: Sequence[float]) -> None:
         self.loss_ratios = iter(loss_ratios)
@@ -50,7 +50,7 @@ class Script:
 
 @dataclass(frozen=True)
 class Case:
-    """A search and a maker of the system it runs against; made twice, so that both sides draw the same luck."""
+    """A search and a factory of its system; two systems from it draw the same random numbers."""
 
     plan: SearchPlan
     kind: str
@@ -83,7 +83,7 @@ def random_case(
     draw_ratios: Callable[[random.Random], tuple[float, ...]],
     algorithm: AlgorithmName,
 ) -> Case:
-    """A search of which all but the algorithm is drawn, against a system of a drawn kind."""
+    """Draw all of a search but its algorithm, and a system of a drawn kind."""
     draw = random.Random(seed)
     ratios = draw_ratios(draw)
     min_load_pps = 10 ** draw.uniform(3, 5)

@@ -1,4 +1,4 @@
-"""Processors and firmware that others captured, and machines of a few files around them."""
+"""Captured processors and firmware, and machines of a few files around them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,17 +17,17 @@ DUMP_HEADER_BYTES = 32
 
 
 def machine(root: Path, files: Mapping[str, str | bytes], cpuid: Cpuid | None = None) -> Source:
-    """A captured tree that holds these files; the keys are paths."""
+    """Return a captured tree that contains these files; the keys are paths."""
     return Source(made_up(root, dict(files)), MOMENT, cpuid=cpuid)
 
 
 def dump(name: str) -> Cpuid:
-    """A processor of tests/cpuid."""
+    """Return a processor of tests/cpuid."""
     found = parse_dump((CPUID / f"{name}.txt").read_text())
     assert found is not None
     return found
 
 
 def smbios(name: str) -> bytes:
-    """A firmware's tables, of tests/smbios."""
+    """Return a firmware's tables, of tests/smbios."""
     return (SMBIOS / f"{name}.bin").read_bytes()[DUMP_HEADER_BYTES:]

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of one's own: Debian's, in a directory that goes away with it, reached by a socket in that."""
+"""A private PostgreSQL server: Debian's, in a temporary directory, reached by a socket in it."""
 
 import contextlib
 import os
@@ -15,11 +15,11 @@ from tests.conftest import lacking
 
 STARTS_S = 30
 USER = "postgres"
-"""Who runs it where we are root, as it will not run as root."""
+"""The user that runs it if the tests run as root, which PostgreSQL refuses."""
 
 
 def program(name: str) -> str:
-    """A program of the newest PostgreSQL that is installed; Debian has them outside the PATH."""
+    """Return a program of the newest installed PostgreSQL; Debian has them outside the PATH."""
     found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3]))
     known = str(found[-1]) if found else shutil.which(name)
     return known or lacking(f"program {name} is not installed (package postgresql)")
@@ -27,7 +27,7 @@ def program(name: str) -> str:
 
 @contextlib.contextmanager
 def postgresql() -> Iterator[str]:
-    """A server that answers; gives the URL of an empty database of its own."""
+    """Run a server; return the URL of its own empty database."""
     initdb, server = program("initdb"), program("postgres")
     user = USER if os.geteuid() == 0 else None
     with tempfile.TemporaryDirectory(prefix="nodrop-pg-", dir="/tmp") as place:

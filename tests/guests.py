@@ -1,4 +1,4 @@
-"""A guest that boots in seconds and says what it sees: a kernel, one program, no disk."""
+"""A guest that boots in seconds and reports its hardware: a kernel, one program, no disk."""
 
 import gzip
 import os
@@ -15,7 +15,7 @@ from xml.etree import ElementTree as xml
 
 ROOT = Path(__file__).parent.parent
 KERNELS = (ROOT / "target" / "guest" / "boot", Path("/boot"))
-"""Where .ci/run unpacks one, and where machines have theirs."""
+"""The directory into which .ci/run unpacks a kernel, and the directory of the machine's kernels."""
 BOOT_MAX_S = 120
 QEMU_CONF = """stdio_handler = "file"
 security_driver = "none"
@@ -50,20 +50,20 @@ mount -t hugetlbfs -o pagesize=2M none "$1"
 shift
 exec "$@"
 """
-"""In network and mount namespaces of the guest's own."""
+"""Run in network and mount namespaces of the guest's own."""
 
 
 class Guest(NamedTuple):
-    """One that is up."""
+    """A running guest."""
 
     pid: int
-    """Of QEMU."""
+    """Process id of QEMU."""
     seen: tuple[str, ...]
-    """What it printed."""
+    """The guest's output."""
 
 
 def kernel() -> Path | None:
-    """A kernel to boot, the newest there is."""
+    """Return the newest kernel to boot."""
     named = os.environ.get("NODROP_GUEST_KERNEL")
     found = [Path(named)] if named else [each for where in KERNELS for each in sorted(where.glob("vmlinuz-*"))]
     return found[-1] if found else None
@@ -71,9 +71,9 @@ def kernel() -> Path | None:
 
 @contextmanager
 def booted(domain: str, kernel: Path, busybox: Path, scratch: Path) -> Iterator[Guest]:
-    """The guest that a domain describes, by libvirt itself without a daemon; ends with the block.
+    """Boot the guest of a domain with libvirt's code, without a daemon; stop it at the end of the block.
 
-    Added to the domain: what boots, and where its console goes.
+    Added to the domain: the boot files, and the console.
     """
     console, file = scratch / "console", scratch / "domain.xml"
     (scratch / "libvirt" / "etc").mkdir(parents=True)
@@ -111,7 +111,7 @@ def _wait(process: "subprocess.Popen[bytes]", console: Path, log: Path) -> tuple
 
 
 def _child(pid: int) -> int:
-    """QEMU, whose parent is the runner's or the first process."""
+    """Return QEMU's process id, whose parent is the runner's process or the first process."""
     for each in Path("/proc").glob("[0-9]*/cmdline"):
         words = each.read_bytes().split(b"\0")
         if (
@@ -135,7 +135,7 @@ def _bootable(domain: str, kernel: Path, initrd: Path, console: Path) -> str:
 
 
 def _initrd(busybox: bytes) -> bytes:
-    """A cpio archive as the kernel unpacks it. Source: Linux, driver-api/early-userspace/buffer-format.rst."""
+    """Return a cpio archive as the kernel unpacks it. Source: Linux, driver-api/early-userspace/buffer-format.rst."""
     parts = [
         _entry("bin", stat.S_IFDIR | 0o755),
         _entry("dev", stat.S_IFDIR | 0o755),

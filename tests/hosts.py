@@ -1,4 +1,4 @@
-"""Hosts as descriptors: made up to measure, every leaf known."""
+"""Synthetic host descriptors of any size, with every leaf known."""
 
 from typing import NamedTuple
 
@@ -32,15 +32,15 @@ GBPS = 10**9
 
 
 def known(value: bool) -> Feature:
-    """A capability that is there and switched on, or is not."""
+    """Return a capability that exists and is enabled, or does not."""
     return Feature(supported=MOMENT.reported(value, "test"), enabled=MOMENT.reported(value, "test"))
 
 
 class Shape(NamedTuple):
-    """How big a host is."""
+    """The size of a host."""
 
     nodes: int = 2
-    """Each a socket."""
+    """Each node is a socket."""
     cores: int = 8
     """Per node."""
     threads: int = 2
@@ -63,7 +63,7 @@ USUAL = Shape()
 
 
 def host(name: str = "host-a", shape: Shape = USUAL) -> HostDescriptor:
-    """A host whose nodes are alike, numbered as Linux does it: first one thread of every core, then the others."""
+    """Return a host with equal nodes, numbered as Linux does it: first one thread of every core, then the others."""
     return HostDescriptor(
         captured_at=AT,
         host=HostIdentity(

@@ -1,4 +1,4 @@
-"""The loopback VM as Nova starts one, in software: its image, a config drive, interfaces at taps of a test."""
+"""The loopback VM as Nova starts one, without KVM: its image, a config drive, interfaces at taps of a test."""
 
 import re
 import socket
@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 BOOT_MAX_S = 120
 MACS = ("fa:16:3e:00:0a:01", "fa:16:3e:00:0a:02")
-"""Of a VM's interfaces, left and right."""
+"""Names of a VM's interfaces, left and right."""
 
 
 class LoopbackVm(NamedTuple):
-    """One that runs."""
+    """A running VM."""
 
     process: "subprocess.Popen[bytes]"
     console: Path
@@ -24,11 +24,11 @@ class LoopbackVm(NamedTuple):
     started_s: float
 
     def said(self) -> str:
-        """All that is on its serial console."""
+        """Return all output of its serial console."""
         return self.console.read_text(errors="replace") if self.console.exists() else ""
 
     def wait_for(self, pattern: str) -> "re.Match[str]":
-        """What it says, once it does."""
+        """Wait for this output, and return it."""
         end = time.monotonic() + BOOT_MAX_S
         while time.monotonic() < end and self.process.poll() is None:
             if found := re.search(pattern, self.said()):
@@ -42,7 +42,7 @@ class LoopbackVm(NamedTuple):
             port.connect(str(self.serial))
             for line in lines:
                 port.sendall(line.encode() + b"\n")
-                time.sleep(1)  # a shell that comes up drops what was typed before
+                time.sleep(1)  # A shell that is starting drops earlier input.
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def running(
     config_drive: Path | None,
     firmware: Sequence[str] = (),
 ) -> Iterator[LoopbackVm]:
-    """A VM whose interfaces, by MAC address, are at these taps, which `inside` leads to; ends with the block."""
+    """Run a VM with interfaces, by MAC address, at taps that `inside` enters; stop it at the end of the block."""
     console, serial = scratch / "console", scratch / "serial"
     devices = []
     for number, (mac, tap) in enumerate(taps.items()):
@@ -83,7 +83,7 @@ def running(
 
 
 def config_drive(scratch: Path, user_data: str, kind: str) -> Path:
-    """A config drive as Nova makes it. Source: nova, virt/configdrive.py."""
+    """Build a config drive as Nova does. Source: nova, virt/configdrive.py."""
     tree = scratch / "drive"
     (tree / "openstack" / "latest").mkdir(parents=True)
     (tree / "openstack" / "latest" / "user_data").write_text(user_data)
@@ -102,6 +102,6 @@ def config_drive(scratch: Path, user_data: str, kind: str) -> Path:
 
 
 def cloud_config(keys: Mapping[str, str]) -> str:
-    """User data that has cloud-init write /etc/nfvbenchvm.conf."""
+    """Return user data that has cloud-init write /etc/nfvbenchvm.conf."""
     lines = "".join(f"      {key}={value}\n" for key, value in keys.items())
     return f"#cloud-config\nwrite_files:\n  - path: /etc/nfvbenchvm.conf\n    content: |\n{lines}"

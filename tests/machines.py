@@ -1,4 +1,4 @@
-"""Machines that others captured, by name: see tests/trees/README.md."""
+"""Captured machines, by name: see tests/trees/README.md."""
 
 import atexit
 import contextlib
@@ -19,24 +19,24 @@ atexit.register(_UNPACKED.close)
 
 @functools.cache
 def machine(name: str) -> Source:
-    """The files of a machine, unpacked until the tests end: not to be changed."""
+    """Return the files of a machine, unpacked until the tests end; do not change them."""
     return _UNPACKED.enter_context(open_capture(TREES / f"{name}.tar.xz"))
 
 
 @functools.cache
 def described(name: str) -> HostDescriptor:
-    """What nodrop says of it."""
+    """Return nodrop's description of it."""
     return describe_host(fresh(name))
 
 
 def fresh(name: str) -> Source:
-    """The same machine, with nothing read of it yet."""
+    """Return the same machine with empty caches."""
     source = machine(name)
     return source._replace(tree=FileTree(source.tree.root))
 
 
 def made_up(root: Path, files: dict[str, str | bytes]) -> FileTree:
-    """A tree of files that a test writes itself; a text that begins with `-> ` is where a link points to."""
+    """Build a tree of files; a text that begins with `-> ` is the target of a link."""
     for name, held in files.items():
         place = root / name.lstrip("/")
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
-"""Configurations that nobody can mean, made from ones that somebody can: by a seed, so that each can be made again.
+"""Malformed configurations, derived from valid ones by a seed, so that each is reproducible.
 
-`bodies` gives mappings, as a REST client sends them; `texts` gives files. Each breaks in one place, which it names.
+`bodies` returns mappings, as a REST client sends them; `texts` returns files. Each has one error, which it names.
 """
 
 import copy
@@ -74,7 +74,7 @@ VALID: tuple[dict[str, Any], ...] = (
         "intf_speed": "10Gbps",
     },
 )
-"""Valid ones, in nodrop's keys and in NFVbench's."""
+"""Valid configurations, in nodrop's keys and in NFVbench's."""
 
 WHOLE = {("goals",), ("traffic", "imix")}
 TEXTUAL = {"rate", "user_label", "host_name"}
@@ -84,23 +84,23 @@ Key = tuple[str, ...]
 
 
 class Malformed(NamedTuple):
-    """A configuration with something wrong."""
+    """A configuration with an error."""
 
     body: dict[str, Any]
     where: str
-    """The key that is wrong, without those above it."""
+    """The wrong key, without those above it."""
 
 
 class MalformedText(NamedTuple):
-    """A file with something wrong."""
+    """A file with an error."""
 
     text: str
     where: str
-    """The key that is wrong, or `line`: a message must name it."""
+    """The wrong key, or `line`: a message must name it."""
 
 
 def bodies(count: int, seed: int) -> Iterator[Malformed]:
-    """So many mappings, each with one thing wrong."""
+    """Return so many mappings, each with one error."""
     draw = random.Random(seed)
     for number in range(count):
         body = copy.deepcopy(VALID[number % len(VALID)])
@@ -109,7 +109,7 @@ def bodies(count: int, seed: int) -> Iterator[Malformed]:
 
 
 def texts(count: int, seed: int) -> Iterator[MalformedText]:
-    """So many files, three in four of them made from `bodies`, the others no YAML of keys with values."""
+    """Return so many files, three in four of them made from `bodies`, the others no YAML of keys with values."""
     draw = random.Random(seed)
     for malformed in bodies(count, seed):
         if draw.random() < 0.25:
@@ -136,7 +136,7 @@ def _room(body: dict[str, Any], key: Key) -> dict[str, Any]:
 
 
 def _misspelt(draw: random.Random, body: dict[str, Any], key: Key) -> Malformed:
-    """A letter of a key is missing, doubled or another one."""
+    """Omit, double or replace a letter of a key."""
     name = key[-1]
     at = draw.randrange(len(name))
     wrong = draw.choice((name[:at] + name[at + 1 :] + "x", name[: at + 1] + name[at:], f"{name[:at]}q{name[at + 1 :]}"))
@@ -149,7 +149,7 @@ def _misspelt(draw: random.Random, body: dict[str, Any], key: Key) -> Malformed:
 
 
 def _wrong_kind(draw: random.Random, body: dict[str, Any], key: Key) -> Malformed:
-    """Keys, lists, truth or nonsense where something else is wanted."""
+    """Replace a value by keys, lists, truth values or nonsense."""
     room = _room(body, key)
     wrongs: list[Any] = [{"surprise": 1}, [{"surprise": 1}], ["a", ["b"], 3]]
     if not isinstance(room[key[-1]], bool) and key[-1] != "l2_loopback":
@@ -161,7 +161,7 @@ def _wrong_kind(draw: random.Random, body: dict[str, Any], key: Key) -> Malforme
 
 
 def _out_of_range(draw: random.Random, body: dict[str, Any], key: Key) -> Malformed:
-    """Numbers that no key takes."""
+    """Replace a value by a number that no key takes."""
     if key[-1] in TEXTUAL:
         return _misspelt(draw, body, key)
     room = _room(body, key)
@@ -170,7 +170,7 @@ def _out_of_range(draw: random.Random, body: dict[str, Any], key: Key) -> Malfor
 
 
 def _too_deep(draw: random.Random, body: dict[str, Any], key: Key) -> Malformed:
-    """Levels upon levels."""
+    """Nest a value in many levels."""
     deep: Any = 1
     for _ in range(draw.randrange(30, 300)):
         deep = {"deeper": deep} if draw.random() < 0.5 else [deep]
@@ -179,33 +179,33 @@ def _too_deep(draw: random.Random, body: dict[str, Any], key: Key) -> Malformed:
 
 
 def _cut(draw: random.Random, body: dict[str, Any]) -> MalformedText:
-    """The end of the file is missing."""
+    """Cut off the end of the file."""
     text = json.dumps(body)
     return MalformedText(text[: draw.randrange(2, len(text) - 1)], "line")
 
 
 def _twice(draw: random.Random, body: dict[str, Any]) -> MalformedText:
-    """A key is there twice."""
+    """Repeat a key."""
     name = draw.choice(list(body))
     return MalformedText(f"{yaml.safe_dump(body, sort_keys=False)}{name}: 1\n", name)
 
 
 def _tabs(draw: random.Random, body: dict[str, Any]) -> MalformedText:
-    """A line begins with a tab."""
+    """Begin a line with a tab."""
     lines = yaml.safe_dump(body, sort_keys=False).splitlines()
     at = draw.randrange(1, len(lines))
     return MalformedText("\n".join([*lines[:at], f"\t{lines[at].lstrip()}", *lines[at + 1 :]]), "line")
 
 
 def _control(draw: random.Random, body: dict[str, Any]) -> MalformedText:
-    """A byte that no text has."""
+    """Insert a byte that no text contains."""
     text = yaml.safe_dump(body, sort_keys=False)
     at = draw.randrange(len(text))
     return MalformedText(text[:at] + draw.choice("\x00\x01\x1b\x7f") + text[at:], "line")
 
 
 def _more(draw: random.Random, body: dict[str, Any]) -> MalformedText:
-    """Another document, an alias of nothing, a tag that runs code, a list."""
+    """Insert another document, an undefined alias, a tag that runs code, a list."""
     text = yaml.safe_dump(body, sort_keys=False)
     tag = "!!python/object/apply:os.system"
     return MalformedText(

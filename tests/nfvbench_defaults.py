@@ -1,4 +1,4 @@
-"""NFVbench's whole configuration, as `nfvbench --show-default-config` has it: every key with its default."""
+"""NFVbench's entire configuration, as `nfvbench --show-default-config` prints it: every key with its default."""
 
 from typing import Any
 

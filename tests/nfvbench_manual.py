@@ -1,24 +1,24 @@
-"""Every command line of NFVbench's manual, without the program's name, and what it has to come to here.
+"""Every command line of NFVbench's manual, without the program's name, and its expected configuration.
 
-Only paths are others: `nfvbench.cfg` stands for every configuration file, `results.json` for every result. Typesetting
-is undone: lines that were broken are whole, quotes that were lost are there, and a stray `,` stays where it stands.
+Only paths differ: `nfvbench.cfg` stands for every configuration file, `results.json` for every result. Typesetting
+is undone: broken lines are joined, lost quotes restored; a stray `,` stays.
 """
 
 from typing import Any, NamedTuple
 
 
 class Line(NamedTuple):
-    """A command line as it is printed."""
+    """A command line as printed."""
 
     written: str
     page: str
-    """What the manual shows with it."""
+    """The manual's section."""
     keys: dict[str, Any] = {}  # noqa: RUF012 - never changed
-    """Keys of the configuration it has to come to, dotted."""
+    """Dotted keys of the resulting configuration."""
     instead: str = ""
-    """The command that is carried out instead of a run."""
+    """The command that replaces the run."""
     later: str = ""
-    """What of it is said to come later, or to mean nothing here."""
+    """Parts that are reported as planned, or as without meaning here."""
 
 
 LOOPBACK = {"sut": "wire", "frame_sizes": (64,), "rate": "100%", "duration": 10.0, "neighbors.resolve": False}
@@ -145,4 +145,4 @@ measurement:
   PDR: 0.1
   load_epsilon: 0.1
 """
-"""What the manual has in the configuration files of these command lines."""
+"""Configuration files of these command lines in the manual."""

@@ -1,4 +1,4 @@
-"""What nodrop's own search is asked in tests: long goals, short ones of which half may fail, and both against a SUT."""
+"""Plans of nodrop's own search: long goals, short ones of which half may fail, and searches of both against a SUT."""
 
 from nodrop.model.goal import Goal
 from nodrop.model.search_plan import SearchPlan
@@ -12,7 +12,7 @@ WIDTH_RATIO = 0.005
 
 
 def goal(label: str, loss_ratio: float, final_s: float = 30.0, sum_s: float | None = None) -> Goal:
-    """A goal that no trial may fail, or, with a duration sum beyond one trial, half of them."""
+    """Return a goal that no trial may fail or, with a duration sum beyond one trial, half of them."""
     return Goal(
         label=label,
         loss_ratio=loss_ratio,
@@ -32,7 +32,7 @@ SHORT = (goal("NDR", 0.0, 1.0, 21.0), goal("PDR", 0.005, 1.0, 21.0))
 
 
 def own_plan(goals: tuple[Goal, ...] = LONG, **changed: object) -> SearchPlan:
-    """A plan for nodrop's own search over the whole range of loads."""
+    """Return a plan for nodrop's own search over the entire range of loads."""
     plan = SearchPlan(
         algorithm="nodrop",
         goals=goals,
@@ -51,17 +51,17 @@ def own_plan(goals: tuple[Goal, ...] = LONG, **changed: object) -> SearchPlan:
 
 
 def search(kind: str, seed: int = 1, goals: tuple[Goal, ...] = LONG, **changed: object) -> SimulatedSearch:
-    """One search against a SUT of a kind."""
+    """Run one search against a SUT of a kind."""
     return simulate_search(own_plan(goals, **changed), SUTS[kind](seed))
 
 
 def error_ratio(interval: Interval, sut: Forwarder) -> float:
-    """How far the lower bound is from the truth."""
+    """Return the distance of the lower bound from the truth."""
     assert interval.lower_valid and interval.lower_load_pps and interval.goal.final_trial_duration_s
     truth_pps = min(MAX_LOAD_PPS, sut.truth_pps(interval.goal.loss_ratio, interval.goal.final_trial_duration_s))
     return interval.lower_load_pps / truth_pps - 1.0
 
 
 def codes(interval: Interval) -> set[str]:
-    """Codes of a goal's flags."""
+    """Return the codes of a goal's flags."""
     return {flag.code for flag in interval.flags}

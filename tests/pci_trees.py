@@ -20,7 +20,7 @@ IXGBE, IXGBEVF, XL710, DH895XCC = "10fb", "10ed", "1583", "0435"
 
 
 class PciTree:
-    """A machine's /sys and /proc, as far as devices are concerned, growing below a directory."""
+    """A machine's /sys and /proc, limited to devices, growing below a directory."""
 
     def __init__(self, root: Path, nodes: int = 2) -> None:
         self.root = root
@@ -44,7 +44,7 @@ class PciTree:
         file.symlink_to(target)
 
     def function(self, place: str, kind: str, device: str, **files: str) -> str:
-        """A function at `pci0000:00/0000:00:02.0/0000:03:00.0`; gives its directory among all devices."""
+        """Create a function at `pci0000:00/0000:00:02.0/0000:03:00.0`; return its directory among all devices."""
         name = place.rsplit("/", 1)[-1]
         self.write(f"/sys/devices/{place}/class", kind)
         self.write(f"/sys/devices/{place}/vendor", "0x8086")
@@ -58,7 +58,7 @@ class PciTree:
         self.link(f"{function}/driver", f"../../../../bus/pci/drivers/{name}")
 
     def interface(self, function: str, name: str, **files: str) -> None:
-        """An interface of a function, up and without a peer unless its files say otherwise."""
+        """Create an interface of a function, up and without a peer unless its files state otherwise."""
         for file, text in {"carrier": "1", "operstate": "up", "speed": "10000", **files}.items():
             self.write(f"{function}/net/{name}/{file}", text)
         real = (self.root / function.lstrip("/")).resolve().relative_to(self.root.resolve())
@@ -72,7 +72,7 @@ class PciTree:
             self.link(f"/sys/class/net/{member}/master", f"../{name}")
 
     def virtual_function(self, physical: str, number: int, name: str) -> str:
-        """An 82599's, beside its physical function."""
+        """Create a virtual function of an 82599, next to its physical function."""
         place = (self.root / physical.lstrip("/")).resolve().relative_to(self.root.resolve() / "sys/devices")
         function = self.function(f"{place.parent}/{name}", ETHERNET, IXGBEVF, numa_node="0")
         self.link(f"{function}/physfn", f"../{physical.rsplit('/', 1)[-1]}")
@@ -81,7 +81,7 @@ class PciTree:
 
 
 class RecordedNetwork:
-    """Answers of netlink, as they were."""
+    """Recorded answers of netlink."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class RecordedNetwork:
 
 
 class RecordedPrograms:
-    """What programs printed, by their command line."""
+    """Recorded output of programs, by command line."""
 
     def __init__(self, answers: Mapping[str, str | ProgramOutput]) -> None:
         self._answers = answers
@@ -121,14 +121,14 @@ def source(
     programs: Mapping[str, str | ProgramOutput] | None = None,
     libvirt: LibvirtReply = NO_LIBVIRT,
 ) -> Source:
-    """A captured machine, with what was recorded of it beside its files."""
+    """Return a captured machine, with the records next to its files."""
     found = Source(FileTree(root), MOMENT, network=network, libvirt=lambda: libvirt)
     return found if programs is None else found._replace(programs=RecordedPrograms(programs))
 
 
 def two_sockets(root: Path) -> PciTree:
-    """Two sockets: a dual 82599 with virtual functions on the first; an XL710 given to programs, and a QuickAssist card
-    on the second."""
+    """Build two sockets: a dual 82599 with virtual functions on the first; an XL710 passed to programs,
+    and a QuickAssist card on the second."""
     tree = PciTree(root)
     tree.function("pci0000:00/0000:00:02.0", BRIDGE, "6f04", current_link_speed="5.0 GT/s PCIe", current_link_width="8")
     lane = {"current_link_speed": "5.0 GT/s PCIe", "current_link_width": "8"}
@@ -152,6 +152,6 @@ def two_sockets(root: Path) -> PciTree:
 
 
 def holds(tree: PciTree, process: int, name: str, device: str) -> None:
-    """A process that has a device file open."""
+    """Add a process with an open device file."""
     tree.write(f"/proc/{process}/comm", name)
     tree.link(f"/proc/{process}/fd/7", device)

@@ -1,7 +1,7 @@
 """Published releases of MLRsearch, side by side: `load("0.4.0").MultipleLossRatioSearch.MultipleLossRatioSearch`.
 
-All releases share one package name, so `scripts/install --dev` gives each of those listed in peers.txt a folder of its
-own, and each is imported here under a name of its own. They only import from themselves relatively, so that works.
+All releases share one package name, so `scripts/install --dev` installs each release of peers.txt in a separate folder,
+and each is imported under a separate name, which works because they import themselves only relatively.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ PEERS = Path(__file__).parents[1] / ".venv" / "peers"
 
 @functools.cache
 def load(version: str) -> Any:
-    """The package MLRsearch as of a release, all of its modules imported."""
+    """Return the package MLRsearch of a release, all of its modules imported."""
     folder = PEERS / version / "MLRsearch"
     if not folder.is_dir():
         raise FileNotFoundError(f"MLRsearch {version} asked, {folder} is not there; set it up: scripts/install --dev")
@@ -39,7 +39,7 @@ def load(version: str) -> Any:
 
 @contextlib.contextmanager
 def virtual_clock(peer: ModuleType, now_s: Callable[[], float]) -> Iterator[None]:
-    """Let a peer read `now_s` where it reads a clock to see whether its time is up."""
+    """Let a peer read `now_s` instead of the clock with which it checks its time limit."""
     clock = SimpleNamespace(time=now_s, monotonic=now_s)
     readers = [m for m in vars(peer).values() if isinstance(m, ModuleType) and hasattr(m, "time")]
     kept = [(module, module.time) for module in readers]

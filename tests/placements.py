@@ -1,4 +1,4 @@
-"""Placements written by hand, and drawn at random."""
+"""Placements written by hand, and random ones."""
 
 import random
 
@@ -14,7 +14,7 @@ DECLARED = Guarantee(ratio=1, label="as declared")
 
 
 def of_sample() -> Placement:
-    """The sample of clause 8.2.2.4 on `host()`: set 0 on socket 0 with the card, set 1 on socket 1."""
+    """Return the sample of clause 8.2.2.4 on `host()`: set 0 on socket 0 with the card, set 1 on socket 1."""
     return Placement(
         vm="etsi-8.2.2.4",
         host_id="host-a",
@@ -54,7 +54,7 @@ def _line(index: int, mode: InterfaceMode, pci_id: str, port: str, gbps: float) 
 
 
 def small(cpus: tuple[int, ...] = (0, 1), mib: int = 128, host_id: str = "host-a") -> tuple[VmDescriptor, Placement]:
-    """A VM that a small machine can boot: one set, no large pages, no devices."""
+    """Return a VM that a small machine can boot: one set, no large pages, no devices."""
     vcpus = tuple(range(len(cpus)))
     asked = VcpuSet(vcpus=vcpus, memory=SetMemory(total_bytes=mib * 2**20))
     placed = PlacedSet(index=0, node=0, cpus=dict(zip(vcpus, cpus, strict=True)), normal_bytes=mib * 2**20)
@@ -76,7 +76,7 @@ SWITCHES = ("ovs", "ovs-dpdk", "vpp", "linux-bridge", "ovn")
 
 
 def drawn(seed: int) -> tuple[VmDescriptor, Placement, HostDescriptor]:
-    """A VM of up to five sets, placed somewhere on a host of up to four nodes."""
+    """Draw a VM of up to five sets, placed anywhere on a host of up to four nodes."""
     random_ = random.Random(seed)
     shape = Shape(
         nodes=random_.choice((1, 2, 4)), cores=random_.choice((4, 8, 12)), threads=random_.choice((1, 2, 2, 4))

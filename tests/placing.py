@@ -1,6 +1,6 @@
-"""Placements judged from outside: random hosts and VMs, a check of a placement, and the answer by trying everything.
+"""An independent judge of placements: random hosts and VMs, a check of a placement, and exhaustive search.
 
-Nothing here is from `nodrop.vm`: rules are written down once more, from ETSI GS NFV-PER 001 clause 8 and
+Nothing here is from `nodrop.vm`: the rules are implemented again, from ETSI GS NFV-PER 001 clause 8 and
 docs/concepts/placement.md, in the plainest way.
 """
 
@@ -46,7 +46,7 @@ UNKNOWN = MOMENT.unknown("not told")
 
 
 class Rules(NamedTuple):
-    """What placements are judged by besides what VMs ask."""
+    """Rules of a placement in addition to the VM's requirements."""
 
     policy: Policy = "best-fit"
     reserve_cores: int = 1
@@ -57,7 +57,7 @@ class Rules(NamedTuple):
 
 
 def random_host(draw: random.Random, name: str = "host-a") -> HostDescriptor:
-    """A small host: one to three nodes, partly used, partly unknown."""
+    """Draw a small host: one to three nodes, partly used, partly unknown."""
     plain = host(name, Shape(nodes=1))
     threads = draw.choice((1, 2, 2, 2, 0, 4))
     ids = list(range(64))
@@ -221,7 +221,7 @@ def _port(draw: random.Random, card: str, function: int) -> Port:
 
 
 def random_vm(draw: random.Random) -> VmDescriptor:
-    """A small VM of one to three sets."""
+    """Draw a small VM of one to three sets."""
     sets: list[VcpuSet] = []
     names = itertools.count()
     left = 5
@@ -273,7 +273,7 @@ def _set(draw: random.Random, vcpus: list[int], number: int) -> VcpuSet:
     )
 
 
-# What a host has
+# Resources of a host
 
 
 def known(observation: Observation[object], value: object) -> bool:
@@ -296,7 +296,7 @@ def has_room(state: CpuState) -> bool:
 
 
 def usable(chd: HostDescriptor, node: NumaNode, shared: bool) -> dict[int, tuple[int, ...]]:
-    """CPUs a VM may have, with their core's."""
+    """Return the CPUs available to a VM, with their cores."""
     away = polled(chd)
     found = {}
     for siblings in node.cpus.sibling_sets:
@@ -311,7 +311,7 @@ def usable(chd: HostDescriptor, node: NumaNode, shared: bool) -> dict[int, tuple
 
 
 def somebodys(chd: HostDescriptor, node: NumaNode, siblings: Sequence[int]) -> bool:
-    """Whether a VM or a switch is, or may be, on a core."""
+    """Return whether a VM or a switch is, or may be, on a core."""
     away = polled(chd)
     for cpu in siblings:
         state = node.cpus.cpu[cpu]
@@ -334,7 +334,7 @@ def smt_off(chd: HostDescriptor) -> bool:
 def cpus_obey(
     chd: HostDescriptor, profile: Profile, placed: dict[int, dict[int, int]], node_of: dict[int, NumaNode]
 ) -> bool:
-    """Whether vCPUs are where they may be, all sets together; `placed` by set, then vCPU."""
+    """Return whether vCPUs obey the rules, all sets together; `placed` by set, then vCPU."""
     shared = profile.cpu_oversubscription_allowed
     nodes = {id(node): node for node in node_of.values()}
     core_of: dict[int, tuple[int, ...]] = {}
@@ -380,7 +380,7 @@ def _singles_obey(profile: Profile, cpus: Sequence[int], core_of: dict[int, tupl
 
 
 def begun(chd: HostDescriptor, cpus: set[int]) -> int:
-    """Cores that nobody was on before."""
+    """Return the cores that were unused before."""
     return sum(
         not cpus.isdisjoint(siblings) and not somebodys(chd, node, siblings)
         for node in chd.resources.numa_nodes
@@ -388,7 +388,7 @@ def begun(chd: HostDescriptor, cpus: set[int]) -> int:
     )
 
 
-# Rules for memory, ports and the rest
+# Rules for memory, ports and other resources
 
 
 def pages_free(node: NumaNode, size: int) -> int:
@@ -433,7 +433,7 @@ def takes(interface: Interface) -> float:
 
 
 def ports_obey(chd: HostDescriptor, profile: Profile, ends: Sequence[tuple[Interface, Nic, Port]]) -> bool:
-    """Whether interfaces may end on these ports, all together."""
+    """Return whether interfaces may end on these ports, all together."""
     switches = {each.name: each for each in chd.capabilities.vswitches}
     on_switch: dict[str, float] = {}
     on_nic: dict[str, float] = {}
@@ -503,11 +503,11 @@ def port_cost(rules: Rules, ends: Sequence[tuple[Interface, Nic, Port]]) -> tupl
     return (down, -len(ports), larger) if rules.policy == "spread" else (down, opened, larger)
 
 
-# Everything tried
+# Exhaustive search
 
 
 def best(vmd: VmDescriptor, chd: HostDescriptor, rules: Rules) -> tuple[float, ...] | None:
-    """What the best placement of a VM whose sets are whole is worth; None: there is none."""
+    """Return the best rank of a VM whose sets are not split; None: no placement exists."""
     profile, nodes = vmd.profiles[0], chd.resources.numa_nodes
     if profile.hypervisor.accelerated_vswitch and chd.capabilities.vswitches[0].acceleration.value == "none":
         return None
@@ -563,7 +563,7 @@ def links_obey(chd: HostDescriptor, profile: Profile, ids: Sequence[int]) -> boo
 
 
 def fewest_cores(chd: HostDescriptor, profile: Profile, node: NumaNode, numbers: Sequence[int]) -> int | None:
-    """Of all ways to put the vCPUs of sets on CPUs of a node, the fewest cores begun."""
+    """Return the fewest cores that vCPUs of sets can begin on CPUs of a node."""
     cpus = sorted(usable(chd, node, profile.cpu_oversubscription_allowed))
     vcpus = [(number, vcpu) for number in numbers for vcpu in profile.vcpu_sets[number].vcpus]
     counts = []
@@ -617,11 +617,11 @@ def _key(  # noqa: PLR0917
     return (len(used), distance, node_cores, pages, host_cores, *cost[:2], groups + cost[2])
 
 
-# A placement, checked
+# Check of a placement
 
 
 def faults(placement: Placement, vmd: VmDescriptor, chd: HostDescriptor, rules: Rules) -> list[str]:
-    """Everything wrong with a placement; of a VM that may be split, too."""
+    """Return all faults of a placement, also for a VM that may be split."""
     profile = placement.scaled or vmd.profiles[placement.profile]
     nodes = {node.id: node for node in chd.resources.numa_nodes}
     restricted = profile.topology == "restricted"

@@ -1,4 +1,4 @@
-"""Searches over simulated systems under test as they are found on record: run, stored, read back."""
+"""Recorded searches over simulated systems under test: run, stored, read back."""
 
 import contextlib
 import importlib.util
@@ -17,11 +17,11 @@ from nodrop.simulation import Sut, SutFunction
 
 SEARCHES = [name for name, (module, _) in ALGORITHMS.items() if importlib.util.find_spec(f"nodrop.search.{module}")]
 PAUSE_S = 0.5
-"""Between trials, as `at_its_pace` has it."""
+"""Between trials, in `at_its_pace`."""
 
 
 def recorded(directory: Path, sut: Sut | SutFunction, **overrides: Any) -> RunResult:
-    """A run over a model, read back from its file; also one that ran out of time."""
+    """Return the stored result of a run over a model, also of one that ran out of time."""
     listener = Listener()
     with contextlib.suppress(SearchTimeoutError):
         execute(make_plan(directory, **overrides), listener, parts(sut))
@@ -31,7 +31,7 @@ def recorded(directory: Path, sut: Sut | SutFunction, **overrides: Any) -> RunRe
 
 
 def at_its_pace(result: RunResult) -> RunResult:
-    """The same with trials that began one after the other; a model answers all of them within a moment."""
+    """Return the result with trials one after the other; a model answers all of them at once."""
     steps = {step.trial_index: step for step in result.steps}
     now_s = 0.0
     for trial in result.trials:
@@ -42,7 +42,7 @@ def at_its_pace(result: RunResult) -> RunResult:
 
 
 def replaced(result: RunResult, results_dir: Path) -> Path:
-    """Writes a result over the one of its id, which `store.save` refuses: records that are as no run leaves them."""
+    """Overwrite a result of the same id, which `store.save` refuses: for records that no run writes."""
     path = results_dir / result.run_id / store.RESULT_FILE
     store.write_text(path, store.to_json(result))
     return path

@@ -1,4 +1,4 @@
-"""Whole runs without packets: a lab that is only facts, and a measurer that answers from a model."""
+"""Entire runs without packets: a lab of facts only, and a measurer that answers from a model."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ MILLION = Step(1e6)
 
 
 class NullStage:
-    """Nothing stands, and it says so; remembers that it was taken down."""
+    """A stage that brings nothing up; records that it was taken down."""
 
     def __init__(self, *, sut_shares_tester_cpu: bool = False) -> None:
         self.is_down = False
@@ -51,16 +51,16 @@ class NullStage:
         return False
 
     def check_alive(self) -> None:
-        """It cannot fall down."""
+        """Pass: nothing can fail."""
 
 
 def planned_lab(sut: SutKind, **keys: Any) -> LabPlan:
-    """The lab that a run against this SUT would bring up, without CPUs bound."""
+    """Return the lab that a run against this SUT would bring up, without CPUs bound."""
     return build(load((), {"sut": sut, "vnf.core": "none", "vnf.queue_slots": 1024, **keys})).lab
 
 
 def make_plan(results_dir: Path, **overrides: Any) -> Plan:
-    """A quick plan with short trials; keys with `__` for the dot, as search__width."""
+    """Return a quick plan with short trials; keys with `__` for the dot, e.g. search__width."""
     short: dict[str, Any] = {
         "search.initial_trial_duration": "0.1s",
         "search.final_trial_duration": "1s",
@@ -78,7 +78,7 @@ def parts(
     stage: NullStage | None = None,
     wrap: Callable[[SimulatedMeasurer], Measurer] | None = None,
 ) -> RunEnvironment:
-    """A run over a model, its measurer wrapped in whatever is to go wrong."""
+    """Return the environment of a run over a model, with a wrapper of its measurer that injects faults."""
 
     def make_stage(_plan: Plan, _run_id: str, _on_progress: OnProgress) -> Stage:
         return stage or NullStage()
@@ -91,7 +91,7 @@ def parts(
 
 
 class Listener:
-    """Keeps every event."""
+    """Stores every event."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -101,5 +101,5 @@ class Listener:
 
     @property
     def names(self) -> list[str]:
-        """Kinds of the events, progress left out."""
+        """Kinds of the events, progress excluded."""
         return [name for event in self.events if (name := type(event).__name__) != "TrialProgress"]

@@ -1,4 +1,4 @@
-"""Driving a search without a generator: plans with short names, and the loop that answers trials from a model."""
+"""Searches driven without a generator: plans with short names, and the loop that answers trials from a model."""
 
 from collections.abc import Callable
 
@@ -26,7 +26,7 @@ def search_plan(
     expansion_coefficient: float = 4.0,
     doublings: int = 1,
 ) -> SearchPlan:
-    """A plan for the given loss ratios; goals are called NDR, PDR 0.005 and so on."""
+    """Return a plan for these loss ratios; goals are called NDR, PDR 0.005 and so on."""
     return SearchPlan(
         algorithm=algorithm,
         goals=tuple(Goal(label=f"PDR {ratio:g}" if ratio else "NDR", loss_ratio=ratio) for ratio in loss_ratios),
@@ -44,7 +44,7 @@ def search_plan(
 
 
 def loss_ratio_of(sut: SutFunction) -> Answer:
-    """Whole trials answered by a model; everything not received is lost, with no tolerance for what was not sent."""
+    """Answer complete trials from a model; every frame not received is lost, also unsent ones."""
 
     def answer(trial: Trial) -> float:
         counts = sut(trial.intended_load_pps, trial.duration_s)
@@ -55,7 +55,7 @@ def loss_ratio_of(sut: SutFunction) -> Answer:
 
 
 def drive(search: Search, answer: Answer, trial_count_max: int = 1000) -> list[Trial]:
-    """Ask and tell until the search is over; gives the trials in order. A search that does not end fails."""
+    """Drive the search to its end; return the trials in order. Fail if it does not end."""
     trials: list[Trial] = []
     while (trial := search.ask()) is not None:
         assert len(trials) < trial_count_max, "the search does not come to an end"

@@ -1,7 +1,7 @@
-"""A cloud of a few hundred bytes for what real services do not do on request: fail, and lose answers.
+"""A cloud of a few hundred bytes for behavior that real services do not show on request: failures and lost answers.
 
-It speaks HTTP as Keystone, Nova, Neutron and Glance do, keeps what it is given, and does nothing with it. What real
-ones answer is tested against real ones: tests/openstack.
+It speaks HTTP as Keystone, Nova, Neutron and Glance do, stores resources, and does nothing with them. Answers of real
+services are tested with real services: tests/openstack.
 """
 
 import contextlib
@@ -26,21 +26,21 @@ SERVICES = ("identity", "image", "compute", "network", "placement")
 VERSIONS = {"image": "v2.9", "compute": "v2.1", "network": "v2.0", "identity": "v3.14", "placement": "v1.0"}
 PATHS = {"image": "/v2", "compute": "/v2.1", "network": "/v2.0", "identity": "/v3", "placement": ""}
 Failure = int | str
-"""A status; or what happens to the connection: `cut` before anything is done, `lost` after it; or what a 400 says."""
+"""A status; `cut` (connection cut before anything is done) or `lost` (after it); or the text of a 400."""
 
 
 class SmallCloud:
-    """What it holds, and how it fails."""
+    """The cloud's resources and faults."""
 
     def __init__(self) -> None:
         self.held: dict[str, list[dict[str, Any]]] = {}
-        """By the path of the kind, as `/network/v2.0/ports`."""
+        """By the path of the kind, e.g. `/network/v2.0/ports`."""
         self.failures: list[tuple[str, str, Failure]] = []
-        """Method, how the path begins, and what happens: each once, in this order."""
+        """Method, prefix of the path, and failure: each once, in this order."""
         self.asked: list[tuple[str, str]] = []
-        """Methods and paths of all requests, but for tokens and versions."""
+        """Methods and paths of all requests, except for tokens and versions."""
         self.finish: Callable[[str, dict[str, Any]], None] = lambda _path, _made: None
-        """Gives what was made what only a service can say, by the path of its kind."""
+        """Completes created resources with fields that only a service can set, by the path of their kind."""
         self.said: dict[str, Any] = {}
         """Answers that are no resources, by path."""
         self.password = "secret"
@@ -55,14 +55,14 @@ class SmallCloud:
         self.base = ""
 
     def add(self, path: str, **resource: Any) -> dict[str, Any]:
-        """Put something there, as if it had been there before."""
+        """Add an existing resource."""
         made = {"id": next(self.ids), "project_id": "p1", "tenant_id": "p1", "owner": "p1", **resource}
         self.held.setdefault(path, []).append(made)
         self.finish(path, made)
         return made
 
     def failure(self, method: str, path: str) -> Failure | None:
-        """What happens to a request; None: it is answered."""
+        """Return the failure of a request; None: it is answered."""
         for each in self.failures:
             if each[0] == method and path.startswith(each[1]):
                 self.failures.remove(each)
@@ -70,7 +70,7 @@ class SmallCloud:
         return None
 
     def token(self) -> dict[str, Any]:
-        """What Keystone says of whoever asks."""
+        """Return Keystone's token for any credentials."""
         catalog = [
             {
                 "type": service,
@@ -209,7 +209,7 @@ class _Answers(BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def serving(small: SmallCloud, tls: ssl.SSLContext | None = None) -> Iterator[SmallCloud]:
-    """Serve it, at an address of its own."""
+    """Serve it, on its own address."""
     handler = type("Answers", (_Answers,), {"cloud": small})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
@@ -227,7 +227,7 @@ def serving(small: SmallCloud, tls: ssl.SSLContext | None = None) -> Iterator[Sm
 
 
 def clouds_yaml(small: SmallCloud, directory: Path, **auth: Any) -> Path:
-    """A clouds.yaml that names it `small`."""
+    """Return a clouds.yaml that names it `small`."""
     login = {
         "auth_url": f"{small.base}/identity/v3",
         "username": "demo",
@@ -244,5 +244,5 @@ def clouds_yaml(small: SmallCloud, directory: Path, **auth: Any) -> Path:
 
 
 def logged_in(on_wait: Callable[[str], None] | None = None) -> Cloud:
-    """Log in to it; OS_CLIENT_CONFIG_FILE says where it is."""
+    """Log in to it; OS_CLIENT_CONFIG_FILE points to its address."""
     return connect(CloudLogin(cloud="small"), on_wait)

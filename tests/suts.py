@@ -1,8 +1,8 @@
 """Simulated systems under test: small models that know their own truth.
 
-Each is a function of load and duration, as `nodrop.simulation.SutFunction` wants it, and says with `throughput`
-between which loads the highest one lies that meets a loss ratio in trials of a duration. The two differ where frames
-are counted in whole numbers or where the model is random; zero means that no load meets the ratio.
+Each is a function of load and duration, as `nodrop.simulation.SutFunction` requires, and states with `throughput` the
+range of the highest load that meets a loss ratio in trials of a duration. The ends of the range differ if frames
+are counted in whole numbers or the model is random; zero means that no load meets the ratio.
 """
 
 import math
@@ -44,7 +44,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Buffer:
-    """A step whose buffer hides overload for as long as it has room, so that short trials flatter it."""
+    """A step whose buffer hides overload until it is full, so that short trials flatter it."""
 
     capacity_pps: float
     buffer_count: int
@@ -59,7 +59,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class SmoothCurve:
-    """Loses nothing up to a load, from there on a share that grows with the square of the excess."""
+    """Loses nothing up to a load, and above it a share that grows with the square of the excess."""
 
     lossless_pps: float
     steepness: float = 1.0
@@ -95,7 +95,7 @@ class LossFloor:
 
 @dataclass(frozen=True)
 class SlowTester:
-    """A step behind a tester that cannot send as fast as it is asked to; what it does not send counts as lost."""
+    """A step behind a tester that cannot send as fast as requested; unsent frames count as lost."""
 
     capacity_pps: float
     tester_pps: float
@@ -117,7 +117,7 @@ class SlowTester:
 
 @dataclass(frozen=True)
 class Jitter:
-    """A step whose capacity is drawn anew for every trial, within a spread around the stated one."""
+    """A step whose capacity is drawn again for every trial, within a spread around the stated one."""
 
     capacity_pps: float
     spread_ratio: float
@@ -141,9 +141,9 @@ class Jitter:
 
 @dataclass(frozen=True)
 class Stalls:
-    """A step that now and then stops for a while: short trials often miss it, long ones never do.
+    """A step that stops at random times: short trials often miss a stall, long ones never do.
 
-    Its verdict on a load is a matter of luck, so it states no truth but the widest possible one.
+    Its verdict on a load is random, so it states the widest possible truth.
     """
 
     capacity_pps: float
@@ -180,5 +180,5 @@ def _losing(intended_load_pps: float, duration_s: float, loss_ratio: float) -> S
 
 
 def _within_frames(load_pps: float, duration_s: float) -> Span:
-    """A load give or take two frames of its trial, which is what rounding to whole frames can hide."""
+    """Return the range of a load plus or minus two frames of its trial, which rounding to whole frames can hide."""
     return Span(load_pps - 2 / duration_s, load_pps + 2 / duration_s)

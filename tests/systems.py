@@ -1,4 +1,4 @@
-"""Simulated systems by name, measured in whole trials or stopped ones; and what any interval must be true to."""
+"""Simulated systems by name, measured in complete or stopped trials; and invariants of every interval."""
 
 from tests.suts import Buffer, Jitter, LossFloor, SlowTester, SmoothCurve, Stalls, Step, Sut
 from tests.traffic import two_way_traffic
@@ -26,13 +26,13 @@ SUTS: dict[str, Sut] = {
 
 
 def fresh(name: str) -> Sut:
-    """The SUT with its random draws at the start again."""
+    """Return the SUT with its random draws reset."""
     sut = SUTS[name]
     return type(sut)(**{key: value for key, value in vars(sut).items() if key != "draws"})
 
 
 class Measuring:
-    """Answers trials with a simulated measurer, stop rules obeyed or taken out, and keeps the results."""
+    """Measures trials with a simulated measurer, with stop rules applied or removed, and stores the results."""
 
     def __init__(self, sut: Sut, stops: bool) -> None:
         self.measurer = SimulatedMeasurer(two_way_traffic(2), sut)

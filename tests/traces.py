@@ -1,4 +1,4 @@
-"""Trials as nodrop's own search reads them, made up window by window."""
+"""Synthetic trials for nodrop's own search, window by window."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ def trace(
     intended_s: float | None = None,
     index: int = 0,
 ) -> Trace:
-    """A trial that lost so many frames in each of its windows, and was asked for that long unless said otherwise."""
+    """Return a trial with these losses per window; by default the windows cover its intended duration."""
     elapsed_s = window_s * len(lost)
     return Trace(
         index=index,

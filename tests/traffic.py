@@ -7,12 +7,12 @@ from nodrop.model.traffic import SizeShare, Stream, Traffic
 
 
 def two_way_traffic(stream_count: int) -> Traffic:
-    """Streams of 64-byte frames, the even ones from port 0 to port 1, the odd ones back."""
+    """Return streams of 64-byte frames, the even ones from port 0 to port 1, the odd ones back."""
     return Traffic(streams=tuple(plain_stream(number, number % 2, 1 - number % 2) for number in range(stream_count)))
 
 
 def plain_stream(stream_id: int, tx_port: int, rx_port: int, **changes: Any) -> Stream:
-    """UDP over IPv4 in 64-byte frames, but for what is said otherwise."""
+    """Return a stream of UDP over IPv4 in 64-byte frames, with these changes."""
     plain: dict[str, Any] = {
         "sizes": (SizeShare(frame_bytes=64),),
         "layers": (

@@ -1,4 +1,4 @@
-"""Runs made up of figures, as verdicts are given on."""
+"""Synthetic runs of single figures, to compare."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -7,7 +7,7 @@ from nodrop.model.summary import Measure, Summary
 
 
 def rate(value: float, key: str = "ndr", width: float = 0.005, limit: str = "sut") -> Measure:
-    """A load between bounds."""
+    """Return a load between bounds."""
     high = value * (1 + width) if width else None
     return Measure(
         key=key, text=key.upper(), unit="pps", better="higher", value=value, low=value, high=high, limit=limit
@@ -23,7 +23,7 @@ def loss(value: float) -> Measure:
 
 
 def run(place: int, *measures: Measure, side: str = "run", size: str = "64", **fields: Any) -> Summary:
-    """A run that began so many minutes after the first."""
+    """Return a run that began so many minutes after the first."""
     return Summary(
         **{
             "run_id": f"{side}{place}",
@@ -55,7 +55,7 @@ Order = Literal["in turn", "one after the other"]
 
 
 def sides(a: Sequence[Measure], b: Sequence[Measure], order: Order = "in turn") -> tuple[list[Summary], list[Summary]]:
-    """Runs of A and of B with one figure each."""
+    """Return runs of A and of B with one figure each."""
     places_a, places_b = (
         (range(0, 2 * len(a), 2), range(1, 2 * len(b), 2))
         if order == "in turn"

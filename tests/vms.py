@@ -29,11 +29,11 @@ vcpu_sets:
 links:
   - {sets: [0, 1], bandwidth_bps: 100Mbps}
 """
-"""As people write one; the lines matter to what is said of its mistakes."""
+"""As people write one; messages about its mistakes quote its lines."""
 
 
 def sample() -> VmDescriptor:
-    """What is printed in clause 8.2.2.4: 14 vCPUs in two sets, as nodrop reads it."""
+    """Return the printed sample of clause 8.2.2.4: 14 vCPUs in two sets, as nodrop reads it."""
     return VmDescriptor(
         name="etsi-8.2.2.4",
         profiles=(
@@ -61,7 +61,7 @@ def sample() -> VmDescriptor:
 
 
 def forwarder(vcpus: int = 2) -> VmDescriptor:
-    """A small one on a virtual switch, for any host."""
+    """Return a small VM on a virtual switch, for any host."""
     return VmDescriptor(
         name="forwarder",
         profiles=(
