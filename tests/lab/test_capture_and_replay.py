@@ -147,7 +147,7 @@ def test_what_cannot_be_replayed_is_refused_with_file_and_key(pcap: Path, tmp_pa
     for source, said in (
         (ReplaySource(file=str(tmp_path / "none")), r"traffic.replay.file: .*none: No such file"),
         (ReplaySource(file=__file__), r"traffic.replay.file: .*\.py: not a capture file"),
-        (ReplaySource(file=str(raw)), r"traffic.replay.file: .*raw.pcap asked, its frames are RAW, not Ethernet"),
+        (ReplaySource(file=str(raw)), r"traffic.replay.file: .*raw.pcap: link type is RAW, not Ethernet"),
         (ReplaySource(file=str(pcap), filter="icmp"), r"traffic.replay.filter: .*icmp.* 6 frames"),
     ):
         with pytest.raises(ConfigError, match=said):

@@ -178,7 +178,7 @@ def test_a_killed_holder_takes_every_part_of_the_sut_along(sut: SutKind, require
         os.kill(stage.facts.tester_pid, signal.SIGKILL)
         assert wait_until_empty(namespaces) == set()
     for process in processes:  # one that has left its namespace may still be about to end
-        await_end(process, patience_s=2.0)
+        await_end(process, timeout_s=2.0)
         assert not is_running(process)
     assert Path("/proc/self/mounts").read_text() == mounts
     assert not Path(ovs.DATABASE).exists()
@@ -226,5 +226,5 @@ def test_open_vswitch_that_is_not_installed_is_an_error_that_says_what_to_instal
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
-    with pytest.raises(StageError, match=r"not found: ovsdb-server, .*apt-get install openvswitch-switch"):
+    with pytest.raises(StageError, match=r"ovsdb-server, .* not found; .*apt-get install openvswitch-switch"):
         ovs.find_programs()

@@ -102,9 +102,9 @@ def test_a_rate_limited_sut_has_its_ndr_at_the_limit_and_trafgen_agrees(
     tc, trafgen = require_tool("tc"), require_tool("trafgen")
     with bench(sut="bridge") as lab:
         limit_rate_both_ways(lab, tc)
-        # Where other work keeps the tester off its CPU it finds less, which says nothing of the SUT: it may try again.
-        tries = (search_ndr(lab) / 2 for _ in range(3))
-        per_direction_pps = next((pps for pps in tries if pps > 0.97 * SHAPED_PPS), 0.0)
+        # Other work that keeps the tester off its CPU lowers the result, or leaves none; the SUT is not to blame: retry.
+        attempts = (search_ndr(lab) / 2 for _ in range(3))
+        per_direction_pps = next((pps for pps in attempts if pps > 0.97 * SHAPED_PPS), 0.0)
         assert per_direction_pps == pytest.approx(SHAPED_PPS, rel=0.03)
         frame = tmp_path / "frame.cfg"
         frame.write_text(trafgen_frame(lab))
@@ -123,7 +123,7 @@ def limit_rate_both_ways(lab: Bench, tc: Path) -> None:
 
 
 def search_ndr(lab: Bench) -> float:
-    """The lower bound of the loss ratio 0 goal, by short trials."""
+    """Return the lower bound of the loss ratio 0 goal, by short trials; 0 if the search has none."""
     goals = tuple(goal for goal in lab.plan.search.goals if goal.loss_ratio == 0)
     quick = {"goals": goals, "initial_trial_duration_s": 0.2, "final_trial_duration_s": 3.0, "max_load_pps": 200_000.0}
     search = create(SearchPlan(**{**lab.plan.search.model_dump(), **quick}))
@@ -132,9 +132,8 @@ def search_ndr(lab: Bench) -> float:
         result = lab.measurer.measure(trial, index, "search", lambda *_: None)
         search.tell(Outcome.of(result, time.monotonic() - started_s))
         index += 1
-    (found,) = search.intervals()
-    assert found.lower_valid and found.lower_load_pps
-    return found.lower_load_pps
+    (interval,) = search.intervals()
+    return interval.lower_load_pps or 0.0 if interval.lower_valid else 0.0
 
 
 def trafgen_frame(lab: Bench) -> str:
