@@ -73,9 +73,9 @@ def test_a_session_ends_by_itself() -> None:
     now = [0.0]
     sessions = Sessions(Tokens([TOKEN]), lambda: now[0])
     session = sessions.open(TOKEN, "192.0.2.1")
-    assert sessions.knows(session) and not sessions.knows("another") and not sessions.knows(None)
+    assert sessions.is_open(session) and not sessions.is_open("another") and not sessions.is_open(None)
     now[0] = SESSION_S + 1
-    assert not sessions.knows(session)
+    assert not sessions.is_open(session)
 
 
 def test_a_change_has_to_come_from_a_page_of_this_server(tmp_path: Path) -> None:
