@@ -1,4 +1,4 @@
-"""A lab with the engine on it, and other tools inside its namespaces, for tests that check nodrop against them."""
+"""A lab with the engine and with other tools in its namespaces, for tests that check nodrop against these tools."""
 
 import contextlib
 import subprocess
@@ -24,14 +24,14 @@ os.execvp(sys.argv[2], sys.argv[2:])
 
 
 class InterfaceCounters(NamedTuple):
-    """What the kernel counted on an interface."""
+    """The kernel's counters of an interface."""
 
     received_count: int
     sent_count: int
 
 
 class Bench(NamedTuple):
-    """A standing lab, the plan it was built from and a measurer on its tester ports."""
+    """A lab that is up, its plan, and a measurer on its tester ports."""
 
     plan: Plan
     stage: NetnsStage
@@ -42,12 +42,12 @@ class Bench(NamedTuple):
         return self.measurer.measure(trial, 0, "search", lambda *_: None)
 
     def inside(self, namespace: str, *command: str | Path) -> list[str]:
-        """The command that runs `command` in the lab's `tester` or `sut` namespace."""
+        """Return the command that runs `command` in the lab's `tester` or `sut` namespace."""
         pid = self.stage.facts.tester_pid if namespace == "tester" else self.stage.facts.sut_pid
         return [sys.executable, "-c", INSIDE, str(pid), *map(str, command)]
 
     def run(self, namespace: str, *command: str | Path, text: str = "") -> str:
-        """Run a command in there and give what it prints."""
+        """Run a command in a namespace; return its output."""
         done = subprocess.run(
             self.inside(namespace, *command), input=text, capture_output=True, text=True, timeout=30, check=False
         )
@@ -66,7 +66,7 @@ class Bench(NamedTuple):
 
 @contextlib.contextmanager
 def bench(**keys: object) -> Iterator[Bench]:
-    """Bring up what a run with these configuration keys would measure on, path check included."""
+    """Bring up the lab of a run with these configuration keys, path check included."""
     with changed_lab(keys) as lab, lab.measurer as measurer:
         measurer.check_path()
         yield lab
@@ -74,7 +74,7 @@ def bench(**keys: object) -> Iterator[Bench]:
 
 @contextlib.contextmanager
 def changed_lab(keys: dict[str, object], *commands: str) -> Iterator[Bench]:
-    """A lab in which these commands have run in the SUT's namespace, its measurer not started yet."""
+    """Bring up a lab and run these commands in the SUT's namespace; the measurer is not started."""
     config = load((), keys)
     plan = planning.build(config, local_resolvers(config.results_dir))
     with NetnsStage(plan.lab, "bench") as stage:

@@ -1,4 +1,4 @@
-"""Every back end: frames pass SUTs of the kernel, each counted once, and what an XDP program made is whole."""
+"""Every back end: frames pass SUTs of the kernel, each is counted once, and XDP programs build them intact."""
 
 import re
 from collections.abc import Callable
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_root")]
 
 
 BACK_ENDS = [name for name in get_args(Backend) if name != "dpdk"]
-"""DPDK has tests of its own: it need not be there."""
+"""Without DPDK, which is optional and has separate tests."""
 
 
 @pytest.mark.parametrize("backend", BACK_ENDS)
@@ -50,9 +50,9 @@ def test_what_a_program_cannot_send_is_refused_with_the_back_ends_that_can() -> 
 def test_a_port_says_what_it_can_stamp_frames_with_as_ethtool_does(require_tool: Callable[[str], Path]) -> None:
     ethtool = require_tool("ethtool")
     with bench(sut="bridge") as lab:
-        told = lab.run("tester", ethtool, "-T", "tester0")
+        output = lab.run("tester", ethtool, "-T", "tester0")
         stamps = lab.measurer.ports[0].timestamping
     assert stamps
-    assert stamps.software == ("software-receive" in told)
-    assert stamps.hardware == ("hardware-receive" in told and "hardware-transmit" in told)
-    assert (stamps.phc_index is None) == bool(re.search(r"PTP Hardware Clock: none|provider index: none", told))
+    assert stamps.software == ("software-receive" in output)
+    assert stamps.hardware == ("hardware-receive" in output and "hardware-transmit" in output)
+    assert (stamps.phc_index is None) == bool(re.search(r"PTP Hardware Clock: none|provider index: none", output))

@@ -1,4 +1,4 @@
-"""The tester by itself: its two ports joined by a wire."""
+"""The tester alone: a wire between its two ports."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ from nodrop.model.result import RunResult
 SHORT = ("--budget", "4s", "--set", "latency.trial_duration=0.2s", "-q")
 
 
-def nodrop(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_nodrop(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "nodrop", *arguments, "--results-dir", tmp_path / "results", *SHORT],
         env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")},
@@ -25,18 +25,18 @@ def nodrop(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def calibrated(tmp_path: Path, *arguments: str) -> tuple[Calibration, RunResult]:
-    said = nodrop(tmp_path, "calibrate", "--max-load", "20kpps", *arguments)
-    assert said.returncode == 0, said.stderr
+def calibrate(tmp_path: Path, *arguments: str) -> tuple[Calibration, RunResult]:
+    done = run_nodrop(tmp_path, "calibrate", "--max-load", "20kpps", *arguments)
+    assert done.returncode == 0, done.stderr
     (path,) = (tmp_path / "state/nodrop/calibrations").iterdir()
-    assert f"kept: {path}" in said.stdout
+    assert f"kept: {path}" in done.stdout
     return Calibration.model_validate_json(path.read_text()), store.load("latest", tmp_path / "results")
 
 
 def test_the_loop_is_measured_kept_and_its_latency_is_the_floor(tmp_path: Path) -> None:
-    kept, result = calibrated(tmp_path)
-    assert 0 < kept.load_pps <= 20_000 and kept.latency_min_ns and kept.latency_p50_ns
-    assert kept.latency_min_ns <= kept.latency_p50_ns
+    calibration, result = calibrate(tmp_path)
+    assert 0 < calibration.load_pps <= 20_000 and calibration.latency_min_ns and calibration.latency_p50_ns
+    assert calibration.latency_min_ns <= calibration.latency_p50_ns
     assert result.facts
     assert result.facts.stage.sut == "wire"
     assert [interface.name for interface in result.facts.stage.interfaces] == ["tester0", "tester1"]
@@ -45,10 +45,10 @@ def test_the_loop_is_measured_kept_and_its_latency_is_the_floor(tmp_path: Path) 
 @pytest.mark.usefixtures("require_root")
 @pytest.mark.parametrize("backend", ["auto", "af_packet", "af_xdp", "xdp_live"])
 def test_it_is_kept_by_the_back_end_taken_and_a_search_above_it_says_so(tmp_path: Path, backend: str) -> None:
-    kept, result = calibrated(tmp_path, "--backend", backend)
+    calibration, result = calibrate(tmp_path, "--backend", backend)
     assert result.facts
-    taken = {port.backend for port in result.facts.ports}
-    assert taken == {kept.key.backend} == ({"af_packet"} if backend == "auto" else {backend})
-    said = nodrop(tmp_path, "run", "--sut", "wire", "--backend", backend, "--max-load", "40kpps", "--no-latency")
-    assert "search.max_load: 40.00 kpps exceeds the tester's calibration" in said.stderr
-    assert "exceeded the load that the tester sends without loss over a bare wire" in " ".join(said.stdout.split())
+    backends = {port.backend for port in result.facts.ports}
+    assert backends == {calibration.key.backend} == ({"af_packet"} if backend == "auto" else {backend})
+    done = run_nodrop(tmp_path, "run", "--sut", "wire", "--backend", backend, "--max-load", "40kpps", "--no-latency")
+    assert "search.max_load: 40.00 kpps exceeds the tester's calibration" in done.stderr
+    assert "exceeded the load that the tester sends without loss over a bare wire" in " ".join(done.stdout.split())

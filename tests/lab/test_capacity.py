@@ -1,4 +1,4 @@
-"""A SUT whose truth is known: the VNF held to a rate forwards no more, whatever it is offered."""
+"""A SUT with a known capacity: the rate-limited VNF forwards no more, at any offered load."""
 
 import time
 
@@ -13,7 +13,7 @@ CAPACITY_PPS = 2_000
 QUEUE_SLOTS = 64
 SECONDS = 1.5
 CATCH_UP_S = 0.05
-"""As nodrop-vnf's forwarder has it."""
+"""The constant of nodrop-vnf's forwarder."""
 
 
 @pytest.mark.lab
@@ -24,7 +24,7 @@ def test_a_vnf_held_to_a_rate_forwards_that_and_what_its_queues_hold(sut: str) -
     with bench(**keys) as lab:
         began_s = time.monotonic()
         overload = lab.measure(6 * CAPACITY_PPS, SECONDS)
-        lasted_s = time.monotonic() - began_s  # longer than it should on a busy machine
+        lasted_s = time.monotonic() - began_s  # longer than the trial on a busy machine
     # What a ring holds is rounded up to whole pages by the kernel.
     assert 0 < overload.received_count <= CAPACITY_PPS * (lasted_s + CATCH_UP_S) + 4 * QUEUE_SLOTS
     assert overload.lost_count > 0

@@ -1,4 +1,4 @@
-"""Captures as tshark reads them beside what the engine counted, and files replayed as tshark finds them back."""
+"""Captures read by tshark compared with the engine's counts, and replayed files as tshark sees them on the wire."""
 
 import collections
 import struct
@@ -29,12 +29,12 @@ def tshark(require_tool: RequireTool) -> Path:
     return require_tool("tshark")
 
 
-def fields(tshark: Path, file: str | Path, names: Sequence[str], matching: str = "") -> list[list[str]]:
-    """Fields of every frame that matches, as tshark prints them."""
+def read_fields(tshark: Path, file: str | Path, names: Sequence[str], matching: str = "") -> list[list[str]]:
+    """Return fields of every matching frame, as tshark prints them."""
     columns = [part for name in names for part in ("-e", name)]
-    only = ["-Y", matching] if matching else []
+    display_filter = ["-Y", matching] if matching else []
     done = subprocess.run(
-        [tshark, "-r", file, "-T", "fields", *CHECKING, *columns, *only],
+        [tshark, "-r", file, "-T", "fields", *CHECKING, *columns, *display_filter],
         capture_output=True,
         text=True,
         check=True,
@@ -42,9 +42,9 @@ def fields(tshark: Path, file: str | Path, names: Sequence[str], matching: str =
     return [line.split("\t") for line in done.stdout.splitlines()]
 
 
-def captured(made: Bench, load_pps: float = 2000) -> tuple[TrialResult, str]:
-    """A trial whose frames are kept."""
-    result = made.measure(load_pps, 0.3)
+def measure_and_capture(lab: Bench, load_pps: float = 2000) -> tuple[TrialResult, str]:
+    """Run a trial with a capture; return its result and the file."""
+    result = lab.measure(load_pps, 0.3)
     assert result.capture
     assert result.capture.dropped_count == 0
     return result, result.capture.file
@@ -52,21 +52,21 @@ def captured(made: Bench, load_pps: float = 2000) -> tuple[TrialResult, str]:
 
 def test_tshark_finds_every_frame_that_was_counted_in_the_order_of_time(tmp_path: Path, tshark: Path) -> None:
     keys = {"capture.file": str(tmp_path / "seen.pcapng"), "capture.trials": "search", "frame_bytes": 200}
-    with bench(sut="wire", **keys) as made:
-        result, file = captured(made)
-    rows = fields(tshark, file, CAPTURED)
+    with bench(sut="wire", **keys) as lab:
+        result, file = measure_and_capture(lab)
+    rows = read_fields(tshark, file, CAPTURED)
     counted = collections.Counter((interface, direction) for interface, direction, *_ in rows)
-    there, back = result.streams
+    forward, reverse = result.streams
     assert counted == {
-        ("0", SENT): there.offered_count,
-        ("1", RECEIVED): there.received_count,
-        ("1", SENT): back.offered_count,
-        ("0", RECEIVED): back.received_count,
+        ("0", SENT): forward.offered_count,
+        ("1", RECEIVED): forward.received_count,
+        ("1", SENT): reverse.offered_count,
+        ("0", RECEIVED): reverse.received_count,
     }
     times = [float(row[2]) for row in rows]
     assert times == sorted(times)
     assert {row[3] for row in rows} == {"196"}
-    assert not fields(tshark, file, ["frame.number"], "_ws.malformed or udp.checksum.status == 0")
+    assert not read_fields(tshark, file, ["frame.number"], "_ws.malformed or udp.checksum.status == 0")
 
 
 @pytest.mark.parametrize(
@@ -80,16 +80,16 @@ def test_tshark_finds_every_frame_that_was_counted_in_the_order_of_time(tmp_path
 def test_a_filter_sees_frames_as_they_were_on_the_wire(
     keys: dict[str, object], text: str, display: str, tmp_path: Path, tshark: Path
 ) -> None:
-    asked = {"capture.file": str(tmp_path / "seen.pcapng"), "capture.trials": "search", "capture.filter": text}
-    with bench(sut="wire", **asked, **keys) as made:
-        result, file = captured(made)
-    assert len(fields(tshark, file, ["frame.number"], display)) == result.offered_count + result.received_count
+    capture = {"capture.file": str(tmp_path / "seen.pcapng"), "capture.trials": "search", "capture.filter": text}
+    with bench(sut="wire", **capture, **keys) as lab:
+        result, file = measure_and_capture(lab)
+    assert len(read_fields(tshark, file, ["frame.number"], display)) == result.offered_count + result.received_count
 
 
 def test_a_filter_that_matches_nothing_leaves_an_empty_file_and_one_that_is_none_is_refused(tmp_path: Path) -> None:
-    asked = {"capture.file": str(tmp_path / "seen.pcapng"), "capture.trials": "search", "capture.filter": "tcp"}
-    with bench(sut="wire", **asked) as made:
-        result, _ = captured(made)
+    capture = {"capture.file": str(tmp_path / "seen.pcapng"), "capture.trials": "search", "capture.filter": "tcp"}
+    with bench(sut="wire", **capture) as lab:
+        result, _ = measure_and_capture(lab)
     assert result.capture
     assert result.capture.frame_count == 0
     check_filter("udp port 53", "capture")
@@ -102,9 +102,9 @@ def ethernet(kind: int, packet: bytes) -> bytes:
 
 
 def ipv4(protocol: int, content: bytes) -> bytes:
-    """From 198.18.0.1 to 198.19.0.1, without a checksum."""
-    head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(content), 0, 0, 64, protocol, 0)
-    return head + bytes((198, 18, 0, 1)) + bytes((198, 19, 0, 1)) + content
+    """Return a packet from 198.18.0.1 to 198.19.0.1, without a checksum."""
+    header = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(content), 0, 0, 64, protocol, 0)
+    return header + bytes((198, 18, 0, 1)) + bytes((198, 19, 0, 1)) + content
 
 
 def udp(port: int, payload: bytes) -> bytes:
@@ -124,7 +124,7 @@ MIX = (DNS, LARGE, DNS, ACK, TAGGED, DNS)
 
 @pytest.fixture
 def pcap(tmp_path: Path) -> Path:
-    """A pcap file of MIX, little-endian and with microseconds, as tcpdump writes it."""
+    """Write a pcap file of MIX, little-endian and in microseconds, like tcpdump."""
     file = tmp_path / "mix.pcap"
     head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
     frames = (struct.pack("<IIII", 1, number, len(frame), len(frame)) + frame for number, frame in enumerate(MIX))
@@ -133,10 +133,10 @@ def pcap(tmp_path: Path) -> Path:
 
 
 def test_a_file_is_inspected_as_it_is(pcap: Path) -> None:
-    found = inspect_replay(ReplaySource(file=str(pcap)))
-    assert (found.frame_count, found.template_count, found.grown_count) == (6, 4, 1)
-    assert {size.frame_bytes: size.weight for size in found.sizes} == {86: 3, 1446: 1, 76: 1, 162: 1}
-    assert found.signature_offsets == (42, 54, 58)
+    inspected = inspect_replay(ReplaySource(file=str(pcap)))
+    assert (inspected.frame_count, inspected.template_count, inspected.grown_count) == (6, 4, 1)
+    assert {size.frame_bytes: size.weight for size in inspected.sizes} == {86: 3, 1446: 1, 76: 1, 162: 1}
+    assert inspected.signature_offsets == (42, 54, 58)
     assert inspect_replay(ReplaySource(file=str(pcap), filter="udp port 53")).frame_count == 3
     assert inspect_replay(ReplaySource(file=str(pcap), frame_count_max=2)).frame_count == 2
 
@@ -144,42 +144,42 @@ def test_a_file_is_inspected_as_it_is(pcap: Path) -> None:
 def test_what_cannot_be_replayed_is_refused_with_file_and_key(pcap: Path, tmp_path: Path) -> None:
     raw = tmp_path / "raw.pcap"
     raw.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101))
-    for source, said in (
+    for source, message in (
         (ReplaySource(file=str(tmp_path / "none")), r"traffic.replay.file: .*none: No such file"),
         (ReplaySource(file=__file__), r"traffic.replay.file: .*\.py: not a capture file"),
         (ReplaySource(file=str(raw)), r"traffic.replay.file: .*raw.pcap: link type is RAW, not Ethernet"),
         (ReplaySource(file=str(pcap), filter="icmp"), r"traffic.replay.filter: .*icmp.* 6 frames"),
     ):
-        with pytest.raises(ConfigError, match=said):
+        with pytest.raises(ConfigError, match=message):
             inspect_replay(source)
 
 
 def test_a_file_replayed_arrives_as_it_is_with_checksums_made_right(pcap: Path, tmp_path: Path, tshark: Path) -> None:
     keys = {"traffic.replay.file": str(pcap), "capture.file": str(tmp_path / "seen.pcapng"), "capture.trials": "search"}
-    with bench(sut="bridge", **keys, bidirectional=False) as made:
-        result, file = captured(made)
+    with bench(sut="bridge", **keys, bidirectional=False) as lab:
+        result, file = measure_and_capture(lab)
     assert result.lost_count == 0
     ports = [
         row[0] or row[1]
-        for row in fields(tshark, file, ["udp.dstport", "tcp.dstport"], "frame.packet_flags_direction == 2")
+        for row in read_fields(tshark, file, ["udp.dstport", "tcp.dstport"], "frame.packet_flags_direction == 2")
     ]
     whole = len(ports) // len(MIX)
     assert ports[: whole * len(MIX)] == ["53", "443", "53", "80", "8080", "53"] * whole
     arrived = collections.Counter(
-        row[0] for row in fields(tshark, file, ["frame.len"], "frame.packet_flags_direction == 1")
+        row[0] for row in read_fields(tshark, file, ["frame.len"], "frame.packet_flags_direction == 1")
     )
     sent = collections.Counter(
-        row[0] for row in fields(tshark, file, ["frame.len"], "frame.packet_flags_direction == 2")
+        row[0] for row in read_fields(tshark, file, ["frame.len"], "frame.packet_flags_direction == 2")
     )
     assert arrived == sent
     assert set(sent) == {str(length) for length in (82, 1442, 72, 158)}
     bad = "ip.checksum.status == 0 or udp.checksum.status == 0 or tcp.checksum.status == 0"
-    assert not fields(tshark, file, ["frame.number"], f"({bad}) and frame.packet_flags_direction == 2")
+    assert not read_fields(tshark, file, ["frame.number"], f"({bad}) and frame.packet_flags_direction == 2")
 
 
 def test_replayed_frames_go_both_ways_and_latency_is_measured(pcap: Path) -> None:
-    with bench(sut="bridge", **{"traffic.replay.file": str(pcap)}) as made:
-        result = made.measure(3000, 0.3)
+    with bench(sut="bridge", **{"traffic.replay.file": str(pcap)}) as lab:
+        result = lab.measure(3000, 0.3)
     assert result.lost_count == 0
     assert all(stream.received_count > 300 for stream in result.streams)
     for direction, stream in zip(result.directions, result.streams, strict=True):
@@ -209,7 +209,7 @@ def test_a_run_over_a_file_says_what_it_sent_and_where_the_frames_are(pcap: Path
         timeout=60,
         check=False,
     )
-    # A busy machine may keep the tester from sending, and so from finding any load.
+    # On a busy machine the tester may fail to send, and the search to find a load.
     assert done.returncode in (0, 5), done.stderr
     assert "6 frames of mix.pcap (76 to 1446 bytes, 1 grown for the signature) both ways" in done.stdout
     result = store.load("latest", tmp_path / "results")

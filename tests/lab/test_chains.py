@@ -28,7 +28,7 @@ packets = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0003))
 packets.setsockopt(263, 23, 1)
 packets.settimeout(0.1)
 print("ready", flush=True)
-heard, end = {}, time.monotonic() + float(sys.argv[1])
+received, end = {}, time.monotonic() + float(sys.argv[1])
 while time.monotonic() < end:
     try:
         frame, (name, *_) = packets.recvfrom(2048)
@@ -37,27 +37,27 @@ while time.monotonic() < end:
     at = frame.find(b"nDr1")
     if at >= 0:
         stream = int.from_bytes(frame[at + 4 : at + 6])
-        heard.setdefault(name, {}).setdefault(stream, 0)
-        heard[name][stream] += 1
-print(json.dumps(heard))
+        received.setdefault(name, {}).setdefault(stream, 0)
+        received[name][stream] += 1
+print(json.dumps(received))
 """
-"""Prints which streams' frames arrived at every interface of a namespace, and how many."""
+"""Prints the frames that arrived at each interface of a namespace, per stream."""
 
 
-def observed(lab: Bench, load_pps: float = LOAD_PPS, begin: Callable[[], None] = lambda: None) -> TrialResult:
-    """A trial, with what every hop counted; `begin` is called right before it."""
-    with open_observers(lab.stage.facts, lab.plan) as watching:
-        for observer in watching:
+def measure_observed(lab: Bench, load_pps: float = LOAD_PPS, begin: Callable[[], None] = lambda: None) -> TrialResult:
+    """Run a trial with the counts of every hop; `begin` is called right before it."""
+    with open_observers(lab.stage.facts, lab.plan) as observers:
+        for observer in observers:
             observer.before()
         begin()
         result = lab.measure(load_pps, DURATION_S)
-        for observer in reversed(watching):
+        for observer in reversed(observers):
             result = observer.after(result)
     return result
 
 
-def assert_all_add_up(lab: Bench, result: TrialResult) -> None:
-    """Nothing is lost, every hop of every chain counted that chain's frames, together as many as the ports'."""
+def assert_counts_add_up(lab: Bench, result: TrialResult) -> None:
+    """Assert that nothing is lost, and that the counts of every hop add up per chain and to those of the ports."""
     chains = range(lab.plan.lab.chain_count)
     assert {(way.chain, way.tx_port) for way in result.chain_hops} == {
         (chain, port) for chain in chains for port in (0, 1)
@@ -107,8 +107,8 @@ def test_two_ports_carry_two_chains_and_all_counts_add_up(
 ) -> None:
     require_sut(keys.get("sut", "vnf-l2"))
     with bench(**{"chains": 2, "frame_bytes": 128, "flow_count": 64} | keys) as lab:
-        observed(lab)  # routers look now and then whether their neighbors are still there, at first at once
-        assert_all_add_up(lab, observed(lab))
+        measure_observed(lab)  # routers probe their neighbors from time to time, the first time at once
+        assert_counts_add_up(lab, measure_observed(lab))
 
 
 @pytest.mark.parametrize("networks", ["vlan", "shared"])
@@ -118,13 +118,13 @@ def test_no_chain_hears_another(networks: str) -> None:
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as listener:
             assert listener.stdout and listener.stdout.readline() == "ready\n"
             result = lab.measure(1_000, DURATION_S)
-            heard = json.loads(listener.stdout.readlines()[-1])
+            received = json.loads(listener.stdout.readlines()[-1])
         streams = {stream.stream_id: stream for stream in lab.plan.traffic.streams}
         assert sum(stream.received_count for stream in result.streams) > 0
         checked = 0
         for chain in lab.stage.facts.chains:
             for interface in chain.interfaces:
-                assert {streams[int(stream)].chain for stream in heard[interface]} == {chain.chain}
+                assert {streams[int(stream)].chain for stream in received[interface]} == {chain.chain}
                 checked += 1
         assert checked == 6
 
@@ -134,9 +134,9 @@ def test_interfaces_that_are_to_be_idle_are_up_and_silent() -> None:
         lab.measure(LOAD_PPS, DURATION_S)
         idle = [name for chain in lab.stage.facts.chains for name in chain.idle_interfaces]
         assert len(idle) == 6
-        shown = lab.run("sut", "ip", "-br", "link")
+        links = lab.run("sut", "ip", "-br", "link")
         for name in idle:
-            assert any(line.split()[0].split("@")[0] == name and "UP" in line for line in shown.splitlines())
+            assert any(line.split()[0].split("@")[0] == name and "UP" in line for line in links.splitlines())
             assert tuple(lab.counters("sut", name)) == (0, 0)
 
 
@@ -154,19 +154,19 @@ def test_facts_say_what_every_chain_is() -> None:
 def test_64_chains_come_up_carry_frames_and_go_within_seconds() -> None:
     began = time.monotonic()
     with bench(chains=64, frame_bytes=128, flow_count=1280) as lab:
-        result = observed(lab, 6_400)
+        result = measure_observed(lab, 6_400)
         facts, plan = lab.stage.facts, lab.plan
-        assert_all_add_up(lab, result)
+        assert_counts_add_up(lab, result)
         namespaces = network_namespaces(facts)
         processes = [process.pid for process in facts.sut_processes]
     assert not wait_until_empty(namespaces)
     assert len(processes) == 66 and not any(Path(f"/proc/{pid}").exists() for pid in processes)
     assert plan.lab.chain_count == 64
-    assert time.monotonic() - began < 60, "it takes about 10 s on a machine with nothing else to do"
+    assert time.monotonic() - began < 60, "it takes about 10 s on an idle machine"
 
 
 def test_vnfs_of_idle_chains_leave_the_cpu_alone() -> None:
-    """20 of them that looked for frames all the time would want 20 CPUs."""
+    """20 VNFs that polled all the time would take 20 CPUs."""
     with bench(chains=20, networks="shared", flow_count=400) as lab:
         pids = [process.pid for process in lab.stage.facts.sut_processes]
         time.sleep(0.3)
@@ -180,7 +180,7 @@ def cpu_s(pid: int) -> float:
 
 
 def test_frames_lost_at_an_edge_switch_are_attributed_to_it() -> None:
-    """It is stopped for longer than its ring holds what comes."""
+    """The switch is stopped for longer than its ring can buffer."""
     with bench(chains=2, networks="shared", flow_count=64) as lab:
         edge = next(process for process in lab.stage.facts.sut_processes if process.name == "edge left")
         waking = threading.Timer(0.45, os.kill, (edge.pid, signal.SIGCONT))
@@ -190,7 +190,7 @@ def test_frames_lost_at_an_edge_switch_are_attributed_to_it() -> None:
             waking.start()
 
         try:
-            result = observed(lab, 40_000, stop)
+            result = measure_observed(lab, 40_000, stop)
         finally:
             waking.join()
             os.kill(edge.pid, signal.SIGCONT)

@@ -1,4 +1,4 @@
-"""`nodrop status` and `nodrop cleanup` among real labs, in a PID namespace where no others are to be seen."""
+"""`nodrop status` and `nodrop cleanup` with real labs, in a PID namespace that hides other processes."""
 
 import subprocess
 import sys
@@ -20,8 +20,8 @@ HOLDER = """$(sed 's/.*"holder":{{"pid":\\([0-9]*\\),.*/\\1/' /run/nodrop/labs/{
 
 
 @pytest.fixture
-def apart(require_tool: Callable[[str], Path], tmp_path: Path) -> Callable[..., str]:
-    """Runs shell commands where only their own processes and records are."""
+def run_isolated(require_tool: Callable[[str], Path], tmp_path: Path) -> Callable[..., str]:
+    """Return a function that runs shell commands in namespaces with only their own processes and records."""
     unshare = [require_tool("unshare"), "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]
 
     def run(*commands: str) -> str:
@@ -48,40 +48,42 @@ def holder(name: str) -> str:
     return HOLDER.format(name=name)
 
 
-def test_all_that_was_left_is_found_and_taken_away(apart: Callable[..., str]) -> None:
-    said = apart(
+def test_all_that_was_left_is_found_and_taken_away(run_isolated: Callable[..., str]) -> None:
+    output = run_isolated(
         *(up("stands"), up("fell"), f"kill -9 {holder('fell')}", up("lost"), "rm /run/nodrop/labs/lost.json"),
         "nodrop run --status; echo status $?",
-        "nodrop cleanup </dev/null; echo unasked $?",
+        "nodrop cleanup </dev/null; echo unconfirmed $?",
         "nodrop run --force-cleanup; echo forced $?",
         "nodrop status; echo status $?",
         "grep -lzx nodrop.stage.holder /proc/[0-9]*/cmdline || echo no process is left",
     )
-    assert "lab stands is up: bridge, process" in said
-    assert "lab fell is down: the lab's process" in said
-    assert "lab without a record, process" in said
-    assert "use --force\nunasked 2\n" in said
-    assert "forced 0\n" in said
-    assert said.endswith("status: idle\nno labs\nstatus 0\nno process is left\n"), said
+    assert "lab stands is up: bridge, process" in output
+    assert "lab fell is down: the lab's process" in output
+    assert "lab without a record, process" in output
+    assert "use --force\nunconfirmed 2\n" in output
+    assert "forced 0\n" in output
+    assert output.endswith("status: idle\nno labs\nstatus 0\nno process is left\n"), output
 
 
-def test_all_labs_go_down_at_once(apart: Callable[..., str]) -> None:
-    said = apart(up("one"), up("two"), "nodrop lab down --all", "nodrop lab status")
-    assert said == "lab one is down\nlab two is down\nno labs; create one with 'nodrop lab up'\n"
+def test_all_labs_go_down_at_once(run_isolated: Callable[..., str]) -> None:
+    output = run_isolated(up("one"), up("two"), "nodrop lab down --all", "nodrop lab status")
+    assert output == "lab one is down\nlab two is down\nno labs; create one with 'nodrop lab up'\n"
 
 
 def test_a_clean_up_asks_and_takes_no_for_an_answer(
-    apart: Callable[..., str], require_tool: Callable[[str], Path]
+    run_isolated: Callable[..., str], require_tool: Callable[[str], Path]
 ) -> None:
-    ask = f"""{require_tool("script")} -qec '{sys.executable} -m nodrop cleanup' /dev/null"""
-    said = apart(up("stays"), f"echo n | {ask}", "nodrop lab status", f"echo y | {ask}", "nodrop lab status")
-    assert "Remove all of this? [y/N]: n" in said
-    assert "nothing was removed" in said
-    assert "lab stays is up" in said.partition("nothing was removed")[2]
-    assert said.endswith("no labs; create one with 'nodrop lab up'\n")
+    answer_prompt = f"""{require_tool("script")} -qec '{sys.executable} -m nodrop cleanup' /dev/null"""
+    output = run_isolated(
+        up("stays"), f"echo n | {answer_prompt}", "nodrop lab status", f"echo y | {answer_prompt}", "nodrop lab status"
+    )
+    assert "Remove all of this? [y/N]: n" in output
+    assert "nothing was removed" in output
+    assert "lab stays is up" in output.partition("nothing was removed")[2]
+    assert output.endswith("no labs; create one with 'nodrop lab up'\n")
 
 
-def test_a_process_that_stands_in_no_lab_is_left_alone(apart: Callable[..., str]) -> None:
+def test_a_process_that_stands_in_no_lab_is_left_alone(run_isolated: Callable[..., str]) -> None:
     waiting = f"sleep 60 | {sys.executable} -P -m nodrop.stage.holder --standing & sleep 1"
-    said = apart(waiting, "nodrop cleanup --force", "grep -lzx nodrop.stage.holder /proc/[0-9]*/cmdline")
-    assert said.startswith("no labs on this machine\n/proc/")
+    output = run_isolated(waiting, "nodrop cleanup --force", "grep -lzx nodrop.stage.holder /proc/[0-9]*/cmdline")
+    assert output.startswith("no labs on this machine\n/proc/")

@@ -1,4 +1,4 @@
-"""A trial disturbed by other work on the tester's core points at the check of the host that is about it."""
+"""A trial disturbed by other work on the tester's core names the related check of the host."""
 
 import os
 import subprocess
@@ -17,23 +17,23 @@ pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
 @pytest.fixture
 def busy_core() -> Iterator[int]:
-    """A core that other work keeps busy."""
+    """Keep a core busy with other work; yield its number."""
     core = max(os.sched_getaffinity(0))
     loop = f"import os; os.sched_setaffinity(0, {{{core}}})\nwhile True: pass"
-    with subprocess.Popen([sys.executable, "-c", loop]) as other:
+    with subprocess.Popen([sys.executable, "-c", loop]) as process:
         yield core
-        other.kill()
+        process.kill()
 
 
 def test_work_on_the_testers_core_names_the_check_that_would_have_shown_it(
     tmp_path: Path, busy_core: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["--sut", "wire", "--rate", "20kpps", "--set", "duration=1s", "--set", f"engine.cores=[{busy_core}]"]
-    main(["run", *asked, "--results-dir", str(tmp_path), "--alongside"])
-    told = " ".join(capsys.readouterr().out.split())
+    flags = ["--sut", "wire", "--rate", "20kpps", "--set", "duration=1s", "--set", f"engine.cores=[{busy_core}]"]
+    main(["run", *flags, "--results-dir", str(tmp_path), "--alongside"])
+    output = " ".join(capsys.readouterr().out.split())
     (file,) = tmp_path.glob("*/result.json")
     findings = [format_message(flag) for flag in load(file).findings if flag.code == "host-check"]
     assert any(text.startswith("In trial #0 other work kept the tester off its CPU") for text in findings), findings
-    assert "nodrop host check A2 A5" in told
+    assert "nodrop host check A2 A5" in output
     main(["show", str(file)])
     assert "nodrop host check A2 A5" in " ".join(capsys.readouterr().out.split())

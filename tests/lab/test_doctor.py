@@ -1,4 +1,4 @@
-"""`nodrop doctor` on the machine it runs on, and on machines that lack something."""
+"""`nodrop doctor` on this machine, and on machines with something missing."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from nodrop.cli.doctor import doctor
-from nodrop.run import self_test as checking
+from nodrop.run import self_test
 from nodrop.stage import capability_checks, namespace
 
 pytestmark = pytest.mark.lab
@@ -28,13 +28,13 @@ def test_a_machine_that_has_everything_is_told_that_a_run_works() -> None:
 
 
 def test_a_back_end_that_is_refused_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Frames of 9216 bytes are more than AF_XDP takes."""
-    real = checking.Config
-    monkeypatch.setattr(checking, "Config", lambda **keys: real(frame_bytes=9216, **keys))
-    found = {check.name: check for check in checking.check_backends()}
-    assert found["af_packet"].ok
-    assert not found["xdp_live"].ok
-    assert "af_packet" in found["xdp_live"].remedy
+    """Frames of 9216 bytes exceed the limit of AF_XDP."""
+    real = self_test.Config
+    monkeypatch.setattr(self_test, "Config", lambda **keys: real(frame_bytes=9216, **keys))
+    checks = {check.name: check for check in self_test.check_backends()}
+    assert checks["af_packet"].ok
+    assert not checks["xdp_live"].ok
+    assert "af_packet" in checks["xdp_live"].remedy
 
 
 def test_a_program_that_does_not_run_fails_the_machine_with_status_4(
@@ -64,7 +64,7 @@ def test_a_refused_namespace_is_reported_with_a_remedy(monkeypatch: pytest.Monke
 
 
 def test_a_setting_that_forbids_namespaces_is_named() -> None:
-    """The limit is per user namespace, so the test sets it in one of its own."""
+    """The limit is per user namespace, so the test sets it in a new one."""
 
     def forbid_and_try() -> str:
         namespace._unshare_user()

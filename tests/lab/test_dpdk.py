@@ -1,4 +1,4 @@
-"""Runs through DPDK: on the lab's own interfaces without huge pages, and on devices beside it."""
+"""Runs through DPDK: on the lab's interfaces without huge pages, and on devices outside the lab."""
 
 import json
 import os
@@ -16,10 +16,10 @@ from nodrop.stage.dpdk import has_dpdk
 pytestmark = pytest.mark.lab
 
 SEARCHED = (0, 5)
-"""With an answer, or without one in so short a time."""
+"""With a result, or without one in the short time."""
 ENGINE_WITHOUT = """#!/bin/sh
 echo '{"reply": "hello", "protocol": 3, "version": "0", "commit": "none", "dpdk": false}'
-read asked
+read request
 echo '{"reply": "error", "kind": "port", "message": "this program was built without DPDK; install"}'
 cat >/dev/null
 """
@@ -31,7 +31,7 @@ def _dpdk(require_root: None) -> None:  # noqa: ARG001
         lacking("nodrop-engine was built without DPDK (apt-get install pkg-config libdpdk-dev; scripts/install)")
 
 
-def nodrop(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def run_nodrop(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "nodrop", *map(str, arguments)]
     return subprocess.run(
         command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=90, check=False
@@ -39,7 +39,7 @@ def nodrop(*arguments: str | Path, **environment: str) -> subprocess.CompletedPr
 
 
 def received(result: dict[str, Any]) -> int:
-    """Frames of all trials; on a busy machine none of these need be without loss."""
+    """Return the frames received in all trials; on a busy machine every trial may lose some."""
     return sum(stream["received_count"] for trial in result["trials"] for stream in trial["streams"])
 
 
@@ -69,8 +69,8 @@ def test_frames_of_9216_bytes_fit_the_rings() -> None:
 @pytest.mark.usefixtures("_dpdk")
 def test_a_run_through_dpdk_measures_and_says_how_packets_went(tmp_path: Path) -> None:
     keys = ("--sut", "bridge", "--backend", "dpdk", "--max-load", "10kpps", "--budget", "3s", "--no-latency", "-q")
-    said = nodrop("run", *keys, "--results-dir", tmp_path, "--json", tmp_path / "result.json")
-    assert said.returncode in SEARCHED, said.stderr
+    done = run_nodrop("run", *keys, "--results-dir", tmp_path, "--json", tmp_path / "result.json")
+    assert done.returncode in SEARCHED, done.stderr
     result = json.loads((tmp_path / "result.json").read_text())
     assert received(result)
     assert {port["backend"] for port in result["facts"]["ports"]} == {"dpdk"}
@@ -84,8 +84,8 @@ def test_devices_beside_the_lab_are_a_wire_of_their_own_and_no_hop_is_blamed(tmp
     devices = json.dumps([f"net_memif0,role=server,socket={socket}", f"net_memif1,role=client,socket={socket}"])
     keys = ("--sut", "wire", "--backend", "dpdk", "--set", f"engine.dpdk.devices={devices}", "--no-latency", "-q")
     short = ("--max-load", "20kpps", "--budget", "3s", "--results-dir", tmp_path, "--json", tmp_path / "result.json")
-    said = nodrop("run", *keys, *short)
-    assert said.returncode in SEARCHED, said.stderr
+    done = run_nodrop("run", *keys, *short)
+    assert done.returncode in SEARCHED, done.stderr
     result = json.loads((tmp_path / "result.json").read_text())
     assert result["trials"][0]["ledger"] is None
     assert received(result)
@@ -95,6 +95,8 @@ def test_an_engine_without_dpdk_ends_the_run_with_status_4_and_what_to_do(tmp_pa
     engine = tmp_path / "nodrop-engine"
     engine.write_text(ENGINE_WITHOUT)
     engine.chmod(0o755)
-    said = nodrop("run", "--backend", "dpdk", "--sut", "wire", "--results-dir", tmp_path, NODROP_BIN_DIR=str(tmp_path))
-    assert said.returncode == 4
-    assert "built without DPDK; install" in said.stderr
+    done = run_nodrop(
+        "run", "--backend", "dpdk", "--sut", "wire", "--results-dir", tmp_path, NODROP_BIN_DIR=str(tmp_path)
+    )
+    assert done.returncode == 4
+    assert "built without DPDK; install" in done.stderr

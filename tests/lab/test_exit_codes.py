@@ -1,4 +1,4 @@
-"""Every exit code of docs/reference/exit-codes.md, really provoked."""
+"""Every exit code of docs/reference/exit-codes.md, provoked for real."""
 
 import os
 import re
@@ -27,7 +27,7 @@ def in_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def nodrop(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run_nodrop(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "nodrop", *arguments],
         env=os.environ | environment,
@@ -42,13 +42,13 @@ def stored() -> list[Path]:
     return list(Path().glob("results/*/result.json"))
 
 
-def assert_a_sentence(done: subprocess.CompletedProcess[str]) -> None:
+def assert_one_message(done: subprocess.CompletedProcess[str]) -> None:
     assert done.stderr.startswith("nodrop: error: ")
     assert "Traceback" not in done.stderr
 
 
 def test_0_a_rate_was_measured() -> None:
-    done = nodrop("run", "--sut", "wire", "--rate", "1kpps", "--duration", "0.3")
+    done = run_nodrop("run", "--sut", "wire", "--rate", "1kpps", "--duration", "0.3")
     assert done.returncode == 0, done.stderr
     assert len(stored()) == 1
 
@@ -62,41 +62,41 @@ def test_1_the_output_cannot_be_written() -> None:
 
 
 def test_2_the_configuration_cannot_be_done() -> None:
-    done = nodrop("run", "--rate", "fast")
+    done = run_nodrop("run", "--rate", "fast")
     assert done.returncode == 2
-    assert_a_sentence(done)
+    assert_one_message(done)
     assert stored() == []
 
 
 def test_3_the_lab_does_not_stand() -> None:
-    done = nodrop("run", "--lab", "gone")
+    done = run_nodrop("run", "--lab", "gone")
     assert done.returncode == 3
-    assert_a_sentence(done)
+    assert_one_message(done)
 
 
 def test_4_the_generator_does_not_start(tmp_path: Path) -> None:
     broken = tmp_path / "nodrop-engine"
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
-    done = nodrop("run", *QUICK, NODROP_BIN_DIR=str(tmp_path))
+    done = run_nodrop("run", *QUICK, NODROP_BIN_DIR=str(tmp_path))
     assert done.returncode == 4
-    assert_a_sentence(done)
+    assert_one_message(done)
     assert len(stored()) == 1
 
 
 def test_5_no_load_meets_the_goals() -> None:
-    done = nodrop("run", *QUICK, "--min-load", "13Mpps", "--max-load", "14Mpps", "--budget", "3s")
+    done = run_nodrop("run", *QUICK, "--min-load", "13Mpps", "--max-load", "14Mpps", "--budget", "3s")
     assert done.returncode == 5
-    assert_a_sentence(done)
+    assert_one_message(done)
     assert len(stored()) == 1
 
 
 def test_6_no_server_answers() -> None:
-    with socket.socket() as unheard:  # bound and not listening: nobody else takes the port meanwhile
-        unheard.bind(("127.0.0.1", 0))
-        done = nodrop("client", "--url", f"http://127.0.0.1:{unheard.getsockname()[1]}", "version")
+    with socket.socket() as silent:  # bound and not listening: no other process gets the port
+        silent.bind(("127.0.0.1", 0))
+        done = run_nodrop("client", "--url", f"http://127.0.0.1:{silent.getsockname()[1]}", "version")
     assert done.returncode == 6
-    assert_a_sentence(done)
+    assert_one_message(done)
 
 
 def test_7_records_still_wait(tmp_path: Path) -> None:
@@ -104,9 +104,9 @@ def test_7_records_still_wait(tmp_path: Path) -> None:
         away.bind(("127.0.0.1", 0))
         fluentd = f"fluentd: [{{result_tag: r, ip: 127.0.0.1, port: {away.getsockname()[1]}}}]"
         ship = f"ship: {{{fluentd}, buffer_dir: {tmp_path}/waiting, wait: 0s}}"
-        done = nodrop("run", "--sut", "wire", "--rate", "1kpps", "--duration", "0.2", "--config", ship)
+        done = run_nodrop("run", "--sut", "wire", "--rate", "1kpps", "--duration", "0.2", "--config", ship)
         assert done.returncode == 0, done.stderr
-        assert nodrop("ship", "--buffer-dir", f"{tmp_path}/waiting").returncode == 7
+        assert run_nodrop("ship", "--buffer-dir", f"{tmp_path}/waiting").returncode == 7
 
 
 @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -122,7 +122,7 @@ def test_130_and_143_a_signal(number: signal.Signals, exit_code: int, moment: st
         process.send_signal(number)
         process.stdout.read()
         assert "Traceback" not in process.stderr.read()
-    # The shell says 128 + the number of a signal that ended a process as well.
+    # A shell also reports a process ended by a signal as 128 + the number of the signal.
     assert process.returncode in (exit_code, -number)
     assert moment == "loading" or len(stored()) == 1
 

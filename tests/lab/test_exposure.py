@@ -1,4 +1,4 @@
-"""What a real libvirt daemon shows of this machine: one of its own, in a directory of its own, of user nobody."""
+"""What a real libvirt daemon exposes of this machine: a private daemon of user nobody, in a temporary directory."""
 
 import os
 import subprocess
@@ -16,8 +16,8 @@ NOBODY = 65534
 
 
 @pytest.fixture
-def daemon(require_tool: Callable[[str], str]) -> Iterator[str]:
-    """The address of a daemon that nobody else uses."""
+def daemon(require_tool: Callable[[str], Path]) -> Iterator[str]:
+    """Start a private daemon; yield its address."""
     libvirtd = require_tool("libvirtd")
     virsh = require_tool("virsh")
     with tempfile.TemporaryDirectory(prefix="nodrop-") as place:
@@ -36,13 +36,13 @@ def daemon(require_tool: Callable[[str], str]) -> Iterator[str]:
         ) as running:
             uri = f"qemu:///session?socket={root}/libvirt-sock"
             deadline = time.monotonic() + 30
-            while not _answers(virsh, uri) and running.poll() is None and time.monotonic() < deadline:
+            while not _replies(virsh, uri) and running.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.2)
             yield uri
             running.terminate()
 
 
-def _answers(virsh: Path, uri: str) -> bool:
+def _replies(virsh: Path, uri: str) -> bool:
     return not subprocess.run([virsh, "-r", "-c", uri, "capabilities"], capture_output=True, check=False).returncode
 
 
@@ -53,9 +53,9 @@ def test_a_real_daemon_shows_what_lscpu_and_meminfo_say(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "100")
     assert main(["host", "exposure", "--libvirt-uri", daemon]) == 0
-    said = capsys.readouterr().out
-    assert "Memory Available" in said
+    output = capsys.readouterr().out
+    assert "Memory Available" in output
     total_kib = int(Path("/proc/meminfo").read_text().split()[1])
-    assert f"of {total_kib / 2**20:.1f} GiB free" in said
-    assert f"{os.cpu_count()} CPUs with their siblings" in said
-    assert "Required by ETSI, not exposed by libvirt: Direct cache access" in " ".join(said.split())
+    assert f"of {total_kib / 2**20:.1f} GiB free" in output
+    assert f"{os.cpu_count()} CPUs with their siblings" in output
+    assert "Required by ETSI, not exposed by libvirt: Direct cache access" in " ".join(output.split())

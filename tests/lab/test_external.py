@@ -1,4 +1,4 @@
-"""A SUT that is already there, between interfaces the tests make in a network namespace of their own."""
+"""An external SUT between interfaces that the tests create in a separate network namespace."""
 
 import contextlib
 import json
@@ -11,18 +11,18 @@ import pytest
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege", "require_root")]
 
-MAKE = """
+CREATE_PORTS = """
 ip link set lo up
 ip link add left type veth peer name near
 ip link add right type veth peer name far
 for name in left near right far; do ip link set $name up; done
 """
-"""Ports `left` and `right`, and behind them a SUT's `near` and `far`."""
+"""Ports `left` and `right`, connected to the SUT's `near` and `far`."""
 FLAGS = ("--rate", "4kpps", "--duration", "0.3s", "--results-dir", "results", "--json", "-")
 
 
 class Namespace:
-    """A network namespace without a name: it is gone with its last process."""
+    """A network namespace without a name: it ends with its last process."""
 
     def __init__(self, pid: int, directory: Path) -> None:
         self.pid = pid
@@ -37,7 +37,7 @@ class Namespace:
 
     @contextlib.contextmanager
     def forwarding(self, *arguments: str) -> Iterator[None]:
-        """nodrop-vnf as the SUT."""
+        """Run nodrop-vnf as the SUT."""
         program = Path(sys.executable).parent / "nodrop-vnf"
         command = ["nsenter", "--net", "--target", str(self.pid), str(program), *arguments]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -48,39 +48,39 @@ class Namespace:
 
 
 @pytest.fixture
-def there(tmp_path: Path) -> Iterator[Namespace]:
-    command = ["unshare", "--net", "sh", "-ec", f"{MAKE} echo made; exec sleep 300"]
+def namespace(tmp_path: Path) -> Iterator[Namespace]:
+    command = ["unshare", "--net", "sh", "-ec", f"{CREATE_PORTS} echo ready; exec sleep 300"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
         assert holder.stdout
-        assert holder.stdout.readline() == b"made\n"
+        assert holder.stdout.readline() == b"ready\n"
         yield Namespace(holder.pid, tmp_path)
         holder.kill()
 
 
-def mac(there: Namespace, name: str) -> str:
-    (link,) = json.loads(there.run("ip", "-json", "link", "show", name).stdout)
+def read_mac(namespace: Namespace, name: str) -> str:
+    (link,) = json.loads(namespace.run("ip", "-json", "link", "show", name).stdout)
     return str(link["address"])
 
 
-def join(there: Namespace, *flags: str) -> contextlib.AbstractContextManager[None]:
-    left, right = mac(there, "left"), mac(there, "right")
-    return there.forwarding("l2", "--port", f"near,peer={left}", "--port", f"far,peer={right}", *flags)
+def forward_layer_2(namespace: Namespace, *flags: str) -> contextlib.AbstractContextManager[None]:
+    left, right = read_mac(namespace, "left"), read_mac(namespace, "right")
+    return namespace.forwarding("l2", "--port", f"near,peer={left}", "--port", f"far,peer={right}", *flags)
 
 
-def result_of(done: subprocess.CompletedProcess[str]) -> dict[str, object]:
+def parse_result(done: subprocess.CompletedProcess[str]) -> dict[str, object]:
     assert done.returncode == 0, done.stderr
     result: dict[str, object] = json.loads(done.stdout)
     return result
 
 
-def test_frames_leave_with_the_ports_own_addresses_and_pass_what_is_there(there: Namespace) -> None:
-    with join(there):
-        result = result_of(there.nodrop("--sut", "ext", "--set", "ports=[left, right]"))
+def test_frames_leave_with_the_ports_own_addresses_and_pass_what_is_there(namespace: Namespace) -> None:
+    with forward_layer_2(namespace):
+        result = parse_result(namespace.nodrop("--sut", "ext", "--set", "ports=[left, right]"))
     plan, facts = result["plan"], result["facts"]
     assert isinstance(plan, dict) and isinstance(facts, dict)
     sources = [stream["layers"][0]["src"] for stream in plan["traffic"]["streams"]]
-    assert sources == [mac(there, "left"), mac(there, "right")]
-    assert plan["warnings"] == []  # not even that a port does not say how fast it is
+    assert sources == [read_mac(namespace, "left"), read_mac(namespace, "right")]
+    assert plan["warnings"] == []  # not even about the unknown speed of a port
     (trial,) = result["trials"]  # type: ignore[misc]
     assert all(stream["received_count"] == stream["offered_count"] > 0 for stream in trial["streams"])
     assert facts["stage"]["sut_pid"] == 0 and len(facts["stage"]["interfaces"]) == 2
@@ -89,10 +89,10 @@ def test_frames_leave_with_the_ports_own_addresses_and_pass_what_is_there(there:
 
 
 @pytest.mark.parametrize("vlans", [(111,), (111, 112)])
-def test_a_loopback_by_vlans_over_named_ports_carries_every_chain(there: Namespace, vlans: tuple[int, ...]) -> None:
+def test_a_loopback_by_vlans_over_named_ports_carries_every_chain(namespace: Namespace, vlans: tuple[int, ...]) -> None:
     keys = (f"vlans={[list(vlans)] * 2}", f"chains={len(vlans)}", "ports=[left, right]")
-    with join(there):
-        result = result_of(there.nodrop("--sut", "wire", *(word for key in keys for word in ("--set", key))))
+    with forward_layer_2(namespace):
+        result = parse_result(namespace.nodrop("--sut", "wire", *(word for key in keys for word in ("--set", key))))
     (trial,) = result["trials"]  # type: ignore[misc]
     assert len(trial["streams"]) == 2 * len(vlans)
     assert all(stream["received_count"] == stream["offered_count"] > 0 for stream in trial["streams"])
@@ -122,24 +122,24 @@ def test_a_loopback_by_vlans_over_named_ports_carries_every_chain(there: Namespa
     ],
 )
 def test_ports_that_cannot_or_should_not_be_used_are_refused(
-    there: Namespace, before: str, flags: tuple[str, ...], sentence: str
+    namespace: Namespace, before: str, flags: tuple[str, ...], sentence: str
 ) -> None:
     if before:
-        assert there.run("sh", "-c", before).returncode == 0
-    done = there.nodrop("--sut", "ext", *flags)
+        assert namespace.run("sh", "-c", before).returncode == 0
+    done = namespace.nodrop("--sut", "ext", *flags)
     assert done.returncode == 3 and sentence in done.stderr and "Traceback" not in done.stderr
-    assert there.run("ip", "-br", "link", "show", "left").stdout.startswith("left@near")
+    assert namespace.run("ip", "-br", "link", "show", "left").stdout.startswith("left@near")
 
 
-def test_addressed_ports_are_used_when_that_is_wanted(there: Namespace) -> None:
-    assert there.run("ip", "addr", "add", "192.0.2.1/24", "dev", "left").returncode == 0
-    with join(there):
+def test_addressed_ports_are_used_when_that_is_wanted(namespace: Namespace) -> None:
+    assert namespace.run("ip", "addr", "add", "192.0.2.1/24", "dev", "left").returncode == 0
+    with forward_layer_2(namespace):
         flags = ("--set", "ports=[left, right]", "--set", "allow_addressed_ports=true")
-        result_of(there.nodrop("--sut", "ext", *flags))
+        parse_result(namespace.nodrop("--sut", "ext", *flags))
 
 
-def test_gateways_that_are_there_are_asked_for_and_ask_for_the_testers(there: Namespace) -> None:
-    """As NFVbench's EXT chains with ARP: nothing but addresses is known of the router."""
+def test_gateways_that_are_there_are_asked_for_and_ask_for_the_testers(namespace: Namespace) -> None:
+    """Like NFVbench's EXT chains with ARP: only the router's addresses are known."""
     router = [
         *("--port", "near,mac=02:00:00:00:05:01,address=192.168.1.1"),
         *("--port", "far,mac=02:00:00:00:05:02,address=192.168.2.1"),
@@ -152,9 +152,9 @@ def test_gateways_that_are_there_are_asked_for_and_ask_for_the_testers(there: Na
         "gateways.sut": "192.168.1.1,192.168.2.1",
     }
     flags = [word for key, value in keys.items() for word in ("--set", f"{key}={value}")]
-    with there.forwarding("l3", *router):
-        result = result_of(there.nodrop("--sut", "ext", *flags))
-        silent = there.nodrop("--sut", "ext", *flags, "--set", "gateways.sut=192.168.1.9,192.168.2.1")
+    with namespace.forwarding("l3", *router):
+        result = parse_result(namespace.nodrop("--sut", "ext", *flags))
+        silent = namespace.nodrop("--sut", "ext", *flags, "--set", "gateways.sut=192.168.1.9,192.168.2.1")
     facts = result["facts"]
     assert isinstance(facts, dict)
     assert [port["next_hop"]["mac"] for port in facts["ports"]] == ["02:00:00:00:05:01", "02:00:00:00:05:02"]
@@ -164,7 +164,7 @@ def test_gateways_that_are_there_are_asked_for_and_ask_for_the_testers(there: Na
     assert "for 192.168.1.9 by ARP from 192.168.1.100" in silent.stderr
 
 
-def test_a_server_measures_what_is_between_the_ports_of_its_own_configuration(there: Namespace) -> None:
+def test_a_server_measures_what_is_between_the_ports_of_its_own_configuration(namespace: Namespace) -> None:
     configuration = "{sut: ext, ports: [left, right], rate: 4kpps, duration: 0.3s}"
     nodrop = f"{sys.executable} -m nodrop"
     asking = f"until {nodrop} client --url http://127.0.0.1:7599 version; do sleep 0.1; done"
@@ -174,8 +174,8 @@ def test_a_server_measures_what_is_between_the_ports_of_its_own_configuration(th
         {nodrop} client --url http://127.0.0.1:7599 run; code=$?
         kill $server; wait $server; exit $code
     """
-    with join(there):
-        done = there.run("bash", "-c", session)
+    with forward_layer_2(namespace):
+        done = namespace.run("bash", "-c", session)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "lab external is up" in done.stdout
     assert "1,200 frames were sent in 0.3 s" in done.stdout

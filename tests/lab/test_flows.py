@@ -1,4 +1,4 @@
-"""Flows counted on the wire: what tcpdump saw leave the tester is exactly what was asked for."""
+"""Flows on the wire: tcpdump sees exactly the requested flows leave the tester."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -40,11 +40,11 @@ def test_exactly_the_flows_asked_for_leave_the_tester(
         with tapped(lab, tcpdump, tmp_path, interfaces) as captures:
             result = lab.measure(LOAD_PPS, DURATION_S)
     assert result.offered_count > LOAD_PPS * DURATION_S / 2
-    seen = [read_fields(tshark, capture, "udp or tcp", FIELDS) for capture in captures]
-    assert sum(map(len, seen)) == result.offered_count
-    by_port = [len(set(flows)) for flows in seen]
-    assert sum(by_port) == len(set().union(*seen)) == keys["flow_count"]
-    asked = [0] * len(captures)
+    flows = [read_fields(tshark, capture, "udp or tcp", FIELDS) for capture in captures]
+    assert sum(map(len, flows)) == result.offered_count
+    by_port = [len(set(flows)) for flows in flows]
+    assert sum(by_port) == len(set().union(*flows)) == keys["flow_count"]
+    expected = [0] * len(captures)
     for stream in lab.plan.traffic.streams:
-        asked[stream.tx_port] += stream.flow_count
-    assert by_port == asked
+        expected[stream.tx_port] += stream.flow_count
+    assert by_port == expected
