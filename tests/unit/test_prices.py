@@ -210,11 +210,11 @@ def test_known_effects_are_found_again_and_shown_again(tmp_path: Path, capsys: p
     assert not outcome.failures
     found = build_cost_table(outcome.suite, outcome.results)
     dear, free = one(found, "same-core"), one(found, "small-pages")
-    assert dear.said is RuleOutcome.COSTS
+    assert dear.outcome is RuleOutcome.COSTS
     assert dear.low is not None
     assert dear.high is not None
     assert dear.low <= 0.3 <= dear.high
-    assert free.said in (RuleOutcome.NOTHING, RuleOutcome.NOT_SHOWN)
+    assert free.outcome in (RuleOutcome.NOTHING, RuleOutcome.NOT_SHOWN)
     # Three were too slow each time, so four were not tried.
     assert (found.identical_count, one(found, "identical-3").run_count, one(found, "identical-4").run_count) == (
         2,

@@ -19,13 +19,13 @@ def find_blocked_outcomes(
     """
     stops: dict[ComparisonOutcome, str] = {}
     if a.at_least:
-        stops |= _limited("A", ComparisonOutcome.BETTER, higher_is_better)
+        stops |= _block_for_limit("A", ComparisonOutcome.BETTER, higher_is_better)
     if b.at_least:
-        stops |= _limited("B", ComparisonOutcome.WORSE, higher_is_better)
+        stops |= _block_for_limit("B", ComparisonOutcome.WORSE, higher_is_better)
     if missing[0]:
-        stops |= _missing("A", missing[0], ComparisonOutcome.WORSE)
+        stops |= _block_for_missing_runs("A", missing[0], ComparisonOutcome.WORSE)
     if missing[1]:
-        stops |= _missing("B", missing[1], ComparisonOutcome.BETTER)
+        stops |= _block_for_missing_runs("B", missing[1], ComparisonOutcome.BETTER)
     return stops
 
 
@@ -44,7 +44,7 @@ def find_drift_blocks(carried: float, effect: float, higher_is_better: bool) -> 
     return dict.fromkeys((apparent, ComparisonOutcome.EQUIVALENT), reason)
 
 
-def _limited(side: str, unknowable: ComparisonOutcome, higher_is_better: bool) -> BlockedOutcomes:
+def _block_for_limit(side: str, unknowable: ComparisonOutcome, higher_is_better: bool) -> BlockedOutcomes:
     if not higher_is_better:
         reason = f"something other than the SUT limited the measurement of {side}"
         return dict.fromkeys((ComparisonOutcome.WORSE, ComparisonOutcome.BETTER, ComparisonOutcome.EQUIVALENT), reason)
@@ -52,7 +52,7 @@ def _limited(side: str, unknowable: ComparisonOutcome, higher_is_better: bool) -
     return dict.fromkeys((unknowable, ComparisonOutcome.EQUIVALENT), reason)
 
 
-def _missing(side: str, count: int, flattering: ComparisonOutcome) -> BlockedOutcomes:
+def _block_for_missing_runs(side: str, count: int, flattering: ComparisonOutcome) -> BlockedOutcomes:
     """Block the outcomes that missing runs would flatter: they may be the worst ones."""
     runs = "one run of" if count == 1 else f"{count} runs of"
     return dict.fromkeys((flattering, ComparisonOutcome.EQUIVALENT), f"{runs} {side} did not measure it")

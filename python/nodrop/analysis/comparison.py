@@ -61,9 +61,9 @@ def compare(
     Raises: ConfigError where the sides have no measure in common.
     """
     subjects = list(pair_metrics(a, b, metrics))
-    headlines = _headlines(subjects, bool(metrics))
+    headlines = _mark_headlines(subjects, bool(metrics))
     estimates = [_estimate(subject) for subject in subjects]
-    weights = _weights(headlines)
+    weights = _compute_weights(headlines)
     chances = adjust_p_values([each.p for each in estimates], weights)
     judged = [
         _compare_metric(subject, each, chance, DecisionRule(headline, weight, margins, confidence))
@@ -76,8 +76,8 @@ def compare(
     return Comparison(
         verdict=verdict,
         sentence=text.format_headline(verdict, judged, confidence),
-        a=_side(a),
-        b=_side(b),
+        a=_build_side(a),
+        b=_build_side(b),
         confidence=confidence,
         paired=any(metric.method == "paired" for metric in judged),
         metrics=tuple(judged),
@@ -133,7 +133,7 @@ def _compare_metric(
     low, high = estimate.interval(rule.confidence)
     needed = None
     if verdict is ComparisonOutcome.UNDECIDED and rule.headline and not blocked:
-        needed = _repeats_needed(estimate, margin, subject, rule)
+        needed = _find_repeats_needed(estimate, margin, subject, rule)
     return MetricComparison(
         key=subject.key,
         text=subject.text,
@@ -185,7 +185,9 @@ def _decide(
     return outcome, ""
 
 
-def _repeats_needed(estimate: EffectEstimate, margin: float, subject: PairedMetric, rule: DecisionRule) -> int | None:
+def _find_repeats_needed(
+    estimate: EffectEstimate, margin: float, subject: PairedMetric, rule: DecisionRule
+) -> int | None:
     fewest = min(len(subject.a.points), len(subject.b.points))
     at_least = next(count for count in range(2, 100) if count_assignments(count, count) >= rule.ways_needed)
     enough = find_repeats_needed(estimate, margin, rule.alpha * rule.weight, rule.alpha / 2, max(at_least, fewest + 1))
@@ -198,13 +200,13 @@ def _estimate(subject: PairedMetric) -> EffectEstimate:
     return estimate_effect(a, b, SCATTER_MIN[subject.unit], SCATTER_ASSUMED[subject.unit], pairs)
 
 
-def _headlines(subjects: Sequence[PairedMetric], named: bool) -> list[bool]:
+def _mark_headlines(subjects: Sequence[PairedMetric], named: bool) -> list[bool]:
     units = {subject.unit for subject in subjects}
     first = next(unit for unit in HEADLINE_ORDER if unit in units)
     return [named or subject.unit == first for subject in subjects]
 
 
-def _weights(headlines: Sequence[bool]) -> list[float]:
+def _compute_weights(headlines: Sequence[bool]) -> list[float]:
     """Return the shares of the measures in the family-wise error rate; their sum is 1."""
     count = sum(headlines)
     others = len(headlines) - count
@@ -212,7 +214,7 @@ def _weights(headlines: Sequence[bool]) -> list[float]:
     return [share / count if headline else (1 - share) / others for headline in headlines]
 
 
-def _side(runs: Sequence[Summary]) -> Side:
+def _build_side(runs: Sequence[Summary]) -> Side:
     ordered = sorted(runs, key=lambda run: (run.started_at, run.run_id))
     labels = {run.label for run in ordered}
     label = labels.pop() if len(labels) == 1 else None

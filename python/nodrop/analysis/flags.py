@@ -25,25 +25,25 @@ def flag_irregular_runs(a: MetricSeries, b: MetricSeries, unit: MeasureUnit) -> 
     for name, series in (("A", a), ("B", b)):
         at = [point.value if unit == "ratio" else math.log(max(point.value, 1.0)) for point in series.points]
         if len(at) >= RUNS_MIN:
-            yield from _groups(name, at, series, unit)
+            yield from _flag_groups(name, at, series, unit)
 
 
-def _groups(name: str, at: Sequence[float], series: MetricSeries, unit: MeasureUnit) -> Iterator[Flag]:
+def _flag_groups(name: str, at: Sequence[float], series: MetricSeries, unit: MeasureUnit) -> Iterator[Flag]:
     ordered = sorted(at)
     gaps = [high - low for low, high in pairwise(ordered)]
     cut = max(range(len(gaps)), key=gaps.__getitem__) + 1
     lower, upper = ordered[:cut], ordered[cut:]
-    within = max(_spread(lower), _spread(upper))
+    within = max(_compute_spread(lower), _compute_spread(upper))
     if gaps[cut - 1] < max(GAPS_MIN[unit], GAP_SPREADS * within):
         return
     if min(len(lower), len(upper)) > 1:
-        yield Flag.of("two_modes", text=f"{name}: {len(upper)} runs are high and {len(lower)} low, with none between.")
+        yield Flag.of("two_modes", side=name, high_count=len(upper), low_count=len(lower))
         return
     alone = at.index(upper[0] if len(upper) == 1 else lower[0])
-    yield Flag.of("outlier", text=f"{name}: run {series.points[alone].run_id} is far from the others.")
+    yield Flag.of("outlier", side=name, run_id=series.points[alone].run_id)
 
 
-def _spread(values: Sequence[float]) -> float:
+def _compute_spread(values: Sequence[float]) -> float:
     return math.sqrt(sample_variance(values)) if len(values) > 1 else 0.0
 
 
@@ -51,11 +51,7 @@ def flag_drift(drift: RunDrift | None) -> Flag | None:
     """Flag a significant slope over the runs."""
     if drift is None or drift.p >= DRIFT_P_MAX:
         return None
-    direction = "rose" if drift.slope > 0 else "fell"
-    return Flag.of(
-        "drift",
-        text=f"Values {direction} from run to run: the machine or the SUT drifts. Alternating runs cancel drift.",
-    )
+    return Flag.of("drift", slope_ratio_per_run=drift.slope)
 
 
 def flag_run_order(a: Sequence[TimedRun], b: Sequence[TimedRun]) -> Iterator[Flag]:
@@ -63,10 +59,6 @@ def flag_run_order(a: Sequence[TimedRun], b: Sequence[TimedRun]) -> Iterator[Fla
     later = is_b_later(a, b)
     if later is not None and min(len(a), len(b)) > 1:
         first, second = ("A", "B") if later else ("B", "A")
-        yield Flag.of(
-            "one_after_the_other",
-            text=f"All runs of {first} came before those of {second}: a change of the machine in between looks like a "
-            "difference. Alternating runs cancel it.",
-        )
+        yield Flag.of("one_after_the_other", first_side=first, second_side=second)
     if {run.run_id for run in a} & {run.run_id for run in b}:
-        yield Flag.of("same_runs", text="A run is on both sides, which makes the sides more similar.")
+        yield Flag.of("same_runs")

@@ -67,81 +67,85 @@ def diff_hosts(a: HostDescriptor, b: HostDescriptor, *, momentary: bool = False)
     Args:
         momentary: also what is another the next moment: use, free memory, clock rates.
     """
-    of_a, of_b = flatten_descriptor(a), flatten_descriptor(b)
-    found: dict[Path, tuple[ChangeKind, DescriptorLeaf | None, DescriptorLeaf | None]] = {}
-    for path in _in_order(of_a, of_b):
+    flat_a, flat_b = flatten_descriptor(a), flatten_descriptor(b)
+    changes: dict[Path, tuple[ChangeKind, DescriptorLeaf | None, DescriptorLeaf | None]] = {}
+    for path in _order_paths(flat_a, flat_b):
         if not momentary and not VOLATILE_KEYS.isdisjoint(path):
             continue
-        one, other = of_a.leaves.get(path), of_b.leaves.get(path)
-        if one and other:
-            if one.known != other.known:
-                found[path] = "known", one, other
-            elif one.known and one.value != other.value:
-                found[path] = "differs", one, other
+        leaf_a, leaf_b = flat_a.leaves.get(path), flat_b.leaves.get(path)
+        if leaf_a and leaf_b:
+            if leaf_a.known != leaf_b.known:
+                changes[path] = "known", leaf_a, leaf_b
+            elif leaf_a.known and leaf_a.value != leaf_b.value:
+                changes[path] = "differs", leaf_a, leaf_b
         else:
-            own, other_host = (of_a, of_b) if one else (of_b, of_a)
-            above = _missing(path, own, other_host)
-            leaf = DescriptorLeaf(own.items[above], True, "", "") if above else own.leaves[path]
+            descriptor, counterpart = (flat_a, flat_b) if leaf_a else (flat_b, flat_a)
+            above = _find_missing_item(path, descriptor, counterpart)
+            leaf = DescriptorLeaf(descriptor.items[above], True, "", "") if above else descriptor.leaves[path]
             if leaf.known:
-                found[above or path] = "there" if above else "known", leaf if one else None, None if one else leaf
-    return tuple(_merged(found))
+                changes[above or path] = (
+                    "there" if above else "known",
+                    leaf if leaf_a else None,
+                    None if leaf_a else leaf,
+                )
+    return tuple(_merge_changes(changes))
 
 
 def flatten_descriptor(host: HostDescriptor) -> FlatDescriptor:
     """Return every leaf by its path; list items are identified by name."""
-    found = FlatDescriptor({}, {})
-    _flatten(host, (), found)
-    return found
+    flat = FlatDescriptor({}, {})
+    _flatten(host, (), flat)
+    return flat
 
 
-def _flatten(value: object, path: Path, found: FlatDescriptor) -> None:
+def _flatten(value: object, path: Path, flat: FlatDescriptor) -> None:
     if isinstance(value, Observation):
-        known = value.known and value.value is not None
-        found.leaves[path] = DescriptorLeaf(value.value if known else None, known, value.source, value.why)
+        is_known = value.known and value.value is not None
+        flat.leaves[path] = DescriptorLeaf(value.value if is_known else None, is_known, value.source, value.why)
     elif isinstance(value, BaseModel):
         for name in type(value).model_fields:
             inner = getattr(value, name)
             if name == "sriov" and inner is not None:
-                _item(inner, (*path, name), found)
+                _flatten_item(inner, (*path, name), flat)
             elif name not in METADATA_KEYS:
-                _flatten(inner, (*path, name), found)
+                _flatten(inner, (*path, name), flat)
     elif isinstance(value, Mapping):
         for name, each in value.items():
-            _item(each, (*path, str(name)), found)
+            _flatten_item(each, (*path, str(name)), flat)
     elif isinstance(value, tuple) and value and isinstance(value[0], BaseModel):
         for each in value:
-            _item(each, (*path, _called(each)), found)
+            _flatten_item(each, (*path, _format_item_name(each)), flat)
     elif value is not None and not (value == () and is_list(path[-1])):
-        found.leaves[path] = DescriptorLeaf(value, True, "", "")
+        flat.leaves[path] = DescriptorLeaf(value, True, "", "")
 
 
-def _item(value: object, path: Path, found: FlatDescriptor) -> None:
+def _flatten_item(value: object, path: Path, flat: FlatDescriptor) -> None:
     if not isinstance(value, (Observation, Feature)):
-        found.items[path] = _title(value)
-    _flatten(value, path, found)
+        flat.items[path] = _format_title(value)
+    _flatten(value, path, flat)
 
 
-def _called(item: Any) -> str:
+def _format_item_name(item: Any) -> str:
     """Return the name that identifies an item in its list."""
     fields = type(item).model_fields
     name = next((each for each in ("pci_id", "name", "slot", "id") if each in fields), "")
     if name:
         return str(getattr(item, name))
     parts = [getattr(item, each) for each in ("level", "kind", "page_sizes", "size_bytes", "a", "b") if each in fields]
-    return " ".join("/".join(each) if isinstance(each, tuple) else str(each) for each in parts if _plain(each))
+    return " ".join("/".join(each) if isinstance(each, tuple) else str(each) for each in parts if _is_plain(each))
 
 
-def _plain(value: object) -> bool:
+def _is_plain(value: object) -> bool:
     return isinstance(value, (int, str, tuple))
 
 
-def _title(item: object) -> str:
+def _format_title(item: object) -> str:
     """Return vendor, model and kind of an item, where known."""
     words = (getattr(getattr(item, name, None), "value", None) for name in ("vendor", "model", "kind"))
     return " ".join(str(word) for word in words if word) or "there"
 
 
-def _in_order(a: FlatDescriptor, b: FlatDescriptor) -> Iterator[Path]:
+def _order_paths(a: FlatDescriptor, b: FlatDescriptor) -> Iterator[Path]:
     """Return the paths of both descriptors in A's order; paths only in B follow A's paths with the same prefix."""
     rank = {path: index for index, path in enumerate(a.leaves)}
     last: dict[Path, int] = {}
@@ -157,42 +161,44 @@ def _in_order(a: FlatDescriptor, b: FlatDescriptor) -> Iterator[Path]:
     return iter(sorted(dict.fromkeys((*a.leaves, *b.leaves)), key=key))
 
 
-def _missing(path: Path, own: FlatDescriptor, other: FlatDescriptor) -> Path | None:
+def _find_missing_item(path: Path, flat: FlatDescriptor, counterpart: FlatDescriptor) -> Path | None:
     """Return the outermost item around a leaf that the other host lacks; None where it has them all."""
     above = (path[:length] for length in range(1, len(path)))
-    return next((each for each in above if each in own.items and each not in other.items), None)
+    return next((each for each in above if each in flat.items and each not in counterpart.items), None)
 
 
-def _merged(
-    found: Mapping[Path, tuple[ChangeKind, DescriptorLeaf | None, DescriptorLeaf | None]],
+def _merge_changes(
+    changes: Mapping[Path, tuple[ChangeKind, DescriptorLeaf | None, DescriptorLeaf | None]],
 ) -> Iterator[HostChange]:
     """Merge equal changes of several CPUs or virtual functions into one."""
 
     def group(pair: tuple[Path, tuple[ChangeKind, DescriptorLeaf | None, DescriptorLeaf | None]]) -> tuple[object, ...]:
         path, (kind, a, b) = pair
         values = (repr(a and (a.value, a.known, a.why)), repr(b and (b.value, b.known, b.why)))
-        return _pattern(path), kind, *values
+        return _generalize_path(path), kind, *values
 
     ordered: dict[tuple[object, ...], list[Path]] = {}
-    for path, change in found.items():
+    for path, change in changes.items():
         ordered.setdefault(group((path, change)), []).append(path)
     for paths in ordered.values():
-        yield _change(paths, *found[paths[0]])
+        yield _build_change(paths, *changes[paths[0]])
 
 
-def _pattern(path: Path) -> Path:
+def _generalize_path(path: Path) -> Path:
     return tuple("*" if index and path[index - 1] in GROUPED_KEYS else each for index, each in enumerate(path))
 
 
-def _change(paths: list[Path], kind: ChangeKind, a: DescriptorLeaf | None, b: DescriptorLeaf | None) -> HostChange:
+def _build_change(
+    paths: list[Path], kind: ChangeKind, a: DescriptorLeaf | None, b: DescriptorLeaf | None
+) -> HostChange:
     path = paths[0]
     text = format_path(path)
     if len(paths) > 1:
-        at = next(index for index, each in enumerate(_pattern(path)) if each == "*")
+        at = next(index for index, each in enumerate(_generalize_path(path)) if each == "*")
         text = format_path((*path[: at - 1], format_group(path[at - 1], [each[at] for each in paths]), *path[at + 1 :]))
-    a_text, b_text = _texts(path, kind, a, b)
+    a_text, b_text = _format_sides(path, kind, a, b)
     return HostChange(
-        part=_part(path),
+        part=_find_part(path),
         key=".".join(path),
         text=text,
         kind=kind,
@@ -205,22 +211,22 @@ def _change(paths: list[Path], kind: ChangeKind, a: DescriptorLeaf | None, b: De
     )
 
 
-def _texts(path: Path, kind: ChangeKind, a: DescriptorLeaf | None, b: DescriptorLeaf | None) -> tuple[str, str]:
+def _format_sides(path: Path, kind: ChangeKind, a: DescriptorLeaf | None, b: DescriptorLeaf | None) -> tuple[str, str]:
     if kind == "there":
         return tuple(each.value if each else "absent" for each in (a, b))  # type: ignore[return-value]
-    one, other = format_pair(path[-1], a.value if a else None, b.value if b else None)
+    text_a, text_b = format_pair(path[-1], a.value if a else None, b.value if b else None)
     return tuple(  # type: ignore[return-value]
-        text if leaf and leaf.known else _unknown(leaf) for text, leaf in ((one, a), (other, b))
+        text if leaf and leaf.known else _format_unknown(leaf) for text, leaf in ((text_a, a), (text_b, b))
     )
 
 
-def _unknown(leaf: DescriptorLeaf | None) -> str:
+def _format_unknown(leaf: DescriptorLeaf | None) -> str:
     if leaf is None:
         return "not in the descriptor"
     return f"unknown: {leaf.why}" if leaf.why else "unknown"
 
 
-def _part(path: Path) -> DescriptorPart:
+def _find_part(path: Path) -> DescriptorPart:
     if path[:2] == ("capabilities", "settings"):
         return "settings"
     return path[0]  # type: ignore[return-value]

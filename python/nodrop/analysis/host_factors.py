@@ -78,8 +78,8 @@ REPORTED_ELSEWHERE = frozenset({"clock_source", "polling_processes", "locked_mem
 
 def diff_host_factors(a: Sequence[HostDescriptor], b: Sequence[HostDescriptor]) -> Iterator[SetupDifference]:
     """Yield factors whose known values differ between the hosts of A and B; none where a side has no descriptor."""
-    of_a, of_b = _values(a), _values(b)
-    both = [path for path in of_a if path in of_b and _unlike(of_a[path], of_b[path])]
+    of_a, of_b = _collect_values(a), _collect_values(b)
+    both = [path for path in of_a if path in of_b and _differs(of_a[path], of_b[path])]
     reported: set[Path] = set()
     for factor in HOST_FACTORS:
         for path in both:
@@ -89,34 +89,38 @@ def diff_host_factors(a: Sequence[HostDescriptor], b: Sequence[HostDescriptor]) 
                 and fnmatchcase(".".join(path), factor.pattern)
             ):
                 reported.add(path)
-                yield _difference(path, of_a[path], of_b[path], factor.why)
+                yield _build_difference(path, of_a[path], of_b[path], factor.why)
 
 
-def _values(hosts: Sequence[HostDescriptor]) -> dict[Path, list[Any]]:
+def _collect_values(hosts: Sequence[HostDescriptor]) -> dict[Path, list[Any]]:
     """Return the distinct known values of every leaf."""
-    found: dict[Path, list[Any]] = {}
+    values_by_path: dict[Path, list[Any]] = {}
     for host in hosts:
         leaves: dict[Path, DescriptorLeaf] = flatten_descriptor(host).leaves
         for path, leaf in leaves.items():
-            values = found.setdefault(path, [])
+            values = values_by_path.setdefault(path, [])
             if leaf.known and leaf.value not in values:
                 values.append(leaf.value)
-    return {path: values for path, values in found.items() if values}
+    return {path: values for path, values in values_by_path.items() if values}
 
 
-def _unlike(a: list[Any], b: list[Any]) -> bool:
+def _differs(a: list[Any], b: list[Any]) -> bool:
     return any(each not in b for each in a) or any(each not in a for each in b)
 
 
-def _difference(path: Path, a: list[Any], b: list[Any], why: str) -> SetupDifference:
-    sides = format_pair(path[-1], a[0], b[0]) if len(a) == len(b) == 1 else (_side(path[-1], a), _side(path[-1], b))
-    one, other = (text if len(text) <= TEXT_MAX else f"{text[: TEXT_MAX - 1]}…" for text in sides)
+def _build_difference(path: Path, a: list[Any], b: list[Any], why: str) -> SetupDifference:
+    sides = (
+        format_pair(path[-1], a[0], b[0])
+        if len(a) == len(b) == 1
+        else (_format_values(path[-1], a), _format_values(path[-1], b))
+    )
+    text_a, text_b = (text if len(text) <= TEXT_MAX else f"{text[: TEXT_MAX - 1]}…" for text in sides)
     return SetupDifference(
-        key=f"facts.chd.{'.'.join(path)}", text=format_path(path), room="host", a=one, b=other, why=why
+        key=f"facts.chd.{'.'.join(path)}", text=format_path(path), area="host", a=text_a, b=text_b, why=why
     )
 
 
-def _side(name: str, values: list[Any]) -> str:
+def _format_values(name: str, values: list[Any]) -> str:
     texts = sorted(format_pair(name, each, None)[0] for each in values)
     more = f" and {len(texts) - VALUES_MAX} more" if len(texts) > VALUES_MAX else ""
     return ", ".join(texts[:VALUES_MAX]) + more

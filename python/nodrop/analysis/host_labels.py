@@ -73,7 +73,7 @@ def format_path(path: Path) -> str:
             parts.append(".".join(rest))
             break
         else:
-            parts.append(_words(name))
+            parts.append(_format_key(name))
     return ": ".join(part for part in parts if part)
 
 
@@ -87,20 +87,20 @@ def format_group(kind: str, names: Sequence[str]) -> str:
 
 def format_pair(name: str, a: Any, b: Any) -> tuple[str, str]:
     """Format two different values so that the difference is visible."""
-    one, other = _shown(name, a), _shown(name, b)
-    if one == other:
-        one, other = str(a), str(b)
-    words = [set(text.split()) for text in (one, other)]
-    if max(len(one), len(other)) > LONG_TEXT_MIN and words[0] & words[1] and words[0] != words[1]:
+    text_a, text_b = _format_value(name, a), _format_value(name, b)
+    if text_a == text_b:
+        text_a, text_b = str(a), str(b)
+    words = [set(text.split()) for text in (text_a, text_b)]
+    if max(len(text_a), len(text_b)) > LONG_TEXT_MIN and words[0] & words[1] and words[0] != words[1]:
         first, second = (
             " ".join(word for word in text.split() if word not in other_words)
-            for text, other_words in ((one, words[1]), (other, words[0]))
+            for text, other_words in ((text_a, words[1]), (text_b, words[0]))
         )
         return f"... {first or 'nothing more'}", f"... {second or 'nothing more'}"
-    return one, other
+    return text_a, text_b
 
 
-def _words(name: str) -> str:
+def _format_key(name: str) -> str:
     if name in KEY_LABELS:
         return KEY_LABELS[name]
     ending = next((each for each in UNITS if name.endswith(each)), "")
@@ -112,19 +112,19 @@ def is_list(name: str) -> bool:
     return name in ITEM_NAMES or name == "large_pages"
 
 
-def _shown(name: str, value: Any) -> str:
+def _format_value(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (int, float)):
-        return _counted(name, value)
+        return _format_number(name, value)
     if isinstance(value, tuple):
         if value and all(isinstance(each, int) for each in value):
             return format_cpu_list(value)
-        return " ".join(_shown("", each) for each in value) or "none"
+        return " ".join(_format_value("", each) for each in value) or "none"
     return str(value) if value != "" else "none"
 
 
-def _counted(name: str, value: float) -> str:
+def _format_number(name: str, value: float) -> str:
     if name.endswith("_bytes"):
         return format_bytes(value)
     if name.endswith("_bps"):

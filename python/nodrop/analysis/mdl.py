@@ -36,16 +36,16 @@ class SeriesCoder:
         counts = [len(group) for group in values]
         self._center = math.fsum(value for group in values for value in group) / sum(counts)
         self._counts = np.array([0, *accumulate(counts)])
-        self._sums = _prefix(math.fsum(value - self._center for value in group) for group in values)
-        self._squares = _prefix(math.fsum((value - self._center) ** 2 for value in group) for group in values)
-        self._by_count = _bits_by_count(int(self._counts[-1]))
+        self._sums = _sum_prefixes(math.fsum(value - self._center for value in group) for group in values)
+        self._squares = _sum_prefixes(math.fsum((value - self._center) ** 2 for value in group) for group in values)
+        self._by_count = _compute_bits_by_count(int(self._counts[-1]))
 
-    def shortest(self) -> tuple[int, ...]:
+    def find_shortest(self) -> tuple[int, ...]:
         """Return the start of each segment in the shortest description: the index of its first run group."""
         count = self.group_count
         bits = np.full((count, count + 1), np.inf)
         """Bits of the series up to a run group, by the start of the last segment."""
-        before = np.zeros((count, count + 1), dtype=np.intp)
+        previous_starts = np.zeros((count, count + 1), dtype=np.intp)
         """Start of the segment before the last one."""
         for first in range(count):
             ends = np.arange(first + 1, count + 1)
@@ -55,27 +55,27 @@ class SeriesCoder:
                 continue
             earlier = np.arange(first)
             earlier_means, _ = self._groups(earlier, np.full_like(earlier, first))
-            so_far = bits[:first, first] + self._norm_bits(earlier_means)
-            kept = earlier[so_far <= so_far.min() + MEAN_BITS]
-            linked = so_far[kept, None] - np.log2(np.abs(means - earlier_means[kept, None]) + 1)
+            bits_before = bits[:first, first] + self._norm_bits(earlier_means)
+            candidates = earlier[bits_before <= bits_before.min() + MEAN_BITS]
+            linked = bits_before[candidates, None] - np.log2(np.abs(means - earlier_means[candidates, None]) + 1)
             best = linked.argmin(axis=0)
             bits[first, ends] = alone + linked[best, np.arange(len(ends))]
-            before[first, ends] = kept[best]
-        return self._trace_back(bits, before)
+            previous_starts[first, ends] = candidates[best]
+        return self._trace_back(bits, previous_starts)
 
-    def bits(self, starts: Sequence[int]) -> float:
+    def count_bits(self, starts: Sequence[int]) -> float:
         """Return the bits of the series with segments that start at these run groups; the first start is 0."""
         firsts = np.array(starts)
         means, alone = self._groups(firsts, np.array([*starts[1:], self.group_count]))
         links = self._norm_bits(means[:-1]) - np.log2(np.abs(np.diff(means)) + 1)
         return float(alone.sum() + links.sum() + MEAN_BITS)
 
-    def _trace_back(self, bits: Floats, before: NDArray[np.intp]) -> tuple[int, ...]:
+    def _trace_back(self, bits: Floats, previous_starts: NDArray[np.intp]) -> tuple[int, ...]:
         end = self.group_count
         first = int(bits[:, end].argmin())
         starts = [first]
         while first > 0:
-            first, end = int(before[first, end]), first
+            first, end = int(previous_starts[first, end]), first
             starts.append(first)
         return tuple(reversed(starts))
 
@@ -95,11 +95,11 @@ class SeriesCoder:
         return norms
 
 
-def _prefix(terms: Iterator[float]) -> Floats:
+def _sum_prefixes(terms: Iterator[float]) -> Floats:
     return np.array([0.0, *accumulate(terms)])
 
 
-def _bits_by_count(count_max: int) -> Floats:
+def _compute_bits_by_count(count_max: int) -> Floats:
     """Return the bits of a segment that depend on its count only: the count, and the surface of the unit sphere."""
     bits = [0.0, 1.0]
     for count in range(2, count_max + 1):

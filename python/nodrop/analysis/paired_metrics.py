@@ -47,69 +47,71 @@ class PairedMetric(NamedTuple):
         Where all runs have both bounds, the value is their midpoint, because widths may differ.
         """
         bounded = all(point.low and point.high for point in (*self.a.points, *self.b.points))
-        return _values(self.a, self.unit, bounded), _values(self.b, self.unit, bounded)
+        return _build_sample(self.a, self.unit, bounded), _build_sample(self.b, self.unit, bounded)
 
 
 def pair_metrics(a: Sequence[Summary], b: Sequence[Summary], metrics: Sequence[str]) -> Iterator[PairedMetric]:
     """Yield every measure that both sides have, in the order of A's runs. Raises ConfigError where none exists."""
-    found = [
+    pairs = [
         subject
-        for size_a, size_b in _sizes(a, b)
-        for subject in _of_sizes(
+        for size_a, size_b in _pair_frame_sizes(a, b)
+        for subject in _pair_size(
             [run for run in a if run.frame_size == size_a], [run for run in b if run.frame_size == size_b]
         )
     ]
-    keys = {subject.key for subject in found}
+    keys = {subject.key for subject in pairs}
     unknown = [key for key in metrics if key not in keys]
     if unknown:
         raise ConfigError(
             f"metric: {', '.join(unknown)} is not measured by both A and B; choose from: "
             f"{', '.join(sorted(keys)) or 'none'}"
         )
-    if not found:
-        raise ConfigError(f"A and B have no metric in common (A: {_had(a)}; B: {_had(b)}); {ALIKE_HINT}")
-    several = len({subject.frame_size for subject in found}) > 1
-    for subject in found:
+    if not pairs:
+        raise ConfigError(
+            f"A and B have no metric in common (A: {_describe_metrics(a)}; B: {_describe_metrics(b)}); {ALIKE_HINT}"
+        )
+    has_sizes = len({subject.frame_size for subject in pairs}) > 1
+    for subject in pairs:
         if not metrics or subject.key in metrics:
-            yield subject._replace(text=text.format_metric_name(subject.text, subject.frame_size if several else ""))
+            yield subject._replace(text=text.format_metric_name(subject.text, subject.frame_size if has_sizes else ""))
 
 
-def _had(runs: Sequence[Summary]) -> str:
+def _describe_metrics(runs: Sequence[Summary]) -> str:
     """Describe the metrics of one side, for an error message."""
     keys = dict.fromkeys(measure.key for run in runs for measure in run.measures)
     sizes = dict.fromkeys(run.frame_size for run in runs)
     return f"{', '.join(keys) or 'no metric'} at frame size {', '.join(sizes)}"
 
 
-def _sizes(a: Sequence[Summary], b: Sequence[Summary]) -> list[tuple[str, str]]:
+def _pair_frame_sizes(a: Sequence[Summary], b: Sequence[Summary]) -> list[tuple[str, str]]:
     """Return pairs of frame sizes to compare; a single size of each side is compared even if they differ."""
-    of_a, of_b = (list(dict.fromkeys(run.frame_size for run in runs)) for runs in (a, b))
-    shared = [(size, size) for size in of_a if size in of_b]
-    if not shared and len(of_a) == len(of_b) == 1:
-        return [(of_a[0], of_b[0])]
+    sizes_a, sizes_b = (list(dict.fromkeys(run.frame_size for run in runs)) for runs in (a, b))
+    shared = [(size, size) for size in sizes_a if size in sizes_b]
+    if not shared and len(sizes_a) == len(sizes_b) == 1:
+        return [(sizes_a[0], sizes_b[0])]
     return shared
 
 
-def _of_sizes(a: Sequence[Summary], b: Sequence[Summary]) -> Iterator[PairedMetric]:
+def _pair_size(a: Sequence[Summary], b: Sequence[Summary]) -> Iterator[PairedMetric]:
     kinds = {measure.key: measure for run in (*b, *a) for measure in run.measures}
     in_order = dict.fromkeys(measure.key for run in a for measure in run.measures)
     for key in in_order:
         measure = kinds[key]
-        points_a, points_b = list(_points(a, key)), list(_points(b, key))
+        points_a, points_b = list(_iter_points(a, key)), list(_iter_points(b, key))
         if points_a and points_b:
             size = a[0].frame_size if a[0].frame_size == b[0].frame_size else f"{a[0].frame_size}/{b[0].frame_size}"
             yield PairedMetric(
                 key,
                 size,
                 measure.text,
-                _series(points_a, measure.unit),
-                _series(points_b, measure.unit),
+                _build_series(points_a, measure.unit),
+                _build_series(points_b, measure.unit),
                 measure,
                 (len(a) - len(points_a), len(b) - len(points_b)),
             )
 
 
-def _points(runs: Sequence[Summary], key: str) -> Iterator[MetricPoint]:
+def _iter_points(runs: Sequence[Summary], key: str) -> Iterator[MetricPoint]:
     for run in sorted(runs, key=lambda run: (run.started_at, run.run_id)):
         for measure in run.measures:
             if measure.key == key:
@@ -124,7 +126,7 @@ def _points(runs: Sequence[Summary], key: str) -> Iterator[MetricPoint]:
                 break
 
 
-def _series(points: Sequence[MetricPoint], unit: MeasureUnit) -> MetricSeries:
+def _build_series(points: Sequence[MetricPoint], unit: MeasureUnit) -> MetricSeries:
     at = [to_comparison_scale(point.value, unit) for point in points]
     mean = fmean(at)
     return MetricSeries(
@@ -135,19 +137,19 @@ def _series(points: Sequence[MetricPoint], unit: MeasureUnit) -> MetricSeries:
     )
 
 
-def _values(series: MetricSeries, unit: MeasureUnit, bounded: bool) -> RunSample:
-    widths = tuple(_width(point, unit) for point in series.points)
+def _build_sample(series: MetricSeries, unit: MeasureUnit, bounded: bool) -> RunSample:
+    widths = tuple(_compute_width(point, unit) for point in series.points)
     if bounded and unit != "ratio":
-        return RunSample(tuple(_middle(point) for point in series.points), widths)
+        return RunSample(tuple(_compute_middle(point) for point in series.points), widths)
     return RunSample(tuple(to_comparison_scale(point.value, unit) for point in series.points), widths)
 
 
-def _middle(point: MetricPoint) -> float:
+def _compute_middle(point: MetricPoint) -> float:
     assert point.low and point.high
     return (to_comparison_scale(point.low, "pps") + to_comparison_scale(point.high, "pps")) / 2
 
 
-def _width(point: MetricPoint, unit: MeasureUnit) -> float:
+def _compute_width(point: MetricPoint, unit: MeasureUnit) -> float:
     if unit == "ratio" or not point.low or not point.high:
         return 0.0
     return abs(to_comparison_scale(point.high, unit) - to_comparison_scale(point.low, unit))

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from pydantic import computed_field
+from pydantic import ConfigDict, Field, computed_field
 
 from nodrop.analysis.comparison import compare
 from nodrop.analysis.text import format_percent
@@ -55,8 +55,10 @@ BOUND_SIGNS = {CostBound.AT_LEAST: "≥ ", CostBound.AT_MOST: "≤ "}
 class RuleCost(Value):
     """A placement rule and its cost."""
 
+    model_config = ConfigDict(serialize_by_alias=True)
+
     rule: PlacementRule
-    said: RuleOutcome
+    outcome: RuleOutcome = Field(serialization_alias="said")
     bound: CostBound = CostBound.NONE
     metric: MetricComparison | None = None
     """The comparison for the goal that costs refer to."""
@@ -88,13 +90,15 @@ class RuleCost(Value):
 class RuleCostTable(Value):
     """The costs of all rules of a suite."""
 
+    model_config = ConfigDict(serialize_by_alias=True)
+
     pricing: RuleCostPlan
     text: str
     """Display name of the measure that costs refer to: `NDR`."""
     passed_over: tuple[str, ...] = ()
     """Preceding goals without a result when all rules are kept, which therefore have no costs."""
     confidence: float
-    kept: MetricSeries | None
+    baseline: MetricSeries | None = Field(serialization_alias="kept")
     """Runs that keep all rules; None without such runs."""
     prices: tuple[RuleCost, ...]
     """Rules that were broken, highest cost first; then rules that were not measured."""
@@ -114,29 +118,33 @@ def compute_rule_costs(
         runs: complete runs by variant.
         confidence: of each interval.
     """
-    kept = list(runs.get(BASELINE_VARIANT, ()))
-    goal = _goal(pricing.goals, kept)
+    baseline = list(runs.get(BASELINE_VARIANT, ()))
+    goal = _select_goal(pricing.goals, baseline)
     prices = [
-        _build_rule_cost(rule, kept, list(runs.get(rule.key, ())), (goal, *_others(pricing, goal)), confidence)
+        _build_rule_cost(
+            rule, baseline, list(runs.get(rule.key, ())), (goal, *_list_other_goals(pricing, goal)), confidence
+        )
         for rule in pricing.rules
         if not rule.why_not
     ]
     first = next((price.metric for price in prices if price.metric), None)
     return RuleCostTable(
         pricing=pricing,
-        text=_text(goal, kept),
-        passed_over=tuple(_text(each, kept) for each in pricing.goals[: pricing.goals.index(goal)]),
+        text=_format_goal_name(goal, baseline),
+        passed_over=tuple(_format_goal_name(each, baseline) for each in pricing.goals[: pricing.goals.index(goal)]),
         confidence=confidence,
-        kept=first.a if first else None,
-        prices=tuple(sorted(prices, key=_by_cost)),
+        baseline=first.a if first else None,
+        prices=tuple(sorted(prices, key=_make_sort_key)),
         impossible=tuple(rule for rule in pricing.rules if rule.why_not),
-        identical_count=_identical_count(pricing, prices, bool(kept)),
+        identical_count=_count_identical(pricing, prices, bool(baseline)),
     )
 
 
 def format_costliest_rule(table: RuleCostTable) -> str:
     """Format the rule with the highest cost."""
-    costliest = next((price for price in table.prices if price.said in (RuleOutcome.COSTS, RuleOutcome.NO_LOAD)), None)
+    costliest = next(
+        (price for price in table.prices if price.outcome in (RuleOutcome.COSTS, RuleOutcome.NO_LOAD)), None
+    )
     if costliest is None:
         return "No rule shows a cost on this host"
     cost = (
@@ -154,49 +162,49 @@ def derive_impact(table: RuleCostTable, option: int) -> Impact | None:
     if option == 2:
         return None if table.identical_count is None else Impact(option=2, identical_max_count=table.identical_count)
     worst = {
-        price.rule.antagonist: _largest_cost(price)
+        price.rule.antagonist: _compute_largest_cost(price)
         for price in table.prices
-        if price.rule.antagonist and (price.metric or price.said is RuleOutcome.NO_LOAD)
+        if price.rule.antagonist and (price.metric or price.outcome is RuleOutcome.NO_LOAD)
     }
     return Impact(option=1, degradation_max_ratio=dict(sorted(worst.items()))) if worst else None
 
 
-def _goal(goals: Sequence[str], kept: Sequence[Summary]) -> str:
+def _select_goal(goals: Sequence[str], baseline: Sequence[Summary]) -> str:
     """Return the first goal that every run with all rules kept met, else the goal met most often."""
-    found = {goal: sum(any(each.key == goal for each in run.measures) for run in kept) for goal in goals}
-    return next((goal for goal in goals if found[goal] == len(kept)), max(goals, key=found.__getitem__))
+    met_counts = {goal: sum(any(each.key == goal for each in run.measures) for run in baseline) for goal in goals}
+    return next((goal for goal in goals if met_counts[goal] == len(baseline)), max(goals, key=met_counts.__getitem__))
 
 
-def _others(pricing: RuleCostPlan, goal: str) -> Iterator[str]:
+def _list_other_goals(pricing: RuleCostPlan, goal: str) -> Iterator[str]:
     return (each for each in pricing.goals if each != goal)
 
 
-def _text(goal: str, runs: Sequence[Summary]) -> str:
+def _format_goal_name(goal: str, runs: Sequence[Summary]) -> str:
     """Return the display name of a goal."""
     return next((each.text for run in runs for each in run.measures if each.key == goal), goal.upper())
 
 
-def _largest_cost(price: RuleCost) -> float:
+def _compute_largest_cost(price: RuleCost) -> float:
     """Return the largest possible cost, rounded up to a percent: 1 where no load was found or the end is open."""
-    if price.said is RuleOutcome.NO_LOAD or price.high is None:
+    if price.outcome is RuleOutcome.NO_LOAD or price.high is None:
         return 1.0
     return min(1.0, max(0, math.ceil(price.high * PERCENT - 1e-9)) / PERCENT)
 
 
 def _build_rule_cost(
-    rule: PlacementRule, kept: Sequence[Summary], broken: Sequence[Summary], goals: Sequence[str], confidence: float
+    rule: PlacementRule, baseline: Sequence[Summary], broken: Sequence[Summary], goals: Sequence[str], confidence: float
 ) -> RuleCost:
     goal = goals[0]
-    if not broken or not any(measure.key == goal for run in kept for measure in run.measures):
-        return RuleCost(rule=rule, said=RuleOutcome.NOT_MEASURED)
+    if not broken or not any(measure.key == goal for run in baseline for measure in run.measures):
+        return RuleCost(rule=rule, outcome=RuleOutcome.NOT_MEASURED)
     each = [_scale_to_one_vnf(run, rule.vnf_count) for run in broken]
-    metrics = {key: verdict for key in goals if (verdict := _compare_measure(kept, each, key, confidence))}
+    metrics = {key: verdict for key in goals if (verdict := _compare_measure(baseline, each, key, confidence))}
     metric = metrics.pop(goal, None)
     if metric is None:
-        return RuleCost(rule=rule, said=RuleOutcome.NO_LOAD, others=tuple(metrics.values()), run_count=len(broken))
+        return RuleCost(rule=rule, outcome=RuleOutcome.NO_LOAD, others=tuple(metrics.values()), run_count=len(broken))
     return RuleCost(
         rule=rule,
-        said=_outcome(metric),
+        outcome=_derive_outcome(metric),
         bound=derive_bound(metric),
         metric=metric,
         others=tuple(metrics.values()),
@@ -219,11 +227,11 @@ def _scale_measure(measure: Measure, count: int) -> Measure:
 
 
 def _compare_measure(
-    kept: Sequence[Summary], broken: Sequence[Summary], key: str, confidence: float
+    baseline: Sequence[Summary], broken: Sequence[Summary], key: str, confidence: float
 ) -> MetricComparison | None:
     """Compare one measure; None where a side lacks it."""
     try:
-        (metric,) = compare(kept, broken, confidence=confidence, metrics=(key,)).metrics
+        (metric,) = compare(baseline, broken, confidence=confidence, metrics=(key,)).metrics
     except ConfigError:
         return None
     return metric
@@ -240,7 +248,7 @@ def derive_bound(metric: MetricComparison) -> CostBound:
     }[limited]
 
 
-def _outcome(metric: MetricComparison) -> RuleOutcome:
+def _derive_outcome(metric: MetricComparison) -> RuleOutcome:
     if metric.verdict is ComparisonOutcome.UNDECIDED and derive_bound(metric) is not CostBound.NONE:
         return RuleOutcome.LIMITED
     return {
@@ -251,28 +259,28 @@ def _outcome(metric: MetricComparison) -> RuleOutcome:
     }[metric.verdict]
 
 
-def _by_cost(price: RuleCost) -> tuple[int, float, str]:
-    if price.said is RuleOutcome.NO_LOAD:
+def _make_sort_key(price: RuleCost) -> tuple[int, float, str]:
+    if price.outcome is RuleOutcome.NO_LOAD:
         return 0, 0.0, price.rule.key
     if price.cost is None:
         return 3, 0.0, price.rule.key
     return (2 if price.bound is CostBound.NEITHER else 1), -price.cost, price.rule.key
 
 
-def _identical_count(pricing: RuleCostPlan, prices: Sequence[RuleCost], one_works: bool) -> int | None:
+def _count_identical(pricing: RuleCostPlan, prices: Sequence[RuleCost], one_works: bool) -> int | None:
     """Return the largest number of VNFs with a sufficient rate, up to the first number that was not measured."""
     steps = sorted((price for price in prices if price.rule.vnf_count > 1), key=lambda each: each.rule.vnf_count)
     if not one_works or not any(step.run_count for step in steps):
         return None
     count = 1
-    for step in _measured(steps):
+    for step in _take_measured(steps):
         if step.high is None or 1 - step.high < pricing.share:
             break
         count = step.rule.vnf_count
     return count
 
 
-def _measured(steps: Sequence[RuleCost]) -> Iterator[RuleCost]:
+def _take_measured(steps: Sequence[RuleCost]) -> Iterator[RuleCost]:
     for step in steps:
         if not step.run_count:
             return

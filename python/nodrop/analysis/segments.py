@@ -59,7 +59,7 @@ class ShiftScale(NamedTuple):
 
 def find_segments(groups: RunGroups, scale: ShiftScale) -> tuple[LevelSegment, ...]:
     """Return the segments of a series of at least one run group, in order."""
-    starts = SeriesCoder(groups).shortest()
+    starts = SeriesCoder(groups).find_shortest()
     ends = (*starts[1:], len(groups))
     spans = [LevelSegment(tuple(range(start, end))) for start, end in zip(starts, ends, strict=True)]
     segments = _merge(_join_across_outliers(spans, groups), groups, scale)
@@ -79,19 +79,19 @@ def estimate_shift(before: LevelSegment, after: LevelSegment, groups: RunGroups,
     its normal approximation.
     """
     old, new = before.values(groups), after.values(groups)
-    whole = (abs(statistics.median(old)) or 1.0) if relative else 1.0
-    differences = np.sort(np.subtract.outer(np.array(new), np.array(old)), axis=None) / whole
+    unit = (abs(statistics.median(old)) or 1.0) if relative else 1.0
+    differences = np.sort(np.subtract.outer(np.array(new), np.array(old)), axis=None) / unit
     pairs = len(differences)
     deviation = math.sqrt(pairs * (len(old) + len(new) + 1) / 12)
-    left_out = round(pairs / 2 - QUANTILE * deviation)
-    bounds = (float(differences[left_out - 1]), float(differences[-left_out])) if left_out > 0 else (None, None)
+    tail_count = round(pairs / 2 - QUANTILE * deviation)
+    bounds = (float(differences[tail_count - 1]), float(differences[-tail_count])) if tail_count > 0 else (None, None)
     return SegmentShift(float(np.median(differences)), *bounds)
 
 
 def count_saved_bits(before: LevelSegment, after: LevelSegment, groups: RunGroups) -> float:
     """Return the bits that two segments save compared with one segment of both."""
     coding = SeriesCoder([groups[group] for group in (*before.groups, *after.groups)])
-    return coding.bits((0,)) - coding.bits((0, len(before.groups)))
+    return coding.count_bits((0,)) - coding.count_bits((0, len(before.groups)))
 
 
 def _join_across_outliers(spans: list[LevelSegment], groups: RunGroups) -> list[LevelSegment]:
@@ -100,8 +100,8 @@ def _join_across_outliers(spans: list[LevelSegment], groups: RunGroups) -> list[
     while spans:
         segment = spans.pop(0)
         while (following := _find_continuation(segment, spans, groups)) is not None:
-            apart = tuple(group for span in spans[:following] for group in span.groups)
-            segment = LevelSegment((*segment.groups, *spans[following].groups), (*segment.outliers, *apart))
+            outliers = tuple(group for span in spans[:following] for group in span.groups)
+            segment = LevelSegment((*segment.groups, *spans[following].groups), (*segment.outliers, *outliers))
             del spans[: following + 1]
         segments.append(segment)
     return segments
@@ -150,12 +150,12 @@ def _find_random(segments: Sequence[LevelSegment], groups: RunGroups, scale: Shi
         if estimate_shift(before, after, groups, relative=scale.relative).matters(scale.margin):
             continue
         around = before.values(groups) + after.values(groups)
-        if mann_whitney_p(between.values(groups), around) * len(groups) > ALPHA:
+        if compute_mann_whitney_p(between.values(groups), around) * len(groups) > ALPHA:
             return slice(first, first + 3)
     return None
 
 
-def mann_whitney_p(few: Sequence[float], many: Sequence[float]) -> float:
+def compute_mann_whitney_p(few: Sequence[float], many: Sequence[float]) -> float:
     """Return the two-sided Mann-Whitney p-value of two samples.
 
     Source: Mann and Whitney, Annals of Mathematical Statistics 18 (1947); exact up to 20 values in the smaller sample.
@@ -181,6 +181,6 @@ def _is_usual(end: LevelSegment, neighbor: LevelSegment, groups: RunGroups) -> b
     if len(end.groups) > 1:
         return False
     middle = statistics.median(neighbor.values(groups))
-    off = statistics.fmean(end.values(groups)) - middle
-    others = LevelSegment(neighbor.groups + neighbor.outliers).values(groups)
-    return any((value - middle) * off > 0 and abs(off) <= abs(value - middle) for value in others)
+    offset = statistics.fmean(end.values(groups)) - middle
+    values = LevelSegment(neighbor.groups + neighbor.outliers).values(groups)
+    return any((value - middle) * offset > 0 and abs(offset) <= abs(value - middle) for value in values)

@@ -23,17 +23,17 @@ class SetupAspect(NamedTuple, Generic[Run]):
 
     key: str
     text: str
-    room: SetupArea
+    area: SetupArea
     of: Callable[[Run], object]
     why: str = ""
 
 
-def _sut_found(run: RunResult) -> str:
+def _format_measured_sut(run: RunResult) -> str:
     """Return the SUT as measured, without the seed that differs in every simulated run."""
     return re.sub(r", seed \d+\)", ")", run.facts.stage.sut) if run.facts else ""
 
 
-def _goals(run: RunResult) -> str:
+def _format_goals(run: RunResult) -> str:
     if run.plan.fixed:
         return ""
     return ", ".join(f"{goal.label} {format_ratio(goal.loss_ratio)}" for goal in run.plan.search.goals)
@@ -42,13 +42,13 @@ def _goals(run: RunResult) -> str:
 SHARED_CPU = "Tester and SUT compete for time on a shared CPU."
 RESULT_ASPECTS: tuple[SetupAspect[RunResult], ...] = (
     SetupAspect("plan.lab.sut", "SUT", "sut", lambda run: run.plan.lab.sut_text),
-    SetupAspect("facts.stage.sut", "SUT as measured", "sut", _sut_found),
+    SetupAspect("facts.stage.sut", "SUT as measured", "sut", _format_measured_sut),
     SetupAspect("plan.lab.sut_backend", "how the SUT reaches its ports", "sut", lambda run: run.plan.lab.sut_backend),
     SetupAspect(
         "plan.lab.forwarders.core",
         "CPUs of the SUT",
         "sut",
-        lambda run: _listed(each.core for each in run.plan.lab.forwarders),
+        lambda run: _join_distinct(each.core for each in run.plan.lab.forwarders),
         "Another CPU may share caches, a core or interrupts with other work.",
     ),
     SetupAspect(
@@ -62,7 +62,7 @@ RESULT_ASPECTS: tuple[SetupAspect[RunResult], ...] = (
         "plan.lab.antagonists",
         "noisy neighbors",
         "sut",
-        lambda run: _listed(f"{each.kind} on CPU {each.core}" for each in run.plan.lab.antagonists),
+        lambda run: _join_distinct(f"{each.kind} on CPU {each.core}" for each in run.plan.lab.antagonists),
         "They load resources that they share with the SUT.",
     ),
     SetupAspect(
@@ -125,26 +125,30 @@ RESULT_ASPECTS: tuple[SetupAspect[RunResult], ...] = (
         "facts.stage.interfaces.driver",
         "drivers",
         "lab",
-        lambda run: run.facts and _listed(each.driver for each in run.facts.stage.interfaces),
+        lambda run: run.facts and _join_distinct(each.driver for each in run.facts.stage.interfaces),
     ),
     SetupAspect(
         "facts.stage.interfaces.link_speed_bps",
         "link speeds in bit/s",
         "lab",
-        lambda run: run.facts and _listed(each.link_speed_bps for each in run.facts.stage.interfaces),
+        lambda run: run.facts and _join_distinct(each.link_speed_bps for each in run.facts.stage.interfaces),
     ),
     SetupAspect(
         "facts.ports.backend",
         "how the tester reaches its ports",
         "tester",
-        lambda run: run.facts and _listed(each.backend for each in run.facts.ports),
+        lambda run: run.facts and _join_distinct(each.backend for each in run.facts.ports),
     ),
     SetupAspect(
-        "plan.engine.cores", "CPUs of the tester", "tester", lambda run: _listed(run.plan.engine.cores), SHARED_CPU
+        "plan.engine.cores",
+        "CPUs of the tester",
+        "tester",
+        lambda run: _join_distinct(run.plan.engine.cores),
+        SHARED_CPU,
     ),
     SetupAspect("plan.profile", "profile", "search", lambda run: run.plan.profile),
     SetupAspect("plan.search.algorithm", "search", "search", lambda run: run.plan.search.algorithm),
-    SetupAspect("plan.search.goals", "goals", "search", _goals),
+    SetupAspect("plan.search.goals", "goals", "search", _format_goals),
     SetupAspect(
         "plan.search.width_ratio", "goal width", "search", lambda run: format_ratio(run.plan.search.width_ratio)
     ),
@@ -165,7 +169,7 @@ RESULT_ASPECTS: tuple[SetupAspect[RunResult], ...] = (
         "plan.latency.points",
         "latency measured at",
         "search",
-        lambda run: _listed(point.label for point in run.plan.latency.points),
+        lambda run: _join_distinct(point.label for point in run.plan.latency.points),
     ),
     SetupAspect("facts.versions.python", "Python", "version", lambda run: run.facts and run.facts.versions.python),
 )
@@ -227,7 +231,7 @@ PLAN_AREAS: dict[str, SetupArea] = {
 
 def diff_setups(a: Sequence[RunResult], b: Sequence[RunResult]) -> tuple[SetupDifference, ...]:
     """Return the differences between the setups of A and B: SUT, traffic, versions, host, lab, tester, search."""
-    reported = _with_hosts(list(_differing(RESULT_ASPECTS, a, b)), a, b)
+    reported = _insert_host_differences(list(_diff_aspects(RESULT_ASPECTS, a, b)), a, b)
     if reported and reported[0].key == "plan.lab.sut":  # the measured SUT repeats this difference
         reported = [reported[0], *(each for each in reported[1:] if each.key != "facts.stage.sut")]
     covered = (*(aspect.key for aspect in RESULT_ASPECTS), *IGNORED_KEYS)
@@ -236,66 +240,73 @@ def diff_setups(a: Sequence[RunResult], b: Sequence[RunResult]) -> tuple[SetupDi
     return (*reported, *_diff_plans(a, b, covered))
 
 
-def _with_hosts(
+def _insert_host_differences(
     reported: list[SetupDifference], a: Sequence[RunResult], b: Sequence[RunResult]
 ) -> list[SetupDifference]:
     """Insert the differences of the host descriptors behind those of the runs' own host facts."""
     hosts_a, hosts_b = ([run.facts.chd for run in runs if run.facts and run.facts.chd] for runs in (a, b))
-    first = next((index for index, each in enumerate(reported) if each.room not in AREAS_BEFORE_HOSTS), len(reported))
+    first = next((index for index, each in enumerate(reported) if each.area not in AREAS_BEFORE_HOSTS), len(reported))
     return [*reported[:first], *diff_host_factors(hosts_a, hosts_b), *reported[first:]]
 
 
 def diff_summaries(a: Sequence[Summary], b: Sequence[Summary]) -> tuple[SetupDifference, ...]:
     """Return the differences between the summaries of A and B, also of runs of other testers."""
-    return tuple(_differing(SUMMARY_ASPECTS, a, b))
+    return tuple(_diff_aspects(SUMMARY_ASPECTS, a, b))
 
 
-def _differing(aspects: Sequence[SetupAspect[Run]], a: Sequence[Run], b: Sequence[Run]) -> Iterator[SetupDifference]:
+def _diff_aspects(aspects: Sequence[SetupAspect[Run]], a: Sequence[Run], b: Sequence[Run]) -> Iterator[SetupDifference]:
     for aspect in aspects:
-        of_a, of_b = ({_text(aspect.of(run)) for run in runs} for runs in (a, b))
-        if of_a != of_b:
+        values_a, values_b = ({_format_value(aspect.of(run)) for run in runs} for runs in (a, b))
+        if values_a != values_b:
             yield SetupDifference(
-                key=aspect.key, text=aspect.text, room=aspect.room, a=_side(of_a), b=_side(of_b), why=aspect.why
+                key=aspect.key,
+                text=aspect.text,
+                area=aspect.area,
+                a=_join_values(values_a),
+                b=_join_values(values_b),
+                why=aspect.why,
             )
 
 
 def _diff_plans(a: Sequence[RunResult], b: Sequence[RunResult], covered: Sequence[str]) -> Iterator[SetupDifference]:
     """Yield all other differences of the plans, by key."""
-    of_a, of_b = (_by_key([run.plan.model_dump(mode="json") for run in runs]) for runs in (a, b))
-    for key in dict.fromkeys((*of_a, *of_b)):
-        values_a, values_b = of_a.get(key, set()), of_b.get(key, set())
+    keys_a, keys_b = (_collect_by_key([run.plan.model_dump(mode="json") for run in runs]) for runs in (a, b))
+    for key in dict.fromkeys((*keys_a, *keys_b)):
+        values_a, values_b = keys_a.get(key, set()), keys_b.get(key, set())
         if values_a == values_b or any(key == each or key.startswith(f"{each}.") for each in covered):
             continue
         parts = key.split(".")
-        room = PLAN_AREAS.get(parts[1], "label")
-        yield SetupDifference(key=key, text=".".join(parts[1:]), room=room, a=_side(values_a), b=_side(values_b))
+        area = PLAN_AREAS.get(parts[1], "label")
+        yield SetupDifference(
+            key=key, text=".".join(parts[1:]), area=area, a=_join_values(values_a), b=_join_values(values_b)
+        )
 
 
-def _by_key(plans: Sequence[Any]) -> dict[str, set[str]]:
+def _collect_by_key(plans: Sequence[Any]) -> dict[str, set[str]]:
     """Collect values by key; items of a list share the key of the list."""
     values: dict[str, set[str]] = {}
     for plan in plans:
-        for key, value in _flat("plan", plan):
-            values.setdefault(key, set()).add(_text(value))
+        for key, value in _flatten("plan", plan):
+            values.setdefault(key, set()).add(_format_value(value))
     return values
 
 
-def _flat(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _flatten(key: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict) and value:
         for name, inner in value.items():
-            yield from _flat(f"{key}.{name}", inner)
+            yield from _flatten(f"{key}.{name}", inner)
     elif isinstance(value, list) and value:
         for inner in value:
-            yield from _flat(key, inner)
+            yield from _flatten(key, inner)
     else:
         yield key, value
 
 
-def _listed(values: Any) -> str:
+def _join_distinct(values: Any) -> str:
     return ", ".join(dict.fromkeys("any" if value is None else str(value) for value in values))
 
 
-def _text(value: object) -> str:
+def _format_value(value: object) -> str:
     if value is None or value in ("", [], {}):
         return NONE
     if isinstance(value, bool):
@@ -304,7 +315,7 @@ def _text(value: object) -> str:
     return text if len(text) <= TEXT_MAX else f"{text[: TEXT_MAX - 1]}…"
 
 
-def _side(values: set[str]) -> str:
+def _join_values(values: set[str]) -> str:
     ordered = sorted(values)
     more = f" and {len(ordered) - VALUES_MAX} more" if len(ordered) > VALUES_MAX else ""
     return ", ".join(ordered[:VALUES_MAX]) + more if ordered else NONE

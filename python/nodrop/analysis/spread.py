@@ -33,23 +33,23 @@ class Spread(Value):
 
 def compute_spreads(runs: Sequence[Summary]) -> tuple[Spread, ...]:
     """Return the spread of every measure of the runs, by frame size, in the order of the runs."""
-    return tuple(_spreads(runs))
+    return tuple(_iter_spreads(runs))
 
 
-def _spreads(runs: Sequence[Summary]) -> Iterator[Spread]:
+def _iter_spreads(runs: Sequence[Summary]) -> Iterator[Spread]:
     for frame_size in dict.fromkeys(run.frame_size for run in runs):
         figures: dict[str, list[Measure]] = {}
         for run in runs:
             for measure in run.measures if run.frame_size == frame_size else ():
                 figures.setdefault(measure.key, []).append(measure)
         for measures in figures.values():
-            yield _spread(measures, frame_size)
+            yield _compute_spread(measures, frame_size)
 
 
-def _spread(measures: Sequence[Measure], frame_size: str) -> Spread:
+def _compute_spread(measures: Sequence[Measure], frame_size: str) -> Spread:
     first, values = measures[0], [measure.value for measure in measures]
     deviation = statistics.stdev(values) if len(values) > 1 else None
-    half = None if deviation is None else _student(len(values) - 1) * deviation / len(values) ** 0.5
+    half_width = None if deviation is None else _compute_t_quantile(len(values) - 1) * deviation / len(values) ** 0.5
     mean = statistics.fmean(values)
     return Spread(
         key=first.key,
@@ -61,13 +61,13 @@ def _spread(measures: Sequence[Measure], frame_size: str) -> Spread:
         lowest=min(values),
         highest=max(values),
         deviation=deviation,
-        mean_low=None if half is None else mean - half,
-        mean_high=None if half is None else mean + half,
+        mean_low=None if half_width is None else mean - half_width,
+        mean_high=None if half_width is None else mean + half_width,
         at_least=any(Limit(measure.limit).sut_may_exceed for measure in measures),
     )
 
 
-def _student(freedom: int) -> float:
+def _compute_t_quantile(freedom: int) -> float:
     from scipy.stats import t
 
     return float(t.ppf((1 + CONFIDENCE) / 2, freedom))

@@ -77,20 +77,20 @@ class EffectEstimate(NamedTuple):
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """Return the confidence interval of the effect."""
-        half = t_quantile(self.freedom, (1 + confidence) / 2) * self.error
+        half = compute_t_quantile(self.freedom, (1 + confidence) / 2) * self.error
         return self.effect - half, self.effect + half
 
     @property
     def p(self) -> float:
         """The two-sided p-value of the effect."""
-        return min(1.0, 2 * t_tail(self.freedom, abs(self.effect) / self.error))
+        return min(1.0, 2 * compute_t_tail(self.freedom, abs(self.effect) / self.error))
 
     def p_equivalent(self, margin: float) -> float:
         """Return the larger p-value of two one-sided tests against plus and minus the margin.
 
         Source: Schuirmann, J. Pharmacokinet. Biopharm. 15 (1987), two one-sided tests.
         """
-        return t_tail(self.freedom, (margin - abs(self.effect)) / self.error)
+        return compute_t_tail(self.freedom, (margin - abs(self.effect)) / self.error)
 
 
 def estimate_effect(
@@ -105,10 +105,10 @@ def estimate_effect(
         pairs: pairs of alternating runs in order of time; empty: the runs did not alternate.
     """
     if len(pairs) >= PAIRS_MIN:
-        return _paired(a, b, floor, pairs)
+        return _estimate_paired(a, b, floor, pairs)
     effect = fmean(b.at) - fmean(a.at)
     if min(a.runs, b.runs) == 1:
-        return _pooled(a, b, effect, floor, assumed)
+        return _estimate_pooled(a, b, effect, floor, assumed)
     spread_a, spread_b = estimate_precision(a, floor), estimate_precision(b, floor)
     by_a, by_b = spread_a.variance / a.runs, spread_b.variance / b.runs
     hidden = spread_a.hidden + spread_b.hidden
@@ -117,39 +117,41 @@ def estimate_effect(
     return EffectEstimate(effect, math.sqrt(by_a + by_b + hidden), welch, scatter, hidden, "welch")
 
 
-def _pooled(a: RunSample, b: RunSample, effect: float, floor: float, assumed: float) -> EffectEstimate:
+def _estimate_pooled(a: RunSample, b: RunSample, effect: float, floor: float, assumed: float) -> EffectEstimate:
     """Estimate with a single run on a side: use the scatter of the other side, or an assumed one, for both."""
-    more = a if a.runs > b.runs else b
-    known = more.runs > 1
-    own = estimate_precision(more, floor).variance if known else assumed**2
-    hidden = _hidden(own, a) + _hidden(own, b)
-    error = math.sqrt(own * (1 / a.runs + 1 / b.runs) + hidden)
-    freedom = more.runs - 1 if known else math.inf
-    return EffectEstimate(effect, error, freedom, math.sqrt(own), hidden, "pooled" if known else "assumed")
+    larger = a if a.runs > b.runs else b
+    has_scatter = larger.runs > 1
+    variance = estimate_precision(larger, floor).variance if has_scatter else assumed**2
+    hidden = _bound_hidden_variance(variance, a) + _bound_hidden_variance(variance, b)
+    error = math.sqrt(variance * (1 / a.runs + 1 / b.runs) + hidden)
+    freedom = larger.runs - 1 if has_scatter else math.inf
+    return EffectEstimate(effect, error, freedom, math.sqrt(variance), hidden, "pooled" if has_scatter else "assumed")
 
 
-def _paired(a: RunSample, b: RunSample, floor: float, pairs: Sequence[RunPair]) -> EffectEstimate:
+def _estimate_paired(a: RunSample, b: RunSample, floor: float, pairs: Sequence[RunPair]) -> EffectEstimate:
     """Estimate from pairs, whose differences cancel the drift of the machine.
 
     Where one side was first more often than the other, a steady drift leaves a residue of one run's step, which is
     estimated from the pairs as well.
     """
-    apart = [b.at[pair.b] - a.at[pair.a] for pair in pairs]
-    slope, slope_variance = _slope([(b.at[pair.b] + a.at[pair.a]) / 2 for pair in pairs])
+    differences = [b.at[pair.b] - a.at[pair.a] for pair in pairs]
+    slope, slope_variance = _fit_slope([(b.at[pair.b] + a.at[pair.a]) / 2 for pair in pairs])
     lead = fmean(pair.lead for pair in pairs) / 2  # a pair takes two steps
-    own = max(sample_variance(apart), 2 * floor**2)
-    hidden = _hidden(own / 2, a) + _hidden(own / 2, b)
-    error = math.sqrt(own / len(apart) + lead**2 * slope_variance + hidden)
-    return EffectEstimate(fmean(apart) - lead * slope, error, len(apart) - 1, math.sqrt(own / 2), hidden, "paired")
+    variance = max(sample_variance(differences), 2 * floor**2)
+    hidden = _bound_hidden_variance(variance / 2, a) + _bound_hidden_variance(variance / 2, b)
+    error = math.sqrt(variance / len(differences) + lead**2 * slope_variance + hidden)
+    return EffectEstimate(
+        fmean(differences) - lead * slope, error, len(differences) - 1, math.sqrt(variance / 2), hidden, "paired"
+    )
 
 
-def _slope(values: Sequence[float]) -> tuple[float, float]:
+def _fit_slope(values: Sequence[float]) -> tuple[float, float]:
     """Return the least-squares slope per step and its variance."""
     middle, mean = (len(values) - 1) / 2, fmean(values)
     along = sum((index - middle) ** 2 for index in range(len(values)))
     slope = sum((index - middle) * (value - mean) for index, value in enumerate(values)) / along
-    left = sum((value - mean - slope * (index - middle)) ** 2 for index, value in enumerate(values))
-    return slope, left / (len(values) - 2) / along
+    residual = sum((value - mean - slope * (index - middle)) ** 2 for index, value in enumerate(values))
+    return slope, residual / (len(values) - 2) / along
 
 
 class RunDrift(NamedTuple):
@@ -176,16 +178,16 @@ def estimate_drift(a: RunSample, b: RunSample) -> RunDrift | None:
     if unexplained <= ROUNDING * across:
         return RunDrift(together / along, 0.0 if across else 1.0)
     t = abs(together) / math.sqrt(along * unexplained / freedom)
-    return RunDrift(together / along, 2 * t_tail(freedom, t))
+    return RunDrift(together / along, 2 * compute_t_tail(freedom, t))
 
 
 def estimate_precision(values: RunSample, floor: float) -> Precision:
     """Estimate the variance of a side, and the variance that its scatter does not show."""
-    own = max(sample_variance(values.at), floor**2)
-    return Precision(own, _hidden(own, values))
+    variance = max(sample_variance(values.at), floor**2)
+    return Precision(variance, _bound_hidden_variance(variance, values))
 
 
-def _hidden(own: float, values: RunSample) -> float:
+def _bound_hidden_variance(variance: float, values: RunSample) -> float:
     """Return the variance that bounds on always the same loads leave, whatever the number of repeats.
 
     The true value lies anywhere between the bounds. Scatter between runs moves the bounds and averages the error out:
@@ -196,16 +198,16 @@ def _hidden(own: float, values: RunSample) -> float:
     width = fmean(values.widths)
     if not width:
         return 0.0
-    return width**2 * UNIFORM_VARIANCE * math.exp(-4 * math.pi**2 * own / width**2)
+    return width**2 * UNIFORM_VARIANCE * math.exp(-4 * math.pi**2 * variance / width**2)
 
 
 def find_repeats_needed(
-    found: EffectEstimate, margin: float, alpha: float, alpha_equivalent: float, at_least: int
+    estimate: EffectEstimate, margin: float, alpha: float, alpha_equivalent: float, at_least: int
 ) -> int | None:
     """Return the smallest number of repeats per side that likely decides the outcome, given the estimated effect.
 
     Args:
-        found: the estimate.
+        estimate: the estimated effect.
         margin: equivalence margin.
         alpha: of the test for a difference.
         alpha_equivalent: of the test for equivalence.
@@ -213,14 +215,17 @@ def find_repeats_needed(
 
     Returns: None if no number does.
     """
-    apart = abs(found.effect)
+    distance = abs(estimate.effect)
 
     def decides(count: int) -> bool:
         freedom = 2 * count - 2
-        error = math.sqrt(2 * found.scatter**2 / count + found.hidden)
-        if _power(apart / error, freedom, 1 - alpha / 2) >= POWER:
+        error = math.sqrt(2 * estimate.scatter**2 / count + estimate.hidden)
+        if _compute_power(distance / error, freedom, 1 - alpha / 2) >= POWER:
             return True
-        near, far = (_power(left / error, freedom, 1 - alpha_equivalent) for left in (margin - apart, margin + apart))
+        near, far = (
+            _compute_power(shift / error, freedom, 1 - alpha_equivalent)
+            for shift in (margin - distance, margin + distance)
+        )
         return near + far - 1 >= POWER
 
     counts = range(at_least, REPEATS_MAX + 1)
@@ -228,21 +233,21 @@ def find_repeats_needed(
     return counts[enough] if enough < len(counts) else None
 
 
-def _power(shift: float, freedom: float, level: float) -> float:
+def _compute_power(shift: float, freedom: float, level: float) -> float:
     """Return the power of a test at a level for a true value `shift` standard errors away."""
     from scipy.special import nctdtr
 
-    return 1 - float(nctdtr(freedom, min(shift, SHIFT_MAX), t_quantile(freedom, level)))
+    return 1 - float(nctdtr(freedom, min(shift, SHIFT_MAX), compute_t_quantile(freedom, level)))
 
 
-def t_quantile(freedom: float, level: float) -> float:
+def compute_t_quantile(freedom: float, level: float) -> float:
     """Return a quantile of Student's t; of the normal distribution for infinite degrees of freedom."""
     from scipy.special import ndtri, stdtrit
 
     return float(ndtri(level) if math.isinf(freedom) else stdtrit(freedom, level))
 
 
-def t_tail(freedom: float, t: float) -> float:
+def compute_t_tail(freedom: float, t: float) -> float:
     """Return the upper tail probability of Student's t."""
     from scipy.special import ndtr, stdtr
 
@@ -266,10 +271,10 @@ def adjust_p_values(chances: Sequence[float], weights: Sequence[float]) -> tuple
     Source: Holm, Scandinavian Journal of Statistics 6 (1979), with weights in section 4.
     """
     order = sorted(range(len(chances)), key=lambda index: chances[index] / weights[index])
-    left, highest = math.fsum(weights), 0.0
+    remaining, highest = math.fsum(weights), 0.0
     result = [1.0] * len(chances)
     for index in order:
-        highest = max(highest, min(1.0, chances[index] * left / weights[index]))
+        highest = max(highest, min(1.0, chances[index] * remaining / weights[index]))
         result[index] = highest
-        left -= weights[index]
+        remaining -= weights[index]
     return tuple(result)

@@ -27,12 +27,12 @@ def compare_results(
 
     Raises: ConfigError where the sides have no measure in common.
     """
-    differing = setup_differences(a, b, load)
+    differing = diff_stored_setups(a, b, load)
     one, other = ([run.summary for run in side] for side in (a, b))
     return compare(one, other, margins=margins, confidence=confidence, metrics=metrics, differences=differing)
 
 
-def setup_differences(
+def diff_stored_setups(
     a: Runs, b: Runs, load: Callable[[SelectedResult], RunResult] = SelectedResult.result
 ) -> tuple[SetupDifference, ...]:
     """Return the differences between two setups; results of other testers state little about theirs."""

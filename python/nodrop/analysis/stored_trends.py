@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from nodrop.analysis import Margins
-from nodrop.analysis.stored_comparison import setup_differences
+from nodrop.analysis.stored_comparison import diff_stored_setups
 from nodrop.analysis.trend import Trend, TrendSegment, analyze_trend, build_series
 from nodrop.analysis.types import DEFAULT_MARGINS, SetupDifference
 from nodrop.errors import ConfigError
@@ -35,11 +35,11 @@ def analyze_stored_trends(
     """
     key = resolve_metric_key([run.summary for run in runs], metric)
     by_id = {run.summary.run_id: run for run in runs}
-    found = (
+    trends = (
         analyze_trend(series, margins)
         for series in build_series([run.summary for run in runs], key, _run_groups(results_dir))
     )
-    return tuple(_with_suspects(each, by_id) for each in found)
+    return tuple(_add_suspects(each, by_id) for each in trends)
 
 
 def resolve_metric_key(runs: Sequence[Summary], metric: str) -> str:
@@ -68,15 +68,15 @@ def _run_groups(results_dir: str | Path) -> Mapping[str, str]:
     }
 
 
-def _with_suspects(found: Trend, by_id: Mapping[str, SelectedResult]) -> Trend:
+def _add_suspects(trend: Trend, by_id: Mapping[str, SelectedResult]) -> Trend:
     changes = (
-        change.model_copy(update={"suspects": _suspects(before, after, by_id)})
-        for change, (before, after) in zip(found.changes, pairwise(found.groups), strict=True)
+        change.model_copy(update={"suspects": _find_suspects(before, after, by_id)})
+        for change, (before, after) in zip(trend.changes, pairwise(trend.groups), strict=True)
     )
-    return found.model_copy(update={"changes": tuple(changes)})
+    return trend.model_copy(update={"changes": tuple(changes)})
 
 
-def _suspects(
+def _find_suspects(
     before: TrendSegment, after: TrendSegment, by_id: Mapping[str, SelectedResult]
 ) -> tuple[SetupDifference, ...]:
     """Return the differences across a change that do not occur between neighbors on the same side."""
@@ -88,4 +88,4 @@ def _suspects(
 
 
 def _diff_runs(a: SelectedResult | None, b: SelectedResult | None) -> tuple[SetupDifference, ...]:
-    return setup_differences([a], [b]) if a and b else ()
+    return diff_stored_setups([a], [b]) if a and b else ()

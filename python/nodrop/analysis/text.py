@@ -90,10 +90,10 @@ def format_repeat_counts(metrics: Sequence[MetricComparison]) -> str:
     if counts_a == counts_b and len(counts_a) == 1:
         (count,) = counts_a
         return "one run each" if count == 1 else f"{count} repeats each"
-    return f"{_span(counts_a)} of A, {_span(counts_b)} of B"
+    return f"{_format_span(counts_a)} of A, {_format_span(counts_b)} of B"
 
 
-def _span(counts: set[int]) -> str:
+def _format_span(counts: set[int]) -> str:
     least, most = min(counts), max(counts)
     return f"{least} to {most} runs" if least < most else format_count(most, "run")
 
@@ -112,23 +112,23 @@ def format_headline(verdict: ComparisonOutcome, metrics: Sequence[MetricComparis
     more = f" and {len(decisive) - HEADLINE_METRICS_MAX} more" if len(decisive) > HEADLINE_METRICS_MAX else ""
     parts = [f"{OUTCOME_TEXTS[verdict]}{within}: {grounds}{more}", format_repeat_counts(decisive)]
     if verdict is ComparisonOutcome.WORSE:
-        parts += _other_way(metrics)
+        parts += _list_better_metrics(metrics)
     elif verdict is ComparisonOutcome.UNDECIDED:
-        parts += _more_needed(decisive)
+        parts += _format_repeats_needed(decisive)
     return ", ".join(parts[:2]) + "".join(f"; {part}" for part in parts[2:])
 
 
-def _other_way(metrics: Sequence[MetricComparison]) -> Iterator[str]:
+def _list_better_metrics(metrics: Sequence[MetricComparison]) -> Iterator[str]:
     better = [metric.text for metric in metrics if metric.verdict is ComparisonOutcome.BETTER]
     if better:
-        rest = f" and {len(better) - HEADLINE_METRICS_MAX} more" if len(better) > HEADLINE_METRICS_MAX else ""
-        yield f"but better in {', '.join(better[:HEADLINE_METRICS_MAX])}{rest}"
+        more = f" and {len(better) - HEADLINE_METRICS_MAX} more" if len(better) > HEADLINE_METRICS_MAX else ""
+        yield f"but better in {', '.join(better[:HEADLINE_METRICS_MAX])}{more}"
 
 
-def _more_needed(metrics: Sequence[MetricComparison]) -> Iterator[str]:
-    needed = [metric.repeats_needed for metric in metrics if metric.repeats_needed]
-    if needed:
-        yield f"about {max(needed)} more of each would likely decide it"
+def _format_repeats_needed(metrics: Sequence[MetricComparison]) -> Iterator[str]:
+    counts = [metric.repeats_needed for metric in metrics if metric.repeats_needed]
+    if counts:
+        yield f"about {max(counts)} more of each would likely decide it"
 
 
 def explain_too_few_runs(count_a: int, count_b: int) -> str:
@@ -150,9 +150,9 @@ def suggest_next_steps(
 ) -> Iterator[str]:
     """Suggest next steps."""
     undecided = [metric for metric in metrics if metric.verdict is ComparisonOutcome.UNDECIDED and metric.headline]
-    needed = [metric.repeats_needed for metric in undecided if metric.repeats_needed]
-    if needed:
-        times = "once more" if max(needed) == 1 else f"about {max(needed)} more times"
+    counts = [metric.repeats_needed for metric in undecided if metric.repeats_needed]
+    if counts:
+        times = "once more" if max(counts) == 1 else f"about {max(counts)} more times"
         how = "" if len(pairs) > 1 else ", alternating: nodrop run A.yaml --interleave B.yaml --repeat N"
         yield f"Measure each {times}{how}."
     limited = [metric.text for metric in metrics if metric.headline and (metric.a.at_least or metric.b.at_least)]
@@ -176,10 +176,10 @@ def format_series(series: MetricSeries, unit: MeasureUnit) -> str:
     least = "≥ " if series.at_least else ""
     scatter = ""
     if series.scatter is not None:
-        shown = format_percent(series.scatter)
+        text = format_percent(series.scatter)
         if unit == "ratio":
-            shown = shown.replace("%", "points")
-        scatter = f" ±{shown}"
+            text = text.replace("%", "points")
+        scatter = f" ±{text}"
     return f"{least}{format_value(series.mean, unit)}{scatter}"
 
 
@@ -198,8 +198,8 @@ def format_short_outcome(comparison: Comparison) -> str:
 def format_side(name: str, side: Side) -> str:
     """Format a side: `A: vnf-l2, 5 runs from 20260131T120000Z-3f9a2c on`."""
     runs = f"run {side.run_ids[0]}" if len(side.run_ids) == 1 else f"{len(side.run_ids)} runs from {side.run_ids[0]} on"
-    called = "" if side.name in (side.sut, side.run_ids[0]) else f"{side.name}, "
-    return f"{name}: {called}{side.sut}, {runs}"
+    label = "" if side.name in (side.sut, side.run_ids[0]) else f"{side.name}, "
+    return f"{name}: {label}{side.sut}, {runs}"
 
 
 def describe_method(comparison: Comparison) -> str:

@@ -104,12 +104,12 @@ def build_series(
     """
     kinds: dict[TrafficKey, list[Summary]] = {}
     for each in sorted(summaries, key=lambda run: (run.started_at, run.run_id)):
-        kinds.setdefault(traffic_key(each), []).append(each)
-    found = (_series(runs, key, run_groups or {}) for runs in kinds.values())
-    return tuple(series for series in found if series)
+        kinds.setdefault(make_traffic_key(each), []).append(each)
+    candidates = (_build_single_series(runs, key, run_groups or {}) for runs in kinds.values())
+    return tuple(series for series in candidates if series)
 
 
-def traffic_key(run: Summary) -> TrafficKey:
+def make_traffic_key(run: Summary) -> TrafficKey:
     """Return the properties that runs of one series share."""
     return run.path, run.chain_count, run.frame_size, run.flow_count, run.bidirectional
 
@@ -122,11 +122,11 @@ def analyze_trend(series: TrendSeries, margins: Margins = DEFAULT_MARGINS) -> Tr
         margins: differences too small to matter; the median width between the bounds of the searches, where larger,
             replaces the margin.
     """
-    margin = max(getattr(margins, series.unit), _width(series))
+    margin = max(getattr(margins, series.unit), _compute_width(series))
     groups = _group_points(series.points)
     if not groups:
         return Trend(series=series, margin=margin)
-    segments = find_segments(_values(groups), ShiftScale(margin, series.unit != "ratio"))
+    segments = find_segments(_collect_values(groups), ShiftScale(margin, series.unit != "ratio"))
     return Trend(
         series=series,
         margin=margin,
@@ -135,7 +135,7 @@ def analyze_trend(series: TrendSeries, margins: Margins = DEFAULT_MARGINS) -> Tr
     )
 
 
-def _series(runs: Sequence[Summary], key: str, run_groups: Mapping[str, str]) -> TrendSeries | None:
+def _build_single_series(runs: Sequence[Summary], key: str, run_groups: Mapping[str, str]) -> TrendSeries | None:
     measures = {run.run_id: measure for run in runs for measure in run.measures if measure.key == key}
     if not measures:
         return None
@@ -147,12 +147,12 @@ def _series(runs: Sequence[Summary], key: str, run_groups: Mapping[str, str]) ->
         better=first.better,
         frame_size=runs[0].frame_size,
         path=runs[0].path,
-        points=tuple(_point(run, measures[run.run_id], run_groups) for run in runs if run.run_id in measures),
+        points=tuple(_build_point(run, measures[run.run_id], run_groups) for run in runs if run.run_id in measures),
         missing_run_ids=tuple(run.run_id for run in runs if run.run_id not in measures),
     )
 
 
-def _point(run: Summary, measure: Measure, run_groups: Mapping[str, str]) -> TrendPoint:
+def _build_point(run: Summary, measure: Measure, run_groups: Mapping[str, str]) -> TrendPoint:
     return TrendPoint(
         run_id=run.run_id,
         started_at=run.started_at,
@@ -166,14 +166,14 @@ def _point(run: Summary, measure: Measure, run_groups: Mapping[str, str]) -> Tre
 
 def _group_points(points: Sequence[TrendPoint]) -> tuple[tuple[TrendPoint, ...], ...]:
     """Group the points that can be analyzed by run group."""
-    together: dict[str, list[TrendPoint]] = {}
+    points_by_group: dict[str, list[TrendPoint]] = {}
     for point in points:
         if not point.at_least:
-            together.setdefault(point.moment, []).append(point)
-    return tuple(tuple(group) for group in together.values())
+            points_by_group.setdefault(point.moment, []).append(point)
+    return tuple(tuple(group) for group in points_by_group.values())
 
 
-def _width(series: TrendSeries) -> float:
+def _compute_width(series: TrendSeries) -> float:
     """Return the median width between the bounds of the searches, relative to the upper bound."""
     if series.unit == "ratio":
         return 0.0
@@ -198,21 +198,21 @@ def _build_segment(segment: LevelSegment, groups: Sequence[Sequence[TrendPoint]]
 def _build_change(
     series: TrendSeries, before: LevelSegment, after: LevelSegment, groups: Sequence[Sequence[TrendPoint]]
 ) -> TrendChange:
-    grown = estimate_shift(before, after, _values(groups), relative=series.unit != "ratio")
+    shift = estimate_shift(before, after, _collect_values(groups), relative=series.unit != "ratio")
     first = groups[after.groups[0]][0]
     return TrendChange(
         before_run_id=groups[before.groups[-1]][-1].run_id,
         run_id=first.run_id,
         when=first.started_at,
-        effect=grown.middle,
-        low=grown.low,
-        high=grown.high,
-        saved_bits=count_saved_bits(before, after, _values(groups)),
+        effect=shift.middle,
+        low=shift.low,
+        high=shift.high,
+        saved_bits=count_saved_bits(before, after, _collect_values(groups)),
         verdict=ComparisonOutcome.BETTER
-        if (grown.middle > 0) == (series.better == "higher")
+        if (shift.middle > 0) == (series.better == "higher")
         else ComparisonOutcome.WORSE,
     )
 
 
-def _values(groups: Sequence[Sequence[TrendPoint]]) -> list[list[float]]:
+def _collect_values(groups: Sequence[Sequence[TrendPoint]]) -> list[list[float]]:
     return [[point.value for point in group] for group in groups]

@@ -14,12 +14,12 @@ NAMES_MAX = 3
 
 def describe_trend(trend: Trend) -> Iterator[str]:
     """Yield sentences about a trend, the most important first."""
-    yield _headline(trend)
+    yield _format_headline(trend)
     if trend.changes and trend.groups[-1].count == 1:
         yield "Only one run confirms this; measure again."
-    yield from _earlier_changes(trend)
-    yield from _outliers(trend)
-    yield from _not_judged(trend.series)
+    yield from _list_earlier_changes(trend)
+    yield from _list_outliers(trend)
+    yield from _list_unjudged_runs(trend.series)
 
 
 def format_point(point: TrendPoint, unit: MeasureUnit) -> str:
@@ -65,62 +65,63 @@ def format_time_in_series(series: TrendSeries, when: str) -> str:
     return format_day(when) if len(days) > 1 else when[11:16]
 
 
-def _headline(trend: Trend) -> str:
+def _format_headline(trend: Trend) -> str:
     series, groups = trend.series, trend.groups
     if not groups:
-        return f"{series.text}: {_nothing_to_judge(series)}"
+        return f"{series.text}: {_explain_no_judgment(series)}"
     if not trend.changes:
-        return f"{series.text} {_steady(trend, groups[0])}."
+        return f"{series.text} {_format_steady(trend, groups[0])}."
     change, before, last = trend.changes[-1], groups[-2], groups[-1]
-    far = format_effect(change.effect, series.unit)
+    effect = format_effect(change.effect, series.unit)
     return (
-        f"{series.text} is {far}{_verdict_text(trend, change)} from run {change.run_id} on, {format_day(change.when)}: "
-        f"{format_measure(last.median, series.unit)} over {format_count(last.count, 'run')} after "
-        f"{format_measure(before.median, series.unit)} over {format_count(before.count, 'run')}."
+        f"{series.text} is {effect}{_format_verdict(trend, change)} from run {change.run_id} on, "
+        f"{format_day(change.when)}: {format_measure(last.median, series.unit)} over "
+        f"{format_count(last.count, 'run')} after {format_measure(before.median, series.unit)} over "
+        f"{format_count(before.count, 'run')}."
     )
 
 
-def _verdict_text(trend: Trend, change: TrendChange) -> str:
+def _format_verdict(trend: Trend, change: TrendChange) -> str:
     """State whether a change is better or worse, where lower is better."""
     return f", which is {change.verdict}," if trend.series.better == "lower" else ""
 
 
-def _steady(trend: Trend, group: TrendSegment) -> str:
+def _format_steady(trend: Trend, group: TrendSegment) -> str:
     value = format_measure(group.median, trend.series.unit)
     if group.count == 1:
         return f"has one usable run, {value}; a trend needs more"
     return f"is steady over {format_count(group.count)} runs: {value} ± {format_segment_spread(group)}"
 
 
-def _nothing_to_judge(series: TrendSeries) -> str:
+def _explain_no_judgment(series: TrendSeries) -> str:
     if not series.points:
         return "no run measured it."
     most = max(series.points, key=lambda point: point.value)
     return f"no run was limited by the SUT; the value is at least {format_measure(most.value, series.unit)}."
 
 
-def _earlier_changes(trend: Trend) -> Iterator[str]:
+def _list_earlier_changes(trend: Trend) -> Iterator[str]:
     for change in trend.changes[-2::-1]:
-        far = format_change(change, trend.series.unit)
-        yield f"Earlier change: {far} from run {change.run_id} on, {format_day(change.when)}."
+        effect = format_change(change, trend.series.unit)
+        yield f"Earlier change: {effect} from run {change.run_id} on, {format_day(change.when)}."
 
 
-def _outliers(trend: Trend) -> Iterator[str]:
+def _list_outliers(trend: Trend) -> Iterator[str]:
     runs = [run_id for group in trend.groups for run_id in group.outlier_run_ids]
     if runs:
-        yield f"{format_count(len(runs), 'outlier')}: {_names(runs)}."
+        yield f"{format_count(len(runs), 'outlier')}: {_join_names(runs)}."
 
 
-def _not_judged(series: TrendSeries) -> Iterator[str]:
+def _list_unjudged_runs(series: TrendSeries) -> Iterator[str]:
     at_least = [point.run_id for point in series.points if point.at_least]
     if at_least and len(at_least) < len(series.points):
         runs = format_count(len(at_least), "run was", "runs were")
-        yield f"{runs} not limited by the SUT, and shown but not analyzed: {_names(at_least)}."
+        yield f"{runs} not limited by the SUT, and shown but not analyzed: {_join_names(at_least)}."
     if series.missing_run_ids:
         runs = format_count(len(series.missing_run_ids), "run has", "runs have")
-        yield f"{runs} no {series.text}: {_names(series.missing_run_ids)}."
+        yield f"{runs} no {series.text}: {_join_names(series.missing_run_ids)}."
 
 
-def _names(run_ids: Sequence[str]) -> str:
+def _join_names(run_ids: Sequence[str]) -> str:
     more = len(run_ids) - NAMES_MAX
     return ", ".join(run_ids[:NAMES_MAX]) + (f" and {more} more" if more > 0 else "")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import Field
+from pydantic import AliasChoices, ConfigDict, Field
 
 from nodrop.model.base import Value
 from nodrop.model.goal import Flag
@@ -112,11 +112,13 @@ SetupArea = Literal["sut", "traffic", "search", "tester", "lab", "host", "versio
 class SetupDifference(Value):
     """A difference between the setups: a possible cause of different results."""
 
+    model_config = ConfigDict(serialize_by_alias=True)
+
     key: str
     """Machine-readable path: `host.kernel`, `plan.lab.sut`."""
     text: str
     """Display name: `kernel`."""
-    room: SetupArea
+    area: SetupArea = Field(validation_alias=AliasChoices("area", "room"), serialization_alias="room")
     a: str
     """The value of A; several values are joined by commas."""
     b: str

@@ -16,7 +16,7 @@ def format_impact(table: RuleCostTable) -> str:
     for cost in table.prices:
         if cost.rule.antagonist or cost.rule.vnf_count > 1:
             lines.append(
-                f"# {cost.rule.text}: {format_cost(cost)} ({format_cost_range(cost)}), {cost.said}; {cost.rule.how}"
+                f"# {cost.rule.text}: {format_cost(cost)} ({format_cost_range(cost)}), {cost.outcome}; {cost.rule.how}"
             )
             if cost.rule.note:
                 lines.append(f"#   {cost.rule.note}")

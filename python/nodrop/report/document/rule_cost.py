@@ -48,14 +48,14 @@ def build_rule_cost_blocks(table: RuleCostTable) -> tuple[Block, ...]:
 
 def build_rule_cost_cards(table: RuleCostTable) -> tuple[Card, ...]:
     """Return the costliest rules."""
-    measured = [cost for cost in table.prices if cost.said is not RuleOutcome.NOT_MEASURED][:CARDS_MAX]
+    measured = [cost for cost in table.prices if cost.outcome is not RuleOutcome.NOT_MEASURED][:CARDS_MAX]
     return tuple(
         Card(
             label=cost.rule.text,
             text=format_cost(cost),
-            about=cost.said.value,
+            about=cost.outcome.value,
             details=tuple(line for line in (f"between {format_cost_range(cost)}", cost.rule.how) if line),
-            tone=TONES[cost.said],
+            tone=TONES[cost.outcome],
         )
         for cost in measured
     )
@@ -74,7 +74,7 @@ def describe_rule_costs(table: RuleCostTable) -> str:
 
 def format_cost(cost: RuleCost) -> str:
     """Return the share of the rate lost with the rule broken: `58 %`, `≤ 12 %`, `all`."""
-    if cost.said is RuleOutcome.NO_LOAD:
+    if cost.outcome is RuleOutcome.NO_LOAD:
         return "all"
     return UNKNOWN if cost.cost is None else _format_bounded(cost.cost, cost.bound)
 
@@ -118,7 +118,7 @@ def _build_blocks(table: RuleCostTable) -> Iterator[Block]:
 
 def _describe_baseline(table: RuleCostTable) -> str:
     """Return the placement that all others are compared with, and its rate."""
-    kept = table.kept
+    kept = table.baseline
     if kept is None:
         return f"All rules kept: {table.pricing.baseline}; no run found {table.text}."
     least = "at least " if kept.at_least else ""
@@ -135,7 +135,7 @@ def _build_row(cost: RuleCost, other_keys: tuple[str, ...]) -> tuple[Cell, ...]:
         cells.text_cell(format_cost_range(cost)),
         cells.text_cell(_format_rate(cost)),
         *(cells.text_cell(others.get(key, "")) for key in other_keys),
-        cells.text_cell(cost.said.value, TONES[cost.said]),
+        cells.text_cell(cost.outcome.value, TONES[cost.outcome]),
         cells.text_cell(cost.rule.how),
     )
 
@@ -149,9 +149,9 @@ def _format_rate(cost: RuleCost) -> str:
 
 
 def _list_cautions(table: RuleCostTable) -> Iterator[str]:
-    if table.kept and table.kept.scatter and table.kept.scatter > SCATTER_MAX:
+    if table.baseline and table.baseline.scatter and table.baseline.scatter > SCATTER_MAX:
         yield (
-            f"Runs that keep all rules differ by {format_percent(table.kept.scatter)}: this machine is noisy and hides "
+            f"Runs that keep all rules differ by {format_percent(table.baseline.scatter)}: this machine is noisy and hides "
             "costs much smaller than that."
         )
     for goal in table.passed_over:
@@ -161,18 +161,18 @@ def _list_cautions(table: RuleCostTable) -> Iterator[str]:
         for text in _list_rule_cautions(table, cost):
             rules.setdefault(text, []).append(cost.rule.text)
     yield from (f"{', '.join(names)}: {text}" for text, names in rules.items())
-    if table.kept and table.identical_count is not None:
+    if table.baseline and table.identical_count is not None:
         yield _describe_identical_vnfs(table, table.identical_count)
 
 
 def _list_rule_cautions(table: RuleCostTable, cost: RuleCost) -> Iterator[str]:
-    if cost.said is RuleOutcome.NOT_MEASURED:
+    if cost.outcome is RuleOutcome.NOT_MEASURED:
         return
     if cost.rule.note:
         yield f"{cost.rule.note}."
     if cost.bound is not CostBound.NONE:
         yield f"{BOUNDS[cost.bound]}."
-    if cost.said is RuleOutcome.NO_LOAD:
+    if cost.outcome is RuleOutcome.NO_LOAD:
         yield f"no search found a load that meets {table.text} in its time."
     elif cost.metric and len(cost.metric.b.points) < cost.run_count:
         yield f"some runs did not find {table.text}; these may be the slowest ones."
