@@ -33,24 +33,24 @@ class AxisUnit(NamedTuple):
 
 def pick_rate_unit(most_pps: float) -> AxisUnit:
     """Return the unit for loads up to a maximum."""
-    return _largest(
+    return _pick_largest(
         (AxisUnit("Gpps", 1e9), AxisUnit("Mpps", 1e6), AxisUnit("kpps", 1e3), AxisUnit("pps", 1.0)), most_pps
     )
 
 
 def pick_bit_unit(most_bps: float) -> AxisUnit:
     """Return the unit for bit rates up to a maximum."""
-    return _largest(
+    return _pick_largest(
         (AxisUnit("Gb/s", 1e9), AxisUnit("Mb/s", 1e6), AxisUnit("kb/s", 1e3), AxisUnit("b/s", 1.0)), most_bps
     )
 
 
 def pick_time_unit(most_ns: float) -> AxisUnit:
     """Return the unit for times up to a maximum in nanoseconds."""
-    return _largest((AxisUnit("s", 1e9), AxisUnit("ms", 1e6), AxisUnit("µs", 1e3), AxisUnit("ns", 1.0)), most_ns)
+    return _pick_largest((AxisUnit("s", 1e9), AxisUnit("ms", 1e6), AxisUnit("µs", 1e3), AxisUnit("ns", 1.0)), most_ns)
 
 
-def _largest(units: Sequence[AxisUnit], most: float) -> AxisUnit:
+def _pick_largest(units: Sequence[AxisUnit], most: float) -> AxisUnit:
     return next((unit for unit in units if most >= unit.size), units[-1])
 
 
@@ -84,6 +84,11 @@ def list_round_values(low: float, high: float) -> list[float]:
 
 def build_percentile_axis(title: str, most: float) -> Spec:
     """Build an axis of 1 / (1 - p) up to a maximum."""
-    shown = [(value, text) for value, text in PERCENTILES if value <= most * 1.001]
-    named = "".join(f"datum.value < {value * 1.01:g} ? '{text}' : " for value, text in shown)
-    return {"title": title, "values": [value for value, _ in shown], "labelExpr": f"{named}''", "labelFlush": False}
+    labels = [(value, text) for value, text in PERCENTILES if value <= most * 1.001]
+    expression = "".join(f"datum.value < {value * 1.01:g} ? '{text}' : " for value, text in labels)
+    return {
+        "title": title,
+        "values": [value for value, _ in labels],
+        "labelExpr": f"{expression}''",
+        "labelFlush": False,
+    }

@@ -50,15 +50,15 @@ TEXT_SHARE = 0.35
 
 def build_chart(comparison: Comparison) -> Chart:
     """Build the chart of a comparison, with one panel per unit."""
-    shown = _shown(comparison.metrics)
+    selected = _select_metrics(comparison.metrics)
     names = {"A": f"A: {comparison.a.name}", "B": f"B: {comparison.b.name}"}
-    of_units = {unit: [each for each in shown if each.unit == unit] for unit in AXIS_TITLES}
-    scales = {unit: PanelScale.of(metrics) for unit, metrics in of_units.items() if metrics}
-    panels = [_panel(unit, scale, names) for unit, scale in scales.items()]
-    panels[0] = _with_legend(panels[0])
-    left_out = len(comparison.metrics) - len(shown)
-    more = f"; {left_out} more measures not shown" if left_out else ""
-    margins = ", ".join(dict.fromkeys(f"±{format_margin(each.margin, each.unit)}" for each in shown))
+    metrics_by_unit = {unit: [each for each in selected if each.unit == unit] for unit in AXIS_TITLES}
+    scales = {unit: PanelScale.of(metrics) for unit, metrics in metrics_by_unit.items() if metrics}
+    panels = [_build_panel(unit, scale, names) for unit, scale in scales.items()]
+    panels[0] = _add_legend(panels[0])
+    omitted_count = len(comparison.metrics) - len(selected)
+    more = f"; {omitted_count} more measures not shown" if omitted_count else ""
+    margins = ", ".join(dict.fromkeys(f"±{format_margin(each.margin, each.unit)}" for each in selected))
     return Chart(
         name="comparison",
         title=format_short_outcome(comparison),
@@ -71,10 +71,10 @@ def build_chart(comparison: Comparison) -> Chart:
                 run
                 for scale in scales.values()
                 for row, metric in enumerate(scale.metrics)
-                for run in _runs(metric, row, scale, names)
+                for run in _iter_run_rows(metric, row, scale, names)
             ),
             "effects": tuple(
-                _effect(metric, row) for scale in scales.values() for row, metric in enumerate(scale.metrics)
+                _build_effect_row(metric, row) for scale in scales.values() for row, metric in enumerate(scale.metrics)
             ),
         },
     )
@@ -91,7 +91,7 @@ class PanelScale(NamedTuple):
     def of(cls, metrics: Sequence[MetricComparison]) -> "PanelScale":
         """Compute the scale from all values of the metrics."""
         points = [
-            _relative_value(point.value, metric.a, metric.unit)
+            _compute_relative_value(point.value, metric.a, metric.unit)
             for metric in metrics
             for series in (metric.a, metric.b)
             for point in series.points
@@ -122,17 +122,17 @@ STEPS = [digit * 10.0**power for power in range(-3, 9) for digit in (1, 2, 5)]
 TICKS_MAX = 8
 
 
-def _shown(metrics: Sequence[MetricComparison]) -> list[MetricComparison]:
-    others = sorted(
+def _select_metrics(metrics: Sequence[MetricComparison]) -> list[MetricComparison]:
+    secondary = sorted(
         (each for each in metrics if not each.headline), key=lambda each: each.verdict is ComparisonOutcome.UNDECIDED
     )[:SECONDARY_METRICS_MAX]
-    return [each for each in metrics if each.headline or each in others]
+    return [each for each in metrics if each.headline or each in secondary]
 
 
-def _runs(metric: MetricComparison, row: int, scale: PanelScale, names: Mapping[str, str]) -> Iterator[Row]:
+def _iter_run_rows(metric: MetricComparison, row: int, scale: PanelScale, names: Mapping[str, str]) -> Iterator[Row]:
     for side, series in zip(SIDES, (metric.a, metric.b), strict=True):
-        positions = [_relative_value(point.value, metric.a, metric.unit) for point in series.points]
-        lanes = _lanes(positions, (scale.end - scale.least) * DOT_SHARE)
+        positions = [_compute_relative_value(point.value, metric.a, metric.unit) for point in series.points]
+        lanes = _assign_lanes(positions, (scale.end - scale.least) * DOT_SHARE)
         for point, position, lane in zip(series.points, positions, lanes, strict=True):
             least = "at least " if point.at_least else ""
             yield {
@@ -145,7 +145,7 @@ def _runs(metric: MetricComparison, row: int, scale: PanelScale, names: Mapping[
             }
 
 
-def _lanes(positions: Sequence[float], width: float) -> list[int]:
+def _assign_lanes(positions: Sequence[float], width: float) -> list[int]:
     """Assign dots to lanes so that few overlap."""
     ends = dict.fromkeys(LANES, -math.inf)
     lanes = [0] * len(positions)
@@ -155,7 +155,7 @@ def _lanes(positions: Sequence[float], width: float) -> list[int]:
     return lanes
 
 
-def _effect(metric: MetricComparison, row: int) -> Row:
+def _build_effect_row(metric: MetricComparison, row: int) -> Row:
     outcome = metric.verdict.value
     return {
         "unit": metric.unit,
@@ -176,11 +176,11 @@ def _effect(metric: MetricComparison, row: int) -> Row:
     }
 
 
-def _relative_value(value: float, a: MetricSeries, unit: MeasureUnit) -> float:
+def _compute_relative_value(value: float, a: MetricSeries, unit: MeasureUnit) -> float:
     return (value - a.mean) * 100 if unit == "ratio" else (value / a.mean - 1) * 100
 
 
-def _panel(unit: MeasureUnit, scale: PanelScale, names: Mapping[str, str]) -> Spec:
+def _build_panel(unit: MeasureUnit, scale: PanelScale, names: Mapping[str, str]) -> Spec:
     """Build a panel with one row per measure: the runs of A, the runs of B, and the difference."""
     x: Spec = {
         "type": "quantitative",
@@ -209,7 +209,7 @@ def _panel(unit: MeasureUnit, scale: PanelScale, names: Mapping[str, str]) -> Sp
         "width": theme.WIDTH,
         "height": ROW_HEIGHT * len(scale.metrics),
         "layer": [
-            _layer(
+            _build_layer(
                 "effects",
                 unit,
                 {"type": "rect", "color": theme.PALE, "aria": False},
@@ -221,20 +221,20 @@ def _panel(unit: MeasureUnit, scale: PanelScale, names: Mapping[str, str]) -> Sp
                 },
             ),
             zero | {"data": {"name": "effects"}, "encoding": {"x": x | {"datum": 0}}},
-            _layer(
+            _build_layer(
                 "runs",
                 unit,
                 {"type": "point", "filled": True, "size": 60, "opacity": 0.8},
                 {
                     "x": x | {"field": "beside"},
                     "y": y | {"field": "at"},
-                    "color": _by_side(names, [COLOR_A, COLOR_B]),
-                    "shape": _by_side(names, ["circle", "triangle-up"]),
+                    "color": _encode_side(names, [COLOR_A, COLOR_B]),
+                    "shape": _encode_side(names, ["circle", "triangle-up"]),
                     "description": {"field": "text"},
                     "tooltip": {"field": "text"},
                 },
             ),
-            _layer(
+            _build_layer(
                 "effects",
                 unit,
                 {"type": "rule", "strokeWidth": 3, "clip": True},
@@ -245,13 +245,13 @@ def _panel(unit: MeasureUnit, scale: PanelScale, names: Mapping[str, str]) -> Sp
                     "description": {"field": "text"},
                 },
             ),
-            _layer(
+            _build_layer(
                 "effects",
                 unit,
                 {"type": "tick", "thickness": 3, "size": 16, "color": theme.INK, "opacity": 1},
                 {"y": y | {"field": "at"}, "x": x | {"field": "effect"}, "tooltip": {"field": "text"}},
             ),
-            _layer(
+            _build_layer(
                 "effects",
                 unit,
                 {"type": "text", "align": "right", "dx": -8, "fontWeight": "bold", "fontSize": theme.LABEL_SIZE},
@@ -275,7 +275,7 @@ def _panel(unit: MeasureUnit, scale: PanelScale, names: Mapping[str, str]) -> Sp
     }
 
 
-def _layer(data: str, unit: MeasureUnit, mark: Spec, encoding: Spec) -> Spec:
+def _build_layer(data: str, unit: MeasureUnit, mark: Spec, encoding: Spec) -> Spec:
     return {
         "data": {"name": data},
         "transform": [{"filter": {"field": "unit", "equal": unit}}],
@@ -284,17 +284,17 @@ def _layer(data: str, unit: MeasureUnit, mark: Spec, encoding: Spec) -> Spec:
     }
 
 
-def _by_side(names: Mapping[str, str], shown: Sequence[str]) -> Spec:
+def _encode_side(names: Mapping[str, str], values: Sequence[str]) -> Spec:
     """Encode the side as a color or a shape."""
     return {
         "field": "side",
         "type": "nominal",
-        "scale": {"domain": list(names.values()), "range": list(shown)},
+        "scale": {"domain": list(names.values()), "range": list(values)},
         "legend": None,
     }
 
 
-def _with_legend(panel: Spec) -> Spec:
+def _add_legend(panel: Spec) -> Spec:
     """Add the legend of the sides to a panel."""
     legend = {"title": None, "orient": "top", "symbolOpacity": 1, "symbolSize": 90}
     layers = [

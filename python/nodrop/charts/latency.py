@@ -33,51 +33,53 @@ def build_chart(results: Sequence[RunResult], *, each_way: bool = False) -> Char
         each_way: whether each direction has its own curve.
     """
     names = label_runs(results) if len(results) > 1 else [""]
-    lines = [line for name, result in zip(names, results, strict=True) for line in _lines(result, name, each_way)]
+    lines = [
+        line for name, result in zip(names, results, strict=True) for line in _build_curves(result, name, each_way)
+    ]
     if not lines:
         raise ConfigError(f"{format_runs(results)}: no latency histogram is stored; name a run that measured latency")
     unit = pick_time_unit(max(latency_ns for line in lines for _, latency_ns in line.points))
     least = min(line.points[-1][0] for line in lines)
     return Chart(
         name="latency",
-        title=_title(results, lines),
+        title=_format_title(results, lines),
         subtitle=format_runs(results),
         note=f"each curve ends where fewer than {CURVE_BEHIND_COUNT} measured frames were slower",
-        summary=" ".join(_line_text(line) for line in lines)
-        + f" Every curve reaches at least the {_percentile_text(least)} percentile.",
+        summary=" ".join(_describe_curve(line) for line in lines)
+        + f" Every curve reaches at least the {_format_percentile(least)} percentile.",
         definition=build_definition(
             [line.name for line in lines],
             unit,
             [latency_ns / unit.size for line in lines for _, latency_ns in line.points],
             max(100.0 / (100.0 - line.points[-1][0]) for line in lines),
         ),
-        data={"curves": tuple(row for line in lines for row in _rows(line, unit))},
+        data={"curves": tuple(row for line in lines for row in _build_rows(line, unit))},
     )
 
 
-def _title(results: Sequence[RunResult], lines: Sequence[LatencyCurve]) -> str:
+def _format_title(results: Sequence[RunResult], lines: Sequence[LatencyCurve]) -> str:
     """Return a title from the curve at NDR, or from the only curve; without values for several runs."""
     telling = [line for line in lines if line.name.startswith("NDR,")] or lines
-    known = dict(telling[0].points)
-    if len(telling) > 1 or 99.0 not in known:
+    latencies_ns = dict(telling[0].points)
+    if len(telling) > 1 or 99.0 not in latencies_ns:
         return f"{format_suts(results)}: latency by percentile"
-    most = ", ".join(f"{_percentile_text(each)} within {format_ns(known[each])}" for each in (50.0, 99.0))
+    most = ", ".join(f"{_format_percentile(each)} within {format_ns(latencies_ns[each])}" for each in (50.0, 99.0))
     return f"{format_suts(results)}: latency at {telling[0].name}: {most}"
 
 
-def _lines(result: RunResult, run_name: str, each_way: bool) -> list[LatencyCurve]:
+def _build_curves(result: RunResult, run_name: str, each_way: bool) -> list[LatencyCurve]:
     """Return the curves of a run, lowest load first."""
-    trials = sorted(_trials(result).items(), key=lambda item: item[1].trial.intended_load_pps)
+    trials = sorted(_select_trials(result).items(), key=lambda item: item[1].trial.intended_load_pps)
     lines = []
     for name, trial in trials:
-        for way, series in (_ways(trial) if each_way else {"": trial.directions}).items():
-            parts = [run_name, name, way]
+        for direction, series in (_group_by_direction(trial) if each_way else {"": trial.directions}).items():
+            parts = [run_name, name, direction]
             if points := latency_curve(series):
                 lines.append(LatencyCurve(", ".join(part for part in parts if part), points))
     return lines
 
 
-def _trials(result: RunResult) -> dict[str, TrialResult]:
+def _select_trials(result: RunResult) -> dict[str, TrialResult]:
     """Return trials with histograms by name: the loads found, or the fixed rate."""
     between = " requested, " if result.plan.fixed else ", "
     if result.latencies:
@@ -87,34 +89,34 @@ def _trials(result: RunResult) -> dict[str, TrialResult]:
     return {format_pps(trial.trial.intended_load_pps): trial for trial in result.trials if trial.phase != "search"}
 
 
-def _ways(trial: TrialResult) -> dict[str, list[DirectionTimes]]:
-    ways: dict[str, list[DirectionTimes]] = {}
+def _group_by_direction(trial: TrialResult) -> dict[str, list[DirectionTimes]]:
+    series_by_direction: dict[str, list[DirectionTimes]] = {}
     for times in trial.directions:
-        ways.setdefault("forward" if times.tx_port < times.rx_port else "reverse", []).append(times)
-    return ways
+        series_by_direction.setdefault("forward" if times.tx_port < times.rx_port else "reverse", []).append(times)
+    return series_by_direction
 
 
-def _rows(line: LatencyCurve, unit: AxisUnit) -> list[Row]:
+def _build_rows(line: LatencyCurve, unit: AxisUnit) -> list[Row]:
     return [
         {
             "line": line.name,
             "behind": 100.0 / (100.0 - percentile),
             "latency": latency_ns / unit.size,
             "mark": percentile in MARKED,
-            "says": f"{line.name}: {_percentile_text(percentile)} of frames took at most {format_ns(latency_ns)}",
+            "says": f"{line.name}: {_format_percentile(percentile)} of frames took at most {format_ns(latency_ns)}",
         }
         for percentile, latency_ns in line.points
     ]
 
 
-def _line_text(line: LatencyCurve) -> str:
-    known = dict(line.points)
-    shown = [percentile for percentile in (50.0, 99.0, 99.9, 99.99) if percentile in known]
-    figures = ", ".join(f"{_percentile_text(each)} {format_ns(known[each])}" for each in shown)
+def _describe_curve(line: LatencyCurve) -> str:
+    latencies_ns = dict(line.points)
+    percentiles = [percentile for percentile in (50.0, 99.0, 99.9, 99.99) if percentile in latencies_ns]
+    figures = ", ".join(f"{_format_percentile(each)} {format_ns(latencies_ns[each])}" for each in percentiles)
     return f"At {line.name}: {figures}."
 
 
-def _percentile_text(percentile: float) -> str:
+def _format_percentile(percentile: float) -> str:
     return f"{percentile:.8g} %" if percentile in MARKED else f"{percentile:.4g} %"
 
 
@@ -145,16 +147,16 @@ def build_definition(names: Sequence[str], unit: AxisUnit, latencies: Sequence[f
         "color": {
             "field": "line",
             "type": "nominal",
-            "scale": domain | {"range": [theme.line_color(position) for position in range(len(names))]},
+            "scale": domain | {"range": [theme.get_line_color(position) for position in range(len(names))]},
             "legend": {"title": None, "orient": "bottom", "columns": 3, "symbolType": "stroke", "symbolSize": 400},
         },
     }
     dash = {
         "field": "line",
         "type": "nominal",
-        "scale": domain | {"range": [theme.line_dash(position) for position in range(len(names))]},
+        "scale": domain | {"range": [theme.get_line_dash(position) for position in range(len(names))]},
     }
-    says: Spec = {"description": {"field": "says"}, "tooltip": {"field": "says"}}
+    texts: Spec = {"description": {"field": "says"}, "tooltip": {"field": "says"}}
     return {
         "width": theme.WIDTH,
         "height": theme.HEIGHT,
@@ -167,7 +169,7 @@ def build_definition(names: Sequence[str], unit: AxisUnit, latencies: Sequence[f
             {
                 "transform": [{"filter": {"field": "mark", "equal": True}}],
                 "mark": {"type": "point", "filled": True, "size": 40, "opacity": 1},
-                "encoding": encoding | says,
+                "encoding": encoding | texts,
             },
         ],
     }

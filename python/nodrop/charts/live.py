@@ -44,11 +44,14 @@ POINTS_MAX = 600
 def build_search_chart() -> Chart:
     """Build an empty chart of all loads on a logarithmic axis."""
     load = _load({"type": "log", "nice": False}, ROUND_PPS)
-    return _chart(
+    return _make_chart(
         "search",
         "Every load tried",
         "Each bar is a trial: its length is the duration, its height the offered load.",
-        {"height": SMALL_HEIGHT, "layer": [_axis_range("span", load), _trials("trials", load, legend=True)]},
+        {
+            "height": SMALL_HEIGHT,
+            "layer": [_build_axis_range("span", load), _build_trial_layer("trials", load, legend=True)],
+        },
         ("span", "trials"),
     )
 
@@ -56,37 +59,41 @@ def build_search_chart() -> Chart:
 def build_bounds_chart(goals: Sequence[Goal]) -> Chart:
     """Build an empty chart of the loads around the converging bounds."""
     load = _load({"zero": False, "nice": False})
-    layers = [_axis_range("around", load), {"layer": list(_bounds(goals, load))}, _trials("near", load, legend=False)]
+    layers = [
+        _build_axis_range("around", load),
+        {"layer": list(_build_bounds_layers(goals, load))},
+        _build_trial_layer("near", load, legend=False),
+    ]
     definition = {"height": HEIGHT, "layer": layers, "resolve": {"scale": {"color": "independent"}}}
     summary = (
         "The area between the bounds of each goal narrows to the result: loads below meet the goal, loads above do not."
     )
-    return _chart("bounds", "Converging bounds", summary, definition, ("around", "between", "bounds", "near"))
+    return _make_chart("bounds", "Converging bounds", summary, definition, ("around", "between", "bounds", "near"))
 
 
 def build_rate_chart() -> Chart:
     """Build an empty chart of the rates sent and received in the current trial."""
     colors = {"sent": theme.SENT, "received": theme.RECEIVED}
     encoding = {
-        "x": _time("time", IN_TRIAL),
-        "y": _quantity("rate", "rate (frames/s)", "~s", {"zero": True, "nice": True}),
-        "color": _color("way", colors, "top"),
+        "x": _encode_time("time", IN_TRIAL),
+        "y": _encode_quantity("rate", "rate (frames/s)", "~s", {"zero": True, "nice": True}),
+        "color": _encode_color("way", colors, "top"),
         "strokeDash": {"field": "way", "scale": {"domain": list(colors), "range": [[5, 3], [1, 0]]}, "legend": None},
     }
     mark = {"type": "line", "interpolate": "monotone", "clip": True}
     definition = {"height": SMALL_HEIGHT, "data": {"name": "rates"}, "mark": mark, "encoding": encoding}
     summary = "Frames sent and received per second; where the lines diverge, frames are lost or in flight."
-    return _chart("rate", "Sent and received", summary, definition, ("rates",))
+    return _make_chart("rate", "Sent and received", summary, definition, ("rates",))
 
 
 def build_loss_chart() -> Chart:
     """Build an empty chart of the loss ratio over the current trial."""
-    share = _quantity("loss", "lost", "~%", {"zero": True, "domainMin": 0})
+    share = _encode_quantity("loss", "lost", "~%", {"zero": True, "domainMin": 0})
     bars = {
         "data": {"name": "losses"},
         "mark": {"type": "rect", "color": theme.LOST, "clip": True},
         "encoding": {
-            "x": _time("start", IN_TRIAL),
+            "x": _encode_time("start", IN_TRIAL),
             "x2": {"field": "time"},
             "y": share,
             "y2": {"datum": 0},
@@ -94,28 +101,30 @@ def build_loss_chart() -> Chart:
     }
     least = {"mark": {"type": "rule", "opacity": 0}, "encoding": {"y": {"datum": LOSS_AXIS_MIN}}}
     definition = {"height": SMALL_HEIGHT, "layer": [bars, {"data": {"name": "losses"}} | least]}
-    return _chart("loss", "Loss", "Share of frames lost over time.", definition, ("losses",))
+    return _make_chart("loss", "Loss", "Share of frames lost over time.", definition, ("losses",))
 
 
 def build_search_rows(
-    result: RunResult, steps: Sequence[SearchDecision], now: TrialStarted | None = None
+    result: RunResult, steps: Sequence[SearchDecision], running: TrialStarted | None = None
 ) -> dict[str, list[Row]]:
     """Build the rows for the charts of the search.
 
     Args:
         result: the run so far, with at least one search trial.
         steps: the decisions after its trials.
-        now: the current trial, if it is a search trial.
+        running: the current trial, if it is a search trial.
     """
-    shown = build_search_chart_data(result, steps)
-    trials = list(_trial_rows(shown, len(result.plan.search.goals)))
-    low, high = _around(shown, steps)
-    if now:
-        start_s = shown.end * shown.time_unit.size
-        load_pps = now.trial.intended_load_pps
-        trials.append(_trial_row(now.index, start_s, start_s + now.trial.duration_s, load_pps, IS_RUNNING))
+    data = build_search_chart_data(result, steps)
+    trials = list(_iter_trial_rows(data, len(result.plan.search.goals)))
+    low, high = _find_load_range(data, steps)
+    if running:
+        start_s = data.end * data.time_unit.size
+        load_pps = running.trial.intended_load_pps
+        trials.append(
+            _build_trial_row(running.index, start_s, start_s + running.trial.duration_s, load_pps, IS_RUNNING)
+        )
     near = [row for row in trials if low <= row["load"] <= high]
-    edges = [_in_pps(edge, shown) for edge in shown.edges]
+    edges = [_convert_to_pps(edge, data) for edge in data.edges]
     names = [format_goal(goal) for goal in result.plan.search.goals]
     loads = [row["load"] for row in trials]
     return {
@@ -123,8 +132,8 @@ def build_search_rows(
         "near": near,
         "span": [{"time": 0, "load": load_pps} for load_pps in (min(loads) / 2, max(loads) * 2)],
         "around": [{"time": trials[-1]["end"], "load": load_pps} for load_pps in (low, high)],
-        "between": list(_between_rows(edges, names, low, high)),
-        "bounds": list(_bound_rows(edges, names, low, high)),
+        "between": list(_iter_area_rows(edges, names, low, high)),
+        "bounds": list(_iter_bound_rows(edges, names, low, high)),
     }
 
 
@@ -132,17 +141,20 @@ def build_trial_rows(progress: Sequence[TrialProgress]) -> dict[str, list[Row]]:
     """Build the rows for the charts of the current trial."""
     rates: list[Row] = []
     losses: list[Row] = []
-    before = TrialProgress(index=0, elapsed_s=0.0, offered_count=0, received_count=0)
-    for now in progress:
-        if (took_s := now.elapsed_s - before.elapsed_s) < STEP_MIN_S:
+    previous = TrialProgress(index=0, elapsed_s=0.0, offered_count=0, received_count=0)
+    for current in progress:
+        if (took_s := current.elapsed_s - previous.elapsed_s) < STEP_MIN_S:
             continue
-        offered_count, lost_count = now.offered_count - before.offered_count, now.lost_count - before.lost_count
-        received_count = now.received_count - before.received_count
+        offered_count, lost_count = (
+            current.offered_count - previous.offered_count,
+            current.lost_count - previous.lost_count,
+        )
+        received_count = current.received_count - previous.received_count
         for way, count in (("sent", offered_count), ("received", received_count)):
-            rates.append({"time": now.elapsed_s, "rate": count / took_s, "way": way})
+            rates.append({"time": current.elapsed_s, "rate": count / took_s, "way": way})
         share = min(1.0, lost_count / offered_count) if offered_count else 0.0
-        losses.append({"start": before.elapsed_s, "time": now.elapsed_s, "loss": share})
-        before = now
+        losses.append({"start": previous.elapsed_s, "time": current.elapsed_s, "loss": share})
+        previous = current
     return {"rates": rates, "losses": losses}
 
 
@@ -151,43 +163,43 @@ def thin_progress(progress: list[TrialProgress]) -> list[TrialProgress]:
     return progress if len(progress) <= POINTS_MAX else progress[::2]
 
 
-def _chart(name: str, title: str, summary: str, definition: Spec, data: Sequence[str]) -> Chart:
+def _make_chart(name: str, title: str, summary: str, definition: Spec, data: Sequence[str]) -> Chart:
     style = {"width": theme.WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}, "padding": 4}
     return Chart(name=name, title=title, summary=summary, definition=style | definition, data=dict.fromkeys(data, ()))
 
 
-def _axis_range(data: str, load: Spec) -> Spec:
+def _build_axis_range(data: str, load: Spec) -> Spec:
     """Build invisible points that define the minimum range of the axis."""
-    encoding = {"x": _time("time"), "y": load | {"field": "load"}}
+    encoding = {"x": _encode_time("time"), "y": load | {"field": "load"}}
     return {"data": {"name": data}, "mark": {"type": "point", "opacity": 0}, "encoding": encoding}
 
 
-def _trials(data: str, load: Spec, *, legend: bool) -> Spec:
+def _build_trial_layer(data: str, load: Spec, *, legend: bool) -> Spec:
     """Build a bar for every trial."""
     return {
         "data": {"name": data},
         "mark": {"type": "rule", "strokeWidth": 5, "strokeCap": "square", "clip": True},
         "encoding": {
-            "x": _time("start"),
+            "x": _encode_time("start"),
             "x2": {"field": "end"},
             "y": load | {"field": "load"},
-            "color": _color("outcome", OUTCOMES, "bottom" if legend else None),
+            "color": _encode_color("outcome", OUTCOMES, "bottom" if legend else None),
         },
     }
 
 
-def _bounds(goals: Sequence[Goal], load: Spec) -> Iterator[Spec]:
+def _build_bounds_layers(goals: Sequence[Goal], load: Spec) -> Iterator[Spec]:
     """Build an area between the bounds of each goal, with lines at the bounds."""
     names = [format_goal(goal) for goal in goals]
-    colors = {name: theme.goal_color(position) for position, name in enumerate(names)}
+    colors = {name: theme.get_goal_color(position) for position, name in enumerate(names)}
     shape = {"interpolate": "step-after", "clip": True}
-    shared = {"x": _time("time"), "color": _color("goal", colors, "top")}
+    shared = {"x": _encode_time("time"), "color": _encode_color("goal", colors, "top")}
     yield {
         "data": {"name": "between"},
         "mark": {"type": "area", "opacity": 0.16} | shape,
         "encoding": shared | {"y": load | {"field": "lower"}, "y2": {"field": "upper"}},
     }
-    dashes = [theme.line_dash(position) for position in range(len(names))]
+    dashes = [theme.get_line_dash(position) for position in range(len(names))]
     dash = {"field": "goal", "type": "nominal", "scale": {"domain": names, "range": dashes}, "legend": None}
     side = {"field": "side", "type": "nominal"}
     yield {
@@ -197,26 +209,26 @@ def _bounds(goals: Sequence[Goal], load: Spec) -> Iterator[Spec]:
     }
 
 
-def _trial_rows(shown: SearchChartData, goal_count: int) -> Iterator[Row]:
-    time_s, load_pps = shown.time_unit.size, shown.load_unit.size
-    for bar in shown.bars:
+def _iter_trial_rows(data: SearchChartData, goal_count: int) -> Iterator[Row]:
+    time_s, load_pps = data.time_unit.size, data.load_unit.size
+    for bar in data.bars:
         met_count = -1 if bar.met is None else len(bar.met)
         outcome = {-1: DID_NOT_COUNT, 0: MEETS_NONE, goal_count: MEETS_ALL}.get(met_count, MEETS_SOME)
-        yield _trial_row(bar.trial, bar.start * time_s, bar.end * time_s, bar.load * load_pps, outcome)
+        yield _build_trial_row(bar.trial, bar.start * time_s, bar.end * time_s, bar.load * load_pps, outcome)
 
 
-def _trial_row(trial: int, start_s: float, end_s: float, load_pps: float, outcome: str) -> Row:
+def _build_trial_row(trial: int, start_s: float, end_s: float, load_pps: float, outcome: str) -> Row:
     return {"trial": trial, "start": start_s, "end": end_s, "load": load_pps, "outcome": outcome}
 
 
-def _around(shown: SearchChartData, steps: Sequence[SearchDecision]) -> tuple[float, float]:
+def _find_load_range(data: SearchChartData, steps: Sequence[SearchDecision]) -> tuple[float, float]:
     """Return the load range around the bounds; from 0 while no lower bound exists."""
     states = steps[-1].after if steps else ()
     uppers_pps = [state.upper_pps for state in states if state.upper_pps]
     if uppers_pps and not any(state.lower_pps for state in states):
         return 0.0, max(uppers_pps) * UPPER_BOUND_MARGIN
-    low, high = shown.around
-    return low * shown.load_unit.size, high * shown.load_unit.size
+    low, high = data.around
+    return low * data.load_unit.size, high * data.load_unit.size
 
 
 class _Bounds(NamedTuple):
@@ -228,12 +240,12 @@ class _Bounds(NamedTuple):
     upper_pps: float | None
 
 
-def _in_pps(edge: BoundsAt, shown: SearchChartData) -> _Bounds:
-    lower, upper = (None if load is None else load * shown.load_unit.size for load in (edge.lower, edge.upper))
-    return _Bounds(edge.goal, edge.time * shown.time_unit.size, lower, upper)
+def _convert_to_pps(edge: BoundsAt, data: SearchChartData) -> _Bounds:
+    lower, upper = (None if load is None else load * data.load_unit.size for load in (edge.lower, edge.upper))
+    return _Bounds(edge.goal, edge.time * data.time_unit.size, lower, upper)
 
 
-def _between_rows(edges: Sequence[_Bounds], names: Sequence[str], low_pps: float, high_pps: float) -> Iterator[Row]:
+def _iter_area_rows(edges: Sequence[_Bounds], names: Sequence[str], low_pps: float, high_pps: float) -> Iterator[Row]:
     """Yield areas between bounds, clipped to the load range."""
     for edge in edges:
         if edge.lower_pps is None or edge.upper_pps is None:
@@ -243,7 +255,7 @@ def _between_rows(edges: Sequence[_Bounds], names: Sequence[str], low_pps: float
             yield {"goal": names[edge.goal], "time": edge.time_s} | row
 
 
-def _bound_rows(edges: Sequence[_Bounds], names: Sequence[str], low_pps: float, high_pps: float) -> Iterator[Row]:
+def _iter_bound_rows(edges: Sequence[_Bounds], names: Sequence[str], low_pps: float, high_pps: float) -> Iterator[Row]:
     """Yield the bounds over time that lie in the load range."""
     for edge in edges:
         for side, load_pps in (("lower", edge.lower_pps), ("upper", edge.upper_pps)):
@@ -251,7 +263,7 @@ def _bound_rows(edges: Sequence[_Bounds], names: Sequence[str], low_pps: float, 
                 yield {"goal": names[edge.goal], "time": edge.time_s, "side": side, "load": load_pps}
 
 
-def _time(field: str, title: str = "time since the search began (s)") -> Spec:
+def _encode_time(field: str, title: str = "time since the search began (s)") -> Spec:
     axis = {"title": title, "grid": False, "tickCount": 8, "labelFlush": False}
     return {"field": field, "type": "quantitative", "scale": {"nice": False, "zero": True}, "axis": axis}
 
@@ -261,12 +273,12 @@ def _load(scale: Spec, values: Sequence[float] = ()) -> Spec:
     return {"type": "quantitative", "scale": scale, "axis": axis | {"labelOverlap": True}}
 
 
-def _quantity(field: str, title: str, form: str, scale: Spec) -> Spec:
+def _encode_quantity(field: str, title: str, form: str, scale: Spec) -> Spec:
     axis = {"title": title, "format": form, "tickCount": 4}
     return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
 
 
-def _color(field: str, colors: dict[str, str], orient: str | None) -> Spec:
+def _encode_color(field: str, colors: dict[str, str], orient: str | None) -> Spec:
     """Encode values as colors; without a legend where a neighboring chart has one."""
     scale = {"domain": list(colors), "range": list(colors.values())}
     symbol = {"symbolType": "stroke", "symbolStrokeWidth": 4, "symbolOpacity": 1}

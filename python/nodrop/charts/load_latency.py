@@ -34,40 +34,40 @@ def build_chart(result: RunResult) -> Chart:
             f"run {result.run_id}: latency was measured at fewer than two loads; name a run with a search"
         )
     loads = pick_rate_unit(median(trial.trial.intended_load_pps for trial in trials))
-    times = pick_time_unit(max(_slower_ns(trial, field) for trial in trials for field in PERCENTILES.values()))
-    rows = [row for trial in trials for row in _rows(trial, loads, times)]
-    lines = _lines(rows)
+    times = pick_time_unit(max(_find_slower_ns(trial, field) for trial in trials for field in PERCENTILES.values()))
+    rows = [row for trial in trials for row in _build_rows(trial, loads, times)]
+    lines = _build_lines(rows)
     return Chart(
         name="load_latency",
         title=f"{format_sut(result)}: latency by load",
         subtitle=f"run {result.run_id}",
         note="dots: trials, slower direction; lines: medians of nearby loads",
-        summary=_summary(trials),
-        definition=_definition(rows, len(result.goals), loads, times),
+        summary=_format_summary(trials),
+        definition=_build_definition(rows, len(result.goals), loads, times),
         data={"trials": tuple(rows), "lines": tuple(lines)}
-        | ({"goals": tuple(_goals(result, loads))} if result.goals else {}),
+        | ({"goals": tuple(_build_goal_rows(result, loads))} if result.goals else {}),
     )
 
 
-def _slower_ns(trial: TrialResult, field: str) -> int:
-    found: list[LatencySummary] = [times.latency for times in trial.directions if times.latency]
-    return int(max(getattr(latency, field) for latency in found))
+def _find_slower_ns(trial: TrialResult, field: str) -> int:
+    latencies: list[LatencySummary] = [times.latency for times in trial.directions if times.latency]
+    return int(max(getattr(latency, field) for latency in latencies))
 
 
-def _rows(trial: TrialResult, loads: AxisUnit, times: AxisUnit) -> list[Row]:
+def _build_rows(trial: TrialResult, loads: AxisUnit, times: AxisUnit) -> list[Row]:
     load_pps = trial.trial.intended_load_pps
     return [
         {
             "load": load_pps / loads.size,
             "percentile": name,
-            "latency": _slower_ns(trial, field) / times.size,
-            "says": f"Trial {trial.index} at {format_pps(load_pps)}: {name} {format_ns(_slower_ns(trial, field))}",
+            "latency": _find_slower_ns(trial, field) / times.size,
+            "says": f"Trial {trial.index} at {format_pps(load_pps)}: {name} {format_ns(_find_slower_ns(trial, field))}",
         }
         for name, field in PERCENTILES.items()
     ]
 
 
-def _lines(rows: Sequence[Row]) -> list[Row]:
+def _build_lines(rows: Sequence[Row]) -> list[Row]:
     """Return the medians of trials at nearby loads."""
     lines = []
     for percentile in PERCENTILES:
@@ -85,42 +85,42 @@ def _load(row: Row) -> float:
     return float(row["load"])
 
 
-def _goals(result: RunResult, loads: AxisUnit) -> list[Row]:
+def _build_goal_rows(result: RunResult, loads: AxisUnit) -> list[Row]:
     return [
-        {"goal": position, "load": found.lower.load_pps / loads.size, "text": format_goal(found.goal)}
-        for position, found in enumerate(result.goals)
-        if found.lower
+        {"goal": position, "load": goal_result.lower.load_pps / loads.size, "text": format_goal(goal_result.goal)}
+        for position, goal_result in enumerate(result.goals)
+        if goal_result.lower
     ]
 
 
-def _summary(trials: Sequence[TrialResult]) -> str:
+def _format_summary(trials: Sequence[TrialResult]) -> str:
     ordered = sorted(trials, key=lambda trial: trial.trial.intended_load_pps)
     ends = [
-        f"at {format_pps(trial.trial.intended_load_pps)} {format_ns(_slower_ns(trial, 'p50_ns'))} median and "
-        f"{format_ns(_slower_ns(trial, 'p99_ns'))} for 99 %"
+        f"at {format_pps(trial.trial.intended_load_pps)} {format_ns(_find_slower_ns(trial, 'p50_ns'))} median and "
+        f"{format_ns(_find_slower_ns(trial, 'p99_ns'))} for 99 %"
         for trial in (ordered[0], ordered[-1])
     ]
     return f"Latency of {len(trials)} trials: {ends[0]}, {ends[1]}."
 
 
-def _goal_marks(goal_count: int, x: Spec) -> list[Spec]:
+def _build_goal_marks(goal_count: int, x: Spec) -> list[Spec]:
     """Build a line at the result of each goal, with staggered labels; the label of the highest load is on the right."""
     marks: list[Spec] = []
     for goal in range(goal_count):
-        own: Spec = {"data": {"name": "goals"}, "transform": [{"filter": {"field": "goal", "equal": goal}}]}
-        color = theme.goal_color(goal)
+        source: Spec = {"data": {"name": "goals"}, "transform": [{"filter": {"field": "goal", "equal": goal}}]}
+        color = theme.get_goal_color(goal)
         rule = {"type": "rule", "strokeDash": [4, 3], "color": color, "aria": False}
         is_last = goal == goal_count - 1
         text = {"type": "text", "align": "left" if is_last else "right", "dx": 5 if is_last else -5}
         text |= {"y": 12 + 15 * goal, "color": color, "fontWeight": "bold"}
         marks += [
-            own | {"mark": rule, "encoding": {"x": x}},
-            own | {"mark": text, "encoding": {"x": x, "text": {"field": "text", "type": "nominal"}}},
+            source | {"mark": rule, "encoding": {"x": x}},
+            source | {"mark": text, "encoding": {"x": x, "text": {"field": "text", "type": "nominal"}}},
         ]
     return marks
 
 
-def _definition(rows: Sequence[Row], goal_count: int, loads: AxisUnit, times: AxisUnit) -> Spec:
+def _build_definition(rows: Sequence[Row], goal_count: int, loads: AxisUnit, times: AxisUnit) -> Spec:
     xscale, xaxis = build_scale([row["load"] for row in rows])
     yscale, yaxis = build_scale([row["latency"] for row in rows])
     x: Spec = {
@@ -145,7 +145,7 @@ def _definition(rows: Sequence[Row], goal_count: int, loads: AxisUnit, times: Ax
         "width": theme.WIDTH,
         "height": theme.HEIGHT,
         "layer": [
-            *_goal_marks(goal_count, x),
+            *_build_goal_marks(goal_count, x),
             {
                 "data": {"name": "lines"},
                 "mark": {"type": "line", "strokeWidth": 1.2, "opacity": 0.7, "aria": False},

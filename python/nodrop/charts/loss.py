@@ -24,32 +24,36 @@ def build_chart(result: RunResult, *trials: TrialResult) -> Chart:
         result: the run.
         trials: trials of the run; none: those that decided its goals, and those with loss.
     """
-    shown = [trial for trial in (trials or select_trials(result)) if trial.windows.end_s]
-    if not shown:
+    drawable = [trial for trial in (trials or select_trials(result)) if trial.windows.end_s]
+    if not drawable:
         raise ConfigError(f"run {result.run_id}: no trial has windows to draw loss of; name another result")
-    spans_by_trial = [time_series.build_spans(trial) for trial in shown]
+    spans_by_trial = [time_series.build_spans(trial) for trial in drawable]
     unit = time_series.pick_unit(spans_by_trial)
-    made = list(zip(shown, spans_by_trial, strict=True))
-    texts = [_text(result, trial, spans) for trial, spans in made]
-    lone = len(shown) == 1
+    trials_with_spans = list(zip(drawable, spans_by_trial, strict=True))
+    texts = [_describe_trial(result, trial, spans) for trial, spans in trials_with_spans]
+    lone = len(drawable) == 1
     return Chart(
         name="loss",
-        title=f"{format_sut(result)}: {_title(shown)}",
+        title=f"{format_sut(result)}: {_format_title(drawable)}",
         subtitle=f"run {result.run_id}",
-        note=_known_text(shown),
+        note=_format_note(drawable),
         summary=" ".join(texts),
-        definition=_alone(spans_by_trial[0], unit) if lone else _several(result, shown, spans_by_trial, unit),
+        definition=_build_single_definition(spans_by_trial[0], unit)
+        if lone
+        else _build_grid_definition(result, drawable, spans_by_trial, unit),
         data={
-            "rates": tuple(row for each in made for row in time_series.build_rate_rows(*each, unit)),
-            "lost": tuple(row for each in made for row in time_series.build_lost_rows(*each)),
-            "lossless": tuple(row for each in made for row in time_series.build_lossless_rows(*each)),
+            "rates": tuple(row for each in trials_with_spans for row in time_series.build_rate_rows(*each, unit)),
+            "lost": tuple(row for each in trials_with_spans for row in time_series.build_lost_rows(*each)),
+            "lossless": tuple(row for each in trials_with_spans for row in time_series.build_lossless_rows(*each)),
         },
     )
 
 
 def select_trials(result: RunResult) -> list[TrialResult]:
     """Select the trials behind the bounds, then those with the least loss above zero; in trial order."""
-    bounds = [bound.trial_index for found in result.goals for bound in (found.upper, found.lower) if bound]
+    bounds = [
+        bound.trial_index for goal_result in result.goals for bound in (goal_result.upper, goal_result.lower) if bound
+    ]
     losing = sorted((trial for trial in result.trials if trial.lost_count), key=lambda trial: trial.loss_ratio)
     fixed = [trial.index for trial in result.trials if trial.phase == FIXED]
     selected = list(dict.fromkeys([*fixed, *bounds, *(trial.index for trial in losing)]))[:TRIAL_COUNT]
@@ -62,8 +66,8 @@ def format_causes(trial: TrialResult) -> str:
     if not trial.ledger:
         return ""
     counts: dict[str, int] = {}
-    for way in trial.ledger.ways:
-        for hop in way.hops:
+    for direction in trial.ledger.ways:
+        for hop in direction.hops:
             for cause in hop.causes:
                 counts[cause.text] = counts.get(cause.text, 0) + cause.count
             if hop.unattributed_count > 0:
@@ -72,13 +76,13 @@ def format_causes(trial: TrialResult) -> str:
     return "; ".join(f"{format_count(count)}: {text}" for text, count in most)
 
 
-def _title(trials: Sequence[TrialResult]) -> str:
+def _format_title(trials: Sequence[TrialResult]) -> str:
     if len(trials) > 1:
         return f"frames lost over time in {len(trials)} trials"
     return f"{format_pps(trials[0].trial.intended_load_pps)}, {format_lost_frames(trials[0])}"
 
 
-def _known_text(trials: Sequence[TrialResult]) -> str:
+def _format_note(trials: Sequence[TrialResult]) -> str:
     unsent = f"{format_count(trials[0].unsent_count)} more could not be sent; " if trials[0].unsent_count else ""
     alone = unsent if len(trials) == 1 else ""
     if all(time_series.has_loss_times(trial.windows) for trial in trials):
@@ -86,7 +90,7 @@ def _known_text(trials: Sequence[TrialResult]) -> str:
     return f"{alone}lost: sent and not received in the same window"
 
 
-def _text(result: RunResult, trial: TrialResult, spans: Sequence[time_series.TrialSpan]) -> str:
+def _describe_trial(result: RunResult, trial: TrialResult, spans: Sequence[time_series.TrialSpan]) -> str:
     time_of_loss = time_series.format_worst_loss(spans)
     causes = format_causes(trial)
     parts = [
@@ -98,7 +102,7 @@ def _text(result: RunResult, trial: TrialResult, spans: Sequence[time_series.Tri
     return "; ".join(part for part in parts if part) + "."
 
 
-def _alone(spans: Sequence[time_series.TrialSpan], unit: AxisUnit) -> Spec:
+def _build_single_definition(spans: Sequence[time_series.TrialSpan], unit: AxisUnit) -> Spec:
     until_s = spans[-1].end_s
     return {
         "vconcat": [
@@ -109,7 +113,7 @@ def _alone(spans: Sequence[time_series.TrialSpan], unit: AxisUnit) -> Spec:
     }
 
 
-def _several(
+def _build_grid_definition(
     result: RunResult,
     trials: Sequence[TrialResult],
     spans_by_trial: Sequence[Sequence[time_series.TrialSpan]],

@@ -34,7 +34,7 @@ class RatePoint(NamedTuple):
     rate_pps: float
     is_least: bool
     """Whether something other than the SUT was the limit, so that the rate is a lower limit."""
-    says: str
+    text: str
 
 
 def build_chart(results: Sequence[RunResult], unit: Literal["pps", "bps"] = "pps") -> Chart:
@@ -44,57 +44,57 @@ def build_chart(results: Sequence[RunResult], unit: Literal["pps", "bps"] = "pps
         results: runs of one or several frame sizes.
         unit: frames per second, or bits per second on the wire, gaps included.
     """
-    found = [figure for result in results for figure in _found(result)]
-    if not found:
+    points = [figure for result in results for figure in _list_rate_points(result)]
+    if not points:
         raise ConfigError(f"{format_runs(results)}: no throughput was found; name runs with a result")
-    figures = [*found, *_maxima(results)]
-    scaled = {figure: figure.rate_pps * _per_frame(figure, unit) for figure in figures}
-    shown = pick_bit_unit(max(scaled.values())) if unit == "bps" else pick_rate_unit(max(scaled.values()))
+    figures = [*points, *_list_maxima(results)]
+    scaled = {figure: figure.rate_pps * _get_scale_factor(figure, unit) for figure in figures}
+    axis_unit = pick_bit_unit(max(scaled.values())) if unit == "bps" else pick_rate_unit(max(scaled.values()))
     names = {figure.size: None for figure in sorted(figures, key=lambda each: each.frame_bytes)}
-    scale, axis = build_scale([value / shown.size for value in scaled.values()])
-    what = "throughput on the wire" if unit == "bps" else "throughput, all directions"
-    heights = [theme.HEIGHT * (1 - _share(value / shown.size, scale)) for value in scaled.values()]
+    scale, axis = build_scale([value / axis_unit.size for value in scaled.values()])
+    quantity = "throughput on the wire" if unit == "bps" else "throughput, all directions"
+    heights = [theme.HEIGHT * (1 - _compute_position(value / axis_unit.size, scale)) for value in scaled.values()]
     sides = _label_sides(figures, heights)
     return Chart(
         name="sizes",
         title=f"{format_suts(results)}: throughput by frame size",
         subtitle=format_runs(results),
-        note="\n".join(_notes(figures, unit)),
-        summary=_summary(found),
+        note="\n".join(_list_notes(figures, unit)),
+        summary=_format_summary(points),
         definition=build_definition(
             list(dict.fromkeys(figure.series for figure in figures)),
             list(names),
             scale,
-            axis | {"title": f"{what} ({shown.name})"},
+            axis | {"title": f"{quantity} ({axis_unit.name})"},
         ),
         data={
             "figures": tuple(
-                _row(figure, value / shown.size, side)
+                _build_row(figure, value / axis_unit.size, side)
                 for (figure, value), side in zip(scaled.items(), sides, strict=True)
             )
         },
     )
 
 
-def _per_frame(figure: RatePoint, unit: str) -> float:
+def _get_scale_factor(figure: RatePoint, unit: str) -> float:
     return (figure.frame_bytes + WIRE_OVERHEAD_BYTES) * 8 if unit == "bps" else 1.0
 
 
-def _found(result: RunResult) -> list[RatePoint]:
+def _list_rate_points(result: RunResult) -> list[RatePoint]:
     size, frame_bytes = format_frame_size(result), result.plan.traffic.frame_bytes
     figures = []
-    for found in result.goals:
-        if not found.lower:
+    for goal_result in result.goals:
+        if not goal_result.lower:
             continue
-        load_pps, is_least = found.lower.load_pps, found.limit.sut_may_exceed
+        load_pps, is_least = goal_result.lower.load_pps, goal_result.limit.sut_may_exceed
         wire = format_bps(load_pps * (frame_bytes + WIRE_OVERHEAD_BYTES) * 8)
-        least = f"at least, limited by {LIMIT_NAMES[found.limit]}: " if is_least else ""
-        says = f"{format_goal(found.goal)} at {size}: {least}{format_pps(load_pps)}, {wire}"
-        figures.append(RatePoint(format_goal(found.goal), size, frame_bytes, load_pps, is_least, says))
+        least = f"at least, limited by {LIMIT_NAMES[goal_result.limit]}: " if is_least else ""
+        text = f"{format_goal(goal_result.goal)} at {size}: {least}{format_pps(load_pps)}, {wire}"
+        figures.append(RatePoint(format_goal(goal_result.goal), size, frame_bytes, load_pps, is_least, text))
     return figures
 
 
-def _maxima(results: Sequence[RunResult]) -> list[RatePoint]:
+def _list_maxima(results: Sequence[RunResult]) -> list[RatePoint]:
     """Return the theoretical maximum at each frame size, for links with a real speed."""
     figures = {}
     for result in results:
@@ -102,8 +102,8 @@ def _maxima(results: Sequence[RunResult]) -> list[RatePoint]:
             size, frame_bytes = format_frame_size(result), result.plan.traffic.frame_bytes
             ratios = result.plan.traffic.direction_ratios.values()
             most_pps = line_rate_pps(frame_bytes, result.plan.link_speed_bps) / max(ratios)
-            says = f"{MAXIMUM} at {size}: {format_pps(most_pps)} on links of {format_bps(result.plan.link_speed_bps)}"
-            figures[size] = RatePoint(MAXIMUM, size, frame_bytes, most_pps, False, says)
+            text = f"{MAXIMUM} at {size}: {format_pps(most_pps)} on links of {format_bps(result.plan.link_speed_bps)}"
+            figures[size] = RatePoint(MAXIMUM, size, frame_bytes, most_pps, False, text)
     return list(figures.values())
 
 
@@ -116,7 +116,7 @@ def has_real_links(result: RunResult) -> bool:
     return bool(drivers) and not drivers & VIRTUAL_DRIVERS
 
 
-def _notes(figures: Sequence[RatePoint], unit: str) -> list[str]:
+def _list_notes(figures: Sequence[RatePoint], unit: str) -> list[str]:
     notes = ["wire rate, with preamble and gap"] if unit == "bps" else []
     if any(figure.is_least for figure in figures):
         notes.append("hollow: lower limit, not limited by the SUT")
@@ -125,11 +125,11 @@ def _notes(figures: Sequence[RatePoint], unit: str) -> list[str]:
     return notes
 
 
-def _summary(found: Sequence[RatePoint]) -> str:
-    return ". ".join(figure.says for figure in found) + "."
+def _format_summary(points: Sequence[RatePoint]) -> str:
+    return ". ".join(figure.text for figure in points) + "."
 
 
-def _share(value: float, scale: Spec) -> float:
+def _compute_position(value: float, scale: Spec) -> float:
     """Return the position of a value on the axis, from 0 to 1."""
     low, high = scale["domain"]
     if scale["type"] == "log":
@@ -144,9 +144,11 @@ def _label_sides(figures: Sequence[RatePoint], heights: Sequence[float]) -> list
     for position in sorted(range(len(figures)), key=lambda each: heights[each]):
         labels = occupied.setdefault(figures[position].size, [])
         choices = {"above": heights[position] - LABEL_GAP, "below": heights[position] + LABEL_GAP}
-        others = [height for each, height in enumerate(heights) if figures[each].size == figures[position].size]
+        heights_at_size = [
+            height for each, height in enumerate(heights) if figures[each].size == figures[position].size
+        ]
         for side, middle in choices.items():
-            marks = [abs(middle - other) for other in others]
+            marks = [abs(middle - other) for other in heights_at_size]
             inside = LABEL_HEIGHT / 2 <= middle <= theme.HEIGHT - LABEL_HEIGHT / 2
             if (
                 inside
@@ -159,7 +161,7 @@ def _label_sides(figures: Sequence[RatePoint], heights: Sequence[float]) -> list
     return [sides.get(position, "away") for position in range(len(figures))]
 
 
-def _row(figure: RatePoint, value: float, side: str) -> Row:
+def _build_row(figure: RatePoint, value: float, side: str) -> Row:
     return {
         "series": figure.series,
         "size": figure.size,
@@ -167,7 +169,7 @@ def _row(figure: RatePoint, value: float, side: str) -> Row:
         "least": figure.is_least,
         "label": f"{'≥ ' if figure.is_least else ''}{value:.4g}",
         "side": side,
-        "says": figure.says,
+        "says": figure.text,
     }
 
 
@@ -180,15 +182,15 @@ def build_definition(series: Sequence[str], sizes: Sequence[str], scale: Spec, a
         scale: scale of the rates.
         axis: axis of the rates, with its title.
     """
-    colors = [theme.MUTED if name == MAXIMUM else theme.goal_color(at) for at, name in enumerate(series)]
-    dashes = [[2, 2] if name == MAXIMUM else theme.line_dash(at) for at, name in enumerate(series)]
+    colors = [theme.MUTED if name == MAXIMUM else theme.get_goal_color(at) for at, name in enumerate(series)]
+    dashes = [[2, 2] if name == MAXIMUM else theme.get_line_dash(at) for at, name in enumerate(series)]
     color = {
         "field": "series",
         "type": "nominal",
         "scale": {"domain": list(series), "range": colors},
         "legend": {"title": None, "orient": "top", "symbolType": "stroke", "symbolSize": 400},
     }
-    place = {
+    position = {
         "x": {
             "field": "size",
             "type": "ordinal",
@@ -204,23 +206,23 @@ def build_definition(series: Sequence[str], sizes: Sequence[str], scale: Spec, a
         "color": color,
     }
     dash = {"field": "series", "type": "nominal", "scale": {"domain": list(series), "range": dashes}}
-    middle = place["y"] | {"aggregate": "median"}
-    says: Spec = {"description": {"field": "says"}, "tooltip": {"field": "says"}}
-    look = {"type": "point", "size": 70, "opacity": 1}
-    looks = {False: look | {"filled": True}, True: look | {"filled": False, "fill": theme.PAPER, "strokeWidth": 2}}
+    middle = position["y"] | {"aggregate": "median"}
+    texts: Spec = {"description": {"field": "says"}, "tooltip": {"field": "says"}}
+    point = {"type": "point", "size": 70, "opacity": 1}
+    points = {False: point | {"filled": True}, True: point | {"filled": False, "fill": theme.PAPER, "strokeWidth": 2}}
     layers: list[Spec] = [
-        {"mark": {"type": "line", "aria": False}, "encoding": place | {"y": middle, "strokeDash": dash}}
+        {"mark": {"type": "line", "aria": False}, "encoding": position | {"y": middle, "strokeDash": dash}}
     ]
     layers += [
         {
             "transform": [{"filter": {"field": "least", "equal": is_least}}],
-            "mark": looks[is_least],
-            "encoding": place | says,
+            "mark": points[is_least],
+            "encoding": position | texts,
         }
-        for is_least in looks
+        for is_least in points
     ]
     if len(sizes) <= LABELED_COUNT:
-        layers += [_labels(place, side, gap) for side, gap in (("above", -LABEL_GAP), ("below", LABEL_GAP))]
+        layers += [_build_labels(position, side, gap) for side, gap in (("above", -LABEL_GAP), ("below", LABEL_GAP))]
     return {
         "width": min(theme.WIDTH, max(WIDTH_MIN, SIZE_WIDTH * len(sizes))),
         "height": theme.HEIGHT,
@@ -229,9 +231,9 @@ def build_definition(series: Sequence[str], sizes: Sequence[str], scale: Spec, a
     }
 
 
-def _labels(place: Spec, side: str, offset: int) -> Spec:
+def _build_labels(position: Spec, side: str, offset: int) -> Spec:
     return {
         "transform": [{"filter": {"field": "side", "equal": side}}],
         "mark": {"type": "text", "dy": offset, "fontSize": theme.FONT_SIZE, "aria": False},
-        "encoding": place | {"text": {"field": "label", "type": "nominal"}},
+        "encoding": position | {"text": {"field": "label", "type": "nominal"}},
     }

@@ -55,9 +55,9 @@ def render_spec(spec: Spec, suffix: str, theme: Theme = "light") -> bytes:
         png: bytes = vl_convert.vegalite_to_png(spec, VEGA_LITE, scale=PNG_SCALE, allowed_base_urls=ALLOWED_BASE_URLS)
         return png
     if suffix == ".pdf":
-        pdf: bytes = vl_convert.svg_to_pdf(_svg(spec))
+        pdf: bytes = vl_convert.svg_to_pdf(_convert_to_svg(spec))
         return pdf
-    return _svg(spec).encode()
+    return _convert_to_svg(spec).encode()
 
 
 def render_png(chart: Chart, theme: Theme = "light") -> bytes:
@@ -78,10 +78,12 @@ def render_svg(chart: Chart, theme: Theme = "light") -> str:
     """
     spec = apply_theme(chart.untitled | {"datasets": chart.spec["datasets"]}, theme, background=False)
     digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8]
-    own = f"{chart.name}-{digest}"
-    start, rest = _PART.sub(_part, _IDLE.sub("", _svg(spec, f"{own}-"))).split(">", 1)
-    names = f'<title id="{own}-title">{escape(chart.title)}</title><desc id="{own}-desc">{escape(chart.summary)}</desc>'
-    return f'{start}{_FONT} role="img" aria-labelledby="{own}-title" aria-describedby="{own}-desc">{names}{rest}'
+    prefix = f"{chart.name}-{digest}"
+    start, rest = _PART.sub(_set_role, _IDLE.sub("", _convert_to_svg(spec, f"{prefix}-"))).split(">", 1)
+    title = f'<title id="{prefix}-title">{escape(chart.title)}</title>'
+    summary = f'<desc id="{prefix}-desc">{escape(chart.summary)}</desc>'
+    references = f'aria-labelledby="{prefix}-title" aria-describedby="{prefix}-desc"'
+    return f'{start}{_FONT} role="img" {references}>{title}{summary}{rest}'
 
 
 def compile_chart(chart: Chart, theme: Theme) -> dict[str, Any]:
@@ -97,22 +99,22 @@ def _compile(definition: str, theme: Theme) -> str:
     return json.dumps(vl_convert.vegalite_to_vega(spec, VEGA_LITE))
 
 
-def _svg(spec: Spec, id_prefix: str = "") -> str:
+def _convert_to_svg(spec: Spec, id_prefix: str = "") -> str:
     """Render SVG with reproducible ids; the renderer's own ids count up."""
     import vl_convert
 
     drawing: str = vl_convert.vegalite_to_svg(spec, VEGA_LITE, allowed_base_urls=ALLOWED_BASE_URLS)
     ids = {name: f"{id_prefix}c{number}" for number, name in enumerate(dict.fromkeys(_ID.findall(drawing)))}
     drawing = _ID.sub(lambda name: ids[name[0]], drawing)
-    return _DRAWING.sub(lambda part: f' {part[1]}="{_LONG_NUMBER.sub(_short, part[2])}"', drawing)
+    return _DRAWING.sub(lambda part: f' {part[1]}="{_LONG_NUMBER.sub(_round_coordinate, part[2])}"', drawing)
 
 
-def _part(tag: re.Match[str]) -> str:
+def _set_role(tag: re.Match[str]) -> str:
     """Set the role of an element: an image if it has a label, else none."""
     role = ' role="img"' if ' aria-label="' in tag[0] else ""
     return f"{tag[1]}{role}{tag[2]}"
 
 
-def _short(number: re.Match[str]) -> str:
+def _round_coordinate(number: re.Match[str]) -> str:
     """Round a coordinate to a tenth of a pixel."""
     return f"{round(float(number[0]), 1):g}"

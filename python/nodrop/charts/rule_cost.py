@@ -40,19 +40,21 @@ DOTS_OFFSET, BAR_OFFSET = 0.32, 0.68
 
 def build_chart(table: RuleCostTable) -> Chart:
     """Build the chart: a row for the placement that keeps all rules, and a row for each broken rule."""
-    shown = [cost for cost in table.prices if cost.said is not RuleOutcome.NOT_MEASURED]
-    axis = _Axis.of(table, shown)
+    costs = [cost for cost in table.prices if cost.outcome is not RuleOutcome.NOT_MEASURED]
+    axis = _Axis.of(table, costs)
     return Chart(
         name="price",
         title=format_costliest_rule(table),
-        subtitle="\n".join(_subtitle(table)),
+        subtitle="\n".join(_iter_subtitle_lines(table)),
         note=f"Dots are runs, bars the difference at {table.confidence * 100:g} % confidence, "
         f"the line is {table.text} with all rules kept",
-        summary=_summary(table, shown),
-        definition=_panel(shown, axis) if not table.impossible else {"vconcat": [_panel(shown, axis), _named(table)]},
+        summary=_format_summary(table, costs),
+        definition=_build_panel(costs, axis)
+        if not table.impossible
+        else {"vconcat": [_build_panel(costs, axis), _build_impossible_panel(table)]},
         data={
-            "runs": tuple(_runs(table, shown)),
-            "costs": tuple(_cost_row(cost, row, axis) for row, cost in enumerate(shown, 1)),
+            "runs": tuple(_iter_run_rows(table, costs)),
+            "costs": tuple(_build_cost_row(cost, row, axis) for row, cost in enumerate(costs, 1)),
             "impossible": tuple(
                 {"rule": rule.text, "why": rule.why_not, "at": row + 0.5} for row, rule in enumerate(table.impossible)
             ),
@@ -67,11 +69,11 @@ class _Axis(NamedTuple):
     most: float
 
     @classmethod
-    def of(cls, table: RuleCostTable, shown: Sequence[RuleCost]) -> "_Axis":
-        points = [row["beside"] for row in _runs(table, shown)]
-        ends = [end * 100 for cost in shown if cost.metric for end in (cost.metric.low, cost.metric.high)]
+    def of(cls, table: RuleCostTable, costs: Sequence[RuleCost]) -> "_Axis":
+        points = [row["beside"] for row in _iter_run_rows(table, costs)]
+        ends = [end * 100 for cost in costs if cost.metric for end in (cost.metric.low, cost.metric.high)]
         lows = [0.0, *points, *(max(end, EFFECT_MIN) for end in ends)]
-        if any(cost.said is RuleOutcome.NO_LOAD for cost in shown):
+        if any(cost.outcome is RuleOutcome.NO_LOAD for cost in costs):
             lows.append(EFFECT_MIN)
         dots = [0.0, *points]
         # Clip intervals that are far wider than the range of the runs.
@@ -91,40 +93,40 @@ class _Axis(NamedTuple):
         return [float(number * step) for number in range(first, last + 1)]
 
 
-def _subtitle(table: RuleCostTable) -> Iterator[str]:
+def _iter_subtitle_lines(table: RuleCostTable) -> Iterator[str]:
     vm = f"{table.pricing.vm}: " if table.pricing.vm else ""
     yield f"{vm}{table.pricing.baseline}"
-    if table.kept:
-        least = "at least " if table.kept.at_least else ""
-        yield f"{BASELINE_TEXT}: {table.text} {least}{format_pps(table.kept.mean)}"
+    if table.baseline:
+        least = "at least " if table.baseline.at_least else ""
+        yield f"{BASELINE_TEXT}: {table.text} {least}{format_pps(table.baseline.mean)}"
 
 
-def _summary(table: RuleCostTable, shown: Sequence[RuleCost]) -> str:
-    costs = "; ".join(f"{cost.rule.text}: {_outcome_text(cost)}" for cost in shown)
+def _format_summary(table: RuleCostTable, costs: Sequence[RuleCost]) -> str:
+    outcomes = "; ".join(f"{cost.rule.text}: {_format_outcome(cost)}" for cost in costs)
     cannot = ", ".join(rule.text for rule in table.impossible)
-    return f"Cost of each rule in {table.text}. {costs or 'Nothing was measured'}." + (
+    return f"Cost of each rule in {table.text}. {outcomes or 'Nothing was measured'}." + (
         f" Cannot be broken on this host: {cannot}." if cannot else ""
     )
 
 
-def _runs(table: RuleCostTable, shown: Sequence[RuleCost]) -> Iterator[Row]:
-    if table.kept is None:
+def _iter_run_rows(table: RuleCostTable, costs: Sequence[RuleCost]) -> Iterator[Row]:
+    if table.baseline is None:
         return
-    series = [(BASELINE_TEXT, table.kept), *((cost.rule.text, cost.metric.b) for cost in shown if cost.metric)]
-    rows = {cost.rule.text: row for row, cost in enumerate(shown, 1)}
+    series = [(BASELINE_TEXT, table.baseline), *((cost.rule.text, cost.metric.b) for cost in costs if cost.metric)]
+    rows = {cost.rule.text: row for row, cost in enumerate(costs, 1)}
     for text, each in series:
         for point in each.points:
             least = "at least " if point.at_least else ""
             yield {
                 "rule": text,
                 "at": rows.get(text, 0) + (0.5 if text == BASELINE_TEXT else DOTS_OFFSET),
-                "beside": (point.value / table.kept.mean - 1) * 100,
+                "beside": (point.value / table.baseline.mean - 1) * 100,
                 "kind": BASELINE_TEXT if text == BASELINE_TEXT else "rule broken",
                 "text": f"{text}, run {point.run_id}: {least}{format_pps(point.value)}",
             }
 
 
-def _cost_row(cost: RuleCost, row: int, axis: _Axis) -> Row:
+def _build_cost_row(cost: RuleCost, row: int, axis: _Axis) -> Row:
     metric = cost.metric
     effect = metric.effect * 100 if metric else EFFECT_MIN
     return {
@@ -134,36 +136,36 @@ def _cost_row(cost: RuleCost, row: int, axis: _Axis) -> Row:
         "effect": effect,
         "low": max(metric.low * 100, axis.least) if metric else EFFECT_MIN,
         "high": min(metric.high * 100, axis.most) if metric else EFFECT_MIN,
-        "said": cost.said.value,
-        "words": _outcome_text(cost),
-        "text": f"{cost.rule.text}: {_outcome_text(cost)}; {cost.rule.how}",
+        "said": cost.outcome.value,
+        "words": _format_outcome(cost),
+        "text": f"{cost.rule.text}: {_format_outcome(cost)}; {cost.rule.how}",
     }
 
 
-def _outcome_text(cost: RuleCost) -> str:
-    if cost.said is RuleOutcome.NO_LOAD or cost.cost is None:
-        return cost.said.value
-    if cost.bound is CostBound.NEITHER or cost.said in (RuleOutcome.NOTHING, RuleOutcome.NOT_SHOWN):
-        return cost.said.value
-    if cost.said is RuleOutcome.LIMITED:
-        return f"{BOUND_SIGNS[cost.bound]}{_share_text(cost.cost)}, {cost.said.value}"
-    if cost.said is RuleOutcome.GAINS:
+def _format_outcome(cost: RuleCost) -> str:
+    if cost.outcome is RuleOutcome.NO_LOAD or cost.cost is None:
+        return cost.outcome.value
+    if cost.bound is CostBound.NEITHER or cost.outcome in (RuleOutcome.NOTHING, RuleOutcome.NOT_SHOWN):
+        return cost.outcome.value
+    if cost.outcome is RuleOutcome.LIMITED:
+        return f"{BOUND_SIGNS[cost.bound]}{_format_share(cost.cost)}, {cost.outcome.value}"
+    if cost.outcome is RuleOutcome.GAINS:
         return f"gains {format_percent(-cost.cost)}"
-    return f"costs {BOUND_SIGNS.get(cost.bound, '')}{_share_text(cost.cost)}"
+    return f"costs {BOUND_SIGNS.get(cost.bound, '')}{_format_share(cost.cost)}"
 
 
-def _share_text(cost: float) -> str:
+def _format_share(cost: float) -> str:
     return format_signed_effect(cost, "pps").removeprefix("+")
 
 
-def _panel(shown: Sequence[RuleCost], axis: _Axis) -> Spec:
+def _build_panel(costs: Sequence[RuleCost], axis: _Axis) -> Spec:
     x: Spec = {
         "type": "quantitative",
         "title": "rate relative to all rules kept (%)",
         "scale": {"domain": [axis.least, axis.end], "nice": False, "zero": False},
         "axis": {"values": axis.ticks(), "labelExpr": "datum.value ? format(datum.value, '+~r') : '0'"},
     }
-    y = _rows([BASELINE_TEXT, *(cost.rule.text for cost in shown)])
+    y = _build_row_axis([BASELINE_TEXT, *(cost.rule.text for cost in costs)])
     color: Spec = {
         "field": "said",
         "type": "nominal",
@@ -172,7 +174,7 @@ def _panel(shown: Sequence[RuleCost], axis: _Axis) -> Spec:
     }
     return {
         "width": theme.WIDTH,
-        "height": ROW_HEIGHT * (len(shown) + 1),
+        "height": ROW_HEIGHT * (len(costs) + 1),
         "layer": [
             {
                 "data": {"name": "costs"},
@@ -225,7 +227,7 @@ def _panel(shown: Sequence[RuleCost], axis: _Axis) -> Spec:
     }
 
 
-def _named(table: RuleCostTable) -> Spec:
+def _build_impossible_panel(table: RuleCostTable) -> Spec:
     """Build the panel of rules that this host cannot break, with the reasons."""
     return {
         "title": {"text": "Cannot be broken on this host", "fontSize": theme.LABEL_SIZE, "anchor": "start"},
@@ -234,13 +236,13 @@ def _named(table: RuleCostTable) -> Spec:
         "data": {"name": "impossible"},
         "mark": {"type": "text", "align": "left", "x": 8, "color": theme.MUTED},
         "encoding": {
-            "y": _rows([rule.text for rule in table.impossible]) | {"field": "at"},
+            "y": _build_row_axis([rule.text for rule in table.impossible]) | {"field": "at"},
             "text": {"field": "why"},
         },
     }
 
 
-def _rows(texts: Sequence[str]) -> Spec:
+def _build_row_axis(texts: Sequence[str]) -> Spec:
     return {
         "type": "quantitative",
         "title": None,

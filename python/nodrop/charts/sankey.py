@@ -37,21 +37,21 @@ class LossBranch(NamedTuple):
 
 def build_chart(trial: TrialResult) -> Chart:
     """Build the Sankey diagram of a trial. Raises ConfigError without counters along the path."""
-    ways = _merged(trial.ledger.ways) if trial.ledger else []
-    if not trial.ledger or not ways:
+    directions = _merge_chains(trial.ledger.ways) if trial.ledger else []
+    if not trial.ledger or not directions:
         raise ConfigError(
             f"trial {trial.index}: no counters along the path, so the place of loss is unknown; "
             "name a trial in a lab or on interfaces of this host"
         )
-    layout = _Layout(_magnified(ways))
-    for way in ways:
-        layout.add(way)
+    layout = _Layout(_compute_magnification(directions))
+    for direction in directions:
+        layout.add(direction)
     return Chart(
         name="sankey",
-        title=_title(trial),
-        note=_scale_text(layout.magnified, trial.ledger),
-        summary=" ".join(_way_text(way) for way in ways),
-        definition=_definition(layout.height - WAY_GAP),
+        title=_format_title(trial),
+        note=_describe_scale(layout.magnification, trial.ledger),
+        summary=" ".join(_describe_direction(direction) for direction in directions),
+        definition=_build_definition(layout.height - WAY_GAP),
         data={
             "bands": tuple(layout.bands),
             "branches": tuple(layout.branches),
@@ -63,140 +63,146 @@ def build_chart(trial: TrialResult) -> Chart:
 
 def select_trial(result: RunResult) -> TrialResult | None:
     """Select a trial with counters along the path: one with loss that decided a bound, else any."""
-    counted = {trial.index: trial for trial in result.trials if trial.ledger and trial.ledger.ways}
-    bounds = [found.upper.trial_index for found in result.goals if found.upper]
-    losing = [trial.index for trial in counted.values() if trial.ledger and trial.ledger.lost_count]
-    ordered = [*(index for index in bounds if index in losing), *losing[-1:], *bounds, *counted]
-    return next((counted[index] for index in ordered if index in counted), None)
+    counted_trials = {trial.index: trial for trial in result.trials if trial.ledger and trial.ledger.ways}
+    bounds = [goal_result.upper.trial_index for goal_result in result.goals if goal_result.upper]
+    losing = [trial.index for trial in counted_trials.values() if trial.ledger and trial.ledger.lost_count]
+    ordered = [*(index for index in bounds if index in losing), *losing[-1:], *bounds, *counted_trials]
+    return next((counted_trials[index] for index in ordered if index in counted_trials), None)
 
 
-def _title(trial: TrialResult) -> str:
+def _format_title(trial: TrialResult) -> str:
     load = format_pps(trial.trial.intended_load_pps)
-    lost = trial.ledger.lost_count if trial.ledger else 0
-    if not lost:
+    lost_count = trial.ledger.lost_count if trial.ledger else 0
+    if not lost_count:
         return f"Trial {trial.index} at {load}: no frame was lost"
-    due = sum(way.hops[0].in_count for way in trial.ledger.ways if way.hops) if trial.ledger else 0
-    return f"Trial {trial.index} at {load}: where {format_count(lost)} of {format_count(due)} frames were lost"
+    sent_count = (
+        sum(direction.hops[0].in_count for direction in trial.ledger.ways if direction.hops) if trial.ledger else 0
+    )
+    counts = f"{format_count(lost_count)} of {format_count(sent_count)}"
+    return f"Trial {trial.index} at {load}: where {counts} frames were lost"
 
 
-def _scale_text(magnified: float, ledger: LossLedger) -> str:
+def _describe_scale(magnification: float, ledger: LossLedger) -> str:
     if not ledger.lost_count:
         return "widths are to scale"
-    if magnified == 1:
+    if magnification == 1:
         return "widths of flow and losses are to scale; losses thinner than a pixel are drawn one pixel wide"
-    return f"losses are to scale with each other, magnified {magnified:,.3g} times relative to the flow"
+    return f"losses are to scale with each other, magnified {magnification:,.3g} times relative to the flow"
 
 
-def _merged(ways: Sequence[DirectionLedger]) -> list[DirectionLedger]:
+def _merge_chains(directions: Sequence[DirectionLedger]) -> list[DirectionLedger]:
     """Add up the ways of several chains, hop by hop, to one way per direction."""
-    if len(ways) <= 2:
-        return [way for way in ways if way.hops]
+    if len(directions) <= 2:
+        return [direction for direction in directions if direction.hops]
     groups: dict[tuple[bool, int], list[DirectionLedger]] = {}
-    for way in ways:
-        groups.setdefault((way.tx_port > way.rx_port, len(way.hops)), []).append(way)
-    return [_added(group) for key, group in sorted(groups.items()) if key[1]]
+    for direction in directions:
+        groups.setdefault((direction.tx_port > direction.rx_port, len(direction.hops)), []).append(direction)
+    return [_add_up(group) for key, group in sorted(groups.items()) if key[1]]
 
 
-def _added(ways: Sequence[DirectionLedger]) -> DirectionLedger:
-    if len(ways) == 1:
-        return ways[0]
+def _add_up(directions: Sequence[DirectionLedger]) -> DirectionLedger:
+    if len(directions) == 1:
+        return directions[0]
     hops = []
-    for same in zip(*(way.hops for way in ways), strict=True):
+    for same in zip(*(direction.hops for direction in directions), strict=True):
         causes: dict[str, int] = {}
         for hop in same:
             for cause in hop.causes:
                 causes[cause.text] = causes.get(cause.text, 0) + cause.count
         first = same[0]
-        known = {cause.text: cause for hop in same for cause in hop.causes}
+        cause_by_text = {cause.text: cause for hop in same for cause in hop.causes}
         hops.append(
             Hop(
                 place=f"{first.place} and {len(same) - 1} more",
                 side=first.side,
                 in_count=sum(hop.in_count for hop in same),
                 out_count=sum(hop.out_count for hop in same),
-                causes=tuple(known[text].model_copy(update={"count": count}) for text, count in causes.items()),
+                causes=tuple(cause_by_text[text].model_copy(update={"count": count}) for text, count in causes.items()),
             )
         )
-    return DirectionLedger(tx_port=ways[0].tx_port, rx_port=ways[0].rx_port, hops=tuple(hops))
+    return DirectionLedger(tx_port=directions[0].tx_port, rx_port=directions[0].rx_port, hops=tuple(hops))
 
 
-def _lost(hop: Hop) -> list[LossBranch]:
+def _list_losses(hop: Hop) -> list[LossBranch]:
     """Return the losses at a hop, largest first."""
-    found = [LossBranch(hop.side, cause.text, cause.count) for cause in hop.causes]
+    losses = [LossBranch(hop.side, cause.text, cause.count) for cause in hop.causes]
     if hop.unattributed_count > 0:
-        found.append(LossBranch("unknown", UNKNOWN, hop.unattributed_count))
-    return sorted(found, key=lambda lost: -lost.frame_count)
+        losses.append(LossBranch("unknown", UNKNOWN, hop.unattributed_count))
+    return sorted(losses, key=lambda lost: -lost.frame_count)
 
 
-def _magnified(ways: Sequence[DirectionLedger]) -> float:
+def _compute_magnification(directions: Sequence[DirectionLedger]) -> float:
     """Return the magnification of losses relative to the flow."""
-    due = max(way.hops[0].in_count for way in ways)
-    most = max((lost.frame_count for way in ways for hop in way.hops for lost in _lost(hop)), default=0)
-    if not most or not due or most / due >= MAGNIFIED_BELOW:
+    sent_count = max(direction.hops[0].in_count for direction in directions)
+    most_lost = max(
+        (lost.frame_count for direction in directions for hop in direction.hops for lost in _list_losses(hop)),
+        default=0,
+    )
+    if not most_lost or not sent_count or most_lost / sent_count >= MAGNIFIED_BELOW:
         return 1.0
-    return BRANCH_WIDTH_MAX / (most / due * BAND)
+    return BRANCH_WIDTH_MAX / (most_lost / sent_count * BAND)
 
 
 class _Layout:
     """The ways, stacked vertically, as rows for the marks."""
 
-    def __init__(self, magnified: float) -> None:
-        self.magnified = magnified
+    def __init__(self, magnification: float) -> None:
+        self.magnification = magnification
         self.bands: list[Row] = []
         self.branches: list[Row] = []
         self.names: list[Row] = []
         self.labels: list[Row] = []
         self.height = 0.0
         """Height of the layout, including the gap to the next way."""
-        self._way = 0
+        self._direction_index = 0
 
-    def add(self, way: DirectionLedger) -> None:
+    def add(self, direction: DirectionLedger) -> None:
         """Add a way below the previous ones."""
-        due, arrived = way.hops[0].in_count, way.hops[-1].out_count
-        start, end = way.hops[0].place.removeprefix(SENDER), way.hops[-1].place.removeprefix(RECEIVER)
-        self._edge(due, due)
-        self._end(f"sent from {start}", due)
-        for hop in way.hops:
-            self._hop(hop, due)
-        self._edge(arrived, due)
-        self._end(f"arrived at {end}", arrived)
-        self._edge(arrived, due)
+        sent_count, arrived_count = direction.hops[0].in_count, direction.hops[-1].out_count
+        start, end = direction.hops[0].place.removeprefix(SENDER), direction.hops[-1].place.removeprefix(RECEIVER)
+        self._edge(sent_count, sent_count)
+        self._end(f"sent from {start}", sent_count)
+        for hop in direction.hops:
+            self._hop(hop, sent_count)
+        self._edge(arrived_count, sent_count)
+        self._end(f"arrived at {end}", arrived_count)
+        self._edge(arrived_count, sent_count)
         self.height += WAY_GAP
-        self._way += 1
+        self._direction_index += 1
 
-    def _hop(self, hop: Hop, due: int) -> None:
+    def _hop(self, hop: Hop, sent_count: int) -> None:
         """Add a hop, as high as its losses need; the flow narrows at each loss."""
-        lost = _lost(hop)
-        heights = [max(LOST_HEIGHT, self._width(each, due) + 6) for each in lost]
+        losses = _list_losses(hop)
+        heights = [max(LOST_HEIGHT, self._width(each, sent_count) + 6) for each in losses]
         height = max(HOP_HEIGHT, sum(heights))
         self.names.append({"x": LEFT - 12, "y": self.height + height / 2, "text": hop.place, "weight": "normal"})
-        below, left_over = self.height + height, hop.in_count
+        below, remaining_count = self.height + height, hop.in_count
         self.height += (height - sum(heights)) / 2
-        for each, row_height in zip(lost, heights, strict=True):
-            width = self._width(each, due)
+        for each, row_height in zip(losses, heights, strict=True):
+            width = self._width(each, sent_count)
             self.height += (row_height - width) / 2
-            self._edge(left_over, due)
-            self._branch(each, left_over, due)
-            left_over -= each.frame_count
+            self._edge(remaining_count, sent_count)
+            self._branch(each, remaining_count, sent_count)
+            remaining_count -= each.frame_count
             self.height += width
-            self._edge(left_over, due)
+            self._edge(remaining_count, sent_count)
             self.height += (row_height - width) / 2
         self.height = below
 
-    def _width(self, lost: LossBranch, due: int) -> float:
-        return max(lost.frame_count / due * BAND * self.magnified, BRANCH_WIDTH_MIN)
+    def _width(self, loss: LossBranch, sent_count: int) -> float:
+        return max(loss.frame_count / sent_count * BAND * self.magnification, BRANCH_WIDTH_MIN)
 
-    def _edge(self, frame_count: int, due: int) -> None:
+    def _edge(self, frame_count: int, sent_count: int) -> None:
         """Add the width of the flow at the current height."""
-        right = LEFT + (max(BAND * frame_count / due, 0.5) if due else 0.5)
-        self.bands.append({"way": self._way, "y": self.height, "left": LEFT, "right": right})
+        right = LEFT + (max(BAND * frame_count / sent_count, 0.5) if sent_count else 0.5)
+        self.bands.append({"way": self._direction_index, "y": self.height, "left": LEFT, "right": right})
 
-    def _branch(self, lost: LossBranch, before: int, due: int) -> None:
-        ratio = format_small_ratio(lost.frame_count / due)
-        text = f"{format_count(lost.frame_count)} ({ratio}): {lost.text}"
-        width, end = self._width(lost, due), LEFT + BAND + REACH
-        left = LEFT + BAND * (before - lost.frame_count) / due
-        top = {"side": lost.side, "text": text, "top": self.height, "bottom": self.height + width}
+    def _branch(self, loss: LossBranch, frame_count: int, sent_count: int) -> None:
+        ratio = format_small_ratio(loss.frame_count / sent_count)
+        text = f"{format_count(loss.frame_count)} ({ratio}): {loss.text}"
+        width, end = self._width(loss, sent_count), LEFT + BAND + REACH
+        left = LEFT + BAND * (frame_count - loss.frame_count) / sent_count
+        top = {"side": loss.side, "text": text, "top": self.height, "bottom": self.height + width}
         self.branches.append(top | {"left": left, "right": end})
         self.labels.append({"x": end + 8, "y": self.height + width / 2, "text": text, "weight": "normal"})
 
@@ -208,16 +214,18 @@ class _Layout:
         self.height += END_HEIGHT
 
 
-def _way_text(way: DirectionLedger) -> str:
-    due, arrived = way.hops[0].in_count, way.hops[-1].out_count
+def _describe_direction(direction: DirectionLedger) -> str:
+    sent_count, arrived_count = direction.hops[0].in_count, direction.hops[-1].out_count
     causes = [
-        f"{format_count(lost.frame_count)} at {hop.place} ({lost.text})" for hop in way.hops for lost in _lost(hop)
+        f"{format_count(loss.frame_count)} at {hop.place} ({loss.text})"
+        for hop in direction.hops
+        for loss in _list_losses(hop)
     ]
     losses = f"lost: {', '.join(causes)}" if causes else "none lost"
-    return f"{format_count(arrived)} of {format_count(due)} frames arrived; {losses}."
+    return f"{format_count(arrived_count)} of {format_count(sent_count)} frames arrived; {losses}."
 
 
-def _definition(height: float) -> Spec:
+def _build_definition(height: float) -> Spec:
     sides = {"tester": "the tester", "wire": "between tester and SUT", "sut": "the SUT", "unknown": "cause unknown"}
     colors = [*(theme.SIDES[side] for side in ("tester", "wire", "sut")), theme.UNKNOWN]
     x: Spec = {"type": "quantitative", "scale": {"domain": [0, WIDTH], "nice": False}, "axis": None}
@@ -227,7 +235,7 @@ def _definition(height: float) -> Spec:
         "scale": {"domain": [height, 0], "nice": False},
         "axis": None,
     }
-    named = " : ".join(f"datum.value == '{side}' ? '{text}'" for side, text in sides.items())
+    expression = " : ".join(f"datum.value == '{side}' ? '{text}'" for side, text in sides.items())
     color = {
         "field": "side",
         "type": "nominal",
@@ -236,7 +244,7 @@ def _definition(height: float) -> Spec:
             "title": "lost by",
             "orient": "bottom",
             "symbolType": "square",
-            "labelExpr": f"{named} : ''",
+            "labelExpr": f"{expression} : ''",
         },
     }
     return {
@@ -244,7 +252,7 @@ def _definition(height: float) -> Spec:
         "height": height,
         "view": {"stroke": None},
         "layer": [
-            _texts("names", {"align": "right", "color": theme.INK}, x, y),
+            _build_text_layer("names", {"align": "right", "color": theme.INK}, x, y),
             {
                 "data": {"name": "bands"},
                 "mark": {"type": "area", "orient": "horizontal", "color": theme.FLOW, "aria": False},
@@ -268,12 +276,12 @@ def _definition(height: float) -> Spec:
                     "tooltip": {"field": "text"},
                 },
             },
-            _texts("labels", {"align": "left", "color": theme.INK}, x, y),
+            _build_text_layer("labels", {"align": "left", "color": theme.INK}, x, y),
         ],
     }
 
 
-def _texts(data: str, style: Spec, x: Spec, y: Spec) -> Spec:
+def _build_text_layer(data: str, style: Spec, x: Spec, y: Spec) -> Spec:
     bold: Spec = {"expr": "datum.weight"}
     return {
         "data": {"name": data},

@@ -36,53 +36,54 @@ def build_chart(result: RunResult, steps: Sequence[SearchDecision]) -> Chart:
         raise ConfigError(f"run {result.run_id}: no search ({describe_run(result.plan)}); name a run with a search")
     if not any(trial.phase == "search" for trial in result.trials):
         raise ConfigError(f"run {result.run_id}: no search trial; name another result")
-    shown = build_search_chart_data(result, steps)
-    panels = [_panel(shown, result, HEIGHT)]
-    if shown.around[0] <= shown.loads[0] <= shown.loads[1] <= shown.around[1]:
-        panels = [_panel(shown, result, ALONE_HEIGHT)]
+    chart_data = build_search_chart_data(result, steps)
+    panels = [_build_panel(chart_data, result, HEIGHT)]
+    if chart_data.around[0] <= chart_data.loads[0] <= chart_data.loads[1] <= chart_data.around[1]:
+        panels = [_build_panel(chart_data, result, ALONE_HEIGHT)]
     else:
-        panels.insert(0, _overview(shown, result))
-    count = f"{len(shown.bars)} trials" if len(shown.bars) > 1 else "1 trial"
-    made = f"{count} in {format_seconds(shown.end * shown.time_unit.size)}"
+        panels.insert(0, _build_overview(chart_data, result))
+    count = f"{len(chart_data.bars)} trials" if len(chart_data.bars) > 1 else "1 trial"
+    progress = f"{count} in {format_seconds(chart_data.end * chart_data.time_unit.size)}"
     return Chart(
         name="funnel",
         title=f"{format_sut(result)}: {format_goals(result)}",
-        subtitle=f"{describe_traffic(result.plan.traffic)}; search {result.plan.search.algorithm}, {made}; "
+        subtitle=f"{describe_traffic(result.plan.traffic)}; search {result.plan.search.algorithm}, {progress}; "
         f"run {result.run_id}",
         note="bars: trials and their durations; shaded: between the bounds of a goal",
-        summary=_summary(result, shown, made),
+        summary=_format_summary(result, chart_data, progress),
         definition={"vconcat": panels, "spacing": 14},
-        data=_data(result, shown, panels),
+        data=_build_data(result, chart_data, panels),
     )
 
 
-def _data(result: RunResult, shown: SearchChartData, panels: Sequence[Spec]) -> dict[str, tuple[Row, ...]]:
+def _build_data(result: RunResult, chart_data: SearchChartData, panels: Sequence[Spec]) -> dict[str, tuple[Row, ...]]:
     """Return the data of the panels only: renderers reject data that no mark uses."""
-    data = {"trials": tuple(_row(bar, result) for bar in shown.bars)}
+    data = {"trials": tuple(_build_row(bar, result) for bar in chart_data.bars)}
     if len(panels) > 1:
-        data["around"] = ({"low": shown.around[0] or shown.loads[0], "high": shown.around[1]},)
-    if shown.edges:
+        data["around"] = ({"low": chart_data.around[0] or chart_data.loads[0], "high": chart_data.around[1]},)
+    if chart_data.edges:
         data["bounds"] = tuple(
-            {"goal": edge.goal, "time": edge.time, "lower": edge.lower, "upper": edge.upper} for edge in shown.edges
+            {"goal": edge.goal, "time": edge.time, "lower": edge.lower, "upper": edge.upper}
+            for edge in chart_data.edges
         )
     if result.goals:
-        data["labels"] = tuple(_label_rows(shown, result, _panel_axes(shown, panels[-1]["height"])))
+        data["labels"] = tuple(_build_label_rows(chart_data, result, _build_axes(chart_data, panels[-1]["height"])))
     return data
 
 
-def _summary(result: RunResult, shown: SearchChartData, made: str) -> str:
+def _format_summary(result: RunResult, chart_data: SearchChartData, progress: str) -> str:
     counts: dict[str, int] = {}
-    for bar in shown.bars:
+    for bar in chart_data.bars:
         outcome = format_outcome(result, bar.met)
         counts[outcome] = counts.get(outcome, 0) + 1
     outcomes = ", ".join(f"{count} x {outcome.removeprefix('trial ')}" for outcome, count in counts.items())
-    return f"The search made {made} ({outcomes}). Result: {format_goals(result)}."
+    return f"The search made {progress} ({outcomes}). Result: {format_goals(result)}."
 
 
 class PanelAxes(NamedTuple):
     """The axis encodings of a panel, shared by its layers."""
 
-    shown: SearchChartData
+    chart_data: SearchChartData
     scale: Spec
     time_axis: Spec | None
     height: int
@@ -90,13 +91,13 @@ class PanelAxes(NamedTuple):
 
     def time(self, field: str) -> Spec:
         """Encode a field on the time axis."""
-        scale = {"domain": [0, self.shown.until], "nice": False}
+        scale = {"domain": [0, self.chart_data.until], "nice": False}
         return {"field": field, "type": "quantitative", "scale": scale, "axis": self.time_axis}
 
     def load(self, field: str) -> Spec:
         """Encode a field on the load axis."""
         is_log = self.scale["type"] == "log"
-        axis: Spec = {"title": f"load ({self.shown.load_unit.name})"}
+        axis: Spec = {"title": f"load ({self.chart_data.load_unit.name})"}
         if is_log:
             axis |= build_log_axis(self.scale)
         return {"field": field, "type": "quantitative", "scale": self.scale, "axis": axis}
@@ -109,12 +110,12 @@ class PanelAxes(NamedTuple):
         return float(self.height * (high - load) / (high - low))
 
 
-def _overview(shown: SearchChartData, result: RunResult) -> Spec:
+def _build_overview(chart_data: SearchChartData, result: RunResult) -> Spec:
     """Build the panel of all loads, with the range of the other panel marked."""
-    low, high = shown.around
+    low, high = chart_data.around
     axes = PanelAxes(
-        shown,
-        build_log_scale(min(low, shown.loads[0]) or shown.loads[0], max(high, shown.loads[1])),
+        chart_data,
+        build_log_scale(min(low, chart_data.loads[0]) or chart_data.loads[0], max(high, chart_data.loads[1])),
         None,
         OVERVIEW_HEIGHT,
     )
@@ -123,42 +124,46 @@ def _overview(shown: SearchChartData, result: RunResult) -> Spec:
         "mark": {"type": "rect", "color": theme.PALE, "clip": True, "aria": False},
         "encoding": {"y": axes.load("low"), "y2": {"field": "high"}},
     }
-    return {"width": WIDTH, "height": OVERVIEW_HEIGHT, "layer": [window, *_trial_layers(shown, result, axes)]}
-
-
-def _panel_axes(shown: SearchChartData, height: int) -> PanelAxes:
-    """Build the axes for the loads around the bounds."""
-    low, high = shown.around
-    scale = {"type": "linear", "domain": [low, high], "zero": False, "nice": False}
-    if low <= shown.loads[0] < high / LOG_SCALE_RATIO:
-        scale = build_log_scale(shown.loads[0], high)
-    title = f"time since the search began ({shown.time_unit.name})"
-    return PanelAxes(shown, scale, {"title": title, "grid": False, "labelFlush": False, "tickCount": 10}, height)
-
-
-def _panel(shown: SearchChartData, result: RunResult, height: int) -> Spec:
-    """Build the panel of the loads around the bounds, with a label for every goal."""
-    axes = _panel_axes(shown, height)
-    goals = sorted({edge.goal for edge in shown.edges})
-    layers = [layer for goal in goals for layer in _bound_layers(goal, axes)]
-    labels = [_goal_label(goal) for goal in range(len(result.goals))]
     return {
         "width": WIDTH,
-        "height": height,
-        "layer": [*layers, *_trial_layers(shown, result, axes), *labels],
+        "height": OVERVIEW_HEIGHT,
+        "layer": [window, *_build_trial_layers(chart_data, result, axes)],
     }
 
 
-def _trial_layers(shown: SearchChartData, result: RunResult, axes: PanelAxes) -> list[Spec]:
+def _build_axes(chart_data: SearchChartData, height: int) -> PanelAxes:
+    """Build the axes for the loads around the bounds."""
+    low, high = chart_data.around
+    scale = {"type": "linear", "domain": [low, high], "zero": False, "nice": False}
+    if low <= chart_data.loads[0] < high / LOG_SCALE_RATIO:
+        scale = build_log_scale(chart_data.loads[0], high)
+    title = f"time since the search began ({chart_data.time_unit.name})"
+    return PanelAxes(chart_data, scale, {"title": title, "grid": False, "labelFlush": False, "tickCount": 10}, height)
+
+
+def _build_panel(chart_data: SearchChartData, result: RunResult, height: int) -> Spec:
+    """Build the panel of the loads around the bounds, with a label for every goal."""
+    axes = _build_axes(chart_data, height)
+    goals = sorted({edge.goal for edge in chart_data.edges})
+    layers = [layer for goal in goals for layer in _build_bound_layers(goal, axes)]
+    labels = [_build_goal_label(goal) for goal in range(len(result.goals))]
+    return {
+        "width": WIDTH,
+        "height": height,
+        "layer": [*layers, *_build_trial_layers(chart_data, result, axes), *labels],
+    }
+
+
+def _build_trial_layers(chart_data: SearchChartData, result: RunResult, axes: PanelAxes) -> list[Spec]:
     """Build a bar for the duration of every trial, and a mark at the end of stopped trials."""
-    outcomes = _outcomes(shown, result)
+    outcomes = _list_outcomes(chart_data, result)
     color = {
         "field": "outcome",
         "type": "nominal",
         "scale": {"domain": list(outcomes), "range": list(outcomes.values())},
         "legend": {"title": None, "orient": "bottom", "symbolType": "stroke", "symbolStrokeWidth": 5, "symbolSize": 81},
     }
-    says: Spec = {"description": {"field": "says"}, "tooltip": {"field": "says"}}
+    texts: Spec = {"description": {"field": "says"}, "tooltip": {"field": "says"}}
     bars = {
         "data": {"name": "trials"},
         "mark": {"type": "rule", "strokeWidth": 5, "strokeCap": "square", "clip": True},
@@ -168,9 +173,9 @@ def _trial_layers(shown: SearchChartData, result: RunResult, axes: PanelAxes) ->
             "y": axes.load("load"),
             "color": color,
         }
-        | says,
+        | texts,
     }
-    if not any(bar.stopped for bar in shown.bars):
+    if not any(bar.stopped for bar in chart_data.bars):
         return [bars]
     legend = {"title": None, "orient": "bottom", "symbolFillColor": theme.PAPER, "symbolStrokeColor": theme.INK}
     stops = {
@@ -189,12 +194,12 @@ def _trial_layers(shown: SearchChartData, result: RunResult, axes: PanelAxes) ->
                 "legend": legend | {"symbolStrokeWidth": 1.5, "symbolOpacity": 1, "symbolSize": 156},
             },
         }
-        | says,
+        | texts,
     }
     return [bars, stops]
 
 
-def _row(bar: TrialBar, result: RunResult) -> Row:
+def _build_row(bar: TrialBar, result: RunResult) -> Row:
     return {
         "trial": bar.trial,
         "start": bar.start,
@@ -206,21 +211,25 @@ def _row(bar: TrialBar, result: RunResult) -> Row:
     }
 
 
-def _outcomes(shown: SearchChartData, result: RunResult) -> dict[str, str]:
+def _list_outcomes(chart_data: SearchChartData, result: RunResult) -> dict[str, str]:
     """Return the outcomes of trials, best first, with their colors."""
     goal_count = len(result.plan.search.goals)
-    seen = sorted({bar.met for bar in shown.bars if bar.met is not None}, key=len, reverse=True)
+    outcomes = sorted({bar.met for bar in chart_data.bars if bar.met is not None}, key=len, reverse=True)
     some = iter(theme.MEETS_SOME * goal_count)
     colors = {
-        format_outcome(result, met): theme.MEETS if len(met) == goal_count else next(some) if met else theme.FAILS
-        for met in seen
+        format_outcome(result, labels): theme.MEETS
+        if len(labels) == goal_count
+        else next(some)
+        if labels
+        else theme.FAILS
+        for labels in outcomes
     }
-    if any(bar.met is None for bar in shown.bars):
+    if any(bar.met is None for bar in chart_data.bars):
         colors[DID_NOT_COUNT] = theme.INVALID
     return colors
 
 
-def _bound_layers(goal: int, axes: PanelAxes) -> list[Spec]:
+def _build_bound_layers(goal: int, axes: PanelAxes) -> list[Spec]:
     """Build an area between the bounds of a goal, and the bounds as lines.
 
     Bounds far outside the panel are drawn just outside it, because renderers fail on very long dashed lines.
@@ -234,35 +243,36 @@ def _bound_layers(goal: int, axes: PanelAxes) -> list[Spec]:
         }
         for side in ("lower", "upper")
     ]
-    shape = {"interpolate": "step-after", "color": theme.goal_color(goal), "clip": True, "aria": False}
-    own: Spec = {"filter": {"field": "goal", "equal": goal}}
-    known = {side: {"filter": {"field": side, "gt": 0}} for side in ("lower", "upper")}
+    shape = {"interpolate": "step-after", "color": theme.get_goal_color(goal), "clip": True, "aria": False}
+    of_goal: Spec = {"filter": {"field": "goal", "equal": goal}}
+    is_valid = {side: {"filter": {"field": side, "gt": 0}} for side in ("lower", "upper")}
     area = {
         "data": {"name": "bounds"},
-        "transform": [own, *known.values(), *near],
+        "transform": [of_goal, *is_valid.values(), *near],
         "mark": {"type": "area", "opacity": 0.14} | shape,
         "encoding": {"x": axes.time("time"), "y": axes.load("lowerDrawn"), "y2": {"field": "upperDrawn"}},
     }
     lines = [
         {
             "data": {"name": "bounds"},
-            "transform": [own, known[side], *near],
-            "mark": {"type": "line", "strokeWidth": 1.6, "strokeDash": theme.line_dash(goal)} | shape,
+            "transform": [of_goal, is_valid[side], *near],
+            "mark": {"type": "line", "strokeWidth": 1.6, "strokeDash": theme.get_line_dash(goal)} | shape,
             "encoding": {"x": axes.time("time"), "y": axes.load(f"{side}Drawn")},
         }
-        for side in known
+        for side in is_valid
     ]
     return [area, *lines]
 
 
-def _goal_label(goal: int) -> Spec:
+def _build_goal_label(goal: int) -> Spec:
     """Build the label of a goal with its result, to the right of the final bounds."""
     style = {"align": "left", "baseline": "middle", "lineBreak": "\n", "fontSize": theme.LABEL_SIZE}
-    style |= {"fontWeight": "bold", "color": theme.goal_color(goal)}
+    style |= {"fontWeight": "bold", "color": theme.get_goal_color(goal)}
     return {
         "data": {"name": "labels"},
         "transform": [{"filter": {"field": "goal", "equal": goal}}],
-        "mark": {"type": "text", "dy": -LABEL_HEIGHT / 4, "lineBreak": "\n", "color": theme.goal_color(goal)} | style,
+        "mark": {"type": "text", "dy": -LABEL_HEIGHT / 4, "lineBreak": "\n", "color": theme.get_goal_color(goal)}
+        | style,
         "encoding": {
             "x": {"value": WIDTH + 8},
             "y": {"field": "y", "type": "quantitative", "scale": None, "axis": None},
@@ -271,12 +281,14 @@ def _goal_label(goal: int) -> Spec:
     }
 
 
-def _label_rows(shown: SearchChartData, result: RunResult, axes: PanelAxes) -> list[Row]:
+def _build_label_rows(chart_data: SearchChartData, result: RunResult, axes: PanelAxes) -> list[Row]:
     """Return the positions of the goal labels, moved apart where they overlap."""
     heights: dict[int, float] = {}
-    for goal, found in enumerate(result.goals):
+    for goal, goal_result in enumerate(result.goals):
         bounds = [
-            axes.below_top(bound.load_pps / shown.load_unit.size) for bound in (found.lower, found.upper) if bound
+            axes.below_top(bound.load_pps / chart_data.load_unit.size)
+            for bound in (goal_result.lower, goal_result.upper)
+            if bound
         ]
         if bounds:
             heights[goal] = sum(bounds) / len(bounds)
@@ -286,11 +298,11 @@ def _label_rows(shown: SearchChartData, result: RunResult, axes: PanelAxes) -> l
             "y": height,
             "text": f"{format_goal(result.goals[goal].goal)}\n{format_goal_load(result.goals[goal])}",
         }
-        for goal, height in _apart(heights, axes.height).items()
+        for goal, height in _space_labels(heights, axes.height).items()
     ]
 
 
-def _apart(heights: Mapping[int, float], panel_height: int) -> dict[int, float]:
+def _space_labels(heights: Mapping[int, float], panel_height: int) -> dict[int, float]:
     """Space labels at least one label height apart, in order, and within the panel where possible."""
     placed: dict[int, float] = {}
     free = LABEL_HEIGHT / 2

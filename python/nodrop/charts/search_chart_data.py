@@ -72,24 +72,24 @@ def build_search_chart_data(result: RunResult, steps: Sequence[SearchDecision]) 
         steps: the decisions after its trials.
     """
     trials = [trial for trial in result.trials if trial.phase == "search"]
-    starts_s = _starts_s(trials, {step.trial_index: step for step in steps})
+    starts_s = _compute_starts_s(trials, {step.trial_index: step for step in steps})
     ends_s = {trial.index: starts_s[trial.index] + trial.duration_s for trial in trials}
     end_s = max(ends_s.values())
     time_unit = AxisUnit("min", 60.0) if end_s > MINUTES_FROM_S else AxisUnit("s", 1.0)
-    final_pps = _final_pps(steps) or [trial.trial.intended_load_pps for trial in trials]
+    final_pps = _list_final_pps(steps) or [trial.trial.intended_load_pps for trial in trials]
     load_unit = pick_rate_unit(max(final_pps))
-    bars = tuple(_bar(result, trial, starts_s[trial.index], time_unit, load_unit) for trial in trials)
+    bars = tuple(_build_bar(result, trial, starts_s[trial.index], time_unit, load_unit) for trial in trials)
     return SearchChartData(
         time_unit=time_unit,
         load_unit=load_unit,
         end=end_s / time_unit.size,
         bars=bars,
-        edges=tuple(_edges(steps, ends_s, end_s, time_unit, load_unit)),
-        around=_around([load_pps / load_unit.size for load_pps in final_pps], max(bar.load for bar in bars)),
+        edges=tuple(_iter_bounds(steps, ends_s, end_s, time_unit, load_unit)),
+        around=_find_load_range([load_pps / load_unit.size for load_pps in final_pps], max(bar.load for bar in bars)),
     )
 
 
-def _starts_s(trials: Sequence[TrialResult], steps: Mapping[int, SearchDecision]) -> dict[int, float]:
+def _compute_starts_s(trials: Sequence[TrialResult], steps: Mapping[int, SearchDecision]) -> dict[int, float]:
     """Return the start of each trial; an invalid trial, which has no step, starts at the end of its predecessor."""
     starts_s: dict[int, float] = {}
     end_s = 0.0
@@ -100,7 +100,9 @@ def _starts_s(trials: Sequence[TrialResult], steps: Mapping[int, SearchDecision]
     return starts_s
 
 
-def _bar(result: RunResult, trial: TrialResult, start_s: float, time_unit: AxisUnit, load_unit: AxisUnit) -> TrialBar:
+def _build_bar(
+    result: RunResult, trial: TrialResult, start_s: float, time_unit: AxisUnit, load_unit: AxisUnit
+) -> TrialBar:
     return TrialBar(
         trial=trial.index,
         start=start_s / time_unit.size,
@@ -111,7 +113,7 @@ def _bar(result: RunResult, trial: TrialResult, start_s: float, time_unit: AxisU
     )
 
 
-def _edges(
+def _iter_bounds(
     steps: Sequence[SearchDecision], ends_s: Mapping[int, float], end_s: float, time_unit: AxisUnit, load_unit: AxisUnit
 ) -> Iterator[BoundsAt]:
     """Yield the bounds at the end of every trial, and again at the end of the time axis."""
@@ -123,12 +125,12 @@ def _edges(
             yield BoundsAt(position, time_s / time_unit.size, lower, upper)
 
 
-def _final_pps(steps: Sequence[SearchDecision]) -> list[float]:
+def _list_final_pps(steps: Sequence[SearchDecision]) -> list[float]:
     states = steps[-1].after if steps else ()
     return [pps for state in states for pps in (state.lower_pps, state.upper_pps) if pps]
 
 
-def _around(loads: Sequence[float], highest: float) -> tuple[float, float]:
+def _find_load_range(loads: Sequence[float], highest: float) -> tuple[float, float]:
     """Return the range of loads with a margin, limited near the highest load."""
     low, high = min(loads), max(loads)
     span = max(high - low, SPAN_MIN * high)

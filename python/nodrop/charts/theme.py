@@ -32,48 +32,48 @@ class Color(NamedTuple):
 _COLORS: list[Color] = []
 
 
-def _color(name: str, light: str, dark: str) -> str:
+def _register_color(name: str, light: str, dark: str) -> str:
     _COLORS.append(Color(name, light, dark))
     return light
 
 
 # The strong colors are those of Okabe and Ito, Color Universal Design (2008), distinguishable with color blindness:
 # lightened for dark backgrounds, two of them darkened for thin lines on white.
-INK = _color("ink", "#333333", "#e4e6e8")
+INK = _register_color("ink", "#333333", "#e4e6e8")
 """Texts, outlines."""
-MUTED = _color("muted", "#5f6368", "#a9afb6")
+MUTED = _register_color("muted", "#5f6368", "#a9afb6")
 """Secondary texts and unclassified data."""
-GRID = _color("grid", "#eeeeee", "#2c3238")
-FRAME = _color("frame", "#cccccc", "#4a525a")
-PALE = _color("pale", "#e8e8e8", "#272c32")
+GRID = _register_color("grid", "#eeeeee", "#2c3238")
+FRAME = _register_color("frame", "#cccccc", "#4a525a")
+PALE = _register_color("pale", "#e8e8e8", "#272c32")
 """A highlighted region."""
-PAPER = _color("paper", "#ffffff", "#15181c")
-MEETS = _color("meets", "#0072b2", "#4aa3df")
+PAPER = _register_color("paper", "#ffffff", "#15181c")
+MEETS = _register_color("meets", "#0072b2", "#4aa3df")
 """A trial that meets every goal."""
-FAILS = _color("fails", "#d55e00", "#f5853f")
+FAILS = _register_color("fails", "#d55e00", "#f5853f")
 """A trial that meets no goal."""
-INVALID = _color("invalid", "#999999", "#858c93")
+INVALID = _register_color("invalid", "#999999", "#858c93")
 """An invalid trial."""
 MEETS_SOME = (
-    _color("some-1", "#e69f00", "#f7bd45"),
-    _color("some-2", "#56b4e9", "#9bd8ff"),
-    _color("some-3", "#f0e442", "#f4ec7a"),
+    _register_color("some-1", "#e69f00", "#f7bd45"),
+    _register_color("some-2", "#56b4e9", "#9bd8ff"),
+    _register_color("some-3", "#f0e442", "#f4ec7a"),
 )
 """Trials that meet some of the goals."""
 GOALS = (
-    _color("goal-1", "#00795a", "#35c79c"),
-    _color("goal-2", "#a8457f", "#e48fc0"),
+    _register_color("goal-1", "#00795a", "#35c79c"),
+    _register_color("goal-2", "#a8457f", "#e48fc0"),
     INK,
-    _color("goal-4", "#8a5a00", "#d9a441"),
-    _color("goal-5", "#5b4fa8", "#a99df0"),
+    _register_color("goal-4", "#8a5a00", "#d9a441"),
+    _register_color("goal-5", "#5b4fa8", "#a99df0"),
 )
 """Goals, in configured order."""
 SENT = MUTED
-RECEIVED = _color("received", "#009e73", "#2fd3a2")
+RECEIVED = _register_color("received", "#009e73", "#2fd3a2")
 LOST = FAILS
-FLOW = _color("flow", "#bcd7e9", "#2b4a60")
+FLOW = _register_color("flow", "#bcd7e9", "#2b4a60")
 """Frames in flight along the path."""
-SIDES = {"tester": _color("tester", "#cc79a7", "#e6a3c8"), "wire": MEETS_SOME[0], "sut": FAILS}
+SIDES = {"tester": _register_color("tester", "#cc79a7", "#e6a3c8"), "wire": MEETS_SOME[0], "sut": FAILS}
 """The side that lost a frame."""
 UNKNOWN = INVALID
 """Frames lost without a known cause."""
@@ -92,17 +92,17 @@ _REPLACEMENTS: dict[Theme, dict[str, str]] = {
 }
 
 
-def goal_color(position: int) -> str:
+def get_goal_color(position: int) -> str:
     """Return the color of the goal at a position."""
     return GOALS[position % len(GOALS)]
 
 
-def line_dash(position: int) -> list[int]:
+def get_line_dash(position: int) -> list[int]:
     """Return the dash pattern of the line at a position."""
     return DASHES[position % len(DASHES)]
 
 
-def line_color(position: int) -> str:
+def get_line_color(position: int) -> str:
     """Return the color of the line at a position, among lines of the same kind."""
     return LINES[position % len(LINES)]
 

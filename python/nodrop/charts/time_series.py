@@ -44,23 +44,25 @@ def build_spans(trial: TrialResult) -> list[TrialSpan]:
     """
     windows = trial.windows
     starts_s = (0.0, *windows.end_s[:-1])
-    sent, received = _summed(windows.offered_count), _summed(windows.received_count)
-    lost = _summed(windows.lost_count) if windows.lost_count else [a - b for a, b in zip(sent, received, strict=True)]
-    each = [TrialSpan(*found) for found in zip(starts_s, windows.end_s, sent, received, lost, strict=True)]
-    size = -(-len(each) // WINDOW_COUNT_MAX) or 1
-    usual_s = median(span.length_s for span in each)
-    sending = [span for span in each if span.end_s <= trial.duration_s + 0.5 * usual_s] or each[:1]
+    sent, received = _sum_streams(windows.offered_count), _sum_streams(windows.received_count)
+    lost = (
+        _sum_streams(windows.lost_count) if windows.lost_count else [a - b for a, b in zip(sent, received, strict=True)]
+    )
+    spans = [TrialSpan(*values) for values in zip(starts_s, windows.end_s, sent, received, lost, strict=True)]
+    size = -(-len(spans) // WINDOW_COUNT_MAX) or 1
+    usual_s = median(span.length_s for span in spans)
+    sending = [span for span in spans if span.end_s <= trial.duration_s + 0.5 * usual_s] or spans[:1]
     waits = [
-        span._replace(end_s=min(span.end_s, span.start_s + usual_s), is_wait=True) for span in each[len(sending) :]
+        span._replace(end_s=min(span.end_s, span.start_s + usual_s), is_wait=True) for span in spans[len(sending) :]
     ]
-    return [*(_joined(sending[first : first + size]) for first in range(0, len(sending), size)), *waits]
+    return [*(_join_spans(sending[first : first + size]) for first in range(0, len(sending), size)), *waits]
 
 
-def _summed(series: Sequence[Sequence[int]]) -> list[int]:
+def _sum_streams(series: Sequence[Sequence[int]]) -> list[int]:
     return [sum(counts) for counts in zip(*series, strict=True)]
 
 
-def _joined(parts: Sequence[TrialSpan]) -> TrialSpan:
+def _join_spans(parts: Sequence[TrialSpan]) -> TrialSpan:
     return TrialSpan(
         parts[0].start_s,
         parts[-1].end_s,
@@ -86,11 +88,11 @@ def build_rate_rows(trial: TrialResult, spans: Sequence[TrialSpan], unit: AxisUn
     """Build rows of the rates sent and received per window, without the wait for frames in flight."""
     sending = [span for span in spans if not span.is_wait]
     rows = []
-    for what, count in COUNTS.items():
+    for kind, count in COUNTS.items():
         rates = [getattr(span, f"{count}_count") / span.length_s / unit.size for span in sending]
         times = [span.start_s for span in sending]
         points = zip([*times, sending[-1].end_s], [*rates, rates[-1]], strict=True)
-        rows += [{"trial": trial.index, "time": time, "what": what, "rate": rate} for time, rate in points]
+        rows += [{"trial": trial.index, "time": time, "what": kind, "rate": rate} for time, rate in points]
     return rows
 
 
@@ -104,19 +106,19 @@ def build_lost_rows(trial: TrialResult, spans: Sequence[TrialSpan]) -> list[Row]
             "lost": span.lost_count,
             "zero": 0,
             "late": span.is_wait,
-            "says": _lost_text(span),
+            "says": _describe_loss(span),
         }
         for span in spans
         if span.lost_count > 0
     ]
 
 
-def _lost_text(span: TrialSpan) -> str:
-    lost = format_count(span.lost_count)
+def _describe_loss(span: TrialSpan) -> str:
+    lost_count_text = format_count(span.lost_count)
     if span.is_wait:
-        return f"Missing after sending and the wait for frames in flight: {lost}"
-    sent = f"{format_count(span.offered_count)} sent at {format_pps(span.offered_count / span.length_s)}"
-    return f"{span.start_s:.3g} to {span.end_s:.3g} s: {lost} lost of {sent}"
+        return f"Missing after sending and the wait for frames in flight: {lost_count_text}"
+    sent_text = f"{format_count(span.offered_count)} sent at {format_pps(span.offered_count / span.length_s)}"
+    return f"{span.start_s:.3g} to {span.end_s:.3g} s: {lost_count_text} lost of {sent_text}"
 
 
 def build_lossless_rows(trial: TrialResult, spans: Sequence[TrialSpan]) -> list[Row]:
@@ -132,15 +134,15 @@ def format_worst_loss(spans: Sequence[TrialSpan]) -> str:
         return ""
     losing = [span for span in spans if span.lost_count > 0]
     if len(losing) == 1:
-        return f"all of them {_when_text(worst)}"
+        return f"all of them {_format_time_of_loss(worst)}"
     runs = 1 + sum(later.start_s > earlier.end_s + 1e-9 for earlier, later in pairwise(losing))
     distribution = (
         f"in {len(losing)} of {len(spans)} windows, {runs} times" if runs > 1 else f"in {len(losing)} windows"
     )
-    return f"{distribution}; most, {format_count(worst.lost_count)}, {_when_text(worst)}"
+    return f"{distribution}; most, {format_count(worst.lost_count)}, {_format_time_of_loss(worst)}"
 
 
-def _when_text(span: TrialSpan) -> str:
+def _format_time_of_loss(span: TrialSpan) -> str:
     return "missing at the end" if span.is_wait else f"within {span.start_s:.3g} to {span.end_s:.3g} s"
 
 
@@ -157,10 +159,10 @@ def build_rate_panel(trial: int | None, unit: AxisUnit, until_s: float, width: i
         "width": width,
         "height": height,
         "data": {"name": "rates"},
-        "transform": _only(trial),
+        "transform": _filter_by_trial(trial),
         "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.5, "aria": False},
         "encoding": {
-            "x": _time(until_s, "time", None),
+            "x": _encode_time(until_s, "time", None),
             "y": {
                 "field": "rate",
                 "type": "quantitative",
@@ -183,7 +185,7 @@ def build_lost_panel(trial: int | None, spans: Sequence[TrialSpan], until_s: flo
     bars = {
         "mark": {"type": "rect", "color": theme.LOST, "stroke": theme.LOST, "strokeWidth": 0.6},
         "encoding": {
-            "x": _time(until_s, "start", "time since the trial began (s)"),
+            "x": _encode_time(until_s, "start", "time since the trial began (s)"),
             "x2": {"field": "end"},
             "y": {
                 "field": "lost",
@@ -197,20 +199,20 @@ def build_lost_panel(trial: int | None, spans: Sequence[TrialSpan], until_s: flo
             "tooltip": {"field": "says"},
         },
     }
-    nothing = {
+    lossless = {
         "data": {"name": "lossless"},
-        "transform": _only(trial),
+        "transform": _filter_by_trial(trial),
         "mark": {"type": "text", "color": theme.MUTED, "text": "no frame lost", "x": width / 2, "y": height / 2},
     }
-    lost: Spec = {"data": {"name": "lost"}, "transform": _only(trial)}
-    return {"width": width, "height": height, "layer": [lost | bars, nothing]}
+    losses: Spec = {"data": {"name": "lost"}, "transform": _filter_by_trial(trial)}
+    return {"width": width, "height": height, "layer": [losses | bars, lossless]}
 
 
-def _only(trial: int | None) -> list[Spec]:
+def _filter_by_trial(trial: int | None) -> list[Spec]:
     return [] if trial is None else [{"filter": {"field": "trial", "equal": trial}}]
 
 
-def _time(until_s: float, field: str, title: str | None) -> Spec:
+def _encode_time(until_s: float, field: str, title: str | None) -> Spec:
     axis: Spec = {"title": title, "grid": False, "labelFlush": False}
     if title is None:
         axis |= {"labels": False, "ticks": False}

@@ -18,14 +18,14 @@ def list_met_goals(result: RunResult, trial: TrialResult) -> tuple[str, ...] | N
     return tuple(goal.label for goal in result.plan.search.goals if trial.loss_ratio <= goal.loss_ratio)
 
 
-def format_outcome(result: RunResult, met: tuple[str, ...] | None) -> str:
+def format_outcome(result: RunResult, labels: tuple[str, ...] | None) -> str:
     """Format the outcome of a trial: `trial meets PDR only`."""
-    if met is None:
+    if labels is None:
         return DID_NOT_COUNT
-    if not met:
+    if not labels:
         return "trial meets none"
-    only = "" if len(met) == len(result.plan.search.goals) else " only"
-    return f"trial meets {' and '.join(met)}{only}"
+    only = "" if len(labels) == len(result.plan.search.goals) else " only"
+    return f"trial meets {' and '.join(labels)}{only}"
 
 
 def format_lost_frames(trial: TrialResult) -> str:
@@ -51,7 +51,7 @@ def format_trial(result: RunResult, trial: TrialResult) -> str:
         format_outcome(result, list_met_goals(result, trial)) if trial.phase == "search" else "",
         format_stop_reason(trial),
         f"why: {format_message(trial.trial.reason)}" if trial.trial.reason else "",
-        *(doubt.text for doubt in trial.validity.doubts),
+        *map(format_message, trial.validity.doubts),
     ]
     return "; ".join(part for part in parts if part)
 
@@ -64,7 +64,8 @@ def format_sut(result: RunResult) -> str:
 def format_goals(result: RunResult) -> str:
     """Format the goal results: `NDR 0 % 1.02 Mpps, PDR 0.5 % at least 1.40 Mpps`."""
     return (
-        ", ".join(f"{format_goal(found.goal)} {format_goal_load(found)}" for found in result.goals) or "nothing found"
+        ", ".join(f"{format_goal(goal_result.goal)} {format_goal_load(goal_result)}" for goal_result in result.goals)
+        or "nothing found"
     )
 
 

@@ -46,23 +46,23 @@ LABEL_HEIGHT = 38
 def build_chart(trend: Trend) -> Chart:
     """Build the chart of a trend."""
     series = trend.series
-    unit = _unit(series)
-    places = {point.run_id: place for point, place in zip(series.points, _places(series), strict=True)}
+    unit = _pick_unit(series)
+    positions = {point.run_id: position for point, position in zip(series.points, _list_positions(series), strict=True)}
     return Chart(
         name="trend",
-        title=_title(trend),
+        title=_format_title(trend),
         subtitle=format_series_title(series),
         summary=" ".join(describe_trend(trend)),
-        definition=_definition(trend, unit),
+        definition=_build_definition(trend, unit),
         data={
-            "points": tuple(_point_row(trend, point, unit) | places[point.run_id] for point in series.points),
-            "groups": tuple(_group_row(trend, group, unit, places) for group in trend.groups),
-            "changes": tuple(_change_row(trend, number, places) for number in range(len(trend.changes))),
+            "points": tuple(_build_point_row(trend, point, unit) | positions[point.run_id] for point in series.points),
+            "groups": tuple(_build_group_row(trend, group, unit, positions) for group in trend.groups),
+            "changes": tuple(_build_change_row(trend, number, positions) for number in range(len(trend.changes))),
         },
     )
 
 
-def _title(trend: Trend) -> str:
+def _format_title(trend: Trend) -> str:
     """Format the title: `NDR: 5.2 % lower since 2026-11-21`."""
     if not trend.groups:
         return f"{trend.series.text}: no usable runs"
@@ -72,7 +72,7 @@ def _title(trend: Trend) -> str:
     return f"{trend.series.text}: {format_effect(last.effect, trend.series.unit)} since {last.when[:10]}"
 
 
-def _unit(series: TrendSeries) -> AxisUnit:
+def _pick_unit(series: TrendSeries) -> AxisUnit:
     most = max((point.value for point in series.points), default=1.0)
     match series.unit:
         case "pps":
@@ -84,38 +84,38 @@ def _unit(series: TrendSeries) -> AxisUnit:
 
 def has_even_times(series: TrendSeries) -> bool:
     """Return whether runs are spread evenly enough to be placed by time."""
-    began = [datetime.fromisoformat(point.started_at).timestamp() for point in series.points]
-    whole = began[-1] - began[0] if began else 0.0
-    return whole > 0 and all(later - earlier <= GAP_RATIO * whole for earlier, later in pairwise(began))
+    starts_s = [datetime.fromisoformat(point.started_at).timestamp() for point in series.points]
+    span_s = starts_s[-1] - starts_s[0] if starts_s else 0.0
+    return span_s > 0 and all(later - earlier <= GAP_RATIO * span_s for earlier, later in pairwise(starts_s))
 
 
-def _places(series: TrendSeries) -> list[Row]:
+def _list_positions(series: TrendSeries) -> list[Row]:
     """Return the horizontal position of each run."""
     if has_even_times(series):
         return [{"x": point.started_at} for point in series.points]
     return [{"x": number} for number in range(1, len(series.points) + 1)]
 
 
-def _point_row(trend: Trend, point: TrendPoint, unit: AxisUnit) -> Row:
+def _build_point_row(trend: Trend, point: TrendPoint, unit: AxisUnit) -> Row:
     outlier = any(point.run_id in group.outlier_run_ids for group in trend.groups)
     kind = AT_LEAST if point.at_least else OUTLIER if outlier else RUN
-    began = point.started_at[:16].replace("T", " ")
+    start = point.started_at[:16].replace("T", " ")
     return {
         "kind": kind,
         "value": point.value / unit.size,
         "low": None if point.low is None or point.at_least else point.low / unit.size,
         "high": None if point.high is None or point.at_least else point.high / unit.size,
         "label": format_measure(point.value, trend.series.unit) if outlier else "",
-        "text": f"run {point.run_id}, {began}: {format_point(point, trend.series.unit)}",
+        "text": f"run {point.run_id}, {start}: {format_point(point, trend.series.unit)}",
     }
 
 
-def _group_row(trend: Trend, group: TrendSegment, unit: AxisUnit, places: dict[str, Row]) -> Row:
+def _build_group_row(trend: Trend, group: TrendSegment, unit: AxisUnit, positions: dict[str, Row]) -> Row:
     spread = group.spread or 0.0
     value = format_measure(group.median, trend.series.unit)
     return {
-        "start": places[group.run_ids[0]]["x"],
-        "end": places[group.run_ids[-1]]["x"],
+        "start": positions[group.run_ids[0]]["x"],
+        "end": positions[group.run_ids[-1]]["x"],
         "median": group.median / unit.size,
         "low": (group.median - spread) / unit.size,
         "high": (group.median + spread) / unit.size,
@@ -123,60 +123,63 @@ def _group_row(trend: Trend, group: TrendSegment, unit: AxisUnit, places: dict[s
     }
 
 
-def _change_row(trend: Trend, number: int, places: dict[str, Row]) -> Row:
+def _build_change_row(trend: Trend, number: int, positions: dict[str, Row]) -> Row:
     series, change = trend.series, trend.changes[number]
     before, after = (format_measure(group.median, series.unit) for group in trend.groups[number : number + 2])
     value, _, name = before.partition(" ")
     from_text = value if after.endswith(f" {name}") else before
-    position = next(at for at, point in enumerate(series.points) if point.run_id == change.run_id)
+    index = next(at for at, point in enumerate(series.points) if point.run_id == change.run_id)
     return {
-        "x": _between(series.points[position - 1], series.points[position], places),
+        "x": _compute_middle(series.points[index - 1], series.points[index], positions),
         "height": LABEL_HEIGHT * (number % LABEL_ROWS) + LABEL_HEIGHT / 2 + 4,
-        "side": "left" if position > LEFT_FROM * len(series.points) else "right",
+        "side": "left" if index > LEFT_FROM * len(series.points) else "right",
         "verdict": str(change.verdict),
         "label": f"{format_effect(change.effect, series.unit)}: {change.verdict}\n{from_text} → {after}",
         "text": f"from run {change.run_id} on {format_change(change, series.unit)}: {change.verdict}",
     }
 
 
-def _between(earlier: TrendPoint, later: TrendPoint, places: dict[str, Row]) -> Any:
+def _compute_middle(earlier: TrendPoint, later: TrendPoint, positions: dict[str, Row]) -> Any:
     """Return the position in the middle between two runs."""
-    first, last = (places[point.run_id]["x"] for point in (earlier, later))
+    first, last = (positions[point.run_id]["x"] for point in (earlier, later))
     if isinstance(first, int):
         return (first + last) / 2
-    began = datetime.fromisoformat(first)
-    return (began + (datetime.fromisoformat(last) - began) / 2).isoformat()
+    start = datetime.fromisoformat(first)
+    return (start + (datetime.fromisoformat(last) - start) / 2).isoformat()
 
 
-def _definition(trend: Trend, unit: AxisUnit) -> Spec:
-    x = _along(trend.series)
-    value: Spec = {"type": "quantitative", "scale": {"domain": _domain(trend, unit), "nice": False, "clamp": True}}
+def _build_definition(trend: Trend, unit: AxisUnit) -> Spec:
+    x = _build_horizontal_axis(trend.series)
+    value: Spec = {
+        "type": "quantitative",
+        "scale": {"domain": _compute_domain(trend, unit), "nice": False, "clamp": True},
+    }
     y = value | {"axis": {"title": f"{trend.series.text}, {unit.name}"}}
     return {
         "width": theme.WIDTH,
         "height": theme.HEIGHT,
         "layer": [
-            _spread_layer(x, y),
-            _median_layer(x, y),
-            _bound_layer(x, y),
-            _point_layer(trend, x, y),
-            *_change_layers(x),
-            _outlier_layer(x, y),
+            _build_spread_layer(x, y),
+            _build_median_layer(x, y),
+            _build_bound_layer(x, y),
+            _build_point_layer(trend, x, y),
+            *_build_change_layers(x),
+            _build_outlier_layer(x, y),
         ],
     }
 
 
-def _along(series: TrendSeries) -> Spec:
+def _build_horizontal_axis(series: TrendSeries) -> Spec:
     """Build the horizontal axis: time, or the number of the run."""
     scale: Spec = {"padding": 24, "nice": False}
     if has_even_times(series):
-        axis: Spec = {"title": "UTC", "grid": False, "labelOverlap": True, "format": _time_format(series)}
+        axis: Spec = {"title": "UTC", "grid": False, "labelOverlap": True, "format": _pick_time_format(series)}
         return {"type": "temporal", "scale": scale | {"type": "utc"}, "axis": axis}
     axis = {"title": "runs, oldest first", "grid": False, "tickMinStep": 1, "format": "d"}
     return {"type": "quantitative", "scale": scale | {"zero": False}, "axis": axis}
 
 
-def _time_format(series: TrendSeries) -> str:
+def _pick_time_format(series: TrendSeries) -> str:
     first, last = (datetime.fromisoformat(series.points[end].started_at) for end in (0, -1))
     span_s = (last - first).total_seconds()
     if span_s < 600:
@@ -184,14 +187,14 @@ def _time_format(series: TrendSeries) -> str:
     return "%H:%M" if span_s < 86400 else "%-d %b %H:%M" if span_s < 3 * 86400 else "%-d %b %Y"
 
 
-def _domain(trend: Trend, unit: AxisUnit) -> list[float]:
+def _compute_domain(trend: Trend, unit: AxisUnit) -> list[float]:
     """Return the range of the values without distant points, with space for the labels of changes above."""
     outlier = {run_id for group in trend.groups for run_id in group.outlier_run_ids}
     points = trend.series.points
     judged = [each for each in points if not each.at_least and each.run_id not in outlier] or list(points)
-    low, high = _ends(judged)
+    low, high = _find_ends(judged)
     reach = REACH * ((high - low) or abs(high) or 1.0)
-    all_low, all_high = _ends(points)
+    all_low, all_high = _find_ends(points)
     low, high = max(all_low, low - reach) / unit.size, min(all_high, high + reach) / unit.size
     margin = MARGIN_RATIO * (high - low) or 0.05 * abs(high) or 1.0
     rows = min(len(trend.changes), LABEL_ROWS)
@@ -199,13 +202,13 @@ def _domain(trend: Trend, unit: AxisUnit) -> list[float]:
     return [low - margin, high + margin + above]
 
 
-def _ends(points: Sequence[TrendPoint]) -> tuple[float, float]:
+def _find_ends(points: Sequence[TrendPoint]) -> tuple[float, float]:
     """Return the lowest and the highest value or bound."""
     ends = [end for each in points for end in (each.low, each.high, each.value) if end is not None] or [0.0, 1.0]
     return min(ends), max(ends)
 
 
-def _spread_layer(x: Spec, y: Spec) -> Spec:
+def _build_spread_layer(x: Spec, y: Spec) -> Spec:
     return {
         "data": {"name": "groups"},
         "mark": {"type": "rect", "color": theme.PALE, "opacity": 0.9},
@@ -218,7 +221,7 @@ def _spread_layer(x: Spec, y: Spec) -> Spec:
     }
 
 
-def _median_layer(x: Spec, y: Spec) -> Spec:
+def _build_median_layer(x: Spec, y: Spec) -> Spec:
     return {
         "data": {"name": "groups"},
         "mark": {"type": "rule", "color": theme.INK, "strokeWidth": 2.5, "strokeCap": "round"},
@@ -231,7 +234,7 @@ def _median_layer(x: Spec, y: Spec) -> Spec:
     }
 
 
-def _bound_layer(x: Spec, y: Spec) -> Spec:
+def _build_bound_layer(x: Spec, y: Spec) -> Spec:
     """Build a line from the lower to the upper bound of each run."""
     return {
         "data": {"name": "points"},
@@ -241,7 +244,7 @@ def _bound_layer(x: Spec, y: Spec) -> Spec:
     }
 
 
-def _point_layer(trend: Trend, x: Spec, y: Spec) -> Spec:
+def _build_point_layer(trend: Trend, x: Spec, y: Spec) -> Spec:
     outlier = any(group.outlier_run_ids for group in trend.groups)
     at_least = any(point.at_least for point in trend.series.points)
     kinds = [kind for kind, present in ((RUN, trend.groups), (AT_LEAST, at_least), (OUTLIER, outlier)) if present] or [
@@ -264,7 +267,7 @@ def _point_layer(trend: Trend, x: Spec, y: Spec) -> Spec:
     }
 
 
-def _outlier_layer(x: Spec, y: Spec) -> Spec:
+def _build_outlier_layer(x: Spec, y: Spec) -> Spec:
     """Build labels with the values of outliers, which may be drawn at the edge."""
     return {
         "data": {"name": "points"},
@@ -274,7 +277,7 @@ def _outlier_layer(x: Spec, y: Spec) -> Spec:
     }
 
 
-def _change_layers(x: Spec) -> list[Spec]:
+def _build_change_layers(x: Spec) -> list[Spec]:
     color: Spec = {
         "field": "verdict",
         "scale": {"domain": [str(each) for each in COLORS], "range": list(COLORS.values())},

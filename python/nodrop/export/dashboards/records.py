@@ -20,7 +20,7 @@ PERCENTILES = (25, 50, 75, 90, 95, 99)
 LINE_STYLES: dict[str, list[Any]] = {
     "color": [theme.MUTED, *theme.LINES],
     "fill": [theme.MUTED, *theme.LINES],
-    "strokeDash": [[2, 2], *(theme.line_dash(place) for place in range(len(theme.LINES)))],
+    "strokeDash": [[2, 2], *(theme.get_line_dash(place) for place in range(len(theme.LINES)))],
 }
 """Styles of lines: the first for muted lines, the others in order."""
 LEGEND_COUNT = 15
