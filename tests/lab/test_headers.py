@@ -1,6 +1,6 @@
-"""One frame of every stack of headers, at its smallest and at 1518 bytes, as tshark reads it from the wire.
+"""Frames of every stack of headers, of the smallest size and of 1518 bytes, dissected by tshark.
 
-NODROP_VERDICTS=FILE keeps the table of verdicts.
+NODROP_VERDICTS=FILE stores the table of verdicts.
 """
 
 import os
@@ -27,7 +27,7 @@ MAGIC = b"nDr1"
 LARGE_BYTES = 1518
 PPS_PER_STREAM = 100
 ETHERNET = Ethernet(src="02:6e:64:00:00:00", dst="02:6e:64:00:00:01")
-CARRIED = Ethernet(src="02:6e:65:00:00:00", dst="02:6e:65:00:00:01")
+INNER_ETHERNET = Ethernet(src="02:6e:65:00:00:00", dst="02:6e:65:00:00:01")
 IP4 = Ipv4(src="198.18.0.1", dst="198.19.0.1")
 IP6 = Ipv6(src="2001:2::1", dst="2001:2:0:8000::1", flow_label=0xABCDE)
 OUTER4, OUTER6 = Ipv4(src="198.18.9.1", dst="198.19.9.1"), Ipv6(src="2001:2::9:1", dst="2001:2:0:8000::9:1")
@@ -55,9 +55,9 @@ STACKS: dict[str, tuple[Layer, ...]] = {
     "MPLS x 3 IPv6": (*LABELS, IP6, UDP),
     "QinQ + MPLS x 3": (QINQ, VLAN, *LABELS, IP4, UDP),
     "QinQ + MPLS x 3 IPv6 TCP": (QINQ, VLAN, *LABELS, IP6, TCP),
-    "VXLAN": (OUTER4, TO_VXLAN, Vxlan(vni=7), CARRIED, IP4, UDP),
-    "VXLAN over IPv6": (OUTER6, TO_VXLAN, Vxlan(vni=7), CARRIED, IP4, UDP),
-    "VXLAN over IPv6, TCP over IPv6 in a VLAN": (OUTER6, TO_VXLAN, Vxlan(vni=7), CARRIED, VLAN, IP6, TCP),
+    "VXLAN": (OUTER4, TO_VXLAN, Vxlan(vni=7), INNER_ETHERNET, IP4, UDP),
+    "VXLAN over IPv6": (OUTER6, TO_VXLAN, Vxlan(vni=7), INNER_ETHERNET, IP4, UDP),
+    "VXLAN over IPv6, TCP over IPv6 in a VLAN": (OUTER6, TO_VXLAN, Vxlan(vni=7), INNER_ETHERNET, VLAN, IP6, TCP),
     "GRE key": (OUTER4, Gre(key=77), IP4, UDP),
     "GRE key over IPv6": (OUTER6, Gre(key=77), IP4, UDP),
     "GRE key, IPv6 in IPv4": (OUTER4, Gre(key=77), IP6, ECHO),
@@ -77,11 +77,11 @@ LENGTHS = ("ip.len", "ipv6.plen", "udp.length")
 FIELDS = ("frame.len", "frame.protocols", "_ws.malformed", "_ws.expert.severity", *LENGTHS, *CHECKSUMS)
 BAD, LEFT_OUT = "0", "3"
 ERROR = 0x800000
-"""Severity of what tshark calls an error."""
+"""Severity of errors in tshark."""
 
 
 class Dissected(NamedTuple):
-    """A frame as tshark reads it: each field of it with all its values."""
+    """A frame as dissected by tshark: all values of each field."""
 
     stream_id: int
     fields: dict[str, list[str]]
@@ -96,13 +96,13 @@ def test_tshark_finds_nothing_wrong_with_any_stack_of_headers(require_tool: Requ
     frames = list(dissect(tshark, capture))
     assert len(frames) == result.offered_count
     for stream, counts in zip(streams, result.streams, strict=True):
-        assert counts.received_count == counts.offered_count > 5, name_of(stream)
+        assert counts.received_count == counts.offered_count > 5, stack_name(stream)
     rows = [
-        (stream, *verdict(stream, [one for one in frames if one.stream_id == stream.stream_id])) for stream in streams
+        (stream, *judge(stream, [one for one in frames if one.stream_id == stream.stream_id])) for stream in streams
     ]
-    keep_table(rows)
+    write_table(rows)
     assert [row for row in rows if row[1]] == []
-    assert verdict(streams[1], list(dissect(tshark, spoil(capture))))[0] == [
+    assert judge(streams[1], list(dissect(tshark, corrupt(capture))))[0] == [
         "expert error",
         "udp.checksum.status ['0']",
     ]
@@ -129,7 +129,7 @@ def test_frames_of_all_kinds_pass_a_sut_and_are_all_known_again(sut: str, keys: 
 
 
 def all_streams() -> Iterator[Stream]:
-    """Two streams of each stack, with a field that changes wherever there is a transport."""
+    """Yield two streams of each stack; a field of the transport header, if any, varies."""
     for index, kinds in enumerate(STACKS.values()):
         layers = (ETHERNET, *kinds)
         smallest = max(64, sum(layer.header_bytes for layer in layers) + 18 + 4)
@@ -151,12 +151,12 @@ def all_streams() -> Iterator[Stream]:
             )
 
 
-def name_of(stream: Stream) -> str:
+def stack_name(stream: Stream) -> str:
     return list(STACKS)[stream.stream_id // 2]
 
 
 def measure_and_capture(lab: Bench, traffic: Traffic, tcpdump: Path, capture: Path) -> TrialResult:
-    """A short trial of these streams in the lab, every frame captured where it arrives."""
+    """Run a short trial of these streams in the lab, with every frame captured on arrival."""
     near, far = lab.plan.lab.tester_interfaces[:2]
     lab.measurer.__exit__()
     options = ("-i", far, "-Q", "in", "--immediate-mode", "-B", "8192", "-s", "0", "-Z", "root", "-w", capture)
@@ -180,9 +180,9 @@ def measure_and_capture(lab: Bench, traffic: Traffic, tcpdump: Path, capture: Pa
 
 
 def dissect(tshark: Path, capture: Path) -> Iterator[Dissected]:
-    """Every frame, with the stream that its signature names."""
-    wanted = [word for field in FIELDS for word in ("-e", field)]
-    command = [tshark, "-n", "-r", capture, *TSHARK_OPTIONS, "-T", "fields", *wanted]
+    """Yield every frame with the stream of its signature."""
+    columns = [word for field in FIELDS for word in ("-e", field)]
+    command = [tshark, "-n", "-r", capture, *TSHARK_OPTIONS, "-T", "fields", *columns]
     lines = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
     for frame, line in zip(read_pcap(capture), lines, strict=True):
         at = frame.index(MAGIC)
@@ -192,7 +192,7 @@ def dissect(tshark: Path, capture: Path) -> Iterator[Dissected]:
 
 
 def read_pcap(capture: Path) -> Iterator[bytes]:
-    """The frames of a capture file in the format of tcpdump."""
+    """Yield the frames of a capture file in the format of tcpdump."""
     content, at = capture.read_bytes(), 24
     while at < len(content):
         (length,) = struct.unpack_from("=I", content, at + 8)
@@ -200,26 +200,26 @@ def read_pcap(capture: Path) -> Iterator[bytes]:
         at += 16 + length
 
 
-def spoil(capture: Path) -> Path:
-    """The same capture with the last bit of every frame flipped, to see that tshark would have told."""
+def corrupt(capture: Path) -> Path:
+    """Flip the last bit of every frame in a copy of the capture, to verify that tshark reports such errors."""
     content, at = bytearray(capture.read_bytes()), 24
     while at < len(content):
         at += 16 + int(struct.unpack_from("=I", content, at + 8)[0])
         content[at - 1] ^= 1
-    spoilt = capture.with_suffix(".spoilt")
-    spoilt.write_bytes(content)
-    return spoilt
+    corrupted = capture.with_suffix(".corrupted")
+    corrupted.write_bytes(content)
+    return corrupted
 
 
-def verdict(stream: Stream, captured: list[Dissected]) -> tuple[list[str], int, str]:
-    """What is wrong with a stream's frames, how many checksums were verified right, and the headers tshark saw."""
+def judge(stream: Stream, captured: list[Dissected]) -> tuple[list[str], int, str]:
+    """Return the faults in a stream's frames, the number of correct checksums, and the headers that tshark reports."""
     frames = [frame for frame in captured if frame.stream_id == stream.stream_id]
-    wrong = {complaint for frame in frames for complaint in complaints(stream, frame)}
-    right = sum(frame.fields[name].count("1") for frame in frames for name in CHECKSUMS)
-    return sorted(wrong), right, frames[0].fields["frame.protocols"][0].removeprefix("eth:ethertype:")
+    faults = {fault for frame in frames for fault in list_faults(stream, frame)}
+    correct_count = sum(frame.fields[name].count("1") for frame in frames for name in CHECKSUMS)
+    return sorted(faults), correct_count, frames[0].fields["frame.protocols"][0].removeprefix("eth:ethertype:")
 
 
-def complaints(stream: Stream, frame: Dissected) -> Iterator[str]:
+def list_faults(stream: Stream, frame: Dissected) -> Iterator[str]:
     fields = frame.fields
     if fields["_ws.malformed"]:
         yield "malformed"
@@ -229,7 +229,7 @@ def complaints(stream: Stream, frame: Dissected) -> Iterator[str]:
         yield f"length {fields['frame.len']}"
     for name in LENGTHS:
         if fields[name] != expected_lengths(stream, name):
-            yield f"{name} {fields[name]} where {expected_lengths(stream, name)} is right"
+            yield f"{name} {fields[name]} where {expected_lengths(stream, name)} is correct"
     for name in CHECKSUMS:
         if BAD in fields[name] or len(fields[name]) != expected_checksum_count(stream, name):
             yield f"{name} {fields[name]}"
@@ -240,7 +240,7 @@ def complaints(stream: Stream, frame: Dissected) -> Iterator[str]:
 
 
 def expected_lengths(stream: Stream, name: str) -> list[str]:
-    """By where each header begins and the frame ends; a neighbor's message ends with its option."""
+    """Return the lengths by the offsets of headers and frame end; a neighbor message ends with its option."""
     kind, behind = {"ip.len": ("ipv4", 0), "ipv6.plen": ("ipv6", 40), "udp.length": ("udp", 0)}[name]
     ends = isinstance(stream.layers[-1], Nd)
     end = stream.header_bytes if ends else stream.sizes[0].frame_bytes - 4
@@ -263,11 +263,13 @@ def expected_checksum_count(stream: Stream, name: str) -> int:
     }[protocol]
 
 
-def keep_table(rows: list[tuple[Stream, list[str], int, str]]) -> None:
-    lines = ["| stack | frame bytes | tshark sees | checksums right | wrong |", "|---|---|---|---|---|"]
-    for stream, wrong, right, seen in rows:
+def write_table(rows: list[tuple[Stream, list[str], int, str]]) -> None:
+    lines = ["| stack | frame bytes | headers by tshark | correct checksums | faults |", "|---|---|---|---|---|"]
+    for stream, faults, correct_count, headers in rows:
         size = stream.sizes[0].frame_bytes
-        lines.append(f"| {name_of(stream)} | {size} | `{seen}` | {right} | {'; '.join(wrong) or 'nothing'} |")
+        lines.append(
+            f"| {stack_name(stream)} | {size} | `{headers}` | {correct_count} | {'; '.join(faults) or 'nothing'} |"
+        )
     print("\n".join(lines))
-    if kept := os.environ.get("NODROP_VERDICTS"):
-        Path(kept).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if path := os.environ.get("NODROP_VERDICTS"):
+        Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")

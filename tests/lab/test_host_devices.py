@@ -1,7 +1,7 @@
-"""Devices, switches and VMs of this very machine, beside what other tools say of them.
+"""Devices, switches and VMs of this machine, compared with the output of other tools.
 
-Daemons run in namespaces of their own, with empty directories over those of the machine's: what they make is gone with
-the last process.
+Daemons run in separate namespaces, with empty directories mounted over the machine's: their state vanishes with the
+last process.
 """
 
 import json
@@ -27,44 +27,49 @@ mount -t sysfs sysfs /sys
 mount -t tmpfs tmpfs /run
 ip link set lo up
 """
-ASKING = """
-"$PYTHON" -c "$ASK"
-true  # so that the shell stays: the first process of these namespaces, it takes leave of orphans, which libvirt awaits
+RUN_QUERY = """
+"$PYTHON" -c "$QUERY"
+true  # keeps the shell alive: as init of the PID namespace it reaps orphans, and libvirt waits for that
 """
-ASK_SWITCHES = """
+QUERY_SWITCHES = """
 import json
 from nodrop.host import describe, vswitches
-print("SAID", json.dumps([each.model_dump(mode="json") for each in vswitches.describe(describe.open_this_machine())]))
+print("RESULT", json.dumps([each.model_dump(mode="json") for each in vswitches.describe(describe.open_this_machine())]))
 """
-ASK_LIBVIRT = """
+QUERY_LIBVIRT = """
 import json
 from nodrop.host import describe, hypervisor, inputs, libvirt
-libvirt.PROGRAM_TIMEOUT_S = inputs.PROGRAM_TIMEOUT_S = 10  # what is said counts here, not how fast
+libvirt.PROGRAM_TIMEOUT_S = inputs.PROGRAM_TIMEOUT_S = 10  # this test compares answers, not times
 by_library, by_virsh = libvirt.query_libvirt(), libvirt._query_virsh(libvirt.SYSTEM)
-def told(answer):
+def summarize(answer):
     cpus = libvirt.parse_xml(answer.capabilities).findall("host/topology/cells/cell/cpus/cpu")
     offered = libvirt.parse_xml(answer.domain_capabilities).findtext("domain")
     domains = [libvirt.parse_domain(each)._asdict() for each in answer.domains]
     return answer.version, len(cpus), offered, domains, answer.why
 machine = hypervisor.describe(describe.open_this_machine()._replace(libvirt=lambda: by_library)).model_dump(mode="json")
-print("SAID", json.dumps([machine, told(by_library), told(by_virsh)]))
+print("RESULT", json.dumps([machine, summarize(by_library), summarize(by_virsh)]))
 """
 
 
-def said_inside(script: str, ask: str) -> Any:
-    """What nodrop says of a machine that a script has set up, in namespaces of its own."""
-    environment = {**os.environ, "PYTHON": sys.executable, "ASK": ask, "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"}
+def describe_inside(script: str, query: str) -> Any:
+    """Set a machine up with a script in separate namespaces; return nodrop's description of it."""
+    environment = {
+        **os.environ,
+        "PYTHON": sys.executable,
+        "QUERY": query,
+        "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin",
+    }
     done = subprocess.run(
-        [*ISOLATED, "bash", "-c", BEGIN + script + ASKING],
+        [*ISOLATED, "bash", "-c", BEGIN + script + RUN_QUERY],
         env=environment,
         capture_output=True,
         text=True,
         timeout=TOOL_S,
         check=False,
     )
-    lines = [line for line in done.stdout.splitlines() if line.startswith("SAID ")]
+    lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
     assert lines, done.stdout + done.stderr
-    return json.loads(lines[-1].removeprefix("SAID "))
+    return json.loads(lines[-1].removeprefix("RESULT "))
 
 
 def cards() -> tuple[Nic, ...]:
@@ -72,10 +77,10 @@ def cards() -> tuple[Nic, ...]:
 
 
 def interfaces_of_cards() -> list[tuple[Nic, str]]:
-    found = [(nic, port.netdev) for nic in cards() for port in nic.ports if port.netdev]
-    if not found:
+    interfaces = [(nic, port.netdev) for nic in cards() for port in nic.ports if port.netdev]
+    if not interfaces:
         pytest.skip("this machine shows no network card")
-    return found
+    return interfaces
 
 
 def test_cards_are_those_that_lspci_lists_by_the_same_names(require_tool: Callable[[str], Path]) -> None:
@@ -139,7 +144,7 @@ ovs-vsctl --timeout=5 add-br br0 -- set bridge br0 datapath_type=netdev -- add-p
 @pytest.mark.usefixtures("require_root")
 def test_a_real_open_vswitch_tells_its_bridge(require_tool: Callable[[str], Path]) -> None:
     version = subprocess.run([require_tool("ovs-vswitchd"), "--version"], capture_output=True, text=True, check=True)
-    (switch,) = said_inside(OPEN_VSWITCH, ASK_SWITCHES)
+    (switch,) = describe_inside(OPEN_VSWITCH, QUERY_SWITCHES)
     assert (switch["name"], switch["kind"]["value"]) == ("br0", "ovs")
     assert switch["version"]["value"] in version.stdout
     assert (switch["virtual_interface_count"]["value"], switch["ports"]["value"]) == (2, [])
@@ -157,7 +162,7 @@ for _ in $(seq 50); do [ -S /run/openvswitch/db.sock ] && break; sleep 0.1; done
 @pytest.mark.usefixtures("require_root")
 def test_an_open_vswitch_that_keeps_silent_is_waited_for_a_second(require_tool: Callable[[str], Path]) -> None:
     require_tool("ovs-vsctl")
-    (switch,) = said_inside(SILENT_DATABASE, ASK_SWITCHES)
+    (switch,) = describe_inside(SILENT_DATABASE, QUERY_SWITCHES)
     assert switch["kind"]["value"] == "ovs"
     assert switch["version"]["value"] is None
     assert switch["version"]["why"]
@@ -178,13 +183,13 @@ nft add rule ip nat post ip saddr 192.0.2.0/24 ip daddr != 192.0.2.0/24 masquera
 @pytest.mark.usefixtures("require_root")
 def test_real_bridges_are_told_apart_by_the_rules_that_nft_has(require_tool: Callable[[str], Path]) -> None:
     require_tool("nft")
-    found = {each["name"]: each for each in said_inside(BRIDGES, ASK_SWITCHES)}
-    assert {name: each["mode"]["value"] for name, each in found.items()} == {
+    switches = {each["name"]: each for each in describe_inside(BRIDGES, QUERY_SWITCHES)}
+    assert {name: each["mode"]["value"] for name, each in switches.items()} == {
         "plain": "bridge",
         "routed": "bridge",
         "hidden": "nat",
     }
-    assert found["hidden"]["virtual_interface_count"]["value"] == 1
+    assert switches["hidden"]["virtual_interface_count"]["value"] == 1
 
 
 LIBVIRT = """
@@ -216,7 +221,7 @@ def test_a_real_libvirt_tells_what_it_offers_and_what_its_vms_hold(require_tool:
     pytest.importorskip("libvirt")
     require_tool("qemu-system-x86_64")
     daemon = subprocess.run([require_tool("libvirtd"), "--version"], capture_output=True, text=True, check=True).stdout
-    machine, by_library, by_virsh = said_inside(LIBVIRT, ASK_LIBVIRT)
+    machine, by_library, by_virsh = describe_inside(LIBVIRT, QUERY_LIBVIRT)
     assert by_library == by_virsh
     version, cpu_count, offered, (vm,), why = by_library
     assert daemon.split()[-1] == version

@@ -1,4 +1,4 @@
-"""`nodrop run` and everything it starts, killed in the middle: nothing stays behind, and the next run works."""
+"""`nodrop run` and its child processes, killed during a run: nothing is left behind, and the next run works."""
 
 import json
 import os
@@ -32,11 +32,11 @@ PARTS = {
     "database": "ovsdb-server",
     "holder": "nodrop.stage.holder",
 }
-"""What a run starts, by a part of the command line."""
+"""Processes that a run starts, each with a part of its command line."""
 
 
 class Run:
-    """A `nodrop run` under way."""
+    """A `nodrop run` in progress."""
 
     def __init__(self, results: Path, *flags: str) -> None:
         self.results = results
@@ -52,16 +52,16 @@ class Run:
         for line in self.process.stdout:
             if line.startswith(beginning):
                 return
-        pytest.fail(f"the run ended before it said {beginning!r}: {self.process.stderr and self.process.stderr.read()}")
+        pytest.fail(f"the run ended without a line {beginning!r}: {self.process.stderr and self.process.stderr.read()}")
 
     def children(self) -> dict[str, int]:
-        """The processes it started, by what they are."""
-        found = {}
+        """Return the ids of the processes that the run started, by name."""
+        pids: dict[str, int] = {}
         for pid, command in processes().items():
             for name, part in PARTS.items():
                 if part in command and self.process.pid in ancestors(pid):
-                    found.setdefault(name, pid)
-        return found
+                    pids.setdefault(name, pid)
+        return pids
 
     def finish(self) -> tuple[int, str, str]:
         output, errors = self.process.communicate(timeout=60)
@@ -74,13 +74,13 @@ class Run:
 
 
 def processes() -> dict[int, str]:
-    found = {}
+    commands = {}
     for directory in Path("/proc").glob("[0-9]*"):
         try:
-            found[int(directory.name)] = (directory / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            commands[int(directory.name)] = (directory / "cmdline").read_bytes().replace(b"\0", b" ").decode()
         except OSError:
             continue
-    return found
+    return commands
 
 
 def ancestors(pid: int) -> Iterator[int]:
@@ -93,25 +93,25 @@ def ancestors(pid: int) -> Iterator[int]:
 
 
 def assert_gone(pids: dict[str, int]) -> None:
-    """The pids, and every process that lives in a namespace with nodrop's interfaces."""
+    """Assert that these processes, and all in namespaces with nodrop's interfaces, have ended."""
     deadline = time.monotonic() + GONE_WITHIN_S
     while alive := [name for name, pid in pids.items() if Path(f"/proc/{pid}").exists()]:
-        assert time.monotonic() < deadline, f"still there: {alive}"
+        assert time.monotonic() < deadline, f"still running: {alive}"
         time.sleep(0.05)
-    assert not in_labs()
+    assert not processes_in_labs()
     assert "tester0" not in Path("/proc/net/dev").read_text()
 
 
-def in_labs() -> list[int]:
-    found = []
+def processes_in_labs() -> list[int]:
+    pids = []
     for pid in processes():
         try:
             interfaces = Path(f"/proc/{pid}/net/dev").read_text()
         except OSError:
             continue
         if "tester0:" in interfaces or "sut0:" in interfaces:
-            found.append(pid)
-    return found
+            pids.append(pid)
+    return pids
 
 
 @pytest.fixture
@@ -155,10 +155,12 @@ def test_killing_the_engine_costs_one_trial_and_not_the_run(run: Run) -> None:
     assert code == 0, errors
     trials = run.stored()["trials"]
     assert isinstance(trials, list)
-    dead = [trial for trial in trials if trial["validity"]["verdict"] == "invalid"]
-    # other trials may be invalid too, where the machine is busy
-    died = [doubt["text"] for trial in dead for doubt in trial["validity"]["doubts"] if doubt["code"] == "engine_died"]
-    assert len(died) == 1 and "was killed by SIGKILL" in died[0]
+    invalid = [trial for trial in trials if trial["validity"]["verdict"] == "invalid"]
+    # on a busy machine, other trials may be invalid too
+    deaths = [
+        doubt["text"] for trial in invalid for doubt in trial["validity"]["doubts"] if doubt["code"] == "engine_died"
+    ]
+    assert len(deaths) == 1 and "was killed by SIGKILL" in deaths[0]
     assert run.stored()["status"] == "complete"
     assert_gone(children)
 
@@ -180,8 +182,8 @@ def test_a_run_that_is_asked_to_stop_tears_down_and_keeps_what_was_measured(run:
     children = run.children()
     begin = time.monotonic()
     run.process.send_signal(stop)
-    found, output, errors = run.finish()
-    assert found == code and "Traceback" not in errors
+    exit_code, output, errors = run.finish()
+    assert exit_code == code and "Traceback" not in errors
     assert time.monotonic() - begin < GONE_WITHIN_S
     assert run.stored()["status"] == "interrupted" and run.stored()["trials"]
     assert "result.json" in output + errors
@@ -197,20 +199,20 @@ def test_a_run_after_a_killed_one_works(run: Run, tmp_path: Path) -> None:
     assert again.stored()["status"] == "complete"
 
 
-def marked(mark: str) -> list[int]:
-    """Processes that have this in their environment, which children inherit."""
-    found = []
+def processes_with(mark: str) -> list[int]:
+    """Return processes with this mark in their environment, which child processes inherit."""
+    pids = []
     for pid in processes():
         try:
             if mark.encode() in Path(f"/proc/{pid}/environ").read_bytes():
-                found.append(pid)
+                pids.append(pid)
         except OSError:
             continue
-    return found
+    return pids
 
 
 def test_20_chains_are_gone_whenever_nodrop_is_killed(tmp_path: Path) -> None:
-    """At ten moments, from before the lab is begun to within the first trials."""
+    """Kill at ten times, from before the lab is created to the first trials."""
     moments = random.Random(20)
     for kill in range(10):
         mark = f"NODROP_TEST_MARK={os.getpid()}-{kill}"
@@ -221,6 +223,8 @@ def test_20_chains_are_gone_whenever_nodrop_is_killed(tmp_path: Path) -> None:
             time.sleep(moments.uniform(0.2, 5))
             process.kill()
         deadline = time.monotonic() + 4 * GONE_WITHIN_S
-        while (left := marked(mark)) and time.monotonic() < deadline:
+        while (remaining := processes_with(mark)) and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert not left, [Path(f"/proc/{pid}/cmdline").read_text() for pid in left if Path(f"/proc/{pid}").exists()]
+        assert not remaining, [
+            Path(f"/proc/{pid}/cmdline").read_text() for pid in remaining if Path(f"/proc/{pid}").exists()
+        ]

@@ -1,4 +1,4 @@
-"""Losses planted at every hop of a lab: the ledger names the hop and the cause, and counts what others count."""
+"""Losses planted at every hop of a lab: the ledger names the hop and the cause, and agrees with other counters."""
 
 import contextlib
 import os
@@ -38,41 +38,41 @@ table netdev planted {
 }
 """
 QUEUE_WITH_LIMIT = "rate 4800kbit burst 1540 limit 6000"
-"""10 000 frames of 60 bytes per second, and room for 100."""
+"""10 000 frames of 60 bytes per second, with a queue of 100."""
 
 OWN_FRAMES_MAX = 5
-"""A router may send a few frames of its own in a trial, such as reports of multicast listeners."""
+"""Frames that a router itself may send in a trial, e.g. reports of multicast listeners."""
 
 
-def observed(
+def measure_observed(
     lab: Bench, load_pps: float, duration_s: float = 1.0, meanwhile: Callable[[], None] | None = None
 ) -> TrialResult:
-    """A trial with its ledger, and something done to the lab while it runs."""
-    doing = threading.Thread(target=meanwhile) if meanwhile else None
+    """Run a trial with its ledger while `meanwhile` acts on the lab."""
+    thread = threading.Thread(target=meanwhile) if meanwhile else None
     with HopCounterReader(lab.stage.facts, lab.plan.lab) as hops:
         hops.before()
-        if doing:
-            doing.start()
+        if thread:
+            thread.start()
         result = hops.after(lab.measure(load_pps, duration_s))
-    if doing:
-        doing.join()
+    if thread:
+        thread.join()
     print(describe_loss(result))
     return result
 
 
 def losses(result: TrialResult) -> dict[str, Hop]:
-    """The hops that lost frames, by place, but for frames that a busy machine did not let the tester send."""
+    """Return the hops that lost frames, by place, except for frames that the tester failed to send."""
     assert result.ledger
     hops = [hop for way in result.ledger.ways for hop in way.hops if hop.lost_count]
     return {hop.place: hop for hop in hops if [cause.name for cause in hop.causes] != ["not_sent"]}
 
 
-def causes(hop: Hop) -> dict[str, int]:
+def causes_of(hop: Hop) -> dict[str, int]:
     return {cause.name: cause.count for cause in hop.causes}
 
 
-def packets(text: str) -> int:
-    """What an nft rule counted."""
+def packet_count(text: str) -> int:
+    """Return the count of an nft rule."""
     return int(text.partition("packets ")[2].split()[0])
 
 
@@ -89,7 +89,7 @@ def packets(text: str) -> int:
 )
 def test_every_frame_that_arrived_passed_every_hop(sut: str, keys: dict[str, int]) -> None:
     with bench(sut=sut, **keys) as lab:
-        result = observed(lab, 20_000)
+        result = measure_observed(lab, 20_000)
     assert result.lost_count == 0
     assert result.ledger and result.ledger.lost_count == result.unsent_count
     assert {hop.out_count for way in result.ledger.ways for hop in way.hops[1:]} == {
@@ -106,24 +106,24 @@ def test_frames_that_netfilter_drops_are_lost_in_the_sut(rule: str, table: str, 
     nft = require_tool("nft")
     with bench(sut="bridge", bidirectional=False) as lab:
         lab.run("sut", nft, "-f", "-", text=rule)
-        result = observed(lab, 10_000)
-        planted_count = packets(lab.run("sut", nft, "list", "table", table, "planted"))
+        result = measure_observed(lab, 10_000)
+        planted_count = packet_count(lab.run("sut", nft, "list", "table", table, "planted"))
     (hop,) = losses(result).values()
     assert hop.place == "the SUT, sut0 to sut1"
     assert hop.lost_count == planted_count > 10
     if os.geteuid() == 0:
-        assert causes(hop) == {"NETFILTER_DROP": planted_count}
+        assert causes_of(hop) == {"NETFILTER_DROP": planted_count}
 
 
 def test_frames_that_a_queueing_discipline_drops_are_lost_in_the_sut(require_tool: RequireTool) -> None:
     tc = require_tool("tc")
     with bench(sut="bridge", bidirectional=False) as lab:
         lab.run("sut", tc, *f"qdisc add dev sut1 root tbf {QUEUE_WITH_LIMIT}".split())
-        result = observed(lab, 20_000)
-        told = re.search(r"dropped (\d+)", lab.run("sut", tc, "-s", "qdisc", "show", "dev", "sut1"))
-    assert told
+        result = measure_observed(lab, 20_000)
+        dropped = re.search(r"dropped (\d+)", lab.run("sut", tc, "-s", "qdisc", "show", "dev", "sut1"))
+    assert dropped
     hop = losses(result)["the SUT, sut0 to sut1"]
-    assert causes(hop) == {"queue_dropped": int(told[1])}
+    assert causes_of(hop) == {"queue_dropped": int(dropped[1])}
     assert hop.unattributed_count == 0 and hop.lost_count > 1000
     assert "queueing discipline tbf of sut1" in describe_loss(result)
 
@@ -135,15 +135,15 @@ def test_frames_that_find_the_vnfs_ring_full_are_lost_there(backend: str, reques
     with bench(sut="vnf-l2", bidirectional=False, **{"vnf.queue_slots": 64, "vnf.backend": backend}) as lab:
         vnf_pid = lab.stage.facts.sut_processes[0].pid
 
-        def hold_up() -> None:
+        def stall() -> None:
             time.sleep(0.3)
             with stopped(vnf_pid):
                 time.sleep(0.4)
 
-        result = observed(lab, 20_000, meanwhile=hold_up)
+        result = measure_observed(lab, 20_000, meanwhile=stall)
     assert result.tester_drop_count == 0
     hop = losses(result)["the VNF's receive ring of sut0"]
-    assert causes(hop) == {"ring_full": result.lost_count}
+    assert causes_of(hop) == {"ring_full": result.lost_count}
     assert result.lost_count > 1000
 
 
@@ -151,14 +151,14 @@ def test_of_two_vnfs_in_line_the_one_that_lost_is_named() -> None:
     with bench(sut="vnf-l2", hops=2, bidirectional=False, **{"vnf.queue_slots": 64}) as lab:
         second_pid = lab.stage.facts.sut_processes[1].pid
 
-        def hold_up() -> None:
+        def stall() -> None:
             time.sleep(0.3)
             with stopped(second_pid):
                 time.sleep(0.4)
 
-        result = observed(lab, 20_000, meanwhile=hold_up)
+        result = measure_observed(lab, 20_000, meanwhile=stall)
     hop = losses(result)["the VNF's receive ring of inner1"]
-    assert causes(hop) == {"ring_full": hop.lost_count}
+    assert causes_of(hop) == {"ring_full": hop.lost_count}
     assert hop.lost_count > 1000
 
 
@@ -167,7 +167,7 @@ def test_frames_that_a_router_has_no_route_for_are_lost_in_it(require_tool: Requ
     with bench(sut="router", bidirectional=False) as lab:
         behind = lab.plan.lab.forwarders[0].ports[1]
         lab.run("sut", ip, "route", "del", behind.routes[0].prefix)
-        result = observed(lab, 5_000)
+        result = measure_observed(lab, 5_000)
     hop = losses(result)["the SUT, sut0 to sut1"]
     assert hop.unattributed_count == 0
     assert hop.lost_count == pytest.approx(result.offered_count, abs=OWN_FRAMES_MAX)
@@ -184,7 +184,7 @@ def test_frames_that_find_the_testers_ring_full_are_lost_by_the_tester(
     with bench(sut="vnf-l2", bidirectional=False, **slots) as lab:
         vnf_pid, engine_pid = lab.stage.facts.sut_processes[0].pid, engine_pid_of_this_process()
 
-        def hold_up() -> None:
+        def stall() -> None:
             time.sleep(0.1)
             with stopped(vnf_pid):
                 time.sleep(0.6)
@@ -194,10 +194,10 @@ def test_frames_that_find_the_testers_ring_full_are_lost_by_the_tester(
             finally:
                 os.kill(engine_pid, signal.SIGCONT)
 
-        result = observed(lab, 20_000, meanwhile=hold_up)
+        result = measure_observed(lab, 20_000, meanwhile=stall)
     hop = losses(result)["the tester's receiver on tester1"]
     assert hop.side == "tester"
-    assert causes(hop) == {"tester_dropped": result.tester_drop_count}
+    assert causes_of(hop) == {"tester_dropped": result.tester_drop_count}
     assert hop.lost_count == result.lost_count > 1000
 
 
@@ -205,9 +205,9 @@ def test_frames_too_large_for_the_far_end_of_the_last_wire_are_lost_on_it(requir
     ip = require_tool("ip")
     with bench(sut="bridge", frame_bytes=128, bidirectional=False) as lab:
         lab.run("tester", ip, *["link", "set", "tester1", "mtu", "68"])
-        result = observed(lab, 5_000)
+        result = measure_observed(lab, 5_000)
     hop = losses(result)["the wire sut1 → tester1"]
-    assert causes(hop) == {"receive_refused": hop.in_count}
+    assert causes_of(hop) == {"receive_refused": hop.in_count}
     assert hop.out_count == 0 and hop.side == "wire"
 
 
@@ -215,18 +215,18 @@ def test_frames_that_the_first_wire_refuses_are_not_sent(require_tool: RequireTo
     ip = require_tool("ip")
     with bench(sut="bridge", frame_bytes=128, bidirectional=False) as lab:
         lab.run("sut", ip, *["link", "set", "sut0", "mtu", "68"])
-        result = observed(lab, 5_000)
+        result = measure_observed(lab, 5_000)
     assert result.offered_count == 0
     hop = losses(result)["the tester's sender on tester0"]
     assert hop.lost_count == result.intended_count
-    assert "receive_refused" in causes(hop) and "refused by sut0" in describe_loss(result)
+    assert "receive_refused" in causes_of(hop) and "refused by sut0" in describe_loss(result)
 
 
 def test_an_interface_of_the_sut_that_is_down_loses_all(require_tool: RequireTool) -> None:
     ip = require_tool("ip")
     with bench(sut="bridge", bidirectional=False) as lab:
         lab.run("sut", ip, *["link", "set", "sut1", "down"])
-        result = observed(lab, 5_000)
+        result = measure_observed(lab, 5_000)
     hop = losses(result)["the SUT, sut0 to sut1"]
     assert hop.out_count == 0 and hop.lost_count == result.offered_count
     if os.geteuid() == 0:
@@ -236,14 +236,14 @@ def test_an_interface_of_the_sut_that_is_down_loses_all(require_tool: RequireToo
 def test_without_its_program_the_ledger_is_empty_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     with bench(sut="bridge") as lab:
         monkeypatch.setattr("nodrop.observe.counter_reader.find_binary", lambda *_: Path("/bin/false"))
-        result = observed(lab, 1_000, 0.2)
+        result = measure_observed(lab, 1_000, 0.2)
     assert result.ledger and result.ledger.ways == ()
     assert "were not read" in result.ledger.remarks[0]
 
 
 @contextlib.contextmanager
 def stopped(pid: int) -> Iterator[None]:
-    """A process held up for as long as the block runs."""
+    """Stop a process for the duration of the block."""
     os.kill(pid, signal.SIGSTOP)
     try:
         yield
@@ -252,7 +252,7 @@ def stopped(pid: int) -> Iterator[None]:
 
 
 def engine_pid_of_this_process() -> int:
-    """The engine that a bench has started."""
+    """Return the process id of the engine that a bench has started."""
     for child in children(os.getpid()):
         if "nodrop-engine" in Path(f"/proc/{child}/cmdline").read_text():
             return child

@@ -1,4 +1,4 @@
-"""ARP and neighbor discovery: the kernel finds the tester by itself, and the tester the kernel, in trials too."""
+"""ARP and neighbor discovery: kernel and tester resolve each other without static entries, also during trials."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ from typing import get_args
 import pytest
 from tests.conftest import lacking
 from tests.lab.bench import Bench, bench, changed_lab
-from tests.lab.test_suts import checksum
+from tests.lab.test_suts import internet_checksum
 
 from nodrop.errors import GeneratorError
 from nodrop.model.choices import Backend
@@ -23,8 +23,8 @@ from nodrop.stage.dpdk import has_dpdk
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_root")]
 
 LOAD_PPS = 500
-"""So low that the kernel's queue for a neighbor it asks for holds a quarter of a second of it."""
-ROOMY_BYTES = 128
+"""Low enough for the kernel's queue of an unresolved neighbor to buffer 0.25 s of it."""
+FRAME_BYTES = 128
 
 COUNT_ANNOUNCEMENTS = """
 import signal, socket, sys
@@ -55,7 +55,7 @@ def require_built_in(backend: str) -> None:
 
 
 def ip_keys(version: int) -> dict[str, object]:
-    return {"traffic.ip": version, "frame_bytes": ROOMY_BYTES}
+    return {"traffic.ip": version, "frame_bytes": FRAME_BYTES}
 
 
 def measure_while(lab: Bench, act: threading.Timer) -> TrialResult:
@@ -73,15 +73,19 @@ def test_a_router_that_forgets_its_neighbors_in_a_trial_asks_again_and_loses_not
 ) -> None:
     require_built_in(backend)
     with bench(**{"sut": "router", "engine.backend": backend, **ip_keys(version)}) as lab:
-        shown = lab.run("sut", "ip", f"-{version}", "neigh", "show", "nud", "reachable")
+        entries = lab.run("sut", "ip", f"-{version}", "neigh", "show", "nud", "reachable")
         for port in range(2):
             assert (
-                f"{addressing.tester_ip(1, port, version)} dev sut{port} lladdr {addressing.tester_mac(port)}" in shown
+                f"{addressing.tester_ip(1, port, version)} dev sut{port} lladdr {addressing.tester_mac(port)}"
+                in entries
             )
         assert "PERMANENT" not in lab.run("sut", "ip", "neigh", "show", "nud", "all")
-        for found, planned in zip(lab.measurer.ports, lab.plan.lab.forwarders[0].ports, strict=True):
-            assert found.next_hop is not None
-            assert (found.next_hop.address, found.next_hop.mac) == (planned.addresses[version == 6], planned.mac)
+        for port_facts, planned in zip(lab.measurer.ports, lab.plan.lab.forwarders[0].ports, strict=True):
+            assert port_facts.next_hop is not None
+            assert (port_facts.next_hop.address, port_facts.next_hop.mac) == (
+                planned.addresses[version == 6],
+                planned.mac,
+            )
         flush = ("ip", f"-{version}", "neigh", "flush", "all", "nud", "reachable")
         result = measure_while(lab, threading.Timer(0.7, lab.run, ("sut", *flush)))
     assert result.offered_count == result.received_count > LOAD_PPS / 4
@@ -112,7 +116,7 @@ def test_announcements_come_at_their_interval_and_count_as_no_test_frame(sut: st
 def test_the_tester_is_found_in_its_vlan_and_nowhere_else(
     version: int, backend: str, tags: tuple[int, ...], require_tool: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    tcpdump, tshark, capture = require_tool("tcpdump"), require_tool("tshark"), tmp_path / "heard.pcap"
+    tcpdump, tshark, capture = require_tool("tcpdump"), require_tool("tshark"), tmp_path / "replies.pcap"
     keys = {"sut": "bridge", "engine.backend": backend, "traffic.vlan": tags[-1], **ip_keys(version)}
     keys |= {"traffic.qinq": tags[0]} if len(tags) > 1 else {}
     with bench(**keys, **{"neighbors.resolve": True}) as lab:
@@ -122,8 +126,8 @@ def test_the_tester_is_found_in_its_vlan_and_nowhere_else(
         with subprocess.Popen(lab.inside("sut", tcpdump, *options), stderr=subprocess.PIPE, text=True) as capturing:
             assert capturing.stderr
             assert "listening" in capturing.stderr.readline()
-            for asked in (tags, (*tags[:-1], 101), tags[1:] and (8, 100)):
-                lab.run("sut", sys.executable, "-c", SEND, "sut0", question(version, asked).hex())
+            for request_tags in (tags, (*tags[:-1], 101), tags[1:] and (8, 100)):
+                lab.run("sut", sys.executable, "-c", SEND, "sut0", neighbor_request(version, request_tags).hex())
             time.sleep(0.5)
             capturing.terminate()
             capturing.wait(10)
@@ -135,12 +139,12 @@ def test_the_tester_is_found_in_its_vlan_and_nowhere_else(
         "icmpv6.nd.na.target_address",
         "icmpv6.opt.linkaddr",
     )
-    wanted = [word for field in (*fields, "icmpv6.checksum.status") for word in ("-e", field)]
-    command = [tshark, "-n", "-r", capture, "-Y", "arp.opcode == 2 or icmpv6.type == 136", "-T", "fields", *wanted]
-    told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
+    columns = [word for field in (*fields, "icmpv6.checksum.status") for word in ("-e", field)]
+    command = [tshark, "-n", "-r", capture, "-Y", "arp.opcode == 2 or icmpv6.type == 136", "-T", "fields", *columns]
+    replies = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
     mac, address = addressing.tester_mac(0), addressing.tester_ip(1, 0, version)
-    behind = [mac, address, "", "", ""] if version == 4 else ["", "", address, mac, "1"]
-    assert [line.split("\t") for line in told] == [["", *map(str, tags)][-2:] + behind]
+    inner = [mac, address, "", "", ""] if version == 4 else ["", "", address, mac, "1"]
+    assert [line.split("\t") for line in replies] == [["", *map(str, tags)][-2:] + inner]
 
 
 SEND = """
@@ -151,29 +155,29 @@ packets.send(bytes.fromhex(sys.argv[2]))
 """
 
 
-def question(version: int, tags: tuple[int, ...]) -> bytes:
-    """Who has the address of the tester's first station? In these VLANs; no tags at all are a link of its own too."""
+def neighbor_request(version: int, tags: tuple[int, ...]) -> bytes:
+    """Return a request for the address of the tester's first station, in these VLANs or untagged, a separate link."""
     kinds = (0x88A8, 0x8100)[-len(tags) :] if tags else ()
     shim = b"".join(kind.to_bytes(2) + tag.to_bytes(2) for kind, tag in zip(kinds, tags, strict=True))
-    asker, target = bytes.fromhex("020000000099"), ip_address(addressing.tester_ip(1, 0, version)).packed
+    sender, target = bytes.fromhex("020000000099"), ip_address(addressing.tester_ip(1, 0, version)).packed
     if version == 4:
-        arp = bytes.fromhex("0001080006040001") + asker + ip_address("198.18.9.9").packed + bytes(6) + target
-        return b"\xff" * 6 + asker + shim + b"\x08\x06" + arp + bytes(18)
+        arp = bytes.fromhex("0001080006040001") + sender + ip_address("198.18.9.9").packed + bytes(6) + target
+        return b"\xff" * 6 + sender + shim + b"\x08\x06" + arp + bytes(18)
     group = bytes.fromhex("ff0200000000000000000001ff") + target[-3:]
     addresses = ip_address("2001:2::99").packed + group
-    message = bytes.fromhex("8700000000000000") + target + bytes.fromhex("0101") + asker
-    sum_ = checksum(addresses + (32).to_bytes(4) + (58).to_bytes(4) + message)
+    message = bytes.fromhex("8700000000000000") + target + bytes.fromhex("0101") + sender
+    sum_ = internet_checksum(addresses + (32).to_bytes(4) + (58).to_bytes(4) + message)
     message = message[:2] + sum_.to_bytes(2) + message[4:]
     packet = bytes.fromhex("6000000000203aff") + addresses + message
-    return b"\x33\x33\xff" + target[-3:] + asker + shim + b"\x86\xdd" + packet
+    return b"\x33\x33\xff" + target[-3:] + sender + shim + b"\x86\xdd" + packet
 
 
 @pytest.mark.parametrize("version", [4, 6])
 def test_a_next_hop_that_keeps_silent_ends_the_run_with_its_name(version: int) -> None:
     keys = {"sut": "router", "neighbors.timeout": "100ms", "neighbors.tries": 2, **ip_keys(version)}
     address = addressing.sut_ips(1, 0)[version == 6]
-    said = f"tester0: no reply to 2 requests for {address} by .* in 0.2 s"
-    with changed_lab(keys, "ip addr flush dev sut0") as lab, pytest.raises(GeneratorError, match=said):
+    message = f"tester0: no reply to 2 requests for {address} by .* in 0.2 s"
+    with changed_lab(keys, "ip addr flush dev sut0") as lab, pytest.raises(GeneratorError, match=message):
         lab.measurer.__enter__()
     assert GeneratorError.exit_code == 4
 

@@ -1,4 +1,4 @@
-"""The private lab: it comes up, carries frames, and is gone whatever ends it."""
+"""The private lab: it comes up, carries frames, and is removed however it ends."""
 
 import contextlib
 import os
@@ -30,9 +30,9 @@ PR_CAPBSET_DROP, CAP_SYS_ADMIN = 24, 21
 ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_SYS_ADMIN)
 os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 """
-"""Runs Python with no more right to namespaces than an ordinary user has, also when root runs it."""
+"""Runs Python with an ordinary user's privileges for namespaces, also as root."""
 
-LEAVE_A_LAB = """
+HOLD_LAB = """
 import sys, time
 from nodrop.model.lab_plan import LabPlan
 from nodrop.stage.netns import NetnsStage
@@ -55,25 +55,25 @@ header = bytes.fromhex("02000000aa0102000000aa0288b5")
 sent = [header + bytes([number]).ljust(46, b"x") for number in range(10)]
 for frame in sent:
     near.send(frame)
-heard = [far.recv(2048) for _ in sent]
+received = [far.recv(2048) for _ in sent]
 far.settimeout(0.2)
 try:
-    heard.append(far.recv(2048))
+    received.append(far.recv(2048))
 except TimeoutError:
     pass
-assert [frame[14:] for frame in heard] == [frame[14:] for frame in sent], heard
-assert {frame[:6].hex(":") for frame in heard} == {sys.argv[4]}, heard
+assert [frame[14:] for frame in received] == [frame[14:] for frame in sent], received
+assert {frame[:6].hex(":") for frame in received} == {sys.argv[4]}, received
 """
 
 
 TESTER_MACS = ("02:6e:64:00:00:00", "02:6e:64:00:00:01")
 BRIDGED_MAC = "02:00:00:00:aa:01"
-"""The destination of the frames above, which a bridge leaves as it is."""
+"""The destination of the frames above, which a bridge does not change."""
 
 
-def send_across(facts: StageFacts, near: str, far: str, heard_mac: str, *prefix: str) -> None:
-    """Assert that ten frames go in at one tester port and come out at the other, in order and alone."""
-    arguments = [sys.executable, *prefix, "-c", SEND_ACROSS, str(facts.tester_pid), near, far, heard_mac]
+def send_across(facts: StageFacts, near: str, far: str, received_mac: str, *prefix: str) -> None:
+    """Assert that ten frames sent from one tester port arrive at the other, in order and without any other frame."""
+    arguments = [sys.executable, *prefix, "-c", SEND_ACROSS, str(facts.tester_pid), near, far, received_mac]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=20, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -82,7 +82,7 @@ def lab_plan(sut: SutKind = "bridge", **keys: object) -> LabPlan:
     return planned_lab(sut, **keys)
 
 
-def pretend_vnf(directory: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+def install_fake_vnf(directory: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     program = directory / "nodrop-vnf"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
@@ -98,24 +98,24 @@ def network_namespaces(facts: StageFacts) -> set[str]:
 
 
 def processes_in(namespaces: set[str]) -> set[int]:
-    found = set()
+    pids = set()
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if network_namespace(entry.name) in namespaces:
-                found.add(int(entry.name))
-    return found
+                pids.add(int(entry.name))
+    return pids
 
 
 def wait_until_empty(namespaces: set[str]) -> set[int]:
     deadline = time.monotonic() + GONE_WITHIN_S
-    while (left := processes_in(namespaces)) and time.monotonic() < deadline:
+    while (remaining := processes_in(namespaces)) and time.monotonic() < deadline:
         time.sleep(0.02)
-    return left
+    return remaining
 
 
 @contextlib.contextmanager
 def process_with_lab(sut: SutKind, *prefix: str) -> Iterator[tuple[subprocess.Popen[str], StageFacts]]:
-    arguments = [sys.executable, *prefix, "-c", LEAVE_A_LAB, lab_plan(sut).model_dump_json()]
+    arguments = [sys.executable, *prefix, "-c", HOLD_LAB, lab_plan(sut).model_dump_json()]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout
@@ -167,16 +167,16 @@ def test_the_bridge_carries_frames_and_nothing_else(near: str, far: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("near", "far", "heard_mac"),
+    ("near", "far", "received_mac"),
     [("tester0", "tester1", TESTER_MACS[1]), ("tester1", "tester0", TESTER_MACS[0])],
 )
-def test_the_loopback_vnf_carries_frames_with_the_macs_of_the_plan(near: str, far: str, heard_mac: str) -> None:
+def test_the_loopback_vnf_carries_frames_with_the_macs_of_the_plan(near: str, far: str, received_mac: str) -> None:
     try:
         find_binary("nodrop-vnf", StageError)
     except StageError as missing:
         pytest.skip(str(missing))
     with NetnsStage(lab_plan("vnf-l2"), "test") as stage:
-        send_across(stage.facts, near, far, heard_mac)
+        send_across(stage.facts, near, far, received_mac)
         stage.check_alive()
 
 
@@ -211,12 +211,12 @@ def test_a_killed_keeper_is_noticed() -> None:
     with NetnsStage(lab_plan(), "test") as stage:
         os.kill(stage.facts.sut_pid, signal.SIGKILL)
         with pytest.raises(StageError, match="the SUT of lab test failed"):
-            await_fall(stage)
+            await_failure(stage)
 
 
 @pytest.mark.parametrize("sut", ["bridge", "vnf-l2"])
 def test_a_killed_caller_takes_the_lab_with_it(sut: SutKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pretend_vnf(tmp_path, monkeypatch, """echo '{"event":"ready"}'; cat""")
+    install_fake_vnf(tmp_path, monkeypatch, """echo '{"event":"ready"}'; cat""")
     with process_with_lab(sut) as (process, facts):
         namespaces = network_namespaces(facts)
         process.kill()
@@ -233,10 +233,10 @@ def test_an_interrupted_caller_takes_the_lab_down() -> None:
 
 
 def test_a_vnf_gets_its_namespace_ports_and_macs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pretend_vnf(tmp_path, monkeypatch, f"""echo "$@" > {tmp_path}/asked; echo '{{"event":"ready"}}'; cat""")
+    install_fake_vnf(tmp_path, monkeypatch, f"""echo "$@" > {tmp_path}/arguments; echo '{{"event":"ready"}}'; cat""")
     with NetnsStage(lab_plan("vnf-l2", **{"vnf.core": max(os.sched_getaffinity(0))}), "test") as stage:
         assert not stage.facts.sut_shares_tester_cpu
-        assert (tmp_path / "asked").read_text().split() == [
+        assert (tmp_path / "arguments").read_text().split() == [
             "l2",
             *("--netns", str(stage.facts.sut_pid)),
             *("--port", f"sut0,peer={TESTER_MACS[0]}"),
@@ -252,11 +252,11 @@ def test_a_vnf_gets_its_namespace_ports_and_macs(tmp_path: Path, monkeypatch: py
 def test_a_vnf_that_dies_is_noticed_with_its_status_and_last_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pretend_vnf(tmp_path, monkeypatch, """echo '{"event":"ready"}'; sleep 0.2; echo out of luck >&2; exit 7""")
+    install_fake_vnf(tmp_path, monkeypatch, """echo '{"event":"ready"}'; sleep 0.2; echo out of luck >&2; exit 7""")
     with NetnsStage(lab_plan("vnf-l2"), "test") as stage:
         stage.check_alive()
         with pytest.raises(StageError, match=r"(?s)exited with status 7.*out of luck"):
-            await_fall(stage)
+            await_failure(stage)
         with pytest.raises(StageError, match="exited with status 7"):
             stage.check_alive()
 
@@ -264,7 +264,7 @@ def test_a_vnf_that_dies_is_noticed_with_its_status_and_last_words(
 @pytest.mark.parametrize(
     ("script", "complaint"),
     [
-        ("""echo '{"event":"error","message":"port sut0 asked, no such port"}'; exit 1""", "port sut0 asked"),
+        ("""echo '{"event":"error","message":"sut0: does not exist"}'; exit 1""", "sut0: does not exist"),
         ("echo cannot begin >&2; exit 3", r"(?s)exited with status 3 before it was ready.*cannot begin"),
         ("echo nonsense; cat", "nonsense"),
     ],
@@ -272,7 +272,7 @@ def test_a_vnf_that_dies_is_noticed_with_its_status_and_last_words(
 def test_a_vnf_that_does_not_start_is_an_error_in_its_own_words(
     script: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pretend_vnf(tmp_path, monkeypatch, script)
+    install_fake_vnf(tmp_path, monkeypatch, script)
     with pytest.raises(StageError, match=complaint), NetnsStage(lab_plan("vnf-l2"), "test"):
         pass
 
@@ -288,12 +288,12 @@ def test_a_missing_vnf_is_an_error_that_says_where_it_was_looked_for(
 
 
 def test_a_refused_wiring_is_an_error_and_leaves_nothing() -> None:
-    twice = lab_plan().model_copy(update={"tester_interfaces": ("same", "same")})
-    with pytest.raises(StageError, match="cannot create veth pairs"), NetnsStage(twice, "test"):
+    duplicate = lab_plan().model_copy(update={"tester_interfaces": ("same", "same")})
+    with pytest.raises(StageError, match="cannot create veth pairs"), NetnsStage(duplicate, "test"):
         pass
 
 
-def await_fall(stage: NetnsStage) -> None:
+def await_failure(stage: NetnsStage) -> None:
     deadline = time.monotonic() + GONE_WITHIN_S
     while time.monotonic() < deadline:
         stage.check_alive()

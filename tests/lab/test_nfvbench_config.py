@@ -1,4 +1,4 @@
-"""A configuration of NFVbench's, every key of it written, measures as it is."""
+"""NFVbench's complete default configuration measures unchanged."""
 
 import json
 import subprocess

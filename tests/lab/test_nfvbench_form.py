@@ -1,4 +1,4 @@
-"""NFVbench's form of runs with real packets: valid, shown, and its counters those of the kernel."""
+"""NFVbench's result format for runs with real packets: valid, displayed, and with the kernel's counts."""
 
 import json
 from pathlib import Path
@@ -18,13 +18,13 @@ from nodrop.model.result import RunResult, Status
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
 
-def measured(result: dict[str, Any]) -> dict[str, Any]:
+def service_chain_result(result: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = result["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]["64"]
     return found
 
 
-def checked(file: Path) -> dict[str, Any]:
-    """What is in there, if it is what the schema says."""
+def read_validated(file: Path) -> dict[str, Any]:
+    """Return the content of the file, validated against the schema."""
     result: dict[str, Any] = json.loads(file.read_text(), parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
     schema = json.loads((SCHEMAS / "nfvbench-result.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(result)
@@ -47,7 +47,7 @@ def test_its_counters_are_those_of_the_kernel() -> None:
         facts=None,
         trials=(trial,),
     )
-    stats = measured(build_nfvbench_result([run]))["stats"]
+    stats = service_chain_result(build_nfvbench_result([run]))["stats"]
     for port in (0, 1):
         sent = after[port].sent_count - before[port].sent_count
         received = after[port].received_count - before[port].received_count
@@ -59,41 +59,41 @@ def test_a_fixed_rate_over_two_chains_has_every_hop_of_every_chain(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "nfvbench.json"
-    asked = ["--rate", "4kpps", "--duration", "1", "-q", "--alongside", "--results-dir", str(tmp_path)]
-    assert main(["run", *asked, "--chains", "2", "--set", "networks=ports", "--nfvbench-json", str(file)]) == 0
-    found = measured(checked(file))
+    flags = ["--rate", "4kpps", "--duration", "1", "-q", "--alongside", "--results-dir", str(tmp_path)]
+    assert main(["run", *flags, "--chains", "2", "--set", "networks=ports", "--nfvbench-json", str(file)]) == 0
+    measured = service_chain_result(read_validated(file))
     (trial,) = store.load("latest", tmp_path).trials
-    for way, left in (("Forward", True), ("Reverse", False)):
-        path = found["packet_path_stats"][way]
+    for way, is_forward in (("Forward", True), ("Reverse", False)):
+        path = measured["packet_path_stats"][way]
         assert [name.split(".")[1] for name in path["interfaces"]] == ["TX", "RX", "TX", "RX"]
         assert list(path["chains"]) == ["0", "1", "total"]
-        streams = [stream for stream in trial.streams if (stream.tx_port < stream.rx_port) is left]
+        streams = [stream for stream in trial.streams if (stream.tx_port < stream.rx_port) is is_forward]
         assert path["chains"]["total"]["packets"][0] == sum(stream.offered_count for stream in streams)
         assert path["chains"]["total"]["packets"][-1] == sum(stream.received_count for stream in streams)
         for row in path["chains"].values():
             assert row["packets"] == sorted(row["packets"], reverse=True)
             assert row["lat_min_usec"] <= row["lat_avg_usec"] <= row["lat_max_usec"]
-    shown = capsys.readouterr().out
-    assert "Forward Chain Packet Counters and Latency:" in shown
+    output = capsys.readouterr().out
+    assert "Forward Chain Packet Counters and Latency:" in output
     assert main(["show", str(file)]) == 0
 
 
 def test_a_search_one_way_gives_what_was_sent_and_lost_that_way(tmp_path: Path) -> None:
     file = tmp_path / "nfvbench.json"
     short = ["--max-load", "4kpps", "--set", "search.final_trial_duration=0.3s", "--budget", "6s", "--no-latency"]
-    asked = ["run", "--unidir", *short, "-q", "--alongside", "--results-dir", str(tmp_path)]
-    main([*asked, "--nfvbench-json", str(file)])
+    command = ["run", "--unidir", *short, "-q", "--alongside", "--results-dir", str(tmp_path)]
+    main([*command, "--nfvbench-json", str(file)])
     run = store.load("latest", tmp_path)
-    found = measured(checked(file))
+    measured = service_chain_result(read_validated(file))
     trials = [trial for trial in run.trials if trial.phase == "search"]
-    assert len(found["iteration_stats"]["ndr_pdr"]) == len(trials)
+    assert len(measured["iteration_stats"]["ndr_pdr"]) == len(trials)
     for goal in run.goals:
-        ours = found[goal.goal.label.lower()]
+        converted = measured[goal.goal.label.lower()]
         if not goal.lower:
-            assert ours["rate_pps"] == 0
+            assert converted["rate_pps"] == 0
             continue
         trial = run.trials[goal.lower.trial_index]
-        assert ours["rate_pps"] == round(trial.offered_load_pps)
-        assert ours["stats"]["0"]["rx_pkts"] == ours["stats"]["1"]["tx_pkts"] == 0
-        assert ours["stats"]["1"]["rx_pkts"] == trial.received_count
-        assert ours["rate_percent"] == ours["load_percent_per_direction"]
+        assert converted["rate_pps"] == round(trial.offered_load_pps)
+        assert converted["stats"]["0"]["rx_pkts"] == converted["stats"]["1"]["tx_pkts"] == 0
+        assert converted["stats"]["1"]["rx_pkts"] == trial.received_count
+        assert converted["rate_percent"] == converted["load_percent_per_direction"]

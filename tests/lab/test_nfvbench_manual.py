@@ -1,4 +1,4 @@
-"""Command lines of NFVbench's manual really run: as printed, only shorter."""
+"""Command lines of NFVbench's manual, run as printed except for shorter durations."""
 
 import json
 import shlex
@@ -21,8 +21,8 @@ RUN = {
 }
 
 
-def results(line: Line, directory: Path, *more: str) -> list[dict[str, Any]]:
-    """What a command line measured, run in a directory of its own."""
+def run_line(line: Line, directory: Path, *more: str) -> list[dict[str, Any]]:
+    """Run a command line in a separate directory; return its results."""
     (directory / "nfvbench.cfg").write_text(CONFIGURATION)
     command = [sys.executable, "-m", "nodrop", "run", *shlex.split(line.written), *more]
     done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=120, check=False)
@@ -34,9 +34,9 @@ def results(line: Line, directory: Path, *more: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("written", RUN)
 def test_a_command_line_of_the_manual_measures(written: str, tmp_path: Path) -> None:
     line = RUN[written]
-    found = results(line, tmp_path, *SHORTER)
-    assert len(found) == len(line.keys.get("frame_sizes", (64,)))
-    for result in found:
+    results = run_line(line, tmp_path, *SHORTER)
+    assert len(results) == len(line.keys.get("frame_sizes", (64,)))
+    for result in results:
         (trial,) = result["trials"]
         chains = {stream["chain"] for stream in result["plan"]["traffic"]["streams"]}
         assert len(chains) == line.keys.get("chains", 1)
@@ -45,6 +45,6 @@ def test_a_command_line_of_the_manual_measures(written: str, tmp_path: Path) -> 
 
 def test_the_check_without_traffic_checks_both_ways_and_measures_nothing(tmp_path: Path) -> None:
     line = next(line for line in LINES if line.written == "--no-traffic")
-    (result,) = results(line, tmp_path)
+    (result,) = run_line(line, tmp_path)
     assert result["trials"] == []
     assert {(check["tx_port"], check["rx_port"]) for check in result["checks"]} == {(0, 1), (1, 0)}

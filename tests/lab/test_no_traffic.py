@@ -1,4 +1,4 @@
-"""`nodrop run --no-traffic`: everything is brought up and checked, and nothing is measured."""
+"""`nodrop run --no-traffic`: the run comes up and checks the path without measuring."""
 
 import json
 import os
@@ -23,13 +23,13 @@ def name() -> Iterator[str]:
         persistent_lab.take_down(name)
 
 
-def nodrop(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_nodrop(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "nodrop", *arguments]
     return subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=100, check=False)
 
 
 def test_ports_chains_addresses_and_what_came_through_are_told(tmp_path: Path) -> None:
-    done = nodrop(tmp_path, "run", "--no-traffic", "-scc", "2", "--sut", "vnf-l3")
+    done = run_nodrop(tmp_path, "run", "--no-traffic", "-scc", "2", "--sut", "vnf-l3")
     assert done.returncode == 0, done.stderr
     (stored,) = tmp_path.glob("results/*/result.json")
     result = json.loads(stored.read_text())
@@ -37,8 +37,8 @@ def test_ports_chains_addresses_and_what_came_through_are_told(tmp_path: Path) -
     assert result["status"] == "complete"
     rows = [line.split() for line in done.stdout.splitlines()]
     for index, port in enumerate(result["facts"]["ports"]):
-        found = next(each for each in result["facts"]["stage"]["interfaces"] if each["name"] == port["interface"])
-        expected = {str(index), port["interface"], found["mac"], str(found["mtu_bytes"])}
+        facts = next(each for each in result["facts"]["stage"]["interfaces"] if each["name"] == port["interface"])
+        expected = {str(index), port["interface"], facts["mac"], str(facts["mtu_bytes"])}
         assert any(row[:1] == [str(index)] and expected <= set(row) for row in rows)
         for hop in port["next_hops"]:
             assert any(row[0] == str(hop["chain"]) and row[4:6] == [hop["mac"], "ARP"] for row in rows if len(row) > 5)
@@ -50,9 +50,9 @@ def test_a_direction_that_lets_nothing_through_is_named_and_ends_with_exit_code_
 ) -> None:
     persistent_lab.bring_up(planned_lab("bridge"), name)
     ip = str(require_tool("ip"))
-    down = nodrop(tmp_path, "lab", "exec", "--name", name, "sut", "--", ip, "link", "set", "sut1", "down")
+    down = run_nodrop(tmp_path, "lab", "exec", "--name", name, "sut", "--", ip, "link", "set", "sut1", "down")
     assert down.returncode == 0, down.stderr
-    done = nodrop(tmp_path, "run", "--no-traffic", "--lab", name)
+    done = run_nodrop(tmp_path, "run", "--no-traffic", "--lab", name)
     assert done.returncode == 4
     for direction in ("left to right (tester0 to tester1)", "right to left (tester1 to tester0)"):
         assert direction in done.stderr

@@ -1,4 +1,4 @@
-"""Paths before traffic: every chain and direction checked by itself, also where all share ports and MAC addresses."""
+"""Path checks before traffic: each chain and direction separately, also with shared ports and MAC addresses."""
 
 import pytest
 from tests.lab.bench import bench, changed_lab
@@ -26,19 +26,19 @@ def test_a_chain_that_is_cut_is_named_in_both_directions_and_no_other() -> None:
 
 
 def test_frames_that_arrive_in_the_vlan_of_another_chain_are_told_though_their_port_is_right() -> None:
-    """A wire leaves tags as they are, so with these each chain's frames come back as the other's."""
+    """A wire does not change tags, so each chain's frames return in the VLAN of the other."""
     crossed = {"sut": "wire", "chains": 2, "networks": "vlan", "vlans": [[100, 101], [101, 100]], "frame_bytes": 68}
-    said = r"chain 0, left to right .* VLAN 100, which is chain 1's \(VLAN 101 expected\)"
-    with pytest.raises(GeneratorError, match=said), bench(**crossed):
-        pytest.fail("the path was taken for right")
+    message = r"chain 0, left to right .* VLAN 100, which is chain 1's \(VLAN 101 expected\)"
+    with pytest.raises(GeneratorError, match=message), bench(**crossed):
+        pytest.fail("the path check passed")
 
 
 def test_the_next_hop_of_every_chain_is_found_in_its_vlan_and_its_frames_go_there() -> None:
     gateways = {"gateways.tester": ["10.0.0.100", "10.1.0.100"], "gateways.sut": ["10.0.0.1", "10.1.0.1"]}
     with bench(**VLANS | gateways | {"sut": "vnf-l3"}) as lab:
         result = lab.measure(3_000, 0.3)
-        found = [[(hop.chain, hop.address, hop.mac) for hop in port.next_hops] for port in lab.measurer.ports]
-    assert found == [
+        next_hops = [[(hop.chain, hop.address, hop.mac) for hop in port.next_hops] for port in lab.measurer.ports]
+    assert next_hops == [
         [(chain, f"10.{side}.0.{chain + 1}", addressing.sut_mac(2 * chain + side)) for chain in range(3)]
         for side in range(2)
     ]

@@ -1,4 +1,4 @@
-"""Prices with real packets, and noisy neighbors that end whatever ends."""
+"""Prices with real packets, and noisy neighbors that end with the run."""
 
 import json
 import os
@@ -22,23 +22,23 @@ SHORT = (
 )
 
 
-def of_stress() -> set[int]:
-    """Processes of stress-ng, whoever started them."""
-    found = set()
-    for name in Path("/proc").iterdir():
+def stress_pids() -> set[int]:
+    """Return all processes of stress-ng."""
+    pids = set()
+    for directory in Path("/proc").iterdir():
         try:
-            if name.name.isdecimal() and (name / "comm").read_text().startswith("stress-ng"):
-                found.add(int(name.name))
+            if directory.name.isdecimal() and (directory / "comm").read_text().startswith("stress-ng"):
+                pids.add(int(directory.name))
         except OSError:
             continue
-    return found
+    return pids
 
 
-def await_none_but(before: set[int]) -> set[int]:
+def await_end_except(before: set[int]) -> set[int]:
     deadline = time.monotonic() + GONE_WITHIN_S
-    while (left := of_stress() - before) and time.monotonic() < deadline:
+    while (remaining := stress_pids() - before) and time.monotonic() < deadline:
         time.sleep(0.05)
-    return left
+    return remaining
 
 
 def test_two_rules_are_priced_and_nothing_is_left(
@@ -47,21 +47,21 @@ def test_two_rules_are_priced_and_nothing_is_left(
     require_tool("stress-ng")
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("prices need two CPUs")
-    before = of_stress()
-    asked = ["vm", "price", "--rules", "small-pages,cpu-noise", "--repeat", "1", "--alongside", "-q", *SHORT]
-    assert main([*asked, "--results-dir", str(tmp_path), "--format", "json"]) == 0
+    before = stress_pids()
+    command = ["vm", "price", "--rules", "small-pages,cpu-noise", "--repeat", "1", "--alongside", "-q", *SHORT]
+    assert main([*command, "--results-dir", str(tmp_path), "--format", "json"]) == 0
     table = json.loads(capsys.readouterr().out)
     assert {price["rule"]["key"] for price in table["prices"]} == {"small-pages", "cpu-noise"}
     assert all(price["run_count"] == 1 for price in table["prices"])
-    found = suites.load("latest", tmp_path)
-    assert found is not None
-    assert [run.variant for run in found.suite.runs] == ["kept", "small-pages", "cpu-noise"]
-    kept, small, noisy = (load(run.run_id, tmp_path) for run in found.suite.runs)
+    stored = suites.load("latest", tmp_path)
+    assert stored is not None
+    assert [run.variant for run in stored.suite.runs] == ["kept", "small-pages", "cpu-noise"]
+    kept, small, noisy = (load(run.run_id, tmp_path) for run in stored.suite.runs)
     assert small.facts is not None
     assert small.facts.stage.sut_processes[0].large_page_bytes == 0
     assert [each.kind for each in noisy.plan.lab.antagonists] == ["cpu"]
     assert not kept.plan.lab.antagonists
-    assert not await_none_but(before)
+    assert not await_end_except(before)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
@@ -69,7 +69,7 @@ def test_a_noisy_neighbor_ends_with_the_run_however_that_ends(
     tmp_path: Path, require_tool: Callable[[str], Path], number: signal.Signals
 ) -> None:
     require_tool("stress-ng")
-    before = of_stress()
+    before = stress_pids()
     flags = ("--rate", "1kpps", "--set", "duration=30s", "--set", "antagonist.kind=cache", "--alongside", "-q")
     cores = ("--set", f"antagonist.cores=[{max(os.sched_getaffinity(0))}]")
     process = subprocess.Popen(
@@ -78,9 +78,9 @@ def test_a_noisy_neighbor_ends_with_the_run_however_that_ends(
         stderr=subprocess.DEVNULL,
     )
     deadline = time.monotonic() + 20
-    while not of_stress() - before and time.monotonic() < deadline and process.poll() is None:
+    while not stress_pids() - before and time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.05)
-    assert of_stress() - before
+    assert stress_pids() - before
     process.send_signal(number)
     process.wait(20)
-    assert not await_none_but(before)
+    assert not await_end_except(before)

@@ -20,9 +20,9 @@ pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 def test_a_fixed_rate_is_sent_for_its_time_and_every_chain_has_counts_and_latency(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["--rate", "6kpps", "--set", "duration=1.5s", "--set", "interval=0.5s"]
+    rate = ["--rate", "6kpps", "--set", "duration=1.5s", "--set", "interval=0.5s"]
     chains = ["--chains", "2", "--set", "networks=ports", "--set", "traffic.streams=10"]
-    assert main(["run", *asked, *chains, "--results-dir", str(tmp_path), "--alongside"]) == 0
+    assert main(["run", *rate, *chains, "--results-dir", str(tmp_path), "--alongside"]) == 0
     result = store.load("latest", tmp_path)
     (trial,) = result.trials
     assert trial.intended_count == pytest.approx(9000, abs=40)  # each of 40 streams has whole frames
@@ -45,21 +45,21 @@ def test_small_and_jumbo_frames_are_searched_one_after_the_other(tmp_path: Path)
     sizes = ["--set", "frame_sizes=[64, 9000]", "--set", "rate=ndr"]
     short = ["--max-load", "4kpps", "--set", "search.final_trial_duration=0.3s", "--budget", "8s", "--no-latency"]
     main(["run", *sizes, *short, "-q", "--results-dir", str(tmp_path), "--alongside"])
-    found = suites.load("latest", tmp_path)
-    assert found and found.suite.status is Status.COMPLETE
-    assert [result.plan.frame_size for result in found.results] == ["64", "9000"]
-    for result in found.results:
+    stored = suites.load("latest", tmp_path)
+    assert stored and stored.suite.status is Status.COMPLETE
+    assert [result.plan.frame_size for result in stored.results] == ["64", "9000"]
+    for result in stored.results:
         assert [goal.goal.label for goal in result.goals] == ["NDR"]
         assert max(trial.received_count for trial in result.trials) > 0
 
 
 def test_a_fixed_rate_that_is_interrupted_keeps_what_was_counted(tmp_path: Path) -> None:
-    asked = ["--rate", "2kpps", "--set", "duration=60s", "--set", "interval=0.5s"]
-    shown = ["--format", "text", "--results-dir", str(tmp_path), "--alongside"]
-    command = [sys.executable, "-m", "nodrop", "run", *asked, *shown]
+    rate = ["--rate", "2kpps", "--set", "duration=60s", "--set", "interval=0.5s"]
+    output_flags = ["--format", "text", "--results-dir", str(tmp_path), "--alongside"]
+    command = [sys.executable, "-m", "nodrop", "run", *rate, *output_flags]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout
-        assert any(" s: sent " in line for line in running.stdout)  # the first such line, then on
+        assert any(" s: sent " in line for line in running.stdout)  # until the first such line
         running.send_signal(signal.SIGINT)
         text, errors = running.communicate(timeout=20)
     assert running.returncode == 130, errors

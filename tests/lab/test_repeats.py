@@ -1,4 +1,4 @@
-"""Two set-ups measured in turn with real packets, and their trend."""
+"""Two setups measured alternately with real packets, and their trend."""
 
 import json
 from pathlib import Path
@@ -17,22 +17,22 @@ def test_two_forwarders_in_turn_leave_a_suite_a_verdict_and_a_trend(
 ) -> None:
     other = tmp_path / "bridge.yaml"
     other.write_text("sut: bridge\n", encoding="utf-8")
-    asked = ["--sut", "vnf-l2", "--rate", "2kpps", "--set", "duration=0.5s", "--set", "label=turns"]
+    setup = ["--sut", "vnf-l2", "--rate", "2kpps", "--set", "duration=0.5s", "--set", "label=turns"]
     results = ["--results-dir", str(tmp_path)]
-    assert main(["run", *asked, *results, "--repeat", "2", "--interleave", str(other), "--alongside"]) == 0
-    shown = capsys.readouterr()
-    assert "B differs from A in sut: vnf-l2 -> bridge" in shown.err
-    assert "4 runs: 2 repeats of A and B alternating" in shown.out
-    found = suites.load("latest", tmp_path)
-    assert found and found.suite.status is Status.COMPLETE
-    assert [f"{run.variant}{run.repeat}" for run in found.suite.runs] == ["A1", "B1", "B2", "A2"]
-    assert [result.facts.stage.sut for result in found.results if result.facts] == [
+    assert main(["run", *setup, *results, "--repeat", "2", "--interleave", str(other), "--alongside"]) == 0
+    captured = capsys.readouterr()
+    assert "B differs from A in sut: vnf-l2 -> bridge" in captured.err
+    assert "4 runs: 2 repeats of A and B alternating" in captured.out
+    stored = suites.load("latest", tmp_path)
+    assert stored and stored.suite.status is Status.COMPLETE
+    assert [f"{run.variant}{run.repeat}" for run in stored.suite.runs] == ["A1", "B1", "B2", "A2"]
+    assert [result.facts.stage.sut for result in stored.results if result.facts] == [
         *("vnf-l2", "bridge"),
         *("bridge", "vnf-l2"),
     ]
-    assert [result.plan.label for result in found.results] == ["turns", "turns B", "turns B", "turns"]
+    assert [result.plan.label for result in stored.results] == ["turns", "turns B", "turns B", "turns"]
     assert main(["trend", "turns", "--metric", "loss", "--format", "json", *results]) == 0
     (trend,) = json.loads(capsys.readouterr().out)["trends"]
     assert [point["run_id"] for point in trend["series"]["points"]] == [
-        result.run_id for result in found.results if result.plan.variant == "A"
+        result.run_id for result in stored.results if result.plan.variant == "A"
     ]

@@ -1,4 +1,4 @@
-"""Labs left standing: up, status, exec and down, as a user types them."""
+"""Persistent labs: `nodrop lab` up, status, exec and down."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ PLAN = planned_lab("bridge")
 
 @pytest.fixture
 def name() -> Iterator[str]:
-    """A lab name nobody else uses; the lab is down afterwards, whatever the test did."""
+    """Yield a unique lab name; take the lab down afterwards, also after a failed test."""
     name = f"test-{os.getpid()}"
     yield name
     if registry.read(name):
@@ -172,10 +172,10 @@ def test_records_are_private_under_any_umask(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path / "nodrop")
     before = os.umask(0)
     try:
-        made = runtime_dirs.runtime_subdir("labs")
+        directory = runtime_dirs.runtime_subdir("labs")
     finally:
         os.umask(before)
-    assert {path.stat().st_mode & 0o777 for path in (made, made.parent)} == {0o700}
+    assert {path.stat().st_mode & 0o777 for path in (directory, directory.parent)} == {0o700}
 
 
 def test_records_that_others_could_write_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Trials ended by a stop rule, over a SUT that loses frames where nft was told to."""
+"""Trials ended by a stop rule, with a SUT in which nft drops frames."""
 
 import itertools
 from collections.abc import Callable
@@ -27,10 +27,10 @@ def test_a_trial_ends_shortly_after_its_first_lost_frame(require_tool: Callable[
     with bench(sut="bridge") as lab:
         lab.run("sut", nft, "-f", "-", text=DROP_EVERY_TEN_THOUSANDTH)
         result = lab.measure(LOAD_PPS, 20.0, StopRule(after_loss_s=0.3))
-        counted = lab.run("sut", nft, "list", "table", "bridge", "planted")
-    planted_count = int(counted.partition("packets ")[2].split()[0])
+        table = lab.run("sut", nft, "list", "table", "bridge", "planted")
+    planted_count = int(table.partition("packets ")[2].split()[0])
     assert (result.stopped_early, result.stopped_by) == (True, "after_loss")
-    # Dropped at 0.5 s, certain one to two looks of 0.008 s later, then 0.3 s; a busy machine takes its time.
+    # Lost at 0.5 s, detected one to two polls of 0.008 s later, then 0.3 s; more on a busy machine.
     assert 0.8 <= result.duration_s < 5.0
     assert result.lost_count == planted_count >= 1
     assert result.offered_count == pytest.approx(LOAD_PPS * result.duration_s, rel=0.02)

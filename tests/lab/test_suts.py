@@ -1,4 +1,4 @@
-"""Every SUT the lab can put between the tester's ports: frames pass, the kernel counts alike, nothing stays behind."""
+"""Every SUT of the lab: frames pass, the kernel's counts agree, and nothing is left behind."""
 
 import os
 import shutil
@@ -31,27 +31,27 @@ LOAD_PPS, DURATION_S = 8_000, 0.5
 
 SEND_ONE = """
 import socket, struct, sys
-here, there = sys.argv[1:3]
+near_name, far_name = sys.argv[1:3]
 frame = bytes.fromhex(sys.argv[3])
 def port(name):
     packets = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0003))
     packets.bind((name, 0))
     packets.settimeout(2.0)
     return packets
-near, far = port(here), port(there)
+near, far = port(near_name), port(far_name)
 near.send(frame)
 while True:
-    heard = far.recv(2048)
-    if heard[-8:] == frame[-8:]:
-        print(heard.hex())
+    received = far.recv(2048)
+    if received[-8:] == frame[-8:]:
+        print(received.hex())
         break
 """
-"""Sends a frame in at one tester port and prints what comes out at another."""
+"""Sends a frame from one tester port and prints it as received at another."""
 
 
 @pytest.fixture
 def require_sut(require_tool: Callable[[str], Path], request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """Skips, or fails where labs are required, when this machine cannot have the SUT."""
+    """Return a function that skips the test, or fails if labs are required, where a SUT is not available."""
 
     def require(sut: str) -> None:
         if sut in NEED_ROOT:
@@ -62,8 +62,8 @@ def require_sut(require_tool: Callable[[str], Path], request: pytest.FixtureRequ
     return require
 
 
-def send_one(lab: Bench, frame: bytes, here: str = "tester0", there: str = "tester1") -> bytes:
-    return bytes.fromhex(lab.run("tester", sys.executable, "-c", SEND_ONE, here, there, frame.hex()))
+def send_one(lab: Bench, frame: bytes, near: str = "tester0", far: str = "tester1") -> bytes:
+    return bytes.fromhex(lab.run("tester", sys.executable, "-c", SEND_ONE, near, far, frame.hex()))
 
 
 def ethernet(lab: Bench, kind: int) -> bytes:
@@ -71,8 +71,8 @@ def ethernet(lab: Bench, kind: int) -> bytes:
     return macs + kind.to_bytes(2)
 
 
-def checksum(header: bytes) -> int:
-    """RFC 1071, word by word."""
+def internet_checksum(header: bytes) -> int:
+    """Return the checksum of RFC 1071, calculated word by word."""
     total = sum(int.from_bytes(header[at : at + 2]) for at in range(0, len(header), 2))
     while total > 0xFFFF:
         total = (total >> 16) + (total & 0xFFFF)
@@ -81,7 +81,7 @@ def checksum(header: bytes) -> int:
 
 def ipv4_packet() -> bytes:
     header = bytes.fromhex("4500002e000040004011 0000 c6120001 c6130001")
-    return header[:10] + checksum(header).to_bytes(2) + header[12:] + b"payload." + bytes(10) + b"nodropv4"
+    return header[:10] + internet_checksum(header).to_bytes(2) + header[12:] + b"payload." + bytes(10) + b"nodropv4"
 
 
 def ipv6_packet() -> bytes:
@@ -92,32 +92,32 @@ def ipv6_packet() -> bytes:
     return bytes.fromhex("60000000 0010 11 40") + source + destination + bytes(8) + b"nodropv6"
 
 
-def assert_exact(lab: Bench) -> None:
-    """A trial loses nothing, and the SUT's interfaces counted every frame of it in and out, and no other."""
+def assert_exact_counts(lab: Bench) -> None:
+    """Assert that a trial loses nothing, and that the SUT's interfaces counted exactly its frames."""
     ports = lab.plan.lab.sut_interfaces
-    time.sleep(0.2)  # until the last learning frame is through
+    time.sleep(0.2)  # for the last learning frame to pass
     before = [lab.counters("sut", port) for port in ports]
     result = lab.measure(LOAD_PPS, DURATION_S)
     time.sleep(0.1)
     after = [lab.counters("sut", port) for port in ports]
     for stream in result.streams:
         assert stream.received_count == stream.offered_count > 0
-        came = after[stream.tx_port].received_count - before[stream.tx_port].received_count
-        left = after[stream.rx_port].sent_count - before[stream.rx_port].sent_count
-        assert (came, left) == (stream.offered_count, stream.offered_count)
+        in_count = after[stream.tx_port].received_count - before[stream.tx_port].received_count
+        out_count = after[stream.rx_port].sent_count - before[stream.rx_port].sent_count
+        assert (in_count, out_count) == (stream.offered_count, stream.offered_count)
 
 
 @pytest.mark.parametrize("sut", SUTS)
 def test_frames_pass_both_ways_and_the_kernel_counts_the_same(sut: str, require_sut: Callable[[str], None]) -> None:
     require_sut(sut)
     with bench(sut=sut) as lab:
-        assert_exact(lab)
+        assert_exact_counts(lab)
 
 
 @pytest.mark.parametrize(("sut", "hops"), [("router", 1), ("vnf-l3", 1), ("vnf-l3", 2)])
 def test_routers_forward_ipv6_as_well(sut: str, hops: int) -> None:
     with bench(sut=sut, hops=hops, **{"traffic.ip": 6, "frame_bytes": 128}) as lab:
-        assert_exact(lab)
+        assert_exact_counts(lab)
 
 
 @pytest.mark.usefixtures("require_root")
@@ -125,7 +125,7 @@ def test_routers_forward_ipv6_as_well(sut: str, hops: int) -> None:
 def test_a_vnf_forwards_over_af_xdp_as_well(sut: str) -> None:
     with bench(sut=sut, **{"vnf.backend": "af_xdp"}) as lab:
         assert lab.stage.facts.sut == f"{sut} over af_xdp"
-        assert_exact(lab)
+        assert_exact_counts(lab)
 
 
 @pytest.mark.parametrize(
@@ -146,26 +146,28 @@ def test_each_chain_forwards_its_own_frames_and_no_others(
     require_sut(sut)
     with bench(sut=sut, **keys) as lab:
         assert len(lab.plan.traffic.streams) == 2 * keys.get("chains", 1)
-        assert_exact(lab)
+        assert_exact_counts(lab)
         for end in set(lab.plan.lab.interfaces("sut")) - set(lab.plan.lab.sut_interfaces):
             assert lab.counters("sut", end).received_count > LOAD_PPS * DURATION_S / 8
 
 
 @pytest.mark.parametrize(
-    ("sut", "hops", "left"),
+    ("sut", "hops", "ttl"),
     [("router", 1, 63), ("vnf-l3", 1, 63), ("vnf-l3", 2, 62), ("bridge", 1, 64), ("vnf-l2", 2, 64)],
 )
-def test_routers_and_only_routers_take_one_from_what_a_packet_has_to_live(sut: str, hops: int, left: int) -> None:
+def test_routers_and_only_routers_take_one_from_what_a_packet_has_to_live(sut: str, hops: int, ttl: int) -> None:
     with bench(sut=sut, hops=hops) as lab:
-        for _ in range(hops if sut == "vnf-l3" else 0):  # each router spends its first packet on finding the next hop
+        for _ in range(
+            hops if sut == "vnf-l3" else 0
+        ):  # each router drops its first packet while it resolves the next hop
             with pytest.raises(AssertionError):
                 send_one(lab, ethernet(lab, 0x86DD) + ipv6_packet())
-        heard = send_one(lab, ethernet(lab, 0x0800) + ipv4_packet())
-        assert heard[22] == left and checksum(heard[14:34]) == 0
-        heard = send_one(lab, ethernet(lab, 0x86DD) + ipv6_packet())
-        assert heard[21] == left
+        received = send_one(lab, ethernet(lab, 0x0800) + ipv4_packet())
+        assert received[22] == ttl and internet_checksum(received[14:34]) == 0
+        received = send_one(lab, ethernet(lab, 0x86DD) + ipv6_packet())
+        assert received[21] == ttl
         if sut in ("router", "vnf-l3"):
-            assert heard[:12].hex() == "026e64000001" + "026e64000101"
+            assert received[:12].hex() == "026e64000001" + "026e64000101"
 
 
 @pytest.mark.parametrize("sut", SUTS)
@@ -177,7 +179,7 @@ def test_a_killed_holder_takes_every_part_of_the_sut_along(sut: SutKind, require
         processes = [identify(process.pid) for process in stage.facts.sut_processes]
         os.kill(stage.facts.tester_pid, signal.SIGKILL)
         assert wait_until_empty(namespaces) == set()
-    for process in processes:  # one that has left its namespace may still be about to end
+    for process in processes:  # a process outside its namespace may still be ending
         await_end(process, timeout_s=2.0)
         assert not is_running(process)
     assert Path("/proc/self/mounts").read_text() == mounts

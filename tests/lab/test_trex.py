@@ -1,4 +1,4 @@
-"""TRex's protocol on a real SUT: the server in tests/trex sends and receives on the lab's veth."""
+"""TRex's protocol with a real SUT: the server in tests/trex sends and receives on the lab's veth interfaces."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,14 +17,14 @@ pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege", "req
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[LabRecord]:
-    with standing_lab() as found:
-        yield found
+    with standing_lab() as record:
+        yield record
 
 
 @pytest.fixture(scope="module")
 def trex(lab: LabRecord) -> Iterator[Trex]:
-    with serving(lab) as found:
-        yield found
+    with serving(lab) as server:
+        yield server
 
 
 def measure(
@@ -34,11 +34,11 @@ def measure(
     return measurer.measure(trial, 0, "search" if stop else FIXED, lambda *_: None)
 
 
-def doubts(result: TrialResult) -> set[str]:
+def doubt_codes(result: TrialResult) -> set[str]:
     return {doubt.code for doubt in result.validity.doubts}
 
 
-def sums(result: TrialResult) -> tuple[int, int]:
+def total_counts(result: TrialResult) -> tuple[int, int]:
     return (
         sum(stream.offered_count for stream in result.streams),
         sum(stream.received_count for stream in result.streams),
@@ -52,7 +52,7 @@ def test_a_fixed_rate_is_sent_and_counted_and_its_latency_is_known(trex: Trex, t
         sum(stream[f"{what}_count"] for stream in trial["streams"]) for what in ("offered", "received")
     )
     assert received == offered and offered in range(2000, 2005)
-    assert all(found["latency"]["count"] > 0 and found["latency"]["hdr"] for found in trial["directions"])
+    assert all(direction["latency"]["count"] > 0 and direction["latency"]["hdr"] for direction in trial["directions"])
     assert {port["backend"] for port in result["facts"]["ports"]} == {"trex"}
 
 
@@ -74,34 +74,34 @@ def test_older_servers_are_spoken_with_too(lab: LabRecord, api: str) -> None:
     with serving(lab, "--api", api) as older, older.measurer() as measurer:
         assert f"API {api}" in measurer.version
         assert measurer.check_path()
-        offered, received = sums(measure(measurer))
+        offered, received = total_counts(measure(measurer))
     assert received == offered >= 2000
 
 
 def test_sizes_are_mixed_and_fields_change(trex: Trex) -> None:
     with trex.measurer(traffic__imix="64:7,594:4,1518:1", flow_count=1000) as measurer:
-        offered, received = sums(measure(measurer))
+        offered, received = total_counts(measure(measurer))
     assert received == offered >= 2000
 
 
 def test_trials_on_the_same_streams_count_each_frame_once(trex: Trex) -> None:
     with trex.measurer() as measurer:
-        counts = [sums(measure(measurer, duration_s=0.2)) for _ in range(3)]
+        counts = [total_counts(measure(measurer, duration_s=0.2)) for _ in range(3)]
     assert all(received == offered in range(800, 805) for offered, received in counts)
 
 
 def test_a_trial_that_loses_is_stopped_early(trex: Trex) -> None:
-    """More than any SUT here forwards; the tester itself may fall behind first, and then says so."""
+    """The load exceeds every SUT's capacity; the tester itself may fall behind first, which it reports."""
     with trex.measurer() as measurer:
         result = measure(measurer, 6e6, 5.0, StopRule(lost_count=1000))
-    assert result.stopped_early or "offered_short" in doubts(result)
+    assert result.stopped_early or "offered_short" in doubt_codes(result)
     assert result.duration_s < 5.5
 
 
 def test_chains_are_told_apart_by_their_vlans() -> None:
     with standing_lab(planned_lab("vnf-l2", chains=2)) as lab, serving(lab) as trex:
-        left, right = zip(*(found.vlans for found in lab.facts.chains if found.vlans), strict=True)
-        macs = [[found.macs[side] for found in lab.facts.chains if found.macs] for side in (0, 1)]
+        left, right = zip(*(chain.vlans for chain in lab.facts.chains if chain.vlans), strict=True)
+        macs = [[chain.macs[side] for chain in lab.facts.chains if chain.macs] for side in (0, 1)]
         keys = {"chains": 2, "networks": "vlan", "vlans": [[*left], [*right]], "macs": macs}
         with trex.measurer(**keys) as measurer:
             measurer.check_path()
@@ -113,8 +113,8 @@ def test_chains_are_told_apart_by_their_vlans() -> None:
 def test_stretched_time_is_load_that_was_not_offered(lab: LabRecord) -> None:
     with serving(lab, "--stretch", "3") as slow, slow.measurer() as measurer:
         result = measure(measurer)
-    offered, received = sums(result)
-    assert "offered_short" in doubts(result)
+    offered, received = total_counts(result)
+    assert "offered_short" in doubt_codes(result)
     assert received == offered < 1500
     assert sum(stream.intended_count for stream in result.streams) in range(1995, 2005)
 
@@ -123,19 +123,19 @@ def test_what_the_testers_own_receiver_drops_is_no_loss_of_the_suts(lab: LabReco
     with serving(lab, "--dropped-ratio", "0.1") as dropping, dropping.measurer() as measurer:
         result = measure(measurer)
     assert result.tester_drop_count > 100
-    assert "tester_drops" in doubts(result) and result.validity.verdict == "invalid"
+    assert "tester_drops" in doubt_codes(result) and result.validity.verdict == "invalid"
 
 
 def test_busy_threads_and_full_queues_are_told(lab: LabRecord) -> None:
     with serving(lab, "--cpu-percent", "100", "--queue-full-count", "500") as busy, busy.measurer() as measurer:
         result = measure(measurer)
-    assert {"tester_busy", "queue_full"} <= doubts(result)
+    assert {"tester_busy", "queue_full"} <= doubt_codes(result)
 
 
 def test_a_server_that_vanishes_leaves_an_invalid_trial_that_says_so(lab: LabRecord) -> None:
     with serving(lab, "--vanish-at", "get_port_stats:9") as vanishing, vanishing.measurer() as measurer:
         result = measure(measurer, duration_s=2.0)
-    assert doubts(result) == {"generator_gone"}
+    assert doubt_codes(result) == {"generator_gone"}
 
 
 def test_ports_that_somebody_else_takes_are_rename_error(lab: LabRecord) -> None:
@@ -149,5 +149,5 @@ def test_ports_that_somebody_else_takes_are_rename_error(lab: LabRecord) -> None
 
 def test_a_server_that_says_to_try_again_is_asked_again(lab: LabRecord) -> None:
     with serving(lab, "--busy-at", "start_traffic") as busy, busy.measurer() as measurer:
-        offered, received = sums(measure(measurer))
+        offered, received = total_counts(measure(measurer))
     assert received == offered > 0

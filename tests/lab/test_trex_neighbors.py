@@ -1,4 +1,4 @@
-"""Next hops and stations asked for and paths checked by TRex's protocol, in front of the kernel as a router."""
+"""Address resolution and path checks over TRex's protocol, with the kernel as a router."""
 
 import socket
 import subprocess
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege", "req
 MACS = ("02:00:00:00:00:0a", "02:00:00:00:00:0b")
 TESTER = {4: ("198.18.0.10", "198.19.0.10"), 6: ("2001:2::10", "2001:2:1::10")}
 ROUTER = {4: ("198.18.0.1", "198.19.0.1"), 6: ("2001:2::1", "2001:2:1::1")}
-SET_UP = """
+CREATE_ROUTER = """
 sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 net.ipv4.conf.default.rp_filter=0
 ip link add left type veth peer name router0 && ip link add right type veth peer name router1
 for each in left right router0 router1; do ip link set $each up || exit; done
@@ -33,12 +33,12 @@ ip addr add 2001:2::1/64 dev router0 nodad && ip addr add 2001:2:1::1/64 dev rou
 
 @pytest.fixture(scope="module")
 def namespace() -> Iterator[int]:
-    """A process in a network namespace where the kernel routes from `left` to `right`."""
+    """Yield the id of a process in a network namespace in which the kernel routes from `left` to `right`."""
     holder = subprocess.Popen(["unshare", "--net", "sleep", "600"])
     try:
         time.sleep(0.2)
-        within = ["nsenter", "--target", str(holder.pid), "--net", "sh", "-ec", SET_UP]
-        subprocess.run(within, check=True, timeout=30)
+        inside = ["nsenter", "--target", str(holder.pid), "--net", "sh", "-ec", CREATE_ROUTER]
+        subprocess.run(inside, check=True, timeout=30)
         yield holder.pid
     finally:
         holder.kill()
@@ -47,14 +47,14 @@ def namespace() -> Iterator[int]:
 
 @pytest.fixture(scope="module")
 def plan(namespace: int) -> Iterator[TrexPlan]:
-    """A server with ports `left` and `right` there."""
+    """Start a server on the ports `left` and `right`; yield the plan that uses it."""
     with socket.socket() as one, socket.socket() as other:
-        for found in (one, other):
-            found.bind(("127.0.0.1", 0))
+        for free in (one, other):
+            free.bind(("127.0.0.1", 0))
         rpc_port, publish_port = one.getsockname()[1], other.getsockname()[1]
     ports = ["--rpc-port", str(rpc_port), "--publish-port", str(publish_port)]
-    begun = [sys.executable, "-m", "tests.trex.server", "--interfaces", "left,right", "--netns-pid", str(namespace)]
-    server = subprocess.Popen([*begun, *ports])
+    command = [sys.executable, "-m", "tests.trex.server", "--interfaces", "left,right", "--netns-pid", str(namespace)]
+    server = subprocess.Popen([*command, *ports])
     try:
         end_s = time.monotonic() + 30
         while connection_error("127.0.0.1", rpc_port, 1.0) and time.monotonic() < end_s:
@@ -66,7 +66,7 @@ def plan(namespace: int) -> Iterator[TrexPlan]:
 
 
 def measurer(plan: TrexPlan, version: int, next_hops: tuple[str, ...]) -> TrexMeasurer:
-    """Both ways through the router, whose MAC addresses are to be found."""
+    """Return a measurer for both directions through the router, whose MAC addresses it must resolve."""
     own = TESTER[version]
     streams = tuple(
         plain_stream(

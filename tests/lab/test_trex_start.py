@@ -1,4 +1,4 @@
-"""A TRex that is installed: started, used, kept and ended by nodrop."""
+"""An installed TRex that nodrop starts, uses, keeps running and ends."""
 
 import os
 import signal
@@ -24,12 +24,12 @@ pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege", "req
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[LabRecord]:
-    with standing_lab() as found:
-        yield found
+    with standing_lab() as record:
+        yield record
 
 
 @pytest.fixture(autouse=True)
-def leave_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def stop_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     yield
     stop_all()
@@ -38,12 +38,12 @@ def leave_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 def plan(lab: LabRecord, folder: Path, **start: object) -> TrexPlan:
     rpc_port, publish_port = free_ports()
     fields = {"directory": str(folder), "interfaces": interfaces_of(lab), "cores": 1, "software": True}
-    asked = TrexStart(**fields | {"start_timeout_s": 30.0} | start)
-    return TrexPlan(rpc_port=rpc_port, publish_port=publish_port, start=asked)
+    start_plan = TrexStart(**fields | {"start_timeout_s": 30.0} | start)
+    return TrexPlan(rpc_port=rpc_port, publish_port=publish_port, start=start_plan)
 
 
-def is_gone(rpc_port: int, patience_s: float = 10.0) -> bool:
-    end_s = time.monotonic() + patience_s
+def is_gone(rpc_port: int, timeout_s: float = 10.0) -> bool:
+    end_s = time.monotonic() + timeout_s
     while connection_error("127.0.0.1", rpc_port, 1.0) is None and time.monotonic() < end_s:
         time.sleep(0.1)
     return connection_error("127.0.0.1", rpc_port, 1.0) is not None
@@ -51,33 +51,33 @@ def is_gone(rpc_port: int, patience_s: float = 10.0) -> bool:
 
 def test_a_server_is_started_kept_for_the_next_run_and_doubts_of_end(lab: LabRecord, tmp_path: Path) -> None:
     install(tmp_path, "v3.08", "--netns-pid", str(lab.facts.tester_pid))
-    asked = plan(lab, tmp_path)
-    assert [port.number for port in inspect_trex_ports(asked)] == [0, 1]
-    first = ensure_running(asked)
-    assert first is not None and ensure_running(asked) is first
-    assert "Starting TRex v3.08" in (log_text(asked.rpc_port) or "")
+    trex_plan = plan(lab, tmp_path)
+    assert [port.number for port in inspect_trex_ports(trex_plan)] == [0, 1]
+    first = ensure_running(trex_plan)
+    assert first is not None and ensure_running(trex_plan) is first
+    assert "Starting TRex v3.08" in (log_text(trex_plan.rpc_port) or "")
     stop_all()
-    assert is_gone(asked.rpc_port)
+    assert is_gone(trex_plan.rpc_port)
 
 
 def test_one_that_runs_and_fits_is_used_and_left_running(lab: LabRecord, tmp_path: Path) -> None:
-    with serving(lab) as theirs:
-        asked = plan(lab, tmp_path).model_copy(
-            update={"rpc_port": theirs.rpc_port, "publish_port": theirs.publish_port}
+    with serving(lab) as other:
+        trex_plan = plan(lab, tmp_path).model_copy(
+            update={"rpc_port": other.rpc_port, "publish_port": other.publish_port}
         )
-        assert ensure_running(asked) is None
+        assert ensure_running(trex_plan) is None
         stop_all()
-        assert connection_error("127.0.0.1", theirs.rpc_port, 1.0) is None
+        assert connection_error("127.0.0.1", other.rpc_port, 1.0) is None
 
 
 def test_one_that_runs_otherwise_is_ended_and_ours_started(lab: LabRecord, tmp_path: Path) -> None:
     install(tmp_path, "v3.08", "--netns-pid", str(lab.facts.tester_pid))
-    with serving(lab, "--cores", "3") as theirs:
-        asked = plan(lab, tmp_path).model_copy(
-            update={"rpc_port": theirs.rpc_port, "publish_port": theirs.publish_port}
+    with serving(lab, "--cores", "3") as other:
+        trex_plan = plan(lab, tmp_path).model_copy(
+            update={"rpc_port": other.rpc_port, "publish_port": other.publish_port}
         )
-        assert ensure_running(asked) is not None
-        assert theirs.process.wait(10) == 0
+        assert ensure_running(trex_plan) is not None
+        assert other.process.wait(10) == 0
 
 
 def test_why_it_did_not_start_is_told_with_the_end_of_its_log(lab: LabRecord, tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_why_it_did_not_start_is_told_with_the_end_of_its_log(lab: LabRecord, tm
 
 def test_a_killed_nodrop_leaves_no_server_behind(lab: LabRecord, tmp_path: Path) -> None:
     install(tmp_path, "v3.08", "--netns-pid", str(lab.facts.tester_pid))
-    asked = plan(lab, tmp_path)
+    trex_plan = plan(lab, tmp_path)
     program = """
 import sys, time
 from nodrop.generator.trex.server import ensure_running
@@ -99,8 +99,8 @@ ensure_running(TrexPlan.model_validate_json(sys.argv[1]))
 print("up", flush=True)
 time.sleep(60)
 """
-    command = [sys.executable, "-c", program, asked.model_dump_json()]
+    command = [sys.executable, "-c", program, trex_plan.model_dump_json()]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as nodrop:
         assert nodrop.stdout and nodrop.stdout.readline() == b"up\n"
         os.kill(nodrop.pid, signal.SIGKILL)
-    assert is_gone(asked.rpc_port)
+    assert is_gone(trex_plan.rpc_port)

@@ -1,4 +1,4 @@
-"""Counts against others': the kernel's counters, tshark's dissector, losses planted with nft and tc, trafgen."""
+"""Counts compared with the kernel's counters, tshark's dissector, losses planted with nft and tc, and trafgen."""
 
 import math
 import re
@@ -28,9 +28,9 @@ table bridge planted {
 }
 """
 SHAPED_PPS = 10_000
-"""Frames per second and direction that the rate-limited SUT lets through."""
+"""Limit of the rate-limited SUT, in frames per second and direction."""
 SHAPED_BUFFER_FRAMES = 300
-"""Enough for the bursts after 30 ms in which a busy machine lets the tester wait."""
+"""Enough for a burst after a stall of 30 ms on a busy machine."""
 
 
 @pytest.mark.parametrize("sut", ["vnf-l2", "bridge"])
@@ -68,10 +68,10 @@ def test_tshark_finds_every_length_and_checksum_right(
             lab.measure(2_000, 0.5)
             capturing.wait(10)
     fields = ("frame.len", "ip.len", "udp.length", "ip.checksum.status", "udp.checksum.status", "_ws.malformed")
-    wanted = [word for field in fields for word in ("-e", field)]
+    columns = [word for field in fields for word in ("-e", field)]
     options = ["-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]
     dissected = subprocess.run(
-        [tshark, "-r", capture, *options, "-T", "fields", *wanted],
+        [tshark, "-r", capture, *options, "-T", "fields", *columns],
         capture_output=True,
         text=True,
         timeout=60,
@@ -89,8 +89,8 @@ def test_a_planted_loss_of_one_in_a_thousand_is_counted_to_the_frame(require_too
     with bench(sut="bridge") as lab:
         lab.run("sut", nft, "-f", "-", text=DROP_ONE_IN_A_THOUSAND)
         result = lab.measure(60_000, 5.0)
-        counted = lab.run("sut", nft, "list", "table", "bridge", "planted")
-    planted_count = int(counted.partition("packets ")[2].split()[0])
+        table = lab.run("sut", nft, "list", "table", "bridge", "planted")
+    planted_count = int(table.partition("packets ")[2].split()[0])
     assert result.lost_count == planted_count
     sampling_error = math.sqrt(0.001 * 0.999 / result.offered_count)
     assert result.lost_count / result.offered_count == pytest.approx(0.001, abs=4 * sampling_error)
@@ -102,7 +102,7 @@ def test_a_rate_limited_sut_has_its_ndr_at_the_limit_and_trafgen_agrees(
     tc, trafgen = require_tool("tc"), require_tool("trafgen")
     with bench(sut="bridge") as lab:
         limit_rate_both_ways(lab, tc)
-        # Other work that keeps the tester off its CPU lowers the result, or leaves none; the SUT is not to blame: retry.
+        # Retry: other work that keeps the tester off its CPU lowers the result or prevents one.
         attempts = (search_ndr(lab) / 2 for _ in range(3))
         per_direction_pps = next((pps for pps in attempts if pps > 0.97 * SHAPED_PPS), 0.0)
         assert per_direction_pps == pytest.approx(SHAPED_PPS, rel=0.03)
@@ -115,7 +115,7 @@ def test_a_rate_limited_sut_has_its_ndr_at_the_limit_and_trafgen_agrees(
 
 
 def limit_rate_both_ways(lab: Bench, tc: Path) -> None:
-    """A token bucket on each of the SUT's ports; tc counts frames without their FCS."""
+    """Put a token bucket on each of the SUT's ports; tc counts frames without their FCS."""
     bits = int(lab.plan.traffic.frame_bytes - 4) * 8
     rate, burst, queue = f"{SHAPED_PPS * bits}bit", "1540", str(SHAPED_BUFFER_FRAMES * bits // 8)
     for port in lab.plan.lab.sut_interfaces:
@@ -137,7 +137,7 @@ def search_ndr(lab: Bench) -> float:
 
 
 def trafgen_frame(lab: Bench) -> str:
-    """The run's first frame as trafgen wants it."""
+    """Return the run's first frame in trafgen's syntax."""
     stream = lab.plan.traffic.streams[0]
     ethernet, ipv4 = stream.ethernet, stream.layers[1]
     assert isinstance(ipv4, Ipv4)
@@ -153,32 +153,32 @@ def trafgen_frame(lab: Bench) -> str:
 
 
 def trafgen_loss_ratio(lab: Bench, trafgen: Path, frame: Path, lowest_pps: float, highest_pps: float) -> float:
-    """Loss that the kernel's counters see while trafgen sends one way for a good second, at a rate in this range.
+    """Return the loss ratio by the kernel's counters while trafgen sends one way for 1.5 s, at a rate in this range.
 
-    trafgen keeps a gap between frames, not a rate; the gap is corrected until the rate is in the range.
+    trafgen keeps a gap between frames, not a rate; the gap is adjusted until the rate is in the range.
     """
-    wanted_pps = (lowest_pps + highest_pps) / 2
-    gap_s = 1 / wanted_pps
+    target_pps = (lowest_pps + highest_pps) / 2
+    gap_s = 1 / target_pps
     rates = []
     for _ in range(12):
-        sent_pps, loss_ratio = trafgen_run(lab, trafgen, frame, gap_s, count=int(1.5 * wanted_pps))
+        sent_pps, loss_ratio = trafgen_run(lab, trafgen, frame, gap_s, count=int(1.5 * target_pps))
         if lowest_pps <= sent_pps <= highest_pps:
             return loss_ratio
         rates.append(round(sent_pps))
-        gap_s = max(1e-6, gap_s + 1 / wanted_pps - 1 / sent_pps)
-    pytest.fail(f"trafgen was to send {lowest_pps:.0f} to {highest_pps:.0f} frames per second, it sent {rates}")
+        gap_s = max(1e-6, gap_s + 1 / target_pps - 1 / sent_pps)
+    pytest.fail(f"trafgen must send {lowest_pps:.0f} to {highest_pps:.0f} frames per second, but sent {rates}")
 
 
 def trafgen_run(lab: Bench, trafgen: Path, frame: Path, gap_s: float, count: int) -> tuple[float, float]:
-    """Rate and loss ratio of `count` frames sent with a gap between them."""
+    """Send `count` frames with a gap between them; return their rate and loss ratio."""
     near, far = lab.plan.lab.tester_interfaces
     before = lab.counters("tester", near).sent_count, lab.counters("tester", far).received_count
     options = ("--num", str(count), "--gap", f"{gap_s * 1e9:.0f}ns", "--cpus", "1", "--no-sock-mem")
-    printed = lab.run("tester", trafgen, "--conf", frame, "--dev", near, *options)
+    output = lab.run("tester", trafgen, "--conf", frame, "--dev", near, *options)
     time.sleep(0.2)
     sent = lab.counters("tester", near).sent_count - before[0]
     received = lab.counters("tester", far).received_count - before[1]
     assert sent == count
-    taken = re.search(r"(\d+) sec, (\d+) usec on CPU", printed)
-    assert taken, printed
-    return count / (int(taken[1]) + int(taken[2]) / 1e6), (sent - received) / sent
+    cpu_time = re.search(r"(\d+) sec, (\d+) usec on CPU", output)
+    assert cpu_time, output
+    return count / (int(cpu_time[1]) + int(cpu_time[2]) / 1e6), (sent - received) / sent

@@ -1,4 +1,4 @@
-"""Tunnels of chains as tshark reads them, with latency and counts of every chain."""
+"""Tunnels of chains dissected by tshark, with latency and counts of every chain."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -53,8 +53,9 @@ def test_vxlan_has_a_network_for_each_chain_and_an_outer_source_port_for_each_fl
 
 
 def test_a_layer_2_vpn_has_two_labels_and_a_whole_frame_behind_them(require_tool: RequireTool, tmp_path: Path) -> None:
-    """Source: RFC 3032, RFC 4448 without control word, which tshark has to be told: it takes the 0 that MAC addresses
-    begin with for one. The structure is that of NFVbench's manual, "MPLS encapsulation feature".
+    """Source: RFC 3032, RFC 4448 without control word; structure: NFVbench's manual, "MPLS encapsulation feature".
+
+    By default tshark mistakes the leading 0 of MAC addresses for a control word, so `pwethnocw` is selected.
     """
     tcpdump, tshark = require_tool("tcpdump"), require_tool("tshark")
     labels = {"tunnel.transport_labels": [[16303, 16304]] * 2, "tunnel.service_labels": [[5010, 5020], [5011, 5021]]}
@@ -66,8 +67,8 @@ def test_a_layer_2_vpn_has_two_labels_and_a_whole_frame_behind_them(require_tool
     assert result.received_count == result.offered_count
     assert all(direction.latency for direction in result.directions)
     fields = ("mpls.label", "mpls.exp", "mpls.bottom", "mpls.ttl", "eth.dst", "ip.dst", "udp.dstport", "frame.len")
-    asked = (("16303", "5010"), ("16303", "5011"), ("16304", "5020"), ("16304", "5021"))
-    for port, (capture, labeled) in enumerate(zip(captures, asked, strict=True)):
+    label_pairs = (("16303", "5010"), ("16303", "5011"), ("16304", "5020"), ("16304", "5021"))
+    for port, (capture, labeled) in enumerate(zip(captures, label_pairs, strict=True)):
         frames = read_fields(tshark, capture, "mpls", fields, "-d", f"mpls.label=={labeled[1]},pwethnocw")
         assert len(frames) == result.streams[port].offered_count
         stream = lab.plan.traffic.streams[port]

@@ -1,7 +1,7 @@
-"""A configuration of ours boots, and everything is where the placement says: seen from the kernel's side, and inside.
+"""A VM booted from nodrop's configuration matches its placement, seen from the host's kernel and from the guest.
 
-The sample of clause 8.2.2.4, reduced to what a small machine has: two vCPU sets, large pages beside normal memory, an
-interface; emulated, because KVM is not to be had everywhere.
+The sample of clause 8.2.2.4, reduced for a small machine: two vCPU sets, large pages and normal memory, an interface;
+emulated, because KVM is not available everywhere.
 """
 
 import os
@@ -29,7 +29,7 @@ POOL = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages")
 
 
 def reduced(cpus: tuple[int, int], host_id: str) -> tuple[VmDescriptor, Placement]:
-    """Set 0: a vCPU, large pages, normal memory and an interface; set 1: a vCPU and normal memory."""
+    """Return the reduced VM. Set 0: a vCPU, large pages, normal memory, an interface; set 1: a vCPU, normal memory."""
     line = Interface(speed_bps=1e9, mode="vswitch")
     sets = (
         VcpuSet(
@@ -60,14 +60,14 @@ def reduced(cpus: tuple[int, int], host_id: str) -> tuple[VmDescriptor, Placemen
 
 @pytest.fixture(scope="module")
 def large_pages() -> Iterator[None]:
-    """Some for the guest; afterwards there are as many as before."""
+    """Reserve large pages for the guest; restore the previous number afterwards."""
     before = POOL.read_text() if POOL.exists() else ""
     if os.geteuid() or not before:
-        lacking("only root may reserve large pages")
+        lacking("reserving large pages requires root")
     POOL.write_text(str(int(before) + PAGES))
     try:
         if int(POOL.read_text()) < int(before) + PAGES:
-            lacking(f"{PAGES} large pages of 2 MiB are not to be had")
+            lacking(f"{PAGES} large pages of 2 MiB are not available")
         yield
     finally:
         POOL.write_text(before)
@@ -75,23 +75,23 @@ def large_pages() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def guest(large_pages: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Guest, Path]]:
-    """The guest, up, and the file of its placement."""
+    """Boot the guest; yield it with the file of its placement."""
     del large_pages
     image, busybox = kernel(), Path("/bin/busybox")
     if image is None:
-        lacking("no kernel for a guest; name one: NODROP_GUEST_KERNEL=/path/to/vmlinuz")
+        lacking("no kernel for a guest; set NODROP_GUEST_KERNEL=/path/to/vmlinuz")
     if not busybox.exists():
         lacking("busybox-static is not installed")
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
-        lacking("two CPUs are not to be had")
+        lacking("two CPUs are not available")
     machine = describe_host(open_this_machine())
     vmd, placement = reduced((cpus[0], cpus[1]), identify_host(machine))
     scratch = tmp_path_factory.mktemp("guest")
     (scratch / "placement.yaml").write_text(format_descriptor(placement, "yaml"))
     domain = libvirt.write_domain(build_instance(vmd, placement, machine), libvirt.DomainOptions(type="qemu"))
-    with booted(domain, image, busybox, scratch) as up:
-        yield up, scratch / "placement.yaml"
+    with booted(domain, image, busybox, scratch) as running:
+        yield running, scratch / "placement.yaml"
 
 
 @pytest.fixture(autouse=True)
@@ -101,7 +101,7 @@ def programs(require_tool: Callable[[str], Path]) -> None:
 
 
 def test_the_guest_sees_the_nodes_that_its_configuration_has(guest: tuple[Guest, Path]) -> None:
-    """One for each vCPU set, and one without CPUs for the normal memory beside the large pages."""
+    """One node per vCPU set, and one without CPUs for the normal memory of the set with large pages."""
     seen = guest[0].seen
     assert [each for each in seen if each.startswith("node")] == [
         "node0 cpus=0 distance=10,11,11",
@@ -117,17 +117,17 @@ def test_the_guest_sees_which_node_its_interface_is_near(guest: tuple[Guest, Pat
 
 
 def test_the_kernel_has_each_vcpu_on_its_cpu(guest: tuple[Guest, Path]) -> None:
-    """By the kernel's own files, not by code of ours."""
-    up, cpus = guest[0], sorted(os.sched_getaffinity(0))
-    found = {}
-    for task in Path(f"/proc/{up.pid}/task").iterdir():
+    """Read the kernel's files directly, not with nodrop's code."""
+    running, cpus = guest[0], sorted(os.sched_getaffinity(0))
+    cpus_by_thread = {}
+    for task in Path(f"/proc/{running.pid}/task").iterdir():
         allowed = next(line for line in (task / "status").read_text().splitlines() if "Cpus_allowed_list" in line)
-        found[(task / "comm").read_text().strip()] = allowed.split()[1]
-    assert {name: found[name] for name in ("CPU 0/TCG", "CPU 1/TCG")} == {
+        cpus_by_thread[(task / "comm").read_text().strip()] = allowed.split()[1]
+    assert {name: cpus_by_thread[name] for name in ("CPU 0/TCG", "CPU 1/TCG")} == {
         "CPU 0/TCG": str(cpus[0]),
         "CPU 1/TCG": str(cpus[1]),
     }
-    own = {name: each for name, each in found.items() if name.startswith(("qemu-system", "IO "))}
+    own = {name: each for name, each in cpus_by_thread.items() if name.startswith(("qemu-system", "IO "))}
     assert len(own) > 1 and set(own.values()) == {str(cpus[0])}
 
 
@@ -139,10 +139,10 @@ def test_verify_finds_everything_as_placed(guest: tuple[Guest, Path]) -> None:
 
 
 def test_verify_notices_a_vcpu_that_was_moved(guest: tuple[Guest, Path]) -> None:
-    up, cpus = guest[0], sorted(os.sched_getaffinity(0))
+    running, cpus = guest[0], sorted(os.sched_getaffinity(0))
     thread = next(
         int(task.name)
-        for task in Path(f"/proc/{up.pid}/task").iterdir()
+        for task in Path(f"/proc/{running.pid}/task").iterdir()
         if (task / "comm").read_text() == "CPU 1/TCG\n"
     )
     os.sched_setaffinity(thread, {cpus[0], cpus[1]})

@@ -1,4 +1,4 @@
-"""The image of the loopback VM: built twice, booted, told by a config drive, and measured through."""
+"""The image of the loopback VM: built twice, booted, configured by a config drive, and measured through."""
 
 import json
 import os
@@ -19,14 +19,14 @@ from nodrop.vmimage.packages import Packages
 from nodrop.vmimage.qcow2 import write_image
 
 PACKAGES = os.environ.get("NODROP_PACKAGES")
-"""A directory that has them, for machines without a network."""
-MAKE = """
+"""A directory with Debian packages, for machines without a network."""
+CREATE_TAPS = """
 ip link set lo up
 for name in left right; do
     ip tuntap add $name mode tap
     ip link set $name up
 done
-echo made
+echo ready
 exec sleep 600
 """
 TESTER = ("02:00:00:00:0b:01", "02:00:00:00:0b:02")
@@ -60,26 +60,26 @@ def file(image: VmImage, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def inside() -> Iterator[list[str]]:
-    """How to enter a network namespace with the taps `left` and `right`."""
-    make = MAKE
+    """Create a network namespace with the taps `left` and `right`; yield the command that enters it."""
+    script = CREATE_TAPS
     for name, mac in zip(("left", "right"), TESTER, strict=True):
-        make = make.replace("echo made", f"ip link set {name} address {mac}\necho made")
-    with subprocess.Popen(["unshare", "--net", "sh", "-ec", make], stdout=subprocess.PIPE) as holder:
+        script = script.replace("echo ready", f"ip link set {name} address {mac}\necho ready")
+    with subprocess.Popen(["unshare", "--net", "sh", "-ec", script], stdout=subprocess.PIPE) as holder:
         assert holder.stdout
-        assert holder.stdout.readline() == b"made\n"
+        assert holder.stdout.readline() == b"ready\n"
         yield ["nsenter", "--net", "--target", str(holder.pid)]
         holder.kill()
 
 
-def started(
+def start_vm(
     file: Path, scratch: Path, inside: list[str], keys: dict[str, str], kind: str = "iso9660"
 ) -> AbstractContextManager[LoopbackVm]:
     drive = config_drive(scratch, cloud_config(keys), kind) if keys else None
     return running(file, scratch, inside, dict(zip(MACS, ("left", "right"), strict=True)), config_drive=drive)
 
 
-def measured(scratch: Path, inside: list[str], *keys: str) -> dict[str, object]:
-    """A fixed rate of 2 kpps through the VM."""
+def measure(scratch: Path, inside: list[str], *keys: str) -> dict[str, object]:
+    """Measure a fixed rate of 2 kpps through the VM; return the result."""
     flags = [word for key in ("ports=[left, right]", *keys) for word in ("--set", key)]
     command = [*inside, sys.executable, "-m", "nodrop", "run", "--sut", "ext", *flags, "--rate", "2kpps"]
     command += ["--duration", "2s", "--results-dir", "results", "--json", "-"]
@@ -101,8 +101,8 @@ def test_the_same_packages_give_the_same_bytes(image: VmImage) -> None:
 
 def test_the_image_is_small_and_says_what_it_was_built_from(image: VmImage) -> None:
     assert len(image.disk) < 40 * 2**20
-    named = {each.name for each in image.manifest.packages}
-    assert named > {"busybox-static", "mtools", "syslinux", "systemd-boot-efi"}
+    names = {each.name for each in image.manifest.packages}
+    assert names > {"busybox-static", "mtools", "syslinux", "systemd-boot-efi"}
     assert all(each.licences and len(each.sha256) == 64 for each in image.manifest.packages)
 
 
@@ -115,9 +115,9 @@ def test_it_forwards_at_layer_2_to_whom_its_config_drive_says(
         **{"INTF_MAC1": MACS[0], "INTF_MAC2": MACS[1]},
         **{"TG_MAC1": TESTER[0], "TG_MAC2": TESTER[1]},
     }
-    with started(file, tmp_path, inside, keys, kind) as vm:
+    with start_vm(file, tmp_path, inside, keys, kind) as vm:
         vm.wait_for(r"nodrop-vnf forwarding, l2, between eth0 and eth1 after [\d.]+ s")
-        result = measured(tmp_path, inside)
+        result = measure(tmp_path, inside)
     assert all(stream["received_count"] == stream["offered_count"] > 0 for stream in streams(result))
 
 
@@ -129,9 +129,9 @@ def test_it_routes_and_answers_arp_as_its_config_drive_says(file: Path, tmp_path
         **{"TG_NET1": "10.0.0.0/8", "TG_NET2": "20.0.0.0/8"},
         **{"TG_GATEWAY1_IP": "192.168.1.100", "TG_GATEWAY2_IP": "192.168.2.100"},
     }
-    with started(file, tmp_path, inside, keys) as vm:
+    with start_vm(file, tmp_path, inside, keys) as vm:
         vm.wait_for("nodrop-vnf forwarding, l3")
-        result = measured(
+        result = measure(
             tmp_path, inside,
             "flows.ip=10.0.0.0/8,20.0.0.0/8",
             "gateways.tester=192.168.1.100,192.168.2.100",
@@ -144,22 +144,22 @@ def test_it_routes_and_answers_arp_as_its_config_drive_says(file: Path, tmp_path
 
 
 def test_a_forwarder_that_dies_is_started_again_and_that_is_said(file: Path, tmp_path: Path, inside: list[str]) -> None:
-    with started(file, tmp_path, inside, {"INTF_MAC1": MACS[1], "INTF_MAC2": MACS[0]}) as vm:
+    with start_vm(file, tmp_path, inside, {"INTF_MAC1": MACS[1], "INTF_MAC2": MACS[0]}) as vm:
         vm.wait_for("nodrop-vnf forwarding, l2, between eth1 and eth0")
         vm.type("", "killall -9 nodrop-vnf")
         vm.wait_for("fault: nodrop-vnf ended after [^~]*nodrop-vnf forwarding, l2, between eth1 and eth0")
 
 
 def test_without_a_config_drive_frames_pass_as_they_are(file: Path, tmp_path: Path, inside: list[str]) -> None:
-    with started(file, tmp_path, inside, {}) as vm:
+    with start_vm(file, tmp_path, inside, {}) as vm:
         vm.wait_for("no config drive: layer 2 between the first two interfaces")
         vm.wait_for("nodrop-vnf forwarding, l2, between eth0 and eth1")
-        result = measured(tmp_path, inside)
+        result = measure(tmp_path, inside)
     assert all(stream["received_count"] == stream["offered_count"] > 0 for stream in streams(result))
 
 
 def test_a_fault_in_what_it_is_told_is_on_its_console(file: Path, tmp_path: Path, inside: list[str]) -> None:
     keys = {"FORWARDER": "bridge", "INTF_MAC1": MACS[0], "TG_NET1": "$(reboot)"}
-    with started(file, tmp_path, inside, keys) as vm:
+    with start_vm(file, tmp_path, inside, keys) as vm:
         vm.wait_for(r"fault: TG_NET1=\$\(reboot\) requested; no value has such characters")
         vm.wait_for("fault: FORWARDER=bridge requested; known are vnf-l2 and vnf-l3")

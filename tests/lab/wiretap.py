@@ -1,4 +1,4 @@
-"""Frames of a trial as they are on the lab's links, taken by tcpdump and read by tshark: neither knows nodrop."""
+"""Frames on the lab's links during a trial, captured by tcpdump and read by tshark, independently of nodrop."""
 
 import contextlib
 import subprocess
@@ -15,7 +15,7 @@ QUIET_S, QUIET_MAX_S = 1.0, 20.0
 def tapped(
     lab: Bench, tcpdump: Path, folder: Path, interfaces: Sequence[str], namespace: str = "sut"
 ) -> Iterator[list[Path]]:
-    """Capture what comes into these interfaces meanwhile; the files are whole once this ends."""
+    """Capture the frames received on these interfaces during the block; the files are complete after it."""
     captures = [folder / f"{interface}.pcap" for interface in interfaces]
     with contextlib.ExitStack() as taps:
         running = []
@@ -47,20 +47,20 @@ def tapped(
 
 
 def _await_quiet(captures: Sequence[Path]) -> None:
-    """Until nothing more is written: on a busy machine tcpdump is behind."""
+    """Wait until the files stop growing: on a busy machine tcpdump lags behind."""
     size, since_s, end_s = -1, time.monotonic(), time.monotonic() + QUIET_MAX_S
     while time.monotonic() < min(since_s + QUIET_S, end_s):
-        written = sum(capture.stat().st_size for capture in captures)
-        if written != size:
-            size, since_s = written, time.monotonic()
+        total_bytes = sum(capture.stat().st_size for capture in captures)
+        if total_bytes != size:
+            size, since_s = total_bytes, time.monotonic()
         time.sleep(0.05)
 
 
 def read_fields(
-    tshark: Path, capture: Path, only: str, fields: Sequence[str], *options: str
+    tshark: Path, capture: Path, display_filter: str, fields: Sequence[str], *options: str
 ) -> list[tuple[tuple[str, ...], ...]]:
-    """Of every frame that matches, each field with all its values, outermost first."""
-    wanted = [word for field in fields for word in ("-e", field)]
-    command = [tshark, "-n", "-r", capture, *options, "-Y", only, "-T", "fields", *wanted]
+    """Return all values of these fields of every matching frame, outermost first."""
+    columns = [word for field in fields for word in ("-e", field)]
+    command = [tshark, "-n", "-r", capture, *options, "-Y", display_filter, "-T", "fields", *columns]
     lines = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
     return [tuple(tuple(filter(None, column.split(","))) for column in line.split("\t")) for line in lines]
