@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.factories import with_latency
 from tests.running import MILLION, Listener, NullStage, parts
 
 from nodrop import store
@@ -19,9 +20,9 @@ from nodrop.config.load import load
 from nodrop.errors import ConfigError, GeneratorError, SearchError
 from nodrop.model.event import RunStarted, SuiteDone
 from nodrop.model.plan import Plan
-from nodrop.model.result import RunResult, Status
+from nodrop.model.result import Status
 from nodrop.model.suite import Suite
-from nodrop.model.trial import DirectionTimes, LatencySummary, TrialResult
+from nodrop.model.trial import TrialResult
 from nodrop.plan import build, build_each
 from nodrop.report.document.suite import build_suite_table
 from nodrop.report.line_progress import LineProgress
@@ -42,24 +43,6 @@ def ids_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
 def plans_for(tmp_path: Path, **keys: Any) -> tuple[Plan, ...]:
     short = {"rate": "10kpps", "duration": "1s", "results_dir": str(tmp_path)}
     return build_each(load((), short | {key.replace("__", "."): value for key, value in keys.items()}))
-
-
-def with_latency(result: RunResult) -> RunResult:
-    """Return the result with latencies of every length in its trials."""
-    latency = LatencySummary(
-        count=1000,
-        min_ns=9_990,
-        mean_ns=123_456.0,
-        p50_ns=120_000,
-        p90_ns=200_000,
-        p99_ns=999_999,
-        p999_ns=12_345_678,
-        max_ns=123_456_789,
-        pdv_ns=12_335_688,
-    )
-    way = DirectionTimes(tx_port=0, rx_port=1, latency_every=1, latency=latency)
-    trials = [trial.model_copy(update={"directions": (way,)}) for trial in result.trials]
-    return result.model_copy(update={"trials": tuple(trials)})
 
 
 def failing_at(frame_size: str, error: BaseException) -> RunEnvironment:

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import altair
 import jsonschema
 import pytest
-from hdrh.histogram import HdrHistogram
+from tests.factories import latency_summary
 from tests.recorded import recorded
 from tests.running import MILLION
 from tests.suts import LossFloor, SmoothCurve, Step
@@ -37,7 +37,7 @@ from nodrop.model.goal import Limit
 from nodrop.model.latency import latency_curve, merge_latency
 from nodrop.model.ledger import Cause, DirectionLedger, Hop, LossLedger
 from nodrop.model.result import LatencyResult, RunResult
-from nodrop.model.trial import DirectionTimes, LatencySummary, TrialResult
+from nodrop.model.trial import DirectionTimes, TrialResult
 
 WIDE: dict[str, Any] = {"search__max_load": "37.5Mpps", "search__algorithm": "mlrsearch-01"}
 
@@ -59,27 +59,8 @@ def require_sound(chart: Chart) -> None:
     assert chart.summary.endswith(".")
 
 
-def histogram(values_ns: Sequence[int]) -> LatencySummary:
-    kept = HdrHistogram(1, 60_000_000_000, 3)
-    for value_ns in values_ns:
-        kept.record_value(value_ns)
-    at = kept.get_value_at_percentile
-    return LatencySummary(
-        count=len(values_ns),
-        min_ns=min(values_ns),
-        mean_ns=sum(values_ns) / len(values_ns),
-        p50_ns=at(50),
-        p90_ns=at(90),
-        p99_ns=at(99),
-        p999_ns=at(99.9),
-        max_ns=max(values_ns),
-        pdv_ns=at(99.9) - min(values_ns),
-        hdr=kept.encode().decode(),
-    )
-
-
 def times(port: int, values_ns: Sequence[int]) -> DirectionTimes:
-    return DirectionTimes(tx_port=port, rx_port=1 - port, latency_every=1, latency=histogram(values_ns))
+    return DirectionTimes(tx_port=port, rx_port=1 - port, latency_every=1, latency=latency_summary(values_ns))
 
 
 def timed(result: RunResult, count: int = 2000) -> RunResult:

@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
+from tests.factories import stream_counts, trial_result
 from tests.searching import search_plan
 
 from nodrop.formatting.messages import format_message
 from nodrop.model.goal import Flag, Goal, GoalResult, Limit
-from nodrop.model.trial import StreamCounts, Trial, TrialResult, Validity, ValidityStatus, Windows
+from nodrop.model.trial import Trial, TrialResult, Validity, ValidityStatus
 from nodrop.search.base import Interval
 from nodrop.search.goal_results import compute_goal_results
 
@@ -17,31 +18,16 @@ PDR = Goal(label="PDR", loss_ratio=0.005)
 
 
 def trial(index: int, load_pps: float, *, unsent: int = 0, lost: int = 0, sent_s: float = 1.0) -> TrialResult:
-    """A trial of one second, stopped earlier if given."""
-    intended = round(load_pps * sent_s)
-    stream = StreamCounts(
-        stream_id=0,
-        tx_port=0,
-        rx_port=1,
-        intended_count=intended,
-        offered_count=intended - unsent,
-        received_count=intended - unsent - lost,
-        lost_count=lost,
-        duplicate_count=0,
-        out_of_order_count=0,
-    )
-    return TrialResult(
-        trial=Trial(intended_load_pps=load_pps, duration_s=1.0),
+    """Return a trial of one second, stopped earlier if given."""
+    stream = stream_counts(round(load_pps * sent_s), unsent=unsent, lost=lost)
+    return trial_result(
+        load_pps,
         index=index,
-        phase="search",
-        started_at="2026-01-01T00:00:00+00:00",
         duration_s=sent_s,
+        trial=Trial(intended_load_pps=load_pps, duration_s=1.0),
         stopped_early=sent_s < 1.0,
         streams=(stream,),
-        tester_drop_count=0,
         tester_cpu_ratio=1.0,
-        windows=Windows(end_s=(), offered_count=((),), received_count=((),)),
-        validity=Validity(verdict=ValidityStatus.VALID),
     )
 
 

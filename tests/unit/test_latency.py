@@ -1,65 +1,34 @@
 """Merged latencies of several series, checked with the published HdrHistogram library, which records all at once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import pytest
-from hdrh.histogram import HdrHistogram
+from tests.factories import hdr_histogram, latency_summary, trial_result
 
-from nodrop.model.latency import DIGITS, HIGHEST_NS, LOWEST_NS, latency_by_direction, trial_latency
-from nodrop.model.trial import DirectionTimes, LatencySummary, Trial, TrialResult, Validity, ValidityStatus, Windows
+from nodrop.model.latency import latency_by_direction, trial_latency
+from nodrop.model.trial import DirectionTimes, TrialResult
 
 WANTED = (25.0, 75.0, 99.0, 99.99)
-
-
-def histogram(values_ns: Iterable[int]) -> HdrHistogram:
-    filled = HdrHistogram(LOWEST_NS, HIGHEST_NS, DIGITS)
-    for value_ns in values_ns:
-        filled.record_value(value_ns)
-    return filled
 
 
 def times(
     values_ns: Sequence[int], way: tuple[int, int] = (0, 1), *, stream_id: int = 0, whole: bool = True, every: int = 1
 ) -> DirectionTimes:
-    filled = histogram(values_ns)
-    p50, p90, p99, p999 = (filled.get_value_at_percentile(percentile) for percentile in (50, 90, 99, 99.9))
-    latency = LatencySummary(
-        count=len(values_ns),
-        min_ns=min(values_ns),
-        mean_ns=sum(values_ns) / len(values_ns),
-        p50_ns=p50,
-        p90_ns=p90,
-        p99_ns=p99,
-        p999_ns=p999,
-        max_ns=max(values_ns),
-        pdv_ns=p999 - min(values_ns),
-        hdr=filled.encode().decode() if whole else None,
-    )
+    latency = latency_summary(values_ns)
+    if not whole:
+        latency = latency.model_copy(update={"hdr": None})
     tx_port, rx_port = way
     return DirectionTimes(tx_port=tx_port, rx_port=rx_port, stream_id=stream_id, latency_every=every, latency=latency)
 
 
 def trial(*series: DirectionTimes) -> TrialResult:
-    return TrialResult(
-        trial=Trial(intended_load_pps=1000.0, duration_s=1.0),
-        index=0,
-        phase="fixed",
-        started_at="2026-01-01T00:00:00+00:00",
-        duration_s=1.0,
-        stopped_early=False,
-        streams=(),
-        directions=series,
-        tester_drop_count=0,
-        tester_cpu_ratio=0.0,
-        windows=Windows(end_s=(), offered_count=(), received_count=()),
-        validity=Validity(verdict=ValidityStatus.VALID),
-    )
+    return trial_result(1000.0, phase="fixed", directions=series)
 
 
 def test_percentiles_of_both_directions_are_those_of_all_frames() -> None:
     forward, reverse = list(range(1_000, 900_000, 100)), list(range(5_000_000, 9_000_000, 7_000))
     found = trial_latency(trial(times(forward), times(reverse, (1, 0))), WANTED)
-    expected = histogram([*forward, *reverse])
+    expected = hdr_histogram([*forward, *reverse])
     assert found
     assert found.percentiles_ns == {each: expected.get_value_at_percentile(each) for each in WANTED}
     assert (found.count, found.min_ns, found.max_ns) == (len(forward) + len(reverse), 1_000, reverse[-1])
@@ -72,7 +41,7 @@ def test_a_direction_is_all_of_its_chains_and_nothing_else() -> None:
     forward, reverse = found[0, 1], found[1, 0]
     assert forward and reverse
     assert (forward.count, forward.min_ns, forward.max_ns, forward.mean_ns) == (40, 1_000, 9_000, 3_000.0)
-    assert forward.percentiles_ns[75.0] == histogram([*slow, *fast]).get_value_at_percentile(75)
+    assert forward.percentiles_ns[75.0] == hdr_histogram([*slow, *fast]).get_value_at_percentile(75)
     assert (reverse.count, reverse.min_ns) == (5, 50_000)
 
 

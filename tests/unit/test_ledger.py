@@ -4,19 +4,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.factories import simulated_trial
 from tests.recorded import recorded, replaced
 from tests.suts import Step
-from tests.traffic import two_way_traffic
 
 from nodrop.cli import main
 from nodrop.model.lab_plan import Forwarder, ForwarderPort, LabPlan
 from nodrop.model.ledger import LossLedger
 from nodrop.model.neighbor import NeighborCounts
-from nodrop.model.trial import StreamCounts, Trial, TrialResult
+from nodrop.model.trial import StreamCounts, TrialResult
 from nodrop.observe.ledger import loss_ledger
 from nodrop.observe.path_hops import CounterDelta
 from nodrop.report.document.loss import describe_loss
-from nodrop.simulation import SimulatedMeasurer
 
 SENT = 1000
 
@@ -53,8 +52,7 @@ def counters(entered: int = SENT, left: int = SENT, arrived: int = SENT, **more:
 
 def trial(lab: Lab) -> TrialResult:
     """Return a trial with these offered and received counts on the way from port 0."""
-    with SimulatedMeasurer(two_way_traffic(2), Step(1e6)) as measurer:
-        result = measurer.measure(Trial(intended_load_pps=2 * SENT, duration_s=1), 0, "search", lambda *_: None)
+    result = simulated_trial(2.0 * SENT)
 
     def counted(stream: StreamCounts) -> StreamCounts:
         offered, received = (lab.offered_count, lab.received_count) if stream.tx_port == 0 else (SENT, SENT)

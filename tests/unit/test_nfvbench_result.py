@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 from hdrh.histogram import HdrHistogram
 from scripts.schemas import SCHEMAS
+from tests.factories import latency_summary, with_trial
 from tests.running import Listener, make_plan, parts
 from tests.suts import SlowTester
 
@@ -20,7 +21,7 @@ from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.export.nfvbench import build_nfvbench_result, build_standard_name, format_nfvbench_json
 from nodrop.model.neighbor import NeighborCounts
 from nodrop.model.result import RunResult, Status
-from nodrop.model.trial import DirectionTimes, LatencySummary, StreamCounts, TrialResult
+from nodrop.model.trial import DirectionTimes, StreamCounts, TrialResult
 from nodrop.report.nfvbench import write_nfvbench
 from nodrop.run.execute import execute
 
@@ -28,30 +29,9 @@ FILES = Path(__file__).parents[1] / "nfvbench"
 USEC = 1000
 
 
-def histogram(*latencies_ns: int) -> str:
-    """Return a histogram in the engine's format."""
-    found = HdrHistogram(1, 60_000_000_000, 3)
-    for latency_ns in latencies_ns:
-        found.record_value(latency_ns)
-    return str(found.encode().decode())
-
-
 def times(tx_port: int, rx_port: int, *latencies_ns: int, stream_id: int | None = None) -> DirectionTimes:
-    ordered = sorted(latencies_ns)
-    middle, last = ordered[len(ordered) // 2], ordered[-1]
-    summary = LatencySummary(
-        count=len(ordered),
-        min_ns=ordered[0],
-        mean_ns=sum(ordered) / len(ordered),
-        p50_ns=middle,
-        p90_ns=last,
-        p99_ns=last,
-        p999_ns=last,
-        max_ns=last,
-        pdv_ns=last - ordered[0],
-        hdr=histogram(*ordered),
-    )
-    return DirectionTimes(tx_port=tx_port, rx_port=rx_port, stream_id=stream_id, latency_every=1, latency=summary)
+    latency = latency_summary(latencies_ns)
+    return DirectionTimes(tx_port=tx_port, rx_port=rx_port, stream_id=stream_id, latency_every=1, latency=latency)
 
 
 def counted(
@@ -71,11 +51,6 @@ def counted(
 
 def fixed_run(tmp_path: Path, rate: str = "1000pps", **keys: Any) -> RunResult:
     return execute(make_plan(tmp_path, rate=rate, duration="2s", **keys), Listener(), parts())
-
-
-def with_trial(run: RunResult, trial: TrialResult) -> RunResult:
-    trials = [trial if known.index == trial.index else known for known in run.trials]
-    return run.model_copy(update={"trials": tuple(trials)})
 
 
 def searched_run(tmp_path: Path, **keys: Any) -> RunResult:

@@ -1,38 +1,15 @@
 """The outcome of a trial that a search receives."""
 
-from nodrop.model.trial import StreamCounts, Trial, TrialResult, Validity, ValidityStatus, Windows
+from tests.factories import stream_counts, trial_result
+
+from nodrop.model.trial import TrialResult, Windows
 from nodrop.search.base import Outcome, Sample
 
 
 def result(windows: Windows) -> TrialResult:
     """Return a trial of 0.1 s with 100 frames per second and stream, of which the streams lose 3 and 1."""
-    streams = tuple(
-        StreamCounts(
-            stream_id=stream,
-            tx_port=stream,
-            rx_port=1 - stream,
-            intended_count=10,
-            offered_count=10,
-            received_count=10 - lost_count,
-            lost_count=lost_count,
-            duplicate_count=0,
-            out_of_order_count=0,
-        )
-        for stream, lost_count in enumerate((3, 1))
-    )
-    return TrialResult(
-        trial=Trial(intended_load_pps=200.0, duration_s=0.1),
-        index=0,
-        phase="search",
-        started_at="2026-01-01T00:00:00+00:00",
-        duration_s=0.1,
-        stopped_early=False,
-        streams=streams,
-        tester_drop_count=0,
-        tester_cpu_ratio=0.1,
-        windows=windows,
-        validity=Validity(verdict=ValidityStatus.VALID),
-    )
+    streams = tuple(stream_counts(10, stream_id=stream_id, lost=lost) for stream_id, lost in enumerate((3, 1)))
+    return trial_result(200.0, 0.1, streams=streams, windows=windows)
 
 
 def test_samples_run_up_to_the_end_of_sending_and_hold_all_losses() -> None:

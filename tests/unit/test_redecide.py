@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.factories import with_trial
 from tests.recorded import SEARCHES, recorded, replaced
 from tests.running import MILLION, Listener, make_plan, parts
 from tests.suts import Buffer, SlowTester, SmoothCurve, Step, Sut
@@ -50,11 +51,6 @@ def test_it_does_so_for_suts_that_change_their_mind(algorithm: AlgorithmName, ki
     assert_reproduced(
         recorded(tmp_path, SUTS[kind](7), search__algorithm=algorithm, search__max_load="20Mpps", **needs)
     )
-
-
-def with_trial(result: RunResult, changed: TrialResult) -> RunResult:
-    trials = [changed if trial.index == changed.index else trial for trial in result.trials]
-    return result.model_copy(update={"trials": tuple(trials)})
 
 
 def lossless(trial: TrialResult) -> TrialResult:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from rich.console import RenderableType
+from tests.factories import with_latency
 from tests.running import MILLION, Listener, NullStage, make_plan, parts
 from tests.suts import SlowTester, Step, Sut
 
@@ -18,11 +19,8 @@ from nodrop.model.message import Message
 from nodrop.model.result import LatencyResult, RunResult, Status
 from nodrop.model.run_state import RunState
 from nodrop.model.trial import (
-    DirectionTimes,
     Doubt,
-    LatencySummary,
     StopClause,
-    StreamCounts,
     Trial,
     Validity,
     ValidityStatus,
@@ -32,18 +30,6 @@ from nodrop.report.live_progress import LiveProgress, render_progress
 from nodrop.report.terminal import render_result
 from nodrop.run.execute import execute
 from nodrop.units import format_pps
-
-LATENCY = LatencySummary(
-    count=1000,
-    min_ns=9_990,
-    mean_ns=123_456.0,
-    p50_ns=120_000,
-    p90_ns=200_000,
-    p99_ns=999_999,
-    p999_ns=12_345_678,
-    max_ns=123_456_789,
-    pdv_ns=12_335_688,
-)
 
 
 class Terminal(io.StringIO):
@@ -56,16 +42,6 @@ class Terminal(io.StringIO):
 def result_of(tmp_path: Path, sut: Sut = MILLION, *, shared: bool = False) -> RunResult:
     stage = NullStage(sut_shares_tester_cpu=shared)
     return execute(make_plan(tmp_path), Listener(), parts(sut, stage=stage))
-
-
-def latency_of(stream: StreamCounts) -> DirectionTimes:
-    return DirectionTimes(tx_port=stream.tx_port, rx_port=stream.rx_port, latency_every=1, latency=LATENCY)
-
-
-def with_latency(result: RunResult) -> RunResult:
-    """Return the result with figures of every length in its latency trials."""
-    trials = [trial.model_copy(update={"directions": tuple(map(latency_of, trial.streams))}) for trial in result.trials]
-    return result.model_copy(update={"trials": tuple(trials)})
 
 
 def piped(renderable: RenderableType, columns: int, monkeypatch: pytest.MonkeyPatch) -> str:

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+from tests.factories import latency_summary, with_latency
 from tests.recorded import recorded
 from tests.running import MILLION, Listener, make_plan, parts
 from tests.suts import SlowTester, Step
 
 from nodrop.model.result import RunResult
 from nodrop.model.summary import Measure
-from nodrop.model.trial import DirectionTimes, LatencySummary
 from nodrop.run.execute import execute
 from nodrop.store.summaries import summarize_result
 
@@ -60,22 +60,12 @@ def test_a_run_that_never_began_has_a_row_without_figures(tmp_path: Path) -> Non
 
 
 def test_latency_is_told_by_the_load_it_was_measured_at(tmp_path: Path) -> None:
-    result = with_latency(recorded(tmp_path, MILLION))
+    result = with_latency(recorded(tmp_path, MILLION), latency_summary([1000] * 97 + [1900] * 3))
     found = measures(result)
     points = ("ndr", "pdr_0.5%", "50%_of_pdr_0.5%")
     assert [key for key in found if key.startswith("latency")] == [
         f"latency_{name}_at_{point}" for point in points for name in ("p50", "p99", "p99.9", "max")
     ]
-    assert found["latency_p99_at_ndr"].value == 9000
+    assert found["latency_p99_at_ndr"].value == 1900
     assert found["latency_p99_at_50%_of_pdr_0.5%"].text == "latency p99 at 50 % of PDR 0.5 %"
     assert {(each.unit, each.better) for key, each in found.items() if key.startswith("latency")} == {("ns", "lower")}
-
-
-def with_latency(result: RunResult) -> RunResult:
-    """Return the result as if its latency trials had measured latencies."""
-    figures = {"count": 10, "min_ns": 1000, "mean_ns": 5000.0, "max_ns": 20000}
-    shares = {"p50_ns": 4000, "p90_ns": 8000, "p99_ns": 9000, "p999_ns": 10000}
-    latency = LatencySummary(**figures, **shares, pdv_ns=9000)
-    times = DirectionTimes(tx_port=0, rx_port=1, latency_every=1, latency=latency)
-    trials = tuple(trial.model_copy(update={"directions": (times,)}) for trial in result.trials)
-    return result.model_copy(update={"trials": trials})

@@ -5,17 +5,10 @@ import os
 import time
 
 import pytest
-from tests.suts import Step
-from tests.traffic import two_way_traffic
+from tests.factories import simulated_trial
 
-from nodrop.model.trial import Trial, TrialResult, ValidityStatus
+from nodrop.model.trial import ValidityStatus
 from nodrop.observe.sut_cpu import SutCpuObserver
-from nodrop.simulation import SimulatedMeasurer
-
-
-def trial_of(duration_s: float) -> TrialResult:
-    with SimulatedMeasurer(two_way_traffic(2), Step(1e6)) as measurer:
-        return measurer.measure(Trial(intended_load_pps=1000, duration_s=duration_s), 0, "search", lambda *_: None)
 
 
 def spin(core: int) -> None:
@@ -32,7 +25,7 @@ def test_a_sut_that_waits_for_its_cpu_makes_the_trial_suspect() -> None:
     sut_cpu = SutCpuObserver([rivals[0].pid])
     sut_cpu.before()
     time.sleep(0.5)
-    result = sut_cpu.after(trial_of(0.5))
+    result = sut_cpu.after(simulated_trial(1000.0, 0.5))
     for rival in rivals:
         rival.kill()
         rival.join()
@@ -44,6 +37,6 @@ def test_a_sut_that_waits_for_its_cpu_makes_the_trial_suspect() -> None:
 @pytest.mark.parametrize("pid", [None, 2**22 + 1])
 def test_without_a_process_to_watch_nothing_is_said(pid: int | None) -> None:
     sut_cpu = SutCpuObserver([] if pid is None else [pid])
-    result = trial_of(1.0)
+    result = simulated_trial(1000.0, 1.0)
     sut_cpu.before()
     assert sut_cpu.after(result) == result
