@@ -1,4 +1,4 @@
-"""Runs for dashboards to show."""
+"""Runs for dashboards."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from nodrop.model.trial import DirectionTimes, LatencySummary
 
 
 def measured(directory: Path, **overrides: Any) -> RunResult:
-    """A run over a model, as if its trials had measured latency."""
+    """Return a simulated run with latency added to its trials."""
     result = recorded(directory, Step(1e6), **overrides)
     figures = {"count": 10, "min_ns": 1000, "mean_ns": 5000.0, "max_ns": 20000, "pdv_ns": 9000}
     latency = LatencySummary(**figures, p50_ns=4000, p90_ns=8000, p99_ns=9000, p999_ns=10000)

@@ -1,7 +1,7 @@
-"""Grafana's dashboards: their JSON is of the form Grafana publishes, and what their panels ask is answered.
+"""Grafana's dashboards: their JSON follows Grafana's schema, and the queries of their panels return data.
 
-The form is that of Grafana's own SDK, `grafana-foundation-sdk`; PromQL is read by promtool and asked of a real
-Prometheus that scraped real metrics, SQL of a real PostgreSQL.
+The schema is that of Grafana's SDK, `grafana-foundation-sdk`. PromQL is checked by promtool and run by a real
+Prometheus that scraped real metrics; SQL is run by a real PostgreSQL.
 """
 
 import http.server
@@ -46,25 +46,25 @@ def content(uid: str) -> dict[str, Any]:
     return parsed
 
 
-def panels(uid: str) -> Panels:
+def list_panels(uid: str) -> Panels:
     return [panel for panel in content(uid)["panels"] if panel["type"] != "row"]
 
 
-def lost(before: Any, after: Any, where: str = "") -> Iterator[str]:
-    """What a round trip through somebody else's types did not keep."""
+def list_lost_fields(before: Any, after: Any, where: str = "") -> Iterator[str]:
+    """Yield the fields that a round trip through Grafana's types lost or changed."""
     if isinstance(before, dict):
         for key, value in before.items():
             if not isinstance(after, dict) or key not in after:
                 if value not in (None, [], {}, False, ""):
                     yield f"{where}.{key}"
             else:
-                yield from lost(value, after[key], f"{where}.{key}")
+                yield from list_lost_fields(value, after[key], f"{where}.{key}")
     elif isinstance(before, list):
         if not isinstance(after, list) or len(after) != len(before):
             yield where
             return
         for place, pair in enumerate(zip(before, after, strict=True)):
-            yield from lost(*pair, f"{where}[{place}]")
+            yield from list_lost_fields(*pair, f"{where}[{place}]")
     elif before != after:
         yield f"{where}: {before!r} became {after!r}"
 
@@ -74,7 +74,7 @@ def test_every_field_is_one_that_grafana_publishes(uid: str) -> None:
     register_default_plugins()
     before = content(uid)
     after = json.loads(json.dumps(published.Dashboard.from_json(before), cls=JSONEncoder))
-    assert list(lost(before, after)) == []
+    assert list(list_lost_fields(before, after)) == []
 
 
 def test_a_field_that_grafana_does_not_know_would_be_found() -> None:
@@ -83,34 +83,37 @@ def test_a_field_that_grafana_does_not_know_would_be_found() -> None:
     before["panels"][1]["options"]["legendary"] = True
     before["surprise"] = 1
     after = json.loads(json.dumps(published.Dashboard.from_json(before), cls=JSONEncoder))
-    assert {each.split(":")[0] for each in lost(before, after)} == {".surprise", ".panels[1].options.legendary"}
+    assert {each.split(":")[0] for each in list_lost_fields(before, after)} == {
+        ".surprise",
+        ".panels[1].options.legendary",
+    }
 
 
 @pytest.mark.parametrize("uid", DASHBOARDS)
 def test_panels_do_not_overlap_and_stay_within_the_grid(uid: str) -> None:
-    taken: set[tuple[int, int]] = set()
+    occupied: set[tuple[int, int]] = set()
     for panel in content(uid)["panels"]:
-        place = panel["gridPos"]
-        cells = {(place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])}
-        assert not cells & taken, panel["title"]
+        position = panel["gridPos"]
+        cells = {(position["x"] + x, position["y"] + y) for x in range(position["w"]) for y in range(position["h"])}
+        assert not cells & occupied, panel["title"]
         assert max(x for x, _ in cells) < 24
-        taken |= cells
+        occupied |= cells
     assert len({panel["id"] for panel in content(uid)["panels"]}) == len(content(uid)["panels"])
 
 
 @pytest.mark.parametrize("uid", DASHBOARDS)
 def test_every_panel_says_what_it_shows(uid: str) -> None:
-    for panel in panels(uid):
+    for panel in list_panels(uid):
         assert panel["title"]
         assert panel["description"].endswith(".")
         assert panel["datasource"]["uid"] == "${datasource}"
 
 
 def expressions() -> dict[str, str]:
-    """Every PromQL expression, as Grafana sends it with all choices made."""
+    """Return every PromQL expression, as Grafana sends it with all choices selected."""
     return {
         f"{panel['title']} {target['refId']}": target["expr"].replace("$frame_size", ".*").replace("$goal", ".*")
-        for panel in panels("nodrop-openmetrics")
+        for panel in list_panels("nodrop-openmetrics")
         for target in panel["targets"]
     }
 
@@ -133,15 +136,16 @@ def test_every_panel_is_answered_by_a_prometheus_that_scraped_a_run(
     require_tool: Callable[[str], Path], tmp_path: Path
 ) -> None:
     metrics = format_openmetrics(
-        [measured(tmp_path, rate="ndr_pdr"), measured(tmp_path, rate="100kpps", frame_sizes=["128"])], running(tmp_path)
+        [measured(tmp_path, rate="ndr_pdr"), measured(tmp_path, rate="100kpps", frame_sizes=["128"])],
+        current_run(tmp_path),
     )
-    with served(metrics) as target, prometheus(require_tool("prometheus"), target) as address:
-        wait_for(lambda: ask(address, "nodrop_running"))
-        empty = [name for name, query in expressions().items() if not ask(address, query)]
+    with serve_metrics(metrics) as target, run_prometheus(require_tool("prometheus"), target) as address:
+        wait_for(lambda: query_prometheus(address, "nodrop_running"))
+        empty = [name for name, query in expressions().items() if not query_prometheus(address, query)]
     assert empty == []
 
 
-def running(directory: Path) -> RunState:
+def current_run(directory: Path) -> RunState:
     result = measured(directory)
     trial = Trial(intended_load_pps=1e6, duration_s=1.0)
     return RunState(
@@ -162,8 +166,8 @@ def free_port() -> int:
 
 
 @contextmanager
-def served(text: str) -> Iterator[str]:
-    """The text as /metrics; gives host and port."""
+def serve_metrics(text: str) -> Iterator[str]:
+    """Serve the text as /metrics; yield host and port."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -182,8 +186,8 @@ def served(text: str) -> Iterator[str]:
 
 
 @contextmanager
-def prometheus(program: Path, target: str) -> Iterator[str]:
-    """A Prometheus that scrapes every second; gives its address."""
+def run_prometheus(program: Path, target: str) -> Iterator[str]:
+    """Run a Prometheus that scrapes every second; yield its address."""
     port = free_port()
     with tempfile.TemporaryDirectory() as directory:
         config = Path(directory, "prometheus.yaml")
@@ -202,22 +206,22 @@ def prometheus(program: Path, target: str) -> Iterator[str]:
             process.wait(20)
 
 
-def ask(address: str, query: str) -> list[Any]:
-    """What Prometheus answers; nothing while it is not there."""
+def query_prometheus(address: str, query: str) -> list[Any]:
+    """Return the result of a Prometheus query; empty while the server is down."""
     try:
         with urllib.request.urlopen(
             f"{address}/api/v1/query?{urllib.parse.urlencode({'query': query})}", timeout=5
         ) as reply:
-            found: list[Any] = json.load(reply)["data"]["result"]
+            result: list[Any] = json.load(reply)["data"]["result"]
     except OSError:
         return []
-    return found
+    return result
 
 
-def wait_for(found: Callable[[], Any]) -> None:
+def wait_for(condition: Callable[[], Any]) -> None:
     end = time.monotonic() + 40
-    while not found():
-        assert time.monotonic() < end, "nothing came"
+    while not condition():
+        assert time.monotonic() < end, "no result in time"
         time.sleep(0.3)
 
 
@@ -230,41 +234,41 @@ def test_every_panel_is_answered_by_a_postgresql_that_holds_the_index(tmp_path: 
         open_index(results, url).close()
         engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"), poolclass=NullPool)
         with engine.connect() as connection:
-            chosen = {name: choices(connection, query) for name, query in variables().items()}
+            chosen = {name: read_choices(connection, query) for name, query in variables().items()}
             assert chosen["measure"][0] == "ndr"
             answers = {
-                panel["title"]: connection.execute(text(expanded(target["rawSql"], chosen))).mappings().all()
-                for panel in panels("nodrop-results")
+                panel["title"]: connection.execute(text(expand_sql(target["rawSql"], chosen))).mappings().all()
+                for panel in list_panels("nodrop-results")
                 for target in panel["targets"]
             }
     assert [title for title, rows in answers.items() if not rows] == []
-    for panel in panels("nodrop-results"):
+    for panel in list_panels("nodrop-results"):
         columns = set(answers[panel["title"]][0])
         assert panel["type"] != "timeseries" or columns == {"time", "metric", "value"}
         assert panel["type"] != "barchart" or "what" in columns
         assert {each["matcher"]["options"] for each in panel["fieldConfig"]["overrides"]} <= columns
     assert {row["value"] for row in answers["Highest load that meets a goal"]} == {
-        found.lower.load_pps for found in measured(tmp_path).goals if found.goal.label == "NDR" and found.lower
+        goal.lower.load_pps for goal in measured(tmp_path).goals if goal.goal.label == "NDR" and goal.lower
     }
 
 
 def variables() -> dict[str, str]:
-    """The queries that fill the choices of the dashboard over SQL."""
+    """Return the queries for the variables of the SQL dashboard."""
     return {each["name"]: each["query"] for each in content("nodrop-results")["templating"]["list"][1:]}
 
 
-def choices(connection: Connection, query: str) -> list[str]:
+def read_choices(connection: Connection, query: str) -> list[str]:
     return [str(row[0]) for row in connection.execute(text(query))]
 
 
-def expanded(sql: str, chosen: dict[str, list[str]]) -> str:
-    """SQL as Grafana sends it: its macros and variables filled in.
+def expand_sql(sql: str, chosen: dict[str, list[str]]) -> str:
+    """Return SQL as Grafana sends it, with macros and variables expanded.
 
-    Of several choices the format `sqlstring` makes a list of quoted texts, with quotes in them doubled.
+    The format `sqlstring` turns several choices into a list of quoted texts, with inner quotes doubled.
     """
     for name, values in chosen.items():
-        wanted = values[:1] if name == "measure" else values
-        quoted = ",".join("'" + value.replace("'", "''") + "'" for value in wanted)
+        selected = values[:1] if name == "measure" else values
+        quoted = ",".join("'" + value.replace("'", "''") + "'" for value in selected)
         sql = sql.replace(f"${{{name}:sqlstring}}", quoted)
     sql = re.sub(r"\$__timeFilter\(([^)]+)\)", r"\1 BETWEEN '2000-01-01T00:00:00Z' AND '2100-01-01T00:00:00Z'", sql)
     assert "$" not in sql

@@ -1,8 +1,8 @@
-"""Kibana's saved objects: of the form its sources demand, with fields that records have, drawn with real records.
+"""Kibana's saved objects: valid by its sources, with existing fields of records, and drawn with real records.
 
-Kibana itself cannot be had from a package registry, so nothing here imports into one. What its charts ask is asked of
-a real Elasticsearch where `NODROP_ELASTICSEARCH` names one, `http://127.0.0.1:9200`; else of records in its answer's
-form.
+No package registry has Kibana, so no test imports the objects into one. The queries of its charts go to a real
+Elasticsearch if `NODROP_ELASTICSEARCH` names one, e.g. `http://127.0.0.1:9200`, otherwise to records in the format of
+its responses.
 """
 
 import json
@@ -33,7 +33,7 @@ Search = Callable[[str, Json], Json]
 TEXT, NUMBER, TRUTH = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
 META = {"type": "object", "properties": {"searchSourceJSON": TEXT}, "required": ["searchSourceJSON"]}
 ATTRIBUTES: dict[str, Json] = {
-    # elastic/kibana: dashboard_saved_object/schema/v1/v1.ts, which forbids all others
+    # elastic/kibana: dashboard_saved_object/schema/v1/v1.ts, which forbids other attributes
     "dashboard": {
         **dict.fromkeys(("title", "description", "timeFrom", "timeTo", "panelsJSON", "optionsJSON"), TEXT),
         "kibanaSavedObjectMeta": META,
@@ -48,7 +48,7 @@ ATTRIBUTES: dict[str, Json] = {
         "version": NUMBER,
         "kibanaSavedObjectMeta": META,
     },
-    # elastic/kibana: saved_search/server/saved_objects/schema.ts, schema 8.8.0, what 7.10 has of it
+    # elastic/kibana: saved_search/server/saved_objects/schema.ts, schema 8.8.0, the subset of 7.10
     "search": {
         **dict.fromkeys(("title", "description"), TEXT),
         "columns": {"type": "array", "items": TEXT},
@@ -60,7 +60,7 @@ ATTRIBUTES: dict[str, Json] = {
     "index-pattern": dict.fromkeys(("title", "timeFieldName", "fields", "fieldFormatMap"), TEXT),
 }
 NEWEST = {"dashboard": (7, 9, 3), "visualization": (7, 10, 0), "search": (7, 9, 3), "index-pattern": (7, 6, 0)}
-"""The last migrations of release 7.10: an object of a later one is refused by it, and by OpenSearch Dashboards."""
+"""The last migrations of release 7.10, which refuses later objects, as does OpenSearch Dashboards."""
 
 
 def test_every_object_has_what_kibana_allows_for_its_type_and_nothing_else() -> None:
@@ -86,17 +86,17 @@ def test_every_panel_of_the_dashboard_is_a_reference_and_has_a_place_of_its_own(
     dashboard = BY_ID["dashboard", "nodrop-dashboard"]
     placed = json.loads(dashboard["attributes"]["panelsJSON"])
     assert [each["panelRefName"] for each in placed] == [each["name"] for each in dashboard["references"]]
-    taken: set[tuple[int, int]] = set()
+    occupied: set[tuple[int, int]] = set()
     for each in placed:
-        place = each["gridData"]
-        cells = {(place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])}
-        assert not cells & taken
+        position = each["gridData"]
+        cells = {(position["x"] + x, position["y"] + y) for x in range(position["w"]) for y in range(position["h"])}
+        assert not cells & occupied
         assert max(x for x, _ in cells) < 48
-        taken |= cells
+        occupied |= cells
 
 
 def test_the_ids_are_those_of_earlier_releases() -> None:
-    """Else importing again leaves two of each."""
+    """With other ids, a new import would duplicate every object."""
     assert set(BY_ID) == {
         ("index-pattern", "nodrop-results"),
         ("visualization", "nodrop-rate-pps"),
@@ -126,28 +126,28 @@ def test_the_command_writes_the_objects(tmp_path: Path, capsys: pytest.CaptureFi
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> list[Json]:
-    """Records of runs over a model: searches at three sizes, one of them twice, and a fixed rate."""
+    """Return records of simulated runs: searches with three sizes, one of them twice, and a fixed rate."""
     directory = tmp_path_factory.mktemp("results")
     runs = [measured(directory, frame_sizes=[size], label="first") for size in ("64", "1518", "IMIX")]
     runs += [measured(directory, label="second"), measured(directory, rate="100kpps")]
     return shipped.build_records(runs, "2026-01-31T12:00:00")
 
 
-def asked_fields(spec: Json) -> set[str]:
+def requested_fields(spec: Json) -> set[str]:
     return set(spec["data"]["url"]["body"]["_source"])
 
 
 def test_every_field_a_panel_asks_for_is_one_that_records_have(real: list[Json]) -> None:
-    known = {name for record in real for name in record} | {"warning"}
-    percentiles = {name for name in known if name.startswith("lat_percentile_")}
+    record_fields = {name for record in real for name in record} | {"warning"}
+    percentiles = {name for name in record_fields if name.startswith("lat_percentile_")}
     assert percentiles
     for panel in records.PANELS:
-        asked = asked_fields(kibana.build_specification(panel))
-        assert {name for name in asked if not name.startswith("lat_percentile_")} <= known
-        assert not any(name.startswith("lat_percentile_") for name in asked) or asked & percentiles
-    assert set(records.TABLE_COLUMNS) <= known
-    assert set(records.FIELD_FORMATS) <= known
-    assert records.TIME in known
+        requested = requested_fields(kibana.build_specification(panel))
+        assert {name for name in requested if not name.startswith("lat_percentile_")} <= record_fields
+        assert not any(name.startswith("lat_percentile_") for name in requested) or requested & percentiles
+    assert set(records.TABLE_COLUMNS) <= record_fields
+    assert set(records.FIELD_FORMATS) <= record_fields
+    assert records.TIME in record_fields
 
 
 def test_every_field_used_in_a_panel_is_one_it_asks_for() -> None:
@@ -155,13 +155,13 @@ def test_every_field_used_in_a_panel_is_one_it_asks_for() -> None:
         spec = kibana.build_specification(panel)
         text = json.dumps(spec)
         used = {part.split("']")[0] for part in text.split("_source['")[1:]}
-        assert used <= asked_fields(spec)
+        assert used <= requested_fields(spec)
 
 
 @pytest.mark.parametrize("panel", records.PANELS, ids=lambda panel: str(panel.id))
 def test_a_panel_is_valid_vega_lite_once_its_data_is_there(panel: records.RecordPanel, search: Search) -> None:
     schema = json.loads((Path(altair.__file__).parent / "vegalite/v5/schema/vega-lite-schema.json").read_text())
-    jsonschema.validate(answered(kibana.build_specification(panel), search), schema)
+    jsonschema.validate(with_results(kibana.build_specification(panel), search), schema)
 
 
 @pytest.mark.parametrize(
@@ -175,55 +175,55 @@ def test_a_panel_is_valid_vega_lite_once_its_data_is_there(panel: records.Record
 )
 def test_a_panel_shows_every_series_of_the_records(id_: str, texts: list[str], search: Search, tmp_path: Path) -> None:
     panel = next(each for each in records.PANELS if each.id == id_)
-    drawn = svg(answered(kibana.build_specification(panel), search) | {"width": 500, "height": 300}, tmp_path)
+    drawn = svg(with_results(kibana.build_specification(panel), search) | {"width": 500, "height": 300}, tmp_path)
     assert [text for text in texts if text not in drawn] == []
     assert drawn.count('role="graphics-symbol"') >= 8
 
 
 def svg(spec: Json, directory: Path) -> str:
-    """Drawn in a process of its own: the renderer's threads would stay."""
+    """Draw a specification in a separate process, as the renderer's threads never end."""
     file = directory / "chart.vl.json"
     file.write_text(json.dumps(spec))
     program = (
         "import json, sys; from nodrop.charts.render import render_spec; "
         "sys.stdout.buffer.write(render_spec(json.load(open(sys.argv[1])), '.svg'))"
     )
-    found = subprocess.run([sys.executable, "-c", program, str(file)], check=True, capture_output=True, timeout=60)
-    return found.stdout.decode()
+    done = subprocess.run([sys.executable, "-c", program, str(file)], check=True, capture_output=True, timeout=60)
+    return done.stdout.decode()
 
 
-def answered(part: Any, search: Search) -> Any:
-    """A specification with an answer in place of what is asked, as Kibana does it: es_query_parser.ts."""
+def with_results(part: Any, search: Search) -> Any:
+    """Replace the queries of a specification by their results, like Kibana. Source: es_query_parser.ts."""
     if isinstance(part, list):
-        return [answered(each, search) for each in part]
+        return [with_results(each, search) for each in part]
     if not isinstance(part, dict):
         return part
     if isinstance(part.get("url"), dict):
         url = part["url"]
         assert url["%context%"] is True
         moments = {"gte": "2000-01-01T00:00:00.000Z", "lte": "2100-01-01T00:00:00.000Z"}
-        asked = {"range": {url["%timefield%"]: moments | {"format": "strict_date_optional_time"}}}
-        query = {"bool": {"must": [asked], "filter": [], "should": [], "must_not": []}}
-        answer = search(url["index"], url["body"] | {"query": query})
-        return {key: value for key, value in part.items() if key != "url"} | {"values": answer}
-    return {key: answered(value, search) for key, value in part.items()}
+        time_range = {"range": {url["%timefield%"]: moments | {"format": "strict_date_optional_time"}}}
+        query = {"bool": {"must": [time_range], "filter": [], "should": [], "must_not": []}}
+        hits = search(url["index"], url["body"] | {"query": query})
+        return {key: value for key, value in part.items() if key != "url"} | {"values": hits}
+    return {key: with_results(value, search) for key, value in part.items()}
 
 
 @pytest.fixture(scope="module")
 def search(real: list[Json]) -> Iterator[Search]:
-    """What answers queries over the records."""
+    """Yield a function that answers queries over the records."""
     address = os.environ.get("NODROP_ELASTICSEARCH")
     if not address:
-        yield lambda index, body: in_its_form(real, index, body)
+        yield lambda index, body: search_records(real, index, body)
         return
     lines = [json.dumps(line) for record in real for line in ({"index": {}}, record)]
-    ask(f"{address}/resultnodrop-test/_bulk?refresh=true", "\n".join([*lines, ""]), "application/x-ndjson")
-    yield lambda index, body: ask(f"{address}/{index}/_search", json.dumps(body))
-    ask(f"{address}/resultnodrop-test", None, method="DELETE")
+    send_request(f"{address}/resultnodrop-test/_bulk?refresh=true", "\n".join([*lines, ""]), "application/x-ndjson")
+    yield lambda index, body: send_request(f"{address}/{index}/_search", json.dumps(body))
+    send_request(f"{address}/resultnodrop-test", None, method="DELETE")
 
 
-def in_its_form(real: list[Json], index: str, body: Json) -> Json:
-    """Hits as Elasticsearch gives them to these queries: wanted fields only, sorted by time, in milliseconds."""
+def search_records(real: list[Json], index: str, body: Json) -> Json:
+    """Return hits like Elasticsearch: the requested fields only, sorted by time, in milliseconds."""
     assert fnmatch("resultnodrop-test", index)
     ((field, _),) = body["sort"][0].items()
     hits = [
@@ -236,10 +236,10 @@ def in_its_form(real: list[Json], index: str, body: Json) -> Json:
     return {"hits": {"hits": sorted(hits, key=lambda hit: hit["sort"])}}
 
 
-def ask(url: str, body: str | None, kind: str = "application/json", method: str | None = None) -> Json:
+def send_request(url: str, body: str | None, kind: str = "application/json", method: str | None = None) -> Json:
     data = body.encode() if body is not None else None
     request = urllib.request.Request(url, data=data, headers={"Content-Type": kind}, method=method)
     with urllib.request.urlopen(request, timeout=30) as reply:
-        found: Json = json.load(reply)
-    assert not found.get("errors"), found
-    return found
+        response: Json = json.load(reply)
+    assert not response.get("errors"), response
+    return response

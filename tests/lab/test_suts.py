@@ -157,9 +157,8 @@ def test_each_chain_forwards_its_own_frames_and_no_others(
 )
 def test_routers_and_only_routers_take_one_from_what_a_packet_has_to_live(sut: str, hops: int, ttl: int) -> None:
     with bench(sut=sut, hops=hops) as lab:
-        for _ in range(
-            hops if sut == "vnf-l3" else 0
-        ):  # each router drops its first packet while it resolves the next hop
+        # Each router drops its first packet while it resolves the next hop.
+        for _ in range(hops if sut == "vnf-l3" else 0):
             with pytest.raises(AssertionError):
                 send_one(lab, ethernet(lab, 0x86DD) + ipv6_packet())
         received = send_one(lab, ethernet(lab, 0x0800) + ipv4_packet())

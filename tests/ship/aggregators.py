@@ -1,4 +1,4 @@
-"""Real aggregators: programs that others wrote, started for a test on a port of this machine."""
+"""Real aggregators of other projects, started for a test on a local port."""
 
 import json
 import os
@@ -10,44 +10,44 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
-HERE = Path(__file__).parent
+DIRECTORY = Path(__file__).parent
 START_S = 20.0
 ARRIVE_S = 10.0
 
 
 def build_forward_server(directory: Path) -> Path:
-    """The OpenTelemetry Collector's receiver; gives the program."""
+    """Build the OpenTelemetry Collector's receiver; return the program."""
     program = directory / "fluent-forward-server"
     command = ["go", "build", "-o", str(program), "."]
-    subprocess.run(command, cwd=HERE / "fluent-forward-server", check=True, timeout=570)
+    subprocess.run(command, cwd=DIRECTORY / "fluent-forward-server", check=True, timeout=570)
     return program
 
 
 def install_secure_server(directory: Path) -> Path:
-    """The server of the Fluent project's library for Node; gives its script."""
+    """Install the server of the Fluent project's library for Node; return its script."""
     home = directory / "fluent-secure-server"
-    shutil.copytree(HERE / "fluent-secure-server", home)
+    shutil.copytree(DIRECTORY / "fluent-secure-server", home)
     subprocess.run(["npm", "ci", "--ignore-scripts", "--silent"], cwd=home, check=True, timeout=200)
     return home / "server.mjs"
 
 
 def free_port() -> int:
-    """A port that nothing listens on now."""
-    with socket.socket() as asked:
-        asked.bind(("127.0.0.1", 0))
-        port: int = asked.getsockname()[1]
+    """Return a port without a listener."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
         return port
 
 
 class Aggregator:
-    """A running server; ends with the block it is used in."""
+    """A running server, ended at the end of the block."""
 
     def __init__(self, command: list[str], output: Path) -> None:
         """Start it.
 
         Args:
-            command: a program that says `listening` on standard error, and each record as JSON on standard output.
-            output: file for that.
+            command: a program that writes `listening` to standard error, and each record as JSON to standard output.
+            output: file for standard output.
         """
         self._output = output
         errors = output.with_suffix(".err")
@@ -66,7 +66,7 @@ class Aggregator:
         self._process.wait(timeout=10)
 
     def records(self, count: int) -> list[dict[str, Any]]:
-        """What it took, once it is that much; what came by then if it does not get there."""
+        """Return the received records once there are so many, or those received before the timeout."""
         deadline_s = time.monotonic() + ARRIVE_S
         while len(lines := self._output.read_text().splitlines()) < count and time.monotonic() < deadline_s:
             time.sleep(0.02)

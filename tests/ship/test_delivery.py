@@ -1,4 +1,4 @@
-"""What is shipped arrives at aggregators that others wrote: once, whole, and also after they were away."""
+"""Shipped records arrive at aggregators of other projects: once, complete, and also after an outage."""
 
 import datetime
 import functools
@@ -42,7 +42,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
 
 @pytest.fixture
 def forward(require_tool: Find, built: Callable[[], Path], tmp_path: Path) -> Start:
-    """Start the OpenTelemetry Collector's receiver; what it took is added to one file for each port."""
+    """Return a function that starts the OpenTelemetry Collector's receiver; each port has one file of records."""
     require_tool("go")
 
     def start(port: int, unacknowledged: int = 0) -> Aggregator:
@@ -54,7 +54,7 @@ def forward(require_tool: Find, built: Callable[[], Path], tmp_path: Path) -> St
 
 @pytest.fixture
 def secure(require_tool: Find, installed: Callable[[], Path], tmp_path: Path) -> Start:
-    """Start the Fluent project's own server for Node."""
+    """Return a function that starts the Fluent project's server for Node."""
     node = require_tool("node")
     require_tool("npm")
 
@@ -66,22 +66,22 @@ def secure(require_tool: Find, installed: Callable[[], Path], tmp_path: Path) ->
 
 
 def plan_for(directory: Path, *entries: dict[str, Any], **keys: Any) -> Plan:
-    """A run that sends logs and results to each of these, and waits for them in `buffer`."""
+    """Return the plan of a run that sends logs and results to each of these, buffered in `buffer`."""
     sent = {"logging_tag": "nodrop.log", "result_tag": "nodrop.result"}
     fluentd = [sent | entry for entry in entries]
     return make_plan(directory / "results", ship__fluentd=fluentd, ship__buffer_dir=str(directory / "buffer"), **keys)
 
 
-def shipped(plan: Plan) -> tuple[RunResult, list[str]]:
-    """Run it against a model of a SUT; gives the result, and what the user was told."""
-    said: list[str] = []
-    with open_sinks(plan, said.append) as tell:
-        result = execute(plan, tell, parts(Step(1e6)))
-    return result, said
+def run_and_ship(plan: Plan) -> tuple[RunResult, list[str]]:
+    """Run the plan against a model of a SUT; return the result and the messages to the user."""
+    messages: list[str] = []
+    with open_sinks(plan, messages.append) as sinks:
+        result = execute(plan, sinks, parts(Step(1e6)))
+    return result, messages
 
 
-def by_tag(records: list[dict[str, Any]], tag: str) -> list[dict[str, Any]]:
-    """Fields of the records of a tag, the message among them where there is one."""
+def fields_by_tag(records: list[dict[str, Any]], tag: str) -> list[dict[str, Any]]:
+    """Return the fields of the records of a tag, including the message if any."""
     chosen = [record for record in records if record["fields"]["fluent.tag"] == tag]
     return [record["fields"] | ({"message": record["message"]} if record["message"] else {}) for record in chosen]
 
@@ -90,10 +90,10 @@ def test_logs_and_results_arrive_with_the_figures_of_the_result(forward: Start, 
     port = free_port()
     plan = plan_for(tmp_path, {"port": port}, label="rack 7", user_info={"site": "north", "rack": {"row": 3}})
     with forward(port) as aggregator:
-        result, said = shipped(plan)
+        result, messages = run_and_ship(plan)
         records = aggregator.records(8)
-    assert said == []
-    ndr, pdr = by_tag(records, "nodrop.result")
+    assert messages == []
+    ndr, pdr = fields_by_tag(records, "nodrop.result")
     for record, goal in ((ndr, result.goals[0]), (pdr, result.goals[1])):
         assert goal.lower
         trial = result.trials[goal.lower.trial_index]
@@ -105,7 +105,7 @@ def test_logs_and_results_arrive_with_the_figures_of_the_result(forward: Start, 
         assert (record["user_label"], record["site"], record["rack"]) == ("rack 7", "north", {"row": 3})
         assert (record["frame_size"], record["service_chain"], record["flow_count"]) == ("64", "PVP", 512)
         assert datetime.datetime.strptime(record["@timestamp"], "%Y-%m-%dT%H:%M:%S.%f%z").utcoffset() is not None
-    logs = by_tag(records, "nodrop.log")
+    logs = fields_by_tag(records, "nodrop.log")
     assert [log["loglevel"] for log in logs[:1] + logs[-1:]] == ["START", "RUN_SUMMARY"]
     assert (logs[-1]["message"], logs[-1]["numerrors"], logs[-1]["numwarnings"]) == ("GOOD RUN", 0, 0)
     assert len(logs) == len(records) - 2 > len(result.trials)
@@ -115,48 +115,54 @@ def test_logs_and_results_arrive_with_the_figures_of_the_result(forward: Start, 
 def test_what_could_not_be_delivered_arrives_once_with_the_next_run(forward: Start, tmp_path: Path) -> None:
     port = free_port()
     plan = plan_for(tmp_path, {"port": port})
-    _, said = shipped(plan)
-    (sentence,) = said
+    _, messages = run_and_ship(plan)
+    (sentence,) = messages
     assert f"for 127.0.0.1:{port} are buffered in {tmp_path / 'buffer'}: connection refused" in sentence
-    kept = int(sentence.split()[0])
+    buffered_count = int(sentence.split()[0])
     with forward(port) as aggregator:
-        _, said = shipped(plan)
-        records = aggregator.records(2 * kept)
-    assert said == []
-    assert len(records) == 2 * kept
-    results = by_tag(records, "nodrop.result")
+        _, messages = run_and_ship(plan)
+        records = aggregator.records(2 * buffered_count)
+    assert messages == []
+    assert len(records) == 2 * buffered_count
+    results = fields_by_tag(records, "nodrop.result")
     assert len({(record["run_id"], record["type"]) for record in results}) == len(results) == 4
 
 
 def test_ship_delivers_what_is_left_and_says_so(forward: Start, tmp_path: Path) -> None:
     port = free_port()
-    _, (sentence,) = shipped(plan_for(tmp_path, {"port": port}))
-    kept = int(sentence.split()[0])
+    _, (sentence,) = run_and_ship(plan_for(tmp_path, {"port": port}))
+    buffered_count = int(sentence.split()[0])
     command = [sys.executable, "-m", "nodrop", "ship", "--buffer-dir", str(tmp_path / "buffer")]
-    away = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (away.returncode, away.stdout) == (7, f"127.0.0.1:{port}: 0 delivered, {kept} waiting: connection refused\n")
+    undelivered = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (undelivered.returncode, undelivered.stdout) == (
+        7,
+        f"127.0.0.1:{port}: 0 delivered, {buffered_count} waiting: connection refused\n",
+    )
     with forward(port) as aggregator:
-        back = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert (back.returncode, back.stdout) == (0, f"127.0.0.1:{port}: {kept} delivered, 0 waiting\n")
-        assert len(aggregator.records(kept)) == kept
+        delivered = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (delivered.returncode, delivered.stdout) == (
+            0,
+            f"127.0.0.1:{port}: {buffered_count} delivered, 0 waiting\n",
+        )
+        assert len(aggregator.records(buffered_count)) == buffered_count
 
 
 def test_an_aggregator_that_comes_back_during_a_run_gets_what_waited_for_it(forward: Start, tmp_path: Path) -> None:
     port = free_port()
     plan = plan_for(tmp_path, {"port": port})
     started: list[Aggregator] = []
-    said: list[str] = []
+    messages: list[str] = []
     try:
-        with open_sinks(plan, said.append) as tell:
+        with open_sinks(plan, messages.append) as sinks:
 
-            def hear(event: Any) -> None:
-                tell(event)
+            def forward_event(event: Any) -> None:
+                sinks(event)
                 if isinstance(event, TrialDone) and event.result.index == 2:
                     started.append(forward(port))
 
-            execute(plan, hear, parts(Step(1e6)))
-        assert said == []
-        levels = [log["loglevel"] for log in by_tag(started[0].records(0), "nodrop.log")]
+            execute(plan, forward_event, parts(Step(1e6)))
+        assert messages == []
+        levels = [log["loglevel"] for log in fields_by_tag(started[0].records(0), "nodrop.log")]
     finally:
         for server in started:
             server.__exit__()
@@ -164,18 +170,20 @@ def test_an_aggregator_that_comes_back_during_a_run_gets_what_waited_for_it(forw
 
 
 def test_two_aggregators_each_get_all_and_one_that_is_away_holds_up_neither(forward: Start, tmp_path: Path) -> None:
-    here, away = free_port(), free_port()
-    plan = plan_for(tmp_path, {"port": here}, {"port": away, "logging_tag": None, "result_tag": "other"})
-    with forward(here) as aggregator:
-        _, (sentence,) = shipped(plan)
+    up, down = free_port(), free_port()
+    plan = plan_for(tmp_path, {"port": up}, {"port": down, "logging_tag": None, "result_tag": "other"})
+    with forward(up) as aggregator:
+        _, (sentence,) = run_and_ship(plan)
         first = aggregator.records(10)
-    assert sentence.startswith(f"2 records for 127.0.0.1:{away} are buffered")
-    with forward(away) as aggregator:
+    assert sentence.startswith(f"2 records for 127.0.0.1:{down} are buffered")
+    with forward(down) as aggregator:
         subprocess.run(
             [sys.executable, "-m", "nodrop", "ship", "--buffer-dir", str(tmp_path / "buffer")], check=True, text=True
         )
         second = aggregator.records(2)
-    assert by_tag(second, "other") == [record | {"fluent.tag": "other"} for record in by_tag(first, "nodrop.result")]
+    assert fields_by_tag(second, "other") == [
+        record | {"fluent.tag": "other"} for record in fields_by_tag(first, "nodrop.result")
+    ]
 
 
 def test_records_kept_before_kill_9_arrive_afterwards(forward: Start, tmp_path: Path) -> None:
@@ -194,12 +202,12 @@ def test_records_kept_before_kill_9_arrive_afterwards(forward: Start, tmp_path: 
         for _ in range(50):
             writer.stdout.readline()
         os.kill(writer.pid, signal.SIGKILL)
-        said = 49 + len(writer.stdout.readlines())
+        last_number = 49 + len(writer.stdout.readlines())
     with forward(port) as aggregator:
         subprocess.run([sys.executable, "-m", "nodrop", "ship", "--buffer-dir", str(tmp_path)], check=True)
-        numbers = [record["fields"]["number"] for record in aggregator.records(said + 1)]
-    assert numbers[: said + 1] == list(range(said + 1))
-    assert len(numbers) <= said + 2, "at most the one that was being kept"
+        numbers = [record["fields"]["number"] for record in aggregator.records(last_number + 1)]
+    assert numbers[: last_number + 1] == list(range(last_number + 1))
+    assert len(numbers) <= last_number + 2, "at most the record that was being stored"
 
 
 def test_only_records_whose_acknowledgement_was_lost_arrive_twice(forward: Start, tmp_path: Path) -> None:
@@ -221,7 +229,7 @@ def test_only_records_whose_acknowledgement_was_lost_arrive_twice(forward: Start
 
 
 def certificate(directory: Path, name: str) -> dict[str, str]:
-    """A certificate for a name, its key, and who signed it."""
+    """Create a certificate for a name; return the files of the certificate, its key and its authority."""
     authority = trustme.CA()
     issued = authority.issue_cert(name)
     files = {part: str(directory / f"{name}-{part}.pem") for part in ("authority", "certificate", "key")}
@@ -247,11 +255,11 @@ def test_with_tls_shared_key_and_user_records_arrive_and_no_secret_is_kept(secur
         "username": "probe",
         "password_file": secret(tmp_path, "password", "a-password"),
     }
-    asked = {"shared_key": "a-shared-key", "user": "probe", "password": "a-password"}
-    with secure(port, certificate=tls["certificate"], key=tls["key"], **asked) as aggregator:
-        result, said = shipped(plan_for(tmp_path, entry))
+    security = {"shared_key": "a-shared-key", "user": "probe", "password": "a-password"}
+    with secure(port, certificate=tls["certificate"], key=tls["key"], **security) as aggregator:
+        result, messages = run_and_ship(plan_for(tmp_path, entry))
         records = aggregator.records(12)
-    assert said == []
+    assert messages == []
     assert {"nodrop.log", "nodrop.result"} == {record["tag"] for record in records}
     assert len([record for record in records if record["tag"] == "nodrop.result"]) == 2
     stored = [path.read_bytes() for path in [*tmp_path.rglob("result.json"), *(tmp_path / "buffer").iterdir()]]
@@ -261,7 +269,7 @@ def test_with_tls_shared_key_and_user_records_arrive_and_no_secret_is_kept(secur
 
 
 @pytest.mark.parametrize(
-    ("change", "trouble"),
+    ("change", "reason"),
     [
         ({"shared_key_file": "wrong"}, "rejected the handshake: shared key mismatch"),
         ({"password_file": "wrong"}, "rejected the handshake: username/password mismatch"),
@@ -272,7 +280,7 @@ def test_with_tls_shared_key_and_user_records_arrive_and_no_secret_is_kept(secur
     ],
 )
 def test_an_aggregator_that_is_not_convinced_gets_nothing_and_the_user_is_told_why(
-    secure: Start, tmp_path: Path, change: dict[str, Any], trouble: str, monkeypatch: pytest.MonkeyPatch
+    secure: Start, tmp_path: Path, change: dict[str, Any], reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nodrop.export.fluentd.sender.ANSWER_S", 1.0)
     port = free_port()
@@ -287,11 +295,11 @@ def test_an_aggregator_that_is_not_convinced_gets_nothing_and_the_user_is_told_w
         "logging_tag": None,
     }
     changed = {key: str(tmp_path / "wrong") if value == "wrong" else value for key, value in change.items()}
-    asked = {"shared_key": "a-shared-key", "user": "probe", "password": "a-password"}
-    with secure(port, certificate=tls["certificate"], key=tls["key"], **asked) as aggregator:
-        _, (sentence,) = shipped(plan_for(tmp_path, entry | changed))
+    security = {"shared_key": "a-shared-key", "user": "probe", "password": "a-password"}
+    with secure(port, certificate=tls["certificate"], key=tls["key"], **security) as aggregator:
+        _, (sentence,) = run_and_ship(plan_for(tmp_path, entry | changed))
         assert sentence.startswith(f"2 records for 127.0.0.1:{port} are buffered")
-        assert trouble in sentence
+        assert reason in sentence
         assert aggregator.records(0) == []
 
 
@@ -321,7 +329,7 @@ def test_a_run_from_nfvbenchs_configuration_arrives(
     with forward(port) as aggregator:
         subprocess.run(command, cwd=tmp_path, env=environment, check=True, timeout=120)
         records = aggregator.records(0)
-    small, large = by_tag(records, "resultnfvbench")
+    small, large = fields_by_tag(records, "resultnfvbench")
     assert (small["frame_size"], large["frame_size"]) == ("64", "128")
     for record in (small, large):
         assert (record["type"], record["user_label"], record["site"]) == ("single_run", "rack7", "north")
@@ -330,5 +338,5 @@ def test_a_run_from_nfvbenchs_configuration_arrives(
         assert both_pps == pytest.approx(record["total_tx_rate_pps"], abs=2)
         on_wire_bits = (int(record["frame_size"]) + 20) * 8
         assert record["total_tx_rate_bps"] == pytest.approx(record["total_tx_rate_pps"] * on_wire_bits, rel=1e-3)
-    levels = [log["loglevel"] for log in by_tag(records, "nfvbench")]
+    levels = [log["loglevel"] for log in fields_by_tag(records, "nfvbench")]
     assert (levels[0], levels[-1]) == ("START", "RUN_SUMMARY")

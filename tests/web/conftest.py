@@ -1,6 +1,6 @@
 """A browser on a real server: Debian's chromium, driven by Playwright.
 
-Whatever a page asks of anybody but its server, and every error it writes to the console, fails the test.
+A request to any other server, and every error on the console, fails the test.
 """
 
 import contextlib
@@ -20,16 +20,16 @@ WITHIN_MS = 15_000
 WIDE, NARROW = (1280, 800), (390, 844)
 Look = tuple[tuple[int, int], str]
 LOOKS: list[Look] = [(size, theme) for size in (WIDE, NARROW) for theme in ("light", "dark")]
-"""What pages are looked at in."""
+"""Sizes and themes in which tests view pages."""
 
 
 class Window(NamedTuple):
-    """A browser window with a session of its own."""
+    """A browser window with a separate session."""
 
     page: Page
     context: BrowserContext
     complaints: list[str]
-    """What it may not do, and did."""
+    """Forbidden requests and errors so far."""
 
 
 Open = Callable[..., Page]
@@ -50,7 +50,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """`nodrop serve`, whose runs are over in seconds."""
+    """Run `nodrop serve`, with short runs; yield the server."""
     with real_server(tmp_path_factory.mktemp("server")) as server:
         yield server
 
@@ -68,7 +68,7 @@ def open_page(browser: Browser) -> Iterator[Open]:
         **more: Any,
     ) -> Page:
         window = _window(browser, url, size, theme, scripts, **more)
-        if not complains:  # where the server goes away, browsers say so
+        if not complains:  # a browser reports an error if the server goes away
             window = window._replace(complaints=[])
         windows.append(window)
         window.page.goto(url)
@@ -97,24 +97,24 @@ def _window(browser: Browser, url: str, size: tuple[int, int], theme: str, scrip
         if route.request.url.startswith((f"{origin}/", "data:", "blob:")):
             route.fallback()
         else:
-            complaints.append(f"asked {route.request.url}")
+            complaints.append(f"requested {route.request.url}")
             route.abort()
 
     context.route("**/*", check)
     page = context.new_page()
 
-    def hear(said: ConsoleMessage) -> None:
-        is_itself = said.location.get("url") == page.url  # an error page, which is told with its status
-        if said.type == "error" and not is_itself:
-            complaints.append(f"{page.url}: {said.text}")
+    def collect_errors(message: ConsoleMessage) -> None:
+        is_itself = message.location.get("url") == page.url  # an error page, reported with its status
+        if message.type == "error" and not is_itself:
+            complaints.append(f"{page.url}: {message.text}")
 
-    page.on("console", hear)
+    page.on("console", collect_errors)
     page.on("pageerror", lambda error: complaints.append(f"{page.url}: {error}"))
     return Window(page, context, complaints)
 
 
 def shoot(page: Page, name: str) -> None:
-    """Keep a picture of a page, all of it, for people to look at."""
+    """Store a screenshot of the complete page."""
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     size = page.viewport_size
     assert size
@@ -123,21 +123,21 @@ def shoot(page: Page, name: str) -> None:
 
 
 def barriers(page: Page) -> list[str]:
-    """What keeps people from using a page, as axe sees it: what is serious or critical, with where it is."""
+    """Return the serious and critical accessibility violations that axe finds, with their elements."""
     from axe_playwright_python.sync_playwright import Axe
 
     with contextlib.suppress(Exception):
         page.wait_for_load_state("networkidle", timeout=2000)
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     return [
         f"{one['impact']}: {one['help']}: {node['html'][:160]}"
-        for one in found
+        for one in violations
         if one["impact"] in ("serious", "critical")
         for node in one["nodes"]
     ]
 
 
 def sideways(page: Page) -> int:
-    """By how many pixels a page is wider than its window."""
+    """Return by how many pixels a page is wider than its window."""
     width: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     return width

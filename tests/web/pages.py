@@ -1,4 +1,4 @@
-"""The pages in this process, over workers that measure nothing."""
+"""The pages served in this process, with workers that measure nothing."""
 
 import contextlib
 import re
@@ -30,6 +30,6 @@ def pages(results_dir: Path, tokens: Tokens | None = None, host: str = "127.0.0.
 
 
 def form_token(page: str) -> str:
-    found = re.search(r'name="form_token" value="([0-9a-f]+)"', page)
-    assert found, "the page has no form"
-    return found[1]
+    match = re.search(r'name="form_token" value="([0-9a-f]+)"', page)
+    assert match, "the page has no form"
+    return match[1]

@@ -1,4 +1,4 @@
-"""Every chart drawn by Vega's runtime in a browser, under a page's policy, beside what is drawn without a browser."""
+"""Every chart drawn by Vega's runtime in a browser, under a page's policy, compared with rendering without one."""
 
 import json
 import subprocess
@@ -18,23 +18,23 @@ STATIC = Path(pages.__file__).parent / "static"
 SITE = "http://charts.test"
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'"
 NEAR_PX = 3
-"""Browsers measure texts with the fonts they have, which are as wide as those of the renderer."""
+"""Browsers measure texts with fonts that are about as wide as the renderer's."""
 PAGE = """<!doctype html><title>charts</title>
-<script src="/vega.min.js"></script><script src="/vega-interpreter.js"></script><div id="here"></div>"""
+<script src="/vega.min.js"></script><script src="/vega-interpreter.js"></script><div id="chart"></div>"""
 DRAW = """async ({spec, data}) => {
   const view = new vega.View(vega.parse(spec, null, {ast: true}), {
-    expr: vega.expressionInterpreter, renderer: "svg", container: "#here", hover: false,
+    expr: vega.expressionInterpreter, renderer: "svg", container: "#chart", hover: false,
   });
   for (const [name, rows] of Object.entries(data)) view.data(name, rows);
   await view.runAsync();
-  const svg = document.querySelector("#here svg");
+  const svg = document.querySelector("#chart svg");
   const size = svg.getAttribute("viewBox").split(" ").slice(2).map(Number);
   const texts = [...svg.querySelectorAll("text")].map((text) => text.textContent);
-  const said = [...svg.querySelectorAll("[aria-label]")].map((mark) => mark.getAttribute("aria-label"));
+  const labels = [...svg.querySelectorAll("[aria-label]")].map((mark) => mark.getAttribute("aria-label"));
   view.finalize();
-  return {size, texts, said};
+  return {size, texts, labels};
 }"""
-BESIDE = """
+RENDER = """
 import json, re, sys
 from xml.etree import ElementTree
 from nodrop.charts import render
@@ -48,7 +48,7 @@ for line in sys.stdin:
         "name": chart.name, "spec": compile_chart(chart, "light"), "data": chart.data,
         "size": [float(size) for size in root.get("viewBox").split()[2:]],
         "texts": ["".join(part.itertext()) for part in parts if part.tag.endswith("}text")],
-        "said": [part.get("aria-label") for part in parts if part.get("aria-label")],
+        "labels": [part.get("aria-label") for part in parts if part.get("aria-label")],
     }))
 """
 
@@ -74,11 +74,11 @@ def page(browser: Browser) -> Page:
 def test_a_browser_draws_what_is_drawn_without_one(page: Page, tmp_path: Path) -> None:
     charts = every_chart(recorded(tmp_path, SmoothCurve(9e5), **WIDE))
     lines = "\n".join(chart.model_dump_json() for chart in charts)
-    done = subprocess.run([sys.executable, "-c", BESIDE], input=lines, text=True, capture_output=True, check=True)
+    done = subprocess.run([sys.executable, "-c", RENDER], input=lines, text=True, capture_output=True, check=True)
     drawings: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(drawings) == len(charts)
     for drawn in drawings:
         seen = page.evaluate(DRAW, {"spec": drawn["spec"], "data": drawn["data"]})
         assert seen["texts"] == drawn["texts"], drawn["name"]
-        assert seen["said"] == drawn["said"], drawn["name"]
+        assert seen["labels"] == drawn["labels"], drawn["name"]
         assert seen["size"] == pytest.approx(drawn["size"], abs=NEAR_PX), drawn["name"]

@@ -1,4 +1,4 @@
-"""What all pages have in common: the frame, its looks, who may come in, and what a browser may do with it."""
+"""The frame that all pages share: its layout, its accessibility and its theme."""
 
 from tests.api.serving import Server
 from tests.web.conftest import LOOKS, Open, barriers, shoot, sideways

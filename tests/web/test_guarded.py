@@ -1,4 +1,4 @@
-"""Who may see pages and change something by them, and what browsers are told."""
+"""Access control of the pages: logins, sessions, form tokens, and the headers for browsers."""
 
 import re
 from pathlib import Path
@@ -56,10 +56,10 @@ def test_a_login_gives_a_cookie_that_is_not_the_token_and_that_scripts_and_other
 
 def test_behind_https_the_cookie_is_kept_to_it(tmp_path: Path) -> None:
     with pages(tmp_path, Tokens([TOKEN]), "0.0.0.0") as client:
-        there = {"Origin": "https://tester.example", "Host": "tester.example"}
-        page = client.get("https://tester.example/login", headers=there)
+        headers = {"Origin": "https://tester.example", "Host": "tester.example"}
+        page = client.get("https://tester.example/login", headers=headers)
         sent = {"token": TOKEN, "form_token": form_token(page.text), "next": "/"}
-        answer = client.post("https://tester.example/login", data=sent, headers=there)
+        answer = client.post("https://tester.example/login", data=sent, headers=headers)
         assert "Secure" in answer.headers["set-cookie"]
 
 
@@ -107,7 +107,7 @@ def test_a_page_that_came_by_a_foreign_name_learns_no_form_token(tmp_path: Path)
 
 
 def test_a_cookie_alone_changes_nothing(tmp_path: Path) -> None:
-    """A browser that says neither Origin nor Sec-Fetch-Site cannot be told from one that another site drives."""
+    """Without Origin and Sec-Fetch-Site, a request cannot be distinguished from one that another site triggers."""
     with pages(tmp_path, Tokens([TOKEN]), "0.0.0.0") as client:
         assert log_in(client) == 303
         bare = {"Host": SAME["Host"]}
@@ -125,7 +125,7 @@ def test_a_form_of_one_login_is_none_of_another(tmp_path: Path) -> None:
 
 
 def test_a_link_from_another_site_finds_the_reader_logged_in(tmp_path: Path) -> None:
-    """The browser keeps a strict cookie back; a page of our own then asks once more, with it."""
+    """The browser withholds a strict cookie; a page of this server then repeats the request with it."""
     with pages(tmp_path, Tokens([TOKEN]), "0.0.0.0") as client:
         answer = client.get(
             "/results?label=x", headers=SAME | {"Sec-Fetch-Site": "cross-site", "Origin": SAME["Origin"]}

@@ -1,4 +1,4 @@
-"""The page of a run, while it goes on and when it is over: real runs, watched in a real browser."""
+"""The page of a run, during and after it: real runs, viewed in a real browser."""
 
 import json
 import re
@@ -17,21 +17,21 @@ pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 FIXED = {"rate": "5kpps", "duration": "3s"}
 LONG = {"rate": "5kpps", "duration": "60s"}
 SEARCHES = {"sut": "bridge", "search": {"budget": "6s", "max_load": "5Mpps", "width": "10%"}}
-PATIENCE_MS = 60_000
+TIMEOUT_MS = 60_000
 
 
-def begin(server: Server, **asked: Any) -> str:
-    return f"{server.url}/runs/{server.post('/api/v1/runs', asked)['id']}"
+def start_run(server: Server, **request: Any) -> str:
+    return f"{server.url}/runs/{server.post('/api/v1/runs', request)['id']}"
 
 
 def await_state(page: Page, state: str | re.Pattern[str]) -> None:
-    expect(page.locator(".state").first).to_have_text(state, timeout=PATIENCE_MS)
+    expect(page.locator(".state").first).to_have_text(state, timeout=TIMEOUT_MS)
 
 
 def await_elapsed(page: Page, beyond_s: float) -> float:
-    """Until a trial is so far; gives how far it is. The pages let no script be made from text, so this one asks."""
+    """Wait until a trial has run for this time; return its elapsed time. Polls, as the pages' policy forbids eval."""
     elapsed_s = -1.0
-    for _ in range(PATIENCE_MS // 100):
+    for _ in range(TIMEOUT_MS // 100):
         if page.locator("progress").count():
             elapsed_s = float(page.locator("progress").get_attribute("value") or 0)
         if elapsed_s > beyond_s:
@@ -45,8 +45,8 @@ def figure(page: Page, name: str) -> str:
 
 
 def test_a_fixed_rate_is_watched_to_its_end_with_figures_that_grow(server: Server, open_page: Open) -> None:
-    page = open_page(begin(server, **FIXED, label="watched"))
-    expect(page).to_have_title(re.compile("Measuring at a fixed rate"), timeout=PATIENCE_MS)
+    page = open_page(start_run(server, **FIXED, label="watched"))
+    expect(page).to_have_title(re.compile("Measuring at a fixed rate"), timeout=TIMEOUT_MS)
     before_s = await_elapsed(page, 0.0)
     await_elapsed(page, before_s + 1)
     assert figure(page, "sent").endswith("kpps")
@@ -60,16 +60,16 @@ def test_a_fixed_rate_is_watched_to_its_end_with_figures_that_grow(server: Serve
 
 
 def test_bounds_close_in_on_the_page_of_a_search(server: Server, open_page: Open) -> None:
-    url = begin(server, **SEARCHES, label="bounds")
+    url = start_run(server, **SEARCHES, label="bounds")
     page, narrow = open_page(url), open_page(url, NARROW, "dark")
-    expect(page.locator("[data-chart=bounds] canvas")).to_be_visible(timeout=PATIENCE_MS)
-    expect(page.locator("[data-piece=trials] tbody tr").nth(2)).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.locator("[data-chart=bounds] canvas")).to_be_visible(timeout=TIMEOUT_MS)
+    expect(page.locator("[data-piece=trials] tbody tr").nth(2)).to_be_visible(timeout=TIMEOUT_MS)
     assert sideways(page) <= 0
     assert sideways(narrow) <= 0
     for each in (page, narrow):
         shoot(each, "run-live")
         assert not barriers(each)
-    await_state(page, re.compile("complete|failed"))  # a machine that others use may give no answer in 6 s
+    await_state(page, re.compile("complete|failed"))  # a busy machine may have no result in 6 s
     goals = page.locator("[data-piece=bounds] tbody th")
     assert [text.split("\n")[0].split(" found")[0] for text in goals.all_inner_texts()] == ["NDR 0 %", "PDR 0.5 %"]
     trial_count = page.locator("[data-piece=trials] tbody th").count()
@@ -80,8 +80,8 @@ def test_bounds_close_in_on_the_page_of_a_search(server: Server, open_page: Open
 
 
 def test_a_run_is_cancelled_from_its_page(server: Server, open_page: Open) -> None:
-    page = open_page(begin(server, **LONG, label="to be cancelled"))
-    expect(page.locator("progress")).to_be_visible(timeout=PATIENCE_MS)
+    page = open_page(start_run(server, **LONG, label="to be cancelled"))
+    expect(page.locator("progress")).to_be_visible(timeout=TIMEOUT_MS)
     questions: list[str] = []
     page.on("dialog", lambda dialog: (questions.append(dialog.message), dialog.accept()))
     page.get_by_role("button", name="Cancel").click()
@@ -91,8 +91,8 @@ def test_a_run_is_cancelled_from_its_page(server: Server, open_page: Open) -> No
 
 
 def test_a_run_that_waits_says_how_many_are_before_it(server: Server, open_page: Open) -> None:
-    first = begin(server, **LONG)
-    second, third = begin(server, **FIXED), begin(server, **FIXED)
+    first = start_run(server, **LONG)
+    second, third = start_run(server, **FIXED), start_run(server, **FIXED)
     page = open_page(third)
     expect(page.locator("[data-piece=doing]")).to_contain_text(re.compile("queue"))
     await_state(page, "queued")
@@ -101,7 +101,7 @@ def test_a_run_that_waits_says_how_many_are_before_it(server: Server, open_page:
 
 
 def test_without_scripts_the_page_is_whole_and_asks_to_be_loaded_again(server: Server, open_page: Open) -> None:
-    page = open_page(begin(server, **FIXED, label="<b>no script</b>"), WIDE, scripts=False)
+    page = open_page(start_run(server, **FIXED, label="<b>no script</b>"), WIDE, scripts=False)
     assert page.locator("h1").inner_text() == "<b>no script</b>"
     assert page.locator("noscript meta[http-equiv=refresh]").count() or "refresh" in page.content()
     for _ in range(40):
@@ -115,11 +115,11 @@ def test_a_page_finds_its_way_back_when_the_server_was_started_again(tmp_path: P
     (tmp_path / "first").mkdir()
     with real_server(tmp_path / "first") as server:
         port = server.url.rpartition(":")[2]
-        page = open_page(begin(server, **LONG), complains=False)
-        expect(page.locator("progress")).to_be_visible(timeout=PATIENCE_MS)
+        page = open_page(start_run(server, **LONG), complains=False)
+        expect(page.locator("progress")).to_be_visible(timeout=TIMEOUT_MS)
         server.process.send_signal(signal.SIGKILL)
         server.process.wait()
-        expect(page.locator("#lost")).to_be_visible(timeout=PATIENCE_MS)
+        expect(page.locator("#lost")).to_be_visible(timeout=TIMEOUT_MS)
         base = tmp_path / "first"
         again = subprocess.Popen(
             [sys.executable, "-m", "nodrop", "serve", "--port", port, "--results-dir", str(base / "results")],
@@ -135,13 +135,13 @@ def test_a_page_finds_its_way_back_when_the_server_was_started_again(tmp_path: P
 
 
 def test_a_stream_that_is_taken_up_again_tells_everything_once(server: Server) -> None:
-    url = begin(server, **FIXED)
+    url = start_run(server, **FIXED)
     first = subprocess.run(["curl", "-sN", "--max-time", "30", f"{url}/live"], capture_output=True, check=False).stdout
     messages = [json.loads(line[6:]) for line in first.decode().splitlines() if line.startswith("data: ")]
     assert messages[-1]["over"]
     assert (
         sum("trials" in message["pieces"] for message in messages) <= 3
-    )  # none, at first; one; and perhaps at its end
+    )  # at first without trials, then with one, possibly again at its end
     last_id = re.findall(r"^id: (\d+)$", first.decode(), re.MULTILINE)[-1]
     again = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "-H", f"Last-Event-ID: {last_id}", f"{url}/live"]
     assert subprocess.run(again, capture_output=True, check=True).stdout == b"204"

@@ -1,4 +1,4 @@
-"""Every page in a browser: what it shows, that it fits, that nobody is kept out; and the way from run to verdict."""
+"""Every page in a browser: content, layout and accessibility; and the way from a run to a verdict."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ CAPACITY_PPS = 1e6
 
 
 class Measured(NamedTuple):
-    """A server with results of simulated SUTs: six of a label, the last three slower, and one with a hostile name."""
+    """A server with results of simulated SUTs: six with a label, the last three slower, and one with a hostile name."""
 
     server: Server
     nightly: tuple[str, ...]
@@ -39,8 +39,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measured]:
         yield Measured(server, nightly, hostile)
 
 
-def looked_at(open_page: Open, url: str, name: str, looks: Sequence[Look] = LOOKS) -> Page:
-    """A page in every size and theme: it fits, has no barriers, and is kept as a picture. Gives the last."""
+def inspect_page(open_page: Open, url: str, name: str, looks: Sequence[Look] = LOOKS) -> Page:
+    """Check layout and accessibility in every size and theme, and store screenshots; return the last page."""
     for size, theme in looks:
         page = open_page(url, size, theme)
         draw_all(page)
@@ -51,7 +51,7 @@ def looked_at(open_page: Open, url: str, name: str, looks: Sequence[Look] = LOOK
 
 
 def draw_all(page: Page) -> None:
-    """Scroll to every chart, so that it is drawn."""
+    """Scroll to every chart to have it drawn."""
     for place in page.locator("[data-chart]:visible").all():
         place.scroll_into_view_if_needed()
         expect(place.locator("svg")).to_be_visible()
@@ -83,7 +83,7 @@ def test_a_run_that_waits_can_be_cancelled_and_the_focus_stays_where_it_was(serv
     page = open_page(server.url)
     page.get_by_role("button", name="Cancel second").focus()
     expect(page.get_by_role("region", name="Now").get_by_text("running")).to_be_visible()
-    page.wait_for_timeout(2500)  # the list was renewed meanwhile
+    page.wait_for_timeout(2500)  # for the list to be refreshed
     expect(page.get_by_role("button", name="Cancel second")).to_be_focused()
     page.on("dialog", lambda dialog: dialog.accept())
     page.keyboard.press("Enter")
@@ -92,12 +92,12 @@ def test_a_run_that_waits_can_be_cancelled_and_the_focus_stays_where_it_was(serv
 
 
 def test_the_runs_are_listed_at_any_width(server: Server, open_page: Open) -> None:
-    looked_at(open_page, server.url, "runs")
+    inspect_page(open_page, server.url, "runs")
 
 
 def test_results_are_found_and_two_of_them_compared(measured: Measured, open_page: Open) -> None:
     url = measured.server.url
-    looked_at(open_page, f"{url}/results", "results")
+    inspect_page(open_page, f"{url}/results", "results")
     page = open_page(f"{url}/results")
     page.get_by_label("Search", exact=True).fill("night")
     page.get_by_role("button", name="Search").click()
@@ -108,7 +108,7 @@ def test_results_are_found_and_two_of_them_compared(measured: Measured, open_pag
         page.get_by_role("checkbox", name=f"B: nightly, {run_id}").check()
     page.get_by_role("button", name="Compare B with A").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("B is worse than A: NDR is 5.")
-    page = looked_at(open_page, page.url, "compare")
+    page = inspect_page(open_page, page.url, "compare")
     expect(page.get_by_role("table").first).to_contain_text("worse")
     with page.expect_download(timeout=120_000) as downloading:  # all charts of six runs
         page.get_by_role("link", name="Download report").click(no_wait_after=True)
@@ -126,7 +126,7 @@ def test_a_search_can_be_narrowed_and_ordered_without_scripts(measured: Measured
 
 def test_a_result_is_a_report_with_charts_that_are_drawn_when_looked_at(measured: Measured, open_page: Open) -> None:
     url = f"{measured.server.url}/results/{measured.nightly[0]}"
-    page = looked_at(open_page, url, "result")
+    page = inspect_page(open_page, url, "result")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     assert page.locator("[data-chart] svg").count() >= 2
     bare = open_page(url, scripts=False)
@@ -174,7 +174,7 @@ def test_tags_are_given_and_found_again(measured: Measured, open_page: Open) -> 
 
 
 def test_a_trend_shows_where_it_changed(measured: Measured, open_page: Open) -> None:
-    page = looked_at(open_page, f"{measured.server.url}/trend?label=nightly", "trend")
+    page = inspect_page(open_page, f"{measured.server.url}/trend?label=nightly", "trend")
     expect(page.get_by_text("% lower").first).to_be_visible()
     page.get_by_role("link", name="Compare before and after").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("B is worse than A")
@@ -200,12 +200,12 @@ def test_the_state_of_the_machine_is_shown_and_checked(measured: Measured, open_
     expect(page.get_by_text("nodrop serve").first).to_be_visible()
     page.get_by_role("button", name="Run self-test").click(no_wait_after=True)
     expect(page.get_by_role("rowheader", name="AF_PACKET", exact=True)).to_be_visible(timeout=60_000)
-    looked_at(open_page, f"{measured.server.url}/state", "state")
+    inspect_page(open_page, f"{measured.server.url}/state", "state")
 
 
 def test_pages_without_anything_to_show_say_what_to_do(measured: Measured, open_page: Open) -> None:
     for path, name in (("/compare", "compare-empty"), ("/trend", "trend-empty"), ("/no-such-page", "missing")):
-        looked_at(open_page, f"{measured.server.url}{path}", name, LOOKS[:1])
+        inspect_page(open_page, f"{measured.server.url}{path}", name, LOOKS[:1])
 
 
 def test_one_logs_in_with_a_token_and_stays_so(tmp_path: Path, open_page: Open) -> None:
@@ -213,7 +213,7 @@ def test_one_logs_in_with_a_token_and_stays_so(tmp_path: Path, open_page: Open) 
     tokens.write_text(TOKEN)
     tokens.chmod(0o600)
     with real_server(tmp_path, "--token-file", str(tokens)) as server:
-        page = looked_at(open_page, f"{server.url}/results?label=x", "login", (LOOKS[0], LOOKS[3]))
+        page = inspect_page(open_page, f"{server.url}/results?label=x", "login", (LOOKS[0], LOOKS[3]))
         page.get_by_label("Token").fill("f" * 32)
         page.keyboard.press("Enter")
         expect(page.get_by_role("alert")).to_contain_text("Unknown token")

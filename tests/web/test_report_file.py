@@ -1,4 +1,4 @@
-"""`nodrop report` in a browser: opened from disk, it looks right, hides from nobody, and gives back what it holds."""
+"""`nodrop report` in a browser, opened from disk: layout, accessibility, and download of its results."""
 
 import gzip
 import json
@@ -13,16 +13,16 @@ from tests.web.conftest import NARROW, WIDE, Open, barriers, shoot, sideways
 
 
 class Files(NamedTuple):
-    """Reports as people get them."""
+    """Reports, as users open them."""
 
     searched: Path
     both: Path
-    """With what was really sent."""
+    """Report of the search and of the run with real packets."""
     result: Path
-    """The search's own file."""
+    """The result file of the search."""
 
 
-def nodrop(*arguments: object) -> None:
+def run_nodrop(*arguments: object) -> None:
     environment = os.environ | {"NODROP_ALONGSIDE": "1"}
     command = [sys.executable, "-m", "nodrop", *map(str, arguments)]
     subprocess.run(command, check=True, timeout=120, env=environment, stdout=subprocess.DEVNULL)
@@ -30,17 +30,17 @@ def nodrop(*arguments: object) -> None:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    """A search over a model, and frames really sent: through two chains, with ledger, windows and latency."""
+    """Create reports of a simulated search and of a run with real packets through two chains."""
     place = tmp_path_factory.mktemp("reports")
     model, real = place / "model", place / "real"
-    nodrop("simulate", "--sut", "smooth-knee", "--results-dir", model)
-    nodrop("run", "-q", "--rate", "2kpps", "--duration", "1s", "--chains", 2, "--results-dir", real)
+    run_nodrop("simulate", "--sut", "smooth-knee", "--results-dir", model)
+    run_nodrop("run", "-q", "--rate", "2kpps", "--duration", "1s", "--chains", 2, "--results-dir", real)
     (searched,) = model.glob("*/result.json")
     (sent,) = real.glob("*/result.json")
-    made = Files(place / "searched.html", place / "both.html", searched)
-    nodrop("report", searched, "-o", made.searched)
-    nodrop("report", searched, sent, "-o", made.both)
-    return made
+    reports = Files(place / "searched.html", place / "both.html", searched)
+    run_nodrop("report", searched, "-o", reports.searched)
+    run_nodrop("report", searched, sent, "-o", reports.both)
+    return reports
 
 
 @pytest.mark.parametrize(("size", "theme"), [(WIDE, "light"), (NARROW, "dark")])
@@ -65,8 +65,8 @@ def test_one_click_gives_back_the_result_without_network(files: Files, open_page
     page = open_page(f"file://{files.searched}", offline=True)
     with page.expect_download() as download:
         page.click("a[download='result.json.gz']")
-    kept = json.loads(gzip.decompress(download.value.path().read_bytes()))
-    assert kept == json.loads(files.result.read_text())
+    stored = json.loads(gzip.decompress(download.value.path().read_bytes()))
+    assert stored == json.loads(files.result.read_text())
 
 
 def test_a_click_on_a_heading_sorts_its_table_by_number(files: Files, open_page: Open) -> None:

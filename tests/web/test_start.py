@@ -12,7 +12,7 @@ from tests.web.conftest import LOOKS, Open, barriers, shoot, sideways
 from nodrop.server.rest.forbidden_keys import FORBIDDEN
 
 
-def fault(page: Page, key: str) -> str:
+def error_text(page: Page, key: str) -> str:
     return page.locator(f'[id="f-{key}-error"]').inner_text()
 
 
@@ -21,7 +21,7 @@ def press_tab_to(page: Page, selector: str) -> None:
         if page.evaluate(f"document.activeElement?.matches({json.dumps(selector)})"):
             return
         page.keyboard.press("Tab")
-    raise AssertionError(f"{selector} is not reached by the keyboard")
+    raise AssertionError(f"{selector} cannot be reached by keyboard")
 
 
 def test_the_form_fits_and_has_no_barriers(server: Server, open_page: Open) -> None:
@@ -68,13 +68,13 @@ def test_what_cannot_be_used_is_told_at_its_field_while_it_is_written(server: Se
     page.fill("#f-frame_sizes", "64, IMX")
     page.fill("#f-chains", "2x")
     expect(page.locator("#f-chains")).to_have_attribute("aria-invalid", "true")
-    assert "'IMX' is not a frame size" in fault(page, "frame_sizes")
+    assert "'IMX' is not a frame size" in error_text(page, "frame_sizes")
     expect(page.locator("#preview .takes")).to_contain_text("2 errors to fix")
     shoot(page, "start-wrong")
     page.fill("#f-frame_sizes", "64, IMIX")
     page.fill("#f-chains", "2")
     expect(page.locator("#preview .takes")).to_contain_text("Takes about")
-    assert not fault(page, "chains")
+    assert not error_text(page, "chains")
 
 
 def test_without_scripts_a_wrong_form_comes_back_as_it_was_filled_in(server: Server, open_page: Open) -> None:
@@ -82,7 +82,7 @@ def test_without_scripts_a_wrong_form_comes_back_as_it_was_filled_in(server: Ser
     page.fill("#f-rate", "fast")
     page.fill("#f-label", "<script>alert(1)</script>")
     page.locator("button.main").click()
-    assert "is not a rate" in fault(page, "rate")
+    assert "is not a rate" in error_text(page, "rate")
     assert page.input_value("#f-label") == "<script>alert(1)</script>"
     page.fill("#f-rate", "5kpps")
     page.locator("#check").click()

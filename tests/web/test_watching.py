@@ -1,4 +1,4 @@
-"""A run as its journal tells it: what is known after every event, and after all of them at once."""
+"""A live run rebuilt from the events of its journal: its texts after every event, and its final state."""
 
 import json
 from pathlib import Path
@@ -41,8 +41,8 @@ RUNNING = QUEUED.model_copy(
 COMPLETE = RUNNING.model_copy(update={"state": LifecycleState.COMPLETE, "ended_at": "2026-01-31T12:01:00+00:00"})
 
 
-def told(event: Event) -> tuple[str, dict[str, Any]]:
-    """As it comes out of the journal."""
+def journaled(event: Event) -> tuple[str, dict[str, Any]]:
+    """Return an event as read from the journal."""
     name, content = encode(event)
     return name, json.loads(json.dumps(content))
 
@@ -51,28 +51,28 @@ def told(event: Event) -> tuple[str, dict[str, Any]]:
 def events(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, dict[str, Any]]]:
     listener = Listener()
     execute(make_plan(tmp_path_factory.mktemp("watched")), listener, parts(MILLION))
-    return [told(event) for event in listener.events]
+    return [journaled(event) for event in listener.events]
 
 
 def test_everything_a_page_says_can_be_said_after_every_event(events: list[tuple[str, dict[str, Any]]]) -> None:
-    seen = LiveRun(QUEUED)
-    assert describe_activity(seen) == "Waiting for 2 runs ahead in the queue."
-    seen.handle(STATE, RUNNING.model_dump(mode="json"))
-    heads = []
+    live = LiveRun(QUEUED)
+    assert describe_activity(live) == "Waiting for 2 runs ahead in the queue."
+    live.handle(STATE, RUNNING.model_dump(mode="json"))
+    headlines = []
     for name, content in events:
-        seen.handle(name, content)
-        heads.append(format_headline(seen))
-        assert describe_activity(seen)
+        live.handle(name, content)
+        headlines.append(format_headline(live))
+        assert describe_activity(live)
         (
-            list(list_bounds(seen)),
-            list(list_latencies(seen)),
-            list_trials(seen),
-            current_figures(seen),
-            seen.remaining_s(),
+            list(list_bounds(live)),
+            list(list_latencies(live)),
+            list_trials(live),
+            current_figures(live),
+            live.remaining_s(),
         )
-    assert list(dict.fromkeys(heads))[:2] == ["Setting up", "Searching"]
-    seen.handle(STATE, COMPLETE.model_dump(mode="json"))
-    assert (format_headline(seen), describe_activity(seen), current_figures(seen)) == ("Complete", "", None)
+    assert list(dict.fromkeys(headlines))[:2] == ["Setting up", "Searching"]
+    live.handle(STATE, COMPLETE.model_dump(mode="json"))
+    assert (format_headline(live), describe_activity(live), current_figures(live)) == ("Complete", "", None)
 
 
 def with_sentences(goal: GoalResult) -> dict[str, Any]:
@@ -80,20 +80,20 @@ def with_sentences(goal: GoalResult) -> dict[str, Any]:
 
 
 def test_what_was_found_is_what_the_result_has(tmp_path: Path) -> None:
-    listener, seen = Listener(), LiveRun(RUNNING)
+    listener, live = Listener(), LiveRun(RUNNING)
     result = execute(make_plan(tmp_path), listener, parts(MILLION))
     for event in listener.events:
-        seen.handle(*told(event))
-    assert [with_sentences(goal) for goal in seen.state.goals] == [with_sentences(goal) for goal in result.goals]
-    assert [trial.index for trial in seen.state.trials] == [trial.index for trial in result.trials]
-    assert [step.after for step in seen.decisions] == [step.after for step in result.steps]
-    assert [each["regular"] for each in list_bounds(seen)] == [found.regular for found in result.goals]
+        live.handle(*journaled(event))
+    assert [with_sentences(goal) for goal in live.state.goals] == [with_sentences(goal) for goal in result.goals]
+    assert [trial.index for trial in live.state.trials] == [trial.index for trial in result.trials]
+    assert [step.after for step in live.decisions] == [step.after for step in result.steps]
+    assert [each["regular"] for each in list_bounds(live)] == [goal.regular for goal in result.goals]
 
 
 def test_the_log_of_a_long_run_stays_short_and_keeps_its_beginning_and_its_end() -> None:
-    seen = LiveRun(RUNNING)
+    live = LiveRun(RUNNING)
     for number in range(5 * LOG_MAX):
-        seen.handle("Note", {"text": f"note {number}"})
-    assert len(seen.log) <= LOG_MAX
-    assert seen.log[0].text == "note 0"
-    assert seen.log[-1].text == f"note {5 * LOG_MAX - 1}"
+        live.handle("Note", {"text": f"note {number}"})
+    assert len(live.log) <= LOG_MAX
+    assert live.log[0].text == "note 0"
+    assert live.log[-1].text == f"note {5 * LOG_MAX - 1}"
