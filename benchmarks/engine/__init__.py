@@ -1,1 +1,1 @@
-"""Rates at which nodrop and other generators send and receive on a veth pair, side by side in one run."""
+"""Packet rates of nodrop and of other generators on a veth pair, compared in one run."""

@@ -1,4 +1,4 @@
-"""The frame that every contestant sends: UDP over IPv4 over Ethernet, to a MAC that is not the interface's."""
+"""The frame that every generator sends: UDP over IPv4 over Ethernet, to a MAC that no interface has."""
 
 import ipaddress
 import struct
@@ -11,13 +11,13 @@ FCS_BYTES = 4
 
 @dataclass(frozen=True)
 class Frame:
-    """Addresses and size; equal for every contestant that lets one choose them.
+    """Addresses and size of the frame, equal for every generator that can set them.
 
-    The MACs are nobody's: frames for the port's own MAC would go on into the kernel's IP stack, on the sender's CPU.
+    No interface has these MACs: frames for the port's own MAC would enter the kernel's IP stack, on the sender's CPU.
     """
 
     frame_bytes: int
-    """With FCS, as RFC 1242 3.5 counts."""
+    """Size including the FCS, as in RFC 1242 3.5."""
     src_mac: str = "02:00:00:00:0a:01"
     dst_mac: str = "02:00:00:00:0a:02"
     src_ip: str = "198.18.0.1"
@@ -27,15 +27,15 @@ class Frame:
 
     @property
     def buffer_bytes(self) -> int:
-        """What software handles of it."""
+        """The size without the FCS, as software handles it."""
         return self.frame_bytes - FCS_BYTES
 
-    def backwards(self) -> "Frame":
-        """The same for the other direction."""
+    def reverse(self) -> "Frame":
+        """Return the frame of the opposite direction."""
         return replace(self, src_mac=self.dst_mac, dst_mac=self.src_mac, src_ip=self.dst_ip, dst_ip=self.src_ip)
 
     def to_bytes(self) -> bytes:
-        """The whole frame without FCS. UDP checksum 0 says that there is none (RFC 768)."""
+        """Return the frame without its FCS. UDP checksum 0 means that there is no checksum (RFC 768)."""
         payload = bytes(self.buffer_bytes - HEADER_BYTES)
         udp = struct.pack("!HHHH", self.src_udp_port, self.dst_udp_port, 8 + len(payload), 0)
         macs = bytes.fromhex((self.dst_mac + self.src_mac).replace(":", ""))
@@ -47,7 +47,7 @@ class Frame:
         return header[:10] + struct.pack("!H", _internet_checksum(header)) + header[12:]
 
     def write_trafgen(self, path: Path) -> Path:
-        """As a configuration file of trafgen's."""
+        """Write the frame as a configuration file of trafgen; return its path."""
         path.write_text("{ " + ", ".join(f"{byte:#04x}" for byte in self.to_bytes()) + " }\n")
         return path
 

@@ -1,22 +1,22 @@
-"""What is measured: groups of contestants that run one right after the other, so that their ratios mean something."""
+"""Groups of generators that are measured in direct succession, so that the ratios of their rates are meaningful."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.engine.contestant import SEND_CPU, Contestant
-from benchmarks.engine.dpdk import TestpmdFlowgen, TestpmdMemif, nodrop_memif, nodrop_null
+from benchmarks.engine.dpdk import TestpmdFlowgen, TestpmdMemif, create_nodrop_memif, create_nodrop_null
 from benchmarks.engine.link import SEND_PORT
-from benchmarks.engine.nodrop import Nodrop
+from benchmarks.engine.nodrop import NodropGenerator
+from benchmarks.engine.packet_generator import SEND_CPU, PacketGenerator
 from benchmarks.engine.testpmd import (
-    TestpmdBothWays,
+    TestpmdBidirectional,
     TestpmdSend,
     TestpmdSendReceive,
-    TestpmdXdpBothWays,
+    TestpmdXdpBidirectional,
     TestpmdXdpSend,
     TestpmdXdpSendReceive,
 )
 from benchmarks.engine.trafgen import TrafgenSend
-from benchmarks.engine.zero_loss import ZeroLoss
+from benchmarks.engine.zero_loss import ZeroLossSearch
 
 FLOWS_MAX = 2**20
 LARGE_FRAME_BYTES = 1518
@@ -26,35 +26,38 @@ EVERY_FRAME = 1
 
 @dataclass(frozen=True)
 class Group:
-    """Rows of the table that belong together."""
+    """Generators that are compared with each other."""
 
     title: str
-    contestants: tuple[Contestant | ZeroLoss, ...]
+    generators: tuple[PacketGenerator | ZeroLossSearch, ...]
     frame_bytes: int = 64
 
 
-def _live(name: str = "nodrop xdp_live send+receive", **options: Any) -> Nodrop:
-    return Nodrop(name, backend="xdp_live", **options)
+def _create_xdp_live(name: str = "nodrop xdp_live send+receive", **options: Any) -> NodropGenerator:
+    return NodropGenerator(name, backend="xdp_live", **options)
 
 
-def _in_memory(name: str, latency_every: int) -> Nodrop:
-    """Both ends on one thread, so that its whole CPU is what the frames cost."""
+def _create_in_memory(name: str, latency_every: int) -> NodropGenerator:
+    """Return nodrop with both ends in one thread, so that its CPU time is the cost of the frames."""
     ends = ("near", "far")
-    return Nodrop(name, ends, "loopback", queue_slots=1024, latency_every=latency_every, cpus=(SEND_CPU,))
+    return NodropGenerator(name, ends, "loopback", queue_slots=1024, latency_every=latency_every, cpus=(SEND_CPU,))
 
 
-def _many(backend: str) -> tuple[Nodrop, ...]:
-    """More streams, then more flows."""
-    made = [Nodrop(f"{backend} {_streams(count)}", backend=backend, stream_count=count) for count in STREAM_COUNTS]
-    return (*made, Nodrop(f"{backend} 1 M flows", backend=backend, flow_count=FLOWS_MAX))
+def _create_scaling_series(backend: str) -> tuple[NodropGenerator, ...]:
+    """Return nodrop with increasing numbers of streams, then with many flows."""
+    series = [
+        NodropGenerator(f"{backend} {_format_streams(count)}", backend=backend, stream_count=count)
+        for count in STREAM_COUNTS
+    ]
+    return (*series, NodropGenerator(f"{backend} 1 M flows", backend=backend, flow_count=FLOWS_MAX))
 
 
-def _many_null() -> tuple[Nodrop, ...]:
-    made = [nodrop_null(f"dpdk null {_streams(count)}", stream_count=count) for count in STREAM_COUNTS]
-    return (*made, nodrop_null("dpdk null 1 M flows", flow_count=FLOWS_MAX))
+def _create_null_scaling_series() -> tuple[NodropGenerator, ...]:
+    series = [create_nodrop_null(f"dpdk null {_format_streams(count)}", stream_count=count) for count in STREAM_COUNTS]
+    return (*series, create_nodrop_null("dpdk null 1 M flows", flow_count=FLOWS_MAX))
 
 
-def _streams(count: int) -> str:
+def _format_streams(count: int) -> str:
     return f"{count} stream" if count == 1 else f"{count} streams"
 
 
@@ -63,65 +66,74 @@ GROUPS = {
         "veth pair, packet sockets",
         (
             TrafgenSend(),
-            Nodrop("nodrop send", ports=(SEND_PORT,)),
+            NodropGenerator("nodrop send", ports=(SEND_PORT,)),
             TestpmdSend(),
-            Nodrop("nodrop send+receive"),
+            NodropGenerator("nodrop send+receive"),
             TestpmdSendReceive(),
         ),
     ),
     "xdp": Group(
-        "veth pair, AF_XDP and frames made in the kernel",
+        "veth pair, AF_XDP and frames created in the kernel",
         (
-            Nodrop("nodrop af_xdp send", ports=(SEND_PORT,), backend="af_xdp"),
+            NodropGenerator("nodrop af_xdp send", ports=(SEND_PORT,), backend="af_xdp"),
             TestpmdXdpSend(),
-            Nodrop("nodrop af_xdp send+receive", backend="af_xdp"),
+            NodropGenerator("nodrop af_xdp send+receive", backend="af_xdp"),
             TestpmdXdpSendReceive(),
-            _live(),
+            _create_xdp_live(),
             TrafgenSend(),
         ),
     ),
     "dpdk": Group(
-        "DPDK, no kernel on the way",
-        (nodrop_null("nodrop dpdk null"), TestpmdFlowgen(), nodrop_memif("nodrop dpdk memif"), TestpmdMemif()),
+        "DPDK ports without a kernel",
+        (
+            create_nodrop_null("nodrop dpdk null"),
+            TestpmdFlowgen(),
+            create_nodrop_memif("nodrop dpdk memif"),
+            TestpmdMemif(),
+        ),
     ),
-    "zero-loss": Group("veth, XDP redirect, veth: the highest rate without loss", (ZeroLoss(), TrafgenSend())),
+    "zero-loss": Group("veth, XDP redirect, veth: highest rate without loss", (ZeroLossSearch(), TrafgenSend())),
     "large": Group(
         "veth pair, large frames",
         (
             TrafgenSend(),
-            Nodrop("nodrop send", ports=(SEND_PORT,)),
-            Nodrop("nodrop send+receive"),
+            NodropGenerator("nodrop send", ports=(SEND_PORT,)),
+            NodropGenerator("nodrop send+receive"),
             TestpmdSendReceive(),
-            Nodrop("nodrop af_xdp send+receive", backend="af_xdp"),
+            NodropGenerator("nodrop af_xdp send+receive", backend="af_xdp"),
             TestpmdXdpSendReceive(),
-            _live(),
+            _create_xdp_live(),
         ),
         LARGE_FRAME_BYTES,
     ),
     "both-ways": Group(
-        "veth pair, both directions at once, their rates added",
+        "veth pair, both directions at once, rates added",
         (
-            Nodrop("nodrop both ways", both_ways=True),
-            TestpmdBothWays(),
-            Nodrop("nodrop af_xdp both ways", backend="af_xdp", both_ways=True),
-            TestpmdXdpBothWays(),
-            _live("nodrop xdp_live both ways", both_ways=True),
+            NodropGenerator("nodrop both ways", bidirectional=True),
+            TestpmdBidirectional(),
+            NodropGenerator("nodrop af_xdp both ways", backend="af_xdp", bidirectional=True),
+            TestpmdXdpBidirectional(),
+            _create_xdp_live("nodrop xdp_live both ways", bidirectional=True),
         ),
     ),
     "cost": Group(
-        "what a frame costs, without and with latency",
+        "CPU time per frame, without and with latency",
         (
-            _in_memory("in memory, counting", 0),
-            _in_memory("in memory, latency", EVERY_FRAME),
-            Nodrop("af_packet, counting", latency_every=0),
-            Nodrop("af_packet, latency", latency_every=EVERY_FRAME),
-            _live("xdp_live, counting", latency_every=0),
-            _live("xdp_live, latency", latency_every=EVERY_FRAME),
+            _create_in_memory("in memory, counting", 0),
+            _create_in_memory("in memory, latency", EVERY_FRAME),
+            NodropGenerator("af_packet, counting", latency_every=0),
+            NodropGenerator("af_packet, latency", latency_every=EVERY_FRAME),
+            _create_xdp_live("xdp_live, counting", latency_every=0),
+            _create_xdp_live("xdp_live, latency", latency_every=EVERY_FRAME),
         ),
     ),
     "many": Group(
-        "1 to 4096 streams of 256 flows, and a stream of 2^20 flows",
-        (*_many("af_packet"), *_many("xdp_live"), *_many_null()),
+        "1 to 4096 streams of 256 flows, and one stream of 2^20 flows",
+        (
+            *_create_scaling_series("af_packet"),
+            *_create_scaling_series("xdp_live"),
+            *_create_null_scaling_series(),
+        ),
     ),
 }
-"""In the order they are played and shown."""
+"""Groups in the order of measurement and output."""

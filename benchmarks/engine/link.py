@@ -1,4 +1,4 @@
-"""The veth pair, in a network namespace that dies with this process, and the kernel's count of what was sent on it."""
+"""A veth pair in a network namespace that ends with this process, and the kernel's count of frames sent on it."""
 
 import time
 from collections.abc import Collection
@@ -12,14 +12,14 @@ SEND_PORT = "send0"
 RECEIVE_PORT = "receive0"
 
 _SENT_COLUMN = 9
-"""Of /proc/net/dev, after the name: eight columns of reception, then bytes and packets of transmission."""
+"""Column of transmitted packets in /proc/net/dev, after the name: eight columns of reception, then bytes, packets."""
 
 
 def move_into_private_namespace() -> str:
-    """Leave this machine's network for a namespace that holds nothing but the pair; returns the rights it took.
+    """Move this process into a network namespace that contains only the veth pair; return the privilege used.
 
-    Both ends are in one namespace, because one nodrop-engine and one way to start tools serve them both. Nothing
-    outside sees them, and they are gone when the last process in there is.
+    Both ends are in one namespace, because one nodrop-engine, and one way to start tools, uses both. The namespace is
+    invisible to the rest of the machine, and removed when its last process exits.
     """
     privilege = namespace.unshare_lab()
     links.disable_ipv6()
@@ -29,8 +29,8 @@ def move_into_private_namespace() -> str:
     return privilege
 
 
-def sent(ports: Collection[str] = (SEND_PORT,)) -> tuple[float, int]:
-    """The time of the query, and the frames that have left these ports, as the kernel counts them."""
+def read_sent(ports: Collection[str] = (SEND_PORT,)) -> tuple[float, int]:
+    """Return the time of the query and the frames sent by these ports until then, by the kernel's counters."""
     count = 0
     for line in Path("/proc/self/net/dev").read_text().splitlines():
         name, _, counters = line.partition(":")

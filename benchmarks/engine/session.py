@@ -1,89 +1,89 @@
-"""Conversation with one nodrop-engine: requests in, replies out."""
+"""A session with one nodrop-engine: requests to its standard input, replies from its standard output."""
 
 import json
 import subprocess
 import time
 from typing import Any
 
-from benchmarks.engine.tool import ContestantError, Tool
+from benchmarks.engine.tool_process import BenchmarkError, ToolProcess
 
 from nodrop.errors import GeneratorError
 from nodrop.system.native_binaries import find_binary
 
-ANSWER_TIMEOUT_S = 10.0
+REPLY_TIMEOUT_S = 10.0
 
-Reply = dict[str, Any]
-
-
-def engine_version() -> str:
-    """With the commit it was built from. Raises ContestantError when it is not installed."""
-    said = subprocess.run([_program(), "--version"], capture_output=True, text=True, check=True)
-    return said.stdout.strip().removeprefix("nodrop-engine ")
+Message = dict[str, Any]
 
 
-def check_opens(request: Reply) -> None:
-    """Raises ContestantError with the engine's words when it refuses to open such ports."""
-    said = subprocess.run([_program()], input=json.dumps(request), capture_output=True, text=True, check=True)
-    answer = json.loads(said.stdout.splitlines()[-1])
-    if answer["reply"] == "error":
-        raise ContestantError(answer["message"])
+def read_engine_version() -> str:
+    """Return the engine's version with its commit. Raises BenchmarkError if it is not installed."""
+    process = subprocess.run([_find_engine(), "--version"], capture_output=True, text=True, check=True)
+    return process.stdout.strip().removeprefix("nodrop-engine ")
 
 
-def start_engine(cpus: set[int]) -> Tool:
-    """A process of it."""
-    return Tool([_program()], cpus)
+def check_opens(request: Message) -> None:
+    """Raise BenchmarkError with the engine's message if it cannot open these ports."""
+    process = subprocess.run([_find_engine()], input=json.dumps(request), capture_output=True, text=True, check=True)
+    reply = json.loads(process.stdout.splitlines()[-1])
+    if reply["reply"] == "error":
+        raise BenchmarkError(reply["message"])
 
 
-def _program() -> str:
+def start_engine(cpus: set[int]) -> ToolProcess:
+    """Start an engine on these CPUs."""
+    return ToolProcess([_find_engine()], cpus)
+
+
+def _find_engine() -> str:
     try:
         return str(find_binary("nodrop-engine", GeneratorError))
     except GeneratorError as error:
-        raise ContestantError(str(error)) from None
+        raise BenchmarkError(str(error)) from None
 
 
-class Session:
-    """An engine with its ports open."""
+class EngineSession:
+    """An engine with open ports."""
 
-    def __init__(self, tool: Tool, open_request: Reply) -> None:
-        self._tool = tool
+    def __init__(self, process: ToolProcess, open_request: Message) -> None:
+        self._process = process
         self._await_reply("hello")
-        self._ask(open_request)
-        self.opened = self._await_reply("opened")
+        self._send(open_request)
+        self._await_reply("opened")
 
-    def begin(self, loads_pps: list[float], duration_s: float, **options: Any) -> None:
+    def start_trial(self, loads_pps: list[float], duration_s: float, **options: Any) -> None:
         """Start a trial; `options` are further fields of the request."""
         trial = {"op": "trial", "trial_id": 1, "loads_pps": loads_pps, "duration_s": duration_s}
-        self._ask(trial | options)
+        self._send(trial | options)
 
-    def next_window(self) -> Reply:
-        """To end from now on; the older ones are behind the times."""
-        while self._tool.lines.next_line(0) is not None:
+    def await_next_window(self) -> Message:
+        """Return the next window that ends from now on, and discard those that are already reported."""
+        while self._process.lines.next_line(0) is not None:
             pass
         return self._await_reply("window")
 
-    def next_reply(self, timeout_s: float) -> Reply | None:
-        """Whatever it says next; None when it says nothing for so long. Raises ContestantError when it refuses."""
-        line = self._tool.lines.next_line(timeout_s)
+    def read_reply(self, timeout_s: float) -> Message | None:
+        """Return the next reply; None after the timeout. Raises BenchmarkError if the engine reports an error."""
+        line = self._process.lines.next_line(timeout_s)
         if line is None:
-            self._tool.check_running()
+            self._process.check_running()
             return None
-        reply: Reply = json.loads(line)
+        reply: Message = json.loads(line)
         if reply["reply"] == "error":
-            raise ContestantError(f"nodrop-engine refuses: {reply['message']}")
+            raise BenchmarkError(f"nodrop-engine: {reply['message']}")
         return reply
 
-    def stop(self) -> Reply:
-        """End the trial; its account of every frame."""
-        self._ask({"op": "stop"})
+    def stop_trial(self) -> Message:
+        """Stop the trial and return its result."""
+        self._send({"op": "stop"})
         return self._await_reply("trial")
 
-    def _ask(self, request: Reply) -> None:
-        self._tool.write(json.dumps(request))
+    def _send(self, request: Message) -> None:
+        self._process.write_line(json.dumps(request))
 
-    def _await_reply(self, kind: str) -> Reply:
-        deadline = time.monotonic() + ANSWER_TIMEOUT_S
+    def _await_reply(self, kind: str) -> Message:
+        deadline = time.monotonic() + REPLY_TIMEOUT_S
         while time.monotonic() < deadline:
-            reply = self.next_reply(0.1)
+            reply = self.read_reply(0.1)
             if reply and reply["reply"] == kind:
                 return reply
-        raise ContestantError(f"nodrop-engine has not said {kind} within {ANSWER_TIMEOUT_S:g} s")
+        raise BenchmarkError(f"nodrop-engine: no reply {kind!r} within {REPLY_TIMEOUT_S:g} s")

@@ -1,4 +1,4 @@
-"""trafgen of netsniff-ng: AF_PACKET TX_RING past the queueing discipline, one fixed frame."""
+"""trafgen of netsniff-ng: one fixed frame through an AF_PACKET TX_RING, with the queueing discipline bypassed."""
 
 import contextlib
 import tempfile
@@ -6,52 +6,52 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.engine import link
-from benchmarks.engine.contestant import SEND_CPU
 from benchmarks.engine.frame import Frame
 from benchmarks.engine.link import SEND_PORT
-from benchmarks.engine.tool import Tool, find, package_version
+from benchmarks.engine.packet_generator import SEND_CPU
+from benchmarks.engine.tool_process import ToolProcess, find_program, read_package_version
 
 PACKAGE = "netsniff-ng"
 
 
 class TrafgenSend:
-    """Sends only."""
+    """trafgen, which only sends."""
 
     name = "trafgen send"
-    does = "one fixed frame, never received or counted"
+    work_per_frame = "one fixed frame; no receiver"
 
-    def version(self) -> str:
-        """Of the Debian package."""
-        find("trafgen", PACKAGE)
-        return package_version(PACKAGE)
+    def read_version(self) -> str:
+        """Return the version of the Debian package."""
+        find_program("trafgen", PACKAGE)
+        return read_package_version(PACKAGE)
 
     @contextlib.contextmanager
     def run(self, frame: Frame) -> Iterator["TrafgenRun"]:
-        """It forks its sender, which its own end would leave behind: a process namespace takes that along."""
+        """Start it in a PID namespace: trafgen forks its sender, which would survive the end of trafgen itself."""
         with tempfile.TemporaryDirectory() as directory:
             config = frame.write_trafgen(Path(directory, "frame.cfg"))
-            enclosure = ("unshare", "--pid", "--fork", "--kill-child")
+            pid_namespace = ("unshare", "--pid", "--fork", "--kill-child")
             options = ("--dev", SEND_PORT, "--conf", config, "--cpus", "1", "--num", "0")
-            leave_host_alone = ("--no-sock-mem", "--notouch-irq", "--no-cpu-stats")
-            command = (*enclosure, find("trafgen", PACKAGE), *options, *leave_host_alone)
-            with Tool(command, {SEND_CPU}) as tool:
-                yield TrafgenRun(tool)
+            keep_host_settings = ("--no-sock-mem", "--notouch-irq", "--no-cpu-stats")
+            command = (*pid_namespace, find_program("trafgen", PACKAGE), *options, *keep_host_settings)
+            with ToolProcess(command, {SEND_CPU}) as process:
+                yield TrafgenRun(process)
 
 
 class TrafgenRun:
-    """trafgen, sending."""
+    """A run of trafgen."""
 
-    def __init__(self, tool: Tool) -> None:
-        self.cpu_s = tool.cpu_s
-        self.check_running = tool.check_running
+    def __init__(self, process: ToolProcess) -> None:
+        self.read_cpu_s = process.read_cpu_s
+        self.check_running = process.check_running
 
-    def sent(self) -> tuple[float, int]:
-        """As the kernel counts it, for all alike."""
-        return link.sent()
+    def read_sent(self) -> tuple[float, int]:
+        """Return the time and the frames sent, by the kernel's counter."""
+        return link.read_sent()
 
-    def received(self) -> None:
-        """It does not receive."""
+    def read_received(self) -> None:
+        """Return None: trafgen does not receive."""
 
-    def finish(self) -> dict[str, float]:
-        """It says nothing that the kernel's counters do not."""
+    def stop(self) -> dict[str, float]:
+        """Return no counters: the kernel's suffice."""
         return {}

@@ -1,14 +1,14 @@
-"""The highest rate at which nodrop sends through a forwarder and receives all of it, found by nodrop's own search."""
+"""The highest rate without loss through a forwarder, found by nodrop's own search."""
 
 import tempfile
 import time
 from typing import Any
 
-from benchmarks.engine.contestant import RECEIVE_CPU, SEND_CPU
 from benchmarks.engine.frame import Frame
-from benchmarks.engine.measure import Measurement, machine_cores, machine_cpu_s
-from benchmarks.engine.session import engine_version
-from benchmarks.engine.tool import ContestantError
+from benchmarks.engine.measure import RateMeasurement, compute_machine_cores, read_machine_cpu_s
+from benchmarks.engine.packet_generator import RECEIVE_CPU, SEND_CPU
+from benchmarks.engine.session import read_engine_version
+from benchmarks.engine.tool_process import BenchmarkError
 
 from nodrop.config.load import load
 from nodrop.errors import NodropError
@@ -21,35 +21,37 @@ TRIAL_S = 1.0
 BUDGET_S = 12.0
 
 
-class ZeroLoss:
-    """As `nodrop run --sut xdp` finds it, one way: a lab of its own, with two veth pairs and the forwarder between."""
+class ZeroLossSearch:
+    """A search like `nodrop run --sut xdp`, one way, in a separate lab: two veth pairs and a forwarder between them."""
 
     name = "nodrop zero loss through xdp"
-    does = "live number, time and checksum, 256 flows, through an XDP redirect; not one frame lost in trials of 1 s"
+    work_per_frame = (
+        "live sequence number, time stamp and checksum, 256 flows, through an XDP redirect; no loss in trials of 1 s"
+    )
 
-    def version(self) -> str:
-        """Of the engine."""
-        return engine_version()
+    def read_version(self) -> str:
+        """Return the version of the engine."""
+        return read_engine_version()
 
-    def measure(self, group: str, frame: Frame, number: int, seconds: float) -> Measurement:
-        """One search; `seconds` bounds it from below. Raises ContestantError when it finds nothing."""
-        before, began_s = machine_cpu_s(), time.monotonic()
-        result = _search(frame, max(BUDGET_S, seconds))
-        window_s = time.monotonic() - began_s
+    def measure(self, group: str, frame: Frame, round_index: int, duration_s: float) -> RateMeasurement:
+        """Search once, with a budget of at least `duration_s`. Raises BenchmarkError without a lower bound."""
+        before, start_s = read_machine_cpu_s(), time.monotonic()
+        result = _search(frame, max(BUDGET_S, duration_s))
+        window_s = time.monotonic() - start_s
         goal = result.goals[0]
         if goal.lower is None:
-            raise ContestantError(f"no load without loss was found: {format_message(goal.explanation)}")
+            raise BenchmarkError(f"no load without loss: {format_message(goal.explanation)}")
         upper = {"upper_pps": goal.upper.load_pps} if goal.upper else {}
-        return Measurement(
+        return RateMeasurement(
             group=group,
-            contestant=self.name,
+            generator=self.name,
             frame_bytes=frame.frame_bytes,
-            round=number,
+            round=round_index,
             window_s=window_s,
             sent_pps=goal.lower.load_pps,
             received_pps=goal.lower.load_pps,
             cpu_cores=None,
-            **machine_cores(before, machine_cpu_s(), window_s),
+            **compute_machine_cores(before, read_machine_cpu_s(), window_s),
             account={"trial_count": len(result.trials), **upper},
         )
 
@@ -73,4 +75,4 @@ def _search(frame: Frame, budget_s: float) -> RunResult:
         try:
             return execute(build(load((), keys)), lambda _: None)
         except NodropError as error:
-            raise ContestantError(str(error)) from None
+            raise BenchmarkError(str(error)) from None

@@ -1,16 +1,18 @@
 """Ratios and requirements of the engine's benchmark, from synthetic measurements."""
 
-from benchmarks.engine.demands import demand_lines
 from benchmarks.engine.groups import GROUPS
-from benchmarks.engine.measure import Measurement
-from benchmarks.engine.ratio import PAIRS, ratios
+from benchmarks.engine.measure import RateMeasurement
+from benchmarks.engine.ratio import PAIRS, compute_ratios
+from benchmarks.engine.requirements import format_requirements
 from benchmarks.memory import Half
 
 
-def measured(group: str, contestant: str, mpps: float, number: int = 0, cpu_cores: float | None = 1.0) -> Measurement:
-    return Measurement(
+def measured(
+    group: str, generator: str, mpps: float, number: int = 0, cpu_cores: float | None = 1.0
+) -> RateMeasurement:
+    return RateMeasurement(
         group=group,
-        contestant=contestant,
+        generator=generator,
         frame_bytes=64,
         round=number,
         window_s=1.0,
@@ -24,14 +26,14 @@ def measured(group: str, contestant: str, mpps: float, number: int = 0, cpu_core
     )
 
 
-def lines(*measurements: Measurement) -> list[str]:
-    return list(demand_lines(measurements, ratios(measurements)))
+def lines(*measurements: RateMeasurement) -> list[str]:
+    return list(format_requirements(measurements, compute_ratios(measurements)))
 
 
 def test_every_pair_is_of_contestants_that_its_group_has() -> None:
     for pair in PAIRS:
-        names = [contestant.name for contestant in GROUPS[pair.group].contestants]
-        assert {pair.ours, pair.theirs} <= set(names), pair
+        names = [generator.name for generator in GROUPS[pair.group].generators]
+        assert {pair.generator, pair.baseline} <= set(names), pair
         assert len(names) == len(set(names))
 
 
@@ -43,7 +45,7 @@ def test_a_ratio_is_of_figures_of_the_same_round_and_its_median_decides() -> Non
         for name, mpps in zip(("nodrop send+receive", "testpmd send+receive"), pair, strict=True)
     ]
     (line,) = lines(*both, measured("veth", "nodrop send+receive", 9.0, 3))
-    assert line.startswith("met     veth") and "2.00 (1.00 to 3.00), demanded at least 1.5" in line
+    assert line.startswith("met     veth") and "2.00 (1.00 to 3.00), required: at least 1.5" in line
 
 
 def test_a_ratio_below_what_is_demanded_is_not_met() -> None:
@@ -72,7 +74,7 @@ def test_a_fall_and_a_cost_are_said_as_such() -> None:
     many = [measured("many", "af_packet 1 stream", 1.0), measured("many", "af_packet 1 M flows", 0.85)]
     assert "falls by 15.0%" in lines(*many)[0]
     cost = [measured("cost", f"in memory, {how}", mpps) for how, mpps in (("counting", 10.0), ("latency", 5.0))]
-    assert "takes 100 (100 to 100) ns of CPU when it is only counted, 200 (200 to 200) ns" in lines(*cost)[-1]
+    assert "sent and received: 100 (100 to 100) ns if frames are only counted, 200 (200 to 200) ns" in lines(*cost)[-1]
 
 
 def test_memory_that_grows_steadily_is_not_flat_and_what_comes_first_does_not_count() -> None:
@@ -80,5 +82,5 @@ def test_memory_that_grows_steadily_is_not_flat_and_what_comes_first_does_not_co
         at_s = tuple(float(second) for second in range(len(resident_kib)))
         return Half("trials", at_s, tuple(resident_kib), trial_count=1, offered_count=1, lost_count=0)
 
-    assert not half([8000 + 20 * second for second in range(100)]).flat
-    assert half([1000] * 5 + [9000] * 95).flat
+    assert not half([8000 + 20 * second for second in range(100)]).is_flat
+    assert half([1000] * 5 + [9000] * 95).is_flat

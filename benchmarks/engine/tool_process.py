@@ -1,4 +1,4 @@
-"""A program under measurement: started on its CPUs, watched, and never left behind."""
+"""The process of a measured program: started on its CPUs, monitored, and always terminated."""
 
 import contextlib
 import os
@@ -17,20 +17,20 @@ END_TIMEOUT_S = 3.0
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
-class ContestantError(Exception):
-    """A contestant is not there, did not start, or stopped sending; says what to do."""
+class BenchmarkError(Exception):
+    """A generator is not installed, failed to start, or stopped; the message says how to fix it."""
 
 
-def find(program: str, package: str) -> str:
-    """Path of a peer. Raises ContestantError naming Debian's package it comes in."""
-    found = shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
-    if not found:
-        raise ContestantError(f"{program} is not installed; apt-get install {package}")
-    return found
+def find_program(program: str, package: str) -> str:
+    """Return the path of a program. Raises BenchmarkError with the Debian package that contains it."""
+    path = shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+    if not path:
+        raise BenchmarkError(f"{program} is not installed; apt-get install {package}")
+    return path
 
 
-def package_version(package: str) -> str:
-    """Version of a Debian package; `unknown` elsewhere."""
+def read_package_version(package: str) -> str:
+    """Return the version of a Debian package; `unknown` on other distributions."""
     try:
         command = ["dpkg-query", "-W", "-f", "${Version}", package]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
@@ -38,18 +38,18 @@ def package_version(package: str) -> str:
         return "unknown"
 
 
-class Tool:
-    """One running program with all its processes, as a context manager that ends them."""
+class ToolProcess:
+    """A running program with all its processes; a context manager that terminates them."""
 
     def __init__(self, command: Sequence[str | Path], cpus: Iterable[int]) -> None:
-        me, cpus = os.getpid(), frozenset(cpus)
+        parent_pid, cpus = os.getpid(), frozenset(cpus)
 
-        def settle() -> None:
+        def prepare_child() -> None:
             os.sched_setaffinity(0, cpus)
-            die_with_parent(me)
+            die_with_parent(parent_pid)
 
         self._name = str(command[0])
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed with the tool
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed with the process
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -57,35 +57,35 @@ class Tool:
             stderr=self._log,
             bufsize=0,
             start_new_session=True,
-            preexec_fn=settle,  # noqa: PLW1509  this process has one thread
+            preexec_fn=prepare_child,  # noqa: PLW1509  this process has one thread
         )
         assert self._process.stdout
         self.lines = LineReader(self._process.stdout.fileno())
 
     @property
     def pid(self) -> int:
-        """Of its first process."""
+        """The process id of its first process."""
         return self._process.pid
 
     def __enter__(self) -> Self:
-        """It runs already."""
+        """Return the process, which already runs."""
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Ask it to end, then see to it that nothing of it is left."""
+        """Interrupt the program, then kill all its processes."""
         assert self._process.stdin and self._process.stdout
-        self._signal(signal.SIGINT)
+        self._send_signal(signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(END_TIMEOUT_S)
-        self._signal(signal.SIGKILL)
+        self._send_signal(signal.SIGKILL)
         self._process.wait()
         with contextlib.suppress(OSError):
             self._process.stdin.close()
         self._process.stdout.close()
         self._log.close()
 
-    def write(self, line: str) -> None:
-        """Say something to it. Raises ContestantError when it has ended."""
+    def write_line(self, line: str) -> None:
+        """Write a line to its standard input. Raises BenchmarkError if it has exited."""
         assert self._process.stdin
         try:
             self._process.stdin.write(line.encode() + b"\n")
@@ -94,16 +94,16 @@ class Tool:
             raise
 
     def check_running(self) -> None:
-        """Raise ContestantError with its last words when it has ended."""
+        """Raise BenchmarkError with the last lines of its standard error if it has exited."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = self._process.wait(0.05)
             self._log.seek(0)
-            words = self._log.read().decode(errors="replace").split("\n")
-            said = [line.strip() for line in words if line.strip()][-4:]
-            raise ContestantError(f"{self._name} ended with status {status}: {' | '.join(said)}")
+            lines = self._log.read().decode(errors="replace").split("\n")
+            last_lines = [line.strip() for line in lines if line.strip()][-4:]
+            raise BenchmarkError(f"{self._name} exited with status {status}: {' | '.join(last_lines)}")
 
-    def cpu_s(self) -> float:
-        """CPU time, user and system, that all its processes and threads have used."""
+    def read_cpu_s(self) -> float:
+        """Return the CPU time, user and system, of all its processes and threads."""
         ticks = 0
         for stat in Path("/proc").glob("[0-9]*/stat"):
             with contextlib.suppress(OSError):
@@ -112,6 +112,6 @@ class Tool:
                     ticks += int(fields[11]) + int(fields[12])
         return ticks / TICKS_PER_S
 
-    def _signal(self, number: int) -> None:
+    def _send_signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, number)
