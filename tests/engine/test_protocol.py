@@ -17,6 +17,7 @@ from nodrop.model.trial import StopRule
 from nodrop.system.native_binaries import find_binary
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schema" / "engine.json").read_text())
+REQUEST, REPLY = (jsonschema.Draft202012Validator(SCHEMA[name]) for name in ("request", "reply"))
 PORTS = [{"backend": "loopback", "interface": name, "queue_slots": 65536} for name in ("near", "far")]
 TRIAL: dict[str, Any] = {"op": "trial", "trial_id": 7, "loads_pps": [1000, 2000], "duration_s": 0.2, "window_s": 0.05}
 
@@ -68,11 +69,11 @@ class Engine:
     def hear(self) -> dict[str, Any]:
         assert self.process.stdout
         reply: dict[str, Any] = json.loads(self.process.stdout.readline())
-        jsonschema.validate(reply, SCHEMA["reply"])
+        REPLY.validate(reply)
         return reply
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        jsonschema.validate(request, SCHEMA["request"])
+        REQUEST.validate(request)
         self.say(request)
         while (reply := self.hear())["reply"] == "window":
             pass
