@@ -33,12 +33,12 @@ def add_availability(
     """Return the nodes with eligibility, use and utilization of their CPUs."""
     online = [cpu for node in nodes for cpu in node.cpus.ids]
     decided = vm_cpu_policy.find_policy(source, own, online)
-    held = _holders(source, frozenset(online))
+    holders = _holders(source, frozenset(online))
     caches = _caches(source, nodes) if load.memory_bytes_per_s else {}
     return tuple(
         node.model_copy(
             update={
-                "cpus": _with_states(source, node.cpus, decided, held, load),
+                "cpus": _with_states(source, node.cpus, decided, holders, load),
                 "memory": node.memory.model_copy(update={"bandwidth": _bandwidth(source, node, caches, load)}),
             }
         )
@@ -48,14 +48,14 @@ def add_availability(
 
 def _holders(source: Source, online: frozenset[int]) -> CpuHolders:
     isolated = frozenset(parse_cpu_list(source.tree.text(ISOLATED) or "") or ())
-    seen: CpuUsers = cpu_users.find_cpu_users(source.tree, isolated)
+    users: CpuUsers = cpu_users.find_cpu_users(source.tree, isolated)
     alone = {cpu: list(names) for cpu, names in vm_cpu_policy.read_kubelet_owners(source.tree).items()}
     shared = dict[int, list[str]]()
-    for thread in (*seen.threads, *_bound(source)):
+    for thread in (*users.threads, *_bound(source)):
         cpus = online.intersection(thread.cpus)
         for cpu in cpus:
             (alone if len(cpus) == 1 else shared).setdefault(cpu, []).append(thread.owner)
-    return CpuHolders(_each_once(alone), _each_once(shared), seen.hidden)
+    return CpuHolders(_each_once(alone), _each_once(shared), users.hidden)
 
 
 def _bound(source: Source) -> Iterator[CpuThread]:
@@ -68,9 +68,9 @@ def _each_once(names: Mapping[int, Sequence[str]]) -> dict[int, tuple[str, ...]]
     return {cpu: tuple(dict.fromkeys(each)) for cpu, each in names.items()}
 
 
-def _with_states(source: Source, cpus: NodeCpus, decided: VmCpuPolicy, held: CpuHolders, load: HostLoad) -> NodeCpus:
+def _with_states(source: Source, cpus: NodeCpus, decided: VmCpuPolicy, holders: CpuHolders, load: HostLoad) -> NodeCpus:
     states = {
-        cpu: _held(source, cpu, held).model_copy(
+        cpu: _held(source, cpu, holders).model_copy(
             update={
                 "eligible": decided.eligible(source, cpu),
                 "oversubscription_ratio": decided.ratio(source, cpu),
@@ -82,22 +82,22 @@ def _with_states(source: Source, cpus: NodeCpus, decided: VmCpuPolicy, held: Cpu
     return cpus.model_copy(update={"cpu": states})
 
 
-def _held(source: Source, cpu: int, held: CpuHolders) -> CpuState:
+def _held(source: Source, cpu: int, holders: CpuHolders) -> CpuState:
     """Return the state of a CPU: dedicated if its one owner is bound to it only, otherwise shared."""
-    alone, others = held.alone.get(cpu, ()), held.among_others.get(cpu, ())
-    names = tuple(dict.fromkeys((*alone, *others)))
+    alone, sharing = holders.alone.get(cpu, ()), holders.among_others.get(cpu, ())
+    names = tuple(dict.fromkeys((*alone, *sharing)))
     moment = source.moment
     if names:
         use: Use = "dedicated" if len(names) == 1 and alone else "shared"
-        why = "bound to it alone" if use == "dedicated" else "may run on it"
+        reason = "bound to it alone" if use == "dedicated" else "may run on it"
         return CpuState(
-            in_use=moment.inferred(True, THREADS, why), use=moment.inferred(use, THREADS, why), owners=names
+            in_use=moment.inferred(True, THREADS, reason), use=moment.inferred(use, THREADS, reason), owners=names
         )
-    if held.hidden:
-        return CpuState(in_use=moment.unknown(held.hidden, THREADS), use=moment.unknown(held.hidden, THREADS))
-    why = "no VM, pod or polling thread is bound to it"
+    if holders.hidden:
+        return CpuState(in_use=moment.unknown(holders.hidden, THREADS), use=moment.unknown(holders.hidden, THREADS))
+    reason = "no VM, pod or polling thread is bound to it"
     free: Use = "none"
-    return CpuState(in_use=moment.inferred(False, THREADS, why), use=moment.inferred(free, THREADS, why))
+    return CpuState(in_use=moment.inferred(False, THREADS, reason), use=moment.inferred(free, THREADS, reason))
 
 
 def _caches(source: Source, nodes: Sequence[NumaNode]) -> dict[int, frozenset[int | None]]:
@@ -112,16 +112,16 @@ def _bandwidth(
     source: Source, node: NumaNode, caches: Mapping[int, frozenset[int | None]], load: HostLoad
 ) -> Bandwidth:
     """Return the memory bandwidth of the last-level caches that belong to this node only."""
-    path, own = f"{RESCTRL}/mon_data", caches.get(node.id, frozenset())
-    others = frozenset[int | None]().union(*(each for id_, each in caches.items() if id_ != node.id))
+    path, own_caches = f"{RESCTRL}/mon_data", caches.get(node.id, frozenset())
+    other_caches = frozenset[int | None]().union(*(each for id_, each in caches.items() if id_ != node.id))
     used: Observation[float]
     if load.why:
         used = source.moment.unknown(load.why, path)
     elif not load.memory_bytes_per_s:
         used = source.moment.unknown("needs resctrl with memory bandwidth monitoring mounted", path)
-    elif not own or own & others or not own.issubset(load.memory_bytes_per_s):
+    elif not own_caches or own_caches & other_caches or not own_caches.issubset(load.memory_bytes_per_s):
         used = source.moment.unknown("no last-level cache is known to be its alone", path)
     else:
-        total = sum(load.memory_bytes_per_s[cache] for cache in own if cache is not None)
+        total = sum(load.memory_bytes_per_s[cache] for cache in own_caches if cache is not None)
         used = source.moment.seen(total, path, "measured", f"over {load.window_s:.2f} s")
     return node.memory.bandwidth.model_copy(update={"used_bytes_per_s": used})

@@ -19,17 +19,17 @@ def describe_this_host() -> HostDescriptor:
 
 def describe_in_background(work: Callable[[], HostDescriptor | None]) -> Callable[[], HostDescriptor | None]:
     """Start a description; return a function that waits for it and returns None if it failed."""
-    found = Future[HostDescriptor | None]()
+    future = Future[HostDescriptor | None]()
 
     def carry_out() -> None:
         try:
-            found.set_result(work())
+            future.set_result(work())
         except Exception as error:
-            found.set_exception(error)
+            future.set_exception(error)
 
     def result() -> HostDescriptor | None:
         try:
-            return found.result(WAIT_MAX_S)
+            return future.result(WAIT_MAX_S)
         except Exception as error:
             LOGGER.warning("this machine is not described in the result: %s", repr(error))
             return None

@@ -91,26 +91,26 @@ def _read_about(text: str) -> tuple[str, Mapping[str, str]]:
         at, refused = about["at"], about["refused"]
     except (ValueError, KeyError, TypeError):
         return "", {}
-    fits = isinstance(refused, dict) and all(isinstance(why, str) for why in refused.values())
+    fits = isinstance(refused, dict) and all(isinstance(reason, str) for reason in refused.values())
     return str(at), refused if fits else {}
 
 
 def _add_tree(archive: tarfile.TarFile, tree: FileTree) -> None:
     """Add the files, links and directories that were read, each once."""
-    done = set[str]()
-    for path, held in sorted(tree.touched.items()):
-        place = _add_links(archive, path, done)
-        if place in done:
+    archived = set[str]()
+    for path, content in sorted(tree.touched.items()):
+        place = _add_links(archive, path, archived)
+        if place in archived:
             continue
-        if held is not None:
-            done.add(place)
-            _add(archive, place[1:], held)
+        if content is not None:
+            archived.add(place)
+            _add(archive, place[1:], content)
         elif os.path.isdir(place):
             for name in tree.names(place):
-                _add_links(archive, f"{place}/{name}", done)
+                _add_links(archive, f"{place}/{name}", archived)
 
 
-def _add_links(archive: tarfile.TarFile, path: str, done: set[str]) -> str:
+def _add_links(archive: tarfile.TarFile, path: str, archived: set[str]) -> str:
     """Add every link and directory on a path; return the resolved path."""
     place, left = "", path.strip("/").split("/")
     for _ in range(400):
@@ -125,8 +125,8 @@ def _add_links(archive: tarfile.TarFile, path: str, done: set[str]) -> str:
         step = f"{place}/{part}"
         if os.path.islink(step):
             target = os.readlink(step)
-            if step not in done:
-                done.add(step)
+            if step not in archived:
+                archived.add(step)
                 link = tarfile.TarInfo(step[1:])
                 link.type, link.linkname = tarfile.SYMTYPE, target
                 archive.addfile(link)
@@ -134,18 +134,18 @@ def _add_links(archive: tarfile.TarFile, path: str, done: set[str]) -> str:
             left = target.strip("/").split("/") + left
             continue
         place = step
-        if place not in done and os.path.isdir(place):
-            done.add(place)
+        if place not in archived and os.path.isdir(place):
+            archived.add(place)
             directory = tarfile.TarInfo(place[1:])
             directory.type, directory.mode = tarfile.DIRTYPE, 0o755
             archive.addfile(directory)
     return place
 
 
-def _add(archive: tarfile.TarFile, name: str, held: bytes) -> None:
+def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
     entry = tarfile.TarInfo(name)
-    entry.size = len(held)
-    archive.addfile(entry, io.BytesIO(held))
+    entry.size = len(content)
+    archive.addfile(entry, io.BytesIO(content))
 
 
 def _mode(file: Path) -> str:
@@ -176,9 +176,9 @@ def _unpack(archive: Path, directory: Path) -> None:
                     links[place] = entry.linkname
                 elif entry.isdir():
                     place.mkdir(parents=True, exist_ok=True)
-                elif entry.isreg() and (held := opened.extractfile(entry)):
+                elif entry.isreg() and (content := opened.extractfile(entry)):
                     place.parent.mkdir(parents=True, exist_ok=True)
-                    place.write_bytes(held.read(FILE_BYTES_MAX))
+                    place.write_bytes(content.read(FILE_BYTES_MAX))
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
         raise ConfigError(
             f"--root: cannot read {archive}: {_reason(error)}; name a directory or a tar archive"

@@ -16,14 +16,14 @@ def read_cmdline(source: Source) -> str | None:
 
 def read_arguments(source: Source, key: str) -> tuple[str, ...] | None:
     """Return the values of an argument, `""` for one without a value; None: the command line cannot be read."""
-    found = read_cmdline(source)
-    if found is None:
+    text = read_cmdline(source)
+    if text is None:
         return None
-    pairs = (word.partition("=") for word in found.split())
+    pairs = (word.partition("=") for word in text.split())
     return tuple(value for name, _, value in pairs if name == key)
 
 
-def strip_secrets(held: bytes) -> bytes:
+def strip_secrets(content: bytes) -> bytes:
     """Replace values of keys such as `password=` and credentials before the @ of a URL by `...`."""
-    words = (_CREDENTIALS.sub(rb"\1...@", _SECRET.sub(rb"\1...", word)) for word in held.split())
+    words = (_CREDENTIALS.sub(rb"\1...@", _SECRET.sub(rb"\1...", word)) for word in content.split())
     return b" ".join(words)

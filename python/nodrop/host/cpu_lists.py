@@ -17,10 +17,10 @@ def read_cpu_list(tree: FileTree, path: str) -> tuple[int, ...] | None:
     text = tree.text(path)
     if text is None:
         return None
-    found = parse_cpu_list(text)
-    if found is None:
+    cpus = parse_cpu_list(text)
+    if cpus is None:
         tree.refuse(path, text, "a list of CPUs")
-    return found
+    return cpus
 
 
 def read_cpu_mask(tree: FileTree, path: str) -> tuple[int, ...] | None:
@@ -37,41 +37,41 @@ def read_cpu_mask(tree: FileTree, path: str) -> tuple[int, ...] | None:
 
 def read_list_or_mask(tree: FileTree, as_list: str, as_mask: str) -> tuple[int, ...] | None:
     """Return the CPUs of the list file, or of the mask file if the list is not readable."""
-    found = read_cpu_list(tree, as_list)
-    return read_cpu_mask(tree, as_mask) if found is None else found
+    cpus = read_cpu_list(tree, as_list)
+    return read_cpu_mask(tree, as_mask) if cpus is None else cpus
 
 
 def read_online_cpus(tree: FileTree) -> tuple[int, ...]:
     """Return the CPUs that are online; empty if not reported."""
-    found = read_cpu_list(tree, f"{CPUS}/online")
-    if found is None:
-        found = tuple(
+    online = read_cpu_list(tree, f"{CPUS}/online")
+    if online is None:
+        online = tuple(
             int(name[3:])
             for name in tree.names(CPUS)
             if name.startswith("cpu") and name[3:].isdecimal() and tree.number(f"{CPUS}/{name}/online") != 0
         )
-    return found or tuple(_read_cpuinfo_topology(tree))
+    return online or tuple(_read_cpuinfo_topology(tree))
 
 
 def read_siblings(tree: FileTree, cpus: Sequence[int], warnings: list[str]) -> Mapping[int, tuple[int, ...]]:
     """Return the threads of each CPU's core, including itself."""
-    found = dict[int, tuple[int, ...]]()
+    siblings = dict[int, tuple[int, ...]]()
     for cpu in cpus:
         topology = f"{CPUS}/cpu{cpu}/topology"
-        together = read_cpu_list(tree, f"{topology}/core_cpus_list")
-        if together is None:
-            together = read_list_or_mask(tree, f"{topology}/thread_siblings_list", f"{topology}/thread_siblings")
-        if together is not None:
-            found[cpu] = together
-    missing = [cpu for cpu in cpus if cpu not in found]
+        threads = read_cpu_list(tree, f"{topology}/core_cpus_list")
+        if threads is None:
+            threads = read_list_or_mask(tree, f"{topology}/thread_siblings_list", f"{topology}/thread_siblings")
+        if threads is not None:
+            siblings[cpu] = threads
+    missing = [cpu for cpu in cpus if cpu not in siblings]
     if missing:
-        found |= _siblings_by_core_id(tree, missing)
-    if alone := [cpu for cpu in cpus if cpu not in found]:
+        siblings |= _siblings_by_core_id(tree, missing)
+    if alone := [cpu for cpu in cpus if cpu not in siblings]:
         path = f"{CPUS}/cpu{alone[0]}/topology/thread_siblings_list"
         warnings.append(
             f"which CPUs share a core is not known ({path}: {tree.why(path)}); each is counted as a core of its own"
         )
-    return found
+    return siblings
 
 
 def _siblings_by_core_id(tree: FileTree, cpus: Sequence[int]) -> dict[int, tuple[int, ...]]:
@@ -82,17 +82,17 @@ def _siblings_by_core_id(tree: FileTree, cpus: Sequence[int]) -> dict[int, tuple
         fields = info.get(cpu, {})
         if "core id" in fields:
             cores.setdefault((fields.get("physical id", ""), fields["core id"]), []).append(cpu)
-    return {cpu: tuple(together) for together in cores.values() for cpu in together}
+    return {cpu: tuple(threads) for threads in cores.values() for cpu in threads}
 
 
 def _read_cpuinfo_topology(tree: FileTree) -> dict[int, dict[str, str]]:
     """Return the topology fields of each CPU in /proc/cpuinfo."""
-    found = dict[int, dict[str, str]]()
+    topology = dict[int, dict[str, str]]()
     fields = dict[str, str]()
     for line in (tree.text("/proc/cpuinfo") or "").splitlines():
         key, _, value = (part.strip() for part in line.partition(":"))
         if key == "processor" and value.isdecimal() and len(value) < 7:
-            fields = found.setdefault(int(value), {})
+            fields = topology.setdefault(int(value), {})
         elif key in ("physical id", "core id"):
             fields[key] = value
-    return found
+    return topology

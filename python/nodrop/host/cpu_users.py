@@ -40,12 +40,12 @@ def find_cpu_users(tree: FileTree, isolated: frozenset[int]) -> CpuUsers:
     names = [name for name in tree.names("/proc") if name.isdecimal()]
     if not names:
         return CpuUsers((), tree.why("/proc") or "no processes in the capture")
-    found, until = list[CpuThread](), time.monotonic() + TIME_LIMIT_S
+    threads, until = list[CpuThread](), time.monotonic() + TIME_LIMIT_S
     for pid in names:
         if time.monotonic() > until:
-            return CpuUsers(tuple(found), f"not all processes were looked at within {TIME_LIMIT_S:g} s")
-        found += _process_threads(tree, pid, isolated)
-    return CpuUsers(tuple(found), _why_hidden(tree))
+            return CpuUsers(tuple(threads), f"not all processes were looked at within {TIME_LIMIT_S:g} s")
+        threads += _process_threads(tree, pid, isolated)
+    return CpuUsers(tuple(threads), _why_hidden(tree))
 
 
 def _why_hidden(tree: FileTree) -> str:
@@ -66,13 +66,13 @@ def _process_threads(tree: FileTree, pid: str, isolated: frozenset[int]) -> Iter
     if not machine and not isolated and not _may_poll(tree, pid, name):
         return
     threads = [_read_status(tree, f"/proc/{pid}/task/{thread}/status") for thread in tree.names(f"/proc/{pid}/task")]
-    tells_vcpus = any(_VCPU.fullmatch(each.get("Name", "")) for each in threads)
+    has_vcpu_names = any(_VCPU.fullmatch(each.get("Name", "")) for each in threads)
     for status in threads:
         cpus, label = parse_cpu_list(status.get("Cpus_allowed_list", "")), status.get("Name", "")
         if not cpus or "VmSize" not in status:
             continue
         if machine:
-            holds = not tells_vcpus or bool(_VCPU.fullmatch(label))
+            holds = not has_vcpu_names or bool(_VCPU.fullmatch(label))
         else:
             holds = bool(_POLLING_THREAD.fullmatch(label)) or isolated.issuperset(cpus)
         if holds:
@@ -90,18 +90,18 @@ def _may_poll(tree: FileTree, pid: str, name: str) -> bool:
 
 
 def _read_status(tree: FileTree, path: str) -> Mapping[str, str]:
-    text = tree.text(path, keep=lambda held: b"\n".join(_STATUS_LINES.findall(held))) or ""
+    text = tree.text(path, keep=lambda content: b"\n".join(_STATUS_LINES.findall(content))) or ""
     return {key: value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
 
 
 def name_owner(tree: FileTree, pid: str, name: str) -> str:
     """Return the name of a VM, otherwise program and process id."""
     text = (tree.raw(f"/proc/{pid}/cmdline", keep=_keep_vm_name) or b"").decode(errors="replace")
-    found = _NAME.search(text)
-    return f"VM {found[1]}" if found else f"{name} ({pid})"
+    match = _NAME.search(text)
+    return f"VM {match[1]}" if match else f"{name} ({pid})"
 
 
-def _keep_vm_name(held: bytes) -> bytes:
+def _keep_vm_name(content: bytes) -> bytes:
     """Reduce a command line to the VM's name: the rest may contain secrets."""
-    found = re.search(rb"\0-name\0[^\0]*", held)
-    return found[0] if found else b""
+    match = re.search(rb"\0-name\0[^\0]*", content)
+    return match[0] if match else b""

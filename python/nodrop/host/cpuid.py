@@ -45,10 +45,10 @@ class Cpuid(NamedTuple):
 
     def sublist(self, leaf: int) -> tuple[Registers, ...]:
         """Return the subleaves of an enumerating leaf, up to the first gap."""
-        found: list[Registers] = []
-        while (registers := self.get(leaf, len(found))) is not None:
-            found.append(registers)
-        return tuple(found)
+        leaves: list[Registers] = []
+        while (registers := self.get(leaf, len(leaves))) is not None:
+            leaves.append(registers)
+        return tuple(leaves)
 
     def bit(self, leaf: int, register: str, bit: int, subleaf: int = 0) -> bool | None:
         """Return one bit; None if the leaf does not exist."""
@@ -77,8 +77,8 @@ class Cpuid(NamedTuple):
         """Hypervisor signature of twelve letters, e.g. `KVMKVMKVM`; empty if not reported."""
         if not self.virtual:
             return ""
-        own = self.leaves.get((0x4000_0000, 0))
-        return _decode_letters(own.ebx, own.ecx, own.edx) if own else ""
+        registers = self.leaves.get((0x4000_0000, 0))
+        return _decode_letters(registers.ebx, registers.ecx, registers.edx) if registers else ""
 
     @property
     def signature(self) -> tuple[int, int, int] | None:
@@ -99,12 +99,12 @@ def parse_dump(text: str) -> Cpuid | None:
     leaves: dict[tuple[int, int], Registers] = {}
     listed: dict[int, int] = {}
     for line in text.splitlines()[:LEAVES_MAX]:
-        if named := _NAMED.match(line):
-            leaf, subleaf, *registers = (int(each, 16) for each in named.groups())
+        if named_registers := _NAMED.match(line):
+            leaf, subleaf, *registers = (int(each, 16) for each in named_registers.groups())
         elif dashed := _DASHED.match(line):
             leaf, *registers = (int(each, 16) for each in dashed.groups())
-            said = _SUBLEAF.search(line)
-            subleaf = int(said[1], 16) if said else listed.get(leaf, 0)
+            match = _SUBLEAF.search(line)
+            subleaf = int(match[1], 16) if match else listed.get(leaf, 0)
             listed[leaf] = subleaf + 1
         else:
             continue
@@ -118,10 +118,10 @@ def read_cpuid() -> Cpuid | None:
     """Return this machine's CPUID results; None if it is not x86 or nodrop-observe is missing."""
     try:
         program = find_binary("nodrop-observe", NodropError)
-        said = subprocess.run([program, "--cpuid"], capture_output=True, timeout=TIME_LIMIT_S, check=False)
+        process = subprocess.run([program, "--cpuid"], capture_output=True, timeout=TIME_LIMIT_S, check=False)
     except (NodropError, OSError, subprocess.SubprocessError):
         return None
-    return parse_dump(said.stdout.decode("ascii", "replace"))
+    return parse_dump(process.stdout.decode("ascii", "replace"))
 
 
 def _decode_letters(*registers: int) -> str:

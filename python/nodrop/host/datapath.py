@@ -41,24 +41,24 @@ def _cards(tree: FileTree) -> tuple[str, ...]:
 
 
 def _per_card(
-    source: Source, cards: tuple[str, ...], of: Callable[[FileTree, str], str | None], where: str
+    source: Source, cards: tuple[str, ...], of: Callable[[FileTree, str], str | None], place: str
 ) -> Observation[str]:
     """Return one word per NIC, e.g. `eth0=0-1 eth1=2`."""
     if not source.tree.exists(NET):
         return source.moment.unknown(source.tree.why(NET), NET)
     if not cards:
         return source.moment.reported("none", NET, "no interface has a device behind it")
-    found = {card: of(source.tree, card) for card in cards}
-    missing = [card for card, text in found.items() if text is None]
+    texts = {card: of(source.tree, card) for card in cards}
+    missing = [card for card, text in texts.items() if text is None]
     if missing:
-        return source.moment.unknown(f"nothing is said of {' '.join(missing)}", where)
-    return source.moment.reported(" ".join(f"{card}={text}" for card, text in found.items()), where)
+        return source.moment.unknown(f"nothing is said of {' '.join(missing)}", place)
+    return source.moment.reported(" ".join(f"{card}={text}" for card, text in texts.items()), place)
 
 
 def _irq_cpus(tree: FileTree, card: str) -> str | None:
     """Return the CPUs that handle the NIC's interrupts, or those allowed to if only these are reported."""
     device = f"{NET}/{card}/device"
-    found: set[int] = set()
+    cpus: set[int] = set()
     numbers = (
         tree.names(f"{device}/msi_irqs")
         or tree.names(f"{device}/../msi_irqs")
@@ -66,8 +66,8 @@ def _irq_cpus(tree: FileTree, card: str) -> str | None:
     )
     for number in numbers:
         text = tree.text(f"{IRQ}/{number}/effective_affinity_list") or tree.text(f"{IRQ}/{number}/smp_affinity_list")
-        found.update(parse_cpu_list(text or "") or ())
-    return format_cpu_list(found) or None
+        cpus.update(parse_cpu_list(text or "") or ())
+    return format_cpu_list(cpus) or None
 
 
 def _legacy_interrupt(tree: FileTree, path: str) -> tuple[str, ...]:
@@ -92,10 +92,10 @@ def _polling_processes(source: Source) -> Observation[str]:
 
 def _locked_memory(source: Source) -> Observation[str]:
     text = source.tree.text(LIMITS)
-    found = _LOCKED.search(text or "")
-    if found is None:
+    match = _LOCKED.search(text or "")
+    if match is None:
         return source.moment.unknown(source.tree.why(LIMITS) or "it names no such limit", LIMITS)
-    return source.moment.reported(found[1], LIMITS, "of the process that looked, in bytes")
+    return source.moment.reported(match[1], LIMITS, "of the process that looked, in bytes")
 
 
 def _read_number(source: Source, path: str) -> Observation[str]:

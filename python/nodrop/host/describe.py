@@ -59,15 +59,15 @@ def describe_host(
     """
     moment, counted = source.moment, utilization.start_measurement(source) if with_load and source.live else None
     with ThreadPoolExecutor(CONCURRENT_PARTS) as pool:
-        seen = pool.submit(hwloc.read_hwloc, source)
+        hwloc_reading = pool.submit(hwloc.read_hwloc, source)
         switches = pool.submit(vswitches.describe, source)
         makers = pool.submit(hypervisor.describe, source)
         topologies = pool.submit(topology.describe, source)
-        who, chip = identity.describe(source), processor.describe(source)
+        host_identity, chip = identity.describe(source), processor.describe(source)
         modules, set_up = memory.describe(source), os_settings.describe(source)
         devices = nics.describe(source, switches.result())
         nodes, links, offline, warnings = topologies.result()
-        doubts = hwloc.find_disagreements(nodes, seen.result())
+        doubts = hwloc.find_disagreements(nodes, hwloc_reading.result())
         capabilities = HostCapabilities(
             captured_at=moment.at,
             processor=chip,
@@ -81,7 +81,7 @@ def describe_host(
     described = HostDescriptor(
         captured_at=moment.at,
         nodrop_version=__version__,
-        host=who,
+        host=host_identity,
         capabilities=capabilities,
         resources=HostResources(
             captured_at=moment.at,

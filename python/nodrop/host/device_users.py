@@ -26,7 +26,7 @@ class DeviceUsers(NamedTuple):
 
 def find_device_users(tree: FileTree) -> DeviceUsers:
     """Return the users among all visible processes."""
-    found: dict[str, list[int]] = {}
+    users: dict[str, list[int]] = {}
     hidden, left = "", FILES_MAX
     processes = [name for name in tree.names("/proc") if name.isdigit()]
     for process in processes:
@@ -36,16 +36,16 @@ def find_device_users(tree: FileTree) -> DeviceUsers:
             hidden = tree.why(directory)
         left -= len(files)
         if left < 0:
-            return DeviceUsers(_freeze(found), f"more than {FILES_MAX} open files")
+            return DeviceUsers(_freeze(users), f"more than {FILES_MAX} open files")
         for file in files:
             target = tree.link(f"{directory}/{file}") or ""
             if _DEVICE.match(target):
-                found.setdefault(target, []).append(int(process))
+                users.setdefault(target, []).append(int(process))
     if not tree.live and "1" not in processes:
         hidden = "processes are not in the capture"
     elif tree.live and tree.link("/proc/self/ns/pid") != FIRST_PID_NAMESPACE:
         hidden = hidden or "processes outside this container are not seen"
-    return DeviceUsers(_freeze(found), hidden)
+    return DeviceUsers(_freeze(users), hidden)
 
 
 def name_process(tree: FileTree, process: int) -> str:
@@ -53,5 +53,5 @@ def name_process(tree: FileTree, process: int) -> str:
     return cpu_users.name_owner(tree, str(process), tree.text(f"/proc/{process}/comm") or "process")
 
 
-def _freeze(found: dict[str, list[int]]) -> dict[str, tuple[int, ...]]:
-    return {file: tuple(processes) for file, processes in found.items()}
+def _freeze(users: dict[str, list[int]]) -> dict[str, tuple[int, ...]]:
+    return {file: tuple(processes) for file, processes in users.items()}

@@ -75,15 +75,15 @@ class Dimms(NamedTuple):
 
 def read_firmware_dimms(source: Source) -> Dimms | None:
     """Return the modules listed in SMBIOS; None: the tables cannot be read, or list no memory."""
-    found = smbios.read_structures(source)
-    arrays = [each for each in found if each.kind == smbios.MEMORY_ARRAY]
+    structures = smbios.read_structures(source)
+    arrays = [each for each in structures if each.kind == smbios.MEMORY_ARRAY]
     # VMware's devices point at no array; only those of a known other one, such as flash, are left out
-    others = {each.handle for each in arrays if each.byte(5) != _SYSTEM_MEMORY}
-    devices = [each for each in found if each.kind == smbios.MEMORY_DEVICE and each.word(4) not in others]
+    other_arrays = {each.handle for each in arrays if each.byte(5) != _SYSTEM_MEMORY}
+    devices = [each for each in structures if each.kind == smbios.MEMORY_DEVICE and each.word(4) not in other_arrays]
     if not devices:
         return None
     slots = _with_unique_names([_firmware_dimm(each) for each in devices], [each.text(0x11) for each in devices])
-    corrections = {each.byte(6) for each in arrays if each.handle not in others}
+    corrections = {each.byte(6) for each in arrays if each.handle not in other_arrays}
     channels = {each.channel for each in slots}
     return Dimms(
         slots,
@@ -159,9 +159,9 @@ def parse_channel(locator: str, bank: str) -> str | None:
     """Parse socket and channel from the names of a slot; None: not recognizable, as the names are not standardized."""
     for text in (bank, locator):
         for pattern in _CHANNELS:
-            if found := pattern.search(text):
+            if match := pattern.search(text):
                 socket = _SOCKET.search(text) or _SOCKET.search(locator)
-                return f"{socket[1] if socket else 0}/{found[1].upper()}"
+                return f"{socket[1] if socket else 0}/{match[1].upper()}"
     return None
 
 

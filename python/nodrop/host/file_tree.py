@@ -41,18 +41,18 @@ class FileTree:
             keep: reduces the content to the required part, for files with secrets.
         """
         try:
-            found = self._read(path)
-            found = keep(found) if keep else found
+            content = self._read(path)
+            content = keep(content) if keep else content
         except OSError as error:
             self._refuse(path, error)
-            found = None
-        self.touched[path] = found
-        return found
+            content = None
+        self.touched[path] = content
+        return content
 
     def text(self, path: str, keep: Callable[[bytes], bytes] | None = None) -> str | None:
         """Return the content of a file as text, stripped of blanks and NULs; None: see `why`."""
-        found = self.raw(path, keep)
-        return None if found is None else found.decode(errors="replace").strip(" \t\r\n\0")
+        content = self.raw(path, keep)
+        return None if content is None else content.decode(errors="replace").strip(" \t\r\n\0")
 
     def number(self, path: str) -> int | None:
         """Return the integer in a file, decimal or `0x...`; None: see `why`."""
@@ -67,12 +67,12 @@ class FileTree:
     def names(self, directory: str) -> tuple[str, ...]:
         """Return the entries of a directory in natural order; empty if there is no such directory."""
         try:
-            found = os.listdir(self._place(directory))
+            entries = os.listdir(self._place(directory))
         except OSError as error:
             self._refuse(directory, error)
-            found = []
+            entries = []
         self.touched.setdefault(directory, None)
-        return tuple(sorted(found, key=_natural_order))
+        return tuple(sorted(entries, key=_natural_order))
 
     def exists(self, path: str) -> bool:
         """Return whether a file or directory exists."""
@@ -115,9 +115,9 @@ class FileTree:
         """The reasons of all failed accesses by path."""
         return self._refused
 
-    def refuse(self, path: str, held: str, expected: str) -> None:
+    def refuse(self, path: str, content: str, expected: str) -> None:
         """Record that a file has unexpected content, for `why`."""
-        self._refused[path] = f"holds {_quote_start(held)}, {expected} expected"
+        self._refused[path] = f"holds {_quote_start(content)}, {expected} expected"
 
     def _read(self, path: str) -> bytes:
         file = os.open(self._place(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -165,12 +165,12 @@ class FileTree:
 
     def _refuse(self, path: str, error: OSError) -> None:
         if isinstance(error, (FileNotFoundError, NotADirectoryError)):
-            why = "no such file" if self.live else self._missing.get(path, "not in the capture")
+            reason = "no such file" if self.live else self._missing.get(path, "not in the capture")
         elif isinstance(error, PermissionError):
-            why = "needs root" if os.geteuid() else "refused even to root"
+            reason = "needs root" if os.geteuid() else "refused even to root"
         else:
-            why = "unreadable" + (f": {error.strerror.lower()}" if error.strerror else "")
-        self._refused[path] = why
+            reason = "unreadable" + (f": {error.strerror.lower()}" if error.strerror else "")
+        self._refused[path] = reason
 
 
 def _natural_order(name: str) -> tuple[tuple[int, int | str], ...]:

@@ -46,60 +46,62 @@ def parse_hwloc(text: str) -> HwlocTopology | None:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError:
         return None
-    objects = [(found.get("type", ""), found) for found in root.iter("object")]
+    objects = [(element.get("type", ""), element) for element in root.iter("object")]
     caches = dict[CacheKind, set[tuple[int, tuple[int, ...]]]]()
-    for kind, found in objects:
+    for kind, element in objects:
         if match := re.fullmatch(r"L([1-9])(i?)Cache", kind):
-            of = {"0": "unified", "1": "data", "2": "instruction"}.get(found.get("cache_type", ""), "")
+            of = {"0": "unified", "1": "data", "2": "instruction"}.get(element.get("cache_type", ""), "")
             caches.setdefault(CacheKind(int(match[1]), of), set()).add(
-                (_parse_number(found, "cache_size"), _parse_cpuset(found))
+                (_parse_number(element, "cache_size"), _parse_cpuset(element))
             )
-    numbered = [(found, _parse_number(found, "os_index")) for kind, found in objects if kind == "NUMANode"]
+    numbered = [(element, _parse_number(element, "os_index")) for kind, element in objects if kind == "NUMANode"]
     return HwlocTopology(
-        nodes={number: _parse_cpuset(found) for found, number in numbered},
-        memory_bytes={number: _parse_number(found, "local_memory") for found, number in numbered},
-        cores=frozenset(_parse_cpuset(found) for kind, found in objects if kind == "Core"),
+        nodes={number: _parse_cpuset(element) for element, number in numbered},
+        memory_bytes={number: _parse_number(element, "local_memory") for element, number in numbered},
+        cores=frozenset(_parse_cpuset(element) for kind, element in objects if kind == "Core"),
         packages={
-            _parse_number(found, "os_index"): _parse_cpuset(found) for kind, found in objects if kind == "Package"
+            _parse_number(element, "os_index"): _parse_cpuset(element) for kind, element in objects if kind == "Package"
         },
-        caches={kind: frozenset(found) for kind, found in caches.items()},
+        caches={kind: frozenset(element) for kind, element in caches.items()},
     )
 
 
-def find_disagreements(nodes: Sequence[NumaNode], seen: HwlocTopology | None) -> tuple[str, ...]:
+def find_disagreements(nodes: Sequence[NumaNode], topology: HwlocTopology | None) -> tuple[str, ...]:
     """Return one sentence for each difference from hwloc; empty without hwloc data."""
-    return tuple(_iter_disagreements(nodes, seen)) if seen else ()
+    return tuple(_iter_disagreements(nodes, topology)) if topology else ()
 
 
-def _iter_disagreements(nodes: Sequence[NumaNode], seen: HwlocTopology) -> Iterator[str]:
-    ours = {node.id: node.cpus.ids for node in nodes}
-    for id_ in sorted(set(ours) | set(seen.nodes)):
-        if id_ not in ours or id_ not in seen.nodes:
-            yield f"node {id_} is {'not known to hwloc' if id_ in ours else 'known to hwloc only'}"
-        elif ours[id_] and set(ours[id_]) != set(seen.nodes[id_]):  # of others hwloc says the nearest
-            theirs = format_cpu_list(seen.nodes[id_]) or "none"
-            yield f"node {id_} has CPUs {format_cpu_list(ours[id_]) or 'none'}, hwloc says {theirs}"
+def _iter_disagreements(nodes: Sequence[NumaNode], topology: HwlocTopology) -> Iterator[str]:
+    cpus_by_node = {node.id: node.cpus.ids for node in nodes}
+    for id_ in sorted(set(cpus_by_node) | set(topology.nodes)):
+        if id_ not in cpus_by_node or id_ not in topology.nodes:
+            yield f"node {id_} is {'not known to hwloc' if id_ in cpus_by_node else 'known to hwloc only'}"
+        elif cpus_by_node[id_] and set(cpus_by_node[id_]) != set(
+            topology.nodes[id_]
+        ):  # of others hwloc says the nearest
+            cpus = format_cpu_list(topology.nodes[id_]) or "none"
+            yield f"node {id_} has CPUs {format_cpu_list(cpus_by_node[id_]) or 'none'}, hwloc says {cpus}"
     sets = frozenset(each for node in nodes for each in node.cpus.sibling_sets)
-    if seen.cores and sets != seen.cores:
-        first = min(sets ^ seen.cores)
+    if topology.cores and sets != topology.cores:
+        first = min(sets ^ topology.cores)
         yield f"hwloc says otherwise which CPUs share a core, as of CPUs {format_cpu_list(first)}"
     for node in nodes:
-        size, said = node.memory.total_bytes.value, seen.memory_bytes.get(node.id)
-        if size is not None and said is not None and size != said:
-            yield f"node {node.id} has {size} bytes of memory, hwloc says {said}"
+        size, memory_bytes = node.memory.total_bytes.value, topology.memory_bytes.get(node.id)
+        if size is not None and memory_bytes is not None and size != memory_bytes:
+            yield f"node {node.id} has {size} bytes of memory, hwloc says {memory_bytes}"
 
 
-def _parse_number(found: ElementTree.Element, name: str) -> int:
-    written = found.get(name, "")
-    return int(written) if written.isdecimal() and len(written) < 20 else 0
+def _parse_number(element: ElementTree.Element, name: str) -> int:
+    text = element.get(name, "")
+    return int(text) if text.isdecimal() and len(text) < 20 else 0
 
 
-def _parse_cpuset(found: ElementTree.Element) -> tuple[int, ...]:
+def _parse_cpuset(element: ElementTree.Element) -> tuple[int, ...]:
     """Parse a CPU set of hwloc, e.g. `0x0000000f,,0x1`: 32-bit words, the highest first, empty ones are 0."""
-    written = found.get("cpuset", "")
-    if not _SET.fullmatch(written):
+    text = element.get("cpuset", "")
+    if not _SET.fullmatch(text):
         return ()
-    words = [int(word or "0", 16) for word in written.split(",")]
+    words = [int(word or "0", 16) for word in text.split(",")]
     bits = 0
     for word in words:
         bits = bits << 32 | word

@@ -62,22 +62,22 @@ def _detect(source: Source, emulator: Observation[str]) -> DetectedHypervisor:
 def _detect_emulation(source: Source, emulator: Observation[str]) -> DetectedHypervisor:
     tree, moment = source.tree, source.moment
     if emulator.known:
-        why = "QEMU without KVM: it emulates every instruction"
-        return DetectedHypervisor(moment.inferred("qemu", emulator.source, why), emulator)
-    why = "no KVM, Xen, Hyper-V or VMware in the kernel"
+        reason = "QEMU without KVM: it emulates every instruction"
+        return DetectedHypervisor(moment.inferred("qemu", emulator.source, reason), emulator)
+    reason = "no KVM, Xen, Hyper-V or VMware in the kernel"
     if source.live and tree.exists("/sys/module"):
         none: Observation[str] = moment.unknown("no hypervisor here")
-        return DetectedHypervisor(moment.inferred("none", "/sys/module", f"{why}, no QEMU"), none)
-    why = f"{why}; QEMU: {emulator.why}" if tree.exists("/sys/module") else tree.why("/sys/module")
-    return DetectedHypervisor(moment.unknown(why, "/sys/module"), moment.unknown(why, "/sys/module"))
+        return DetectedHypervisor(moment.inferred("none", "/sys/module", f"{reason}, no QEMU"), none)
+    reason = f"{reason}; QEMU: {emulator.why}" if tree.exists("/sys/module") else tree.why("/sys/module")
+    return DetectedHypervisor(moment.unknown(reason, "/sys/module"), moment.unknown(reason, "/sys/module"))
 
 
 def _is_dom0(source: Source) -> bool:
     """Return whether this is Xen's dom0, by the hypervisor's feature flags (XENFEAT_dom0, bit 11)."""
     if source.tree.text("/proc/xen/capabilities") == "control_d":
         return True
-    found = source.tree.text("/sys/hypervisor/properties/features")
-    return bool(found and re.fullmatch(r"[0-9a-f]+", found) and int(found, 16) >> 11 & 1)
+    features = source.tree.text("/sys/hypervisor/properties/features")
+    return bool(features and re.fullmatch(r"[0-9a-f]+", features) and int(features, 16) >> 11 & 1)
 
 
 def _xen_version(source: Source) -> Observation[str]:
@@ -90,65 +90,65 @@ def _xen_version(source: Source) -> Observation[str]:
 def _kvm_kind(source: Source, module: str) -> Observation[str]:
     """Return `kvm` if its device answers as expected."""
     moment, path = source.moment, f"/sys/module/{module}"
-    why = kvm.MODULES.get(module, "")
+    reason = kvm.MODULES.get(module, "")
     if not source.live:
-        return moment.reported("kvm", path, why)
+        return moment.reported("kvm", path, reason)
     answer = read_kvm_version(source)
     if not answer.known:
-        return moment.reported("kvm", path, "; ".join(filter(None, (why, f"{KVM_DEVICE}: {answer.why}"))))
+        return moment.reported("kvm", path, "; ".join(filter(None, (reason, f"{KVM_DEVICE}: {answer.why}"))))
     if answer.value != API_VERSION:
         return moment.unknown(f"{KVM_DEVICE} answers API version {answer.value}, {API_VERSION} expected", KVM_DEVICE)
-    return moment.reported("kvm", KVM_DEVICE, why)
+    return moment.reported("kvm", KVM_DEVICE, reason)
 
 
 def _kernel_release(source: Source) -> Observation[str]:
     return _read_text(source, RELEASE, "the kernel's: KVM is a part of it")
 
 
-def _read_text(source: Source, path: str, why: str = "") -> Observation[str]:
-    found = source.tree.text(path)
-    return source.moment.reported(found, path, why) if found else source.moment.unknown(source.tree.why(path), path)
+def _read_text(source: Source, path: str, reason: str = "") -> Observation[str]:
+    text = source.tree.text(path)
+    return source.moment.reported(text, path, reason) if text else source.moment.unknown(source.tree.why(path), path)
 
 
 def _emulator(source: Source) -> Observation[str]:
     usual = EMULATORS.get(os.uname().machine, f"qemu-system-{os.uname().machine}")
-    others = [each for each in OTHER_EMULATORS if source.live and source.tree.exists(each)]
-    why = ""
-    for program in (usual, *others):
+    alternatives = [each for each in OTHER_EMULATORS if source.live and source.tree.exists(each)]
+    reason = ""
+    for program in (usual, *alternatives):
         answer = source.programs(program, "--version")
         if match := _EMULATOR.search(answer.text or ""):
             return source.moment.reported(match[1], f"{program} --version")
-        why = why or answer.why or f"{program} names no version"
-        if "not installed" not in why:
+        reason = reason or answer.why or f"{program} names no version"
+        if "not installed" not in reason:
             break
-    return source.moment.unknown(why, f"{usual} --version")
+    return source.moment.unknown(reason, f"{usual} --version")
 
 
 def _manager(source: Source) -> Observation[str]:
-    said = source.libvirt()
-    if said.version:
-        return source.moment.reported(f"libvirt {said.version}", "libvirt")
-    return source.moment.unknown(said.why, "libvirt")
+    reply = source.libvirt()
+    if reply.version:
+        return source.moment.reported(f"libvirt {reply.version}", "libvirt")
+    return source.moment.unknown(reply.why, "libvirt")
 
 
 def _capabilities(source: Source, kind: Observation[str]) -> HypervisorCapabilities:
     if kind.value == "kvm":
         return kvm.describe_capabilities(source)
-    why = {None: f"the hypervisor is not known: {kind.why}", "none": "no hypervisor here"}.get(
+    reason = {None: f"the hypervisor is not known: {kind.why}", "none": "no hypervisor here"}.get(
         kind.value, f"nodrop knows this of KVM only, not of {kind.value}"
     )
     if kind.value == "qemu":
-        return _emulation_capabilities(source, why)
-    unknown: Observation[bool] = source.moment.unknown(why)
+        return _emulation_capabilities(source, reason)
+    unknown: Observation[bool] = source.moment.unknown(reason)
     return HypervisorCapabilities(
         **dict.fromkeys(HypervisorCapabilities.model_fields, Feature(supported=unknown, enabled=unknown))
     )
 
 
-def _emulation_capabilities(source: Source, why: str) -> HypervisorCapabilities:
+def _emulation_capabilities(source: Source, reason: str) -> HypervisorCapabilities:
     """Return the capabilities without hardware virtualization; the kernel still places threads and memory."""
     no = source.moment.inferred(False, "/sys/module", "emulation does not use it")
-    unknown: Observation[bool] = source.moment.unknown(why)
+    unknown: Observation[bool] = source.moment.unknown(reason)
     neither, open_question = Feature(supported=no, enabled=no), Feature(supported=unknown, enabled=unknown)
     placing = {"cpu_pinning", "numa_memory_pinning", "numa_large_page_pinning"}
     return HypervisorCapabilities(

@@ -40,11 +40,11 @@ def detect_virtualization(source: Source) -> Observation[str]:
         return moment.reported(kind, "/sys/hypervisor/type")
     maker = _dmi(source, "sys_vendor", "product_name")
     if chip.virtual:
-        said = source.cpuid.hypervisor if source.cpuid else ""
-        if not said:
+        signature = source.cpuid.hypervisor if source.cpuid else ""
+        if not signature:
             unnamed = "a hypervisor that does not say its name"
             return moment.reported(maker.value or unnamed, maker.source if maker.known else "/proc/cpuinfo")
-        return moment.reported(name_hypervisor(said), "cpuid 0x40000000", maker.value or "")
+        return moment.reported(name_hypervisor(signature), "cpuid 0x40000000", maker.value or "")
     if "flags" in chip.fields:
         return moment.reported("none", "/proc/cpuinfo", "no flag hypervisor")
     return moment.unknown("this architecture does not say", "/proc/cpuinfo")
@@ -59,12 +59,12 @@ def _id(source: Source) -> Observation[str]:
     return source.moment.inferred(hashed.removeprefix(_HASHED.decode()), MACHINE_ID, "a hash of it")
 
 
-def _hash_machine_id(held: bytes) -> bytes:
+def _hash_machine_id(content: bytes) -> bytes:
     """Return the hash that replaces a machine id in captures."""
-    held = held.strip()
-    if not held or held.startswith(_HASHED):
-        return held
-    return _HASHED + hashlib.sha256(b"nodrop host " + held).hexdigest()[:32].encode()
+    content = content.strip()
+    if not content or content.startswith(_HASHED):
+        return content
+    return _HASHED + hashlib.sha256(b"nodrop host " + content).hexdigest()[:32].encode()
 
 
 def _hostname(source: Source) -> Observation[str]:
@@ -79,11 +79,11 @@ def _hostname(source: Source) -> Observation[str]:
 def _kernel(source: Source) -> Observation[str]:
     if source.live:
         return source.moment.reported(platform.release(), "uname")
-    found = observations.observe_text(source, "/proc/sys/kernel/osrelease")
+    release = observations.observe_text(source, "/proc/sys/kernel/osrelease")
     words = (source.tree.text("/proc/version") or "").split()
-    if not found.known and words[:2] == ["Linux", "version"] and len(words) > 2:
+    if not release.known and words[:2] == ["Linux", "version"] and len(words) > 2:
         return source.moment.reported(words[2], "/proc/version")
-    return found
+    return release
 
 
 def _os(source: Source) -> Observation[str]:
@@ -100,13 +100,13 @@ def _os(source: Source) -> Observation[str]:
 
 def _dmi(source: Source, *names: str) -> Observation[str]:
     """Return DMI strings without the placeholders left by some vendors."""
-    said = [source.tree.text(f"{DMI}/{name}") for name in names]
-    words = [each for each in said if each and each.lower() not in _FILLERS]
+    texts = [source.tree.text(f"{DMI}/{name}") for name in names]
+    words = [each for each in texts if each and each.lower() not in _FILLERS]
     path = f"{DMI}/{names[0]}"
     if words:
         return source.moment.reported(" ".join(words), path)
     return (
         observations.unreadable(source, path)
-        if said[0] is None
+        if texts[0] is None
         else source.moment.unknown("the firmware does not say", path)
     )

@@ -65,7 +65,7 @@ def run_program(*command: str, within_s: float = PROGRAM_TIMEOUT_S) -> ProgramOu
     """Run a command on this machine without input in the C locale, with a time limit of one second by default."""
     plain = {**os.environ, "LC_ALL": "C", "PATH": f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"}
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, capture_output=True, stdin=subprocess.DEVNULL, timeout=within_s, env=plain, check=False
         )
     except FileNotFoundError:
@@ -74,9 +74,9 @@ def run_program(*command: str, within_s: float = PROGRAM_TIMEOUT_S) -> ProgramOu
         return ProgramOutput(None, f"{command[0]} did not answer within {within_s:g} s")
     except OSError as error:
         return ProgramOutput(None, f"{command[0]} does not run: {error.strerror}")
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
+    if process.returncode:
+        error_lines = process.stderr.decode(errors="replace").strip().splitlines()
         return ProgramOutput(
-            None, f"{command[0]} failed" + (f": {said[-1][:200]}" if said else f" ({done.returncode})")
+            None, f"{command[0]} failed" + (f": {error_lines[-1][:200]}" if error_lines else f" ({process.returncode})")
         )
-    return ProgramOutput(done.stdout.decode(errors="replace"))
+    return ProgramOutput(process.stdout.decode(errors="replace"))

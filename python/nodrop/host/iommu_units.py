@@ -47,7 +47,7 @@ class IommuUnit(NamedTuple):
 
 def read_iommu_units(source: Source) -> tuple[IommuUnit, ...]:
     """Read all units; empty if one cannot be read, as the common capabilities are then unknown."""
-    tree, found = source.tree, []
+    tree, units = source.tree, []
     for name in tree.names(CLASS):
         for directory, second in (("intel-iommu", "ecap"), ("amd-iommu", "features")):
             path = f"{CLASS}/{name}/{directory}"
@@ -57,5 +57,5 @@ def read_iommu_units(source: Source) -> tuple[IommuUnit, ...]:
             cap, ecap = ((tree.text(f"{path}/{each}") or "").partition(":")[0] for each in ("cap", second))
             if not (_HEX.fullmatch(cap) and _HEX.fullmatch(ecap)):
                 return ()
-            found.append(IommuUnit(path, directory == "intel-iommu", int(cap, 16), int(ecap, 16)))
-    return tuple(found)
+            units.append(IommuUnit(path, directory == "intel-iommu", int(cap, 16), int(ecap, 16)))
+    return tuple(units)

@@ -28,9 +28,9 @@ PER_VM_WHY = "configured per VM; nothing to enable on the host"
 def find_module(source: Source) -> str:
     """Return the module that runs KVM's guests; empty: none."""
     tree = source.tree
-    found = next((name for name in MODULES if tree.exists(f"/sys/module/{name}")), "")
-    if found or not tree.exists("/sys/module/kvm"):
-        return found
+    module = next((name for name in MODULES if tree.exists(f"/sys/module/{name}")), "")
+    if module or not tree.exists("/sys/module/kvm"):
+        return module
     # Arm and s390 have it built in, without a module that runs the guests.
     return "kvm" if tree.exists("/dev/kvm") or not tree.exists("/sys/module/kvm/initstate") else ""
 
@@ -39,13 +39,13 @@ def describe_capabilities(source: Source) -> HypervisorCapabilities:
     """Describe the nine capabilities with their evidence."""
     loaded = find_module(source)
     slat = _slat(source, loaded)
-    found = read_iommu_units(source)
+    iommu_units = read_iommu_units(source)
     return HypervisorCapabilities(
         slat=slat,
         slat_large_pages=_slat_large_pages(source, loaded, slat),
         iommu_slat=_iommu_slat(source),
-        iommu_slat_large_pages=_iommu_large_pages(source, found),
-        interrupt_remapping=_remapping(source, found),
+        iommu_slat_large_pages=_iommu_large_pages(source, iommu_units),
+        interrupt_remapping=_remapping(source, iommu_units),
         no_instruction_emulation=_no_emulation(source, loaded),
         cpu_pinning=describe_pinning(source, "cpu_pinning") or Feature(),
         numa_memory_pinning=describe_pinning(source, "numa_memory_pinning") or Feature(),
@@ -81,8 +81,8 @@ def _slat_large_pages(source: Source, loaded: str, slat: Feature) -> Feature:
     if slat.supported.value is False:
         return _same_for_both(slat.supported)
     if loaded != "kvm_intel":
-        where, why = f"/sys/module/{loaded}", "second-level tables have the page sizes of the others"
-        supported = moment.inferred(True, where, why)
+        where, reason = f"/sys/module/{loaded}", "second-level tables have the page sizes of the others"
+        supported = moment.inferred(True, where, reason)
     elif "ept_1gb" in _cpu_flags(source):
         supported = moment.inferred(True, "/proc/cpuinfo", "ept_1gb: 1 GiB, hence 2 MiB too")
     else:
@@ -91,11 +91,11 @@ def _slat_large_pages(source: Source, loaded: str, slat: Feature) -> Feature:
         return Feature(supported=supported, enabled=slat.enabled if slat.enabled.value is False else supported)
     path = "/sys/module/kvm/parameters/nx_huge_pages"
     splits = _read_switch(source, path)
-    why = (
+    reason = (
         "used, but nx_huge_pages splits those that hold code" if splits.value else "used where second-level tables are"
     )
     return Feature(
-        supported=supported, enabled=moment.inferred(True, path if splits.value else slat.enabled.source, why)
+        supported=supported, enabled=moment.inferred(True, path if splits.value else slat.enabled.source, reason)
     )
 
 
@@ -103,34 +103,34 @@ def _iommu_slat(source: Source) -> Feature:
     moment = source.moment
     if not _is_iommu_on(source):
         return Feature(supported=moment.unknown(NO_IOMMU, CLASS), enabled=_iommu_off(source))
-    why = "devices are in IOMMU groups, by which VFIO gives a VM's memory to a device"
+    reason = "devices are in IOMMU groups, by which VFIO gives a VM's memory to a device"
     loaded = source.tree.exists(VFIO) or source.tree.exists("/sys/module/iommufd")
     note = "" if loaded else "; VFIO is not loaded yet"
-    return _same_for_both(moment.inferred(True, GROUPS, why + note))
+    return _same_for_both(moment.inferred(True, GROUPS, reason + note))
 
 
-def _iommu_large_pages(source: Source, found: tuple[IommuUnit, ...]) -> Feature:
+def _iommu_large_pages(source: Source, units: tuple[IommuUnit, ...]) -> Feature:
     moment = source.moment
     supported: Observation[bool] = moment.unknown(
         "this IOMMU does not say it in sysfs" if _is_iommu_on(source) else NO_IOMMU, CLASS
     )
-    if found:
-        every = all(unit.maps("2M") and unit.maps("1G") for unit in found)
+    if units:
+        every = all(unit.maps("2M") and unit.maps("1G") for unit in units)
         supported = moment.reported(
-            every, found[0].path, "CAP.SLLPS of every unit, or AMD's tables, which hold all sizes"
+            every, units[0].path, "CAP.SLLPS of every unit, or AMD's tables, which hold all sizes"
         )
     if not _is_iommu_on(source):
         return Feature(supported=supported, enabled=_iommu_off(source))
     path = f"{VFIO}/parameters/disable_hugepages"
-    without = _read_switch(source, path)
-    if without.value is None:
-        return Feature(supported=supported, enabled=without)
+    disabled = _read_switch(source, path)
+    if disabled.value is None:
+        return Feature(supported=supported, enabled=disabled)
     return Feature(
-        supported=supported, enabled=moment.reported(not without.value, path, f"holds {'NY'[without.value]}")
+        supported=supported, enabled=moment.reported(not disabled.value, path, f"holds {'NY'[disabled.value]}")
     )
 
 
-def _remapping(source: Source, found: tuple[IommuUnit, ...]) -> Feature:
+def _remapping(source: Source, units: tuple[IommuUnit, ...]) -> Feature:
     moment, path = source.moment, "/proc/interrupts"
     text = source.tree.text(path)
     if text is None:
@@ -141,8 +141,8 @@ def _remapping(source: Source, found: tuple[IommuUnit, ...]) -> Feature:
     supported: Observation[bool] = moment.unknown(
         "this IOMMU does not say it in sysfs" if _is_iommu_on(source) else NO_IOMMU, CLASS
     )
-    if found:
-        supported = moment.reported(all(unit.remaps for unit in found), found[0].path, "every unit")
+    if units:
+        supported = moment.reported(all(unit.remaps for unit in units), units[0].path, "every unit")
     elif enabled.value:
         supported = moment.inferred(True, path, "it is in use")
     return Feature(supported=supported, enabled=enabled)
@@ -151,49 +151,54 @@ def _remapping(source: Source, found: tuple[IommuUnit, ...]) -> Feature:
 def _no_emulation(source: Source, loaded: str) -> Feature:
     """Return whether guests get the host's CPU model unchanged, so that no instruction is emulated."""
     moment = source.moment
-    offered, known = (
+    offered, capabilities = (
         libvirt.parse_xml(text) for text in (source.libvirt().domain_capabilities, source.libvirt().capabilities)
     )
     if loaded == "kvm_pvm":
         unknown: Observation[bool] = moment.unknown(MODULES[loaded], f"/sys/module/{loaded}")
         return Feature(supported=unknown, enabled=unknown)
-    if known is not None and not known.findall("guest/arch/domain[@type='kvm']"):
+    if capabilities is not None and not capabilities.findall("guest/arch/domain[@type='kvm']"):
         return _same_for_both(moment.reported(False, "libvirt capabilities", "libvirt offers no VMs of KVM"))
     if offered is None:
-        why = "KVM runs guests' code on the processor itself, if they are given the host's CPU model"
-        supported = moment.inferred(True, f"/sys/module/{loaded}", why)
+        reason = "KVM runs guests' code on the processor itself, if they are given the host's CPU model"
+        supported = moment.inferred(True, f"/sys/module/{loaded}", reason)
     else:
         mode = offered.find("cpu/mode[@name='host-passthrough']")
-        as_it_is = mode is not None and mode.get("supported") == "yes"
+        is_passthrough = mode is not None and mode.get("supported") == "yes"
         by_kvm = offered.findtext("domain") == "kvm"
-        why = "host-passthrough" + ("" if by_kvm else f" for VMs of {offered.findtext('domain') or 'an unknown kind'}")
-        supported = moment.reported(as_it_is and by_kvm, "libvirt domcapabilities", why)
+        reason = "host-passthrough" + (
+            "" if by_kvm else f" for VMs of {offered.findtext('domain') or 'an unknown kind'}"
+        )
+        supported = moment.reported(is_passthrough and by_kvm, "libvirt domcapabilities", reason)
     if not supported.value:
         return _same_for_both(supported)
     running = libvirt.list_domains(source)
     if not running:
         return Feature(supported=supported, enabled=moment.inferred(True, supported.source, PER_VM_WHY))
-    having = sum(each.host_cpu for each in running)
-    why = f"{having} of {len(running)} running VMs have the host's CPU model"
-    return Feature(supported=supported, enabled=moment.reported(having == len(running), "libvirt", why))
+    passthrough_count = sum(each.host_cpu for each in running)
+    reason = f"{passthrough_count} of {len(running)} running VMs have the host's CPU model"
+    return Feature(supported=supported, enabled=moment.reported(passthrough_count == len(running), "libvirt", reason))
 
 
 def describe_pinning(source: Source, name: str) -> Feature | None:
     """Return support for pinning threads and memory of VMs, which the kernel provides to any VM manager."""
     moment, tree = source.moment, source.tree
-    if found := _pinning_by_libvirt(source, name):
-        return found
+    if feature := _pinning_by_libvirt(source, name):
+        return feature
     if name == "cpu_pinning":
-        path, why = "sched_setaffinity(2)", "virtual CPUs are threads, which the kernel keeps on the CPUs it is given"
-        return Feature(supported=moment.inferred(True, path, why), enabled=moment.inferred(True, path, PER_VM_WHY))
+        path, reason = (
+            "sched_setaffinity(2)",
+            "virtual CPUs are threads, which the kernel keeps on the CPUs it is given",
+        )
+        return Feature(supported=moment.inferred(True, path, reason), enabled=moment.inferred(True, path, PER_VM_WHY))
     nodes = [each for each in tree.names(NODES) if re.fullmatch(r"node\d+", each)]
     if not nodes:
-        why = "a kernel without NUMA nodes" if tree.exists("/sys/devices/system") else tree.why(NODES)
-        known = tree.live and tree.exists("/sys/devices/system")
-        return _same_for_both(moment.inferred(False, NODES, why) if known else moment.unknown(why, NODES))
+        reason = "a kernel without NUMA nodes" if tree.exists("/sys/devices/system") else tree.why(NODES)
+        is_local = tree.live and tree.exists("/sys/devices/system")
+        return _same_for_both(moment.inferred(False, NODES, reason) if is_local else moment.unknown(reason, NODES))
     if name == "numa_memory_pinning":
-        why = f"the kernel keeps memory on the nodes it is given; {len(nodes)} here"
-        return Feature(supported=moment.inferred(True, NODES, why), enabled=moment.inferred(True, NODES, PER_VM_WHY))
+        reason = f"the kernel keeps memory on the nodes it is given; {len(nodes)} here"
+        return Feature(supported=moment.inferred(True, NODES, reason), enabled=moment.inferred(True, NODES, PER_VM_WHY))
     return _large_pages_by_node(source, nodes) if name == "numa_large_page_pinning" else None
 
 
@@ -207,12 +212,12 @@ def _pinning_by_libvirt(source: Source, name: str) -> Feature | None:
         "cpu_pinning": ("vcpupin", "cpus/cpu", "CPUs"),
         "numa_memory_pinning": ("numatune", "memory", "nodes with memory"),
     }
-    means, path, what = counts[name]
+    means, path, counted = counts[name]
     number = sum(len(cell.findall(path)) for cell in cells)
-    where = "libvirt capabilities"
+    place = "libvirt capabilities"
     return Feature(
-        supported=moment.reported(number > 0, where, f"{means}; {number} {what}"),
-        enabled=moment.inferred(number > 0, where, PER_VM_WHY),
+        supported=moment.reported(number > 0, place, f"{means}; {number} {counted}"),
+        enabled=moment.inferred(number > 0, place, PER_VM_WHY),
     )
 
 
@@ -221,8 +226,8 @@ def _large_pages_by_node(source: Source, nodes: list[str]) -> Feature:
     places = [f"{NODES}/{node}/hugepages" for node in nodes]
     sizes = sorted({size for place in places for size in tree.names(place)})
     if not sizes:
-        why = tree.why(places[0]) or "no sizes listed"
-        return _same_for_both(moment.unknown(why, places[0]))
+        reason = tree.why(places[0]) or "no sizes listed"
+        return _same_for_both(moment.unknown(reason, places[0]))
     counts = [tree.number(f"{place}/{size}/nr_hugepages") for place in places for size in tree.names(place)]
     path = f"{NODES}/node*/hugepages"
     supported = moment.reported(True, path, ", ".join(size.removeprefix("hugepages-") for size in sizes))
@@ -257,8 +262,8 @@ def _cpu_flags(source: Source) -> frozenset[str]:
     )
 
 
-def _same_for_both(seen: Observation[bool]) -> Feature:
-    return Feature(supported=seen, enabled=seen)
+def _same_for_both(observation: Observation[bool]) -> Feature:
+    return Feature(supported=observation, enabled=observation)
 
 
 def _iommu_off(source: Source) -> Observation[bool]:

@@ -46,8 +46,8 @@ def query_libvirt() -> LibvirtReply:
     uri = os.environ.get(URI_VARIABLE, "")
     if uri and urllib.parse.urlsplit(uri).hostname:
         return LibvirtReply(why=f"{URI_VARIABLE} names another machine: {uri}")
-    if not uri and (why := _why_no_daemon()):
-        return LibvirtReply(why=why)
+    if not uri and (reason := _why_no_daemon()):
+        return LibvirtReply(why=reason)
     try:
         import libvirt  # noqa: F401  (an extra)
     except ImportError:
@@ -57,17 +57,17 @@ def query_libvirt() -> LibvirtReply:
 
 def _why_no_daemon() -> str:
     """Return why no daemon is reachable; empty: one is listening."""
-    why = NO_DAEMON
+    reason = NO_DAEMON
     for socket in SOCKETS:
         try:
             Path(socket).stat()
         except PermissionError:
-            why = "needs root: /run/libvirt is closed to this user"
+            reason = "needs root: /run/libvirt is closed to this user"
         except OSError:
             continue
         else:
             return ""
-    return why
+    return reason
 
 
 def query_once() -> Callable[[], LibvirtReply]:
@@ -85,7 +85,7 @@ def query_once() -> Callable[[], LibvirtReply]:
 
 def list_domains(source: Source) -> tuple[LibvirtDomain, ...]:
     """List the running VMs."""
-    return tuple(found for text in source.libvirt().domains if (found := parse_domain(text)))
+    return tuple(domain for text in source.libvirt().domains if (domain := parse_domain(text)))
 
 
 def parse_domain(text: str) -> LibvirtDomain | None:
@@ -141,9 +141,9 @@ def _parse_number(text: str | None) -> int:
 def _parse_cpus(text: str | None) -> tuple[int, ...]:
     """Parse a CPU list such as `0-3,^2,8`; empty if invalid."""
     parts = (text or "").split(",")
-    wanted = cpu_lists.parse_cpu_list(",".join(part for part in parts if not part.startswith("^")))
-    without = cpu_lists.parse_cpu_list(",".join(part[1:] for part in parts if part.startswith("^")))
-    return tuple(sorted(set(wanted or ()) - set(without or ())))
+    included = cpu_lists.parse_cpu_list(",".join(part for part in parts if not part.startswith("^")))
+    excluded = cpu_lists.parse_cpu_list(",".join(part[1:] for part in parts if part.startswith("^")))
+    return tuple(sorted(set(included or ()) - set(excluded or ())))
 
 
 def _parse_count(text: str | None) -> int:
@@ -208,32 +208,38 @@ def _fill_domain_capabilities(sheet: _PartialReply, uri: str) -> None:
         sheet.keep(why=f"libvirt: {error.get_error_message()}")
 
 
-def _domain_xml(running: list[Any], gone: type[Exception]) -> Iterator[str]:
+def _domain_xml(running: list[Any], ended_error: type[Exception]) -> Iterator[str]:
     for each in running:
         try:
             yield each.XMLDesc()
-        except gone:  # it ended meanwhile
+        except ended_error:  # it ended meanwhile
             continue
 
 
 def _query_virsh(uri: str) -> LibvirtReply:
-    why: list[str] = []
+    reasons: list[str] = []
     until = time.monotonic() + PROGRAM_TIMEOUT_S
 
     def virsh(*arguments: str) -> str:
         left_s = until - time.monotonic()
-        if left_s <= 0 and not why:
-            why.append(f"virsh did not answer within {PROGRAM_TIMEOUT_S:g} s")
-        if why:
+        if left_s <= 0 and not reasons:
+            reasons.append(f"virsh did not answer within {PROGRAM_TIMEOUT_S:g} s")
+        if reasons:
             return ""
         answer = run_program("virsh", "--connect", uri, *arguments, within_s=left_s)
         if answer.text is None:
-            why.append(answer.why.replace("virsh is not installed", "neither libvirt-python nor virsh is installed"))
+            reasons.append(
+                answer.why.replace("virsh is not installed", "neither libvirt-python nor virsh is installed")
+            )
         return answer.text or ""
 
     version = virsh("--readonly", "version", "--daemon").partition(DAEMON_RUNS)[2].partition("\n")[0].strip()
     names = virsh("--readonly", "list", "--name").splitlines()
-    domains = tuple(found for name in names if name.strip() and (found := virsh("--readonly", "dumpxml", name)))
+    domains = tuple(
+        description for name in names if name.strip() and (description := virsh("--readonly", "dumpxml", name))
+    )
     capabilities = virsh("--readonly", "capabilities")
     offered = "" if os.geteuid() else virsh("domcapabilities")
-    return LibvirtReply(version, capabilities, offered, domains, why[0] if why else "" if offered else NEEDS_ROOT)
+    return LibvirtReply(
+        version, capabilities, offered, domains, reasons[0] if reasons else "" if offered else NEEDS_ROOT
+    )

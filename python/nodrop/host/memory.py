@@ -17,19 +17,19 @@ _BUS_BYTES = 8
 def describe(source: Source) -> MemoryCapabilities:
     """Describe memory by SMBIOS; EDAC supplies what SMBIOS omits or shows to root only."""
     listed, counted = read_firmware_dimms(source), read_edac_dimms(source)
-    found = listed or counted
-    if found is None:
+    dimms = listed or counted
+    if dimms is None:
         return _unknown(source)
-    present = tuple(each for each in found.slots if each.size_bytes != 0)
-    speed = _speed(source, present, found.source)
-    populated = _populated(source, present, counted, found.source)
+    present = tuple(each for each in dimms.slots if each.size_bytes != 0)
+    speed = _speed(source, present, dimms.source)
+    populated = _populated(source, present, counted, dimms.source)
     return MemoryCapabilities(
-        kind=_kind(source, present, found.source),
+        kind=_kind(source, present, dimms.source),
         speed_mtps=speed,
-        ecc=_observe(source, _first_not_none(found.has_ecc, counted.has_ecc if counted else None), found.source),
+        ecc=_observe(source, _first_not_none(dimms.has_ecc, counted.has_ecc if counted else None), dimms.source),
         channels_populated_count=populated,
-        channels_count=_channels(source, found, counted),
-        balanced=_balanced(source, found, counted),
+        channels_count=_channels(source, dimms, counted),
+        balanced=_balanced(source, dimms, counted),
         bandwidth_bytes_per_s=_bandwidth(source, populated, speed),
         modules=tuple(_module(source, each) for each in present),
     )
@@ -37,15 +37,15 @@ def describe(source: Source) -> MemoryCapabilities:
 
 def _unknown(source: Source) -> MemoryCapabilities:
     firmware, counters = source.tree.why(TABLE) or "no memory is listed", source.tree.why(EDAC) or "no module is listed"
-    why = f"SMBIOS: {firmware}; EDAC: {counters}"
+    reason = f"SMBIOS: {firmware}; EDAC: {counters}"
     return MemoryCapabilities(
-        kind=source.moment.unknown(why, TABLE),
-        speed_mtps=source.moment.unknown(why, TABLE),
-        ecc=source.moment.unknown(why, TABLE),
-        channels_populated_count=source.moment.unknown(why, TABLE),
-        channels_count=source.moment.unknown(why, TABLE),
-        balanced=source.moment.unknown(why, TABLE),
-        bandwidth_bytes_per_s=source.moment.unknown(why, TABLE),
+        kind=source.moment.unknown(reason, TABLE),
+        speed_mtps=source.moment.unknown(reason, TABLE),
+        ecc=source.moment.unknown(reason, TABLE),
+        channels_populated_count=source.moment.unknown(reason, TABLE),
+        channels_count=source.moment.unknown(reason, TABLE),
+        balanced=source.moment.unknown(reason, TABLE),
+        bandwidth_bytes_per_s=source.moment.unknown(reason, TABLE),
     )
 
 
@@ -74,27 +74,27 @@ def _populated(source: Source, present: tuple[Dimm, ...], counted: Dimms | None,
     return source.moment.unknown("the slots' names do not tell their channels", path)
 
 
-def _channels(source: Source, found: Dimms, counted: Dimms | None) -> Observation[int]:
-    if found.channel_count is not None:
-        return source.moment.inferred(found.channel_count, found.source, "by the names of all slots")
+def _channels(source: Source, dimms: Dimms, counted: Dimms | None) -> Observation[int]:
+    if dimms.channel_count is not None:
+        return source.moment.inferred(dimms.channel_count, dimms.source, "by the names of all slots")
     if counted and counted.channel_count is not None:
         return source.moment.reported(counted.channel_count, f"{EDAC}/mc*/max_location")
-    return source.moment.unknown("the slots' names do not tell their channels", found.source)
+    return source.moment.unknown("the slots' names do not tell their channels", dimms.source)
 
 
-def _balanced(source: Source, found: Dimms, counted: Dimms | None) -> Observation[bool]:
+def _balanced(source: Source, dimms: Dimms, counted: Dimms | None) -> Observation[bool]:
     """Return whether all channels have the same capacity: an unequal one cannot be fully interleaved."""
-    for each in filter(None, (found, counted)):
+    for each in filter(None, (dimms, counted)):
         if each.channel_count is None or any(slot.channel is None or slot.size_bytes is None for slot in each.slots):
             continue
-        held: Counter[str] = Counter()
+        mib_by_channel: Counter[str] = Counter()
         for slot in each.slots:
-            held[slot.channel or ""] += (slot.size_bytes or 0) >> 20
-        empty = each.channel_count - sum(size > 0 for size in held.values())
-        sizes = sorted({size for size in held.values() if size})
-        why = f"{empty} channels are empty" if empty else f"channels of {' and '.join(map(str, sizes))} MiB"
-        return source.moment.inferred(not empty and len(sizes) == 1, each.source, why)
-    return source.moment.unknown("the slots' names do not tell their channels", found.source)
+            mib_by_channel[slot.channel or ""] += (slot.size_bytes or 0) >> 20
+        empty = each.channel_count - sum(size > 0 for size in mib_by_channel.values())
+        sizes = sorted({size for size in mib_by_channel.values() if size})
+        reason = f"{empty} channels are empty" if empty else f"channels of {' and '.join(map(str, sizes))} MiB"
+        return source.moment.inferred(not empty and len(sizes) == 1, each.source, reason)
+    return source.moment.unknown("the slots' names do not tell their channels", dimms.source)
 
 
 def _bandwidth(source: Source, channels: Observation[int], speed: Observation[int]) -> Observation[float]:

@@ -26,12 +26,12 @@ def read_msr(source: Source, register: int) -> Observation[int]:
     except OSError as error:
         return source.moment.unknown(f"{path}: {error.strerror}", name)
     try:
-        held = os.pread(file, 8, register)
+        content = os.pread(file, 8, register)
     except OSError:
         return source.moment.unknown("the processor has no such register, or does not show it", name)
     finally:
         os.close(file)
-    return source.moment.reported(int.from_bytes(held, "little"), name)
+    return source.moment.reported(int.from_bytes(content, "little"), name)
 
 
 def read_kvm_version(source: Source) -> Observation[int]:

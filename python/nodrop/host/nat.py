@@ -39,11 +39,11 @@ def read_masquerade_rules(source: Source) -> MasqueradeRules:
     """Read the rules of nftables and of iptables (nft and legacy)."""
     if source.network is None:
         return MasqueradeRules((), {}, NOT_CAPTURED)
-    interfaces, why = source.network.interfaces()
+    interfaces, reason = source.network.interfaces()
     addresses = {name: each.addresses for name, each in interfaces.items()}
     answer = source.programs("nft", "--json", "list", "ruleset")
-    if answer.text is None or why:
-        return MasqueradeRules((), addresses, _reason(why or answer.why))
+    if answer.text is None or reason:
+        return MasqueradeRules((), addresses, _reason(reason or answer.why))
     try:
         rules = [*_parse_nft(json.loads(answer.text))]
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
@@ -56,18 +56,18 @@ def read_masquerade_rules(source: Source) -> MasqueradeRules:
     return MasqueradeRules(tuple(rules), addresses)
 
 
-def infer_mode(source: Source, bridge: str, found: MasqueradeRules) -> Observation[BridgeMode]:
+def infer_mode(source: Source, bridge: str, masquerading: MasqueradeRules) -> Observation[BridgeMode]:
     """Return whether a bridge's traffic is masqueraded; a bridge without host address is not routed at all."""
     moment, requested = source.moment, "nft list ruleset"
-    if found.why == NOT_CAPTURED:
+    if masquerading.why == NOT_CAPTURED:
         return moment.unknown(NOT_CAPTURED, requested)
-    addresses = [each for each in found.addresses.get(bridge, ()) if ":" not in each]
+    addresses = [each for each in masquerading.addresses.get(bridge, ()) if ":" not in each]
     if not addresses:
         return moment.inferred("bridge", "netlink", "the host has no IPv4 address on it, so it routes nothing from it")
-    if any(_applies_to(rule, bridge, addresses) for rule in found.rules):
+    if any(_applies_to(rule, bridge, addresses) for rule in masquerading.rules):
         return moment.inferred("nat", requested, "a rule masquerades its traffic")
-    if found.why:
-        return moment.unknown(found.why, requested)
+    if masquerading.why:
+        return moment.unknown(masquerading.why, requested)
     return moment.inferred("bridge", requested, "no rule masquerades its traffic")
 
 
@@ -129,5 +129,5 @@ def _parse_iptables(text: str) -> Iterable[MasqueradeRule]:
             )
 
 
-def _reason(why: str) -> str:
-    return "needs root" if "not permitted" in why or "ermission denied" in why else why
+def _reason(reason: str) -> str:
+    return "needs root" if "not permitted" in reason or "ermission denied" in reason else reason

@@ -52,14 +52,14 @@ def list_device_interfaces(tree: FileTree) -> Iterator[str]:
 
 def find_stack(tree: FileTree, interface: str) -> InterfaceStack:
     """Find the interfaces stacked on an interface."""
-    found: list[str] = []
-    left = [interface]
-    while left and len(found) < STACK_MAX:
-        for upper in _directly_above(tree, left.pop()):
-            if upper not in found and upper != interface:
-                found.append(upper)
-                left.append(upper)
-    return InterfaceStack(tuple(found), tuple(each for each in found if tree.exists(f"{CLASS}/{each}/bridge")))
+    uppers: list[str] = []
+    pending = [interface]
+    while pending and len(uppers) < STACK_MAX:
+        for upper in _directly_above(tree, pending.pop()):
+            if upper not in uppers and upper != interface:
+                uppers.append(upper)
+                pending.append(upper)
+    return InterfaceStack(tuple(uppers), tuple(each for each in uppers if tree.exists(f"{CLASS}/{each}/bridge")))
 
 
 def _directly_above(tree: FileTree, interface: str) -> Iterator[str]:
@@ -77,6 +77,6 @@ def read_routed_interfaces(tree: FileTree) -> tuple[frozenset[str], str]:
         return frozenset(), tree.why(ROUTES)
     lines = [line.split() for line in (text or "").splitlines()[1:]]
     lines_6 = [line.split() for line in (text_6 or "").splitlines()]
-    found = {line[0] for line in lines if line}
-    found |= {line[-1] for line in lines_6 if len(line) == 10 and not line[0].startswith(_NOT_ROUTED)}
-    return frozenset(found - {"lo"}), ""
+    interfaces = {line[0] for line in lines if line}
+    interfaces |= {line[-1] for line in lines_6 if len(line) == 10 and not line[0].startswith(_NOT_ROUTED)}
+    return frozenset(interfaces - {"lo"}), ""

@@ -75,14 +75,14 @@ class NetlinkReader:
         """Return how a card switches between its virtual functions."""
         return self._answer(lambda: _eswitch(pci_id), None)
 
-    def _answer(self, ask: Callable[[], tuple[T, str]], nothing: T) -> tuple[T, str]:
+    def _answer(self, query: Callable[[], tuple[T, str]], nothing: T) -> tuple[T, str]:
         """Return the result of a query, or none after an earlier timeout: the same driver would block again."""
         late = (nothing, f"the kernel did not answer within {ANSWER_TIMEOUT_S:g} s")
         if self._silent:
             return late
-        found = call_with_timeout(ANSWER_TIMEOUT_S, ask, lambda: late)
-        self._silent = found is late
-        return found
+        answer = call_with_timeout(ANSWER_TIMEOUT_S, query, lambda: late)
+        self._silent = answer is late
+        return answer
 
 
 def _interfaces() -> tuple[Mapping[str, KernelInterface], str]:
@@ -111,8 +111,8 @@ def _link_modes(interface: str) -> tuple[tuple[str, ...], str]:
 
 
 def _firmware(interface: str) -> tuple[str, str]:
-    found = ethtool.firmware_version(interface)
-    return (found, "") if found else ("", "the driver names none")
+    version = ethtool.firmware_version(interface)
+    return (version, "") if version else ("", "the driver names none")
 
 
 def _eswitch(pci_id: str) -> tuple[Eswitch | None, str]:
@@ -134,13 +134,15 @@ def _eswitch(pci_id: str) -> tuple[Eswitch | None, str]:
 
 def parse_interfaces(links: list[Any], addresses: list[Any]) -> dict[str, KernelInterface]:
     """Parse rtnetlink messages, by interface name."""
-    given: dict[int, list[str]] = {}
+    addresses_by_index: dict[int, list[str]] = {}
     for message in addresses:
         address = message.get_attr("IFA_LOCAL") or message.get_attr("IFA_ADDRESS")
         if address and not address.startswith(_LINK_LOCAL):
-            given.setdefault(message["index"], []).append(f"{address}/{message['prefixlen']}")
+            addresses_by_index.setdefault(message["index"], []).append(f"{address}/{message['prefixlen']}")
     return {
-        link.get_attr("IFLA_IFNAME"): KernelInterface(tuple(given.get(link["index"], ())), dict(_vf_limits(link)))
+        link.get_attr("IFLA_IFNAME"): KernelInterface(
+            tuple(addresses_by_index.get(link["index"], ())), dict(_vf_limits(link))
+        )
         for link in links
     }
 
@@ -155,8 +157,8 @@ def _vf_limits(link: Any) -> Iterator[tuple[int, int]]:
 
 def parse_link_modes(answer: Any) -> tuple[str, ...]:
     """Parse the supported modes of an ethtool netlink answer."""
-    ours = answer.get_attr("ETHTOOL_A_LINKMODES_OURS")
-    bits = ours.get_attr("ETHTOOL_A_BITSET_BITS") if ours else None
+    local_modes = answer.get_attr("ETHTOOL_A_LINKMODES_OURS")
+    bits = local_modes.get_attr("ETHTOOL_A_BITSET_BITS") if local_modes else None
     return tuple(bit.get_attr("ETHTOOL_A_BITSET_BIT_NAME") for _, bit in bits["attrs"]) if bits else ()
 
 

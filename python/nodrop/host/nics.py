@@ -40,21 +40,21 @@ class HostDevices(NamedTuple):
 def describe(source: Source, switches: tuple[VSwitch, ...] = ()) -> HostDevices:
     """Describe all cards, with the virtual switches of their ports. Virtual interfaces are not ports."""
     functions = pci.list_functions(source.tree)
-    around = ports.collect_context(source, functions, switches)
+    context = ports.collect_context(source, functions, switches)
     return HostDevices(
-        nics=(*_cards(around, functions), *_non_pci_cards(around)),
-        accelerators=tuple(_describe_accelerators(around, functions)),
+        nics=(*_cards(context, functions), *_non_pci_cards(context)),
+        accelerators=tuple(_describe_accelerators(context, functions)),
     )
 
 
-def _cards(around: PortContext, functions: tuple[PciFunction, ...]) -> Iterator[Nic]:
+def _cards(context: PortContext, functions: tuple[PciFunction, ...]) -> Iterator[Nic]:
     physical = (each for each in functions if each.base_class == NETWORK and not each.virtual_of)
-    for card, found in itertools.groupby(physical, key=lambda function: function.card):
-        yield _card(around, card, tuple(found))
+    for card, card_functions in itertools.groupby(physical, key=lambda function: function.card):
+        yield _card(context, card, tuple(card_functions))
 
 
-def _card(around: PortContext, card: str, functions: tuple[PciFunction, ...]) -> Nic:
-    source, first = around.source, functions[0]
+def _card(context: PortContext, card: str, functions: tuple[PciFunction, ...]) -> Nic:
+    source, first = context.source, functions[0]
     path = pci.read_path(source, first)
     model = load_pci_names().device(source.moment, first.vendor, first.device)
     return Nic(
@@ -69,15 +69,15 @@ def _card(around: PortContext, card: str, functions: tuple[PciFunction, ...]) ->
         lane_count=path.lanes,
         lane_count_max=path.lanes_max,
         pci_limit_bps=path.limit_bps,
-        ports=tuple(port for each in functions for port in ports.describe_ports(around, each, model)),
+        ports=tuple(port for each in functions for port in ports.describe_ports(context, each, model)),
     )
 
 
 def _driver(source: Source, functions: tuple[PciFunction, ...]) -> Observation[str]:
     """Return the driver of the interface if there is one: a paravirtual card has a different one on the bus."""
-    found = dict.fromkeys(each for function in functions if (each := _driver_of(source, function)))
+    drivers = dict.fromkeys(each for function in functions if (each := _driver_of(source, function)))
     path = f"{functions[0].path}/driver"
-    return source.moment.reported(", ".join(found), path) if found else source.moment.unknown("none is bound", path)
+    return source.moment.reported(", ".join(drivers), path) if drivers else source.moment.unknown("none is bound", path)
 
 
 def _driver_of(source: Source, function: PciFunction) -> str:
@@ -91,18 +91,18 @@ def _driver_of(source: Source, function: PciFunction) -> str:
 def _firmware(source: Source, functions: tuple[PciFunction, ...]) -> Observation[str]:
     if source.network is None:
         return source.moment.unknown(NOT_CAPTURED, "ioctl ethtool")
-    why = "it has no interface in the kernel"
+    reason = "it has no interface in the kernel"
     for function in functions:
         for interface in netdevs.list_interfaces(source.tree, function):
-            found, why = source.network.firmware(interface)
-            if found:
-                return source.moment.reported(found, "ioctl ethtool")
-    return source.moment.unknown(why, "ioctl ethtool")
+            version, reason = source.network.firmware(interface)
+            if version:
+                return source.moment.reported(version, "ioctl ethtool")
+    return source.moment.unknown(reason, "ioctl ethtool")
 
 
-def _non_pci_cards(around: PortContext) -> Iterator[Nic]:
+def _non_pci_cards(context: PortContext) -> Iterator[Nic]:
     """Yield cards on other buses: of a system on chip, of a hypervisor, on USB."""
-    source = around.source
+    source = context.source
     for name in netdevs.list_device_interfaces(source.tree):
         device = f"{netdevs.CLASS}/{name}/device"
         real = source.tree.real(device) or device
@@ -118,7 +118,7 @@ def _non_pci_cards(around: PortContext) -> Iterator[Nic]:
                 if bound
                 else source.moment.unknown("none is bound", f"{device}/driver"),
                 pci_limit_bps=source.moment.unknown(NOT_PCI, device),
-                ports=(ports.describe_non_pci_port(around, name),),
+                ports=(ports.describe_non_pci_port(context, name),),
             )
 
 
@@ -144,9 +144,9 @@ def find_unplaced(nodes: tuple[NumaNode, ...], devices: HostDevices) -> HostDevi
     )
 
 
-def _describe_accelerators(around: PortContext, functions: tuple[PciFunction, ...]) -> Iterator[Accelerator]:
+def _describe_accelerators(context: PortContext, functions: tuple[PciFunction, ...]) -> Iterator[Accelerator]:
     """Yield the accelerators of a machine; virtual functions only count towards their physical function."""
-    source = around.source
+    source = context.source
     for each in functions:
         kind = _accelerator_kind(each)
         if kind and not each.virtual_of:
@@ -156,8 +156,8 @@ def _describe_accelerators(around: PortContext, functions: tuple[PciFunction, ..
                 node=pci.find_node(source, each.path),
                 vendor=load_pci_names().vendor(source.moment, each.vendor),
                 model=load_pci_names().device(source.moment, each.vendor, each.device),
-                in_use=ports.observe_in_use(around, each),
-                vf_count=_count_vfs(around, each),
+                in_use=ports.observe_in_use(context, each),
+                vf_count=_count_vfs(context, each),
             )
 
 
@@ -170,12 +170,12 @@ def _accelerator_kind(function: PciFunction) -> Literal["crypto", "other"] | Non
     return "other" if intel and function.device in STREAMING else None
 
 
-def _count_vfs(around: PortContext, function: PciFunction) -> Observation[int]:
-    source, path = around.source, f"{function.path}/sriov_numvfs"
-    found = source.tree.number(path)
-    if found is not None and 0 <= found < 1 << 16:
-        return source.moment.reported(found, path)
+def _count_vfs(context: PortContext, function: PciFunction) -> Observation[int]:
+    source, path = context.source, f"{function.path}/sriov_numvfs"
+    count = source.tree.number(path)
+    if count is not None and 0 <= count < 1 << 16:
+        return source.moment.reported(count, path)
     if source.tree.exists(function.path) and not source.tree.exists(path):
         return source.moment.inferred(0, function.path, "it cannot be shared by SR-IOV")
-    why = source.tree.why(path) if found is None else f"holds {found}, no number of virtual functions"
-    return source.moment.unknown(why, path)
+    reason = source.tree.why(path) if count is None else f"holds {count}, no number of virtual functions"
+    return source.moment.unknown(reason, path)

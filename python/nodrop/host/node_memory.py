@@ -53,13 +53,13 @@ def _meminfo(tree: FileTree, node: int, *, alone: bool) -> tuple[Mapping[str, in
     if text is None and alone:
         path = "/proc/meminfo"
         text = tree.text(path)
-    found = dict[str, int]()
+    fields = dict[str, int]()
     for line in (text or "").splitlines():
         key, _, value = line.removeprefix(f"Node {node} ").partition(":")
         number, _, unit = value.strip().partition(" ")
         if number.isdecimal() and len(number) <= 18 and unit in ("", "kB"):
-            found[key.strip()] = int(number) * (1024 if unit else 1)
-    return found, path
+            fields[key.strip()] = int(number) * (1024 if unit else 1)
+    return fields, path
 
 
 def _observe_bytes(source: Source, info: Mapping[str, int], key: str, path: str) -> Observation[int]:
@@ -115,10 +115,10 @@ def _pages(source: Source, directory: str, size: int, *, alone: bool) -> LargePa
 
 
 def _observe_count(source: Source, path: str) -> Observation[int]:
-    found = source.tree.number(path)
-    if found is None or found < 0:
-        return source.moment.unknown(source.tree.why(path) or f"holds {found}, a count expected", path)
-    return source.moment.reported(found, path)
+    count = source.tree.number(path)
+    if count is None or count < 0:
+        return source.moment.unknown(source.tree.why(path) or f"holds {count}, a count expected", path)
+    return source.moment.reported(count, path)
 
 
 def _used(source: Source, total: int | None, free: int | None, path: str) -> Observation[int]:
@@ -130,11 +130,11 @@ def _used(source: Source, total: int | None, free: int | None, path: str) -> Obs
 
 
 def _machine_wide(source: Source, path: str = HUGEPAGES, total: int | None = None) -> Observation[int]:
-    found = source.tree.number(path)
-    if found == 0 or total == 0:
-        return source.moment.inferred(0, path, "none on the whole machine" if found == 0 else "the node has none")
+    count = source.tree.number(path)
+    if count == 0 or total == 0:
+        return source.moment.inferred(0, path, "none on the whole machine" if count == 0 else "the node has none")
     return source.moment.unknown(
-        "the kernel counts them for the whole machine only" + (f": {found}" if found else ""), path
+        "the kernel counts them for the whole machine only" + (f": {count}" if count else ""), path
     )
 
 
@@ -191,5 +191,5 @@ def _bandwidth(source: Source, node: int) -> Bandwidth:
     )
 
 
-def _why_no_bandwidth(why: str) -> str:
-    return "the firmware does not say" if why == "no such file" else why or "the firmware says 0"
+def _why_no_bandwidth(reason: str) -> str:
+    return "the firmware does not say" if reason == "no such file" else reason or "the firmware says 0"

@@ -14,37 +14,37 @@ _SWITCHES = {"1": True, "Y": True, "y": True, "on": True, "0": False, "N": False
 
 def observe_number(source: Source, path: str) -> Observation[int]:
     """Return the non-negative integer in a file."""
-    found = source.tree.number(path)
-    if found is not None and not 0 <= found < VALUE_MAX:
-        return source.moment.unknown(f"holds {found}, a number from 0 to 2^64 expected", path)
-    return unreadable(source, path) if found is None else source.moment.reported(found, path)
+    number = source.tree.number(path)
+    if number is not None and not 0 <= number < VALUE_MAX:
+        return source.moment.unknown(f"holds {number}, a number from 0 to 2^64 expected", path)
+    return unreadable(source, path) if number is None else source.moment.reported(number, path)
 
 
 def observe_text(source: Source, path: str) -> Observation[str]:
     """Return the text of a file; an empty file is unknown."""
-    found = source.tree.text(path)
-    if found is None:
+    text = source.tree.text(path)
+    if text is None:
         return unreadable(source, path)
-    return source.moment.reported(found, path) if found else source.moment.unknown("holds nothing", path)
+    return source.moment.reported(text, path) if text else source.moment.unknown("holds nothing", path)
 
 
 def observe_switch(source: Source, path: str) -> Observation[bool]:
     """Return a boolean kernel setting: 1 or 0, Y or N."""
-    said = source.tree.text(path)
-    if said is None:
+    text = source.tree.text(path)
+    if text is None:
         return unreadable(source, path)
-    if said not in _SWITCHES:
-        return source.moment.unknown(f"holds {said[:40]!r}, 0 or 1 expected", path)
-    return source.moment.reported(_SWITCHES[said], path)
+    if text not in _SWITCHES:
+        return source.moment.unknown(f"holds {text[:40]!r}, 0 or 1 expected", path)
+    return source.moment.reported(_SWITCHES[text], path)
 
 
 def first_known(*ways: Callable[[], Observation[T]]) -> Observation[T]:
     """Return the first known value; if all are unknown, the first one's reason."""
     refusals = []
     for way in ways:
-        if (found := way()).known:
-            return found
-        refusals.append(found)
+        if (observation := way()).known:
+            return observation
+        refusals.append(observation)
     return refusals[0]
 
 

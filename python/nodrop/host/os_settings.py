@@ -60,59 +60,59 @@ def describe(source: Source) -> dict[str, Observation[str]]:
         "firewall": _firewall,
         "services": _services,
     }
-    found = {name: way(source) for name, way in ways.items()}
-    found |= {name: _switch(source, path, words) for name, (path, words) in _SWITCHES.items()}
-    return found | {name: observations.observe_text(source, path) for name, path in _PLAIN_FILES.items()}
+    settings = {name: way(source) for name, way in ways.items()}
+    settings |= {name: _switch(source, path, words) for name, (path, words) in _SWITCHES.items()}
+    return settings | {name: observations.observe_text(source, path) for name, path in _PLAIN_FILES.items()}
 
 
 def _cmdline(source: Source) -> Observation[str]:
-    said = cmdline.read_cmdline(source)
-    return observations.unreadable(source, CMDLINE) if said is None else source.moment.reported(said, CMDLINE)
+    text = cmdline.read_cmdline(source)
+    return observations.unreadable(source, CMDLINE) if text is None else source.moment.reported(text, CMDLINE)
 
 
 def _cpus(source: Source, path: str, argument: str) -> Observation[str]:
     """Return a CPU list; a kernel without the file may have been built without the feature."""
-    said = source.tree.text(path)
-    if said is not None:
-        return source.moment.reported(said if said and said != "(null)" else "none", path)
+    text = source.tree.text(path)
+    if text is not None:
+        return source.moment.reported(text if text and text != "(null)" else "none", path)
     if cmdline.read_arguments(source, argument) == () or (source.live and source.tree.why(path) == "no such file"):
         return source.moment.inferred("none", CMDLINE, f"{path}: {source.tree.why(path)}")
     return observations.unreadable(source, path)
 
 
 def _rcu_nocbs(source: Source) -> Observation[str]:
-    said = cmdline.read_arguments(source, "rcu_nocbs")
-    if said is None:
+    arguments = cmdline.read_arguments(source, "rcu_nocbs")
+    if arguments is None:
         return observations.unreadable(source, CMDLINE)
-    return source.moment.reported((said[-1] or "all") if said else "none", CMDLINE)
+    return source.moment.reported((arguments[-1] or "all") if arguments else "none", CMDLINE)
 
 
 def _irq_affinity(source: Source) -> Observation[str]:
     """Return the default CPUs of interrupts."""
     path = "/proc/irq/default_smp_affinity"
-    found = cpu_lists.read_cpu_mask(source.tree, path)
+    cpus = cpu_lists.read_cpu_mask(source.tree, path)
     return (
         observations.unreadable(source, path)
-        if found is None
-        else source.moment.reported(format_cpu_list(found) or "none", path)
+        if cpus is None
+        else source.moment.reported(format_cpu_list(cpus) or "none", path)
     )
 
 
 def _transparent_hugepages(source: Source) -> Observation[str]:
     path = "/sys/kernel/mm/transparent_hugepage/enabled"
-    said = source.tree.text(path)
-    if said is None:
+    text = source.tree.text(path)
+    if text is None:
         return observations.unreadable(source, path)
-    chosen = _CHOSEN.search(said)
-    return source.moment.reported(chosen[1] if chosen else said, path)
+    chosen = _CHOSEN.search(text)
+    return source.moment.reported(chosen[1] if chosen else text, path)
 
 
 def _swap(source: Source) -> Observation[str]:
     path = "/proc/swaps"
-    said = source.tree.text(path)
-    if said is None:
+    text = source.tree.text(path)
+    if text is None:
         return observations.unreadable(source, path)
-    rows = [line.split() for line in said.splitlines()[1:]]
+    rows = [line.split() for line in text.splitlines()[1:]]
     kib = [int(row[2]) for row in rows if len(row) > 2 and re.fullmatch(r"\d{1,15}", row[2])]
     if len(kib) != len(rows):
         return source.moment.unknown("holds lines without a size", path)
@@ -131,12 +131,12 @@ def _rt_throttling(source: Source) -> Observation[str]:
 
 def _tuned_profile(source: Source) -> Observation[str]:
     path = f"{_TUNED}/active_profile"
-    said = source.tree.text(path)
-    if said:
-        return source.moment.reported(said, path)
-    if said is None and source.live and not source.tree.exists(_TUNED):
+    text = source.tree.text(path)
+    if text:
+        return source.moment.reported(text, path)
+    if text is None and source.live and not source.tree.exists(_TUNED):
         return source.moment.inferred("none", _TUNED, "tuned is not installed")
-    return observations.unreadable(source, path) if said is None else source.moment.reported("none", path)
+    return observations.unreadable(source, path) if text is None else source.moment.reported("none", path)
 
 
 def _mitigations(source: Source) -> Observation[str]:
@@ -145,8 +145,8 @@ def _mitigations(source: Source) -> Observation[str]:
     names = tree.names(_VULNERABILITIES)
     if not names:
         return observations.unreadable(source, _VULNERABILITIES)
-    said = {name: tree.text(f"{_VULNERABILITIES}/{name}") for name in names}
-    affected = [f"{name}: {text}" for name, text in said.items() if text and text != "Not affected"]
+    texts = {name: tree.text(f"{_VULNERABILITIES}/{name}") for name in names}
+    affected = [f"{name}: {text}" for name, text in texts.items() if text and text != "Not affected"]
     reported = cmdline.read_arguments(source, "mitigations")
     return source.moment.reported(
         " | ".join(affected) or "none", _VULNERABILITIES, f"mitigations={reported[-1]}" if reported else ""
@@ -162,10 +162,10 @@ def _power_profile(source: Source) -> Observation[str]:
 
 
 def _switch(source: Source, path: str, words: dict[int, str]) -> Observation[str]:
-    found = observations.observe_number(source, path)
-    if found.value is None:
-        return source.moment.unknown(found.why, path)
-    return source.moment.reported(words.get(found.value, str(found.value)), path)
+    observation = observations.observe_number(source, path)
+    if observation.value is None:
+        return source.moment.unknown(observation.why, path)
+    return source.moment.reported(words.get(observation.value, str(observation.value)), path)
 
 
 def _irqbalance(source: Source) -> Observation[str]:
@@ -183,8 +183,8 @@ def _services(source: Source) -> Observation[str]:
     """Return the systemd services that have processes."""
     names = [each for each in source.tree.names(_SLICE) if each.endswith(".service")]
     if not names:
-        why = source.tree.why(_SLICE)
-        return source.moment.unknown(f"{why}: systemd does not run here" if why else "no services", _SLICE)
+        reason = source.tree.why(_SLICE)
+        return source.moment.unknown(f"{reason}: systemd does not run here" if reason else "no services", _SLICE)
     running = [each for each in names if _populated(source, f"{_SLICE}/{each}")]
     return source.moment.reported(" ".join(each.removesuffix(".service") for each in running) or "none", _SLICE)
 
@@ -201,11 +201,11 @@ def _firewall(source: Source) -> Observation[str]:
     if parts:
         return source.moment.reported("; ".join(parts), "nft list ruleset")
     if ruleset.text is None:
-        why = "needs root" if os.geteuid() else ruleset.why
-        return source.moment.unknown(why, "nft list ruleset")
+        reason = "needs root" if os.geteuid() else ruleset.why
+        return source.moment.unknown(reason, "nft list ruleset")
     return source.moment.reported("none", "nft list ruleset")
 
 
 def _populated(source: Source, path: str) -> bool:
-    said = source.tree.text(f"{path}/cgroup.events")
-    return said is None or "populated 1" in said
+    text = source.tree.text(f"{path}/cgroup.events")
+    return text is None or "populated 1" in text

@@ -41,12 +41,12 @@ def describe(source: Source, masquerading: nat.MasqueradeRules) -> Iterator[VSwi
     if not is_running(source):
         return
     answer = source.programs(OVS_VSCTL, "--timeout=1", "--format=json", "--", *_list_arguments())
-    found = _parse_database(answer.text) if answer.text is not None else None
-    if found is None:
+    database = _parse_database(answer.text) if answer.text is not None else None
+    if database is None:
         yield _unanswered(source, answer.why or f"{OVS_VSCTL} answered in an unknown form")
         return
-    for bridge in found.bridges or ({"name": "ovs", "datapath_type": ""},):
-        yield _switch(source, found, bridge, masquerading)
+    for bridge in database.bridges or ({"name": "ovs", "datapath_type": ""},):
+        yield _switch(source, database, bridge, masquerading)
 
 
 def is_running(source: Source) -> bool:
@@ -59,8 +59,8 @@ def _list_arguments() -> list[str]:
     return " -- ".join(f"list {table}" for table in TABLES).split()
 
 
-def _unanswered(source: Source, why: str) -> VSwitch:
-    unknown: Observation[Any] = source.moment.unknown(why, OVS_VSCTL)
+def _unanswered(source: Source, reason: str) -> VSwitch:
+    unknown: Observation[Any] = source.moment.unknown(reason, OVS_VSCTL)
     return VSwitch(
         name="ovs",
         kind=source.moment.reported("ovs", "/run/openvswitch/db.sock"),
@@ -75,18 +75,18 @@ def _unanswered(source: Source, why: str) -> VSwitch:
     )
 
 
-def _switch(source: Source, found: OvsDatabase, bridge: OvsRow, masquerading: nat.MasqueradeRules) -> VSwitch:
+def _switch(source: Source, database: OvsDatabase, bridge: OvsRow, masquerading: nat.MasqueradeRules) -> VSwitch:
     moment, name = source.moment, str(bridge.get("name", ""))[:64] or "unnamed"
-    interfaces = [each for port in _as_list(bridge.get("ports")) for each in found.interfaces.get(str(port), ())]
-    kind = _kind(found, bridge, name)
+    interfaces = [each for port in _as_list(bridge.get("ports")) for each in database.interfaces.get(str(port), ())]
+    kind = _kind(database, bridge, name)
     physical = tuple(dict.fromkeys(port for each in interfaces if (port := _physical(source, each))))
     return VSwitch(
         name=name,
         kind=moment.reported(kind, f"{OVS_VSCTL} list Bridge"),
-        version=_version(source, found.root),
-        acceleration=moment.reported(_acceleration(found, bridge), f"{OVS_VSCTL} list Open_vSwitch"),
+        version=_version(source, database.root),
+        acceleration=moment.reported(_acceleration(database, bridge), f"{OVS_VSCTL} list Open_vSwitch"),
         mode=nat.infer_mode(source, name, masquerading),
-        cpus=_cpus(source, found, bridge),
+        cpus=_cpus(source, database, bridge),
         capacity_bps=moment.unknown("not measured"),
         used_bps=moment.unknown("not measured"),
         virtual_interface_count=moment.reported(
@@ -96,25 +96,25 @@ def _switch(source: Source, found: OvsDatabase, bridge: OvsRow, masquerading: na
     )
 
 
-def _kind(found: OvsDatabase, bridge: OvsRow, name: str) -> str:
-    known = found.root.get("external_ids") or {}
-    if "ovn-remote" in known and name == known.get("ovn-bridge", "br-int"):
+def _kind(database: OvsDatabase, bridge: OvsRow, name: str) -> str:
+    external_ids = database.root.get("external_ids") or {}
+    if "ovn-remote" in external_ids and name == external_ids.get("ovn-bridge", "br-int"):
         return "ovn"
-    return "ovs-dpdk" if _has_dpdk(found, bridge) else "ovs"
+    return "ovs-dpdk" if _has_dpdk(database, bridge) else "ovs"
 
 
-def _has_dpdk(found: OvsDatabase, bridge: OvsRow) -> bool:
-    return bridge.get("datapath_type") == "netdev" and found.root.get("dpdk_initialized") is True
+def _has_dpdk(database: OvsDatabase, bridge: OvsRow) -> bool:
+    return bridge.get("datapath_type") == "netdev" and database.root.get("dpdk_initialized") is True
 
 
-def _acceleration(found: OvsDatabase, bridge: OvsRow) -> str:
-    offloads = (found.root.get("other_config") or {}).get("hw-offload") == "true"
-    return "hardware" if offloads else "dpdk" if _has_dpdk(found, bridge) else "none"
+def _acceleration(database: OvsDatabase, bridge: OvsRow) -> str:
+    offloads = (database.root.get("other_config") or {}).get("hw-offload") == "true"
+    return "hardware" if offloads else "dpdk" if _has_dpdk(database, bridge) else "none"
 
 
 def _version(source: Source, root: OvsRow) -> Observation[str]:
-    if isinstance(found := root.get("ovs_version"), str) and found:
-        return source.moment.reported(found, f"{OVS_VSCTL} get Open_vSwitch . ovs_version")
+    if isinstance(version := root.get("ovs_version"), str) and version:
+        return source.moment.reported(version, f"{OVS_VSCTL} get Open_vSwitch . ovs_version")
     answer = source.programs("ovs-vswitchd", "--version")
     match = re.search(r"\(Open vSwitch\) (\S+)", answer.text or "")
     if not match:
@@ -122,12 +122,12 @@ def _version(source: Source, root: OvsRow) -> Observation[str]:
     return source.moment.inferred(match[1], "ovs-vswitchd --version", "of the program installed; the database has none")
 
 
-def _cpus(source: Source, found: OvsDatabase, bridge: OvsRow) -> Observation[tuple[int, ...]]:
+def _cpus(source: Source, database: OvsDatabase, bridge: OvsRow) -> Observation[tuple[int, ...]]:
     """Return the CPUs its threads poll on. The kernel datapath, and one without DPDK ports, use none."""
     path = f"{OVS_VSCTL} get Open_vSwitch . other_config:pmd-cpu-mask"
-    if not _has_dpdk(found, bridge):
+    if not _has_dpdk(database, bridge):
         return source.moment.inferred((), path, "without DPDK no thread of it polls")
-    mask = (found.root.get("other_config") or {}).get("pmd-cpu-mask")
+    mask = (database.root.get("other_config") or {}).get("pmd-cpu-mask")
     if mask is None:
         return source.moment.unknown("not set: Open vSwitch takes a core of each node with ports", path)
     match = _MASK.fullmatch(str(mask))
@@ -179,12 +179,12 @@ def _plain(value: Any) -> Any:
     """Convert an OVSDB value: `["set", [...]]`, `["map", [[key, value], ...]]`, `["uuid", "..."]`, or a scalar."""
     if not isinstance(value, list):
         return value
-    kind, held = value
+    kind, content = value
     if kind == "uuid":
-        return str(held)
+        return str(content)
     if kind == "map":
-        return {str(_plain(key)): _plain(each) for key, each in held}
-    return [_plain(each) for each in held]
+        return {str(_plain(key)): _plain(each) for key, each in content}
+    return [_plain(each) for each in content]
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -98,8 +98,8 @@ class PciePath(NamedTuple):
 
 def list_functions(tree: FileTree) -> tuple[PciFunction, ...]:
     """Return the functions with a readable class, in order of their addresses."""
-    found = (_read_function(tree, name) for name in tree.names(DEVICES) if ADDRESS.fullmatch(name))
-    return tuple(each for each in found if each)
+    functions = (_read_function(tree, name) for name in tree.names(DEVICES) if ADDRESS.fullmatch(name))
+    return tuple(each for each in functions if each)
 
 
 def _read_function(tree: FileTree, name: str) -> PciFunction | None:
@@ -118,23 +118,23 @@ def _read_function(tree: FileTree, name: str) -> PciFunction | None:
 
 
 def _read_id(tree: FileTree, path: str) -> int | None:
-    found = tree.number(path)
-    return found if found is not None and 0 <= found < 1 << 16 else None
+    id_ = tree.number(path)
+    return id_ if id_ is not None and 0 <= id_ < 1 << 16 else None
 
 
 def find_node(source: Source, device: str) -> Observation[int]:
     """Return the NUMA node of a device. -1 means none: unknown, except on a machine with only one node."""
     tree, path = source.tree, f"{device}/numa_node"
-    found = tree.number(path)
+    node = tree.number(path)
     nodes = [int(name[4:]) for name in tree.names(NODES) if _NODE.fullmatch(name)]
-    if found is not None and (found in nodes or (found == 0 and not nodes)):
-        return source.moment.reported(found, path)
+    if node is not None and (node in nodes or (node == 0 and not nodes)):
+        return source.moment.reported(node, path)
     if len(nodes) <= 1 and tree.exists("/sys/devices/system/cpu"):
-        said = tree.why(path) if found is None else f"holds {found}"
-        return source.moment.inferred(nodes[0] if nodes else 0, NODES, f"the only node; numa_node: {said}")
-    if found is None:
+        reason = tree.why(path) if node is None else f"holds {node}"
+        return source.moment.inferred(nodes[0] if nodes else 0, NODES, f"the only node; numa_node: {reason}")
+    if node is None:
         return source.moment.unknown(tree.why(path), path)
-    why = "holds -1: the firmware does not say" if found == -1 else f"holds {found}, which is no node here"
+    why = "holds -1: the firmware does not say" if node == -1 else f"holds {node}, which is no node here"
     return source.moment.unknown(why, path)
 
 
@@ -155,16 +155,18 @@ def compute_limit_bps(generation: PcieGeneration, lanes: int) -> float:
 
 
 def _generation(source: Source, path: str) -> Observation[int]:
-    found = _speed(source.tree, path)
+    generation = _speed(source.tree, path)
     return (
-        source.moment.reported(found.number, path) if found else source.moment.unknown(_why_no_link(source, path), path)
+        source.moment.reported(generation.number, path)
+        if generation
+        else source.moment.unknown(_why_no_link(source, path), path)
     )
 
 
 def _why_no_link(source: Source, path: str) -> str:
     """Return why a link is unknown; virtual devices have none."""
-    why = source.tree.why(path)
-    return "it has no link of PCI Express" if why == "no such file" else why
+    reason = source.tree.why(path)
+    return "it has no link of PCI Express" if reason == "no such file" else reason
 
 
 def _speed(tree: FileTree, path: str) -> PcieGeneration | None:
@@ -172,20 +174,20 @@ def _speed(tree: FileTree, path: str) -> PcieGeneration | None:
     if text is None:
         return None
     match = _SPEED.match(text)
-    found = next((each for each in PCIE_GENERATIONS if match and float(match[1]) == each.gtps), None)
-    if found is None:
+    generation = next((each for each in PCIE_GENERATIONS if match and float(match[1]) == each.gtps), None)
+    if generation is None:
         tree.refuse(path, text, "a speed of PCI Express, as 8.0 GT/s,")
-    return found
+    return generation
 
 
 def _lanes(source: Source, path: str) -> Observation[int]:
     tree = source.tree
-    found = tree.number(path)
-    if found is None:
+    lane_count = tree.number(path)
+    if lane_count is None:
         return source.moment.unknown(_why_no_link(source, path), path)
-    if found not in _LANES:
-        return source.moment.unknown(f"holds {found}, no width of a link", path)
-    return source.moment.reported(found, path)
+    if lane_count not in _LANES:
+        return source.moment.unknown(f"holds {lane_count}, no width of a link", path)
+    return source.moment.reported(lane_count, path)
 
 
 def _limit(source: Source, function: PciFunction) -> Observation[float]:
@@ -198,14 +200,14 @@ def _limit(source: Source, function: PciFunction) -> Observation[float]:
     if function.vendor == INTEL and function.device in LINK_IN_CHIPSET:
         return source.moment.unknown("a part of the chipset: the link it reports is not the one it has", speed)
     links = [(function.id, generation, lanes.value), *_links_above(source, function)]
-    where, slowest, count = min(links, key=lambda link: compute_limit_bps(link[1], link[2]))
+    slowest_link, slowest, count = min(links, key=lambda link: compute_limit_bps(link[1], link[2]))
     sum_of = (
         f"{slowest.gtps:g} GT/s * {count} lanes * {slowest.data}/{slowest.sent} encoding * "
         f"{PAYLOAD_BYTES}/{PAYLOAD_BYTES + OVERHEAD_BYTES} payload"
     )
-    above = "" if where == function.id else f", at {where} above it"
+    above = "" if slowest_link == function.id else f", at {slowest_link} above it"
     return source.moment.inferred(
-        compute_limit_bps(slowest, count), f"{DEVICES}/{where}/current_link_speed", sum_of + above
+        compute_limit_bps(slowest, count), f"{DEVICES}/{slowest_link}/current_link_speed", sum_of + above
     )
 
 

@@ -56,14 +56,14 @@ class PortState(NamedTuple):
 
 def collect_context(source: Source, functions: tuple[PciFunction, ...], switches: tuple[VSwitch, ...]) -> PortContext:
     """Collect the data shared by all ports."""
-    interfaces, why = source.network.interfaces() if source.network else ({}, NOT_CAPTURED)
+    interfaces, reason = source.network.interfaces() if source.network else ({}, NOT_CAPTURED)
     routed, routed_why = netdevs.read_routed_interfaces(source.tree)
     handed_over = any(_device_files(source, each) for each in functions)
     return PortContext(
         source=source,
         functions={each.id: each for each in functions},
         interfaces=interfaces,
-        interfaces_why=why,
+        interfaces_why=reason,
         routed=routed,
         routed_why=routed_why,
         holders=find_device_users(source.tree) if handed_over else DeviceUsers({}, ""),
@@ -72,28 +72,30 @@ def collect_context(source: Source, functions: tuple[PciFunction, ...], switches
     )
 
 
-def describe_ports(around: PortContext, function: PciFunction, model: Observation[str]) -> tuple[Port, ...]:
+def describe_ports(context: PortContext, function: PciFunction, model: Observation[str]) -> tuple[Port, ...]:
     """Return the ports of a function: one, except for cards with several ports per function."""
-    interfaces = netdevs.list_interfaces(around.source.tree, function)
-    return tuple(_port(around, function, each, model) for each in interfaces or ("",))
+    interfaces = netdevs.list_interfaces(context.source.tree, function)
+    return tuple(_port(context, function, each, model) for each in interfaces or ("",))
 
 
-def describe_non_pci_port(around: PortContext, interface: str) -> Port:
+def describe_non_pci_port(context: PortContext, interface: str) -> Port:
     """Return the port of a card on another bus than PCI."""
-    state = _kernel_state(around, None, interface)
-    return _build_port(around.source, ("", interface), _type_speed(around.source, interface), state)
+    state = _kernel_state(context, None, interface)
+    return _build_port(context.source, ("", interface), _type_speed(context.source, interface), state)
 
 
-def _port(around: PortContext, function: PciFunction, interface: str, model: Observation[str]) -> Port:
+def _port(context: PortContext, function: PciFunction, interface: str, model: Observation[str]) -> Port:
     """Return the current state of a port."""
-    source = around.source
-    sriov = _sriov(around, function, interface)
-    state = _state(around, function, interface)
+    source = context.source
+    sriov = _sriov(context, function, interface)
+    state = _state(context, function, interface)
     if sriov and (vfs := sriov.vfs):
-        state = _with_vfs(around, state, function, len(vfs), [each.owner for each in vfs if each.in_use.value])
+        state = _with_vfs(context, state, function, len(vfs), [each.owner for each in vfs if each.in_use.value])
     speed = _type_speed(source, interface)
-    named = None if speed.known else _speed_by_model(source, model)
-    return _build_port(source, (function.id, interface), named or speed, state).model_copy(update={"sriov": sriov})
+    model_speed = None if speed.known else _speed_by_model(source, model)
+    return _build_port(source, (function.id, interface), model_speed or speed, state).model_copy(
+        update={"sriov": sriov}
+    )
 
 
 def _build_port(source: Source, place: tuple[str, str], speed: Observation[int], state: PortState) -> Port:
@@ -117,199 +119,205 @@ def read_driver(source: Source, function: PciFunction) -> str:
     return (source.tree.link(f"{function.path}/driver") or "").rsplit("/", 1)[-1]
 
 
-def observe_in_use(around: PortContext, function: PciFunction) -> Observation[bool]:
+def observe_in_use(context: PortContext, function: PciFunction) -> Observation[bool]:
     """Return whether a device other than a network card is in use."""
-    source, bound = around.source, read_driver(around.source, function)
+    source, bound = context.source, read_driver(context.source, function)
     if _is_user_space_driver(bound):
-        return _user_space_state(around, function, bound).in_use
+        return _user_space_state(context, function, bound).in_use
     path = f"{function.path}/driver"
     if not bound:
         return source.moment.inferred(False, path, "no driver is bound")
     return source.moment.unknown(f"the kernel has it, by {bound}, and does not say for whom", path)
 
 
-def _state(around: PortContext, function: PciFunction, interface: str) -> PortState:
-    bound = read_driver(around.source, function)
+def _state(context: PortContext, function: PciFunction, interface: str) -> PortState:
+    bound = read_driver(context.source, function)
     if _is_user_space_driver(bound):
-        return _user_space_state(around, function, bound)
+        return _user_space_state(context, function, bound)
     if interface:
-        return _kernel_state(around, function, interface)
-    moment, path = around.source.moment, f"{function.path}/driver"
+        return _kernel_state(context, function, interface)
+    moment, path = context.source.moment, f"{function.path}/driver"
     if not bound:
-        why = "no driver is bound"
-        return _free_state(around, path, why)
-    if places := netdevs.list_net_directories(around.source.tree, function):
+        reason = "no driver is bound"
+        return _free_state(context, path, reason)
+    if places := netdevs.list_net_directories(context.source.tree, function):
         elsewhere = PortEvidence(places[-1], "its interface is in another network namespace")
         unsaid: Observation[bool] = moment.unknown(elsewhere.why, elsewhere.source)
         return PortState(unsaid, moment.inferred(True, *elsewhere), moment.inferred("dedicated", *elsewhere))
-    why = f"bound to {bound}, without an interface"
-    return PortState(moment.unknown(why, path), moment.unknown(why, path), moment.unknown(why, path))
+    reason = f"bound to {bound}, without an interface"
+    return PortState(moment.unknown(reason, path), moment.unknown(reason, path), moment.unknown(reason, path))
 
 
-def _user_space_state(around: PortContext, function: PciFunction, bound: str) -> PortState:
+def _user_space_state(context: PortContext, function: PciFunction, bound: str) -> PortState:
     """Return the state of a function driven by a program or a VM."""
-    source, moment, path = around.source, around.source.moment, f"{function.path}/driver"
+    source, moment, path = context.source, context.source.moment, f"{function.path}/driver"
     eligible = moment.reported(True, path, f"bound to {bound}")
-    if switch := around.switches.get(function.id):
-        return _used_state(around, eligible, "shared", (switch,), PortEvidence(path, f"driven by {switch}"))._replace(
+    if switch := context.switches.get(function.id):
+        return _used_state(context, eligible, "shared", (switch,), PortEvidence(path, f"driven by {switch}"))._replace(
             vswitch=switch
         )
-    if vm := around.owners.get(function.id):
-        return _used_state(around, eligible, "dedicated", (vm,), PortEvidence("libvirt", f"given to {vm}"))
+    if vm := context.owners.get(function.id):
+        return _used_state(context, eligible, "dedicated", (vm,), PortEvidence("libvirt", f"given to {vm}"))
     files = _device_files(source, function)
-    if found := around.holders.of(files):
-        owners = tuple(name_process(source.tree, process) for process in found)
+    if processes := context.holders.of(files):
+        owners = tuple(name_process(source.tree, process) for process in processes)
         return _used_state(
-            around, eligible, "dedicated", owners, PortEvidence(f"/proc/{found[0]}/fd", f"{files[0]} is open")
+            context, eligible, "dedicated", owners, PortEvidence(f"/proc/{processes[0]}/fd", f"{files[0]} is open")
         )
-    if not files or around.holders.why:
-        why = around.holders.why or "its device file is not known"
-        return PortState(eligible, moment.unknown(why, "/proc/*/fd"), moment.unknown(why, "/proc/*/fd"))
-    return _free_state(around, "/proc/*/fd", f"no process has {files[0]} open")._replace(eligible=eligible)
+    if not files or context.holders.why:
+        reason = context.holders.why or "its device file is not known"
+        return PortState(eligible, moment.unknown(reason, "/proc/*/fd"), moment.unknown(reason, "/proc/*/fd"))
+    return _free_state(context, "/proc/*/fd", f"no process has {files[0]} open")._replace(eligible=eligible)
 
 
-def _kernel_state(around: PortContext, function: PciFunction | None, interface: str) -> PortState:
+def _kernel_state(context: PortContext, function: PciFunction | None, interface: str) -> PortState:
     """Return the state of a function with a kernel interface."""
-    source, moment = around.source, around.source.moment
+    source, moment = context.source, context.source.moment
     built = netdevs.find_stack(source.tree, interface)
     family = (interface, *built.uppers)
     names = (*family, function.id) if function else family
-    switch = next((around.switches[each] for each in names if each in around.switches), "")
+    switch = next((context.switches[each] for each in names if each in context.switches), "")
     switch = switch or next(iter(built.bridges), "")
     path = f"{netdevs.CLASS}/{interface}"
     if switch:
         eligible = moment.reported(True, path, f"through {switch}")
-        return _used_state(around, eligible, "shared", (switch,), PortEvidence(path, f"on {switch}"))._replace(
+        return _used_state(context, eligible, "shared", (switch,), PortEvidence(path, f"on {switch}"))._replace(
             vswitch=switch
         )
-    if used := next((each for each in family if _is_used_by_host(around, each)), ""):
-        why = "it has an address or a route of the host" + (f", through {used}" if used != interface else "")
-        return _used_state(around, moment.reported(False, path, why), "shared", (HOST,), PortEvidence(path, why))
-    if found := around.holders.of(_device_files(source, function) if function else ()):
-        owners = tuple(name_process(source.tree, process) for process in found)
-        why = "its device file is open"
-        return _used_state(around, moment.inferred(True, path, why), "dedicated", owners, PortEvidence(path, why))
+    if used := next((each for each in family if _is_used_by_host(context, each)), ""):
+        reason = "it has an address or a route of the host" + (f", through {used}" if used != interface else "")
+        return _used_state(context, moment.reported(False, path, reason), "shared", (HOST,), PortEvidence(path, reason))
+    if processes := context.holders.of(_device_files(source, function) if function else ()):
+        owners = tuple(name_process(source.tree, process) for process in processes)
+        reason = "its device file is open"
+        return _used_state(
+            context, moment.inferred(True, path, reason), "dedicated", owners, PortEvidence(path, reason)
+        )
     if built.uppers:
-        why = f"{', '.join(built.uppers)} stands on it"
-        return _used_state(around, moment.inferred(False, path, why), "shared", (HOST,), PortEvidence(path, why))
-    if not around.interfaces and around.routed_why:
-        why = f"whether the host uses it: {around.routed_why}"
-        return PortState(moment.unknown(why, path), moment.unknown(why, path), moment.unknown(why, path))
-    return _free_state(around, path, "no address, no route, on no bridge")
+        reason = f"{', '.join(built.uppers)} stands on it"
+        return _used_state(context, moment.inferred(False, path, reason), "shared", (HOST,), PortEvidence(path, reason))
+    if not context.interfaces and context.routed_why:
+        reason = f"whether the host uses it: {context.routed_why}"
+        return PortState(moment.unknown(reason, path), moment.unknown(reason, path), moment.unknown(reason, path))
+    return _free_state(context, path, "no address, no route, on no bridge")
 
 
-def _is_used_by_host(around: PortContext, interface: str) -> bool:
-    known = around.interfaces.get(interface)
-    return interface in around.routed or bool(known and known.addresses)
+def _is_used_by_host(context: PortContext, interface: str) -> bool:
+    facts = context.interfaces.get(interface)
+    return interface in context.routed or bool(facts and facts.addresses)
 
 
-def _free_state(around: PortContext, source: str, why: str) -> PortState:
-    moment = around.source.moment
+def _free_state(context: PortContext, source: str, reason: str) -> PortState:
+    moment = context.source.moment
     return PortState(
-        moment.inferred(True, source, why), moment.inferred(False, source, why), moment.inferred("none", source, why)
+        moment.inferred(True, source, reason),
+        moment.inferred(False, source, reason),
+        moment.inferred("none", source, reason),
     )
 
 
 def _used_state(
-    around: PortContext,
+    context: PortContext,
     eligible: Observation[bool],
     use: Literal["dedicated", "shared"],
     owners: tuple[str, ...],
-    seen: PortEvidence,
+    evidence: PortEvidence,
 ) -> PortState:
-    moment = around.source.moment
-    return PortState(eligible, moment.inferred(True, *seen), moment.inferred(use, *seen), owners)
+    moment = context.source.moment
+    return PortState(eligible, moment.inferred(True, *evidence), moment.inferred(use, *evidence), owners)
 
 
-def _with_vfs(around: PortContext, state: PortState, function: PciFunction, count: int, owners: list[str]) -> PortState:
+def _with_vfs(
+    context: PortContext, state: PortState, function: PciFunction, count: int, owners: list[str]
+) -> PortState:
     """Merge the use of virtual functions into the state of their port."""
-    moment, source = around.source.moment, f"{function.path}/sriov_numvfs"
-    why = f"by its {count} virtual functions" + (f"; itself: {state.eligible.why}" if state.eligible.why else "")
-    state = state._replace(eligible=moment.inferred(True, source, why))
+    moment, source = context.source.moment, f"{function.path}/sriov_numvfs"
+    reason = f"by its {count} virtual functions" + (f"; itself: {state.eligible.why}" if state.eligible.why else "")
+    state = state._replace(eligible=moment.inferred(True, source, reason))
     if not owners:
         return state
-    why = f"{len(owners)} of its virtual functions are in use"
+    reason = f"{len(owners)} of its virtual functions are in use"
     everybody = tuple(dict.fromkeys((*state.owners, *(each for each in owners if each))))
     return state._replace(
-        in_use=moment.inferred(True, source, why), use=moment.inferred("shared", source, why), owners=everybody
+        in_use=moment.inferred(True, source, reason), use=moment.inferred("shared", source, reason), owners=everybody
     )
 
 
-def _sriov(around: PortContext, function: PciFunction, interface: str) -> Sriov | None:
-    source, tree, moment = around.source, around.source.tree, around.source.moment
+def _sriov(context: PortContext, function: PciFunction, interface: str) -> Sriov | None:
+    source, tree, moment = context.source, context.source.tree, context.source.moment
     path = f"{function.path}/sriov_totalvfs"
     if not tree.exists(path):
         return None
     total = tree.number(path)
     if total is None or not 0 <= total < 1 << 16:
-        why = tree.why(path) if total is None else f"holds {total}, no number of virtual functions"
-        total_seen: Observation[int] = moment.unknown(why, path)
+        reason = tree.why(path) if total is None else f"holds {total}, no number of virtual functions"
+        observed_total: Observation[int] = moment.unknown(reason, path)
     else:
-        total_seen = moment.reported(total, path)
+        observed_total = moment.reported(total, path)
     links = sorted((int(match[1]), each) for each in tree.names(function.path) if (match := _VF_LINK.fullmatch(each)))
-    limits = around.interfaces.get(interface)
-    vfs = tuple(_vf(around, function, number, link, limits) for number, link in links[: total_seen.value])
-    mode, why = source.network.eswitch(function.id) if source.network else (None, NOT_CAPTURED)
+    limits = context.interfaces.get(interface)
+    vfs = tuple(_vf(context, function, number, link, limits) for number, link in links[: observed_total.value])
+    mode, reason = source.network.eswitch(function.id) if source.network else (None, NOT_CAPTURED)
     return Sriov(
-        total_count=total_seen,
-        configured_count=_configured_vfs(source, function, total_seen.value, len(links)),
+        total_count=observed_total,
+        configured_count=_configured_vfs(source, function, observed_total.value, len(links)),
         vfs=tuple(each for each in vfs if each),
-        eswitch=moment.reported(mode, "netlink devlink") if mode else moment.unknown(why, "netlink devlink"),
+        eswitch=moment.reported(mode, "netlink devlink") if mode else moment.unknown(reason, "netlink devlink"),
     )
 
 
 def _configured_vfs(source: Source, function: PciFunction, total: int | None, listed: int) -> Observation[int]:
     path = f"{function.path}/sriov_numvfs"
-    found = source.tree.number(path)
-    if found is None:
+    count = source.tree.number(path)
+    if count is None:
         return source.moment.unknown(source.tree.why(path), path)
-    if found < 0 or (total is not None and found > total):
-        return source.moment.unknown(f"holds {found}, of {total} at most", path)
-    if found != listed:
-        return source.moment.unknown(f"holds {found}, but {listed} are listed", path)
-    return source.moment.reported(found, path)
+    if count < 0 or (total is not None and count > total):
+        return source.moment.unknown(f"holds {count}, of {total} at most", path)
+    if count != listed:
+        return source.moment.unknown(f"holds {count}, but {listed} are listed", path)
+    return source.moment.reported(count, path)
 
 
 def _vf(
-    around: PortContext, physical: PciFunction, number: int, link: str, limits: KernelInterface | None
+    context: PortContext, physical: PciFunction, number: int, link: str, limits: KernelInterface | None
 ) -> Vf | None:
-    source, moment = around.source, around.source.moment
+    source, moment = context.source, context.source.moment
     target = (source.tree.link(f"{physical.path}/{link}") or "").rsplit("/", 1)[-1]
-    function = around.functions.get(target)
+    function = context.functions.get(target)
     if function is None:
         return None
     interfaces = (
         () if _is_user_space_driver(read_driver(source, function)) else netdevs.list_interfaces(source.tree, function)
     )
-    state = _state(around, function, next(iter(interfaces), ""))
+    state = _state(context, function, next(iter(interfaces), ""))
     limit = limits.vf_limits_mbps.get(number) if limits else None
-    why = around.interfaces_why or "the driver says nothing of it"
+    reason = context.interfaces_why or "the driver says nothing of it"
     return Vf(
         pci_id=function.id,
         in_use=state.in_use,
         owner=", ".join(state.owners),
-        pacing_bps=moment.unknown(why, "netlink IFLA_VF_RATE")
+        pacing_bps=moment.unknown(reason, "netlink IFLA_VF_RATE")
         if limit is None
         else moment.reported(limit * 1e6, "netlink IFLA_VF_RATE"),
     )
 
 
 def _type_speed(source: Source, interface: str) -> Observation[int]:
-    modes, why = (
+    modes, reason = (
         source.network.link_modes(interface) if interface and source.network else ((), _no_interface(interface))
     )
     fastest = network.find_fastest_bps(modes)
     if fastest is None:
-        return source.moment.unknown(why or "the driver names no speeds", "netlink ethtool")
+        return source.moment.unknown(reason or "the driver names no speeds", "netlink ethtool")
     return source.moment.reported(fastest, "netlink ethtool")
 
 
 def _speed_by_model(source: Source, model: Observation[str]) -> Observation[int] | None:
     """Return the speed in the model name of pci.ids; None: not in the name."""
-    found = [match[1] for match in _SPEED.finditer(model.value or "")] if model.confidence == "database" else []
-    if not found:
+    speeds = [match[1] for match in _SPEED.finditer(model.value or "")] if model.confidence == "database" else []
+    if not speeds:
         return None
-    fastest = max(float(each or 1) for each in found)
+    fastest = max(float(each or 1) for each in speeds)
     return source.moment.seen(
         int(fastest * 10**9), model.source, "database", f"by the name of its model: {model.value}"
     )
@@ -319,25 +327,25 @@ def _link_speed(source: Source, interface: str) -> Observation[int]:
     path = f"{netdevs.CLASS}/{interface}/speed"
     if not interface:
         return source.moment.unknown(_no_interface(interface))
-    found = source.tree.number(path)
-    if found is None:
+    mbps = source.tree.number(path)
+    if mbps is None:
         down = source.tree.text(f"{netdevs.CLASS}/{interface}/operstate") in _DOWN
         return source.moment.unknown("the link is down" if down else source.tree.why(path), path)
-    if not 0 < found <= network.FASTEST_MBPS:
-        return source.moment.unknown(f"holds {found}: the driver does not know", path)
-    return source.moment.reported(found * 10**6, path)
+    if not 0 < mbps <= network.FASTEST_MBPS:
+        return source.moment.unknown(f"holds {mbps}: the driver does not know", path)
+    return source.moment.reported(mbps * 10**6, path)
 
 
 def _link(source: Source, interface: str) -> Observation[bool]:
     if not interface:
         return source.moment.unknown(_no_interface(interface))
     path, other = f"{netdevs.CLASS}/{interface}/carrier", f"{netdevs.CLASS}/{interface}/operstate"
-    found = source.tree.text(path)
-    if found in ("0", "1"):
-        return source.moment.reported(found == "1", path)
+    carrier = source.tree.text(path)
+    if carrier in ("0", "1"):
+        return source.moment.reported(carrier == "1", path)
     if source.tree.text(other) in _DOWN:
         return source.moment.reported(False, other, "the interface is down")
-    return source.moment.unknown(source.tree.why(path) or f"holds {found!r}, 0 or 1 expected", path)
+    return source.moment.unknown(source.tree.why(path) or f"holds {carrier!r}, 0 or 1 expected", path)
 
 
 def _no_interface(interface: str) -> str:
@@ -352,8 +360,8 @@ def _device_files(source: Source, function: PciFunction) -> tuple[str, ...]:
     """Return the device files through which user space accesses a function."""
     tree = source.tree
     group = (tree.link(f"{function.path}/iommu_group") or "").rsplit("/", 1)[-1]
-    found = [f"/dev/vfio/{group}"] if group and "vfio" in read_driver(source, function) else []
-    found += [f"/dev/vfio/devices/{each}" for each in tree.names(f"{function.path}/vfio-dev")]
-    found += [f"/dev/{each}" for each in tree.names(f"{function.path}/uio")]
-    found += [f"/dev/infiniband/{each}" for each in tree.names(f"{function.path}/infiniband_verbs")]
-    return tuple(found)
+    files = [f"/dev/vfio/{group}"] if group and "vfio" in read_driver(source, function) else []
+    files += [f"/dev/vfio/devices/{each}" for each in tree.names(f"{function.path}/vfio-dev")]
+    files += [f"/dev/{each}" for each in tree.names(f"{function.path}/uio")]
+    files += [f"/dev/infiniband/{each}" for each in tree.names(f"{function.path}/infiniband_verbs")]
+    return tuple(files)

@@ -50,17 +50,19 @@ def read_running_vm(tree: FileTree, vm: str) -> RunningVm:
 
 
 def _find_pid(tree: FileTree, name: str) -> int:
-    named = {int(each): _name(tree, int(each)) for each in tree.names("/proc") if each.isascii() and each.isdigit()}
-    pids = [pid for pid, each in named.items() if each == name]
+    names_by_pid = {
+        int(each): _name(tree, int(each)) for each in tree.names("/proc") if each.isascii() and each.isdigit()
+    }
+    pids = [pid for pid, each in names_by_pid.items() if each == name]
     if len(pids) == 1:
         return pids[0]
-    others = ", ".join(sorted({each for each in named.values() if each})) or "none"
-    found = (
+    running = ", ".join(sorted({each for each in names_by_pid.values() if each})) or "none"
+    matches_text = (
         f"several processes have this name: {', '.join(map(str, pids))}"
         if pids
-        else f"not running here; running VMs: {others}"
+        else f"not running here; running VMs: {running}"
     )
-    raise ConfigError(f"VM {name!r}: {found}; pass a process id")
+    raise ConfigError(f"VM {name!r}: {matches_text}; pass a process id")
 
 
 def _name(tree: FileTree, pid: int) -> str | None:
@@ -74,29 +76,31 @@ def _name(tree: FileTree, pid: int) -> str | None:
 
 def _threads(tree: FileTree, pid: int) -> Iterator[VmThread]:
     for each in tree.names(f"/proc/{pid}/task"):
-        where = f"/proc/{pid}/task/{each}"
-        status = tree.text(f"{where}/status") or ""
+        directory = f"/proc/{pid}/task/{each}"
+        status = tree.text(f"{directory}/status") or ""
         match = re.search(r"^Cpus_allowed_list:\s*(\S+)$", status, re.MULTILINE)
         if each.isascii() and each.isdigit() and status:
             cpus = parse_cpu_list(match[1]) if match else None
-            yield VmThread(id=int(each), name=tree.text(f"{where}/comm") or "", cpus=cpus)
+            yield VmThread(id=int(each), name=tree.text(f"{directory}/comm") or "", cpus=cpus)
 
 
 def _memory(tree: FileTree, pid: int) -> tuple[tuple[VmMemory, ...], str]:
-    maps, where = tree.text(f"/proc/{pid}/maps"), f"/proc/{pid}/numa_maps"
-    pages = tree.text(where)
+    maps, numa_maps = tree.text(f"/proc/{pid}/maps"), f"/proc/{pid}/numa_maps"
+    pages = tree.text(numa_maps)
     if maps is None or pages is None:
-        return (), tree.why(where) or tree.why(f"/proc/{pid}/maps")
+        return (), tree.why(numa_maps) or tree.why(f"/proc/{pid}/maps")
     lengths = {match[1]: int(match[2], 16) - int(match[1], 16) for match in MAPPING.finditer(maps)}
-    found: dict[tuple[int, int], int] = {}
+    bytes_by_node: dict[tuple[int, int], int] = {}
     for line in pages.splitlines():
         size = PAGE_SIZE.search(line)
         page = int(size[1]) * 1024 if size else 0
         length = lengths.get(line.partition(" ")[0].lstrip("0"), 0)
         if page >= LARGE_MIN_BYTES or (page and length >= GUEST_MIN_BYTES and _is_guest_memory(line)):
             for node, count in PAGES.findall(line):
-                found[int(node), page] = found.get((int(node), page), 0) + int(count) * page
-    memory = (VmMemory(node=node, page_bytes=page, size_bytes=size) for (node, page), size in sorted(found.items()))
+                bytes_by_node[int(node), page] = bytes_by_node.get((int(node), page), 0) + int(count) * page
+    memory = (
+        VmMemory(node=node, page_bytes=page, size_bytes=size) for (node, page), size in sorted(bytes_by_node.items())
+    )
     return tuple(memory), ""
 
 
@@ -105,11 +109,11 @@ def _is_guest_memory(line: str) -> bool:
 
 
 def _devices(tree: FileTree, pid: int) -> tuple[tuple[str, ...], str]:
-    where = f"/proc/{pid}/fd"
-    numbers = tree.names(where)
+    directory = f"/proc/{pid}/fd"
+    numbers = tree.names(directory)
     if not numbers:
-        return (), tree.why(where) or "it has no open files"
-    links = (tree.link(f"{where}/{each}") or "" for each in numbers)
+        return (), tree.why(directory) or "it has no open files"
+    links = (tree.link(f"{directory}/{each}") or "" for each in numbers)
     groups = sorted({each.rpartition("/")[2] for each in links if re.fullmatch(r"/dev/vfio/\d+", each)})
     devices = (name for group in groups for name in tree.names(f"/sys/kernel/iommu_groups/{group}/devices"))
     return tuple(devices), ""

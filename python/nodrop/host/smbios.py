@@ -43,8 +43,8 @@ class Structure(NamedTuple):
         return self.strings[place - 1] if 0 < place <= len(self.strings) else ""
 
     def _number(self, offset: int, size: int) -> int | None:
-        held = self.body[offset : offset + size]
-        return int.from_bytes(held, "little") if len(held) == size else None
+        field = self.body[offset : offset + size]
+        return int.from_bytes(field, "little") if len(field) == size else None
 
 
 def read_structures(source: Source) -> tuple[Structure, ...]:
@@ -73,16 +73,16 @@ def parse_structures(table: bytes) -> Iterator[Structure]:
 
 def strip_serials(table: bytes) -> bytes:
     """Return the structures read here, with serial numbers and asset tags removed."""
-    kept = []
+    stripped = []
     for each in parse_structures(table):
         if each.kind not in _TAGGED:
             continue
         struck = {each.byte(offset) for offset in _TAGGED[each.kind]}
         strings = [b"-" if place in struck else text.encode() or b" " for place, text in enumerate(each.strings, 1)]
-        kept.append(each.body + (b"".join(text + b"\0" for text in strings) or b"\0") + b"\0")
-    return b"".join(kept)
+        stripped.append(each.body + (b"".join(text + b"\0" for text in strings) or b"\0") + b"\0")
+    return b"".join(stripped)
 
 
-def _decode_text(held: bytes) -> str:
-    text = held.decode("utf-8", "replace")
+def _decode_text(content: bytes) -> str:
+    text = content.decode("utf-8", "replace")
     return "".join(each if each.isprintable() else "?" for each in text).strip()

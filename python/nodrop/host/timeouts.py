@@ -7,13 +7,13 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def call_with_timeout(seconds: float, ask: Callable[[], T], otherwise: Callable[[], T]) -> T:
+def call_with_timeout(seconds: float, query: Callable[[], T], otherwise: Callable[[], T]) -> T:
     """Return the result of a call, or of `otherwise` after this time; the blocked daemon thread is abandoned.
 
     The call must not raise.
     """
     answers: list[T] = []
-    asking = threading.Thread(target=lambda: answers.append(ask()), name="asking", daemon=True)
+    asking = threading.Thread(target=lambda: answers.append(query()), name="asking", daemon=True)
     asking.start()
     asking.join(seconds)
     return answers[0] if answers else otherwise()

@@ -103,13 +103,13 @@ def _sibling_sets(
     for cpu in cpus:
         if cpu not in left:
             continue
-        together = tuple(sorted({cpu, *siblings.get(cpu, ())} & left))
+        siblings_set = tuple(sorted({cpu, *siblings.get(cpu, ())} & left))
         if outside := set(siblings.get(cpu, ())) - set(cpus):
             warnings.append(
                 f"CPU {cpu} of node {node} has siblings {format_cpu_list(outside)} that are not on its node"
             )
-        sets.append(together)
-        left -= set(together)
+        sets.append(siblings_set)
+        left -= set(siblings_set)
     return tuple(sets)
 
 
@@ -138,10 +138,10 @@ def _distances(tree: FileTree, node: int, nodes: Sequence[int]) -> Mapping[int, 
 
 def _distance(source: Source, a: int, b: int, distances: Mapping[int, Mapping[int, int]]) -> Observation[int]:
     path = f"{NODES}/node{a}/distance"
-    there, back = distances[a].get(b), distances[b].get(a)
-    if there is None:
+    forward, backward = distances[a].get(b), distances[b].get(a)
+    if forward is None:
         return source.moment.unknown(source.tree.why(path), path)
-    return source.moment.reported(there, path, "" if back in (None, there) else f"the way back is {back}")
+    return source.moment.reported(forward, path, "" if backward in (None, forward) else f"the way back is {backward}")
 
 
 def _link_bandwidth(source: Source, a: int, b: int) -> Bandwidth:
@@ -155,8 +155,8 @@ def _link_bandwidth(source: Source, a: int, b: int) -> Bandwidth:
         if f"node{cpus}" in names and f"node{memory}" not in names:
             path = f"{initiators}/read_bandwidth"
             if speed := source.tree.number(path):
-                why = f"what the firmware says of CPUs of node {cpus} that read memory of node {memory}"
-                return Bandwidth(total_bytes_per_s=source.moment.inferred(float(speed * MIB), path, why))
+                reason = f"what the firmware says of CPUs of node {cpus} that read memory of node {memory}"
+                return Bandwidth(total_bytes_per_s=source.moment.inferred(float(speed * MIB), path, reason))
     return Bandwidth(
         total_bytes_per_s=source.moment.unknown("the firmware does not say"),
         used_bytes_per_s=source.moment.unknown("needs the processor's link counters"),

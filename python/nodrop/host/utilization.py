@@ -103,7 +103,7 @@ def _memory(tree: FileTree) -> Iterator[tuple[int, int]]:
     """
     if not tree.exists(f"{RESCTRL}/mon_data"):
         return
-    found = dict[int, int]()
+    bytes_by_node = dict[int, int]()
     groups = [
         RESCTRL,
         *(f"{RESCTRL}/{name}" for name in tree.names(RESCTRL) if tree.exists(f"{RESCTRL}/{name}/schemata")),
@@ -112,5 +112,5 @@ def _memory(tree: FileTree) -> Iterator[tuple[int, int]]:
         for name in tree.names(f"{group}/mon_data"):
             count = tree.number(f"{group}/mon_data/{name}/mbm_total_bytes")
             if name.startswith("mon_L3_") and name[7:].isdecimal() and count is not None:
-                found[int(name[7:])] = found.get(int(name[7:]), 0) + count
-    yield from found.items()
+                bytes_by_node[int(name[7:])] = bytes_by_node.get(int(name[7:]), 0) + count
+    yield from bytes_by_node.items()

@@ -58,15 +58,15 @@ class VmCpuPolicy(NamedTuple):
         return source.moment.reported(self.oversubscription_ratio, self.source)
 
 
-def find_policy(source: Source, own: Sequence[int] | None, online: Sequence[int]) -> VmCpuPolicy:
+def find_policy(source: Source, declared: Sequence[int] | None, online: Sequence[int]) -> VmCpuPolicy:
     """Find the policy of a host.
 
     Args:
-        own: the operator's list; None: not given.
+        declared: the operator's list; None: no list.
         online: all CPUs that are online.
     """
-    if own is not None:
-        return VmCpuPolicy(frozenset(own) & frozenset(online), "user", "declared")
+    if declared is not None:
+        return VmCpuPolicy(frozenset(declared) & frozenset(online), "user", "declared")
     tree = source.tree
     every: tuple[Callable[[FileTree, Sequence[int]], VmCpuPolicy | None], ...] = (
         _nova_policy,
@@ -76,9 +76,9 @@ def find_policy(source: Source, own: Sequence[int] | None, online: Sequence[int]
         _boot_policy,
     )
     for look in every:
-        if found := look(tree, online):
-            return found
-    hidden = [f"{path}: {why}" for path in (*NOVA, KUBELET, ISOLATED) if _is_hidden(why := tree.why(path))]
+        if policy := look(tree, online):
+            return policy
+    hidden = [f"{path}: {reason}" for path in (*NOVA, KUBELET, ISOLATED) if _is_hidden(reason := tree.why(path))]
     if hidden:
         return VmCpuPolicy(None, "", "unknown", "no policy found, but not all was to be seen: " + "; ".join(hidden[:3]))
     return VmCpuPolicy(frozenset(online), ISOLATED, "inferred", "no policy found: nothing keeps VMs off any CPU")
@@ -91,13 +91,13 @@ def _nova_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
         sets = {
             key: _parse_nova_set(settings.get(key)) for key in ("cpu_dedicated_set", "cpu_shared_set", "vcpu_pin_set")
         }
-        if not any(found is not None for found in sets.values()):
+        if not any(cpu_set is not None for cpu_set in sets.values()):
             continue
         dedicated = sets["cpu_dedicated_set"]
-        allowed = frozenset().union(*(found or () for found in sets.values())) & frozenset(online)
+        allowed = frozenset().union(*(cpu_set or () for cpu_set in sets.values())) & frozenset(online)
         return VmCpuPolicy(
             allowed,
-            f"{path} " + ", ".join(key for key, found in sets.items() if found is not None),
+            f"{path} " + ", ".join(key for key, cpu_set in sets.items() if cpu_set is not None),
             "reported",
             dedicated=None if dedicated is None else frozenset(dedicated),
             oversubscription_ratio=_parse_ratio(settings.get("cpu_allocation_ratio")),
@@ -107,29 +107,29 @@ def _nova_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
 
 def _nova_settings(tree: FileTree, path: str) -> dict[str, str]:
     """Read only the relevant lines of the file: others contain passwords."""
-    text = tree.text(path, keep=lambda held: b"\n".join(_NOVA_LINE.findall(held))) or ""
+    text = tree.text(path, keep=lambda content: b"\n".join(_NOVA_LINE.findall(content))) or ""
     return {
         key.strip(): value.strip() for key, sign, value in (line.partition("=") for line in text.splitlines()) if sign
     }
 
 
-def _parse_nova_set(written: str | None) -> frozenset[int] | None:
+def _parse_nova_set(text: str | None) -> frozenset[int] | None:
     """Parse the CPUs of `4-12,^8,15`."""
-    if not written:
+    if not text:
         return None
-    parts = [part.strip() for part in written.split(",")]
-    wanted = parse_cpu_list(",".join(part for part in parts if not part.startswith("^")))
+    parts = [part.strip() for part in text.split(",")]
+    included = parse_cpu_list(",".join(part for part in parts if not part.startswith("^")))
     excluded = parse_cpu_list(",".join(part[1:] for part in parts if part.startswith("^")))
-    return None if wanted is None or excluded is None else frozenset(wanted) - frozenset(excluded)
+    return None if included is None or excluded is None else frozenset(included) - frozenset(excluded)
 
 
-def _parse_ratio(written: str | None) -> float | None:
+def _parse_ratio(text: str | None) -> float | None:
     """Parse a ratio above 0; Nova's 0.0 means not set."""
     try:
-        found = float(written or "")
+        ratio = float(text or "")
     except ValueError:
         return None
-    return found if 0 < found < 1e6 else None
+    return ratio if 0 < ratio < 1e6 else None
 
 
 def _kubelet_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
@@ -142,18 +142,18 @@ def _kubelet_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None
         return None
     reserved = parse_cpu_list(str(settings.get("reservedSystemCPUs") or ""))
     allowed = frozenset(online) - frozenset(reserved or ())
-    why = f"all but {format_cpu_list(reserved)}, reserved for the system" if reserved else "none reserved by number"
-    return VmCpuPolicy(allowed, f"{KUBELET} cpuManagerPolicy: static", "reported", why)
+    reason = f"all but {format_cpu_list(reserved)}, reserved for the system" if reserved else "none reserved by number"
+    return VmCpuPolicy(allowed, f"{KUBELET} cpuManagerPolicy: static", "reported", reason)
 
 
 def _kubelet_settings(tree: FileTree) -> dict[str, Any]:
-    wanted = re.compile(rb"^(?:cpuManagerPolicy|reservedSystemCPUs):[^\n]*$", re.MULTILINE)
-    text = tree.text(KUBELET, keep=lambda held: b"\n".join(wanted.findall(held))) or ""
+    settings_line = re.compile(rb"^(?:cpuManagerPolicy|reservedSystemCPUs):[^\n]*$", re.MULTILINE)
+    text = tree.text(KUBELET, keep=lambda content: b"\n".join(settings_line.findall(content))) or ""
     try:
-        found = yaml.safe_load(text)
+        document = yaml.safe_load(text)
     except yaml.YAMLError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def _slice_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
@@ -164,15 +164,13 @@ def _slice_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
 
 def _partition_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
     """Return the CPUs of isolated partitions. Source: Linux, admin-guide/cgroup-v2.rst, cpuset.cpus.partition."""
-    found, names = set[int](), list[str]()
+    cpus, names = set[int](), list[str]()
     for group in _list_groups(tree):
         state = tree.text(f"{group}/cpuset.cpus.partition")
         if state == "isolated":
-            found.update(parse_cpu_list(tree.text(f"{group}/cpuset.cpus.effective") or "") or ())
+            cpus.update(parse_cpu_list(tree.text(f"{group}/cpuset.cpus.effective") or "") or ())
             names.append(f"{group}/cpuset.cpus.partition")
-    return (
-        VmCpuPolicy(frozenset(found) & frozenset(online), ", ".join(names), "reported", "isolated") if found else None
-    )
+    return VmCpuPolicy(frozenset(cpus) & frozenset(online), ", ".join(names), "reported", "isolated") if cpus else None
 
 
 def _list_groups(tree: FileTree) -> Iterator[str]:
@@ -207,12 +205,12 @@ def read_kubelet_owners(tree: FileTree) -> dict[int, tuple[str, ...]]:
 
 
 def _owners(assigned: Any) -> dict[int, tuple[str, ...]]:
-    found = dict[int, tuple[str, ...]]()
+    owners = dict[int, tuple[str, ...]]()
     for pod, container, cpus in assigned:
         for cpu in parse_cpu_list(str(cpus)) or ():
-            found[cpu] = (*found.get(cpu, ()), f"pod {pod}/{container}")
-    return found
+            owners[cpu] = (*owners.get(cpu, ()), f"pod {pod}/{container}")
+    return owners
 
 
-def _is_hidden(why: str) -> bool:
-    return why not in ("", "no such file")
+def _is_hidden(reason: str) -> bool:
+    return reason not in ("", "no such file")

@@ -26,18 +26,18 @@ def describe(source: Source) -> Iterator[VSwitch]:
     version = source.programs("vppctl", "show", "version")
     # One that keeps silent once would do so each time.
     threads, hardware = (
-        version if version.text is None else source.programs("vppctl", "show", what)
-        for what in ("threads", "hardware-interfaces")
+        version if version.text is None else source.programs("vppctl", "show", topic)
+        for topic in ("threads", "hardware-interfaces")
     )
-    named = _VERSION.search(version.text or "")
+    match = _VERSION.search(version.text or "")
     polling = _WORKER.findall(threads.text or "") or _MAIN.findall(threads.text or "")
     ports = tuple(dict.fromkeys(_function(each) for each in _DEVICE.findall(hardware.text or "")))
     form = "vppctl answered in an unknown form"
     yield VSwitch(
         name="vpp",
         kind=moment.reported("vpp", SOCKET),
-        version=moment.reported(named[1], "vppctl show version")
-        if named
+        version=moment.reported(match[1], "vppctl show version")
+        if match
         else moment.unknown(version.why or form, "vppctl show version"),
         acceleration=moment.reported("dpdk", "vppctl show hardware-interfaces")
         if ports

@@ -20,8 +20,8 @@ def describe(source: Source) -> tuple[VSwitch, ...]:
             if _list_bridges(source) or ovs.is_running(source)
             else nat.MasqueradeRules((), {})
         )
-        found = ovs.describe(source, masquerading)
-        return (*found, *programs.result(), *_describe_bridges(source, masquerading))
+        ovs_switches = ovs.describe(source, masquerading)
+        return (*ovs_switches, *programs.result(), *_describe_bridges(source, masquerading))
 
 
 def _list_bridges(source: Source) -> tuple[str, ...]:

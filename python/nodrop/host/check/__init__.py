@@ -24,8 +24,8 @@ def check_host(host: HostDescriptor, profile: CheckProfile = "data-plane") -> tu
 
 def _apply_rule(rule: CheckRule, host: HostDescriptor, profile: CheckProfile) -> HostCheck:
     is_needed = profile == "data-plane" or rule.control_plane
-    found = rule.judge(host) if rule.judge else Condition(None)
-    status = _status(found) if rule.judge and is_needed else "not required"
+    condition = rule.judge(host) if rule.judge else Condition(None)
+    status = _status(condition) if rule.judge and is_needed else "not required"
     remedy = rule.remedy(host)
     is_open = status in ("fail", "unknown")
     return HostCheck(
@@ -34,14 +34,14 @@ def _apply_rule(rule: CheckRule, host: HostDescriptor, profile: CheckProfile) ->
         clause=rule.clause,
         required=rule.required and is_needed,
         status=status,
-        evidence=found.evidence,
+        evidence=condition.evidence,
         why=rule.why,
         fix=remedy.fix if is_open else "",
         by_hand=remedy.by_hand if is_open else "",
         verify=remedy.verify,
-        to_know=find_next_step(found) if status == "unknown" else "",
+        to_know=find_next_step(condition) if status == "unknown" else "",
     )
 
 
-def _status(found: Condition) -> CheckStatus:
-    return {True: "pass", False: "fail", None: "unknown"}[found.holds]  # type: ignore[return-value]
+def _status(condition: Condition) -> CheckStatus:
+    return {True: "pass", False: "fail", None: "unknown"}[condition.holds]  # type: ignore[return-value]

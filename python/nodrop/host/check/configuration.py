@@ -44,8 +44,8 @@ DIGITS_MAX = 20
 
 def parse_isolated_cpus(host: HostDescriptor) -> tuple[int, ...] | None:
     """Return the CPUs isolated from the scheduler; None: unknown."""
-    found = get_setting(host, "isolated_cpus")
-    return None if not found.known else parse_cpu_list((found.value or "").replace("none", ""))
+    setting = get_setting(host, "isolated_cpus")
+    return None if not setting.known else parse_cpu_list((setting.value or "").replace("none", ""))
 
 
 def _judge_polling(host: HostDescriptor) -> Condition:
@@ -68,55 +68,57 @@ def _judge_polling(host: HostDescriptor) -> Condition:
 def _judge_isolation(host: HostDescriptor) -> Condition:
     """Judge by isolation, nohz_full and rcu_nocbs; nohz_full implies rcu_nocbs."""
     cpus = parse_isolated_cpus(host)
-    kept = judge_observation(
+    isolated = judge_observation(
         "isolated CPUs", get_setting(host, "isolated_cpus"), lambda _: None if cpus is None else bool(cpus)
     )
-    if not kept.holds:
-        return kept
-    wanted = set(cpus or ())
-    without_ticks = judge_observation(
-        "CPUs without ticks (nohz_full)", get_setting(host, "nohz_full"), lambda text: _covers(text, wanted)
+    if not isolated.holds:
+        return isolated
+    required_cpus = set(cpus or ())
+    tickless = judge_observation(
+        "CPUs without ticks (nohz_full)", get_setting(host, "nohz_full"), lambda text: _covers(text, required_cpus)
     )
-    without_callbacks = any_of(
-        without_ticks,
+    callback_free = any_of(
+        tickless,
         judge_observation(
-            "CPUs without callbacks (rcu_nocbs)", get_setting(host, "rcu_nocbs"), lambda text: _covers(text, wanted)
+            "CPUs without callbacks (rcu_nocbs)",
+            get_setting(host, "rcu_nocbs"),
+            lambda text: _covers(text, required_cpus),
         ),
     )
-    return all_of(kept, without_ticks, without_callbacks._replace(evidence=without_callbacks.evidence[1:]))
+    return all_of(isolated, tickless, callback_free._replace(evidence=callback_free.evidence[1:]))
 
 
-def _covers(text: str, wanted: set[int]) -> bool | None:
+def _covers(text: str, required_cpus: set[int]) -> bool | None:
     if text == "all":
         return True
     cpus = parse_cpu_list(text.replace("none", "").replace("(null)", ""))
-    return None if cpus is None else wanted <= set(cpus)
+    return None if cpus is None else required_cpus <= set(cpus)
 
 
 def parse_interrupt_cpus(host: HostDescriptor) -> set[int] | None:
     """Return the CPUs that handle NIC interrupts; None: unknown, or no NIC."""
-    found = get_setting(host, "nic_irq_cpus")
-    lists = [parse_cpu_list(part.rpartition("=")[2]) for part in (found.value or "").split()] if found.known else []
+    setting = get_setting(host, "nic_irq_cpus")
+    lists = [parse_cpu_list(part.rpartition("=")[2]) for part in (setting.value or "").split()] if setting.known else []
     if not lists or not all(lists):
         return None
     return {cpu for cpus in lists for cpu in cpus or ()}
 
 
 def _judge_interrupts(host: HostDescriptor) -> Condition:
-    found = get_setting(host, "nic_irq_cpus")
+    setting = get_setting(host, "nic_irq_cpus")
     cpus = parse_isolated_cpus(host)
     targets = parse_interrupt_cpus(host)
-    went = judge_observation("interrupts of cards go to CPUs", found, lambda _: None if targets is None else True)
+    routing = judge_observation("interrupts of cards go to CPUs", setting, lambda _: None if targets is None else True)
     if targets is None:
-        return went
+        return routing
     if cpus is None:
         return all_of(
-            went, unknown_condition("isolated CPUs", get_setting(host, "isolated_cpus").why or "not recorded")
+            routing, unknown_condition("isolated CPUs", get_setting(host, "isolated_cpus").why or "not recorded")
         )
     if not cpus:
-        return all_of(went, conclude("CPUs kept free of them", False, "none, as no CPU is isolated", found.source))
-    both_at = format_cpu_list(targets & set(cpus))
-    return all_of(went, conclude("isolated CPUs with interrupts", not both_at, both_at or "none", found.source))
+        return all_of(routing, conclude("CPUs kept free of them", False, "none, as no CPU is isolated", setting.source))
+    overlap = format_cpu_list(targets & set(cpus))
+    return all_of(routing, conclude("isolated CPUs with interrupts", not overlap, overlap or "none", setting.source))
 
 
 def _judge_irqbalance(host: HostDescriptor) -> Condition:
@@ -129,9 +131,11 @@ def _is_off(text: str) -> bool:
 
 def _judge_background(host: HostDescriptor) -> Condition:
     restless = list_noisy_services(host)
-    shown = f"{' '.join(restless)} among those running" if restless else "none of those known to wake up by themselves"
+    services = (
+        f"{' '.join(restless)} among those running" if restless else "none of those known to wake up by themselves"
+    )
     return all_of(
-        judge_observation("services", get_setting(host, "services"), lambda _: not restless, shown),
+        judge_observation("services", get_setting(host, "services"), lambda _: not restless, services),
         judge_observation("firewall", get_setting(host, "firewall"), _is_off),
     )
 
@@ -140,8 +144,8 @@ def _judge_clock_rate(host: HostDescriptor) -> Condition:
     turbo, governor = host.capabilities.processor.turbo, host.capabilities.processor.governor
     if turbo.supported.value is False:
         return conclude("turbo supported", True, "no", turbo.supported.source)
-    found = judge_observation("turbo on", turbo.enabled, lambda on: not on)
-    return found._replace(evidence=(*found.evidence, *judge_observation("governor", governor).evidence))
+    condition = judge_observation("turbo on", turbo.enabled, lambda on: not on)
+    return condition._replace(evidence=(*condition.evidence, *judge_observation("governor", governor).evidence))
 
 
 def _judge_locality(host: HostDescriptor) -> Condition:

@@ -59,14 +59,14 @@ def _enable_nested_paging(host: HostDescriptor) -> Remedy:
 
 def _keep_pages_unsplit(host: HostDescriptor) -> Remedy:
     """Return how to stop the kernel from splitting large pages as a hardware vulnerability mitigation."""
-    found = _enable_nested_paging(host)
-    if not found.fix:
-        return found
+    nested_paging = _enable_nested_paging(host)
+    if not nested_paging.fix:
+        return nested_paging
     return Remedy(
         fix=f"echo never > {NO_SPLIT}",
         by_hand="only where every guest is trusted, as it gives up a protection against iTLB multihit; "
-        f"and nested paging has to be on: {found.verify}",
-        verify=f"cat {NO_SPLIT} && {found.verify}",
+        f"and nested paging has to be on: {nested_paging.verify}",
+        verify=f"cat {NO_SPLIT} && {nested_paging.verify}",
     )
 
 

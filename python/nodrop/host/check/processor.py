@@ -48,10 +48,12 @@ def _judge_sizes_supported(label: str, pages: Mapping[PageSize, Feature]) -> Con
 
 def _judge_tlb(host: HostDescriptor) -> Condition:
     """Judge whether the TLB holds every page size."""
-    found = _processor(host).tlb_large_pages
-    if not found:
+    by_size = _processor(host).tlb_large_pages
+    if not by_size:
         return unknown_condition("TLB entries for large pages", "the descriptor says nothing of them")
-    return all_of(*(judge_observation(f"TLB entries for {size} pages", found[size]) for size in SIZES if size in found))
+    return all_of(
+        *(judge_observation(f"TLB entries for {size} pages", by_size[size]) for size in SIZES if size in by_size)
+    )
 
 
 def _judge_vm_exits(host: HostDescriptor) -> Condition:

@@ -103,14 +103,14 @@ def is_guest(host: HostDescriptor) -> bool:
     return (host.host.virtualization.value or "none") != "none"
 
 
-def describe_missing_hardware(host: HostDescriptor, what: str) -> str:
+def describe_missing_hardware(host: HostDescriptor, hardware: str) -> str:
     """Describe missing hardware that no setting can provide."""
     if is_guest(host):
         return (
-            f"the operator of this guest's hypervisor ({host.host.virtualization.value}) has to provide {what}, "
+            f"the operator of this guest's hypervisor ({host.host.virtualization.value}) has to provide {hardware}, "
             "in libvirt with <cpu mode='host-passthrough'/>"
         )
-    return f"no setting provides it; use a processor with {what}"
+    return f"no setting provides it; use a processor with {hardware}"
 
 
 def add_kernel_arguments(host: HostDescriptor, arguments: str) -> str:

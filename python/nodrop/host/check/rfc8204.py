@@ -66,8 +66,8 @@ def _sizes(host: HostDescriptor) -> list[AnyObservation]:
 
 
 def _hypervisor(host: HostDescriptor) -> list[AnyObservation]:
-    found = host.capabilities.hypervisor
-    return [found.kind] if found.kind.value == "none" else [found.kind, found.version]
+    hypervisor = host.capabilities.hypervisor
+    return [hypervisor.kind] if hypervisor.kind.value == "none" else [hypervisor.kind, hypervisor.version]
 
 
 def _switches(host: HostDescriptor) -> list[AnyObservation]:

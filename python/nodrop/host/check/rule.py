@@ -63,7 +63,7 @@ class CheckRule(NamedTuple):
 
 
 def judge_observation(
-    label: str, found: Observation[T], holds: Callable[[T], bool | None] = bool, shown: str = ""
+    label: str, observation: Observation[T], holds: Callable[[T], bool | None] = bool, value_text: str = ""
 ) -> Condition:
     """Judge whether an observation meets a condition.
 
@@ -73,13 +73,14 @@ def judge_observation(
         holds: the condition; returns None if the value does not decide it.
         shown: text in place of the value.
     """
-    if not found.known or found.value is None:
-        why = found.why or "no data"
-        return Condition(None, (CheckEvidence(value=f"{label}: unknown, {why}", source=found.source),))
+    if not observation.known or observation.value is None:
+        reason = observation.why or "no data"
+        return Condition(None, (CheckEvidence(value=f"{label}: unknown, {reason}", source=observation.source),))
     evidence = CheckEvidence(
-        value=f"{label}: {shown or format_value(found.value)}{_confidence_note(found)}", source=found.source
+        value=f"{label}: {value_text or format_value(observation.value)}{_confidence_note(observation)}",
+        source=observation.source,
     )
-    return Condition(holds(found.value), (evidence,))
+    return Condition(holds(observation.value), (evidence,))
 
 
 def judge_feature(label: str, feature: Feature) -> Condition:
@@ -113,14 +114,14 @@ def conclude(label: str, holds: bool | None, value: str, source: str) -> Conditi
     return Condition(holds, (CheckEvidence(value=f"{label}: {value}", source=source),))
 
 
-def unknown_condition(label: str, why: str) -> Condition:
+def unknown_condition(label: str, reason: str) -> Condition:
     """Return a condition without data."""
-    return Condition(None, (CheckEvidence(value=f"{label}: unknown, {why}", source=""),))
+    return Condition(None, (CheckEvidence(value=f"{label}: unknown, {reason}", source=""),))
 
 
-def find_next_step(found: Condition) -> str:
+def find_next_step(condition: Condition) -> str:
     """Return the first step to resolve an unknown condition; empty if none is known."""
-    reasons = " ".join(each.value for each in found.evidence if "unknown" in each.value)
+    reasons = " ".join(each.value for each in condition.evidence if "unknown" in each.value)
     return next((way for reason, way in NEXT_STEPS if reason in reasons), "")
 
 
@@ -139,8 +140,12 @@ def format_value(value: object) -> str:
     return str(value) or "none"
 
 
-def _confidence_note(found: Observation[T]) -> str:
-    return f" ({found.confidence}: {found.why})" if found.confidence in ("inferred", "database", "declared") else ""
+def _confidence_note(observation: Observation[T]) -> str:
+    return (
+        f" ({observation.confidence}: {observation.why})"
+        if observation.confidence in ("inferred", "database", "declared")
+        else ""
+    )
 
 
 def _evidence(facts: Iterable[Condition]) -> tuple[CheckEvidence, ...]:

@@ -27,8 +27,10 @@ NOISY_SERVICES = frozenset(
 
 def advise_isolated_cpus(host: HostDescriptor) -> str:
     """Return the CPUs to isolate if none are: all but the first core of every node, as a kernel CPU list."""
-    kept = {cpu for node in host.resources.numa_nodes for cpu in _first_core(node)}
-    return format_cpu_list(cpu for node in host.resources.numa_nodes for cpu in node.cpus.ids if cpu not in kept)
+    housekeeping = {cpu for node in host.resources.numa_nodes for cpu in _first_core(node)}
+    return format_cpu_list(
+        cpu for node in host.resources.numa_nodes for cpu in node.cpus.ids if cpu not in housekeeping
+    )
 
 
 def _first_core(node: NumaNode) -> tuple[int, ...]:
@@ -123,8 +125,8 @@ def move_cards(_: HostDescriptor) -> Remedy:
 
 def add_queues(host: HostDescriptor) -> Remedy:
     """Configure one queue per CPU."""
-    found = get_setting(host, "nic_queues").value or ""
-    single = [part.rpartition("=")[0] for part in found.split() if part.endswith("=1")]
+    queues = get_setting(host, "nic_queues").value or ""
+    single = [part.rpartition("=")[0] for part in queues.split() if part.endswith("=1")]
     count = max(2, *(len(node.cpus.ids) for node in host.resources.numa_nodes), 0)
     return Remedy(
         fix="; ".join(f"ethtool -L {name} combined {count}" for name in single),

@@ -11,9 +11,9 @@ YES, NEEDED, DEPENDS, DEVICE = "Yes", "Needs to be exposed", "Depends on cloud O
 REQUIRED, OPTIONAL = "Required", "Optional"
 
 
-def _feature(key: str, name: str, reported: tuple[str, str, str], why: str) -> ExposedFeature:
+def _feature(key: str, name: str, reported: tuple[str, str, str], reason: str) -> ExposedFeature:
     return ExposedFeature(
-        key=key, name=name, at_hypervisor=reported[0], at_orchestrator=reported[1], priority=reported[2], why=why
+        key=key, name=name, at_hypervisor=reported[0], at_orchestrator=reported[1], priority=reported[2], why=reason
     )
 
 

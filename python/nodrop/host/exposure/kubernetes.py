@@ -40,8 +40,8 @@ class KubernetesNode(NamedTuple):
     @property
     def labels(self) -> dict[str, str]:
         """Labels of node feature discovery, without their prefix."""
-        found = self.node.get("metadata", {}).get("labels", {})
-        return {key.removeprefix(LABELS): str(value) for key, value in found.items() if key.startswith(LABELS)}
+        labels = self.node.get("metadata", {}).get("labels", {})
+        return {key.removeprefix(LABELS): str(value) for key, value in labels.items() if key.startswith(LABELS)}
 
 
 def query_kubernetes(run: Callable[..., ProgramOutput], hostname: str) -> StackExposure:
@@ -61,16 +61,16 @@ def query_kubernetes(run: Callable[..., ProgramOutput], hostname: str) -> StackE
         names = ", ".join(str(each.get("metadata", {}).get("name")) for each in nodes[:5])
         return _unavailable(f"this host, {hostname}, is none of its nodes: {names}")
     name = node.get("metadata", {}).get("name")
-    found = [
+    answers = [
         next((each for each in _items(get(path)) if each["metadata"].get("name") == name), None)
         for path in (TOPOLOGIES, FUNCTIONS)
     ]
-    said = KubernetesNode(node, *found)
+    exposed_node = KubernetesNode(node, *answers)
     return StackExposure(
         name=NAME,
         level="orchestrator",
         version=str(_parse_json(get(VERSION)).get("gitVersion", "")),
-        features={key: way(said) for key, way in READERS.items()},
+        features={key: way(exposed_node) for key, way in READERS.items()},
     )
 
 
@@ -78,17 +78,17 @@ def _is_configured() -> bool:
     return bool(os.environ.get("KUBECONFIG")) or os.path.isfile(Path("~/.kube/config").expanduser())  # noqa: PTH113 - never raises
 
 
-def _unavailable(why: str) -> StackExposure:
-    unknown = FeatureExposure(status="unknown", value=why)
-    return StackExposure(name=NAME, level="orchestrator", why=why, features=dict.fromkeys(READERS, unknown))
+def _unavailable(reason: str) -> StackExposure:
+    unknown = FeatureExposure(status="unknown", value=reason)
+    return StackExposure(name=NAME, level="orchestrator", why=reason, features=dict.fromkeys(READERS, unknown))
 
 
 def _parse_json(answer: ProgramOutput) -> dict[str, Any]:
     try:
-        found = json.loads(answer.text or "")
+        document = json.loads(answer.text or "")
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def _items(answer: ProgramOutput) -> Iterator[dict[str, Any]]:
@@ -115,88 +115,90 @@ def _absent(what: str, source: str) -> FeatureExposure:
     return FeatureExposure(status="not exposed", value=f"no {what}", source=source)
 
 
-def _resources(said: KubernetesNode, *words: str) -> dict[str, str]:
+def _resources(node: KubernetesNode, *words: str) -> dict[str, str]:
     """Return device plugin resources whose names contain any of these words; all without words."""
-    others = {key: value for key, value in said.allocatable.items() if not key.startswith(PLAIN)}
-    return {key: value for key, value in others.items() if not words or any(word in key.lower() for word in words)}
+    extended = {key: value for key, value in node.allocatable.items() if not key.startswith(PLAIN)}
+    return {key: value for key, value in extended.items() if not words or any(word in key.lower() for word in words)}
 
 
 def _devices(*words: str, what: str) -> Callable[[KubernetesNode], FeatureExposure]:
     place = "status.allocatable, of device plugins"
 
-    def way(said: KubernetesNode) -> FeatureExposure:
-        found = _resources(said, *words)
-        return _exposed(_pairs(found), place) if found else _absent(what, place)
+    def way(node: KubernetesNode) -> FeatureExposure:
+        resources = _resources(node, *words)
+        return _exposed(_pairs(resources), place) if resources else _absent(what, place)
 
     return way
 
 
-def _pairs(found: dict[str, str]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in sorted(found.items()))
+def _pairs(pairs: dict[str, str]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in sorted(pairs.items()))
 
 
 def _labeled(*beginnings: str, what: str, partly: bool = False) -> Callable[[KubernetesNode], FeatureExposure]:
     place = f"labels {LABELS}{' or '.join(beginnings)}"
 
-    def way(said: KubernetesNode) -> FeatureExposure:
-        found = {key: value for key, value in said.labels.items() if key.startswith(beginnings)}
-        if not found:
+    def way(node: KubernetesNode) -> FeatureExposure:
+        labels = {key: value for key, value in node.labels.items() if key.startswith(beginnings)}
+        if not labels:
             return _absent(f"{what}: node feature discovery sets none", place)
-        value = _pairs(found) if len(found) <= 3 else f"{len(found)} labels, as {_pairs(dict(list(found.items())[:2]))}"
+        value = (
+            _pairs(labels) if len(labels) <= 3 else f"{len(labels)} labels, as {_pairs(dict(list(labels.items())[:2]))}"
+        )
         return FeatureExposure(status="partly" if partly else "exposed", value=value, source=place)
 
     return way
 
 
-def _memory(said: KubernetesNode) -> FeatureExposure:
-    found = said.allocatable.get("memory")
+def _memory(node: KubernetesNode) -> FeatureExposure:
+    memory = node.allocatable.get("memory")
     place = "status.allocatable.memory"
-    return _exposed(f"{found} allocatable", place) if found else _absent("such resource", place)
+    return _exposed(f"{memory} allocatable", place) if memory else _absent("such resource", place)
 
 
-def _large_pages(said: KubernetesNode) -> FeatureExposure:
-    found = {key: value for key, value in said.allocatable.items() if key.startswith("hugepages-")}
+def _large_pages(node: KubernetesNode) -> FeatureExposure:
+    pages = {key: value for key, value in node.allocatable.items() if key.startswith("hugepages-")}
     place = "status.allocatable.hugepages-*"
-    return _exposed(_pairs(found), place) if found else _absent("such resource", place)
+    return _exposed(_pairs(pages), place) if pages else _absent("such resource", place)
 
 
 def _zones(what: str, partly: bool) -> Callable[[KubernetesNode], FeatureExposure]:
     """Return a reader for features of the node's resource topology."""
     place = "NodeResourceTopology.zones"
 
-    def way(said: KubernetesNode) -> FeatureExposure:
-        if said.topology is None:
+    def way(node: KubernetesNode) -> FeatureExposure:
+        if node.topology is None:
             return _absent(f"{what}: the node has no NodeResourceTopology", place)
-        zones = [each for each in said.topology.get("zones", []) if each.get("type") == "Node"]
-        names = sorted({one.get("name", "") for each in zones for one in each.get("resources", [])})
+        zones = [each for each in node.topology.get("zones", []) if each.get("type") == "Node"]
+        names = sorted({resource.get("name", "") for each in zones for resource in each.get("resources", [])})
         value = f"{len(zones)} NUMA zones with {', '.join(names[:5])}"
         return FeatureExposure(status="partly" if partly else "exposed", value=value, source=place)
 
     return way
 
 
-def _functions(said: KubernetesNode) -> FeatureExposure:
+def _functions(node: KubernetesNode) -> FeatureExposure:
     place = "SriovNetworkNodeState.status.interfaces"
-    if said.functions is None:
-        return _devices("sriov", "_vf", what="SR-IOV resource, and no SriovNetworkNodeState")(said)
-    found = said.functions.get("status", {}).get("interfaces", [])
+    if node.functions is None:
+        return _devices("sriov", "_vf", what="SR-IOV resource, and no SriovNetworkNodeState")(node)
+    interfaces = node.functions.get("status", {}).get("interfaces", [])
     return _exposed(
-        ", ".join(f"{each.get('name')}: {each.get('totalvfs', 0)} functions" for each in found) or "none", place
+        ", ".join(f"{each.get('name')}: {each.get('totalvfs', 0)} functions" for each in interfaces) or "none", place
     )
 
 
-def _kernel(said: KubernetesNode) -> FeatureExposure:
-    found = said.node.get("status", {}).get("nodeInfo", {}).get("kernelVersion")
+def _kernel(node: KubernetesNode) -> FeatureExposure:
+    version = node.node.get("status", {}).get("nodeInfo", {}).get("kernelVersion")
     place = "status.nodeInfo.kernelVersion"
-    return _exposed(str(found), place) if found else _absent("such field", place)
+    return _exposed(str(version), place) if version else _absent("such field", place)
 
 
-def _cores(said: KubernetesNode) -> FeatureExposure:
-    found = said.allocatable.get("cpu")
+def _cores(node: KubernetesNode) -> FeatureExposure:
+    cpus = node.allocatable.get("cpu")
     place = "status.allocatable.cpu"
-    if not found:
+    if not cpus:
         return _absent("such resource", place)
-    return FeatureExposure(status="partly", value=f"{found} CPUs allocatable, by number and not by name", source=place)
+    return FeatureExposure(status="partly", value=f"{cpus} CPUs allocatable, by number and not by name", source=place)
 
 
 READERS: dict[str, Callable[[KubernetesNode], FeatureExposure]] = {

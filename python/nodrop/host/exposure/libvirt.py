@@ -38,22 +38,22 @@ def query_libvirt_exposure(run: Callable[..., ProgramOutput], uri: str = SYSTEM)
     root = _parse_xml(answer.text)
     if root is None:
         return _unavailable(answer.why or "it answered with something that is no XML")
-    said = LibvirtHost(root, tuple(_devices(virsh)), virsh)
+    host = LibvirtHost(root, tuple(_devices(virsh)), virsh)
     version = virsh("version", "--daemon").text or ""
     return StackExposure(
         name=NAME,
         level="hypervisor",
         version=version.rpartition("daemon:")[2].strip(),
-        features={key: way(said) for key, way in READERS.items()},
+        features={key: way(host) for key, way in READERS.items()},
     )
 
 
-def _unavailable(why: str) -> StackExposure:
+def _unavailable(reason: str) -> StackExposure:
     return StackExposure(
         name=NAME,
         level="hypervisor",
-        why=why,
-        features={key: FeatureExposure(status="unknown", value=why) for key in READERS},
+        why=reason,
+        features={key: FeatureExposure(status="unknown", value=reason) for key in READERS},
     )
 
 
@@ -79,20 +79,22 @@ def _absent(looked_for: str, source: str) -> FeatureExposure:
     return FeatureExposure(status="not exposed", value=f"no {looked_for}", source=source)
 
 
-def _hypervisor(said: LibvirtHost) -> FeatureExposure:
-    kinds = {each.get("type", "") for each in said.capabilities.iterfind("guest/arch/domain")}
+def _hypervisor(host: LibvirtHost) -> FeatureExposure:
+    kinds = {each.get("type", "") for each in host.capabilities.iterfind("guest/arch/domain")}
     place = "capabilities: guest/arch/domain"
     return _exposed(" ".join(sorted(kinds)), place) if kinds else _absent("kind of guest", place)
 
 
-def _iommu(said: LibvirtHost) -> FeatureExposure:
-    found = said.capabilities.find("host/iommu")
+def _iommu(host: LibvirtHost) -> FeatureExposure:
+    element = host.capabilities.find("host/iommu")
     place = "capabilities: host/iommu"
-    return _exposed(f"support: {found.get('support')}", place) if found is not None else _absent("such element", place)
+    return (
+        _exposed(f"support: {element.get('support')}", place) if element is not None else _absent("such element", place)
+    )
 
 
-def _memory(said: LibvirtHost) -> FeatureExposure:
-    answer = said.virsh("nodememstats")
+def _memory(host: LibvirtHost) -> FeatureExposure:
+    answer = host.virsh("nodememstats")
     pairs = (line.partition(":") for line in (answer.text or "").splitlines())
     kib = {
         name.strip(): int(value.split()[0])
@@ -104,65 +106,65 @@ def _memory(said: LibvirtHost) -> FeatureExposure:
     return _exposed(f"{kib['free'] / 2**20:.1f} of {kib['total'] / 2**20:.1f} GiB free", "nodememstats")
 
 
-def _large_pages(said: LibvirtHost) -> FeatureExposure:
-    sizes = [each for each in said.capabilities.iterfind("host/topology/cells/cell/pages") if each.get("size") != "4"]
+def _large_pages(host: LibvirtHost) -> FeatureExposure:
+    sizes = [each for each in host.capabilities.iterfind("host/topology/cells/cell/pages") if each.get("size") != "4"]
     place = "capabilities: host/topology/cells/cell/pages; freepages"
     if not sizes:
         return _absent("large pages in the cells", place)
-    free = said.virsh("freepages", "--all")
+    free = host.virsh("freepages", "--all")
     reported = ", ".join(f"{each.text} of {int(each.get('size', '0')) >> 10} MiB" for each in sizes)
     if free.text is None:
         return FeatureExposure(status="partly", value=f"{reported}; how many are free: {free.why}", source=place)
     return _exposed(f"{reported}; and how many are free", place)
 
 
-def _devices_of_class(said: LibvirtHost, *prefixes: str) -> list[xml.Element]:
-    return [each for each in said.devices if (each.findtext("capability/class") or "").startswith(prefixes)]
+def _devices_of_class(host: LibvirtHost, *prefixes: str) -> list[xml.Element]:
+    return [each for each in host.devices if (each.findtext("capability/class") or "").startswith(prefixes)]
 
 
-def _list_devices(said: LibvirtHost, *prefixes: str) -> FeatureExposure:
+def _list_devices(host: LibvirtHost, *prefixes: str) -> FeatureExposure:
     place = "nodedev-list --cap pci; nodedev-dumpxml: capability/class, product, vendor"
-    if not said.devices:
+    if not host.devices:
         return FeatureExposure(status="unknown", value="it lists no PCI device", source=place)
-    found = [
+    names = [
         (each.findtext("capability/product") or "").strip() or "by its id"
-        for each in _devices_of_class(said, *prefixes)
+        for each in _devices_of_class(host, *prefixes)
     ]
-    return _exposed(", ".join(dict.fromkeys(found)) or "none here", place)
+    return _exposed(", ".join(dict.fromkeys(names)) or "none here", place)
 
 
-def _read_cards(said: LibvirtHost, path: str, reported: Callable[[xml.Element], str], what: str) -> FeatureExposure:
+def _read_cards(host: LibvirtHost, path: str, reported: Callable[[xml.Element], str], what: str) -> FeatureExposure:
     """Return an element of all network cards."""
     place = f"nodedev-dumpxml: {path}"
-    cards = _devices_of_class(said, NETWORK)
+    cards = _devices_of_class(host, NETWORK)
     if not cards:
         return FeatureExposure(status="unknown", value="it lists no network card to look at", source=place)
-    found = [reported(each) for card in cards for each in card.iterfind(path)]
-    if not found:  # libvirt leaves out what a card does not have
+    values = [reported(each) for card in cards for each in card.iterfind(path)]
+    if not values:  # libvirt leaves out what a card does not have
         return FeatureExposure(status="unknown", value=f"no network card here has a {what} to show", source=place)
-    return _exposed(", ".join(dict.fromkeys(found)), place)
+    return _exposed(", ".join(dict.fromkeys(values)), place)
 
 
-def _cpu(said: LibvirtHost) -> FeatureExposure:
-    model = said.capabilities.findtext("host/cpu/model")
-    flags = said.capabilities.findall("host/cpu/feature")
+def _cpu(host: LibvirtHost) -> FeatureExposure:
+    model = host.capabilities.findtext("host/cpu/model")
+    flags = host.capabilities.findall("host/cpu/feature")
     place = "capabilities: host/cpu"
     return _exposed(f"{model}, {len(flags)} more flags", place) if model else _absent("model", place)
 
 
-def _cores(said: LibvirtHost) -> FeatureExposure:
+def _cores(host: LibvirtHost) -> FeatureExposure:
     place = "capabilities: cell/cpus/cpu@siblings; vcpupin of each VM"
-    cpus = said.capabilities.findall("host/topology/cells/cell/cpus/cpu")
+    cpus = host.capabilities.findall("host/topology/cells/cell/cpus/cpu")
     if not any(each.get("siblings") for each in cpus):
         return _absent("siblings", place)
-    running = len((said.virsh("list", "--name").text or "").split())
+    running = len((host.virsh("list", "--name").text or "").split())
     reported = f"{len(cpus)} CPUs with their siblings, pinning of {running} VMs; not what the host itself uses"
     return FeatureExposure(status="partly", value=reported, source=place)
 
 
-def _sockets(said: LibvirtHost) -> FeatureExposure:
+def _sockets(host: LibvirtHost) -> FeatureExposure:
     place = "capabilities: cell/cpus/cpu@socket_id"
-    sockets = {each.get("socket_id") for each in said.capabilities.iterfind("host/topology/cells/cell/cpus/cpu")} - {
+    sockets = {each.get("socket_id") for each in host.capabilities.iterfind("host/topology/cells/cell/cpus/cpu")} - {
         None
     }
     return (
@@ -175,12 +177,12 @@ def _sockets(said: LibvirtHost) -> FeatureExposure:
 def _search_words(*words: str) -> Callable[[LibvirtHost], FeatureExposure]:
     """Return a reader for features without a known element, which searches the entire answer for words."""
 
-    def way(said: LibvirtHost) -> FeatureExposure:
-        text = " ".join(xml.tostring(each, encoding="unicode") for each in (said.capabilities, *said.devices)).lower()
-        found = [word for word in words if word in text]
+    def way(host: LibvirtHost) -> FeatureExposure:
+        text = " ".join(xml.tostring(each, encoding="unicode") for each in (host.capabilities, *host.devices)).lower()
+        matches = [word for word in words if word in text]
         place = f"capabilities, nodedev-dumpxml: {' or '.join(words)}"
-        if found:
-            return FeatureExposure(status="partly", value=f"mentioned: {' '.join(found)}", source=place)
+        if matches:
+            return FeatureExposure(status="partly", value=f"mentioned: {' '.join(matches)}", source=place)
         return _absent("element or word about it", place)
 
     return way

@@ -51,15 +51,15 @@ def query_openstack(hostname: str) -> StackExposure:
     return answers[0] if answers else build_unavailable(f"it did not answer within {TIMEOUT_S:g} s")
 
 
-def build_unavailable(why: str) -> StackExposure:
+def build_unavailable(reason: str) -> StackExposure:
     """Return an exposure with unknown features and the reason."""
-    unknown = FeatureExposure(status="unknown", value=why)
-    return StackExposure(name=NAME, level="orchestrator", why=why, features=dict.fromkeys(READERS, unknown))
+    unknown = FeatureExposure(status="unknown", value=reason)
+    return StackExposure(name=NAME, level="orchestrator", why=reason, features=dict.fromkeys(READERS, unknown))
 
 
 def _is_configured() -> bool:
-    given = os.environ.get("OS_CLIENT_CONFIG_FILE")
-    files = (given,) if given else FILES
+    config_file = os.environ.get("OS_CLIENT_CONFIG_FILE")
+    files = (config_file,) if config_file else FILES
     return bool(os.environ.get("OS_CLOUD") or os.environ.get("OS_AUTH_URL")) or any(
         os.path.isfile(Path(each).expanduser())  # noqa: PTH113 - never raises, however closed a home is
         for each in files
@@ -72,13 +72,13 @@ def _query(hostname: str) -> StackExposure:
     try:
         cloud = openstack.connect(api_timeout=REQUEST_TIMEOUT_S)
         hypervisors = _get(cloud.compute, "/os-hypervisors/detail", HYPERVISORS)["hypervisors"]
-        found = next((each for each in hypervisors if _is_host(each, hostname)), None)
-        if found is None:
+        hypervisor = next((each for each in hypervisors if _is_host(each, hostname)), None)
+        if hypervisor is None:
             names = ", ".join(each["hypervisor_hostname"] for each in hypervisors[:5])
             return build_unavailable(
                 f"this host, {hostname}, is none of its compute hosts: {names or 'there are none'}"
             )
-        return build_exposure(read_compute_host(cloud, found), read_version(cloud))
+        return build_exposure(read_compute_host(cloud, hypervisor), read_version(cloud))
     except Exception as error:  # whatever a cloud answers, it ends no command
         return build_unavailable(_reason(error))
 
@@ -104,8 +104,8 @@ def _is_host(hypervisor: dict[str, Any], hostname: str) -> bool:
 
 def read_version(cloud: Any) -> str:
     """Read the newest microversion of Nova."""
-    found = _get(cloud.compute, "/")
-    return f"Nova {found['version'].get('version', '')}" if "version" in found else ""
+    document = _get(cloud.compute, "/")
+    return f"Nova {document['version'].get('version', '')}" if "version" in document else ""
 
 
 def read_compute_host(cloud: Any, hypervisor: dict[str, Any]) -> ComputeHost:
@@ -155,17 +155,17 @@ def _inventory(name: str, what: str) -> Callable[[ComputeHost], FeatureExposure]
     place = f"Placement inventories: {name}"
 
     def way(host: ComputeHost) -> FeatureExposure:
-        found = host.inventories.get(name)
-        if found is None:
+        inventory = host.inventories.get(name)
+        if inventory is None:
             return _absent(f"{what}: no inventory of {name}", place)
-        return _exposed(f"{_count_free(host, name)} of {found['total']} {name} free", place)
+        return _exposed(f"{_count_free(host, name)} of {inventory['total']} {name} free", place)
 
     return way
 
 
 def _count_free(host: ComputeHost, name: str) -> int:
-    found = host.inventories[name]
-    whole = (found["total"] - found.get("reserved", 0)) * found.get("allocation_ratio", 1.0)
+    inventory = host.inventories[name]
+    whole = (inventory["total"] - inventory.get("reserved", 0)) * inventory.get("allocation_ratio", 1.0)
     return int(whole) - host.usages.get(name, 0)
 
 
@@ -174,10 +174,10 @@ def _classes(*words: str, what: str, partly: bool = False) -> Callable[[ComputeH
     place = f"Placement resource classes: {' or '.join(words)}"
 
     def way(host: ComputeHost) -> FeatureExposure:
-        found = sorted(name for name in host.inventories if any(word in name for word in words))
-        if not found:
+        classes = sorted(name for name in host.inventories if any(word in name for word in words))
+        if not classes:
             return _absent(what, place)
-        value = ", ".join(f"{name}={host.inventories[name]['total']}" for name in found)
+        value = ", ".join(f"{name}={host.inventories[name]['total']}" for name in classes)
         return _partly(value, place) if partly else _exposed(value, place)
 
     return way
@@ -187,10 +187,10 @@ def _traits(*words: str, what: str) -> Callable[[ComputeHost], FeatureExposure]:
     place = f"Placement traits: {' or '.join(words)}"
 
     def way(host: ComputeHost) -> FeatureExposure:
-        found = sorted(trait for trait in host.traits if any(word in trait for word in words))
-        if not found:
+        traits = sorted(trait for trait in host.traits if any(word in trait for word in words))
+        if not traits:
             return _absent(what, place)
-        return _exposed(", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else ""), place)
+        return _exposed(", ".join(traits[:3]) + (f" and {len(traits) - 3} more" if len(traits) > 3 else ""), place)
 
     return way
 
@@ -216,17 +216,17 @@ def _ovs(host: ComputeHost) -> FeatureExposure:
 
 def _cores(host: ComputeHost) -> FeatureExposure:
     place = "Placement inventories and usages: VCPU, PCPU"
-    found = [f"{_count_free(host, name)} {name} free" for name in ("VCPU", "PCPU") if name in host.inventories]
-    return _partly(f"{', '.join(found)}, by number and not by name", place) if found else _absent("inventory", place)
+    counts = [f"{_count_free(host, name)} {name} free" for name in ("VCPU", "PCPU") if name in host.inventories]
+    return _partly(f"{', '.join(counts)}, by number and not by name", place) if counts else _absent("inventory", place)
 
 
 def _isolation(host: ComputeHost) -> FeatureExposure:
     place = "Placement inventories: PCPU"
-    found = host.inventories.get("PCPU")
-    if found is None:
+    inventory = host.inventories.get("PCPU")
+    if inventory is None:
         return _absent("inventory of PCPU: no cpu_dedicated_set", place)
     return _partly(
-        f"{found['total']} CPUs kept for VMs that have them alone; whether the host leaves them alone is not said",
+        f"{inventory['total']} CPUs kept for VMs that have them alone; whether the host leaves them alone is not said",
         place,
     )
 

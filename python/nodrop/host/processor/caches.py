@@ -34,14 +34,14 @@ class CpuidCache(NamedTuple):
 def read_caches(chip: ProcessorInputs) -> tuple[Cache, ...]:
     """Read the caches of the first CPU, and the number of each on the machine."""
     moment, tree = chip.source.moment, chip.source.tree
-    found = []
+    caches = []
     for name in tree.names(f"{chip.first}/cache"):
         path = f"{chip.first}/cache/{name}"
         level, kind = tree.number(f"{path}/level"), _KINDS.get(tree.text(f"{path}/type") or "")
         if not name.startswith("index") or level is None or not 1 <= level <= 9 or kind is None:
             continue
         shared = _read_shared_cpus(chip, path)
-        found.append(
+        caches.append(
             Cache(
                 level=level,
                 kind=kind,
@@ -54,22 +54,22 @@ def read_caches(chip: ProcessorInputs) -> tuple[Cache, ...]:
                 instance_count=_count_instances(chip, name),
             )
         )
-    return tuple(found) or tuple(_from_cpuid(chip, each) for each in list_cpuid_caches(chip))
+    return tuple(caches) or tuple(_from_cpuid(chip, each) for each in list_cpuid_caches(chip))
 
 
 def list_cpuid_caches(chip: ProcessorInputs) -> tuple[CpuidCache, ...]:
     """List the caches of CPUID leaf 4, or AMD's equivalent function."""
     cpuid = chip.source.cpuid
     leaf = 0x8000_001D if chip.amd else 4
-    found = []
+    caches = []
     for place, each in enumerate(cpuid.sublist(leaf) if cpuid else ()):
         kind = _CODES.get(each.eax & 0x1F)
         if kind is None or each.ecx >= _SETS_MAX:
             break
         line, parts, ways = (each.ebx & 0xFFF) + 1, (each.ebx >> 12 & 0x3FF) + 1, (each.ebx >> 22) + 1
         size = line * parts * ways * (each.ecx + 1)
-        found.append(CpuidCache(max(1, each.eax >> 5 & 7), kind, size, line, ways, f"cpuid {leaf:#x}/{place}"))
-    return tuple(found)
+        caches.append(CpuidCache(max(1, each.eax >> 5 & 7), kind, size, line, ways, f"cpuid {leaf:#x}/{place}"))
+    return tuple(caches)
 
 
 def _from_cpuid(chip: ProcessorInputs, each: CpuidCache) -> Cache:
@@ -86,11 +86,11 @@ def _from_cpuid(chip: ProcessorInputs, each: CpuidCache) -> Cache:
 
 
 def _size(chip: ProcessorInputs, path: str) -> Observation[int]:
-    said = chip.source.tree.text(path)
-    if said is None:
+    text = chip.source.tree.text(path)
+    if text is None:
         return observations.unreadable(chip.source, path)
-    if (match := _SIZE.fullmatch(said)) is None:
-        return chip.source.moment.unknown(f"holds {said[:40]!r}, a size expected", path)
+    if (match := _SIZE.fullmatch(text)) is None:
+        return chip.source.moment.unknown(f"holds {text[:40]!r}, a size expected", path)
     size = int(match[1]) * _UNIT[match[2]]
     if not size:
         return chip.source.moment.unknown("the firmware does not tell it: 0", path)
@@ -99,20 +99,20 @@ def _size(chip: ProcessorInputs, path: str) -> Observation[int]:
 
 def _read_shared_cpus(chip: ProcessorInputs, path: str) -> tuple[int, ...] | None:
     """Return the CPUs that share a cache, by the mask as lscpu and hwloc do: lists of old kernels may be wrong."""
-    found = cpu_lists.read_cpu_mask(chip.source.tree, f"{path}/shared_cpu_map")
-    return cpu_lists.read_cpu_list(chip.source.tree, f"{path}/shared_cpu_list") if found is None else found
+    cpus = cpu_lists.read_cpu_mask(chip.source.tree, f"{path}/shared_cpu_map")
+    return cpu_lists.read_cpu_list(chip.source.tree, f"{path}/shared_cpu_list") if cpus is None else cpus
 
 
 def _count_instances(chip: ProcessorInputs, name: str) -> Observation[int]:
     """Count the caches of all CPUs, shared ones once."""
-    seen: set[int] = set()
+    counted_cpus: set[int] = set()
     count = 0
     for cpu in chip.cpus:
-        if int(cpu[3:]) in seen:
+        if int(cpu[3:]) in counted_cpus:
             continue
         shared = _read_shared_cpus(chip, f"{CPUS}/{cpu}/cache/{name}")
         if shared:
             count += 1
-            seen.update(shared)
+            counted_cpus.update(shared)
     path = f"{CPUS}/cpu*/cache/{name}/shared_cpu_map"
     return chip.source.moment.reported(count, path) if count else chip.source.moment.unknown("no list of CPUs", path)

@@ -22,8 +22,8 @@ def count_cores(chip: ProcessorInputs) -> CoreCounts:
     """Count by the sysfs files of every CPU."""
     tree = chip.source.tree
     numbers = [int(each[3:]) for each in chip.cpus]
-    found = (tree.number(f"{CPUS}/{cpu}/topology/physical_package_id") for cpu in chip.cpus)
-    sockets = {each for each in found if each is not None and each >= 0}
+    package_ids = (tree.number(f"{CPUS}/{cpu}/topology/physical_package_id") for cpu in chip.cpus)
+    sockets = {each for each in package_ids if each is not None and each >= 0}
     reported = cpu_lists.read_siblings(tree, numbers, [])
     running = cpu_lists.read_online_cpus(tree)
     cores = {reported[cpu] for cpu in running if cpu in reported}
@@ -35,19 +35,19 @@ def count_cores(chip: ProcessorInputs) -> CoreCounts:
     )
 
 
-def describe_smt(chip: ProcessorInputs, found: CoreCounts) -> Feature:
+def describe_smt(chip: ProcessorInputs, counts: CoreCounts) -> Feature:
     """Describe simultaneous multithreading: supported, and active."""
     moment, tree = chip.source.moment, chip.source.tree
     control = tree.text(f"{_SMT}/control")
     active = observations.observe_switch(chip.source, f"{_SMT}/active")
-    threads = found.threads_per_core
+    threads = counts.threads_per_core
     if not active.known and threads.value:
         active = moment.inferred(threads.value > 1, threads.source, f"{threads.value} threads on a core")
     if control in ("on", "off", "forceoff"):
         supported = moment.reported(True, f"{_SMT}/control", control)
     elif control in ("notsupported", "notimplemented"):
-        why = f"{control}; also said where the firmware has it off"
-        supported = moment.reported(bool(active.value), f"{_SMT}/control", why)
+        reason = f"{control}; also said where the firmware has it off"
+        supported = moment.reported(bool(active.value), f"{_SMT}/control", reason)
     elif active.value:
         supported = moment.inferred(True, active.source, "it is active")
     else:

@@ -31,9 +31,9 @@ def read_max(chip: ProcessorInputs) -> Observation[float]:
 
 def read_current(chip: ProcessorInputs) -> Observation[float]:
     """Return the current frequency of the first CPU."""
-    said = chip.fields.get("cpu MHz", "")
-    if re.fullmatch(r"\d{1,6}(?:\.\d{1,9})?", said) and 0 < float(said) < _MHZ_MAX:
-        return chip.source.moment.reported(float(said), CPUINFO)
+    text = chip.fields.get("cpu MHz", "")
+    if re.fullmatch(r"\d{1,6}(?:\.\d{1,9})?", text) and 0 < float(text) < _MHZ_MAX:
+        return chip.source.moment.reported(float(text), CPUINFO)
     return _read_khz(chip, f"{chip.first}/cpufreq/scaling_cur_freq")
 
 
@@ -57,12 +57,14 @@ def describe_turbo(chip: ProcessorInputs) -> Feature:
 def read_governor(chip: ProcessorInputs) -> Observation[str]:
     """Return the frequency governors of all CPUs, with the driver."""
     tree = chip.source.tree
-    found = sorted({said for cpu in chip.cpus if (said := tree.text(f"{CPUS}/{cpu}/cpufreq/scaling_governor"))})
+    governors = sorted(
+        {governor for cpu in chip.cpus if (governor := tree.text(f"{CPUS}/{cpu}/cpufreq/scaling_governor"))}
+    )
     path = f"{chip.first}/cpufreq/scaling_governor"
-    if not found:
+    if not governors:
         return observations.unreadable(chip.source, path)
     driver = tree.text(f"{chip.first}/cpufreq/scaling_driver")
-    return chip.source.moment.reported(", ".join(found), path, f"driver {driver}" if driver else "")
+    return chip.source.moment.reported(", ".join(governors), path, f"driver {driver}" if driver else "")
 
 
 def read_idle_states(chip: ProcessorInputs) -> Observation[tuple[str, ...]]:
@@ -99,19 +101,19 @@ def _read_mhz(chip: ProcessorInputs, path: str) -> Observation[float]:
 
 
 def _read_scaled(chip: ProcessorInputs, path: str, by: int) -> Observation[float]:
-    found = observations.observe_number(chip.source, path)
-    if found.value is None:
-        return chip.source.moment.unknown(found.why, path)
-    if not 0 < found.value < _MHZ_MAX * by:
-        return chip.source.moment.unknown(f"holds {found.value}, which is no clock", path)
-    return chip.source.moment.reported(found.value / by, path)
+    observation = observations.observe_number(chip.source, path)
+    if observation.value is None:
+        return chip.source.moment.unknown(observation.why, path)
+    if not 0 < observation.value < _MHZ_MAX * by:
+        return chip.source.moment.unknown(f"holds {observation.value}, which is no clock", path)
+    return chip.source.moment.reported(observation.value / by, path)
 
 
 def _read_leaf_0x16(chip: ProcessorInputs, register: str) -> Observation[float]:
     source = "cpuid 0x16"
     cpuid = chip.source.cpuid
-    said = cpuid.get(0x16) if cpuid else None
-    mhz = getattr(said, register) & 0xFFFF if said else 0
+    registers = cpuid.get(0x16) if cpuid else None
+    mhz = getattr(registers, register) & 0xFFFF if registers else 0
     if not mhz or chip.amd:
         return chip.source.moment.unknown("CPUID does not tell", source)
     return chip.source.moment.reported(float(mhz), source)
@@ -129,6 +131,6 @@ def _base_by_firmware(chip: ProcessorInputs) -> Observation[float]:
 
 def _base_by_name(chip: ProcessorInputs) -> Observation[float]:
     name = chip.fields.get("model name", "")
-    if (found := _GHZ_IN_NAME.search(name)) is None:
+    if (match := _GHZ_IN_NAME.search(name)) is None:
         return chip.source.moment.unknown("no file and no leaf tells", CPUINFO)
-    return chip.source.moment.inferred(round(float(found[1]) * 1000, 1), CPUINFO, "by the model's name")
+    return chip.source.moment.inferred(round(float(match[1]) * 1000, 1), CPUINFO, "by the model's name")

@@ -17,8 +17,8 @@ def read_architecture(chip: ProcessorInputs) -> Observation[str]:
     moment, fields = chip.source.moment, chip.fields
     if chip.source.live:
         return moment.reported(platform.machine(), "uname")
-    if (said := chip.source.tree.text("/proc/sys/kernel/arch")) is not None:
-        return moment.reported(said, "/proc/sys/kernel/arch")
+    if (architecture := chip.source.tree.text("/proc/sys/kernel/arch")) is not None:
+        return moment.reported(architecture, "/proc/sys/kernel/arch")
     for field, value, name in (
         ("arch", "IA-64", "ia64"),
         ("flags", "lm", "x86_64"),
@@ -66,10 +66,12 @@ def read_model(chip: ProcessorInputs) -> Observation[str]:
         value, source = midr
         maker, code = value >> 24 & 0xFF, value >> 4 & 0xFFF
         name = models.name_part(maker, code)
-        others = [models.name_part(maker, int(each, 16)) or each for each in chip.parts if int(each, 16) != code]
-        why = f"implementer {maker:#04x}, part {code:#05x}" + (f"; also {', '.join(others)}" if others else "")
+        other_parts = [models.name_part(maker, int(each, 16)) or each for each in chip.parts if int(each, 16) != code]
+        reason = f"implementer {maker:#04x}, part {code:#05x}" + (
+            f"; also {', '.join(other_parts)}" if other_parts else ""
+        )
         if name:
-            return moment.seen(name, source, "database", why)
+            return moment.seen(name, source, "database", reason)
         return moment.unknown(f"part {code:#05x} of implementer {maker:#04x} is in no table", source)
     return moment.unknown(chip.source.tree.why(CPUINFO) or "no model is listed", CPUINFO)
 
@@ -97,21 +99,21 @@ def read_stepping(chip: ProcessorInputs) -> Observation[int]:
 
 def read_microcode(chip: ProcessorInputs) -> Observation[str]:
     """Return the microcode version."""
-    said = chip.fields.get("microcode", "")
-    if re.fullmatch(r"0x[0-9a-f]{1,16}", said):
-        return chip.source.moment.reported(said, CPUINFO)
+    revision = chip.fields.get("microcode", "")
+    if re.fullmatch(r"0x[0-9a-f]{1,16}", revision):
+        return chip.source.moment.reported(revision, CPUINFO)
     return observations.observe_text(chip.source, f"{chip.first}/microcode/version")
 
 
 def _read_signature_field(chip: ProcessorInputs, field: str, place: int) -> Observation[int]:
     moment, cpuid = chip.source.moment, chip.source.cpuid
-    said = chip.fields.get(field, "")
-    if re.fullmatch(r"\d{1,6}", said):
-        return moment.reported(int(said), CPUINFO)
+    text = chip.fields.get(field, "")
+    if re.fullmatch(r"\d{1,6}", text):
+        return moment.reported(int(text), CPUINFO)
     if cpuid and cpuid.signature:
         return moment.reported(cpuid.signature[place], "cpuid 0x1")
-    held = f"holds {said[:40]!r}, a number expected" if said else f"has no {field!r}"
-    return moment.unknown(chip.source.tree.why(CPUINFO) or held, CPUINFO)
+    reason = f"holds {text[:40]!r}, a number expected" if text else f"has no {field!r}"
+    return moment.unknown(chip.source.tree.why(CPUINFO) or reason, CPUINFO)
 
 
 def _read_midr(chip: ProcessorInputs) -> tuple[int, str] | None:
@@ -119,8 +121,8 @@ def _read_midr(chip: ProcessorInputs) -> tuple[int, str] | None:
     path = f"{chip.first}/{_MIDR}"
     if "CPU implementer" not in chip.fields and not chip.source.tree.exists(path):
         return None
-    if (found := chip.source.tree.number(path)) is not None:
-        return found & 0xFFFF_FFFF, path
+    if (midr := chip.source.tree.number(path)) is not None:
+        return midr & 0xFFFF_FFFF, path
     parts = [chip.fields.get(f"CPU {each}", "") for each in ("implementer", "variant", "part", "revision")]
     try:
         maker, variant, part, revision = (int(each[:12], 0) for each in parts)

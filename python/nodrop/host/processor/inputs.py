@@ -59,8 +59,10 @@ class ProcessorInputs(NamedTuple):
         moment = self.source.moment
         if not self.flags:
             return moment.unknown(self.source.tree.why(CPUINFO) or "no flags are listed", CPUINFO)
-        found = [each for each in names if each in self.flags]
-        return moment.reported(bool(found), CPUINFO, f"flag {found[0]}" if found else f"no flag {' or '.join(names)}")
+        present = [each for each in names if each in self.flags]
+        return moment.reported(
+            bool(present), CPUINFO, f"flag {present[0]}" if present else f"no flag {' or '.join(names)}"
+        )
 
 
 def read_inputs(source: Source) -> ProcessorInputs:
@@ -77,11 +79,11 @@ def read_inputs(source: Source) -> ProcessorInputs:
 
 def _parse_fields(text: str) -> dict[str, str]:
     """Parse the first CPU's fields, then blocks without a CPU: s390 and old Arm kernels use several blocks."""
-    found: dict[str, str] = {}
-    first, *others = re.split(r"\n\s*\n", text.strip())
-    for block in (first, *(each for each in others if not each.startswith("processor"))):
+    fields: dict[str, str] = {}
+    first, *other_blocks = re.split(r"\n\s*\n", text.strip())
+    for block in (first, *(each for each in other_blocks if not each.startswith("processor"))):
         for line in block.splitlines():
             key, colon, value = line.partition(":")
             if colon:
-                found.setdefault(key.strip(), value.strip())
-    return found
+                fields.setdefault(key.strip(), value.strip())
+    return fields

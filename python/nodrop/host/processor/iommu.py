@@ -72,20 +72,20 @@ def _observe_enabled(chip: ProcessorInputs) -> Observation[bool]:
     if not groups and tree.why(GROUPS):
         return observations.unreadable(chip.source, GROUPS)
     kinds = sorted({kind for each in groups[:512] if (kind := tree.text(f"{GROUPS}/{each}/type"))})
-    why = f"{len(groups)} groups" + (f", of type {', '.join(kinds)}" if kinds else "") if groups else "no groups"
-    return moment.reported(bool(groups), GROUPS, why)
+    reason = f"{len(groups)} groups" + (f", of type {', '.join(kinds)}" if kinds else "") if groups else "no groups"
+    return moment.reported(bool(groups), GROUPS, reason)
 
 
 def _observe_all_units(
-    chip: ProcessorInputs, units: tuple[IommuUnit, ...], having: list[bool], register: str
+    chip: ProcessorInputs, units: tuple[IommuUnit, ...], unit_values: list[bool], register: str
 ) -> Observation[bool]:
     """Return whether all units have a capability."""
     moment, tree = chip.source.moment, chip.source.tree
     if not units:
-        held = f"{CLASS} has units without registers" if tree.names(CLASS) else "the kernel shows no unit of it"
-        return moment.unknown(held, CLASS)
-    count = "" if len(units) == 1 else f", {sum(having)} of {len(units)} units"
-    return moment.reported(all(having), units[0].path, register + count)
+        reason = f"{CLASS} has units without registers" if tree.names(CLASS) else "the kernel shows no unit of it"
+        return moment.unknown(reason, CLASS)
+    count = "" if len(units) == 1 else f", {sum(unit_values)} of {len(units)} units"
+    return moment.reported(all(unit_values), units[0].path, register + count)
 
 
 def _large_pages(chip: ProcessorInputs, units: tuple[IommuUnit, ...], present: Feature, size: PageSize) -> Feature:
@@ -112,8 +112,8 @@ def _observe_translating(chip: ProcessorInputs, present: Feature, supported: Obs
         if lacking is supported and present.enabled.value is False:
             return moment.inferred(False, present.enabled.source, "the IOMMU is off")
         return moment.unknown(lacking.why, lacking.source)
-    why = f"the IOMMU is {'on' if present.enabled.value else 'off'}: {present.enabled.why}"
-    return moment.inferred(bool(present.enabled.value), present.enabled.source, why)
+    reason = f"the IOMMU is {'on' if present.enabled.value else 'off'}: {present.enabled.why}"
+    return moment.inferred(bool(present.enabled.value), present.enabled.source, reason)
 
 
 def _observe_remapping(chip: ProcessorInputs, present: Feature, supported: Observation[bool]) -> Observation[bool]:
@@ -122,14 +122,14 @@ def _observe_remapping(chip: ProcessorInputs, present: Feature, supported: Obser
     text = tree.text(_INTERRUPTS)
     if text is None:
         return observations.unreadable(chip.source, _INTERRUPTS)
-    if found := _REMAPPED.search(text):
-        return moment.reported(True, _INTERRUPTS, f"interrupts by {found[0]}")
+    if match := _REMAPPED.search(text):
+        return moment.reported(True, _INTERRUPTS, f"interrupts by {match[0]}")
     if "MSI" in text or "IO-APIC" in text:
         return moment.reported(False, _INTERRUPTS, "no interrupt by IR-...")
     if present.enabled.known and not present.enabled.value:
         return moment.inferred(False, GROUPS, "the IOMMU is off")
-    why = "this architecture's interrupts do not tell"
-    return moment.unknown(supported.why if not supported.known else why, _INTERRUPTS)
+    reason = "this architecture's interrupts do not tell"
+    return moment.unknown(supported.why if not supported.known else reason, _INTERRUPTS)
 
 
 def _observe_posting(chip: ProcessorInputs, supported: Observation[bool]) -> Observation[bool]:

@@ -14,10 +14,10 @@ def read_isa_extensions(chip: ProcessorInputs) -> Observation[tuple[str, ...]]:
     """Return the kernel's names of relevant ISA extensions."""
     if not chip.flags:
         return chip.source.moment.unknown(chip.source.tree.why(CPUINFO) or "no flags are listed", CPUINFO)
-    named = models.load_models().flags
-    wanted = named.x86 if "flags" in chip.fields else named.arm
-    grouped = sorted(each for each in chip.flags if each.startswith(named.x86_beginnings))
-    return chip.source.moment.reported((*(each for each in wanted if each in chip.flags), *grouped), CPUINFO)
+    flag_names = models.load_models().flags
+    extensions = flag_names.x86 if "flags" in chip.fields else flag_names.arm
+    grouped = sorted(each for each in chip.flags if each.startswith(flag_names.x86_beginnings))
+    return chip.source.moment.reported((*(each for each in extensions if each in chip.flags), *grouped), CPUINFO)
 
 
 def describe_direct_cache_access(chip: ProcessorInputs) -> Feature:
@@ -48,19 +48,19 @@ def describe_direct_cache_access(chip: ProcessorInputs) -> Feature:
             supported=supported,
             enabled=moment.reported(ways.value != 0, ways.source, f"{ways.value.bit_count()} ways of the cache"),
         )
-    why = f"on from the factory; which root ports use it, setpci shows to root ({ways.why})"
-    return Feature(supported=supported, enabled=moment.inferred(True, row.source, why))
+    reason = f"on from the factory; which root ports use it, setpci shows to root ({ways.why})"
+    return Feature(supported=supported, enabled=moment.inferred(True, row.source, reason))
 
 
 def describe_cache_allocation(chip: ProcessorInputs) -> Feature:
     """Describe cache and memory bandwidth allocation; enabled: resctrl is mounted."""
     moment, tree = chip.source.moment, chip.source.tree
     if "flags" not in chip.fields:
-        why = tree.why(CPUINFO) or "this architecture does not list it"
-        return Feature(supported=moment.unknown(why, CPUINFO), enabled=moment.unknown(why, CPUINFO))
-    having = [each for each in ("cat_l3", "cat_l2", "cdp_l3", "cdp_l2", "mba") if each in chip.flags]
-    supported = moment.reported(bool(having), CPUINFO, ", ".join(having) or "no flag cat_l3, cat_l2 or mba")
-    if not having:
+        reason = tree.why(CPUINFO) or "this architecture does not list it"
+        return Feature(supported=moment.unknown(reason, CPUINFO), enabled=moment.unknown(reason, CPUINFO))
+    flags = [each for each in ("cat_l3", "cat_l2", "cdp_l3", "cdp_l2", "mba") if each in chip.flags]
+    supported = moment.reported(bool(flags), CPUINFO, ", ".join(flags) or "no flag cat_l3, cat_l2 or mba")
+    if not flags:
         return Feature(supported=supported, enabled=moment.inferred(False, CPUINFO, "not supported"))
     mounted = tree.exists(f"{_RESCTRL}/info")
     return Feature(supported=supported, enabled=moment.reported(mounted, _RESCTRL, "" if mounted else "not mounted"))

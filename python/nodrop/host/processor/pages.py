@@ -22,20 +22,20 @@ def describe_large_pages(chip: ProcessorInputs) -> dict[PageSize, Feature]:
 
 def describe_second_level(chip: ProcessorInputs, slat: Feature) -> dict[PageSize, Feature]:
     """Describe large pages of guests; enabled with second-level translation, though executable ones may be split."""
-    found: dict[PageSize, Feature] = {}
+    features: dict[PageSize, Feature] = {}
     for size in _SIZE_KB:
         supported = _second_level_supported(chip, slat, size)
-        found[size] = Feature(supported=supported, enabled=_second_level_enabled(chip, slat, supported))
-    return found
+        features[size] = Feature(supported=supported, enabled=_second_level_enabled(chip, slat, supported))
+    return features
 
 
 def _supported(chip: ProcessorInputs, size: PageSize) -> Observation[bool]:
     if "flags" in chip.fields:
         return chip.flag(_FLAGS[size])
-    kept = _kernel_has_size(chip, size)
-    if kept.value:
-        return chip.source.moment.inferred(True, kept.source, "the kernel keeps pages of this size")
-    return chip.source.moment.unknown(kept.why or "no flag tells", kept.source)
+    kernel_support = _kernel_has_size(chip, size)
+    if kernel_support.value:
+        return chip.source.moment.inferred(True, kernel_support.source, "the kernel keeps pages of this size")
+    return chip.source.moment.unknown(kernel_support.why or "no flag tells", kernel_support.source)
 
 
 def _kernel_has_size(chip: ProcessorInputs, size: PageSize) -> Observation[bool]:
@@ -54,9 +54,9 @@ def _second_level_supported(chip: ProcessorInputs, slat: Feature, size: PageSize
         return moment.inferred(False, slat.supported.source, "no second-level translation")
     if not chip.amd:
         return _ept_supports(chip, size)
-    own = _supported(chip, size)
-    why = "nested paging takes the processor's own page sizes"
-    return moment.inferred(bool(own.value), own.source, why) if own.known else own
+    own_support = _supported(chip, size)
+    reason = "nested paging takes the processor's own page sizes"
+    return moment.inferred(bool(own_support.value), own_support.source, reason) if own_support.known else own_support
 
 
 def _ept_supports(chip: ProcessorInputs, size: PageSize) -> Observation[bool]:

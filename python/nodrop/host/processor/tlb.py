@@ -34,16 +34,16 @@ class _ListedTlb(NamedTuple):
 def list_tlbs(chip: ProcessorInputs) -> tuple[Tlb, ...]:
     """Return every listed TLB; empty without CPUID, or for a vendor with a different format."""
     moment = chip.source.moment
-    shown = "as the hypervisor shows it" if chip.virtual else ""
+    note = "as the hypervisor shows it" if chip.virtual else ""
     return tuple(
         Tlb(
             level=each.level,
             kind=each.kind,
             page_sizes=each.pages,
-            entries_count=moment.reported(each.entries, each.source, "; ".join(filter(None, (each.note, shown)))),
+            entries_count=moment.reported(each.entries, each.source, "; ".join(filter(None, (each.note, note)))),
             ways_count=moment.unknown("not listed", each.source)
             if each.ways is None
-            else moment.reported(each.ways, each.source, shown),
+            else moment.reported(each.ways, each.source, note),
         )
         for each in _list_cpuid_tlbs(chip)
     )
@@ -51,20 +51,20 @@ def list_tlbs(chip: ProcessorInputs) -> tuple[Tlb, ...]:
 
 def observe_large_pages(chip: ProcessorInputs) -> dict[PageSize, Observation[bool]]:
     """Return whether any TLB holds pages of a size."""
-    moment, found = chip.source.moment, _list_cpuid_tlbs(chip)
+    moment, tlbs = chip.source.moment, _list_cpuid_tlbs(chip)
     sizes: tuple[PageSize, ...] = ("2M", "1G")
-    if not found:
-        why = _NO_CPUID if chip.source.cpuid is None else "CPUID lists no TLB"
-        return {size: moment.unknown(why, "cpuid") for size in sizes}
-    having = {size: [each for each in found if size in each.pages] for size in sizes}
+    if not tlbs:
+        reason = _NO_CPUID if chip.source.cpuid is None else "CPUID lists no TLB"
+        return {size: moment.unknown(reason, "cpuid") for size in sizes}
+    tlbs_by_size = {size: [each for each in tlbs if size in each.pages] for size in sizes}
     if chip.virtual:
         return {
-            size: moment.reported(True, having[size][0].source, "as the hypervisor shows it")
-            if having[size]
+            size: moment.reported(True, tlbs_by_size[size][0].source, "as the hypervisor shows it")
+            if tlbs_by_size[size]
             else moment.unknown("the hypervisor shows none, which it may have left out", "cpuid")
             for size in sizes
         }
-    return {size: moment.reported(bool(having[size]), (having[size] or found)[0].source) for size in sizes}
+    return {size: moment.reported(bool(tlbs_by_size[size]), (tlbs_by_size[size] or tlbs)[0].source) for size in sizes}
 
 
 def _list_cpuid_tlbs(chip: ProcessorInputs) -> tuple[_ListedTlb, ...]:

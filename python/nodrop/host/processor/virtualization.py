@@ -26,11 +26,13 @@ def read_reduced_exits(chip: ProcessorInputs) -> Observation[tuple[str, ...]]:
     moment = chip.source.moment
     if "flags" not in chip.fields:
         return moment.unknown(chip.source.tree.why(CPUINFO) or "not listed on this architecture", CPUINFO)
-    named = models.load_models().flags
-    found = tuple(each for each in (named.amd_spares if chip.amd else named.intel_spares) if each in chip.flags)
+    flag_names = models.load_models().flags
+    flags = tuple(
+        each for each in (flag_names.amd_spares if chip.amd else flag_names.intel_spares) if each in chip.flags
+    )
     if _lists_few_flags(chip):
-        return moment.reported(found, CPUINFO, _FEW_FLAGS) if found else moment.unknown(_FEW_FLAGS, CPUINFO)
-    return moment.reported(found, CPUINFO)
+        return moment.reported(flags, CPUINFO, _FEW_FLAGS) if flags else moment.unknown(_FEW_FLAGS, CPUINFO)
+    return moment.reported(flags, CPUINFO)
 
 
 def describe_slat(chip: ProcessorInputs) -> Feature:
@@ -66,14 +68,14 @@ def describe_cache_extension(chip: ProcessorInputs) -> Feature:
     if "flags" not in chip.fields:
         return _unknown_feature(chip)
     supported = moment.inferred(True, CPUINFO, "caches of x86 go by physical address: an exit evicts nothing")
-    said = tree.text(_L1TF)
-    if said is None:
+    l1tf = tree.text(_L1TF)
+    if l1tf is None:
         return Feature(supported=supported, enabled=observations.unreadable(chip.source, _L1TF))
-    flushes = "cache flushes" in said
+    flushes = "cache flushes" in l1tf
     flush = tree.text(f"{_MODULES}/kvm_intel/parameters/vmentry_l1d_flush")
     if flush is not None and flush in ("never", "not required"):
         flushes = False
-    return Feature(supported=supported, enabled=moment.inferred(not flushes, _L1TF, said[:100]))
+    return Feature(supported=supported, enabled=moment.inferred(not flushes, _L1TF, l1tf[:100]))
 
 
 def _lists_few_flags(chip: ProcessorInputs) -> bool:
@@ -82,8 +84,8 @@ def _lists_few_flags(chip: ProcessorInputs) -> bool:
 
 
 def _observe_flag(chip: ProcessorInputs, *names: str) -> Observation[bool]:
-    found = chip.flag(*names)
-    return chip.source.moment.unknown(_FEW_FLAGS, CPUINFO) if _lists_few_flags(chip) and not found.value else found
+    flag = chip.flag(*names)
+    return chip.source.moment.unknown(_FEW_FLAGS, CPUINFO) if _lists_few_flags(chip) and not flag.value else flag
 
 
 def _supported(chip: ProcessorInputs) -> Observation[bool]:
@@ -94,8 +96,8 @@ def _supported(chip: ProcessorInputs) -> Observation[bool]:
     if chip.amd and cpuid and (bit := cpuid.bit(0x8000_0001, "ecx", 2)) is not None:
         return moment.reported(bit, "cpuid 0x80000001", _hypervisor_note(chip))
     if "flags" in chip.fields:
-        found = chip.flag("vmx", "svm")
-        return found if found.value else moment.reported(False, CPUINFO, "no flag vmx or svm; the firmware may hide it")
+        flag = chip.flag("vmx", "svm")
+        return flag if flag.value else moment.reported(False, CPUINFO, "no flag vmx or svm; the firmware may hide it")
     return moment.unknown("this architecture does not list it", CPUINFO)
 
 
@@ -103,8 +105,8 @@ def _enabled(chip: ProcessorInputs) -> Observation[bool]:
     moment, tree, supported = chip.source.moment, chip.source.tree, _supported(chip)
     kvm = read_kvm_version(chip.source)
     if supported.known and not supported.value:
-        others = "; /dev/kvm answers by other means than the processor's" if kvm.value == _KVM_API else ""
-        return moment.inferred(False, supported.source, f"the processor shows none{others}")
+        kvm_note = "; /dev/kvm answers by other means than the processor's" if kvm.value == _KVM_API else ""
+        return moment.inferred(False, supported.source, f"the processor shows none{kvm_note}")
     if kvm.value == _KVM_API:
         return moment.reported(True, KVM_DEVICE, f"answers, version {_KVM_API}")
     for module in ("kvm_intel", "kvm_amd"):
@@ -153,8 +155,8 @@ def _module_not_loaded(chip: ProcessorInputs) -> Observation[bool]:
 
 
 def _unknown_feature(chip: ProcessorInputs) -> Feature:
-    why = chip.source.tree.why(CPUINFO) or "this architecture does not list it"
-    unknown: Observation[bool] = chip.source.moment.unknown(why, CPUINFO)
+    reason = chip.source.tree.why(CPUINFO) or "this architecture does not list it"
+    unknown: Observation[bool] = chip.source.moment.unknown(reason, CPUINFO)
     return Feature(supported=unknown, enabled=unknown)
 
 

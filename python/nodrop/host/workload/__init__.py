@@ -116,13 +116,13 @@ def _classes(marks: Sequence[str]) -> Iterator[WorkloadClass]:
 
 def find_function(name: str) -> NetworkFunction:
     """Return the VNF of a name, ignoring case and punctuation. Raises ConfigError with similar names."""
-    known = {key: (found, found.name) for found in list_functions() for key in _keys(found.name)}
-    known |= {_key(alias): (known[_key(meant)][0], alias) for alias, meant in ALIASES.items()}
+    functions_by_key = {key: (function, function.name) for function in list_functions() for key in _keys(function.name)}
+    functions_by_key |= {_key(alias): (functions_by_key[_key(meant)][0], alias) for alias, meant in ALIASES.items()}
     requested = _key(name)
     for key in (requested, requested.removeprefix("v")):
-        if key in known:
-            return known[key][0]
-    near = [known[key][1] for key in difflib.get_close_matches(requested, known, n=3, cutoff=0.6)]
+        if key in functions_by_key:
+            return functions_by_key[key][0]
+    near = [functions_by_key[key][1] for key in difflib.get_close_matches(requested, functions_by_key, n=3, cutoff=0.6)]
     meant = f"did you mean {' or '.join(near)}?" if near else "run nodrop host workload for the list"
     raise ConfigError(f"unknown VNF {name} (not in ETSI GS NFV-PER 001); {meant}")
 
@@ -172,14 +172,14 @@ def list_standings(vnf: NetworkFunction) -> tuple[FeatureStanding, ...]:
 
 def _standing(feature: PerformanceFeature, names: set[str], planes: set[str]) -> FeatureStanding:
     if any(name.startswith("intermediate NF") for name in names):
-        why = "clause 6.1 analyzed this workload"
+        reason = "clause 6.1 analyzed this workload"
         if feature.name.startswith("Extended instruction set") and "intermediate NF with encryption" in names:
-            why = "every packet is encrypted: a key task, clause 5"
-        return FeatureStanding(feature=feature, standing="analysed", why=why)
+            reason = "every packet is encrypted: a key task, clause 5"
+        return FeatureStanding(feature=feature, standing="analysed", why=reason)
     if "data plane" in planes:
-        why = "clause 5 expects the same load of memory and devices; the document has no analysis of edge functions"
-        return FeatureStanding(feature=feature, standing="open", why=why)
+        reason = "clause 5 expects the same load of memory and devices; the document has no analysis of edge functions"
+        return FeatureStanding(feature=feature, standing="open", why=reason)
     if "control plane" in planes and feature.name in LESS_IN_CONTROL_PLANES:
-        why = "clause 6.1.1: optional for most control plane VNFs"
-        return FeatureStanding(feature=feature, standing="less", why=why)
+        reason = "clause 6.1.1: optional for most control plane VNFs"
+        return FeatureStanding(feature=feature, standing="less", why=reason)
     return FeatureStanding(feature=feature, standing="open", why="the document has no analysis of this workload")
