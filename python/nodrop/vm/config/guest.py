@@ -48,17 +48,17 @@ def list_cells(instance: Instance) -> tuple[GuestCell, ...]:
         for number, (size, page) in enumerate(kinds):
             cell = GuestCell(0, piece.number, () if number else piece.vcpus, size, page, placed.node)
             (more if number else first).append(cell)
-    found = [each._replace(id=number) for number, each in enumerate([*first, *more])]
+    cells = [each._replace(id=number) for number, each in enumerate([*first, *more])]
     homeless = [vcpu for piece in instance.pieces if not _bytes(piece.placed) for vcpu in piece.vcpus]
     if homeless:
-        found[0] = found[0]._replace(vcpus=tuple(sorted((*found[0].vcpus, *homeless))))
-    return tuple(found)
+        cells[0] = cells[0]._replace(vcpus=tuple(sorted((*cells[0].vcpus, *homeless))))
+    return tuple(cells)
 
 
 def find_cell(instance: Instance, piece: int) -> GuestCell:
     """Return the cell with the vCPUs of a piece."""
-    found = list_cells(instance)
-    return next((each for each in found if each.piece == piece), found[0])
+    cells = list_cells(instance)
+    return next((each for each in cells if each.piece == piece), cells[0])
 
 
 def compute_topology(instance: Instance) -> CpuTopology:
@@ -83,8 +83,8 @@ def compute_distance(instance: Instance, a: GuestCell, b: GuestCell) -> int:
         return 11
     ends = {a.host_node, b.host_node}
     link = next((each for each in instance.host.resources.links if {each.a, each.b} == ends), None)
-    known = link.distance.value if link else None
-    return known if known and 11 < known < 255 else 20
+    distance = link.distance.value if link else None
+    return distance if distance and 11 < distance < 255 else 20
 
 
 def split_memory_unit(size: int) -> tuple[int, Literal["MiB", "KiB", "b"]]:

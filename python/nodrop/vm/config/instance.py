@@ -160,9 +160,9 @@ def build_instance(vmd: VmDescriptor, placement: Placement, host: HostDescriptor
         ConfigError: The placement belongs to another VM or host, or lacks required resources.
     """
     whole = Instance(vmd=vmd, placement=placement, host=host)
-    known = 0 <= placement.profile < len(vmd.profiles)
-    faults = [*_host_faults(whole), *(_sets_faults(whole) if known else ())]
-    if not known:
+    has_profile = 0 <= placement.profile < len(vmd.profiles)
+    faults = [*_host_faults(whole), *(_sets_faults(whole) if has_profile else ())]
+    if not has_profile:
         faults.append(f"it is for profile {placement.profile}, the VM has {len(vmd.profiles)} (counted from 0)")
     if faults:
         raise ConfigError(
@@ -173,21 +173,23 @@ def build_instance(vmd: VmDescriptor, placement: Placement, host: HostDescriptor
 
 def find_architecture(whole: Instance) -> str:
     """Return the architecture of the host, or the one the VM requires. Raises ConfigError if unsupported."""
-    found = whole.host.capabilities.processor.architecture.value or whole.profile.processor.architecture or "x86_64"
-    if found not in ARCHITECTURES:
+    architecture = (
+        whole.host.capabilities.processor.architecture.value or whole.profile.processor.architecture or "x86_64"
+    )
+    if architecture not in ARCHITECTURES:
         raise ConfigError(
-            f"host {identify_host(whole.host)}: unsupported architecture {found!r}; "
+            f"host {identify_host(whole.host)}: unsupported architecture {architecture!r}; "
             f"supported: {', '.join(ARCHITECTURES)}"
         )
-    return found
+    return architecture
 
 
 def parse_pci_address(address: str) -> PciAddress:
     """Parse a PCI address. Raises ConfigError."""
-    found = PCI_ADDRESS.fullmatch(address)
-    if not found:
+    match = PCI_ADDRESS.fullmatch(address)
+    if not match:
         raise ConfigError(f"invalid PCI address {address!r}; expected e.g. 0000:3b:00.1")
-    return PciAddress(*(each.lower() for each in found.groups()))
+    return PciAddress(*(each.lower() for each in match.groups()))
 
 
 def _host_faults(whole: Instance) -> list[str]:
@@ -197,8 +199,8 @@ def _host_faults(whole: Instance) -> list[str]:
         faults.append("contains a name with invalid Unicode")
     if placement.host_id != identify_host(whole.host):
         faults.append(f"it is for host {placement.host_id!r}, not {identify_host(whole.host)!r}")
-    known = {cpu for node in whole.host.resources.numa_nodes for cpu in node.cpus.ids}
-    absent = sorted(set(whole.cpu_of.values()) - known)
+    host_cpus = {cpu for node in whole.host.resources.numa_nodes for cpu in node.cpus.ids}
+    absent = sorted(set(whole.cpu_of.values()) - host_cpus)
     if absent:
         faults.append(f"the host has no CPU {', '.join(map(str, absent))}")
     pinned = [cpu for each in placement.sets for cpu in each.cpus.values()]

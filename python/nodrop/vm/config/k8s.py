@@ -100,14 +100,14 @@ def build_device_plugin(instance: Instance) -> list[dict[str, Any]]:
 
 def build_networks(instance: Instance) -> list[dict[str, Any]]:
     """Build one NetworkAttachmentDefinition of Multus per interface."""
-    found = []
+    networks = []
     for piece, line in instance.lines:
         metadata: dict[str, Any] = {"name": _network_name(instance, piece, line)}
         if line.mode != "vswitch":
             metadata["annotations"] = {
                 "k8s.v1.cni.cncf.io/resourceName": f"{PREFIX}/{_resource(instance, piece, line)}"
             }
-        found.append(
+        networks.append(
             {
                 "apiVersion": "k8s.cni.cncf.io/v1",
                 "kind": "NetworkAttachmentDefinition",
@@ -115,7 +115,7 @@ def build_networks(instance: Instance) -> list[dict[str, Any]]:
                 "spec": {"config": json.dumps(_cni(instance, piece, line))},
             }
         )
-    return found
+    return networks
 
 
 def collect_notes(instance: Instance) -> tuple[str, ...]:

@@ -98,13 +98,13 @@ def build_extra_specs(instance: Instance) -> dict[str, str]:
 
 def list_numa_cells(instance: Instance) -> tuple[NovaCell, ...]:
     """Return one cell per host node with vCPUs; memory on other nodes is added to the first."""
-    found = []
+    unsorted = []
     for node in instance.nodes:
         pieces = [each for each in instance.pieces if each.placed.node == node]
         vcpus = tuple(sorted(vcpu for each in pieces for vcpu in each.vcpus))
-        found.append(NovaCell(vcpus, sum(_memory_mib(instance, each) for each in pieces), node))
-    cells = sorted((each for each in found if each.vcpus), key=lambda cell: cell.vcpus)
-    rest = sum(each.memory_mib for each in found if not each.vcpus)
+        unsorted.append(NovaCell(vcpus, sum(_memory_mib(instance, each) for each in pieces), node))
+    cells = sorted((each for each in unsorted if each.vcpus), key=lambda cell: cell.vcpus)
+    rest = sum(each.memory_mib for each in unsorted if not each.vcpus)
     return (cells[0]._replace(memory_mib=cells[0].memory_mib + rest), *cells[1:])
 
 
@@ -147,28 +147,28 @@ def build_flavor(instance: Instance) -> CloudFlavor:
 
 
 def _flavor(instance: Instance) -> str:
-    made = build_flavor(instance)
-    head = f"openstack flavor create --vcpus {made.vcpus} --ram {made.ram_mib} --disk {made.disk_gib}"
-    properties = [f"  --property {quote(f'{name}={value}')}" for name, value in made.extra_specs.items()]
+    flavor = build_flavor(instance)
+    head = f"openstack flavor create --vcpus {flavor.vcpus} --ram {flavor.ram_mib} --disk {flavor.disk_gib}"
+    properties = [f"  --property {quote(f'{name}={value}')}" for name, value in flavor.extra_specs.items()]
     return " \\\n".join((head, *properties, f"  {instance.name}")) + "\n"
 
 
 def _ports(instance: Instance) -> list[str]:
-    found = []
+    commands = []
     for number, (piece, line) in enumerate(instance.lines):
         name = _port_name(instance, number)
         policy = ""
         if line.bandwidth_bps and line.mode != "dedicated":
             kbps = round(line.bandwidth_bps / 1000)
-            found.append(f"openstack network qos policy create {name}")
+            commands.append(f"openstack network qos policy create {name}")
             for direction in ("egress", "ingress"):
-                found.append(
+                commands.append(
                     f"openstack network qos rule create --type minimum-bandwidth --min-kbps {kbps} --{direction} {name}"
                 )
             policy = f" --qos-policy {name}"
         network = f'"${{NETWORK_{number}:?the network of interface {line.index} of vCPU set {piece.placed.index}}}"'
-        found.append(f"openstack port create --network {network} --vnic-type {VNIC_TYPES[line.mode]}{policy} {name}")
-    return [*found, ""] if found else []
+        commands.append(f"openstack port create --network {network} --vnic-type {VNIC_TYPES[line.mode]}{policy} {name}")
+    return [*commands, ""] if commands else []
 
 
 def _server(instance: Instance, image: str) -> str:
@@ -233,11 +233,11 @@ def _notes_of_memory(instance: Instance) -> list[str]:
     if not mixed:
         return []
     number, unit = guest.split_memory_unit(page)
-    taken = ", ".join(
+    sizes = ", ".join(
         f"{each.memory_mib * MEBIBYTE // page} on node {each.host_node}" for each in list_numa_cells(instance)
     )
     return [
-        f"Nova backs all of a VM's memory with pages of one size, here {number} {unit}: it uses {taken}, more "
+        f"Nova backs all of a VM's memory with pages of one size, here {number} {unit}: it uses {sizes}, more "
         "than in the placement. Make sure that they are free."
     ]
 

@@ -35,13 +35,13 @@ def build_templates(instance: Instance) -> dict[str, Any]:
     compute = _compute(instance)
     if disks:
         compute["requirements"] = [{"virtual_storage": each} for each in disks]
-    found = {name: compute}
+    templates = {name: compute}
     for order, (piece, line) in enumerate(instance.lines):
-        found[f"{name}-cp{order}"] = _connection(instance, piece, line, order)
+        templates[f"{name}-cp{order}"] = _connection(instance, piece, line, order)
     for disk, requested in disks.items():
         properties = {"virtual_block_storage_data": {"size_of_storage": _size(requested.size_bytes)}}
-        found[disk] = {"type": f"{NODE}Vdu.VirtualBlockStorage", "properties": properties}
-    return found
+        templates[disk] = {"type": f"{NODE}Vdu.VirtualBlockStorage", "properties": properties}
+    return templates
 
 
 def collect_notes(instance: Instance) -> tuple[str, ...]:
@@ -81,15 +81,15 @@ def _cpu(instance: Instance) -> dict[str, Any]:
         cpu["virtual_cpu_clock"] = f"{profile.processor.reference_mhz:g} MHz"
     ratio = "allowed" if profile.cpu_oversubscription_allowed else "1:1"
     cpu["virtual_cpu_oversubscription_policy"] = ratio
-    wanted = {
+    requirements = {
         "sockets": str(shape.sockets),
         "coresPerSocket": str(shape.cores),
         "threadsPerCore": str(shape.threads),
         "simultaneousMultiThreading": "enabled" if shape.threads > 1 else "disabled",
     }
     if profile.processor.isa_extensions:
-        wanted["instructionSetRequirements"] = ",".join(profile.processor.isa_extensions)
-    cpu["vdu_cpu_requirements"] = wanted
+        requirements["instructionSetRequirements"] = ",".join(profile.processor.isa_extensions)
+    cpu["vdu_cpu_requirements"] = requirements
     rules = [f"vCPU {vcpu}: CPU {number}" for vcpu, number in instance.cpu_of.items()]
     if instance.placement.emulator_cpus:
         rules.append(f"emulator: CPU {','.join(map(str, instance.placement.emulator_cpus))}")
@@ -104,36 +104,36 @@ def _memory(instance: Instance) -> dict[str, Any]:
         "virtual_mem_oversubscription_policy": "allowed" if instance.profile.memory_oversubscription_allowed else "1:1",
     }
     sizes = sorted({each.page_bytes for each in cells if each.page_bytes})
-    wanted = {"memoryAllocationPolicy": "strictLocalAssignment"}
+    requirements = {"memoryAllocationPolicy": "strictLocalAssignment"}
     if sizes:
         counts = [sum(each.memory_bytes for each in cells if each.page_bytes == size) // size for size in sizes]
-        wanted["memoryPageSize"] = ",".join(map(_size, sizes))
-        wanted["numberOfPages"] = ",".join(map(str, counts))
-    memory["vdu_mem_requirements"] = wanted
+        requirements["memoryPageSize"] = ",".join(map(_size, sizes))
+        requirements["numberOfPages"] = ",".join(map(str, counts))
+    memory["vdu_mem_requirements"] = requirements
     memory["numa_enabled"] = True
     return memory
 
 
 def _logical_node(piece: PlacedPiece) -> dict[str, Any]:
     placed = piece.placed
-    wanted = {
+    requirements = {
         "numaNode": str(placed.node),
         "vcpus": ",".join(map(str, piece.vcpus)),
         "normalMemory": _size(placed.normal_bytes),
     }
     if piece.pairs:
-        wanted["threadPairs"] = " ".join(",".join(map(str, each)) for each in piece.pairs)
+        requirements["threadPairs"] = " ".join(",".join(map(str, each)) for each in piece.pairs)
     if placed.large_page_count and placed.large_page_bytes:
-        wanted["memoryPageSize"] = _size(placed.large_page_bytes)
-        wanted["numberOfPages"] = str(placed.large_page_count)
+        requirements["memoryPageSize"] = _size(placed.large_page_bytes)
+        requirements["numberOfPages"] = str(placed.large_page_count)
     if placed.devices:
-        wanted["pciAddresses"] = ",".join(map(to_plain_line, placed.devices))
-    return {"logical_node_requirements": wanted}
+        requirements["pciAddresses"] = ",".join(map(to_plain_line, placed.devices))
+    return {"logical_node_requirements": requirements}
 
 
 def _connection(instance: Instance, piece: PlacedPiece, line: PlacedInterface, order: int) -> dict[str, Any]:
     names = {"dedicated": "fully dedicated port", "sriov": "SR-IOV function", "vswitch": "virtual switch"}
-    wanted = {"interfaceType": names[line.mode], "speed": f"{line.speed_bps:.0f} bit/s"}
+    requirements = {"interfaceType": names[line.mode], "speed": f"{line.speed_bps:.0f} bit/s"}
     where = {"numaNode": str(piece.placed.node)}
     if line.mode == "vswitch":
         where["virtualSwitch"] = to_plain_line(f"{line.vswitch} ({line.vswitch_kind})")
@@ -147,7 +147,7 @@ def _connection(instance: Instance, piece: PlacedPiece, line: PlacedInterface, o
     properties["virtual_network_interface_requirements"] = [
         {
             "support_mandatory": True,
-            "network_interface_requirements": wanted,
+            "network_interface_requirements": requirements,
             "nic_io_requirements": {"logical_node_requirements": where},
         }
     ]

@@ -46,14 +46,14 @@ def _others(placement: Placement, running: RunningVm) -> Iterator[PlacementAgree
         set(placement.emulator_cpus),
         [each for each in running.others if not _is_preallocation_thread(each)],
     )
-    known = [each for each in threads if each.cpus is not None]
-    stray = sorted({cpu for each in known for cpu in each.cpus or () if cpu not in allowed})
-    found = sorted({cpu for each in known for cpu in each.cpus or ()})
+    pinned = [each for each in threads if each.cpus is not None]
+    stray = sorted({cpu for each in pinned for cpu in each.cpus or () if cpu not in allowed})
+    cpus = sorted({cpu for each in pinned for cpu in each.cpus or ()})
     yield PlacementAgreement(
         what=f"{len(threads)} threads of the hypervisor",
         asked=_cpus(placement.emulator_cpus),
-        found=_cpus(tuple(found)) if known else "unknown",
-        state="differs" if stray else "as placed" if known else "unknown",
+        found=_cpus(tuple(cpus)) if pinned else "unknown",
+        state="differs" if stray else "as placed" if pinned else "unknown",
     )
 
 
@@ -68,18 +68,18 @@ def _large_pages(placement: Placement, running: RunningVm) -> Iterator[Placement
         if each.large_page_count and each.large_page_bytes:
             where = (each.node, each.large_page_bytes)
             requested[where] = requested.get(where, 0) + each.large_page_count
-    found = {
+    actual = {
         (each.node, each.page_bytes): each.size_bytes // each.page_bytes
         for each in running.memory
         if each.page_bytes >= 2 * MEBIBYTE
     }
-    for node, size in sorted({*requested, *found}):
-        wanted, has = requested.get((node, size), 0), found.get((node, size), 0)
+    for node, size in sorted({*requested, *actual}):
+        requested_bytes, actual_bytes = requested.get((node, size), 0), actual.get((node, size), 0)
         yield PlacementAgreement(
             what=f"pages of {size // MEBIBYTE} MiB on node {node}",
-            asked=str(wanted),
-            found=f"unknown: {running.memory_why}" if running.memory_why else str(has),
-            state="unknown" if running.memory_why else "as placed" if wanted == has else "differs",
+            asked=str(requested_bytes),
+            found=f"unknown: {running.memory_why}" if running.memory_why else str(actual_bytes),
+            state="unknown" if running.memory_why else "as placed" if requested_bytes == actual_bytes else "differs",
         )
 
 
@@ -88,16 +88,16 @@ def _normal(placement: Placement, running: RunningVm) -> Iterator[PlacementAgree
     if not nodes:
         return
     own = {each.node for each in placement.sets}
-    found = {each.node: each.size_bytes for each in running.memory if each.page_bytes < 2 * MEBIBYTE}
-    shown = ", ".join(f"{size // MEBIBYTE} MiB on node {node}" for node, size in sorted(found.items())) or "none"
-    stray = any(size > STRAY_MAX_BYTES for node, size in found.items() if node not in own)
+    actual = {each.node: each.size_bytes for each in running.memory if each.page_bytes < 2 * MEBIBYTE}
+    actual_text = ", ".join(f"{size // MEBIBYTE} MiB on node {node}" for node, size in sorted(actual.items())) or "none"
+    stray = any(size > STRAY_MAX_BYTES for node, size in actual.items() if node not in own)
     requested = ", ".join(
         f"at most {_normal_bytes(placement.sets, node) // MEBIBYTE} MiB on node {node}" for node in sorted(nodes)
     )
     yield PlacementAgreement(
         what="normal memory",
         asked=requested,
-        found=f"unknown: {running.memory_why}" if running.memory_why else shown,
+        found=f"unknown: {running.memory_why}" if running.memory_why else actual_text,
         state="unknown" if running.memory_why else "differs" if stray else "as placed",
     )
 
@@ -106,10 +106,10 @@ def _devices(placement: Placement, running: RunningVm) -> Iterator[PlacementAgre
     lines = [line.pci_id for each in placement.sets for line in each.interfaces if line.mode != "vswitch"]
     for address in (*lines, *(device for each in placement.sets for device in each.devices)):
         has = address in running.devices
-        found = f"unknown: {running.devices_why}" if running.devices_why else "assigned" if has else "not assigned"
+        state_text = f"unknown: {running.devices_why}" if running.devices_why else "assigned" if has else "not assigned"
         state = "unknown" if running.devices_why else "as placed" if has else "differs"
         yield PlacementAgreement.model_validate(
-            {"what": f"device {address}", "asked": "assigned", "found": found, "state": state}
+            {"what": f"device {address}", "asked": "assigned", "found": state_text, "state": state}
         )
 
 
@@ -117,10 +117,12 @@ def _normal_bytes(sets: tuple[PlacedSet, ...], node: int) -> int:
     return sum(each.normal_bytes for each in sets if each.node == node)
 
 
-def _compare_cpus(what: str, requested: tuple[int, ...], found: tuple[int, ...] | None) -> PlacementAgreement:
-    state = "unknown" if found is None else "as placed" if set(found) == set(requested) else "differs"
-    shown = "unknown" if found is None else _cpus(found)
-    return PlacementAgreement.model_validate({"what": what, "asked": _cpus(requested), "found": shown, "state": state})
+def _compare_cpus(what: str, requested: tuple[int, ...], actual: tuple[int, ...] | None) -> PlacementAgreement:
+    state = "unknown" if actual is None else "as placed" if set(actual) == set(requested) else "differs"
+    actual_text = "unknown" if actual is None else _cpus(actual)
+    return PlacementAgreement.model_validate(
+        {"what": what, "asked": _cpus(requested), "found": actual_text, "state": state}
+    )
 
 
 def _cpus(cpus: tuple[int, ...]) -> str:

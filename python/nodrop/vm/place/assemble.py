@@ -26,8 +26,12 @@ class AssembledPiece(NamedTuple):
 
 def assemble_placement(vm: str, candidate: Candidate) -> Placement:
     """Build the placement, without explanations."""
-    found, inventory = candidate.found, candidate.inventory
-    pieces = _split_pieces(candidate, found) if isinstance(found, SplitAssignment) else _whole_pieces(candidate, found)
+    assignment, inventory = candidate.found, candidate.inventory
+    pieces = (
+        _split_pieces(candidate, assignment)
+        if isinstance(assignment, SplitAssignment)
+        else _whole_pieces(candidate, assignment)
+    )
     interfaces = _assign_interfaces(candidate)
     devices = _assign_devices(candidate, pieces)
     placed: set[int] = set()
@@ -61,24 +65,24 @@ def assemble_placement(vm: str, candidate: Candidate) -> Placement:
     )
 
 
-def _whole_pieces(candidate: Candidate, found: NodeAssignment) -> list[AssembledPiece]:
+def _whole_pieces(candidate: Candidate, assignment: NodeAssignment) -> list[AssembledPiece]:
     need, inventory = candidate.need, candidate.inventory
     profile = need.profile
     smt_off = inventory.smt_off and any(each.groups for each in need.sets)
     manner = CoreRules(profile.thread_policy, profile.cpu_oversubscription_allowed, smt_off)
     pieces = []
-    for node in sorted(set(found.nodes)):
-        needs = [each for each, at in zip(need.sets, found.nodes, strict=True) if at == node]
-        taken = assign_cpus(inventory.nodes[node], needs, manner)
-        assert taken is not None, "what fits in numbers fits"
+    for node in sorted(set(assignment.nodes)):
+        needs = [each for each, at in zip(need.sets, assignment.nodes, strict=True) if at == node]
+        cpu_sets = assign_cpus(inventory.nodes[node], needs, manner)
+        assert cpu_sets is not None, "what fits in numbers fits"
         pieces += [
             AssembledPiece(each, node, cpus, each.page_count, each.normal_bytes, each.bandwidth)
-            for each, cpus in zip(needs, taken, strict=True)
+            for each, cpus in zip(needs, cpu_sets, strict=True)
         ]
     return sorted(pieces, key=lambda piece: piece.need.number)
 
 
-def _split_pieces(candidate: Candidate, found: SplitAssignment) -> list[AssembledPiece]:
+def _split_pieces(candidate: Candidate, assignment: SplitAssignment) -> list[AssembledPiece]:
     sets = candidate.need.sets
     return [
         AssembledPiece(
@@ -89,15 +93,15 @@ def _split_pieces(candidate: Candidate, found: SplitAssignment) -> list[Assemble
             each.normal_bytes,
             sets[each.set_index].bandwidth * len(each.cpus) / sets[each.set_index].vcpu_count,
         )
-        for each in found.pieces
+        for each in assignment.pieces
     ]
 
 
 def _assign_interfaces(candidate: Candidate) -> dict[int, list[PlacedInterface]]:
     """Return the ports of each set's interfaces; of equal VFs the first free one."""
-    found, switches = candidate.found, candidate.inventory.switches
-    given: dict[str, int] = {}
-    ends = iter(found.ends.ports)
+    assignment, switches = candidate.found, candidate.inventory.switches
+    vf_counts: dict[str, int] = {}
+    ends = iter(assignment.ends.ports)
     placed: dict[int, list[PlacedInterface]] = {}
     for each in candidate.need.sets:
         mine = placed.setdefault(each.number, [])
@@ -105,8 +109,8 @@ def _assign_interfaces(candidate: Candidate) -> dict[int, list[PlacedInterface]]
             port: FreePort = next(ends)
             pci_id = port.pci_id
             if requested.mode == "sriov":
-                given[pci_id] = given.get(pci_id, 0) + 1
-                pci_id = port.vfs[given[pci_id] - 1]
+                vf_counts[pci_id] = vf_counts.get(pci_id, 0) + 1
+                pci_id = port.vfs[vf_counts[pci_id] - 1]
             switch = switches.get(port.vswitch) if requested.mode == "vswitch" else None
             mine.append(
                 PlacedInterface(
@@ -151,7 +155,7 @@ def select_emulator_cpus(inventory: HostInventory, pieces: list[AssembledPiece])
     others = tuple(cpu for node in inventory.nodes for cpu in node.host_cpus)
     if others:
         return tuple(sorted(others))
-    taken = {cpu for piece in pieces for cpu in piece.cpus.values()}
+    assigned = {cpu for piece in pieces for cpu in piece.cpus.values()}
     order = [*used, *(at for at in range(len(inventory.nodes)) if at not in used)]
-    free = (core.cpus for at in order for core in inventory.nodes[at].cores if taken.isdisjoint(core.cpus))
+    free = (core.cpus for at in order for core in inventory.nodes[at].cores if assigned.isdisjoint(core.cpus))
     return next(free, ())

@@ -31,8 +31,8 @@ def count_cores(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules) -> 
     As the count is minimal, no placement that fits is rejected.
     """
     if manner.shared or not node.uniform or manner.smt_off:
-        taken = assign_cpus(node, needs, manner)
-        return None if taken is None else _count_opened(node, taken)
+        assignment = assign_cpus(node, needs, manner)
+        return None if assignment is None else _count_opened(node, assignment)
     threads = node.thread_count
     if any(not can_fit_alone(need, threads, manner) for need in needs):
         return None
@@ -62,22 +62,22 @@ def assign_cpus(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules) -> 
     return _assign_cores(node, needs, manner)
 
 
-def _count_opened(node: FreeNode, taken: CpuAssignment) -> int:
-    cpus = {cpu for each in taken for cpu in each.values()}
-    held = {core.cpus for core in node.shared if core.held}
-    return sum(not cpus.isdisjoint(core.cpus) for core in node.shared if core.cpus not in held)
+def _count_opened(node: FreeNode, assignment: CpuAssignment) -> int:
+    cpus = {cpu for each in assignment for cpu in each.values()}
+    part_used = {core.cpus for core in node.shared if core.held}
+    return sum(not cpus.isdisjoint(core.cpus) for core in node.shared if core.cpus not in part_used)
 
 
 def _assign_cores(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules) -> CpuAssignment | None:
     """Assign groups to the smallest sufficient cores, the largest group first, to leave the most for the others."""
     free = _sort_by_cluster(node, needs)
-    taken: CpuAssignment = [{} for _ in needs]
+    assignment: CpuAssignment = [{} for _ in needs]
     for size, position, group in sorted(_iter_groups(needs), key=lambda each: (-each[0], each[1])):
         core = min((each for each in free if len(each.cpus) >= size), key=lambda each: len(each.cpus), default=None)
         if core is None:
             return None
         free.remove(core)
-        taken[position].update(zip(group, core.cpus, strict=False))
+        assignment[position].update(zip(group, core.cpus, strict=False))
     for position, need in enumerate(needs):
         singles = list(need.singles)
         while singles:
@@ -86,9 +86,9 @@ def _assign_cores(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules) -
                 return None
             free.remove(core)
             threads = core.cpus[:1] if manner.policy == "isolate" else core.cpus
-            taken[position].update(zip(singles, threads, strict=False))
+            assignment[position].update(zip(singles, threads, strict=False))
             del singles[: len(threads)]
-    return taken
+    return assignment
 
 
 def _core_for_singles(free: Sequence[FreeCore], left: int, policy: ThreadPolicy) -> FreeCore | None:
@@ -127,15 +127,15 @@ def _assign_without_smt(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRu
     where = _pack([len(each) for each in clusters], [size for size, _, _ in groups])
     if where is None:
         return None
-    taken: CpuAssignment = [{} for _ in needs]
+    assignment: CpuAssignment = [{} for _ in needs]
     for (size, position, group), cluster in zip(groups, where, strict=True):
-        taken[position].update(zip(group, clusters[cluster][:size], strict=True))
+        assignment[position].update(zip(group, clusters[cluster][:size], strict=True))
         del clusters[cluster][:size]
-    gone = {cpu for each in taken for cpu in each.values()}
-    left = iter([cpu for cpu in free if cpu not in gone])
+    assigned = {cpu for each in assignment for cpu in each.values()}
+    left = iter([cpu for cpu in free if cpu not in assigned])
     for position, need in enumerate(needs):
-        taken[position].update((vcpu, next(left)) for vcpu in need.singles)
-    return taken
+        assignment[position].update((vcpu, next(left)) for vcpu in need.singles)
+    return assignment
 
 
 def _pack(rooms: list[int], sizes: Sequence[int], dead: set[tuple[object, ...]] | None = None) -> list[int] | None:
@@ -173,9 +173,9 @@ def _assign_threads(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules)
     where = _first_fit(free, pieces) or _pack([len(each) for each in free], [len(each) for _, each in pieces])
     if where is None:
         return None
-    taken: CpuAssignment = [{} for _ in needs]
+    assignment: CpuAssignment = [{} for _ in needs]
     for (position, piece), room in zip(pieces, where, strict=True):
-        taken[position].update(zip(piece, free[room], strict=False))
+        assignment[position].update(zip(piece, free[room], strict=False))
         del free[room][: len(piece)]
     begun = set(where) | {room for room, core in enumerate(cores) if core.held}
     order = sorted(range(len(free)), key=lambda room: room not in begun)
@@ -185,8 +185,8 @@ def _assign_threads(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules)
             cpu = next(left, None)
             if cpu is None:
                 return None
-            taken[position][vcpu] = cpu
-    return taken
+            assignment[position][vcpu] = cpu
+    return assignment
 
 
 def _first_fit(free: Sequence[Sequence[int]], pieces: Sequence[tuple[int, tuple[int, ...]]]) -> list[int] | None:

@@ -176,8 +176,8 @@ def _link_warnings(best: Candidate) -> Iterator[str]:
 
 def _iter_ends(best: Candidate) -> Iterator[tuple[int, int, FreePort]]:
     """Yield set, interface and port of all interfaces."""
-    wanted = [(each.number, index) for each in best.need.sets for index in range(len(each.interfaces))]
-    for (number, index), port in zip(wanted, best.found.ends.ports, strict=True):
+    interfaces = [(each.number, index) for each in best.need.sets for index in range(len(each.interfaces))]
+    for (number, index), port in zip(interfaces, best.found.ends.ports, strict=True):
         yield number, index, port
 
 

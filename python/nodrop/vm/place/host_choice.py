@@ -63,17 +63,17 @@ def _find_candidate(
     for index, need in enumerate(needs):
         verdict = check_host_constraints(need.profile, host, options, vm)
         requested = need
-        found = None
+        assignment = None
         grown = scale_profile(need.profile, verdict, options)
         if grown:
             requested = count_needs(grown)
             verdict = check_host_constraints(grown, host, options._replace(guarantee_min_ratio=0.0), vm)
         if not verdict.violations:
-            found = fit_vm(requested, host, options, 1 if grown or verdict.standing.substitution else 0)
-        if found:
+            assignment = fit_vm(requested, host, options, 1 if grown or verdict.standing.substitution else 0)
+        if assignment:
             promise = compute_guarantee(verdict, bool(grown))
-            key = (-promise.ratio, *found.key)
-            return Candidate(host, index, requested, found, verdict, promise, bool(grown), key)
+            key = (-promise.ratio, *assignment.key)
+            return Candidate(host, index, requested, assignment, verdict, promise, bool(grown), key)
     return None
 
 
@@ -81,9 +81,9 @@ def fit_vm(
     need: VmNeed, host: HostInventory, options: PlacementOptions, substitution_count: int
 ) -> NodeAssignment | SplitAssignment | None:
     """Return the best assignment with unsplit sets, otherwise one with split sets if allowed."""
-    found = NodeSearch(need, host, options, substitution_count=substitution_count).run()
-    if isinstance(found, NodeAssignment):
-        return found
+    assignment = NodeSearch(need, host, options, substitution_count=substitution_count).run()
+    if isinstance(assignment, NodeAssignment):
+        return assignment
     return split_vm(need, host, options, substitution_count) if need.profile.topology == "unrestricted" else None
 
 

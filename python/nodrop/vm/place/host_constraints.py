@@ -57,17 +57,17 @@ def check_host_constraints(
 def _check_processor(
     profile: Profile, inventory: HostInventory, standing: ProcessorStanding, options: PlacementOptions
 ) -> Iterator[_Finding]:
-    requested, found = profile.processor, inventory.host.capabilities.processor
+    requested, actual = profile.processor, inventory.host.capabilities.processor
     if requested.architecture:
-        yield from _check_equal("processor", "architecture", requested.architecture, found.architecture)
+        yield from _check_equal("processor", "architecture", requested.architecture, actual.architecture)
     if requested.vendor:
-        yield from _check_equal("processor", "vendor", requested.vendor, found.vendor)
+        yield from _check_equal("processor", "vendor", requested.vendor, actual.vendor)
     if requested.isa_extensions:
-        there = found.isa_extensions.value
-        missing = sorted(set(requested.isa_extensions) - set(there or ()))
-        if there is None:
+        extensions = actual.isa_extensions.value
+        missing = sorted(set(requested.isa_extensions) - set(extensions or ()))
+        if extensions is None:
             yield _Finding(
-                "processor", ", ".join(requested.isa_extensions), _unknown_text(found.isa_extensions), unknown=True
+                "processor", ", ".join(requested.isa_extensions), _unknown_text(actual.isa_extensions), unknown=True
             )
         elif missing:
             yield _Finding("processor", ", ".join(requested.isa_extensions), f"no {', '.join(missing)}")
@@ -76,29 +76,29 @@ def _check_processor(
 
 
 def _check_memory(profile: Profile, inventory: HostInventory) -> Iterator[_Finding]:
-    requested, found = profile.memory, inventory.host.capabilities.memory
+    requested, actual = profile.memory, inventory.host.capabilities.memory
     if requested.speed_min_mtps:
-        yield from _check_at_least("memory speed", requested.speed_min_mtps, found.speed_mtps, "MT/s")
+        yield from _check_at_least("memory speed", requested.speed_min_mtps, actual.speed_mtps, "MT/s")
     if requested.channels_min_count:
         yield from _check_at_least(
-            "memory speed", requested.channels_min_count, found.channels_populated_count, "channels in use"
+            "memory speed", requested.channels_min_count, actual.channels_populated_count, "channels in use"
         )
 
 
 def _check_hypervisor(profile: Profile, inventory: HostInventory) -> Iterator[_Finding]:
-    requested, found = profile.hypervisor, inventory.host.capabilities.hypervisor
+    requested, actual = profile.hypervisor, inventory.host.capabilities.hypervisor
     if requested.kind:
-        yield from _check_equal("hypervisor", "kind", requested.kind, found.kind)
-    if requested.version_min and not (requested.kind and found.kind.value != requested.kind):
-        version = found.version.value
+        yield from _check_equal("hypervisor", "kind", requested.kind, actual.kind)
+    if requested.version_min and not (requested.kind and actual.kind.value != requested.kind):
+        version = actual.version.value
         if version is None:
             yield _Finding(
-                "hypervisor", f"{requested.version_min} or newer", _unknown_text(found.version), unknown=True
+                "hypervisor", f"{requested.version_min} or newer", _unknown_text(actual.version), unknown=True
             )
         elif _version_key(version) < _version_key(requested.version_min):
             yield _Finding("hypervisor", f"{requested.version_min} or newer", version)
     for name in requested.capabilities:
-        feature = getattr(found.capabilities, name)
+        feature = getattr(actual.capabilities, name)
         for state, observation in (("supported", feature.supported), ("enabled", feature.enabled)):
             if not observation.value:
                 unknown = observation.value is None
@@ -115,10 +115,12 @@ def _check_impact(profile: Profile, inventory: HostInventory, vm: str) -> Iterat
     if impact is None:
         return
     if impact.identical_max_count is not None:
-        there = sum(is_same_image(owner, vm) for owner in inventory.vms)
-        if there >= impact.identical_max_count:
+        identical_count = sum(is_same_image(owner, vm) for owner in inventory.vms)
+        if identical_count >= impact.identical_max_count:
             yield _Finding(
-                "impact", f"at most {impact.identical_max_count} identical VMs on a host", f"{there} already there"
+                "impact",
+                f"at most {impact.identical_max_count} identical VMs on a host",
+                f"{identical_count} already there",
             )
     if llc_bytes := impact.usage.get("llc_bytes"):
         caches = inventory.host.capabilities.processor.caches
@@ -148,18 +150,18 @@ def is_same_image(owner: str, vm: str) -> bool:
     return owner.partition("#")[0] == vm.partition("#")[0]
 
 
-def _check_equal(constraint: Constraint, what: str, requested: str, found: Observation[str]) -> Iterator[_Finding]:
-    if found.value is None:
-        yield _Finding(constraint, f"{what} {requested}", _unknown_text(found), unknown=True)
-    elif not is_same_vendor(requested, found.value):
-        yield _Finding(constraint, f"{what} {requested}", found.value)
+def _check_equal(constraint: Constraint, what: str, requested: str, actual: Observation[str]) -> Iterator[_Finding]:
+    if actual.value is None:
+        yield _Finding(constraint, f"{what} {requested}", _unknown_text(actual), unknown=True)
+    elif not is_same_vendor(requested, actual.value):
+        yield _Finding(constraint, f"{what} {requested}", actual.value)
 
 
-def _check_at_least(constraint: Constraint, requested: int, found: Observation[int], unit: str) -> Iterator[_Finding]:
-    if found.value is None:
-        yield _Finding(constraint, f"{requested:,} {unit}", _unknown_text(found), unknown=True)
-    elif found.value < requested:
-        yield _Finding(constraint, f"{requested:,} {unit}", f"{found.value:,}")
+def _check_at_least(constraint: Constraint, requested: int, actual: Observation[int], unit: str) -> Iterator[_Finding]:
+    if actual.value is None:
+        yield _Finding(constraint, f"{requested:,} {unit}", _unknown_text(actual), unknown=True)
+    elif actual.value < requested:
+        yield _Finding(constraint, f"{requested:,} {unit}", f"{actual.value:,}")
 
 
 def _unknown_text(observation: Observation[Any]) -> str:

@@ -203,7 +203,7 @@ class _NodeCounter:
         states = self.node.cpus.cpu
         self.largest = max(self.largest, len(siblings))
         open_cpus: list[int] = []
-        held = False
+        is_assigned = False
         refused = 0
         for cpu in siblings:
             state = states.get(cpu)
@@ -213,7 +213,7 @@ class _NodeCounter:
                 self.owners.update(state.owners)
             # A CPU of the host's own may be in use too; that leaves it the host's.
             if cpu in polled or (state and (state.owners or (in_use and eligible is not False))):
-                held = True
+                is_assigned = True
                 self.busy += 1
                 if state and eligible and cpu not in polled and _has_room(state):
                     open_cpus.append(cpu)
@@ -224,11 +224,11 @@ class _NodeCounter:
                 self.host_cpus.append(cpu)
             else:
                 self.unknown += 1
-                held = held or eligible is True
+                is_assigned = is_assigned or eligible is True
         self.refused += refused
         if open_cpus:
-            self.shared.append(FreeCore(tuple(open_cpus), whole=False, held=held))
-        self.spare_count += not held
+            self.shared.append(FreeCore(tuple(open_cpus), whole=False, held=is_assigned))
+        self.spare_count += not is_assigned
 
     def room(self, ports: tuple[FreePort, ...]) -> FreeNode:
         """Return the free resources of the node."""
@@ -305,10 +305,10 @@ def _ports(nics: tuple[Nic, ...], switches: Mapping[str, str]) -> tuple[FreePort
 
 def _port(port: Port, nic: Nic, switches: Mapping[str, str]) -> FreePort:
     vfs = sorted(port.sriov.vfs if port.sriov else (), key=lambda vf: address_sort_key(vf.pci_id))
-    taken = [vf for vf in vfs if vf.in_use.value is not False]
+    used_vfs = [vf for vf in vfs if vf.in_use.value is not False]
     vswitch = port.vswitch or switches.get(port.netdev, "")
     refusal = _why_ineligible(port.eligible)
-    dedicated = refusal or _why_in_use(port, vswitch) or (f"{len(taken)} of its VFs in use" if taken else "")
+    dedicated = refusal or _why_in_use(port, vswitch) or (f"{len(used_vfs)} of its VFs in use" if used_vfs else "")
     free = tuple(vf.pci_id for vf in vfs if vf.in_use.value is False)
     return FreePort(
         pci_id=port.pci_id,
@@ -320,9 +320,9 @@ def _port(port: Port, nic: Nic, switches: Mapping[str, str]) -> FreePort:
         dedicated_refusal=dedicated,
         sriov_refusal=refusal or _why_no_vf(port, free),
         vfs=free,
-        paced_bps=sum(vf.pacing_bps.value or 0.0 for vf in taken),
-        unpaced_count=sum(not vf.pacing_bps.value for vf in taken),
-        opened=bool(taken) or bool(vswitch) or port.in_use.value is not False,
+        paced_bps=sum(vf.pacing_bps.value or 0.0 for vf in used_vfs),
+        unpaced_count=sum(not vf.pacing_bps.value for vf in used_vfs),
+        opened=bool(used_vfs) or bool(vswitch) or port.in_use.value is not False,
         vswitch=vswitch,
         vswitch_refusal=refusal or ("" if vswitch else "on no virtual switch"),
     )

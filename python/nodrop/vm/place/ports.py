@@ -55,16 +55,16 @@ class NoAssignment(NamedTuple):
     proven: bool
 
 
-def why_refused(port: FreePort, wanted: InterfaceRequest, inventory: HostInventory, accelerated: bool) -> str:
+def why_refused(port: FreePort, request: InterfaceRequest, inventory: HostInventory, accelerated: bool) -> str:
     """Return why a port cannot serve an interface regardless of the rest; empty: it can."""
-    requested = wanted.interface
+    interface = request.interface
     if port.speed_bps is None:
         return "its speed is unknown"
-    if port.speed_bps < requested.speed_bps:
+    if port.speed_bps < interface.speed_bps:
         return "too slow"
-    if requested.mode == "vswitch":
+    if interface.mode == "vswitch":
         return port.vswitch_refusal or _why_not_accelerated(port, inventory, accelerated)
-    return port.dedicated_refusal if requested.mode == "dedicated" else port.sriov_refusal
+    return port.dedicated_refusal if interface.mode == "dedicated" else port.sriov_refusal
 
 
 def _why_not_accelerated(port: FreePort, inventory: HostInventory, requested: bool) -> str:
@@ -85,31 +85,31 @@ class PortSolver:
         nodes = [{port.vswitch for port in node.ports if port.vswitch} for node in inventory.nodes]
         self._spanning = any(one & other for at, one in enumerate(nodes) for other in nodes[at + 1 :])
 
-    def ends(self, wanted: Sequence[InterfaceRequest]) -> PortAssignment | NoAssignment:
+    def ends(self, requests: Sequence[InterfaceRequest]) -> PortAssignment | NoAssignment:
         """Assign all interfaces: node by node, or jointly if a virtual switch spans nodes."""
         if self._spanning:
-            return self._remembered(wanted)
+            return self._remembered(requests)
         parts: dict[int, list[int]] = {}
-        for position, each in enumerate(wanted):
+        for position, each in enumerate(requests):
             parts.setdefault(id(each.ports), []).append(position)
         ports: dict[int, FreePort] = {}
         cost, larger_count, proven = (0, 0, 0), 0, True
         for positions in parts.values():
-            ends = self._remembered([wanted[position] for position in positions])
+            ends = self._remembered([requests[position] for position in positions])
             if isinstance(ends, NoAssignment):
                 return ends
             ports.update(zip(positions, ends.ports, strict=True))
             cost = (cost[0] + ends.cost[0], cost[1] + ends.cost[1], cost[2] + ends.cost[2])
             larger_count += ends.larger_count
             proven = proven and ends.proven
-        return PortAssignment(tuple(ports[position] for position in range(len(wanted))), cost, larger_count, proven)
+        return PortAssignment(tuple(ports[position] for position in range(len(requests))), cost, larger_count, proven)
 
-    def _remembered(self, wanted: Sequence[InterfaceRequest]) -> PortAssignment | NoAssignment:
-        if not wanted:
+    def _remembered(self, requests: Sequence[InterfaceRequest]) -> PortAssignment | NoAssignment:
+        if not requests:
             return NO_PORTS
-        key = tuple((id(each.ports), each.kind) for each in wanted)
+        key = tuple((id(each.ports), each.kind) for each in requests)
         if key not in self._known:
-            self._known[key] = _BranchAndBound(self, wanted).best()
+            self._known[key] = _BranchAndBound(self, requests).best()
         return self._known[key]
 
     def cost(self, larger: int, down: int, opened: int, distinct: int) -> PortCost:
@@ -124,20 +124,20 @@ class PortSolver:
 class _BranchAndBound:
     """Branch and bound over the ports of each interface, in the order of their addresses."""
 
-    def __init__(self, solver: PortSolver, wanted: Sequence[InterfaceRequest]) -> None:
+    def __init__(self, solver: PortSolver, requests: Sequence[InterfaceRequest]) -> None:
         self.solver = solver
         inventory = solver.inventory
         # Whole ports first, the fastest first: they have the least choice.
         self.order = sorted(
-            range(len(wanted)),
+            range(len(requests)),
             key=lambda at: (
-                wanted[at].interface.mode != "dedicated",
-                -wanted[at].interface.speed_bps,
-                -wanted[at].reserved_bps,
+                requests[at].interface.mode != "dedicated",
+                -requests[at].interface.speed_bps,
+                -requests[at].reserved_bps,
                 at,
             ),
         )
-        self.wanted = [wanted[at] for at in self.order]
+        self.wanted = [requests[at] for at in self.order]
         self.choices = [
             [port for port in each.ports if not why_refused(port, each, inventory, solver.accelerated)]
             for each in self.wanted
@@ -189,28 +189,28 @@ class _BranchAndBound:
             if self.best_cost is None or cost < self.best_cost:
                 self.best_cost, self.best_ports = cost, list(self.chosen)
             return
-        wanted = self.wanted[at]
+        request = self.wanted[at]
         for port in self._worth_trying(at):
             self.steps += 1
             if self.steps > STEPS_MAX:
                 return
-            if not self._fits(port, wanted):
+            if not self._fits(port, request):
                 continue
-            self._put(port, wanted, 1)
+            self._put(port, request, 1)
             if self.best_cost is None or self._cost(len(self.wanted) - at - 1) < self.best_cost:
                 self._try(at + 1)
-            self._put(port, wanted, -1)
+            self._put(port, request, -1)
 
     def _worth_trying(self, at: int) -> Iterable[FreePort]:
         """Return the ports to try; of equal interfaces, a later one's port never precedes the earlier one's."""
-        before, wanted = (self.wanted[at - 1] if at else None), self.wanted[at]
-        if before and before.kind == wanted.kind and before.ports is wanted.ports:
+        before, request = (self.wanted[at - 1] if at else None), self.wanted[at]
+        if before and before.kind == request.kind and before.ports is request.ports:
             last = self.chosen[-1]
             return self.choices[at][self.choices[at].index(last) :]
         return self.choices[at]
 
-    def _fits(self, port: FreePort, wanted: InterfaceRequest) -> bool:
-        inventory, mode, bps = self.solver.inventory, wanted.interface.mode, wanted.reserved_bps
+    def _fits(self, port: FreePort, request: InterfaceRequest) -> bool:
+        inventory, mode, bps = self.solver.inventory, request.interface.mode, request.reserved_bps
         limit = inventory.nic_limits.get(port.nic)
         on_nic = inventory.nic_used.get(port.nic, 0.0) + self.nic_bps.get(port.nic, 0) + bps
         if port.pci_id in self.whole or (limit is not None and on_nic > limit):
@@ -226,8 +226,8 @@ class _BranchAndBound:
             return True
         return (switch.used_bps or 0.0) + self.switch_bps.get(switch.name, 0) + bps <= switch.capacity_bps
 
-    def _put(self, port: FreePort, wanted: InterfaceRequest, sign: int) -> None:
-        bps, mode = sign * wanted.reserved_bps, wanted.interface.mode
+    def _put(self, port: FreePort, request: InterfaceRequest, sign: int) -> None:
+        bps, mode = sign * request.reserved_bps, request.interface.mode
         if sign > 0:
             self.chosen.append(port)
         else:
@@ -256,5 +256,5 @@ class _BranchAndBound:
         )
 
 
-def _is_larger(wanted: InterfaceRequest, port: FreePort) -> bool:
-    return (port.speed_bps or 0) > wanted.interface.speed_bps
+def _is_larger(request: InterfaceRequest, port: FreePort) -> bool:
+    return (port.speed_bps or 0) > request.interface.speed_bps

@@ -56,8 +56,10 @@ def subtract_placement(host: HostDescriptor, placement: Placement) -> HostDescri
 
 def _placed_value(before: Observation[T], value: T, vm: str = "") -> Observation[T]:
     """Return an observation with the value after the placement, not measured."""
-    why = f"{vm} placed" if vm else "a VM placed"
-    return before.model_copy(update={"value": value, "source": PLACEMENT_SOURCE, "confidence": "declared", "why": why})
+    reason = f"{vm} placed" if vm else "a VM placed"
+    return before.model_copy(
+        update={"value": value, "source": PLACEMENT_SOURCE, "confidence": "declared", "why": reason}
+    )
 
 
 def _increased(before: Observation[T], added: float, vm: str) -> Observation[T]:
@@ -140,9 +142,9 @@ def _vf(vf: Vf, interface: PlacedInterface, vm: str) -> Vf:
     return vf.model_copy(update=update)
 
 
-def _accelerators(accelerators: tuple[Accelerator, ...], taken: frozenset[str]) -> tuple[Accelerator, ...]:
+def _accelerators(accelerators: tuple[Accelerator, ...], assigned: frozenset[str]) -> tuple[Accelerator, ...]:
     return tuple(
-        each.model_copy(update={"in_use": _placed_value(each.in_use, True)}) if each.pci_id in taken else each
+        each.model_copy(update={"in_use": _placed_value(each.in_use, True)}) if each.pci_id in assigned else each
         for each in accelerators
     )
 

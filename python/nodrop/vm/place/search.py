@@ -85,8 +85,10 @@ class NodeSearch:
     def _enough_in_all(self) -> bool:
         """Return whether cores and pages of all nodes suffice in total: a quick check."""
         if self.cores_requested is not None:
-            kept = "host reserve" not in self.ignored
-            if self.cores_requested > (min(sum(self.whole), max(0, self.spare_count)) if kept else sum(self.whole)):
+            has_reserve = "host reserve" not in self.ignored
+            if self.cores_requested > (
+                min(sum(self.whole), max(0, self.spare_count)) if has_reserve else sum(self.whole)
+            ):
                 return False
             # Of sets that take more than half of the largest node no two share one.
             half = max(self.whole, default=0) // 2
@@ -333,9 +335,9 @@ class NodeSearch:
     def _weight(self, nodes: tuple[int, ...]) -> CandidateKey:
         """Return nodes and their distances, then the remaining resources, negated for `spread`."""
         used = set(nodes)
-        taken = sum(self._on(node, nodes) for node in used)
-        node_cores = sum(self.whole[node] for node in used) - taken
-        host_cores = sum(self.whole) - taken
+        core_count = sum(self._on(node, nodes) for node in used)
+        node_cores = sum(self.whole[node] for node in used) - core_count
+        host_cores = sum(self.whole) - core_count
         pages = sum(self.pages[node] for node in used) - self.pages_requested
         if self.options.policy == "spread":
             return (len(used), self._distance(nodes), -host_cores, -node_cores, -pages)
@@ -358,8 +360,8 @@ class NodeSearch:
 
     def _overdrawn(self, nodes: tuple[int, ...]) -> bool:
         """Return whether the host reserve or a link between nodes is exceeded."""
-        taken = sum(self._on(node, nodes) for node in set(nodes))
-        if taken > max(0, self.spare_count) and "host reserve" not in self.ignored:
+        core_count = sum(self._on(node, nodes) for node in set(nodes))
+        if core_count > max(0, self.spare_count) and "host reserve" not in self.ignored:
             return True
         return "node links" not in self.ignored and any(
             is_exceeded(requested, self.link(one, other).total, self.link(one, other).used)

@@ -50,12 +50,12 @@ def split_vm(
     if any(True for _ in list_shortages(need, inventory, options)):
         return None
     order = sorted(range(len(inventory.nodes)), key=lambda at: (-inventory.nodes[at].whole_count, at))
-    taken = assign_cpus(pool_nodes(inventory, order), need.sets, _core_rules(need, inventory))
+    assignment = assign_cpus(pool_nodes(inventory, order), need.sets, _core_rules(need, inventory))
     ends = assign_ports(need, inventory, options)
     devices = assign_devices(need.devices, _devices(inventory))
-    if taken is None or not isinstance(ends, PortAssignment) or devices is None:
+    if assignment is None or not isinstance(ends, PortAssignment) or devices is None:
         return None
-    pieces = tuple(_pieces(need, inventory, options, taken, order))
+    pieces = tuple(_pieces(need, inventory, options, assignment, order))
     count = substitution_count + ends.larger_count
     return SplitAssignment(pieces, ends, devices, _key(pieces, inventory, options, ends, count), count, ends.proven)
 
@@ -63,10 +63,10 @@ def split_vm(
 def list_shortages(need: VmNeed, inventory: HostInventory, options: PlacementOptions) -> Iterator[Constraint]:
     """Yield the resources that a VM lacks on all nodes together."""
     nodes = inventory.nodes
-    taken = assign_cpus(pool_nodes(inventory, range(len(nodes))), need.sets, _core_rules(need, inventory))
-    if taken is None:
+    assignment = assign_cpus(pool_nodes(inventory, range(len(nodes))), need.sets, _core_rules(need, inventory))
+    if assignment is None:
         yield "cpus"
-    elif _taken_count(taken, inventory) > max(0, inventory.spare_core_count - options.reserve.core_count):
+    elif _taken_count(assignment, inventory) > max(0, inventory.spare_core_count - options.reserve.core_count):
         yield "host reserve"
     for size in need.page_sizes:
         if sum(each.page_count for each in need.sets if each.page_bytes == size) > sum(
@@ -88,12 +88,12 @@ def assign_ports(need: VmNeed, inventory: HostInventory, options: PlacementOptio
     """Assign its interfaces to ports of any node."""
     ports = (*(port for node in inventory.nodes for port in node.ports), *inventory.homeless_ports)
     solver = PortSolver(inventory, options.policy, need.profile.hypervisor.accelerated_vswitch)
-    wanted = [
+    requests = [
         InterfaceRequest(each.number, index, one, each.kinds[index], ports)
         for each in need.sets
         for index, one in enumerate(each.interfaces)
     ]
-    return solver.ends(wanted)
+    return solver.ends(requests)
 
 
 def pool_nodes(inventory: HostInventory, order: "list[int] | range") -> FreeNode:
@@ -132,8 +132,8 @@ def _core_rules(need: VmNeed, inventory: HostInventory) -> CoreRules:
     return CoreRules(profile.thread_policy, profile.cpu_oversubscription_allowed, smt_off)
 
 
-def _taken_count(taken: CpuAssignment, inventory: HostInventory) -> int:
-    cpus = {cpu for each in taken for cpu in each.values()}
+def _taken_count(assignment: CpuAssignment, inventory: HostInventory) -> int:
+    cpus = {cpu for each in assignment for cpu in each.values()}
     return sum(not core.held and not cpus.isdisjoint(core.cpus) for node in inventory.nodes for core in node.shared)
 
 
@@ -142,23 +142,23 @@ def _devices(inventory: HostInventory) -> list[tuple[tuple[str, str, str], ...]]
 
 
 def _pieces(
-    need: VmNeed, inventory: HostInventory, options: PlacementOptions, taken: CpuAssignment, order: list[int]
+    need: VmNeed, inventory: HostInventory, options: PlacementOptions, assignment: CpuAssignment, order: list[int]
 ) -> Iterator[SplitPiece]:
     memory = _Memory(need, inventory, options)
     node_of = {cpu: at for at, node in enumerate(inventory.nodes) for core in node.shared for cpu in core.cpus}
-    for each, cpus in zip(need.sets, taken, strict=True):
+    for each, cpus in zip(need.sets, assignment, strict=True):
         near = sorted(order, key=lambda at: -sum(node_of[cpu] == at for cpu in cpus.values()))
         pages, normal = each.page_count, each.normal_bytes
         for at in near:
-            here = {vcpu: cpu for vcpu, cpu in sorted(cpus.items()) if node_of[cpu] == at}
+            node_cpus = {vcpu: cpu for vcpu, cpu in sorted(cpus.items()) if node_of[cpu] == at}
             of_pages = min(pages, memory.pages[at].get(each.page_bytes, 0))
             of_normal = min(normal, memory.normal[at])
             pages, normal = pages - of_pages, normal - of_normal
             memory.normal[at] -= of_normal
             if of_pages:
                 memory.pages[at][each.page_bytes] -= of_pages
-            if here or of_pages or of_normal:
-                yield SplitPiece(each.number, at, here, of_pages, of_normal)
+            if node_cpus or of_pages or of_normal:
+                yield SplitPiece(each.number, at, node_cpus, of_pages, of_normal)
 
 
 def _key(
@@ -170,9 +170,9 @@ def _key(
 ) -> CandidateKey:
     """Return the candidate key, as for unsplit sets; pieces on several nodes count as remote."""
     used = sorted({piece.node for piece in pieces})
-    taken = len({cpu for piece in pieces for cpu in piece.cpus.values()})
-    node_cores = sum(inventory.nodes[at].whole_count for at in used) - taken
-    host_cores = sum(node.whole_count for node in inventory.nodes) - taken
+    core_count = len({cpu for piece in pieces for cpu in piece.cpus.values()})
+    node_cores = sum(inventory.nodes[at].whole_count for at in used) - core_count
+    host_cores = sum(node.whole_count for node in inventory.nodes) - core_count
     distance = LOCAL_DISTANCE + REMOTE_DISTANCE * (len(used) - 1)
     if options.policy == "minimal-substitutions":
         return (substitution_count, len(used), distance, node_cores, 0, host_cores, *ends.cost[1:])

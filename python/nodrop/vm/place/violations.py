@@ -31,13 +31,13 @@ JOINT_CONSTRAINTS: tuple[Constraint, ...] = (
 def list_violations(decision: Decision, host: HostInventory) -> tuple[Violation, ...]:
     """Return all violations; of a VMD with several profiles, those of each, with its name."""
     several = len(decision.vmd.profiles) > 1
-    found: list[Violation] = []
+    violations: list[Violation] = []
     for index, profile in enumerate(decision.vmd.profiles):
         name = f"profile {profile.name or index}" if several else ""
         for each in _profile_violations(count_needs(profile), host, decision.options, decision.vm):
             where = ", ".join(part for part in (name, each.where) if part)
-            found.append(each.model_copy(update={"where": where}) if where != each.where else each)
-    return tuple(found)
+            violations.append(each.model_copy(update={"where": where}) if where != each.where else each)
+    return tuple(violations)
 
 
 def find_deciding(decision: Decision, host: HostInventory) -> tuple[Violation, ...]:
@@ -80,17 +80,17 @@ def _profile_violations(need: VmNeed, host: HostInventory, options: PlacementOpt
 
 def _set_violations(search: NodeSearch, position: int) -> Iterator[Violation]:
     """Yield the violations of a set on each node, if no node meets all requirements."""
-    found: list[Violation] = []
+    violations: list[Violation] = []
     for node, room in enumerate(search.inventory.nodes):
-        here = list(_node_violations(search, node, (position,)))
-        if not here:
+        node_violations = list(_node_violations(search, node, (position,)))
+        if not node_violations:
             return
-        found += [each.model_copy(update={"where": f"set {position}, node {room.id}"}) for each in here]
+        violations += [each.model_copy(update={"where": f"set {position}, node {room.id}"}) for each in node_violations]
     # The node that comes closest says best what is missing.
     by_node: dict[str, int] = {}
-    for each in found:
+    for each in violations:
         by_node[each.where] = by_node.get(each.where, 0) + 1
-    yield from sorted(found, key=lambda each: by_node[each.where])
+    yield from sorted(violations, key=lambda each: by_node[each.where])
 
 
 def explain_other_nodes(decision: Decision, best: Candidate, position: int, at: int) -> Iterator[str]:
@@ -98,17 +98,17 @@ def explain_other_nodes(decision: Decision, best: Candidate, position: int, at: 
     search = NodeSearch(best.need, best.inventory, decision.options)
     for node, room in enumerate(best.inventory.nodes):
         if node != at:
-            here = list(_node_violations(search, node, (position,)))
-            if here:
-                yield f"node {room.id}: " + "; ".join(f"{each.asked} required, {each.found}" for each in here)
+            violations = list(_node_violations(search, node, (position,)))
+            if violations:
+                yield f"node {room.id}: " + "; ".join(f"{each.asked} required, {each.found}" for each in violations)
 
 
 def _node_violations(search: NodeSearch, node: int, positions: tuple[int, ...]) -> Iterator[Violation]:
     room, needs = search.inventory.nodes[node], [search.need.sets[each] for each in positions]
     for constraint in search.shortages(node, positions):
         yield describe_shortage(constraint, room, needs, search)
-    wanted = [each for position in positions for each in search.wanted(node, position)]
-    if isinstance(search.solver.ends(wanted), NoAssignment):
+    requests = [each for position in positions for each in search.wanted(node, position)]
+    if isinstance(search.solver.ends(requests), NoAssignment):
         yield _interface_violation(search, node, positions)
 
 
@@ -188,21 +188,21 @@ def _free_pages_text(room: FreeNode, size: int) -> str:
 def _interface_violation(search: NodeSearch, node: int, positions: tuple[int, ...]) -> Violation:
     """Return interfaces without any suitable port; otherwise their joint conflict."""
     room = search.inventory.nodes[node]
-    wanted = [each for position in positions for each in search.wanted(node, position)]
+    requests = [each for position in positions for each in search.wanted(node, position)]
     accelerated = search.solver.accelerated
-    for each in wanted:
+    for each in requests:
         refusals = {port.pci_id: why_refused(port, each, search.inventory, accelerated) for port in room.ports}
         requested = f"interface {each.number}: {format_bps(each.interface.speed_bps)} {each.interface.mode}"
         if not room.ports:
             return Violation(constraint="interfaces", asked=requested, found="no port on this node")
         if all(refusals.values()):
-            says = "; ".join(f"{pci_id} {why}" for pci_id, why in list(refusals.items())[:4])
+            says = "; ".join(f"{pci_id} {reason}" for pci_id, reason in list(refusals.items())[:4])
             more = f"; {len(refusals) - 4} more" if len(refusals) > 4 else ""
             return Violation(constraint="interfaces", asked=requested, found=says + more)
-    total = format_bps(sum(each.reserved_bps for each in wanted))
+    total = format_bps(sum(each.reserved_bps for each in requests))
     return Violation(
         constraint="interfaces",
-        asked=f"{len(wanted)} interfaces, {total} in all",
+        asked=f"{len(requests)} interfaces, {total} in all",
         found="a port for each alone, but together they exceed ports, VFs or the bandwidth of the cards' slots",
     )
 
@@ -260,8 +260,8 @@ def _joint_violation(constraint: Constraint, need: VmNeed, host: HostInventory, 
         )
     if constraint == "devices":
         kinds = ", ".join(f"{kind} {model}".strip() for kind, model in need.devices)
-        there = ", ".join(device[0] for node in host.nodes for device in node.devices) or "none"
-        return Violation(constraint=constraint, asked=f"{kinds} on a node of the VM", found=f"free: {there}")
+        free = ", ".join(device[0] for node in host.nodes for device in node.devices) or "none"
+        return Violation(constraint=constraint, asked=f"{kinds} on a node of the VM", found=f"free: {free}")
     return Violation(
         constraint=constraint,
         asked=f"{constraint} for {len(need.sets)} sets at once",

@@ -21,21 +21,23 @@ class FeatureRanking(NamedTuple):
     reference: Processor
     name: str = "features"
 
-    def standing(self, requested: ProcessorRequirements, found: Processor) -> ProcessorStanding:
+    def standing(self, requested: ProcessorRequirements, actual: Processor) -> ProcessorStanding:
         """Rank a host's processor against the reference host's."""
-        wanted, model = self.reference.model.value or "the reference", found.model.value or "an unknown model"
+        reference_model, model = self.reference.model.value or "the reference", actual.model.value or "an unknown model"
         if self.reference.model.value and is_same_model(self.reference.model.value, model):
             return ProcessorStanding(1.0, AS_DECLARED)
-        if reason := _why_not_comparable(self.reference, found):
-            return ProcessorStanding(None, reason, met=False, asked=f"no less than {wanted}", found=reason)
-        shares = list(_compute_shares(self.reference, found))
+        if reason := _why_not_comparable(self.reference, actual):
+            return ProcessorStanding(None, reason, met=False, asked=f"no less than {reference_model}", found=reason)
+        shares = list(_compute_shares(self.reference, actual))
         unknown = [name for name, share in shares if share is None]
-        known = [(share, name) for name, share in shares if share is not None]
-        if not known:
-            says = f"{model}: none of its features is known"
-            return ProcessorStanding(None, says, met=False, asked=f"no less than {wanted}", found=says)
-        ratio, worst = min(known)
-        label = f"by features compared with {wanted}: lowest in {worst}" + (
+        known_shares = [(share, name) for name, share in shares if share is not None]
+        if not known_shares:
+            reason_text = f"{model}: none of its features is known"
+            return ProcessorStanding(
+                None, reason_text, met=False, asked=f"no less than {reference_model}", found=reason_text
+            )
+        ratio, worst = min(known_shares)
+        label = f"by features compared with {reference_model}: lowest in {worst}" + (
             f"; unknown: {', '.join(unknown)}" if unknown else ""
         )
         least = 1.0 if requested.rank_min is None else requested.rank_min
@@ -43,32 +45,32 @@ class FeatureRanking(NamedTuple):
             min(1.0, ratio),
             label,
             met=ratio >= least,
-            asked=f"{least:.3g} of each feature of {wanted}",
+            asked=f"{least:.3g} of each feature of {reference_model}",
             found=f"{ratio:.3g} of its {worst}",
-            substitution=f"{model} in place of {wanted}",
+            substitution=f"{model} in place of {reference_model}",
         )
 
 
-def _why_not_comparable(reference: Processor, found: Processor) -> str:
+def _why_not_comparable(reference: Processor, actual: Processor) -> str:
     if not (
-        reference.vendor.value and found.vendor.value and is_same_vendor(reference.vendor.value, found.vendor.value)
+        reference.vendor.value and actual.vendor.value and is_same_vendor(reference.vendor.value, actual.vendor.value)
     ):
         return (
-            f"vendor {found.vendor.value or 'unknown'}, features compare within {reference.vendor.value or 'a vendor'}"
+            f"vendor {actual.vendor.value or 'unknown'}, features compare within {reference.vendor.value or 'a vendor'}"
         )
-    one, other = (find_generation(each.model.value or "") for each in (reference, found))
+    one, other = (find_generation(each.model.value or "") for each in (reference, actual))
     if one and other and one.line == other.line and other.order < one.order:
         return f"{other.name}: older than {one.name}"
     return ""
 
 
-def _compute_shares(reference: Processor, found: Processor) -> Iterator[FeatureValue]:
+def _compute_shares(reference: Processor, actual: Processor) -> Iterator[FeatureValue]:
     """Yield the ratio for each feature of the reference; None if the host's value is unknown."""
-    there = dict(_list_features(found))
-    for name, wanted in _list_features(reference):
-        has = there.get(name)
-        if wanted:
-            yield name, None if has is None else has / wanted
+    features = dict(_list_features(actual))
+    for name, required in _list_features(reference):
+        value = features.get(name)
+        if required:
+            yield name, None if value is None else value / required
 
 
 def _list_features(processor: Processor) -> Iterator[FeatureValue]:

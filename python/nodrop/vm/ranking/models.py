@@ -28,20 +28,20 @@ def is_same_vendor(one: str, other: str) -> bool:
     return _normalize_vendor(one) == _normalize_vendor(other)
 
 
-def is_same_model(requested: str, found: str) -> bool:
+def is_same_model(requested: str, actual: str) -> bool:
     """Return whether a model matches: `E5-2680` matches `Intel(R) Xeon(R) CPU E5-2680 0 @ 2.70GHz`, but no v2."""
-    wanted, there = _model_words(requested), _model_words(found)
-    for begin in range(len(there) - len(wanted) + 1):
-        end = begin + len(wanted)
-        if wanted == there[begin:end]:
-            return end == len(there) or not _STEPPED.fullmatch(there[end])
+    requested_words, actual_words = _model_words(requested), _model_words(actual)
+    for begin in range(len(actual_words) - len(requested_words) + 1):
+        end = begin + len(requested_words)
+        if requested_words == actual_words[begin:end]:
+            return end == len(actual_words) or not _STEPPED.fullmatch(actual_words[end])
     return False
 
 
 def parse_clock(model: str) -> float | None:
     """Return the MHz at the end of a model name, as in Intel's."""
-    found = _CLOCK.search(model)
-    return float(found[1]) * (1000 if found[2] in "Gg" else 1) if found else None
+    match = _CLOCK.search(model)
+    return float(match[1]) * (1000 if match[2] in "Gg" else 1) if match else None
 
 
 def find_generation(model: str) -> ProcessorGeneration | None:

@@ -18,31 +18,33 @@ class BenchmarkRanking(NamedTuple):
     scores: Mapping[str, float]
     """By model, in any common spelling: `E5-2680 v2`."""
 
-    def standing(self, requested: ProcessorRequirements, found: Processor) -> ProcessorStanding:
+    def standing(self, requested: ProcessorRequirements, actual: Processor) -> ProcessorStanding:
         """How a host's processor stands to what a VM asks."""
         if requested.rank_min is None and not requested.model:
             return ProcessorStanding(1.0, AS_DECLARED)
-        model = found.model.value
+        model = actual.model.value
         same = bool(model and requested.model and is_same_model(requested.model, model))
         if same and requested.rank_min is None:
             return ProcessorStanding(1.0, AS_DECLARED)
         least = requested.rank_min if requested.rank_min is not None else self.score(requested.model)
-        wanted = f"{least:g} in {self.name}" if least is not None else f"the rank of {requested.model} in {self.name}"
+        requirement = (
+            f"{least:g} in {self.name}" if least is not None else f"the rank of {requested.model} in {self.name}"
+        )
         if least is None:
             return ProcessorStanding(
-                None, f"{requested.model} is not in the table", met=False, asked=wanted, found="not in the table"
+                None, f"{requested.model} is not in the table", met=False, asked=requirement, found="not in the table"
             )
-        there = None if model is None else self.score(model)
-        if there is None:
-            says = f"{model or 'an unknown model'} is not in the table"
-            return ProcessorStanding(None, says, met=False, asked=wanted, found=says)
-        ratio = min(1.0, there / least) if least > 0 else 1.0
+        score = None if model is None else self.score(model)
+        if score is None:
+            reason = f"{model or 'an unknown model'} is not in the table"
+            return ProcessorStanding(None, reason, met=False, asked=requirement, found=reason)
+        ratio = min(1.0, score / least) if least > 0 else 1.0
         return ProcessorStanding(
             ratio,
-            f"by {self.name} ({self.source}): {there:g} for {least:g}",
-            met=there >= least,
-            asked=wanted,
-            found=f"{there:g}",
+            f"by {self.name} ({self.source}): {score:g} for {least:g}",
+            met=score >= least,
+            asked=requirement,
+            found=f"{score:g}",
             substitution="" if same or not requested.model else f"{model} in place of {requested.model}",
         )
 

@@ -19,10 +19,10 @@ class WorstCaseRanking(NamedTuple):
 
     name: str = "worst-case"
 
-    def standing(self, requested: ProcessorRequirements, found: Processor) -> ProcessorStanding:
+    def standing(self, requested: ProcessorRequirements, actual: Processor) -> ProcessorStanding:
         """How a host's processor stands to what a VM asks."""
-        model = found.model.value or "unknown"
-        if requested.model and found.model.value is None:
+        model = actual.model.value or "unknown"
+        if requested.model and actual.model.value is None:
             return _unknown_standing(requested, "its model is unknown")
         for other in requested.alternatives:
             if is_same_model(other, model) and not is_same_model(requested.model, model):
@@ -32,12 +32,12 @@ class WorstCaseRanking(NamedTuple):
         same = not requested.model or is_same_model(requested.model, model)
         if not same and (reason := _why_not_newer(requested.model, model)):
             return _unknown_standing(requested, reason)
-        return _compare_clocks(requested, found, "" if same else f"{model} in place of {requested.model}")
+        return _compare_clocks(requested, actual, "" if same else f"{model} in place of {requested.model}")
 
 
-def _compare_clocks(requested: ProcessorRequirements, found: Processor, substitution: str) -> ProcessorStanding:
+def _compare_clocks(requested: ProcessorRequirements, actual: Processor, substitution: str) -> ProcessorStanding:
     reference_mhz = requested.reference_mhz or parse_clock(requested.model)
-    base_mhz = found.base_mhz.value
+    base_mhz = actual.base_mhz.value
     if reference_mhz is None:
         if substitution:
             return _unknown_standing(requested, "the VM names no reference clock to compare with")
@@ -60,18 +60,22 @@ def _compare_clocks(requested: ProcessorRequirements, found: Processor, substitu
     )
 
 
-def _why_not_newer(requested: str, found: str) -> str:
+def _why_not_newer(requested: str, actual: str) -> str:
     """Return why a processor is not known to be of the same or a newer generation; empty: it is."""
-    wanted, there = find_generation(requested), find_generation(found)
-    if wanted is None or there is None:
-        return f"{found}: whether it is of the same or a newer generation is unknown"
-    if wanted.line != there.line:
-        return f"{found} ({there.name}): of another line than {wanted.name}"
-    return "" if there.order >= wanted.order else f"{found} ({there.name}): older than {wanted.name}"
+    requested_generation, actual_generation = find_generation(requested), find_generation(actual)
+    if requested_generation is None or actual_generation is None:
+        return f"{actual}: whether it is of the same or a newer generation is unknown"
+    if requested_generation.line != actual_generation.line:
+        return f"{actual} ({actual_generation.name}): of another line than {requested_generation.name}"
+    return (
+        ""
+        if actual_generation.order >= requested_generation.order
+        else f"{actual} ({actual_generation.name}): older than {requested_generation.name}"
+    )
 
 
 def _unknown_standing(requested: ProcessorRequirements, reason: str) -> ProcessorStanding:
-    wanted = requested.model or (
+    requirement = requested.model or (
         f"a base clock of {requested.reference_mhz:g} MHz" if requested.reference_mhz else "a processor"
     )
-    return ProcessorStanding(None, reason, met=False, asked=wanted, found=reason)
+    return ProcessorStanding(None, reason, met=False, asked=requirement, found=reason)
