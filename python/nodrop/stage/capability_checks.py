@@ -74,19 +74,19 @@ def check_kernel() -> CapabilityCheck:
 def check_namespaces() -> CapabilityCheck:
     """Check that this process may create network namespaces."""
     privilege, refusal = _try_in_child(namespace.unshare_lab)
-    found = {
+    privileges = {
         namespace.ROOT: "network namespace with this user's own rights",
         namespace.USER_NAMESPACE: "user and network namespace, no privilege needed",
     }
     return CapabilityCheck(
-        name="namespaces", ok=not refusal, required=True, found=found.get(privilege, "refused"), remedy=refusal
+        name="namespaces", ok=not refusal, required=True, found=privileges.get(privilege, "refused"), remedy=refusal
     )
 
 
 def check_packet_sockets() -> CapabilityCheck:
     """Check that AF_PACKET works inside a new namespace."""
-    found, refusal = _try_in_child(_open_packet_socket)
-    return CapabilityCheck(name="AF_PACKET", ok=not refusal, required=True, found=found or "refused", remedy=refusal)
+    result, refusal = _try_in_child(_open_packet_socket)
+    return CapabilityCheck(name="AF_PACKET", ok=not refusal, required=True, found=result or "refused", remedy=refusal)
 
 
 def check_lab() -> CapabilityCheck:
@@ -99,8 +99,8 @@ def check_lab() -> CapabilityCheck:
             stage.check_alive()
     except StageError as error:
         refusal = str(error)
-    found = "refused" if refusal else "veth pairs and a bridge came up and went down"
-    return CapabilityCheck(name="lab", ok=not refusal, required=True, found=found, remedy=refusal)
+    result = "refused" if refusal else "veth pairs and a bridge came up and went down"
+    return CapabilityCheck(name="lab", ok=not refusal, required=True, found=result, remedy=refusal)
 
 
 def check_engine() -> CapabilityCheck:
@@ -131,12 +131,12 @@ def check_cores() -> CapabilityCheck:
 
 def check_memory() -> CapabilityCheck:
     """Check the memory size."""
-    found = read_host().memory_bytes
+    memory_bytes = read_host().memory_bytes
     return CapabilityCheck(
         name="memory",
-        ok=found >= RECOMMENDED_MEMORY_BYTES,
+        ok=memory_bytes >= RECOMMENDED_MEMORY_BYTES,
         required=False,
-        found=f"{found / 2**30:.1f} GiB",
+        found=f"{memory_bytes / 2**30:.1f} GiB",
         remedy=f"give it {RECOMMENDED_MEMORY_BYTES // 2**20} MiB or more",
     )
 
@@ -194,18 +194,18 @@ def _open_packet_socket() -> str:
 
 def _check_program(name: str, program: str, error: type[NodropError]) -> CapabilityCheck:
     refusal = ""
-    found = "missing"
+    result = "missing"
     try:
         path = find_binary(program, error)
         done = subprocess.run(
             [path, "--version"], capture_output=True, text=True, timeout=PROGRAM_TIMEOUT_S, check=True
         )
-        found = f"{done.stdout.strip()} ({path})"
+        result = f"{done.stdout.strip()} ({path})"
     except NodropError as missing:
         refusal = str(missing)
     except (OSError, subprocess.SubprocessError) as broken:
-        found, refusal = "does not run", f"{broken}; reinstall nodrop for this machine"
-    return CapabilityCheck(name=name, ok=not refusal, required=True, found=found, remedy=refusal)
+        result, refusal = "does not run", f"{broken}; reinstall nodrop for this machine"
+    return CapabilityCheck(name=name, ok=not refusal, required=True, found=result, remedy=refusal)
 
 
 def _clock_sources() -> str:

@@ -22,10 +22,10 @@ def has_dpdk() -> bool:
     """Return whether nodrop-engine was built with DPDK; False if it does not run."""
     try:
         program = find_binary("nodrop-engine", GeneratorError)
-        said = subprocess.run(
+        process = subprocess.run(
             [program], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_S, check=True
         )
-        return bool(json.loads(said.stdout.splitlines()[0]).get("dpdk"))
+        return bool(json.loads(process.stdout.splitlines()[0]).get("dpdk"))
     except (GeneratorError, OSError, subprocess.SubprocessError, ValueError, IndexError):
         return False
 
@@ -34,18 +34,20 @@ def describe_library() -> str:
     """Return the version of the libdpdk that pkg-config finds, which is the one to build with."""
     try:
         requested = ["pkg-config", "--modversion", "libdpdk"]
-        said = subprocess.run(requested, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
+        process = subprocess.run(requested, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
     except (OSError, subprocess.SubprocessError):
         return "no libdpdk to build with"
-    return f"libdpdk {said.stdout.strip()}"
+    return f"libdpdk {process.stdout.strip()}"
 
 
 def describe_huge_pages(directory: Path = HUGE_PAGES) -> str:
     """Return the reserved huge pages by size."""
-    found = []
+    descriptions = []
     for size in sorted(directory.glob("hugepages-*")):
         reserved = read_text(size / "nr_hugepages")
         if reserved not in ("", "0"):
             kib = int(size.name.removeprefix("hugepages-").removesuffix("kB"))
-            found.append(f"{read_text(size / 'free_hugepages')} of {reserved} huge pages of {kib // 1024} MiB free")
-    return ", ".join(found) or "no huge pages (needed for network cards only)"
+            descriptions.append(
+                f"{read_text(size / 'free_hugepages')} of {reserved} huge pages of {kib // 1024} MiB free"
+            )
+    return ", ".join(descriptions) or "no huge pages (needed for network cards only)"

@@ -80,10 +80,10 @@ def _link(netlink: Any, name: str) -> Any:
     try:
         index = socket.if_nametoindex(name)
     except OSError:
-        there = ", ".join(sorted(other for _, other in socket.if_nameindex()))
+        interfaces = ", ".join(sorted(other for _, other in socket.if_nameindex()))
         raise StageError(
-            f"ports: {name} does not exist in this network namespace (interfaces: {there}); name one of these, or run "
-            "nodrop in its namespace (ip netns exec)"
+            f"ports: {name} does not exist in this network namespace (interfaces: {interfaces}); name one of these, "
+            "or run nodrop in its namespace (ip netns exec)"
         ) from None
     return netlink.get_links(index)[0]
 

@@ -69,8 +69,8 @@ def bring_up(names: tuple[str, ...]) -> None:
 def read_interfaces(names: tuple[str, ...], namespace: str) -> tuple[InterfaceFacts, ...]:
     """Return the facts of the named interfaces, in that order."""
     with netlink_for("read interfaces") as netlink:
-        found = {link.get("ifname"): link for link in netlink.get_links()}
-    return tuple(_interface_facts(found[name], name, namespace) for name in names)
+        links = {link.get("ifname"): link for link in netlink.get_links()}
+    return tuple(_interface_facts(links[name], name, namespace) for name in names)
 
 
 def _interface_facts(link: Any, name: str, namespace: str) -> InterfaceFacts:

@@ -179,8 +179,8 @@ def _setting(name: str) -> str | None:
 
 
 def _same_namespace(pid: int, kind: str) -> bool:
-    theirs, ours = Path(f"/proc/{pid}/ns/{kind}").stat(), Path(f"/proc/self/ns/{kind}").stat()
-    return (theirs.st_dev, theirs.st_ino) == (ours.st_dev, ours.st_ino)
+    namespace, own_namespace = Path(f"/proc/{pid}/ns/{kind}").stat(), Path(f"/proc/self/ns/{kind}").stat()
+    return (namespace.st_dev, namespace.st_ino) == (own_namespace.st_dev, own_namespace.st_ino)
 
 
 def _set_namespace(pid: int, kind: str, flag: int) -> None:

@@ -83,7 +83,10 @@ def _connect(plan: LabPlan, tools: _OvsTools) -> None:
         added += ["--", "set", "interface", interface, f"ofport_request={number}"]
     tools.run("ovs-vsctl", *added[1:])
     pairs = (pair for forwarder in plan.forwarders for pair in (forwarder.ports, forwarder.ports[::-1]))
-    flows = (f"in_port={numbers[here.interface]},actions=output:{numbers[there.interface]}\n" for here, there in pairs)
+    flows = (
+        f"in_port={numbers[source.interface]},actions=output:{numbers[destination.interface]}\n"
+        for source, destination in pairs
+    )
     tools.run("ovs-ofctl", "add-flows", BRIDGE, "-", stdin_text="".join(flows))
 
 
@@ -169,14 +172,14 @@ def _await_socket(path: Path, server: SutChild) -> None:
 def find_programs() -> dict[str, str]:
     """Return the path of each program of Open vSwitch. Raises StageError that says what to install."""
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), SYSTEM_DIRECTORIES))
-    found = {name: shutil.which(name, path=path) for name in PROGRAMS}
-    missing = [name for name, where in found.items() if not where]
+    paths = {name: shutil.which(name, path=path) for name in PROGRAMS}
+    missing = [name for name, where in paths.items() if not where]
     if missing or not Path(SCHEMA).exists():
         raise StageError(
             f"SUT ovs: {', '.join(missing) or SCHEMA} not found; install Open vSwitch (apt-get install "
             "openvswitch-switch, dnf install openvswitch); its service need not run"
         )
-    return {name: where for name, where in found.items() if where}
+    return {name: where for name, where in paths.items() if where}
 
 
 def _environment() -> dict[str, str]:

@@ -96,8 +96,8 @@ def find_unrecorded() -> tuple[ProcessIdentity, ...]:
     """
     with registry.locked():  # a lab that is being brought up has no record yet
         recorded = {lab.holder for name in registry.names() if (lab := registry.read(name))}
-        found = tuple(identify(pid) for pid in _find_holders())
-    return tuple(process for process in found if process not in recorded)
+        holders = tuple(identify(pid) for pid in _find_holders())
+    return tuple(process for process in holders if process not in recorded)
 
 
 def end_unrecorded(process: ProcessIdentity) -> None:
@@ -107,11 +107,11 @@ def end_unrecorded(process: ProcessIdentity) -> None:
 
 def _find_holders() -> Iterator[int]:
     """Yield the holders among the lab processes, which share one command line: those whose parent is no lab process."""
-    found = {int(path.name): path for path in Path("/proc").glob("[0-9]*") if _is_holder(path)}
-    for pid, path in found.items():
+    paths = {int(path.name): path for path in Path("/proc").glob("[0-9]*") if _is_holder(path)}
+    for pid, path in paths.items():
         with contextlib.suppress(OSError):
             parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
-            if parent not in found:
+            if parent not in paths:
                 yield pid
 
 
@@ -187,5 +187,5 @@ def _check_up(name: str, lab: LabRecord) -> None:
 
 
 def _unknown_lab(name: str) -> LabRecord:
-    standing = ", ".join(registry.names()) or "none"
-    raise StageError(f"lab {name} does not exist (labs: {standing}); bring it up: nodrop lab up --name {name}")
+    labs = ", ".join(registry.names()) or "none"
+    raise StageError(f"lab {name} does not exist (labs: {labs}); bring it up: nodrop lab up --name {name}")

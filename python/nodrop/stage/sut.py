@@ -47,8 +47,8 @@ def install_sut(plan: LabPlan, pids: Namespaces) -> Iterator[InstalledSut]:
         with namespace.inside_network_of(pids["sut"]):
             KERNEL_SUTS[plan.sut](plan)
     with contextlib.ExitStack() as stack:
-        wanted = [*vnf_commands(plan, pids["sut"])] if plan.sut in FORWARDERS else []
-        children = stack.enter_context(start_all([*wanted, *edge_commands(plan, pids["sut"])], plan))
+        commands = [*vnf_commands(plan, pids["sut"])] if plan.sut in FORWARDERS else []
+        children = stack.enter_context(start_all([*commands, *edge_commands(plan, pids["sut"])], plan))
         if plan.sut_softirq_core is not None:
             steer_receiving(plan.sut_softirq_core, plan.sut_interfaces, pids["sut"])
         switches = stack.enter_context(open_vswitch(plan, pids["sut"])) if plan.sut == "ovs" else ()
@@ -110,11 +110,11 @@ def steer_receiving(core: int, interfaces: Sequence[str], sut_pid: int) -> None:
         _write_rps_mask(core, interfaces, sut_pid, writer)
     os.close(writer)
     with os.fdopen(reader, "rb") as answer:
-        said = answer.read().decode()
+        message = answer.read().decode()
     os.waitpid(pid, 0)
-    if said:
+    if message:
         raise StageError(
-            f"vnf.softirq_core: cannot steer receiving to CPU {core} ({said}); omit the key, or run as root on a "
+            f"vnf.softirq_core: cannot steer receiving to CPU {core} ({message}); omit the key, or run as root on a "
             "kernel with CONFIG_RPS"
         )
 

@@ -33,17 +33,17 @@ class CloudState(NamedTuple):
 def network_facts(plan: CloudPlan, networks: Mapping[str, Json]) -> Iterator[CloudNetworkFacts]:
     """Yield the networks as Neutron reports them; values reported to administrators only are those of the plan."""
     for planned in plan.networks:
-        found = networks[planned.name]
-        kind = found.get("provider:network_type")
+        network = networks[planned.name]
+        kind = network.get("provider:network_type")
         yield CloudNetworkFacts(
             name=planned.name,
-            id=found["id"],
+            id=network["id"],
             role=planned.role,
             chain=planned.chain,
             kind=kind,
-            segmentation_id=found.get("provider:segmentation_id", planned.segmentation_id),
-            physical_network=found.get("provider:physical_network", planned.physical_network),
-            mtu_bytes=found.get("mtu"),
+            segmentation_id=network.get("provider:segmentation_id", planned.segmentation_id),
+            physical_network=network.get("provider:physical_network", planned.physical_network),
+            mtu_bytes=network.get("mtu"),
         )
 
 
@@ -51,7 +51,7 @@ def server_facts(plan: CloudPlan, read: CloudState, restaged: set[str]) -> Itera
     """Yield the VMs as Nova reports them. Raises StageError if a port is not bound, or MAC addresses collide."""
     owners: dict[str, str] = {}
     for planned in plan.servers:
-        found = read.servers[planned.name]
+        server = read.servers[planned.name]
         ports = [_port(read, planned, port.name) for port in planned.ports]
         macs = tuple(str(port["mac_address"]).lower() for port in ports)
         for port, mac in zip(planned.ports, macs, strict=True):
@@ -63,11 +63,11 @@ def server_facts(plan: CloudPlan, read: CloudState, restaged: set[str]) -> Itera
             owners[mac] = port.name
         yield CloudServerFacts(
             name=planned.name,
-            id=found["id"],
+            id=server["id"],
             chain=planned.chain,
             hop=planned.hop,
-            host=str(found.get(HOST) or ""),
-            availability_zone=str(found.get(ZONE) or ""),
+            host=str(server.get(HOST) or ""),
+            availability_zone=str(server.get(ZONE) or ""),
             macs=macs,
             address=read.addresses.get(planned.name) or _management_address(plan, planned, read),
             restaged=planned.name in restaged,
@@ -77,14 +77,14 @@ def server_facts(plan: CloudPlan, read: CloudState, restaged: set[str]) -> Itera
 def check_hosts(plan: CloudPlan, read: CloudState) -> None:
     """Raise StageError if a VM is not on the requested host, or a chain is on several hosts."""
     for planned in plan.servers:
-        found = read.servers[planned.name]
-        host = found.get(HOST)
+        server = read.servers[planned.name]
+        host = server.get(HOST)
         if plan.hosts and host:
             action = plan.hosts[planned.chain % len(plan.hosts)].rpartition(":")[2]
             if not _is_host(action, str(host)):
                 raise StageError(f"cloud {read.cloud}: server {planned.name} is on host {host} instead of {action}")
         first = next(each for each in plan.servers if each.chain == planned.chain)
-        if plan.same_host and found.get(HOST_ID) != read.servers[first.name].get(HOST_ID):
+        if plan.same_host and server.get(HOST_ID) != read.servers[first.name].get(HOST_ID):
             raise StageError(
                 f"cloud {read.cloud}: servers {first.name} and {planned.name} of one chain are on different "
                 f"hosts{f' ({read.servers[first.name].get(HOST)} and {host})' if host else ''}; name the host "
@@ -102,36 +102,36 @@ class ChainIds(NamedTuple):
 
 def chain_ids(cloud: str, plan: CloudPlan, lab: LabPlan, networks: Sequence[CloudNetworkFacts]) -> tuple[ChainIds, ...]:
     """Return the identifiers of every chain. Raises StageError if one is unknown or not unique."""
-    taken: dict[tuple[int, int], CloudNetworkFacts] = {}
-    found = []
+    networks_by_vlan: dict[tuple[int, int], CloudNetworkFacts] = {}
+    ids = []
     for chain in range(lab.chain_count):
         left, right = sides = (_side_network(networks, chain, 0), _side_network(networks, chain, 1))
         if lab.vlans:
             for side, network in enumerate(sides):
-                _reserve_vlan(cloud, taken, (lab.port(chain, side), _vlan(cloud, network)), network)
+                _reserve_vlan(cloud, networks_by_vlan, (lab.port(chain, side), _vlan(cloud, network)), network)
         is_tunneled = all((network.kind or _planned(plan, network).kind) in TUNNELS for network in sides)
-        found.append(
+        ids.append(
             ChainIds(
                 vlans=(_vlan(cloud, left), _vlan(cloud, right)) if lab.vlans else None,
                 vnis=(_number(cloud, left), _number(cloud, right)) if is_tunneled else None,
             )
         )
-    return tuple(found)
+    return tuple(ids)
 
 
 def chain_facts(
     plan: CloudPlan, lab: LabPlan, networks: Sequence[CloudNetworkFacts], read: CloudState
 ) -> Iterator[ChainFacts]:
     """Yield the facts of each chain that the tester needs. Raises StageError if chains cannot be told apart."""
-    for chain, found in enumerate(chain_ids(read.cloud, plan, lab, networks)):
+    for chain, ids in enumerate(chain_ids(read.cloud, plan, lab, networks)):
         left, right = (
             lab.tester_interfaces[lab.port(chain, side)] if lab.tester_interfaces else "" for side in range(2)
         )
         yield ChainFacts(
             chain=chain,
             tester_interfaces=(left, right),
-            vlans=found.vlans,
-            vnis=found.vnis,
+            vlans=ids.vlans,
+            vnis=ids.vnis,
             macs=_chain_macs(plan, read, chain),
         )
 
@@ -155,10 +155,13 @@ def _side_network(networks: Sequence[CloudNetworkFacts], chain: int, side: int) 
 
 
 def _reserve_vlan(
-    cloud: str, taken: dict[tuple[int, int], CloudNetworkFacts], key: tuple[int, int], network: CloudNetworkFacts
+    cloud: str,
+    networks_by_vlan: dict[tuple[int, int], CloudNetworkFacts],
+    key: tuple[int, int],
+    network: CloudNetworkFacts,
 ) -> None:
     """Assign a VLAN at a tester's port to one network."""
-    other = taken.setdefault(key, network)
+    other = networks_by_vlan.setdefault(key, network)
     if other.id != network.id:
         raise StageError(
             f"cloud {cloud}: networks {other.name} and {network.name} both have VLAN {key[1]} at the same port of the "
@@ -224,6 +227,6 @@ def _management_address(plan: CloudPlan, server: CloudServer, read: CloudState) 
     return None
 
 
-def _is_host(action: str, found: str) -> bool:
+def _is_host(action: str, host: str) -> bool:
     """Compare by the full name or its first label."""
-    return action in (found, found.partition(".")[0])
+    return action in (host, host.partition(".")[0])

@@ -80,10 +80,10 @@ def select_tagged(listed: ResourceLists, label: str | None = None) -> tuple[Left
     """Return the listed resources that nodrop created."""
     chains = _chains(listed)
     return tuple(
-        Leftover(to_resource(kind, each), found, chains.get(str(each["id"]), ""), creation_time(each))
+        Leftover(to_resource(kind, each), tag_label, chains.get(str(each["id"]), ""), creation_time(each))
         for kind in ORDER
         for each in listed[kind]
-        if (found := owner_label(kind, each)) and label in (None, found)
+        if (tag_label := owner_label(kind, each)) and label in (None, tag_label)
     )
 
 
@@ -99,29 +99,29 @@ def list_project(cloud: Cloud) -> ResourceLists:
     return listed
 
 
-def to_resource(kind: ResourceKind, found: Json) -> CloudResource:
+def to_resource(kind: ResourceKind, resource: Json) -> CloudResource:
     """Convert a service's reply to a resource; floating IPs are named by their address."""
-    name = str(found.get("floating_ip_address") or found.get("name") or found["id"])
-    return CloudResource(kind=kind, name=name, id=str(found["id"]))
+    name = str(resource.get("floating_ip_address") or resource.get("name") or resource["id"])
+    return CloudResource(kind=kind, name=name, id=str(resource["id"]))
 
 
-def creation_time(found: Json) -> str:
+def creation_time(resource: Json) -> str:
     """Return the creation time as `2026-11-22 03:04`; empty if the service does not report it."""
-    return str(found.get("created_at") or found.get("created") or "")[:16].replace("T", " ")
+    return str(resource.get("created_at") or resource.get("created") or "")[:16].replace("T", " ")
 
 
 def _chains(listed: ResourceLists) -> dict[str, str]:
     """Return the chain of resources by id: a server's is in its metadata, a port's is its server's, and a network's is
     that of all its ports."""
-    found = {each["id"]: str((each.get("metadata") or {}).get(CHAIN, "")) for each in listed["server"]}
+    chain_by_id = {each["id"]: str((each.get("metadata") or {}).get(CHAIN, "")) for each in listed["server"]}
     of_networks: dict[str, set[str]] = {}
     for port in listed["port"]:
-        if chain := found.get(port.get("device_id")):
-            found[port["id"]] = chain
+        if chain := chain_by_id.get(port.get("device_id")):
+            chain_by_id[port["id"]] = chain
             of_networks.setdefault(port["network_id"], set()).add(chain)
     whole = {network: chains.pop() for network, chains in of_networks.items() if len(chains) == 1}
     subnets = {each["id"]: whole[each["network_id"]] for each in listed["subnet"] if each["network_id"] in whole}
-    return found | whole | subnets
+    return chain_by_id | whole | subnets
 
 
 NUMBER_SUFFIX = r"(?:\d+(?:[.-]\d+)*|\.\d+\.\d+)?"
@@ -145,13 +145,13 @@ def find_nfvbench_leftovers(listed: ResourceLists, names: NfvbenchNames) -> tupl
         listed: all resources of the project.
         names: names in NFVbench's configuration.
     """
-    found = dict(
+    matches = dict(
         _found({kind: [each for each in some if not is_tagged(kind, each)] for kind, some in listed.items()}, names)
     )
     return tuple(
         Leftover(to_resource(kind, each), "", _chain(str(each.get("name", "")), names), creation_time(each))
         for kind in ORDER
-        for each in found.get(kind, ())
+        for each in matches.get(kind, ())
     )
 
 
@@ -188,5 +188,5 @@ def _is_its_port(port: Json, servers: Collection[Json], network_ids: Collection[
 
 def _chain(name: str, names: NfvbenchNames) -> str:
     prefixes = "|".join(map(re.escape, (names.servers, *names.networks)))
-    found = re.match(rf"(?:{prefixes})(\d+)", name)
-    return found[1] if found else ""
+    match = re.match(rf"(?:{prefixes})(\d+)", name)
+    return match[1] if match else ""

@@ -36,8 +36,10 @@ def find_network(cloud: Cloud, planned: CloudNetwork, listed: Iterable[Json]) ->
     of_name = [each for each in listed if each.get("name") == planned.name]
     own = [each for each in of_name if _in_project(cloud, each)]
     open_to_all = [each for each in of_name if each.get("shared") or each.get("router:external")]
-    found = single_match(cloud, "network", planned.name, own or open_to_all or (of_name if planned.must_exist else []))
-    if found is None:
+    network = single_match(
+        cloud, "network", planned.name, own or open_to_all or (of_name if planned.must_exist else [])
+    )
+    if network is None:
         if planned.must_exist:
             raise StageError(
                 f"cloud {cloud.name}: Network {planned.name} not found: no network of this name is visible in project "
@@ -46,16 +48,19 @@ def find_network(cloud: Cloud, planned: CloudNetwork, listed: Iterable[Json]) ->
         return None
     provider = (
         PropertyCheck(
-            "network_type", None if planned.kind == "any" else planned.kind, found.get(f"{PROVIDER}network_type")
+            "network_type", None if planned.kind == "any" else planned.kind, network.get(f"{PROVIDER}network_type")
         ),
-        PropertyCheck("segmentation_id", planned.segmentation_id, found.get(f"{PROVIDER}segmentation_id")),
-        PropertyCheck("physical_network", planned.physical_network, found.get(f"{PROVIDER}physical_network")),
+        PropertyCheck("segmentation_id", planned.segmentation_id, network.get(f"{PROVIDER}segmentation_id")),
+        PropertyCheck("physical_network", planned.physical_network, network.get(f"{PROVIDER}physical_network")),
     )
     reported = tuple(each for each in provider if each.actual is not None)  # reported to administrators only
     _require_match(
-        cloud, "network", found, [*reported, PropertyCheck("admin_state_up", True, found.get("admin_state_up", True))]
+        cloud,
+        "network",
+        network,
+        [*reported, PropertyCheck("admin_state_up", True, network.get("admin_state_up", True))],
     )
-    return found
+    return network
 
 
 def find_subnet(cloud: Cloud, planned: CloudNetwork, network: Json, listed: Iterable[Json]) -> Json | None:
@@ -63,10 +68,10 @@ def find_subnet(cloud: Cloud, planned: CloudNetwork, network: Json, listed: Iter
     if planned.subnet is None:
         return None
     of_network = [each for each in listed if each.get("network_id") == network["id"]]
-    found = single_match(
+    subnet = single_match(
         cloud, "subnet", planned.subnet, [each for each in of_network if each.get("name") == planned.subnet]
     )
-    if found is None:
+    if subnet is None:
         if planned.must_exist or not is_tagged("network", network):
             existing = ", ".join(f"{each.get('name') or each['id']} ({each['cidr']})" for each in of_network) or "none"
             raise StageError(
@@ -78,37 +83,37 @@ def find_subnet(cloud: Cloud, planned: CloudNetwork, network: Json, listed: Iter
     _require_match(
         cloud,
         "subnet",
-        found,
+        subnet,
         [
-            PropertyCheck("cidr", requested_cidr, found.get("cidr")),
-            PropertyCheck("gateway_ip", planned.gateway, found.get("gateway_ip")),
+            PropertyCheck("cidr", requested_cidr, subnet.get("cidr")),
+            PropertyCheck("gateway_ip", planned.gateway, subnet.get("gateway_ip")),
         ],
     )
-    return found
+    return subnet
 
 
 def find_flavor(cloud: Cloud, planned: CloudFlavor, listed: Iterable[Json]) -> Json | None:
     """Find a flavor, listed with its extra specs. Raises StageError if it differs."""
-    found = single_match(cloud, "flavor", planned.name, [each for each in listed if each.get("name") == planned.name])
-    if found is None:
+    flavor = single_match(cloud, "flavor", planned.name, [each for each in listed if each.get("name") == planned.name])
+    if flavor is None:
         return None
-    specs: Json = found.get("extra_specs") or {}
-    action = set(planned.extra_specs) | (set(specs) if is_tagged("flavor", found) else set())
+    specs: Json = flavor.get("extra_specs") or {}
+    action = set(planned.extra_specs) | (set(specs) if is_tagged("flavor", flavor) else set())
     _require_match(
         cloud,
         "flavor",
-        found,
+        flavor,
         [
-            PropertyCheck("vcpus", planned.vcpus, found.get("vcpus")),
-            PropertyCheck("ram", planned.ram_mib, found.get("ram")),
-            PropertyCheck("disk", planned.disk_gib, found.get("disk")),
+            PropertyCheck("vcpus", planned.vcpus, flavor.get("vcpus")),
+            PropertyCheck("ram", planned.ram_mib, flavor.get("ram")),
+            PropertyCheck("disk", planned.disk_gib, flavor.get("disk")),
             *(
                 PropertyCheck(f"extra spec {key}", planned.extra_specs.get(key, "not set"), specs.get(key))
                 for key in sorted(action)
             ),
         ],
     )
-    return found
+    return flavor
 
 
 def find_image(cloud: Cloud, planned: CloudImage, listed: Iterable[Json]) -> Json | None:
@@ -117,44 +122,44 @@ def find_image(cloud: Cloud, planned: CloudImage, listed: Iterable[Json]) -> Jso
     Properties of images that nodrop did not create must equal the plan's; those of its own images can be set later.
     """
     active = [each for each in listed if each.get("name") == planned.name and each.get("status") == "active"]
-    found = single_match(
+    image = single_match(
         cloud, "image", planned.name, [each for each in active if each.get("owner") == cloud.project_id] or active
     )
-    if found is None:
+    if image is None:
         return None
-    if planned.file and found.get("os_hash_value") and found.get("os_hash_algo") in hashlib.algorithms_available:
-        algorithm = str(found["os_hash_algo"])
-        content = PropertyCheck(algorithm, _file_digest(planned.file, algorithm)[:16], str(found["os_hash_value"])[:16])
-        _require_match(cloud, "image", found, [content])
-    if not is_tagged("image", found):
-        properties = [PropertyCheck(key, value, found.get(key)) for key, value in planned.properties.items()]
-        _require_match(cloud, "image", found, properties)
-    return found
+    if planned.file and image.get("os_hash_value") and image.get("os_hash_algo") in hashlib.algorithms_available:
+        algorithm = str(image["os_hash_algo"])
+        content = PropertyCheck(algorithm, _file_digest(planned.file, algorithm)[:16], str(image["os_hash_value"])[:16])
+        _require_match(cloud, "image", image, [content])
+    if not is_tagged("image", image):
+        properties = [PropertyCheck(key, value, image.get(key)) for key, value in planned.properties.items()]
+        _require_match(cloud, "image", image, properties)
+    return image
 
 
 def find_port(cloud: Cloud, planned: CloudPort, network_id: str, listed: Iterable[Json]) -> Json | None:
     """Find a port that nodrop created: other ports may be in use. Raises StageError."""
     of_name = [each for each in listed if each.get("name") == planned.name and _in_project(cloud, each)]
-    found = single_match(cloud, "port", planned.name, of_name)
-    if found is None:
+    port = single_match(cloud, "port", planned.name, of_name)
+    if port is None:
         return None
-    if not is_tagged("port", found):
+    if not is_tagged("port", port):
         raise StageError(
-            f"cloud {cloud.name}: port {planned.name} exists ({found['id']}) and was not created by nodrop; delete it, "
+            f"cloud {cloud.name}: port {planned.name} exists ({port['id']}) and was not created by nodrop; delete it, "
             "or give the VMs another name"
         )
-    is_filtered = bool(found.get("port_security_enabled") and found.get("security_groups"))
+    is_filtered = bool(port.get("port_security_enabled") and port.get("security_groups"))
     _require_match(
         cloud,
         "port",
-        found,
+        port,
         [
-            PropertyCheck("network_id", network_id, found.get("network_id")),
-            PropertyCheck("vnic_type", planned.vnic_type, found.get("binding:vnic_type", planned.vnic_type)),
+            PropertyCheck("network_id", network_id, port.get("network_id")),
+            PropertyCheck("vnic_type", planned.vnic_type, port.get("binding:vnic_type", planned.vnic_type)),
             PropertyCheck("security groups", False, is_filtered),
         ],
     )
-    return found
+    return port
 
 
 class ServerMatch(NamedTuple):
@@ -189,29 +194,29 @@ def find_server(
     of_name = [
         each for each in listed if each.get("name") == planned.name and each.get("tenant_id") == cloud.project_id
     ]
-    found = single_match(cloud, "server", planned.name, of_name)
-    if found is None:
+    server = single_match(cloud, "server", planned.name, of_name)
+    if server is None:
         return None
-    metadata: Json = found.get("metadata") or {}
+    metadata: Json = server.get("metadata") or {}
     checks = (
-        PropertyCheck("status", "ACTIVE", found.get("status")),
-        PropertyCheck("flavor", flavor, (found.get("flavor") or {}).get("original_name")),
-        PropertyCheck("image", image_id, (found.get("image") or {}).get("id") if found.get("image") else None),
-        PropertyCheck("ports", [found["id"]] * len(ports), [each.get("device_id") for each in ports]),
+        PropertyCheck("status", "ACTIVE", server.get("status")),
+        PropertyCheck("flavor", flavor, (server.get("flavor") or {}).get("original_name")),
+        PropertyCheck("image", image_id, (server.get("image") or {}).get("id") if server.get("image") else None),
+        PropertyCheck("ports", [server["id"]] * len(ports), [each.get("device_id") for each in ports]),
         PropertyCheck("chain", str(planned.chain), metadata.get(CHAIN)),
         PropertyCheck("user data", user_data_digest[:16], str(metadata.get(USER_DATA, ""))[:16]),
     )
     differences = tuple(_differences(checks))
-    if differences and not is_tagged("server", found):
+    if differences and not is_tagged("server", server):
         raise StageError(
             f"cloud {cloud.name}: Instance {planned.name} cannot be reused ({'; '.join(differences)}), and nodrop did "
             "not create it; delete it, or give the VMs another name"
         )
-    return ServerMatch(found, differences)
+    return ServerMatch(server, differences)
 
 
-def _in_project(cloud: Cloud, found: Json) -> bool:
-    return bool(found.get("project_id", found.get("tenant_id")) == cloud.project_id)
+def _in_project(cloud: Cloud, resource: Json) -> bool:
+    return bool(resource.get("project_id", resource.get("tenant_id")) == cloud.project_id)
 
 
 def single_match(cloud: Cloud, what: str, name: str, candidates: Sequence[Json]) -> Json | None:
@@ -231,13 +236,13 @@ def _differences(checks: Iterable[PropertyCheck]) -> Iterator[str]:
             yield f"{name} is {'not set' if actual in (None, '') else actual} instead of {expected}"
 
 
-def _require_match(cloud: Cloud, kind: ResourceKind, found: Json, checks: Sequence[PropertyCheck]) -> None:
+def _require_match(cloud: Cloud, kind: ResourceKind, resource: Json, checks: Sequence[PropertyCheck]) -> None:
     """Raise StageError, in NFVbench's words, if a property differs from the plan's."""
     differing = [check for check in checks if any(_differences([check]))]
     if not differing:
         return
-    what, name = kind.replace("_", " "), found.get("name") or found["id"]
-    advice = "delete it (`nodrop cleanup`)" if is_tagged(kind, found) else "plan for its actual value"
+    what, name = kind.replace("_", " "), resource.get("name") or resource["id"]
+    advice = "delete it (`nodrop cleanup`)" if is_tagged(kind, resource) else "plan for its actual value"
     first, *more = differing
     raise StageError(
         f"cloud {cloud.name}: Mismatch of '{first.name}' for reused {what} {name}: "

@@ -25,7 +25,7 @@ def disk_format(head: bytes) -> str:
 
 
 def upload_image(
-    cloud: Cloud, image: CloudImage, label: str, on_made: Callable[[Json], None], on_sent: Callable[[float], None]
+    cloud: Cloud, image: CloudImage, label: str, on_created: Callable[[Json], None], on_sent: Callable[[float], None]
 ) -> Json:
     """Upload an image from its file and return it.
 
@@ -33,7 +33,7 @@ def upload_image(
         cloud: the cloud.
         image: the planned image with its file.
         label: label of the run's resources.
-        on_made: receives the image before its bytes are sent, so that a partial image can be deleted.
+        on_created: receives the image before its bytes are sent, so that a partial image can be deleted.
         on_sent: receives the share of bytes sent from time to time.
 
     Raises StageError.
@@ -43,22 +43,22 @@ def upload_image(
         head = file.read(len(QCOW2))
         file.seek(0)
         post = Post("image", "/images", request_bodies.image_body(image, label, disk_format(head)))
-        made = rest.create(cloud, f"create image {image.name}", post, lambda: _queued(cloud, image.name))
-        on_made(made)
+        created = rest.create(cloud, f"create image {image.name}", post, lambda: _queued(cloud, image.name))
+        on_created(created)
         reader = _HashingReader(file, path.stat().st_size, on_sent)
-        rest.upload(cloud, f"upload {path} as image {image.name}", "image", f"/images/{made['id']}/file", reader)
-    found = rest.get(cloud, f"read image {image.name}", "image", f"/images/{made['id']}")
-    _check(cloud, image, found, reader)
-    return found
+        rest.upload(cloud, f"upload {path} as image {image.name}", "image", f"/images/{created['id']}/file", reader)
+    uploaded = rest.get(cloud, f"read image {image.name}", "image", f"/images/{created['id']}")
+    _check(cloud, image, uploaded, reader)
+    return uploaded
 
 
-def set_properties(cloud: Cloud, image: CloudImage, found: Json) -> None:
+def set_properties(cloud: Cloud, image: CloudImage, existing: Json) -> None:
     """Set missing properties of an image that nodrop created. Raises StageError."""
-    missing = {key: value for key, value in image.properties.items() if found.get(key) != value}
+    missing = {key: value for key, value in image.properties.items() if existing.get(key) != value}
     if missing:
         pairs = ", ".join(f"{key}={value}" for key, value in missing.items())
         with cloud.reporting_errors(f"set the properties {pairs} of image {image.name}"):
-            cloud.sdk.image.update_image(found["id"], **missing)
+            cloud.sdk.image.update_image(existing["id"], **missing)
 
 
 def _path(image: CloudImage) -> Path:
@@ -80,18 +80,18 @@ def _queued(cloud: Cloud, name: str) -> Json | None:
     return next((image for image in inventory.list_images(cloud, name) if image["status"] == "queued"), None)
 
 
-def _check(cloud: Cloud, image: CloudImage, found: Json, reader: "_HashingReader") -> None:
+def _check(cloud: Cloud, image: CloudImage, uploaded: Json, reader: "_HashingReader") -> None:
     """Check that Glance stored the bytes that were sent."""
-    if found["status"] != ACTIVE:
+    if uploaded["status"] != ACTIVE:
         raise StageError(
-            f"cloud {cloud.name}: image {image.name} is {found['status']} after its upload; see Glance's log"
+            f"cloud {cloud.name}: image {image.name} is {uploaded['status']} after its upload; see Glance's log"
         )
     algorithm, reported = (
-        ("md5", found.get("checksum"))
-        if not found.get("os_hash_value")
+        ("md5", uploaded.get("checksum"))
+        if not uploaded.get("os_hash_value")
         else (
-            found["os_hash_algo"],
-            found["os_hash_value"],
+            uploaded["os_hash_algo"],
+            uploaded["os_hash_value"],
         )
     )
     if reported and algorithm in reader.digests and reader.digests[algorithm].hexdigest() != reported:

@@ -97,22 +97,24 @@ def count_missing(plan: CloudPlan, existing: Inventory, group_count: int) -> Map
     }
 
 
-def _size(planned: CloudFlavor, found: Json | None) -> tuple[int, int]:
-    return (found["vcpus"], found["ram"]) if found else (planned.vcpus, planned.ram_mib)
+def _size(planned: CloudFlavor, existing: Json | None) -> tuple[int, int]:
+    return (existing["vcpus"], existing["ram"]) if existing else (planned.vcpus, planned.ram_mib)
 
 
 def _networks(cloud: Cloud, plan: CloudPlan) -> dict[str, Json]:
     listed = rest.list_by_name(cloud, "networks", "/networks", "networks", [network.name for network in plan.networks])
-    found = ((planned.name, existing_resources.find_network(cloud, planned, listed)) for planned in plan.networks)
-    return {name: network for name, network in found if network}
+    networks = ((planned.name, existing_resources.find_network(cloud, planned, listed)) for planned in plan.networks)
+    return {name: network for name, network in networks if network}
 
 
 def _subnets(cloud: Cloud, plan: CloudPlan, networks: Mapping[str, Json]) -> dict[str, Json]:
     planned = [network for network in plan.networks if network.subnet and network.name in networks]
     names = sorted({network.subnet for network in planned if network.subnet})
     listed = rest.list_by_name(cloud, "subnets", "/subnets", "subnets", names)
-    found = ((each.name, existing_resources.find_subnet(cloud, each, networks[each.name], listed)) for each in planned)
-    return {name: subnet for name, subnet in found if subnet}
+    subnets = (
+        (each.name, existing_resources.find_subnet(cloud, each, networks[each.name], listed)) for each in planned
+    )
+    return {name: subnet for name, subnet in subnets if subnet}
 
 
 def _ports(cloud: Cloud, plan: CloudPlan, networks: Mapping[str, Json]) -> dict[str, Json]:
@@ -121,14 +123,14 @@ def _ports(cloud: Cloud, plan: CloudPlan, networks: Mapping[str, Json]) -> dict[
         return {}
     listed = list_ports(cloud, plan)
 
-    def found() -> Iterator[tuple[str, Json]]:
+    def existing_ports() -> Iterator[tuple[str, Json]]:
         for server in plan.servers:
             for planned in server.ports:
                 network = networks.get(planned.network)
                 if network and (port := existing_resources.find_port(cloud, planned, network["id"], listed)):
                     yield planned.name, port
 
-    return dict(found())
+    return dict(existing_ports())
 
 
 def _routers(cloud: Cloud, plan: CloudPlan) -> frozenset[str]:

@@ -75,10 +75,10 @@ class Cloud:
         """
         first = True
 
-        def ask() -> Created | Exception:
+        def send_request() -> Created | Exception:
             nonlocal first
-            if not first and (found := find_existing()) is not None:
-                return found
+            if not first and (existing := find_existing()) is not None:
+                return existing
             first = False
             try:
                 return send()
@@ -91,7 +91,7 @@ class Cloud:
             return service_message(answer) if isinstance(answer, Exception) else ""
 
         with self.reporting_errors(action):
-            answer = retry_while_unavailable(ask, unavailable_reason, self._requests.on_retry)
+            answer = retry_while_unavailable(send_request, unavailable_reason, self._requests.on_retry)
             if isinstance(answer, Exception):
                 raise answer
             return answer
@@ -134,14 +134,14 @@ def _region(login: CloudLogin) -> Any:
     from keystoneauth1.exceptions import MissingRequiredOptions, NoMatchingPlugin
     from openstack.exceptions import ConfigException
 
-    loader, name, given = _sources(login)
+    loader, name, settings = _sources(login)
     where = f"cloud {name}" if name else f"openrc file {login.openrc}" if login.openrc else "OS_... variables"
     try:
-        unchecked = loader.get_one(cloud=name, validate=False, **given)
+        unchecked = loader.get_one(cloud=name, validate=False, **settings)
         auth = {**unchecked.config, **(unchecked.config.get("auth") or {})}
         if unchecked.config.get("auth_type") in PASSWORD_METHODS and _needs_password(auth):
-            given = {**given, "auth": {**(given.get("auth") or {}), "password": _password(where, auth)}}
-        return loader.get_one(cloud=name, app_name="nodrop", **given)
+            settings = {**settings, "auth": {**(settings.get("auth") or {}), "password": _password(where, auth)}}
+        return loader.get_one(cloud=name, app_name="nodrop", **settings)
     except MissingRequiredOptions as error:
         lacking = ", ".join(sorted(option.dest for option in error.options))
         raise ConfigError(f"{where}: {lacking} missing for the login; add it") from None
@@ -157,9 +157,9 @@ def _sources(login: CloudLogin) -> tuple[Any, str | None, dict[str, Any]]:
         return OpenStackConfig(load_yaml_config=False, load_envvars=False), None, _openrc_settings(login.openrc)
     loader = OpenStackConfig()
     if name := login.cloud or os.environ.get("OS_CLOUD"):
-        known = sorted(each for each in loader.get_cloud_names() if each != "defaults")
-        if name not in known:
-            raise ConfigError(f"cloud {name} is not configured: {_missing_cloud_advice(loader, known)}")
+        clouds = sorted(each for each in loader.get_cloud_names() if each != "defaults")
+        if name not in clouds:
+            raise ConfigError(f"cloud {name} is not configured: {_missing_cloud_advice(loader, clouds)}")
         return loader, name, {}
     if os.environ.get("OS_AUTH_URL"):
         return OpenStackConfig(load_yaml_config=False), "envvars", {}
@@ -169,27 +169,27 @@ def _sources(login: CloudLogin) -> tuple[Any, str | None, dict[str, Any]]:
     )
 
 
-def _missing_cloud_advice(loader: Any, known: list[str]) -> str:
+def _missing_cloud_advice(loader: Any, clouds: list[str]) -> str:
     file = getattr(loader, "config_filename", None)
     if not file:
         return (
             "no clouds.yaml in this directory, ~/.config/openstack or /etc/openstack; create one, or set its path "
             "(OS_CLIENT_CONFIG_FILE)"
         )
-    return f"{file} has {', '.join(known) or 'no cloud'}; name one of these, or add it there"
+    return f"{file} has {', '.join(clouds) or 'no cloud'}; name one of these, or add it there"
 
 
 def _openrc_settings(path: str) -> dict[str, Any]:
     """Return the file's variables in openstacksdk's form."""
-    found = openrc.read_openrc(path)
+    openrc_values = openrc.read_openrc(path)
     environment = {name: value for name, value in os.environ.items() if name == "OS_PASSWORD"}
     needless = {"OS_PASSWORD", "OS_PASSWORD_INPUT"}
-    if missing := [name for name in found.unresolved if name not in needless]:
+    if missing := [name for name in openrc_values.unresolved if name not in needless]:
         raise ConfigError(
             f"openrc file {path}: {', '.join(missing)} needs a shell (`$...`, a command), which nodrop does not run; "
             "write the values, or load the file in your shell (`. FILE`) and omit it here"
         )
-    values = {**environment, **found.values}
+    values = {**environment, **openrc_values.values}
     return {name.removeprefix("OS_").lower(): value for name, value in values.items() if name not in {"OS_CLOUD"}}
 
 
@@ -204,8 +204,8 @@ def _needs_password(auth: Mapping[str, Any]) -> bool:
 
 def _password(where: str, auth: Mapping[str, Any]) -> str:
     """Return the password from the environment or the terminal. Only the SDK keeps it."""
-    if found := os.environ.get("OS_PASSWORD"):
-        return found
+    if password := os.environ.get("OS_PASSWORD"):
+        return password
     user = auth.get("username") or auth.get("user_id")
     if not (sys.stdin and sys.stdin.isatty()):
         raise ConfigError(f"{where}: no password of user {user} and no terminal to read it from; set OS_PASSWORD")
@@ -239,20 +239,20 @@ def _access(name: str, region: Any, session: Any) -> Any:
 def _login_failure(error: Exception, config: Mapping[str, Any]) -> str:
     from keystoneauth1 import exceptions as known
 
-    said = service_message(error)
+    message = service_message(error)
     auth = config.get("auth") or {}
     user = auth.get("username") or auth.get("user_id") or "this user"
     project = auth.get("project_name") or auth.get("project_id") or "its project"
     if any(isinstance(each, known.SSLError) for each in _causes(error)):
-        return f"its certificate is not trusted: {said}; name the authority's file (cacert, OS_CACERT)"
+        return f"its certificate is not trusted: {message}; name the authority's file (cacert, OS_CACERT)"
     if isinstance(error, known.Unauthorized):
         return (
-            f"it rejects {user} in project {project}: {said}; check the name, the password, the domains "
+            f"it rejects {user} in project {project}: {message}; check the name, the password, the domains "
             "(user_domain_name, project_domain_name) and the project"
         )
     if isinstance(error, known.ConnectFailure | known.ConnectTimeout | known.DiscoveryFailure):
-        return f"it cannot be reached: {said}; check its address and the network in between"
-    return f"it replied: {said}"
+        return f"it cannot be reached: {message}; check its address and the network in between"
+    return f"it replied: {message}"
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

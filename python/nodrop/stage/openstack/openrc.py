@@ -30,15 +30,17 @@ def read_openrc(path: str) -> Openrc:
     try:
         text = Path(path).expanduser().read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not a text file"
-        raise ConfigError(f"openrc file {path}: cannot read it: {why}; name the file that sets OS_AUTH_URL") from None
-    found = parse_openrc(text)
-    if not found.values:
+        reason = getattr(error, "strerror", None) or "it is not a text file"
+        raise ConfigError(
+            f"openrc file {path}: cannot read it: {reason}; name the file that sets OS_AUTH_URL"
+        ) from None
+    settings = parse_openrc(text)
+    if not settings.values:
         raise ConfigError(
             f"openrc file {path}: sets no OS_... variable to a plain value; expected lines like `export "
             "OS_AUTH_URL=https://cloud.example:5000/v3`"
         )
-    return found
+    return settings
 
 
 def parse_openrc(text: str) -> Openrc:
@@ -46,8 +48,8 @@ def parse_openrc(text: str) -> Openrc:
     values: dict[str, str] = {}
     unresolved: dict[str, None] = {}
     for line in filter(STATEMENT.match, text.splitlines()):
-        for found in ASSIGNMENT.finditer(line):
-            name, value = found["name"], _value(found["value"])
+        for match in ASSIGNMENT.finditer(line):
+            name, value = match["name"], _value(match["value"])
             values.pop(name, None)
             unresolved.pop(name, None)
             if value is None:
@@ -57,8 +59,8 @@ def parse_openrc(text: str) -> Openrc:
     return Openrc(values, tuple(unresolved))
 
 
-def _value(written: str) -> str | None:
+def _value(text: str) -> str | None:
     """Return a value without quotes; None if it needs a shell."""
-    if EXPANDED.search(re.sub(r"'[^']*'|\\.", "", written)):
+    if EXPANDED.search(re.sub(r"'[^']*'|\\.", "", text)):
         return None
-    return "".join(shlex.split(written))
+    return "".join(shlex.split(text))

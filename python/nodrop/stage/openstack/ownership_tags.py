@@ -45,18 +45,18 @@ def parse_label(text: str | None) -> str | None:
     return label if kind == TAG and label else None
 
 
-def owner_label(kind: ResourceKind, found: Json) -> str | None:
+def owner_label(kind: ResourceKind, resource: Json) -> str | None:
     """Return the label under which nodrop created a resource; None if it did not."""
     if kind == "server":
-        metadata: Json = found.get("metadata") or {}
+        metadata: Json = resource.get("metadata") or {}
         return parse_label(next((each for each in metadata.values() if parse_label(each)), None))
     if kind == "image":
-        return next(filter(None, map(parse_label, found.get("tags") or ())), None)
+        return next(filter(None, map(parse_label, resource.get("tags") or ())), None)
     if kind == "server_group":
-        return parse_label(found.get("name"))
-    return parse_label(found.get("description"))
+        return parse_label(resource.get("name"))
+    return parse_label(resource.get("description"))
 
 
-def is_tagged(kind: ResourceKind, found: Json) -> bool:
+def is_tagged(kind: ResourceKind, resource: Json) -> bool:
     """Return whether nodrop created a resource."""
-    return owner_label(kind, found) is not None
+    return owner_label(kind, resource) is not None

@@ -44,9 +44,9 @@ class Provisioner:
         self.routers: tuple[ActiveRouter, ...] = ()
         """In the plan's order."""
 
-    def record(self, kind: ResourceKind, made: Json, *, found: bool = False) -> None:
+    def record(self, kind: ResourceKind, resource: Json, *, found: bool = False) -> None:
         """Record a resource."""
-        self._add(CloudResource(kind=kind, name=made["name"] or made["id"], id=made["id"], found=found))
+        self._add(CloudResource(kind=kind, name=resource["name"] or resource["id"], id=resource["id"], found=found))
 
     def create_networks(self) -> None:
         """Create the missing image, flavor, networks and subnets. Raises StageError."""
@@ -72,8 +72,8 @@ class Provisioner:
 
     def server_group(self, name: str, policy: str) -> Json:
         """Return a server group, creating it if needed. Raises StageError."""
-        if found := self._reuse("server_group", self._existing.groups.get(name)):
-            return found
+        if existing_group := self._reuse("server_group", self._existing.groups.get(name)):
+            return existing_group
         body = {"server_group": {"name": name, "policy": policy}}
         action = f"create server group {name} with policy {policy}"
 
@@ -81,11 +81,11 @@ class Provisioner:
             existing = inventory.list_groups(self._cloud).get(name)
             return {"server_group": existing} if existing else None
 
-        made: Json = rest.create(self._cloud, action, Post("compute", "/os-server-groups", body), find_existing)[
+        group: Json = rest.create(self._cloud, action, Post("compute", "/os-server-groups", body), find_existing)[
             "server_group"
         ]
-        self.record("server_group", made)
-        return made
+        self.record("server_group", group)
+        return group
 
     def _add(self, resource: CloudResource) -> None:
         self.resources.append(resource)
@@ -102,7 +102,7 @@ class Provisioner:
 
     def _upload(self, planned: CloudImage) -> Json:
         self._report(f"uploading image {planned.name}", 0)
-        made = image.upload_image(
+        uploaded = image.upload_image(
             self._cloud,
             planned,
             self._plan.label,
@@ -110,24 +110,24 @@ class Provisioner:
             lambda share: self._report(f"image {planned.name}: {share:.0%} sent", 0),
         )
         self._report(f"image {planned.name} created", 1)
-        return made
+        return uploaded
 
     def _create_flavor(self, planned: CloudFlavor) -> Json:
         body = {"flavor": request_bodies.flavor_body(planned, self._plan.label, self._cloud.project_id)}
 
         def find_existing() -> Json | None:
-            ours = flavor_tag(self._plan.label, self._cloud.project_id)
+            own_tag = flavor_tag(self._plan.label, self._cloud.project_id)
             existing = (each for each in inventory.list_flavors(self._cloud) if each["name"] == planned.name)
-            return next(({"flavor": each} for each in existing if each.get("description") == ours), None)
+            return next(({"flavor": each} for each in existing if each.get("description") == own_tag), None)
 
-        made: Json = rest.create(
+        flavor: Json = rest.create(
             self._cloud, f"create flavor {planned.name}", Post("compute", "/flavors", body), find_existing
         )["flavor"]
-        self.record("flavor", made)
+        self.record("flavor", flavor)
         if planned.extra_specs:
-            self._set_extra_specs(planned, made["id"])
+            self._set_extra_specs(planned, flavor["id"])
         self._report(f"flavor {planned.name} created", 1)
-        return made
+        return flavor
 
     def _set_extra_specs(self, planned: CloudFlavor, flavor_id: str) -> None:
         pairs = ", ".join(f"{key}={value}" for key, value in planned.extra_specs.items())
@@ -149,8 +149,8 @@ class Provisioner:
             for network in self._plan.networks
             if network.subnet and not network.must_exist
         }
-        found = [network.name for network in self._plan.networks if network.must_exist]
-        self._reuse_all("subnet", dict.fromkeys([*found, *planned]), self._existing.subnets, self.subnets)
+        existing = [network.name for network in self._plan.networks if network.must_exist]
+        self._reuse_all("subnet", dict.fromkeys([*existing, *planned]), self._existing.subnets, self.subnets)
         self._create_missing("subnet", planned, self.subnets)
 
     def _create_ports(self) -> None:
@@ -185,8 +185,8 @@ class Provisioner:
     ) -> None:
         """Reuse the existing resources."""
         for key in planned:
-            if key in existing and (found := self._reuse(kind, existing[key])):
-                resources_by_name[key] = found
+            if key in existing and (resource := self._reuse(kind, existing[key])):
+                resources_by_name[key] = resource
 
     def _create_missing(
         self,
@@ -198,9 +198,9 @@ class Provisioner:
         missing = [key for key in planned if key not in resources_by_name]
         for first in range(0, len(missing), AT_ONCE):
             keys = missing[first : first + AT_ONCE]
-            for key, made in zip(keys, self._create_batch(kind, [planned[key] for key in keys]), strict=True):
-                resources_by_name[key] = made
-                self.record(kind, made)
+            for key, resource in zip(keys, self._create_batch(kind, [planned[key] for key in keys]), strict=True):
+                resources_by_name[key] = resource
+                self.record(kind, resource)
             self._report(f"{kind}s created: {first + len(keys)} of {len(missing)}", len(keys))
 
     def _create_batch(self, kind: Literal["network", "subnet", "port"], planned: list[Json]) -> list[Json]:
@@ -211,11 +211,13 @@ class Provisioner:
         def find_existing() -> Json | None:
             """Return all of them or None: Neutron creates all resources of a request or none."""
             existing = rest.list_by_name(self._cloud, key, path, key, names)
-            found = [next((each for each in existing if _matches(each, body)), None) for body in planned]
-            return {key: found} if all(found) else None
+            matches = [next((each for each in existing if _matches(each, body)), None) for body in planned]
+            return {key: matches} if all(matches) else None
 
-        made: list[Json] = rest.create(self._cloud, action, Post("network", path, {key: planned}), find_existing)[key]
-        return made
+        created: list[Json] = rest.create(self._cloud, action, Post("network", path, {key: planned}), find_existing)[
+            key
+        ]
+        return created
 
 
 def _matches(existing: Json, body: Json) -> bool:

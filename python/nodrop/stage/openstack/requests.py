@@ -28,7 +28,7 @@ FIRST_DELAY_S, MAX_DELAY_S = 0.5, 8.0
 
 
 def retry_while_unavailable(
-    ask: Callable[[], Answer], unavailable_reason: Callable[[Answer], str], on_retry: Callable[[str], None]
+    send_request: Callable[[], Answer], unavailable_reason: Callable[[Answer], str], on_retry: Callable[[str], None]
 ) -> Answer:
     """Send a request, with back-off while its service is unavailable.
 
@@ -42,11 +42,11 @@ def retry_while_unavailable(
     end = time.monotonic() + RETRY_S
     wait_s = FIRST_DELAY_S
     while True:
-        answer = ask()
-        why = unavailable_reason(answer)
-        if not why or time.monotonic() + wait_s > end:
+        answer = send_request()
+        reason = unavailable_reason(answer)
+        if not reason or time.monotonic() + wait_s > end:
             return answer
-        on_retry(f"{why}; retrying in {wait_s:g} s")
+        on_retry(f"{reason}; retrying in {wait_s:g} s")
         time.sleep(wait_s)
         wait_s = min(2 * wait_s, MAX_DELAY_S)
 
@@ -77,7 +77,7 @@ class RetryingRequests:
         service = _service(options, url)
         options.setdefault("timeout", TIMEOUTS_S)
 
-        def ask() -> Any:
+        def send_request() -> Any:
             with self._lock:
                 self._counts[service] += 1
             try:
@@ -100,7 +100,7 @@ class RetryingRequests:
             status = _status(answer)
             return f"{service} replied {status}" if status in UNAVAILABLE else ""
 
-        answer = retry_while_unavailable(ask, unavailable_reason, self.on_retry)
+        answer = retry_while_unavailable(send_request, unavailable_reason, self.on_retry)
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -112,8 +112,8 @@ def _status(answer: Any) -> int | None:
 
 def _service(options: Mapping[str, Any], url: str) -> str:
     """Return the service type in the catalog; requests without one are logins or version discovery."""
-    found = (options.get("endpoint_filter") or {}).get("service_type")
-    return str(found) if found else "identity" if _is_login(url) else DISCOVERY
+    service = (options.get("endpoint_filter") or {}).get("service_type")
+    return str(service) if service else "identity" if _is_login(url) else DISCOVERY
 
 
 def _is_login(url: str) -> bool:
@@ -186,21 +186,21 @@ class CloudError(StageError):
 def request_error(cloud: str, action: str, error: Exception) -> CloudError:
     """Return the error for an exception of the SDK."""
     status = http_status_of(error)
-    said = service_message(error)
+    message = service_message(error)
     if status is None:
         return CloudError(
-            f"cloud {cloud}: cannot {action}: no reply: {said}; check that its service can be reached", None
+            f"cloud {cloud}: cannot {action}: no reply: {message}; check that its service can be reached", None
         )
-    advice = QUOTA_ADVICE if "quota" in said.lower() else STATUS_ADVICE.get(status, "see the service's log")
-    return CloudError(f"cloud {cloud}: cannot {action}: HTTP {status}: {said}; {advice}", status)
+    advice = QUOTA_ADVICE if "quota" in message.lower() else STATUS_ADVICE.get(status, "see the service's log")
+    return CloudError(f"cloud {cloud}: cannot {action}: HTTP {status}: {message}; {advice}", status)
 
 
 def http_status_of(error: BaseException) -> int | None:
     """Return the HTTP status of an exception of the SDK or keystoneauth."""
-    found = getattr(error, "status_code", None) or getattr(error, "http_status", None)
-    if found is None and (response := getattr(error, "response", None)) is not None:
-        found = getattr(response, "status_code", None)
-    return int(found) if found else None
+    status = getattr(error, "status_code", None) or getattr(error, "http_status", None)
+    if status is None and (response := getattr(error, "response", None)) is not None:
+        status = getattr(response, "status_code", None)
+    return int(status) if status else None
 
 
 def service_message(error: BaseException) -> str:

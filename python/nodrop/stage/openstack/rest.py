@@ -33,14 +33,14 @@ class Post(NamedTuple):
 
 def list_all(cloud: Cloud, what: str, service: Service, path: str, key: str) -> list[Json]:
     """List all resources of a kind, page by page. Raises StageError."""
-    found: list[Json] = []
+    resources: list[Json] = []
     next_path: str | None = path
     with cloud.reporting_errors(f"list {what}"):
         while next_path:
             answer = _json(_adapter(cloud, service).get(next_path, **_version(service)))
-            found += answer[key]
+            resources += answer[key]
             next_path = _next(path, key, answer)
-    return found
+    return resources
 
 
 def list_by_name(cloud: Cloud, what: str, path: str, key: str, names: Sequence[str]) -> list[Json]:
@@ -115,8 +115,8 @@ def _version(service: Service) -> dict[str, str]:
 
 def _json(answer: Any) -> Json:
     _check(answer)
-    found: Json = answer.json() if answer.content else {}
-    return found
+    document: Json = answer.json() if answer.content else {}
+    return document
 
 
 def _check(answer: Any) -> None:

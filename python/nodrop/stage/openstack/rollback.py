@@ -38,20 +38,20 @@ class FailedDeletion(NamedTuple):
 
 def roll_back(cloud: Cloud, resources: Sequence[CloudResource], on_progress: OnProgress) -> str:
     """Delete the resources that were created, and describe the outcome. Never raises for errors of the cloud."""
-    made = [each for each in resources if not each.found]
-    if not made:
+    created = [each for each in resources if not each.found]
+    if not created:
         return "Nothing was created"
-    kept = delete_resources(cloud, made, on_progress)
-    if not kept:
-        return f"The created resources were deleted ({format_counts(made)})"
-    named = ", ".join(f"{each.resource.kind} {each.resource.name}" for each in kept[:8])
-    more = f" and {len(kept) - 8} more" if len(kept) > 8 else ""
-    return f"The created resources were deleted except {named}{more} ({kept[0].reason}): {AGAIN}"
+    remaining = delete_resources(cloud, created, on_progress)
+    if not remaining:
+        return f"The created resources were deleted ({format_counts(created)})"
+    named = ", ".join(f"{each.resource.kind} {each.resource.name}" for each in remaining[:8])
+    more = f" and {len(remaining) - 8} more" if len(remaining) > 8 else ""
+    return f"The created resources were deleted except {named}{more} ({remaining[0].reason}): {AGAIN}"
 
 
-def find_untracked(cloud: Cloud, plan: CloudPlan, known: Sequence[CloudResource]) -> Iterator[CloudResource]:
+def find_untracked(cloud: Cloud, plan: CloudPlan, recorded: Sequence[CloudResource]) -> Iterator[CloudResource]:
     """Yield resources with the plan's tag and names that are not recorded: created by requests without a reply."""
-    ids = {each.id for each in known}
+    ids = {each.id for each in recorded}
     names = _names(plan)
     try:
         left = cleanup.find_leftovers(cloud, plan.label)
@@ -194,9 +194,9 @@ class _Deletion:
                 for each in waited.values():
                     self._keep(each, str(refused))
                 return
-            for gone in [each for key, each in waited.items() if key not in existing]:
-                del waited[gone.id]
-                self._report_gone(gone)
+            for deleted in [each for key, each in waited.items() if key not in existing]:
+                del waited[deleted.id]
+                self._report_gone(deleted)
             if time.monotonic() > end:
                 for each in waited.values():
                     self._keep(each, _still_there_message(existing[each.id]))

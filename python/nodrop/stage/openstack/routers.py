@@ -75,9 +75,9 @@ class Routers:
             if router["id"] in joining and gateway.get("network_id") == outside["id"]:
                 self._record_router(router, found=True)
                 return
-        found = single_match(self._cloud, "router", name, [each for each in existing if each["name"] == name])
-        router = found or self._make(name, {"external_gateway_info": {"network_id": outside["id"]}})
-        self._record_router(router, found=found is not None)
+        router_match = single_match(self._cloud, "router", name, [each for each in existing if each["name"] == name])
+        router = router_match or self._make(name, {"external_gateway_info": {"network_id": outside["id"]}})
+        self._record_router(router, found=router_match is not None)
         if inside["id"] not in router_interfaces(self._cloud, name, router["id"]):
             self._attach(router, inside)
 
@@ -88,9 +88,9 @@ class Routers:
         self._record(CloudResource(kind="router", name=router["name"], id=router["id"], found=found))
 
     def _bring_up(self, planned: CloudRouter, subnets: Mapping[str, Json], existing: Sequence[Json]) -> ActiveRouter:
-        found = self._find(planned, existing)
-        router = found or self._make(planned.name, {})
-        self._record_router(router, found=found is not None)
+        existing_router = self._find(planned, existing)
+        router = existing_router or self._make(planned.name, {})
+        self._record_router(router, found=existing_router is not None)
         sides = [self._subnet(planned, network, subnets) for network in planned.networks]
         interfaces = router_interfaces(self._cloud, planned.name, router["id"])
         missing = [subnet for subnet in sides if subnet["id"] not in interfaces]
@@ -115,27 +115,29 @@ class Routers:
         own = [
             each for each in existing if each["name"] == planned.name and each["project_id"] == self._cloud.project_id
         ]
-        found = single_match(self._cloud, "router", planned.name, own)
-        if found and not is_tagged("router", found):
-            action, has = _routes(planned), _pairs(found.get("routes") or [])
+        router = single_match(self._cloud, "router", planned.name, own)
+        if router and not is_tagged("router", router):
+            action, has = _routes(planned), _pairs(router.get("routes") or [])
             if not action <= has:
                 raise StageError(
                     f"cloud {self._cloud.name}: Mismatch of 'routes' for reused router {planned.name}: "
                     f"{_format_routes(has)} instead of {_format_routes(action)}, and nodrop did not create it; add "
                     "them, or name another router"
                 )
-        return found
+        return router
 
     def _make(self, name: str, more: Json) -> Json:
         body = {"name": name, "description": ownership_tag(self._label), **more}
 
         def find_existing() -> Json | None:
-            ours = (each for each in self._named([name]) if each.get("description") == ownership_tag(self._label))
-            return next(({"router": each} for each in ours), None)
+            own_routers = (
+                each for each in self._named([name]) if each.get("description") == ownership_tag(self._label)
+            )
+            return next(({"router": each} for each in own_routers), None)
 
         post = Post("network", "/routers", {"router": body})
-        made: Json = rest.create(self._cloud, f"create router {name}", post, find_existing)["router"]
-        return made
+        router: Json = rest.create(self._cloud, f"create router {name}", post, find_existing)["router"]
+        return router
 
     def _attach(self, router: Json, subnet: Json) -> None:
         """Give a router an interface: on the subnet's gateway address if it has one, else on the first free address."""
@@ -166,8 +168,8 @@ class Routers:
             )
 
         post = Post("network", "/ports", {"port": body})
-        made: Json = rest.create(self._cloud, f"create port {name}", post, find_existing)["port"]
-        return made
+        port: Json = rest.create(self._cloud, f"create port {name}", post, find_existing)["port"]
+        return port
 
     def _give_routes(self, planned: CloudRouter, router: Json) -> None:
         """Set exactly the planned routes, on a router that nodrop created."""
@@ -271,7 +273,7 @@ class FloatingIps:
         if inside not in subnets:
             raise StageError(f"{problem}: no known subnet of network {inside}; set its subnet")
 
-    def _address(self, server: str, port: Json, outside: Json, found: Json | None) -> str:
+    def _address(self, server: str, port: Json, outside: Json, existing: Json | None) -> str:
         body = {
             "floating_network_id": outside["id"],
             "port_id": port["id"],
@@ -280,12 +282,12 @@ class FloatingIps:
 
         def find_existing() -> Json | None:
             path = f"/floatingips?port_id={port['id']}"
-            made = rest.list_all(self._cloud, "floating IPs", "network", path, "floatingips")
-            return next(({"floatingip": each} for each in made if is_tagged("floating_ip", each)), None)
+            floating_ips = rest.list_all(self._cloud, "floating IPs", "network", path, "floatingips")
+            return next(({"floatingip": each} for each in floating_ips if is_tagged("floating_ip", each)), None)
 
         action = f"allocate a floating IP of {outside['name']} for server {server}"
         post = Post("network", "/floatingips", {"floatingip": body})
-        floating: Json = found or rest.create(self._cloud, action, post, find_existing)["floatingip"]
+        floating: Json = existing or rest.create(self._cloud, action, post, find_existing)["floatingip"]
         address = str(floating["floating_ip_address"])
-        self._record(CloudResource(kind="floating_ip", name=address, id=floating["id"], found=found is not None))
+        self._record(CloudResource(kind="floating_ip", name=address, id=floating["id"], found=existing is not None))
         return address

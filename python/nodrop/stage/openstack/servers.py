@@ -66,7 +66,7 @@ class ServerProvisioner:
         return {name: listed[server["id"]] for name, server in self.found.items() if server["id"] in listed}
 
     def _reuse(self, server: CloudServer, existing: Sequence[Json]) -> bool:
-        standing = existing_resources.find_server(
+        match = existing_resources.find_server(
             self._cloud,
             server,
             existing,
@@ -75,13 +75,13 @@ class ServerProvisioner:
             ports=[self._provisioner.ports[port.name] for port in server.ports],
             user_data_digest=guest_config.user_data_digest(self._user_data_by_name[server.name]),
         )
-        if standing is None:
+        if match is None:
             return False
-        if standing.differences:
-            self._report(f"re-creating server {server.name} ({'; '.join(standing.differences)})", 0)
-            self._delete([standing.found])
+        if match.differences:
+            self._report(f"re-creating server {server.name} ({'; '.join(match.differences)})", 0)
+            self._delete([match.found])
             return False
-        self.found[server.name] = standing.found
+        self.found[server.name] = match.found
         self._provisioner.record("server", self.found[server.name], found=True)
         self._report(f"server {server.name} exists", 1)
         return True
@@ -91,13 +91,13 @@ class ServerProvisioner:
         macs = [tuple(self._provisioner.ports[port.name]["mac_address"] for port in each.ports) for each in chain]
         index = chain.index(server)
         ends = self._plan.tester_macs or (None, None)
-        known = GuestFacts(
+        facts = GuestFacts(
             macs=macs[index],
             neighbors=guest_config.neighbors(chain, index, macs, (None, None) if self._plan.routers else ends),
             management=self._management(server),
         )
         return guest_config.user_data(
-            server, known, queue_count=self._plan.multiqueue, mbuf_count=self._plan.mbuf_count
+            server, facts, queue_count=self._plan.multiqueue, mbuf_count=self._plan.mbuf_count
         )
 
     def _management(self, server: CloudServer) -> tuple[str, str, str | None] | None:
@@ -105,12 +105,16 @@ class ServerProvisioner:
         for port in server.ports:
             if roles.get(port.network) != "management":
                 continue
-            made = self._provisioner.ports[port.name]
+            created_port = self._provisioner.ports[port.name]
             subnet = self._provisioner.subnets.get(port.network)
-            if not made["fixed_ips"] or subnet is None:
-                return made["mac_address"], "", None
+            if not created_port["fixed_ips"] or subnet is None:
+                return created_port["mac_address"], "", None
             length = subnet["cidr"].partition("/")[2]
-            return made["mac_address"], f"{made['fixed_ips'][0]['ip_address']}/{length}", subnet.get("gateway_ip")
+            return (
+                created_port["mac_address"],
+                f"{created_port['fixed_ips'][0]['ip_address']}/{length}",
+                subnet.get("gateway_ip"),
+            )
         return None
 
     def _create(self, servers: Sequence[CloudServer]) -> None:
@@ -121,12 +125,12 @@ class ServerProvisioner:
         for server in first_hop:
             self._request(server)
         if later:
-            self._await_all(first_hop, lambda found: bool(found.get(HOST)), end_s, "has a host")
+            self._await_all(first_hop, lambda state: bool(state.get(HOST)), end_s, "has a host")
             for server in later:
                 self._request(server)
         if servers:
             self._report(f"{format_count(len(servers), 'server')} requested, waiting for ACTIVE", 0)
-        self._await_all(servers, lambda found: found["status"] == "ACTIVE", end_s, "is ACTIVE")
+        self._await_all(servers, lambda state: state["status"] == "ACTIVE", end_s, "is ACTIVE")
 
     def _follows_first_host(self, server: CloudServer) -> bool:
         """Return whether it can be requested only when the first server's host is known."""
@@ -142,8 +146,8 @@ class ServerProvisioner:
             return next(({"server": each} for each in existing if each["metadata"] == metadata), None)
 
         action = f"create server {server.name}" + (f" on {self._host(server)}" if self._host(server) else "")
-        made: Json = rest.create(self._cloud, action, Post("compute", "/servers", body), find_existing)["server"]
-        self.found[server.name] = {"status": "BUILD", **made, "name": server.name}
+        created: Json = rest.create(self._cloud, action, Post("compute", "/servers", body), find_existing)["server"]
+        self.found[server.name] = {"status": "BUILD", **created, "name": server.name}
         self._provisioner.record("server", self.found[server.name])
 
     def _booting(self, server: CloudServer) -> BootOptions:
@@ -183,11 +187,11 @@ class ServerProvisioner:
         while waiting:
             now = self.read()
             for name, server in list(waiting.items()):
-                found = now.get(name, {"status": "DELETED"})
-                if found["status"] in FAILED:
-                    raise StageError(f"cloud {self._cloud.name}: {fault_message(server, self._plan, found)}")
-                self.found[name] = {**self.found[name], **found}
-                if is_done(found):
+                state = now.get(name, {"status": "DELETED"})
+                if state["status"] in FAILED:
+                    raise StageError(f"cloud {self._cloud.name}: {fault_message(server, self._plan, state)}")
+                self.found[name] = {**self.found[name], **state}
+                if is_done(state):
                     del waiting[name]
                     self._report(f"server {name} {what}", what == "is ACTIVE")
             if waiting and time.monotonic() > end_s:
@@ -209,10 +213,10 @@ class ServerProvisioner:
         """Delete servers and wait until they are gone, which frees their ports."""
         for server in servers:
             rest.delete(self._cloud, f"delete server {server['name']}", "compute", f"/servers/{server['id']}")
-        gone = {server["id"] for server in servers}
-        self._provisioner.resources[:] = [each for each in self._provisioner.resources if each.id not in gone]
+        deleted = {server["id"] for server in servers}
+        self._provisioner.resources[:] = [each for each in self._provisioner.resources if each.id not in deleted]
         end_s = time.monotonic() + GONE_S
-        while any(each["id"] in gone for each in inventory.list_servers(self._cloud)):
+        while any(each["id"] in deleted for each in inventory.list_servers(self._cloud)):
             if time.monotonic() > end_s:
                 names = ", ".join(server["name"] for server in servers)
                 raise StageError(
@@ -241,7 +245,7 @@ QUOTA_FAULT = re.compile(r"quota", re.IGNORECASE)
 IMAGE_FAULT = re.compile(r"image", re.IGNORECASE)
 
 
-def fault_message(server: CloudServer, plan: CloudPlan, found: Json) -> str:
+def fault_message(server: CloudServer, plan: CloudPlan, reported: Json) -> str:
     """Return the state of a failed server and the fix: Nova often reports only that no host is valid.
 
     Args:
@@ -249,23 +253,23 @@ def fault_message(server: CloudServer, plan: CloudPlan, found: Json) -> str:
         plan: the whole plan.
         found: the server as Nova reports it.
     """
-    said = " ".join(str((found.get("fault") or {}).get("message") or "").split()).rstrip(".")
-    status = found["status"]
-    why = said or "Nova gives no reason"
-    return f"server {server.name} is {status}: {why}; {_fault_advice(server, plan, said)}"
+    message = " ".join(str((reported.get("fault") or {}).get("message") or "").split()).rstrip(".")
+    status = reported["status"]
+    reason = message or "Nova gives no reason"
+    return f"server {server.name} is {status}: {reason}; {_fault_advice(server, plan, message)}"
 
 
-def _fault_advice(server: CloudServer, plan: CloudPlan, said: str) -> str:
-    if QUOTA_FAULT.search(said):
+def _fault_advice(server: CloudServer, plan: CloudPlan, message: str) -> str:
+    if QUOTA_FAULT.search(message):
         return "a quota is exhausted: delete what is not needed, or ask an administrator for more"
-    if NO_HOST_FAULT.search(said):
+    if NO_HOST_FAULT.search(message):
         return f"no compute host has all that it needs: {', '.join(_host_requirements(server, plan))}"
-    if PORT_FAULT.search(said):
+    if PORT_FAULT.search(message):
         return (
             "its ports could not be bound on the host: check that an agent or driver for these networks runs there, "
             "and that the physical networks are mapped on it (openstack network agent list)"
         )
-    if IMAGE_FAULT.search(said):
+    if IMAGE_FAULT.search(message):
         return "check that the image fits the machine (openstack image show)"
     return "see nova-compute's log on its host"
 

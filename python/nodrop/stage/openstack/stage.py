@@ -56,8 +56,8 @@ class ServerMonitor:
 
     def _find_fault(self) -> str | None:
         servers = self._read_servers()
-        if gone := sorted(self._names - servers.keys()):
-            return f"server {gone[0]} was deleted during the run, by another user or program; run again"
+        if missing := sorted(self._names - servers.keys()):
+            return f"server {missing[0]} was deleted during the run, by another user or program; run again"
         for name, server in servers.items():
             if server["status"] != "ACTIVE":
                 return (
@@ -108,11 +108,11 @@ class OpenStackStage:
             return
         self._done_count = 0
         try:
-            said = rollback.roll_back(self._cloud, self._provisioner.resources, self._on_progress)
+            message = rollback.roll_back(self._cloud, self._provisioner.resources, self._on_progress)
         except Exception as error:
-            said = f"{error}: {rollback.AGAIN}"
-        if rollback.AGAIN in said:
-            LOGGER.error("cloud %s: %s", self._cloud.name, said)
+            message = f"{error}: {rollback.AGAIN}"
+        if rollback.AGAIN in message:
+            LOGGER.error("cloud %s: %s", self._cloud.name, message)
 
     @property
     def facts(self) -> StageFacts:
@@ -215,14 +215,14 @@ class OpenStackStage:
             return
         self._done_count = 0
         self._on_progress("rolling back", 0, 0)
-        known = self._provisioner.resources
-        said = rollback.roll_back(
-            self._cloud, [*known, *rollback.find_untracked(self._cloud, self._plan, known)], self._on_progress
+        resources = self._provisioner.resources
+        message = rollback.roll_back(
+            self._cloud, [*resources, *rollback.find_untracked(self._cloud, self._plan, resources)], self._on_progress
         )
         if isinstance(error, StageError):
-            error.args = (f"{error}. {said}",)
+            error.args = (f"{error}. {message}",)
         else:
-            LOGGER.warning("cloud %s: %s", self._cloud.name, said)
+            LOGGER.warning("cloud %s: %s", self._cloud.name, message)
 
     def _start_monitor(self) -> None:
         if self._servers and self._plan.servers:
