@@ -301,8 +301,8 @@ class VnfConfig(Value):
     backend: VnfBackend = "af_packet"
     """Packet I/O of its ports: `af_packet`, without privileges; `af_xdp`, as root."""
     queue_slots: int | None = Field(default=None, ge=64, le=1048576)
-    """Frames that each of its ports can queue before it drops; 64 to 1048576; null: 4096 with up to 8 chains, fewer
-    with more, 512 from 64 chains."""
+    """Frames that each of its ports can queue before it drops; 64 to 1048576; null: 4096 with up to 8 chains, 2048
+    from 9 chains, 1024 from 17, 512 from 33."""
     capacity: Load | None = None
     """Limit of the frames per second that each VNF forwards over all its ports, e.g. `20kpps`: a SUT of known capacity,
     to test a tester or a comparison. It catches up after up to 50 ms in which it was idle or off its CPU. Null: no

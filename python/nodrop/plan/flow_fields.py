@@ -190,8 +190,8 @@ class _RangeFlows:
         if self._flows.ip is not None:
             _check_networks(self._flows.ip, config.traffic.ip)
         self._ports = [
-            _port_range(f"flows.udp_{end}", written, config.traffic.transport)
-            for end, written in (("source", self._flows.udp_source), ("destination", self._flows.udp_destination))
+            _port_range(f"flows.udp_{end}", ports, config.traffic.transport)
+            for end, ports in (("source", self._flows.udp_source), ("destination", self._flows.udp_destination))
         ]
         if self._ports[1][0] == 0:
             raise ConfigError(
@@ -319,15 +319,15 @@ NOT_UNICAST = {
 """Networks that routers do not forward to a neighbor."""
 
 
-def _port_range(key: str, written: int | tuple[int, int] | None, transport: str) -> tuple[int, int]:
+def _port_range(key: str, ports: int | tuple[int, int] | None, transport: str) -> tuple[int, int]:
     """Return the first port and the number of ports. Raises ConfigError."""
-    if written is None:
+    if ports is None:
         return DNS_PORT, 1
     if transport == "icmp":
-        raise ConfigError(f"{key}: ICMP has no ports ({written}); remove {key}, or change traffic.transport")
-    first, last = (written, written) if isinstance(written, int) else written
+        raise ConfigError(f"{key}: ICMP has no ports ({ports}); remove {key}, or change traffic.transport")
+    first, last = (ports, ports) if isinstance(ports, int) else ports
     if not 0 <= first <= last <= 65535:
         raise ConfigError(
-            f"{key}: not a port range ({written}); write ports from 0 to 65535, lower first, e.g. [1024, 65000]"
+            f"{key}: not a port range ({ports}); write ports from 0 to 65535, lower first, e.g. [1024, 65000]"
         )
     return first, last - first + 1

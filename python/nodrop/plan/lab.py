@@ -362,8 +362,8 @@ class _Builder:
         for chain, ends in enumerate(self._ends):
             place, letter = addressing.end_index(chain, side), SIDES[side][0]
             self._link(SIDES[side], f"in{chain}{letter}", "sut", f"vnf{chain}{letter}")
-            station, chain_there = (_Station.inside(place, kind) for kind in ROUTER_LINK)
-            inwards = _port(f"in{chain}{letter}", station, chain_there, ends[1 - side])
+            station, chain_place = (_Station.inside(place, kind) for kind in ROUTER_LINK)
+            inwards = _port(f"in{chain}{letter}", station, chain_place, ends[1 - side])
             pairs.append((self._tester_side(ends[side]), inwards))
         return PathRouter(namespace=SIDES[side], ports=tuple(pairs))
 

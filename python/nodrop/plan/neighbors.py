@@ -83,7 +83,9 @@ def _links(config: Config, lab: LabPlan, traffic: Traffic, resolves: bool) -> It
         streams = by_chain.get(ends[0].chain, [])
         for near, far in (ends, ends[::-1]):
             leaving = [stream for stream in streams if stream.tx_port == near.port]
-            asks = resolves and any(stream.replay is None or stream.replay.macs == "port" for stream in leaving)
+            sends_requests = resolves and any(
+                stream.replay is None or stream.replay.macs == "port" for stream in leaving
+            )
             yield NeighborLink(
                 port=near.port,
                 chain=near.chain,
@@ -92,7 +94,7 @@ def _links(config: Config, lab: LabPlan, traffic: Traffic, resolves: bool) -> It
                     addresses=_tester_addresses(config, near),
                     tags=_tags(config, near, leaving or streams),
                 ),
-                next_hop=_next_hop(config, lab, (near, far), leaving[0]) if asks else None,
+                next_hop=_next_hop(config, lab, (near, far), leaving[0]) if sends_requests else None,
             )
 
 

@@ -8,7 +8,7 @@ from nodrop.config.schema import Config, GoalConfig
 from nodrop.errors import ConfigError
 from nodrop.model.choices import AlgorithmName
 from nodrop.model.goal import Goal
-from nodrop.model.profiles import PROFILES, TIME_LIMITED_SEARCHES, Profile
+from nodrop.model.profiles import PROFILES, TIME_LIMITED_SEARCHES, SearchProfile
 from nodrop.model.search_plan import GOAL_ATTRIBUTE_SEARCHES, EarlierGoal, SearchPlan, check_goal_attributes
 from nodrop.units import format_ratio, format_seconds
 
@@ -83,11 +83,11 @@ def lowest_load_pps(goal: Goal, stream_count: int) -> float:
     return float(math.ceil(stream_count / (goal.initial_trial_duration_s * goal.width_ratio)))
 
 
-def _goals(config: Config, profile: Profile, algorithm: AlgorithmName) -> Iterator[Goal]:
+def _goals(config: Config, profile: SearchProfile, algorithm: AlgorithmName) -> Iterator[Goal]:
     """Every goal with what it has of its own and what the search gives to all."""
     exceed_ratio = profile.exceed_ratio if algorithm in GOAL_ATTRIBUTE_SEARCHES else 0.0
-    for label, written in config.goals.items():
-        own = _attributes(written)
+    for label, value in config.goals.items():
+        own = _attributes(value)
         final_s = own.final_trial_duration or config.search.final_trial_duration or profile.final_trial_duration_s
         least_s = profile.duration_sum_s if algorithm in GOAL_ATTRIBUTE_SEARCHES else 0.0
         yield Goal(
@@ -101,8 +101,8 @@ def _goals(config: Config, profile: Profile, algorithm: AlgorithmName) -> Iterat
         )
 
 
-def _attributes(written: float | GoalConfig) -> GoalConfig:
-    return written if isinstance(written, GoalConfig) else GoalConfig(loss_ratio=written)
+def _attributes(value: float | GoalConfig) -> GoalConfig:
+    return value if isinstance(value, GoalConfig) else GoalConfig(loss_ratio=value)
 
 
 def _check_used(config: Config, algorithm: AlgorithmName) -> None:
@@ -121,8 +121,8 @@ def _goal_keys(config: Config) -> Iterator[tuple[str, str]]:
         yield "search.exceed_ratio", format_ratio(config.search.exceed_ratio)
     if config.search.duration_sum:
         yield "search.duration_sum", format_seconds(config.search.duration_sum)
-    for label, written in config.goals.items():
-        for key, value in _attributes(written).model_dump(exclude_none=True, exclude={"loss_ratio"}).items():
+    for label, goal in config.goals.items():
+        for key, value in _attributes(goal).model_dump(exclude_none=True, exclude={"loss_ratio"}).items():
             text = format_ratio(value) if key in RATIOS else format_seconds(value)
             yield f"goals.{label}.{key}", text
 

@@ -169,13 +169,13 @@ def traffic_warnings(config: Config, traffic: Traffic) -> Iterator[str]:
     if config.traffic.replay.file is not None:
         return
     tunneled = config.tunnel.kind != "none"
-    why = "the tunnel of each chain needs" if tunneled else "the VLAN tag that tells chains apart needs"
+    reason = "the tunnel of each chain needs" if tunneled else "the VLAN tag that tells chains apart needs"
     seen = "" if tunneled else "; the chains themselves have it taken off"
     for requested, sent in zip(plan_sizes(config)[0], traffic.streams[0].sizes, strict=True):
         if requested != sent:
             yield (
                 f"frames of {requested.frame_bytes} bytes are sent with {sent.frame_bytes}, to which all rates refer: "
-                f"{why} space next to the signature{seen}"
+                f"{reason} space next to the signature{seen}"
             )
 
 

@@ -28,7 +28,7 @@ def parse_cpu_list(text: str) -> tuple[int, ...] | None:
 
     Source: Linux, Documentation/admin-guide/cputopology.rst, kernel-parameters.rst.
     """
-    found: set[int] = set()
+    cpus: set[int] = set()
     for part in text.split(",") if text.strip() else ():
         match = _LISTED.fullmatch(part)
         if match is None:
@@ -38,8 +38,8 @@ def parse_cpu_list(text: str) -> tuple[int, ...] | None:
         used, group = int(match[3] or 1), int(match[4] or 1)
         if last < first or last >= _MOST or not 0 < used <= group:
             return None
-        found.update(each for each in range(first, last + 1) if (each - first) % group < used)
-    return tuple(sorted(found))
+        cpus.update(each for each in range(first, last + 1) if (each - first) % group < used)
+    return tuple(sorted(cpus))
 
 
 def format_cpu_list(cpus: Iterable[int]) -> str:

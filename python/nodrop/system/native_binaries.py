@@ -16,9 +16,9 @@ def find_binary(name: str, error: type[NodropError]) -> Path:
     Raises: the given error class, with the directories that were searched.
     """
     directories = _own_directories()
-    found = shutil.which(name, path=os.pathsep.join(directories)) or shutil.which(name)
-    if found:
-        return Path(found)
+    path = shutil.which(name, path=os.pathsep.join(directories)) or shutil.which(name)
+    if path:
+        return Path(path)
     raise error(
         f"program {name} not found in {', '.join(directories)} or on PATH; install nodrop from its wheel, or build it "
         "(`make build`) and set NODROP_BIN_DIR to the directory of the build"
