@@ -4,7 +4,7 @@ from nodrop.model.goal import Goal
 from nodrop.model.search_plan import SearchPlan
 from nodrop.search.base import Interval
 from nodrop.simulation import SUTS
-from nodrop.simulation.forwarder import Forwarder
+from nodrop.simulation.forwarder import SimulatedForwarder
 from nodrop.simulation.search_run import SimulatedSearch, simulate_search
 
 MIN_LOAD_PPS, MAX_LOAD_PPS = 18_002.0, 37.5e6
@@ -55,7 +55,7 @@ def search(kind: str, seed: int = 1, goals: tuple[Goal, ...] = LONG, **changed: 
     return simulate_search(own_plan(goals, **changed), SUTS[kind](seed))
 
 
-def error_ratio(interval: Interval, sut: Forwarder) -> float:
+def error_ratio(interval: Interval, sut: SimulatedForwarder) -> float:
     """Return the distance of the lower bound from the truth."""
     assert interval.lower_valid and interval.lower_load_pps and interval.goal.final_trial_duration_s
     truth_pps = min(MAX_LOAD_PPS, sut.truth_pps(interval.goal.loss_ratio, interval.goal.final_trial_duration_s))

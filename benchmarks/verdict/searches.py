@@ -8,7 +8,7 @@ from benchmarks.verdict.runs import made
 
 from nodrop.model.summary import Measure, Summary
 from nodrop.search.base import Interval
-from nodrop.simulation.forwarder import Forwarder
+from nodrop.simulation.forwarder import SimulatedForwarder
 from nodrop.simulation.registry import create, default_parameters
 from nodrop.simulation.search_run import simulate_search
 
@@ -20,7 +20,7 @@ SUTS = (
 Found = tuple[Measure, ...]
 
 
-def slowed(sut: str, seed: int, slower: float) -> Forwarder:
+def slowed(sut: str, seed: int, slower: float) -> SimulatedForwarder:
     """A SUT whose capacity is less by that share."""
     rates = {key: value for key, value in default_parameters(sut).items() if key in ("capacity_pps", "slow_pps")}
     return create(sut, seed, {key: value * (1 - slower) for key, value in rates.items()})

@@ -6,7 +6,7 @@ from decimal import Decimal, localcontext
 
 import pytest
 
-from nodrop.search.critical_load import Observation, critical_load
+from nodrop.search.critical_load import LoadObservation, critical_load
 from nodrop.search.loss_curve import Shape, erf, stretch
 from nodrop.search.quadrature import integrate
 
@@ -95,7 +95,7 @@ def _pi() -> Decimal:
 
 
 def brute_force(
-    observations: list[Observation], drafted: Drafted, target: float, steps: int = 120
+    observations: list[LoadObservation], drafted: Drafted, target: float, steps: int = 120
 ) -> tuple[float, float]:
     """Return mean and variance of the critical load's logarithm, from a fine even grid over the draft's prior."""
     weighed = []
@@ -138,13 +138,13 @@ def _critical(loss_rate: Callable[[float], float], target: float) -> float:
 @pytest.mark.parametrize(
     "observations",
     [
-        [Observation(5e6, 5_000_000, 1_700_000)],
-        [Observation(5e6, 5_000, 1_700), Observation(1e7, 10_000, 6_500), Observation(3.3e6, 3_300, 20)],
-        [Observation(5e6, 500, 0), Observation(8e6, 800, 10), Observation(7e6, 700, 1)],
-        [Observation(4e6, 400, 0), Observation(4e6, 400, 0)],
+        [LoadObservation(5e6, 5_000_000, 1_700_000)],
+        [LoadObservation(5e6, 5_000, 1_700), LoadObservation(1e7, 10_000, 6_500), LoadObservation(3.3e6, 3_300, 20)],
+        [LoadObservation(5e6, 500, 0), LoadObservation(8e6, 800, 10), LoadObservation(7e6, 700, 1)],
+        [LoadObservation(4e6, 400, 0), LoadObservation(4e6, 400, 0)],
     ],
 )
-def test_the_posterior_is_that_of_a_fine_even_grid_over_the_prior(observations: list[Observation]) -> None:
+def test_the_posterior_is_that_of_a_fine_even_grid_over_the_prior(observations: list[LoadObservation]) -> None:
     """Use a target of 1 %, with which the draft's formulas are numerically safe."""
     found = critical_load(tuple(observations), 0.01, MIN_PPS, MAX_PPS)
     for estimate, (_, drafted) in zip((found.stretch, found.erf), CURVES, strict=True):
@@ -154,7 +154,7 @@ def test_the_posterior_is_that_of_a_fine_even_grid_over_the_prior(observations: 
 
 
 def test_the_estimates_of_both_curves_are_combined_as_published() -> None:
-    found = critical_load((Observation(5e6, 5_000_000, 1_700_000),), TARGET, MIN_PPS, MAX_PPS)
+    found = critical_load((LoadObservation(5e6, 5_000_000, 1_700_000),), TARGET, MIN_PPS, MAX_PPS)
     mean = (found.stretch.mean + found.erf.mean) / 2
     sd = math.sqrt((found.stretch.variance + found.erf.variance) / 2 + ((found.stretch.mean - found.erf.mean) / 2) ** 2)
     low_pps, high_pps = math.exp(mean - sd), math.exp(mean + sd)
@@ -163,9 +163,9 @@ def test_the_estimates_of_both_curves_are_combined_as_published() -> None:
 
 def test_more_of_the_same_evidence_narrows_the_estimate() -> None:
     around = [
-        Observation(3.30e6, 16_500_000, 0),
-        Observation(3.34e6, 16_700_000, 2),
-        Observation(3.36e6, 16_800_000, 9),
+        LoadObservation(3.30e6, 16_500_000, 0),
+        LoadObservation(3.34e6, 16_700_000, 2),
+        LoadObservation(3.36e6, 16_800_000, 9),
     ]
     few, many = (critical_load(tuple(around * count), TARGET, MIN_PPS, MAX_PPS) for count in (2, 20))
     assert many.mean_and_sd_pps[1] < few.mean_and_sd_pps[1] / 2

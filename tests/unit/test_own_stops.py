@@ -13,7 +13,7 @@ from nodrop.model.trial import Trial
 from nodrop.search import create
 from nodrop.search.base import Interval, Outcome, Search
 from nodrop.simulation import SUTS
-from nodrop.simulation.forwarder import Forwarder
+from nodrop.simulation.forwarder import SimulatedForwarder
 from nodrop.simulation.search_run import simulate_trial
 
 TRIAL_COUNT_MAX = 400
@@ -147,7 +147,7 @@ def test_a_search_can_be_asked_for_its_bounds_after_every_trial() -> None:
     for kind, seed in itertools.product(sorted(SUTS), range(2)):
         sut, search = SUTS[kind](seed), create(own_plan(LONG))
 
-        def measure(trial: Trial, index: int, now_s: float, sut: Forwarder = sut, search: Search = search) -> Outcome:
+        def measure(trial: Trial, index: int, now_s: float, sut: SimulatedForwarder = sut, search: Search = search) -> Outcome:
             search.intervals()
             search.findings()
             return simulate_trial(sut, trial, index, now_s)

@@ -10,7 +10,7 @@ TIME_LIMITED_SEARCHES: frozenset[AlgorithmName] = frozenset({"plrsearch"})
 """Searches that always use the entire time limit; reaching it is not a failure."""
 
 
-class Profile(NamedTuple):
+class SearchProfile(NamedTuple):
     """Defaults of the `search` and `latency` keys."""
 
     initial_trial_duration_s: float
@@ -29,9 +29,9 @@ class Profile(NamedTuple):
     """Time of a trial in addition to sending."""
 
 
-PROFILES: dict[ProfileName, Profile] = {
+PROFILES: dict[ProfileName, SearchProfile] = {
     # An answer in about a minute.
-    "quick": Profile(
+    "quick": SearchProfile(
         initial_trial_duration_s=0.5,
         final_trial_duration_s=5.0,
         width_ratio=0.01,
@@ -40,7 +40,7 @@ PROFILES: dict[ProfileName, Profile] = {
         latency_trial_duration_s=3.0,
     ),
     # The inputs FD.io CSIT used. Source: draft-ietf-bmwg-mlrsearch-01 section 5.1.1.
-    "standard": Profile(
+    "standard": SearchProfile(
         initial_trial_duration_s=1.0,
         final_trial_duration_s=30.0,
         width_ratio=0.005,
@@ -48,7 +48,7 @@ PROFILES: dict[ProfileName, Profile] = {
         latency_trial_duration_s=10.0,
     ),
     # The goals FD.io CSIT has since. Source: defaults of MLRsearch 1.2.1 (SearchGoal, Config); overhead as in CSIT.
-    "csit": Profile(
+    "csit": SearchProfile(
         algorithm="mlrsearch-rfc9971",
         initial_trial_duration_s=1.0,
         final_trial_duration_s=1.0,

@@ -34,7 +34,7 @@ NEGLIGIBLE = 1e-9
 """Share of the posterior that is negligible."""
 
 
-class Observation(NamedTuple):
+class LoadObservation(NamedTuple):
     """The contribution of a trial to the estimate of the mean loss."""
 
     load_pps: float
@@ -80,7 +80,7 @@ class CriticalLoad(NamedTuple):
 
 @functools.lru_cache(maxsize=1024)
 def critical_load(
-    observations: tuple[Observation, ...], target_ratio: float, min_load_pps: float, max_load_pps: float
+    observations: tuple[LoadObservation, ...], target_ratio: float, min_load_pps: float, max_load_pps: float
 ) -> CriticalLoad:
     """Estimate the critical load, within the loads allowed.
 
@@ -93,12 +93,12 @@ def critical_load(
         counts=[
             (each.load_pps, math.log(each.intended_count / each.load_pps), each.lost_count) for each in observations
         ],
-        landmarks=_landmarks(observations, max_load_pps),
+        landmarks=_find_landmarks(observations, max_load_pps),
         log_target=math.log(target_ratio),
         min_load_pps=min_load_pps,
         max_load_pps=max_load_pps,
     )
-    return CriticalLoad(_posterior(stretch, problem), _posterior(erf, problem))
+    return CriticalLoad(_estimate_posterior(stretch, problem), _estimate_posterior(erf, problem))
 
 
 class _Problem(NamedTuple):
@@ -113,21 +113,21 @@ class _Problem(NamedTuple):
     max_load_pps: float
 
 
-def _landmarks(observations: Sequence[Observation], max_load_pps: float) -> list[float]:
+def _find_landmarks(observations: Sequence[LoadObservation], max_load_pps: float) -> list[float]:
     """Return the lowest load with loss, and the highest one without below it."""
     lossy_pps = min((each.load_pps for each in observations if each.lost_count), default=max_load_pps)
     clean_pps = [each.load_pps for each in observations if not each.lost_count and each.load_pps < lossy_pps]
     return [math.log(load_pps) for load_pps in (*sorted(clean_pps)[-1:], lossy_pps)]
 
 
-def _posterior(shape: Shape, problem: _Problem) -> CurveEstimate:
+def _estimate_posterior(shape: Shape, problem: _Problem) -> CurveEstimate:
     """Return mean and variance over all spreads and limits."""
     highest = math.log(HIGHEST_LIMIT * problem.max_load_pps)
     moments: dict[float, tuple[float, float]] = {}
 
     def log_mass(log_spread: float) -> float:
-        log_whole, moments[log_spread] = _at_spread(shape, log_spread, highest, problem)
-        return log_whole
+        log_total, moments[log_spread] = _integrate_limits(shape, log_spread, highest, problem)
+        return log_total
 
     starts = [highest * position / 8 for position in range(8)] + [highest - 1e-3]
     nodes = integrate(log_mass, starts, SPREAD_NODES).nodes
@@ -136,7 +136,9 @@ def _posterior(shape: Shape, problem: _Problem) -> CurveEstimate:
     return CurveEstimate(mean, variance)
 
 
-def _at_spread(shape: Shape, log_spread: float, highest: float, problem: _Problem) -> tuple[float, tuple[float, float]]:
+def _integrate_limits(
+    shape: Shape, log_spread: float, highest: float, problem: _Problem
+) -> tuple[float, tuple[float, float]]:
     """Return the log weight of all limits above a spread; mean and variance of the log critical load."""
     spread_pps = math.exp(log_spread)
     curves: dict[float, Curve] = {}
@@ -145,30 +147,30 @@ def _at_spread(shape: Shape, log_spread: float, highest: float, problem: _Proble
         limit_pps = math.exp(log_limit)
         curve = curves[log_limit] = shape(limit_pps, spread_pps)
         log_prior = log_limit - 2 * math.log((limit_pps - 1) / problem.max_load_pps + 0.5) - math.log(log_limit)
-        return log_prior + _log_likelihood(curve, problem.counts)
+        return log_prior + _compute_log_likelihood(curve, problem.counts)
 
     lowest = max(log_spread, 0.1)
     evenly = {lowest + (highest - lowest) * position / 6 for position in range(7)}
     starts = sorted(evenly | {at for at in problem.landmarks if at > lowest})
-    log_whole, nodes = integrate(log_weight, starts, LIMIT_NODES)
+    log_total, nodes = integrate(log_weight, starts, LIMIT_NODES)
     values = [(node.share, _log_critical_load(curves[node.at], problem)) for node in nodes if node.share > NEGLIGIBLE]
     mean = math.fsum(share * value for share, value in values)
-    return log_whole, (mean, math.fsum(share * (value - mean) ** 2 for share, value in values))
+    return log_total, (mean, math.fsum(share * (value - mean) ** 2 for share, value in values))
 
 
-def _log_likelihood(curve: Curve, counts: Sequence[tuple[float, float, int]]) -> float:
+def _compute_log_likelihood(curve: Curve, counts: Sequence[tuple[float, float, int]]) -> float:
     """Return the log likelihood of all trials: geometric with the mean loss that the curve predicts."""
     log1p, exp = math.log1p, math.exp
-    whole = 0.0
+    total = 0.0
     for load_pps, log_intended, lost_count in counts:
         log_mean = curve(load_pps) + log_intended
         if log_mean > 0:
             rest = log1p(exp(-log_mean))
-            whole -= lost_count * rest + log_mean + rest
+            total -= lost_count * rest + log_mean + rest
         else:
             rest = log1p(exp(log_mean))
-            whole += lost_count * (log_mean - rest) - rest
-    return whole
+            total += lost_count * (log_mean - rest) - rest
+    return total
 
 
 def _log_critical_load(curve: Curve, problem: _Problem) -> float:

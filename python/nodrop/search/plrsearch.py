@@ -27,7 +27,7 @@ from nodrop.model.message import Message
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
-from nodrop.search.critical_load import CriticalLoad, Observation, critical_load
+from nodrop.search.critical_load import CriticalLoad, LoadObservation, critical_load
 from nodrop.search.single_trial import Choice, trial_of
 
 LOSSY_COPIES = 4
@@ -48,7 +48,7 @@ class PlrSearch(DialogueSearch):
         _check_goals(plan)
         _check_time(plan)
         self._goal = plan.goals[0]
-        self._observations: list[Observation] = []
+        self._observations: list[LoadObservation] = []
         self._short_count = 0
         super().__init__(plan)
 
@@ -144,7 +144,7 @@ class _ZeroStreak:
         """The lowest recorded load that lost too much."""
         return self._lossy_pps[0]
 
-    def update(self, observation: Observation, target_ratio: float) -> None:
+    def update(self, observation: LoadObservation, target_ratio: float) -> None:
         """Count a trial, and add or remove lossy loads."""
         if self.length and self._trial_count >= UNSTEERED and len(self._lossy_pps) > DRAINED:
             del self._lossy_pps[:DRAINED]
@@ -188,12 +188,12 @@ class _TimeBudget:
         self._ended_s = started_s + (outcome.elapsed_s or trial.duration_s)
 
 
-def _observe(trial: Trial, outcome: Outcome) -> Observation:
+def _observe(trial: Trial, outcome: Outcome) -> LoadObservation:
     """Return a trial as the models see it: unsent frames are lost; without counts the ratio applies."""
     counted = outcome.offered_count + outcome.unsent_count
     intended_count = counted or max(1, round(trial.intended_load_pps * trial.duration_s))
     lost_count = outcome.lost_count + outcome.unsent_count if counted else round(outcome.loss_ratio * intended_count)
-    return Observation(trial.intended_load_pps, intended_count, min(max(0, lost_count), intended_count))
+    return LoadObservation(trial.intended_load_pps, intended_count, min(max(0, lost_count), intended_count))
 
 
 def _round(load_pps: float) -> float:

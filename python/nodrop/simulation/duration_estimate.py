@@ -8,7 +8,7 @@ from nodrop.errors import NodropError
 from nodrop.model.base import Value
 from nodrop.model.plan import Plan
 from nodrop.model.search_plan import SearchPlan
-from nodrop.simulation.forwarder import Forwarder
+from nodrop.simulation.forwarder import SimulatedForwarder
 from nodrop.simulation.search_run import simulate_search
 from nodrop.simulation.stalls import StallRandom
 from nodrop.simulation.stationary import HardLimit, LossFloor, SmoothKnee
@@ -48,8 +48,8 @@ class DurationRange(Value):
     @property
     def text(self) -> str:
         """Readable text: `about 45 s (30 s to 1 min 20 s)`."""
-        expected = format_seconds(_rounded(self.expected_s))
-        low, high = (format_seconds(_rounded(each)) for each in (self.low_s, self.high_s))
+        expected = format_seconds(_round_duration(self.expected_s))
+        low, high = (format_seconds(_round_duration(each)) for each in (self.low_s, self.high_s))
         return f"about {expected}" if low == high else f"about {expected} ({low} to {high})"
 
 
@@ -64,47 +64,47 @@ def estimate_duration(plans: Sequence[Plan]) -> DurationEstimate:
     """Estimate the duration of consecutive runs on an otherwise idle machine."""
     parts: dict[str, DurationRange] = {}
     for plan in plans:
-        for part in _parts(plan, CPU_S / len(plans)):
+        for part in _iter_parts(plan, CPU_S / len(plans)):
             parts[part.what] = _sum(part.what, [part, *([parts[part.what]] if part.what in parts else [])])
-    whole = _sum("", list(parts.values()))
-    return DurationEstimate(**whole.model_dump(), parts=tuple(parts.values()))
+    total = _sum("", list(parts.values()))
+    return DurationEstimate(**total.model_dump(), parts=tuple(parts.values()))
 
 
-def _parts(plan: Plan, cpu_s: float) -> Iterator[DurationRange]:
+def _iter_parts(plan: Plan, cpu_s: float) -> Iterator[DurationRange]:
     more_s = LAB_PER_CHAIN_S * (plan.lab.chain_count - 1) + (DPDK_S if plan.engine.backend == "dpdk" else 0.0)
     if plan.cloud and plan.cloud.servers:
-        yield _duration_range("chains in the cloud", [each * len(plan.cloud.servers) for each in CLOUD_PER_VM_S])
-    yield _duration_range("lab and engine", [each + more_s for each in LAB_S])
+        yield _make_duration_range("chains in the cloud", [each * len(plan.cloud.servers) for each in CLOUD_PER_VM_S])
+    yield _make_duration_range("lab and engine", [each + more_s for each in LAB_S])
     if plan.path_check:
-        yield _duration_range("path check", CHECK_S)
+        yield _make_duration_range("path check", CHECK_S)
     if plan.no_traffic:
         return
     if plan.fixed:
-        yield _trials(f"trial at {plan.fixed.asked}", 1, plan.fixed.duration_s)
+        yield _estimate_trials(f"trial at {plan.fixed.asked}", 1, plan.fixed.duration_s)
         return
     limit_pps = plan.calibration.load_pps if plan.calibration else plan.search.max_load_pps
     yield _search(plan.search, min(limit_pps, plan.search.max_load_pps), cpu_s)
     if plan.latency.points:
-        yield _trials("latency", len(plan.latency.points), plan.latency.duration_s)
+        yield _estimate_trials("latency", len(plan.latency.points), plan.latency.duration_s)
 
 
-def _trials(what: str, count: int, duration_s: float) -> DurationRange:
-    return _duration_range(what, [count * (duration_s + dead_s) for dead_s in DEAD_S])
+def _estimate_trials(what: str, count: int, duration_s: float) -> DurationRange:
+    return _make_duration_range(what, [count * (duration_s + dead_s) for dead_s in DEAD_S])
 
 
 @functools.lru_cache(64)
 def _search(search: SearchPlan, highest_pps: float, cpu_s: float) -> DurationRange:
     """Simulate the search against as many SUTs as time allows; the expected duration is the median."""
-    walls_s = sorted(_walls_s(search, highest_pps, cpu_s))
+    walls_s = sorted(_iter_walls_s(search, highest_pps, cpu_s))
     if not walls_s:  # only the time limit is known
         longest_s = search.search_duration_max_s
-        return _duration_range("search", (0.0, longest_s / 2, longest_s))
-    return _duration_range("search", (walls_s[0], walls_s[len(walls_s) // 2], walls_s[-1]))
+        return _make_duration_range("search", (0.0, longest_s / 2, longest_s))
+    return _make_duration_range("search", (walls_s[0], walls_s[len(walls_s) // 2], walls_s[-1]))
 
 
-def _walls_s(search: SearchPlan, highest_pps: float, cpu_s: float) -> Iterator[float]:
+def _iter_walls_s(search: SearchPlan, highest_pps: float, cpu_s: float) -> Iterator[float]:
     deadline_s = time.process_time() + cpu_s
-    for capacity_pps in _capacities_pps(search, highest_pps):
+    for capacity_pps in _list_capacities_pps(search, highest_pps):
         for make in MODELS:
             if time.process_time() > deadline_s:
                 return
@@ -115,13 +115,13 @@ def _walls_s(search: SearchPlan, highest_pps: float, cpu_s: float) -> Iterator[f
             yield done.wall_s
 
 
-def _capacities_pps(search: SearchPlan, highest_pps: float) -> tuple[float, ...]:
+def _list_capacities_pps(search: SearchPlan, highest_pps: float) -> tuple[float, ...]:
     """Return the plausible capacities within the search range, or else its geometric mean."""
     within = tuple(each for each in CAPACITIES_PPS if search.min_load_pps < each < highest_pps)
     return within or ((search.min_load_pps * highest_pps) ** 0.5,)
 
 
-MODELS: tuple[Callable[[float], Forwarder], ...] = (
+MODELS: tuple[Callable[[float], SimulatedForwarder], ...] = (
     lambda pps: NoisyCapacity(capacity_pps=pps),
     lambda pps: SmoothKnee(capacity_pps=pps * 1.1, knee_pps=pps * 0.7),
     lambda pps: StallRandom(capacity_pps=pps, stall_s=STALL_S, interval_s=STALL_EVERY_S),
@@ -131,19 +131,19 @@ MODELS: tuple[Callable[[float], Forwarder], ...] = (
 """SUTs of a given capacity: varying, with a smooth knee, with stalls, a hard limit, and with a loss floor."""
 
 
-def _duration_range(what: str, low_expected_high_s: Sequence[float]) -> DurationRange:
+def _make_duration_range(what: str, low_expected_high_s: Sequence[float]) -> DurationRange:
     low_s, expected_s, high_s = low_expected_high_s
     return DurationRange(what=what, low_s=low_s, expected_s=expected_s, high_s=high_s)
 
 
 def _sum(what: str, parts: Sequence[DurationRange]) -> DurationRange:
     """Add the durations, all at their low, expected or high values."""
-    return _duration_range(
+    return _make_duration_range(
         what, [sum(getattr(part, key) for part in parts) for key in ("low_s", "expected_s", "high_s")]
     )
 
 
-def _rounded(seconds: float) -> float:
+def _round_duration(seconds: float) -> float:
     """Round to 1 s below a minute, 5 s below 10 minutes, else to a minute."""
     step = 1 if seconds < 60 else 5 if seconds < 600 else 60
     return float(max(1, round(seconds / step)) * step)

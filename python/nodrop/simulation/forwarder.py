@@ -22,7 +22,7 @@ STEP_S = 0.1
 
 
 @dataclass(kw_only=True)
-class Forwarder(Sut):
+class SimulatedForwarder(Sut):
     """Forwards up to its capacity, queues up to its buffer, loses the rest, and loses some frames at random."""
 
     seed: int = 0
@@ -51,7 +51,7 @@ class Forwarder(Sut):
         self._queued_count = self._trace.queued_count[-1]
         if not loss_ratio:
             return LossTimeline(offered_pps, self._trace.at_s, self._trace.lost_count)
-        at_s = _grid_s(duration_s)
+        at_s = _make_grid_s(duration_s)
         at_random = self._lost_at_random(offered_pps, loss_ratio, at_s)
         queued = interpolate(self._trace.at_s, self._trace.lost_count, at_s)
         return LossTimeline(offered_pps, at_s, list(map(add, at_random, queued)))
@@ -117,6 +117,6 @@ def draw_lost(draws: random.Random, frame_count: int, loss_ratio: float) -> int:
     return min(lost_count, frame_count)
 
 
-def _grid_s(duration_s: float) -> list[float]:
+def _make_grid_s(duration_s: float) -> list[float]:
     count = max(1, math.ceil(duration_s / GRID_S - 1e-9))
     return [GRID_S * position for position in range(count)] + [duration_s]

@@ -6,7 +6,7 @@ from functools import partial
 from types import MappingProxyType
 
 from nodrop.errors import ConfigError
-from nodrop.simulation.forwarder import Forwarder
+from nodrop.simulation.forwarder import SimulatedForwarder
 from nodrop.simulation.stalls import StallPeriodic, StallRandom
 from nodrop.simulation.stationary import (
     DeadLink,
@@ -24,7 +24,7 @@ from nodrop.simulation.stationary import (
 from nodrop.simulation.time_varying_capacity import NoisyWindows, TwoModesTime
 from nodrop.simulation.varying_capacity import Degrading, Drift, NoisyCapacity, TwoModesTrial, WarmUp
 
-KINDS: dict[str, type[Forwarder]] = {
+KINDS: dict[str, type[SimulatedForwarder]] = {
     "hard-limit": HardLimit,
     "smooth-knee": SmoothKnee,
     "noisy-capacity": NoisyCapacity,
@@ -49,7 +49,7 @@ KINDS: dict[str, type[Forwarder]] = {
 """Each kind has its own parameters, all with defaults."""
 
 
-def create(name: str, seed: int, parameters: Mapping[str, float] = MappingProxyType({})) -> Forwarder:
+def create(name: str, seed: int, parameters: Mapping[str, float] = MappingProxyType({})) -> SimulatedForwarder:
     """Create a SUT. Raises ConfigError for an unknown kind or parameter.
 
     Args:
@@ -74,5 +74,5 @@ def default_parameters(name: str) -> dict[str, float]:
     return {field.name: getattr(sut, field.name) for field in fields(sut) if field.init and field.name != "seed"}
 
 
-SUTS: dict[str, Callable[[int], Forwarder]] = {name: partial(create, name) for name in KINDS}
+SUTS: dict[str, Callable[[int], SimulatedForwarder]] = {name: partial(create, name) for name in KINDS}
 """Factories that create a SUT of each kind from a seed."""

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nodrop.simulation.fluid_queue import CapacityPeriod
-from nodrop.simulation.forwarder import Forwarder, highest_load
+from nodrop.simulation.forwarder import SimulatedForwarder, highest_load
 
 LN2 = math.log(2)
 
 
 @dataclass(kw_only=True)
-class HardLimit(Forwarder):
+class HardLimit(SimulatedForwarder):
     """Forwards exactly its capacity.
 
     Truth: the frames forwarded and queued, divided by the share that must arrive.
@@ -97,7 +97,7 @@ class LossInversion(HardLimit):
 
 
 @dataclass(kw_only=True)
-class RandomLoss(Forwarder):
+class RandomLoss(SimulatedForwarder):
     """Loses frames at random below its capacity, with a ratio that depends on the load.
 
     Truth: the load at which the expected loss exceeds the allowed one by ln 2 frames. Half of all trials then stay

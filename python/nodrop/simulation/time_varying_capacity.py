@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 
 from nodrop.simulation.fluid_queue import CapacityPeriod, CapacityTimeline
-from nodrop.simulation.forwarder import Forwarder, highest_load
+from nodrop.simulation.forwarder import SimulatedForwarder, highest_load
 
 NORMAL = NormalDist()
 
 
 @dataclass(kw_only=True)
-class TimeVaryingSut(Forwarder):
+class TimeVaryingSut(SimulatedForwarder):
     """A capacity that changes over time, with or without traffic."""
 
     _timeline: CapacityTimeline = field(init=False, repr=False)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from nodrop.simulation.fluid_queue import CapacityPeriod
-from nodrop.simulation.forwarder import Forwarder, highest_load, step_capacity
+from nodrop.simulation.forwarder import SimulatedForwarder, highest_load, step_capacity
 
 
 @dataclass(kw_only=True)
-class NoisyCapacity(Forwarder):
+class NoisyCapacity(SimulatedForwarder):
     """Draws its capacity for each trial, around 9.1 Mpps with a standard deviation of 0.75 %.
 
     Truth: that of the median capacity.
@@ -26,7 +26,7 @@ class NoisyCapacity(Forwarder):
 
 
 @dataclass(kw_only=True)
-class TwoModesTrial(Forwarder):
+class TwoModesTrial(SimulatedForwarder):
     """Forwards 9.1 Mpps in seven out of ten trials and 8.3 Mpps in the others.
 
     Truth: that of the more frequent mode.
@@ -45,7 +45,7 @@ class TwoModesTrial(Forwarder):
 
 
 @dataclass(kw_only=True)
-class Degrading(Forwarder):
+class Degrading(SimulatedForwarder):
     """Loses 4 % of its capacity within the first 20 s of each trial, and recovers before the next.
 
     Truth: the load whose excess over the falling capacity equals the allowed loss.
@@ -72,7 +72,7 @@ class Degrading(Forwarder):
 
 
 @dataclass(kw_only=True)
-class WarmUp(Forwarder):
+class WarmUp(SimulatedForwarder):
     """Starts 8 % below its capacity and approaches it with a time constant of 20 s, with or without traffic.
 
     Truth: that of the current capacity; in the long term that of the capacity it approaches.
@@ -92,7 +92,7 @@ class WarmUp(Forwarder):
 
 
 @dataclass(kw_only=True)
-class Drift(Forwarder):
+class Drift(SimulatedForwarder):
     """Loses 3 % of its capacity over 300 s, with or without traffic, and stays there.
 
     Truth: that of the current capacity; in the long term that of the final capacity.
