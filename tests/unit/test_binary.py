@@ -2,27 +2,18 @@
 
 import pytest
 from tests.searching import drive, loss_ratio_of, search_plan
-from tests.suts import Buffer, Jitter, LossFloor, SlowTester, SmoothCurve, Step, Sut
-from tests.traffic import two_way_traffic
+from tests.suts import Jitter, SlowTester, SmoothCurve, Step, Sut
+from tests.systems import STEADY_SUTS, RecordingMeasurer, assert_encloses
 
 from nodrop.errors import ConfigError
 from nodrop.formatting.messages import format_message
 from nodrop.model.search_plan import SearchPlan
-from nodrop.model.trial import Trial, TrialResult
+from nodrop.model.trial import Trial
 from nodrop.search import create
 from nodrop.search.base import Outcome
-from nodrop.simulation import SimulatedMeasurer
 
-SUTS: dict[str, Sut] = {
-    "a step": Step(1_234_567.0),
-    "a step below the lowest load": Step(7_000.0),
+SUTS: dict[str, Sut] = STEADY_SUTS | {
     "a step just above the lowest load": Step(10_020.0),
-    "a step above the highest load": Step(12_000_000.0),
-    "a step just below the highest load": Step(9_990_000.0),
-    "a buffer of 20 ms": Buffer(800_000.0, 16_000),
-    "a smooth curve": SmoothCurve(2_000_000.0, 0.3),
-    "a loss floor below the larger ratio": LossFloor(900_000.0, 0.001),
-    "a loss floor above both ratios": LossFloor(900_000.0, 0.03),
     "a tester slower than the SUT": SlowTester(3_000_000.0, 600_000.0),
     "a jittering step": Jitter(1_500_000.0, 0.01, seed=1),
 }
@@ -30,20 +21,6 @@ SUTS: dict[str, Sut] = {
 
 def plan_of(joint: bool = True, **changed: object) -> SearchPlan:
     return search_plan().model_copy(update={"algorithm": "binary", "joint": joint, **changed})
-
-
-class Measuring:
-    """Measures trials with a simulated measurer, with stop rules applied or removed, and stores the results."""
-
-    def __init__(self, sut: Sut, stops: bool = True) -> None:
-        self.measurer = SimulatedMeasurer(two_way_traffic(2), sut)
-        self.stops = stops
-        self.results: list[TrialResult] = []
-
-    def __call__(self, trial: Trial) -> float:
-        asked = trial if self.stops else trial.model_copy(update={"stop": None})
-        self.results.append(self.measurer.measure(asked, len(self.results), "search", lambda *_: None))
-        return self.results[-1].loss_ratio
 
 
 def mpps(trials: list[Trial]) -> list[float]:
@@ -72,16 +49,11 @@ def test_a_joint_trial_serves_every_goal_and_separate_searches_repeat_it() -> No
 def test_valid_bounds_enclose_the_truth_and_are_as_close_as_asked(name: str, joint: bool) -> None:
     plan, sut = plan_of(joint), SUTS[name]
     search = create(plan)
-    drive(search, Measuring(sut))
+    drive(search, RecordingMeasurer(sut))
     for interval in search.intervals():
         truth = sut.throughput(interval.goal.loss_ratio, plan.final_trial_duration_s)
-        assert interval.lower_load_pps is not None
-        assert interval.upper_load_pps is not None
         assert interval.final
-        if interval.lower_valid:
-            assert interval.lower_load_pps <= truth.high_pps
-        if interval.upper_valid:
-            assert interval.upper_load_pps >= truth.low_pps
+        assert_encloses(interval, truth)
         if interval.lower_valid and interval.upper_valid:
             assert 1 - interval.lower_load_pps / interval.upper_load_pps <= plan.width_ratio
         elif interval.lower_valid:
@@ -93,7 +65,7 @@ def test_valid_bounds_enclose_the_truth_and_are_as_close_as_asked(name: str, joi
 @pytest.mark.parametrize("joint", [True, False])
 @pytest.mark.parametrize("name", [name for name in SUTS if not isinstance(SUTS[name], Jitter)])
 def test_a_stopped_trial_leads_to_the_same_loads_as_the_whole_one(name: str, joint: bool) -> None:
-    whole, stopped = Measuring(SUTS[name], stops=False), Measuring(SUTS[name])
+    whole, stopped = RecordingMeasurer(SUTS[name], stops=False), RecordingMeasurer(SUTS[name])
     assert drive(create(plan_of(joint)), stopped) == drive(create(plan_of(joint)), whole)
     assert all(result.loss_ratio > 0 for result in stopped.results if result.stopped_early)
 
@@ -140,14 +112,14 @@ def test_a_bound_stays_whatever_later_trials_say_and_the_contradiction_is_flagge
 @pytest.mark.parametrize("name", SUTS)
 def test_intervals_can_be_asked_at_any_time(name: str) -> None:
     search = create(plan_of())
-    measuring = Measuring(SUTS[name])
+    measurer = RecordingMeasurer(SUTS[name])
     assert all(each.lower_index is None and each.upper_index is None for each in search.intervals())
     while (trial := search.ask()) is not None:
-        search.tell(Outcome(index=len(measuring.results), loss_ratio=measuring(trial)))
+        search.tell(Outcome(index=len(measurer.results), loss_ratio=measurer(trial)))
         for interval in search.intervals():
             assert interval.lower_index is not None
             assert interval.upper_index is not None
-            lower, upper = measuring.results[interval.lower_index], measuring.results[interval.upper_index]
+            lower, upper = measurer.results[interval.lower_index], measurer.results[interval.upper_index]
             assert lower.trial.intended_load_pps == interval.lower_load_pps
             assert upper.trial.intended_load_pps == interval.upper_load_pps
             assert interval.lower_valid == (lower.loss_ratio <= interval.goal.loss_ratio)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 from tests.searching import drive, loss_ratio_of, search_plan
-from tests.suts import Buffer, LossFloor, SmoothCurve, Step, Sut
+from tests.suts import SmoothCurve, Step
+from tests.systems import STEADY_SUTS, assert_encloses
 
 from nodrop.formatting.messages import format_message
 from nodrop.model.search_plan import SearchPlan
@@ -14,17 +15,7 @@ from nodrop.model.trial import Trial
 from nodrop.search import create
 from nodrop.search.base import Outcome
 
-SUTS: dict[str, Sut] = {
-    "a step": Step(1_234_567.0),
-    "a step below the lowest load": Step(7_000.0),
-    "a step just above the lowest load": Step(10_020.0),
-    "a step above the highest load": Step(12_000_000.0),
-    "a step just below the highest load": Step(9_990_000.0),
-    "a buffer of 20 ms": Buffer(800_000.0, 16_000),
-    "a smooth curve": SmoothCurve(2_000_000.0, 0.3),
-    "a loss floor below the larger ratio": LossFloor(900_000.0, 0.001),
-    "a loss floor above both ratios": LossFloor(900_000.0, 0.03),
-}
+SUTS = STEADY_SUTS | {"a step just above the lowest load": Step(10_020.0)}
 
 
 def plan_of(loss_ratios: tuple[float, ...] = (0.0, 0.005), **changed: object) -> SearchPlan:
@@ -118,12 +109,7 @@ def test_neighbors_in_the_list_are_as_close_as_asked_and_end_the_search() -> Non
         for interval in search.intervals():
             truth = sut.throughput(interval.goal.loss_ratio, plan.final_trial_duration_s)
             assert interval.final
-            assert interval.lower_load_pps is not None
-            assert interval.upper_load_pps is not None
-            if interval.lower_valid:
-                assert interval.lower_load_pps <= truth.high_pps
-            if interval.upper_valid:
-                assert interval.upper_load_pps >= truth.low_pps
+            assert_encloses(interval, truth)
             if interval.lower_valid and interval.upper_valid:
                 assert 1 - interval.lower_load_pps / interval.upper_load_pps <= plan.width_ratio, name
                 assert interval.flags == ()

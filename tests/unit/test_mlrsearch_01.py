@@ -6,7 +6,14 @@ import random
 import pytest
 from tests.searching import Answer, drive, loss_ratio_of, search_plan
 from tests.suts import Buffer, LossFloor, SmoothCurve, Step
-from tests.systems import SUTS, Measuring, assert_consistent, fresh
+from tests.systems import (
+    SUTS,
+    RecordingMeasurer,
+    assert_consistent,
+    assert_encloses,
+    assert_stopping_changes_no_load,
+    fresh,
+)
 
 from nodrop.errors import ConfigError
 from nodrop.formatting.messages import format_message
@@ -29,15 +36,10 @@ LOWEST_LOAD_FAILS = {
 def test_valid_final_bounds_enclose_the_truth(name: str, expansion_coefficient: float) -> None:
     plan = search_plan(expansion_coefficient=expansion_coefficient)
     search = create(plan)
-    drive(search, Measuring(fresh(name), stops=True))
+    drive(search, RecordingMeasurer(fresh(name)))
     for interval in search.intervals():
         truth = fresh(name).throughput(interval.goal.loss_ratio, plan.final_trial_duration_s)
-        assert interval.lower_load_pps is not None
-        assert interval.upper_load_pps is not None
-        if interval.lower_valid and interval.final:
-            assert interval.lower_load_pps <= truth.high_pps
-        if interval.upper_valid and interval.final:
-            assert interval.upper_load_pps >= truth.low_pps
+        assert_encloses(interval, truth)
         if not interval.lower_valid:
             assert interval.lower_load_pps == plan.min_load_pps
             assert truth.low_pps <= plan.min_load_pps
@@ -49,7 +51,7 @@ def test_valid_final_bounds_enclose_the_truth(name: str, expansion_coefficient: 
 def test_final_intervals_are_as_narrow_as_asked_when_the_smallest_ratio_has_a_lower_bound(name: str) -> None:
     plan = search_plan()
     search = create(plan)
-    drive(search, Measuring(fresh(name), stops=True))
+    drive(search, RecordingMeasurer(fresh(name)))
     for interval in search.intervals():
         assert interval.lower_valid
         assert interval.final
@@ -65,22 +67,15 @@ def test_final_intervals_are_as_narrow_as_asked_when_the_smallest_ratio_has_a_lo
 @pytest.mark.parametrize("name", SUTS)
 def test_a_stopped_trial_leads_to_the_same_loads_as_the_whole_one(name: str, loss_ratios: tuple[float, ...]) -> None:
     plan = search_plan(loss_ratios=loss_ratios)
-    whole, stopped = Measuring(fresh(name), stops=False), Measuring(fresh(name), stops=True)
-    whole_search, stopped_search = create(plan), create(plan)
-
-    assert drive(stopped_search, stopped) == drive(whole_search, whole)
-    assert stopped_search.intervals() == whole_search.intervals()
-
-    cut_short = [result for result in stopped.results if result.stopped_early]
-    assert all(result.loss_ratio > max(loss_ratios) for result in cut_short)
+    whole, stopped = assert_stopping_changes_no_load(plan, name)
     for part, full in zip(stopped.results, whole.results, strict=True):
         assert part.stopped_early == (full.trial.duration_s > part.duration_s)
 
 
 def test_stopping_saves_time_on_a_step() -> None:
-    whole, stopped = Measuring(Step(1e6), stops=False), Measuring(Step(1e6), stops=True)
-    for measuring in (whole, stopped):
-        drive(create(search_plan()), measuring)
+    whole, stopped = RecordingMeasurer(Step(1e6), stops=False), RecordingMeasurer(Step(1e6))
+    for measurer in (whole, stopped):
+        drive(create(search_plan()), measurer)
     assert sum(r.duration_s for r in stopped.results) < 0.8 * sum(r.duration_s for r in whole.results)
 
 
@@ -113,7 +108,7 @@ def test_a_fired_stop_rule_is_certain_however_many_frames_streams_round_up_to() 
 @pytest.mark.parametrize("name", SUTS)
 def test_every_trial_says_why_and_stays_inside_the_allowed_loads(name: str) -> None:
     plan = search_plan(loss_ratios=(0.0, 0.005, 0.02))
-    for trial in drive(create(plan), Measuring(fresh(name), stops=True)):
+    for trial in drive(create(plan), RecordingMeasurer(fresh(name))):
         assert len(format_message(trial.reason)) > 20
         assert trial.rule in {"initial", "split", "remeasure", "external-down", "external-up", "step-down"}
         assert trial.goal in {"NDR", "PDR 0.005", "PDR 0.02"} or trial.rule == "initial"
@@ -129,7 +124,7 @@ def test_reasons_read_as_the_story_of_the_search() -> None:
         "1.05 Mpps is good enough for NDR: stepping up one width of 0.997 %",
         "NDR: splitting 1.05 Mpps to 1.0606 Mpps (0.997 %), the bounds of the 1 s trials, "
         "wider than the 0.5 % this phase needs",
-        "re-measuring the NDR lower bound 1.05 Mpps of the 1 s trials at 30 s",
+        "re-measurer the NDR lower bound 1.05 Mpps of the 1 s trials at 30 s",
         "no NDR lower bound at 30 s yet: stepping down from 1.05 Mpps to 1.0292 Mpps",
         "no NDR lower bound at 30 s yet: stepping down from 1.0292 Mpps to 949.84 kpps",
         "NDR: splitting 949.84 kpps to 1.0292 Mpps (7.71 %), wider than the 0.5 % this phase needs",
@@ -142,14 +137,14 @@ def test_reasons_read_as_the_story_of_the_search() -> None:
 @pytest.mark.parametrize("name", SUTS)
 def test_intervals_can_be_asked_at_any_time_and_never_contradict_themselves(name: str) -> None:
     search = create(search_plan())
-    measuring = Measuring(fresh(name), stops=True)
+    measurer = RecordingMeasurer(fresh(name))
     assert all(i.lower_load_pps is None and i.upper_load_pps is None and not i.final for i in search.intervals())
 
     while (trial := search.ask()) is not None:
-        search.tell(Outcome(index=len(measuring.results), loss_ratio=measuring(trial)))
+        search.tell(Outcome(index=len(measurer.results), loss_ratio=measurer(trial)))
         ndr, pdr = search.intervals()
         for interval in (ndr, pdr):
-            assert_consistent(interval, measuring.results)
+            assert_consistent(interval, measurer.results)
         assert not (ndr.lower_valid and not pdr.lower_valid), "what meets the smaller ratio meets the larger"
 
 

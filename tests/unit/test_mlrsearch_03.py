@@ -5,7 +5,14 @@ import random
 import pytest
 from tests.searching import drive, loss_ratio_of, search_plan
 from tests.suts import Step
-from tests.systems import SUTS, Measuring, assert_consistent, fresh
+from tests.systems import (
+    SUTS,
+    RecordingMeasurer,
+    assert_consistent,
+    assert_encloses,
+    assert_stopping_changes_no_load,
+    fresh,
+)
 
 from nodrop.errors import ConfigError
 from nodrop.formatting.messages import format_message
@@ -24,15 +31,10 @@ def plan_03(**changes: float | tuple[float, ...]) -> SearchPlan:
 def test_valid_final_bounds_enclose_the_truth(name: str, doublings: int) -> None:
     plan = plan_03(doublings=doublings)
     search = create(plan)
-    drive(search, Measuring(fresh(name), stops=True))
+    drive(search, RecordingMeasurer(fresh(name)))
     for interval in search.intervals():
         truth = fresh(name).throughput(interval.goal.loss_ratio, plan.final_trial_duration_s)
-        assert interval.lower_load_pps is not None
-        assert interval.upper_load_pps is not None
-        if interval.lower_valid and interval.final:
-            assert interval.lower_load_pps <= truth.high_pps
-        if interval.upper_valid and interval.final:
-            assert interval.upper_load_pps >= truth.low_pps
+        assert_encloses(interval, truth)
         if interval.lower_valid and interval.upper_valid:
             assert interval.final
             assert 1 - interval.lower_load_pps / interval.upper_load_pps <= plan.width_ratio
@@ -44,23 +46,18 @@ def test_valid_final_bounds_enclose_the_truth(name: str, doublings: int) -> None
 @pytest.mark.parametrize("loss_ratios", [(0.0,), (0.0, 0.005), (0.0, 0.5)])
 @pytest.mark.parametrize("name", SUTS)
 def test_a_stopped_trial_leads_to_the_same_loads_as_the_whole_one(name: str, loss_ratios: tuple[float, ...]) -> None:
-    plan = plan_03(loss_ratios=loss_ratios)
-    whole, stopped = Measuring(fresh(name), stops=False), Measuring(fresh(name), stops=True)
-    whole_search, stopped_search = create(plan), create(plan)
-    assert drive(stopped_search, stopped) == drive(whole_search, whole)
-    assert stopped_search.intervals() == whole_search.intervals()
-    assert all(result.loss_ratio > max(loss_ratios) for result in stopped.results if result.stopped_early)
+    assert_stopping_changes_no_load(plan_03(loss_ratios=loss_ratios), name)
 
 
 @pytest.mark.parametrize("name", SUTS)
 def test_intervals_can_be_asked_at_any_time_and_never_contradict_themselves(name: str) -> None:
     search = create(plan_03())
-    measuring = Measuring(fresh(name), stops=True)
+    measurer = RecordingMeasurer(fresh(name))
     assert all(i.lower_load_pps is None and i.upper_load_pps is None and not i.final for i in search.intervals())
     while (trial := search.ask()) is not None:
-        search.tell(Outcome(index=len(measuring.results), loss_ratio=measuring(trial)))
+        search.tell(Outcome(index=len(measurer.results), loss_ratio=measurer(trial)))
         for interval in search.intervals():
-            assert_consistent(interval, measuring.results)
+            assert_consistent(interval, measurer.results)
             codes = {flag.code for flag in interval.flags}
             assert ("invalid-lower-bound" in codes) == (not interval.lower_valid)
             assert ("invalid-upper-bound" in codes) == (not interval.upper_valid)
@@ -69,7 +66,7 @@ def test_intervals_can_be_asked_at_any_time_and_never_contradict_themselves(name
 @pytest.mark.parametrize("name", SUTS)
 def test_every_trial_says_why_for_which_goal_and_by_which_rule(name: str) -> None:
     plan = plan_03()
-    for trial in drive(create(plan), Measuring(fresh(name), stops=True)):
+    for trial in drive(create(plan), RecordingMeasurer(fresh(name))):
         assert len(format_message(trial.reason)) > 20
         assert trial.rule in {"initial", "external-down", "external-up", "bisect", "remeasure"}
         assert trial.goal in {"NDR", "PDR 0.005"} or trial.rule == "initial"
