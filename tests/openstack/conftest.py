@@ -1,7 +1,7 @@
-"""Clouds that tests stage in, each started once for all of them.
+"""Clouds for the tests, each started once per session.
 
-NODROP_OPENSTACK names the directory of a set-up that stands already (`python -m tests.openstack.services up`), which is
-then taken instead, and left standing.
+NODROP_OPENSTACK names the directory of a cloud that is already up (`python -m tests.openstack.services up`); the tests
+then use that cloud and leave it running.
 """
 
 import os
@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import lacking
 from tests.openstack.services import environment, running
 from tests.openstack.services.layout import STATE, Layout
-from tests.openstack.staging import contents, more
+from tests.openstack.staging import contents, diff_contents
 
 SERVICE_PROGRAMS = {"mariadbd": "mariadb-server", "unshare": "util-linux"}
 GUEST_PROGRAMS = {
@@ -29,29 +29,29 @@ GUEST_PROGRAMS = {
 
 @pytest.fixture(scope="session")
 def services() -> Iterator[Layout]:
-    """Keystone, Glance, Placement, Nova and Neutron; servers have no guest."""
+    """Start Keystone, Glance, Placement, Nova and Neutron; servers have no guest."""
     if place := os.environ.get("NODROP_OPENSTACK"):
         yield Layout(Path(place))
         return
-    _require(SERVICE_PROGRAMS)
+    _require_programs(SERVICE_PROGRAMS)
     with running.services(Layout(STATE / "api", first_port=running.free_ports())) as layout:
         yield layout
 
 
 @pytest.fixture(scope="session")
 def services_with_guests() -> Iterator[Layout]:
-    """The same with Open vSwitch, libvirt and QEMU: servers have guests; in a network namespace of its own."""
+    """Start the services with Open vSwitch, libvirt and QEMU in a separate network namespace: servers have guests."""
     if place := os.environ.get("NODROP_OPENSTACK_REAL"):
         yield Layout(Path(place), real=True)
         return
-    _require(SERVICE_PROGRAMS | GUEST_PROGRAMS)
+    _require_programs(SERVICE_PROGRAMS | GUEST_PROGRAMS)
     with running.services(Layout(STATE / "real", real=True)) as layout:
         yield layout
 
 
-def _require(programs: dict[str, str]) -> None:
+def _require_programs(programs: dict[str, str]) -> None:
     if os.geteuid():
-        lacking("only root may do this")
+        lacking("root is required")
     path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
     for program, package in programs.items():
         if not shutil.which(program, path=path):
@@ -61,7 +61,7 @@ def _require(programs: dict[str, str]) -> None:
 
 @pytest.fixture(scope="session")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A disk for servers without a guest."""
+    """Create a disk for servers without a guest."""
     file = tmp_path_factory.mktemp("image") / "disk.raw"
     file.write_bytes(random.Random(8).randbytes(2**20))
     return file
@@ -69,24 +69,24 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def nothing_left(services: Layout) -> Iterator[None]:
-    """Make sure that the test leaves nothing in the cloud, and takes nothing away that was there."""
+    """Assert that the test leaves nothing in the cloud, and removes no existing resource."""
     before = contents(services)
     yield
-    assert more(contents(services), before) == {}
+    assert diff_contents(contents(services), before) == {}
 
 
 FIGURES: list[str] = []
-"""What tests measured, told at the end."""
+"""Measured figures, printed at the end of the session."""
 
 
 @pytest.fixture
 def figure() -> Callable[[str], None]:
-    """Keep a line for the end of the session."""
+    """Return a function that stores a line for the end of the session."""
     return FIGURES.append
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Times and counts, which no test judges."""
+    """Print times and counts, which no test asserts."""
     if FIGURES:
         terminalreporter.section("OpenStack: figures")
         for line in FIGURES:

@@ -1,4 +1,4 @@
-"""A reverse proxy between nodrop and a service, which counts requests and spoils some of them."""
+"""A reverse proxy between nodrop and a service that counts requests and injects faults."""
 
 import contextlib
 import http.client
@@ -9,12 +9,12 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 Fault = Literal["503", "cut"]
-"""An answer in place of the service's; or no answer, after the service did what it was asked."""
+"""A reply of status 503 instead of the service's, or none after the service handled the request."""
 HOP_BY_HOP = frozenset({"connection", "transfer-encoding", "keep-alive", "content-length"})
 
 
-class Asked(NamedTuple):
-    """A request that came."""
+class ReceivedRequest(NamedTuple):
+    """A request that the proxy received."""
 
     method: str
     path: str
@@ -22,26 +22,26 @@ class Asked(NamedTuple):
 
 
 class Proxy:
-    """What came so far, and what is spoilt."""
+    """The requests so far, and the faults to inject."""
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.asked: list[Asked] = []
-        self.spoil: Callable[[str, str], Fault | None] = lambda _method, _path: None
-        """Decides on each request by method and path."""
+        self.requests: list[ReceivedRequest] = []
+        self.choose_fault: Callable[[str, str], Fault | None] = lambda _method, _path: None
+        """Chooses the fault of a request by method and path."""
         self._lock = threading.Lock()
 
-    def decide(self, method: str, path: str) -> Fault | None:
-        """What becomes of a request, which is counted."""
+    def record(self, method: str, path: str) -> Fault | None:
+        """Record a request; return its fault."""
         with self._lock:
-            fault = self.spoil(method, path)
-            self.asked.append(Asked(method, path, fault))
+            fault = self.choose_fault(method, path)
+            self.requests.append(ReceivedRequest(method, path, fault))
         return fault
 
 
 @contextlib.contextmanager
 def proxy(target: str) -> Iterator[Proxy]:
-    """In front of a service's endpoint; `url` is the endpoint to use instead."""
+    """Run a proxy for a service's endpoint; its `url` replaces the endpoint."""
     parts = urlsplit(target)
     assert parts.hostname and parts.port
     address = (parts.hostname, parts.port)
@@ -51,16 +51,16 @@ def proxy(target: str) -> Iterator[Proxy]:
 
         def handle_any(self) -> None:
             body = self._body()
-            fault = here.decide(self.command, self.path)
+            fault = front.record(self.command, self.path)
             if fault == "503":
-                self._answer(503, [("Content-Type", "text/plain")], b"away")
+                self._reply(503, [("Content-Type", "text/plain")], b"away")
                 return
             status, headers, content = _forward(address, self, body)
             if fault == "cut":
                 self.close_connection = True
                 self.connection.close()
                 return
-            self._answer(status, headers, content)
+            self._reply(status, headers, content)
 
         do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = handle_any
 
@@ -74,7 +74,7 @@ def proxy(target: str) -> Iterator[Proxy]:
             self.rfile.readline()
             return b"".join(blocks)
 
-        def _answer(self, status: int, headers: list[tuple[str, str]], content: bytes) -> None:
+        def _reply(self, status: int, headers: list[tuple[str, str]], content: bytes) -> None:
             self.send_response(status)
             for name, value in headers:
                 if name.lower() not in HOP_BY_HOP:
@@ -84,14 +84,14 @@ def proxy(target: str) -> Iterator[Proxy]:
             self.wfile.write(content)
 
         def log_message(self, *_: Any) -> None:
-            """Says nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    here = Proxy(f"http://127.0.0.1:{server.server_address[1]}{parts.path}")
+    front = Proxy(f"http://127.0.0.1:{server.server_address[1]}{parts.path}")
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield here
+        yield front
     finally:
         server.shutdown()
         server.server_close()
@@ -106,7 +106,7 @@ def _forward(
     if body:
         headers["Content-Length"] = str(len(body))
     connection.request(request.command, request.path, body or None, headers)
-    answer = connection.getresponse()
-    content = answer.read()
+    reply = connection.getresponse()
+    content = reply.read()
     connection.close()
-    return answer.status, answer.getheaders(), content
+    return reply.status, reply.getheaders(), content

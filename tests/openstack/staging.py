@@ -1,4 +1,4 @@
-"""Chains staged in a cloud that tests started, and everything that is in it, asked of its services by another way."""
+"""Chains staged in a cloud of the tests, and the contents of that cloud, read independently of nodrop."""
 
 import contextlib
 import functools
@@ -22,8 +22,8 @@ from nodrop.plan.resolvers import Resolvers
 from nodrop.stage.openstack.stage import OpenStackStage
 
 MACS = ("02:aa:00:00:00:08", "02:aa:00:00:00:09")
-HERE = Resolvers(inspect_ports=lambda _: MACS)
-BASE = {
+RESOLVERS = Resolvers(inspect_ports=lambda _: MACS)
+DEFAULT_KEYS = {
     "sut": "openstack",
     "ports": ["eth8", "eth9"],
     "openstack.flavor.name": "t-flavor",
@@ -33,35 +33,35 @@ BASE = {
     "openstack.networks.left.physical_network": "physnet1",
     "openstack.networks.right.physical_network": "physnet2",
 }
-"""What is asked for where a test says nothing else; the tester's ports are not looked at."""
+"""Default configuration keys; the tester's ports are not inspected."""
 
-APART = (
+ISOLATED = (
     *("unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"),
     *("sh", "-c", 'mount -t tmpfs none /run && exec "$@"', "sh"),
 )
-"""What else is on this machine is not to be cleaned up by tests."""
+"""Command prefix that hides other labs and runs of this machine from cleanup."""
 
 
 class Staged(NamedTuple):
-    """A stage that stands, and how it went."""
+    """A stage that is up, with its plan and steps."""
 
     stage: OpenStackStage
     plan: Plan
     steps: list[str]
-    """What it told on the way."""
+    """Progress messages."""
 
 
 def plan(layout: Layout, image: Path | str, **keys: Any) -> Plan:
-    """Keys with `__` for the dot, as openstack__sriov; None leaves out one of BASE."""
-    asked = BASE | {"openstack.cloud": "admin", "openstack.image.file": str(image)}
-    asked |= {key.replace("__", "."): value for key, value in keys.items()}
+    """Return a plan from keys with `__` for the dot, e.g. openstack__sriov; None omits a key of DEFAULT_KEYS."""
+    values = DEFAULT_KEYS | {"openstack.cloud": "admin", "openstack.image.file": str(image)}
+    values |= {key.replace("__", "."): value for key, value in keys.items()}
     with environment(layout):
-        return build(load((), {key: value for key, value in asked.items() if value is not None}), HERE, (0, 1))
+        return build(load((), {key: value for key, value in values.items() if value is not None}), RESOLVERS, (0, 1))
 
 
 @contextlib.contextmanager
 def environment(layout: Layout, clouds: Path | None = None) -> Iterator[None]:
-    """The cloud's clouds.yaml is the one that is found."""
+    """Make openstacksdk read the cloud's clouds.yaml."""
     before = {key: value for key, value in os.environ.items() if key.startswith("OS_")}
     for key in before:
         del os.environ[key]
@@ -74,25 +74,25 @@ def environment(layout: Layout, clouds: Path | None = None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def staged(layout: Layout, asked: Plan, clouds: Path | None = None) -> Iterator[Staged]:
-    """What is planned, as it stands; taken away at the end. Raises StageError."""
+def staged(layout: Layout, run_plan: Plan, clouds: Path | None = None) -> Iterator[Staged]:
+    """Bring the planned stage up, and remove it at the end. Raises StageError."""
     steps: list[str] = []
     with environment(layout, clouds):
-        assert asked.cloud
-        stage = OpenStackStage(asked.lab, asked.cloud, lambda text, *_: steps.append(text), tester_is_here=False)
+        assert run_plan.cloud
+        stage = OpenStackStage(run_plan.lab, run_plan.cloud, lambda text, *_: steps.append(text), tester_is_here=False)
         with stage:
-            yield Staged(stage, asked, steps)
+            yield Staged(stage, run_plan, steps)
 
 
-def cloud_of(asked: Plan) -> CloudPlan:
-    """What is to stand."""
-    assert asked.cloud
-    return asked.cloud
+def cloud_of(run_plan: Plan) -> CloudPlan:
+    """Return the cloud part of a plan."""
+    assert run_plan.cloud
+    return run_plan.cloud
 
 
 def contents(layout: Layout, who: str = "admin") -> dict[str, set[tuple[str, str]]]:
-    """Everything a user's project has, by kind: names and ids, from openstacksdk's own lists."""
-    cloud = _asking(layout, who)
+    """Return names and ids of all resources of a user's project by kind, as openstacksdk lists them."""
+    cloud = _cached_connection(layout, who)
     project = cloud.current_project_id
     every = {"all_tenants": True} if who == "admin" else {}
     kinds: Mapping[str, Any] = {
@@ -110,25 +110,27 @@ def contents(layout: Layout, who: str = "admin") -> dict[str, set[tuple[str, str
 
 
 @functools.cache
-def _asking(layout: Layout, who: str) -> Any:
-    """One connection for all that is asked."""
+def _cached_connection(layout: Layout, who: str) -> Any:
+    """Return a cached connection."""
     return connection(layout, who)
 
 
-def counted(inventory: Mapping[str, set[tuple[str, str]]]) -> str:
-    """`nothing`, or `2 networks, 1 servers`."""
+def format_contents(inventory: Mapping[str, set[tuple[str, str]]]) -> str:
+    """Format counts by kind: `2 networks, 1 servers`, or `nothing`."""
     return ", ".join(f"{len(there)} {kind}" for kind, there in inventory.items() if there) or "nothing"
 
 
-def more(after: Mapping[str, set[tuple[str, str]]], before: Mapping[str, set[tuple[str, str]]]) -> dict[str, Any]:
-    """What is in one and not in the other, either way."""
+def diff_contents(
+    after: Mapping[str, set[tuple[str, str]]], before: Mapping[str, set[tuple[str, str]]]
+) -> dict[str, Any]:
+    """Return the resources in only one of the two, by kind."""
     return {kind: sorted(after[kind] ^ before[kind]) for kind in after if after[kind] ^ before[kind]}
 
 
-def nodrop(layout: Layout, *words: str, clouds: Path | None = None) -> "subprocess.CompletedProcess[str]":
-    """What the command says, where it sees no runs and labs but its own."""
+def run_nodrop(layout: Layout, *words: str, clouds: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    """Run nodrop with other runs and labs hidden; return the completed process."""
     return subprocess.run(
-        [*APART, str(Path(sys.executable).with_name("nodrop")), *words],
+        [*ISOLATED, str(Path(sys.executable).with_name("nodrop")), *words],
         capture_output=True,
         text=True,
         env=command_environment(layout, clouds),
@@ -139,18 +141,18 @@ def nodrop(layout: Layout, *words: str, clouds: Path | None = None) -> "subproce
 
 
 def command_environment(layout: Layout, clouds: Path | None = None) -> dict[str, str]:
-    """For a process that asks the cloud."""
+    """Return the environment of a process that connects to the cloud."""
     own = {key: value for key, value in os.environ.items() if not key.startswith("OS_")}
     return own | {"OS_CLIENT_CONFIG_FILE": str(clouds or layout.clouds), "COLUMNS": "100", "PYTHONPATH": str(ROOT)}
 
 
-def killed_at(layout: Layout, asked: Plan, moment: str, clouds: Path | None = None) -> list[str]:
-    """Stage in a process of its own and kill that, with SIGKILL, as it says a step that has `moment` in it.
+def stage_until_killed(layout: Layout, run_plan: Plan, moment: str, clouds: Path | None = None) -> list[str]:
+    """Stage in a separate process, and kill that with SIGKILL when it reports a step that contains `moment`.
 
-    Returns: what it had said.
+    Returns: the reported steps.
     """
-    assert asked.cloud
-    told = json.dumps({"lab": asked.lab.model_dump(mode="json"), "cloud": asked.cloud.model_dump(mode="json")})
+    assert run_plan.cloud
+    plans = json.dumps({"lab": run_plan.lab.model_dump(mode="json"), "cloud": run_plan.cloud.model_dump(mode="json")})
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.openstack.staging"],
         stdin=subprocess.PIPE,
@@ -160,27 +162,27 @@ def killed_at(layout: Layout, asked: Plan, moment: str, clouds: Path | None = No
         cwd=ROOT,
     )
     assert process.stdin and process.stdout
-    process.stdin.write(told)
+    process.stdin.write(plans)
     process.stdin.close()
-    said = []
+    steps = []
     for line in process.stdout:
-        said.append(line.rstrip())
+        steps.append(line.rstrip())
         if moment in line:
             break
     process.kill()
     process.wait()
     process.stdout.close()
-    assert said and moment in said[-1], f"{moment!r} was not said: {said}"
-    return said
+    assert steps and moment in steps[-1], f"no step contains {moment!r}: {steps}"
+    return steps
 
 
 def _stage_from_stdin() -> None:
     from nodrop.model.lab_plan import LabPlan
 
-    told = json.load(sys.stdin)
-    lab, cloud = LabPlan.model_validate(told["lab"]), CloudPlan.model_validate(told["cloud"])
+    plans = json.load(sys.stdin)
+    lab, cloud = LabPlan.model_validate(plans["lab"]), CloudPlan.model_validate(plans["cloud"])
     with OpenStackStage(lab, cloud, lambda text, *_: print(text, flush=True), tester_is_here=False):
-        print("stands", flush=True)
+        print("stage is up", flush=True)
         time.sleep(600)
 
 

@@ -1,4 +1,4 @@
-"""A chain through a real guest: `nodrop run` stages it, proves the path, measures, and takes it away."""
+"""A chain through a real guest: `nodrop run` stages it, checks the path, measures, and removes it."""
 
 import json
 import subprocess
@@ -28,7 +28,7 @@ openstack:
 
 @pytest.fixture(scope="module")
 def guest_image(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The loopback VM's, built from Debian's packages."""
+    """Build the image of the loopback VM from Debian's packages."""
     file = tmp_path_factory.mktemp("image") / "nodrop-vm.raw"
     built = subprocess.run(
         [str(Path(sys.executable).with_name("nodrop")), "vm-image", "build", "-o", str(file)],
@@ -42,7 +42,7 @@ def guest_image(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(services_with_guests: Layout, guest_image: Path, tmp_path: Path) -> Callable[..., dict[str, Any]]:
-    """A run's result, by the tester's ports in the network namespace of the services."""
+    """Return a function that runs nodrop in the network namespace of the services and returns the result."""
     ports = [name for name, _ in guests.TESTER_PORTS]
     config = tmp_path / "cloud.yaml"
     config.write_text(CONFIG.format(ports=ports, image=guest_image))
@@ -65,8 +65,8 @@ def run(services_with_guests: Layout, guest_image: Path, tmp_path: Path) -> Call
         logs = [log.read_text(errors="replace")[-2000:] for log in _console_logs(services_with_guests)]
         assert done.returncode == 0, "\n".join([done.stdout, done.stderr, *logs])
         (file,) = results.glob("*/result.json")
-        found: dict[str, Any] = json.loads(file.read_text())
-        return found
+        result: dict[str, Any] = json.loads(file.read_text())
+        return result
 
     return measure
 
@@ -78,8 +78,8 @@ def _console_logs(layout: Layout) -> list[Path]:
 def _staged(result: dict[str, Any]) -> str:
     cloud = result["facts"]["stage"]["cloud"]
     calls = cloud["api_call_counts"]
-    again = " (made a second time, as nothing passed the first)" if any(s["restaged"] for s in cloud["servers"]) else ""
-    return f"staged in {cloud['stage_s']:.1f} s{again} with {sum(calls.values())} requests"
+    restaged = " (re-created once, as no frame passed at first)" if any(s["restaged"] for s in cloud["servers"]) else ""
+    return f"staged in {cloud['stage_s']:.1f} s{restaged} with {sum(calls.values())} requests"
 
 
 @pytest.mark.lab
@@ -92,7 +92,7 @@ def test_a_chain_through_a_guest_forwards_at_a_fixed_rate(run: Callable[..., dic
     sent = sum(stream["offered_count"] for stream in trial["streams"])
     received = sum(stream["received_count"] for stream in trial["streams"])
     figure(f"through a real guest at 2 kpps: {_staged(result)}; {sent} sent, {received} received")
-    assert 5000 < sent <= 6000  # a busy machine may keep the tester from some, and hold an emulated guest up
+    assert 5000 < sent <= 6000  # a busy machine may delay the tester and stall an emulated guest
     assert received >= 0.99 * sent
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong in a cloud on purpose: said with what to do, and nothing is left behind."""
+"""Injected faults of a cloud: the message states the fix, and nothing is left behind."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +10,16 @@ import yaml
 from tests.openstack.proxy import Fault, Proxy, proxy
 from tests.openstack.services.layout import Layout
 from tests.openstack.services.register import connection
-from tests.openstack.staging import cloud_of, contents, counted, killed_at, more, nodrop, plan, staged
+from tests.openstack.staging import (
+    cloud_of,
+    contents,
+    diff_contents,
+    format_contents,
+    plan,
+    run_nodrop,
+    stage_until_killed,
+    staged,
+)
 
 from nodrop.errors import StageError
 
@@ -20,7 +29,7 @@ Figure = Callable[[str], None]
 
 @pytest.fixture
 def quota(services: Layout) -> Iterator[Callable[..., None]]:
-    """Sets quotas of Neutron's for the project, and takes them back."""
+    """Return a function that sets Neutron's quotas of the project; restore them afterwards."""
     cloud = connection(services)
     project = cloud.current_project_id
 
@@ -33,51 +42,51 @@ def quota(services: Layout) -> Iterator[Callable[..., None]]:
 
 @pytest.fixture
 def before_network(services: Layout, tmp_path: Path) -> Iterator[tuple[Proxy, Path]]:
-    """A proxy in front of Neutron, and the clouds.yaml that leads to it."""
+    """Run a proxy for Neutron; yield it with the clouds.yaml that points to it."""
     yield from _proxied(services, tmp_path, "neutron", "network")
 
 
 @pytest.fixture
 def before_compute(services: Layout, tmp_path: Path) -> Iterator[tuple[Proxy, Path]]:
-    """A proxy in front of Nova."""
+    """Run a proxy for Nova; yield it with the clouds.yaml that points to it."""
     yield from _proxied(services, tmp_path, "nova", "compute")
 
 
 def _proxied(services: Layout, tmp_path: Path, name: str, kind: str) -> Iterator[tuple[Proxy, Path]]:
-    with proxy(services.url(name)) as between:
+    with proxy(services.url(name)) as proxied:
         clouds = yaml.safe_load(services.clouds.read_text())
         for cloud in clouds["clouds"].values():
-            cloud[f"{kind}_endpoint_override"] = f"{between.url}{'/v2.0' if kind == 'network' else ''}"
+            cloud[f"{kind}_endpoint_override"] = f"{proxied.url}{'/v2.0' if kind == 'network' else ''}"
         file = tmp_path / "clouds.yaml"
         file.write_text(yaml.safe_dump(clouds))
-        yield between, file
+        yield proxied, file
 
 
 def test_a_quota_that_is_too_small_is_found_before_anything_is_made(
     services: Layout, image: Path, quota: Callable[..., None], before_network: tuple[Proxy, Path], figure: Figure
 ) -> None:
-    between, clouds = before_network
+    proxied, clouds = before_network
     quota(ports=3)
     with (
         pytest.raises(StageError, match=r"ports") as refused,
         staged(services, plan(services, image, chains=2), clouds),
     ):
         pass
-    assert not [each for each in between.asked if each.method == "POST"]
+    assert not [each for each in proxied.requests if each.method == "POST"]
     figure(f"quota too small: {refused.value}")
 
 
 def test_a_quota_that_shrinks_on_the_way_leaves_nothing(
     services: Layout, image: Path, quota: Callable[..., None], before_network: tuple[Proxy, Path], figure: Figure
 ) -> None:
-    between, clouds = before_network
+    proxied, clouds = before_network
 
     def shrink(method: str, path: str) -> Fault | None:
         if method == "POST" and "/networks" in path:
             quota(ports=1)
         return None
 
-    between.spoil = shrink
+    proxied.choose_fault = shrink
     with (
         pytest.raises(StageError, match=r"ports.*created resources were deleted") as refused,
         staged(services, plan(services, image), clouds),
@@ -88,8 +97,8 @@ def test_a_quota_that_shrinks_on_the_way_leaves_nothing(
 
 def test_a_server_that_goes_to_error_says_why_and_leaves_nothing(services: Layout, image: Path, figure: Figure) -> None:
     pages = {"hw:mem_page_size": "1GB", "hw:numa_nodes": "1"}  # a node has 16 of them
-    asked = plan(services, image, openstack__flavor__ram=20480, openstack__flavor__extra_specs=pages)
-    with pytest.raises(StageError, match=r"No valid host|ERROR") as refused, staged(services, asked):
+    run_plan = plan(services, image, openstack__flavor__ram=20480, openstack__flavor__extra_specs=pages)
+    with pytest.raises(StageError, match=r"No valid host|ERROR") as refused, staged(services, run_plan):
         pass
     figure(f"server in ERROR: {refused.value}")
 
@@ -98,18 +107,18 @@ def test_a_server_that_goes_to_error_says_why_and_leaves_nothing(services: Layou
 def test_a_service_that_is_away_for_a_while_is_waited_for(
     services: Layout, image: Path, request: pytest.FixtureRequest, service: str, figure: Figure
 ) -> None:
-    between, clouds = request.getfixturevalue(f"before_{service}")
-    came = time.monotonic()
+    proxied, clouds = request.getfixturevalue(f"before_{service}")
+    started_s = time.monotonic()
 
     def away(_method: str, _path: str) -> Fault | None:
-        return "503" if 1.0 < time.monotonic() - came < 4.0 else None
+        return "503" if 1.0 < time.monotonic() - started_s < 4.0 else None
 
-    between.spoil = away
-    with staged(services, plan(services, image), clouds) as there:
-        assert there.stage.facts.chains
-    spoilt = sum(each.fault == "503" for each in between.asked)
-    assert spoilt
-    figure(f"{service} answers 503 for 3 s: staged all the same, {spoilt} requests asked again")
+    proxied.choose_fault = away
+    with staged(services, plan(services, image), clouds) as staged_chains:
+        assert staged_chains.stage.facts.chains
+    failed_count = sum(each.fault == "503" for each in proxied.requests)
+    assert failed_count
+    figure(f"{service} answers 503 for 3 s: staged nevertheless, {failed_count} requests retried")
 
 
 def test_a_service_that_stays_away_ends_the_stage_and_cleanup_takes_the_rest(
@@ -118,67 +127,67 @@ def test_a_service_that_stays_away_ends_the_stage_and_cleanup_takes_the_rest(
     from nodrop.stage.openstack import requests
 
     monkeypatch.setattr(requests, "RETRY_S", 2.0)
-    between, clouds = before_network
+    proxied, clouds = before_network
     before = contents(services)
 
     def away(_method: str, _path: str) -> Fault | None:
-        posted = [each for each in between.asked if each.method == "POST" and "/subnets" in each.path]
+        posted = [each for each in proxied.requests if each.method == "POST" and "/subnets" in each.path]
         return "503" if posted else None
 
-    between.spoil = away
+    proxied.choose_fault = away
     with pytest.raises(StageError, match="503") as refused, staged(services, plan(services, image), clouds):
         pass
-    left = {kind: there - before[kind] for kind, there in contents(services).items()}
-    assert left["networks"], "Neutron was away, so what it has could not be taken away"
-    cleaned = nodrop(services, "cleanup", "--force", "--cloud", "admin")
+    remaining = {kind: present - before[kind] for kind, present in contents(services).items()}
+    assert remaining["networks"], "Neutron was down, so its resources could not be deleted"
+    cleaned = run_nodrop(services, "cleanup", "--force", "--cloud", "admin")
     assert cleaned.returncode == 0, cleaned.stdout + cleaned.stderr
-    figure(f"network answers 503 for good: {refused.value}; left {counted(left)}; cleanup took it away")
+    figure(f"network answers 503 for ever: {refused.value}; left {format_contents(remaining)}; cleanup removed it")
 
 
 @pytest.mark.parametrize("path", ["/networks", "/subnets", "/ports"])
 def test_what_is_made_by_a_request_whose_answer_is_lost_is_made_once(
     services: Layout, image: Path, before_network: tuple[Proxy, Path], path: str
 ) -> None:
-    between, clouds = before_network
-    between.spoil = _once("POST", path)
-    with staged(services, plan(services, image), clouds) as there:
-        made = [each.name for each in cloud_of(there.plan).networks]
+    proxied, clouds = before_network
+    proxied.choose_fault = _once("POST", path)
+    with staged(services, plan(services, image), clouds) as staged_chains:
+        planned = [each.name for each in cloud_of(staged_chains.plan).networks]
         networks = [name for name, _ in contents(services)["networks"]]
-        assert all(networks.count(name) == 1 for name in made)
-    assert [each.fault for each in between.asked].count("cut") == 1
+        assert all(networks.count(name) == 1 for name in planned)
+    assert [each.fault for each in proxied.requests].count("cut") == 1
 
 
 def test_a_server_whose_answer_is_lost_is_made_once(
     services: Layout, image: Path, before_compute: tuple[Proxy, Path]
 ) -> None:
-    between, clouds = before_compute
-    between.spoil = _once("POST", "/servers")
+    proxied, clouds = before_compute
+    proxied.choose_fault = _once("POST", "/servers")
     with staged(services, plan(services, image), clouds):
         names = [name for name, _ in contents(services)["servers"]]
         assert names == ["nodrop-vm-0"]
-    assert [each.fault for each in between.asked].count("cut") == 1
+    assert [each.fault for each in proxied.requests].count("cut") == 1
 
 
 def _once(method: str, path: str) -> Callable[[str, str], Fault | None]:
     done: list[Any] = []
 
-    def spoil(asked: str, where: str) -> Fault | None:
-        if asked == method and where.partition("?")[0].endswith(path) and not done:
-            done.append(where)
+    def choose_fault(requested: str, target: str) -> Fault | None:
+        if requested == method and target.partition("?")[0].endswith(path) and not done:
+            done.append(target)
             return "cut"
         return None
 
-    return spoil
+    return choose_fault
 
 
 def test_the_counts_told_are_those_that_a_proxy_counts(
     services: Layout, image: Path, before_network: tuple[Proxy, Path]
 ) -> None:
-    between, clouds = before_network
-    with staged(services, plan(services, image, chains=2), clouds) as there:
-        told = there.stage.facts.cloud.api_call_counts  # type: ignore[union-attr]
-        asked = [each for each in between.asked if each.path != "/v2.0"]  # what versions there are, told apart
-        assert told["network"] == len(asked)
+    proxied, clouds = before_network
+    with staged(services, plan(services, image, chains=2), clouds) as staged_chains:
+        reported = staged_chains.stage.facts.cloud.api_call_counts  # type: ignore[union-attr]
+        received = [each for each in proxied.requests if each.path != "/v2.0"]  # except for the list of versions
+        assert reported["network"] == len(received)
 
 
 @pytest.mark.parametrize("moment", ["image t-image created", "networks created", "ports created", "server"])
@@ -186,20 +195,20 @@ def test_what_a_killed_run_made_is_found_and_taken_away(
     services: Layout, image: Path, figure: Figure, moment: str
 ) -> None:
     before = contents(services)
-    killed_at(services, plan(services, image, chains=2), moment)
-    time.sleep(1.0)  # what was asked for in that moment is made
-    left = {kind: there - before[kind] for kind, there in contents(services).items()}
-    assert any(left.values())
-    status = nodrop(services, "status", "--cloud", "admin")
-    cleaned = nodrop(services, "cleanup", "--force", "--cloud", "admin")
+    stage_until_killed(services, plan(services, image, chains=2), moment)
+    time.sleep(1.0)  # for pending requests to complete
+    remaining = {kind: present - before[kind] for kind, present in contents(services).items()}
+    assert any(remaining.values())
+    status = run_nodrop(services, "status", "--cloud", "admin")
+    cleaned = run_nodrop(services, "cleanup", "--force", "--cloud", "admin")
     assert cleaned.returncode == 0, cleaned.stdout + cleaned.stderr
     after = contents(services)
     figure(
-        f"killed at {moment!r}: left {counted(left)}; after nodrop cleanup --force: "
-        f"{counted({kind: there - before[kind] for kind, there in after.items()})}"
+        f"killed at {moment!r}: left {format_contents(remaining)}; after nodrop cleanup --force: "
+        f"{format_contents({kind: present - before[kind] for kind, present in after.items()})}"
     )
-    assert more(after, before) == {}
-    for names in left.values():
+    assert diff_contents(after, before) == {}
+    for names in remaining.values():
         assert all(name in status.stdout for name, _ in names)
 
 
@@ -207,12 +216,12 @@ def test_a_clean_up_that_is_killed_is_finished_by_the_next(services: Layout, ima
     import subprocess
     import sys
 
-    from tests.openstack.staging import APART, command_environment
+    from tests.openstack.staging import ISOLATED, command_environment
 
     before = contents(services)
-    killed_at(services, plan(services, image, chains=2), "stands")
+    stage_until_killed(services, plan(services, image, chains=2), "stage is up")
     cleaning = subprocess.Popen(
-        [*APART, str(Path(sys.executable).with_name("nodrop")), "cleanup", "--force", "--cloud", "admin"],
+        [*ISOLATED, str(Path(sys.executable).with_name("nodrop")), "cleanup", "--force", "--cloud", "admin"],
         env=command_environment(services),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -222,6 +231,6 @@ def test_a_clean_up_that_is_killed_is_finished_by_the_next(services: Layout, ima
         time.sleep(0.1)
     cleaning.kill()
     cleaning.wait()
-    assert more(contents(services), before), "it had not been done yet"
-    assert nodrop(services, "cleanup", "--force", "--cloud", "admin").returncode == 0
-    assert more(contents(services), before) == {}
+    assert diff_contents(contents(services), before), "cleanup finished before it was killed"
+    assert run_nodrop(services, "cleanup", "--force", "--cloud", "admin").returncode == 0
+    assert diff_contents(contents(services), before) == {}

@@ -11,15 +11,15 @@ from tests.openstack.services.layout import STATE, Layout
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.openstack.services", description=__doc__)
     parser.add_argument("action", choices=("install", "up", "down", "keep"))
-    parser.add_argument("--dir", type=Path, help="of all it writes (target/openstack/api, or .../real)")
-    parser.add_argument("--venv", type=Path, default=STATE / "venv", help="where the services are installed")
-    parser.add_argument("--port", type=int, default=15000, help="first of the ports it listens at")
+    parser.add_argument("--dir", type=Path, help="directory of its files (target/openstack/api, or .../real)")
+    parser.add_argument("--venv", type=Path, default=STATE / "venv", help="virtual environment of the services")
+    parser.add_argument("--port", type=int, default=15000, help="first port of the services")
     parser.add_argument("--real", action="store_true", help="with guests: Open vSwitch, libvirt, QEMU, RabbitMQ")
     parser.add_argument("--until-eof", action="store_true", help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    directory = asked.dir or STATE / ("real" if asked.real else "api")
-    layout = Layout(directory.resolve(), asked.venv.resolve(), asked.port, asked.real)
-    match asked.action:
+    arguments = parser.parse_args()
+    directory = arguments.dir or STATE / ("real" if arguments.real else "api")
+    layout = Layout(directory.resolve(), arguments.venv.resolve(), arguments.port, arguments.real)
+    match arguments.action:
         case "install":
             environment.install(layout.venv)
         case "up":
@@ -31,7 +31,7 @@ def main() -> int:
         case _:
             from tests.openstack.services import keeper
 
-            return keeper.main(layout, asked.until_eof)
+            return keeper.main(layout, arguments.until_eof)
     return 0
 
 

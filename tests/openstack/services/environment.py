@@ -1,4 +1,4 @@
-"""The services themselves, from PyPI into a virtual environment of their own."""
+"""Installation of the services from PyPI into a separate virtual environment."""
 
 import fcntl
 import subprocess
@@ -10,20 +10,20 @@ PACKAGES = (
     *("keystone", "glance", "openstack-placement", "nova", "neutron"),
     *("openstacksdk", "waitress", "fixtures", "pymysql", "libvirt-python"),
 )
-"""`fixtures` is what Nova's fake driver imports."""
+"""Nova's fake driver imports `fixtures`."""
 
 
 def install(venv: Path) -> None:
-    """Make it, unless it is there as asked. Who comes while another makes it waits."""
+    """Create the environment unless it matches the constraints; concurrent callers wait."""
     venv.parent.mkdir(parents=True, exist_ok=True)
-    stamp, asked = venv / ".installed", CONSTRAINTS.read_text()
+    stamp, constraints = venv / ".installed", CONSTRAINTS.read_text()
     with venv.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if stamp.exists() and stamp.read_text() == asked:
+        if stamp.exists() and stamp.read_text() == constraints:
             return
         subprocess.run([sys.executable, "-m", "venv", "--clear", venv], check=True)
         pip = [f"{venv}/bin/pip", "install", "--quiet", "--disable-pip-version-check", "-c", CONSTRAINTS]
         subprocess.run([*pip, "uv"], check=True)
         uv = [f"{venv}/bin/uv", "pip", "install", "--quiet", "--python", f"{venv}/bin/python", "-c", CONSTRAINTS]
         subprocess.run([*uv, *PACKAGES], check=True)
-        stamp.write_text(asked)
+        stamp.write_text(constraints)

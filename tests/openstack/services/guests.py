@@ -1,7 +1,6 @@
-"""What guests need: RabbitMQ between Neutron and its agent, Open vSwitch in user space, libvirt.
+"""Services for guests: RabbitMQ between Neutron and its agent, Open vSwitch in user space, libvirt.
 
-The set-up has a network namespace and a view of the file system of its own: bridges, taps and libvirt's directories go
-away with it.
+They run in separate network and mount namespaces: bridges, taps and libvirt's directories vanish with these.
 """
 
 import shutil
@@ -14,11 +13,11 @@ if TYPE_CHECKING:
     from tests.openstack.services.keeper import Keeper
 
 TESTER_PORTS = (("nd-left", "br-phy1"), ("nd-right", "br-phy2"))
-"""The tester's interfaces, each with the bridge its other end is in."""
+"""The tester's interfaces, each with the bridge of its other end."""
 OWN_DIRECTORIES = ("/etc/libvirt", "/run/libvirt", "/var/lib/libvirt", "/var/log/libvirt", "/var/cache/libvirt")
 RABBIT_PORT = 5672
 OVSDB_PORT = 6640
-"""Where os-vif looks for the switch."""
+"""The port at which os-vif expects the switch."""
 QEMU = {
     "user": '"root"',
     "group": '"root"',
@@ -32,10 +31,10 @@ QEMU = {
 LIBVIRTD = {"auth_unix_ro": '"none"', "auth_unix_rw": '"none"'}
 
 
-def beneath(keeper: "Keeper") -> None:
-    """Broker, switch and hypervisor, before the services that use them."""
-    _own_directories(keeper)
-    _as_root(keeper)
+def start_infrastructure(keeper: "Keeper") -> None:
+    """Start broker, switch and hypervisor, before the services that use them."""
+    _mount_directories(keeper)
+    _install_fake_sudo(keeper)
     keeper.run("links", "ip", "link", "set", "lo", "up")
     _rabbit(keeper)
     _libvirt(keeper)
@@ -44,16 +43,16 @@ def beneath(keeper: "Keeper") -> None:
     keeper.wait_for("libvirtd", Path("/run/libvirt/libvirt-sock"))
 
 
-def above(keeper: "Keeper") -> None:
-    """Neutron's other half, and its agent at the switch."""
+def start_neutron_agents(keeper: "Keeper") -> None:
+    """Start Neutron's RPC server, and its agent for the switch."""
     layout = keeper.layout
     files = [f"--config-file={layout.etc}/neutron/{name}" for name in ("neutron.conf", "ml2_conf.ini")]
     for name in ("neutron-rpc-server", "neutron-openvswitch-agent"):
         keeper.start(name, layout.venv / "bin" / name, *files, f"--log-file={layout.logs}/{name}.log")
 
 
-def _own_directories(keeper: "Keeper") -> None:
-    """Libvirt's places are fixed; ours are put over them, in this view of the file system alone."""
+def _mount_directories(keeper: "Keeper") -> None:
+    """Mount private directories over libvirt's fixed ones, in this mount namespace only."""
     for place in OWN_DIRECTORIES:
         own = keeper.layout.directory / "root" / place.removeprefix("/")
         own.mkdir(parents=True)
@@ -61,8 +60,8 @@ def _own_directories(keeper: "Keeper") -> None:
         keeper.run("mounts", "mount", "--bind", own, place)
 
 
-def _as_root(keeper: "Keeper") -> None:
-    """Nova's and Neutron's helpers ask sudo for what we are already."""
+def _install_fake_sudo(keeper: "Keeper") -> None:
+    """Install a fake sudo for Nova's and Neutron's helpers: all processes are root already."""
     sudo = keeper.layout.directory / "bin" / "sudo"
     sudo.parent.mkdir()
     sudo.write_text('#!/bin/sh\nexec "$@"\n')
@@ -125,4 +124,4 @@ def _switch(keeper: "Keeper") -> None:
             keeper.run("links", "ip", "link", "set", name, "up")
         subprocess.run(["ethtool", "-K", interface, "tx", "off"], capture_output=True, check=False)
         vsctl("add-port", bridge, inside)
-    keeper.tell("Open vSwitch has its bridges")
+    keeper.report("Open vSwitch has its bridges")

@@ -1,6 +1,6 @@
-"""Starts every process of a set-up, in order of what they need of each other, and holds them.
+"""The parent process of a cloud: starts its services in the order of their dependencies, and keeps them running.
 
-It is the first process of a namespace of processes: when it ends, however it ends, the kernel ends all others with it.
+It is the init process of a PID namespace: when it ends, however it ends, the kernel ends all others with it.
 """
 
 import concurrent.futures
@@ -25,23 +25,23 @@ DRIVERS = Path(__file__).parent / "drivers"
 
 
 class Failed(Exception):
-    """A process that could not do its work, with the end of its log."""
+    """A process failed; with the end of its log."""
 
 
 class Keeper:
-    """The processes of one set-up."""
+    """The processes of one cloud."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.running: dict[str, subprocess.Popen[bytes]] = {}
-        self._begun_s = time.monotonic()
+        self._started_s = time.monotonic()
 
-    def start(self, name: str, *command: object, env: Mapping[str, str] | None = None, talks: bool = False) -> None:
-        """A process that stays, with a pipe to it where it is talked to."""
+    def start(self, name: str, *command: object, env: Mapping[str, str] | None = None, has_input: bool = False) -> None:
+        """Start a long-running process, with a pipe to its standard input if required."""
         with (self.layout.logs / f"{name}.out").open("wb") as out:
             self.running[name] = subprocess.Popen(
                 [str(part) for part in command],
-                stdin=subprocess.PIPE if talks else subprocess.DEVNULL,
+                stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
                 env={**self.layout.environment(), **(env or {})},
@@ -49,7 +49,7 @@ class Keeper:
             )
 
     def run(self, name: str, *command: object, text: str | None = None) -> str:
-        """What a process printed that is soon done. Raises Failed."""
+        """Run a short process; return its output. Raises Failed."""
         done = subprocess.run(
             [str(part) for part in command],
             input=text,
@@ -65,40 +65,40 @@ class Keeper:
             raise Failed(f"{name}: {' '.join(map(str, command))}\n{_end(done.stdout + done.stderr)}")
         return done.stdout
 
-    def tell(self, what: str) -> None:
-        """How far it is."""
-        print(f"{time.monotonic() - self._begun_s:5.1f} s  {what}", flush=True)
+    def report(self, step: str) -> None:
+        """Print a step with the time since the start."""
+        print(f"{time.monotonic() - self._started_s:5.1f} s  {step}", flush=True)
 
-    def wait_for(self, name: str, reached: object) -> None:
-        """Until a service answers. Raises Failed."""
+    def wait_for(self, name: str, endpoint: object) -> None:
+        """Wait until a service replies. Raises Failed."""
         deadline_s = time.monotonic() + STARTS_S
-        while not _answers(reached):
+        while not _replies(endpoint):
             if self.running[name].poll() is not None or time.monotonic() > deadline_s:
                 logs = [self.layout.logs / f"{name}.{kind}" for kind in ("log", "out")]
                 ends = [_end(log.read_text(errors="replace")) for log in logs if log.exists()]
-                raise Failed("\n".join([f"{name} does not answer at {reached}", *ends]))
+                raise Failed("\n".join([f"{name} does not reply at {endpoint}", *ends]))
             time.sleep(0.1)
-        self.tell(f"{name} answers")
+        self.report(f"{name} is up")
 
     def up(self) -> None:
-        """Everything, until every service answers. Raises Failed."""
+        """Start everything, and wait until every service replies. Raises Failed."""
         settings.write(self.layout)
         _announce_drivers(self.layout)
         with concurrent.futures.ThreadPoolExecutor(max_workers=8) as workers:
-            beneath = workers.submit(guests.beneath, self) if self.layout.real else None
+            infrastructure = workers.submit(guests.start_infrastructure, self) if self.layout.real else None
             self._database()
             self._prepare_nova()
-            parts = [workers.submit(self._keystone), workers.submit(self._neutron, beneath)]
+            parts = [workers.submit(self._keystone), workers.submit(self._neutron, infrastructure)]
             parts.append(workers.submit(self._small))
             for part in parts:
                 part.result()
-            self._go("nova")
+            self._release("nova")
             register.wait_for_computes(self.layout)
-        self.tell("all services answer")
-        self.layout.ready_file.write_text(f"{time.monotonic() - self._begun_s:.1f}\n")
+        self.report("all services are up")
+        self.layout.ready_file.write_text(f"{time.monotonic() - self._started_s:.1f}\n")
 
     def hold(self) -> None:
-        """Until what started this closes its end of the pipe, or a process ends. Raises Failed."""
+        """Wait until the caller closes its end of the pipe, or a process ends. Raises Failed."""
         while True:
             for name, process in self.running.items():
                 if (code := process.poll()) is not None:
@@ -117,7 +117,10 @@ class Keeper:
             *("--skip-networking", "--skip-log-bin", "--performance-schema=off", "--max-connections=500"),
             *("--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M"),
             *("--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0", "--sync-frm=0"),
-            *("--innodb-flush-method=nosync", "--innodb-file-per-table=0"),  # it never outlives these processes
+            *(
+                "--innodb-flush-method=nosync",
+                "--innodb-file-per-table=0",
+            ),  # the database never outlives these processes
             *("--character-set-server=utf8mb3", "--collation-server=utf8mb3_general_ci"),
         )
         self.wait_for("mariadb", sock)
@@ -125,19 +128,19 @@ class Keeper:
         self.run("mariadb-create", "mariadb", "--no-defaults", "-S", sock, "-uroot", text=text)
 
     def _prepare(self, name: str, configs: str, *calls: str, hosts: tuple[str, ...] = ()) -> None:
-        """Start a service, which makes its schema and then waits to be let go."""
+        """Start a service, which creates its schema and then waits for `_release`."""
         python, etc = self.layout.venv / "bin/python", self.layout.etc
         command = (python, Path(__file__).with_name("serve.py"), name, self.layout.port(name), etc, DRIVERS)
-        self.start(name, *command, ",".join(hosts), talks=True)
+        self.start(name, *command, ",".join(hosts), has_input=True)
         files = [f"--config-file={etc}/{each}" for each in configs.split()]
-        self._say(name, json.dumps([[*files, *call.split()] for call in calls]))
+        self._send(name, json.dumps([[*files, *call.split()] for call in calls]))
 
-    def _go(self, name: str) -> None:
-        """What it needs is there; wait until it answers."""
-        self._say(name, "go")
+    def _release(self, name: str) -> None:
+        """Let a service continue, as its dependencies are up; wait until it replies."""
+        self._send(name, "go")
         self.wait_for(name, self.layout.url(name))
 
-    def _say(self, name: str, line: str) -> None:
+    def _send(self, name: str, line: str) -> None:
         pipe = self.running[name].stdin
         assert pipe
         pipe.write(f"{line}\n".encode())
@@ -151,15 +154,15 @@ class Keeper:
             *("keystone", "keystone.conf", "db_sync", f"fernet_setup {setup}", f"credential_setup {setup}"),
             f"bootstrap --bootstrap-password {settings.PASSWORD} {urls} --bootstrap-region-id {settings.REGION}",
         )
-        self._go("keystone")
+        self._release("keystone")
         register.register(self.layout)
-        self.tell("users and endpoints are known")
+        self.report("users and endpoints are registered")
 
     def _small(self) -> None:
         self._prepare("placement", "placement.conf", "db sync")
         self._prepare("glance", "glance-api.conf", "db_sync")
-        self._go("placement")
-        self._go("glance")
+        self._release("placement")
+        self._release("glance")
 
     def _prepare_nova(self) -> None:
         self._prepare(
@@ -169,17 +172,17 @@ class Keeper:
             hosts=COMPUTES[:1] if self.layout.real else COMPUTES,
         )
 
-    def _neutron(self, beneath: "concurrent.futures.Future[None] | None") -> None:
+    def _neutron(self, infrastructure: "concurrent.futures.Future[None] | None") -> None:
         self._prepare("neutron", "neutron/neutron.conf neutron/ml2_conf.ini", "upgrade heads")
-        if beneath:
-            beneath.result()
-        self._go("neutron")
+        if infrastructure:
+            infrastructure.result()
+        self._release("neutron")
         if self.layout.real:
-            guests.above(self)
+            guests.start_neutron_agents(self)
 
 
 def _announce_drivers(layout: Layout) -> None:
-    """Neutron finds mechanism drivers by entry points of installed packages, so ours looks like one."""
+    """Register the driver as an installed package, as Neutron finds mechanism drivers by entry points."""
     package = layout.directory / "site" / "nodrop_services-1.dist-info"
     package.mkdir(parents=True)
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: nodrop-services\nVersion: 1\n")
@@ -188,22 +191,22 @@ def _announce_drivers(layout: Layout) -> None:
     shutil.copy(DRIVERS / "binding.py", layout.directory / "site" / "nodrop_binding.py")
 
 
-def _answers(reached: object) -> bool:
-    """A URL with any status, a socket that is connected to, or a (host, port)."""
-    if isinstance(reached, str):
+def _replies(endpoint: object) -> bool:
+    """Return whether a URL replies with any status, or a socket or (host, port) accepts a connection."""
+    if isinstance(endpoint, str):
         try:
-            urllib.request.urlopen(reached, timeout=10)
+            urllib.request.urlopen(endpoint, timeout=10)
         except urllib.error.HTTPError:
             return True
         except OSError:
             return False
         return True
-    if isinstance(reached, tuple):
-        family, address = socket.AF_INET, reached
+    if isinstance(endpoint, tuple):
+        family, address = socket.AF_INET, endpoint
     else:
-        family, address = socket.AF_UNIX, str(reached)
-    with socket.socket(family) as attempt:
-        return attempt.connect_ex(address) == 0
+        family, address = socket.AF_UNIX, str(endpoint)
+    with socket.socket(family) as connection:
+        return connection.connect_ex(address) == 0
 
 
 def _end(text: str) -> str:
@@ -211,7 +214,7 @@ def _end(text: str) -> str:
 
 
 def main(layout: Layout, until_eof: bool) -> int:
-    """As the first process of its namespace it only reaps; a child of it does the work."""
+    """Reap children as the init process of the namespace; a child process does the work."""
     if child := os.fork():
         while True:
             pid, status = os.wait()

@@ -1,16 +1,16 @@
-"""Where a set-up keeps its things, and at which ports its services answer."""
+"""Directories and ports of a cloud."""
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-"""Of the repository."""
+"""Directory of the repository."""
 STATE = ROOT / "target" / "openstack"
 PASSWORD = "secret"
 REGION = "RegionOne"
 API_PORTS = {"keystone": 0, "placement": 1, "glance": 2, "neutron": 3, "nova": 4}
-"""The services, each with its distance from the first port."""
+"""The services, with offsets from the first port."""
 TYPES = {
     "keystone": "identity",
     "placement": "placement",
@@ -19,17 +19,17 @@ TYPES = {
     "nova": "compute",
 }
 COMPUTES = ("compute1", "compute2")
-"""Compute hosts of the set-up without guests."""
+"""Compute hosts of the cloud without guests."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A set-up: its directory, its environment, its ports.
+    """A cloud: its directory, its virtual environment, its ports.
 
     Args:
-        directory: of everything it writes; short, as sockets are in it.
-        first_port: of those it listens at, 127.0.0.1 only.
-        real: whether guests run: Open vSwitch, libvirt, QEMU, RabbitMQ; all in a network namespace of its own.
+        directory: all its files; a short path, as it contains sockets.
+        first_port: the first port of the services, on 127.0.0.1 only.
+        real: with guests: Open vSwitch, libvirt, QEMU, RabbitMQ; in a separate network namespace.
     """
 
     directory: Path
@@ -38,50 +38,50 @@ class Layout:
     real: bool = False
 
     def port(self, service: str) -> int:
-        """Where a service answers."""
+        """Return the port of a service."""
         return self.first_port + API_PORTS[service]
 
     def url(self, service: str) -> str:
-        """Its endpoint."""
+        """Return the endpoint of a service."""
         path = {"keystone": "/v3", "nova": "/v2.1"}.get(service, "")
         return f"http://127.0.0.1:{self.port(service)}{path}"
 
     @property
     def etc(self) -> Path:
-        """Of configuration files."""
+        """Directory of configuration files."""
         return self.directory / "etc"
 
     @property
     def logs(self) -> Path:
-        """Of logs: NAME.log by the service, NAME.out what it printed."""
+        """Directory of logs: NAME.log by the service, NAME.out with its output."""
         return self.directory / "log"
 
     @property
     def clouds(self) -> Path:
-        """The clouds.yaml: `admin`, and `member` who is none."""
+        """The clouds.yaml: `admin`, and `member` without that role."""
         return self.directory / "clouds.yaml"
 
     @property
     def database_socket(self) -> Path:
-        """Of MariaDB, which listens nowhere else."""
+        """Socket of MariaDB, its only listener."""
         return self.directory / "mysql.sock"
 
     @property
     def pid_file(self) -> Path:
-        """Of the keeper, with which all else ends."""
+        """File with the process id of the keeper; all other processes end with it."""
         return self.directory / "keeper.pid"
 
     @property
     def ready_file(self) -> Path:
-        """There once every service answers; holds how long that took."""
+        """Created once every service replies; contains the duration of the start."""
         return self.directory / "ready"
 
     def database(self, name: str) -> str:
-        """URL of a database."""
+        """Return the URL of a database."""
         return f"mysql+pymysql://root@localhost/{name}?unix_socket={self.database_socket}&charset=utf8"
 
     def environment(self) -> dict[str, str]:
-        """What every process of the set-up has in its environment."""
+        """Return the environment of every process of the cloud."""
         return {
             **os.environ,
             "PATH": f"{self.directory}/bin:{self.venv}/bin:{os.environ['PATH']}:/usr/sbin:/sbin",

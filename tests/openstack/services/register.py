@@ -1,4 +1,4 @@
-"""What Keystone is told: services, their users and endpoints, and a project whose member is no administrator."""
+"""Entries in Keystone: services, their users and endpoints, and a project with a member without the admin role."""
 
 import time
 from typing import Any
@@ -9,7 +9,7 @@ ALIVE_S = 180
 
 
 def connection(layout: Layout, who: str = "admin") -> Any:
-    """A connection of its administrator, or of its member."""
+    """Return a connection as administrator or as member."""
     import openstack
 
     config = openstack.config.OpenStackConfig(config_files=[str(layout.clouds)], load_envvars=False)
@@ -17,7 +17,7 @@ def connection(layout: Layout, who: str = "admin") -> Any:
 
 
 def register(layout: Layout) -> None:
-    """Everything but Keystone itself, which its own bootstrap made known."""
+    """Register all services except Keystone, which its bootstrap registered."""
     identity = connection(layout).identity
     roles = {role.name: role for role in identity.roles()}
     for name in ("service", "admin", "member", "reader"):
@@ -38,18 +38,18 @@ def register(layout: Layout) -> None:
 
 
 def wait_for_computes(layout: Layout) -> None:
-    """Until Nova counts on its compute hosts, and Neutron on its agents where there are some."""
+    """Wait until Nova lists its compute hosts, and Neutron its agents if any."""
     cloud = connection(layout)
-    wanted = set(COMPUTES[:1] if layout.real else COMPUTES)
+    expected = set(COMPUTES[:1] if layout.real else COMPUTES)
     deadline_s = time.monotonic() + ALIVE_S
     while time.monotonic() < deadline_s:
         services = [each for each in cloud.compute.services() if each.binary == "nova-compute" and each.state == "up"]
         agents = not layout.real or any(agent.is_alive for agent in cloud.network.agents())
         if (
             agents
-            and {each.host for each in services} >= wanted
-            and len(list(cloud.compute.hypervisors())) >= len(wanted)
+            and {each.host for each in services} >= expected
+            and len(list(cloud.compute.hypervisors())) >= len(expected)
         ):
             return
         time.sleep(0.3)
-    raise TimeoutError(f"{wanted} not up after {ALIVE_S} s")
+    raise TimeoutError(f"{expected} not up after {ALIVE_S} s")

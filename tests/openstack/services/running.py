@@ -1,4 +1,4 @@
-"""A set-up that runs: started, left standing or bound to who started it, and ended."""
+"""Start and stop of a cloud, which runs in the background or as long as its caller."""
 
 import contextlib
 import os
@@ -16,18 +16,18 @@ UP_S = 600
 
 
 def start(layout: Layout, until_eof: bool = False) -> "subprocess.Popen[bytes]":
-    """Everything, from nothing; returns when every service answers. Raises RuntimeError with what failed."""
+    """Start a new cloud; return when every service replies. Raises RuntimeError that names what failed."""
     stop(layout)
     layout.directory.mkdir(parents=True)
     own = ["--net", "--mount"] if layout.real else []
-    asked = ["--dir", layout.directory, "--venv", layout.venv, "--port", str(layout.first_port)]
+    arguments = ["--dir", layout.directory, "--venv", layout.venv, "--port", str(layout.first_port)]
     flags = [*(["--real"] if layout.real else []), *(["--until-eof"] if until_eof else [])]
     log = layout.directory / "keeper.log"
     with log.open("wb") as out:
         keeper = subprocess.Popen(
             [
                 *("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", *own),
-                *(layout.venv / "bin/python", "-m", "tests.openstack.services", "keep", *asked, *flags),
+                *(layout.venv / "bin/python", "-m", "tests.openstack.services", "keep", *arguments, *flags),
             ],
             stdin=subprocess.PIPE if until_eof else subprocess.DEVNULL,
             stdout=out,
@@ -47,14 +47,14 @@ def start(layout: Layout, until_eof: bool = False) -> "subprocess.Popen[bytes]":
 
 
 def free_ports() -> int:
-    """The first of as many ports as a set-up has services, none of which is in use now."""
+    """Return the first of a range of unused ports, one for each service."""
     for first in range(15000, 25000, 10):
-        with contextlib.ExitStack() as held:
+        with contextlib.ExitStack() as sockets:
             try:
-                for distance in API_PORTS.values():
-                    attempt = held.enter_context(socket.socket())
-                    attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                    attempt.bind(("127.0.0.1", first + distance))
+                for offset in API_PORTS.values():
+                    probe = sockets.enter_context(socket.socket())
+                    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                    probe.bind(("127.0.0.1", first + offset))
             except OSError:
                 continue
             return first
@@ -62,7 +62,7 @@ def free_ports() -> int:
 
 
 def stop(layout: Layout) -> None:
-    """End it, if it runs, and remove all it wrote."""
+    """End the cloud if it runs, and remove its files."""
     if layout.pid_file.exists():
         pid = int(layout.pid_file.read_text())
         with contextlib.suppress(FileNotFoundError):
@@ -73,7 +73,7 @@ def stop(layout: Layout) -> None:
 
 @contextlib.contextmanager
 def services(layout: Layout) -> Iterator[Layout]:
-    """A set-up for as long as the block lasts, and never longer than this process."""
+    """Run a cloud for the duration of the block, and never longer than this process."""
     keeper = start(layout, until_eof=True)
     try:
         yield layout
@@ -84,7 +84,7 @@ def services(layout: Layout) -> Iterator[Layout]:
 
 
 def _end(pid: int) -> None:
-    """The process that holds the namespace; the kernel ends all others with it, and so all mounts and links."""
+    """End the init process of the namespace; with it the kernel ends all others, and removes mounts and links."""
     first = _child(pid)
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)

@@ -1,10 +1,10 @@
-"""One service in one process: its schema, then its WSGI application; of Nova also all that works behind it.
+"""One service in one process: it creates the schema, then serves the WSGI application; for Nova, all its services.
 
 usage: serve.py NAME PORT ETC DRIVERS HOSTS, and on standard input a line of JSON with the arguments of each call that
-makes the schema; then, when all it needs is there, another line, whereupon it serves.
+creates the schema; it serves after a second line, sent when its dependencies are up.
 
-Modules are loaded once: each call that makes a part of the schema is a fork of this process, as each wants to be the
-only one. All of Nova in one process needs no broker. HOSTS: its compute hosts, with commas between.
+Modules are loaded once: each call for the schema is a fork of this process, as it expects a process of its own. With
+all of Nova in one process no broker is required. HOSTS: its compute hosts, separated by commas.
 """
 
 import importlib
@@ -22,7 +22,7 @@ MODULES = {
     "neutron": ("neutron.db.migration.cli", "neutron.wsgi.api"),
     "nova": ("nova.cmd.manage", "nova.wsgi.osapi_compute"),
 }
-"""What makes the schema, and what has the application."""
+"""The module that creates the schema, and the module of the application."""
 LOADED_BEFORE = {
     "keystone": ("keystone.server", "keystone.cmd.cli"),
     "nova": ("nova.db.main.api", "nova.objects"),
@@ -30,7 +30,7 @@ LOADED_BEFORE = {
 
 
 def main(name: str, port: str, etc: str, drivers: str, hosts: str) -> None:
-    begun = time.monotonic()
+    started_s = time.monotonic()
     os.environ.update(
         OS_KEYSTONE_CONFIG_FILES=f"{etc}/keystone.conf",
         OS_PLACEMENT_CONFIG_DIR=etc,
@@ -41,21 +41,21 @@ def main(name: str, port: str, etc: str, drivers: str, hosts: str) -> None:
     )
     manage, application = MODULES[name]
     _make_schema(manage, LOADED_BEFORE.get(name, ()), json.loads(sys.stdin.readline()))
-    print(f"schema after {time.monotonic() - begun:.1f} s", flush=True)
+    print(f"schema after {time.monotonic() - started_s:.1f} s", flush=True)
     sys.stdin.readline()
     sys.argv = [name]
-    served = importlib.import_module(application).application
+    wsgi_application = importlib.import_module(application).application
     if name == "nova":
         _start_nova(drivers, hosts.split(","))
-    print(f"ready after {time.monotonic() - begun:.1f} s", flush=True)
+    print(f"ready after {time.monotonic() - started_s:.1f} s", flush=True)
 
     import waitress
 
-    waitress.serve(served, host="127.0.0.1", port=int(port), threads=THREADS, ident=name, channel_timeout=300)
+    waitress.serve(wsgi_application, host="127.0.0.1", port=int(port), threads=THREADS, ident=name, channel_timeout=300)
 
 
 def _make_schema(manage: str, loaded: tuple[str, ...], calls: list[list[str]]) -> None:
-    """Each call in turn. Exits where one fails."""
+    """Run the calls in order; exit if one fails."""
     for module in (manage, *loaded):
         importlib.import_module(module)
     for arguments in calls:
@@ -63,7 +63,7 @@ def _make_schema(manage: str, loaded: tuple[str, ...], calls: list[list[str]]) -
             sys.argv = [manage, *arguments]
             sys.exit(sys.modules[manage].main() or 0)
         if code := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
-            sys.exit(f"{manage} {arguments} ended with {code}")
+            sys.exit(f"{manage} {arguments} exited with {code}")
 
 
 def _start_nova(drivers: str, hosts: list[str]) -> None:
@@ -75,7 +75,7 @@ def _start_nova(drivers: str, hosts: list[str]) -> None:
     from nova.objects import host_mapping
     from nova.scheduler import rpcapi as scheduler
 
-    nova.virt.__path__.append(drivers)  # the only place Nova takes a driver from
+    nova.virt.__path__.append(drivers)  # the only package in which Nova finds drivers
     objects.register_all()
     os_vif.initialize()
     parts: list[dict[str, Any]] = [

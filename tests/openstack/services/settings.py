@@ -11,14 +11,14 @@ from tests.openstack.services.layout import COMPUTES, PASSWORD, REGION, Layout
 Sections = Mapping[str, Mapping[str, object]]
 
 VLANS = {"physnet1": (100, 199), "physnet2": (200, 299)}
-"""Physical networks, and the VLANs Neutron may choose on each."""
+"""Physical networks, with the VLANs that Neutron may choose on each."""
 VNIS = (10000, 10999)
 VF_PRODUCT = {"physnet1": "1515", "physnet2": "1516"}
-"""Of the virtual functions, which compute1 has of each physical network."""
+"""Product ids of compute1's virtual functions, by physical network."""
 
 
 def write(layout: Layout) -> None:
-    """All of them, and the directories they name."""
+    """Write all configuration files, and create the directories that they name."""
     for name in ("etc/nova", "etc/neutron", "log", "images", "instances", "state/staging", "state/tasks", "lock"):
         (layout.directory / name).mkdir(parents=True, exist_ok=True)
     compute_id = layout.directory / "state" / "compute_id"

@@ -1,6 +1,6 @@
-"""An ML2 mechanism driver that binds every port on every host, where no agent runs.
+"""An ML2 mechanism driver that binds every port on every host, without agents.
 
-With it Neutron's own server gives ports of servers without a guest a `binding:vif_type` and makes them ACTIVE.
+With it Neutron sets the `binding:vif_type` of ports of servers without a guest, and makes them ACTIVE.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ class BindingDriver(api.MechanismDriver):  # type: ignore[misc]
     resource_provider_uuid5_namespace = None
 
     def initialize(self) -> None:
-        """Nothing to set up."""
+        """Require no initialization."""
 
     @property
     def connectivity(self) -> str:

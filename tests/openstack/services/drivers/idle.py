@@ -1,7 +1,7 @@
 """A Nova driver whose servers have no guest: two NUMA nodes, huge pages, virtual functions; nothing runs.
 
-Nova's own fake driver knows none of these, so that flavors with pinned CPUs or ports of SR-IOV found no host. Here
-Nova's own scheduler, resource tracker and Placement decide on them.
+Nova's fake driver lacks these, so flavors with pinned CPUs and SR-IOV ports would find no host. With this driver,
+Nova's scheduler, resource tracker and Placement place them.
 """
 
 import json
@@ -15,7 +15,7 @@ from nova.virt import fake
 NODES, NODE_CPUS, NODE_MIB, RESERVED_CPUS = 2, 16, 65536, 2
 VFS_EACH = 4
 VF_PRODUCT = {"physnet1": "1515", "physnet2": "1516"}
-"""As in nova.conf's device_spec."""
+"""Same as in nova.conf's device_spec."""
 
 
 class IdleDriver(fake.FakeDriver):  # type: ignore[misc]
@@ -27,12 +27,12 @@ class IdleDriver(fake.FakeDriver):  # type: ignore[misc]
     local_gb = 10000
 
     def get_available_resource(self, nodename: str) -> dict[str, Any]:
-        found: dict[str, Any] = super().get_available_resource(nodename)
-        if found:
-            found["numa_topology"] = _topology()._to_json()
-            found["uuid"] = _uuid(nodename)
-            found["pci_passthrough_devices"] = json.dumps(_functions() if nodename == "compute1" else [])
-        return found
+        resource: dict[str, Any] = super().get_available_resource(nodename)
+        if resource:
+            resource["numa_topology"] = _topology()._to_json()
+            resource["uuid"] = _uuid(nodename)
+            resource["pci_passthrough_devices"] = json.dumps(_functions() if nodename == "compute1" else [])
+        return resource
 
     def get_nodenames_by_uuid(self, refresh: bool = False) -> dict[str, str]:  # noqa: ARG002
         return {_uuid(name): name for name in self._nodes or ()}
@@ -53,7 +53,7 @@ class IdleDriver(fake.FakeDriver):  # type: ignore[misc]
 
 
 def _uuid(nodename: str) -> str:
-    """The same at every start, and another for each host of one process."""
+    """Return an id that is stable across starts and unique per host."""
     return str(uuid.uuid5(uuid.NAMESPACE_DNS, nodename))
 
 
