@@ -11,7 +11,7 @@ from tests.nfvbench_manual import CONFIGURATION, LINES, Line
 from tests.running import Listener, make_plan, parts
 
 from nodrop.cli import main
-from nodrop.cli.nfvbench_flags import given_flags
+from nodrop.cli.nfvbench_flags import iter_set_flags
 from nodrop.cli.run import load_config, run
 from nodrop.plan import build
 from nodrop.run import machine_lock
@@ -61,7 +61,7 @@ def test_a_command_line_of_the_manual_comes_to_what_the_manual_says(line: Line) 
 @pytest.mark.parametrize("line", [line for line in RUNS if line.later], ids=lambda line: line.written)
 def test_what_comes_later_is_said(line: Line) -> None:
     plan = build(load_config(flags(line)))
-    notes = [flag.name for flag, _ in given_flags(flags(line)) if flag.note]
+    notes = [flag.name for flag, _ in iter_set_flags(flags(line)) if flag.note]
     assert any(said.startswith(line.later) for said in (*plan.warnings, *notes))
 
 

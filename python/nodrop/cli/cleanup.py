@@ -49,7 +49,7 @@ def cleanup(force: bool, nfvbench: bool, **cloud_flags: Any) -> int:
         if local:
             remove_labs(local)
         if inventory:
-            delete_resources(inventory.cloud, inventory.own + (inventory.nfvbench if nfvbench else ()))
+            delete_resources(inventory.cloud, inventory.tagged + (inventory.nfvbench if nfvbench else ()))
     else:
         click.echo("nothing was removed")
     return IDLE
@@ -79,7 +79,7 @@ def _print_resources(local: "MachineActivity | None", inventory: CloudInventory 
     print_lines(inventory.lines(), sys.stdout)
     if inventory.nfvbench and not nfvbench:
         click.echo("NFVbench's resources are not removed without --nfvbench")
-    return bool(lines or inventory.own or (nfvbench and inventory.nfvbench))
+    return bool(lines or inventory.tagged or (nfvbench and inventory.nfvbench))
 
 
 def _is_confirmed() -> bool:

@@ -40,7 +40,7 @@ def client(context: click.Context, url: str, token_file: str | None) -> None:
     """Control a `nodrop serve`. Runs continue on the server if this command ends."""
     from nodrop.server.rest.client import Client
 
-    context.obj = Client(url, _token(token_file))
+    context.obj = Client(url, _read_token(token_file))
 
 
 @client.command(name="run")
@@ -90,7 +90,7 @@ def status(server: "Client", run_id: str | None) -> int:
         if not newest:
             raise ConfigError("the server has no runs; start one with 'nodrop client run'")
         run = newest[0]
-    click.echo(_line(run))
+    click.echo(_format_line(run))
     return 0
 
 
@@ -100,7 +100,7 @@ def status(server: "Client", run_id: str | None) -> int:
 def list_(server: "Client", limit: int) -> int:
     """List the newest runs."""
     for run in server.runs(limit):
-        click.echo(_line(run))
+        click.echo(_format_line(run))
     return 0
 
 
@@ -109,7 +109,7 @@ def list_(server: "Client", limit: int) -> int:
 @click.pass_obj
 def cancel(server: "Client", run_id: str) -> int:
     """Cancel a run; its measurements are stored."""
-    click.echo(_line(server.cancel(run_id)))
+    click.echo(_format_line(server.cancel(run_id)))
     return 0
 
 
@@ -180,14 +180,14 @@ def _follow(server: "Client", run_id: str, quiet: bool) -> int:
     return run.exit_code
 
 
-def _line(run: "RunView") -> str:
+def _format_line(run: "RunView") -> str:
     """Format a run in one line."""
     place = f" at position {run.place}" if run.place else ""
     error = f": {run.error}" if run.error else ""
     return f"{run.id}  {run.created_at[:19]}  {run.state}{place}{error}"
 
 
-def _token(file: str | None) -> str | None:
+def _read_token(file: str | None) -> str | None:
     if file is None:
         return os.environ.get(TOKEN_VARIABLE)
     from nodrop.server.rest.tokens import read_tokens

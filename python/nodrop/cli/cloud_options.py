@@ -49,7 +49,7 @@ class CloudInventory(NamedTuple):
     """Resources of nodrop and NFVbench in a cloud."""
 
     cloud: "Cloud"
-    own: "tuple[Leftover, ...]"
+    tagged: "tuple[Leftover, ...]"
     """Created by nodrop."""
     nfvbench: "tuple[Leftover, ...]"
     """With names that NFVbench uses."""
@@ -63,14 +63,14 @@ class CloudInventory(NamedTuple):
         """Yield the tables of all resources."""
         from rich.text import Text
 
-        if not self.own:
+        if not self.tagged:
             yield Text(f"{self.place}: no nodrop resources")
         else:
-            yield Text(f"{self.place}: {_count(self.own)} created by nodrop")
-            yield _table(self.own)
+            yield Text(f"{self.place}: {_count(self.tagged)} created by nodrop")
+            yield _build_table(self.tagged)
         if self.nfvbench:
             yield Text(f"{self.place}: {_count(self.nfvbench)} with NFVbench's names")
-            yield _table(self.nfvbench)
+            yield _build_table(self.nfvbench)
 
 
 def select_cloud(
@@ -86,8 +86,8 @@ def select_cloud(
 
     names, login, is_sut = NfvbenchNames(), CloudLogin(), False
     if files or settings:
-        config = _config(files, settings)
-        names = _names(config)
+        config = _load_config(files, settings)
+        names = _derive_nfvbench_names(config)
         login = CloudLogin(cloud=config.openstack.cloud, openrc=config.openstack.openrc)
         is_sut = config.sut == "openstack"
     if cloud or openrc:
@@ -96,7 +96,7 @@ def select_cloud(
     return CloudSelection(login, is_explicit, label, names) if is_explicit or is_named() else None
 
 
-def _config(files: Sequence[str], settings: Sequence[str]) -> "Config":
+def _load_config(files: Sequence[str], settings: Sequence[str]) -> "Config":
     from nodrop.config.load import load
 
     pairs = [parse_key_value("--set", text, "openstack.cloud=NAME") for text in settings]
@@ -111,8 +111,8 @@ def list_cloud(selection: CloudSelection) -> CloudInventory:
 
     cloud = connect(selection.login, lambda text: click.echo(f"nodrop: {text}", err=True))
     listed = cleanup.list_project(cloud)
-    own = cleanup.select_tagged(listed, selection.label)
-    return CloudInventory(cloud, own, find_nfvbench_leftovers(listed, selection.names))
+    tagged = cleanup.select_tagged(listed, selection.label)
+    return CloudInventory(cloud, tagged, find_nfvbench_leftovers(listed, selection.names))
 
 
 def list_cloud_if_reachable(selection: CloudSelection | None) -> CloudInventory | None:
@@ -154,7 +154,7 @@ def _count(resources: "Sequence[Any]") -> str:
     return format_count(len(resources), "resource")
 
 
-def _table(leftovers: "Sequence[Leftover]") -> "RenderableType":
+def _build_table(leftovers: "Sequence[Leftover]") -> "RenderableType":
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -170,7 +170,7 @@ def _table(leftovers: "Sequence[Leftover]") -> "RenderableType":
     return table
 
 
-def _names(config: "Config") -> "NfvbenchNames":
+def _derive_nfvbench_names(config: "Config") -> "NfvbenchNames":
     """Return the names that NFVbench uses with this configuration."""
     from nodrop.config.nfvbench.schema import NfvbenchConfig
     from nodrop.stage.openstack.cleanup import NfvbenchNames

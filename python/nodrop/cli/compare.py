@@ -56,9 +56,9 @@ def compare(results: Sequence[str], results_dir: str, form: str, plot: str | Non
     from nodrop.analysis.stored_comparison import compare_results
     from nodrop.store.selection import select_results
 
-    failing = _verdicts(flags["fail_on"])
-    margins, confidence = parse_margins(flags["margins"]), _confidence(flags["confidence"])
-    file = _chart_file(plot)
+    failing = _parse_verdicts(flags["fail_on"])
+    margins, confidence = parse_margins(flags["margins"]), _parse_confidence(flags["confidence"])
+    file = _check_chart_file(plot)
     a, b = _select_sides(lambda names: select_results(names, results_dir), results, flags["of_a"], flags["of_b"])
     metrics = [key.strip() for each in flags["metrics"] for key in each.split(",")]
     comparison = compare_results(a, b, margins=margins, confidence=confidence, metrics=metrics)
@@ -94,7 +94,9 @@ def _select_sides(
 
 def _show(comparison: "Comparison", form: str) -> None:
     if form == "json":
-        click.echo(comparison.model_dump_json(indent=1))
+        from nodrop.formatting.messages import WITH_SENTENCES
+
+        click.echo(comparison.model_dump_json(indent=1, context=WITH_SENTENCES))
         return
     from nodrop.report.document.comparison import build_comparison_section
 
@@ -110,7 +112,7 @@ def _show(comparison: "Comparison", form: str) -> None:
     print_renderable(render_sections([section]), sys.stdout)
 
 
-def _confidence(text: str) -> float:
+def _parse_confidence(text: str) -> float:
     from nodrop.units import parse_ratio
 
     try:
@@ -122,7 +124,7 @@ def _confidence(text: str) -> float:
     return confidence
 
 
-def _verdicts(values: Sequence[str]) -> set[str]:
+def _parse_verdicts(values: Sequence[str]) -> set[str]:
     verdicts = {part.strip() for value in values for part in value.split(",")}
     unknown = sorted(verdicts - set(FAIL_ON))
     if unknown:
@@ -130,7 +132,7 @@ def _verdicts(values: Sequence[str]) -> set[str]:
     return verdicts
 
 
-def _chart_file(plot: str | None) -> Path | None:
+def _check_chart_file(plot: str | None) -> Path | None:
     """Return the file of the chart, after checking its suffix."""
     if plot is None:
         return None

@@ -21,28 +21,28 @@ class CompletableText(click.types.StringParamType):
         return self._complete(ctx, incomplete)
 
 
-def _results(context: click.Context, incomplete: str) -> Items:
+def _complete_results(context: click.Context, incomplete: str) -> Items:
     """Complete `latest` and run ids, newest first; if none matches, files."""
     stored = Path(context.params.get("results_dir") or "results")
     runs = sorted({path.parent.name for path in stored.glob("*/*.json")}, reverse=True)
-    return _matching(["latest", *runs], incomplete) or [CompletionItem(incomplete, type="file")]
+    return _filter_by_prefix(["latest", *runs], incomplete) or [CompletionItem(incomplete, type="file")]
 
 
-def _labs(_context: click.Context, incomplete: str) -> Items:
+def _complete_labs(_context: click.Context, incomplete: str) -> Items:
     from nodrop.stage import registry
 
-    return _matching(registry.names(), incomplete)
+    return _filter_by_prefix(registry.names(), incomplete)
 
 
-def _settings(_context: click.Context, incomplete: str) -> Items:
-    return _matching((f"{key}=" for key in _keys()), incomplete)
+def _complete_settings(_context: click.Context, incomplete: str) -> Items:
+    return _filter_by_prefix((f"{key}=" for key in _iter_keys()), incomplete)
 
 
-def _matching(names: Iterable[str], incomplete: str) -> Items:
+def _filter_by_prefix(names: Iterable[str], incomplete: str) -> Items:
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-def _keys() -> Iterator[str]:
+def _iter_keys() -> Iterator[str]:
     """Yield every configuration key in dotted form."""
     from pydantic import BaseModel
 
@@ -61,9 +61,9 @@ def _keys() -> Iterator[str]:
 
 FILE = CompletableText("FILE", lambda _, incomplete: [CompletionItem(incomplete, type="file")])
 DIR = CompletableText("DIR", lambda _, incomplete: [CompletionItem(incomplete, type="dir")])
-RESULT = CompletableText("RESULT", _results)
-LAB = CompletableText("NAME", _labs)
-SETTING = CompletableText("KEY=VALUE", _settings)
+RESULT = CompletableText("RESULT", _complete_results)
+LAB = CompletableText("NAME", _complete_labs)
+SETTING = CompletableText("KEY=VALUE", _complete_settings)
 SERVICE_CHAIN = CompletableText(
-    "[PVP|PVVP|EXT]", lambda _, incomplete: _matching(["PVP", "PVVP", "EXT"], incomplete.upper())
+    "[PVP|PVVP|EXT]", lambda _, incomplete: _filter_by_prefix(["PVP", "PVVP", "EXT"], incomplete.upper())
 )

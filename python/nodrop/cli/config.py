@@ -41,7 +41,7 @@ def show(files: tuple[str, ...], settings: tuple[str, ...], sources: bool, chang
     from nodrop.config.effective import render_nfvbench, render_own
     from nodrop.config.load import load_with_sources
 
-    loaded = load_with_sources(files, dict(_setting(text) for text in settings))
+    loaded = load_with_sources(files, dict(_parse_setting(text) for text in settings))
     view = render_nfvbench if forms["nfvbench"] else render_own
     result = view(loaded, sources=sources, changed=changed)
     if forms["as_json"]:
@@ -101,7 +101,7 @@ def convert(file: str, output: str | None, quiet: bool) -> None:
         click.echo(f"nodrop: {change}", err=True)
 
 
-def _setting(text: str) -> tuple[str, Any]:
+def _parse_setting(text: str) -> tuple[str, Any]:
     from nodrop.system.yaml_reader import parse_value
 
     key, value = parse_key_value("--set", text, "search.width=1%")

@@ -23,31 +23,31 @@ def doctor(context: click.Context) -> None:
 
     works = True
     for check_host in run_checks():
-        click.echo(_line(check_host))
+        click.echo(_format_line(check_host))
         works = works and (check_host.ok or not check_host.required)
     click.echo(
         "\n" + ("`nodrop run` works here." if works else "`nodrop run` does not work here: fix each `no` above.")
     )
-    click.echo(_fitness())
+    click.echo(_format_fitness())
     if not works:
         context.exit(GeneratorError.exit_code)
 
 
-def _fitness() -> str:
+def _format_fitness() -> str:
     """Return the score of the host checks."""
     from nodrop.host.check import check_host
     from nodrop.host.describe import describe_host, open_this_machine
     from nodrop.model.hostcheck import compute_score
 
-    found = compute_score(check_host(describe_host(open_this_machine())))
-    decided = found.passed + found.failed
+    score = compute_score(check_host(describe_host(open_this_machine())))
+    decided = score.passed + score.failed
     return (
-        f"As a host of data planes it passes {found.passed} of {decided} checks, {found.unknown} more are unknown: "
+        f"As a host of data planes it passes {score.passed} of {decided} checks, {score.unknown} more are unknown: "
         "`nodrop host check`."
     )
 
 
-def _line(check: "CapabilityCheck") -> str:
+def _format_line(check: "CapabilityCheck") -> str:
     mark = "ok" if check.ok else "no" if check.required else "note"
     remedy = "" if check.ok else f" -> {check.remedy}"
     return f"{mark:<6}{check.name:<14}{check.found}{remedy}"

@@ -54,7 +54,7 @@ def up(name: str, **keys: Any) -> None:
     click.echo(f"lab {name} is up")
     _print_facts(facts)
     click.echo("\nTry:")
-    for example in _examples(name, facts):
+    for example in _list_examples(name, facts):
         click.echo(f"  {example}")
 
 
@@ -117,7 +117,7 @@ def _print_facts(facts: "StageFacts") -> None:
         click.echo(f"  {line}")
 
 
-def _examples(name: str, facts: "StageFacts") -> tuple[str, ...]:
+def _list_examples(name: str, facts: "StageFacts") -> tuple[str, ...]:
     option = "" if name == "default" else f" --name {name}"
     sut_port = next(interface.name for interface in facts.interfaces if interface.namespace == "sut")
     return (

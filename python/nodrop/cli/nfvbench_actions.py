@@ -19,15 +19,15 @@ def run_action(context: click.Context, flags: Mapping[str, Any], keys: Mapping[s
 
     Returns: the exit code; None if a run is requested.
     """
-    given = {flag.removeprefix(PREFIX): value for flag, value in flags.items() if flag.startswith(PREFIX) and value}
-    if "version" in given:
+    set_flags = {flag.removeprefix(PREFIX): value for flag, value in flags.items() if flag.startswith(PREFIX) and value}
+    if "version" in set_flags:
         click.echo(f"nodrop {__version__}")
         return 0
-    if "show_trex_log" in given:
+    if "show_trex_log" in set_flags:
         return _show_trex_log(flags["files"], keys)
     for flag, (command, *arguments) in COMMANDS.items():
-        if flag in given:
-            return _run_command(context, command, [*arguments, *_make_arguments(flag, given, flags["files"], keys)])
+        if flag in set_flags:
+            return _run_command(context, command, [*arguments, *_make_arguments(flag, set_flags, flags["files"], keys)])
     return None
 
 
@@ -46,19 +46,21 @@ COMMANDS = {
 
 
 def _make_arguments(
-    flag: str, given: Mapping[str, Any], config_files: Sequence[str], keys: Mapping[str, Any]
+    flag: str, set_flags: Mapping[str, Any], config_files: Sequence[str], keys: Mapping[str, Any]
 ) -> list[str]:
     files = [part for file in config_files for part in ("--config", file)]
     if flag == "show_summary":
-        return [given[flag]]
+        return [set_flags[flag]]
     if flag == "show_pre_config":
         return files
     if flag in ("show_config", "show_json_config"):
-        return [*files, *_settings(keys)]
+        return [*files, *_make_settings(keys)]
     if flag in ("status", "cleanup", "force_cleanup"):
-        return [*files, *_settings(keys), *(() if flag == "status" or not (files or keys) else ("--nfvbench",))]
+        return [*files, *_make_settings(keys), *(() if flag == "status" or not (files or keys) else ("--nfvbench",))]
     if flag == "server":
-        address = [part for name in ("host", "port") if name in given for part in (f"--{name}", str(given[name]))]
+        address = [
+            part for name in ("host", "port") if name in set_flags for part in (f"--{name}", str(set_flags[name]))
+        ]
         return [*address, *files, *(("--results-dir", results_dir) if (results_dir := keys.get("results_dir")) else ())]
     return []
 
@@ -77,7 +79,7 @@ def _show_trex_log(files: Sequence[str], keys: Mapping[str, Any]) -> int:
     return 0
 
 
-def _settings(keys: Mapping[str, Any]) -> list[str]:
+def _make_settings(keys: Mapping[str, Any]) -> list[str]:
     """Return keys as `--set` arguments."""
     from nodrop.system.yaml_reader import to_yaml_line
 

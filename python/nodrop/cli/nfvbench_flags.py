@@ -149,11 +149,11 @@ FLAGS = (
 def nfvbench_options(command: Command) -> Command:
     """Add all flags of NFVbench."""
     for flag in reversed(FLAGS):
-        command = _option(flag)(command)
+        command = _make_option(flag)(command)
     return command
 
 
-def _option(flag: NfvbenchFlag) -> Callable[[Command], Command]:
+def _make_option(flag: NfvbenchFlag) -> Callable[[Command], Command]:
     if flag.metavar:
         attributes = {"metavar": flag.metavar, "type": flag.kind or str, "multiple": flag.many}
     else:
@@ -169,7 +169,7 @@ def _option(flag: NfvbenchFlag) -> Callable[[Command], Command]:
     )
 
 
-def given_flags(flags: Mapping[str, Any]) -> Iterator[tuple[NfvbenchFlag, Any]]:
+def iter_set_flags(flags: Mapping[str, Any]) -> Iterator[tuple[NfvbenchFlag, Any]]:
     """Yield the given flags of NFVbench with their values."""
     for flag in FLAGS:
         value = flags.get(flag.argument)
@@ -180,7 +180,7 @@ def given_flags(flags: Mapping[str, Any]) -> Iterator[tuple[NfvbenchFlag, Any]]:
 def nfvbench_keys(flags: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given flags by NFVbench's configuration keys. Raises ConfigError for invalid JSON."""
     keys: dict[str, Any] = {}
-    for flag, value in given_flags(flags):
+    for flag, value in iter_set_flags(flags):
         if flag.key == "user_info":
             keys[flag.key] = _merge_objects(value)
         elif flag.key == "frame_sizes":
@@ -192,7 +192,7 @@ def nfvbench_keys(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 def collect_notes(flags: Mapping[str, Any], json_file: str | None) -> Iterator[str]:
     """Yield messages about given flags that are deprecated, without effect or ambiguous."""
-    used = [flag for flag, _ in given_flags(flags)]
+    used = [flag for flag, _ in iter_set_flags(flags)]
     yield from (f"{flag.name}: {flag.note}" for flag in used if flag.note)
     for size in flags[f"{PREFIX}frame_size"]:
         if size.isdecimal() and int(size) < FRAME_BYTES_MIN:

@@ -69,31 +69,31 @@ class Outputs(NamedTuple):
 
             require_one_setup(plans)
 
-    def show(self, runs: "Sequence[RunResult]", own: "Callable[[], RenderableType]") -> None:
+    def show(self, runs: "Sequence[RunResult]", render: "Callable[[], RenderableType]") -> None:
         """Print the result of a run or a suite in the requested or default form."""
         from nodrop.cli.console import print_renderable
 
         form = self.form or default_format(runs)
         if form == "text":
-            print_renderable(own(), self.stream)
+            print_renderable(render(), self.stream)
             return
         from nodrop.export.nfvbench import build_nfvbench_result
 
         print_nfvbench(build_nfvbench_result(runs), form, self.stream)
         if form == "nfvbench":
-            for line in _fixed_lines(runs):
+            for line in _list_fixed_losses(runs):
                 click.echo(line, file=self.stream)
 
-    def write(self, runs: "Sequence[RunResult]", own_json: str) -> None:
+    def write(self, runs: "Sequence[RunResult]", report_json: str) -> None:
         """Write the output files. Raises ConfigError."""
-        write_json(own_json, self.json_file)
+        write_json(report_json, self.json_file)
         nfvbench_files = tuple(self._nfvbench_files(runs))
         for file in nfvbench_files:
             from nodrop.export.nfvbench import build_nfvbench_result, format_nfvbench_json
 
             write_json(format_nfvbench_json(build_nfvbench_result(runs)), file)
-        written = [Path(file) for file in (self.json_file, *nfvbench_files) if file and file != STDOUT]
-        for path in written if runs else ():
+        files = [Path(file) for file in (self.json_file, *nfvbench_files) if file and file != STDOUT]
+        for path in files if runs else ():
             _change_owner(path, runs[0].plan.ship)
 
     def _nfvbench_files(self, runs: "Sequence[RunResult]") -> Iterator[str]:
@@ -163,7 +163,7 @@ def _require_directory(path: Path, key: str) -> None:
     store.require_writable(path.parent, key)
 
 
-def _fixed_lines(runs: "Sequence[RunResult]") -> Iterator[str]:
+def _list_fixed_losses(runs: "Sequence[RunResult]") -> Iterator[str]:
     """Yield where trials at a fixed rate lost frames, which NFVbench's tables do not contain."""
     from nodrop.report.document.fixed_rate import find_fixed_trial
     from nodrop.report.document.loss import describe_loss

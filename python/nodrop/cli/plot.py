@@ -73,10 +73,10 @@ def plot(
 
     file = Path(output)
     render.require_suffix(file)
-    render.write_chart(_chart(name, result, trial, results_dir), file, theme)
+    render.write_chart(_build_chart(name, result, trial, results_dir), file, theme)
 
 
-def _chart(name: str | None, references: Sequence[str], trial: int | None, results_dir: str) -> "Chart":
+def _build_chart(name: str | None, references: Sequence[str], trial: int | None, results_dir: str) -> "Chart":
     from nodrop import store
     from nodrop.charts.catalogue import CHART_KINDS, ChartInput
     from nodrop.errors import ConfigError
@@ -95,10 +95,10 @@ def _chart(name: str | None, references: Sequence[str], trial: int | None, resul
         raise ConfigError(f"--trial: a {name} chart shows all trials; remove the option")
     first = results[0]
     steps = (with_decisions(first) if name == "funnel" else first).steps
-    return kind.draw(ChartInput(results, steps, _trial(first, trial) if trial is not None else None))
+    return kind.draw(ChartInput(results, steps, _select_trial(first, trial) if trial is not None else None))
 
 
-def _trial(result: "RunResult", index: int) -> "TrialResult":
+def _select_trial(result: "RunResult", index: int) -> "TrialResult":
     from nodrop.errors import ConfigError
 
     trial = next((trial for trial in result.trials if trial.index == index), None)

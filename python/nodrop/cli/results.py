@@ -87,7 +87,7 @@ def list_results(form: str, limit: int, results_dir: str, index_url: str | None,
         rows = index.list(criteria)
         count = len(rows) if not limit or len(rows) < limit else index.count(criteria)
         print_index_problems(index)
-        click.echo("".join(f"{line}\n" for line in _lines(rows, form)), nl=False)
+        click.echo("".join(f"{line}\n" for line in _format_lines(rows, form)), nl=False)
     if form == "text" and count > len(rows):
         click.echo(f"\n{len(rows)} of {count:,}; --limit 0 for all", err=True)
     if not rows and form == "text":
@@ -106,7 +106,7 @@ def _without_gc() -> "Iterator[None]":
             gc.enable()
 
 
-def _lines(rows: "Sequence[ResultRow]", form: str) -> "Iterator[str]":
+def _format_lines(rows: "Sequence[ResultRow]", form: str) -> "Iterator[str]":
     if form == "text":
         from shutil import get_terminal_size
 
@@ -141,12 +141,12 @@ def show(
     if suites.locate(result, results_dir):
         context.invoke(show_one, result=result, trials=trials, as_json=as_json, results_dir=results_dir, form="text")
         return
-    found = select_results([result], results_dir, index_url)
+    selection = select_results([result], results_dir, index_url)
     if as_json:
-        for path in dict.fromkeys(selected.path for selected in found):
+        for path in dict.fromkeys(selected.path for selected in selection):
             click.echo(path.read_text(encoding="utf-8"), nl=False)
         return
-    for selected in found:
+    for selected in selection:
         for line in format_summary(
             selected.summary, tags.read_tags(selected.path.parent), checksums.check_file(selected.path).text
         ):

@@ -51,7 +51,7 @@ def command(
     from nodrop.export.table import serialize_table
 
     require_writable(output, "--output")
-    content = serialize_table(_table(kind, references, flags, results_dir, index_url), _format(form, output))
+    content = serialize_table(_build_table(kind, references, flags, results_dir, index_url), _format(form, output))
     if output == STDOUT:
         sys.stdout.buffer.write(content)
     else:
@@ -68,26 +68,26 @@ def _format(form: str | None, output: str) -> "Format":
     return "parquet" if suffix == ".parquet" else "csv"
 
 
-def _table(
+def _build_table(
     kind: str, references: tuple[str, ...], flags: dict[str, Any], results_dir: str, index_url: str | None
 ) -> "ResultTable":
     from nodrop.export import table
     from nodrop.store import tags
 
-    found = _selected(references, flags, results_dir, index_url)
+    selection = _select_results(references, flags, results_dir, index_url)
     if kind in ("trials", "windows"):
-        results = [selected.result() for selected in found]
+        results = [selected.result() for selected in selection]
         tables = [
             table.build_trial_table(each) if kind == "trials" else table.build_window_table(each) for each in results
         ]
         return tables[0]._replace(rows=[row for one in tables for row in one.rows])
-    tagged = {selected.summary.run_id: tags.read_tags(selected.path.parent) for selected in found}
+    tagged = {selected.summary.run_id: tags.read_tags(selected.path.parent) for selected in selection}
     return (table.build_wide_table if kind == "runs" else table.build_long_table)(
-        [selected.summary for selected in found], tagged
+        [selected.summary for selected in selection], tagged
     )
 
 
-def _selected(
+def _select_results(
     references: tuple[str, ...], flags: dict[str, Any], results_dir: str, index_url: str | None
 ) -> "tuple[SelectedResult, ...]":
     """Select at least one result. Raises ConfigError."""
@@ -99,8 +99,8 @@ def _selected(
     if references:
         return select_results(references, results_dir, index_url)
     with open_index(results_dir, index_url) as index:
-        found = tuple(SelectedResult(row.summary, Path(row.file)) for row in index.list(make_filter(flags)))
+        selection = tuple(SelectedResult(row.summary, Path(row.file)) for row in index.list(make_filter(flags)))
         print_index_problems(index)
-    if not found:
+    if not selection:
         raise ConfigError(f"results export: no matching results in {results_dir}; run 'nodrop results list'")
-    return found
+    return selection

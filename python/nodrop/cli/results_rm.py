@@ -33,7 +33,7 @@ def command(
     from nodrop.store.index import open_index
 
     with open_index(results_dir, index_url) as index:
-        names = _names(references, flags, Path(results_dir), index_url)
+        names = _list_directories(references, flags, Path(results_dir), index_url)
         for name in names:
             click.echo(f"{'would delete' if dry_run else 'to delete'}: {Path(results_dir) / name}")
         if dry_run or not names or not _is_confirmed(len(names), yes):
@@ -44,7 +44,9 @@ def command(
     return 0
 
 
-def _names(references: tuple[str, ...], flags: dict[str, Any], results_dir: Path, index_url: str | None) -> list[str]:
+def _list_directories(
+    references: tuple[str, ...], flags: dict[str, Any], results_dir: Path, index_url: str | None
+) -> list[str]:
     """Return the directories of the selected results. Raises ConfigError."""
     from nodrop.store.index import open_index
     from nodrop.store.selection import select_results

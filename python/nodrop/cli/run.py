@@ -87,7 +87,7 @@ def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: 
     upper bound, the lowest load with too much loss, and with its limit: if that is the tester, the load is a lower
     limit of the SUT's rate.
     """
-    exit_code = run_action(context, flags, _keys(flags))
+    exit_code = run_action(context, flags, _collect_keys(flags))
     if exit_code is not None:
         return exit_code
     for note in collect_notes(flags, json_file):
@@ -96,14 +96,14 @@ def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: 
     from nodrop.run.machine_lock import measurement_lock
 
     config = load_config(flags)
-    plans = _plans(config, flags)
+    plans = _make_plans(config, flags)
     with measurement_lock(config.results_dir, alongside=flags["alongside"], wait=flags["wait"]):
         if any(plan.trex for plan in plans):
-            plans = _plans(config, flags, query_trex=True)
+            plans = _make_plans(config, flags, query_trex=True)
         return measure(plans, Outputs(json_file, flags["nfvbench_json"], flags["form"]), quiet)
 
 
-def _plans(config: "Config", flags: dict[str, Any], *, query_trex: bool = False) -> "tuple[Plan, ...]":
+def _make_plans(config: "Config", flags: dict[str, Any], *, query_trex: bool = False) -> "tuple[Plan, ...]":
     """Make the plans of all runs, in order. Raises ConfigError, and GeneratorError for a TRex server."""
     from nodrop.run.local_planning import make_plans
 
@@ -138,22 +138,22 @@ def load_config(flags: dict[str, Any], overlays: "Sequence[Source]" = ()) -> "Co
     from nodrop.config.load import load
 
     defaults = {"repeat": INTERLEAVED_REPEATS} if flags.get("interleave") else None
-    return load(flags["files"], _keys(flags), defaults, overlays)
+    return load(flags["files"], _collect_keys(flags), defaults, overlays)
 
 
-def _keys(flags: dict[str, Any]) -> dict[str, Any]:
+def _collect_keys(flags: dict[str, Any]) -> dict[str, Any]:
     """Return the keys of all flags. Raises ConfigError for a key that is set by equivalent flags."""
-    nfvbench, keys = nfvbench_keys(flags), collect_overrides(flags, _own_keys(flags))
-    for own, (key, flag) in EQUIVALENT_FLAGS.items():
-        if own in keys and key in nfvbench:
+    nfvbench, keys = nfvbench_keys(flags), collect_overrides(flags, _collect_run_keys(flags))
+    for flag_name, (key, flag) in EQUIVALENT_FLAGS.items():
+        if flag_name in keys and key in nfvbench:
             raise ConfigError(
-                f"command line: --{own.replace('_', '-')} {keys[own]} and {flag} {nfvbench[key]} set the same thing; "
-                "use one of them"
+                f"command line: --{flag_name.replace('_', '-')} {keys[flag_name]} and {flag} {nfvbench[key]} "
+                "set the same thing; use one of them"
             )
     return nfvbench | keys
 
 
-def _own_keys(flags: dict[str, Any]) -> dict[str, Any]:
+def _collect_run_keys(flags: dict[str, Any]) -> dict[str, Any]:
     """Return the keys of this command's own flags."""
     return {
         "search.warm_start": flags["warm_start"],

@@ -87,20 +87,20 @@ def _add_options(command: Command, several_searches: bool) -> Command:
     return command
 
 
-def collect_overrides(flags: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
+def collect_overrides(flags: dict[str, Any], other_keys: dict[str, Any]) -> dict[str, Any]:
     """Collect the configuration keys of the command line; `--set` takes precedence.
 
     Args:
         flags: arguments of the command, including those of `search_options`.
-        others: keys of the command's other flags, None if not given.
+        other_keys: keys of the command's other flags, None if not given.
 
     Raises: ConfigError for a `--goal` or `--set` without key or value.
     """
     goals = dict(parse_key_value("--goal", goal, "PDR=0.5%") for goal in flags["goals"])
-    named = {key: flags[flag] for flag, key in KEYS.items()} | {"goals": goals or None} | others
+    values = {key: flags[flag] for flag, key in KEYS.items()} | {"goals": goals or None} | other_keys
     settings = (parse_key_value("--set", setting, "search.width=1%") for setting in flags["settings"])
-    given = {key: value for key, value in named.items() if value is not None}
-    return given | {key: parse_value(text) for key, text in settings}
+    overrides = {key: value for key, value in values.items() if value is not None}
+    return overrides | {key: parse_value(text) for key, text in settings}
 
 
 def parse_key_value(flag: str, text: str, example: str) -> tuple[str, str]:

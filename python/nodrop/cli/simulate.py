@@ -84,7 +84,7 @@ def _simulate(flags: dict[str, Any]) -> int:
     if len(flags["suts"]) != 1 or len(flags["algorithm"]) > 1:
         raise ConfigError("command line: give one --sut and at most one --search, or use --compare")
     (name,), seed = flags["suts"], flags["seed"]
-    sut = create(name, seed, _parameters(flags))
+    sut = create(name, seed, _parse_parameters(flags))
     plan = _plan(flags, *flags["algorithm"])
     measurer = SimulatedMeasurer(plan.traffic, sut, plan.search.overhead_s)
     environment = RunEnvironment(
@@ -97,22 +97,22 @@ def _simulate(flags: dict[str, Any]) -> int:
         Outputs(flags["json_file"]),
         flags["quiet"],
         environment,
-        lambda result: _truth_text(result, sut, measurer.now_s),
+        lambda result: _format_truth(result, sut, measurer.now_s),
     )
 
 
-def _truth_text(result: "RunResult", sut: "Sut", at_s: float) -> str:
+def _format_truth(result: "RunResult", sut: "Sut", at_s: float) -> str:
     """Format the true load of each goal and the error of the search."""
     from nodrop.simulation.benchmark import true_pps
     from nodrop.units import format_pps
 
     texts = []
-    for found in result.goals:
-        truth_pps = true_pps(result.plan.search, found.goal, sut, at_s)
-        found_pps = found.lower.load_pps if found.lower else found.estimate_pps
-        error = f"{found_pps / truth_pps - 1:+.1%}".replace("%", " %") if found_pps and truth_pps else ""
-        outcome = error or ("a load" if found_pps else "no load")
-        texts.append(f"{found.goal.label} {format_pps(truth_pps) if truth_pps else 'none'} (found {outcome})")
+    for goal_result in result.goals:
+        truth_pps = true_pps(result.plan.search, goal_result.goal, sut, at_s)
+        result_pps = goal_result.lower.load_pps if goal_result.lower else goal_result.estimate_pps
+        error = f"{result_pps / truth_pps - 1:+.1%}".replace("%", " %") if result_pps and truth_pps else ""
+        outcome = error or ("a load" if result_pps else "no load")
+        texts.append(f"{goal_result.goal.label} {format_pps(truth_pps) if truth_pps else 'none'} (found {outcome})")
     return f"truth: {', '.join(texts) or 'no goals'}"
 
 
@@ -121,7 +121,7 @@ def _compare(flags: dict[str, Any]) -> int:
     from nodrop.cli.simulate_compare import print_benchmark
     from nodrop.simulation import SUTS, create
 
-    parameters = _parameters(flags)
+    parameters = _parse_parameters(flags)
     suts = {name: partial(create, name, parameters=parameters) for name in flags["suts"] or SUTS}
     algorithms = flags["algorithm"] or [name for name in get_args(AlgorithmName) if name not in TIME_LIMITED_SEARCHES]
     searches = {name: _plan(flags, name).search for name in algorithms}
@@ -129,7 +129,7 @@ def _compare(flags: dict[str, Any]) -> int:
     return 0
 
 
-def _parameters(flags: dict[str, Any]) -> dict[str, float]:
+def _parse_parameters(flags: dict[str, Any]) -> dict[str, float]:
     parameters = {}
     for text in flags["params"]:
         key, _, value = text.partition("=")

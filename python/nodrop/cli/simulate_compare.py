@@ -31,11 +31,11 @@ def print_benchmark(
     require_writable(json_file)
     comparison = run_benchmark([BenchmarkEntry(name, plan) for name, plan in searches.items()], suts, seeds)
     if json_file != STDOUT:
-        click.echo("\n".join(_lines(comparison.scores)))
+        click.echo("\n".join(_format_lines(comparison.scores)))
     write_json(comparison.model_dump_json(indent=2) + "\n", json_file)
 
 
-def _lines(scores: "Sequence[EntryScore]") -> Iterator[str]:
+def _format_lines(scores: "Sequence[EntryScore]") -> Iterator[str]:
     """Yield a line for each goal of each search, by SUT."""
     width = max(len(score.search) for score in scores)
     sut = ""
@@ -48,10 +48,10 @@ def _lines(scores: "Sequence[EntryScore]") -> Iterator[str]:
         times = f"{score.trial_count:6.1f} {score.traffic_s:7.0f} {score.wall_s:6.0f} {late}"
         for goal in score.goals:
             lead = f"{score.search:{width}} {times}" if goal is score.goals[0] else " " * (width + 28)
-            yield f"  {lead}  {_goal_text(goal)}"
+            yield f"  {lead}  {_format_goal(goal)}"
     yield NOTE
 
 
-def _goal_text(goal: "GoalScore") -> str:
+def _format_goal(goal: "GoalScore") -> str:
     spread = f"{goal.low_ratio * 100:.1f} to {goal.high_ratio * 100:.1f}"
     return f"{goal.label:6} {round(goal.error_ratio * 100, 2) + 0.0:+6.2f} % {spread:>15} {goal.off_ratio * 100:3.0f} %"

@@ -53,22 +53,22 @@ def trend(series: str | None, form: str, results_dir: str, index_url: str | None
     from nodrop.analysis.stored_trends import analyze_stored_trends
 
     margins = parse_margins(flags["margins"])
-    runs = _selected(series, flags, results_dir, index_url)
-    found = analyze_stored_trends(runs, flags["metric"], margins, results_dir)
-    if not found:
+    runs = _select_runs(series, flags, results_dir, index_url)
+    trends = analyze_stored_trends(runs, flags["metric"], margins, results_dir)
+    if not trends:
         raise ConfigError(f"trend: no run has the metric {flags['metric'] or 'ndr'}; choose another --metric")
-    files = _files(flags["output"], found)
-    _show(found, form)
-    for file, each in zip(files, found, strict=False):
+    files = _name_files(flags["output"], trends)
+    _print_trends(trends, form)
+    for file, each in zip(files, trends, strict=False):
         from nodrop.charts import trend as charts
         from nodrop.charts.render import write_chart
 
         write_chart(charts.build_chart(each), file)
     if flags["fail_on"]:
-        _require_none_worse(found)
+        _require_none_worse(trends)
 
 
-def _selected(
+def _select_runs(
     series: str | None, flags: dict[str, Any], results_dir: str, index_url: str | None
 ) -> "Sequence[SelectedResult]":
     """Select the newest matching runs, by default complete ones. Raises ConfigError."""
@@ -88,7 +88,7 @@ def _selected(
     return [SelectedResult(row.summary, Path(row.file)) for row in rows]
 
 
-def _files(output: str | None, found: "Sequence[Trend]") -> list[Path]:
+def _name_files(output: str | None, trends: "Sequence[Trend]") -> list[Path]:
     """Return a file for each chart: the given name, with a number if there are several charts."""
     if not output:
         return []
@@ -96,17 +96,17 @@ def _files(output: str | None, found: "Sequence[Trend]") -> list[Path]:
 
     file = Path(output)
     suffix = require_suffix(file)
-    if len(found) == 1:
+    if len(trends) == 1:
         return [file]
     stem = file.name[: -len(suffix)]
-    return [file.with_name(f"{stem}-{number}{suffix}") for number in range(1, len(found) + 1)]
+    return [file.with_name(f"{stem}-{number}{suffix}") for number in range(1, len(trends) + 1)]
 
 
-def _show(found: "Sequence[Trend]", form: str) -> None:
+def _print_trends(trends: "Sequence[Trend]", form: str) -> None:
     if form == "json":
         from nodrop.analysis.trend_text import describe_trend
 
-        contents = [each.model_dump(mode="json") | {"sentences": list(describe_trend(each))} for each in found]
+        contents = [each.model_dump(mode="json") | {"sentences": list(describe_trend(each))} for each in trends]
         import json
 
         click.echo(json.dumps({"trends": contents}, indent=1))
@@ -114,11 +114,11 @@ def _show(found: "Sequence[Trend]", form: str) -> None:
     from nodrop.report.trend import render_trend, render_trend_markdown
 
     if form == "markdown":
-        click.echo("\n".join(render_trend_markdown(each) for each in found), nl=False)
+        click.echo("\n".join(render_trend_markdown(each) for each in trends), nl=False)
         return
     from nodrop.cli.console import make_console, print_renderable
 
-    for number, each in enumerate(found):
+    for number, each in enumerate(trends):
         if number:
             click.echo()
         print_renderable(
@@ -135,11 +135,11 @@ def _has_plot_characters() -> bool:
     return True
 
 
-def _require_none_worse(found: "Sequence[Trend]") -> None:
+def _require_none_worse(trends: "Sequence[Trend]") -> None:
     """Raise an error if the latest change of a series is a regression."""
     from nodrop.analysis.trend_text import describe_trend
     from nodrop.analysis.types import ComparisonOutcome
 
-    worse = [next(describe_trend(each)) for each in found if each.verdict is ComparisonOutcome.WORSE]
+    worse = [next(describe_trend(each)) for each in trends if each.verdict is ComparisonOutcome.WORSE]
     if worse:
         raise FailOnError(f"--fail-on worse: {' '.join(worse)}")

@@ -59,14 +59,16 @@ def _select_checks(checks: "Sequence[HostCheck]", ids: tuple[str, ...]) -> "tupl
     return tuple(by_id[name.upper()] for name in ids) if ids else tuple(checks)
 
 
-def _print_checks(checks: "Sequence[HostCheck]", who: str, profile: "CheckProfile", form: str, in_full: bool) -> None:
+def _print_checks(
+    checks: "Sequence[HostCheck]", host_name: str, profile: "CheckProfile", form: str, in_full: bool
+) -> None:
     from nodrop.report.check import dump_checks, format_check_details, format_checks, render_check_markdown
 
     if form == "json":
-        click.echo(dump_checks(checks, who, profile))
+        click.echo(dump_checks(checks, host_name, profile))
     elif form == "md":
-        click.echo(render_check_markdown(checks, who, profile), nl=False)
+        click.echo(render_check_markdown(checks, host_name, profile), nl=False)
     else:
         width = make_console(sys.stdout).width
-        lines = format_check_details(checks, width) if in_full else format_checks(checks, who, profile, width)
+        lines = format_check_details(checks, width) if in_full else format_checks(checks, host_name, profile, width)
         print_lines(lines, sys.stdout)

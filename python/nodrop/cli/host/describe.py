@@ -70,15 +70,15 @@ def _describe(root: str | None, capture: str | None, cpus: tuple[int, ...] | Non
     return describe_host(open_this_machine(), cpus)
 
 
-def _parse_cpus(written: str | None) -> tuple[int, ...] | None:
+def _parse_cpus(text: str | None) -> tuple[int, ...] | None:
     from nodrop.system.cpu_sets import parse_cpu_list
 
-    if written is None:
+    if text is None:
         return None
-    found = parse_cpu_list(written)
-    if found is None:
-        raise ConfigError(f"--eligible-cpus: invalid CPU list {written!r}; write e.g. 2-15,34")
-    return found
+    cpus = parse_cpu_list(text)
+    if cpus is None:
+        raise ConfigError(f"--eligible-cpus: invalid CPU list {text!r}; write e.g. 2-15,34")
+    return cpus
 
 
 def _print_table(host: "HostDescriptor") -> None:

@@ -47,9 +47,9 @@ def diff(context: click.Context, /, a: str, b: str | None, results_dir: str, **f
     from nodrop.analysis.host_diff import diff_hosts
     from nodrop.report.host.diff import dump_host_diff, format_host_diff
 
-    one, other = _read_host(a, results_dir), _read_host(b, results_dir) if b else _describe_this_machine()
-    changes = diff_hosts(one[0], other[0], momentary=flags["momentary"])
-    names = one[1], other[1]
+    host_a, host_b = _read_host(a, results_dir), _read_host(b, results_dir) if b else _describe_this_machine()
+    changes = diff_hosts(host_a[0], host_b[0], momentary=flags["momentary"])
+    names = host_a[1], host_b[1]
     if flags["form"] == "json":
         click.echo(dump_host_diff(*names, changes), nl=False)
     else:
@@ -58,18 +58,18 @@ def diff(context: click.Context, /, a: str, b: str | None, results_dir: str, **f
         context.exit(EXIT_DIFFERENT)
 
 
-def _read_host(word: str, results_dir: str) -> "tuple[HostDescriptor, str]":
+def _read_host(reference: str, results_dir: str) -> "tuple[HostDescriptor, str]":
     """Return the host of a file or a run, and its title."""
     from nodrop import store
 
-    file = Path(word)
-    if word == "-" or (file.is_file() and not _is_result(file)):
-        host = read_or_describe_host(word)
-        return host, _format_title(host, word)
-    result = store.load(word, results_dir)
+    file = Path(reference)
+    if reference == "-" or (file.is_file() and not _is_result(file)):
+        host = read_or_describe_host(reference)
+        return host, _format_title(host, reference)
+    result = store.load(reference, results_dir)
     if result.facts is None or result.facts.chd is None:
         raise ConfigError(
-            f"{word}: run {result.run_id}, of an older release, has no description of its host; "
+            f"{reference}: run {result.run_id}, of an older release, has no description of its host; "
             "name a later run, or a file of `nodrop host describe`"
         )
     return result.facts.chd, _format_title(result.facts.chd, f"run {result.run_id}")
@@ -86,6 +86,6 @@ def _is_result(file: Path) -> bool:
         return b'"schema_version"' in opened.read(200)
 
 
-def _format_title(host: "HostDescriptor", word: str) -> str:
+def _format_title(host: "HostDescriptor", reference: str) -> str:
     name = host.host.hostname.value or host.host.id.value or "a host without a name"
-    return f"{name}, as of {host.captured_at} ({word})"
+    return f"{name}, as of {host.captured_at} ({reference})"

@@ -29,12 +29,12 @@ def exposure(libvirt_uri: str | None, node: str | None, form: str) -> None:
     from nodrop.host.inputs import run_program
     from nodrop.report.exposure import dump_exposure, format_exposure, render_exposure_markdown
 
-    who = node or os.uname().nodename
+    host_name = node or os.uname().nodename
     uri = libvirt_uri or os.environ.get("LIBVIRT_DEFAULT_URI") or libvirt.SYSTEM
-    stacks = query_exposures(functools.partial(run_program, within_s=PROGRAM_TIMEOUT_S), who, uri)
+    stacks = query_exposures(functools.partial(run_program, within_s=PROGRAM_TIMEOUT_S), host_name, uri)
     if form == "json":
-        click.echo(dump_exposure(FEATURES, stacks, who))
+        click.echo(dump_exposure(FEATURES, stacks, host_name))
     elif form == "md":
-        click.echo(render_exposure_markdown(FEATURES, stacks, who), nl=False)
+        click.echo(render_exposure_markdown(FEATURES, stacks, host_name), nl=False)
     else:
-        print_lines(format_exposure(FEATURES, stacks, who, make_console(sys.stdout).width), sys.stdout)
+        print_lines(format_exposure(FEATURES, stacks, host_name, make_console(sys.stdout).width), sys.stdout)

@@ -58,9 +58,9 @@ def config(
     requested, remarks = read_vmd(vmd)
     for remark in remarks:
         click.echo(f"nodrop: {vmd}: {remark}", err=True)
-    known = [read_or_describe_host(file) for file in hosts or (None,)]
-    placement = read_placement(placed) if placed else _place(requested, known)
-    host = next((each for each in known if identify_host(each) == placement.host_id), known[0])
+    candidates = [read_or_describe_host(file) for file in hosts or (None,)]
+    placement = read_placement(placed) if placed else _place(requested, candidates)
+    host = next((each for each in candidates if identify_host(each) == placement.host_id), candidates[0])
     _write(_format_config(build_instance(requested, placement, host), form, images, emulate), output)
 
 
@@ -80,17 +80,17 @@ def _place(vmd: "VmDescriptor", hosts: "list[HostDescriptor]") -> "Placement":
     return result.placement
 
 
-def _format_config(whole: "Instance", form: ConfigForm, images: tuple[str, ...], emulate: bool) -> str:
+def _format_config(instance: "Instance", form: ConfigForm, images: tuple[str, ...], emulate: bool) -> str:
     from nodrop.vm.config import k8s, libvirt, nova, tosca
 
     if form == "libvirt":
-        return libvirt.write_domain(whole, libvirt.DomainOptions(images=images, type="qemu" if emulate else "kvm"))
+        return libvirt.write_domain(instance, libvirt.DomainOptions(images=images, type="qemu" if emulate else "kvm"))
     if len(images) > 1:
         raise ConfigError(f"--image: given {len(images)} times; --format {form} takes one")
     image = images[0] if images else ""
     if form == "tosca":
-        return tosca.write_service(whole)
-    return nova.write_commands(whole, image) if form == "nova" else k8s.write_manifests(whole, image)
+        return tosca.write_service(instance)
+    return nova.write_commands(instance, image) if form == "nova" else k8s.write_manifests(instance, image)
 
 
 def _write(text: str, output: str | None) -> None:

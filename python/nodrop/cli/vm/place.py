@@ -78,16 +78,16 @@ def place(vmds: tuple[str, ...], hosts: tuple[str, ...], form: str, output: str 
     Exit status: 5 if a VM fits on no host.
     """
     options = _parse_policy(flags)
-    known = _read_hosts(hosts)
-    results, after = _place_all(vmds, known, options, in_full=form != "text")
-    _print_results(results, known, form)
+    descriptors = _read_hosts(hosts)
+    results, after = _place_all(vmds, descriptors, options, in_full=form != "text")
+    _print_results(results, descriptors, form)
     missing = [each.vm for each in results if each.placement is None]
     if output and not (missing and flags["all_or_nothing"]):
-        _write(Path(output), results, known, after)
+        _write(Path(output), results, descriptors, after)
     if missing:
-        written = "; nothing was written" if output and flags["all_or_nothing"] else ""
+        outcome = "; nothing was written" if output and flags["all_or_nothing"] else ""
         raise PlacementError(
-            f"no host fits {', '.join(missing)} ({len(known)} checked){written}; see the reasons above"
+            f"no host fits {', '.join(missing)} ({len(descriptors)} checked){outcome}; see the reasons above"
         )
 
 
@@ -111,13 +111,13 @@ def _parse_policy(flags: dict[str, Any]) -> "PlacementOptions":
     )
 
 
-def _parse_reserve(written: str) -> "HostReserve":
+def _parse_reserve(text: str) -> "HostReserve":
     """Parse `cores=1,memory=2GiB`. Raises ConfigError."""
     from nodrop.units import parse_bytes, parse_count
     from nodrop.vm.place import HostReserve
 
     reserve = HostReserve()
-    for part in filter(None, (each.strip() for each in written.split(","))):
+    for part in filter(None, (each.strip() for each in text.split(","))):
         key, _, value = part.partition("=")
         try:
             if key == "cores":
@@ -129,7 +129,7 @@ def _parse_reserve(written: str) -> "HostReserve":
         except ValueError as error:
             raise ConfigError(f"--reserve: {key}: {error}") from None
     if min(reserve) < 0:
-        raise ConfigError(f"--reserve: {written} contains a negative value; write 0 or more")
+        raise ConfigError(f"--reserve: {text} contains a negative value; write 0 or more")
     return reserve
 
 
@@ -138,15 +138,15 @@ def _read_hosts(requested: tuple[str, ...]) -> "dict[str, HostDescriptor]":
     from nodrop.cli.host.host_argument import read_or_describe_host
     from nodrop.vm.place.inventory import identify_host
 
-    found: dict[str, HostDescriptor] = {}
+    descriptors: dict[str, HostDescriptor] = {}
     files: dict[str, str] = {}
     for file in _list_files(requested) if requested else [None]:
         host = read_or_describe_host(file)
         name = identify_host(host)
-        if name in found:
+        if name in descriptors:
             raise ConfigError(f"--host: {file} and {files[name]} both describe host {name}; omit the older one")
-        found[name], files[name] = host, file or "this machine"
-    return found
+        descriptors[name], files[name] = host, file or "this machine"
+    return descriptors
 
 
 def _list_files(requested: tuple[str, ...]) -> Iterator[str]:

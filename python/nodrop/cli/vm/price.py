@@ -77,10 +77,10 @@ def _read_stored(suite: str, results_dir: str) -> "RuleCostTable":
     from nodrop.run.rule_cost import build_cost_table
     from nodrop.store import suites
 
-    found = suites.load(suite, results_dir)
-    if found is None:
+    stored = suites.load(suite, results_dir)
+    if stored is None:
         raise ConfigError(f"{suite}: not a suite of runs; name a suite printed by nodrop vm price")
-    return build_cost_table(found.suite, found.results)
+    return build_cost_table(stored.suite, stored.results)
 
 
 def _measure(flags: dict[str, Any]) -> int:
@@ -141,8 +141,8 @@ def _read_vm(file: str) -> "VmDescriptor":
 def _print_plan(planned: "RuleCostRuns") -> None:
     click.echo(f"all rules kept: {planned.pricing.baseline}")
     for rule in planned.pricing.rules:
-        said = f"cannot be broken here: {rule.why_not}" if rule.why_not else rule.how
-        click.echo(f"{rule.key}: {rule.text}; {said}")
+        explanation = f"cannot be broken here: {rule.why_not}" if rule.why_not else rule.how
+        click.echo(f"{rule.key}: {rule.text}; {explanation}")
         if rule.note and not rule.why_not:
             click.echo(f"  {rule.note}")
 

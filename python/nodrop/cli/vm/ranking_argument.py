@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 KEYS = ("name", "source", "scores")
 
 
-def parse_ranking(written: str, results_dir: str) -> "Ranking":
+def parse_ranking(text: str, results_dir: str) -> "Ranking":
     """Parse `worst-case`, `like:CHD`, `results`, `results:LABEL`, or a table file. Raises ConfigError."""
     from nodrop.vm.ranking.worst_case import WorstCaseRanking
 
-    kind, _, rest = written.partition(":")
-    if written == "worst-case":
+    kind, _, rest = text.partition(":")
+    if text == "worst-case":
         return WorstCaseRanking()
     if kind == "like" and rest:
         from nodrop.descriptors import read_chd
@@ -27,12 +27,12 @@ def parse_ranking(written: str, results_dir: str) -> "Ranking":
         return FeatureRanking(read_chd(rest).capabilities.processor)
     if kind == "results":
         return _rank_by_results(results_dir, rest)
-    if not Path(written).exists():
+    if not Path(text).exists():
         raise ConfigError(
-            f"--ranking: unknown ranking {written}; "
+            f"--ranking: unknown ranking {text}; "
             "write worst-case, like:CHD, results, results:LABEL or a file with scores"
         )
-    return _read_table(written)
+    return _read_table(text)
 
 
 def _read_table(file: str) -> "Ranking":
@@ -74,16 +74,16 @@ def _rank_by_results(results_dir: str, label: str) -> "Ranking":
             f"--ranking: {len(runs)} results have {len(setups)} different traffic setups, which are not comparable; "
             "select a label, e.g. results:nightly"
         )
-    found: dict[str, list[float]] = {}
+    rates_by_model: dict[str, list[float]] = {}
     for run in runs:
-        found.setdefault(run.cpu_model, []).append(_find_ndr_pps(run))
-    if not found:
-        what = f"of label {label} " if label else ""
-        raise ConfigError(f"--ranking: {results_dir} has no result {what}with an NDR; select another ranking")
+        rates_by_model.setdefault(run.cpu_model, []).append(_find_ndr_pps(run))
+    if not rates_by_model:
+        description = f"of label {label} " if label else ""
+        raise ConfigError(f"--ranking: {results_dir} has no result {description}with an NDR; select another ranking")
     return BenchmarkRanking(
         f"NDR of {label or 'our runs'} in pps",
         f"{len(runs)} runs in {results_dir}",
-        {model: median(figures) for model, figures in found.items()},
+        {model: median(figures) for model, figures in rates_by_model.items()},
     )
 
 

@@ -31,9 +31,9 @@ def verify(context: click.Context, vm: str, placed: str) -> None:
     from nodrop.vm.config.verify import compare_deployment
 
     placement = read_placement(placed)
-    found = read_running_vm(FileTree(), vm)
-    lines = compare_deployment(placement, found)
-    click.echo(f"VM {found.name or placement.vm}, process {found.pid}; placement of {placement.vm}\n")
+    running = read_running_vm(FileTree(), vm)
+    lines = compare_deployment(placement, running)
+    click.echo(f"VM {running.name or placement.vm}, process {running.pid}; placement of {placement.vm}\n")
     for line in _format_table(lines):
         click.echo(line)
     states = [each.state for each in lines]

@@ -61,7 +61,7 @@ def build(
         packages=Packages(Path(packages) if packages else None),
         vnf=_find_vnf(vnf),
         kernel=kernel or KERNEL,
-        others=_check_forwarders(others, EXTRA_FORWARDERS),
+        extra_forwarders=_check_forwarders(others, EXTRA_FORWARDERS),
         **_read_epoch(),
     )
     check_writable(file, form)
@@ -73,11 +73,11 @@ def build(
         click.echo(line)
 
 
-def _check_forwarders(named: tuple[str, ...], known: tuple[str, ...]) -> frozenset[str]:
+def _check_forwarders(named: tuple[str, ...], available: tuple[str, ...]) -> frozenset[str]:
     for name in named:
-        if name not in known:
+        if name not in available:
             why = "not packaged by Debian" if name == "vpp" else "unknown forwarder"
-            raise ConfigError(f"--with {name}: {why}; available: {', '.join(known)}")
+            raise ConfigError(f"--with {name}: {why}; available: {', '.join(available)}")
     return frozenset(named)
 
 
@@ -90,14 +90,12 @@ def _find_vnf(named: str | None) -> Path:
 
 def _read_epoch() -> dict[str, int]:
     """Read SOURCE_DATE_EPOCH. Source: reproducible-builds.org."""
-    written = os.environ.get("SOURCE_DATE_EPOCH")
-    if written is None:
+    text = os.environ.get("SOURCE_DATE_EPOCH")
+    if text is None:
         return {}
-    if not written.isdigit():
-        raise ConfigError(
-            f"SOURCE_DATE_EPOCH: {written!r} is not a number of seconds since 1970; write e.g. 1700000000"
-        )
-    return {"epoch_s": int(written)}
+    if not text.isdigit():
+        raise ConfigError(f"SOURCE_DATE_EPOCH: {text!r} is not a number of seconds since 1970; write e.g. 1700000000")
+    return {"epoch_s": int(text)}
 
 
 def _format_summary(file: Path, reported: "Manifest", manifest: str | None) -> list[str]:
