@@ -59,18 +59,19 @@ def _check_cpus(cpus: NodeCpus, key: Key) -> Iterator[Complaint]:
 
 
 def _check_memory(memory: NodeMemory, key: Key) -> Iterator[Complaint]:
-    held = 0
+    page_bytes = 0
     for index, pages in enumerate(memory.large_pages):
         total, used = pages.total_count.value, pages.used_count.value
-        held += pages.size_bytes * (total or 0)
+        page_bytes += pages.size_bytes * (total or 0)
         if total is not None and used is not None and used > total:
             where = (*key, "large_pages", str(index), "used_count")
             yield Complaint(where, f"{used} exceeds the {total} pages of the node; correct one of them")
-    whole = memory.total_bytes.value
-    if whole is not None and held > whole:
+    total_bytes = memory.total_bytes.value
+    if total_bytes is not None and page_bytes > total_bytes:
         yield Complaint(
             (*key, "large_pages"),
-            f"{held} bytes exceed the {whole} bytes of the node, which include its large pages; correct one of them",
+            f"{page_bytes} bytes exceed the {total_bytes} bytes of the node, which include its large pages; "
+            "correct one of them",
         )
 
 

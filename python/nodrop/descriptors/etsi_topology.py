@@ -81,19 +81,19 @@ class _PrintedFormReader:
         self.remarks.append(Remark(f"the form printed in {CLAUSE} has no VM name; using {title!r}"))
         top = parse_indented(text, self.name)
         self._only(top, ("cpu-sets", LINKS, SET))
-        written = dict(self._numbered(top, SET))
+        set_branches = dict(self._numbered(top, SET))
         requested = self._number(self._one(top, "cpu-sets", None))
-        if requested != len(written):
-            self._fail(self._one(top, "cpu-sets", None), f"does not match the {len(written)} sets described")
+        if requested != len(set_branches):
+            self._fail(self._one(top, "cpu-sets", None), f"does not match the {len(set_branches)} sets described")
         sets: list[dict[str, Any]] = []
-        for index, branch in enumerate(written.values()):
+        for index, branch in enumerate(set_branches.values()):
             first = sum(len(each["vcpus"]) for each in sets)
             sets.append(self._set(branch, ("profiles", "0", "vcpu_sets", str(index)), first))
         links = [self._link(each) for each in top if each.key == LINKS]
         profile: dict[str, Any] = {"vcpu_sets": sets}
         self.lines |= dict.fromkeys((("profiles",), ("profiles", "0"), ("profiles", "0", "vcpu_sets")), top[0].line)
         if links:
-            profile["links"] = list(self._links(links, list(written)))
+            profile["links"] = list(self._links(links, list(set_branches)))
         return ParsedFile(self.name, {"name": title, "profiles": [profile]}, self.lines)
 
     def _set(self, branch: Branch, key: Key, first: int) -> dict[str, Any]:
@@ -101,15 +101,15 @@ class _PrintedFormReader:
         self._only(branch.children, ("cpus", "memory", "interfaces"))
         cpus = self._one(branch.children, "cpus", branch)
         self.lines[*key, "vcpus"] = cpus.line
-        found: dict[str, Any] = self._cpus(cpus, (*key, "pairs"), first)
+        content: dict[str, Any] = self._cpus(cpus, (*key, "pairs"), first)
         memory = self._one(branch.children, "memory", branch)
-        found["memory"] = self._renamed(memory, MEMORY, (*key, "memory"))
+        content["memory"] = self._renamed(memory, MEMORY, (*key, "memory"))
         for each in memory.children:
             if re.fullmatch(r"[\d.]+\s*GB", each.value, re.IGNORECASE) and not self._said("GB"):
                 self.remarks.append(Remark(f"{each.value} is read as GiB, 2^30 bytes, here and below", each.line))
         if interfaces := [each for each in branch.children if each.key == "interfaces"]:
-            found["interfaces"] = self._interfaces(interfaces[0], (*key, "interfaces"))
-        return found
+            content["interfaces"] = self._interfaces(interfaces[0], (*key, "interfaces"))
+        return content
 
     def _cpus(self, branch: Branch, key: Key, first: int) -> dict[str, Any]:
         """Return the vCPUs and their pairs."""
@@ -154,10 +154,10 @@ class _PrintedFormReader:
     def _interfaces(self, branch: Branch, key: Key) -> list[dict[str, Any]]:
         self._only(branch.children, ("number", INTERFACE))
         number = self._one(branch.children, "number", branch)
-        written = [each for _, each in self._numbered(branch.children, INTERFACE)]
-        if self._number(number) != len(written):
-            self._fail(number, f"does not match the {len(written)} interfaces described")
-        return [self._interface(each, (*key, str(index))) for index, each in enumerate(written)]
+        branches = [each for _, each in self._numbered(branch.children, INTERFACE)]
+        if self._number(number) != len(branches):
+            self._fail(number, f"does not match the {len(branches)} interfaces described")
+        return [self._interface(each, (*key, str(index))) for index, each in enumerate(branches)]
 
     def _interface(self, branch: Branch, key: Key) -> dict[str, Any]:
         modes = [each for each in branch.children if each.key in MODES]
@@ -188,8 +188,8 @@ class _PrintedFormReader:
             sets = [name - shift for name in link.sets]
             key = ("profiles", "0", "links", str(index))
             if unknown := [name for name in sets if name not in names]:
-                there = ", ".join(map(str, names))
-                self._fail(link.branch, f"set {unknown[0] + shift} does not exist; name two of {there}")
+                choices = ", ".join(map(str, names))
+                self._fail(link.branch, f"set {unknown[0] + shift} does not exist; name two of {choices}")
             if shift:
                 missing = next(name for name in sorted(requested) if name not in names)
                 read = f"{link.sets[0]},{link.sets[1]} counted from 1, so sets {sets[0]} and {sets[1]}"
@@ -219,19 +219,19 @@ class _PrintedFormReader:
             yield int(matched[2]), each
 
     def _one(self, branches: tuple[Branch, ...], key: str, above: Branch | None) -> Branch:
-        found = next((each for each in branches if each.key == key), None)
-        if found is None:
+        match = next((each for each in branches if each.key == key), None)
+        if match is None:
             line = above.line if above else 1
             raise ConfigError(f"{self.name}: line {line}: {key}: missing, required by {CLAUSE}; add it")
-        return found
+        return match
 
     def _only(self, branches: tuple[Branch, ...], keys: tuple[str, ...]) -> None:
         """Reject unknown and repeated keys."""
         seen: set[str] = set()
         for each in branches:
             matched = _NUMBERED.fullmatch(each.key)
-            known = each.key in keys or (matched and matched[1] in keys)
-            if not known or (each.bare and each.key not in MODES):
+            is_known = each.key in keys or (matched and matched[1] in keys)
+            if not is_known or (each.bare and each.key not in MODES):
                 self._fail(each, f"unknown key; {CLAUSE} allows {', '.join(keys)} here")
             if each.key in seen and each.key != LINKS:
                 self._fail(each, "duplicate; write it once")

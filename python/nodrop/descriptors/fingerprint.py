@@ -19,8 +19,8 @@ def compute_fingerprint(half: HostCapabilities | HostResources) -> str:
     Input is canonical JSON: sorted keys, no whitespace, observations reduced to their values, without times, hashes and
     volatile capabilities.
     """
-    left_out = METADATA_KEYS | VOLATILE_KEYS if isinstance(half, HostCapabilities) else METADATA_KEYS
-    values = _reduce_to_values(half.model_dump(mode="json"), left_out)
+    ignored_keys = METADATA_KEYS | VOLATILE_KEYS if isinstance(half, HostCapabilities) else METADATA_KEYS
+    values = _reduce_to_values(half.model_dump(mode="json"), ignored_keys)
     text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -34,11 +34,13 @@ def add_fingerprints(host: HostDescriptor) -> HostDescriptor:
     return host.model_copy(update=halves)
 
 
-def _reduce_to_values(content: Any, left_out: frozenset[str]) -> Any:
+def _reduce_to_values(content: Any, ignored_keys: frozenset[str]) -> Any:
     if isinstance(content, dict):
         if content.keys() == OBSERVATION_KEYS | {"value"}:
             return content["value"]
-        return {key: _reduce_to_values(value, left_out) for key, value in content.items() if key not in left_out}
+        return {
+            key: _reduce_to_values(value, ignored_keys) for key, value in content.items() if key not in ignored_keys
+        }
     if isinstance(content, list):
-        return [_reduce_to_values(each, left_out) for each in content]
+        return [_reduce_to_values(each, ignored_keys) for each in content]
     return content

@@ -38,7 +38,7 @@ def parse_indented(text: str, name: str) -> tuple[Branch, ...]:
 
 def _nest_lines(lines: list[_Line], indent: int, name: str) -> tuple[Branch, ...]:
     starts = [index for index, line in enumerate(lines) if line.indent <= indent]
-    found = []
+    branches = []
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         line, inner = lines[start], lines[start + 1 : end]
         if line.indent < indent or any(each.indent < inner[0].indent for each in inner):
@@ -51,8 +51,8 @@ def _nest_lines(lines: list[_Line], indent: int, name: str) -> tuple[Branch, ...
             raise ConfigError(
                 f"{name}: line {inner[0].branch.line}: {inner[0].branch.written}: indented below a value; align it"
             )
-        found.append(line.branch._replace(children=children))
-    return tuple(found)
+        branches.append(line.branch._replace(children=children))
+    return tuple(branches)
 
 
 def _parse_line(text: str, number: int, name: str) -> _Line | None:

@@ -11,7 +11,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.validation_message import describe_problem
 from nodrop.system.yaml_reader import Key, ParsedFile
 
-SAID_MAX = 8
+MESSAGES_MAX = 8
 """Of hundreds of complaints about one file nobody reads more."""
 COUNTED_MAX = 10_000
 """So many wrong values are not even looked at."""
@@ -46,10 +46,10 @@ def place(document: ParsedFile, key: Key) -> str:
 
 def refuse(document: ParsedFile, complaints: Iterable[Complaint]) -> None:
     """Raise ConfigError with a sentence for each complaint, where there is one."""
-    said = [f"{place(document, each.key)}: {each.text}" for each in complaints]
-    if said:
-        more = [f"and {len(said) - SAID_MAX} more like these"] if len(said) > SAID_MAX else []
-        raise ConfigError("\n".join([*said[:SAID_MAX], *more]))
+    messages = [f"{place(document, each.key)}: {each.text}" for each in complaints]
+    if messages:
+        more = [f"and {len(messages) - MESSAGES_MAX} more like these"] if len(messages) > MESSAGES_MAX else []
+        raise ConfigError("\n".join([*messages[:MESSAGES_MAX], *more]))
 
 
 def validated(model: type[Model], document: ParsedFile) -> Model:
@@ -61,11 +61,11 @@ def validated(model: type[Model], document: ParsedFile) -> Model:
             raise ConfigError(
                 f"{document.name}: {error.error_count()} values cannot be used; it is another file"
             ) from None
-        refuse(document, _complaints(error, model))
+        refuse(document, _list_complaints(error, model))
         raise  # there is always one complaint
 
 
-def _complaints(error: ValidationError, model: type[BaseModel]) -> Iterator[Complaint]:
+def _list_complaints(error: ValidationError, model: type[BaseModel]) -> Iterator[Complaint]:
     details = {tuple(str(part) for part in each["loc"] if part != "[key]"): each for each in error.errors()}
     for key, detail in details.items():
         follows = detail["type"] == "too_short" and any(each[: len(key)] == key for each in details if each != key)
@@ -76,10 +76,10 @@ def _complaints(error: ValidationError, model: type[BaseModel]) -> Iterator[Comp
 def _describe(detail: ErrorDetails, key: Key, model: type[BaseModel]) -> str:
     if detail["type"] != "extra_forbidden":
         return describe_problem(detail)
-    similar = difflib.get_close_matches(key[-1], _names(model), n=1, cutoff=0.6)
+    similar = difflib.get_close_matches(key[-1], _list_keys(model), n=1, cutoff=0.6)
     return describe_problem(detail, f"did you mean {similar[0]}?" if similar else "remove it")
 
 
-def _names(model: type[BaseModel]) -> list[str]:
+def _list_keys(model: type[BaseModel]) -> list[str]:
     """Every key of a model and of those in it."""
     return sorted({name for each in model.model_json_schema().get("$defs", {}).values() for name in each["properties"]})

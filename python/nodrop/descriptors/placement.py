@@ -27,10 +27,10 @@ def read_placement(file: Path | str, vm: str = "") -> Placement:
     results = document.content.get("results", [document.content])
     if not isinstance(results, list) or not any(key in document.content for key in ("results", "placement")):
         raise ConfigError(f"{file}: not a placement; pass a file written by `nodrop vm place`")
-    found = [_parse_result(document, each) for each in results]
-    placed = [each.placement for each in found if each.placement and vm in ("", each.vm)]
+    results_read = [_parse_result(document, each) for each in results]
+    placed = [each.placement for each in results_read if each.placement and vm in ("", each.vm)]
     if len(placed) != 1:
-        names = ", ".join(each.vm for each in found if each.placement) or "none"
+        names = ", ".join(each.vm for each in results_read if each.placement) or "none"
         requested = f"the placement of {vm!r}" if vm else "exactly one placement"
         raise ConfigError(f"{file}: does not contain {requested}, but: {names}")
     return placed[0]

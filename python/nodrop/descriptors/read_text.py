@@ -27,8 +27,8 @@ def read_text(file: Path | str, kind: str, bytes_max: int) -> str:
         reason = error.strerror if isinstance(error, OSError) else "invalid file name"
         raise ConfigError(f"{name}: cannot read {kind}: {reason}; name a readable file") from None
     if len(content) > bytes_max:
-        found = f"{_file_size(file) / MIB:.0f} MiB" if _file_size(file) else "more"
-        raise ConfigError(f"{name}: not {kind}: larger than {bytes_max / MIB:g} MiB ({found}); name another file")
+        size = f"{_get_file_size(file) / MIB:.0f} MiB" if _get_file_size(file) else "more"
+        raise ConfigError(f"{name}: not {kind}: larger than {bytes_max / MIB:g} MiB ({size}); name another file")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -43,10 +43,10 @@ def _read_bytes(file: Path | str, bytes_max: int) -> bytes:
         return opened.read(bytes_max + 1)
 
 
-def _file_size(file: Path | str) -> int:
+def _get_file_size(file: Path | str) -> int:
     """Return the size of a regular file; 0 for anything else."""
     try:
-        found = os.stat(file)  # noqa: PTH116
+        status = os.stat(file)  # noqa: PTH116
     except OSError:
         return 0
-    return found.st_size if stat.S_ISREG(found.st_mode) else 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0

@@ -31,9 +31,9 @@ def parse_vmd(text: str, name: str) -> tuple[VmDescriptor, tuple[Remark, ...]]:
         if etsi_topology.is_printed_form(text)
         else parse_document(text, name)
     )
-    found: list[Complaint] = []
-    document = apply_defaults(_parse_document_units(document, found), found)
-    refuse(document, found)
+    complaints: list[Complaint] = []
+    document = apply_defaults(_parse_document_units(document, complaints), complaints)
+    refuse(document, complaints)
     vmd = validated(VmDescriptor, document)
     refuse(document, vmd_rules.check_vmd(vmd))
     doubtful = [

@@ -46,9 +46,9 @@ def apply_defaults(document: ParsedFile, complaints: list[Complaint]) -> ParsedF
 
 
 def _expand_profile(
-    written: Mapping[str, Any], key: Key, lines: dict[Key, int], complaints: list[Complaint]
+    document: Mapping[str, Any], key: Key, lines: dict[Key, int], complaints: list[Complaint]
 ) -> dict[str, Any]:
-    profile = dict(written)
+    profile = dict(document)
     cloud = [each for each in CLOUD if each in profile]
     if cloud and "vcpu_sets" in profile:
         complaints.append(Complaint((*key, cloud[0]), "not allowed next to vcpu_sets; write it in a set, or no sets"))
@@ -95,20 +95,20 @@ def _expand_cloud_vm(
     return {"topology": "unrestricted"} | rest | {"vcpu_sets": [only]}
 
 
-def _expand_set(written: Mapping[str, Any], key: Key, complaints: list[Complaint]) -> dict[str, Any]:
-    found = dict(written)
-    if isinstance(found.get("vcpus"), (str, int)) and not isinstance(found["vcpus"], bool):
-        found["vcpus"] = _parse_vcpus(str(found["vcpus"]), (*key, "vcpus"), complaints)
-    if isinstance(found.get("interfaces"), list):
-        found["interfaces"] = [
-            _expand_interface(each) if isinstance(each, dict) else each for each in found["interfaces"]
+def _expand_set(document: Mapping[str, Any], key: Key, complaints: list[Complaint]) -> dict[str, Any]:
+    expanded = dict(document)
+    if isinstance(expanded.get("vcpus"), (str, int)) and not isinstance(expanded["vcpus"], bool):
+        expanded["vcpus"] = _parse_vcpus(str(expanded["vcpus"]), (*key, "vcpus"), complaints)
+    if isinstance(expanded.get("interfaces"), list):
+        expanded["interfaces"] = [
+            _expand_interface(each) if isinstance(each, dict) else each for each in expanded["interfaces"]
         ]
-    return found
+    return expanded
 
 
 def _parse_vcpus(text: str, key: Key, complaints: list[Complaint]) -> list[int]:
     """Parse `0-3,6`."""
-    found: list[int] = []
+    vcpus: list[int] = []
     for part in text.split(","):
         matched = _RANGE.fullmatch(part.strip())
         first, last = (int(matched[1]), int(matched[2] or matched[1])) if matched else (1, 0)
@@ -116,18 +116,18 @@ def _parse_vcpus(text: str, key: Key, complaints: list[Complaint]) -> list[int]:
             expected = f"a range of vCPU numbers below {VCPUS_MAX}"
             complaints.append(Complaint(key, f"{preview_value(part.strip())} is not {expected}; write e.g. 0-3,6"))
             return [0]
-        found += range(first, last + 1)
-    return found
+        vcpus += range(first, last + 1)
+    return vcpus
 
 
-def _expand_interface(written: Mapping[str, Any]) -> dict[str, Any]:
-    mode = written.get("mode")
-    return dict(written) | ({"mode": MODES[mode]} if isinstance(mode, str) and mode in MODES else {})
+def _expand_interface(document: Mapping[str, Any]) -> dict[str, Any]:
+    mode = document.get("mode")
+    return dict(document) | ({"mode": MODES[mode]} if isinstance(mode, str) and mode in MODES else {})
 
 
-def _expand_capabilities(written: list[Any]) -> Iterator[Any]:
+def _expand_capabilities(entries: list[Any]) -> Iterator[Any]:
     seen: set[str] = set()
-    for each in written:
+    for each in entries:
         for name in CAPABILITY_SETS.get(each, (each,)) if isinstance(each, str) else (each,):
             if str(name) not in seen:
                 seen.add(str(name))

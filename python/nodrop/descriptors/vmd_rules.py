@@ -73,8 +73,8 @@ def _check_profile(profile: Profile, key: Key) -> Iterator[Complaint]:
             (*key, "vcpu_sets"), f"{sum(vcpus.values())} vCPUs exceed the maximum of {VCPUS_MAX}; reduce them"
         )
     elif missing := sorted(set(range(len(vcpus))) - set(vcpus)):
-        found = f"vCPU {missing[0]} is in no set, but vCPU {max(vcpus)} is"
-        yield Complaint((*key, "vcpu_sets"), f"{found}; number them from 0 without gaps, as hypervisors do")
+        problem = f"vCPU {missing[0]} is in no set, but vCPU {max(vcpus)} is"
+        yield Complaint((*key, "vcpu_sets"), f"{problem}; number them from 0 without gaps, as hypervisors do")
     for index, link in enumerate(profile.links):
         a, b = link.sets
         where = (*key, "links", str(index), "sets")
@@ -98,8 +98,8 @@ def _check_set(each: VcpuSet, vcpus: Counter[int], key: Key) -> Iterator[Complai
     for index, pair in enumerate(each.pairs):
         where = (*key, "pairs", str(index))
         if strangers := [vcpu for vcpu in pair if vcpu not in each.vcpus]:
-            there = _format_numbers(each.vcpus)
-            yield Complaint(where, f"vCPU {strangers[0]} is not in the set ({there}); pair vCPUs of one set")
+            vcpus_text = _format_numbers(each.vcpus)
+            yield Complaint(where, f"vCPU {strangers[0]} is not in the set ({vcpus_text}); pair vCPUs of one set")
         if len(pair) < 2:
             yield Complaint(where, f"{list(pair)} has fewer than two vCPUs; omit single ones")
         if twice := [vcpu for vcpu in pair if paired[vcpu] > 1]:
@@ -137,14 +137,14 @@ def _check_impact(impact: Impact, key: Key) -> Iterator[Complaint]:
         2: ("identical_max_count", impact.identical_max_count, ()),
         3: ("usage", impact.usage, USAGES),
     }
-    for option, (name, value, known) in needed.items():
+    for option, (name, value, choices) in needed.items():
         if option == impact.option and not value:
             yield Complaint(key, f"option {option} requires {name}; add it")
         elif option != impact.option and value:
             yield Complaint((*key, name), f"belongs to option {option}, not {impact.option}; use one of them")
-        for each in value if known else ():
-            if each not in known:
-                yield Complaint((*key, name, each), f"unknown name; use one of {', '.join(known)}")
+        for each in value if choices else ():
+            if each not in choices:
+                yield Complaint((*key, name, each), f"unknown name; use one of {', '.join(choices)}")
     for name, ratio in impact.degradation_max_ratio.items():
         if ratio > 1:
             yield Complaint(
@@ -173,5 +173,5 @@ def _find_profile_doubts(profile: Profile, key: Key) -> Iterator[Complaint]:
 def _format_numbers(numbers: tuple[int, ...]) -> str:
     """Format numbers as a range: `0-7`."""
     ordered = sorted(numbers)
-    whole = ordered == list(range(ordered[0], ordered[-1] + 1)) and len(ordered) > 1
-    return f"{ordered[0]}-{ordered[-1]}" if whole else ", ".join(map(str, ordered))
+    is_range = ordered == list(range(ordered[0], ordered[-1] + 1)) and len(ordered) > 1
+    return f"{ordered[0]}-{ordered[-1]}" if is_range else ", ".join(map(str, ordered))

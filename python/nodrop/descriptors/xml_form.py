@@ -87,13 +87,13 @@ def _parse_value(element: ElementTree.Element, depth: int) -> Json:
         raise ValueError(f"is nested deeper than {_DEPTH_MAX} elements")
     kind, text = element.get("type", ""), element.text or ""
     if kind == "map":
-        found: dict[str, Json] = {}
+        members: dict[str, Json] = {}
         for child in element:
             key = _parse_key(child)
-            if key in found:
+            if key in members:
                 raise ValueError(f"has {key!r} twice in <{element.tag}>")
-            found[key] = _parse_value(child, depth + 1)
-        return found
+            members[key] = _parse_value(child, depth + 1)
+        return members
     if kind == "list":
         return [_parse_value(child, depth + 1) for child in element]
     if kind not in ("", "json", "number", "boolean", "null") or len(element):
@@ -113,16 +113,16 @@ def _parse_scalar(tag: str, kind: str, text: str) -> Json:
     if not kind:
         return text
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except ValueError:
         raise ValueError(f"has <{tag}> of type {kind} with {text[:40]!r} in it") from None
     fits = {
-        "json": isinstance(found, str),
-        "number": isinstance(found, (int, float)) and not isinstance(found, bool),
-        "boolean": isinstance(found, bool),
-        "null": found is None,
+        "json": isinstance(value, str),
+        "number": isinstance(value, (int, float)) and not isinstance(value, bool),
+        "boolean": isinstance(value, bool),
+        "null": value is None,
     }
     if not fits[kind]:
         raise ValueError(f"has <{tag}> of type {kind} with {text[:40]!r} in it")
-    assert found is None or isinstance(found, (str, int, float))
-    return found
+    assert value is None or isinstance(value, (str, int, float))
+    return value
