@@ -44,7 +44,7 @@ class Lookahead:
             started_s: time since the start of the search.
         """
         deadline_s = time.process_time() + BUDGET_S
-        sut = MinimalSut(self._plan, intervals, _forwarded_pps(self._outcomes))
+        sut = MinimalSut(self._plan, intervals, _find_forwarding_rate(self._outcomes))
         overload = SteadyLossSut(sut.overload_ratio(trial.intended_load_pps))
         try:
             return TrialPreview(
@@ -109,7 +109,7 @@ def goal_states(intervals: Sequence[Interval]) -> tuple[GoalState, ...]:
     )
 
 
-def _forwarded_pps(outcomes: Sequence[Outcome]) -> float | None:
+def _find_forwarding_rate(outcomes: Sequence[Outcome]) -> float | None:
     """Return the forwarding rate of the last trial with loss; None if there was none."""
     for outcome in reversed(outcomes):
         if outcome.lost_count and outcome.elapsed_s:

@@ -30,22 +30,25 @@ def redecide(result: RunResult) -> Redecision:
     plan is not valid.
     """
     counted = [trial for trial in result.trials if trial.phase == "search" and is_counted(trial)]
-    started_s = _starts_s(result, counted)
+    started_s = _list_starts_s(result, counted)
     recorded = {step.trial_index: step for step in result.steps}
     search = LoggedSearch(result.plan.search)
     steps: list[SearchDecision] = []
     differences: list[str] = []
     for trial in counted:
         if not _is_same(search.ask(), trial.trial):
-            differences.append(f"trial {trial.index}: {_text(search.ask())} decided, {_text(trial.trial)} on record")
+            differences.append(
+                f"trial {trial.index}: {_describe_trial(search.ask())} decided, "
+                f"{_describe_trial(trial.trial)} on record"
+            )
             return Redecision(tuple(steps), len(counted), tuple(differences))
         step = search.tell(Outcome.of(trial, started_s[trial.index]))
         steps.append(step)
-        differences.extend(_bound_differences(step, recorded.get(trial.index)))
-    differences.extend(_result_differences(search.intervals(), result))
+        differences.extend(_diff_bounds(step, recorded.get(trial.index)))
+    differences.extend(_diff_results(search.intervals(), result))
     next_trial = search.ask()
-    if next_trial and result.status is Status.COMPLETE and not _ran_out_of_time(result):
-        differences.append(f"the end: {_text(next_trial)} decided, the end of the search on record")
+    if next_trial and result.status is Status.COMPLETE and not _is_out_of_time(result):
+        differences.append(f"the end: {_describe_trial(next_trial)} decided, the end of the search on record")
     return Redecision(tuple(steps), len(counted), tuple(differences))
 
 
@@ -61,7 +64,7 @@ def is_counted(trial: TrialResult) -> bool:
     return trial.validity.verdict is not ValidityStatus.INVALID
 
 
-def _starts_s(result: RunResult, trials: Sequence[TrialResult]) -> dict[int, float]:
+def _list_starts_s(result: RunResult, trials: Sequence[TrialResult]) -> dict[int, float]:
     """Return the start of each trial: the recorded one, or by the wall clock for results without decisions."""
     times = {trial.index: datetime.fromisoformat(trial.started_at) for trial in trials}
     first = min(times.values(), default=None)
@@ -75,29 +78,32 @@ def _is_same(decided: Trial | None, recorded: Trial) -> bool:
     return decided is not None and decided.model_copy(update=words) == recorded.model_copy(update=words)
 
 
-def _bound_differences(step: SearchDecision, recorded: SearchDecision | None) -> Iterator[str]:
+def _diff_bounds(step: SearchDecision, recorded: SearchDecision | None) -> Iterator[str]:
     if recorded:
-        for now, then in zip(step.after, recorded.after, strict=True):
-            yield from _compare_states(f"trial {step.trial_index}", now, then)
+        for redecided, original in zip(step.after, recorded.after, strict=True):
+            yield from _compare_states(f"trial {step.trial_index}", redecided, original)
 
 
-def _result_differences(intervals: Sequence[Interval], result: RunResult) -> Iterator[str]:
+def _diff_results(intervals: Sequence[Interval], result: RunResult) -> Iterator[str]:
     """Yield the bounds of the result that differ from the re-decided ones."""
-    for now, goal in zip(goal_states(intervals), result.goals, strict=False):  # a run that failed early has no goals
-        then = GoalState.of(goal)
-        yield from _compare_states("the result", now, then)
+    for redecided, goal in zip(
+        goal_states(intervals), result.goals, strict=False
+    ):  # a run that failed early has no goals
+        original = GoalState.of(goal)
+        yield from _compare_states("the result", redecided, original)
 
 
-def _compare_states(where: str, now: GoalState, then: GoalState) -> Iterator[str]:
-    if now != then:
-        yield f"{where}: bounds of {now.label} {_bounds_text(now)} decided, {_bounds_text(then)} on record"
+def _compare_states(where: str, redecided: GoalState, original: GoalState) -> Iterator[str]:
+    if redecided != original:
+        before, after = _format_bounds(original), _format_bounds(redecided)
+        yield f"{where}: bounds of {redecided.label} {after} decided, {before} on record"
 
 
-def _ran_out_of_time(result: RunResult) -> bool:
+def _is_out_of_time(result: RunResult) -> bool:
     return any(flag.code == "out-of-time" for goal in result.goals for flag in goal.flags)
 
 
-def _text(trial: Trial | None) -> str:
+def _describe_trial(trial: Trial | None) -> str:
     if trial is None:
         return "the end of the search"
     stop = trial.stop.model_dump(exclude_defaults=True) if trial.stop else {}
@@ -105,7 +111,7 @@ def _text(trial: Trial | None) -> str:
     return f"{trial.intended_load_pps:.10g} pps for {format_seconds(trial.duration_s)}{rule}"
 
 
-def _bounds_text(state: GoalState) -> str:
+def _format_bounds(state: GoalState) -> str:
     low, high = (
         "none" if load_pps is None else format_pps(load_pps) for load_pps in (state.lower_pps, state.upper_pps)
     )
