@@ -31,19 +31,19 @@ def format_openmetrics(results: Sequence[RunResult], running: RunState | None = 
         results: the last run, or the runs of one suite; the last run of each frame size is exported.
         running: the state of the current run; None: no run in progress.
     """
-    text: bytes = openmetrics_text(_registry(results, running))  # type: ignore[no-untyped-call]
+    text: bytes = openmetrics_text(_build_registry(results, running))  # type: ignore[no-untyped-call]
     return text.decode()
 
 
 def write_textfile(path: Path, results: Sequence[RunResult]) -> None:
     """Write metrics atomically to a file for the textfile collector of node_exporter. Raises OSError."""
-    write_to_textfile(str(path), _registry(results, None))
+    write_to_textfile(str(path), _build_registry(results, None))
 
 
-def _registry(results: Sequence[RunResult], running: RunState | None) -> CollectorRegistry:
+def _build_registry(results: Sequence[RunResult], running: RunState | None) -> CollectorRegistry:
     latest = {format_frame_size(result.plan): result for result in results}
     registry = CollectorRegistry()
-    registry.register(_FamilyCollector(lambda: _families(tuple(latest.values()), running)))
+    registry.register(_FamilyCollector(lambda: _iter_families(tuple(latest.values()), running)))
     return registry
 
 
@@ -62,14 +62,14 @@ class _FamilyCollector(Collector):
         return ()
 
 
-def _families(results: Sequence[RunResult], running: RunState | None) -> Iterator[Metric]:
+def _iter_families(results: Sequence[RunResult], running: RunState | None) -> Iterator[Metric]:
     yield InfoMetricFamily("nodrop", "The program.", value={"version": __version__})
-    yield from _running(running)
+    yield from _iter_running(running)
     if results:
         yield from build_families(results)
 
 
-def _running(running: RunState | None) -> Iterator[Metric]:
+def _iter_running(running: RunState | None) -> Iterator[Metric]:
     is_running = bool(running and running.plan and not running.result)
     yield GaugeMetricFamily("nodrop_running", "Whether a run is in progress.", value=float(is_running))
     if not running or not running.plan or running.result:

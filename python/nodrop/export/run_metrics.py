@@ -26,11 +26,11 @@ def build_families(results: Sequence[RunResult]) -> Iterator[Metric]:
             format_frame_size(run.plan): run for run in results if run.plan.variant in ("", "A", BASELINE_VARIANT)
         }.values()
     )
-    yield from _runs(results)
-    yield from _goals(results)
-    yield from _fixed(results)
-    yield from _frames(results)
-    yield from _latencies(results)
+    yield from _iter_run_metrics(results)
+    yield from _iter_goal_metrics(results)
+    yield from _iter_fixed_metrics(results)
+    yield from _iter_frame_metrics(results)
+    yield from _iter_latency_metrics(results)
 
 
 def build_gauge(name: str, text: str, labels: Sequence[str]) -> GaugeMetricFamily:
@@ -39,14 +39,14 @@ def build_gauge(name: str, text: str, labels: Sequence[str]) -> GaugeMetricFamil
     return GaugeMetricFamily(name, text, labels=labels, unit=unit)
 
 
-def list_loads(found: GoalResult) -> Iterator[tuple[str, float]]:
+def list_loads(goal_result: GoalResult) -> Iterator[tuple[str, float]]:
     """Yield the known loads of a goal with their kind."""
-    if found.lower:
-        yield "lower", found.lower.load_pps
-    if found.upper:
-        yield "upper", found.upper.load_pps
-    if found.estimate_pps is not None:
-        yield "estimate", found.estimate_pps
+    if goal_result.lower:
+        yield "lower", goal_result.lower.load_pps
+    if goal_result.upper:
+        yield "upper", goal_result.upper.load_pps
+    if goal_result.estimate_pps is not None:
+        yield "estimate", goal_result.estimate_pps
 
 
 def format_frame_size(plan: Plan) -> str:
@@ -54,7 +54,7 @@ def format_frame_size(plan: Plan) -> str:
     return plan.frame_size or f"{plan.traffic.frame_bytes:g}"
 
 
-def _runs(results: Sequence[RunResult]) -> Iterator[Metric]:
+def _iter_run_metrics(results: Sequence[RunResult]) -> Iterator[Metric]:
     run = InfoMetricFamily("nodrop_run", "The SUT and the search of a run.", labels=[FRAME_SIZE])
     status = StateSetMetricFamily("nodrop_run_status", "How the run ended.", labels=[FRAME_SIZE])
     started = build_gauge("nodrop_run_started_timestamp_seconds", "Start time, seconds since 1970.", [FRAME_SIZE])
@@ -74,7 +74,7 @@ def _runs(results: Sequence[RunResult]) -> Iterator[Metric]:
     yield from (run, status, started, lasted)
 
 
-def _goals(results: Sequence[RunResult]) -> Iterator[Metric]:
+def _iter_goal_metrics(results: Sequence[RunResult]) -> Iterator[Metric]:
     labels = ["goal", FRAME_SIZE]
     allowed = build_gauge("nodrop_goal_allowed_loss_ratio", "Loss ratio the goal allows.", labels)
     load = build_gauge(
@@ -92,22 +92,22 @@ def _goals(results: Sequence[RunResult]) -> Iterator[Metric]:
         labels,
     )
     limit = StateSetMetricFamily("nodrop_goal_limit", "The limit of the load.", labels=labels)
-    for result, found in ((run, found) for run in results for found in run.goals):
-        values = _goal_labels(found.goal, result)
-        allowed.add_metric(values, found.goal.loss_ratio)
-        for bound, load_pps in list_loads(found):
+    for result, goal_result in ((run, goal_result) for run in results for goal_result in run.goals):
+        values = _list_goal_labels(goal_result.goal, result)
+        allowed.add_metric(values, goal_result.goal.loss_ratio)
+        for bound, load_pps in list_loads(goal_result):
             load.add_metric([*values, bound], load_pps)
-        for bound, measured in (("lower", found.lower), ("upper", found.upper)):
+        for bound, measured in (("lower", goal_result.lower), ("upper", goal_result.upper)):
             if measured:
                 losses.add_metric([*values, bound], measured.loss_ratio)
-        if found.conditional_throughput_pps is not None:
-            throughput.add_metric(values, found.conditional_throughput_pps)
-        regular.add_metric(values, float(found.regular))
-        limit.add_metric(values, {str(state): state is found.limit for state in Limit})
+        if goal_result.conditional_throughput_pps is not None:
+            throughput.add_metric(values, goal_result.conditional_throughput_pps)
+        regular.add_metric(values, float(goal_result.regular))
+        limit.add_metric(values, {str(state): state is goal_result.limit for state in Limit})
     yield from (allowed, load, losses, throughput, regular, limit)
 
 
-def _fixed(results: Sequence[RunResult]) -> Iterator[Metric]:
+def _iter_fixed_metrics(results: Sequence[RunResult]) -> Iterator[Metric]:
     load = build_gauge(
         "nodrop_fixed_load_pps",
         "Frames per second over all directions at a fixed rate: intended, offered, received.",
@@ -124,7 +124,7 @@ def _fixed(results: Sequence[RunResult]) -> Iterator[Metric]:
     yield from (load, loss)
 
 
-def _frames(results: Sequence[RunResult]) -> Iterator[Metric]:
+def _iter_frame_metrics(results: Sequence[RunResult]) -> Iterator[Metric]:
     trials = build_gauge("nodrop_run_trials", "Trials by validity.", [FRAME_SIZE, "verdict"])
     frames = build_gauge("nodrop_run_frames", "Frames over all trials, by fate.", [FRAME_SIZE, "fate"])
     drops = build_gauge(
@@ -137,13 +137,13 @@ def _frames(results: Sequence[RunResult]) -> Iterator[Metric]:
         for verdict in ValidityStatus:
             count = sum(trial.validity.verdict is verdict for trial in result.trials)
             trials.add_metric([size, str(verdict)], count)
-        for fate, count in _fates(result.trials):
+        for fate, count in _iter_fates(result.trials):
             frames.add_metric([size, fate], count)
         drops.add_metric([size], sum(trial.tester_drop_count for trial in result.trials))
     yield from (trials, frames, drops)
 
 
-def _fates(trials: Sequence[TrialResult]) -> Iterator[tuple[str, int]]:
+def _iter_fates(trials: Sequence[TrialResult]) -> Iterator[tuple[str, int]]:
     streams = [stream for trial in trials for stream in trial.streams]
     yield "intended", sum(stream.intended_count for stream in streams)
     yield "offered", sum(stream.offered_count for stream in streams)
@@ -154,7 +154,7 @@ def _fates(trials: Sequence[TrialResult]) -> Iterator[tuple[str, int]]:
     yield "out_of_order", sum(stream.out_of_order_count for stream in streams)
 
 
-def _latencies(results: Sequence[RunResult]) -> Iterator[Metric]:
+def _iter_latency_metrics(results: Sequence[RunResult]) -> Iterator[Metric]:
     where = [FRAME_SIZE, "at", "tx_port", "rx_port", "stream"]
     load = build_gauge(
         "nodrop_latency_load_pps", "Load at which latency was measured, frames per second.", [FRAME_SIZE, "at"]
@@ -164,17 +164,17 @@ def _latencies(results: Sequence[RunResult]) -> Iterator[Metric]:
     )
     for result in results:
         size = format_frame_size(result.plan)
-        for label, trial in _points(result):
+        for label, trial in _iter_latency_trials(result):
             load.add_metric([size, label], trial.trial.intended_load_pps)
             for times in trial.directions:
                 stream = "" if times.stream_id is None else str(times.stream_id)
                 values = [size, label, str(times.tx_port), str(times.rx_port), stream]
-                for statistic, nanoseconds in _statistics(times):
+                for statistic, nanoseconds in _iter_statistics(times):
                     latency.add_metric([*values, statistic], nanoseconds * NS)
     yield from (load, latency)
 
 
-def _points(result: RunResult) -> Iterator[tuple[str, TrialResult]]:
+def _iter_latency_trials(result: RunResult) -> Iterator[tuple[str, TrialResult]]:
     """Yield the latency trials with their labels."""
     labels = {point.trial_index: point.label for point in result.latencies}
     for trial in result.trials:
@@ -182,17 +182,17 @@ def _points(result: RunResult) -> Iterator[tuple[str, TrialResult]]:
             yield labels[trial.index], trial
 
 
-def _statistics(times: DirectionTimes) -> Iterator[tuple[str, float]]:
+def _iter_statistics(times: DirectionTimes) -> Iterator[tuple[str, float]]:
     if times.latency:
-        found = times.latency
-        yield "min", found.min_ns
-        yield "mean", found.mean_ns
-        yield "p50", found.p50_ns
-        yield "p90", found.p90_ns
-        yield "p99", found.p99_ns
-        yield "p99.9", found.p999_ns
-        yield "max", found.max_ns
+        latency = times.latency
+        yield "min", latency.min_ns
+        yield "mean", latency.mean_ns
+        yield "p50", latency.p50_ns
+        yield "p90", latency.p90_ns
+        yield "p99", latency.p99_ns
+        yield "p99.9", latency.p999_ns
+        yield "max", latency.max_ns
 
 
-def _goal_labels(goal: Goal, result: RunResult) -> list[str]:
+def _list_goal_labels(goal: Goal, result: RunResult) -> list[str]:
     return [goal.label, format_frame_size(result.plan)]

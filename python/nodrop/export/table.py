@@ -53,9 +53,9 @@ def build_long_table(summaries: Iterable[Summary], tags: Mapping[str, Sequence[s
     tagged = tags or {}
     nothing = (None,) * len(MEASURE_COLUMNS)
     rows = [
-        (*_of_run(summary, tagged), *measured)
+        (*_iter_run_cells(summary, tagged), *measured)
         for summary in summaries
-        for measured in ([tuple(_of_measure(each)) for each in summary.measures] or [nothing])
+        for measured in ([tuple(_iter_measure_cells(each)) for each in summary.measures] or [nothing])
     ]
     return ResultTable("measures", (*RUN_COLUMNS, *MEASURE_COLUMNS), rows)
 
@@ -67,9 +67,9 @@ def build_wide_table(summaries: Sequence[Summary], tags: Mapping[str, Sequence[s
     columns = [column for key in keys for column in _measure_columns(measures[key])]
     rows = []
     for summary in summaries:
-        found = {measure.key: measure for measure in summary.measures}
-        cells = [cell for key in keys for cell in _four(found.get(key))]
-        rows.append((*_of_run(summary, tags or {}), *cells))
+        by_key = {measure.key: measure for measure in summary.measures}
+        cells = [cell for key in keys for cell in _list_measure_cells(by_key.get(key))]
+        rows.append((*_iter_run_cells(summary, tags or {}), *cells))
     return ResultTable("runs", (*RUN_COLUMNS, *columns), rows)
 
 
@@ -81,7 +81,9 @@ def build_trial_table(result: RunResult) -> ResultTable:
 
 def build_window_table(result: RunResult) -> ResultTable:
     """Build a table with one row per window of each trial and series: the counts over the course of a trial."""
-    return ResultTable("windows", WINDOW_COLUMNS, [row for trial in result.trials for row in _windows(result, trial)])
+    return ResultTable(
+        "windows", WINDOW_COLUMNS, [row for trial in result.trials for row in _iter_windows(result, trial)]
+    )
 
 
 def serialize_table(table: ResultTable, file_format: Format) -> bytes:
@@ -94,7 +96,7 @@ def to_csv(table: ResultTable) -> str:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow([column.name for column in table.columns])
-    writer.writerows([_csv_cell(cell) for cell in row] for row in table.rows)
+    writer.writerows([_format_csv_cell(cell) for cell in row] for row in table.rows)
     return text.getvalue()
 
 
@@ -124,13 +126,13 @@ def to_parquet(table: ResultTable) -> bytes:
     return sink.getvalue()
 
 
-def _csv_cell(cell: Any) -> Any:
+def _format_csv_cell(cell: Any) -> Any:
     if isinstance(cell, bool):
         return str(cell).lower()
     return cell.isoformat().replace("+00:00", "Z") if isinstance(cell, datetime) else cell
 
 
-def _time(text: str) -> datetime | None:
+def _parse_time(text: str) -> datetime | None:
     """Parse a time in UTC; None where an imported file has none."""
     try:
         moment = datetime.fromisoformat(text)
@@ -142,7 +144,7 @@ def _time(text: str) -> datetime | None:
 CELL_KINDS: dict[Any, CellKind] = {int: "integer", float: "real", bool: "boolean", float | None: "real"}
 
 
-def _columns_of(model: type[Value], leave: Sequence[str] = ()) -> Iterator[TableColumn]:
+def _iter_columns(model: type[Value], leave: Sequence[str] = ()) -> Iterator[TableColumn]:
     """Yield the fields of a value as columns, with their descriptions."""
     for name, field in model.model_fields.items():
         if name not in leave:
@@ -151,20 +153,20 @@ def _columns_of(model: type[Value], leave: Sequence[str] = ()) -> Iterator[Table
 
 
 RUN_COLUMNS = (
-    *_columns_of(Summary, leave=("measures",)),
+    *_iter_columns(Summary, leave=("measures",)),
     TableColumn("tags", "text", f"Tags of the run, joined by {LIST_SEPARATOR!r}."),
 )
-MEASURE_COLUMNS = tuple(column._replace(name=f"measure_{column.name}") for column in _columns_of(Measure))
+MEASURE_COLUMNS = tuple(column._replace(name=f"measure_{column.name}") for column in _iter_columns(Measure))
 
 
-def _of_run(summary: Summary, tags: Mapping[str, Sequence[str]]) -> Iterator[Any]:
+def _iter_run_cells(summary: Summary, tags: Mapping[str, Sequence[str]]) -> Iterator[Any]:
     for column in RUN_COLUMNS[:-1]:
         cell = getattr(summary, column.name)
-        yield _time(cell) if column.kind == "time" else cell
+        yield _parse_time(cell) if column.kind == "time" else cell
     yield LIST_SEPARATOR.join(tags.get(summary.run_id, ()))
 
 
-def _of_measure(measure: Measure) -> Iterator[Any]:
+def _iter_measure_cells(measure: Measure) -> Iterator[Any]:
     yield from (getattr(measure, name) for name in Measure.model_fields)
 
 
@@ -176,11 +178,11 @@ def _measure_columns(measure: Measure) -> Iterator[TableColumn]:
     yield TableColumn(f"{key}_limit", "text", f"{measure.text}: its limit")
 
 
-def _four(measure: Measure | None) -> tuple[Any, ...]:
+def _list_measure_cells(measure: Measure | None) -> tuple[Any, ...]:
     return (measure.value, measure.low, measure.high, measure.limit) if measure else (None,) * 4
 
 
-def _stream_sum(name: str) -> Callable[[RunResult, TrialResult], int]:
+def _make_stream_sum(name: str) -> Callable[[RunResult, TrialResult], int]:
     return lambda _, trial: sum(getattr(stream, name) for stream in trial.streams)
 
 
@@ -188,7 +190,7 @@ TRIAL_CELLS: tuple[tuple[TableColumn, Callable[[RunResult, TrialResult], Any]], 
     (TableColumn("run_id", "text"), lambda run, _: run.run_id),
     (TableColumn("trial_index", "integer", "Position in the run, from 0."), lambda _, trial: trial.index),
     (TableColumn("phase", "text", "Purpose of the trial."), lambda _, trial: trial.phase),
-    (TableColumn("started_at", "time", "UTC."), lambda _, trial: _time(trial.started_at)),
+    (TableColumn("started_at", "time", "UTC."), lambda _, trial: _parse_time(trial.started_at)),
     (TableColumn("asked_s", "real", "Intended duration."), lambda _, trial: trial.trial.duration_s),
     (TableColumn("duration_s", "real", "Time the tester sent."), lambda _, trial: trial.duration_s),
     (TableColumn("intended_load_pps", "real", "Over all directions."), lambda _, trial: trial.trial.intended_load_pps),
@@ -200,8 +202,8 @@ TRIAL_CELLS: tuple[tuple[TableColumn, Callable[[RunResult, TrialResult], Any]], 
     (TableColumn("received_count", "integer"), lambda _, trial: trial.received_count),
     (TableColumn("lost_count", "integer", "Offered and not received."), lambda _, trial: trial.lost_count),
     (TableColumn("unsent_count", "integer", "Not sent by the tester."), lambda _, trial: trial.unsent_count),
-    (TableColumn("duplicate_count", "integer"), _stream_sum("duplicate_count")),
-    (TableColumn("out_of_order_count", "integer"), _stream_sum("out_of_order_count")),
+    (TableColumn("duplicate_count", "integer"), _make_stream_sum("duplicate_count")),
+    (TableColumn("out_of_order_count", "integer"), _make_stream_sum("out_of_order_count")),
     (
         TableColumn("tester_drop_count", "integer", "Dropped by the tester."),
         lambda _, trial: trial.tester_drop_count,
@@ -233,7 +235,7 @@ WINDOW_COLUMNS = (
 )
 
 
-def _windows(result: RunResult, trial: TrialResult) -> Iterator[tuple[Any, ...]]:
+def _iter_windows(result: RunResult, trial: TrialResult) -> Iterator[tuple[Any, ...]]:
     counted = trial.windows
     starts = (0.0, *counted.end_s)
     for series, offered in enumerate(counted.offered_count):

@@ -95,26 +95,26 @@ def to_json(dashboard: Dashboard) -> str:
         "time": {"from": dashboard.since, "to": "now"},
         "templating": {
             "list": [
-                _datasource(dashboard.source),
-                *(_variable(dashboard.source, each) for each in dashboard.variables),
+                _build_datasource(dashboard.source),
+                *(_build_variable(dashboard.source, each) for each in dashboard.variables),
             ]
         },
-        "panels": list(_panels(dashboard)),
+        "panels": list(_iter_panels(dashboard)),
     }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
-def _datasource(source: DataSource) -> Json:
+def _build_datasource(source: DataSource) -> Json:
     return {"name": DATASOURCE, "label": "Data source", "type": "datasource", "query": source}
 
 
-def _variable(source: DataSource, variable: Variable) -> Json:
+def _build_variable(source: DataSource, variable: Variable) -> Json:
     prometheus = {"query": variable.query, "refId": variable.name}
     return {
         "name": variable.name,
         "label": variable.label,
         "type": "query",
-        "datasource": _datasource_reference(source),
+        "datasource": _build_datasource_reference(source),
         "query": prometheus if source == "prometheus" else variable.query,
         "refresh": 2,
         "multi": variable.several,
@@ -124,11 +124,11 @@ def _variable(source: DataSource, variable: Variable) -> Json:
     }
 
 
-def _datasource_reference(source: DataSource) -> Json:
+def _build_datasource_reference(source: DataSource) -> Json:
     return {"type": source, "uid": f"${{{DATASOURCE}}}"}
 
 
-def _panels(dashboard: Dashboard) -> Iterator[Json]:
+def _iter_panels(dashboard: Dashboard) -> Iterator[Json]:
     """Yield rows and panels with their grid positions."""
     number = top = 0
     for heading, panels in dashboard.rows.items():
@@ -138,7 +138,7 @@ def _panels(dashboard: Dashboard) -> Iterator[Json]:
             "id": number,
             "title": heading,
             "collapsed": False,
-            "gridPos": _place(0, top, COLUMNS, 1),
+            "gridPos": _build_position(0, top, COLUMNS, 1),
             "panels": [],
         }
         top += 1
@@ -147,37 +147,37 @@ def _panels(dashboard: Dashboard) -> Iterator[Json]:
             if left + panel.width > COLUMNS:
                 left, top, tallest = 0, top + tallest, 0
             number += 1
-            yield _panel(dashboard.source, panel) | {
+            yield _build_panel(dashboard.source, panel) | {
                 "id": number,
-                "gridPos": _place(left, top, panel.width, panel.height),
+                "gridPos": _build_position(left, top, panel.width, panel.height),
             }
             left, tallest = left + panel.width, max(tallest, panel.height)
         top += tallest
 
 
-def _place(left: int, top: int, width: int, height: int) -> Json:
+def _build_position(left: int, top: int, width: int, height: int) -> Json:
     return {"x": left, "y": top, "w": width, "h": height}
 
 
-def _panel(source: DataSource, panel: GrafanaPanel) -> Json:
+def _build_panel(source: DataSource, panel: GrafanaPanel) -> Json:
     return {
         "type": panel.kind,
         "title": panel.title,
         "description": panel.meaning,
-        "datasource": _datasource_reference(source),
-        "targets": [_target(source, panel, number, query) for number, query in enumerate(panel.queries)],
-        "fieldConfig": _fields(panel),
+        "datasource": _build_datasource_reference(source),
+        "targets": [_build_target(source, panel, number, query) for number, query in enumerate(panel.queries)],
+        "fieldConfig": _build_fields(panel),
         "options": OPTIONS[panel.kind],
     }
 
 
-def _target(source: DataSource, panel: GrafanaPanel, number: int, query: Query) -> Json:
+def _build_target(source: DataSource, panel: GrafanaPanel, number: int, query: Query) -> Json:
     reference = chr(ord("A") + number)
     if source == "prometheus":
         table = {"format": "table"} if panel.kind == "table" else {}
         return {
             "refId": reference,
-            "datasource": _datasource_reference(source),
+            "datasource": _build_datasource_reference(source),
             "expr": query.text,
             "legendFormat": query.legend,
             "instant": query.now,
@@ -185,7 +185,7 @@ def _target(source: DataSource, panel: GrafanaPanel, number: int, query: Query) 
         } | table
     return {
         "refId": reference,
-        "datasource": _datasource_reference(source),
+        "datasource": _build_datasource_reference(source),
         "rawSql": query.text,
         "rawQuery": True,
         "editorMode": "code",
@@ -193,7 +193,7 @@ def _target(source: DataSource, panel: GrafanaPanel, number: int, query: Query) 
     }
 
 
-def _fields(panel: GrafanaPanel) -> Json:
+def _build_fields(panel: GrafanaPanel) -> Json:
     defaults: Json = {"unit": GRAFANA_UNITS[panel.unit], "color": {"mode": "palette-classic"}}
     if panel.kind == "timeseries":
         defaults["custom"] = {"drawStyle": "line", "showPoints": "always", "pointSize": 6, "spanNulls": True}

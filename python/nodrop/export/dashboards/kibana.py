@@ -42,9 +42,9 @@ def build_objects(index_pattern: str = INDEX_PATTERN) -> Iterator[Json]:
     """Yield all objects, referenced objects first."""
     yield _index_pattern(index_pattern)
     for panel in PANELS:
-        yield _visualization(panel, index_pattern)
+        yield _build_visualization(panel, index_pattern)
     yield _search()
-    yield _dashboard(PANELS)
+    yield _build_dashboard(PANELS)
 
 
 def build_specification(panel: RecordPanel, index_pattern: str = INDEX_PATTERN) -> Spec:
@@ -52,27 +52,29 @@ def build_specification(panel: RecordPanel, index_pattern: str = INDEX_PATTERN) 
 
     Kibana sets size and title by the panel, so the definition's own size and title are omitted.
     """
-    own = {key: value for key, value in panel.definition.items() if key not in ("width", "height", "title", "autosize")}
-    spec = _over_records(own, panel.rows, index_pattern)
+    definition = {
+        key: value for key, value in panel.definition.items() if key not in ("width", "height", "title", "autosize")
+    }
+    spec = _read_records(definition, panel.rows, index_pattern)
     assert isinstance(spec, dict)
     return {"$schema": SCHEMA} | spec
 
 
-def _over_records(part: Any, rows: dict[str, RecordRows], index_pattern: str) -> Any:
+def _read_records(part: Any, rows: dict[str, RecordRows], index_pattern: str) -> Any:
     """Replace data names in a definition by queries, and prepend the transforms that derive the fields."""
     if isinstance(part, list):
-        return [_over_records(each, rows, index_pattern) for each in part]
+        return [_read_records(each, rows, index_pattern) for each in part]
     if not isinstance(part, dict):
         return part
-    changed = {key: _over_records(value, rows, index_pattern) for key, value in part.items()}
+    changed = {key: _read_records(value, rows, index_pattern) for key, value in part.items()}
     name = part["data"].get("name") if isinstance(part.get("data"), dict) else None
     if name in rows:
-        changed["data"] = _data(rows[name], index_pattern)
+        changed["data"] = _build_query(rows[name], index_pattern)
         changed["transform"] = [*rows[name].transforms, *changed.get("transform", [])]
     return changed
 
 
-def _data(rows: RecordRows, index_pattern: str) -> Json:
+def _build_query(rows: RecordRows, index_pattern: str) -> Json:
     """Build the query to Elasticsearch: the records of the selected time range and filters."""
     return {
         "url": {
@@ -88,32 +90,34 @@ def _data(rows: RecordRows, index_pattern: str) -> Json:
 def _index_pattern(title: str) -> Json:
     formats = {name: {"id": "number", "params": {"pattern": pattern}} for name, pattern in FIELD_FORMATS.items()}
     attributes = {"title": title, "timeFieldName": TIME, "fields": "[]", "fieldFormatMap": json.dumps(formats)}
-    return _object("index-pattern", PATTERN_ID, attributes)
+    return _build_object("index-pattern", PATTERN_ID, attributes)
 
 
-def _visualization(panel: RecordPanel, index_pattern: str) -> Json:
+def _build_visualization(panel: RecordPanel, index_pattern: str) -> Json:
     spec = json.dumps(build_specification(panel, index_pattern), ensure_ascii=False, indent=1)
     state = {"title": panel.title, "type": "vega", "aggs": [], "params": {"spec": spec}}
-    attributes = _titled(panel.title, panel.meaning) | {"visState": json.dumps(state), "uiStateJSON": "{}"}
-    return _object("visualization", panel.id, attributes)
+    attributes = _build_title(panel.title, panel.meaning) | {"visState": json.dumps(state), "uiStateJSON": "{}"}
+    return _build_object("visualization", panel.id, attributes)
 
 
 def _search() -> Json:
-    attributes = _titled("nodrop records", "All shipped records, latest first.") | {
+    attributes = _build_title("nodrop records", "All shipped records, latest first.") | {
         "columns": list(TABLE_COLUMNS),
         "sort": [[TIME, "desc"]],
         "hits": 0,
     }
-    source = _source() | {"indexRefName": INDEX_REFERENCE, "highlightAll": True, "version": True}
+    source = _build_source() | {"indexRefName": INDEX_REFERENCE, "highlightAll": True, "version": True}
     attributes["kibanaSavedObjectMeta"] = {"searchSourceJSON": json.dumps(source)}
-    return _object("search", SEARCH_ID, attributes, [ObjectReference(INDEX_REFERENCE, "index-pattern", PATTERN_ID)])
+    return _build_object(
+        "search", SEARCH_ID, attributes, [ObjectReference(INDEX_REFERENCE, "index-pattern", PATTERN_ID)]
+    )
 
 
-def _dashboard(panels: Sequence[RecordPanel]) -> Json:
-    shown = [("visualization", panel.id, panel.width, panel.height) for panel in panels]
-    shown.append(("search", SEARCH_ID, COLUMNS, 16))
-    placed = list(_placed(shown))
-    attributes = _titled("nodrop", "Results of nodrop and NFVbench: rates, latency and loss of every record.") | {
+def _build_dashboard(panels: Sequence[RecordPanel]) -> Json:
+    panels_by_size = [("visualization", panel.id, panel.width, panel.height) for panel in panels]
+    panels_by_size.append(("search", SEARCH_ID, COLUMNS, 16))
+    placed = list(_iter_placed_panels(panels_by_size))
+    attributes = _build_title("nodrop", "Results of nodrop and NFVbench: rates, latency and loss of every record.") | {
         "hits": 0,
         "optionsJSON": json.dumps({"useMargins": True, "hidePanelTitles": False}),
         "panelsJSON": json.dumps(placed),
@@ -122,14 +126,16 @@ def _dashboard(panels: Sequence[RecordPanel]) -> Json:
         "timeTo": "now",
         "refreshInterval": {"pause": True, "value": 0},
     }
-    references = [ObjectReference(f"panel_{place}", type_, id_) for place, (type_, id_, _, _) in enumerate(shown)]
-    return _object("dashboard", DASHBOARD_ID, attributes, references)
+    references = [
+        ObjectReference(f"panel_{place}", type_, id_) for place, (type_, id_, _, _) in enumerate(panels_by_size)
+    ]
+    return _build_object("dashboard", DASHBOARD_ID, attributes, references)
 
 
-def _placed(shown: Sequence[tuple[str, str, int, int]]) -> Iterator[Json]:
+def _iter_placed_panels(panels: Sequence[tuple[str, str, int, int]]) -> Iterator[Json]:
     """Yield the panels from left to right and top to bottom."""
     left = top = tallest = 0
-    for place, (_, _, width, height) in enumerate(shown):
+    for place, (_, _, width, height) in enumerate(panels):
         if left + width > COLUMNS:
             left, top, tallest = 0, top + tallest, 0
         yield {
@@ -142,20 +148,20 @@ def _placed(shown: Sequence[tuple[str, str, int, int]]) -> Iterator[Json]:
         left, tallest = left + width, max(tallest, height)
 
 
-def _titled(title: str, meaning: str) -> Json:
+def _build_title(title: str, meaning: str) -> Json:
     return {
         "title": title,
         "description": meaning,
         "version": 1,
-        "kibanaSavedObjectMeta": {"searchSourceJSON": json.dumps(_source())},
+        "kibanaSavedObjectMeta": {"searchSourceJSON": json.dumps(_build_source())},
     }
 
 
-def _source() -> Json:
+def _build_source() -> Json:
     return {"query": {"language": "kuery", "query": ""}, "filter": []}
 
 
-def _object(type_: str, id_: str, attributes: Json, references: Sequence[ObjectReference] = ()) -> Json:
+def _build_object(type_: str, id_: str, attributes: Json, references: Sequence[ObjectReference] = ()) -> Json:
     return {
         "type": type_,
         "id": id_,

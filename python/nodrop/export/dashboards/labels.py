@@ -17,7 +17,7 @@ class PanelLabel(NamedTuple):
     unit: MeasureUnit | Literal[""]
 
 
-def _named(chart: str) -> str:
+def _add_names(chart: str) -> str:
     text = CHART_KINDS[chart].text
     return text[0].upper() + text[1:]
 
@@ -26,14 +26,14 @@ LOAD = PanelLabel(
     "Highest load that meets a goal", "Lower bound of each run, frames per second over all directions.", "pps"
 )
 LOAD_BY_SIZE = PanelLabel(
-    _named("sizes"),
+    _add_names("sizes"),
     "Highest load that meets a goal, frames per second over all directions; last run of each frame size.",
     "pps",
 )
 BITS_BY_SIZE = PanelLabel(
-    _named("bits"), "Bits per second on the wire, including preamble and gap, and the line rate.", ""
+    _add_names("bits"), "Bits per second on the wire, including preamble and gap, and the line rate.", ""
 )
-LATENCY_BY_SHARE = PanelLabel(_named("latency"), "Latency by percentile at the resulting load.", "ns")
+LATENCY_BY_SHARE = PanelLabel(_add_names("latency"), "Latency by percentile at the resulting load.", "ns")
 LATENCY = PanelLabel("Latency at the resulting load", "Receive time minus send time of the slowest direction.", "ns")
 LOSS = PanelLabel(
     "Loss at the resulting load", "Loss ratio of sent frames, and the ratio that the goal allows.", "ratio"
@@ -44,5 +44,5 @@ LIMIT = PanelLabel(
     "",
 )
 TRIALS = PanelLabel("Trials", "Trials by validity; invalid trials move no bound.", "")
-RUNNING = PanelLabel(_named("funnel"), "Load of the current trial, and the converging bounds of each goal.", "pps")
+RUNNING = PanelLabel(_add_names("funnel"), "Load of the current trial, and the converging bounds of each goal.", "pps")
 ALLOWED = "allowed"

@@ -107,101 +107,104 @@ def _distinguish_lines(channel: str, encoding: Any, first: str) -> Any:
     return encoding | {"scale": {"range": [*muted, *LINE_STYLES[channel][1:]]}, "legend": legend}
 
 
-def _calculated(name: str, expression: str) -> Spec:
+def _build_calculation(name: str, expression: str) -> Spec:
     return {"calculate": expression, "as": name}
 
 
-def _field(name: str) -> str:
+def _format_field(name: str) -> str:
     """Return the Vega expression of a record's field."""
     return f"datum._source['{name}']"
 
 
 GOAL = (
-    f"({_field('user_label')} ? {_field('user_label')} + ', ' : '') + "
-    f"({_field('type')} == 'single_run' ? 'fixed rate' : {_field('type')}) + "
-    f"(isValid({_field('drop_limit')}) ? ' ' + {_field('drop_limit')} + ' %' : '')"
+    f"({_format_field('user_label')} ? {_format_field('user_label')} + ', ' : '') + "
+    f"({_format_field('type')} == 'single_run' ? 'fixed rate' : {_format_field('type')}) + "
+    f"(isValid({_format_field('drop_limit')}) ? ' ' + {_format_field('drop_limit')} + ' %' : '')"
 )
 """The goal with the label of the run."""
-SIZE = f"{_field('frame_size')}"
+SIZE = f"{_format_field('frame_size')}"
 SIZE_TEXT = f"({SIZE} == 'IMIX' ? 'IMIX' : {SIZE} + ' bytes')"
 BYTES = f"{SIZE} == 'IMIX' ? 361.83 : toNumber({SIZE})"
 LATEST: list[Spec] = [
-    _calculated("when", "datum.sort[0]"),
+    _build_calculation("when", "datum.sort[0]"),
     {"joinaggregate": [{"op": "max", "field": "when", "as": "latest"}], "groupby": ["goal", "size"]},
     {"filter": "datum.when == datum.latest"},
 ]
 """Transforms that keep the last record of each goal and size; `sort` is the time that Elasticsearch sorts by."""
 
 
-def _rates(found: str, most: str, unit: AxisUnit) -> RecordRows:
+def _build_rate_rows(rate_field: str, most: str, unit: AxisUnit) -> RecordRows:
     """Build rows of the results at each frame size, optionally with the theoretical maximum."""
-    shown = ["found", "most"] if most else ["found"]
+    kinds = ["found", "most"] if most else ["found"]
     return RecordRows(
-        (*COMMON_FIELDS, found, *([most] if most else [])),
+        (*COMMON_FIELDS, rate_field, *([most] if most else [])),
         [
-            {"filter": f"{_field(found)} > 0 && isValid({_field('drop_limit')})"},
-            _calculated("goal", GOAL),
-            _calculated("size", SIZE),
-            _calculated("bytes", BYTES),
+            {"filter": f"{_format_field(rate_field)} > 0 && isValid({_format_field('drop_limit')})"},
+            _build_calculation("goal", GOAL),
+            _build_calculation("size", SIZE),
+            _build_calculation("bytes", BYTES),
             *LATEST,
-            _calculated("found", _field(found)),
-            *([_calculated("most", _field(most))] if most else []),
-            {"fold": shown, "as": ["kind", "plain"]},
+            _build_calculation("found", _format_field(rate_field)),
+            *([_build_calculation("most", _format_field(most))] if most else []),
+            {"fold": kinds, "as": ["kind", "plain"]},
             {"filter": "datum.plain > 0"},
-            _calculated("series", f"datum.kind == 'most' ? '{rate_by_frame_size.MAXIMUM}' : datum.goal"),
-            _calculated("rank", "datum.kind == 'most' ? -1 : 0"),
-            _calculated("rate", f"datum.plain / {unit.size:g}"),
-            *_tooltips(unit),
+            _build_calculation("series", f"datum.kind == 'most' ? '{rate_by_frame_size.MAXIMUM}' : datum.goal"),
+            _build_calculation("rank", "datum.kind == 'most' ? -1 : 0"),
+            _build_calculation("rate", f"datum.plain / {unit.size:g}"),
+            *_build_tooltips(unit),
         ],
     )
 
 
-def _rates_over_time() -> RecordRows:
+def _build_rates_over_time() -> RecordRows:
     """Build rows of the results over time."""
     return RecordRows(
         (*COMMON_FIELDS, "rate_pps"),
         [
-            {"filter": f"{_field('rate_pps')} > 0 && isValid({_field('drop_limit')})"},
-            _calculated("size", SIZE),
-            _calculated("series", f"{GOAL} + ', ' + {SIZE_TEXT}"),
-            _calculated("when", "datum.sort[0]"),
-            _calculated("kind", "'found'"),
-            _calculated("rate", f"{_field('rate_pps')} / {MPPS.size:g}"),
-            *_tooltips(MPPS),
+            {"filter": f"{_format_field('rate_pps')} > 0 && isValid({_format_field('drop_limit')})"},
+            _build_calculation("size", SIZE),
+            _build_calculation("series", f"{GOAL} + ', ' + {SIZE_TEXT}"),
+            _build_calculation("when", "datum.sort[0]"),
+            _build_calculation("kind", "'found'"),
+            _build_calculation("rate", f"{_format_field('rate_pps')} / {MPPS.size:g}"),
+            *_build_tooltips(MPPS),
         ],
     )
 
 
-def _tooltips(unit: AxisUnit) -> list[Spec]:
+def _build_tooltips(unit: AxisUnit) -> list[Spec]:
     """Build tooltips, and mark records with a warning as lower limits."""
     return [
-        _calculated("least", f"datum.kind == 'found' && isValid({_field('warning')})"),
-        _calculated(
+        _build_calculation("least", f"datum.kind == 'found' && isValid({_format_field('warning')})"),
+        _build_calculation(
             "says",
             f"datum.series + ' at ' + {SIZE_TEXT} + ': ' + format(datum.rate, '.4~r') + ' {unit.name}' + "
-            f"(datum.least ? '. ' + {_field('warning')} : '')",
+            f"(datum.least ? '. ' + {_format_field('warning')} : '')",
         ),
     ]
 
 
-def _curves() -> RecordRows:
+def _build_curve_rows() -> RecordRows:
     """Build rows of latency by percentile, for the percentiles of a record."""
     folded = [f"p{percentile}" for percentile in PERCENTILES]
     return RecordRows(
         (*COMMON_FIELDS, *(f"lat_percentile_{percentile}" for percentile in PERCENTILES)),
         [
-            {"filter": f"isValid({_field('type')})"},
-            _calculated("goal", GOAL),
-            _calculated("size", SIZE),
+            {"filter": f"isValid({_format_field('type')})"},
+            _build_calculation("goal", GOAL),
+            _build_calculation("size", SIZE),
             *LATEST,
-            *(_calculated(f"p{percentile}", _field(f"lat_percentile_{percentile}")) for percentile in PERCENTILES),
+            *(
+                _build_calculation(f"p{percentile}", _format_field(f"lat_percentile_{percentile}"))
+                for percentile in PERCENTILES
+            ),
             {"fold": folded, "as": ["name", "latency"]},
             {"filter": "datum.latency > 0"},
-            _calculated("percentile", "toNumber(substring(datum.name, 1))"),
-            _calculated("behind", "100 / (100 - datum.percentile)"),
-            _calculated("line", f"datum.goal + ', ' + {SIZE_TEXT}"),
-            _calculated("mark", "true"),
-            _calculated(
+            _build_calculation("percentile", "toNumber(substring(datum.name, 1))"),
+            _build_calculation("behind", "100 / (100 - datum.percentile)"),
+            _build_calculation("line", f"datum.goal + ', ' + {SIZE_TEXT}"),
+            _build_calculation("mark", "true"),
+            _build_calculation(
                 "says",
                 "datum.line + ': ' + datum.percentile + ' % of frames took at most ' + datum.latency + ' µs'",
             ),
@@ -209,26 +212,26 @@ def _curves() -> RecordRows:
     )
 
 
-def _sizes(unit: AxisUnit, what: str, first: str = "") -> Spec:
+def _build_size_chart(unit: AxisUnit, what: str, first: str = "") -> Spec:
     """Build the chart of rates by frame size, in order of size, without labels, which would overlap."""
     definition = open_scales(rate_by_frame_size.build_definition((), (), {}, {"title": f"{what} ({unit.name})"}), first)
     layers = [layer for layer in definition["layer"] if layer["mark"]["type"] != "text"]
-    return definition | {"layer": [_with_x(layer, {"sort": {"field": "bytes", "op": "min"}}) for layer in layers]}
+    return definition | {"layer": [_add_x(layer, {"sort": {"field": "bytes", "op": "min"}}) for layer in layers]}
 
 
-def _over_time() -> Spec:
+def _build_time_chart() -> Spec:
     """Build the chart of rates over time."""
-    definition = _sizes(MPPS, "throughput, all directions")
+    definition = _build_size_chart(MPPS, "throughput, all directions")
     x = {"field": "when", "type": "temporal", "axis": {"title": None}, "scale": {"padding": 12}, "sort": None}
-    return definition | {"layer": [_with_x(layer, x) for layer in definition["layer"]]}
+    return definition | {"layer": [_add_x(layer, x) for layer in definition["layer"]]}
 
 
-def _with_x(layer: Spec, x: Spec) -> Spec:
+def _add_x(layer: Spec, x: Spec) -> Spec:
     encoding = layer["encoding"]
     return layer | {"encoding": encoding | {"x": (encoding["x"] | x if "type" not in x else x)}}
 
 
-def _latency() -> Spec:
+def _build_latency_chart() -> Spec:
     """Build the chart of latency by percentile, on logarithmic axes."""
     definition = open_scales(latency.build_definition((), USEC, (), 100.0))
     y = {"scale": {"type": "log"}, "axis": {"title": f"latency ({USEC.name})", "format": "~s"}}
@@ -243,28 +246,28 @@ PANELS = (
         "nodrop-rate-pps",
         LOAD_BY_SIZE.title,
         LOAD_BY_SIZE.meaning,
-        _sizes(MPPS, "throughput, all directions"),
-        {"figures": _rates("rate_pps", "", MPPS)},
+        _build_size_chart(MPPS, "throughput, all directions"),
+        {"figures": _build_rate_rows("rate_pps", "", MPPS)},
     ),
     RecordPanel(
         "nodrop-rate-bps",
         BITS_BY_SIZE.title,
         BITS_BY_SIZE.meaning,
-        _sizes(GBPS, "throughput on the wire", "rank"),
-        {"figures": _rates("rate_bps", "theoretical_tx_rate_bps", GBPS)},
+        _build_size_chart(GBPS, "throughput on the wire", "rank"),
+        {"figures": _build_rate_rows("rate_bps", "theoretical_tx_rate_bps", GBPS)},
     ),
     RecordPanel(
         "nodrop-rate-course",
         LOAD.title,
         LOAD.meaning,
-        _over_time(),
-        {"figures": _rates_over_time()},
+        _build_time_chart(),
+        {"figures": _build_rates_over_time()},
     ),
     RecordPanel(
         "nodrop-latency",
         LATENCY_BY_SHARE.title,
         LATENCY_BY_SHARE.meaning,
-        _latency(),
-        {"curves": _curves()},
+        _build_latency_chart(),
+        {"curves": _build_curve_rows()},
     ),
 )

@@ -133,11 +133,11 @@ class RecordBuffer:
             return Chunk(
                 chunk_id, tuple(BufferedRecord(*row[2:]) for row in takewhile(lambda row: row[1] == chunk_id, rows))
             )
-        chosen = [row for row, _ in takewhile(lambda pair: pair[1] <= CHUNK_BYTES_MAX, _with_bytes_before(rows))]
-        chosen = list(takewhile(lambda row: row[2] == rows[0][2], chosen))
+        chunk_rows = [row for row, _ in takewhile(lambda pair: pair[1] <= CHUNK_BYTES_MAX, _add_preceding_bytes(rows))]
+        chunk_rows = list(takewhile(lambda row: row[2] == rows[0][2], chunk_rows))
         chunk_id = secrets.token_hex(16)
-        self._database.execute("UPDATE record SET chunk = ? WHERE id <= ?", (chunk_id, chosen[-1][0]))
-        return Chunk(chunk_id, tuple(BufferedRecord(*row[2:]) for row in chosen))
+        self._database.execute("UPDATE record SET chunk = ? WHERE id <= ?", (chunk_id, chunk_rows[-1][0]))
+        return Chunk(chunk_id, tuple(BufferedRecord(*row[2:]) for row in chunk_rows))
 
     def acknowledge(self, chunk: Chunk) -> None:
         """Delete the records of a chunk, which have arrived."""
@@ -174,7 +174,7 @@ def delivery_lock(path: Path) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def _with_bytes_before(rows: list[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], int]]:
+def _add_preceding_bytes(rows: list[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], int]]:
     """Yield each row with the total length of the previous rows."""
     length = 0
     for row in rows:

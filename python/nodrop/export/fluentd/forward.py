@@ -34,14 +34,14 @@ class ForwardConnection:
             aggregator: the aggregator.
             timeout_s: timeout of each reply.
         """
-        self.keeps_alive = True
+        self.is_keepalive = True
         """Whether the aggregator accepts more than one chunk per connection."""
         self._aggregator = aggregator
         self._answers = msgpack.Unpacker(raw=True, max_buffer_size=ANSWER_BYTES_MAX)
         self._socket = _connect(aggregator, timeout_s)
         try:
             if aggregator.shared_key_file:
-                self._shake_hands(_secret(aggregator.shared_key_file))
+                self._shake_hands(_read_secret(aggregator.shared_key_file))
         except BaseException:
             self._socket.close()
             raise
@@ -56,7 +56,9 @@ class ForwardConnection:
 
     def send(self, chunk: Chunk) -> None:
         """Send a chunk (PackedForward mode) and wait for the acknowledgement."""
-        entries = b"".join(b"\x92" + msgpack.packb(_event_time(each.time_ns)) + each.body for each in chunk.records)
+        entries = b"".join(
+            b"\x92" + msgpack.packb(_encode_event_time(each.time_ns)) + each.body for each in chunk.records
+        )
         options = {"size": len(chunk.records), "chunk": chunk.chunk_id}
         self._socket.sendall(msgpack.packb([chunk.tag, entries, options]))
         answer = self._answer()
@@ -69,27 +71,27 @@ class ForwardConnection:
         """Perform the handshake (HELO, PING, PONG), in which both sides prove knowledge of the key."""
         helo = self._answer_to("its greeting", b"HELO", 2)
         options = helo[1] if isinstance(helo[1], dict) else {}
-        self.keeps_alive = options.get(b"keepalive", True) is not False
-        nonce, salt = _bytes(options.get(b"nonce")), secrets.token_hex(16).encode()
-        own_name = client_name().encode()
-        ping = [b"PING", own_name, salt, _digest(salt, own_name, nonce, shared_key), *self._credentials(options)]
+        self.is_keepalive = options.get(b"keepalive", True) is not False
+        nonce, salt = _to_bytes(options.get(b"nonce")), secrets.token_hex(16).encode()
+        name = client_name().encode()
+        ping = [b"PING", name, salt, _digest(salt, name, nonce, shared_key), *self._credentials(options)]
         self._socket.sendall(msgpack.packb([part.decode() for part in ping]))
         _, accepted, reason, its_name, proof, *_ = self._answer_to("the handshake", b"PONG", 5)
         if accepted is not True:
-            detail = _bytes(reason).decode(errors="replace")
+            detail = _to_bytes(reason).decode(errors="replace")
             raise ShipError(f"{self._aggregator.name} rejected the handshake: {detail}")
-        if not hmac.compare_digest(_bytes(proof), _digest(salt, _bytes(its_name), nonce, shared_key)):
+        if not hmac.compare_digest(_to_bytes(proof), _digest(salt, _to_bytes(its_name), nonce, shared_key)):
             raise ShipError(f"{self._aggregator.name} did not prove knowledge of the shared key")
 
     def _credentials(self, options: dict[bytes, Any]) -> tuple[bytes, bytes]:
         """Return user name and password digest; empty where the aggregator does not require them."""
-        salt = _bytes(options.get(b"auth"))
+        salt = _to_bytes(options.get(b"auth"))
         if not salt:
             return b"", b""
         if not self._aggregator.username or not self._aggregator.password_file:
             raise ShipError(f"{self._aggregator.name} requires a user; set username and password_file")
         username = self._aggregator.username.encode()
-        return username, _digest(salt, username, _secret(self._aggregator.password_file))
+        return username, _digest(salt, username, _read_secret(self._aggregator.password_file))
 
     def _answer_to(self, what: str, kind: bytes, length: int) -> list[Any]:
         """Return the next reply, which must be of a given kind."""
@@ -125,7 +127,7 @@ def _connect(aggregator: Aggregator, timeout_s: float) -> socket.socket:
         return plain
     try:
         name = aggregator.tls.server_name or aggregator.host
-        return _context(aggregator.tls).wrap_socket(plain, server_hostname=name)
+        return _make_tls_context(aggregator.tls).wrap_socket(plain, server_hostname=name)
     except ssl.SSLCertVerificationError as error:
         plain.close()
         raise ShipError(f"{aggregator.name}: certificate rejected: {error.verify_message}") from None
@@ -134,7 +136,7 @@ def _connect(aggregator: Aggregator, timeout_s: float) -> socket.socket:
         raise
 
 
-def _context(tls: Tls) -> ssl.SSLContext:
+def _make_tls_context(tls: Tls) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=tls.ca_file)
     if not tls.verify:
         context.check_hostname = False
@@ -144,11 +146,11 @@ def _context(tls: Tls) -> ssl.SSLContext:
     return context
 
 
-def _event_time(time_ns: int) -> msgpack.ExtType:
+def _encode_event_time(time_ns: int) -> msgpack.ExtType:
     return msgpack.ExtType(EVENT_TIME, struct.pack(">II", *divmod(time_ns, NS_PER_S)))
 
 
-def _secret(file: str) -> bytes:
+def _read_secret(file: str) -> bytes:
     """Return the first line of a file. Raises ShipError where the line is empty."""
     secret = Path(file).read_bytes().partition(b"\n")[0].rstrip(b"\r")
     if not secret:
@@ -160,5 +162,5 @@ def _digest(*parts: bytes) -> bytes:
     return hashlib.sha512(b"".join(parts)).hexdigest().encode()
 
 
-def _bytes(value: object) -> bytes:
+def _to_bytes(value: object) -> bytes:
     return value if isinstance(value, bytes) else b""

@@ -39,10 +39,10 @@ def build_records(runs: Sequence[RunResult], run_date: str) -> list[Record]:
         runs: finished runs, at least one.
         run_date: start of the suite, the same on all records of its runs and logs.
     """
-    return [record for run in runs for record in _of_run(run, run_date)]
+    return [record for run in runs for record in _iter_run_records(run, run_date)]
 
 
-def _of_run(run: RunResult, run_date: str) -> Iterator[Record]:
+def _iter_run_records(run: RunResult, run_date: str) -> Iterator[Record]:
     for name, chain in build_nfvbench_result([run])["benchmarks"]["network"]["service_chain"].items():
         measured = chain["result"]
         about = {
@@ -53,13 +53,13 @@ def _of_run(run: RunResult, run_date: str) -> Iterator[Record]:
             "sc_count": measured["service_chain_count"],
             "compute_nodes": list(measured["compute_nodes"]),
         }
-        for frame_size, found in measured["result"].items():
-            if isinstance(found, Mapping):  # not the text of the warning
-                common = dict(run.plan.user_info) | _header(run, run_date) | about | {"frame_size": frame_size}
-                yield from ({**common, **record} for record in _of_size(run.plan, found))
+        for frame_size, size_result in measured["result"].items():
+            if isinstance(size_result, Mapping):  # not the text of the warning
+                common = dict(run.plan.user_info) | _build_header(run, run_date) | about | {"frame_size": frame_size}
+                yield from ({**common, **record} for record in _iter_size_records(run.plan, size_result))
 
 
-def _header(run: RunResult, run_date: str) -> Record:
+def _build_header(run: RunResult, run_date: str) -> Record:
     ended = datetime.fromisoformat(run.started_at) + timedelta(seconds=run.wall_s)
     sut = run.plan.lab.sut
     return {
@@ -69,28 +69,28 @@ def _header(run: RunResult, run_date: str) -> Record:
         "user_label": run.plan.label,
         "version": run.facts.versions.nodrop if run.facts else __version__,
         "vSwitch": OPEN_VSWITCH if sut == "ovs" else sut,
-        "Encapsulation": _encapsulation(run.plan),
+        "Encapsulation": _describe_encapsulation(run.plan),
     }
 
 
-def _encapsulation(plan: Plan) -> str:
+def _describe_encapsulation(plan: Plan) -> str:
     layers = [layer for stream in plan.traffic.streams for layer in stream.layers]
     return next((name for kind, name in ENCAPSULATIONS if any(isinstance(layer, kind) for layer in layers)), "NONE")
 
 
-def _of_size(plan: Plan, found: Mapping[str, Any]) -> Iterator[Record]:
+def _iter_size_records(plan: Plan, size_result: Mapping[str, Any]) -> Iterator[Record]:
     """Yield one record for a fixed rate, or one for each goal of a search."""
-    if "run_config" in found:
-        yield _single_run(found["run_config"], found["stats"])
+    if "run_config" in size_result:
+        yield _build_fixed_record(size_result["run_config"], size_result["stats"])
         return
-    goals = {name: goal for name, goal in found.items() if name != ITERATIONS}
+    goals = {name: goal for name, goal in size_result.items() if name != ITERATIONS}
     durations = {f"{name}_search_duration": f"{goal['time_taken_sec']:.0f}" for name, goal in goals.items()}
     limits = {goal.label.lower(): 100 * goal.loss_ratio for goal in plan.search.goals}
     for name, goal in goals.items():
-        yield durations | _goal(name, goal, limits[name])
+        yield durations | _build_goal_record(name, goal, limits[name])
 
 
-def _single_run(rates: Mapping[str, Any], stats: Mapping[str, Any]) -> Record:
+def _build_fixed_record(rates: Mapping[str, Any], stats: Mapping[str, Any]) -> Record:
     loads = {
         f"{direction}_{way}_rate_{unit}": round(rates[key][way][f"rate_{unit}"])
         for key, direction in DIRECTIONS.items()
@@ -101,10 +101,12 @@ def _single_run(rates: Mapping[str, Any], stats: Mapping[str, Any]) -> Record:
     overall = stats["overall"]
     loss = {"drop_rate_percent": overall["drop_rate_percent"]}
     warning = {"warning": rates["warning"]} if rates.get("warning") else {}
-    return {"type": SINGLE_RUN} | loads | _select_keys(stats, THEORY_KEYS) | loss | _delays(overall["rx"]) | warning
+    return (
+        {"type": SINGLE_RUN} | loads | _select_keys(stats, THEORY_KEYS) | loss | _build_delays(overall["rx"]) | warning
+    )
 
 
-def _goal(name: str, goal: Mapping[str, Any], limit_percent: float) -> Record:
+def _build_goal_record(name: str, goal: Mapping[str, Any], limit_percent: float) -> Record:
     stats = goal["stats"]
     warning = {"warning": stats["warning"]} if stats.get("warning") else {}
     return (
@@ -112,12 +114,12 @@ def _goal(name: str, goal: Mapping[str, Any], limit_percent: float) -> Record:
         | _select_keys(goal, ("rate_bps", "rate_pps"))
         | _select_keys(stats, THEORY_KEYS)
         | {"drop_percentage": stats["overall"]["drop_percentage"]}
-        | _delays(stats["overall"])
+        | _build_delays(stats["overall"])
         | warning
     )
 
 
-def _delays(figures: Mapping[str, Any]) -> Record:
+def _build_delays(figures: Mapping[str, Any]) -> Record:
     percentiles = figures.get("lat_percentile") or {}
     return _select_keys(figures, DELAY_KEYS) | {f"lat_percentile_{name}": value for name, value in percentiles.items()}
 

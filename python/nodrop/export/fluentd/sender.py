@@ -57,13 +57,13 @@ class BufferStatus(NamedTuple):
 
 def read_status(path: Path) -> BufferStatus:
     """Read the status of a buffer. Raises ShipError where it cannot be read."""
-    with _readable(path), RecordBuffer(path) as buffer:
+    with _reported_as_ship_error(path), RecordBuffer(path) as buffer:
         return BufferStatus(buffer.aggregator, buffer.count)
 
 
 def deliver(path: Path) -> None:
     """Send all records of a buffer, oldest first. Raises ShipError where delivery fails."""
-    with _readable(path), delivery_lock(path) as alone, RecordBuffer(path) as buffer:
+    with _reported_as_ship_error(path), delivery_lock(path) as alone, RecordBuffer(path) as buffer:
         if not alone:
             raise ShipError("another nodrop process is sending them")
         aggregator = buffer.aggregator
@@ -72,11 +72,11 @@ def deliver(path: Path) -> None:
                 while chunk:
                     connection.send(chunk)
                     buffer.acknowledge(chunk)
-                    chunk = buffer.next_chunk() if connection.keeps_alive else None
+                    chunk = buffer.next_chunk() if connection.is_keepalive else None
 
 
 @contextlib.contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def _reported_as_ship_error(path: Path) -> Iterator[None]:
     """Convert errors of the buffer and the network to ShipError."""
     try:
         yield
@@ -93,7 +93,7 @@ class Sender:
         """Open the buffer. Raises ShipError where it cannot be used."""
         self._aggregator = aggregator
         self._path = buffer_path(directory, aggregator)
-        with _readable(self._path):
+        with _reported_as_ship_error(self._path):
             self._buffer = RecordBuffer(self._path, bytes_max)
             self._buffer.describe(aggregator)
         self._lock = threading.Lock()

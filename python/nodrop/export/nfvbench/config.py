@@ -23,25 +23,25 @@ PROFILES = {
 def build_config(runs: Sequence[RunResult]) -> dict[str, Any]:
     """Build all of NFVbench's keys as used in these runs, with the keys that NFVbench adds in results."""
     plan = runs[0].plan
-    defaults = _plain(NfvbenchConfig().model_dump(mode="json")) | {"l2_loopback": False}
-    config = _merged(_merged(defaults, _addresses(plan)), _plain(plan.nfvbench))
-    return _merged(config, _derived(plan)) | _added(runs) | _speeds(runs)
+    defaults = _to_plain(NfvbenchConfig().model_dump(mode="json")) | {"l2_loopback": False}
+    config = _merge(_merge(defaults, _build_address_keys(plan)), _to_plain(plan.nfvbench))
+    return _merge(config, _derive_keys(plan)) | _build_added_keys(runs) | _build_speed_keys(runs)
 
 
-def _addresses(plan: Plan) -> dict[str, Any]:
+def _build_address_keys(plan: Plan) -> dict[str, Any]:
     """Return keys of the traffic, for keys that were not configured."""
     return {"traffic_generator": build_address_keys(plan.traffic.streams)}
 
 
 def find_profile_name(runs: Sequence[RunResult]) -> str:
     """Return the configured traffic profile, or NFVbench's name for the frame sizes."""
-    written = runs[0].plan.nfvbench.get("traffic")
-    if isinstance(written, Mapping) and isinstance(written.get("profile"), str):
-        return str(written["profile"])
+    traffic = runs[0].plan.nfvbench.get("traffic")
+    if isinstance(traffic, Mapping) and isinstance(traffic.get("profile"), str):
+        return str(traffic["profile"])
     return PROFILES.get(tuple(name_frame_size(run.plan) for run in runs), CUSTOM_PROFILE)
 
 
-def _derived(plan: Plan) -> dict[str, Any]:
+def _derive_keys(plan: Plan) -> dict[str, Any]:
     layers = [layer for stream in plan.traffic.streams for layer in stream.layers]
     goals = {goal.label: round(100 * goal.loss_ratio, 9) for goal in plan.search.goals}
     tagged = any(isinstance(layer, Vlan) for layer in layers)
@@ -53,11 +53,11 @@ def _derived(plan: Plan) -> dict[str, Any]:
         "l3_router": bool(plan.lab.routers) or (plan.lab.cloud is not None and plan.lab.cloud.has_routers),
         "flow_count": count_flows(plan),
         "rate": plan.fixed.asked if plan.fixed else "_".join(goals).lower(),
-        "duration_sec": _plain(plan.fixed.duration_s if plan.fixed else plan.search.final_trial_duration_s),
-        "interval_sec": _plain(plan.interval_s or 0),
-        "lat_percentiles": _plain(plan.percentiles),
-        "measurement": {key: _plain(goals[key]) for key in ("NDR", "PDR") if key in goals and not plan.fixed}
-        | {"load_epsilon": _plain(round(100 * plan.search.width_ratio, 9))},
+        "duration_sec": _to_plain(plan.fixed.duration_s if plan.fixed else plan.search.final_trial_duration_s),
+        "interval_sec": _to_plain(plan.interval_s or 0),
+        "lat_percentiles": _to_plain(plan.percentiles),
+        "measurement": {key: _to_plain(goals[key]) for key in ("NDR", "PDR") if key in goals and not plan.fixed}
+        | {"load_epsilon": _to_plain(round(100 * plan.search.width_ratio, 9))},
         "traffic": {"bidirectional": is_bidirectional(plan)},
         "vlan_tagging": tagged,
         "vlans": [list(side) for side in zip(*plan.lab.vlans, strict=True)],
@@ -70,30 +70,30 @@ def _derived(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _added(runs: Sequence[RunResult]) -> dict[str, Any]:
+def _build_added_keys(runs: Sequence[RunResult]) -> dict[str, Any]:
     """Return the keys that NFVbench adds to the configuration in its results."""
     plan = runs[0].plan
     searched = [] if plan.fixed or plan.no_traffic else [goal.label.upper() for goal in plan.search.goals]
     return {
         "frame_sizes": [name_frame_size(run.plan) for run in runs],
-        "generator_profile": _generator_name(plan),
+        "generator_profile": _find_generator_name(plan),
         "ndr_run": "NDR" in searched,
         "pdr_run": "PDR" in searched,
         "single_run": plan.fixed is not None,
-        "tg-name": _generator_name(plan),
+        "tg-name": _find_generator_name(plan),
         "tg-tool": "TRex" if plan.trex else "nodrop",
     }
 
 
-def _generator_name(plan: Plan) -> str:
+def _find_generator_name(plan: Plan) -> str:
     """Return the configured profile of TRex, or the name of the generator."""
     if not plan.trex:
         return "nodrop"
-    written = plan.nfvbench.get("traffic_generator")
-    return str((written.get("default_profile") if isinstance(written, Mapping) else None) or "trex-local")
+    generators = plan.nfvbench.get("traffic_generator")
+    return str((generators.get("default_profile") if isinstance(generators, Mapping) else None) or "trex-local")
 
 
-def _speeds(runs: Sequence[RunResult]) -> dict[str, Any]:
+def _build_speed_keys(runs: Sequence[RunResult]) -> dict[str, Any]:
     """Return line rate and cores as used, and the speed of the tester's interfaces where all are equal."""
     plan, facts = runs[0].plan, runs[0].facts
     ports = [port for port in facts.stage.interfaces if port.namespace == "tester"] if facts else []
@@ -105,19 +105,19 @@ def _speeds(runs: Sequence[RunResult]) -> dict[str, Any]:
     }
 
 
-def _merged(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """Merge mappings recursively; other values are replaced."""
-    both = dict(below)
+    merged = dict(below)
     for key, value in above.items():
-        known = both.get(key)
-        both[key] = _merged(known, value) if isinstance(known, dict) and isinstance(value, Mapping) else value
-    return both
+        previous = merged.get(key)
+        merged[key] = _merge(previous, value) if isinstance(previous, dict) and isinstance(value, Mapping) else value
+    return merged
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     """Convert a value to NFVbench's form: integers without a decimal point, tuples as lists."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(below) for key, below in value.items()}
+        return {str(key): _to_plain(below) for key, below in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(below) for below in value]
+        return [_to_plain(below) for below in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -68,19 +68,19 @@ def is_forward(stream: Stream | DirectionTimes) -> bool:
 
 def count_directions(plan: Plan, trial: TrialResult) -> tuple[DirectionCounts, DirectionCounts]:
     """Return the counts of both directions, also without traffic."""
-    return _way(plan, trial, True), _way(plan, trial, False)
+    return _count_direction(plan, trial, True), _count_direction(plan, trial, False)
 
 
-def _way(plan: Plan, trial: TrialResult, forward: bool) -> DirectionCounts:
+def _count_direction(plan: Plan, trial: TrialResult, forward: bool) -> DirectionCounts:
     paired = zip(plan.traffic.streams, plan.traffic.load_ratios, strict=True)
     streams = [(stream, ratio) for stream, ratio in paired if is_forward(stream) is forward]
     ids = {stream.stream_id for stream, _ in streams}
-    counts = [counted for counted in trial.streams if counted.stream_id in ids]
+    counts = [each for each in trial.streams if each.stream_id in ids]
     return DirectionCounts(
         forward=forward,
         intended_pps=trial.trial.intended_load_pps * sum(ratio for _, ratio in streams),
-        offered_count=sum(counted.offered_count for counted in counts),
-        received_count=sum(counted.received_count for counted in counts),
+        offered_count=sum(each.offered_count for each in counts),
+        received_count=sum(each.received_count for each in counts),
         duration_s=trial.duration_s,
         frame_bytes=plan.traffic.frame_bytes,
         line_rate_bps=float(plan.link_speed_bps * len({stream.tx_port for stream, _ in streams})),

@@ -31,7 +31,7 @@ def build_fixed_result(plan: Plan, fixed: FixedRatePlan, trial: TrialResult) -> 
     ways = count_directions(plan, trial)
     return FixedResult(
         run_config=_run_config(plan, ways, fixed, trial),
-        stats=_stats(plan, ways, trial),
+        stats=_build_stats(plan, ways, trial),
         packet_path_stats=build_paths(plan, trial),
     )
 
@@ -53,16 +53,16 @@ def _run_config(plan: Plan, ways: Sequence[DirectionCounts], fixed: FixedRatePla
         for way in ways
     }
     total = DirectionRates(
-        orig=_total([rates.orig for rates in directions.values()]),
-        tx=_total([rates.tx for rates in directions.values()]),
-        rx=_total([rates.rx for rates in directions.values()]),
+        orig=_sum_rates([rates.orig for rates in directions.values()]),
+        tx=_sum_rates([rates.tx for rates in directions.values()]),
+        rx=_sum_rates([rates.rx for rates in directions.values()]),
     )
     garp = build_announcement_rates(plan, trial)
     announced = {"garp_direction_total": garp} if garp else {}
     return RunConfig.model_validate(directions | {"direction_total": total} | announced | build_warning(trial))
 
 
-def _total(rates: Sequence[Rate]) -> Rate:
+def _sum_rates(rates: Sequence[Rate]) -> Rate:
     return Rate(
         rate_pps=float(sum(rate.rate_pps for rate in rates)),
         rate_bps=float(sum(rate.rate_bps for rate in rates)),
@@ -70,10 +70,10 @@ def _total(rates: Sequence[Rate]) -> Rate:
     )
 
 
-def _stats(plan: Plan, ways: Sequence[DirectionCounts], trial: TrialResult) -> FixedStats:
+def _build_stats(plan: Plan, ways: Sequence[DirectionCounts], trial: TrialResult) -> FixedStats:
     overall = compute_latency_usec(trial.directions, plan.percentiles)
     ports = {
-        name: _port(
+        name: _build_port(
             [way for way in ways if way.forward is forward],
             [way for way in ways if way.forward is not forward],
             compute_latency_usec(
@@ -85,29 +85,31 @@ def _stats(plan: Plan, ways: Sequence[DirectionCounts], trial: TrialResult) -> F
     garp_pps = compute_announced_pps(plan, trial)
     announced = {} if garp_pps is None else {"garp_total_tx_rate": round(garp_pps)}
     return FixedStats.model_validate(
-        ports | {"overall": _port(ways, ways, overall)} | build_totals(plan, ways) | announced
+        ports | {"overall": _build_port(ways, ways, overall)} | build_totals(plan, ways) | announced
     )
 
 
-def _port(sent: Sequence[DirectionCounts], received: Sequence[DirectionCounts], latency: LatencyUsec) -> PortStats:
+def _build_port(
+    sent: Sequence[DirectionCounts], received: Sequence[DirectionCounts], latency: LatencyUsec
+) -> PortStats:
     """Build the statistics of a port; rates are the mean of the directions with traffic."""
     histogram = {"hdrh": latency.hdrh} if latency.hdrh else {}
     return PortStats(
-        tx=Sent(**_frames(sent, [way.offered_count for way in sent])),
+        tx=Sent(**_count_frames(sent, [way.offered_count for way in sent])),
         rx=Received(
-            **_frames(received, [way.received_count for way in received]),
+            **_count_frames(received, [way.received_count for way in received]),
             dropped_pkts=sum(way.lost_count for way in received),
             avg_delay_usec=latency.mean,
             min_delay_usec=latency.smallest,
             max_delay_usec=latency.largest,
-            **latency.known_percentiles,
+            **latency.percentile_fields,
         ),
         drop_rate_percent=compute_loss_percent(received),
         **histogram,
     )
 
 
-def _frames(ways: Sequence[DirectionCounts], counts: Sequence[int]) -> dict[str, int]:
+def _count_frames(ways: Sequence[DirectionCounts], counts: Sequence[int]) -> dict[str, int]:
     count, size = sum(counts), ways[0].frame_bytes
     directions = sum(way.has_traffic for way in ways)
     rate_pps = count / ways[0].duration_s / directions if directions and ways[0].duration_s else 0.0
@@ -131,22 +133,22 @@ def build_announcement_rates(plan: Plan, trial: TrialResult) -> DirectionRates |
     sent_pps = compute_announced_pps(plan, trial)
     if sent_pps is None or not plan.neighbors.announce_every_s:
         return None
-    sizes = [size for link in plan.neighbors.links for size in _announcement_sizes(link)]
+    sizes = [size for link in plan.neighbors.links for size in _list_announcement_sizes(link)]
     intended_pps = len(sizes) / plan.neighbors.announce_every_s
     bits = (sum(sizes) / len(sizes) + WIRE_OVERHEAD_BYTES) * 8 if sizes else 0.0
     return DirectionRates(
-        orig=_announcement_rate(plan, intended_pps, bits),
-        tx=_announcement_rate(plan, sent_pps, bits),
-        rx=_announcement_rate(plan, 0.0, bits),
+        orig=_compute_announcement_rate(plan, intended_pps, bits),
+        tx=_compute_announcement_rate(plan, sent_pps, bits),
+        rx=_compute_announcement_rate(plan, 0.0, bits),
     )
 
 
-def _announcement_sizes(link: NeighborLink) -> list[int]:
+def _list_announcement_sizes(link: NeighborLink) -> list[int]:
     """Return the size of one announcement for each address."""
     return [ADVERTISEMENT_BYTES if ":" in address else ARP_BYTES for address in link.station.addresses]
 
 
-def _announcement_rate(plan: Plan, rate_pps: float, frame_bits: float) -> Rate:
+def _compute_announcement_rate(plan: Plan, rate_pps: float, frame_bits: float) -> Rate:
     rate_bps = rate_pps * frame_bits
     return Rate(
         initial_rate_type="rate_pps",

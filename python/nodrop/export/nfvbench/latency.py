@@ -27,10 +27,10 @@ class LatencyUsec(NamedTuple):
     @property
     def details(self) -> dict[str, Any]:
         """Histogram and percentiles as fields, where known."""
-        return ({"hdrh": self.hdrh} if self.hdrh else {}) | self.known_percentiles
+        return ({"hdrh": self.hdrh} if self.hdrh else {}) | self.percentile_fields
 
     @property
-    def known_percentiles(self) -> dict[str, Any]:
+    def percentile_fields(self) -> dict[str, Any]:
         """Percentiles as a field, where known."""
         return {"lat_percentile": self.percentiles} if self.percentiles else {}
 
@@ -46,25 +46,25 @@ def compute_latency_usec(
         with_histogram: whether to include the histogram.
     """
     encoded = [times.latency.hdr for times in series if times.latency and times.latency.hdr]
-    is_whole = len(encoded) == sum(times.latency is not None for times in series)
-    found = merge_latency(series, () if is_whole else percentiles)
-    if not found:
+    is_complete = len(encoded) == sum(times.latency is not None for times in series)
+    summary = merge_latency(series, () if is_complete else percentiles)
+    if not summary:
         return LatencyUsec(None, None, None, {}, None)
     counts = Counter[int]()
-    for text in encoded if is_whole and (percentiles or with_histogram) else ():
-        counts.update(_counts(text))
-    known = _percentiles(counts, percentiles) if is_whole else found.percentiles_ns
+    for text in encoded if is_complete and (percentiles or with_histogram) else ():
+        counts.update(_decode_counts(text))
+    percentiles_ns = _compute_percentiles(counts, percentiles) if is_complete else summary.percentiles_ns
     return LatencyUsec(
-        round(found.mean_ns / 1000),
-        round(found.min_ns / 1000),
-        round(found.max_ns / 1000),
-        {f"{percentile:g}": round(value_ns / 1000) for percentile, value_ns in known.items()},
-        _histogram_usec(counts) if with_histogram and is_whole else None,
+        round(summary.mean_ns / 1000),
+        round(summary.min_ns / 1000),
+        round(summary.max_ns / 1000),
+        {f"{percentile:g}": round(value_ns / 1000) for percentile, value_ns in percentiles_ns.items()},
+        _encode_histogram_usec(counts) if with_histogram and is_complete else None,
     )
 
 
 @functools.lru_cache(maxsize=512)
-def _counts(encoded: str) -> Counter[int]:
+def _decode_counts(encoded: str) -> Counter[int]:
     """Decode a histogram to counts by value in nanoseconds. Callers must not change the cached result.
 
     The library's own iterators take half a second for what this does in a few milliseconds.
@@ -81,18 +81,18 @@ def _counts(encoded: str) -> Counter[int]:
     )
 
 
-def _percentiles(counts: Counter[int], percentiles: Sequence[float]) -> dict[float, int]:
+def _compute_percentiles(counts: Counter[int], percentiles: Sequence[float]) -> dict[float, int]:
     """Return, for each percentile, the smallest value that this share of all values does not exceed."""
     values = sorted(counts)
     reached = list(itertools.accumulate(counts[value] for value in values))
-    found = {}
+    values_ns = {}
     for percentile in percentiles if values else ():
         rank = max(1, int(percentile / 100 * reached[-1] + 0.5))
-        found[percentile] = values[bisect.bisect_left(reached, rank)]
-    return found
+        values_ns[percentile] = values[bisect.bisect_left(reached, rank)]
+    return values_ns
 
 
-def _histogram_usec(counts_ns: Counter[int]) -> str:
+def _encode_histogram_usec(counts_ns: Counter[int]) -> str:
     """Encode counts as a histogram in rounded microseconds: HdrHistogram V2, deflated, base64."""
     from hdrh.histogram import HdrHistogram
 

@@ -30,41 +30,44 @@ def build_paths(plan: Plan, trial: TrialResult) -> Paths:
     forward = [stream for stream in plan.traffic.streams if is_forward(stream)]
     reverse = [stream for stream in plan.traffic.streams if not is_forward(stream)]
     return Paths(
-        forward=_path(plan, trial, forward) if forward else _silent(reverse, 0),
-        reverse=_path(plan, trial, reverse) if reverse else _silent(forward, 1),
+        forward=_build_path(plan, trial, forward) if forward else _build_silent_path(reverse, 0),
+        reverse=_build_path(plan, trial, reverse) if reverse else _build_silent_path(forward, 1),
     )
 
 
-def _silent(others: Sequence[Stream], side: int) -> DirectionPath:
+def _build_silent_path(streams: Sequence[Stream], side: int) -> DirectionPath:
     """Build the path of a direction without traffic from the other direction."""
     nothing = ChainPath(packets=(0, 0), lat_min_usec=None, lat_max_usec=None, lat_avg_usec=None)
-    chains = [str(chain) for chain in sorted({stream.chain for stream in others})]
+    chains = [str(chain) for chain in sorted({stream.chain for stream in streams})]
     names = [*chains, "total"] if len(chains) > 1 else chains
-    return DirectionPath(interfaces=_ends(side), chains=dict.fromkeys(names, nothing))
+    return DirectionPath(interfaces=_list_end_counters(side), chains=dict.fromkeys(names, nothing))
 
 
-def _ends(side: int) -> tuple[str, str]:
+def _list_end_counters(side: int) -> tuple[str, str]:
     """Return the tester's counters for frames sent from a side."""
     return f"{DEVICE}.TX.p{side}", f"{DEVICE}.RX.p{1 - side}"
 
 
-def _path(plan: Plan, trial: TrialResult, streams: Sequence[Stream]) -> DirectionPath:
+def _build_path(plan: Plan, trial: TrialResult, streams: Sequence[Stream]) -> DirectionPath:
     chains: dict[int, list[Stream]] = {}
     for stream in streams:
         chains.setdefault(stream.chain, []).append(stream)
-    hops = [_hops_of(trial, own) for _, own in sorted(chains.items())]
+    hops = [_list_hops(trial, chain_streams) for _, chain_streams in sorted(chains.items())]
     columns = [column for column in zip(*hops, strict=True) if any(hop.frame_count is not None for hop in column)]
     counters = list(zip(*([hop.frame_count for hop in column] for column in columns), strict=True))
-    times = _times_by_chain(streams, trial)
-    rows = {str(chain): _row(plan, counters[place], times.get(chain, ())) for place, chain in enumerate(sorted(chains))}
+    times = _group_times_by_chain(streams, trial)
+    rows = {
+        str(chain): _build_row(plan, counters[place], times.get(chain, ()))
+        for place, chain in enumerate(sorted(chains))
+    }
     if len(chains) > 1:
         total = [_sum([hop.frame_count for hop in column]) for column in columns]
         every = [times for times in trial.directions if is_forward(times) is is_forward(streams[0])]
-        rows["total"] = _row(plan, total, every)
+        rows["total"] = _build_row(plan, total, every)
     return DirectionPath(interfaces=tuple(_label(column) for column in columns), chains=rows)
 
 
-def _hops_of(trial: TrialResult, streams: Sequence[Stream]) -> list[_Hop]:
+def _list_hops(trial: TrialResult, streams: Sequence[Stream]) -> list[_Hop]:
     """Return the counts along a chain: of the tester and of the hops in between."""
     stream, side = streams[0], 0 if is_forward(streams[0]) else 1
     ids = {each.stream_id for each in streams}
@@ -95,11 +98,11 @@ def _label(column: Sequence[_Hop]) -> str:
 
 
 def _sum(counts: Sequence[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
+    values = [count for count in counts if count is not None]
+    return sum(values) if len(values) == len(counts) else None
 
 
-def _row(plan: Plan, packets: Sequence[int | str | None], times: Sequence[DirectionTimes]) -> ChainPath:
+def _build_row(plan: Plan, packets: Sequence[int | str | None], times: Sequence[DirectionTimes]) -> ChainPath:
     latency = compute_latency_usec(times, plan.percentiles)
     return ChainPath(
         packets=tuple(packets),
@@ -110,18 +113,18 @@ def _row(plan: Plan, packets: Sequence[int | str | None], times: Sequence[Direct
     )
 
 
-def _times_by_chain(streams: Sequence[Stream], trial: TrialResult) -> dict[int, list[DirectionTimes]]:
+def _group_times_by_chain(streams: Sequence[Stream], trial: TrialResult) -> dict[int, list[DirectionTimes]]:
     """Return latencies that belong to a single chain."""
     chain_of = {stream.stream_id: stream.chain for stream in streams}
     sharing: dict[tuple[int, int], set[int]] = {}
     for stream in streams:
         sharing.setdefault((stream.tx_port, stream.rx_port), set()).add(stream.chain)
-    found: dict[int, list[DirectionTimes]] = {}
+    times_by_chain: dict[int, list[DirectionTimes]] = {}
     for times in trial.directions:
         ways = sharing.get((times.tx_port, times.rx_port), set())
         chains = (
             ways if times.stream_id is None else {chain_of[times.stream_id]} if times.stream_id in chain_of else set()
         )
         if len(chains) == 1:
-            found.setdefault(next(iter(chains)), []).append(times)
-    return found
+            times_by_chain.setdefault(next(iter(chains)), []).append(times)
+    return times_by_chain

@@ -18,7 +18,7 @@ from nodrop.export.nfvbench.schema import (
     SearchedResult,
     ServiceChain,
 )
-from nodrop.export.nfvbench.search_result import build_search_result, format_not_found
+from nodrop.export.nfvbench.search_result import build_search_result, format_missing_load
 from nodrop.formatting.messages import format_message
 from nodrop.model.hostcheck import HOST_FINDING
 from nodrop.model.plan import Plan
@@ -40,18 +40,18 @@ def build_nfvbench_result(runs: Sequence[RunResult]) -> dict[str, Any]:
     require_one_setup([run.plan for run in runs])
     runs = pick_median_runs(runs)
     first = runs[0]
-    chains = {} if first.plan.no_traffic else {name_path(first.plan): ServiceChain(result=_measured(runs))}
+    chains = {} if first.plan.no_traffic else {name_path(first.plan): ServiceChain(result=_build_measurement(runs))}
     cloud = {"openstack_spec": build_openstack_spec(first.plan)} if first.plan.cloud else {}
-    whole = NfvbenchResult(
+    content = NfvbenchResult(
         **cloud,
         date=f"{datetime.fromisoformat(first.started_at).astimezone():%Y-%m-%d %H:%M:%S}",
-        nfvbench_version=f"nodrop {_versions(first)['version']}",
+        nfvbench_version=f"nodrop {_collect_versions(first)['version']}",
         config=build_config(runs),
         benchmarks=Benchmarks(
-            network=NetworkBenchmark(versions={"Traffic_Generator": _versions(first)}, service_chain=chains)
+            network=NetworkBenchmark(versions={"Traffic_Generator": _collect_versions(first)}, service_chain=chains)
         ),
     )
-    return whole.model_dump(mode="json", exclude_unset=True)
+    return content.model_dump(mode="json", exclude_unset=True)
 
 
 def build_openstack_spec(plan: Plan) -> dict[str, str]:
@@ -79,12 +79,12 @@ def build_standard_name(runs: Sequence[RunResult]) -> str:
     return f"{name_path(plan)}-{plan.lab.chain_count}-{count_flows(plan)}-{sizes}.json"
 
 
-def _measured(runs: Sequence[RunResult]) -> ChainMeasurement:
+def _build_measurement(runs: Sequence[RunResult]) -> ChainMeasurement:
     plan = runs[0].plan
     sizes: dict[str, FixedResult | SearchedResult | str] = {
-        name_frame_size(run.plan): found for run in runs if (found := _of_size(run))
+        name_frame_size(run.plan): size_result for run in runs if (size_result := _build_size_result(run))
     }
-    if warnings := list(dict.fromkeys(text for run in runs for text in _warnings(run))):
+    if warnings := list(dict.fromkeys(text for run in runs for text in _iter_warnings(run))):
         sizes["warning"] = "\n".join(warnings)
     return ChainMeasurement(
         flow_count=count_flows(plan),
@@ -104,7 +104,7 @@ def _compute_nodes(run: RunResult) -> Iterator[str]:
             yield f"{server.availability_zone}:{server.host}" if server.availability_zone else server.host
 
 
-def _of_size(run: RunResult) -> FixedResult | SearchedResult | None:
+def _build_size_result(run: RunResult) -> FixedResult | SearchedResult | None:
     """Build the result of one frame size; None where the run ended without trials."""
     if run.plan.fixed:
         trials = [trial for trial in run.trials if trial.phase == FIXED]
@@ -112,17 +112,17 @@ def _of_size(run: RunResult) -> FixedResult | SearchedResult | None:
     return build_search_result(run, name_frame_size(run.plan)) if run.trials else None
 
 
-def _warnings(run: RunResult) -> Iterator[str]:
+def _iter_warnings(run: RunResult) -> Iterator[str]:
     """Yield the error of a run, goals without a result, and notes on the setup."""
     size = name_frame_size(run.plan)
     if run.status is not Status.COMPLETE:
         yield f"{size}: {run.status.replace('_', ' ')}: {run.error or 'the run ended before it was complete'}"
-    yield from (f"{size}: {format_not_found(goal)}" for goal in run.goals if not goal.lower)
+    yield from (f"{size}: {format_missing_load(goal)}" for goal in run.goals if not goal.lower)
     yield from run.plan.warnings
     yield from (format_message(finding) for finding in run.findings if finding.code == HOST_FINDING)
 
 
-def _versions(run: RunResult) -> dict[str, str]:
+def _collect_versions(run: RunResult) -> dict[str, str]:
     if not run.facts:
         return {"name": "nodrop", "version": __version__}
     versions, host = run.facts.versions, run.facts.host
@@ -141,17 +141,17 @@ def pick_median_runs(runs: Sequence[RunResult]) -> tuple[RunResult, ...]:
     sizes: dict[str, list[RunResult]] = {}
     for run in runs:
         sizes.setdefault(run.plan.frame_size, []).append(run)
-    return tuple(_middle(repeats) for repeats in sizes.values())
+    return tuple(_pick_middle(repeats) for repeats in sizes.values())
 
 
-def _middle(repeats: Sequence[RunResult]) -> RunResult:
+def _pick_middle(repeats: Sequence[RunResult]) -> RunResult:
     measured = [run for run in repeats if run.trials] or list(repeats)
-    ordered = sorted(measured, key=_rates)
+    ordered = sorted(measured, key=_list_rates)
     return ordered[(len(ordered) - 1) // 2]
 
 
-def _rates(run: RunResult) -> tuple[float, ...]:
+def _list_rates(run: RunResult) -> tuple[float, ...]:
     """Return the rates that order repeats: the loads found by goal, or the rate received at a fixed rate."""
     if run.plan.fixed:
         return tuple(trial.forwarding_rate_pps for trial in run.trials if trial.phase == FIXED)
-    return tuple(found.lower.load_pps if found.lower else 0.0 for found in run.goals)
+    return tuple(goal_result.lower.load_pps if goal_result.lower else 0.0 for goal_result in run.goals)

@@ -23,10 +23,10 @@ NAMED = ("ndr", "pdr")
 def build_search_result(run: RunResult, frame_size: str) -> SearchedResult:
     """Build the result of a search: every goal, and the trials."""
     trials = [trial for trial in run.trials if trial.phase == SEARCH]
-    decided = {name_goal(goal): _deciding_trial(run, goal, trials) for goal in run.goals}
+    decided = {name_goal(goal): _find_deciding_trial(run, goal, trials) for goal in run.goals}
     return SearchedResult.model_validate(
-        {name_goal(goal): _found(run, goal, frame_size, trials) for goal in run.goals}
-        | {"iteration_stats": Iterations(ndr_pdr=tuple(_iterations(run, trials, decided)))}
+        {name_goal(goal): _build_goal_load(run, goal, frame_size, trials) for goal in run.goals}
+        | {"iteration_stats": Iterations(ndr_pdr=tuple(_iter_iterations(run, trials, decided)))}
     )
 
 
@@ -35,16 +35,16 @@ def name_goal(goal: GoalResult) -> str:
     return goal.goal.label.lower()
 
 
-def format_not_found(goal: GoalResult) -> str:
+def format_missing_load(goal: GoalResult) -> str:
     """Explain why all numbers of a goal are zero."""
     tried = f"; the lowest failed load is {format_pps(goal.upper.load_pps)}" if goal.upper else ""
     about = f"; about {format_pps(goal.estimate_pps)} is estimated" if goal.estimate_pps else ""
     return f"{goal.goal.label}: no load was found that meets it{tried}{about}. {format_message(goal.explanation)}"
 
 
-def _found(run: RunResult, goal: GoalResult, frame_size: str, trials: Sequence[TrialResult]) -> GoalLoad:
-    trial = _measuring_trial(run, goal)
-    decided = _deciding_trial(run, goal, trials)
+def _build_goal_load(run: RunResult, goal: GoalResult, frame_size: str, trials: Sequence[TrialResult]) -> GoalLoad:
+    trial = _find_measuring_trial(run, goal)
+    decided = _find_deciding_trial(run, goal, trials)
     began_s = compute_end_s(trials[0]) - trials[0].duration_s if trials else 0.0
     ended = compute_end_s(decided) if decided else began_s
     ways = count_directions(run.plan, trial) if trial else ()
@@ -58,7 +58,7 @@ def _found(run: RunResult, goal: GoalResult, frame_size: str, trials: Sequence[T
             "rate_pps": round(sum(way.offered_pps for way in ways)),
             "rate_bps": round(sum(way.wire_bps(way.offered_pps) for way in ways)),
             "load_percent_per_direction": round(sum(percents) / len(percents), 6) if percents else 0.0,
-            "stats": _stats(run.plan, ways, trial, goal),
+            "stats": _build_stats(run.plan, ways, trial, goal),
             "timestamp_sec": round(ended, 3),
             "time_taken_sec": round(ended - began_s, 3),
         }
@@ -66,7 +66,7 @@ def _found(run: RunResult, goal: GoalResult, frame_size: str, trials: Sequence[T
     )
 
 
-def _measuring_trial(run: RunResult, goal: GoalResult) -> TrialResult | None:
+def _find_measuring_trial(run: RunResult, goal: GoalResult) -> TrialResult | None:
     """Return the trial that measured a goal's load, with the latency of the goal's latency trial, if any."""
     if not goal.lower:
         return None
@@ -75,27 +75,31 @@ def _measuring_trial(run: RunResult, goal: GoalResult) -> TrialResult | None:
     return trial.model_copy(update={"directions": timed[0].directions}) if timed and timed[0].directions else trial
 
 
-def _stats(plan: Plan, ways: Sequence[DirectionCounts], trial: TrialResult | None, goal: GoalResult) -> SearchedStats:
+def _build_stats(
+    plan: Plan, ways: Sequence[DirectionCounts], trial: TrialResult | None, goal: GoalResult
+) -> SearchedStats:
     percentiles = plan.percentiles
     overall = compute_latency_usec(trial.directions if trial else (), percentiles)
     forward, reverse = ([way for way in ways if way.forward is forward] for forward in (True, False))
-    warning = build_warning(trial) if trial else {"warning": format_not_found(goal)}
+    warning = build_warning(trial) if trial else {"warning": format_missing_load(goal)}
     return SearchedStats.model_validate(
         {
-            "left": _port(forward, reverse, _one_way(reverse)),
-            "right": _port(reverse, forward, _one_way(forward)),
-            "overall": _port(ways, ways, overall),
+            "left": _build_port(forward, reverse, _merge_latency(reverse)),
+            "right": _build_port(reverse, forward, _merge_latency(forward)),
+            "overall": _build_port(ways, ways, overall),
         }
         | build_totals(plan, ways)
         | warning
     )
 
 
-def _one_way(ways: Sequence[DirectionCounts]) -> LatencyUsec:
+def _merge_latency(ways: Sequence[DirectionCounts]) -> LatencyUsec:
     return compute_latency_usec([times for way in ways for times in way.latency], (), False)
 
 
-def _port(sent: Sequence[DirectionCounts], received: Sequence[DirectionCounts], latency: LatencyUsec) -> SearchedPort:
+def _build_port(
+    sent: Sequence[DirectionCounts], received: Sequence[DirectionCounts], latency: LatencyUsec
+) -> SearchedPort:
     lost = compute_loss_percent(received)
     return SearchedPort(
         tx_pkts=sum(way.offered_count for way in sent),
@@ -110,7 +114,7 @@ def _port(sent: Sequence[DirectionCounts], received: Sequence[DirectionCounts], 
     )
 
 
-def _deciding_trial(run: RunResult, goal: GoalResult, trials: Sequence[TrialResult]) -> TrialResult | None:
+def _find_deciding_trial(run: RunResult, goal: GoalResult, trials: Sequence[TrialResult]) -> TrialResult | None:
     """Return the trial that decided a goal's final bounds."""
     label = goal.goal.label
     moved = [
@@ -124,13 +128,13 @@ def _deciding_trial(run: RunResult, goal: GoalResult, trials: Sequence[TrialResu
     return next((trial for trial in trials if trial.index == last), None)
 
 
-def _iterations(
+def _iter_iterations(
     run: RunResult, trials: Sequence[TrialResult], decided: dict[str, TrialResult | None]
 ) -> Iterator[Iteration]:
-    found = {name_goal(goal): goal for goal in run.goals}
+    goals = {name_goal(goal): goal for goal in run.goals}
     for trial in trials:
         decided_loads = {
-            f"{name}_pps": round(run.trials[lower.trial_index].offered_load_pps) if (lower := found[name].lower) else 0
+            f"{name}_pps": round(run.trials[lower.trial_index].offered_load_pps) if (lower := goals[name].lower) else 0
             for name, last in decided.items()
             if name in NAMED and last is trial
         }

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from nodrop.export.nfvbench.counts import DirectionCounts
+from nodrop.formatting.messages import format_message
 from nodrop.model.plan import Plan
 from nodrop.model.trial import TrialResult
 from nodrop.rates import theoretical_rate
@@ -37,7 +38,7 @@ def build_totals(plan: Plan, ways: Sequence[DirectionCounts]) -> dict[str, float
 
 def build_warning(trial: TrialResult) -> dict[str, str]:
     """Build the field `warning` with reasons to distrust a trial, one per line; no field without reasons."""
-    texts = [doubt.text for doubt in trial.validity.doubts]
+    texts = [format_message(doubt) for doubt in trial.validity.doubts]
     intended, sent = trial.trial.intended_load_pps, trial.offered_load_pps
     if sent < SHORT_RATIO * intended:
         texts.insert(0, f"the tester sent only {format_pps(sent)} of the intended {format_pps(intended)}")
