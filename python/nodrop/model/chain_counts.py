@@ -45,8 +45,8 @@ def count_by_chain(traffic: Traffic, trial: TrialResult, percentiles: Sequence[f
     streams = {stream.stream_id: stream for stream in traffic.streams}
     counts: dict[ChainDirection, list[StreamCounts]] = {}
     for counted in trial.streams:
-        counts.setdefault(_way(streams[counted.stream_id]), []).append(counted)
-    times = _times(streams, trial.directions)
+        counts.setdefault(_get_direction(streams[counted.stream_id]), []).append(counted)
+    times = _group_times(streams, trial.directions)
     return tuple(
         ChainCounts(
             chain=way[0],
@@ -61,14 +61,14 @@ def count_by_chain(traffic: Traffic, trial: TrialResult, percentiles: Sequence[f
     )
 
 
-def _times(
+def _group_times(
     streams: dict[int, Stream], directions: Sequence[DirectionTimes]
 ) -> dict[ChainDirection, list[DirectionTimes]]:
     """Return the latencies that belong to a single chain."""
     times_by_direction: dict[ChainDirection, list[DirectionTimes]] = {}
     for times in directions:
         ways = {
-            _way(stream)
+            _get_direction(stream)
             for stream in streams.values()
             if (stream.tx_port, stream.rx_port) == (times.tx_port, times.rx_port)
             and times.stream_id in (None, stream.stream_id)
@@ -78,5 +78,5 @@ def _times(
     return times_by_direction
 
 
-def _way(stream: Stream) -> ChainDirection:
+def _get_direction(stream: Stream) -> ChainDirection:
     return stream.chain, stream.tx_port, stream.rx_port

@@ -72,5 +72,5 @@ RECORD_PREFIX = "R"
 
 def compute_score(checks: Iterable[HostCheck]) -> CheckScore:
     """Return the score of these checks."""
-    found = [check.status for check in checks if not check.id.startswith(RECORD_PREFIX)]
-    return CheckScore(passed=found.count("pass"), failed=found.count("fail"), unknown=found.count("unknown"))
+    statuses = [check.status for check in checks if not check.id.startswith(RECORD_PREFIX)]
+    return CheckScore(passed=statuses.count("pass"), failed=statuses.count("fail"), unknown=statuses.count("unknown"))

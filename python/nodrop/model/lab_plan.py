@@ -211,5 +211,5 @@ class LabPlan(Value):
             self.networks
         ]
         table = f" with a table of {format_bytes(self.sut_table_bytes)}" if self.sut_table_bytes else ""
-        held = f" held to {format_pps(self.sut_capacity_pps)}" if self.sut_capacity_pps else ""
-        return f"{kind}{via}{table}{held}{line}{routers}{chains}{shared}"
+        capacity = f" held to {format_pps(self.sut_capacity_pps)}" if self.sut_capacity_pps else ""
+        return f"{kind}{via}{table}{capacity}{line}{routers}{chains}{shared}"

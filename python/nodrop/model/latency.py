@@ -76,7 +76,7 @@ def merge_latency(series: Iterable[DirectionTimes], requested: Sequence[float]) 
         min_ns=min(latency.min_ns for latency in summaries),
         mean_ns=sum(latency.mean_ns * latency.count for latency in summaries) / count,
         max_ns=max(latency.max_ns for latency in summaries),
-        percentiles_ns=_percentiles_ns(summaries, requested),
+        percentiles_ns=_compute_percentiles_ns(summaries, requested),
     )
 
 
@@ -105,8 +105,8 @@ def latency_curve(
     return tuple((percentile, int(values[percentile])) for percentile in sorted(values))
 
 
-def _percentiles_ns(summaries: Sequence[LatencySummary], requested: Sequence[float]) -> dict[float, int]:
-    values = _known_percentiles(summaries)
+def _compute_percentiles_ns(summaries: Sequence[LatencySummary], requested: Sequence[float]) -> dict[float, int]:
+    values = _merge_percentiles(summaries)
     if not set(requested) - set(values):
         return {percentile: values[percentile] for percentile in requested}
     encoded = [latency.hdr for latency in summaries if latency.hdr]
@@ -119,7 +119,7 @@ def _percentiles_ns(summaries: Sequence[LatencySummary], requested: Sequence[flo
     }
 
 
-def _known_percentiles(summaries: Collection[LatencySummary]) -> dict[float, int]:
+def _merge_percentiles(summaries: Collection[LatencySummary]) -> dict[float, int]:
     """Return the values known without a histogram: the extremes of several series, or the summary of one."""
     ends = {0.0: min(each.min_ns for each in summaries), 100.0: max(each.max_ns for each in summaries)}
     if len(summaries) > 1:

@@ -1,11 +1,12 @@
 """Messages as codes with parameters; `nodrop.formatting.messages` renders their sentences."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from pydantic import (
     ConfigDict,
     Field,
+    GetJsonSchemaHandler,
     SerializationInfo,
     SerializerFunctionWrapHandler,
     model_serializer,
@@ -13,6 +14,10 @@ from pydantic import (
 )
 
 from nodrop.model.base import Value
+
+if TYPE_CHECKING:
+    from pydantic.json_schema import JsonSchemaValue
+    from pydantic_core import CoreSchema
 
 Scalar = str | int | float | bool | None
 TEXT = "text"
@@ -54,7 +59,13 @@ class Message(Value):
         render: Renderer | None = (info.context or {}).get(RENDER)
         if render:
             return render(self, handler(self))
-        return {"code": self.code} | self.params if self.is_sentence else handler(self)
+        fields = handler(self)
+        return replace_params(fields, str(self.params[TEXT])) if self.is_sentence else fields
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: "CoreSchema", handler: GetJsonSchemaHandler) -> "JsonSchemaValue":
+        """Describe the fields of stored results instead of the serializer, which may return anything."""
+        return handler(cast("CoreSchema", {key: value for key, value in schema.items() if key != "serialization"}))
 
     @classmethod
     def of(cls, code: str, /, **params: Scalar) -> Self:
@@ -71,6 +82,11 @@ class Message(Value):
 
     def __hash__(self) -> int:
         return hash((self.code, tuple(self.params.items())))
+
+
+def replace_params(fields: dict[str, Any], text: str) -> dict[str, Any]:
+    """Return the plain form of a message with its sentence instead of its parameters."""
+    return {name: value for name, value in fields.items() if name != "params"} | {TEXT: text}
 
 
 Renderer = Callable[[Message, dict[str, Any]], Any]

@@ -9,8 +9,8 @@ Number = int | float
 
 def get_section(value: object, *keys: str) -> dict[str, Any]:
     """Return the mapping below these keys; empty if there is none."""
-    found = get_value(value, *keys)
-    return {str(key): below for key, below in found.items()} if isinstance(found, Mapping) else {}
+    section = get_value(value, *keys)
+    return {str(key): below for key, below in section.items()} if isinstance(section, Mapping) else {}
 
 
 def get_value(value: object, *keys: str) -> Any:
@@ -24,25 +24,25 @@ def get_value(value: object, *keys: str) -> Any:
 
 def get_list(value: object, *keys: str) -> list[Any]:
     """Return the list at these keys; empty if there is none."""
-    found = get_value(value, *keys)
-    return list(found) if isinstance(found, list | tuple) else []
+    items = get_value(value, *keys)
+    return list(items) if isinstance(items, list | tuple) else []
 
 
 def get_number(value: object, *keys: str) -> Number | None:
     """Return a finite number; None for a missing value, text, NaN or infinity."""
-    found = get_value(value, *keys) if keys else value
-    if isinstance(found, bool) or not isinstance(found, int | float):
+    number = get_value(value, *keys) if keys else value
+    if isinstance(number, bool) or not isinstance(number, int | float):
         return None
     try:
-        return found if math.isfinite(found) else None
+        return number if math.isfinite(number) else None
     except OverflowError:  # an integer beyond all floats
         return None
 
 
 def get_text(value: object, *keys: str) -> str:
     """Return text or a number as text; empty if there is none."""
-    found = get_value(value, *keys) if keys else value
-    return str(found) if isinstance(found, str | int | float) else ""
+    text = get_value(value, *keys) if keys else value
+    return str(text) if isinstance(text, str | int | float) else ""
 
 
 def iter_service_chains(result: object) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -53,18 +53,18 @@ def iter_service_chains(result: object) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def iter_frame_sizes(chain: object) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the measurements at every frame size: numbers in ascending order, then names."""
-    sizes = {name: found for name, found in get_section(chain, "result").items() if isinstance(found, Mapping)}
+    sizes = {name: content for name, content in get_section(chain, "result").items() if isinstance(content, Mapping)}
     for name in sorted(sizes, key=lambda size: (not size.isdecimal(), int(size) if size.isdecimal() else 0, size)):
         yield name, get_section(sizes, name)
 
 
 def read_percentiles(latency: object) -> dict[str, Number | None]:
     """Return latency by percentile, in µs; keys are text in files and may be numbers elsewhere."""
-    known = get_section(latency, "lat_percentile")
-    return {key: get_number(known[key]) for key in sorted(known, key=_as_float)}
+    percentiles = get_section(latency, "lat_percentile")
+    return {key: get_number(percentiles[key]) for key in sorted(percentiles, key=_parse_percentile)}
 
 
-def _as_float(key: str) -> float:
+def _parse_percentile(key: str) -> float:
     try:
         return float(key)
     except ValueError:

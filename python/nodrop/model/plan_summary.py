@@ -14,9 +14,9 @@ def name_path(plan: Plan) -> str:
 
 def is_bidirectional(plan: Plan) -> bool:
     """Return whether traffic is measured in both directions, ignoring a trickle."""
-    written = plan.nfvbench.get("traffic")
-    if isinstance(written, Mapping) and isinstance(written.get("bidirectional"), bool):
-        return bool(written["bidirectional"])
+    traffic = plan.nfvbench.get("traffic")
+    if isinstance(traffic, Mapping) and isinstance(traffic.get("bidirectional"), bool):
+        return bool(traffic["bidirectional"])
     return len({stream.tx_port < stream.rx_port for stream in plan.traffic.streams}) > 1
 
 

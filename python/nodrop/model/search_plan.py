@@ -102,11 +102,11 @@ class SearchPlan(Value):
 
     def _check_durations(self, goal: Goal, path_of: PathOf) -> None:
         """Require initial trial <= final trial <= duration sum (RFC 9971 Search Goal)."""
-        whole = self.complete(goal)
-        assert whole.initial_trial_duration_s and whole.final_trial_duration_s and whole.duration_sum_s
+        complete = self.complete(goal)
+        assert complete.initial_trial_duration_s and complete.final_trial_duration_s and complete.duration_sum_s
         initial, final, total = (path_of(goal.label, key) for key in DURATIONS)
-        _check_order(initial, whole.initial_trial_duration_s, final, whole.final_trial_duration_s)
-        _check_order(final, whole.final_trial_duration_s, total, whole.duration_sum_s)
+        _check_order(initial, complete.initial_trial_duration_s, final, complete.final_trial_duration_s)
+        _check_order(final, complete.final_trial_duration_s, total, complete.duration_sum_s)
 
     def _path_of(self, label: str, key: str) -> str:
         goal = next(goal for goal in self.goals if goal.label == label)
