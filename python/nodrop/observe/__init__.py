@@ -14,8 +14,8 @@ from nodrop.observe.sut_cpu import SutCpuObserver
 def open_observers(facts: StageFacts, plan: Plan) -> Iterator[tuple[Observer, ...]]:
     """Start all observers of a path for as long as the block runs. The last one is called closest to the trial."""
     with contextlib.ExitStack() as stack:
-        seen = facts.interfaces and plan.sends_into_lab
+        has_counters = facts.interfaces and plan.sends_into_lab
         chains = {stream.stream_id: stream.chain for stream in plan.traffic.streams}
         counters = HopCounterReader(facts, plan.lab, plan.drop_reasons, chains)
-        hops = (stack.enter_context(counters),) if seen else ()
+        hops = (stack.enter_context(counters),) if has_counters else ()
         yield *hops, SutCpuObserver([process.pid for process in facts.sut_processes])

@@ -137,13 +137,13 @@ def chain_hops(
     for stream in result.streams:
         ways.setdefault((chains.get(stream.stream_id, 0), stream.tx_port, stream.rx_port), []).append(stream)
     return tuple(
-        ChainHops(chain=chain, tx_port=tx_port, rx_port=rx_port, hops=tuple(_hops(way, streams, lab, delta)))
+        ChainHops(chain=chain, tx_port=tx_port, rx_port=rx_port, hops=tuple(_iter_hops(way, streams, lab, delta)))
         for way, streams in ways.items()
         for chain, tx_port, rx_port in (way,)
     )
 
 
-def _hops(
+def _iter_hops(
     way: tuple[int, int, int], streams: list[StreamCounts], lab: LabPlan, delta: CounterDelta | None
 ) -> Iterator[HopCount]:
     chain, tx_port, rx_port = way
@@ -154,11 +154,11 @@ def _hops(
             (device.entry, device.shared[0], "receives", "rx_packets"),
             (device.exit, device.shared[1], "sends", "tx_packets"),
         ):
-            known = delta is not None and not shared
+            has_count = delta is not None and not shared
             yield HopCount(
                 name=f"{DEVICE_NAMES[device.kind]} {interface_of(place)} {verb}",
                 interface=interface_of(place),
-                frame_count=delta.count(f"{place}/{counter}") if delta is not None and known else None,
+                frame_count=delta.count(f"{place}/{counter}") if delta is not None and has_count else None,
             )
     yield _end(receiver, "receives", sum(stream.received_count for stream in streams))
 

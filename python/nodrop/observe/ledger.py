@@ -87,12 +87,12 @@ def _count_refused(wires: Sequence[HopDraft], delta: CounterDelta) -> int:
 
 def _attribute_device(hop: HopDraft, delta: CounterDelta) -> None:
     """Attribute drops between two interfaces of a forwarder, for several chains' interfaces together."""
-    own: dict[str, int] = {}
+    dropped_counts: dict[str, int] = {}
     for near in hop.segment.nears:
         for name, count in delta.under(f"{PROCESS}/{interface_of(near)}"):
-            own[name] = own.get(name, 0) + count
-    for name in own.keys() - NOT_CAUSES:
-        hop.attribute(f"vnf_{name}", f"dropped as {name.replace('_', ' ')}", own[name])
+            dropped_counts[name] = dropped_counts.get(name, 0) + count
+    for name in dropped_counts.keys() - NOT_CAUSES:
+        hop.attribute(f"vnf_{name}", f"dropped as {name.replace('_', ' ')}", dropped_counts[name])
     for near in hop.segment.nears:
         for name, count in delta.under(f"{near}/driver"):
             hop.attribute("driver_dropped", f"dropped by the driver of {interface_of(near)} ({name})", count)
@@ -122,14 +122,18 @@ def _attribute_wire(hop: HopDraft, sender_count: int, delta: CounterDelta) -> No
 
 def _attribute_arrival(hop: HopDraft, interfaces: Interfaces, refused_count: int, delta: CounterDelta) -> int:
     """Attribute refused frames to causes at the receiving interfaces; return the number attributed to this hop."""
-    where, left_count = format_interfaces(interfaces), refused_count
+    where, remaining_count = format_interfaces(interfaces), refused_count
     backlog_count = sum(count for name, count in delta.under("host/softnet") if name.endswith("/dropped"))
     text = f"the host's backlog before {where} was full (net.core.netdev_max_backlog)"
-    left_count -= hop.attribute("backlog_full", text, min(left_count, backlog_count))
-    for reason, count in sorted(_reasons(interfaces, delta).items(), key=lambda item: -item[1]):
-        left_count -= hop.attribute(reason, f"{describe_drop_reason(reason)} at {where}", min(left_count, count))
-    left_count -= hop.attribute("receive_refused", f"refused by {where}: down, or its MTU too small", left_count)
-    return refused_count - left_count
+    remaining_count -= hop.attribute("backlog_full", text, min(remaining_count, backlog_count))
+    for reason, count in sorted(_collect_drop_reasons(interfaces, delta).items(), key=lambda item: -item[1]):
+        remaining_count -= hop.attribute(
+            reason, f"{describe_drop_reason(reason)} at {where}", min(remaining_count, count)
+        )
+    remaining_count -= hop.attribute(
+        "receive_refused", f"refused by {where}: down, or its MTU too small", remaining_count
+    )
+    return refused_count - remaining_count
 
 
 def _attribute_tester(result: TrialResult, drafts: Sequence[PathDraft], delta: CounterDelta) -> None:
@@ -142,8 +146,8 @@ def _attribute_tester(result: TrialResult, drafts: Sequence[PathDraft], delta: C
     for draft in drafts:
         wires.setdefault(draft.hops[-1].segment.nears, []).append(draft.hops[-2])
     behind_count = result.tester_drop_count - sum(_count_refused(into, delta) for into in wires.values())
-    _share(hops, "tester_dropped", "the tester's receive queue was full", behind_count)
-    _share(hops, "corrupted", "arrived with different content than sent", result.corrupted_count)
+    _share_cause(hops, "tester_dropped", "the tester's receive queue was full", behind_count)
+    _share_cause(hops, "corrupted", "arrived with different content than sent", result.corrupted_count)
 
 
 def _attribute_kernel(hops: Sequence[HopDraft], delta: CounterDelta) -> None:
@@ -155,34 +159,34 @@ def _attribute_kernel(hops: Sequence[HopDraft], delta: CounterDelta) -> None:
     by_namespace: dict[str, list[HopDraft]] = {}
     for hop in hops:
         if not is_forwarded_by_process(hop.segment.nears, delta):
-            by_namespace.setdefault(_namespace(hop.segment.nears[0]), []).append(hop)
+            by_namespace.setdefault(_get_namespace(hop.segment.nears[0]), []).append(hop)
     for namespace, concerned in by_namespace.items():
         reasons: dict[str, int] = {}
         for name, count in delta.under(f"{namespace}/kernel"):
             reason = name.partition("/")[0]
             reasons[reason] = reasons.get(reason, 0) + count
         for reason, count in sorted(reasons.items(), key=lambda item: -item[1]):
-            _share(concerned, reason, describe_drop_reason(reason), count)
+            _share_cause(concerned, reason, describe_drop_reason(reason), count)
         for version in ("ip", "ip6"):
             for name, count in delta.under(f"{namespace}/{version}"):
-                _share(concerned, f"{version}_{name}", describe_ip_counter(name), count)
+                _share_cause(concerned, f"{version}_{name}", describe_ip_counter(name), count)
 
 
-def _reasons(interfaces: Interfaces, delta: CounterDelta) -> dict[str, int]:
+def _collect_drop_reasons(interfaces: Interfaces, delta: CounterDelta) -> dict[str, int]:
     """Return the kernel's drop reasons on these interfaces, which are in one namespace."""
     names, counts = {interface_of(place) for place in interfaces}, dict[str, int]()
-    for name, count in delta.under(f"{_namespace(interfaces[0])}/kernel"):
+    for name, count in delta.under(f"{_get_namespace(interfaces[0])}/kernel"):
         reason, _, where = name.partition("/")
         if where in names:
             counts[reason] = counts.get(reason, 0) + count
     return counts
 
 
-def _namespace(place: str) -> str:
+def _get_namespace(place: str) -> str:
     return place.partition("/")[0]
 
 
-def _share(hops: Sequence[HopDraft], name: str, text: str, count: int) -> None:
+def _share_cause(hops: Sequence[HopDraft], name: str, text: str, count: int) -> None:
     """Attribute one cause to several hops, in proportion to their unattributed loss."""
     open_counts = [hop.unattributed_count for hop in hops]
     remaining_count, remaining_open = min(count, sum(open_counts)), sum(open_counts)

@@ -66,13 +66,13 @@ class Segment(NamedTuple):
     def place(self, delta: CounterDelta) -> str:
         """Return its description for users."""
         near, far = format_interfaces(self.nears), format_interfaces(self.fars)
-        who = self._forwarder_name(delta)
+        forwarder = self._forwarder_name(delta)
         return {
             "send": f"the tester's sender on {far}",
             "wire": f"the wire {near} → {far}",
             "path": f"the SUT, {near} → {far}",
-            "ring": f"{who}'s receive ring of {far}",
-            "device": f"{who}, {near} to {far}",
+            "ring": f"{forwarder}'s receive ring of {far}",
+            "device": f"{forwarder}, {near} to {far}",
             "receive": f"the tester's receiver on {near}",
         }[self.kind]
 
@@ -118,10 +118,10 @@ class HopDraft:
 
     def attribute(self, name: str, text: str, count: int) -> int:
         """Attribute a cause to at most `count` unattributed frames; return how many."""
-        taken = max(0, min(count, self.unattributed_count))
-        if taken:
-            self.causes.append(Cause(name=name, text=text, count=taken))
-        return taken
+        attributed = max(0, min(count, self.unattributed_count))
+        if attributed:
+            self.causes.append(Cause(name=name, text=text, count=attributed))
+        return attributed
 
     def build(self) -> Hop:
         """Return the finished hop."""
@@ -144,13 +144,13 @@ def draft_path(result: TrialResult, lab: LabPlan, way: tuple[int, int], delta: C
     offered_count = sum(stream.offered_count for stream in streams)
     received_count = sum(stream.received_count for stream in streams)
     unsent_count = sum(stream.intended_count for stream in streams) - offered_count if result.unsent_count else 0
-    send, *between, receive = _segments(lab, *way, delta)
-    others = _other_counts(result, *way, between)
+    send, *between, receive = _iter_segments(lab, *way, delta)
+    neighbor_counts = _count_neighbor_frames(result, *way, between)
     draft = PathDraft(*way, [HopDraft(send, send.place(delta), offered_count + unsent_count, offered_count)], [])
     came_count = offered_count
     for segment in between:
-        counted = segment.passed_count(delta) - others.get(segment.fars, 0)
-        draft.remarks.extend(_remarks(segment, counted, came_count, received_count))
+        counted = segment.passed_count(delta) - neighbor_counts.get(segment.fars, 0)
+        draft.remarks.extend(_list_remarks(segment, counted, came_count, received_count))
         passed_count = max(min(counted, came_count), received_count)
         draft.hops.append(HopDraft(segment, segment.place(delta), came_count, passed_count))
         came_count = passed_count
@@ -178,13 +178,13 @@ def has_pending_counts(delta: CounterDelta) -> bool:
     """Return whether a process has not published counts for all frames that its interfaces received."""
     received = (item for item in delta.under(NAMESPACE_OF_PROCESSES) if item[0].endswith(RECEIVED))
     for name, count in received:
-        own = f"{PROCESS}/{name.removesuffix(RECEIVED)}"
-        if f"{own}/received" in delta and count > delta.count(f"{own}/received", f"{own}/receive_dropped"):
+        process = f"{PROCESS}/{name.removesuffix(RECEIVED)}"
+        if f"{process}/received" in delta and count > delta.count(f"{process}/received", f"{process}/receive_dropped"):
             return True
     return False
 
 
-def _segments(lab: LabPlan, tx_port: int, rx_port: int, delta: CounterDelta) -> Iterator[Segment]:
+def _iter_segments(lab: LabPlan, tx_port: int, rx_port: int, delta: CounterDelta) -> Iterator[Segment]:
     near: Interfaces = (f"tester/{lab.tester_interfaces[tx_port]}",)
     yield Segment("send", (), near)
     paths = [devices(lab, chain, side) for chain, side in chains_between(lab, tx_port, rx_port)]
@@ -203,26 +203,28 @@ def _segments(lab: LabPlan, tx_port: int, rx_port: int, delta: CounterDelta) -> 
     yield Segment("receive", last, ())
 
 
-def _other_counts(result: TrialResult, tx_port: int, rx_port: int, between: list[Segment]) -> dict[Interfaces, int]:
+def _count_neighbor_frames(
+    result: TrialResult, tx_port: int, rx_port: int, between: list[Segment]
+) -> dict[Interfaces, int]:
     """Return the ARP and neighbor discovery frames in each count: those sent by the tester's sending port up to the
     first forwarder, those received by its receiving port from the last forwarder on."""
-    said = {counts.port: counts.sent_count for counts in result.neighbors}
-    heard = {counts.port: counts.heard_count for counts in result.neighbors}
-    own = [
+    sent_counts = {counts.port: counts.sent_count for counts in result.neighbors}
+    received_counts = {counts.port: counts.heard_count for counts in result.neighbors}
+    forwarders = [
         position for position, segment in enumerate(between) if segment.kind == "device" and segment.device != "edge"
     ]
-    first, last = (own[0], own[-1]) if own else (len(between), len(between))
-    before = {segment.fars: said.get(tx_port, 0) for segment in between[: max(first, 1)]}
-    return before | {segment.fars: heard.get(rx_port, 0) for segment in between[last:]}
+    first, last = (forwarders[0], forwarders[-1]) if forwarders else (len(between), len(between))
+    before = {segment.fars: sent_counts.get(tx_port, 0) for segment in between[: max(first, 1)]}
+    return before | {segment.fars: received_counts.get(rx_port, 0) for segment in between[last:]}
 
 
-def _remarks(segment: Segment, counted: int, came_count: int, received_count: int) -> Iterator[str]:
-    who = (
+def _list_remarks(segment: Segment, counted: int, came_count: int, received_count: int) -> Iterator[str]:
+    name = (
         {"edge": "the edge switch"}.get(segment.device, "the VNF")
         if segment.kind == "ring"
         else format_interfaces(segment.fars)
     )
     if counted > came_count:
-        yield f"{who} counted {counted - came_count} more frames than reached it"
+        yield f"{name} counted {counted - came_count} more frames than reached it"
     if counted < received_count:
-        yield f"{who} counted {received_count - counted} fewer frames than arrived"
+        yield f"{name} counted {received_count - counted} fewer frames than arrived"
