@@ -14,24 +14,26 @@ LABEL = 7
 STYLES = {"pass": "green", "fail": "bold red", "unknown": "yellow", "not required": "dim"}
 
 
-def format_checks(checks: Sequence[HostCheck], who: str, profile: CheckProfile, width: int) -> Iterator[Text]:
+def format_checks(checks: Sequence[HostCheck], host_name: str, profile: CheckProfile, width: int) -> Iterator[Text]:
     """Yield all checks in short.
 
     Args:
         checks: the checks of one host.
-        who: the name of the host.
+        host_name: the name of the host.
         profile: the profile of the checks.
         width: columns of the terminal; commands are not broken and may be longer.
     """
-    yield Text(f"Is {who} ready for a {profile.replace('-', ' ')}? ETSI GS NFV-PER 001, clauses 6 and 7", style="bold")
+    yield Text(
+        f"Is {host_name} ready for a {profile.replace('-', ' ')}? ETSI GS NFV-PER 001, clauses 6 and 7", style="bold"
+    )
     yield from _wrap(format_score(checks), width, "")
     failed = [each for each in checks if each.status == "fail"]
     for is_required, title in ((True, "Failed, required"), (False, "Failed, advised")):
-        chosen = [each for each in failed if each.required is is_required]
-        if chosen:
+        group = [each for each in failed if each.required is is_required]
+        if group:
             yield Text()
             yield Text(title, style="bold red" if is_required else "bold yellow")
-        for each in chosen:
+        for each in group:
             yield from _format_failure(each, width)
     yield from _format_unknowns([each for each in checks if each.status == "unknown" and not _is_record(each)], width)
     yield Text()
@@ -74,10 +76,10 @@ def format_score(checks: Iterable[HostCheck]) -> str:
     return f"{score.passed} of {decided} decided checks pass{share}; {rest}. {required}"
 
 
-def render_check_markdown(checks: Sequence[HostCheck], who: str, profile: CheckProfile) -> str:
+def render_check_markdown(checks: Sequence[HostCheck], host_name: str, profile: CheckProfile) -> str:
     """Return all checks as a Markdown page."""
     lines = [
-        f"# Is {escape_markdown(who)} ready for a {profile.replace('-', ' ')}?",
+        f"# Is {escape_markdown(host_name)} ready for a {profile.replace('-', ' ')}?",
         "",
         f"ETSI GS NFV-PER 001, clauses 6 and 7. {escape_markdown(format_score(checks))}",
         "",
@@ -193,11 +195,11 @@ def _format_records(checks: Sequence[HostCheck], width: int) -> Iterator[Text]:
         yield from _wrap(f"{each.title}: {'; '.join(reasons)}", width, f"  {each.id:<4} ")
 
 
-def dump_checks(checks: Sequence[HostCheck], who: str, profile: CheckProfile) -> str:
+def dump_checks(checks: Sequence[HostCheck], host_name: str, profile: CheckProfile) -> str:
     """Return all checks as JSON."""
     score = compute_score(checks)
     content = {
-        "host": who,
+        "host": host_name,
         "profile": profile,
         "score": {**score._asdict(), "ratio": score.ratio},
         "checks": [each.model_dump(mode="json") for each in checks],

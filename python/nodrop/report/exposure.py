@@ -36,10 +36,10 @@ LEGEND = (
 
 
 def format_exposure(
-    features: Sequence[ExposedFeature], stacks: Sequence[StackExposure], who: str, width: int
+    features: Sequence[ExposedFeature], stacks: Sequence[StackExposure], host_name: str, width: int
 ) -> Iterator[RenderableType]:
     """Yield the table, then the features of each stack, then the gaps."""
-    yield Text(f"Features of {who} exposed by its stack, ETSI GS NFV-PER 001 table A.1", style="bold")
+    yield Text(f"Features of {host_name} exposed by its stack, ETSI GS NFV-PER 001 table A.1", style="bold")
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, header_style="dim")
     table.add_column("feature")
     table.add_column("priority")
@@ -90,11 +90,11 @@ def list_gaps(features: Sequence[ExposedFeature], stack: StackExposure) -> list[
     ]
 
 
-def dump_exposure(features: Sequence[ExposedFeature], stacks: Sequence[StackExposure], who: str) -> str:
+def dump_exposure(features: Sequence[ExposedFeature], stacks: Sequence[StackExposure], host_name: str) -> str:
     """Return the same as JSON."""
     return json.dumps(
         {
-            "host": who,
+            "host": host_name,
             "features": [each.model_dump(mode="json") for each in features],
             "stacks": [each.model_dump(mode="json") for each in stacks],
             "gaps": {
@@ -106,11 +106,13 @@ def dump_exposure(features: Sequence[ExposedFeature], stacks: Sequence[StackExpo
     )
 
 
-def render_exposure_markdown(features: Sequence[ExposedFeature], stacks: Sequence[StackExposure], who: str) -> str:
+def render_exposure_markdown(
+    features: Sequence[ExposedFeature], stacks: Sequence[StackExposure], host_name: str
+) -> str:
     """Return the same as a Markdown page."""
     heading = ["feature", "at hypervisor, 2014", "at orchestrator, 2014", "priority", *(each.name for each in stacks)]
     lines = [
-        f"# Features of {escape_markdown(who)} exposed by its stack",
+        f"# Features of {escape_markdown(host_name)} exposed by its stack",
         "",
         f"| {' | '.join(heading)} |",
         "|---" * len(heading) + "|",

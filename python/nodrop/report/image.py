@@ -45,8 +45,8 @@ def _build_cards(count: int) -> Spec:
     x = {"field": "position", "type": "quantitative", "scale": scale, "axis": None}
 
     def line(field: str, top: float, size: int, weight: str = "normal", color: str = theme.INK) -> Spec:
-        look = {"align": "left", "baseline": "top", "lineBreak": "\n", "limit": each - CARD_GAP - 16}
-        mark = {"type": "text", "fontSize": size, "fontWeight": weight, "color": color, "dx": 16} | look
+        style = {"align": "left", "baseline": "top", "lineBreak": "\n", "limit": each - CARD_GAP - 16}
+        mark = {"type": "text", "fontSize": size, "fontWeight": weight, "color": color, "dx": 16} | style
         return {"mark": mark, "encoding": {"x": x, "y": {"value": top}, "text": {"field": field}}}
 
     bar = {

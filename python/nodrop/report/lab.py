@@ -33,8 +33,8 @@ def _format_interfaces(facts: StageFacts, namespace: str) -> Iterator[str]:
 
 def _format_chains(chains: tuple[ChainFacts, ...]) -> Iterator[str]:
     yield f"chains      {len(chains)}"
-    shown = chains if len(chains) <= CHAINS_SHOWN_MAX else (*chains[: CHAINS_SHOWN_MAX - 1], chains[-1])
-    for position, chain in enumerate(shown):
+    listed = chains if len(chains) <= CHAINS_SHOWN_MAX else (*chains[: CHAINS_SHOWN_MAX - 1], chains[-1])
+    for position, chain in enumerate(listed):
         if position == CHAINS_SHOWN_MAX - 1 and len(chains) > CHAINS_SHOWN_MAX:
             yield "  ..."
         vlans = f", VLANs {chain.vlans[0]} and {chain.vlans[1]}" if chain.vlans else ""

@@ -21,9 +21,9 @@ def format_listing(rows: Sequence[ResultRow], width: int = WIDTH) -> Iterator[st
     measures = _find_common_measures(rows)
     heads = ["run", "label", "SUT", "size", *measures.values(), "notes"]
     lines = [_build_cells(row, list(measures)) for row in rows]
-    shown = [at for at in range(len(heads)) if any(line[at] for line in lines)]
-    widths = _fit_widths([heads, *lines], shown, width)
-    figures = [at for at in range(4, len(heads) - 1) if at in shown]
+    positions = [at for at in range(len(heads)) if any(line[at] for line in lines)]
+    widths = _fit_widths([heads, *lines], positions, width)
+    figures = [at for at in range(4, len(heads) - 1) if at in positions]
     yield _join_cells(heads, widths, figures)
     for row, line in zip(rows, lines, strict=True):
         if row.summary.measures and not any(line[at] for at in figures):
@@ -36,19 +36,19 @@ def format_listing(rows: Sequence[ResultRow], width: int = WIDTH) -> Iterator[st
 def _join_cells(cells: Sequence[str], widths: Mapping[int, int], figures: Sequence[int], instead: str = "") -> str:
     """Return cells side by side; `instead` replaces the figures if given."""
     texts = {at: _cut_text(cells[at], widths[at]) for at in widths}
-    shown = {at: text.rjust(widths[at]) if at in figures else text.ljust(widths[at]) for at, text in texts.items()}
+    padded = {at: text.rjust(widths[at]) if at in figures else text.ljust(widths[at]) for at, text in texts.items()}
     if instead:
         room = sum(widths[at] for at in figures) + 2 * (len(figures) - 1)
-        shown[figures[0]] = _cut_text(instead, room).ljust(room)
-        shown = {at: text for at, text in shown.items() if at not in figures[1:]}
-    return "  ".join(shown.values()).rstrip()
+        padded[figures[0]] = _cut_text(instead, room).ljust(room)
+        padded = {at: text for at, text in padded.items() if at not in figures[1:]}
+    return "  ".join(padded.values()).rstrip()
 
 
-def _fit_widths(lines: Sequence[Sequence[str]], shown: Sequence[int], width: int) -> dict[int, int]:
+def _fit_widths(lines: Sequence[Sequence[str]], positions: Sequence[int], width: int) -> dict[int, int]:
     """Return the width of each column within the width available."""
-    widths = {at: max(len(line[at]) for line in lines) for at in shown}
-    cut = [at for at in shown if lines[0][at] in CUT]
-    while cut and sum(widths.values()) + 2 * (len(shown) - 1) > width:
+    widths = {at: max(len(line[at]) for line in lines) for at in positions}
+    cut = [at for at in positions if lines[0][at] in CUT]
+    while cut and sum(widths.values()) + 2 * (len(positions) - 1) > width:
         widest = max(cut, key=lambda at: widths[at])
         if widths[widest] <= NARROWEST:
             break
@@ -71,8 +71,8 @@ def _find_common_measures(rows: Sequence[ResultRow]) -> dict[str, str]:
 
 def _build_cells(row: ResultRow, keys: Sequence[str]) -> list[str]:
     summary = row.summary
-    found = {each.key: each for each in summary.measures}
-    texts = [_format_short(found[key]) if key in found else "" for key in keys]
+    measures = {each.key: each for each in summary.measures}
+    texts = [_format_short(measures[key]) if key in measures else "" for key in keys]
     notes = " ".join([*(f"+{tag}" for tag in row.tags), *_list_notes(row)])
     return [summary.run_id, summary.label or "", summary.sut, summary.frame_size, *texts, notes]
 

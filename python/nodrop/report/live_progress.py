@@ -32,7 +32,7 @@ class LiveProgress:
         self._state = RunState()
         self._interval_lines = IntervalLines()
         self._start_s = time.monotonic()
-        self._drawn_s = 0.0
+        self._refreshed_s = 0.0
 
     def __enter__(self) -> Self:
         """Start drawing."""
@@ -51,9 +51,9 @@ class LiveProgress:
         for line in self._interval_lines.handle(event):
             self._live.console.print(line)
         now_s = time.monotonic()
-        if isinstance(event, RunDone) or (isinstance(event, TrialProgress) and now_s - self._drawn_s < REFRESH_S):
+        if isinstance(event, RunDone) or (isinstance(event, TrialProgress) and now_s - self._refreshed_s < REFRESH_S):
             return
-        self._drawn_s = now_s
+        self._refreshed_s = now_s
         self._live.update(render_progress(self._state, now_s - self._start_s), refresh=True)
 
 

@@ -97,7 +97,9 @@ class EventLog:
             verdict=str(result.validity.verdict),
         )
         for doubt in result.validity.doubts:
-            self._log(logging.DEBUG, f"trial {result.index}: {doubt.text}", trial=result.index, code=doubt.code)
+            self._log(
+                logging.DEBUG, f"trial {result.index}: {format_message(doubt)}", trial=result.index, code=doubt.code
+            )
 
     def _log_end(self, result: RunResult, path: str | None) -> None:
         for goal_result in result.goals:

@@ -100,13 +100,13 @@ def _describe_trials(result: RunResult, steps: Mapping[int, SearchDecision], wit
 def _describe_trial(trial: TrialResult, step: SearchDecision | None) -> str:
     requested = trial.trial
     when = f"At {format_seconds(round(step.started_s, 1))}, " if step else ""
-    chosen = ", ".join(filter(None, (requested.goal, requested.rule)))
+    origin = ", ".join(filter(None, (requested.goal, requested.rule)))
     why = ": ".join(
-        filter(None, (chosen, format_message(requested.reason).removeprefix(f"{requested.goal}: ") or trial.phase))
+        filter(None, (origin, format_message(requested.reason).removeprefix(f"{requested.goal}: ") or trial.phase))
     )
     asking = f"{when}{format_pps(requested.intended_load_pps)} for {format_seconds(requested.duration_s)} ({why})"
     if trial.validity.verdict is ValidityStatus.INVALID:
-        doubts = "; ".join(doubt.text for doubt in trial.validity.doubts)
+        doubts = "; ".join(map(format_message, trial.validity.doubts))
         return f"{asking}: the trial does not count: {doubts}."
     effect = f"; {describe_bound_changes(step.before, step.after)}" if step else _describe_latency(trial)
     return f"{asking}: {_describe_loss(trial)}{effect}."
@@ -135,10 +135,10 @@ def _describe_latency(trial: TrialResult) -> str:
 
 
 def _describe_opposite(trial: TrialResult, step: SearchDecision) -> str:
-    left = f" {format_seconds(step.left_s)} were expected to remain." if step.left_s is not None else ""
+    remaining = f" {format_seconds(step.left_s)} were expected to remain." if step.left_s is not None else ""
     if trial.loss_ratio:
-        return f"Without loss: {format_message(step.if_low_loss)}.{left}"
-    return f"With loss: {format_message(step.if_high_loss)}.{left}"
+        return f"Without loss: {format_message(step.if_low_loss)}.{remaining}"
+    return f"With loss: {format_message(step.if_high_loss)}.{remaining}"
 
 
 def _describe_ending(result: RunResult) -> Iterator[_Line]:

@@ -141,8 +141,10 @@ class TerminalTable:
             yield Text(table.note, style="dim")
 
     def _has_room(self, group: Sequence[int], width: int) -> bool:
-        taken = sum(measure_column(self._table, column) + GAP for column in group)
-        return width - taken >= sum(min(LONG_WIDTH_MIN, measure_column(self._table, each)) + GAP for each in self._long)
+        used_width = sum(measure_column(self._table, column) + GAP for column in group)
+        return width - used_width >= sum(
+            min(LONG_WIDTH_MIN, measure_column(self._table, each)) + GAP for each in self._long
+        )
 
     def _render_sentences(self) -> Iterator[RenderableType]:
         for row in self._table.rows:
@@ -159,9 +161,9 @@ def group_columns(table: Table, width: int) -> list[list[int]]:
     groups: list[list[int]] = [list(lead)]
     for column in (each for each in columns if each not in lead):
         groups[-1].append(column)
-        own = groups[-1][len(lead) + 1 :]
-        if own and sum(widths[each] + GAP for each in groups[-1]) - GAP > width:
-            cut = next((each for each in reversed(own) if table.columns[each].starts_part), column)
+        details = groups[-1][len(lead) + 1 :]
+        if details and sum(widths[each] + GAP for each in groups[-1]) - GAP > width:
+            cut = next((each for each in reversed(details) if table.columns[each].starts_part), column)
             position = groups[-1].index(cut)
             groups.append([*lead, *groups[-1][position:]])
             del groups[-2][position:]
@@ -170,14 +172,14 @@ def group_columns(table: Table, width: int) -> list[list[int]]:
 
 def measure_column(table: Table, column: int) -> int:
     """Return the width of a column with its heading broken into few lines."""
-    return max(len(line) for line in (*_cell_texts(table, column), *break_heading(table, column)))
+    return max(len(line) for line in (*_list_cell_texts(table, column), *break_heading(table, column)))
 
 
 def break_heading(table: Table, column: int) -> list[str]:
     """Return a heading in as few lines as its cells are wide enough for, three at most."""
     title = table.columns[column].title
     pieces = BREAK.split(title)
-    cell_width = max((len(text) for text in _cell_texts(table, column)), default=0)
+    cell_width = max((len(text) for text in _list_cell_texts(table, column)), default=0)
     for width in range(max(cell_width, *(len(piece.strip()) for piece in pieces)), len(title) + 1):
         lines = _wrap(pieces, width)
         if len(lines) <= HEADING_LINES_MAX:
@@ -194,7 +196,7 @@ def _wrap(pieces: Sequence[str], width: int) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def _cell_texts(table: Table, column: int) -> list[str]:
+def _list_cell_texts(table: Table, column: int) -> list[str]:
     return [row[column].text for row in table.rows]
 
 

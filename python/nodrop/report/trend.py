@@ -57,9 +57,9 @@ def render_trend_markdown(trend: Trend) -> str:
 
 
 def _build_statements(trend: Trend) -> Iterator[Block]:
-    first, *others = describe_trend(trend)
+    first, *details = describe_trend(trend)
     yield Paragraph(text=first, tone=TONES.get(trend.verdict, "plain") if trend.verdict else "plain")
-    yield from (Paragraph(text=text) for text in others)
+    yield from (Paragraph(text=text) for text in details)
 
 
 def _build_details(trend: Trend) -> Iterator[Block]:
@@ -69,8 +69,8 @@ def _build_details(trend: Trend) -> Iterator[Block]:
     yield Table(caption="", columns=SEGMENTS, rows=tuple(rows))
     for change in reversed(trend.changes):
         suspects = [f"{each.text}: {each.a} → {each.b}" for each in change.suspects[:SUSPECTS_MAX]]
-        others = len(change.suspects) - len(suspects)
-        suspects += [f"and {others} more"] if others > 0 else []
+        more_count = len(change.suspects) - len(suspects)
+        suspects += [f"and {more_count} more"] if more_count > 0 else []
         size = format_change(change, trend.series.unit)
         yield Paragraph(text=f"Differences since run {change.run_id}, {size}:")
         yield Bullets(items=tuple(suspects or ["none recorded"]))

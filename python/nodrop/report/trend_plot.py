@@ -132,7 +132,7 @@ class _Plot:
         return f"{'':{self._margin}}{first}{'' if first == last else f'{chr(32) * gap}{last}'}"
 
     def _legend(self) -> Iterator[Text]:
-        drawn = {cell.mark for cell in self._cells.values()}
+        used_marks = {cell.mark for cell in self._cells.values()}
         marks = self._marks
         meanings = {
             marks.run: "run",
@@ -142,8 +142,8 @@ class _Plot:
             marks.beyond[0]: "below",
             marks.beyond[1]: "above",
         }
-        shown = "   ".join(f"{mark} {text}" for mark, text in meanings.items() if mark in drawn)
-        yield Text(f"{'':{self._margin}}{shown}", style="dim")
+        entries = "   ".join(f"{mark} {text}" for mark, text in meanings.items() if mark in used_marks)
+        yield Text(f"{'':{self._margin}}{entries}", style="dim")
 
 
 def _find_range(trend: Trend) -> tuple[float, float]:

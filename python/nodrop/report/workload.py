@@ -41,7 +41,7 @@ class FunctionOnHost(NamedTuple):
     standings: Sequence[FeatureStanding]
     checks: Mapping[str, HostCheck]
     """The checks of the host, by id."""
-    who: str
+    name: str
     """The name of the host."""
     bare_metal: bool
     """Whether to report table 2 instead of table 3."""
@@ -93,12 +93,12 @@ def dump_workload(function: FunctionOnHost) -> str:
     return json.dumps(
         {
             "function": function.vnf.model_dump(mode="json"),
-            "host": function.who,
+            "host": function.name,
             "features": [
                 {
                     **each.model_dump(mode="json"),
                     "status": {
-                        name: function.checks[name].status for name in _check_ids(each) if name in function.checks
+                        name: function.checks[name].status for name in _list_check_ids(each) if name in function.checks
                     },
                 }
                 for each in function.standings
@@ -117,7 +117,7 @@ def render_workload_markdown(function: FunctionOnHost) -> str:
     lines += [
         f"- {escape_markdown(_format_class(each.plane, each.name))} ({each.clause})" for each in function.vnf.classes
     ]
-    lines += ["", f"| feature | responsible | {escape_markdown(function.who)} | why |", "|---|---|---|---|"]
+    lines += ["", f"| feature | responsible | {escape_markdown(function.name)} | why |", "|---|---|---|---|"]
     for each in _select_features(function):
         cells = (
             each.feature.name,
@@ -146,38 +146,38 @@ def _format_class(plane: str, name: str) -> str:
     return name if plane == name or name.startswith(plane) else f"{plane}: {name}"
 
 
-def _format_heading(standing: FeatureStanding) -> str:
-    return {"analysed": "Matters", "less": "Matters less", "open": "Not specified"}[standing.standing]
+def _format_heading(feature: FeatureStanding) -> str:
+    return {"analysed": "Matters", "less": "Matters less", "open": "Not specified"}[feature.standing]
 
 
 def _build_feature_table(standings: Sequence[FeatureStanding], function: FunctionOnHost) -> Table:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, header_style="dim")
     table.add_column("feature")
     table.add_column("responsible")
-    table.add_column(function.who)
+    table.add_column(function.name)
     for each in standings:
         table.add_row(each.feature.name, _join_layers(each, function.bare_metal), _format_checks(each, function.checks))
     return table
 
 
-def _join_layers(standing: FeatureStanding, bare_metal: bool) -> str:
-    layers = standing.feature.bare_metal if bare_metal else standing.feature.virtualised
+def _join_layers(feature: FeatureStanding, bare_metal: bool) -> str:
+    layers = feature.feature.bare_metal if bare_metal else feature.feature.virtualised
     return ", ".join(SHORT[each] for each in layers or ())
 
 
-def _format_checks(standing: FeatureStanding, checks: Mapping[str, HostCheck]) -> Text:
+def _format_checks(feature: FeatureStanding, checks: Mapping[str, HostCheck]) -> Text:
     text = Text()
-    for name in _check_ids(standing):
+    for name in _list_check_ids(feature):
         if name in checks:
             status = checks[name].status
-            word = status if name in standing.feature.checks else "recorded" if status == "pass" else "not recorded"
+            word = status if name in feature.feature.checks else "recorded" if status == "pass" else "not recorded"
             text.append(f"{', ' if text else ''}{name} ")
             text.append(word, style=STYLES[status])
     return text
 
 
-def _check_ids(standing: FeatureStanding) -> tuple[str, ...]:
-    return (*standing.feature.checks, *standing.feature.record)
+def _list_check_ids(feature: FeatureStanding) -> tuple[str, ...]:
+    return (*feature.feature.checks, *feature.feature.record)
 
 
 def _wrap(text: str, width: int, lead: str = "") -> Iterator[Text]:

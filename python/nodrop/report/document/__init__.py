@@ -53,11 +53,11 @@ def build_document(
     compared = build_comparison_blocks(comparison, with_outcome=False) if comparison else ()
     costs_title = format_rule_cost_title(costs) if costs else ""
     sections = (
-        _section("comparison", "B compared with A", compared),
-        _section("prices", costs_title, build_rule_cost_blocks(costs) if costs else ()),
+        _make_section("comparison", "B compared with A", compared),
+        _make_section("prices", costs_title, build_rule_cost_blocks(costs) if costs else ()),
         *(_build_run_sections(results[0]) if len(results) == 1 else _build_runs_sections(results)),
-        _section("imported", "Measured by other tools", build_imported_blocks(imported) if imported else ()),
-        _section("terms", "Terms", build_glossary_blocks()),
+        _make_section("imported", "Measured by other tools", build_imported_blocks(imported) if imported else ()),
+        _make_section("terms", "Terms", build_glossary_blocks()),
     )
     sentence, cards = _build_first_screen(results, comparison, costs)
     return Document(
@@ -85,10 +85,10 @@ def _build_first_screen(
 
 def _build_run_sections(result: RunResult) -> tuple[Section, ...]:
     return (
-        _section("cautions", "Cautions", build_warning_blocks(result)),
-        _section("rates", "Rate compared with the link", build_size_blocks([result])),
-        _section("search", "Search", build_search_blocks(result)),
-        _section("latency", "Latency", build_latency_blocks([result])),
+        _make_section("cautions", "Cautions", build_warning_blocks(result)),
+        _make_section("rates", "Rate compared with the link", build_size_blocks([result])),
+        _make_section("search", "Search", build_search_blocks(result)),
+        _make_section("latency", "Latency", build_latency_blocks([result])),
         *_build_details(result),
     )
 
@@ -96,8 +96,8 @@ def _build_run_sections(result: RunResult) -> tuple[Section, ...]:
 def _build_runs_sections(results: Sequence[RunResult]) -> tuple[Section, ...]:
     """Return the tables of all runs, then each run, folded."""
     return (
-        _section("rates", "Rate by frame size", build_size_blocks(results)),
-        _section("latency", "Latency", build_latency_blocks(results)),
+        _make_section("rates", "Rate by frame size", build_size_blocks(results)),
+        _make_section("latency", "Latency", build_latency_blocks(results)),
         *(
             _build_run_section(f"run-{number}", name, result)
             for number, (name, result) in enumerate(zip(name_runs(results), results, strict=True), 1)
@@ -107,19 +107,19 @@ def _build_runs_sections(results: Sequence[RunResult]) -> tuple[Section, ...]:
 
 def _build_run_section(name: str, title: str, result: RunResult) -> Section:
     """Return a run as one section: its sections are folds."""
-    parts = (_section("search", "Search", build_search_blocks(result)), *_build_details(result))
+    parts = (_make_section("search", "Search", build_search_blocks(result)), *_build_details(result))
     folds = tuple(Fold(title=part.title, blocks=part.blocks) for part in parts if part.blocks)
-    return _section(name, f"{title}: run {result.run_id}", (*build_warning_blocks(result), *folds))
+    return _make_section(name, f"{title}: run {result.run_id}", (*build_warning_blocks(result), *folds))
 
 
 def _build_details(result: RunResult) -> tuple[Section, ...]:
     return (
-        _section("losses", "Time and place of frame loss", build_loss_blocks(result)),
-        _section("chains", "Chains", build_chain_blocks(result)),
-        _section("host", "Host and path", build_host_blocks(result)),
-        _section("repeat", "Repeat this measurement", build_setup_blocks(result)),
+        _make_section("losses", "Time and place of frame loss", build_loss_blocks(result)),
+        _make_section("chains", "Chains", build_chain_blocks(result)),
+        _make_section("host", "Host and path", build_host_blocks(result)),
+        _make_section("repeat", "Repeat this measurement", build_setup_blocks(result)),
     )
 
 
-def _section(name: str, title: str, blocks: tuple[Block, ...]) -> Section:
+def _make_section(name: str, title: str, blocks: tuple[Block, ...]) -> Section:
     return Section(name=name, title=title, blocks=blocks)

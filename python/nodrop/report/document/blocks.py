@@ -85,9 +85,11 @@ class Table(Value):
 
     def brief(self) -> "Table":
         """Return the table without detail columns, caption and note."""
-        kept = [position for position, column in enumerate(self.columns) if not column.is_detail]
-        columns = tuple(self.columns[position] for position in kept)
-        return Table(caption="", columns=columns, rows=tuple(tuple(row[each] for each in kept) for row in self.rows))
+        positions = [position for position, column in enumerate(self.columns) if not column.is_detail]
+        columns = tuple(self.columns[position] for position in positions)
+        return Table(
+            caption="", columns=columns, rows=tuple(tuple(row[each] for each in positions) for row in self.rows)
+        )
 
 
 class Figure(Value):

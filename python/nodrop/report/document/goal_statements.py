@@ -79,7 +79,7 @@ def _format_confidence(probability: float) -> str:
 
 
 def _describe_loss_limit(lower: Bound, loss_ratio_limit: float, result: RunResult) -> str:
-    trials = [trial for trial in result.trials if _counts_at(trial, lower.load_pps)]
+    trials = [trial for trial in result.trials if _is_counted_at(trial, lower.load_pps)]
     lost_count = sum(trial.lost_count + trial.unsent_count for trial in trials)
     sent_count = sum(trial.offered_count + trial.unsent_count for trial in trials)
     load, limit = format_pps(lower.load_pps), f"below {format_small_ratio(loss_ratio_limit)} at 95 % confidence"
@@ -101,7 +101,7 @@ def _describe_shortfall(lower: Bound, trial: TrialResult) -> str:
     )
 
 
-def _counts_at(trial: TrialResult, load_pps: float) -> bool:
+def _is_counted_at(trial: TrialResult, load_pps: float) -> bool:
     return (
         trial.phase == "search"
         and trial.trial.intended_load_pps == load_pps

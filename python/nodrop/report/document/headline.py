@@ -96,8 +96,8 @@ def build_cards(results: Sequence[RunResult]) -> tuple[Card, ...]:
 def _build_run_card(name: str, result: RunResult) -> Card:
     """Return the first goal of a run in large, the others below it."""
     if trial := find_fixed_trial(result):
-        first, *others = tuple(_build_fixed_cards(result, trial))
-        details = tuple(f"{card.label}: {card.text}" for card in others)
+        first, *more = tuple(_build_fixed_cards(result, trial))
+        details = tuple(f"{card.label}: {card.text}" for card in more)
         return first.model_copy(update={"label": f"{name}: sent", "details": details})
     cards = tuple(_build_goal_card(goal_result, result) for goal_result in result.goals)
     if not cards:
@@ -143,8 +143,10 @@ def _format_rates(load_pps: float, result: RunResult) -> str:
 
 def _format_latency(latency: LatencyFigures) -> str:
     """Return `12 µs median, 43 µs p99` without unknown percentiles."""
-    known = latency.percentiles_ns
-    parts = [f"{format_ns(known[each])} {name}" for each, name in CARD_PERCENTILES.items() if each in known]
+    percentiles_ns = latency.percentiles_ns
+    parts = [
+        f"{format_ns(percentiles_ns[each])} {name}" for each, name in CARD_PERCENTILES.items() if each in percentiles_ns
+    ]
     return ", ".join(parts or [f"{format_ns(latency.mean_ns)} mean"])
 
 

@@ -95,13 +95,13 @@ def _build_path(result: RunResult, facts: Facts) -> FactList:
 def _build_descriptor(chd: HostDescriptor) -> FactList:
     """Return the main facts of the machine; result.json has all of them."""
     nodes, observed = chd.resources.numa_nodes, [each for _, each in list_observations(chd)]
-    known = sum(each.known for each in observed)
+    known_count = sum(each.known for each in observed)
     return _build_list(
         "Compute Host Descriptor",
         *((name, text) for name, text in list_host_summary(chd) if name not in SHOWN_ABOVE),
         *((f"node {node.id}", describe_node(node)) for node in nodes[:NODES_MAX]),
         ("other nodes", f"{len(nodes) - NODES_MAX} more" if len(nodes) > NODES_MAX else ""),
-        ("known", f"{known} of {len(observed)} facts; 'nodrop show --host' gives the reasons for the others"),
+        ("known", f"{known_count} of {len(observed)} facts; 'nodrop show --host' gives the reasons for the others"),
     )
 
 

@@ -31,17 +31,21 @@ def build_latency_blocks(results: Sequence[RunResult]) -> tuple[Block, ...]:
 
 def build_latency_table(results: Sequence[RunResult]) -> Table:
     """Return the latency at every load and direction of the runs."""
-    percentiles = tuple(sorted({*PERCENTILES, *(each for result in results for each in _custom_percentiles(result))}))
-    percentiles = tuple(each for each in percentiles if each in _meaningful_percentiles(results))
+    percentiles = tuple(
+        sorted({*PERCENTILES, *(each for result in results for each in _list_custom_percentiles(result))})
+    )
+    percentiles = tuple(each for each in percentiles if each in _select_meaningful_percentiles(results))
     names = name_runs(results) if len(results) > 1 else ("",)
-    rows = tuple(row for result, name in zip(results, names, strict=True) for row in _rows(result, name, percentiles))
+    rows = tuple(
+        row for result, name in zip(results, names, strict=True) for row in _iter_rows(result, name, percentiles)
+    )
     first = (cells.text_column("run"),) if len(results) > 1 else ()
     return Table(
         caption="Latency at each load",
         columns=(
             *first,
             *(cells.text_column("at"), cells.number_column("load", "pps"), cells.text_column("way")),
-            *(cells.number_column("frames timed", "frames"), *_figure_columns(percentiles)),
+            *(cells.number_column("frames timed", "frames"), *_make_figure_columns(percentiles)),
             cells.number_column("PDV", "ns"),
         ),
         rows=tuple(row if first else row[1:] for row in rows),
@@ -56,8 +60,8 @@ def build_brief_latency_table(result: RunResult) -> Table:
     percentiles = select_percentiles(result.plan)
     return Table(
         caption="",
-        columns=(cells.text_column("latency at"), cells.text_column("way"), *_figure_columns(percentiles)),
-        rows=tuple(row for measured in result.latencies for row in _brief_rows(measured, result, percentiles)),
+        columns=(cells.text_column("latency at"), cells.text_column("way"), *_make_figure_columns(percentiles)),
+        rows=tuple(row for measured in result.latencies for row in _iter_brief_rows(measured, result, percentiles)),
     )
 
 
@@ -67,12 +71,12 @@ def select_percentiles(plan: Plan) -> tuple[float, ...]:
     return BRIEF_PERCENTILES if is_default and not plan.fixed else plan.percentiles
 
 
-def _figure_columns(percentiles: Sequence[float]) -> tuple[Column, ...]:
+def _make_figure_columns(percentiles: Sequence[float]) -> tuple[Column, ...]:
     titles = ("min", "mean", *(f"p{each:g}" for each in percentiles), "max")
     return tuple(cells.number_column(title, "ns") for title in titles)
 
 
-def _brief_rows(
+def _iter_brief_rows(
     measured: LatencyResult, result: RunResult, percentiles: tuple[float, ...]
 ) -> Iterator[tuple[Cell, ...]]:
     trial = result.trials[measured.trial_index]
@@ -80,21 +84,21 @@ def _brief_rows(
     figures = {f"{way[0]}→{way[1]}": each for way, each in latency_by_direction(trial, percentiles).items()}
     if trial.phase == FIXED and len(figures) > 1:
         figures["all"] = trial_latency(trial, percentiles)
-    rows = [(cells.text_cell(way), *_brief_figures(each, percentiles)) for way, each in figures.items()]
+    rows = [(cells.text_cell(way), *_build_brief_figures(each, percentiles)) for way, each in figures.items()]
     blank = (Cell(text=""),) * (4 + len(percentiles))
     for position in range(max(len(labels), len(rows))):
         label = labels[position] if position < len(labels) else ""
         yield Cell(text=label), *(rows[position] if position < len(rows) else blank)
 
 
-def _brief_figures(figures: LatencyFigures | None, percentiles: Sequence[float]) -> tuple[Cell, ...]:
+def _build_brief_figures(figures: LatencyFigures | None, percentiles: Sequence[float]) -> tuple[Cell, ...]:
     if figures is None:
         return (cells.NOTHING,) * (3 + len(percentiles))
     values = (figures.min_ns, figures.mean_ns, *map(figures.percentiles_ns.get, percentiles), figures.max_ns)
     return tuple(map(cells.latency_cell, values))
 
 
-def _meaningful_percentiles(results: Sequence[RunResult]) -> frozenset[float]:
+def _select_meaningful_percentiles(results: Sequence[RunResult]) -> frozenset[float]:
     """Return the percentiles with enough slower frames in any trial."""
     most = max(
         (
@@ -111,12 +115,12 @@ def _meaningful_percentiles(results: Sequence[RunResult]) -> frozenset[float]:
     )
 
 
-def _custom_percentiles(result: RunResult) -> tuple[float, ...]:
+def _list_custom_percentiles(result: RunResult) -> tuple[float, ...]:
     default = type(result.plan).model_fields["percentiles"].default
     return () if result.plan.percentiles == default else result.plan.percentiles
 
 
-def _rows(result: RunResult, name: str, percentiles: tuple[float, ...]) -> Iterator[tuple[Cell, ...]]:
+def _iter_rows(result: RunResult, name: str, percentiles: tuple[float, ...]) -> Iterator[tuple[Cell, ...]]:
     for measured in result.latencies:
         trial = result.trials[measured.trial_index]
         for way, figures in latency_by_direction(trial, (0.0, *percentiles)).items():
@@ -125,24 +129,24 @@ def _rows(result: RunResult, name: str, percentiles: tuple[float, ...]) -> Itera
                 cells.text_cell(measured.label),
                 cells.rate_cell(measured.load_pps),
                 cells.text_cell(f"{way[0]} → {way[1]}"),
-                *_figures(figures, percentiles),
+                *_build_figures(figures, percentiles),
             )
 
 
-def _figures(figures: LatencyFigures | None, percentiles: tuple[float, ...]) -> tuple[Cell, ...]:
+def _build_figures(figures: LatencyFigures | None, percentiles: tuple[float, ...]) -> tuple[Cell, ...]:
     if figures is None:
         return (cells.NOTHING,) * (5 + len(percentiles))
-    known = {
+    percentiles_ns = {
         each: latency_ns
         for each, latency_ns in figures.percentiles_ns.items()
         if figures.count * (1 - each / 100) >= SLOWER_FRAMES_MIN or each <= 50
     }
-    p999_ns = known.get(99.9)
+    p999_ns = percentiles_ns.get(99.9)
     return (
         cells.count_cell(figures.count),
         cells.latency_cell(figures.min_ns),
         cells.latency_cell(figures.mean_ns),
-        *(cells.latency_cell(known.get(each)) for each in percentiles),
+        *(cells.latency_cell(percentiles_ns.get(each)) for each in percentiles),
         cells.latency_cell(figures.max_ns),
         cells.latency_cell(None if p999_ns is None else p999_ns - figures.min_ns),
     )

@@ -77,9 +77,9 @@ def describe_loss(trial: TrialResult) -> str:
     losses = sorted(_list_losses(ledger), key=lambda each: -each.lost_count)
     places = [f"{format_count(each.lost_count)} at {_join_places(each.places)} ({each.text})" for each in losses]
     elsewhere_count = sum(each.lost_count for each in losses[PLACES_MAX:])
-    shown = places[:PLACES_MAX] + ([f"{format_count(elsewhere_count)} elsewhere"] if elsewhere_count else [])
+    parts = places[:PLACES_MAX] + ([f"{format_count(elsewhere_count)} elsewhere"] if elsewhere_count else [])
     due_count = trial.offered_count + trial.unsent_count
-    return f"lost {format_count(ledger.lost_count)} of {format_count(due_count)}: {', '.join(shown)}"
+    return f"lost {format_count(ledger.lost_count)} of {format_count(due_count)}: {', '.join(parts)}"
 
 
 def _build_trial_blocks(trial: TrialResult, role: str) -> Iterator[Block]:

@@ -66,7 +66,7 @@ def build_path_check_table(result: RunResult, facts: Facts) -> Table:
             ", ".join(str(layer.id) for layer in stream.layers if isinstance(layer, Vlan)),
             ethernet.src if ethernet else "",
             resolved or (ethernet.dst if ethernet else ""),
-            _resolver_name(stream) if resolved else "cloud" if result.plan.cloud else "plan",
+            _format_resolver(stream) if resolved else "cloud" if result.plan.cloud else "plan",
             f"{check.received_count} of {check.sent_count}" if check else "none",
         )
         rows.append((cells.number_cell(stream.chain), *map(cells.text_cell, words)))
@@ -118,8 +118,8 @@ def _build_interface(
 
 
 def _build_server(server: CloudServerFacts) -> tuple[Cell, ...]:
-    left, right = (*server.macs, "", "")[:2]
-    words = (server.host or "", server.availability_zone or "", left, right, server.address or "")
+    left_mac, right_mac = (*server.macs, "", "")[:2]
+    words = (server.host or "", server.availability_zone or "", left_mac, right_mac, server.address or "")
     restaged = "yes" if server.restaged else "no"
     return (
         cells.text_cell(server.name),
@@ -128,5 +128,5 @@ def _build_server(server: CloudServerFacts) -> tuple[Cell, ...]:
     )
 
 
-def _resolver_name(stream: Stream) -> str:
+def _format_resolver(stream: Stream) -> str:
     return "ND" if any(isinstance(layer, Ipv6) for layer in stream.layers) else "ARP"

@@ -118,23 +118,25 @@ def _build_blocks(table: RuleCostTable) -> Iterator[Block]:
 
 def _describe_baseline(table: RuleCostTable) -> str:
     """Return the placement that all others are compared with, and its rate."""
-    kept = table.baseline
-    if kept is None:
+    baseline = table.baseline
+    if baseline is None:
         return f"All rules kept: {table.pricing.baseline}; no run found {table.text}."
-    least = "at least " if kept.at_least else ""
-    scatter = f", ±{format_percent(kept.scatter)} between runs" if kept.scatter else ""
-    runs = format_count(len(kept.points), "run")
-    return f"All rules kept: {table.pricing.baseline}. {table.text} {least}{format_pps(kept.mean)} ({runs}{scatter})."
+    least = "at least " if baseline.at_least else ""
+    scatter = f", ±{format_percent(baseline.scatter)} between runs" if baseline.scatter else ""
+    runs = format_count(len(baseline.points), "run")
+    return (
+        f"All rules kept: {table.pricing.baseline}. {table.text} {least}{format_pps(baseline.mean)} ({runs}{scatter})."
+    )
 
 
 def _build_row(cost: RuleCost, other_keys: tuple[str, ...]) -> tuple[Cell, ...]:
-    others = {other.key: _format_bounded(-other.effect, derive_bound(other)) for other in cost.others}
+    costs_by_goal = {other.key: _format_bounded(-other.effect, derive_bound(other)) for other in cost.others}
     return (
         cells.text_cell(cost.rule.text),
         Cell(text=format_cost(cost), key=cost.cost),
         cells.text_cell(format_cost_range(cost)),
         cells.text_cell(_format_rate(cost)),
-        *(cells.text_cell(others.get(key, "")) for key in other_keys),
+        *(cells.text_cell(costs_by_goal.get(key, "")) for key in other_keys),
         cells.text_cell(cost.outcome.value, TONES[cost.outcome]),
         cells.text_cell(cost.rule.how),
     )
@@ -151,8 +153,8 @@ def _format_rate(cost: RuleCost) -> str:
 def _list_cautions(table: RuleCostTable) -> Iterator[str]:
     if table.baseline and table.baseline.scatter and table.baseline.scatter > SCATTER_MAX:
         yield (
-            f"Runs that keep all rules differ by {format_percent(table.baseline.scatter)}: this machine is noisy and hides "
-            "costs much smaller than that."
+            f"Runs that keep all rules differ by {format_percent(table.baseline.scatter)}: this machine is noisy "
+            "and hides costs much smaller than that."
         )
     for goal in table.passed_over:
         yield f"{goal} was not found in every run with all rules kept and is left out; allow more time (--budget)."

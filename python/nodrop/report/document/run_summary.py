@@ -29,17 +29,17 @@ from nodrop.units import format_count, format_seconds
 def build_run_summary(result: RunResult, with_trials: bool = False) -> tuple[Section, ...]:
     """Return the summary of a run; with the table of trials on request."""
     sections = (
-        _section("headline", *_build_headline(result)),
-        _section("path", *_build_path(result)),
-        _section("rates", *_build_rates(result)),
-        _section("latency", *((build_brief_latency_table(result),) if result.latencies else ())),
-        _section("trials", *((build_trial_table(result).brief(),) if with_trials and result.trials else ())),
-        _section("calibration", *_build_calibration(result)),
-        _section("warnings", *_build_bullets(list_warnings(result), "caution")),
-        _section(
+        _make_section("headline", *_build_headline(result)),
+        _make_section("path", *_build_path(result)),
+        _make_section("rates", *_build_rates(result)),
+        _make_section("latency", *((build_brief_latency_table(result),) if result.latencies else ())),
+        _make_section("trials", *((build_trial_table(result).brief(),) if with_trials and result.trials else ())),
+        _make_section("calibration", *_build_calibration(result)),
+        _make_section("warnings", *_build_bullets(list_warnings(result), "caution")),
+        _make_section(
             "findings", *_build_bullets([format_message(each) for each in result.findings]), title="Other findings"
         ),
-        _section("provenance", *_build_provenance(result)),
+        _make_section("provenance", *_build_provenance(result)),
     )
     return tuple(section for section in sections if section.blocks)
 
@@ -98,5 +98,5 @@ def _build_bullets(texts: "Iterator[str] | tuple[str, ...] | list[str]", tone: T
         yield Bullets(items=items, tone=tone)
 
 
-def _section(name: str, *blocks: Block, title: str = "") -> Section:
+def _make_section(name: str, *blocks: Block, title: str = "") -> Section:
     return Section(name=name, title=title, blocks=blocks)

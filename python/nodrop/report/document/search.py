@@ -99,5 +99,8 @@ def describe_trial(trial: TrialResult, step: SearchDecision | None) -> str:
     parts = [f"{format_message(request.reason) or trial.phase}{f' ({rule})' if rule else ''}"]
     if step and trial.validity.verdict is not ValidityStatus.INVALID:
         parts.append(describe_bound_changes(step.before, step.after))
-    parts += [format_stop_reason(trial), *(f"{doubt.verdict}: {doubt.text}" for doubt in trial.validity.doubts)]
+    parts += [
+        format_stop_reason(trial),
+        *(f"{doubt.verdict}: {format_message(doubt)}" for doubt in trial.validity.doubts),
+    ]
     return ". ".join(f"{part[0].upper()}{part[1:]}" for part in parts if part) + "."

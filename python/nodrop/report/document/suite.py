@@ -102,9 +102,9 @@ def _build_overview(suite: Suite, results: Sequence[RunResult]) -> Iterator[Bloc
 
 def _build_run(result: RunResult, with_trials: bool) -> Iterator[Section]:
     title = f"Frame size {_name_run(result)}: run {result.run_id}"
-    first, *others = build_run_summary(result, with_trials)
+    first, *details = build_run_summary(result, with_trials)
     yield first.model_copy(update={"title": title})
-    yield from others
+    yield from details
 
 
 def _build_common(results: Sequence[RunResult]) -> Iterator[Block]:
@@ -150,7 +150,7 @@ def _name_run(result: RunResult) -> str:
     return f"{plan.frame_size}, {repeat}" if repeat else plan.frame_size
 
 
-def _short_name(plan: Plan) -> str:
+def _format_short_name(plan: Plan) -> str:
     """Return the same in short: `64`, `64, A2`, `64, #2`."""
     is_one_of_several = plan.repeat_count > 1 or plan.variant
     return f"{plan.frame_size}, {plan.variant or '#'}{plan.repeat}" if is_one_of_several else plan.frame_size
@@ -187,7 +187,7 @@ def _build_row(result: RunResult, load: _Load) -> tuple[Cell, ...]:
     ratio = measured.lost_count / measured.offered_count if measured and measured.offered_count else 0.0
     latency = trial_latency(load.timed, percentiles) if load.timed else None
     return (
-        cells.text_cell(_short_name(result.plan)),
+        cells.text_cell(_format_short_name(result.plan)),
         cells.text_cell(load.goal),
         Cell(text=load.rate or "-", key=load.load_pps),
         cells.text_cell(format_wire_rate(load.load_pps, result.plan.traffic) if load.load_pps else ""),

@@ -40,7 +40,7 @@ REASONS = {
     "tester_drops": "the tester dropped frames",
     "tester_preempted": "other work kept the tester off its CPU",
 }
-"""Short texts for codes of doubts; the texts of the doubts have the figures."""
+"""Short texts for codes of doubts; their sentences have the figures."""
 
 
 def build_warning_blocks(result: RunResult) -> tuple[Block, ...]:
@@ -77,10 +77,10 @@ def list_doubts(result: RunResult) -> Iterator[str]:
     yield from list_serious_doubts(result)
     roles = _find_roles(result)
     suspect = [trial for trial in result.trials if trial.validity.verdict is ValidityStatus.SUSPECT]
-    others = [trial.index for trial in suspect if trial.index not in roles and _doubts(trial)]
-    if others:
-        trials = f"{format_count(len(others), 'more trial')} {'is' if len(others) == 1 else 'are'}"
-        which = ", ".join(f"#{index}" for index in others)
+    unlisted = [trial.index for trial in suspect if trial.index not in roles and _list_trial_doubts(trial)]
+    if unlisted:
+        trials = f"{format_count(len(unlisted), 'more trial')} {'is' if len(unlisted) == 1 else 'are'}"
+        which = ", ".join(f"#{index}" for index in unlisted)
         yield f"{trials} suspect but did not affect the results ({which}); see 'nodrop show --trials'"
 
 
@@ -90,9 +90,9 @@ def list_serious_doubts(result: RunResult) -> Iterator[str]:
     for trial in result.trials:
         verdict = trial.validity.verdict
         is_serious = verdict is ValidityStatus.INVALID or (verdict is ValidityStatus.SUSPECT and trial.index in roles)
-        if is_serious and (doubts := _doubts(trial)):
+        if is_serious and (doubts := _list_trial_doubts(trial)):
             role = f" ({', '.join(roles[trial.index])})" if trial.index in roles else ""
-            yield f"trial #{trial.index}{role} is {verdict}: {'; '.join(doubt.text for doubt in doubts)}"
+            yield f"trial #{trial.index}{role} is {verdict}: {'; '.join(map(format_message, doubts))}"
 
 
 def _list_flags(result: RunResult) -> Iterator[str]:
@@ -138,7 +138,7 @@ def _find_roles(result: RunResult) -> dict[int, list[str]]:
     return roles
 
 
-def _doubts(trial: TrialResult) -> list[Doubt]:
+def _list_trial_doubts(trial: TrialResult) -> list[Doubt]:
     """Return the doubts, at a fixed rate without unsent frames: these are reported and do not count as lost."""
     return [doubt for doubt in trial.validity.doubts if trial.phase != FIXED or doubt.code != "offered_short"]
 

@@ -31,24 +31,24 @@ def format_host_diff(a: str, b: str, changes: Sequence[HostChange], width: int) 
     yield Text.assemble(("A  ", "bold"), a)
     yield Text.assemble(("B  ", "bold"), b)
     yield Text()
-    known = [each for each in changes if each.kind != "known"]
+    differences = [each for each in changes if each.kind != "known"]
     yield Text(summarize_diff(changes), style="bold")
     for part, title in PARTS.items():
-        chosen = [each for each in known if each.part == part]
-        yield from _render_part(title, chosen, width)
+        selected = [each for each in differences if each.part == part]
+        yield from _render_part(title, selected, width)
     yield from _render_part("Known of one host only", [each for each in changes if each.kind == "known"], width)
 
 
 def summarize_diff(changes: Sequence[HostChange]) -> str:
     """Return the number of differences of each kind, in a sentence."""
-    known = [each for each in changes if each.kind != "known"]
-    counts = [(title.lower(), sum(each.part == part for each in known)) for part, title in PARTS.items()]
+    differences = [each for each in changes if each.kind != "known"]
+    counts = [(title.lower(), sum(each.part == part for each in differences)) for part, title in PARTS.items()]
     listed = ", ".join(f"{count} in {title}" for title, count in counts if count)
-    open_count = len(changes) - len(known)
+    open_count = len(changes) - len(differences)
     rest = f" {open_count} more {'is' if open_count == 1 else 'are'} known of one host only." if open_count else ""
-    if not known:
+    if not differences:
         return f"No known difference.{rest}"
-    return f"{format_count(len(known), 'difference')}: {listed}.{rest}"
+    return f"{format_count(len(differences), 'difference')}: {listed}.{rest}"
 
 
 def dump_host_diff(a: str, b: str, changes: Sequence[HostChange]) -> str:

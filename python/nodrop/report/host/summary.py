@@ -11,13 +11,16 @@ from nodrop.units import format_bytes, format_count
 def list_host_summary(host: HostDescriptor) -> Iterator[tuple[str, str]]:
     """Yield names and values that identify the machine and its parts; unknown values are empty."""
     identity, processor = host.host, host.capabilities.processor
-    yield "host", first_known(identity.hostname, identity.id)
-    yield "product", first_known(identity.product)
-    yield "BIOS", first_known(identity.bios)
+    yield "host", pick_first_known(identity.hostname, identity.id)
+    yield "product", pick_first_known(identity.product)
+    yield "BIOS", pick_first_known(identity.bios)
     yield (
         "system",
         ", ".join(
-            filter(None, (first_known(identity.os), f"kernel {identity.kernel.value}" if identity.kernel.value else ""))
+            filter(
+                None,
+                (pick_first_known(identity.os), f"kernel {identity.kernel.value}" if identity.kernel.value else ""),
+            )
         ),
     )
     kind = identity.virtualization.value
@@ -30,7 +33,7 @@ def list_host_summary(host: HostDescriptor) -> Iterator[tuple[str, str]]:
     yield "vSwitches", "; ".join(_list_vswitches(host))
 
 
-def first_known(*observed: Observation[str]) -> str:
+def pick_first_known(*observed: Observation[str]) -> str:
     """Return the first known text; empty if none is known."""
     return next((each.value for each in observed if each.value), "")
 
@@ -50,7 +53,7 @@ def describe_node(node: NumaNode) -> str:
 
 
 def _list_processor(processor: Processor) -> Iterator[str]:
-    yield first_known(processor.model, processor.architecture) or "not known"
+    yield pick_first_known(processor.model, processor.architecture) or "not known"
     signature = (processor.family.value, processor.model_number.value, processor.stepping.value)
     if None not in signature:
         yield "family {}, model {}, stepping {}".format(*signature)
@@ -86,9 +89,11 @@ def _list_clock(processor: Processor) -> Iterator[str]:
 
 def _list_memory(host: HostDescriptor) -> Iterator[str]:
     sizes = [node.memory.total_bytes.value for node in host.resources.numa_nodes]
-    known = [size for size in sizes if size is not None]
-    if known:
-        yield format_bytes(sum(known)) + ("" if len(known) == len(sizes) else " on the nodes that report it")
+    known_sizes = [size for size in sizes if size is not None]
+    if known_sizes:
+        yield format_bytes(sum(known_sizes)) + (
+            "" if len(known_sizes) == len(sizes) else " on the nodes that report it"
+        )
     memory = host.capabilities.memory
     if memory.kind.value:
         yield memory.kind.value

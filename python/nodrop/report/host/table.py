@@ -97,21 +97,21 @@ def _format_cpus(cpus: NodeCpus, leaf: str) -> str:
 def _render_distances(host: HostDescriptor) -> RenderableType:
     """Return distances as firmware counts them (10 is local): a matrix, or the values if there are many nodes."""
     nodes = [node.id for node in host.resources.numa_nodes]
-    known = {(link.a, link.b): link.distance.value for link in host.resources.links}
+    distances = {(link.a, link.b): link.distance.value for link in host.resources.links}
     if len(nodes) > 12:
-        values = sorted({value for value in known.values() if value is not None})
+        values = sorted({value for value in distances.values() if value is not None})
         return f"Distances between nodes (10 is local): {', '.join(map(str, values)) or 'unknown'}"
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="dim")
     table.add_column("distance", style="dim")
     for node in nodes:
         table.add_column(str(node), justify="right")
     for a in nodes:
-        table.add_row(str(a), *(_format_distance(known, a, b) for b in nodes))
+        table.add_row(str(a), *(_format_distance(distances, a, b) for b in nodes))
     return table
 
 
-def _format_distance(known: dict[tuple[int, int], int | None], a: int, b: int) -> str:
-    value = 10 if a == b else known.get((min(a, b), max(a, b)))
+def _format_distance(distances: dict[tuple[int, int], int | None], a: int, b: int) -> str:
+    value = 10 if a == b else distances.get((min(a, b), max(a, b)))
     return "?" if value is None else str(value)
 
 
@@ -205,9 +205,9 @@ def _render_unknowns(host: HostDescriptor) -> Iterator[RenderableType]:
         more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
         text = Text.assemble((each.why, "dim"), ": ", ", ".join(names[:NAMES_SHOWN]), more)
         yield Padding(text, (0, 0, 0, 2))
-    if others := reasons[REASONS_SHOWN:]:
-        count = sum(each.leaf_count for each in others)
-        reasons_text = f"{count} for {format_count(len(others), 'other reason')}: --format yaml has all"
+    if hidden := reasons[REASONS_SHOWN:]:
+        count = sum(each.leaf_count for each in hidden)
+        reasons_text = f"{count} for {format_count(len(hidden), 'other reason')}: --format yaml has all"
         yield Padding(Text(reasons_text, style="dim"), (0, 0, 0, 2))
 
 

@@ -47,8 +47,8 @@ def usec_cell(value: Number | None) -> Cell:
     """Return a time in microseconds, with decimals only if it has any."""
     if value is None:
         return UNKNOWN
-    is_whole = float(value).is_integer()
-    return Cell(text=f"{value:,.0f}" if is_whole else f"{value:,}", key=value)
+    is_integer = float(value).is_integer()
+    return Cell(text=f"{value:,.0f}" if is_integer else f"{value:,}", key=value)
 
 
 def format_percent(value: Number) -> str:

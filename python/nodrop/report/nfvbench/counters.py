@@ -51,7 +51,7 @@ def _build_path_table(caption: str, interfaces: tuple[str, ...], chains: dict[st
             *(usec_cell(reading.get_number(counters, field)) for _, field in DELAYS),
             *(usec_cell(reading.read_percentiles(counters).get(percentile)) for percentile in percentiles),
         )
-        for chain, counters in sorted(chains.items(), key=_chain_order)
+        for chain, counters in sorted(chains.items(), key=_make_chain_sort_key)
         for packets in (_list_packets(counters, len(interfaces)),)
     )
     columns = (
@@ -109,13 +109,15 @@ def _has_packets(counters: object) -> bool:
 
 def _list_percentiles(chains: dict[str, Any]) -> tuple[str, ...]:
     """Return every percentile known of any chain, lowest first."""
-    known: dict[str, None] = {}
+    percentiles: dict[str, None] = {}
     for counters in chains.values():
-        known.update(dict.fromkeys(reading.read_percentiles(counters)))
-    return tuple(sorted(known, key=lambda key: float(key) if key.replace(".", "", 1).isdecimal() else float("inf")))
+        percentiles.update(dict.fromkeys(reading.read_percentiles(counters)))
+    return tuple(
+        sorted(percentiles, key=lambda key: float(key) if key.replace(".", "", 1).isdecimal() else float("inf"))
+    )
 
 
-def _chain_order(item: tuple[str, Any]) -> tuple[bool, int, str]:
+def _make_chain_sort_key(item: tuple[str, Any]) -> tuple[bool, int, str]:
     """Return a key that sorts chains by number, then their total."""
     chain = item[0]
     return not chain.isdecimal(), int(chain) if chain.isdecimal() else 0, chain

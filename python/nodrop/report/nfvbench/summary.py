@@ -117,15 +117,15 @@ def _build_delay_columns(percentiles: tuple[str, ...]) -> Iterator[Column]:
 
 def _build_delays(delays: object, percentiles: tuple[str, ...]) -> Iterator[Cell]:
     yield from (usec_cell(reading.get_number(delays, field)) for _, field in DELAYS)
-    known = reading.read_percentiles(delays)
-    yield from (usec_cell(known.get(percentile)) for percentile in percentiles)
+    values = reading.read_percentiles(delays)
+    yield from (usec_cell(values.get(percentile)) for percentile in percentiles)
 
 
 def _list_percentiles(delays: list[dict[str, Any]]) -> tuple[str, ...]:
-    known: dict[str, None] = {}
+    percentiles: dict[str, None] = {}
     for each in delays:
-        known.update(dict.fromkeys(reading.read_percentiles(each)))
-    return tuple(known)
+        percentiles.update(dict.fromkeys(reading.read_percentiles(each)))
+    return tuple(percentiles)
 
 
 def _build_benchmarks(result: object) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def render_pdf(document: Document) -> bytes:
         directory = Path(temporary)
         for number, chart in enumerate(document.charts()):
             (directory / f"chart-{number}.pdf").write_bytes(render.render_pdf(chart))
-        content = _number_charts(document.model_dump(mode="json", exclude={"attachments"}))
+        content = _name_charts(document.model_dump(mode="json", exclude={"attachments"}))
         (directory / "report.json").write_text(json.dumps(content), encoding="utf-8")
         main = directory / TEMPLATE.name
         shutil.copy(TEMPLATE, main)
@@ -38,7 +38,7 @@ def render_pdf(document: Document) -> bytes:
     return content_pdf
 
 
-def _number_charts(document: dict[str, Any]) -> dict[str, Any]:
+def _name_charts(document: dict[str, Any]) -> dict[str, Any]:
     """Return the document with file names for charts, numbered in the order of `Document.charts`."""
     blocks = [block for section in reversed(document["sections"]) for block in reversed(section["blocks"])]
     number = 0
