@@ -29,12 +29,12 @@ Say = Callable[[str], None]
 
 
 @contextlib.contextmanager
-def open_sinks(plan: Plan, say: Say) -> Iterator[OnEvent]:
+def open_sinks(plan: Plan, report: Say) -> Iterator[OnEvent]:
     """Open all sinks of a plan as one OnEvent, for a run or a suite.
 
     Args:
         plan: names the sinks.
-        say: receives messages for the user about sinks that failed.
+        report: receives messages for the user about sinks that failed.
 
     Raises: ConfigError, before anything is measured, if a file or directory cannot be used.
     """
@@ -54,12 +54,12 @@ def open_sinks(plan: Plan, say: Say) -> Iterator[OnEvent]:
             _prepare_file(ship, "openmetrics_file")
             sinks.append(_Sink("ship.openmetrics_file", _Metrics(ship)))
         if ship.forwardings:
-            fluentd = stack.enter_context(_open_fluentd(ship, tally, say))
+            fluentd = stack.enter_context(_open_fluentd(ship, tally, report))
             sinks.append(_Sink("ship.fluentd", fluentd))
         sinks.append(_Sink("results_index", partial(_index_result, plan)))
         sinks.append(_Sink("log", EventLog()))
         try:
-            yield partial(_dispatch, sinks, say)
+            yield partial(_dispatch, sinks, report)
         except Exception as error:
             if not tally.error_count:
                 LOGGER.error(str(error) or type(error).__name__)
@@ -79,14 +79,14 @@ class _Sink(NamedTuple):
     on_event: OnEvent
 
 
-def _dispatch(sinks: list[_Sink], say: Say, event: Event) -> None:
+def _dispatch(sinks: list[_Sink], report: Say, event: Event) -> None:
     """Dispatch to all sinks; drop a sink that raises."""
     for sink in tuple(sinks):
         try:
             sink.on_event(event)
         except Exception as error:
             sinks.remove(sink)
-            say(f"{sink.key}: {error}; the run continues without it")
+            report(f"{sink.key}: {error}; the run continues without it")
 
 
 def _index_result(plan: Plan, event: Event) -> None:
@@ -115,13 +115,13 @@ class _Metrics:
 
 
 @contextlib.contextmanager
-def _open_fluentd(ship: ShipPlan, tally: SeverityCounter, say: Say) -> Iterator[OnEvent]:
+def _open_fluentd(ship: ShipPlan, tally: SeverityCounter, report: Say) -> Iterator[OnEvent]:
     """Send the log and the results to aggregators as they come; report at the end what did not arrive."""
     from nodrop.export.fluentd.log_records import LogRecords
     from nodrop.export.fluentd.records import build_records
 
     run_date = timestamp(time.time())
-    senders = {entry.aggregator.name: _sender(ship, entry.aggregator) for entry in ship.forwardings}
+    senders = {entry.aggregator.name: _open_sender(ship, entry.aggregator) for entry in ship.forwardings}
     logs = [
         LogRecords(senders[entry.aggregator.name], entry.logging_tag, run_date)
         for entry in ship.forwardings
@@ -148,10 +148,10 @@ def _open_fluentd(ship: ShipPlan, tally: SeverityCounter, say: Say) -> Iterator[
         deadline_s = time.monotonic() + ship.wait_s
         for undelivered in [sender.finish(max(0.0, deadline_s - time.monotonic())) for sender in senders.values()]:
             for sentence in undelivered.warnings():
-                say(sentence)
+                report(sentence)
 
 
-def _sender(ship: ShipPlan, aggregator: Aggregator) -> "Sender":
+def _open_sender(ship: ShipPlan, aggregator: Aggregator) -> "Sender":
     from nodrop.export.fluentd.sender import Sender
 
     try:

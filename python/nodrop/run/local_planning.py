@@ -43,7 +43,7 @@ def local_resolvers(results_dir: str) -> Resolvers:
     """Return resolvers into this machine, except TRex servers, and into the results of a directory."""
     return Resolvers(
         find_lab=lambda name: persistent_lab.find_lab(name).plan,
-        find_result=lambda wanted: store.load(wanted, results_dir),
+        find_result=lambda reference: store.load(reference, results_dir),
         inspect_replay=inspect_replay,
         check_filter=check_filter,
         inspect_ports=read_port_macs,

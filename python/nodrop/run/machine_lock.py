@@ -138,9 +138,9 @@ def _record(role: Role, place: str) -> Path:
     entry = ActiveProcess(
         role=role,
         process=process,
-        user=_user(os.geteuid()),
+        user=_get_user_name(os.geteuid()),
         since=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
-        command=" ".join(_command(sys.argv)),
+        command=" ".join(_format_command(sys.argv)),
         place=place,
     )
     path = runtime_dirs.runtime_subdir(KIND) / f"{process.pid}-{threading.get_native_id()}.json"
@@ -186,11 +186,11 @@ def _bind_lock(wait: bool) -> socket.socket:
                 time.sleep(WAIT_S)
                 continue
             lock_socket.close()
-            raise BusyError(_busy_message()) from None
+            raise BusyError(_format_busy()) from None
         return lock_socket
 
 
-def _busy_message() -> str:
+def _format_busy() -> str:
     owner = _lock_owner()
     owner = owner and next((each for each in active_processes() if each.process == owner.process), owner)
     details = f" ({owner.text()})" if owner else ""
@@ -207,10 +207,10 @@ def _lock_owner() -> ActiveProcess | None:
         except OSError:
             return None
     pid, uid, _ = struct.unpack("3i", packed)
-    return _visible(pid, uid) if pid else None
+    return _read_process(pid, uid) if pid else None
 
 
-def _visible(pid: int, uid: int) -> ActiveProcess | None:
+def _read_process(pid: int, uid: int) -> ActiveProcess | None:
     """Return the public description of a process."""
     try:
         since = datetime.fromtimestamp(Path(f"/proc/{pid}").stat().st_ctime, UTC)
@@ -218,7 +218,7 @@ def _visible(pid: int, uid: int) -> ActiveProcess | None:
         return ActiveProcess(
             role="run",
             process=identify(pid),
-            user=_user(uid),
+            user=_get_user_name(uid),
             since=f"{since:%Y-%m-%dT%H:%M:%SZ}",
             command=" ".join(word for word in words if word),
         )
@@ -238,12 +238,12 @@ def _read(path: Path) -> ActiveProcess | None:
     return None
 
 
-def _command(words: list[str]) -> list[str]:
+def _format_command(words: list[str]) -> list[str]:
     """Return the command line without the path of the program."""
     return ["nodrop", *words[1:]]
 
 
-def _user(uid: int) -> str:
+def _get_user_name(uid: int) -> str:
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:

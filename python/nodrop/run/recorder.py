@@ -132,8 +132,8 @@ class RunRecorder:
             run_id=self.run_id,
             started_at=self._started_at,
             wall_s=self._clock() - self._start_s,
-            status=_status(error),
-            error=_error_message(error),
+            status=_get_status(error),
+            error=_format_error(error),
             plan=self._plan,
             facts=self.facts,
             checks=self._checks,
@@ -157,7 +157,7 @@ class RunRecorder:
         return find_disturbances(self.trials, self.facts.chd if self.facts else None, plan.engine.cores, sut_cpus)
 
 
-def _status(error: BaseException | None) -> Status:
+def _get_status(error: BaseException | None) -> Status:
     match error:
         case None:
             return Status.COMPLETE
@@ -168,7 +168,7 @@ def _status(error: BaseException | None) -> Status:
     return Status.FAILED
 
 
-def _error_message(error: BaseException | None) -> str | None:
+def _format_error(error: BaseException | None) -> str | None:
     if error is None:
         return None
     return str(error) or type(error).__name__

@@ -79,7 +79,7 @@ class Session:
             recorder.record_trial(result, self._goal_results(search, [*recorder.trials, result]))
         recorder.goals = self._goal_results(search, recorder.trials, out_of_time=trial is not None)
         if not plan.budgeted and any(flag.code == OUT_OF_TIME for goal in recorder.goals for flag in goal.flags):
-            raise SearchTimeoutError(_out_of_time_message(plan))
+            raise SearchTimeoutError(_format_out_of_time(plan))
 
     def measure_fixed_rate(self, plan: FixedRatePlan) -> None:
         """Measure the one trial of a run at a fixed rate. It is not retried, as the user may be watching it.
@@ -142,7 +142,7 @@ class Session:
             )
 
 
-def _out_of_time_message(plan: SearchPlan) -> str:
+def _format_out_of_time(plan: SearchPlan) -> str:
     return (
         f"the search needs more than {format_seconds(plan.search_duration_max_s)} (search.max_duration); allow more "
         "time, widen search.width, or accept the bounds known by then (--budget)"

@@ -121,25 +121,25 @@ def execute_suite(
                 try:
                     execute(plan, recorder.on_event, pool.environment)
                 except NodropError as error:
-                    failures.append(_failure(plan, error))
+                    failures.append(_make_failure(plan, error))
     except KeyboardInterrupt as interrupt:
         recorder.end(Status.INTERRUPTED, str(interrupt) or "interrupted")
         raise
     texts = [f"{failure.name}: {failure.error}" for failure in failures]
     recorder.end(Status.FAILED if failures else Status.COMPLETE, "; ".join(texts) or None)
-    return SuiteOutcome(recorder.suite, tuple(recorder.results), (*failures, *_without_answer(recorder.results)))
+    return SuiteOutcome(recorder.suite, tuple(recorder.results), (*failures, *_iter_missing_goals(recorder.results)))
 
 
-def _without_answer(results: Sequence[RunResult]) -> Iterator[Failure]:
+def _iter_missing_goals(results: Sequence[RunResult]) -> Iterator[Failure]:
     """Yield the runs that completed without finding a required goal."""
     for result in results:
         try:
             require_goal_loads(result)
         except SearchError as error:
-            yield _failure(result.plan, error)
+            yield _make_failure(result.plan, error)
 
 
-def _failure(plan: Plan, error: NodropError) -> Failure:
+def _make_failure(plan: Plan, error: NodropError) -> Failure:
     return Failure(plan.frame_size, error, format_repeat(plan.variant, plan.repeat, plan.repeat_count))
 
 

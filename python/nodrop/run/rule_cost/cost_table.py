@@ -28,7 +28,7 @@ def build_cost_table(suite: Suite, results: Sequence[RunResult]) -> RuleCostTabl
 
 def _note_page_shortage(pricing: RuleCostPlan, results: Sequence[RunResult]) -> RuleCostPlan:
     """Add a note if the table of the baseline runs was not entirely in large pages."""
-    short = [_large_page_share(result) for result in results if result.plan.variant == BASELINE_VARIANT]
+    short = [_compute_large_page_share(result) for result in results if result.plan.variant == BASELINE_VARIANT]
     least = min((share for share in short if share is not None), default=1.0)
     if least >= WHOLE:
         return pricing
@@ -37,7 +37,7 @@ def _note_page_shortage(pricing: RuleCostPlan, results: Sequence[RunResult]) -> 
     return pricing.model_copy(update={"rules": tuple(rules)})
 
 
-def _large_page_share(result: RunResult) -> float | None:
+def _compute_large_page_share(result: RunResult) -> float | None:
     """Return the share of a VNF's table in large pages; None if not requested or not reported."""
     table_bytes = result.plan.lab.sut_table_bytes
     sizes_bytes = [each.large_page_bytes for each in result.facts.stage.sut_processes] if result.facts else []

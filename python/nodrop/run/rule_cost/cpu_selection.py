@@ -60,7 +60,7 @@ def select_cpus(host: HostDescriptor, available: Collection[int]) -> CpuSelectio
 
     Raises: ConfigError if no node has two usable cores, as every placement then breaks a rule.
     """
-    cores = list(_cores(host, available))
+    cores = list(_iter_usable_cores(host, available))
     nodes = dict.fromkeys(core.node for core in cores)
     for node in nodes:
         cores_of_node = sorted((core for core in cores if core.node == node), key=lambda core: core.threads)
@@ -80,7 +80,7 @@ def select_cpus(host: HostDescriptor, available: Collection[int]) -> CpuSelectio
     )
 
 
-def _cores(host: HostDescriptor, available: Collection[int]) -> Iterator[UsableCore]:
+def _iter_usable_cores(host: HostDescriptor, available: Collection[int]) -> Iterator[UsableCore]:
     for node in host.resources.numa_nodes:
         for siblings in node.cpus.sibling_sets:
             threads = tuple(sorted(cpu for cpu in siblings if cpu in available))

@@ -76,19 +76,21 @@ def plan_rule_costs(
     Raises: ConfigError for an unknown rule, a SUT other than nodrop's forwarders, or a host that is too small.
     """
     available = sorted(os.sched_getaffinity(0) if cpus is None else cpus)
-    places = select_cpus(host, available)
-    broken = _select_rules(list_rules(places, means or find_means(host), request.identical_max), request.rules)
-    defaults = {**DEFAULTS, **_vm_defaults(request.vm)}
-    kept = _load_config(request, defaults, _pinning_keys(places))
-    _check(kept)
-    named = [(BASELINE_VARIANT, _plans(kept, available))]
+    pins = select_cpus(host, available)
+    broken = _select_rules(list_rules(pins, means or find_means(host), request.identical_max), request.rules)
+    defaults = {**DEFAULTS, **_make_vm_defaults(request.vm)}
+    baseline = _load_config(request, defaults, _make_pinning_keys(pins))
+    _check(baseline)
+    named = [(BASELINE_VARIANT, _make_plans(baseline, available))]
     for each in broken:
         if not each.rule.why_not:
-            config = _load_config(request, defaults, {**_pinning_keys(places), **_breaking_keys(each, kept)})
-            named.append((each.rule.key, _plans(config, places.node_cpus if each.all_cpus else available)))
+            config = _load_config(
+                request, defaults, {**_make_pinning_keys(pins), **_make_breaking_keys(each, baseline)}
+            )
+            named.append((each.rule.key, _make_plans(config, pins.node_cpus if each.all_cpus else available)))
     pricing = RuleCostPlan(
         vm=request.vm.name if request.vm else "",
-        baseline=_baseline(kept, places),
+        baseline=_describe_baseline(baseline, pins),
         goals=tuple(name_goal(goal)[0] for goal in named[0][1][0].search.goals),
         share=request.share,
         rules=tuple(each.rule for each in broken),
@@ -107,12 +109,12 @@ def is_worth_running(pricing: RuleCostPlan, plan: Plan, results: Sequence[RunRes
     for result in results:
         if result.plan.variant == BASELINE_VARIANT or counts.get(result.plan.variant, 1) > 1:
             vnf_count = counts.get(result.plan.variant, 1)
-            rates.setdefault(vnf_count, []).append(_rate_pps(result) / vnf_count)
+            rates.setdefault(vnf_count, []).append(_get_rate_pps(result) / vnf_count)
     alone_pps = fmean(rates.get(1, [0.0]))
     return all(fmean(each) >= pricing.share * alone_pps for fewer, each in rates.items() if fewer < count)
 
 
-def _rate_pps(result: RunResult) -> float:
+def _get_rate_pps(result: RunResult) -> float:
     """Return the lower bound of the first goal with one, or 0."""
     return next((goal.lower.load_pps for goal in result.goals if goal.lower), 0.0)
 
@@ -130,15 +132,15 @@ def _select_rules(rules: Sequence[BrokenRule], keys: Sequence[str]) -> list[Brok
     return [each for each in rules if {each.rule.key, names[each.rule.key]} & set(keys)]
 
 
-def _pinning_keys(places: CpuSelection) -> dict[str, Any]:
-    return {"engine.cores": [places.tester_cpu], "vnf.core": places.forwarder_cpu}
+def _make_pinning_keys(pins: CpuSelection) -> dict[str, Any]:
+    return {"engine.cores": [pins.tester_cpu], "vnf.core": pins.forwarder_cpu}
 
 
-def _breaking_keys(broken: BrokenRule, kept: Config) -> dict[str, Any]:
+def _make_breaking_keys(broken: BrokenRule, baseline: Config) -> dict[str, Any]:
     """Return the keys that break a rule; each of several VNFs gets as many flows as a single one."""
     keys = dict(broken.keys)
     if broken.rule.vnf_count > 1:
-        keys["flow_count"] = kept.flow_count * broken.rule.vnf_count
+        keys["flow_count"] = baseline.flow_count * broken.rule.vnf_count
     return keys
 
 
@@ -147,7 +149,7 @@ def _load_config(request: RuleCostRequest, defaults: Mapping[str, Any], keys: Ma
     return load(request.sources, {**request.overrides, **keys}, defaults)
 
 
-def _plans(config: Config, cpus: Sequence[int]) -> tuple[Plan, ...]:
+def _make_plans(config: Config, cpus: Sequence[int]) -> tuple[Plan, ...]:
     return make_plans(config, cpus)
 
 
@@ -167,7 +169,7 @@ def _check(config: Config) -> None:
             )
 
 
-def _vm_defaults(vm: VmDescriptor | None) -> dict[str, Any]:
+def _make_vm_defaults(vm: VmDescriptor | None) -> dict[str, Any]:
     """Return a table as large as the large pages of the VM, up to TABLE_MAX_BYTES."""
     if vm is None:
         return {}
@@ -176,27 +178,27 @@ def _vm_defaults(vm: VmDescriptor | None) -> dict[str, Any]:
     return {"vnf.table": min(large_bytes, TABLE_MAX_BYTES)} if large_bytes else {}
 
 
-def _baseline(config: Config, places: CpuSelection) -> str:
+def _describe_baseline(config: Config, pins: CpuSelection) -> str:
     table = f", a table of {format_bytes(config.vnf.table)} in {config.vnf.pages} pages" if config.vnf.table else ""
-    return f"{config.sut}: {places.text}{table}, nothing else on these CPUs"
+    return f"{config.sut}: {pins.text}{table}, nothing else on these CPUs"
 
 
 def find_means(host: HostDescriptor) -> HostMeans:
     """Detect the means of this machine to break rules."""
     return HostMeans(
         stress_ng=antagonist.is_installed(),
-        large_pages=_why_no_large_pages(host),
-        steering=_why_no_steering(),
+        large_pages=_explain_no_large_pages(host),
+        steering=_explain_no_steering(),
     )
 
 
-def _why_no_steering() -> str:
+def _explain_no_steering() -> str:
     if not Path(RPS).exists():
         return "this kernel has no receive packet steering (CONFIG_RPS)"
     return "" if os.geteuid() == 0 else "only root can steer receive processing to a CPU"
 
 
-def _why_no_large_pages(host: HostDescriptor) -> str:
+def _explain_no_large_pages(host: HostDescriptor) -> str:
     pages = [each for node in host.resources.numa_nodes for each in node.memory.large_pages]
     if any((each.total_count.value or 0) > (each.used_count.value or 0) for each in pages if each.size_bytes == 2**21):
         return ""

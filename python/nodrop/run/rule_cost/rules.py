@@ -43,10 +43,10 @@ Breaks = Callable[[CpuSelection, HostMeans], Iterator[BrokenRule]]
 
 def list_rules(cpus: CpuSelection, means: HostMeans, identical_max: int = 4) -> tuple[BrokenRule, ...]:
     """Return all rules, most common first, with up to this many identical VNFs."""
-    return (*(broken for each in RULES for broken in each(cpus, means)), *_identical(cpus, identical_max))
+    return (*(broken for each in RULES for broken in each(cpus, means)), *_iter_identical_rules(cpus, identical_max))
 
 
-def _same_core(cpus: CpuSelection, _: HostMeans) -> Iterator[BrokenRule]:
+def _iter_same_core_rules(cpus: CpuSelection, _: HostMeans) -> Iterator[BrokenRule]:
     yield BrokenRule(
         PlacementRule(
             key="same-core",
@@ -60,8 +60,8 @@ def _same_core(cpus: CpuSelection, _: HostMeans) -> Iterator[BrokenRule]:
     )
 
 
-def _sibling(cpus: CpuSelection, means: HostMeans) -> Iterator[BrokenRule]:
-    threads, own = cpus.tester.threads, cpus.forwarder.threads
+def _iter_sibling_rules(cpus: CpuSelection, means: HostMeans) -> Iterator[BrokenRule]:
+    threads, siblings = cpus.tester.threads, cpus.forwarder.threads
     yield BrokenRule(
         PlacementRule(
             key="sibling",
@@ -79,13 +79,13 @@ def _sibling(cpus: CpuSelection, means: HostMeans) -> Iterator[BrokenRule]:
         text="noisy sibling thread",
         why="Threads of one core share its execution units and first-level caches.",
         clause="8.2.2.4",
-        how=f"stress-ng --cpu on CPU {own[1]}, the other thread of the forwarder's core" if own[1:] else "",
-        why_not=NO_SMT if not own[1:] else "" if means.stress_ng else NO_STRESS_NG,
+        how=f"stress-ng --cpu on CPU {siblings[1]}, the other thread of the forwarder's core" if siblings[1:] else "",
+        why_not=NO_SMT if not siblings[1:] else "" if means.stress_ng else NO_STRESS_NG,
     )
-    yield BrokenRule(rule, {"antagonist.kind": "cpu", "antagonist.cores": [own[1]]} if own[1:] else {})
+    yield BrokenRule(rule, {"antagonist.kind": "cpu", "antagonist.cores": [siblings[1]]} if siblings[1:] else {})
 
 
-def _nodes(cpus: CpuSelection, _: HostMeans) -> Iterator[BrokenRule]:
+def _iter_node_rules(cpus: CpuSelection, _: HostMeans) -> Iterator[BrokenRule]:
     other = cpus.other_nodes[0] if cpus.other_nodes else None
     yield BrokenRule(
         PlacementRule(
@@ -96,7 +96,7 @@ def _nodes(cpus: CpuSelection, _: HostMeans) -> Iterator[BrokenRule]:
             how=f"forwarder on CPU {other.threads[0]} of node {other.node}, the tester on node {cpus.tester.node}"
             if other
             else "",
-            why_not="" if other else _one_node(cpus),
+            why_not="" if other else _explain_one_node(cpus),
         ),
         {"vnf.core": other.threads[0]} if other else {},
     )
@@ -107,17 +107,17 @@ def _nodes(cpus: CpuSelection, _: HostMeans) -> Iterator[BrokenRule]:
             why="Every cache miss crosses the interconnect between the processors.",
             clause="7.2",
             how=f"forwarder's memory from node {other.node}" if other else "",
-            why_not="" if other else _one_node(cpus),
+            why_not="" if other else _explain_one_node(cpus),
         ),
         {"vnf.memory_node": other.node} if other else {},
     )
 
 
-def _one_node(cpus: CpuSelection) -> str:
+def _explain_one_node(cpus: CpuSelection) -> str:
     return ONE_NODE if cpus.node_count == 1 else "nodrop may only use CPUs of one NUMA node"
 
 
-def _pages(_: CpuSelection, means: HostMeans) -> Iterator[BrokenRule]:
+def _iter_page_rules(_: CpuSelection, means: HostMeans) -> Iterator[BrokenRule]:
     yield BrokenRule(
         PlacementRule(
             key="small-pages",
@@ -131,7 +131,7 @@ def _pages(_: CpuSelection, means: HostMeans) -> Iterator[BrokenRule]:
     )
 
 
-def _not_pinned(_: CpuSelection, __: HostMeans) -> Iterator[BrokenRule]:
+def _iter_pinning_rules(_: CpuSelection, __: HostMeans) -> Iterator[BrokenRule]:
     yield BrokenRule(
         PlacementRule(
             key="not-pinned",
@@ -144,15 +144,15 @@ def _not_pinned(_: CpuSelection, __: HostMeans) -> Iterator[BrokenRule]:
     )
 
 
-def _antagonists(cpus: CpuSelection, means: HostMeans) -> Iterator[BrokenRule]:
-    yield _antagonist("cpu", cpus.forwarder_cpu, "", means)
+def _iter_antagonist_rules(cpus: CpuSelection, means: HostMeans) -> Iterator[BrokenRule]:
+    yield _build_antagonist_rule("cpu", cpus.forwarder_cpu, "", means)
     spare = cpus.spare[0].threads[0] if cpus.spare else None
     for kind in ("memory", "cache"):
         if spare is not None:
-            yield _antagonist(kind, spare, "", means)
+            yield _build_antagonist_rule(kind, spare, "", means)
         else:
             note = "no other CPU of the node is free, so it also takes CPU time from the forwarder"
-            yield _antagonist(kind, cpus.forwarder_cpu, note, means)
+            yield _build_antagonist_rule(kind, cpus.forwarder_cpu, note, means)
 
 
 NEIGHBORS: Mapping[AntagonistKind, tuple[str, str]] = {
@@ -166,7 +166,7 @@ NEIGHBORS: Mapping[AntagonistKind, tuple[str, str]] = {
 STRESS_NG_FLAGS: Mapping[AntagonistKind, str] = {"cpu": "--cpu", "memory": "--stream", "cache": "--cache"}
 
 
-def _antagonist(kind: AntagonistKind, cpu: int, note: str, means: HostMeans) -> BrokenRule:
+def _build_antagonist_rule(kind: AntagonistKind, cpu: int, note: str, means: HostMeans) -> BrokenRule:
     text, why = NEIGHBORS[kind]
     return BrokenRule(
         PlacementRule(
@@ -183,7 +183,7 @@ def _antagonist(kind: AntagonistKind, cpu: int, note: str, means: HostMeans) -> 
     )
 
 
-def _softirq(cpus: CpuSelection, means: HostMeans) -> Iterator[BrokenRule]:
+def _iter_softirq_rules(cpus: CpuSelection, means: HostMeans) -> Iterator[BrokenRule]:
     yield BrokenRule(
         PlacementRule(
             key="softirq",
@@ -197,10 +197,10 @@ def _softirq(cpus: CpuSelection, means: HostMeans) -> Iterator[BrokenRule]:
     )
 
 
-def _identical(cpus: CpuSelection, most: int) -> Iterator[BrokenRule]:
-    own = 1 + len(cpus.spare)
-    for count in range(2, min(own + 1, most) + 1):
-        shared = "" if count <= own else f"; only {format_count(own, 'CPU')} of the node, so they share"
+def _iter_identical_rules(cpus: CpuSelection, most: int) -> Iterator[BrokenRule]:
+    cpu_count = 1 + len(cpus.spare)
+    for count in range(2, min(cpu_count + 1, most) + 1):
+        shared = "" if count <= cpu_count else f"; only {format_count(cpu_count, 'CPU')} of the node, so they share"
         yield BrokenRule(
             PlacementRule(
                 key=f"identical-{count}",
@@ -216,6 +216,6 @@ def _identical(cpus: CpuSelection, most: int) -> Iterator[BrokenRule]:
 
 
 RULES: tuple[Breaks, ...] = (
-    *(_same_core, _sibling, _nodes, _pages, _not_pinned),
-    *(_antagonists, _softirq),
+    *(_iter_same_core_rules, _iter_sibling_rules, _iter_node_rules, _iter_page_rules, _iter_pinning_rules),
+    *(_iter_antagonist_rules, _iter_softirq_rules),
 )
