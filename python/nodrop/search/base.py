@@ -55,12 +55,12 @@ class Outcome:
             lost_count=result.lost_count,
             unsent_count=result.unsent_count,
             stopped_early=result.stopped_early,
-            samples=_samples(result),
+            samples=_list_samples(result),
             started_s=started_s,
         )
 
 
-def _samples(result: TrialResult) -> tuple[Sample, ...]:
+def _list_samples(result: TrialResult) -> tuple[Sample, ...]:
     """Return cumulative counts per window; frames that arrive after the end of sending count for the last window."""
     windows = result.windows
     samples = []

@@ -32,7 +32,7 @@ class BracketPhase:
         if low.load_pps <= lowest_pps:
             return self._longer(low, "lowest load")
         load_pps = max(lowest_pps, width.below(low.load_pps, self._step()))
-        return self._chosen(
+        return self._choose(
             load_pps,
             Message.of("external-down", goal=self._label, from_pps=low.load_pps, load_pps=load_pps),
             "external-down",
@@ -51,7 +51,7 @@ class BracketPhase:
         if self._is_lost:
             return None
         load_pps = min(highest_pps, width.above(high.load_pps, self._step()))
-        return self._chosen(
+        return self._choose(
             load_pps,
             Message.of("external-up", goal=self._label, from_pps=high.load_pps, load_pps=load_pps),
             "external-up",
@@ -62,7 +62,7 @@ class BracketPhase:
         low, high, wide = self.bracket.low, self.bracket.high, self.bracket.width_ratio
         if self._is_lost or wide <= self.planned.width_goal:
             return None
-        return self._chosen(
+        return self._choose(
             width.above(low.load_pps, width.half(wide)),
             Message.of(
                 "halve-phase",
@@ -86,7 +86,7 @@ class BracketPhase:
     def _longer(self, bound: Measured, bound_name: str) -> Choice | None:
         if bound.duration_s >= self.planned.duration_s:
             return None
-        return self._chosen(
+        return self._choose(
             bound.load_pps,
             Message.of(
                 "remeasure",
@@ -112,7 +112,7 @@ class BracketPhase:
     def _label(self) -> str:
         return self.bracket.goal.label
 
-    def _chosen(self, load_pps: float, reason: Message, rule: str) -> Choice:
+    def _choose(self, load_pps: float, reason: Message, rule: str) -> Choice:
         return Choice(load_pps, reason, rule, self._label)
 
 

@@ -78,7 +78,7 @@ def classify(trials: Sequence[Evidence], goal: Goal) -> Classification:
         trials: all trials at the load, of any duration.
         goal: with every attribute set, see `SearchPlan.complete`.
     """
-    full_s, duration_sum_s = _durations_s(goal)
+    full_s, duration_sum_s = _list_durations_s(goal)
     allowed = goal.loss_ratio
     full_low_s = full_high_s = short_low_s = short_high_s = 0.0
     for trial in trials:
@@ -95,11 +95,11 @@ def classify(trials: Sequence[Evidence], goal: Goal) -> Classification:
     # Short low-loss trials only compensate short high-loss ones, at the rate the goal tolerates.
     compensated_s = short_low_s * goal.exceed_ratio / (1.0 - goal.exceed_ratio)
     high_s = full_high_s + max(0.0, short_high_s - compensated_s)
-    whole_s = max(full_low_s + high_s, duration_sum_s)
-    tolerated_s = whole_s * goal.exceed_ratio
+    total_s = max(full_low_s + high_s, duration_sum_s)
+    tolerated_s = total_s * goal.exceed_ratio
     return Classification(
         optimistic=high_s <= tolerated_s,
-        pessimistic=whole_s - full_low_s <= tolerated_s,
+        pessimistic=total_s - full_low_s <= tolerated_s,
         full_low_s=full_low_s,
         full_high_s=full_high_s,
         short_low_s=short_low_s,
@@ -113,13 +113,13 @@ def conditional_throughput(load_pps: float, trials: Sequence[Evidence], goal: Go
     The rate is that of the full-length trial which, in ascending order of loss, completes the share of time that must
     be low-loss. Time not measured counts as total loss. The name applies at the goal's relevant lower bound only.
     """
-    full_s, duration_sum_s = _durations_s(goal)
+    full_s, duration_sum_s = _list_durations_s(goal)
     full_length = sorted((t for t in trials if t.duration_s >= full_s), key=lambda t: t.loss_ratio)
-    whole_s = max(duration_sum_s, sum(trial.effective_s for trial in full_length))
-    remaining_s = whole_s * (1.0 - goal.exceed_ratio)
+    total_s = max(duration_sum_s, sum(trial.effective_s for trial in full_length))
+    remaining_s = total_s * (1.0 - goal.exceed_ratio)
     for trial in full_length:
         remaining_s -= trial.effective_s
-        if remaining_s <= whole_s * ROUNDING:
+        if remaining_s <= total_s * ROUNDING:
             return load_pps * (1.0 - trial.loss_ratio)
     return 0.0
 
@@ -139,7 +139,7 @@ def relevant_bounds(trials_at: Mapping[Load, Sequence[Evidence]], goal: Goal) ->
     return RelevantBounds(lower, None)
 
 
-def _durations_s(goal: Goal) -> tuple[float, float]:
+def _list_durations_s(goal: Goal) -> tuple[float, float]:
     """Return final trial duration and duration sum."""
     if goal.final_trial_duration_s is None or goal.duration_sum_s is None:
         raise ValueError(f"{goal.label}: a goal without durations; complete it with SearchPlan.complete")

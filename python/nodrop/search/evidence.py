@@ -70,20 +70,20 @@ def interval_between(goal: Goal, lower: Measured | None, upper: Measured | None,
         upper_load_pps=upper.load_pps if upper else None,
         upper_valid=upper is not None and upper.loss_ratio > goal.loss_ratio,
         final=all(m is not None and m.duration_s == final_duration_s for m in (lower, upper)),
-        flags=tuple(_flags(goal, lower, upper)),
+        flags=tuple(_iter_flags(goal, lower, upper)),
     )
 
 
-def _flags(goal: Goal, lower: Measured | None, upper: Measured | None) -> Iterator[Flag]:
+def _iter_flags(goal: Goal, lower: Measured | None, upper: Measured | None) -> Iterator[Flag]:
     if lower and lower.loss_ratio > goal.loss_ratio:
-        yield _invalid("invalid-lower-bound", goal, lower)
+        yield _flag_invalid("invalid-lower-bound", goal, lower)
     if upper and upper.loss_ratio <= goal.loss_ratio:
-        yield _invalid("invalid-upper-bound", goal, upper)
+        yield _flag_invalid("invalid-upper-bound", goal, upper)
     if lower and upper and lower.load_pps == upper.load_pps:
         yield Flag.of("degenerate", goal=goal.label, load_pps=lower.load_pps)
 
 
-def _invalid(code: str, goal: Goal, nearest: Measured) -> Flag:
+def _flag_invalid(code: str, goal: Goal, nearest: Measured) -> Flag:
     return Flag.of(
         code,
         goal=goal.label,

@@ -29,19 +29,19 @@ def goal_interval(goal: Goal, trials_at: TrialsAt, min_load_pps: float, max_load
         throughput_pps = conditional_throughput(bounds.lower, trials_at[bounds.lower], goal)
     return Interval(
         goal=goal,
-        lower_index=None if low is None else _representative(trials_at[low], goal).trial_index,
+        lower_index=None if low is None else _pick_representative(trials_at[low], goal).trial_index,
         lower_load_pps=low,
         lower_valid=bounds.lower is not None,
-        upper_index=None if high is None else _representative(trials_at[high], goal).trial_index,
+        upper_index=None if high is None else _pick_representative(trials_at[high], goal).trial_index,
         upper_load_pps=high,
         upper_valid=bounds.upper is not None,
         final=all(load is not None and not classify(trials_at[load], goal).undecided for load in (low, high)),
         conditional_throughput_pps=throughput_pps,
-        flags=_flags(goal, bounds, trials_at, min_load_pps, max_load_pps),
+        flags=_list_flags(goal, bounds, trials_at, min_load_pps, max_load_pps),
     )
 
 
-def _representative(trials: Sequence[Evidence], goal: Goal) -> Evidence:
+def _pick_representative(trials: Sequence[Evidence], goal: Goal) -> Evidence:
     """Return the trial that represents a load: the last of the longest that agree with its classification."""
     result = classify(trials, goal)
     agreeing = trials
@@ -52,7 +52,7 @@ def _representative(trials: Sequence[Evidence], goal: Goal) -> Evidence:
     return max(reversed(agreeing), key=lambda trial: trial.duration_s)
 
 
-def _flags(
+def _list_flags(
     goal: Goal, bounds: RelevantBounds[float], trials_at: TrialsAt, min_load_pps: float, max_load_pps: float
 ) -> tuple[Flag, ...]:
     lower, upper = bounds

@@ -22,11 +22,13 @@ NORMAL_95 = 1.6449
 
 def require_goal_loads(result: RunResult) -> None:
     """Raise SearchError if the result has goals without a load or an estimate."""
-    missing = [found for found in result.goals if not found.lower and found.estimate_pps is None]
+    missing = [
+        goal_result for goal_result in result.goals if not goal_result.lower and goal_result.estimate_pps is None
+    ]
     if not missing:
         return
-    labels = " and ".join(found.goal.label for found in missing)
-    if any(found.limit is not Limit.MIN_LOAD for found in missing):
+    labels = " and ".join(goal_result.goal.label for goal_result in missing)
+    if any(goal_result.limit is not Limit.MIN_LOAD for goal_result in missing):
         raise SearchError(f"no load that meets {labels} was found; allow more time (--budget)")
     raise SearchError(
         f"even the lowest load does not meet {labels}; allow a lower load (--min-load) or more loss (--goal)"
@@ -50,7 +52,7 @@ def compute_goal_results(
         out_of_time: whether the time limit ended the search.
     """
     contexts = [_GoalContext(plan, interval, trials, sut_shares_tester_cpu, out_of_time) for interval in intervals]
-    return tuple(map(_goal_result, contexts))
+    return tuple(map(_build_goal_result, contexts))
 
 
 class _GoalContext(NamedTuple):
@@ -97,10 +99,10 @@ class _GoalContext(NamedTuple):
         return None if index is None else self.trials[index]
 
 
-def _goal_result(context: _GoalContext) -> GoalResult:
+def _build_goal_result(context: _GoalContext) -> GoalResult:
     interval = context.interval
-    limit, explanation = _limit(context)
-    lower, upper = _bound(context.lower), _bound(context.upper)
+    limit, explanation = _find_limit(context)
+    lower, upper = _build_bound(context.lower), _build_bound(context.upper)
     regular = interval.final and lower is not None and upper is not None and _is_narrow(context.goal, lower, upper)
     return GoalResult(
         goal=interval.goal,
@@ -114,12 +116,14 @@ def _goal_result(context: _GoalContext) -> GoalResult:
         estimate_sd_pps=interval.estimate_sd_pps,
         lower_error_probability=interval.lower_error_probability,
         upper_error_probability=interval.upper_error_probability,
-        loss_ratio_limit=_loss_ratio_limit(context) if interval.loss_ratio_limit is None else interval.loss_ratio_limit,
-        flags=_flags(context, limit, regular),
+        loss_ratio_limit=_compute_loss_ratio_limit(context)
+        if interval.loss_ratio_limit is None
+        else interval.loss_ratio_limit,
+        flags=_list_flags(context, limit, regular),
     )
 
 
-def _bound(trial: TrialResult | None) -> Bound | None:
+def _build_bound(trial: TrialResult | None) -> Bound | None:
     if trial is None:
         return None
     return Bound(
@@ -135,7 +139,7 @@ def _is_narrow(goal: Goal, lower: Bound, upper: Bound) -> bool:
     return (upper.load_pps - lower.load_pps) / upper.load_pps <= goal.width_ratio * (1 + ROUNDING)
 
 
-def _flags(context: _GoalContext, limit: Limit, regular: bool) -> tuple[Flag, ...]:
+def _list_flags(context: _GoalContext, limit: Limit, regular: bool) -> tuple[Flag, ...]:
     """Return the flags of the search, of a limit of the tester, and of the time limit."""
     flags = {flag.code: flag for flag in context.interval.flags}
     if limit.is_tester:
@@ -147,7 +151,7 @@ def _flags(context: _GoalContext, limit: Limit, regular: bool) -> tuple[Flag, ..
     return tuple(flags.values())
 
 
-def _loss_ratio_limit(context: _GoalContext) -> float | None:
+def _compute_loss_ratio_limit(context: _GoalContext) -> float | None:
     """Return the upper 95 % confidence limit of the loss ratio at the lower bound, over all trials there.
 
     The Poisson limit in the approximation of Wilson and Hilferty (1931), within 1 % of the exact one.
@@ -161,11 +165,11 @@ def _loss_ratio_limit(context: _GoalContext) -> float | None:
     return min(1.0, expected / intended_count)
 
 
-def _limit(context: _GoalContext) -> tuple[Limit, Message]:
+def _find_limit(context: _GoalContext) -> tuple[Limit, Message]:
     """Return what limited the load, and why; without both bounds, where the search ended."""
     plan, goal, lowest = context.plan, context.interval.goal, context.lowest
     if context.lower and context.upper:
-        return _upper_limit(context, context.upper)
+        return _find_upper_limit(context, context.upper)
     if context.lower and _reaches(context.lower, plan.max_load_pps):
         return Limit.MAX_LOAD, Message.of("max-load", load_pps=plan.max_load_pps)
     if not context.lower and lowest and lowest.trial.intended_load_pps <= plan.min_load_pps:
@@ -185,13 +189,13 @@ def _reaches(trial: TrialResult, load_pps: float) -> bool:
     return load >= load_pps or math.isclose(load, load_pps)
 
 
-def _upper_limit(context: _GoalContext, upper: TrialResult) -> tuple[Limit, Message]:
+def _find_upper_limit(context: _GoalContext, upper: TrialResult) -> tuple[Limit, Message]:
     """Return SUT or tester: whichever lost more in most of the trials at this load with too much loss."""
     allowed_ratio = context.goal.loss_ratio
     trials = context.trials_like(upper)
     high_loss = [trial for trial in trials if trial.loss_ratio > allowed_ratio] or [upper]
-    by_sut = [trial for trial in high_loss if _sut_loss_ratio(trial) > allowed_ratio]
-    by_tester = [trial for trial in high_loss if _sut_loss_ratio(trial) <= allowed_ratio and trial.unsent_count]
+    by_sut = [trial for trial in high_loss if _compute_sut_loss_ratio(trial) > allowed_ratio]
+    by_tester = [trial for trial in high_loss if _compute_sut_loss_ratio(trial) <= allowed_ratio and trial.unsent_count]
     if not by_sut and not by_tester:
         full_s = context.goal.final_trial_duration_s
         return Limit.SUT, _describe("sut-lost-early", upper, allowed_ratio=allowed_ratio, full_s=full_s)
@@ -211,11 +215,11 @@ def _describe(code: str, trial: TrialResult, **params: Scalar) -> Message:
         intended_count=trial.intended_count,
         offered_count=trial.offered_count,
         lost_count=trial.lost_count,
-        loss_ratio=_sut_loss_ratio(trial),
+        loss_ratio=_compute_sut_loss_ratio(trial),
         **params,
     )
 
 
-def _sut_loss_ratio(trial: TrialResult) -> float:
+def _compute_sut_loss_ratio(trial: TrialResult) -> float:
     """Return the lost share of the frames offered: the SUT cannot lose unsent frames."""
     return trial.lost_count / trial.offered_count if trial.offered_count else 0.0

@@ -17,7 +17,7 @@ def first_choice(max_load_pps: float) -> Choice:
 
 def second_choice(first: Measured, min_load_pps: float, width_goal: float) -> Choice:
     """Return the forwarding rate of the highest load, at least one width below that load."""
-    forwarded_pps = _forwarded_pps(first)
+    forwarded_pps = _get_forwarding_rate(first)
     one_below_pps = width.below(first.load_pps, width_goal)
     load_pps = max(min_load_pps, min(one_below_pps, forwarded_pps))
     if load_pps == forwarded_pps:
@@ -31,7 +31,7 @@ def second_choice(first: Measured, min_load_pps: float, width_goal: float) -> Ch
 def third_choice(second: Measured, goal: Goal, width_goal: float) -> Choice:
     """Return a load next to the second: lower if that lost too much for the smallest ratio, else higher."""
     if second.loss_ratio > goal.loss_ratio:
-        load_pps = min(width.below(second.load_pps, width_goal), _forwarded_pps(second))
+        load_pps = min(width.below(second.load_pps, width_goal), _get_forwarding_rate(second))
         reason = Message.of("initial-down", load_pps=second.load_pps, goal=goal.label)
     else:
         load_pps = width.above(second.load_pps, width_goal)
@@ -39,5 +39,5 @@ def third_choice(second: Measured, goal: Goal, width_goal: float) -> Choice:
     return Choice(load_pps, reason, "initial", goal.label)
 
 
-def _forwarded_pps(measured: Measured) -> float:
+def _get_forwarding_rate(measured: Measured) -> float:
     return measured.load_pps * (1.0 - measured.loss_ratio)

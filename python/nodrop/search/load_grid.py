@@ -22,7 +22,7 @@ class LoadGrid:
     def __init__(self, min_load_pps: float, max_load_pps: float, width_ratios: Iterable[float]) -> None:
         self._min_load_pps = min_load_pps
         self._max_load_pps = max_load_pps
-        self.top = _step_count(min_load_pps, max_load_pps, width_ratios)
+        self.top = _find_step_count(min_load_pps, max_load_pps, width_ratios)
 
     def load_pps(self, step: int) -> float:
         """Return the load of a step between 0 and `top`."""
@@ -70,23 +70,23 @@ class _End(NamedTuple):
         return _End(step, self.load_pps * math.exp(log_ratio))
 
 
-def _step_count(min_load_pps: float, max_load_pps: float, width_ratios: Iterable[float]) -> int:
+def _find_step_count(min_load_pps: float, max_load_pps: float, width_ratios: Iterable[float]) -> int:
     """Return the first number of steps that suits all width goals, trying only those that improve at least one."""
     reach = math.log(max_load_pps) - math.log(min_load_pps)
     goals = [-math.log1p(-ratio) for ratio in sorted(set(width_ratios))]
     count = 1
     while True:
         step = reach / count
-        better = [_better_count(goal / step, count) for goal in goals if not _suits(goal / step)]
+        better = [_find_better_count(goal / step, count) for goal in goals if not _is_suitable(goal / step)]
         if not better:
             return count
         count = math.ceil(max(count + 1, *better))
 
 
-def _suits(goal_steps: float) -> bool:
+def _is_suitable(goal_steps: float) -> bool:
     return NARROWEST <= math.floor(goal_steps) / goal_steps <= WIDEST
 
 
-def _better_count(goal_steps: float, count: int) -> float:
+def _find_better_count(goal_steps: float, count: int) -> float:
     """Return the steps of the grid at which a goal is one whole step more, with room for rounding."""
     return (math.floor(goal_steps) + 1) / WIDEST / goal_steps * count

@@ -28,13 +28,13 @@ def stretch(limit_pps: float, spread_pps: float) -> Curve:
     """Return r = a (1 + e^(m/a)) ln[(e^(b/a) + e^(m/a)) / (1 + e^(m/a))] / e^(m/a), as its logarithm."""
     at_zero = -limit_pps / spread_pps
     log_scale = math.log(spread_pps) + math.log1p(math.exp(at_zero))
-    lost_at_zero = _softplus(at_zero)
+    lost_at_zero = _compute_softplus(at_zero)
 
     def log_loss_rate(load_pps: float) -> float:
         at = (load_pps - limit_pps) / spread_pps
         if at < -30.0:  # both terms are almost exponential, and may be too small for a float
             return log_scale + at + math.log(-math.expm1(-max(TINY, load_pps / spread_pps)))
-        return log_scale + math.log(max(TINY, _softplus(at) - lost_at_zero))
+        return log_scale + math.log(max(TINY, _compute_softplus(at) - lost_at_zero))
 
     return log_loss_rate
 
@@ -56,7 +56,7 @@ def erf(limit_pps: float, spread_pps: float) -> Curve:
     return log_loss_rate
 
 
-def _softplus(at: float) -> float:
+def _compute_softplus(at: float) -> float:
     """Return ln(1 + e^at)."""
     return max(at, 0.0) + math.log1p(math.exp(-abs(at)))
 

@@ -69,10 +69,12 @@ class LossVerificationSearch(TightestBoundsSearch):
         """Measure a load until it meets the current goal or its loss is verified; then update all bounds."""
         duration_s, trials = self._plan.final_trial_duration_s, list[_CountedTrial]()
         while self._decisive(trials, goal) is None:
-            next_choice = _repeat(choice, trials[-1], len(trials), self._plan.verify_trial_count) if trials else choice
+            next_choice = (
+                _repeat_choice(choice, trials[-1], len(trials), self._plan.verify_trial_count) if trials else choice
+            )
             outcome = yield trial_of(next_choice, duration_s, self._stop_rule(choice.load_pps))
             measured = Measured(choice.load_pps, duration_s, outcome.loss_ratio, outcome.index)
-            trials.append(_CountedTrial(measured, _lost_count(outcome, choice.load_pps * duration_s)))
+            trials.append(_CountedTrial(measured, _derive_lost_count(outcome, choice.load_pps * duration_s)))
         for bounds in self._bounds:
             decisive = self._decisive(trials, bounds.goal)
             if decisive is not None:
@@ -130,7 +132,7 @@ class _LoadList:
         return self._highest_pps * math.exp(-position * self._step)
 
 
-def _repeat(choice: Choice, last: _CountedTrial, done_count: int, count_max: int) -> Choice:
+def _repeat_choice(choice: Choice, last: _CountedTrial, done_count: int, count_max: int) -> Choice:
     """Return the choice of the same load once more."""
     reason = Message.of(
         "verify",
@@ -143,7 +145,7 @@ def _repeat(choice: Choice, last: _CountedTrial, done_count: int, count_max: int
     return choice._replace(reason=reason, rule="verify")
 
 
-def _lost_count(outcome: Outcome, intended_count: float) -> int:
+def _derive_lost_count(outcome: Outcome, intended_count: float) -> int:
     """Return the frames lost or unsent, derived from the ratio if the measurer has no counts."""
     counted = outcome.offered_count + outcome.unsent_count
     return outcome.lost_count + outcome.unsent_count if counted else round(outcome.loss_ratio * intended_count)

@@ -100,14 +100,14 @@ class MlrSearch01(DialogueSearch):
                 return choice
             if not phase.current.sides(goal.loss_ratio).lowers:
                 # The lowest load fails the smallest ratio: the published algorithm then leaves the phase for all goals.
-                self._lose_others(phase)
+                self._give_up_goals(phase)
                 return None
         return None
 
-    def _lose_others(self, phase: Phase) -> None:
+    def _give_up_goals(self, phase: Phase) -> None:
         """Note the goals that would have continued where the smallest ratio could not."""
-        smallest, *others = self._goals
-        for goal in others:
+        smallest, *larger = self._goals
+        for goal in larger:
             if phase.choose(goal) is not None:
                 self._lost[goal.loss_ratio] = Flag.of(
                     "goal-lost",

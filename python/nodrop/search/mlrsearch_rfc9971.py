@@ -76,7 +76,7 @@ class MlrSearchRfc9971(DialogueSearch):
             nominations = [(nomination, selector) for nomination, selector in nominated if nomination]
             if not nominations or (self._plan.fail_fast and any(selector.lost for selector in selectors)):
                 return
-            nomination, selector = min(nominations, key=_precedence)
+            nomination, selector = min(nominations, key=_make_sort_key)
             yield from self._measure(nomination.step, self._make_trial(nomination, selector.target))
             shared_width = selector.conclude(nomination, self._trials_at)
 
@@ -136,7 +136,7 @@ class MlrSearchRfc9971(DialogueSearch):
         return Message.of(code, forwarded_pps=load_pps * (1.0 - lost_ratio), load_pps=load_pps)
 
 
-def _precedence(nominated: tuple[Nomination, Selector]) -> tuple[int, float, int]:
+def _make_sort_key(nominated: tuple[Nomination, Selector]) -> tuple[int, float, int]:
     """Return a sort key: the lowest load first, as the safe side; then the longest trial, then the widest step."""
     nomination, selector = nominated
     return nomination.step, -selector.target.trial_s, -nomination.width

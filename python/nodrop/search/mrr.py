@@ -43,7 +43,7 @@ class MrrSearch(DialogueSearch):
         if worst is None:
             return Interval.unknown(goal)
         highest_pps = self._plan.max_load_pps
-        mean_pps, sd_pps = _mean_and_sd([highest_pps * (1 - outcome.loss_ratio) for outcome in self._outcomes])
+        mean_pps, sd_pps = _compute_mean_and_sd([highest_pps * (1 - outcome.loss_ratio) for outcome in self._outcomes])
         return Interval(
             goal=goal,
             lower_index=worst.index,
@@ -66,6 +66,6 @@ class MrrSearch(DialogueSearch):
         return (Flag.of("tester-limited", short_count=short_count, count=count, highest_pps=highest_pps),)
 
 
-def _mean_and_sd(values: list[float]) -> tuple[float, float]:
+def _compute_mean_and_sd(values: list[float]) -> tuple[float, float]:
     mean = math.fsum(values) / len(values)
     return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))

@@ -69,8 +69,8 @@ class Phase:
 
     def _from_previous(self, goal: Goal, bounds: Bounds) -> Choice | None:
         """Choose the middle of the previous phase's interval, else one of its bounds, if tighter (items 1 and 2)."""
-        low = bounds.old_lower if _inside(bounds.old_lower, bounds.lower, bounds.upper) else None
-        high = bounds.old_upper if _inside(bounds.old_upper, bounds.lower, bounds.upper) else None
+        low = bounds.old_lower if _is_inside(bounds.old_lower, bounds.lower, bounds.upper) else None
+        high = bounds.old_upper if _is_inside(bounds.old_upper, bounds.lower, bounds.upper) else None
         old_s = self.previous.duration_s if self.previous else 0.0
         if low and high and (middle := self._middle(low, high)) is not None:
             return Choice(
@@ -135,7 +135,7 @@ class Phase:
     def _extend_up(self, goal: Goal, bounds: Bounds, lower: Measured) -> Choice | None:
         """Step up further if all loads meet the goal so far; None at the highest load (item 4)."""
         reference = bounds.second_lower
-        if _inside(bounds.old_lower, bounds.second_lower, lower):
+        if _is_inside(bounds.old_lower, bounds.second_lower, lower):
             reference = bounds.old_lower
         wide = self._extended(lower, reference)
         load_pps = min(width.above(lower.load_pps, wide), self.max_load_pps)
@@ -163,7 +163,7 @@ class Phase:
 
     def _reference_above(self, bounds: Bounds, upper: Measured) -> Measured | None:
         """Return the next upper bound above the tightest one; a step down starts from the width between the two."""
-        if _inside(bounds.old_upper, upper, bounds.second_upper):
+        if _is_inside(bounds.old_upper, upper, bounds.second_upper):
             return bounds.old_upper
         return bounds.second_upper
 
@@ -185,7 +185,7 @@ class Phase:
         return width.above(lower.load_pps, width.lower_part(wide, self.width_goal))
 
 
-def _inside(candidate: Measured | None, lower: Measured | None, upper: Measured | None) -> bool:
+def _is_inside(candidate: Measured | None, lower: Measured | None, upper: Measured | None) -> bool:
     """Return whether the candidate exists and is strictly between those bounds that exist."""
     return (
         candidate is not None

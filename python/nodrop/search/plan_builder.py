@@ -58,9 +58,9 @@ def plan(
     if "initial_trial_duration_s" not in options:
         fields["initial_trial_duration_s"] = min(DEFAULTS["initial_trial_duration_s"], fields["final_trial_duration_s"])
     try:
-        made = SearchPlan(
+        search_plan = SearchPlan(
             algorithm=algorithm,
-            goals=tuple(_goals(goals)),
+            goals=tuple(_complete_goals(goals)),
             min_load_pps=max_load_pps / SPAN if min_load_pps is None else min_load_pps,
             max_load_pps=max_load_pps,
             **fields,
@@ -69,19 +69,19 @@ def plan(
         from nodrop.model.validation_message import format_validation_error  # loads the YAML reader
 
         raise ConfigError(format_validation_error(error, "search")) from None
-    check_goal_attributes(algorithm, dict(_attributes(made.goals)))
-    _check_labels(made.goals)
-    made.check()
-    return made
+    check_goal_attributes(algorithm, dict(_iter_attributes(search_plan.goals)))
+    _check_labels(search_plan.goals)
+    search_plan.check()
+    return search_plan
 
 
-def _goals(goals: Mapping[str, float] | Iterable[Goal]) -> Iterable[Goal]:
+def _complete_goals(goals: Mapping[str, float] | Iterable[Goal]) -> Iterable[Goal]:
     if isinstance(goals, Mapping):
         return [Goal(label=label, loss_ratio=ratio) for label, ratio in goals.items()]
     return goals
 
 
-def _attributes(goals: Iterable[Goal]) -> Iterator[tuple[str, str]]:
+def _iter_attributes(goals: Iterable[Goal]) -> Iterator[tuple[str, str]]:
     """Yield path and value of every attribute that goals have in addition to their loss ratios."""
     for goal in goals:
         for name, value in goal.model_dump(exclude={"label", "loss_ratio"}).items():

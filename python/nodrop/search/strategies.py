@@ -61,7 +61,7 @@ def halve(at: Situation) -> Nomination | None:
     step = middle(low, high, width)
     if not _can_improve(at, step):
         return None
-    return Nomination(step, width, "halve", _span("halve-start", at, low, high))
+    return Nomination(step, width, "halve", _describe_span("halve-start", at, low, high))
 
 
 def refine_lower(at: Situation) -> Nomination | None:
@@ -107,11 +107,11 @@ def bisect(at: Situation) -> Nomination | None:
     if lower is None or upper is None or upper - lower <= at.target.width:
         return None
     center = middle(lower, upper, at.target.width)
-    stepping = _from_above(at, lower, upper, center) or _from_below(at, lower, upper, center)
+    stepping = _choose_from_above(at, lower, upper, center) or _choose_from_below(at, lower, upper, center)
     if stepping:
         return stepping
     width = min(center - lower, upper - center)
-    return Nomination(center, width, "bisect", _span("split", at, lower, upper))
+    return Nomination(center, width, "bisect", _describe_span("split", at, lower, upper))
 
 
 STRATEGIES: tuple[Strategy, ...] = (halve, refine_lower, refine_upper, extend_down, extend_up, bisect)
@@ -125,7 +125,7 @@ def _refine(at: Situation, step: int | None, side: Side) -> Nomination | None:
     return Nomination(step, at.target.width, f"refine-{side}", reason)
 
 
-def _from_above(at: Situation, lower: int, upper: int, center: int) -> Nomination | None:
+def _choose_from_above(at: Situation, lower: int, upper: int, center: int) -> Nomination | None:
     start = at.start.upper
     if start is None or center >= start:
         return None
@@ -133,11 +133,11 @@ def _from_above(at: Situation, lower: int, upper: int, center: int) -> Nominatio
     step = spaced(target_step, at.target.width, at.grid.top, lower, upper)
     if step is None or not center < step < start:
         return None
-    reason = _span("lower-far-below", at, lower, upper)
+    reason = _describe_span("lower-far-below", at, lower, upper)
     return Nomination(step, at.stride, "bisect-from-above", reason, unwanted_side="upper")
 
 
-def _from_below(at: Situation, lower: int, upper: int, center: int) -> Nomination | None:
+def _choose_from_below(at: Situation, lower: int, upper: int, center: int) -> Nomination | None:
     start = at.start.lower
     if start is None or center <= start:
         return None
@@ -145,7 +145,7 @@ def _from_below(at: Situation, lower: int, upper: int, center: int) -> Nominatio
     step = spaced(target_step, at.target.width, at.grid.top, lower, upper)
     if step is None or not start < step < center:
         return None
-    reason = _span("upper-far-above", at, lower, upper)
+    reason = _describe_span("upper-far-above", at, lower, upper)
     return Nomination(step, at.stride, "bisect-from-below", reason, unwanted_side="lower")
 
 
@@ -157,5 +157,5 @@ def _can_improve(at: Situation, step: int) -> bool:
     return (lower is None or lower < step) and (upper is None or step < upper)
 
 
-def _span(code: str, at: Situation, low: int, high: int) -> Message:
+def _describe_span(code: str, at: Situation, low: int, high: int) -> Message:
     return Message.of(code, low_pps=at.grid.load_pps(low), high_pps=at.grid.load_pps(high))

@@ -38,7 +38,7 @@ def chain(goal: Goal, preceding_count: int, grid: LoadGrid) -> Chain:
         preceding_count: number of coarser targets before the goal itself.
         grid: converts the width to steps.
     """
-    initial_s, final_s, sum_s, width_ratio = _attributes(goal)
+    initial_s, final_s, sum_s, width_ratio = _list_attributes(goal)
     width = grid.width(width_ratio)
     targets = [Target(goal, final_s, width)]
     shrink = (initial_s / sum_s) ** (1.0 / preceding_count) if preceding_count else 1.0
@@ -52,7 +52,7 @@ def chain(goal: Goal, preceding_count: int, grid: LoadGrid) -> Chain:
     return tuple(targets)
 
 
-def _attributes(goal: Goal) -> tuple[float, float, float, float]:
+def _list_attributes(goal: Goal) -> tuple[float, float, float, float]:
     """Return initial and final trial duration, duration sum and width of a complete goal."""
     initial_s, final_s, sum_s = goal.initial_trial_duration_s, goal.final_trial_duration_s, goal.duration_sum_s
     if initial_s is None or final_s is None or sum_s is None or goal.width_ratio is None:
@@ -74,7 +74,7 @@ def check_targets(plan: SearchPlan, goals: Iterable[Goal]) -> None:
             "which mlrsearch-rfc9971 multiplies widths; set it to 2, 3, 4 or more"
         )
     for goal in goals:
-        initial_s, _, sum_s, _ = _attributes(goal)
+        initial_s, _, sum_s, _ = _list_attributes(goal)
         if plan.preceding_targets == 0 and initial_s < sum_s:
             raise ConfigError(
                 f"search.preceding_targets: 0 leaves {goal.label} no way from trials of {initial_s:g} s to a duration "

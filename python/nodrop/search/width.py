@@ -41,10 +41,10 @@ def lower_part(width_ratio: float, goal_ratio: float) -> float:
     Source: draft-ietf-bmwg-mlrsearch-01 section 4.3 item 2.5.3.
     """
     goals = math.log(1.0 - width_ratio) / math.log(1.0 - goal_ratio)
-    whole_goals = math.ceil(goals)
-    if goals <= 2.0 or whole_goals != math.ceil(goals * ROUNDING_CONSTANT):
+    goal_count = math.ceil(goals)
+    if goals <= 2.0 or goal_count != math.ceil(goals * ROUNDING_CONSTANT):
         return half(width_ratio)
-    return times(goal_ratio, whole_goals // 2)
+    return times(goal_ratio, goal_count // 2)
 
 
 def half(width_ratio: float) -> float:

@@ -61,14 +61,14 @@ def above_probability(load_pps: float, evidence: Sequence[LoadEvidence], estimat
         observed: outcomes of trials of the goal's duration, by load.
         estimate: the model's threshold; None without one.
     """
-    nearby = _nearest(load_pps, evidence)
+    nearby = _select_nearest(load_pps, evidence)
     prior = _Prior(load_pps, estimate)
     around = [sign * distance for sign in (-1.0, 1.0) for distance in DISTANCES]
     edges = sorted({0.0, *around, *prior.edges, *(place.at for place in nearby)})
     chances = {-1.0: 0.0, 1.0: 0.0}
     for low, high in itertools.pairwise(edges):
         middle = (low + high) / 2.0
-        chances[math.copysign(1.0, middle)] += prior.chance(low, high) * _likelihood(middle, nearby)
+        chances[math.copysign(1.0, middle)] += prior.chance(low, high) * _compute_likelihood(middle, nearby)
     probability = chances[1.0] / (chances[1.0] + chances[-1.0])
     return min(1.0 - MODEL_ERROR, max(MODEL_ERROR, probability))
 
@@ -85,13 +85,13 @@ def loss_ratio_limit(traces: Sequence[Trace], event_count: float = 1.0) -> float
     if lost_count == 0:
         return min(1.0, -math.expm1(math.log(1.0 - CONFIDENCE) / count) * max(1.0, event_count))
     poisson_sd = math.sqrt(lost_count) / count
-    scatters = [poisson_sd, *(_standard_error(trace.ratios(PART_COUNT)) for trace in traces)]
+    scatters = [poisson_sd, *(_compute_standard_error(trace.ratios(PART_COUNT)) for trace in traces)]
     if len(traces) > 1:
-        scatters.append(_standard_error([trace.loss_ratio for trace in traces]))
+        scatters.append(_compute_standard_error([trace.loss_ratio for trace in traces]))
     return min(1.0, lost_count / count + 1.83 * max(scatters))
 
 
-def _standard_error(ratios: Sequence[float]) -> float:
+def _compute_standard_error(ratios: Sequence[float]) -> float:
     return stdev(ratios) / math.sqrt(len(ratios))
 
 
@@ -109,12 +109,14 @@ class _Prior:
 
     def chance(self, low: float, high: float) -> float:
         """Return the probability of a distance between the two."""
-        anywhere = _anywhere(high) - _anywhere(low)
-        near_model = _student3((high - self._middle) / self._sd) - _student3((low - self._middle) / self._sd)
+        anywhere = _compute_prior(high) - _compute_prior(low)
+        near_model = _compute_student3((high - self._middle) / self._sd) - _compute_student3(
+            (low - self._middle) / self._sd
+        )
         return (1.0 - self._doubt) * near_model + self._doubt * anywhere
 
 
-def _nearest(load_pps: float, evidence: Sequence[LoadEvidence]) -> list[_LogLoadEvidence]:
+def _select_nearest(load_pps: float, evidence: Sequence[LoadEvidence]) -> list[_LogLoadEvidence]:
     """Return the evidence at and around a load, in ascending order."""
     nearby = sorted(
         _LogLoadEvidence(math.log(each.load_pps / load_pps), each.met_count, each.missed_count) for each in evidence
@@ -123,7 +125,7 @@ def _nearest(load_pps: float, evidence: Sequence[LoadEvidence]) -> list[_LogLoad
     return nearby[max(0, at - NEIGHBOR_COUNT) : at + 1 + NEIGHBOR_COUNT]
 
 
-def _likelihood(threshold: float, nearby: Sequence[_LogLoadEvidence]) -> float:
+def _compute_likelihood(threshold: float, nearby: Sequence[_LogLoadEvidence]) -> float:
     """Return the likelihood of the trials, up to a factor, with the SUT's threshold at this distance."""
     total = 0.0
     for scatter in SCATTERS:
@@ -140,14 +142,14 @@ def _likelihood(threshold: float, nearby: Sequence[_LogLoadEvidence]) -> float:
     return total
 
 
-def _anywhere(distance: float) -> float:
+def _compute_prior(distance: float) -> float:
     """Return the distribution function of a threshold at a distance of unknown magnitude."""
     nearest, farthest = DISTANCES[0], DISTANCES[-1]
     share = math.log1p(min(abs(distance), farthest) / nearest) / math.log1p(farthest / nearest)
     return 0.5 + math.copysign(0.5 * share, distance)
 
 
-def _student3(t: float) -> float:
+def _compute_student3(t: float) -> float:
     """Return the distribution function of Student's t with three degrees of freedom."""
     x = t / math.sqrt(3.0)
     return 0.5 + (x / (1.0 + x * x) + math.atan(x)) / math.pi

@@ -63,7 +63,7 @@ class EventRate:
 
     def __init__(self, traces: Sequence[Trace]) -> None:
         self._reference_pps = traces[-1].load_pps
-        exposures = [_exposure(trace) for trace in traces]
+        exposures = [_compute_exposure(trace) for trace in traces]
         weights = {}
         for steepness in STEEPNESSES:
             factors = [self._factor(trace.load_pps, steepness) for trace in traces]
@@ -101,7 +101,7 @@ class EventRate:
         return low_pps
 
 
-def _exposure(trace: Trace) -> tuple[float, float]:
+def _compute_exposure(trace: Trace) -> tuple[float, float]:
     """Return the events and their time, both reduced if there are too many events."""
     count = float(len(trace.bursts)) if is_stall(trace) else trace.lost_count
     counted = min(count, EVENTS_MAX)

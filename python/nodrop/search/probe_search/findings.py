@@ -31,20 +31,20 @@ def make_findings(model: SutModel, behaviors: Sequence[SutBehavior]) -> Iterator
         for trace in model.traces
         if trace.overloaded and trace.load_pps < COMPARABLE_LOAD_FACTOR * trace.capacity_pps
     ]
-    alternations = list(_alternations(model.traces))
+    alternations = list(_flag_alternations(model.traces))
     if not alternations:
-        yield from _over_time(overloaded, behaviors)
-    yield from _modes(model, behaviors)
-    yield from alternations or _within(overloaded)
-    yield from _buffer(model)
-    yield from _stalls(model.traces)
-    yield from _singles(model.traces)
+        yield from _flag_drift(overloaded, behaviors)
+    yield from _flag_modes(model, behaviors)
+    yield from alternations or _flag_changes_within(overloaded)
+    yield from _flag_buffer(model)
+    yield from _flag_stalls(model.traces)
+    yield from _flag_singles(model.traces)
     unsent = [trace for trace in model.traces if trace.unsent]
     if unsent:
         yield Flag.of("tester-limited", forwarded_pps=min(trace.forwarded_pps for trace in unsent))
 
 
-def _over_time(overloaded: list[Trace], behaviors: Sequence[SutBehavior]) -> Iterator[Flag]:
+def _flag_drift(overloaded: list[Trace], behaviors: Sequence[SutBehavior]) -> Iterator[Flag]:
     """Yield warm-up or drift."""
     # A trial with late loss shows the capacity at the end of its fall.
     overloaded = [trace for trace in overloaded if (trace.first_lossy or 0) <= 1 or SutBehavior.RISING in behaviors]
@@ -68,7 +68,7 @@ def _over_time(overloaded: list[Trace], behaviors: Sequence[SutBehavior]) -> Ite
     )
 
 
-def _modes(model: SutModel, behaviors: Sequence[SutBehavior]) -> Iterator[Flag]:
+def _flag_modes(model: SutModel, behaviors: Sequence[SutBehavior]) -> Iterator[Flag]:
     split = model.modes() if SutBehavior.MODES in behaviors else None
     if split:
         slow, fast = split
@@ -85,7 +85,7 @@ def _modes(model: SutModel, behaviors: Sequence[SutBehavior]) -> Iterator[Flag]:
         yield Flag.of("scatter", lowest_pps=min(rates), highest_pps=max(rates))
 
 
-def _within(overloaded: list[Trace]) -> Iterator[Flag]:
+def _flag_changes_within(overloaded: list[Trace]) -> Iterator[Flag]:
     """Yield a change in the course of a trial."""
     changing = [trace for trace in overloaded if not trace.steady]
     if not changing:
@@ -93,7 +93,9 @@ def _within(overloaded: list[Trace]) -> Iterator[Flag]:
     trace = max(changing, key=lambda each: each.elapsed_s)
     part = max(1, len(trace.tail_pps) // 10)
     begin_pps, end_pps = median(trace.tail_pps[:part]), median(trace.tail_pps[-part:])
-    jumps = sum(abs(b - a) > 0.5 * abs(max(trace.tail_pps) - min(trace.tail_pps)) for a, b in _pairs(trace.tail_pps))
+    jumps = sum(
+        abs(b - a) > 0.5 * abs(max(trace.tail_pps) - min(trace.tail_pps)) for a, b in _iter_pairs(trace.tail_pps)
+    )
     change = end_pps / begin_pps - 1.0 if begin_pps else 0.0
     if jumps:
         low_pps, high_pps = min(trace.tail_pps), max(trace.tail_pps)
@@ -109,7 +111,7 @@ def _within(overloaded: list[Trace]) -> Iterator[Flag]:
         )
 
 
-def _alternations(traces: Sequence[Trace]) -> Iterator[Flag]:
+def _flag_alternations(traces: Sequence[Trace]) -> Iterator[Flag]:
     """Yield a capacity that alternated between below and above the load, for long periods."""
     for trace in sorted(traces, key=lambda each: -each.elapsed_s):
         lossy = [window for window in trace.windows if window.lost_count > 0]
@@ -130,17 +132,17 @@ def _alternations(traces: Sequence[Trace]) -> Iterator[Flag]:
             return
 
 
-def _pairs(values: Sequence[float]) -> Iterator[tuple[float, float]]:
+def _iter_pairs(values: Sequence[float]) -> Iterator[tuple[float, float]]:
     return itertools.pairwise(values)
 
 
-def _buffer(model: SutModel) -> Iterator[Flag]:
+def _flag_buffer(model: SutModel) -> Iterator[Flag]:
     capacity_pps = model.capacity_pps()
     if capacity_pps and model.buffer_count > MIN_BUFFER_S * capacity_pps:
         yield Flag.of("buffer", frames=model.buffer_count, seconds=model.buffer_count / capacity_pps)
 
 
-def _stalls(traces: Sequence[Trace]) -> Iterator[Flag]:
+def _flag_stalls(traces: Sequence[Trace]) -> Iterator[Flag]:
     stalled = [trace for trace in traces if is_stall(trace)]
     if not stalled:
         return
@@ -154,7 +156,7 @@ def _stalls(traces: Sequence[Trace]) -> Iterator[Flag]:
         yield Flag.of("stalls", count=count, seconds=seconds, lost=lost)
 
 
-def _singles(traces: Sequence[Trace]) -> Iterator[Flag]:
+def _flag_singles(traces: Sequence[Trace]) -> Iterator[Flag]:
     single = [t for t in traces if 0.0 < t.loss_ratio < SINGLE_LOSS_RATIO and not t.overloaded and not is_stall(t)]
     if len(single) < 2:
         return

@@ -68,7 +68,7 @@ class GoalEvidence:
 
     def counted(self) -> dict[float, list[Evidence]]:
         """Return all evidence by load."""
-        return {load: kept for load in self._evidence if (kept := self.at(load))}
+        return {load: evidence for load in self._evidence if (evidence := self.at(load))}
 
     def classification(self, load_pps: float) -> Classification:
         """Return the classification of a load."""

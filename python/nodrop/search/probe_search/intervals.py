@@ -33,15 +33,15 @@ def make_interval(state: SearchState, goal_search: GoalSearch) -> Interval:
         update |= {"upper_load_pps": upper_pps, "upper_index": index, "upper_valid": True}
         update["final"] = lower_pps is not None
         flags = [flag for flag in flags if flag.code != "undecided-upper-bound"]
-        flags.append(_early_flag(evidence, upper_pps))
+        flags.append(_flag_early_bound(evidence, upper_pps))
     if lower_pps is not None and evidence.is_accepted(lower_pps):
         index = evidence.accepted[lower_pps]
         update |= {"lower_load_pps": lower_pps, "lower_index": index, "lower_valid": True, "final": False}
         update["conditional_throughput_pps"] = None
         flags = [flag for flag in flags if flag.code != "undecided-lower-bound"]
-        flags.append(_accepted_flag(state, evidence, lower_pps))
-    confidence = _confidence(state, goal_search)
-    flags += [*_deviations(evidence), *_doubtful_bounds(confidence), *state.flags]
+        flags.append(_flag_accepted_bound(state, evidence, lower_pps))
+    confidence = _build_confidence(state, goal_search)
+    flags += [*_flag_deviations(evidence), *_flag_doubtful_bounds(confidence), *state.flags]
     return base.model_copy(update=update | confidence | {"flags": tuple(flags)})
 
 
@@ -53,22 +53,22 @@ def earlier_goal(plan: SearchPlan, evidence: GoalEvidence) -> EarlierGoal | None
     return None
 
 
-def _confidence(state: SearchState, goal_search: GoalSearch) -> dict[str, object]:
+def _build_confidence(state: SearchState, goal_search: GoalSearch) -> dict[str, object]:
     lower_pps, upper_pps = goal_search.evidence.bounds()
     estimate = estimate_threshold(state, goal_search)
     values: dict[str, object] = {}
     if estimate and estimate.near:
         values |= {"estimate_pps": estimate.load_pps, "estimate_sd_pps": estimate.load_pps * estimate.sd_ratio}
     if lower_pps is not None:
-        meets = _meets_probability(state, goal_search, lower_pps, estimate)
+        meets = _compute_meets_probability(state, goal_search, lower_pps, estimate)
         values["lower_error_probability"] = None if meets is None else 1.0 - meets
-        values["loss_ratio_limit"] = _loss_ratio_limit(state, lower_pps)
+        values["loss_ratio_limit"] = _compute_loss_ratio_limit(state, lower_pps)
     if upper_pps is not None:
-        values["upper_error_probability"] = _meets_probability(state, goal_search, upper_pps, estimate)
+        values["upper_error_probability"] = _compute_meets_probability(state, goal_search, upper_pps, estimate)
     return values
 
 
-def _doubtful_bounds(confidence: dict[str, object]) -> Iterator[Flag]:
+def _flag_doubtful_bounds(confidence: dict[str, object]) -> Iterator[Flag]:
     """Flag bounds that the trials at other loads make unlikely."""
     for side in ("lower", "upper"):
         probability = confidence.get(f"{side}_error_probability")
@@ -76,7 +76,7 @@ def _doubtful_bounds(confidence: dict[str, object]) -> Iterator[Flag]:
             yield Flag.of(f"doubtful-{side}-bound", probability=probability)
 
 
-def _meets_probability(
+def _compute_meets_probability(
     state: SearchState, goal_search: GoalSearch, load_pps: float, estimate: Estimate | None
 ) -> float | None:
     """Return the probability that most trials at a load meet the goal; None without a model."""
@@ -101,7 +101,7 @@ def _load_evidence(evidence: GoalEvidence) -> list[LoadEvidence]:
     return result
 
 
-def _loss_ratio_limit(state: SearchState, load_pps: float) -> float | None:
+def _compute_loss_ratio_limit(state: SearchState, load_pps: float) -> float | None:
     """Return the limit; None if trials vary too much for the few at this load.
 
     The nearest load with loss shows how many frames are lost at a time.
@@ -114,13 +114,13 @@ def _loss_ratio_limit(state: SearchState, load_pps: float) -> float | None:
     return loss_ratio_limit(traces, nearest.lost_count / len(nearest.bursts) if nearest else 1.0)
 
 
-def _early_flag(evidence: GoalEvidence, upper_pps: float) -> Flag:
+def _flag_early_bound(evidence: GoalEvidence, upper_pps: float) -> Flag:
     seconds = sum(each.effective_s for each in evidence.at(upper_pps))
     required_s = evidence.sum_s * evidence.goal.exceed_ratio
     return Flag.of("early-upper-bound", load_pps=upper_pps, seconds=seconds, required_s=required_s)
 
 
-def _accepted_flag(state: SearchState, evidence: GoalEvidence, lower_pps: float) -> Flag:
+def _flag_accepted_bound(state: SearchState, evidence: GoalEvidence, lower_pps: float) -> Flag:
     trace = next(t for t in state.model.traces if t.index == evidence.accepted[lower_pps])
     earlier = earlier_goal(state.plan, evidence)
     is_earlier = earlier is not None and earlier.lower_pps == lower_pps
@@ -132,7 +132,7 @@ def _accepted_flag(state: SearchState, evidence: GoalEvidence, lower_pps: float)
     )
 
 
-def _deviations(evidence: GoalEvidence) -> Iterator[Flag]:
+def _flag_deviations(evidence: GoalEvidence) -> Iterator[Flag]:
     """Flag evidence that differs from that of RFC 9971."""
     if evidence.set_aside_indices:
         listed = ", ".join(f"#{index}" for index in sorted(evidence.set_aside_indices))

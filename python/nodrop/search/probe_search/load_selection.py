@@ -40,7 +40,7 @@ def choose_trial(state: SearchState, goal_search: GoalSearch) -> TrialRequest:
     evidence, label = goal_search.evidence, goal_search.label
     lower_pps, upper_pps = evidence.bounds()
     estimate = estimate_threshold(state, goal_search)
-    open_pps = _undecided(state, goal_search, estimate)
+    open_pps = _find_undecided(state, goal_search, estimate)
     if open_pps is not None:
         return TrialRequest(open_pps, "again", Message.of("undecided", goal=label, load_pps=open_pps))
     if lower_pps is not None and needs_confirmation(state, goal_search, lower_pps):
@@ -69,7 +69,7 @@ def estimate_threshold(state: SearchState, goal_search: GoalSearch) -> Estimate 
     lowest_pps = min(trace.load_pps for trace in losing)
     upper_pps = goal_search.evidence.bounds().upper
     refuted = overload and upper_pps is not None and upper_pps <= overload.load_pps
-    if not goal_search.strict and not refuted and _tolerable(quiet, losing, goal_search):
+    if not goal_search.strict and not refuted and _is_tolerable(quiet, losing, goal_search):
         return overload
     if sum(is_stall(trace) for trace in losing) > len(losing) / 2:
         line = stall_line(losing)
@@ -79,10 +79,10 @@ def estimate_threshold(state: SearchState, goal_search: GoalSearch) -> Estimate 
         basis = Message.of("prove-stalls", stall_s=line.seconds)
         return Estimate(state.clamp(min(line.free_pps, top_pps)), SINGLE_SD, near=True, basis=basis)
     basis = Message.of("prove-single-losses")
-    return Estimate(state.clamp(_lossless_pps(state, goal_search, quiet)), SINGLE_SD, near=True, basis=basis)
+    return Estimate(state.clamp(_find_lossless_pps(state, goal_search, quiet)), SINGLE_SD, near=True, basis=basis)
 
 
-def _tolerable(quiet: list[Trace], losing: list[Trace], goal_search: GoalSearch) -> bool:
+def _is_tolerable(quiet: list[Trace], losing: list[Trace], goal_search: GoalSearch) -> bool:
     """Return whether losses are so rare that enough of the goal's short trials have none."""
     seconds = sum(trace.elapsed_s for trace in quiet)
     events = sum(min(float(len(trace.bursts)), trace.lost_count) for trace in losing)
@@ -90,7 +90,7 @@ def _tolerable(quiet: list[Trace], losing: list[Trace], goal_search: GoalSearch)
     return events * evidence.full_s / seconds < -math.log(1.0 - evidence.goal.exceed_ratio)
 
 
-def _lossless_pps(state: SearchState, goal_search: GoalSearch, quiet: list[Trace]) -> float:
+def _find_lossless_pps(state: SearchState, goal_search: GoalSearch, quiet: list[Trace]) -> float:
     """Return the load without single losses.
 
     As long as all losses occurred at about the same load, their dependence on the load is unknown: the more proofs
@@ -135,7 +135,7 @@ def needs_confirmation(state: SearchState, goal_search: GoalSearch, lower_pps: f
     return state.event_rate(quiet).pass_probability(lower_pps, goal_search.evidence.full_s) < MIN_PASS_PROBABILITY
 
 
-def _undecided(state: SearchState, goal_search: GoalSearch, estimate: Estimate | None) -> float | None:
+def _find_undecided(state: SearchState, goal_search: GoalSearch, estimate: Estimate | None) -> float | None:
     """Return a load between the bounds and near the threshold that was measured but not decided."""
     evidence = goal_search.evidence
     lower_pps, upper_pps = evidence.bounds()

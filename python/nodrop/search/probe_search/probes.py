@@ -52,11 +52,11 @@ def probe_first(state: SearchState) -> Dialogue:
         capacity_pps = model.capacity_pps() or trace.load_pps
         # A buffer has to fill up well within the probe before frames are lost.
         load_pps = max(capacity_pps * OVERLOAD_FACTOR, capacity_pps + model.buffer_count / PROBE_S * 2.0)
-        if load_pps >= 0.9 * _lowest_overload_pps(state) or load_pps <= plan.min_load_pps:
+        if load_pps >= 0.9 * _find_lowest_overload_pps(state) or load_pps <= plan.min_load_pps:
             return
         trace = yield from probe(state, load_pps, Message.of("probe-above", capacity_pps=capacity_pps))
         if not trace.overloaded:
-            yield from _probe_between(state, load_pps, _lowest_overload_pps(state))
+            yield from _probe_between(state, load_pps, _find_lowest_overload_pps(state))
             return
         if load_pps < CLOSE * trace.capacity_pps and trace.capacity_pps < 1.005 * capacity_pps:
             return
@@ -76,7 +76,7 @@ def _probe_between(state: SearchState, good_pps: float, bad_pps: float) -> Dialo
             return
 
 
-def _lowest_overload_pps(state: SearchState) -> float:
+def _find_lowest_overload_pps(state: SearchState) -> float:
     loads = [trace.load_pps for trace in state.model.current if trace.overloaded]
     return min(loads, default=state.plan.max_load_pps)
 
@@ -86,10 +86,10 @@ def probe_again(state: SearchState, reason: Message) -> Dialogue:
     state.restarts += 1
     model = state.model
     before = model.era_start
-    probes = yield from _survey(state, reason)
+    probes = yield from _survey_capacity(state, reason)
     if model.behavior is SutBehavior.STABLE and model.era_start == before:
         state.long_trials_differ = True  # short trials still show the same: only long ones differ
-    if len(probes) < _required_probes(state):
+    if len(probes) < _count_required_probes(state):
         model.update_behavior(probes)
     state.note_behavior(model.behavior)
     if model.era_start != before:
@@ -98,11 +98,11 @@ def probe_again(state: SearchState, reason: Message) -> Dialogue:
         state.set_aside_exception(trace)
 
 
-def _survey(state: SearchState, reason: Message) -> ProbesDialogue:
+def _survey_capacity(state: SearchState, reason: Message) -> ProbesDialogue:
     model = state.model
     load_pps = model.usual_probe_pps(max((model.capacity_pps() or 0.0) * OVERLOAD_FACTOR, model.traces[-1].load_pps))
     probes: list[Trace] = []
-    required_count, step = _required_probes(state), 0.02
+    required_count, step = _count_required_probes(state), 0.02
     good_pps = load_pps
     for _ in range(SURVEY_PROBES_MAX):
         trace = yield from probe(state, load_pps, reason)
@@ -125,7 +125,7 @@ def _survey(state: SearchState, reason: Message) -> ProbesDialogue:
     return probes
 
 
-def _required_probes(state: SearchState) -> int:
+def _count_required_probes(state: SearchState) -> int:
     if state.model.behavior is SutBehavior.RISING:
         return SURVEY_PROBES_RISING
     return SURVEY_PROBES if state.model.behavior is SutBehavior.STABLE else SURVEY_PROBES_VARYING

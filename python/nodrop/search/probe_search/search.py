@@ -94,24 +94,24 @@ def _resume_from_earlier(state: SearchState) -> Generator[Trial, Outcome, bool]:
     After one short overload, the goal that allows the least loss is proven again; the others are only checked.
     """
     earlier = [
-        (goal_search, found)
+        (goal_search, bounds)
         for goal_search in state.goal_searches
-        if (found := intervals.earlier_goal(state.plan, goal_search.evidence))
+        if (bounds := intervals.earlier_goal(state.plan, goal_search.evidence))
     ]
     if len(earlier) < len(state.goal_searches):
         return False
     earlier.sort(key=lambda pair: pair[0].ratio)
-    highest, found = earlier[-1]
-    trace = yield from probe(state, found.upper_pps * OVERLOAD_FACTOR, Message.of("probe-earlier"))
+    highest, bounds = earlier[-1]
+    trace = yield from probe(state, bounds.upper_pps * OVERLOAD_FACTOR, Message.of("probe-earlier"))
     estimate = state.model.threshold(highest.evidence)
-    middle_pps = (found.lower_pps + found.upper_pps) / 2.0
+    middle_pps = (bounds.lower_pps + bounds.upper_pps) / 2.0
     if not trace.overloaded or not estimate or width.between(estimate.load_pps, middle_pps) > UNCHANGED_RATIO:
         return False
-    first, found = earlier[0]
+    first, bounds = earlier[0]
     reason = Message.of("prove-earlier", goal=first.label)
-    yield from _prove_lower(state, first, TrialRequest(found.lower_pps, "earlier", reason))
-    for goal_search, found in earlier[1:]:
-        request = TrialRequest(found.lower_pps, "earlier", Message.of("check-earlier", goal=goal_search.label))
+    yield from _prove_lower(state, first, TrialRequest(bounds.lower_pps, "earlier", reason))
+    for goal_search, bounds in earlier[1:]:
+        request = TrialRequest(bounds.lower_pps, "earlier", Message.of("check-earlier", goal=goal_search.label))
         trace = yield from state.measure(
             request, goal_search.evidence.full_s, StopRule(elapsed_s=UPPER_PROOF_S), goal_search
         )
@@ -181,7 +181,7 @@ def _prove_lower(state: SearchState, goal_search: GoalSearch, request: TrialRequ
     required_s = state.deciding_s(evidence, load_pps)
     intended_s = min(required_s, state.fair_share_s())
     trace = yield from state.measure(
-        request, intended_s, _proof_stop(state, goal_search, load_pps, intended_s), goal_search
+        request, intended_s, _make_proof_stop(state, goal_search, load_pps, intended_s), goal_search
     )
     passed = trace.loss_ratio <= goal_search.ratio
     if trace.stopped and passed:
@@ -212,9 +212,9 @@ def _prove_lower(state: SearchState, goal_search: GoalSearch, request: TrialRequ
         _note_rise(state, trace)
 
 
-def _proof_stop(state: SearchState, goal_search: GoalSearch, load_pps: float, intended_s: float) -> StopRule:
+def _make_proof_stop(state: SearchState, goal_search: GoalSearch, load_pps: float, intended_s: float) -> StopRule:
     """Return when to stop a proof: after watching a loss that is not allowed, once decided, or if it is pointless."""
-    quiet_s, quiet_count = _quiet_clause(state, goal_search, load_pps, intended_s)
+    quiet_s, quiet_count = _make_quiet_clause(state, goal_search, load_pps, intended_s)
     evidence = goal_search.evidence
     if intended_s > evidence.full_s * 1.001 or not goal_search.strict:
         fresh = goal_search.ratio == 0.0 and intended_s > 2.0 * evidence.full_s and not evidence.at(load_pps)
@@ -230,7 +230,7 @@ def _proof_stop(state: SearchState, goal_search: GoalSearch, load_pps: float, in
     return StopRule(lost_count=allowed_count, quiet_s=quiet_s, quiet_lost_count=quiet_count)
 
 
-def _quiet_clause(
+def _make_quiet_clause(
     state: SearchState, goal_search: GoalSearch, load_pps: float, intended_s: float
 ) -> tuple[float | None, int]:
     """Return time and loss count below which the SUT does better than expected; (None, 1) without expectation."""
@@ -291,7 +291,7 @@ def _prove_upper(state: SearchState, goal_search: GoalSearch, request: TrialRequ
     evidence, load_pps = goal_search.evidence, request.load_pps
     first_time = load_pps not in goal_search.upper_tries
     goal_search.upper_tries[load_pps] = goal_search.upper_tries.get(load_pps, 0) + 1
-    expects_loss_soon = first_time and _shows_loss_soon(state, goal_search, load_pps)
+    expects_loss_soon = first_time and _has_early_loss(state, goal_search, load_pps)
     stop: StopRule | None = None
     if first_time and not goal_search.strict:
         intended_s = evidence.full_s * (1 if state.needs_separate_trials(evidence, load_pps) else EARLY_DECISION_PARTS)
@@ -310,7 +310,7 @@ def _prove_upper(state: SearchState, goal_search: GoalSearch, request: TrialRequ
         yield from probe_again(state, Message.of("less-loss", load_pps=load_pps))
 
 
-def _shows_loss_soon(state: SearchState, goal_search: GoalSearch, load_pps: float) -> bool:
+def _has_early_loss(state: SearchState, goal_search: GoalSearch, load_pps: float) -> bool:
     """Return whether a short trial is expected to lose clearly more than the goal allows."""
     lost = state.model.expected_lost(load_pps, UPPER_PROOF_S, unsent=True)
     return goal_search.evidence.clearly_exceeds(lost / (load_pps * UPPER_PROOF_S), times=1.5)

@@ -100,41 +100,43 @@ class SutModel:
 
     def update_behavior(self, probes: Sequence[Trace]) -> None:
         """Determine the behavior from consecutive probes, and discard trials that no longer apply."""
-        fresh = [look.capacity_pps for look in probes]
+        fresh = [probe.capacity_pps for probe in probes]
         earlier, same_load = self._comparable_capacities(probes)
         both = [*earlier, *fresh]
         if len(fresh) < 2:
             return
         self.surveyed = True
-        if self.behavior is SutBehavior.RISING and _range(fresh) <= SAME_CAPACITY_RATIO:
+        if self.behavior is SutBehavior.RISING and _compute_range(fresh) <= SAME_CAPACITY_RATIO:
             # Two probes show whether the rise continues.
             self.behavior = SutBehavior.RISING if fresh[-1] > fresh[0] * (1.0 + TREND) else SutBehavior.STABLE
             self.era_start = self.traces.index(probes[-1])
             return
         shifted = SAME_CAPACITY_RATIO if same_load else SAME_CAPACITY_RATIO_ELSEWHERE
-        if _split(both) and _range(fresh) > SAME_CAPACITY_RATIO:
+        if _split(both) and _compute_range(fresh) > SAME_CAPACITY_RATIO:
             self.behavior = SutBehavior.MODES
         elif (direction := trend(both)) and trend(fresh) == direction:
             self.behavior = direction
             self.era_start = self.traces.index(probes[-1])
-        elif _range(fresh) > SAME_CAPACITY_RATIO:
+        elif _compute_range(fresh) > SAME_CAPACITY_RATIO:
             self.behavior = SutBehavior.SCATTERED
         else:
             self.behavior = SutBehavior.STABLE
-            if _range(both) > shifted:
+            if _compute_range(both) > shifted:
                 self.era_start = self.traces.index(probes[0])
 
     def _comparable_capacities(self, probes: Sequence[Trace]) -> tuple[list[float], bool]:
         """Return capacities of earlier trials: at the load of the probes, else at a similar load."""
-        seen = [t for t in self.current if t.overloaded and t.steady and t not in probes]
-        distances = [(abs(math.log(t.load_pps / probes[-1].load_pps)), t.capacity_pps) for t in seen] if probes else []
+        overloaded = [t for t in self.current if t.overloaded and t.steady and t not in probes]
+        distances = (
+            [(abs(math.log(t.load_pps / probes[-1].load_pps)), t.capacity_pps) for t in overloaded] if probes else []
+        )
         same = [capacity for distance, capacity in distances if distance <= SAME_LOAD]
         return (same, True) if same else ([c for distance, c in distances if distance <= COMPARABLE_LOAD], False)
 
     def usual_probe_pps(self, needed_pps: float) -> float:
         """Return the load of an earlier probe slightly above this one, for comparison; else this load."""
-        seen = [t.load_pps for t in self.current if t.overloaded and t.intended_s > 2.0 * t.elapsed_s]
-        return min((load for load in seen if 1.0 <= load / needed_pps <= 1.03), default=needed_pps)
+        loads_pps = [t.load_pps for t in self.current if t.overloaded and t.intended_s > 2.0 * t.elapsed_s]
+        return min((load for load in loads_pps if 1.0 <= load / needed_pps <= 1.03), default=needed_pps)
 
     def follow_fall(self, before: Trace, after: Trace) -> None:
         """Note downward drift if a trial begins where the previous one ended, below its beginning."""
@@ -160,8 +162,8 @@ class SutModel:
 
         A trial without loss at a load at which a slow one would have lost was fast.
         """
-        seen = [t.capacity_pps for t in self.current if t.overloaded and t.load_pps < 1.2 * t.capacity_pps]
-        split = _split(seen)
+        capacities_pps = [t.capacity_pps for t in self.current if t.overloaded and t.load_pps < 1.2 * t.capacity_pps]
+        split = _split(capacities_pps)
         if not split:
             return None
         slow, fast = split
@@ -187,8 +189,8 @@ class SutModel:
 
         The smallest of any trial, as a capacity that falls within a trial resembles a buffer.
         """
-        seen = [t.buffer_count for t in self.traces if t.overloaded and t.steady and len(t.tail) > 1]
-        return min(seen, default=0.0)
+        counts = [t.buffer_count for t in self.traces if t.overloaded and t.steady and len(t.tail) > 1]
+        return min(counts, default=0.0)
 
     def buffer_matters(self, load_pps: float, duration_s: float) -> bool:
         """Return whether the buffer absorbs a significant part of a trial's excess."""
@@ -257,13 +259,13 @@ class SutModel:
             default=None,
         )
         if below is not None:
-            return _between(below, above, loss_ratio)
+            return _interpolate_load(below, above, loss_ratio)
         higher = [
             t
             for t in points
             if t.load_pps > above.load_pps * (1.0 + SAME_CAPACITY_RATIO) and t.loss_ratio > above.loss_ratio
         ]
-        return _between(above, min(higher, key=lambda t: t.load_pps), loss_ratio) if higher else None
+        return _interpolate_load(above, min(higher, key=lambda t: t.load_pps), loss_ratio) if higher else None
 
     def _threshold_pps(self, trace: Trace, loss_ratio: float) -> float:
         buffer_count = self.buffer_count if self.buffer_matters(trace.load_pps, trace.intended_s) else 0.0
@@ -293,8 +295,8 @@ class SutModel:
         """Return the relative fall of a drifting capacity by the end of a trial that starts now."""
         if self.behavior is not SutBehavior.FALLING:
             return 0.0
-        seen = [t for t in self.traces if t.overloaded and t.load_pps < 1.2 * t.capacity_pps]
-        first, last = seen[0], seen[-1]
+        overloaded = [t for t in self.traces if t.overloaded and t.load_pps < 1.2 * t.capacity_pps]
+        first, last = overloaded[0], overloaded[-1]
         seconds = last.started_s + last.elapsed_s / 2.0 - first.started_s - first.elapsed_s / 2.0
         fall = 1.0 - last.capacity_pps / first.capacity_pps
         return max(0.0, fall * (duration_s + last.elapsed_s / 2.0) / seconds) if seconds > 1.0 else 0.0
@@ -317,7 +319,7 @@ class SutModel:
         return lost / (trace.load_pps * duration_s)
 
 
-def _between(low: Trace, high: Trace, loss_ratio: float) -> Estimate | None:
+def _interpolate_load(low: Trace, high: Trace, loss_ratio: float) -> Estimate | None:
     """Return the load at which a line through two trials has a ratio, on log axes; None if a hard limit fits.
 
     The extrapolation below the two is limited to their distance.
@@ -339,13 +341,13 @@ def _shows_capacity(trace: Trace) -> bool:
     return trace.overloaded or trace.fluctuating
 
 
-def _range(values: Sequence[float]) -> float:
+def _compute_range(values: Sequence[float]) -> float:
     return (max(values) - min(values)) / max(1e-9, *values)
 
 
 def trend(values: Sequence[float]) -> SutBehavior | None:
     """Return the direction of values in order of time, if nearly all pairs agree."""
-    if len(values) < 4 or _range(values) <= TREND:
+    if len(values) < 4 or _compute_range(values) <= TREND:
         return None
     rises = sum(b > a for a, b in itertools.combinations(values, 2))
     pairs = len(values) * (len(values) - 1) // 2

@@ -148,18 +148,18 @@ class Trace:
     @cached_property
     def bursts(self) -> tuple[Burst, ...]:
         """Temporary losses; adjacent windows count as one."""
-        found: list[Burst] = []
+        bursts: list[Burst] = []
         at_s = 0.0
         previous_lossy = False
         for window in self.windows:
             lossy = window.lost_count > 0
             if lossy and previous_lossy:
-                found[-1] = Burst(found[-1].at_s, found[-1].lost_count + window.lost_count)
+                bursts[-1] = Burst(bursts[-1].at_s, bursts[-1].lost_count + window.lost_count)
             elif lossy:
-                found.append(Burst(at_s, window.lost_count))
+                bursts.append(Burst(at_s, window.lost_count))
             previous_lossy = lossy
             at_s += window.duration_s
-        return tuple(found)
+        return tuple(bursts)
 
     def ratios(self, count: int) -> tuple[float, ...]:
         """Return the loss ratio of each equal part of the trial; a window belongs to the part it ends in."""
@@ -254,25 +254,25 @@ def trace_outcome(outcome: Outcome, load_pps: float, intended_s: float) -> Trace
         elapsed_s=elapsed_s,
         started_s=outcome.started_s,
         loss_ratio=outcome.loss_ratio,
-        windows=tuple(_windows(samples, load_pps, lost_count, outcome.unsent_count)),
+        windows=tuple(_list_windows(samples, load_pps, lost_count, outcome.unsent_count)),
         stopped=outcome.stopped_early,
         unsent_ratio=outcome.unsent_count / max(1, outcome.offered_count + outcome.unsent_count),
     )
 
 
-def _windows(samples: Sequence[Sample], load_pps: float, lost_count: float, unsent_count: int) -> list[Window]:
+def _list_windows(samples: Sequence[Sample], load_pps: float, lost_count: float, unsent_count: int) -> list[Window]:
     """Return the differences of the cumulative counts; the last window takes the rest of the total loss."""
     stride = -(-len(samples) // WINDOWS_MAX)
     sampled = [*samples[stride - 1 : -1 : stride], samples[-1]]
     # Some measurers know the unsent frames only at the end.
     middle = sampled[(len(sampled) - 1) // 2]
     missing_count = load_pps * middle.elapsed_s - middle.offered_count
-    unsent_seen = 2.0 * missing_count > unsent_count * middle.elapsed_s / sampled[-1].elapsed_s > 0.0
+    has_visible_unsent = 2.0 * missing_count > unsent_count * middle.elapsed_s / sampled[-1].elapsed_s > 0.0
     windows = []
     before_s = before_count = 0.0
     for position, sample in enumerate(sampled):
         count = float(sample.lost_count)
-        if unsent_seen:
+        if has_visible_unsent:
             count += max(0.0, load_pps * sample.elapsed_s - sample.offered_count)
         else:
             count += unsent_count * sample.elapsed_s / sampled[-1].elapsed_s
