@@ -22,21 +22,21 @@ REVALIDATE = "no-cache"
 
 def static_url(name: str) -> str:
     """Return the URL of a file, which contains the version of its content."""
-    return f"{PREFIX}{name}?v={_version(name)}"
+    return f"{PREFIX}{name}?v={_get_version(name)}"
 
 
 @functools.cache
-def _version(name: str) -> str:
-    return hashlib.sha256(_content(name)).hexdigest()[:12]
+def _get_version(name: str) -> str:
+    return hashlib.sha256(_read_content(name)).hexdigest()[:12]
 
 
 @functools.cache
-def _content(name: str) -> bytes:
+def _read_content(name: str) -> bytes:
     return GENERATED[name]().encode() if name in GENERATED else (STATIC / name).read_bytes()
 
 
 @functools.cache
-def _names() -> frozenset[str]:
+def _list_names() -> frozenset[str]:
     return frozenset(path.name for path in STATIC.iterdir() if path.is_file()) | frozenset(GENERATED)
 
 
@@ -46,11 +46,11 @@ def routes(_site: Site) -> APIRouter:
 
     @router.get(PREFIX + "{name}")
     async def static(request: Request, name: str) -> Response:
-        if name not in _names():
+        if name not in _list_names():
             raise Problem(404, f"file {name[:60]!r} not found")
-        is_current = request.query_params.get("v") == _version(name)
+        is_current = request.query_params.get("v") == _get_version(name)
         media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
         headers = {"Cache-Control": CACHE_FOREVER if is_current else REVALIDATE}
-        return Response(_content(name), media_type=media_type, headers=headers)
+        return Response(_read_content(name), media_type=media_type, headers=headers)
 
     return router

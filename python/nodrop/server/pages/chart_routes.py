@@ -38,7 +38,7 @@ class ChartCache:
         self._charts: collections.OrderedDict[str, Chart] = collections.OrderedDict()
         self._renderings: collections.OrderedDict[tuple[str, Theme], str] = collections.OrderedDict()
         self._lock = threading.Lock()
-        self._executor = ThreadPoolExecutor(1, "renderer", initializer=_lower_priority)
+        self._executor = ThreadPoolExecutor(1, "renderer", initializer=_lower_thread_priority)
 
     def register(self, chart: Chart) -> str:
         """Add a chart; returns the name of its rendering."""
@@ -84,7 +84,7 @@ def routes(site: Site) -> APIRouter:
     return router
 
 
-def _lower_priority() -> None:
+def _lower_thread_priority() -> None:
     """Lower the priority of this thread, and of the threads that it starts."""
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)
 

@@ -40,8 +40,8 @@ def routes(site: Site) -> APIRouter:
 
     @router.get("/compare/report.html")
     async def report(request: Request) -> Response:
-        shown = await run_in_threadpool(_document, request)
-        return await make_report_response(site, shown, "comparison")
+        document = await run_in_threadpool(_document, request)
+        return await make_report_response(site, document, "comparison")
 
     def _document(request: Request) -> Document:
         query = request.query_params
@@ -51,9 +51,13 @@ def routes(site: Site) -> APIRouter:
         except ConfigError as error:
             raise Problem(422, str(error)) from None
         runs = (*sides[0], *sides[1])
-        others = [run.summary for run in runs if run.summary.source != "nodrop"]
-        own = [load_with_steps(run.path) for run in runs if run.summary.source == "nodrop"]
-        return build_document(own, None, comparison, others) if own else build_imported_document(others, comparison)
+        imported = [run.summary for run in runs if run.summary.source != "nodrop"]
+        results = [load_with_steps(run.path) for run in runs if run.summary.source == "nodrop"]
+        return (
+            build_document(results, None, comparison, imported)
+            if results
+            else build_imported_document(imported, comparison)
+        )
 
     def _show(request: Request) -> Response:
         query = request.query_params

@@ -62,7 +62,7 @@ def routes(site: Site) -> APIRouter:
     @router.get("/runs/{run_id}")
     async def show_run(request: Request, run_id: str) -> Response:
         run, _ = await _load_run(site, run_id)
-        pieces = _pieces(run, request)
+        pieces = _render_pieces(run, request)
         values: dict[str, Any] = {
             "title": make_run_title(run.view.asked),
             "headline": format_headline(run),
@@ -74,8 +74,8 @@ def routes(site: Site) -> APIRouter:
     async def definitions(request: Request, run_id: str) -> Response:
         run, _ = await _load_run(site, run_id)
         theme: Theme = "dark" if request.query_params.get("theme") == "dark" else "light"
-        shown = select_charts(run)
-        compiled = await run_in_threadpool(lambda: {chart.name: compile_chart(chart, theme) for chart in shown})
+        charts = select_charts(run)
+        compiled = await run_in_threadpool(lambda: {chart.name: compile_chart(chart, theme) for chart in charts})
         return JSONResponse(compiled, headers={"Cache-Control": "no-store"})
 
     @router.get("/runs/{run_id}/live")
@@ -83,7 +83,7 @@ def routes(site: Site) -> APIRouter:
         entry = site.runs.find(run_id)
         if last_event_id and entry.state.is_over and site.runs.event_count(run_id) <= last_event_id:
             return Response(status_code=204)  # a browser would reconnect forever
-        stream = _stream(site, request, run_id)
+        stream = _iter_messages(site, request, run_id)
         return StreamingResponse(stream, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})
 
     return router
@@ -110,7 +110,7 @@ def _apply(run: LiveRun, numbered_line: tuple[int, bytes]) -> int:
     return number
 
 
-async def _stream(site: Site, request: Request, run_id: str) -> AsyncIterator[str]:
+async def _iter_messages(site: Site, request: Request, run_id: str) -> AsyncIterator[str]:
     """Yield all pieces once, then those that change, until the run is over."""
     run, number = LiveRun(site.runs.show(site.runs.find(run_id))), 0
     until, sent_s = site.runs.event_count(run_id), 0.0
@@ -118,15 +118,15 @@ async def _stream(site: Site, request: Request, run_id: str) -> AsyncIterator[st
     async for line in site.runs.events(run_id, 0):
         if line is None:
             run.view = site.runs.show(site.runs.find(run_id))  # its place in the queue may have changed
-            yield _message(run, request, number, sent) or KEEP_ALIVE
+            yield _format_message(run, request, number, sent) or KEEP_ALIVE
             continue
         number = _apply(run, line)
         is_progress = PROGRESS in line[1][: len(PROGRESS) * 2] and number > until
         if number >= until and not (is_progress and time.monotonic() - sent_s < INTERVAL_S):
             sent_s = time.monotonic()
-            yield _message(run, request, number, sent, is_progress)
+            yield _format_message(run, request, number, sent, is_progress)
     run.view = site.runs.show(site.runs.find(run_id))
-    yield _message(run, request, number, sent)
+    yield _format_message(run, request, number, sent)
 
 
 @dataclass
@@ -137,10 +137,10 @@ class SentPieces:
     rows: dict[str, list[Row]] = field(default_factory=dict)
 
 
-def _message(run: LiveRun, request: Request, number: int, sent: SentPieces, progress_only: bool = False) -> str:
+def _format_message(run: LiveRun, request: Request, number: int, sent: SentPieces, progress_only: bool = False) -> str:
     """Return the difference to what the client has; empty if none."""
-    pieces = _pieces(run, request, PROGRESS_PIECES if progress_only else PIECES)
-    rows = _trial_rows(run) if progress_only else _trial_rows(run) | _search_rows(run)
+    pieces = _render_pieces(run, request, PROGRESS_PIECES if progress_only else PIECES)
+    rows = _build_trial_row_sets(run) if progress_only else _build_trial_row_sets(run) | _search_rows(run)
     content = {
         "state": run.view.state,
         "over": run.view.state.is_over,
@@ -156,7 +156,7 @@ def _message(run: LiveRun, request: Request, number: int, sent: SentPieces, prog
     return f"id: {number}\nevent: pieces\ndata: {json.dumps(content)}\n\n"
 
 
-def _pieces(run: LiveRun, request: Request, names: Sequence[str] = PIECES) -> dict[str, str]:
+def _render_pieces(run: LiveRun, request: Request, names: Sequence[str] = PIECES) -> dict[str, str]:
     """Return the named pieces of the page as HTML."""
     template = environment().get_template("run_pieces.html")
     values = {
@@ -184,7 +184,7 @@ def select_charts(run: LiveRun) -> tuple[Chart, ...]:
     return search_charts if run.view.state.is_over else (search_charts[0], *trial_charts, search_charts[1])
 
 
-def _trial_rows(run: LiveRun) -> dict[str, list[Row]]:
+def _build_trial_row_sets(run: LiveRun) -> dict[str, list[Row]]:
     """Return the rows of the charts of the running trial."""
     return charts.build_trial_rows(run.windows) if run.windows else {}
 

@@ -79,9 +79,9 @@ def routes(site: Site) -> APIRouter:
             "state.html",
             host=read_host(),
             processes=activity.processes,
-            labs=_labs(activity),
+            labs=_list_labs(activity),
             unrecorded=activity.unrecorded,
-            disk=_disk(site.config.results_dir),
+            disk=_read_disk_space(site.config.results_dir),
             queued_count=site.runs.queued_count,
             checks=self_test_result.checks,
             finished_at=self_test_result.finished_at,
@@ -99,7 +99,7 @@ def routes(site: Site) -> APIRouter:
     return router
 
 
-def _labs(activity: MachineActivity) -> tuple[LabRow, ...]:
+def _list_labs(activity: MachineActivity) -> tuple[LabRow, ...]:
     endings = {name: lab.describe_failure() for name, lab in activity.labs.items()}
     return tuple(
         LabRow(name, endings[name], () if endings[name] else tuple(format_lab(lab.facts)))
@@ -107,7 +107,7 @@ def _labs(activity: MachineActivity) -> tuple[LabRow, ...]:
     )
 
 
-def _disk(results_dir: str) -> DiskSpace | None:
+def _read_disk_space(results_dir: str) -> DiskSpace | None:
     """Return the space on the disk of the results, whose directory may not exist yet."""
     for path in (Path(results_dir), *Path(results_dir).parents):
         try:

@@ -36,7 +36,7 @@ def render(connection: HTTPConnection, template: str, status: int = 200, **value
     theme = connection.cookies.get(THEME_COOKIE)
     common = {
         "path": connection.scope["path"],
-        "current_url": _current_url(connection),
+        "current_url": _get_current_url(connection),
         "theme": theme if theme in THEMES else None,
         "form_token": make_form_token(connection),
         "has_login": site.sessions is not None,
@@ -74,7 +74,7 @@ def environment() -> Environment:
     return environment
 
 
-def _current_url(connection: HTTPConnection) -> str:
+def _get_current_url(connection: HTTPConnection) -> str:
     """Return the URL to return to after a form."""
     query = connection.scope.get("query_string", b"").decode("latin-1")
     return f"{connection.scope['path']}?{query}" if query else f"{connection.scope['path']}"

@@ -61,7 +61,7 @@ def routes(site: Site) -> APIRouter:
     def _show(request: Request, name: str) -> Response:
         entry = _find(site, name)
         # The page links to the attachments that a file contains.
-        lean = _document_of(entry).model_copy(update={"attachments": ()})
+        lean = _build_entry_document(entry).model_copy(update={"attachments": ()})
         report = Markup(html.render_fragment(lean, site.charts.placeholder))
         summary = entry.runs[0].summary
         heading = f"{result_title(summary)}, {len(entry.runs)} runs" if entry.suite else result_title(summary)
@@ -70,15 +70,15 @@ def routes(site: Site) -> APIRouter:
     @router.get("/results/{name}/report.html")
     async def report(name: str) -> Response:
         entry = await run_in_threadpool(_find, site, name)
-        shown = await run_in_threadpool(_document_of, entry)
-        return await make_report_response(site, shown, entry.name)
+        document = await run_in_threadpool(_build_entry_document, entry)
+        return await make_report_response(site, document, entry.name)
 
     @router.get("/results/{name}/result.json")
     async def raw(name: str) -> Response:
         entry = await run_in_threadpool(_find, site, name)
         if entry.suite:
             raise Problem(404, f"{entry.name} has {len(entry.runs)} runs; request one of them")
-        headers = _file_name(f"{entry.name}.json", "inline")
+        headers = _make_file_header(f"{entry.name}.json", "inline")
         return FileResponse(entry.runs[0].path, media_type="application/json", headers=headers)
 
     @router.get("/results/{name}/nfvbench.json")
@@ -86,7 +86,7 @@ def routes(site: Site) -> APIRouter:
         entry = await run_in_threadpool(_find, site, name)
         _require_complete(entry)
         form = await run_in_threadpool(lambda: build_nfvbench_result([_load(run.path) for run in entry.runs]))
-        return JSONResponse(form, headers=_file_name(f"{entry.name}-nfvbench.json", "inline"))
+        return JSONResponse(form, headers=_make_file_header(f"{entry.name}-nfvbench.json", "inline"))
 
     @router.post("/results/{name}/tags")
     async def set_tags(request: Request, name: str) -> Response:
@@ -107,12 +107,12 @@ def routes(site: Site) -> APIRouter:
     return router
 
 
-async def make_report_response(site: Site, shown: Document, name: str) -> Response:
+async def make_report_response(site: Site, document: Document, name: str) -> Response:
     """Return a report as one self-contained HTML file."""
-    charts = await site.charts.render_all(shown.charts())
-    page = await run_in_threadpool(html.render_page, shown, lambda chart: charts[site.charts.register(chart)])
+    charts = await site.charts.render_all(document.charts())
+    page = await run_in_threadpool(html.render_page, document, lambda chart: charts[site.charts.register(chart)])
     headers = {"Content-Security-Policy": f"{html.build_policy()}; {SANDBOX}", "Cache-Control": "no-store"}
-    return HTMLResponse(page, headers=headers | _file_name(f"nodrop-{name}.html", "inline"))
+    return HTMLResponse(page, headers=headers | _make_file_header(f"nodrop-{name}.html", "inline"))
 
 
 def _find(site: Site, name: str) -> ResultEntry:
@@ -130,15 +130,15 @@ def _require_complete(entry: ResultEntry) -> None:
         raise Problem(409, f"{entry.name} is imported and has no NFVbench form; request its result.json")
 
 
-def _document_of(entry: ResultEntry) -> Document:
+def _build_entry_document(entry: ResultEntry) -> Document:
     """Build the report."""
     if entry.is_complete:
-        return _document(entry.suite, tuple(run.path for run in entry.runs))
+        return _build_document(entry.suite, tuple(run.path for run in entry.runs))
     return build_imported_document([run.summary for run in entry.runs])
 
 
 @functools.lru_cache(maxsize=DOCUMENTS_MAX)
-def _document(suite: Suite | None, files: tuple[Path, ...]) -> Document:
+def _build_document(suite: Suite | None, files: tuple[Path, ...]) -> Document:
     """Build the report of nodrop's results, cached since results never change."""
     results = [load_with_steps(file) for file in files]
     return build_document(results, suite, costs=build_cost_table(suite, results) if suite and suite.pricing else None)
@@ -156,5 +156,5 @@ def _load(file: Path) -> RunResult:
         raise Problem(410, str(error)) from None
 
 
-def _file_name(name: str, disposition: str) -> dict[str, str]:
+def _make_file_header(name: str, disposition: str) -> dict[str, str]:
     return {"Content-Disposition": f"{disposition}; filename*=UTF-8''{quote(name, safe='')}"}

@@ -35,10 +35,10 @@ def find_suite(site: Site, name: str) -> Suite | None:
     if not ID.fullmatch(name) or not (Path(site.config.results_dir) / name / suites.SUITE_FILE).is_file():
         return None
     try:
-        found = suites.locate(Path(site.config.results_dir) / name)
+        stored = suites.locate(Path(site.config.results_dir) / name)
     except ConfigError as error:
         raise Problem(410, str(error)) from None
-    return found.suite if found else None
+    return stored.suite if stored else None
 
 
 def _select(site: Site, index: Index, word: str) -> Iterator[SelectedResult]:
@@ -48,11 +48,11 @@ def _select(site: Site, index: Index, word: str) -> Iterator[SelectedResult]:
             ResultFilter(label=name, sort=OLDEST) if kind == "label" else ResultFilter(tags=(name,), sort=OLDEST)
         )
     elif suite := find_suite(site, word):
-        known = {
+        by_id = {
             row.summary.run_id: row for row in index.list(ResultFilter(run_ids=tuple(run.run_id for run in suite.runs)))
         }
         for run in suite.runs:
-            if row := known.get(run.run_id):
+            if row := by_id.get(run.run_id):
                 yield SelectedResult(row.summary, Path(row.file), run.variant, run.repeat)
         return
     else:

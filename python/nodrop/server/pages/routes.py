@@ -77,7 +77,7 @@ class WebPages:
 
 def make_error_page(connection: HTTPConnection, problem: Problem) -> Response | None:
     """Render a problem, or redirect to the login; None if the client is a program."""
-    if not _wants_page(connection):
+    if not _accepts_html(connection):
         return None
     if problem.status != 401:
         heading = HEADINGS.get(problem.status, PHRASES.get(problem.status, "An error"))
@@ -93,7 +93,7 @@ def make_error_page(connection: HTTPConnection, problem: Problem) -> Response | 
     return RedirectResponse("/login" if target == "/" else f"/login?next={quote(target)}", 303)
 
 
-def _wants_page(connection: HTTPConnection) -> bool:
+def _accepts_html(connection: HTTPConnection) -> bool:
     """Return whether a browser requests a page."""
     path: str = connection.scope["path"]
     if any(path == prefix.rstrip("/") or path.startswith(prefix.rstrip("/") + "/") for prefix in INTERFACE_PATHS):

@@ -72,19 +72,19 @@ class FormGroup(Value):
 
 def list_usual_fields(config: Config) -> tuple[FormField, ...]:
     """List the fields that most runs need, with the defaults of a configuration."""
-    fields = _fields_by_key()
-    return tuple(_with_default(fields[key], config) for key in USUAL)
+    fields = _list_fields_by_key()
+    return tuple(_add_default(fields[key], config) for key in USUAL)
 
 
 def list_further_groups(config: Config) -> Iterator[FormGroup]:
     """List all other fields by section."""
     groups: dict[str, list[FormField]] = {}
-    for key, field in _fields_by_key().items():
+    for key, field in _list_fields_by_key().items():
         if key not in USUAL:
-            groups.setdefault(key.rpartition(".")[0] or GENERAL, []).append(_with_default(field, config))
+            groups.setdefault(key.rpartition(".")[0] or GENERAL, []).append(_add_default(field, config))
     for title, fields in groups.items():
         about = find_field(Config, tuple(title.split(".")))
-        yield FormGroup(title=title, help=_one_line(about.description) if about else "", fields=tuple(fields))
+        yield FormGroup(title=title, help=_to_one_line(about.description) if about else "", fields=tuple(fields))
 
 
 def parse_fields(texts: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -97,10 +97,10 @@ def parse_fields(texts: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, st
     body: dict[str, Any] = {}
     if text := texts.get(PASTED, "").strip():
         try:
-            body = _as_dict(parse_document(text, "the text").content)
+            body = _to_dict(parse_document(text, "the text").content)
         except ConfigError as error:
             errors[PASTED] = str(error)
-    for key, field in _fields_by_key().items():
+    for key, field in _list_fields_by_key().items():
         if text := texts.get(key, "").strip():
             try:
                 _put(body, key, _parse_field(text, field))
@@ -111,14 +111,14 @@ def parse_fields(texts: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, st
 
 def fill_fields(body: Mapping[str, Any]) -> dict[str, str]:
     """Return the texts of the fields for a request body; keys without a field go to `pasted`."""
-    fields, texts = _fields_by_key(), {}
+    fields, texts = _list_fields_by_key(), {}
     rest: dict[str, Any] = {}
-    for path, value in _leaves_of(body):
+    for path, value in _iter_leaves(body):
         field = fields.get(path)
         if field and value is not None:
             is_plain_list = field.is_list and isinstance(value, list)
             plain_list = is_plain_list and not any(isinstance(each, list | dict) for each in value)
-            texts[path] = ", ".join(map(str, value)) if plain_list else _text(value)
+            texts[path] = ", ".join(map(str, value)) if plain_list else _format_text(value)
         elif value is not None:
             _put(rest, path, value)
     return texts | ({PASTED: to_yaml_line(rest)} if rest else {})
@@ -126,9 +126,9 @@ def fill_fields(body: Mapping[str, Any]) -> dict[str, str]:
 
 def assign_errors(sentences: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
     """Assign error messages to fields; returns messages by field, and those without a field."""
-    fields = _fields_by_key()
+    fields = _list_fields_by_key()
     errors: dict[str, str] = {}
-    others: list[str] = []
+    unassigned: list[str] = []
     for sentence in sentences:
         match = KEY.match(sentence)
         key = match.group(1) if match else ""
@@ -138,19 +138,19 @@ def assign_errors(sentences: Sequence[str]) -> tuple[dict[str, str], tuple[str, 
             message = sentence[match.end() :] if key == match.group(1) else sentence.removeprefix(SOURCE)
             errors[key] = f"{errors[key]}; {message}" if key in errors else message
         else:
-            others.append(sentence.removeprefix(SOURCE))
-    return errors, tuple(others)
+            unassigned.append(sentence.removeprefix(SOURCE))
+    return errors, tuple(unassigned)
 
 
 def flatten(body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield dotted keys and their values as one-line YAML, as for `--set`."""
-    for path, value in _leaves_of(body):
+    for path, value in _iter_leaves(body):
         if value is not None:
-            yield path, _text(value)
+            yield path, _format_text(value)
 
 
 @functools.cache
-def _fields_by_key() -> dict[str, FormField]:
+def _list_fields_by_key() -> dict[str, FormField]:
     """Return the fields of all keys that a request may set, in the order of the schema."""
     fields = {}
     for leaf in iter_leaves(Config):
@@ -165,8 +165,8 @@ def _make_field(key: str, leaf: Leaf) -> FormField:
     return FormField(
         key=key,
         title=TITLES.get(key, leaf.key[-1].replace("_", " ")),
-        help=_one_line(leaf.field.description),
-        choices=_choices(annotation),
+        help=_to_one_line(leaf.field.description),
+        choices=_list_choices(annotation),
         is_list=typing.get_origin(annotation) is tuple,
         default="",
         range=format_range(Config, leaf.key),
@@ -174,16 +174,16 @@ def _make_field(key: str, leaf: Leaf) -> FormField:
     )
 
 
-def _with_default(field: FormField, config: Config) -> FormField:
+def _add_default(field: FormField, config: Config) -> FormField:
     value: Any = to_plain(config)
     for part in field.key.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
     if field.key == SIZES and not value:
         value = config.frame_bytes
-    return field.model_copy(update={"default": "" if value in (None, [], {}) else _text(value)})
+    return field.model_copy(update={"default": "" if value in (None, [], {}) else _format_text(value)})
 
 
-def _choices(annotation: Any) -> tuple[str, ...]:
+def _list_choices(annotation: Any) -> tuple[str, ...]:
     """Return the values of a key with a fixed set of values."""
     if annotation is bool:
         return ("true", "false")
@@ -191,7 +191,7 @@ def _choices(annotation: Any) -> tuple[str, ...]:
         return tuple(map(str, typing.get_args(annotation)))
     parts = [part for part in typing.get_args(annotation) if part is not type(None)]
     is_union = typing.get_origin(annotation) in (typing.Union, type(int | str))
-    each = [_choices(part) for part in parts] if is_union else []
+    each = [_list_choices(part) for part in parts] if is_union else []
     return tuple(dict.fromkeys(choice for choices in each for choice in choices)) if each and all(each) else ()
 
 
@@ -202,18 +202,18 @@ def _parse_field(text: str, field: FormField) -> Any:
     return parse_value(text)
 
 
-def _text(value: Any) -> str:
+def _format_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return value if isinstance(value, str) else to_yaml_line(value)
 
 
-def _leaves_of(content: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def _iter_leaves(content: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
     """Yield values by dotted key; a mapping that is the value of one field stays a mapping."""
     for key, value in content.items():
         path = f"{above}{key}"
-        if isinstance(value, Mapping) and value and path not in _fields_by_key():
-            yield from _leaves_of(value, f"{path}.")
+        if isinstance(value, Mapping) and value and path not in _list_fields_by_key():
+            yield from _iter_leaves(value, f"{path}.")
         else:
             yield path, value
 
@@ -230,11 +230,11 @@ def _put(body: dict[str, Any], path: str, value: Any) -> None:
     body[last] = value
 
 
-def _as_dict(content: Any) -> Any:
+def _to_dict(content: Any) -> Any:
     if isinstance(content, Mapping):
-        return {str(key): _as_dict(value) for key, value in content.items()}
-    return [_as_dict(value) for value in content] if isinstance(content, list | tuple) else content
+        return {str(key): _to_dict(value) for key, value in content.items()}
+    return [_to_dict(value) for value in content] if isinstance(content, list | tuple) else content
 
 
-def _one_line(text: str | None) -> str:
+def _to_one_line(text: str | None) -> str:
     return " ".join((text or "").split())

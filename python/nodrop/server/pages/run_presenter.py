@@ -83,7 +83,7 @@ def current_figures(run: LiveRun) -> TrialFigures | None:
         return None
     started = run.running_trial
     if started is None:
-        return _final_figures(run.state.trials[-1]) if run.state.trials else None
+        return _build_final_figures(run.state.trials[-1]) if run.state.trials else None
     trial = started.trial
     figures = TrialFigures(index=started.index, intended_load_pps=trial.intended_load_pps, duration_s=trial.duration_s)
     if not run.windows:
@@ -94,12 +94,12 @@ def current_figures(run: LiveRun) -> TrialFigures | None:
         "sent_pps": (now.offered_count - before.offered_count) / since_s,
         "received_pps": (now.received_count - before.received_count) / since_s,
     }
-    lost = {"lost_count": now.lost_count, "loss": format_ratio(_ratio(now.lost_count, now.offered_count))}
+    lost = {"lost_count": now.lost_count, "loss": format_ratio(_compute_ratio(now.lost_count, now.offered_count))}
     elapsed = {"elapsed_s": min(now.elapsed_s, trial.duration_s)}
     return figures.model_copy(update=elapsed | lost | (rates if since_s > 0 else {}))
 
 
-def _final_figures(trial: TrialResult) -> TrialFigures:
+def _build_final_figures(trial: TrialResult) -> TrialFigures:
     return TrialFigures(
         index=trial.index,
         intended_load_pps=trial.trial.intended_load_pps,
@@ -108,11 +108,11 @@ def _final_figures(trial: TrialResult) -> TrialFigures:
         sent_pps=trial.offered_load_pps,
         received_pps=trial.forwarding_rate_pps,
         lost_count=trial.lost_count,
-        loss=format_ratio(_ratio(trial.lost_count, trial.offered_count)),
+        loss=format_ratio(_compute_ratio(trial.lost_count, trial.offered_count)),
     )
 
 
-def _ratio(count: int, total_count: int) -> float:
+def _compute_ratio(count: int, total_count: int) -> float:
     return count / total_count if total_count else 0.0
 
 
@@ -164,15 +164,15 @@ def list_latencies(run: LiveRun) -> Iterator[dict[str, Any]]:
 
 def list_trials(run: LiveRun) -> list[dict[str, Any]]:
     """List all trials, newest first."""
-    return [_trial_row(trial) for trial in reversed(run.state.trials)]
+    return [_build_trial_row(trial) for trial in reversed(run.state.trials)]
 
 
-def _trial_row(trial: TrialResult) -> dict[str, Any]:
+def _build_trial_row(trial: TrialResult) -> dict[str, Any]:
     return {
         "trial": trial,
         "load_pps": trial.trial.intended_load_pps,
         "loss": format_ratio(compute_reported_loss(trial)),
         "stop": format_stop_reason(trial),
         "reason": format_message(trial.trial.reason) or trial.phase,
-        "doubts": [doubt.text for doubt in trial.validity.doubts],
+        "doubts": [format_message(doubt) for doubt in trial.validity.doubts],
     }

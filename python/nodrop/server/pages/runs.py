@@ -58,10 +58,10 @@ class SummaryCache:
         """Load the summaries of the results of runs; returns all summaries by run id."""
         missing = tuple(run_id for entry in entries for run_id in entry.run_ids if run_id not in self._summaries)
         if missing:
-            self._summaries |= await run_in_threadpool(self._look_up, missing)
+            self._summaries |= await run_in_threadpool(self._read_summaries, missing)
         return self._summaries
 
-    def _look_up(self, run_ids: tuple[str, ...]) -> dict[str, Summary]:
+    def _read_summaries(self, run_ids: tuple[str, ...]) -> dict[str, Summary]:
         with self._site.open_store() as index:
             return {row.summary.run_id: row.summary for row in index.list(ResultFilter(run_ids=run_ids))}
 
@@ -77,12 +77,12 @@ def routes(site: Site) -> APIRouter:
         live = [] if before else [entry for entry in entries if not entry.state.is_over]
         over = [entry for entry in entries if entry.state.is_over]
         begin = over.index(site.runs.find(before)) + 1 if before else 0
-        shown = over[begin : begin + PAGE_RUNS]
-        summaries = await cache.load(shown)
+        page_entries = over[begin : begin + PAGE_RUNS]
+        summaries = await cache.load(page_entries)
         values = {
             "live": [_make_row(site, entry, summaries) for entry in reversed(live)],
-            "over": [_make_row(site, entry, summaries) for entry in shown],
-            "more": shown[-1].id if begin + PAGE_RUNS < len(over) else None,
+            "over": [_make_row(site, entry, summaries) for entry in page_entries],
+            "more": page_entries[-1].id if begin + PAGE_RUNS < len(over) else None,
             "first": before is None,
             "total_count": len(over),
             "results_dir": site.config.results_dir,
@@ -153,7 +153,9 @@ def _flatten(body: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, s
 def describe_progress(state: RunState) -> str:
     """Describe the progress of a run: trial, and goals so far."""
     goals = ", ".join(
-        f"{format_goal(found.goal)} above {format_pps(found.lower.load_pps)}" for found in state.goals if found.lower
+        f"{format_goal(goal_result.goal)} above {format_pps(goal_result.lower.load_pps)}"
+        for goal_result in state.goals
+        if goal_result.lower
     )
     load = f" at {format_pps(state.trial.trial.intended_load_pps)}" if state.trial else ""
     trial = f"trial {len(state.trials) + 1}{load}"

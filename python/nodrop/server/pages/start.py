@@ -55,7 +55,7 @@ def routes(site: Site) -> APIRouter:
         fields = {key: value for key, value in request.query_params.items() if key != "again"}
         if again:
             fields = fill_fields(site.runs.find(again).asked) | fields
-        return await _page(request, site, await run_in_threadpool(_check, site, fields))
+        return await _render_page(request, site, await run_in_threadpool(_check, site, fields))
 
     @router.post("/start")
     async def start(request: Request) -> Response:
@@ -63,15 +63,15 @@ def routes(site: Site) -> APIRouter:
         fields = {key: values[0] for key, values in form.items() if key not in (TOKEN_FIELD, CHECK)}
         result = await run_in_threadpool(_check, site, fields)
         if request.headers.get(PIECE_HEADER) == CHECK:
-            values = _values(request, site, result)
+            values = _build_preview_values(request, site, result)
             aside = await run_in_threadpool(lambda: environment().get_template("start_preview.html").render(values))
             return JSONResponse({"errors": result.errors, "aside": aside}, headers={"Cache-Control": "no-store"})
         if result.preview is None or CHECK in form:
-            return await _page(request, site, result, 200 if result.preview else 422)
+            return await _render_page(request, site, result, 200 if result.preview else 422)
         try:
             entry = site.runs.create(result.body)
         except Problem as problem:
-            return await _page(request, site, result._replace(other_errors=(problem.detail,)), problem.status)
+            return await _render_page(request, site, result._replace(other_errors=(problem.detail,)), problem.status)
         return RedirectResponse(f"/runs/{entry.id}", 303)
 
     return router
@@ -85,13 +85,13 @@ def _check(site: Site, fields: Mapping[str, str]) -> FormCheck:
     try:
         return FormCheck(fields, body, {}, (), preview_plans(check_body(body, site.config)))
     except Problem as problem:
-        by_field, others = assign_errors(problem.errors or (problem.detail,))
-        return FormCheck(fields, body, by_field, others)
+        by_field, unassigned = assign_errors(problem.errors or (problem.detail,))
+        return FormCheck(fields, body, by_field, unassigned)
 
 
-async def _page(request: Request, site: Site, result: FormCheck, status: int = 200) -> Response:
-    config = await run_in_threadpool(_defaults, site)
-    values = _values(request, site, result) | {
+async def _render_page(request: Request, site: Site, result: FormCheck, status: int = 200) -> Response:
+    config = await run_in_threadpool(_load_defaults, site)
+    values = _build_preview_values(request, site, result) | {
         "usual": list_usual_fields(config),
         "groups": list(list_further_groups(config)),
         "pasted": result.fields.get(PASTED, ""),
@@ -99,12 +99,12 @@ async def _page(request: Request, site: Site, result: FormCheck, status: int = 2
     return render(request, "start.html", status, **values)
 
 
-def _defaults(site: Site) -> Config:
+def _load_defaults(site: Site) -> Config:
     """Return the configuration of empty fields."""
     return load(site.config.sources, {})
 
 
-def _values(request: Request, site: Site, result: FormCheck) -> dict[str, Any]:
+def _build_preview_values(request: Request, site: Site, result: FormCheck) -> dict[str, Any]:
     """Return the variables of the preview next to the form."""
     return {
         "check": result,

@@ -39,10 +39,10 @@ def routes(site: Site) -> APIRouter:
     def _show(request: Request) -> Response:
         query = lookup.parse_query(request.query_params)
         metric = request.query_params.get("metric", "").strip()
-        found: tuple[Trend, ...] = ()
+        trends: tuple[Trend, ...] = ()
         problem = ""
         try:
-            found = _trends(site, query, metric) if query.fields else ()
+            trends = _analyze_trends(site, query, metric) if query.fields else ()
         except ConfigError as error:
             problem = str(error)
         return render(
@@ -53,7 +53,7 @@ def routes(site: Site) -> APIRouter:
             metric=metric,
             metrics=METRICS,
             trends=[
-                (each, list(describe_trend(each)), charts.build_chart(each) if each.groups else None) for each in found
+                (each, list(describe_trend(each)), charts.build_chart(each) if each.groups else None) for each in trends
             ],
             problem=problem,
             placeholder=site.charts.placeholder,
@@ -68,7 +68,7 @@ def routes(site: Site) -> APIRouter:
     return router
 
 
-def _trends(site: Site, query: lookup.Lookup, metric: str) -> tuple[Trend, ...]:
+def _analyze_trends(site: Site, query: lookup.Lookup, metric: str) -> tuple[Trend, ...]:
     """Analyze the runs of a query. Raises ConfigError."""
     status = query.fields.get("status", "complete")
     criteria = query.filter().model_copy(update={"status": status, "limit": RUNS_MAX, "offset": 0, "sort": "newest"})

@@ -139,7 +139,7 @@ def _add_errors(app: FastAPI, routes: Sequence[BaseRoute], pages: PageProvider |
         endpoint = f"{request.method} {request.url.path[:200]}"
         response = await on_problem(request, Problem(error.status_code, f"{endpoint}: {_describe(error)}"))
         if error.status_code == 405:
-            response.headers["Allow"] = ", ".join(sorted(_methods(routes, request.url.path)))
+            response.headers["Allow"] = ", ".join(sorted(_list_methods(routes, request.url.path)))
         return response
 
     @app.exception_handler(RequestValidationError)
@@ -157,7 +157,7 @@ def _add_errors(app: FastAPI, routes: Sequence[BaseRoute], pages: PageProvider |
         return await on_problem(request, Problem(500, sentence))
 
 
-def _methods(routes: Sequence[BaseRoute], path: str) -> set[str]:
+def _list_methods(routes: Sequence[BaseRoute], path: str) -> set[str]:
     """Return the methods of an endpoint, each of which is a route."""
     matching = (route for route in routes if isinstance(route, Route) and route.path_regex.fullmatch(path))
     return {method for route in matching for method in route.methods or ()}

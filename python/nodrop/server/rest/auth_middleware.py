@@ -78,7 +78,7 @@ class AuthMiddleware:
             return problem
         if self._tokens:
             return self._check_credentials(connection, self._tokens)
-        if not self._is_own_name(_host_name(host)):
+        if not self._is_server_name(_parse_host_name(host)):
             return Problem(400, f"unknown host {host!r}; use 127.0.0.1, localhost or the address of the server")
         return None
 
@@ -105,7 +105,7 @@ class AuthMiddleware:
             return None
         return Problem(403, "a change with a cookie needs the header Origin or Sec-Fetch-Site; send a token instead")
 
-    def _is_own_name(self, name: str) -> bool:
+    def _is_server_name(self, name: str) -> bool:
         if name in self._hosts:
             return True
         try:
@@ -114,7 +114,7 @@ class AuthMiddleware:
             return False
 
 
-def _host_name(host: str) -> str:
+def _parse_host_name(host: str) -> str:
     """Return a Host header without its port."""
     if host.startswith("["):
         return host[1:].partition("]")[0].lower()

@@ -40,7 +40,7 @@ class Client:
 
     def run(self, run_id: str) -> RunView:
         """Return the current state of a run."""
-        return self._read(RunView, self._text(_path(run_id)))
+        return self._read(RunView, self._text(_make_path(run_id)))
 
     def runs(self, limit: int) -> tuple[RunView, ...]:
         """Return the newest runs, newest first."""
@@ -48,21 +48,21 @@ class Client:
 
     def cancel(self, run_id: str) -> RunView:
         """Cancel a run."""
-        return self._read(RunView, self._text(f"{_path(run_id)}/cancel", {}))
+        return self._read(RunView, self._text(f"{_make_path(run_id)}/cancel", {}))
 
     def result(self, run_id: str, frame_size: str | None = None, repeat: int | None = None) -> str:
         """Return the result.json of a run."""
         selection = {key: value for key, value in (("frame_size", frame_size), ("repeat", repeat)) if value}
         query = f"?{urllib.parse.urlencode(selection)}" if selection else ""
-        return self._text(f"{_path(run_id)}/result{query}")
+        return self._text(f"{_make_path(run_id)}/result{query}")
 
     def nfvbench_result(self, run_id: str) -> str:
         """Return the result in NFVbench's form."""
-        return self._text(f"{_path(run_id)}/result/nfvbench")
+        return self._text(f"{_make_path(run_id)}/result/nfvbench")
 
     def report(self, run_id: str, form: str = "text") -> str:
         """Return the report of a run."""
-        return self._text(f"{_path(run_id)}/report?format={form}")
+        return self._text(f"{_make_path(run_id)}/report?format={form}")
 
     def events(self, run_id: str) -> Iterator[StreamEvent]:
         """Yield the events of a run from its start to its end; reconnects if the connection breaks."""
@@ -70,7 +70,7 @@ class Client:
         while True:
             before = number
             try:
-                with self._open(f"{_path(run_id)}/events", {"Last-Event-ID": str(number)}) as response:
+                with self._open(f"{_make_path(run_id)}/events", {"Last-Event-ID": str(number)}) as response:
                     for event in parse_events(line.decode() for line in response):
                         number = event.number
                         yield event
@@ -115,7 +115,7 @@ class Client:
             ) from None
 
 
-def _path(run_id: str) -> str:
+def _make_path(run_id: str) -> str:
     return f"{RUNS}/{urllib.parse.quote(run_id, safe='')}"
 
 

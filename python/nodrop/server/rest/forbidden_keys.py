@@ -74,7 +74,7 @@ RUN_ID = re.compile(r"latest|[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}")
 
 def find_forbidden_keys(body: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for each forbidden key of a body; null values are ignored."""
-    for key, value in _paths(body, ""):
+    for key, value in _iter_paths(body, ""):
         reason = FORBIDDEN.get(key)
         if reason and value is not None and value not in HARMLESS_VALUES.get(key, ()) and not _is_unused(key, value):
             yield f"{key}: forbidden in a request ({reason}); set it in the server's configuration"
@@ -90,9 +90,9 @@ def _is_unused(key: str, value: Any) -> bool:
     return not any(isinstance(port, dict) and port.get("pci") for port in ports)
 
 
-def _paths(content: Mapping[str, Any], above: str) -> Iterator[tuple[str, Any]]:
+def _iter_paths(content: Mapping[str, Any], above: str) -> Iterator[tuple[str, Any]]:
     for key, value in content.items():
         path = f"{above}{key}"
         yield path, value
         if isinstance(value, Mapping):
-            yield from _paths(value, f"{path}.")
+            yield from _iter_paths(value, f"{path}.")

@@ -84,7 +84,7 @@ def make_nfvbench_routes(runs: RunQueue, config: ServerConfig) -> APIRouter:
         body = await read_checked_body(request, config)
         if runs.current:
             return make_reply({"error_message": BUSY, "status": "ERROR"})
-        return _pending(runs.create(body))
+        return _make_pending_response(runs.create(body))
 
     @router.get(
         "/status",
@@ -94,7 +94,7 @@ def make_nfvbench_routes(runs: RunQueue, config: ServerConfig) -> APIRouter:
     )
     async def status() -> Response:
         if runs.current:
-            return _pending(runs.current)
+            return _make_pending_response(runs.current)
         for entry in runs.newest_first():
             if not entry.fetched:
                 return await reply_outcome(entry)
@@ -106,7 +106,7 @@ def make_nfvbench_routes(runs: RunQueue, config: ServerConfig) -> APIRouter:
             entry = runs.find(request_id)
         except Problem:
             return make_reply({"error_message": NOT_FOUND, "request_id": request_id, "status": "NOT_FOUND"})
-        return await reply_outcome(entry) if entry.state.is_over else _pending(entry)
+        return await reply_outcome(entry) if entry.state.is_over else _make_pending_response(entry)
 
     async def reply_outcome(entry: RunEntry) -> Response:
         runs.mark_fetched(entry)
@@ -118,5 +118,5 @@ def make_nfvbench_routes(runs: RunQueue, config: ServerConfig) -> APIRouter:
     return router
 
 
-def _pending(entry: RunEntry) -> Response:
+def _make_pending_response(entry: RunEntry) -> Response:
     return make_reply({"error_message": PENDING, "request_id": entry.id, "status": "PENDING"})

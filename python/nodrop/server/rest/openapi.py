@@ -21,10 +21,10 @@ Keys that refer to the server's host are forbidden."""
 
 def make_config_schema() -> dict[str, Any]:
     """Build the schema of a body with its definitions: keys of both forms without the forbidden ones."""
-    own, nfvbench = _schema(Config, ""), _schema(NfvbenchConfig, "Nfvbench")
-    properties = {name: _or_null(schema) for name, schema in own["properties"].items() if name not in INTERNAL}
+    native, nfvbench = _build_schema(Config, ""), _build_schema(NfvbenchConfig, "Nfvbench")
+    properties = {name: _allow_null(schema) for name, schema in native["properties"].items() if name not in INTERNAL}
     for name, schema in nfvbench["properties"].items():
-        properties[name] = {"anyOf": [properties[name], schema]} if name in properties else _or_null(schema)
+        properties[name] = {"anyOf": [properties[name], schema]} if name in properties else _allow_null(schema)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": REQUEST_SCHEMA,
@@ -32,23 +32,25 @@ def make_config_schema() -> dict[str, Any]:
         "type": "object",
         "properties": properties,
         "additionalProperties": False,
-        "$defs": own["$defs"] | nfvbench["$defs"],
+        "$defs": native["$defs"] | nfvbench["$defs"],
     }
 
 
-def _schema(model: type[Value], prefix: str) -> dict[str, Any]:
+def _build_schema(model: type[Value], prefix: str) -> dict[str, Any]:
     """Build the schema of one form, with a prefix to the names of its definitions."""
     schema = model.model_json_schema(mode="validation")
     definitions = schema["$defs"]
     for key in FORBIDDEN:
         _remove(schema, definitions, key.split("."))
-    renamed: dict[str, Any] = _relocated(schema, f"#/$defs/{prefix}")
+    renamed: dict[str, Any] = _relocate_references(schema, f"#/$defs/{prefix}")
     return renamed | {
-        "$defs": {f"{prefix}{name}": _relocated(part, f"#/$defs/{prefix}") for name, part in definitions.items()}
+        "$defs": {
+            f"{prefix}{name}": _relocate_references(part, f"#/$defs/{prefix}") for name, part in definitions.items()
+        }
     }
 
 
-def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+def _allow_null(schema: dict[str, Any]) -> dict[str, Any]:
     """Allow null for a section."""
     return {"anyOf": [schema, {"type": "null"}]} if "$ref" in schema else schema
 
@@ -77,7 +79,7 @@ def make_openapi(app: FastAPI) -> dict[str, Any]:
         title=app.title, version=app.version, summary=app.summary, description=app.description, routes=app.routes
     )
     schemas = document["components"]["schemas"]
-    request = _relocated(make_config_schema(), COMPONENTS)
+    request = _relocate_references(make_config_schema(), COMPONENTS)
     schemas.update(request.pop("$defs"))
     request.pop("$schema")
     schemas[REQUEST_SCHEMA] = request
@@ -110,13 +112,13 @@ def _remove(schema: dict[str, Any], definitions: dict[str, Any], path: list[str]
         _remove(definitions[properties[first]["$ref"].rpartition("/")[2]], definitions, rest)
 
 
-def _relocated(schema: Any, prefix: str) -> Any:
+def _relocate_references(schema: Any, prefix: str) -> Any:
     """Reprefix the prefix of all references to definitions."""
     if isinstance(schema, list):
-        return [_relocated(part, prefix) for part in schema]
+        return [_relocate_references(part, prefix) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    moved = {key: _relocated(part, prefix) for key, part in schema.items()}
+    moved = {key: _relocate_references(part, prefix) for key, part in schema.items()}
     if isinstance(moved.get("$ref"), str):
         moved["$ref"] = moved["$ref"].replace("#/$defs/", prefix)
     return moved

@@ -90,7 +90,7 @@ def make_result_routes(config: ServerConfig) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=1000, description="Page size.")] = 50,
         offset: Annotated[int, Query(ge=0, le=LARGEST, description="Number of results to skip.")] = 0,
     ) -> ResultList:
-        wanted = ResultFilter(
+        criteria = ResultFilter(
             text=text,
             label=label,
             tags=tag,
@@ -107,35 +107,35 @@ def make_result_routes(config: ServerConfig) -> APIRouter:
             limit=limit,
             offset=offset,
         )
-        return await run_in_threadpool(_find, config, wanted)
+        return await run_in_threadpool(_find, config, criteria)
 
     @router.get("/{run_id}", summary="Summary of a result", responses=describe_errors(404))
     async def get_row(run_id: str) -> ResultRow:
-        return await run_in_threadpool(_row, config, run_id)
+        return await run_in_threadpool(_get_row, config, run_id)
 
     @router.get("/{run_id}/file", summary="Stored file of a result", responses=describe_errors(404))
     async def get_file(run_id: str) -> FileResponse:
-        row = await run_in_threadpool(_row, config, run_id)
+        row = await run_in_threadpool(_get_row, config, run_id)
         return FileResponse(row.file, media_type="application/json")
 
     @router.post("/{run_id}/tags", summary="Add or remove tags of a result", responses=describe_errors(404, 422))
     async def change_tags(run_id: str, change: TagChange) -> ResultTags:
-        return ResultTags(tags=await run_in_threadpool(_change, config, run_id, change))
+        return ResultTags(tags=await run_in_threadpool(_change_tags, config, run_id, change))
 
     return router
 
 
-def _find(config: ServerConfig, wanted: ResultFilter) -> ResultList:
+def _find(config: ServerConfig, criteria: ResultFilter) -> ResultList:
     with _index(config) as index:
-        rows, count = index.list(wanted), index.count(wanted)
+        rows, count = index.list(criteria), index.count(criteria)
         problems = (*index.warnings, *index.problems)
-    end = wanted.offset + len(rows)
+    end = criteria.offset + len(rows)
     return ResultList(
         results=rows, total_count=count, next_offset=end if rows and end < count else None, problems=problems
     )
 
 
-def _row(config: ServerConfig, run_id: str) -> ResultRow:
+def _get_row(config: ServerConfig, run_id: str) -> ResultRow:
     with _index(config) as index:
         row = index.find(run_id)
     if row is None:
@@ -143,8 +143,8 @@ def _row(config: ServerConfig, run_id: str) -> ResultRow:
     return row
 
 
-def _change(config: ServerConfig, run_id: str, change: TagChange) -> tuple[str, ...]:
-    _row(config, run_id)
+def _change_tags(config: ServerConfig, run_id: str, change: TagChange) -> tuple[str, ...]:
+    _get_row(config, run_id)
     try:
         with _index(config) as index:
             return index.tag(run_id, change.add, change.remove)

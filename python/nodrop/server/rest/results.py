@@ -87,12 +87,12 @@ def find_last_results(entries: Iterable[RunEntry], results_dir: str) -> tuple[Ru
 def find_result_file(entry: RunEntry, results_dir: str, frame_size: str | None, repeat: int | None = None) -> Path:
     """Return the file of one result. Raises Problem if none or several match."""
     results = load_results(entry, results_dir)
-    chosen = [
+    matches = [
         result
         for result in results
         if frame_size in (None, result.plan.frame_size) and repeat in (None, result.plan.repeat)
     ]
-    if len(chosen) != 1:
+    if len(matches) != 1:
         several = any(result.plan.repeat_count > 1 for result in results)
         each = "frame size and repeat" if several else "frame size"
         choices = ", ".join(
@@ -100,15 +100,15 @@ def find_result_file(entry: RunEntry, results_dir: str, frame_size: str | None, 
             for result in results
         )
         raise Problem(422, f"run {entry.id} has one result per {each}; select one of {choices}")
-    return Path(results_dir) / chosen[0].run_id / store.RESULT_FILE
+    return Path(results_dir) / matches[0].run_id / store.RESULT_FILE
 
 
 def collect_chains(results: Iterable[RunResult]) -> Chains:
     """Collect the per-chain counts of every trial."""
-    return Chains(trials=tuple(_trial(result, trial) for result in results for trial in result.trials))
+    return Chains(trials=tuple(_build_trial(result, trial) for result in results for trial in result.trials))
 
 
-def _trial(result: RunResult, trial: TrialResult) -> TrialChains:
+def _build_trial(result: RunResult, trial: TrialResult) -> TrialChains:
     plan = result.plan
     return TrialChains(
         run_id=result.run_id,
@@ -117,11 +117,11 @@ def _trial(result: RunResult, trial: TrialResult) -> TrialChains:
         phase=trial.phase,
         intended_load_pps=trial.trial.intended_load_pps,
         duration_s=trial.duration_s,
-        chains=tuple(_direction(counts) for counts in count_by_chain(plan.traffic, trial, plan.percentiles)),
+        chains=tuple(_build_direction(counts) for counts in count_by_chain(plan.traffic, trial, plan.percentiles)),
     )
 
 
-def _direction(counts: ChainCounts) -> ChainDirectionCounts:
+def _build_direction(counts: ChainCounts) -> ChainDirectionCounts:
     return ChainDirectionCounts(
         chain=counts.chain,
         tx_port=counts.tx_port,

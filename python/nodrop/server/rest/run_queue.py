@@ -109,7 +109,7 @@ class RunQueue:
         """Queue a run with a checked body. Raises Problem if the queue is full."""
         if len(self._queue) >= QUEUED_MAX:
             raise Problem(503, f"the queue is full ({QUEUED_MAX} runs); retry later or cancel a run")
-        entry = RunEntry(id=uuid.uuid4().hex, state=LifecycleState.QUEUED, asked=dict(body), created_at=_now())
+        entry = RunEntry(id=uuid.uuid4().hex, state=LifecycleState.QUEUED, asked=dict(body), created_at=_format_now())
         self._queue.append(entry.id)
         try:
             self._save(entry)
@@ -177,7 +177,7 @@ class RunQueue:
             entry = self._entries[self._queue.pop(0)]
             self._running, self._stop_reason = entry.id, None
             try:
-                self._save(entry.model_copy(update={"state": LifecycleState.RUNNING, "started_at": _now()}))
+                self._save(entry.model_copy(update={"state": LifecycleState.RUNNING, "started_at": _format_now()}))
                 state, error, exit_code = await self._carry_out(entry.id)
             except Exception as fault:  # must not keep the next run from starting
                 state, exit_code = LifecycleState.FAILED, 1
@@ -277,7 +277,7 @@ class RunQueue:
                 return
 
     def _finish(self, entry: RunEntry, state: LifecycleState, error: str | None, exit_code: int) -> None:
-        over = {"state": state, "error": error, "exit_code": exit_code, "ended_at": _now()}
+        over = {"state": state, "error": error, "exit_code": exit_code, "ended_at": _format_now()}
         # A full disk must not keep the next run from starting: this one is over in memory all the same.
         with contextlib.suppress(NodropError, OSError):
             self._save(entry.model_copy(update=over))
@@ -297,5 +297,5 @@ class RunQueue:
         changed.set()
 
 
-def _now() -> str:
+def _format_now() -> str:
     return datetime.now(UTC).isoformat()

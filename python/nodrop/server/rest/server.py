@@ -46,7 +46,7 @@ def serve(
     Raises: ConfigError for an invalid address or token file.
     """
     tokens = Tokens(read_tokens(token_file)) if token_file else None
-    address = _address(host, port)
+    address = _resolve_address(host, port)
     if tokens is None and not ipaddress.ip_address(address[0]).is_loopback:
         raise ConfigError(
             f"--host: {host} is reachable from other hosts and requires tokens; set --token-file or listen on 127.0.0.1"
@@ -67,7 +67,7 @@ def serve(
         )
         for number in ENDING_SIGNALS:
             signal.signal(number, _ignore)
-        url = _url(host, listening.getsockname()[1])
+        url = _make_url(host, listening.getsockname()[1])
         with registered("server", url):
             announce(url)
             server.run(sockets=[listening])
@@ -77,13 +77,13 @@ def _ignore(number: int, _frame: FrameType | None) -> None:
     """Ignore a signal: uvicorn raises again the signal that stopped it, which is a normal end of the server."""
 
 
-def _address(host: str, port: int) -> tuple[str, int]:
+def _resolve_address(host: str, port: int) -> tuple[str, int]:
     """Resolve a host name. Raises ConfigError."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
         raise ConfigError(f"--host: cannot resolve {host}: {error.strerror}; use e.g. 127.0.0.1") from None
-    address = found[0][4]
+    address = addresses[0][4]
     return str(address[0]), int(address[1])
 
 
@@ -98,5 +98,5 @@ def _listen(address: tuple[str, int]) -> socket.socket:
         ) from None
 
 
-def _url(host: str, port: int) -> str:
+def _make_url(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
