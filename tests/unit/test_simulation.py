@@ -116,4 +116,4 @@ def test_a_search_that_cannot_be_made_is_refused_before_any_is_tried() -> None:
     ("found_pps", "truth_pps", "ratio"), [(9.0, 10.0, 0.9), (0.0, 10.0, 0.0), (0.0, 0.0, 1.0), (5.0, 0.0, 2.0)]
 )
 def test_nothing_found_is_right_where_nothing_is_true(found_pps: float, truth_pps: float, ratio: float) -> None:
-    assert GoalError(label="NDR", found_pps=found_pps, truth_pps=truth_pps).found_ratio == ratio
+    assert GoalError(label="NDR", found_pps=found_pps, truth_pps=truth_pps).result_ratio == ratio

@@ -39,7 +39,7 @@ class GoalError(Value):
     0 below its lowest load."""
 
     @property
-    def found_ratio(self) -> float:
+    def result_ratio(self) -> float:
         """The result divided by the truth; 1 if both are 0, 2 if only the truth is 0."""
         if not self.truth_pps:
             return 2.0 if self.found_pps else 1.0
@@ -132,7 +132,7 @@ def goal_errors(simulated: SimulatedSearch, plan: SearchPlan, sut: Sut) -> tuple
     return tuple(
         GoalError(
             label=interval.goal.label,
-            found_pps=_found_pps(interval),
+            found_pps=_get_result_pps(interval),
             truth_pps=true_pps(plan, interval.goal, sut, simulated.wall_s),
         )
         for interval in simulated.intervals
@@ -169,7 +169,7 @@ def _run(task: _Task) -> BenchmarkRun:
     )
 
 
-def _found_pps(interval: Interval) -> float:
+def _get_result_pps(interval: Interval) -> float:
     lower_pps = interval.lower_load_pps if interval.lower_valid else None
     return lower_pps or interval.estimate_pps or 0.0
 
@@ -184,21 +184,21 @@ def _score(runs: list[BenchmarkRun]) -> EntryScore:
         traffic_s=fmean(each.traffic_s for each in runs),
         wall_s=fmean(each.wall_s for each in runs),
         out_of_time_ratio=fmean(each.out_of_time for each in runs),
-        goals=tuple(_goal_score(each) for each in by_goal),
+        goals=tuple(_build_goal_score(each) for each in by_goal),
     )
 
 
-def _goal_score(errors: tuple[GoalError, ...]) -> GoalScore:
-    ratios = sorted(each.found_ratio for each in errors)
+def _build_goal_score(errors: tuple[GoalError, ...]) -> GoalScore:
+    ratios = sorted(each.result_ratio for each in errors)
     return GoalScore(
         label=errors[0].label,
         error_ratio=median(ratios) - 1,
-        low_ratio=_quantile(ratios, 0.05),
-        high_ratio=_quantile(ratios, 0.95),
+        low_ratio=_compute_quantile(ratios, 0.05),
+        high_ratio=_compute_quantile(ratios, 0.95),
         off_ratio=fmean(abs(ratio - 1) > OFF_RATIO for ratio in ratios),
     )
 
 
-def _quantile(ascending: list[float], share: float) -> float:
+def _compute_quantile(ascending: list[float], share: float) -> float:
     """Return the smallest value not exceeded by at least this share of the values."""
     return ascending[max(0, math.ceil(share * len(ascending)) - 1)]

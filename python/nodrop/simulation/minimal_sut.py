@@ -23,11 +23,11 @@ class MinimalSut(Sut):
             forwarded_pps: forwarding rate during the last overload; None if no trial was one.
         """
         by_ratio = sorted(intervals, key=lambda interval: interval.goal.loss_ratio)
-        capacity_pps = forwarded_pps or math.sqrt(math.prod(_bounds_pps(plan, by_ratio[0])))
+        capacity_pps = forwarded_pps or math.sqrt(math.prod(_find_bounds_pps(plan, by_ratio[0])))
         limits_pps: dict[float, float] = {}
         for interval in by_ratio:
             ratio = interval.goal.loss_ratio
-            limits_pps[ratio] = min(_limit_pps(plan, interval, capacity_pps), limits_pps.get(ratio, math.inf))
+            limits_pps[ratio] = min(_find_limit_pps(plan, interval, capacity_pps), limits_pps.get(ratio, math.inf))
         highest_pps = 0.0
         for ratio, limit_pps in limits_pps.items():  # a goal that allows more loss is met at least as far up
             limits_pps[ratio] = highest_pps = max(highest_pps, limit_pps)
@@ -80,26 +80,26 @@ def steady_loss(load_pps: float, duration_s: float, loss_ratio: float) -> LossTi
     return LossTimeline(load_pps, (0.0, duration_s), (0.0, float(lost_count)))
 
 
-def _limit_pps(plan: SearchPlan, interval: Interval, capacity_pps: float) -> float:
+def _find_limit_pps(plan: SearchPlan, interval: Interval, capacity_pps: float) -> float:
     """Return the limit of a goal: its estimate or the capacity if within its bounds, else their geometric mean."""
-    lower_pps, upper_pps = _valid_bounds_pps(interval)
+    lower_pps, upper_pps = _find_valid_bounds_pps(interval)
     if lower_pps is None and upper_pps is not None and upper_pps <= plan.min_load_pps:
         return 0.0
     if lower_pps is not None and lower_pps >= plan.max_load_pps:
         return lower_pps
-    low_pps, high_pps = _bounds_pps(plan, interval)
+    low_pps, high_pps = _find_bounds_pps(plan, interval)
     for guess_pps in (interval.estimate_pps, capacity_pps / (1 - interval.goal.loss_ratio)):
         if guess_pps is not None and low_pps <= guess_pps < high_pps:
             return guess_pps
     return math.sqrt(low_pps * high_pps)
 
 
-def _bounds_pps(plan: SearchPlan, interval: Interval) -> tuple[float, float]:
-    lower_pps, upper_pps = _valid_bounds_pps(interval)
+def _find_bounds_pps(plan: SearchPlan, interval: Interval) -> tuple[float, float]:
+    lower_pps, upper_pps = _find_valid_bounds_pps(interval)
     return lower_pps or plan.min_load_pps, upper_pps or plan.max_load_pps
 
 
-def _valid_bounds_pps(interval: Interval) -> tuple[float | None, float | None]:
+def _find_valid_bounds_pps(interval: Interval) -> tuple[float | None, float | None]:
     return (
         interval.lower_load_pps if interval.lower_valid else None,
         interval.upper_load_pps if interval.upper_valid else None,

@@ -37,23 +37,23 @@ class OfferedTrial(NamedTuple):
 def offer_trial(sut: Sut, trial: Trial, start_s: float) -> OfferedTrial:
     """Offer the trial to the SUT at that time, and notify the SUT if the trial is stopped early."""
     timeline = sut.offer(trial.intended_load_pps, trial.duration_s, start_s)
-    end_s = _window_ends_s(trial.duration_s)
+    end_s = _list_window_ends_s(trial.duration_s)
     offered_count, lost_count = timeline.counts(end_s)
     stopped_by = None
     if trial.stop:
-        stopped_by, count = _first_stop(trial.stop, end_s, lost_count)
+        stopped_by, count = _find_first_stop(trial.stop, end_s, lost_count)
         end_s, offered_count, lost_count = end_s[:count], offered_count[:count], lost_count[:count]
     if stopped_by:
         sut.stop(end_s[-1])
     return OfferedTrial(end_s, offered_count, lost_count, round(trial.intended_load_pps * end_s[-1]), stopped_by)
 
 
-def _window_ends_s(duration_s: float) -> list[float]:
+def _list_window_ends_s(duration_s: float) -> list[float]:
     count = max(1, math.ceil(duration_s / WINDOW_S - 1e-9))
     return [WINDOW_S * position for position in range(1, count)] + [duration_s]
 
 
-def _first_stop(stop: StopRule, end_s: list[float], lost_count: list[int]) -> tuple[StopClause | None, int]:
+def _find_first_stop(stop: StopRule, end_s: list[float], lost_count: list[int]) -> tuple[StopClause | None, int]:
     """Return the clause that ends the trial early, if any, and the number of windows until then."""
     first_loss_s = None
     for count, (elapsed_s, lost) in enumerate(zip(end_s[:-1], lost_count[:-1], strict=True), start=1):
