@@ -87,14 +87,14 @@ class _Session:
         first_of = {repr(goal.goal.loss_ratio): goal for goal in reversed(goals)}
         by_ratio = dict(reversed(first_of.items()))
         return {
-            "result": {ratio: _bounds(result) for ratio, result in by_ratio.items()},
-            "flags": {ratio: _codes(result) for ratio, result in by_ratio.items()},
+            "result": {ratio: _list_bounds(result) for ratio, result in by_ratio.items()},
+            "flags": {ratio: _list_codes(result) for ratio, result in by_ratio.items()},
             "explanation": {ratio: format_message(result.explanation) for ratio, result in by_ratio.items()},
             "goals": goals,
             "findings": [*self._search.findings(), *self._doubts()],
             "search": self._plan.algorithm,
             "elapsed": self._now_s,
-            "trials": [_trial_message(trial) for trial in self._trials],
+            "trials": [_build_trial_message(trial) for trial in self._trials],
         }
 
     def _doubts(self) -> Iterator[Flag]:
@@ -128,18 +128,18 @@ def step_s(duration_s: float) -> float:
     return min(max(duration_s / STEPS, STEP_MIN_S), STEP_MAX_S)
 
 
-def _bounds(result: GoalResult) -> list[float | None]:
+def _list_bounds(result: GoalResult) -> list[float | None]:
     return [bound.load_pps if bound else None for bound in (result.lower, result.upper)]
 
 
-def _codes(result: GoalResult) -> list[str]:
+def _list_codes(result: GoalResult) -> list[str]:
     """Return the codes of missing bounds, then those of a goal's flags."""
     sides = (("lower", result.lower), ("upper", result.upper))
     missing = [f"no-{side}-bound" for side, bound in sides if bound is None]
     return [*missing, *(flag.code for flag in result.flags)]
 
 
-def _trial_message(trial: ReportedTrial) -> Message:
+def _build_trial_message(trial: ReportedTrial) -> Message:
     return {
         "load": trial.trial.intended_load_pps,
         "duration": trial.trial.duration_s,

@@ -45,7 +45,7 @@ class MessageStream:
         for kind in kinds:
             if isinstance(message, dict) and kind in message:
                 return kind, message[kind]
-        raise ConfigError(f"unexpected message {_quoted(line)}, expected {expected}; send it as one line of JSON")
+        raise ConfigError(f"unexpected message {_quote_line(line)}, expected {expected}; send it as one line of JSON")
 
     def _next_line(self) -> str | None:
         """Return the next line that is not blank."""
@@ -67,5 +67,5 @@ def _reject_constant(constant: str) -> None:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _quoted(line: str) -> str:
+def _quote_line(line: str) -> str:
     return line if len(line) <= QUOTED_CHARS_MAX else f"{line[:QUOTED_CHARS_MAX]}..."

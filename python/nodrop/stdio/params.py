@@ -101,7 +101,7 @@ def build_plan(params: StdioParams, flags: StdioParams, algorithm: AlgorithmName
     return plan(
         max_load_pps=merged.max_load,
         min_load_pps=merged.min_load,
-        goals=[_goal(goal, goal.label or _default_label(goal.loss_ratio, ratios), merged) for goal in goals],
+        goals=[_build_goal(goal, goal.label or _make_default_label(goal.loss_ratio, ratios), merged) for goal in goals],
         algorithm=algorithm,
         **{name: value for key, name in OPTIONS.items() if (value := getattr(merged, key)) is not None},
     )
@@ -109,13 +109,13 @@ def build_plan(params: StdioParams, flags: StdioParams, algorithm: AlgorithmName
 
 def _override(params: StdioParams, flags: StdioParams) -> StdioParams:
     """Return the parameters with the flags applied, which override the attributes of every goal as well."""
-    given = {key: value for key, value in flags if value is not None}
-    cleared = {name: None for key, name in ATTRIBUTES.items() if key in given}
+    overrides = {key: value for key, value in flags if value is not None}
+    cleared = {name: None for key, name in ATTRIBUTES.items() if key in overrides}
     goals = params.goals and tuple(goal.model_copy(update=cleared) for goal in params.goals)
-    return params.model_copy(update={"goals": goals} | given)
+    return params.model_copy(update={"goals": goals} | overrides)
 
 
-def _goal(goal: StdioGoal, label: str, params: StdioParams) -> Goal:
+def _build_goal(goal: StdioGoal, label: str, params: StdioParams) -> Goal:
     exceed_ratio = params.exceed_ratio if goal.exceed_ratio is None else goal.exceed_ratio
     return Goal(
         label=label,
@@ -128,7 +128,7 @@ def _goal(goal: StdioGoal, label: str, params: StdioParams) -> Goal:
     )
 
 
-def _default_label(ratio: float, ratios: Sequence[float]) -> str:
+def _make_default_label(ratio: float, ratios: Sequence[float]) -> str:
     """Return NDR, PDR, or PDR with its ratio if there are several."""
     if not ratio:
         return "NDR"

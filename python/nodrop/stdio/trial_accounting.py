@@ -59,10 +59,10 @@ class TrialAccount:
             duration_s=elapsed_s,
             stopped_early=stopped_by is not None,
             stopped_by=stopped_by,
-            streams=(_stream(counted),),
+            streams=(_build_stream(counted),),
             tester_drop_count=0,
             tester_cpu_ratio=0.0,
-            windows=_windows(self._samples, Sample(elapsed_s, counted.sent, counted.lost)),
+            windows=_build_windows(self._samples, Sample(elapsed_s, counted.sent, counted.lost)),
             validity=Validity(),
             reported_loss_ratio=report.loss_ratio,
             recounted=any(sample.lost_count > counted.lost + ROUNDING_COUNT for sample in self._samples),
@@ -82,7 +82,7 @@ class TrialAccount:
         return f"{kind} {self._index}"
 
 
-def _windows(samples: Sequence[Sample], end: Sample) -> Windows:
+def _build_windows(samples: Sequence[Sample], end: Sample) -> Windows:
     """Return the windows between progress messages; none without progress messages.
 
     A later, lower count corrects the earlier ones.
@@ -106,7 +106,7 @@ def _windows(samples: Sequence[Sample], end: Sample) -> Windows:
     )
 
 
-def _stream(counted: FrameCounts) -> StreamCounts:
+def _build_stream(counted: FrameCounts) -> StreamCounts:
     return StreamCounts(
         stream_id=0,
         tx_port=0,

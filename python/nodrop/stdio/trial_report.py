@@ -70,13 +70,13 @@ def reconcile_counts(report: TrialReport, trial: Trial, elapsed_s: float, source
     load_pps = trial.intended_load_pps
     if report.load is not None and abs(report.load - load_pps) > LOAD_TOLERANCE * load_pps:
         raise ConfigError(f"{source}: load is {report.load:g}, not {load_pps:g}; measure the requested load")
-    intended_count = _intended_count(report, trial, elapsed_s)
+    intended_count = _derive_intended_count(report, trial, elapsed_s)
     offered_count = intended_count if report.sent is None else round(report.sent)
     lost_count = None if report.lost is None else round(report.lost)
     if lost_count is not None and lost_count > offered_count:
         raise ConfigError(f"{source}: {lost_count} lost of {offered_count} sent; count only frames that were sent")
     if report.loss_ratio is not None:
-        missing_count = _missing_count(report.loss_ratio, max(intended_count, offered_count))
+        missing_count = _derive_missing_count(report.loss_ratio, max(intended_count, offered_count))
         unsent_count = max(0, intended_count - offered_count)
         lost_max = max(0, missing_count - unsent_count) if lost_count is None else lost_count
         lost_count = min(lost_max, missing_count)
@@ -86,7 +86,7 @@ def reconcile_counts(report: TrialReport, trial: Trial, elapsed_s: float, source
     return FrameCounts(intended_count, offered_count, lost_count)
 
 
-def _intended_count(report: TrialReport, trial: Trial, elapsed_s: float) -> int:
+def _derive_intended_count(report: TrialReport, trial: Trial, elapsed_s: float) -> int:
     """Return the frames due in the time of sending, even if the report counts those of the entire trial."""
     due_count = round(trial.intended_load_pps * min(elapsed_s, trial.duration_s))
     if report.intended is None:
@@ -94,6 +94,6 @@ def _intended_count(report: TrialReport, trial: Trial, elapsed_s: float) -> int:
     return min(round(report.intended), due_count) if elapsed_s < trial.duration_s else round(report.intended)
 
 
-def _missing_count(loss_ratio: float, intended_count: int) -> int:
+def _derive_missing_count(loss_ratio: float, intended_count: int) -> int:
     """Return the lost and unsent frames, at least one for a loss ratio above 0."""
     return min(intended_count, max(round(loss_ratio * intended_count), 1)) if loss_ratio else 0
