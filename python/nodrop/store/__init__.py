@@ -134,7 +134,7 @@ def read(name: str | Path, results_dir: str | Path = "results") -> tuple[Path, A
 def find(name: str | Path, results_dir: str | Path = "results") -> Path:
     """Return the file of a result, named as for `load`. Raises ConfigError where it does not exist."""
     if str(name) == "latest":
-        return _latest(Path(results_dir))
+        return _find_latest(Path(results_dir))
     for path in (Path(name), Path(results_dir) / name):
         if path.is_dir():
             return next((path / file for file in RESULT_FILES if (path / file).exists()), path / RESULT_FILE)
@@ -145,7 +145,7 @@ def find(name: str | Path, results_dir: str | Path = "results") -> Path:
     )
 
 
-def _latest(results_dir: Path) -> Path:
+def _find_latest(results_dir: Path) -> Path:
     """Return the result file of the latest run; run ids sort by time."""
     stored = sorted(results_dir.glob(f"*/{RESULT_FILE}"), key=lambda path: path.parent.name)
     if not stored:
@@ -176,12 +176,12 @@ def _parse(content: object, path: Path) -> "RunResult":
             raise ConfigError(f"{path}: not a nodrop result ({differs}); name a result.json") from None
         raise ConfigError(
             f"{path}: schema_version {SCHEMA_VERSION}, but not as written by nodrop {__version__} ({differs}); written "
-            f"{_written_by(content)}; read it with that build, or measure "
+            f"{_describe_build(content)}; read it with that build, or measure "
             "again"
         ) from None
 
 
-def _written_by(content: dict[str, Any]) -> str:
+def _describe_build(content: dict[str, Any]) -> str:
     """Describe the build that wrote a result of any shape."""
     facts = content.get("facts")
     versions = facts.get("versions") if isinstance(facts, dict) else None

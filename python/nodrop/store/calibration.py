@@ -29,17 +29,17 @@ def build_key(plan: Plan, host: HostFacts, ports: Sequence[PortFacts] = ()) -> C
         kernel=host.kernel,
         cpu_model=host.cpu_model,
         core_count=host.core_count,
-        backend="trex" if plan.trex else _backend(plan, ports),
+        backend="trex" if plan.trex else _format_backend(plan, ports),
         engine_cores=plan.engine.cores,
         frame_bytes=plan.traffic.frame_bytes,
-        headers=_headers_text(plan.traffic.streams[0]),
+        headers=_format_headers(plan.traffic.streams[0]),
         flow_count=plan.traffic.streams[0].flow_count,
         stream_count=len(plan.traffic.streams),
         pattern=plan.traffic.pattern.kind,
     )
 
 
-def _headers_text(stream: Stream) -> str:
+def _format_headers(stream: Stream) -> str:
     return stream.replay.file if stream.replay else "/".join(layer.kind for layer in stream.layers)
 
 
@@ -49,13 +49,13 @@ def derive_calibration(result: RunResult) -> Calibration | None:
     if lower is None or result.facts is None:
         return None
     trials = [result.trials[point.trial_index] for point in result.latencies if point.label == LATENCY_LABEL]
-    found = [way.latency for trial in trials for way in trial.directions if way.latency]
+    latencies = [way.latency for trial in trials for way in trial.directions if way.latency]
     return Calibration(
         key=build_key(result.plan, result.facts.host, result.facts.ports),
         load_pps=lower.load_pps,
-        latency_min_ns=min((latency.min_ns for latency in found), default=None),
-        latency_p50_ns=max((latency.p50_ns for latency in found), default=None),
-        latency_p99_ns=max((latency.p99_ns for latency in found), default=None),
+        latency_min_ns=min((latency.min_ns for latency in latencies), default=None),
+        latency_p50_ns=max((latency.p50_ns for latency in latencies), default=None),
+        latency_p99_ns=max((latency.p99_ns for latency in latencies), default=None),
         measured_at=result.started_at,
         run_id=result.run_id,
         nodrop=__version__,
@@ -64,7 +64,7 @@ def derive_calibration(result: RunResult) -> Calibration | None:
 
 def save(calibration: Calibration, environment: Mapping[str, str] = os.environ) -> Path:
     """Store a calibration, replace an older one, and return its path. Raises ConfigError."""
-    path = _path(calibration.key, environment)
+    path = _get_path(calibration.key, environment)
     store.write_text(path, calibration.model_dump_json(indent=1) + "\n")
     return path
 
@@ -72,12 +72,12 @@ def save(calibration: Calibration, environment: Mapping[str, str] = os.environ) 
 def find(key: CalibrationKey, environment: Mapping[str, str] = os.environ) -> Calibration | None:
     """Return the calibration for a key; None where none can be read."""
     try:
-        return Calibration.model_validate_json(_path(key, environment).read_text(encoding="utf-8"))
+        return Calibration.model_validate_json(_get_path(key, environment).read_text(encoding="utf-8"))
     except (OSError, ValidationError):
         return None
 
 
-def _backend(plan: Plan, ports: Sequence[PortFacts]) -> str:
+def _format_backend(plan: Plan, ports: Sequence[PortFacts]) -> str:
     """Format the back end without the numbers of virtual devices; a NIC is named by its PCI address."""
     names = (device.partition(",")[0] for device in plan.engine.devices)
     drivers = (name if ":" in name else name.rstrip("0123456789") for name in names)
@@ -85,7 +85,7 @@ def _backend(plan: Plan, ports: Sequence[PortFacts]) -> str:
     return "+".join(dict.fromkeys((*opened, *drivers)))
 
 
-def _path(key: CalibrationKey, environment: Mapping[str, str]) -> Path:
+def _get_path(key: CalibrationKey, environment: Mapping[str, str]) -> Path:
     home = environment.get("HOME") or "/nonexistent"
     state = Path(environment.get("XDG_STATE_HOME") or Path(home, ".local/state"))
     name = hashlib.sha256(key.model_dump_json().encode()).hexdigest()[:16]

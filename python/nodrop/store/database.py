@@ -51,13 +51,13 @@ class IndexDatabase:
     def make_tables(self) -> None:
         """Create missing tables; re-create all tables of another version."""
         with self.reading() as connection:
-            if _version(connection) == VERSION:
+            if _read_version(connection) == VERSION:
                 return
         with self.writing() as connection:
-            found = _version(connection)
-            if found == VERSION:
+            version = _read_version(connection)
+            if version == VERSION:
                 return
-            if found is not None:
+            if version is not None:
                 METADATA.drop_all(connection)
             METADATA.create_all(connection)
             connection.execute(VERSIONS.insert().values(version=VERSION))
@@ -90,15 +90,15 @@ def open_database(results_dir: Path, url: str | None) -> OpenedDatabase:
 
     Raises: ConfigError for an unusable URL.
     """
-    return open_by_url(results_dir, url) if url else _in_directory(results_dir)
+    return open_by_url(results_dir, url) if url else _open_in_directory(results_dir)
 
 
 def open_by_url(results_dir: Path, url: str) -> OpenedDatabase:
     """Open a database by URL. Raises ConfigError."""
-    parsed = _parsed(url)
+    parsed = _parse_url(url)
     name = parsed.render_as_string(hide_password=True)
     if parsed.get_backend_name() == "sqlite":
-        engine = _sqlite(parsed)
+        engine = _make_sqlite_engine(parsed)
     else:
         _require_driver(name)
         engine = create_engine(parsed.set(drivername="postgresql+psycopg"), connect_args={"connect_timeout": CONNECT_S})
@@ -113,14 +113,14 @@ def open_by_url(results_dir: Path, url: str) -> OpenedDatabase:
     return OpenedDatabase(database)
 
 
-def _in_directory(results_dir: Path) -> OpenedDatabase:
+def _open_in_directory(results_dir: Path) -> OpenedDatabase:
     """Open the index file, a new file in place of a broken one, or memory."""
     file = results_dir / INDEX_FILE
     if not results_dir.is_dir():
         return open_in_memory()
     warnings: list[str] = []
     for _ in range(2):
-        database = IndexDatabase(_sqlite(URL.create("sqlite", database=str(file))), ".")
+        database = IndexDatabase(_make_sqlite_engine(URL.create("sqlite", database=str(file))), ".")
         try:
             database.make_tables()
         except SQLAlchemyError as error:
@@ -135,7 +135,7 @@ def _in_directory(results_dir: Path) -> OpenedDatabase:
 
 def open_in_memory(warnings: tuple[str, ...] = ()) -> OpenedDatabase:
     """Open a database in memory."""
-    engine = _sqlite(URL.create("sqlite"), poolclass=StaticPool, connect_args={"check_same_thread": False})
+    engine = _make_sqlite_engine(URL.create("sqlite"), poolclass=StaticPool, connect_args={"check_same_thread": False})
     database = IndexDatabase(engine, ".")
     database.make_tables()
     return OpenedDatabase(database, warnings)
@@ -143,10 +143,10 @@ def open_in_memory(warnings: tuple[str, ...] = ()) -> OpenedDatabase:
 
 def is_broken(error: SQLAlchemyError) -> bool:
     """Return whether a file is not a valid index, rather than busy, full or write-protected."""
-    found = error.orig if isinstance(error, DatabaseError) else None
-    if isinstance(found, sqlite3.OperationalError):
-        return "no such column" in str(found) or "no such table" in str(found)
-    return isinstance(found, sqlite3.DatabaseError)
+    cause = error.orig if isinstance(error, DatabaseError) else None
+    if isinstance(cause, sqlite3.OperationalError):
+        return "no such column" in str(cause) or "no such table" in str(cause)
+    return isinstance(cause, sqlite3.DatabaseError)
 
 
 def move_aside(file: Path, error: SQLAlchemyError) -> str:
@@ -164,7 +164,7 @@ def format_reason(error: SQLAlchemyError) -> str:
     return message.splitlines()[0].rstrip(".") if message else type(error).__name__
 
 
-def _parsed(url: str) -> URL:
+def _parse_url(url: str) -> URL:
     try:
         parsed = make_url(url)
     except ArgumentError:
@@ -186,7 +186,7 @@ def _require_driver(name: str) -> None:
         ) from None
 
 
-def _sqlite(url: URL, **options: Any) -> Engine:
+def _make_sqlite_engine(url: URL, **options: Any) -> Engine:
     engine = create_engine(url, **({"connect_args": {"timeout": WAIT_S}} | options))
 
     @event.listens_for(engine, "connect")
@@ -204,7 +204,7 @@ def _sqlite(url: URL, **options: Any) -> Engine:
     return engine
 
 
-def _version(connection: Connection) -> int | None:
+def _read_version(connection: Connection) -> int | None:
     """Return the version of the tables; None without tables."""
     if not connection.dialect.has_table(connection, VERSIONS.name):
         return None

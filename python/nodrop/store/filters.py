@@ -22,7 +22,7 @@ def build_query(criteria: ResultFilter, directory: str) -> RunQuery:
     """Build the query of runs that match a filter, in its order, with the columns of runs and entries."""
     columns = (ENTRIES.c.id, ENTRIES.c.directory, ENTRIES.c.name, ENTRIES.c.file, ENTRIES.c.sha256, ENTRIES.c.altered)
     query: RunQuery = select(*columns, RUNS.c.summary).join(ENTRIES, RUNS.c.entry == ENTRIES.c.id)
-    query = _ordered(query.where(*build_conditions(criteria, directory)), criteria.sort)
+    query = _sort_query(query.where(*build_conditions(criteria, directory)), criteria.sort)
     if criteria.limit is not None:
         query = query.limit(criteria.limit)
     elif criteria.offset:
@@ -47,30 +47,30 @@ def build_conditions(criteria: ResultFilter, directory: str) -> Iterator[ColumnE
             yield RUNS.c[name] == value
     for name in WILDCARD_COLUMNS:
         if (value := getattr(criteria, name)) is not None:
-            yield RUNS.c[name].like(_pattern(value), escape=ESCAPE) if "*" in value else RUNS.c[name] == value
+            yield RUNS.c[name].like(_make_pattern(value), escape=ESCAPE) if "*" in value else RUNS.c[name] == value
     for tag in criteria.tags:
-        yield _tagged(TAGS.c.tag.like(_pattern(tag), escape=ESCAPE) if "*" in tag else TAGS.c.tag == tag)
+        yield _match_tag(TAGS.c.tag.like(_make_pattern(tag), escape=ESCAPE) if "*" in tag else TAGS.c.tag == tag)
     if criteria.since:
         yield RUNS.c.started_at >= to_utc(criteria.since)
     if criteria.until:
         yield RUNS.c.started_at < to_utc(criteria.until)
     if criteria.text:
-        pattern = _pattern(f"*{criteria.text}*")
+        pattern = _make_pattern(f"*{criteria.text}*")
         columns = (RUNS.c[name].ilike(pattern, escape=ESCAPE) for name in TEXT_COLUMNS)
-        yield or_(*columns, _tagged(TAGS.c.tag.ilike(pattern, escape=ESCAPE)))
+        yield or_(*columns, _match_tag(TAGS.c.tag.ilike(pattern, escape=ESCAPE)))
 
 
-def _tagged(condition: ColumnElement[bool]) -> ColumnElement[bool]:
+def _match_tag(condition: ColumnElement[bool]) -> ColumnElement[bool]:
     return ENTRIES.c.id.in_(select(TAGS.c.entry).where(condition))
 
 
-def _pattern(text: str) -> str:
+def _make_pattern(text: str) -> str:
     for special in (ESCAPE, "%", "_"):
         text = text.replace(special, f"{ESCAPE}{special}")
     return text.replace("*", "%")
 
 
-def _ordered(query: RunQuery, sort: str) -> RunQuery:
+def _sort_query(query: RunQuery, sort: str) -> RunQuery:
     """Sort a query; ties and runs without the measure are sorted newest first."""
     newest = (RUNS.c.started_at.desc(), RUNS.c.run_id.desc())
     if sort == NEWEST:

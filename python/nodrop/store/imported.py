@@ -40,12 +40,12 @@ def import_file(file: str | Path, results_dir: str | Path) -> ImportedFile:
     Raises: ConfigError where the file cannot be read, has an unknown format, or contains no results.
     """
     source = Path(file)
-    content = _bytes(source)
-    earlier = _earlier_import(content, Path(results_dir))
+    content = _read_bytes(source)
+    earlier = _find_earlier_import(content, Path(results_dir))
     if earlier:
         return ImportedFile(earlier.parent.name, earlier, is_new=False, summaries=summarize_import(earlier))
     run_id = _run_id(source, content)
-    imported = _summaries(source, content, run_id)
+    imported = _build_summaries(source, content, run_id)
     path = Path(results_dir) / run_id / IMPORTED_FILE
     store.write_once(path, content.decode())
     return ImportedFile(run_id, path, is_new=True, summaries=imported)
@@ -58,12 +58,12 @@ def summarize_import(file: str | Path) -> tuple[Summary, ...]:
         file: an imported file, whose directory is its id, or any other file, with the id that an import would give it.
     """
     path = Path(file)
-    content = _bytes(path)
+    content = _read_bytes(path)
     run_id = path.parent.name if path.name == IMPORTED_FILE else _run_id(path, content)
-    return _summaries(path, content, run_id)
+    return _build_summaries(path, content, run_id)
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         content = path.read_bytes()
         content.decode()
@@ -74,22 +74,22 @@ def _bytes(path: Path) -> bytes:
     return content
 
 
-def _earlier_import(content: bytes, results_dir: Path) -> Path | None:
+def _find_earlier_import(content: bytes, results_dir: Path) -> Path | None:
     """Return the path of an earlier import of the same file."""
-    known = results_dir.glob(f"*-{compute_sha256(content)[:ID_DIGITS]}/{IMPORTED_FILE}")
-    return next((path for path in sorted(known) if path.read_bytes() == content), None)
+    candidates = results_dir.glob(f"*-{compute_sha256(content)[:ID_DIGITS]}/{IMPORTED_FILE}")
+    return next((path for path in sorted(candidates) if path.read_bytes() == content), None)
 
 
 def _run_id(path: Path, content: bytes) -> str:
     """Build an id, `20210701T102030Z-3f9a2c`, from the date in the file, or its modification time, and its hash."""
-    date = imported_nfvbench.parse_date(parsed) if isinstance(parsed := _parsed(path, content), dict) else None
+    date = imported_nfvbench.parse_date(parsed) if isinstance(parsed := _parse(path, content), dict) else None
     moment = date or datetime.fromtimestamp(path.stat().st_mtime, UTC)
     return f"{moment:{ID_TIME}}-{compute_sha256(content)[:ID_DIGITS]}"
 
 
-def _summaries(path: Path, content: bytes, run_id: str) -> tuple[Summary, ...]:
-    parsed = _parsed(path, content)
-    began = _moment(run_id)
+def _build_summaries(path: Path, content: bytes, run_id: str) -> tuple[Summary, ...]:
+    parsed = _parse(path, content)
+    began = _parse_run_time(run_id)
     if imported_trex.is_trex_result(parsed):
         if missing := imported_trex.find_missing_key(parsed):
             raise ConfigError(f"{path}: {missing}; name a complete result")
@@ -105,7 +105,7 @@ def _summaries(path: Path, content: bytes, run_id: str) -> tuple[Summary, ...]:
     return imported
 
 
-def _parsed(path: Path, content: bytes) -> Any:
+def _parse(path: Path, content: bytes) -> Any:
     """Parse the JSON of a file, also within the output of TRex's tool."""
     text = content.decode().removeprefix("\ufeff")
     try:
@@ -133,7 +133,7 @@ def _describe(parsed: Any) -> str:
     return f"keys {', '.join(sorted(parsed)[:5])}" if parsed else "an empty object"
 
 
-def _moment(run_id: str) -> datetime:
+def _parse_run_time(run_id: str) -> datetime:
     """Return the time of measurement from a run id."""
     try:
         return datetime.strptime(run_id.split("-", maxsplit=1)[0], ID_TIME).replace(tzinfo=UTC)

@@ -40,12 +40,14 @@ def build_summaries(content: dict[str, Any], run_id: str, began: datetime) -> tu
         run_id: id of the file.
         began: start of the measurement, for files without exact times.
     """
-    found = [
+    size_results = [
         _FrameSizeResult(content, chain, chain_name, size, measured)
         for chain_name, chain in iter_service_chains(content)
         for size, measured in iter_frame_sizes(chain)
     ]
-    return tuple(each.summary(f"{run_id}#{each.name}" if len(found) > 1 else run_id, began) for each in found)
+    return tuple(
+        each.summary(f"{run_id}#{each.name}" if len(size_results) > 1 else run_id, began) for each in size_results
+    )
 
 
 def parse_date(content: dict[str, Any]) -> datetime | None:
@@ -105,7 +107,7 @@ class _FrameSizeResult(NamedTuple):
             status="complete",
             error=" ".join(problems) or None,
             label=get_text(config, "user_label") or None,
-            sut=_sut(get_text(self.content, "openstack_spec", "vswitch")),
+            sut=_translate_sut(get_text(self.content, "openstack_spec", "vswitch")),
             path=self.chain_name,
             chain_count=int(get_number(self.chain, "service_chain_count") or 0),
             flow_count=int(get_number(self.chain, "flow_count") or 0),
@@ -139,7 +141,7 @@ class _FrameSizeResult(NamedTuple):
                 yield None, f"{title}: the search evaluated the other direction; this direction lost {lost_ratio:.2%}."
                 continue
             yield build_goal_measure(goal_spec, float(load_pps), self._high_pps(goal, load_pps), self._limit(goal)), ""
-            yield from ((each, "") for each in build_latency_measures(_delays(counted), key, title))
+            yield from ((each, "") for each in build_latency_measures(_convert_delays(counted), key, title))
 
     def _high_pps(self, goal: dict[str, Any], load_pps: float) -> float | None:
         """Return the upper bound: NFVbench stops within `load_epsilon` percent of line rate of a failed load."""
@@ -193,7 +195,7 @@ class _FrameSizeResult(NamedTuple):
                 value=min(max(lost / sent, 0.0), 1.0),
                 limit=limit,
             )
-        yield from build_latency_measures(_delays(get_section(stats, self.counter_key, "rx")), at, self._rate)
+        yield from build_latency_measures(_convert_delays(get_section(stats, self.counter_key, "rx")), at, self._rate)
 
     @property
     def _rate(self) -> str:
@@ -214,19 +216,19 @@ class _FrameSizeResult(NamedTuple):
             for goal in goals.values()
             if (end := get_number(goal, "timestamp_sec"))
         ]
-        known_s = [span for span in spans_s if 0 <= span[0] <= span[1] < TIME_MAX_S]
-        if not known_s:
+        valid_s = [span for span in spans_s if 0 <= span[0] <= span[1] < TIME_MAX_S]
+        if not valid_s:
             return began, duration_s
-        start_s = min(start for start, _ in known_s)
-        return datetime.fromtimestamp(start_s, UTC), round(max(end for _, end in known_s) - start_s, 3)
+        start_s = min(start for start, _ in valid_s)
+        return datetime.fromtimestamp(start_s, UTC), round(max(end for _, end in valid_s) - start_s, 3)
 
 
-def _delays(counted: dict[str, Any]) -> dict[str, float | None]:
+def _convert_delays(counted: dict[str, Any]) -> dict[str, float | None]:
     """Return latencies in microseconds, by name."""
     shares = {f"p{name}": value for name, value in read_percentiles(counted).items()}
     return {"mean": get_number(counted, "avg_delay_usec"), **shares, "max": get_number(counted, "max_delay_usec")}
 
 
-def _sut(vswitch: str) -> str:
+def _translate_sut(vswitch: str) -> str:
     """Return nodrop's name of the virtual switch."""
     return "ovs" if vswitch == "OPENVSWITCH" else vswitch.lower() or "unknown"

@@ -38,7 +38,7 @@ def extract_json(output: str) -> Any:
     lines = output.splitlines()
     for start, line in enumerate(lines):
         if line.lstrip().startswith(LITERAL_STARTS):
-            return _literal(lines[start:])
+            return _parse_literal(lines[start:])
     return None
 
 
@@ -47,8 +47,8 @@ def find_missing_key(content: dict[str, Any]) -> str:
     if STATEFUL in content["config"]:
         return f"config.{STATEFUL}: a stateful NDR, which counts connections instead of frames per second"
     for part, key in (("results", "tx_pps"), ("results", "drop_rate_percentage"), ("config", GOAL_KEY)):
-        found = get_number(content, part, key)
-        if found is None or found < 0:
+        number = get_number(content, part, key)
+        if number is None or number < 0:
             return f"{part}.{key}: not a number of at least 0 ({json.dumps(get_value(content, part, key))})"
     return ""
 
@@ -61,19 +61,19 @@ def build_summary(content: dict[str, Any], run_id: str, began: datetime) -> Summ
         run_id: id of the file.
         began: start of the measurement, which the file does not state.
     """
-    found, config = get_section(content, "results"), get_section(content, "config")
-    goal = _goal(config)
-    why_not = _not_met(found, config)
+    results, config = get_section(content, "results"), get_section(content, "config")
+    goal = _build_goal(config)
+    why_not = _explain_missed_goal(results, config)
     size = get_text(config, "pkt_size") or get_text(config, "tunables", "size") or "unknown"
-    iterations = get_number(found, "total_iterations") or get_number(found, "iteration") or 0
+    iterations = get_number(results, "total_iterations") or get_number(results, "iteration") or 0
     return Summary(
         run_id=run_id,
         source="trex",
         started_at=began.isoformat(),
-        wall_s=float(get_number(found, "Elapsed Time") or 0),
+        wall_s=float(get_number(results, "Elapsed Time") or 0),
         status="complete",
         error=f"{name_goal(goal)[1]}: {why_not}" if why_not else None,
-        label=_title(found),
+        label=_format_title(results),
         sut="unknown",
         path="EXT",
         chain_count=max(1, len(get_list(config, "ports")) // 2),
@@ -89,48 +89,48 @@ def build_summary(content: dict[str, Any], run_id: str, began: datetime) -> Summ
         backend="trex",
         version="",
         trial_count=int(iterations) + 1,
-        measures=() if why_not else tuple(_measures(found, goal)),
+        measures=() if why_not else tuple(_list_measures(results, goal)),
     )
 
 
-def _goal(config: dict[str, Any]) -> Goal:
+def _build_goal(config: dict[str, Any]) -> Goal:
     ratio = (get_number(config, GOAL_KEY) or 0) / 100
     return Goal(label="PDR" if ratio else "NDR", loss_ratio=min(max(ratio, 0.0), 0.99))
 
 
-def _not_met(found: dict[str, Any], config: dict[str, Any]) -> str:
+def _explain_missed_goal(results: dict[str, Any], config: dict[str, Any]) -> str:
     """Return why the last trial in the file misses the goal; the tool reports such trials as well."""
-    at = format_pps(get_number(found, "tx_pps") or 0)
-    lost, allowed = get_number(found, "drop_rate_percentage") or 0, get_number(config, GOAL_KEY) or 0
-    full = get_number(found, "queue_full_percentage") or 0
+    at = format_pps(get_number(results, "tx_pps") or 0)
+    lost, allowed = get_number(results, "drop_rate_percentage") or 0, get_number(config, GOAL_KEY) or 0
+    full = get_number(results, "queue_full_percentage") or 0
     limit = get_number(config, "q_full_resolution") or get_number(config, "q_ful_resolution") or FULL_PERCENT
-    if get_number(found, "rate_p") == 0:
+    if get_number(results, "rate_p") == 0:
         return "no load met the goal."
     if lost > allowed:
         return f"no load met the goal; at {at} {lost:g} % were dropped."
     if full > limit:
         return f"no load met the goal; at {at} TRex could not queue {full:g} %."
-    return "no load met the goal; latency was too high." if get_value(found, "valid_latency") is False else ""
+    return "no load met the goal; latency was too high." if get_value(results, "valid_latency") is False else ""
 
 
-def _measures(found: dict[str, Any], goal: Goal) -> list[Measure]:
-    at_most = (get_number(found, "rate_p") or 0) >= FULL_PERCENT
+def _list_measures(results: dict[str, Any], goal: Goal) -> list[Measure]:
+    at_most = (get_number(results, "rate_p") or 0) >= FULL_PERCENT
     load = build_goal_measure(
-        goal, float(get_number(found, "tx_pps") or 0), None, Limit.MAX_LOAD if at_most else Limit.SUT
+        goal, float(get_number(results, "tx_pps") or 0), None, Limit.MAX_LOAD if at_most else Limit.SUT
     )
-    streams = [get_section(each) for each in get_section(found, "latency").values()]
+    streams = [get_section(each) for each in get_section(results, "latency").values()]
     means = [mean for each in streams if (mean := get_number(each, "average")) is not None]
     longest = [most for each in streams if (most := get_number(each, "total_max")) is not None]
     usec = {"mean": statistics.fmean(means) if means else None, "max": max(longest, default=None)}
     return [load, *build_latency_measures(usec, *name_goal(goal))]
 
 
-def _title(found: dict[str, Any]) -> str | None:
-    title = get_text(found, "title")
+def _format_title(results: dict[str, Any]) -> str | None:
+    title = get_text(results, "title")
     return title if title not in ("", "Title", "Default Title") else None
 
 
-def _literal(lines: list[str]) -> Any:
+def _parse_literal(lines: list[str]) -> Any:
     """Parse the JSON in a Python string literal; each continuation line begins with a quote."""
     rest = takewhile(lambda line: line.lstrip().startswith(("'", '"')), lines[1:])
     try:

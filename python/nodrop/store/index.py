@@ -96,20 +96,20 @@ class Index:
 
     def _list(self, criteria: ResultFilter) -> tuple[ResultRow, ...]:
         with self._database.reading() as connection:
-            found = connection.execute(filters.build_query(criteria, self._database.directory)).all()
-            tagged = _tags(connection, [each.id for each in found])
-        return tuple(self._row(each, tagged) for each in found)
+            rows = connection.execute(filters.build_query(criteria, self._database.directory)).all()
+            tagged = _read_tags(connection, [each.id for each in rows])
+        return tuple(self._row(each, tagged) for each in rows)
 
     def count(self, criteria: ResultFilter | None = None) -> int:
         """Return the number of runs that match a filter, regardless of its limit."""
         with self._database.reading() as connection:
-            found = connection.execute(filters.build_count_query(criteria or ResultFilter(), self._database.directory))
-            return int(found.scalar_one())
+            result = connection.execute(filters.build_count_query(criteria or ResultFilter(), self._database.directory))
+            return int(result.scalar_one())
 
     def find(self, run_id: str) -> ResultRow | None:
         """Return a run by its id; None where it does not exist."""
-        found = self.list(ResultFilter(run_ids=(run_id,)))
-        return next((row for row in found if row.summary.run_id == run_id), found[0] if found else None)
+        rows = self.list(ResultFilter(run_ids=(run_id,)))
+        return next((row for row in rows if row.summary.run_id == run_id), rows[0] if rows else None)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -118,14 +118,14 @@ class Index:
             select(ENTRIES.c.problem).where(ENTRIES.c.problem.is_not(None), self._in_directory).order_by(ENTRIES.c.name)
         )
         with self._database.reading() as connection:
-            return tuple(str(found) for found in connection.execute(query).scalars())
+            return tuple(str(problem) for problem in connection.execute(query).scalars())
 
     @property
     def missing(self) -> tuple[str, ...]:
         """Indexed results that are no longer on disk; none after a refresh."""
-        known = self._read_stamps()
-        there = dict(directory_scan.scan_stamps(self.results_dir))
-        return tuple(sorted(set(known) - set(there)))
+        stamps = self._read_stamps()
+        on_disk = dict(directory_scan.scan_stamps(self.results_dir))
+        return tuple(sorted(set(stamps) - set(on_disk)))
 
     # Changes
 
@@ -139,12 +139,12 @@ class Index:
 
     def tag(self, run_id: str, add: Iterable[str] = (), remove: Iterable[str] = ()) -> tuple[str, ...]:
         """Add and remove tags of a result, in its file and in the index; return its tags. Raises ConfigError."""
-        found = self.find(run_id)
-        if found is None:
+        entry = self.find(run_id)
+        if entry is None:
             raise ConfigError(
                 f"result {run_id}: no such run id in {self.results_dir}; list runs with 'nodrop results list'"
             )
-        directory = Path(found.file).parent
+        directory = Path(entry.file).parent
         now = tags.update_tags(directory, add, remove)
         self._with_replacement(lambda: self._update([directory.name]))
         return now
@@ -168,13 +168,13 @@ class Index:
             return work()
 
     def _refresh(self) -> IndexUpdate:
-        known = self._read_stamps()  # before the scan, or concurrent additions would appear missing
-        there = dict(directory_scan.scan_stamps(self.results_dir))
-        gone = [name for name in known if name not in there]
-        other = [name for name, stamp in there.items() if known.get(name) != stamp]
-        self._delete(gone)
-        self._update(other)
-        return IndexUpdate(len(other), len(gone))
+        stamps = self._read_stamps()  # before the scan, or concurrent additions would appear missing
+        on_disk = dict(directory_scan.scan_stamps(self.results_dir))
+        removed = [name for name in stamps if name not in on_disk]
+        changed = [name for name, stamp in on_disk.items() if stamps.get(name) != stamp]
+        self._delete(removed)
+        self._update(changed)
+        return IndexUpdate(len(changed), len(removed))
 
     def _replace(self, error: SQLAlchemyError) -> None:
         """Replace an index that is broken or read-only. Raises ConfigError."""
@@ -199,8 +199,8 @@ class Index:
     def _read_stamps(self) -> dict[str, ResultStamp]:
         columns = (ENTRIES.c.name, ENTRIES.c.file, ENTRIES.c.directory_mtime_ns, ENTRIES.c.mtime_ns)
         with self._database.reading() as connection:
-            found = connection.execute(select(*columns, ENTRIES.c.size_bytes).where(self._in_directory))
-            return {name: ResultStamp(*rest) for name, *rest in found}
+            rows = connection.execute(select(*columns, ENTRIES.c.size_bytes).where(self._in_directory))
+            return {name: ResultStamp(*rest) for name, *rest in rows}
 
     def _clear(self) -> None:
         """Delete all tables of a private index, or the entries of this directory in a shared one."""
@@ -211,7 +211,7 @@ class Index:
             connection.execute(delete(ENTRIES).where(self._in_directory))
 
     def _delete(self, names: Sequence[str]) -> None:
-        for batch in _batches(names):
+        for batch in _split_batches(names):
             with self._database.writing() as connection:
                 connection.execute(delete(ENTRIES).where(self._in_directory, ENTRIES.c.name.in_(batch)))
 
@@ -219,25 +219,25 @@ class Index:
         """Read results and replace their entries."""
         if not names:
             return
-        for batch in _batches(names):
-            found = {name: _read(self.results_dir / name) for name in batch}
+        for batch in _split_batches(names):
+            entries = {name: _read(self.results_dir / name) for name in batch}
             with self._database.writing() as connection:
                 connection.execute(delete(ENTRIES).where(self._in_directory, ENTRIES.c.name.in_(batch)))
-                for name, entry in found.items():
+                for name, entry in entries.items():
                     directory = self.results_dir / name
                     if entry and entry.stamp != directory_scan.read_stamp(directory):  # changed during another write
                         entry = _read(directory)  # noqa: PLW2901
                     if entry:
                         _insert(connection, self._database.directory, entry)
 
-    def _row(self, found: SqlRow[Any], tagged: Mapping[int, Sequence[str]]) -> ResultRow:
-        above = self.results_dir if found.directory == self._database.directory else Path(found.directory)
+    def _row(self, row: SqlRow[Any], tagged: Mapping[int, Sequence[str]]) -> ResultRow:
+        above = self.results_dir if row.directory == self._database.directory else Path(row.directory)
         return ResultRow.model_construct(  # validated when added
-            summary=Summary.model_validate_json(found.summary),
-            tags=tuple(tagged.get(found.id, ())),
-            file=f"{above}/{found.name}/{found.file}",
-            sha256=found.sha256,
-            altered=found.altered,
+            summary=Summary.model_validate_json(row.summary),
+            tags=tuple(tagged.get(row.id, ())),
+            file=f"{above}/{row.name}/{row.file}",
+            sha256=row.sha256,
+            altered=row.altered,
         )
 
 
@@ -258,7 +258,7 @@ def _insert(connection: Connection, directory: str, entry: "StoredResult") -> No
         "altered": entry.altered,
         "problem": entry.problem,
     }
-    number = _inserted(connection, insert(ENTRIES).values(about))
+    number = _insert_row(connection, insert(ENTRIES).values(about))
     if entry.tags:
         connection.execute(insert(TAGS), [{"entry": number, "tag": tag} for tag in entry.tags])
     for summary in entry.summaries:
@@ -269,20 +269,20 @@ def _insert_run(connection: Connection, entry: int, summary: Summary) -> None:
     fields = summary.model_dump(exclude={"measures"})
     fields["started_at"] = to_utc(summary.started_at)
     values = {"entry": entry, **fields, "summary": summary.model_dump_json()}
-    run = _inserted(connection, insert(RUNS).values(values))
+    run = _insert_row(connection, insert(RUNS).values(values))
     measures = [{"run": run, "place": place, **measure.model_dump()} for place, measure in enumerate(summary.measures)]
     if measures:
         connection.execute(insert(MEASURES), measures)
 
 
-def _inserted(connection: Connection, row: Insert) -> int:
+def _insert_row(connection: Connection, row: Insert) -> int:
     """Insert a row and return its id."""
     key = connection.execute(row).inserted_primary_key
     assert key
     return int(key[0])
 
 
-def _tags(connection: Connection, ids: Sequence[int]) -> dict[int, list[str]]:
+def _read_tags(connection: Connection, ids: Sequence[int]) -> dict[int, list[str]]:
     tagged: dict[int, list[str]] = {}
     every = select(TAGS.c.entry, TAGS.c.tag).order_by(TAGS.c.tag)
     for entry, tag in connection.execute(every.where(TAGS.c.entry.in_(ids)) if len(ids) <= BATCH else every):
@@ -290,5 +290,5 @@ def _tags(connection: Connection, ids: Sequence[int]) -> dict[int, list[str]]:
     return tagged
 
 
-def _batches(names: Sequence[str]) -> Iterable[Sequence[str]]:
+def _split_batches(names: Sequence[str]) -> Iterable[Sequence[str]]:
     return (names[begin : begin + BATCH] for begin in range(0, len(names), BATCH))

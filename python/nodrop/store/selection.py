@@ -49,9 +49,9 @@ def select_results(
 
     Raises: ConfigError for a name without results.
     """
-    words = [word for each in names for word in _split(each)]
-    found = [selected for word in words for selected in _resolve(word, Path(results_dir), index_url)]
-    return tuple({(each.path.absolute(), each.summary.run_id): each for each in found}.values())
+    references = [reference for each in names for reference in _split(each)]
+    selection = [selected for reference in references for selected in _resolve(reference, Path(results_dir), index_url)]
+    return tuple({(each.path.absolute(), each.summary.run_id): each for each in selection}.values())
 
 
 def _split(names: str) -> list[str]:
@@ -59,16 +59,16 @@ def _split(names: str) -> list[str]:
     return [names] if Path(names).exists() else [word for part in names.split(",") if (word := part.strip())]
 
 
-def _resolve(word: str, results_dir: Path, index_url: str | None) -> Iterator[SelectedResult]:
-    kind, colon, name = word.partition(":")
-    if colon and kind in SELECTOR_KINDS and not Path(word).exists():
+def _resolve(reference: str, results_dir: Path, index_url: str | None) -> Iterator[SelectedResult]:
+    kind, colon, name = reference.partition(":")
+    if colon and kind in SELECTOR_KINDS and not Path(reference).exists():
         yield from _find_by(kind, name, results_dir, index_url)
-    elif found := suites.locate(word, results_dir):
-        for run in (run for run in found.suite.runs if not run.removed):
-            summaries = _of_file(store.find(found.results_dir / run.run_id))
+    elif stored := suites.locate(reference, results_dir):
+        for run in (run for run in stored.suite.runs if not run.removed):
+            summaries = _read_file(store.find(stored.results_dir / run.run_id))
             yield from (each._replace(variant=run.variant, repeat=run.repeat) for each in summaries)
     else:
-        yield from _of_word(word, results_dir)
+        yield from _select_by_reference(reference, results_dir)
 
 
 def _find_by(kind: str, name: str, results_dir: Path, index_url: str | None) -> Iterator[SelectedResult]:
@@ -83,18 +83,18 @@ def _find_by(kind: str, name: str, results_dir: Path, index_url: str | None) -> 
     yield from (SelectedResult(row.summary, Path(row.file)) for row in rows)
 
 
-def _of_word(word: str, results_dir: Path) -> Iterator[SelectedResult]:
+def _select_by_reference(reference: str, results_dir: Path) -> Iterator[SelectedResult]:
     """Yield the results of a file, a directory or an id; `ID#SIZE` is one of several runs in another tester's file."""
-    name, _, part = word.partition("#")
-    found = _of_file(store.find(word if Path(word).exists() else name, results_dir))
-    chosen = [each for each in found if each.summary.run_id.endswith(f"#{part}")] if part else found
-    if not chosen:
-        run_ids = ", ".join(each.summary.run_id for each in found)
-        raise ConfigError(f"result {word}: {found[0].path} has {run_ids}; name one of these, or {name} for all")
-    yield from chosen
+    name, _, part = reference.partition("#")
+    results = _read_file(store.find(reference if Path(reference).exists() else name, results_dir))
+    matches = [each for each in results if each.summary.run_id.endswith(f"#{part}")] if part else results
+    if not matches:
+        run_ids = ", ".join(each.summary.run_id for each in results)
+        raise ConfigError(f"result {reference}: {results[0].path} has {run_ids}; name one of these, or {name} for all")
+    yield from matches
 
 
-def _of_file(path: Path) -> list[SelectedResult]:
+def _read_file(path: Path) -> list[SelectedResult]:
     """Return all results of a file of any tester. Raises ConfigError."""
     try:
         content = path.read_bytes()

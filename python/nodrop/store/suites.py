@@ -38,7 +38,7 @@ def to_json(suite: Suite) -> str:
 
 def to_results_json(suite: Suite, results: Sequence[RunResult]) -> str:
     """Serialize a suite with its results as one JSON document."""
-    content = {"suite": suite.model_dump(mode="json"), "results": [each.model_dump(mode="json") for each in results]}
+    content = {"suite": suite.model_dump(mode="json"), "results": [json.loads(store.to_json(each)) for each in results]}
     return json.dumps(content, indent=1) + "\n"
 
 
@@ -51,7 +51,7 @@ class SuiteLocation(NamedTuple):
 
 def locate(name: str | Path, results_dir: str | Path = "results") -> SuiteLocation | None:
     """Return a suite without its results, named as for `load`; None for a single result."""
-    path = _latest(Path(results_dir)) if str(name) == "latest" else _named(str(name), Path(results_dir))
+    path = _find_latest(Path(results_dir)) if str(name) == "latest" else _find_by_name(str(name), Path(results_dir))
     return SuiteLocation(_read(path), path.parent.parent) if path else None
 
 
@@ -80,14 +80,14 @@ def list_suites(results_dir: str | Path) -> Iterator[Suite]:
             yield _read(path)
 
 
-def _named(name: str, results_dir: Path) -> Path | None:
+def _find_by_name(name: str, results_dir: Path) -> Path | None:
     for path in (Path(name), Path(name) / SUITE_FILE, results_dir / name / SUITE_FILE):
         if path.name == SUITE_FILE and path.is_file():
             return path
     return None
 
 
-def _latest(results_dir: Path) -> Path | None:
+def _find_latest(results_dir: Path) -> Path | None:
     """Return the suite of the last run; ids sort by time, and a suite is older than its runs."""
     runs = [path.parent.name for path in results_dir.glob(f"*/{store.RESULT_FILE}")]
     lists = sorted(results_dir.glob(f"*/{SUITE_FILE}"), key=lambda path: path.parent.name)

@@ -44,12 +44,12 @@ def summarize_result(result: RunResult) -> Summary:
         frame_size=name_frame_size(plan),
         frame_bytes=plan.traffic.frame_bytes,
         bidirectional=is_bidirectional(plan),
-        asked=_goals_or_rate(plan),
+        asked=_format_goals_or_rate(plan),
         algorithm="" if plan.fixed or plan.no_traffic else plan.search.algorithm,
         host=facts.host.name if facts else "",
         kernel=facts.host.kernel if facts else "",
         cpu_model=facts.host.cpu_model if facts else "",
-        backend=_backend(result),
+        backend=_format_backend(result),
         version=facts.versions.nodrop if facts else "",
         trial_count=len(result.trials),
         measures=tuple(list_measures(result)),
@@ -58,47 +58,52 @@ def summarize_result(result: RunResult) -> Summary:
 
 def list_measures(result: RunResult) -> Iterator[Measure]:
     """Yield all measures of a run, most important first."""
-    for found in result.goals:
-        yield from _goal_measures(result, found)
+    for goal_result in result.goals:
+        yield from _list_goal_measures(result, goal_result)
     for trial in result.trials:
         if result.plan.fixed and trial.phase == FIXED and trial.validity.verdict is not ValidityStatus.INVALID:
-            yield from _fixed_measures(trial, result.plan.fixed.asked)
-    yield from _latency_measures(result)
+            yield from _list_fixed_measures(trial, result.plan.fixed.asked)
+    yield from _list_latency_measures(result)
 
 
-def _goal_measures(result: RunResult, found: GoalResult) -> Iterator[Measure]:
-    key, text = name_goal(found.goal)
-    if found.lower:
-        upper_pps = found.upper.load_pps if found.upper else None
-        yield build_goal_measure(found.goal, found.lower.load_pps, upper_pps, found.limit)
-    if found.estimate_pps is None:
+def _list_goal_measures(result: RunResult, goal_result: GoalResult) -> Iterator[Measure]:
+    key, text = name_goal(goal_result.goal)
+    if goal_result.lower:
+        upper_pps = goal_result.upper.load_pps if goal_result.upper else None
+        yield build_goal_measure(goal_result.goal, goal_result.lower.load_pps, upper_pps, goal_result.limit)
+    if goal_result.estimate_pps is None:
         return
     if result.plan.search.algorithm == "mrr":
-        if found is result.goals[0]:  # the same for all goals
+        if goal_result is result.goals[0]:  # the same for all goals
             yield Measure(
-                key="mrr", text="MRR", unit="pps", better="higher", value=found.estimate_pps, limit=_mrr_limit(result)
+                key="mrr",
+                text="MRR",
+                unit="pps",
+                better="higher",
+                value=goal_result.estimate_pps,
+                limit=_find_mrr_limit(result),
             )
-    elif not found.lower:
-        sd_pps = found.estimate_sd_pps or 0.0
+    elif not goal_result.lower:
+        sd_pps = goal_result.estimate_sd_pps or 0.0
         yield Measure(
             key=f"{key}_estimate",
             text=f"{text} (estimate)",
             unit="pps",
             better="higher",
-            value=found.estimate_pps,
-            low=found.estimate_pps - sd_pps,
-            high=found.estimate_pps + sd_pps,
-            limit=_mrr_limit(result),
+            value=goal_result.estimate_pps,
+            low=goal_result.estimate_pps - sd_pps,
+            high=goal_result.estimate_pps + sd_pps,
+            limit=_find_mrr_limit(result),
         )
 
 
-def _mrr_limit(result: RunResult) -> Limit:
+def _find_mrr_limit(result: RunResult) -> Limit:
     """Return the limit of an estimate: the tester, where most lost frames were never sent."""
     lost_count = sum(trial.lost_count for trial in result.trials)
     return Limit.TESTER if sum(trial.unsent_count for trial in result.trials) > lost_count else Limit.SUT
 
 
-def _fixed_measures(trial: TrialResult, rate: str) -> Iterator[Measure]:
+def _list_fixed_measures(trial: TrialResult, rate: str) -> Iterator[Measure]:
     """Yield received rate and loss at a fixed rate; without loss the SUT may forward more."""
     at = make_slug(rate)
     short = trial.offered_count < trial.intended_count * OFFERED_RATIO_MIN
@@ -122,20 +127,20 @@ def _fixed_measures(trial: TrialResult, rate: str) -> Iterator[Measure]:
         )
 
 
-def _latency_measures(result: RunResult) -> Iterator[Measure]:
+def _list_latency_measures(result: RunResult) -> Iterator[Measure]:
     for point in result.latencies:
-        found = trial_latency(result.trials[point.trial_index], PERCENTILES)
-        if found is None:
+        latency = trial_latency(result.trials[point.trial_index], PERCENTILES)
+        if latency is None:
             continue
-        figures = {f"p{each:g}": float(found.percentiles_ns[each]) for each in found.percentiles_ns}
+        figures = {f"p{each:g}": float(latency.percentiles_ns[each]) for each in latency.percentiles_ns}
         at_key, at_text = _place(result, point.label)
-        for name, value_ns in (figures | {"max": float(found.max_ns)}).items():
+        for name, value_ns in (figures | {"max": float(latency.max_ns)}).items():
             yield build_latency_measure(name, value_ns, at_key, at_text)
 
 
 def _place(result: RunResult, label: str) -> tuple[str, str]:
     """Return key and display text of a latency trial's load."""
-    goals = {found.goal.label: found.goal for found in result.goals}
+    goals = {goal_result.goal.label: goal_result.goal for goal_result in result.goals}
     point = next((each for each in result.plan.latency.points if each.label == label), None)
     if point is None or point.goal_label not in goals:
         return make_slug(label), label
@@ -146,13 +151,13 @@ def _place(result: RunResult, label: str) -> tuple[str, str]:
     return f"{make_slug(share)}_of_{key}", f"{share} of {text}"
 
 
-def _goals_or_rate(plan: Plan) -> str:
+def _format_goals_or_rate(plan: Plan) -> str:
     if plan.no_traffic:
         return "no traffic"
     return plan.fixed.asked if plan.fixed else "_".join(goal.label for goal in plan.search.goals).lower()
 
 
-def _backend(result: RunResult) -> str:
+def _format_backend(result: RunResult) -> str:
     """Return the back end of the opened ports, or the planned one before ports are open."""
     if result.facts is None:
         return result.plan.engine.backend

@@ -21,15 +21,15 @@ def verify_results(
         yield from map(checksums.check_file, files)
         return
     directory = Path(results_dir)
-    files_on_disk = [file for each in sorted(directory.glob("*")) if (file := _result_in(each))]
+    files_on_disk = [file for each in sorted(directory.glob("*")) if (file := _find_result(each))]
     yield from map(checksums.check_file, files_on_disk)
     names = {file.parent.name for file in files_on_disk}
-    for name, source in sorted(_expected(directory, index_url).items()):
+    for name, source in sorted(_list_expected(directory, index_url).items()):
         if name not in names:
             yield ChecksumResult("missing", f"{directory / name} is missing, but listed in {source}")
 
 
-def _result_in(directory: Path) -> Path | None:
+def _find_result(directory: Path) -> Path | None:
     """Return the result file in a directory, also where only its checksum file exists."""
     for name in RESULT_FILES:
         file = directory / name
@@ -38,12 +38,12 @@ def _result_in(directory: Path) -> Path | None:
     return None
 
 
-def _expected(directory: Path, index_url: str | None) -> dict[str, str]:
+def _list_expected(directory: Path, index_url: str | None) -> dict[str, str]:
     """Return the expected results, with the source of the expectation."""
     with open_index(directory, index_url, refresh=False) as index:
         expected = dict.fromkeys(index.missing, "the index")
     for file in directory.glob(f"*/{suites.SUITE_FILE}"):
-        found = suites.locate(file)
-        if found:
-            expected |= {run.run_id: str(file) for run in found.suite.runs if not run.removed}
+        stored = suites.locate(file)
+        if stored:
+            expected |= {run.run_id: str(file) for run in stored.suite.runs if not run.removed}
     return expected
