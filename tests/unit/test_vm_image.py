@@ -103,7 +103,7 @@ def test_modules_come_with_all_they_need_and_the_files_modprobe_reads() -> None:
         "kernel/sound/loud.ko": module("depends=virtio"),
         "modules.order": b"",
     }
-    chosen = KernelModules(files).chosen()
+    chosen = KernelModules(files).select()
     assert set(chosen) == set(files) - {"kernel/sound/loud.ko", "modules.order"} | {"modules.dep", "modules.alias"}
     needs = dict(line.split(":") for line in chosen["modules.dep"].decode().splitlines())
     order = needs["kernel/drivers/net/virtio_net.ko"].split()
@@ -121,7 +121,7 @@ def test_modules_come_with_all_they_need_and_the_files_modprobe_reads() -> None:
 
 def test_a_kernel_without_virtio_is_refused() -> None:
     with pytest.raises(ImageError, match="lacks module virtio_pci"):
-        KernelModules({"kernel/net/other.ko": module("depends=")}).chosen()
+        KernelModules({"kernel/net/other.ko": module("depends=")}).select()
 
 
 def test_the_first_file_system_unpacks_to_what_was_put_in(tmp_path: Path, require_tool: Callable[[str], Path]) -> None:

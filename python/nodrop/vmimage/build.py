@@ -47,7 +47,7 @@ class Recipe(NamedTuple):
     """nodrop-vnf, for x86-64."""
     kernel: str = KERNEL
     """Kernel package, or one that depends on it."""
-    others: frozenset[str] = frozenset()
+    extra_forwarders: frozenset[str] = frozenset()
     """Forwarders in addition to nodrop-vnf: names in EXTRA_FORWARDERS."""
     epoch_s: int = EPOCH_S
 
@@ -68,10 +68,10 @@ def build_image(recipe: Recipe, on_progress: Callable[[str], None] = lambda _: N
     shared = find_libraries(recipe.vnf)
     on_progress("packages of Debian")
     recipe.packages.prepare((recipe.kernel, *PACKAGES))
-    kernel = _kernel(recipe)
+    kernel = _find_kernel(recipe)
     busybox, mtools, syslinux, boot = (recipe.packages.find(name) for name in PACKAGES)
-    added, added_from = collect_testpmd(recipe.packages) if "testpmd" in recipe.others else ({}, ())
-    version, vmlinuz, modules = _kernel_files(kernel, GUEST_MODULES + (TESTPMD_MODULES if added else ()))
+    added, added_from = collect_testpmd(recipe.packages) if "testpmd" in recipe.extra_forwarders else ({}, ())
+    version, vmlinuz, modules = _read_kernel_files(kernel, GUEST_MODULES + (TESTPMD_MODULES if added else ()))
     on_progress("file system in memory")
     entries = {
         **added,
@@ -79,7 +79,7 @@ def build_image(recipe: Recipe, on_progress: Callable[[str], None] = lambda _: N
         "bin/nodrop-vnf": executable_entry(recipe.vnf.read_bytes()),
         **{path.lstrip("/"): executable_entry(content) for path, content in shared.items()},
         **{f"lib/modules/{version}/{path}": InitrdEntry(content) for path, content in modules.items()},
-        **_scripts(),
+        **_list_scripts(),
         "sbin": link_entry("bin"),
         "etc/nodrop-vm": InitrdEntry(f"nodrop {__version__}\n".encode()),
     }
@@ -92,7 +92,7 @@ def build_image(recipe: Recipe, on_progress: Callable[[str], None] = lambda _: N
         **{f"licences/{deb.source.split()[0]}.txt": read_copyright(deb) for deb in debs},
     }
     content = write_disk(files, mtools, syslinux, recipe.epoch_s)
-    from_here = {str(recipe.vnf): recipe.vnf.read_bytes(), **shared}
+    local_files = {str(recipe.vnf): recipe.vnf.read_bytes(), **shared}
     return VmImage(
         content,
         Manifest(
@@ -103,15 +103,15 @@ def build_image(recipe: Recipe, on_progress: Callable[[str], None] = lambda _: N
             kernel=version,
             command_line=COMMAND_LINE,
             built_at_epoch_s=recipe.epoch_s,
-            forwarders=("vnf-l2", "vnf-l3", *sorted(recipe.others)),
+            forwarders=("vnf-l2", "vnf-l3", *sorted(recipe.extra_forwarders)),
             packages=tuple(describe_package(deb) for deb in debs),
-            vnf=tuple(FileUsed(path=path, sha256=compute_sha256(each)) for path, each in from_here.items()),
+            vnf=tuple(FileUsed(path=path, sha256=compute_sha256(each)) for path, each in local_files.items()),
             modules=tuple(Path(path).stem for path in modules if path.endswith(".ko")),
         ),
     )
 
 
-def _kernel(recipe: Recipe) -> Deb:
+def _find_kernel(recipe: Recipe) -> Deb:
     """Return the package with the kernel itself, resolving a metapackage."""
     named = recipe.packages.find(recipe.kernel)
     if named.name.startswith("linux-image-") and "linux-image-" in named.fields.get("Depends", ""):
@@ -120,7 +120,7 @@ def _kernel(recipe: Recipe) -> Deb:
     return named
 
 
-def _kernel_files(kernel: Deb, wanted: tuple[str, ...]) -> tuple[str, bytes, dict[str, bytes]]:
+def _read_kernel_files(kernel: Deb, names: tuple[str, ...]) -> tuple[str, bytes, dict[str, bytes]]:
     """Return version, kernel image, and the modules for the guest."""
     files = kernel.files(lambda path: path.startswith("boot/vmlinuz-") or "lib/modules/" in path)
     image = next((path for path in files if path.startswith("boot/vmlinuz-")), None)
@@ -128,11 +128,11 @@ def _kernel_files(kernel: Deb, wanted: tuple[str, ...]) -> tuple[str, bytes, dic
         raise ImageError(f"{kernel.path.name}: this package contains no kernel; select another one with --kernel")
     version = image.removeprefix("boot/vmlinuz-")
     below = f"lib/modules/{version}/"
-    found = {path.partition(below)[2]: content for path, content in files.items() if below in path}
-    return version, files[image], KernelModules(found).chosen(wanted)
+    modules = {path.partition(below)[2]: content for path, content in files.items() if below in path}
+    return version, files[image], KernelModules(modules).select(names)
 
 
-def _scripts() -> dict[str, InitrdEntry]:
+def _list_scripts() -> dict[str, InitrdEntry]:
     guest = resources.files("nodrop.vmimage") / "guest"
     targets = {"init": "init", **{name: f"lib/nodrop/{name}" for name in SCRIPTS}}
     return {target: executable_entry((guest / name).read_bytes()) for name, target in targets.items()}

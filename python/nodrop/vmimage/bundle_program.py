@@ -30,15 +30,15 @@ def find_libraries(program: Path) -> dict[str, bytes]:
     done = subprocess.run(["ldd", program], capture_output=True, text=True, timeout=60, check=False)
     if any(words in done.stdout + done.stderr for words in STATIC):
         return {}
-    found = {}
+    libraries = {}
     for line in done.stdout.splitlines():
         words = line.split()
         if "not found" in line:
             raise ImageError(f"{program}: library {words[0]} is missing; install it")
         path = next((word for word in words if word.startswith("/")), None)
         if path:
-            found[path] = Path(path).read_bytes()
-    return found
+            libraries[path] = Path(path).read_bytes()
+    return libraries
 
 
 def list_needed(program: bytes) -> Iterator[str]:

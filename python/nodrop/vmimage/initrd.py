@@ -35,10 +35,12 @@ def link_entry(target: str) -> InitrdEntry:
 
 def build_archive(entries: Mapping[str, InitrdEntry], epoch_s: int) -> bytes:
     """Return the compressed archive; parent directories are added, root owns all files."""
-    whole = {"dev/console": InitrdEntry(mode=stat.S_IFCHR | 0o600, device=CONSOLE), **entries}
-    directories = {str(parent) for path in whole for parent in PurePosixPath(path).parents} - {"."}
-    whole |= {path: InitrdEntry(mode=stat.S_IFDIR | 0o755) for path in directories}
-    parts = [_format_entry(number, path, whole[path], epoch_s) for number, path in enumerate(sorted(whole), 1)]
+    all_entries = {"dev/console": InitrdEntry(mode=stat.S_IFCHR | 0o600, device=CONSOLE), **entries}
+    directories = {str(parent) for path in all_entries for parent in PurePosixPath(path).parents} - {"."}
+    all_entries |= {path: InitrdEntry(mode=stat.S_IFDIR | 0o755) for path in directories}
+    parts = [
+        _format_entry(number, path, all_entries[path], epoch_s) for number, path in enumerate(sorted(all_entries), 1)
+    ]
     parts.append(_format_entry(0, "TRAILER!!!", InitrdEntry(mode=0), 0))
     return gzip.compress(b"".join(parts), COMPRESSION_LEVEL, mtime=0)
 

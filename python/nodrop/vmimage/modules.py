@@ -27,12 +27,12 @@ class KernelModules:
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         """Take their files, by path below lib/modules/VERSION/."""
-        self._paths = {_module_name(path): path for path in files if ".ko" in PurePosixPath(path).name}
+        self._paths = {_get_module_name(path): path for path in files if ".ko" in PurePosixPath(path).name}
         self._files = files
 
-    def chosen(self, wanted: Iterable[str] = GUEST_MODULES) -> dict[str, bytes]:
+    def select(self, requested: Iterable[str] = GUEST_MODULES) -> dict[str, bytes]:
         """Return these modules with their dependencies, and modules.dep and modules.alias."""
-        names = self._with_needs(name for name in wanted if name in self._paths)
+        names = self._with_needs(name for name in requested if name in self._paths)
         for name in REQUIRED_MODULES:
             if name not in self._paths:
                 raise ImageError(f"the kernel package lacks module {name}; select another one with --kernel")
@@ -51,13 +51,13 @@ class KernelModules:
 
     def _with_needs(self, names: Iterable[str]) -> list[str]:
         """Return the modules with all dependencies, in alphabetical order."""
-        found: set[str] = set()
+        resolved: set[str] = set()
         waiting = list(names)
         while waiting:
-            if (name := waiting.pop()) not in found:
-                found.add(name)
+            if (name := waiting.pop()) not in resolved:
+                resolved.add(name)
                 waiting.extend(self._direct(name))
-        return sorted(found)
+        return sorted(resolved)
 
     def _needs(self, name: str) -> list[str]:
         """Return the paths of a module's dependencies, the first to load last."""
@@ -84,17 +84,17 @@ class KernelModules:
 
 def _read_modinfo(module: bytes, key: str) -> list[str]:
     """Return the values of a key in section .modinfo: strings KEY=VALUE that end in a zero byte."""
-    found, mark = [], b"\0" + key.encode() + b"="
+    values, mark = [], b"\0" + key.encode() + b"="
     at = module.find(mark)
     while at >= 0:
         begin = at + len(mark)
         end = module.index(b"\0", begin)
-        found.append(module[begin:end].decode("ascii", "replace"))
+        values.append(module[begin:end].decode("ascii", "replace"))
         at = module.find(mark, end)
-    return found
+    return values
 
 
-def _module_name(path: str) -> str:
+def _get_module_name(path: str) -> str:
     return PurePosixPath(path).name.split(".")[0].replace("-", "_")
 
 

@@ -30,7 +30,7 @@ class Deb:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self._parts = dict(_ar_members(path.read_bytes()))
+            self._parts = dict(_iter_ar_members(path.read_bytes()))
         except (OSError, ValueError) as error:
             raise ImageError(f"{path}: not a readable Debian package: {error}") from error
         self._unpacked: dict[str, bytes] = {}
@@ -62,28 +62,28 @@ class Deb:
         """Of the file."""
         return compute_sha256(self.path.read_bytes())
 
-    def files(self, wanted: Callable[[str], bool]) -> dict[str, bytes]:
+    def files(self, is_wanted: Callable[[str], bool]) -> dict[str, bytes]:
         """Return selected files by path without a leading slash; links to them are followed."""
-        found = {}
+        files = {}
         with self._tar("data.tar") as data:
             for member in data.getmembers():
                 path = member.name.removeprefix("./")
-                if member.isdir() or not wanted(path):
+                if member.isdir() or not is_wanted(path):
                     continue
                 with contextlib.suppress(KeyError):  # a link to what another package has
                     if (file := data.extractfile(member)) is not None:
-                        found[path] = file.read()
-        return found
+                        files[path] = file.read()
+        return files
 
     def file(self, path: str) -> bytes:
         """Return one file.
 
         Raises: ImageError if it does not exist.
         """
-        found = self.files(path.__eq__)
-        if path not in found:
+        files = self.files(path.__eq__)
+        if path not in files:
             raise ImageError(f"{self.path.name}: {path} is not in this package; use another version of it")
-        return found[path]
+        return files[path]
 
     def _tar(self, stem: str) -> tarfile.TarFile:
         if stem not in self._unpacked:
@@ -103,7 +103,7 @@ def compute_sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _ar_members(content: bytes) -> Iterator[tuple[str, bytes]]:
+def _iter_ar_members(content: bytes) -> Iterator[tuple[str, bytes]]:
     if not content.startswith(AR_MAGIC):
         raise ValueError("it does not begin as one")
     at = len(AR_MAGIC)
@@ -141,7 +141,7 @@ class Packages:
     def __init__(self, directory: Path | None, cache: Path | None = None) -> None:
         """Take a directory with all packages, for offline use, or the download cache."""
         self._directory = directory
-        self._cache = cache or _default_cache()
+        self._cache = cache or _find_default_cache()
         self._offers: dict[str, AptOffer] = {}
 
     def prepare(self, names: Iterable[str]) -> None:
@@ -165,30 +165,30 @@ class Packages:
         return tuple(dict.fromkeys(name for name in names if name))
 
     def _in_directory(self, directory: Path, name: str) -> Deb:
-        found = sorted(directory.glob(f"{name}_*.deb"))
-        if not found:
+        matches = sorted(directory.glob(f"{name}_*.deb"))
+        if not matches:
             raise ImageError(
                 f"--packages {directory}: no {name}_*.deb for package {name}; "
                 f"download it on a machine with network access: apt-get download {name}"
             )
-        if len(found) > 1:
+        if len(matches) > 1:
             raise ImageError(
-                f"--packages {directory}: {len(found)} files for package {name}: "
-                f"{', '.join(each.name for each in found)}; keep one of them"
+                f"--packages {directory}: {len(matches)} files for package {name}: "
+                f"{', '.join(each.name for each in matches)}; keep one of them"
             )
-        return Deb(found[0])
+        return Deb(matches[0])
 
     def _downloaded(self, name: str) -> Deb:
         offer = self._offer(name)
         path = self._cache / offer.file
-        if not self._is_whole(path, offer):
+        if not self._is_intact(path, offer):
             self._cache.mkdir(parents=True, exist_ok=True)
             _run_apt("download", "-qq", f"{name}:amd64", directory=self._cache)
-        if not self._is_whole(path, offer):
+        if not self._is_intact(path, offer):
             raise ImageError(f"{path}: hash mismatch after download; remove the file and try again")
         return Deb(path)
 
-    def _is_whole(self, path: Path, offer: AptOffer) -> bool:
+    def _is_intact(self, path: Path, offer: AptOffer) -> bool:
         return path.exists() and (not offer.sha256 or compute_sha256(path.read_bytes()) == offer.sha256)
 
     def _offer(self, name: str) -> AptOffer:
@@ -201,16 +201,16 @@ class Packages:
 def _query_apt(names: Sequence[str]) -> dict[str, AptOffer]:
     """Return apt's offers by name, from lines of 'URI' FILE SIZE ALGORITHM:DIGEST."""
     reported = _run_apt("--print-uris", "-qq", "download", *(f"{name}:amd64" for name in names), directory=Path("/"))
-    found = {}
+    offers = {}
     for line in reported.splitlines():
         words = line.split()
         if len(words) >= 3 and words[1].endswith(".deb"):
             kind, _, digest = words[3].partition(":") if len(words) > 3 else ("", "", "")
-            found[words[1].split("_")[0]] = AptOffer(words[1], digest if kind == "SHA256" else "")
-    return found
+            offers[words[1].split("_")[0]] = AptOffer(words[1], digest if kind == "SHA256" else "")
+    return offers
 
 
-def _default_cache() -> Path:
+def _find_default_cache() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "nodrop" / "packages"
 
@@ -224,9 +224,9 @@ def _run_apt(*arguments: str, directory: Path) -> str:
     command = ["apt-get", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, cwd=directory, timeout=APT_TIMEOUT_S, check=False)
     if done.returncode:
-        said = next((line for line in done.stderr.splitlines() if line.startswith("E:")), done.stderr.strip())
+        message = next((line for line in done.stderr.splitlines() if line.startswith("E:")), done.stderr.strip())
         raise ImageError(
-            f"{' '.join(command)} failed: {said.removeprefix('E: ')}; "
+            f"{' '.join(command)} failed: {message.removeprefix('E: ')}; "
             "try apt-get update, or pass a directory with the packages: --packages DIR"
         )
     return done.stdout

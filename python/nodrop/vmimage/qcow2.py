@@ -33,21 +33,21 @@ def write_image(image: VmImage, file: Path, form: str) -> Manifest:
         with tempfile.TemporaryDirectory(prefix=".nodrop-vm-image-", dir=file.parent) as scratch:
             raw = Path(scratch) / "raw"
             raw.write_bytes(image.disk)
-            made = raw if form == "raw" else _convert_to_qcow2(raw)
-            content = made.read_bytes()
-            made.replace(file)
+            converted = raw if form == "raw" else _convert_to_qcow2(raw)
+            content = converted.read_bytes()
+            converted.replace(file)
     except OSError as error:
         raise ImageError(f"{file}: cannot be written: {error.strerror}") from error
     return image.manifest.model_copy(update={"format": form, "bytes": len(content), "sha256": compute_sha256(content)})
 
 
 def _convert_to_qcow2(raw: Path) -> Path:
-    made = raw.with_name("qcow2")
-    command = [_find_qemu_img(), "convert", "-f", "raw", "-O", "qcow2", "-c", str(raw), str(made)]
+    qcow2 = raw.with_name("qcow2")
+    command = [_find_qemu_img(), "convert", "-f", "raw", "-O", "qcow2", "-c", str(raw), str(qcow2)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     if done.returncode:
         raise ImageError(f"qemu-img convert failed: {done.stderr.strip()}")
-    return made
+    return qcow2
 
 
 def _find_qemu_img() -> str:

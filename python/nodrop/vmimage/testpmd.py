@@ -32,22 +32,22 @@ def collect_testpmd(packages: Packages) -> tuple[dict[str, InitrdEntry], tuple[D
 
     Raises: ImageError if a package or a library is not available.
     """
-    taken = _FileCollector(packages)
+    collector = _FileCollector(packages)
     root = packages.find(PACKAGE)
-    taken.take(root, {PROGRAM: root.file(PROGRAM)})
+    collector.add(root, {PROGRAM: root.file(PROGRAM)})
     abi = re.search(r"librte-eal(\d+)", root.fields["Depends"])
     if abi is None:
         raise ImageError(f"{root.path.name}: cannot determine the DPDK version: no dependency on librte-eal")
     for name in DRIVERS:
         driver = packages.find(f"librte-{name}{abi[1]}")
-        found = driver.files(lambda path: "librte_" in path and path.endswith(f".so.{abi[1]}"))
-        taken.take(driver, {path: content for path, content in found.items() if PLUGINS not in path})
-        taken.entries |= {
+        files = driver.files(lambda path: "librte_" in path and path.endswith(f".so.{abi[1]}"))
+        collector.add(driver, {path: content for path, content in files.items() if PLUGINS not in path})
+        collector.entries |= {
             path.removesuffix(f".{abi[1]}"): link_entry(f"/{LIBRARY}/{PurePosixPath(path).name}")
-            for path in found
+            for path in files
             if PLUGINS in path
         }
-    return taken.entries, tuple(taken.debs.values())
+    return collector.entries, tuple(collector.debs.values())
 
 
 class _FileCollector:
@@ -58,9 +58,9 @@ class _FileCollector:
         self.entries: dict[str, InitrdEntry] = {}
         self.debs: dict[str, Deb] = {}
         self._libraries: set[str] = set()
-        self._known: dict[str, Deb] = {}
+        self._providers: dict[str, Deb] = {}
 
-    def take(self, deb: Deb, files: dict[str, bytes]) -> None:
+    def add(self, deb: Deb, files: dict[str, bytes]) -> None:
         """Add files of a package, and their dependencies."""
         self.debs[deb.name] = deb
         for path, content in files.items():
@@ -68,7 +68,7 @@ class _FileCollector:
             for name in list_needed(content):
                 if name not in self._libraries and name not in {PurePosixPath(each).name for each in files}:
                     self._libraries.add(name)
-                    self.take(*self._provider(deb, name))
+                    self.add(*self._provider(deb, name))
 
     def _provider(self, deb: Deb, library: str) -> tuple[Deb, dict[str, bytes]]:
         """Return the package that provides a library, and the library."""
@@ -82,8 +82,8 @@ class _FileCollector:
         stem = library.split(".so", maxsplit=1)[0].replace("_", "-")
         names = [deb.name, *self._packages.dependencies(deb)]
         libraries = [name for name in names if name.startswith(LIBRARIES) and not name.endswith("-dev")]
-        self._packages.prepare(name for name in libraries if name not in self._known)
+        self._packages.prepare(name for name in libraries if name not in self._providers)
         for name in sorted(libraries, key=lambda name: (not name.startswith(stem), name != "libc6")):
-            if name not in self._known:
-                self._known[name] = self._packages.find(name)
-            yield self._known[name]
+            if name not in self._providers:
+                self._providers[name] = self._packages.find(name)
+            yield self._providers[name]
