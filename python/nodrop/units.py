@@ -118,32 +118,32 @@ def parse_time(value: str, now: datetime) -> datetime:
 
 def format_pps(load_pps: float) -> str:
     """Return a packet rate as text: `312.3 kpps`."""
-    return _with_prefix(load_pps, "pps")
+    return _format_with_prefix(load_pps, "pps")
 
 
 def format_bps(rate_bps: float) -> str:
     """Return a bit rate as text: `1.05 Gb/s`."""
-    return _with_prefix(rate_bps, "b/s")
+    return _format_with_prefix(rate_bps, "b/s")
 
 
 def format_bytes(size_bytes: float) -> str:
     """Return a memory size as text: `10 GiB`, `1.5 MiB`, `512 bytes`."""
     for prefix, scale in (("T", 2**40), ("G", 2**30), ("M", 2**20), ("K", 2**10)):
         if abs(size_bytes) >= scale:
-            return f"{_significant_digits(size_bytes / scale, 4)} {prefix}iB"
+            return f"{_format_significant_digits(size_bytes / scale, 4)} {prefix}iB"
     return f"{size_bytes:.0f} bytes"
 
 
 def format_ratio(ratio: float) -> str:
     """Return a ratio as a percentage with up to three significant digits: `0.5 %`."""
-    return f"{_significant_digits(ratio * 100, 3)} %"
+    return f"{_format_significant_digits(ratio * 100, 3)} %"
 
 
 def format_ns(duration_ns: float) -> str:
     """Return a short duration as text: `12.3 µs`."""
     for unit, scale in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if abs(duration_ns) >= scale:
-            return f"{_fixed_digits(duration_ns / scale, 3)} {unit}"
+            return f"{_format_fixed_digits(duration_ns / scale, 3)} {unit}"
     return f"{duration_ns:.0f} ns"
 
 
@@ -194,21 +194,21 @@ def _split(value: object, expected: str) -> tuple[float, str]:
     return number, match[2].lower() if match else ""
 
 
-def _with_prefix(value: float, unit: str) -> str:
+def _format_with_prefix(value: float, unit: str) -> str:
     for prefix, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         # rounding must not carry 999.95 k over to 1000.0 k
         if abs(value) >= scale * 0.99995:
-            return f"{_fixed_digits(value / scale, 4)} {prefix}{unit}"
-    return f"{_significant_digits(value, 4)} {unit}"
+            return f"{_format_fixed_digits(value / scale, 4)} {prefix}{unit}"
+    return f"{_format_significant_digits(value, 4)} {unit}"
 
 
-def _fixed_digits(value: float, significant: int) -> str:
+def _format_fixed_digits(value: float, significant: int) -> str:
     """Return a number below 1000 with trailing zeros, so that columns line up."""
-    whole = len(str(int(abs(value))))
-    return f"{value:.{max(0, significant - whole)}f}"
+    digit_count = len(str(int(abs(value))))
+    return f"{value:.{max(0, significant - digit_count)}f}"
 
 
-def _significant_digits(value: float, significant: int) -> str:
+def _format_significant_digits(value: float, significant: int) -> str:
     """Return a number with this many significant digits, without exponent or trailing zeros."""
     text = f"{float(f'{value:.{significant}g}'):.12f}"
     return text.rstrip("0").rstrip(".")
