@@ -32,7 +32,7 @@ mod trial_reply;
 mod validity;
 mod worker;
 
-use nodrop_model::{CheckReply, TrialReply, TrialRequest, Window};
+use nodrop_model::{CheckReply, DoubtReason, TrialReply, TrialRequest, Window};
 use nodrop_port::clock::Clock;
 use nodrop_port::{PortError, Receive, Transmit};
 use nodrop_wire::Frames;
@@ -182,7 +182,7 @@ impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
                 trial::run(ports, streams, clock, &context, on_window)
             }),
         }?;
-        if reply.doubts.iter().any(|doubt| doubt.code == validity::STOPPED_FOR_LATE) {
+        if reply.doubts.iter().any(|doubt| matches!(doubt.reason, DoubtReason::StoppedForLate { .. })) {
             self.late_factor = (2 * self.late_factor).min(LATE_FACTOR_MAX);
         }
         Ok(reply)

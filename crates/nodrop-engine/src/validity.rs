@@ -1,6 +1,6 @@
 //! Validity of a trial: pure rules over observations.
 
-use nodrop_model::{Doubt, UNSENT_TOLERANCE_S, Validity};
+use nodrop_model::{Doubt, DoubtReason, UNSENT_TOLERANCE_S, Validity};
 
 /// Share of CPU steal time above which a trial is suspect.
 const STEAL_MAX_RATIO: f64 = 0.01;
@@ -12,9 +12,6 @@ const CPU_WAIT_MAX_RATIO: f64 = 0.05;
 const LATENESS_MAX_NS: u64 = 10_000_000;
 /// Largest difference between wall clock and monotonic clock over a trial, in nanoseconds.
 const CLOCK_STEP_MAX_NS: u64 = 1_000_000;
-
-/// Code of the doubt about a trial that was stopped because of frames that were only late.
-pub(crate) const STOPPED_FOR_LATE: &str = "stopped_for_late";
 
 /// Observations of one trial other than its loss.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,8 +72,8 @@ pub fn find_doubts(seen: &TrialObservations) -> Vec<Doubt> {
     .collect()
 }
 
-fn doubt(when: bool, code: &str, validity: Validity, text: impl FnOnce() -> String) -> Option<Doubt> {
-    when.then(|| Doubt { code: code.to_owned(), validity, text: text() })
+fn doubt(when: bool, validity: Validity, reason: DoubtReason) -> Option<Doubt> {
+    when.then_some(Doubt { validity, reason })
 }
 
 fn is_short(seen: &TrialObservations) -> bool {
@@ -85,106 +82,73 @@ fn is_short(seen: &TrialObservations) -> bool {
 }
 
 fn aborted(seen: &TrialObservations) -> Option<Doubt> {
-    doubt(seen.aborted, "aborted", Validity::Invalid, || "stopped early on request".to_owned())
+    doubt(seen.aborted, Validity::Invalid, DoubtReason::Aborted {})
 }
 
 /// Frames that were overtaken for longer than a loss check counted as lost; with the final counts the stop rule was not
 /// met.
 fn stopped_for_late(seen: &TrialObservations) -> Option<Doubt> {
-    let lost = seen.stopped_for_late?;
-    doubt(true, STOPPED_FOR_LATE, Validity::Invalid, || {
-        format!(
-            "stopped for lost frames, all but {lost} of which then arrived; the next trial waits longer for late frames"
-        )
-    })
+    let lost_count = seen.stopped_for_late?;
+    doubt(true, Validity::Invalid, DoubtReason::StoppedForLate { lost_count })
 }
 
 fn tester_drops(seen: &TrialObservations) -> Option<Doubt> {
-    doubt(seen.tester_drop_count > 0, "tester_drops", Validity::Invalid, || {
-        format!(
-            "{} reached the tester and were dropped in its own receive path",
-            plural(seen.tester_drop_count, "frame")
-        )
-    })
+    let dropped_count = seen.tester_drop_count;
+    doubt(dropped_count > 0, Validity::Invalid, DoubtReason::TesterDrops { dropped_count })
 }
 
 fn clock_jump(seen: &TrialObservations) -> Option<Doubt> {
-    doubt(seen.clock_step_ns > CLOCK_STEP_MAX_NS, "clock_jump", Validity::Invalid, || {
-        format!("the wall clock jumped by {:.3} ms during the trial", seen.clock_step_ns as f64 / 1e6)
-    })
+    let reason = DoubtReason::ClockJump { jump_s: to_seconds(seen.clock_step_ns) };
+    doubt(seen.clock_step_ns > CLOCK_STEP_MAX_NS, Validity::Invalid, reason)
 }
 
 fn offered_short(seen: &TrialObservations) -> Option<Doubt> {
-    doubt(is_short(seen), "offered_short", Validity::Suspect, || {
-        let missing = seen.intended_count - seen.offered_count;
-        let ratio = missing as f64 / seen.intended_count as f64;
-        format!(
-            "{missing} of {} frames ({:.3} %) were not sent in time; they count as lost",
-            seen.intended_count,
-            ratio * 100.0
-        )
-    })
+    let unsent_count = seen.intended_count.saturating_sub(seen.offered_count);
+    let unsent_ratio = unsent_count as f64 / seen.intended_count.max(1) as f64;
+    let reason = DoubtReason::OfferedShort { unsent_count, intended_count: seen.intended_count, unsent_ratio };
+    doubt(is_short(seen), Validity::Suspect, reason)
 }
 
 fn receiver_starved(seen: &TrialObservations) -> Option<Doubt> {
     let half_full_ns = seen.receive_queue_ns / 2;
-    doubt(
-        seen.receive_queue_ns > 0 && seen.receive_gap_max_ns > half_full_ns,
-        "receiver_starved",
-        Validity::Suspect,
-        || {
-            format!(
-                "a receive queue was not read for {:.1} ms; it fills in {:.1} ms",
-                seen.receive_gap_max_ns as f64 / 1e6,
-                seen.receive_queue_ns as f64 / 1e6
-            )
-        },
-    )
+    let reason = DoubtReason::ReceiverStarved {
+        unread_s: to_seconds(seen.receive_gap_max_ns),
+        fill_s: to_seconds(seen.receive_queue_ns),
+    };
+    doubt(seen.receive_queue_ns > 0 && seen.receive_gap_max_ns > half_full_ns, Validity::Suspect, reason)
 }
 
 /// Lateness without missing frames: they were sent in a burst afterwards. With missing frames, `offered_short` covers
 /// it.
 fn sender_late(seen: &TrialObservations) -> Option<Doubt> {
-    doubt(seen.lateness_max_ns > LATENESS_MAX_NS && !is_short(seen), "sender_late", Validity::Suspect, || {
-        format!(
-            "the tester fell {:.1} ms behind its schedule and caught up in a burst",
-            seen.lateness_max_ns as f64 / 1e6
-        )
-    })
+    let reason = DoubtReason::SenderLate { late_s: to_seconds(seen.lateness_max_ns) };
+    doubt(seen.lateness_max_ns > LATENESS_MAX_NS && !is_short(seen), Validity::Suspect, reason)
 }
 
 /// Frames due during the stall were not sent afterwards, because a burst of them would have measured something else.
 fn sender_stalled(seen: &TrialObservations) -> Option<Doubt> {
-    doubt(seen.stall_count > 0 && seen.skipped_count > 0, "sender_stalled", Validity::Suspect, || {
-        format!(
-            "the tester stalled {}, for up to {:.1} ms; it catches up at most {:.1} ms and did not send {}",
-            plural(seen.stall_count, "time"),
-            seen.stall_max_ns as f64 / 1e6,
-            seen.catch_up_max_ns as f64 / 1e6,
-            plural(seen.skipped_count, "frame")
-        )
-    })
+    let reason = DoubtReason::SenderStalled {
+        stall_count: seen.stall_count,
+        longest_s: to_seconds(seen.stall_max_ns),
+        catch_up_s: to_seconds(seen.catch_up_max_ns),
+        unsent_count: seen.skipped_count,
+    };
+    doubt(seen.stall_count > 0 && seen.skipped_count > 0, Validity::Suspect, reason)
 }
 
 fn cpu_wait(seen: &TrialObservations) -> Option<Doubt> {
-    let ratio = seen.cpu_wait_ns as f64 / seen.duration_ns.max(1) as f64;
-    doubt(ratio > CPU_WAIT_MAX_RATIO, "tester_preempted", Validity::Suspect, || {
-        let waited_ms = seen.cpu_wait_ns as f64 / 1e6;
-        format!(
-            "the tester waited {waited_ms:.1} ms for its CPU because of other work ({:.1} % of the trial)",
-            ratio * 100.0
-        )
-    })
+    let waited_ratio = seen.cpu_wait_ns as f64 / seen.duration_ns.max(1) as f64;
+    let reason = DoubtReason::TesterPreempted { waited_s: to_seconds(seen.cpu_wait_ns), waited_ratio };
+    doubt(waited_ratio > CPU_WAIT_MAX_RATIO, Validity::Suspect, reason)
 }
 
 fn cpu_steal(seen: &TrialObservations) -> Option<Doubt> {
-    doubt(seen.steal_ratio > STEAL_MAX_RATIO, "cpu_steal", Validity::Suspect, || {
-        format!("the hypervisor stole {:.1} % of CPU time", seen.steal_ratio * 100.0)
-    })
+    let steal_ratio = seen.steal_ratio;
+    doubt(steal_ratio > STEAL_MAX_RATIO, Validity::Suspect, DoubtReason::CpuSteal { steal_ratio })
 }
 
-fn plural(count: u64, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+fn to_seconds(duration_ns: u64) -> f64 {
+    duration_ns as f64 / 1e9
 }
 
 #[cfg(test)]
@@ -204,48 +168,76 @@ mod tests {
         }
     }
 
-    fn codes(seen: &TrialObservations) -> Vec<(String, Validity)> {
-        find_doubts(seen).into_iter().map(|doubt| (doubt.code, doubt.validity)).collect()
+    fn suspect(reason: DoubtReason) -> Vec<Doubt> {
+        vec![Doubt { validity: Validity::Suspect, reason }]
+    }
+
+    fn invalid(reason: DoubtReason) -> Vec<Doubt> {
+        vec![Doubt { validity: Validity::Invalid, reason }]
     }
 
     #[test]
     fn a_clean_trial_has_no_doubts() {
-        assert_eq!(codes(&clean()), []);
+        assert_eq!(find_doubts(&clean()), []);
     }
 
     #[test]
     fn ten_microseconds_of_traffic_may_go_unsent() {
-        assert_eq!(codes(&TrialObservations { offered_count: 999_990, ..clean() }), []);
+        assert_eq!(find_doubts(&TrialObservations { offered_count: 999_990, ..clean() }), []);
         let short = TrialObservations { offered_count: 999_989, lateness_max_ns: 1 << 40, ..clean() };
-        assert_eq!(codes(&short), [("offered_short".to_owned(), Validity::Suspect)]);
+        let reason = DoubtReason::OfferedShort { unsent_count: 11, intended_count: 1_000_000, unsent_ratio: 11e-6 };
+        assert_eq!(find_doubts(&short), suspect(reason));
     }
 
     #[test]
     fn one_frame_dropped_by_the_tester_makes_the_trial_invalid() {
-        assert_eq!(
-            codes(&TrialObservations { tester_drop_count: 1, ..clean() }),
-            [("tester_drops".to_owned(), Validity::Invalid)]
-        );
+        let reason = DoubtReason::TesterDrops { dropped_count: 1 };
+        assert_eq!(find_doubts(&TrialObservations { tester_drop_count: 1, ..clean() }), invalid(reason));
     }
 
     #[test]
     fn each_other_rule_speaks_for_itself() {
         let cases = [
-            (TrialObservations { aborted: true, ..clean() }, "aborted", Validity::Invalid),
-            (TrialObservations { stopped_for_late: Some(0), ..clean() }, "stopped_for_late", Validity::Invalid),
-            (TrialObservations { clock_step_ns: 1_000_001, ..clean() }, "clock_jump", Validity::Invalid),
-            (TrialObservations { receive_gap_max_ns: 15_000_001, ..clean() }, "receiver_starved", Validity::Suspect),
-            (TrialObservations { lateness_max_ns: 10_000_001, ..clean() }, "sender_late", Validity::Suspect),
+            (TrialObservations { aborted: true, ..clean() }, invalid(DoubtReason::Aborted {})),
             (
-                TrialObservations { stall_count: 1, stall_max_ns: 12_000_000, skipped_count: 5, ..clean() },
-                "sender_stalled",
-                Validity::Suspect,
+                TrialObservations { stopped_for_late: Some(0), ..clean() },
+                invalid(DoubtReason::StoppedForLate { lost_count: 0 }),
             ),
-            (TrialObservations { cpu_wait_ns: 51_000_000, ..clean() }, "tester_preempted", Validity::Suspect),
-            (TrialObservations { steal_ratio: 0.02, ..clean() }, "cpu_steal", Validity::Suspect),
+            (
+                TrialObservations { clock_step_ns: 1_000_001, ..clean() },
+                invalid(DoubtReason::ClockJump { jump_s: 0.001_000_001 }),
+            ),
+            (
+                TrialObservations { receive_gap_max_ns: 15_000_001, ..clean() },
+                suspect(DoubtReason::ReceiverStarved { unread_s: 0.015_000_001, fill_s: 0.03 }),
+            ),
+            (
+                TrialObservations { lateness_max_ns: 10_000_001, ..clean() },
+                suspect(DoubtReason::SenderLate { late_s: 0.010_000_001 }),
+            ),
+            (
+                TrialObservations {
+                    stall_count: 1,
+                    stall_max_ns: 12_000_000,
+                    skipped_count: 5,
+                    catch_up_max_ns: 10_000_000,
+                    ..clean()
+                },
+                suspect(DoubtReason::SenderStalled {
+                    stall_count: 1,
+                    longest_s: 0.012,
+                    catch_up_s: 0.01,
+                    unsent_count: 5,
+                }),
+            ),
+            (
+                TrialObservations { cpu_wait_ns: 51_000_000, ..clean() },
+                suspect(DoubtReason::TesterPreempted { waited_s: 0.051, waited_ratio: 0.051 }),
+            ),
+            (TrialObservations { steal_ratio: 0.02, ..clean() }, suspect(DoubtReason::CpuSteal { steal_ratio: 0.02 })),
         ];
-        for (seen, code, validity) in cases {
-            assert_eq!(codes(&seen), [(code.to_owned(), validity)]);
+        for (seen, doubts) in cases {
+            assert_eq!(find_doubts(&seen), doubts);
         }
     }
 }

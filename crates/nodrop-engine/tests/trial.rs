@@ -9,7 +9,8 @@ use std::time::Instant;
 
 use nodrop_engine::{Engine, EngineError, Port, Stream};
 use nodrop_model::{
-    LoadPattern, StopClause, StopRule, StreamCounts, StreamSpec, TrialReply, TrialRequest, Validity, Window,
+    DoubtReason, LoadPattern, StopClause, StopRule, StreamCounts, StreamSpec, TrialReply, TrialRequest, Validity,
+    Window,
 };
 use nodrop_port::clock::{Clock, SystemClock};
 use nodrop_port::fault::{FaultRx, Faults};
@@ -176,7 +177,7 @@ fn a_trial_stopped_for_frames_that_were_only_late_is_invalid_and_the_next_waits_
     let request = TrialRequest { loads_pps: vec![5000.0], stop, ..request(1.0, 0.5) };
     let replies: Vec<TrialReply> = (0..12).map(|_| measure(&mut engine, &request)).collect();
     for reply in &replies {
-        let doubted = reply.doubts.iter().any(|doubt| doubt.code == "stopped_for_late");
+        let doubted = reply.doubts.iter().any(|doubt| matches!(doubt.reason, DoubtReason::StoppedForLate { .. }));
         assert_eq!((doubted, reply.streams[0].lost_count), (reply.stopped_early, 0));
     }
     // A conductor that is itself stalled may miss that a frame is late, and then has no reason to wait longer.
@@ -295,7 +296,12 @@ fn a_request_to_stop_makes_the_trial_invalid_and_keeps_its_counts() {
     let stop = AtomicBool::new(false);
     let reply = engine.trial(&request(1000.0, 20.0), &stop, |_| stop.store(true, SeqCst)).unwrap();
     assert!(reply.stopped_early && reply.stopped_by.is_none() && reply.duration_s < 5.0);
-    assert!(reply.doubts.iter().any(|doubt| doubt.code == "aborted" && doubt.validity == Validity::Invalid));
+    assert!(
+        reply
+            .doubts
+            .iter()
+            .any(|doubt| matches!(doubt.reason, DoubtReason::Aborted { .. }) && doubt.validity == Validity::Invalid)
+    );
     assert!(reply.streams[0].received_count > 0);
 }
 
@@ -306,7 +312,7 @@ fn frames_dropped_by_the_testers_own_queue_make_the_trial_invalid() {
     assert!(reply.tester_drop_count > 100);
     let offered: u64 = reply.streams.iter().map(|stream| stream.offered_count).sum();
     assert_eq!(reply.tester_drop_count, offered);
-    assert!(reply.doubts.iter().any(|doubt| doubt.code == "tester_drops" && doubt.validity == Validity::Invalid));
+    assert!(reply.doubts.iter().any(|doubt| matches!(doubt.reason, DoubtReason::TesterDrops { .. }) && doubt.validity == Validity::Invalid));
 }
 
 #[test]
@@ -357,7 +363,11 @@ fn frames_a_port_does_not_take_are_reported_as_not_sent() {
     let reply = measure(&mut failing_engine(u64::MAX), &request);
     assert!(reply.streams[0].offered_count < reply.streams[0].intended_count);
     assert_eq!(reply.streams[0].intended_count, 100_000);
-    assert!(reply.doubts.iter().any(|doubt| doubt.code == "offered_short" && doubt.validity == Validity::Suspect));
+    assert!(
+        reply.doubts.iter().any(
+            |doubt| matches!(doubt.reason, DoubtReason::OfferedShort { .. }) && doubt.validity == Validity::Suspect
+        )
+    );
 }
 
 #[test]
@@ -370,7 +380,13 @@ fn overdue_frames_are_not_sent_and_the_stall_is_reported() {
         assert!(short > 0 && sender.unsent_count <= short && sender.stalls.is_some());
         assert_eq!(stream.received_count, stream.offered_count);
     }
-    assert!(reply.doubts.iter().any(|doubt| doubt.code == "sender_stalled" && doubt.validity == Validity::Suspect));
+    assert!(
+        reply
+            .doubts
+            .iter()
+            .any(|doubt| matches!(doubt.reason, DoubtReason::SenderStalled { .. })
+                && doubt.validity == Validity::Suspect)
+    );
 }
 
 #[test]

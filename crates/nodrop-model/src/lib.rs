@@ -4,6 +4,7 @@
 //! Names carry their unit: `_pps`, `_s`, `_ns`, `_count`, `_bytes`. Frame sizes count the FCS (RFC 1242 3.5).
 
 mod capture;
+mod doubt;
 mod field_program;
 mod layout;
 mod neighbor;
@@ -16,15 +17,15 @@ mod times;
 mod traffic;
 
 pub use capture::{CAPTURE_BYTES_RANGE, CAPTURE_FRAMES_MAX, CaptureDirection, CaptureReply, CaptureRequest};
+pub use doubt::{Doubt, DoubtReason, Validity};
 pub use field_program::{ChecksumUpdate, CountingField, FieldProgram};
 pub use layout::{ChecksumLayout, FieldLayout, LayerLayout, LayoutReply, LayoutRequest, StreamLayout, Words};
 pub use neighbor::{NeighborCounts, Query, ResolveReply, ResolveRequest, ResolvedAddress, Station};
 pub use pattern::{LoadPattern, StairDirection};
 pub use quality::{LossRuns, Reordering};
 pub use reply::{
-    CheckArrival, CheckReply, CloseReply, CompileReply, DirectionCheck, Doubt, ErrorKind, ErrorReply, Hello,
-    InspectReply, OpenReply, PortFacts, Reply, Series, StreamCounts, Timestamping, TrialReply, Validity, Window,
-    Windows,
+    CheckArrival, CheckReply, CloseReply, CompileReply, DirectionCheck, ErrorKind, ErrorReply, Hello, InspectReply,
+    OpenReply, PortFacts, Reply, Series, StreamCounts, Timestamping, TrialReply, Window, Windows,
 };
 pub use request::{
     Backend, CheckRequest, CompileRequest, CopyMode, FaultSpec, OpenRequest, PortSpec, Request, TrialRequest,
@@ -38,7 +39,7 @@ pub use traffic::{
 };
 
 /// Version of the request and reply shapes; a caller rejects an engine of another version.
-pub const PROTOCOL_VERSION: u32 = 3;
+pub const PROTOCOL_VERSION: u32 = 4;
 
 /// Amount of unsent traffic, as sending time in seconds, that does not count as lost.
 ///

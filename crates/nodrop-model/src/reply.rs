@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::capture::CaptureReply;
+use crate::doubt::Doubt;
 use crate::layout::LayoutReply;
 use crate::neighbor::{NeighborCounts, ResolveReply};
 use crate::quality::{LossRuns, Reordering};
@@ -228,30 +229,6 @@ pub struct Windows {
     /// Frames lost, by the window in which a later frame overtook them: `[series][window]`. The last window includes
     /// frames that no frame overtook, so that the windows add up to the series' lost frames.
     pub lost_count: Vec<Vec<u64>>,
-}
-
-/// Validity of a trial; ordered from best to worst.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Validity {
-    /// No doubt was raised.
-    Valid,
-    /// The counts are correct, but the tester or the host may have influenced them.
-    Suspect,
-    /// The counts do not reflect the SUT.
-    Invalid,
-}
-
-/// A reason to distrust a trial.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Doubt {
-    /// Stable identifier of the reason.
-    pub code: String,
-    /// Validity of the trial if this doubt is the only one.
-    #[serde(rename = "verdict")]
-    pub validity: Validity,
-    /// The measured value and the limit it exceeds.
-    pub text: String,
 }
 
 /// Counts and verdict of one trial.
