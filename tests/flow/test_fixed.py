@@ -101,14 +101,14 @@ def test_the_table_has_a_row_for_each_direction_with_traffic(
 def test_one_way_traffic_is_searched_up_to_one_line_rate(tmp_path: Path) -> None:
     plan = make_plan(tmp_path, bidirectional=False, search__max_load=None)
     result = execute(plan, Listener(), parts(Step(1e9)))
-    assert [found.lower and round(found.lower.load_pps) for found in result.goals] == [14_880_952, 14_880_952]
+    assert [each.lower and round(each.lower.load_pps) for each in result.goals] == [14_880_952, 14_880_952]
     assert {(counts.tx_port, counts.rx_port) for trial in result.trials for counts in trial.streams} == {(0, 1)}
 
 
 @pytest.mark.parametrize(("rate", "labels"), [("ndr", ["NDR"]), ("PDR", ["PDR"]), ("pdr_ndr", ["NDR", "PDR"])])
 def test_a_rate_that_names_goals_searches_for_these_alone(rate: str, labels: list[str], tmp_path: Path) -> None:
     result = execute(make_plan(tmp_path, rate=rate), Listener(), parts())
-    assert [found.goal.label for found in result.goals] == labels
+    assert [each.goal.label for each in result.goals] == labels
 
 
 def test_a_goal_that_is_not_there_cannot_be_asked_for(tmp_path: Path) -> None:
@@ -142,17 +142,18 @@ class Invalid(SimulatedMeasurer):
     """Loses frames of its own in every trial."""
 
     def measure(self, *arguments: Any) -> TrialResult:
-        doubt = Doubt(code="tester_drops", verdict=ValidityStatus.INVALID, text="the tester dropped 5 frames")
+        doubt = Doubt.invalid("tester_drops", dropped_count=5)
         validity = Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))
         return super().measure(*arguments).model_copy(update={"validity": validity})
 
 
 def test_a_trial_that_says_nothing_of_the_sut_is_an_error_and_kept(tmp_path: Path) -> None:
     plan = make_plan(tmp_path, rate="10kpps", duration="1s")
-    with pytest.raises(SearchError, match="is invalid: the tester dropped 5 frames; lower the rate"):
+    reason = "the tester dropped 5 frames in its own receive path"
+    with pytest.raises(SearchError, match=f"is invalid: {reason}; lower the rate"):
         execute(plan, Listener(), parts(wrap=lambda _: Invalid(plan.traffic, MILLION)))
-    kept = store.load("latest", tmp_path)
-    assert (kept.status, len(kept.trials), kept.latencies) == (Status.FAILED, 1, ())
+    stored = store.load("latest", tmp_path)
+    assert (stored.status, len(stored.trials), stored.latencies) == (Status.FAILED, 1, ())
 
 
 def test_a_run_without_traffic_checks_the_path_and_measures_nothing(
@@ -189,15 +190,15 @@ def test_what_tells_of_searches_copes_with_runs_that_have_none(tmp_path: Path) -
             search_bounds.build_chart(result, ())
     config = load((), {"search.warm_start": fixed.run_id})
     with pytest.raises(ConfigError, match="no goal has both bounds"):
-        build(config, Resolvers(find_result=lambda wanted: store.load(wanted, tmp_path)))
+        build(config, Resolvers(find_result=lambda expected: store.load(expected, tmp_path)))
 
 
 def test_a_bound_that_was_not_sent_in_full_says_what_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = SlowTester(capacity_pps=2e6, tester_pps=1e6)
     result = execute(make_plan(tmp_path, rate="pdr", search__width="0.1%"), Listener(), parts(slow))
-    (found,) = result.goals
-    assert found.lower
-    trial = result.trials[found.lower.trial_index]
+    (actual,) = result.goals
+    assert actual.lower
+    trial = result.trials[actual.lower.trial_index]
     assert 0 < trial.unsent_count < 0.005 * trial.intended_count
     assert f"the tester sent {format_pps(trial.offered_load_pps)}; the rest counts as lost" in one_line(
         text_of(result, monkeypatch)

@@ -55,7 +55,7 @@ def mishaps(by_index: dict[int, Mishap]) -> Callable[[SimulatedMeasurer], Measur
 
 
 def invalid(result: TrialResult) -> TrialResult:
-    doubt = Doubt(code="tester_drops", verdict=ValidityStatus.INVALID, text="the tester dropped 5 frames")
+    doubt = Doubt.invalid("tester_drops", dropped_count=5)
     return result.model_copy(update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))})
 
 
@@ -105,13 +105,13 @@ def test_a_run_encloses_the_truth_and_is_stored(tmp_path: Path) -> None:
     result = execute(make_plan(tmp_path), listener, parts())
     assert stored(listener) == result
     assert result.status is Status.COMPLETE
-    for found in result.goals:
-        truth = MILLION.throughput(found.goal.loss_ratio, 1.0)
-        assert found.regular
-        assert found.limit is Limit.SUT
-        assert found.lower and found.lower.load_pps <= truth.high_pps
-        assert found.upper and found.upper.load_pps >= truth.low_pps
-        assert result.trials[found.lower.trial_index].trial.intended_load_pps == found.lower.load_pps
+    for each in result.goals:
+        truth = MILLION.throughput(each.goal.loss_ratio, 1.0)
+        assert each.regular
+        assert each.limit is Limit.SUT
+        assert each.lower and each.lower.load_pps <= truth.high_pps
+        assert each.upper and each.upper.load_pps >= truth.low_pps
+        assert result.trials[each.lower.trial_index].trial.intended_load_pps == each.lower.load_pps
 
 
 def test_events_come_in_the_order_of_the_run(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_trials_are_numbered_by_their_place_in_the_run(tmp_path: Path) -> None:
 
 def test_latency_is_measured_at_the_goals_and_half_of_the_highest(tmp_path: Path) -> None:
     result = execute(make_plan(tmp_path), Listener(), parts())
-    ndr, pdr = (found.lower.load_pps for found in result.goals if found.lower)
+    ndr, pdr = (each.lower.load_pps for each in result.goals if each.lower)
     assert [(point.label, point.load_pps) for point in result.latencies] == [
         ("NDR", ndr),
         ("PDR", pdr),
@@ -145,20 +145,19 @@ def test_an_invalid_trial_is_repeated_and_moves_no_bound(tmp_path: Path) -> None
     plan = make_plan(tmp_path, latency__enabled=False)
     undisturbed = execute(plan, Listener(), parts())
     disturbed = execute(plan, Listener(), parts(wrap=mishaps({3: invalid})))
-    asked = [trial.trial for trial in undisturbed.trials]
-    assert [trial.trial for trial in disturbed.trials] == [*asked[:4], *asked[3:]]
-    assert [found.lower and found.lower.load_pps for found in disturbed.goals] == [
-        found.lower and found.lower.load_pps for found in undisturbed.goals
+    requested = [trial.trial for trial in undisturbed.trials]
+    assert [trial.trial for trial in disturbed.trials] == [*requested[:4], *requested[3:]]
+    assert [each.lower and each.lower.load_pps for each in disturbed.goals] == [
+        each.lower and each.lower.load_pps for each in undisturbed.goals
     ]
-    assert all(found.lower and found.lower.trial_index != 3 for found in disturbed.goals)
+    assert all(each.lower and each.lower.trial_index != 3 for each in disturbed.goals)
 
 
 def test_too_many_invalid_trials_in_a_row_end_the_search_and_are_kept(tmp_path: Path) -> None:
     listener = Listener()
     always = mishaps(dict.fromkeys(range(2, 5), invalid))
-    with pytest.raises(
-        SearchError, match=r"3 consecutive trials at .* were invalid: the tester dropped 5 frames; lower --max-load"
-    ):
+    reason = "the tester dropped 5 frames in its own receive path"
+    with pytest.raises(SearchError, match=f"3 consecutive trials at .* were invalid: {reason}; lower --max-load"):
         execute(make_plan(tmp_path), listener, parts(wrap=always))
     result = stored(listener)
     assert result.status is Status.FAILED
@@ -184,7 +183,7 @@ def test_a_trial_that_only_a_held_up_tester_decides_is_repeated(tmp_path: Path) 
     assert disturbed.goals[0].lower.load_pps == undisturbed.goals[0].lower.load_pps
     spoiled = disturbed.trials[index]
     assert spoiled.validity.verdict is ValidityStatus.INVALID
-    assert spoiled.validity.doubts[-1].text.startswith(
+    assert format_message(spoiled.validity.doubts[-1]).startswith(
         "the tester, on time for most frames, stalled for up to 20.0 ms; its "
     )
     assert disturbed.trials[index + 1].trial == spoiled.trial
@@ -242,16 +241,16 @@ def test_a_search_that_cannot_end_in_time_is_stopped_with_its_bounds_so_far(tmp_
     result = stored(listener)
     assert result.status is Status.TIMED_OUT
     assert {trial.trial.duration_s for trial in result.trials} == {0.1}
-    assert all(found.lower and found.upper and not found.regular for found in result.goals)
-    assert all([flag.code for flag in found.flags] == ["out-of-time"] for found in result.goals)
+    assert all(each.lower and each.upper and not each.regular for each in result.goals)
+    assert all([flag.code for flag in each.flags] == ["out-of-time"] for each in result.goals)
 
 
 def test_a_search_that_used_up_its_budget_is_complete_and_goes_on_to_latency(tmp_path: Path) -> None:
     result = execute(make_plan(tmp_path, search__algorithm="mlrsearch-01", search__budget="0.9s"), Listener(), parts())
     assert (result.status, result.error) == (Status.COMPLETE, None)
-    for found in result.goals:
-        assert found.lower and found.upper and not found.regular
-        assert [flag.code for flag in found.flags] == ["out-of-time"]
+    for each in result.goals:
+        assert each.lower and each.upper and not each.regular
+        assert [flag.code for flag in each.flags] == ["out-of-time"]
     assert [point.label for point in result.latencies] == ["NDR", "PDR", "50 % of PDR"]
 
 
@@ -263,14 +262,14 @@ def test_a_search_that_keeps_to_its_time_by_itself_ends_the_same_way(key: str, s
         execute(plan, listener, parts())
     result = stored(listener)
     assert result.status is status
-    assert "out-of-time" in {flag.code for found in result.goals for flag in found.flags}
+    assert "out-of-time" in {flag.code for each in result.goals for flag in each.flags}
 
 
 def test_a_budget_that_no_trial_fits_in_gives_goals_about_which_nothing_is_known(tmp_path: Path) -> None:
     result = execute(make_plan(tmp_path, search__algorithm="mlrsearch-01", search__budget="0.01s"), Listener(), parts())
     assert result.trials == ()
-    assert [(found.lower, found.upper, found.limit) for found in result.goals] == [(None, None, Limit.UNKNOWN)] * 2
-    assert {flag.code for found in result.goals for flag in found.flags} == {"out-of-time"}
+    assert [(each.lower, each.upper, each.limit) for each in result.goals] == [(None, None, Limit.UNKNOWN)] * 2
+    assert {flag.code for each in result.goals for flag in each.flags} == {"out-of-time"}
 
 
 def test_a_search_that_cannot_search_as_asked_says_so_before_anything_is_started(tmp_path: Path) -> None:
@@ -284,21 +283,21 @@ def test_a_search_that_cannot_search_as_asked_says_so_before_anything_is_started
 
 def test_a_slow_tester_is_named_as_the_limit(tmp_path: Path) -> None:
     result = execute(make_plan(tmp_path), Listener(), parts(SlowTester(capacity_pps=2e6, tester_pps=5e5)))
-    assert {found.limit for found in result.goals} == {Limit.TESTER}
+    assert {each.limit for each in result.goals} == {Limit.TESTER}
 
 
 def test_a_slow_tester_that_does_the_suts_work_is_named_as_the_shared_cpu(tmp_path: Path) -> None:
     slow = SlowTester(capacity_pps=2e6, tester_pps=5e5)
     stage = NullStage(sut_shares_tester_cpu=True)
     result = execute(make_plan(tmp_path), Listener(), parts(slow, stage=stage))
-    assert {found.limit for found in result.goals} == {Limit.SHARED_CPU}
+    assert {each.limit for each in result.goals} == {Limit.SHARED_CPU}
     assert "on veth the kernel does the SUT's work on the sender's CPU" in format_message(result.goals[0].explanation)
 
 
 def test_a_sut_that_forwards_everything_is_limited_by_the_highest_load(tmp_path: Path) -> None:
     result = execute(make_plan(tmp_path), Listener(), parts(Step(1e9)))
-    assert {found.limit for found in result.goals} == {Limit.MAX_LOAD}
-    assert [found.lower and found.lower.load_pps for found in result.goals] == [4e6, 4e6]
+    assert {each.limit for each in result.goals} == {Limit.MAX_LOAD}
+    assert [each.lower and each.lower.load_pps for each in result.goals] == [4e6, 4e6]
 
 
 def test_a_place_that_cannot_be_written_to_is_found_before_anything_is_measured(tmp_path: Path) -> None:

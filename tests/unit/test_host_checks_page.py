@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from nodrop.formatting.flags import DISTURBANCES
 from nodrop.host.check import CHECK_RULES
 from nodrop.host.check.disturbances import DISTURBANCE_CAUSES
 from nodrop.host.check.rfc8204 import RECORD_ITEMS
@@ -22,13 +23,14 @@ def record_rows() -> Iterator[str]:
 
 
 def cause_rows() -> Iterator[str]:
-    yield from (f"| `{code}` | {cause.what} | {' '.join(cause.checks)} |" for code, cause in DISTURBANCE_CAUSES.items())
+    for code, cause in DISTURBANCE_CAUSES.items():
+        yield f"| `{code}` | {DISTURBANCES[code]} | {' '.join(cause.checks)} |"
 
 
 def test_every_check_is_in_the_page_as_it_is_in_the_code():
     lines = PAGE.read_text(encoding="utf-8").splitlines()
     for rows in (check_rows(), record_rows(), cause_rows()):
-        wanted = list(rows)
-        start = lines.index(wanted[0])
-        assert lines[start : start + len(wanted)] == wanted
-        assert not lines[start + len(wanted)].startswith("|")
+        expected = list(rows)
+        start = lines.index(expected[0])
+        assert lines[start : start + len(expected)] == expected
+        assert not lines[start + len(expected)].startswith("|")

@@ -64,8 +64,8 @@ def test_an_svg_is_well_formed_and_needs_nothing_from_elsewhere(tmp_path: Path) 
     text = file.read_text(encoding="utf-8")
     assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
     texts = "".join(ElementTree.fromstring(text).itertext())
-    for shown in ("NDR 0 %", "PDR 0.5 %", "load (", "time since the search began (s)", "trial meets NDR and PDR"):
-        assert shown in texts
+    for output in ("NDR 0 %", "PDR 0.5 %", "load (", "time since the search began (s)", "trial meets NDR and PDR"):
+        assert output in texts
     assert "href=" not in text
     assert "url(http" not in text
 
@@ -92,9 +92,9 @@ def test_the_description_is_valid_vega_lite(sut: Sut, tmp_path: Path) -> None:
 def test_every_search_trial_is_a_bar_as_long_as_it_took(tmp_path: Path) -> None:
     result = searched(tmp_path, **WIDE)
     trials = [trial for trial in result.trials if trial.phase == "search"]
-    shown = drawn(result)
-    assert {bars["data"]["name"] for bars in layers(shown.definition, "rule")} == {"trials"}
-    rows = shown.data["trials"]
+    output = drawn(result)
+    assert {bars["data"]["name"] for bars in layers(output.definition, "rule")} == {"trials"}
+    rows = output.data["trials"]
     assert [row["trial"] for row in rows] == [trial.index for trial in trials]
     assert [row["end"] - row["start"] for row in rows] == pytest.approx([trial.duration_s for trial in trials])
     assert [row["load"] for row in rows] == pytest.approx([t.trial.intended_load_pps / 1e6 for t in trials])
@@ -113,19 +113,19 @@ def test_bars_say_which_goals_the_trial_met(tmp_path: Path) -> None:
 def test_trials_that_were_stopped_early_are_marked_where_they_ended(tmp_path: Path) -> None:
     result = searched(tmp_path, SmoothCurve(9e5), **WIDE)
     stopped = [t.index for t in result.trials if t.stopped_early]
-    shown = drawn(result)
-    assert [row["trial"] for row in shown.data["trials"] if row["stopped"]] == stopped != []
-    assert all(marks["transform"][0]["filter"]["field"] == "stopped" for marks in layers(shown.definition, "point"))
+    output = drawn(result)
+    assert [row["trial"] for row in output.data["trials"] if row["stopped"]] == stopped != []
+    assert all(marks["transform"][0]["filter"]["field"] == "stopped" for marks in layers(output.definition, "point"))
 
 
 def test_bounds_are_drawn_as_they_stood_after_each_trial(tmp_path: Path) -> None:
     result = searched(tmp_path, **WIDE)
-    shown = build_search_chart_data(result, result.steps)
-    ndr = [edge for edge in shown.edges if edge.goal == 0]
+    output = build_search_chart_data(result, result.steps)
+    ndr = [edge for edge in output.edges if edge.goal == 0]
     for edge, step in zip(ndr, result.steps, strict=False):
-        assert edge.lower == (step.after[0].lower_pps and step.after[0].lower_pps / shown.load_unit.size)
+        assert edge.lower == (step.after[0].lower_pps and step.after[0].lower_pps / output.load_unit.size)
         assert edge.time == pytest.approx(step.started_s + result.trials[step.trial_index].duration_s)
-    assert ndr[-1].time == shown.until
+    assert ndr[-1].time == output.until
 
 
 def test_loads_far_from_the_bounds_get_a_panel_of_their_own(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_labels_of_goals_do_not_overlap_and_stay_inside(tmp_path: Path) -> None:
 
 def test_a_trial_that_did_not_count_is_shown_as_that(tmp_path: Path) -> None:
     result = searched(tmp_path, **WIDE)
-    doubt = Doubt(code="tester_drops", verdict=ValidityStatus.INVALID, text="the tester dropped 5 frames")
+    doubt = Doubt.invalid("tester_drops", dropped_count=5)
     spoiled = result.trials[2].model_copy(
         update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))}
     )
@@ -155,7 +155,7 @@ def test_a_trial_that_did_not_count_is_shown_as_that(tmp_path: Path) -> None:
     steps = tuple(step for step in result.steps if step.trial_index != 2)
     rows = build_chart(result.model_copy(update={"trials": trials}), steps).data["trials"]
     assert rows[2]["outcome"] == "invalid trial"
-    assert "the tester dropped 5 frames" in rows[2]["says"]
+    assert "the tester dropped 5 frames in its own receive path" in rows[2]["says"]
     assert rows[2]["start"] == pytest.approx(rows[1]["end"])
 
 

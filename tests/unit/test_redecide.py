@@ -87,7 +87,7 @@ def test_a_search_that_says_complete_too_early_is_named(tmp_path: Path) -> None:
 
 def test_invalid_trials_and_latency_trials_are_left_out(tmp_path: Path) -> None:
     result = recorded(tmp_path, MILLION)
-    doubt = Doubt(code="tester_drops", verdict=ValidityStatus.INVALID, text="the tester dropped 5 frames")
+    doubt = Doubt.invalid("tester_drops", dropped_count=5)
     spoiled = result.trials[2].model_copy(
         update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))}
     )

@@ -137,13 +137,13 @@ def test_a_doubtful_trial_that_a_figure_rests_on_is_explained_and_the_others_are
 
 def test_an_invalid_trial_is_always_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = result_of(tmp_path)
-    doubt = Doubt(code="tester_drops", verdict=ValidityStatus.INVALID, text="3 frames were dropped by the tester")
+    doubt = Doubt.invalid("tester_drops", dropped_count=3)
     spoiled = result.trials[0].model_copy(
         update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))}
     )
     changed = result.model_copy(update={"trials": (spoiled, *result.trials[1:]), "goals": ()})
     text = in_one_line(piped(render_result(changed), 120, monkeypatch))
-    assert "trial #0 is invalid: 3 frames were dropped by the tester" in text
+    assert "trial #0 is invalid: the tester dropped 3 frames in its own receive path" in text
 
 
 def test_latency_of_a_trial_that_lost_frames_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +161,7 @@ def test_an_interrupted_run_is_told_as_such(tmp_path: Path, monkeypatch: pytest.
 
 def with_goals(result: RunResult, **changes: Any) -> RunResult:
     """Return the result with another outcome for every goal."""
-    return result.model_copy(update={"goals": tuple(found.model_copy(update=changes) for found in result.goals)})
+    return result.model_copy(update={"goals": tuple(each.model_copy(update=changes) for each in result.goals)})
 
 
 def test_how_sure_a_lower_bound_is_stands_under_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,8 +241,8 @@ def test_a_stopped_trial_says_why_and_each_trial_its_goal_and_rule(
     stopped_by: StopClause | None, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = result_of(tmp_path)
-    asked = Trial(intended_load_pps=1e6, duration_s=1.0, reason="to see", goal="NDR", rule="look")
-    stopped = {"trial": asked, "stopped_early": True, "stopped_by": stopped_by, "duration_s": 0.3}
+    requested = Trial(intended_load_pps=1e6, duration_s=1.0, reason="to see", goal="NDR", rule="look")
+    stopped = {"trial": requested, "stopped_early": True, "stopped_by": stopped_by, "duration_s": 0.3}
     trial = result.trials[0].model_copy(update=stopped)
     text = piped(
         render_result(result.model_copy(update={"trials": (trial, *result.trials[1:])}), True), 80, monkeypatch
@@ -305,8 +305,8 @@ def test_the_live_picture_shows_load_loss_bounds_and_time(tmp_path: Path, monkey
     assert "left" in text
     assert "without loss: NDR" in text
     assert "with loss: " in text
-    for found in progress.goals:
-        assert found.lower and f"{found.lower.load_pps / 1e3:.1f} kpps" in text
+    for each in progress.goals:
+        assert each.lower and f"{each.lower.load_pps / 1e3:.1f} kpps" in text
 
 
 def half_way(events: list[Event]) -> RunState:

@@ -70,12 +70,12 @@ def test_the_other_outcome_is_told_when_asked_for(tmp_path: Path) -> None:
 
 def test_an_invalid_trial_is_told_with_why_it_does_not_count(tmp_path: Path) -> None:
     result = recorded(tmp_path, MILLION)
-    doubt = Doubt(code="tester_drops", verdict=ValidityStatus.INVALID, text="the tester dropped 5 frames")
+    doubt = Doubt.invalid("tester_drops", dropped_count=5)
     spoiled = result.trials[1].model_copy(
         update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))}
     )
     text = told(result.model_copy(update={"trials": (result.trials[0], spoiled), "goals": (), "latencies": ()}))
-    assert "the trial does not count: the tester dropped 5 frames." in in_one_line(text)
+    assert "the trial does not count: the tester dropped 5 frames in its own receive path." in in_one_line(text)
     assert "Cautions:" in text
 
 

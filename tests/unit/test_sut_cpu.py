@@ -7,6 +7,7 @@ import time
 import pytest
 from tests.factories import simulated_trial
 
+from nodrop.formatting.messages import format_message
 from nodrop.model.trial import ValidityStatus
 from nodrop.observe.sut_cpu import SutCpuObserver
 
@@ -31,7 +32,7 @@ def test_a_sut_that_waits_for_its_cpu_makes_the_trial_suspect() -> None:
         rival.join()
     assert result.validity.verdict is ValidityStatus.SUSPECT
     (doubt,) = result.validity.doubts
-    assert doubt.code == "sut_preempted" and "kept the SUT off its CPU" in doubt.text
+    assert doubt.code == "sut_preempted" and "kept the SUT off its CPU" in format_message(doubt)
 
 
 @pytest.mark.parametrize("pid", [None, 2**22 + 1])

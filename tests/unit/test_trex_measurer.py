@@ -12,6 +12,7 @@ from tests.trex_paced import PacedServer
 from tests.trex_responder import Responder, Silence
 
 from nodrop.errors import GeneratorError
+from nodrop.formatting.messages import format_message
 from nodrop.generator.base import TrialInterrupted
 from nodrop.generator.trex.errors import TrexNoReply, TrexPortsInUse
 from nodrop.generator.trex.measurer import TrexMeasurer
@@ -28,8 +29,8 @@ def nothing() -> None:
 @contextmanager
 def measurer(server: PacedServer, check_alive: Any = nothing, **plan: Any) -> Iterator[tuple[TrexMeasurer, Responder]]:
     with Responder(server.methods) as responder:
-        asked = TrexPlan(**{"rpc_port": responder.port, "latency_chains": (0,), "timeout_s": 2.0} | plan)
-        with TrexMeasurer(asked, TRAFFIC, check_alive=check_alive) as measuring:
+        requested = TrexPlan(**{"rpc_port": responder.port, "latency_chains": (0,), "timeout_s": 2.0} | plan)
+        with TrexMeasurer(requested, TRAFFIC, check_alive=check_alive) as measuring:
             yield measuring, responder
 
 
@@ -76,7 +77,7 @@ def test_time_that_is_stretched_is_load_that_was_not_offered() -> None:
     """A server that falls behind sends everything, later, without a message: 1 M packets for 1 s took 4.3 s."""
     result = run(PacedServer(stretch=2.0), 20_000, 0.4)
     assert doubts(result) == [("offered_short", ValidityStatus.SUSPECT)]
-    assert "were not sent in time" in result.validity.doubts[0].text
+    assert "were not sent in time: TRex fell behind its schedule" in format_message(result.validity.doubts[0])
     assert result.intended_count == 8000
     assert result.lost_count == 0
     assert 0.35 < result.loss_ratio < 0.5
@@ -126,9 +127,9 @@ def test_a_trial_stopped_for_frames_that_were_only_late_is_invalid_and_the_next_
     ids=lambda each: each[0] if isinstance(each, tuple) else "",
 )
 def test_what_the_tester_is_to_blame_for_is_said(server: PacedServer, doubt: tuple[str, ValidityStatus]) -> None:
-    found = doubts(run(server, 20_000, 0.3))
-    assert doubt in found
-    assert [each for each in found if each not in (doubt, ("offered_short", ValidityStatus.SUSPECT))] == []
+    result = doubts(run(server, 20_000, 0.3))
+    assert doubt in result
+    assert [each for each in result if each not in (doubt, ("offered_short", ValidityStatus.SUSPECT))] == []
 
 
 def test_drops_at_the_testers_ports_are_counted_as_its_own() -> None:
@@ -250,7 +251,7 @@ def test_a_server_that_vanishes_is_one_invalid_trial_and_is_found_again() -> Non
         trial = Trial(intended_load_pps=1000, duration_s=0.3)
         result = measuring.measure(trial, 0, "search", vanish)
         assert doubts(result) == [("generator_gone", ValidityStatus.INVALID)]
-        assert "s into the trial" in result.validity.doubts[0].text
+        assert "s into the trial" in format_message(result.validity.doubts[0])
         responder.methods.update(answers)
         assert doubts(measuring.measure(trial, 1, "search", lambda *_: None)) == []
 

@@ -1,6 +1,27 @@
 """Sentences of flags, by code: what a reader of a result has to know in addition to the bounds."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+
+DISTURBANCES: Mapping[str, str] = {
+    "tester_preempted": "other work kept the tester off its CPU",
+    "sut_preempted": "other work kept the SUT off its CPU",
+    "held_up": "the tester was stalled",
+    "sender_late": "the tester fell behind its schedule",
+    "sender_stalled": "the tester's sender stalled",
+    "receiver_starved": "the tester's receiver got too little CPU time",
+    "tester_drops": "the tester itself dropped frames",
+    "cpu_steal": "the underlying hypervisor took CPU time (steal)",
+}
+"""Disturbances of trials, by code of the doubt; each completes `trials in which ...`."""
+
+
+def _make_host_check_templates() -> Iterator[str]:
+    for trials in ("trial #{trial}", "{trial_count:count} trials"):
+        disturbed = f"In {trials} {{disturbance:disturbance}}"
+        yield f"{disturbed}. See: nodrop host check {{hypervisor_checks}}, on the machine that runs this one."
+        yield f"{disturbed}: {{failures}}. See: nodrop host check {{checks}}."
+        yield f"{disturbed}. See: nodrop host check {{checks}}."
+
 
 FLAGS: Mapping[str, tuple[str, ...]] = {
     "buffer": ("The SUT buffers about {frames:frames} frames ({seconds:ms} at its capacity).",),
@@ -18,6 +39,8 @@ FLAGS: Mapping[str, tuple[str, ...]] = {
     "drift": (
         "The capacity fell from {first_pps:load} to {last_pps:load} ({change_ratio:change}) in {seconds:.0f} s: "
         "the SUT is drifting.",
+        "Values {slope_ratio_per_run:direction} from run to run: the machine or the SUT drifts. Alternating runs "
+        "cancel drift.",
     ),
     "earlier-lower-bound": (
         "At {load_pps:load} the trial took {seconds:.3g} s of the {full_s:g} s required; the earlier result vouches "
@@ -34,6 +57,7 @@ FLAGS: Mapping[str, tuple[str, ...]] = {
         "allowed, {lowest_pps:load}, already loses too much for {smallest_goal}, which ends the phase for all goals.",
         "The goal is not met even at the lowest load allowed, {lowest_pps:load}.",
     ),
+    "host-check": tuple(_make_host_check_templates()),
     "invalid-lower-bound": (
         "{load_pps:load} is not a lower bound of {goal}, only the nearest load measured: its {duration_s:seconds} "
         "trial lost more than {loss_ratio:g} of the frames.",
@@ -63,14 +87,20 @@ FLAGS: Mapping[str, tuple[str, ...]] = {
     "modes": (
         "The SUT has two modes: {fast_pps:load} in {fast_count} and {slow_pps:load} in {slow_count} of {count} trials.",
     ),
+    "one_after_the_other": (
+        "All runs of {first_side} came before those of {second_side}: a change of the machine in between looks like a "
+        "difference. Alternating runs cancel it.",
+    ),
     "out-of-time": (
         "The time for the search, {limit_s:duration}, was over before the search was done.",
         "The time for the search was over.",
     ),
+    "outlier": ("{side}: run {run_id} is far from the others.",),
     "parts-as-trials": ("Parts of {full_s:g} s of longer trials count as trials, without a pause between them.",),
     "recounted-loss": (
         "Frames reported lost during a trial arrived after all, and may have stopped the trial: trials {trials}.",
     ),
+    "same_runs": ("A run is on both sides, which makes the sides more similar.",),
     "scatter": ("The capacity differs from trial to trial: {lowest_pps:load} to {highest_pps:load}.",),
     "short-lower-bound": (
         "At {load_pps:load} the trial took {seconds:.3g} s of the {full_s:g} s required, for lack of time: not proven.",
@@ -96,6 +126,7 @@ FLAGS: Mapping[str, tuple[str, ...]] = {
     "trials-set-aside": (
         "Trials {trials} lost too much but do not count, as the SUT did better before or since then.",
     ),
+    "two_modes": ("{side}: {high_count} runs are high and {low_count} low, with none between.",),
     "undecided-lower-bound": ("No load is known to meet the goal yet.",),
     "undecided-upper-bound": ("No load is known to miss the goal yet.",),
     "warm-up": (

@@ -9,16 +9,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nodrop.formatting.bound_changes import describe_bound_changes
+from nodrop.formatting.doubts import DOUBTS
 from nodrop.formatting.explanations import EXPLANATIONS
-from nodrop.formatting.flags import FLAGS
+from nodrop.formatting.flags import DISTURBANCES, FLAGS
 from nodrop.formatting.reasons import REASONS
 from nodrop.model.goal import Flag
-from nodrop.model.message import RENDER, TEXT, Message
+from nodrop.model.message import RENDER, TEXT, Message, replace_params
 from nodrop.model.result import TrialEffect
+from nodrop.model.trial import Doubt
 from nodrop.units import format_count, format_pps, format_ratio, format_seconds
 
 Templates = tuple[str, ...]
-TEMPLATES: Mapping[str, Templates] = {**FLAGS, **REASONS, **EXPLANATIONS}
+TEMPLATES: Mapping[str, Templates] = {**FLAGS, **DOUBTS, **REASONS, **EXPLANATIONS}
 
 
 def format_load(load_pps: float) -> str:
@@ -44,8 +46,12 @@ SPECIFICATIONS: Mapping[str, Callable[[Any], str]] = {
     "ms": lambda value: f"{value * 1e3:.3g} ms",
     "count": format_count,
     "frames": lambda value: f"{value:,.0f}",
+    "frame_count": lambda value: format_count(value, "frame"),
+    "time_count": lambda value: format_count(value, "time"),
     "percent": lambda value: f"{value:.0%}",
     "change": lambda value: f"{value:+.2%}",
+    "direction": lambda value: "rose" if value > 0 else "fell",
+    "disturbance": lambda code: DISTURBANCES.get(code, code),
 }
 """Format specifications of templates; all others are Python's."""
 
@@ -82,16 +88,16 @@ def _field_names(template: str) -> set[str]:
 
 def _add_sentence(message: Message, fields: dict[str, Any]) -> dict[str, Any]:
     if message.is_sentence:
-        return {"code": message.code, TEXT: message.params[TEXT]}
+        return replace_params(fields, format_message(message))
     return fields | {TEXT: format_message(message)} if message else fields
 
 
-def _as_sentence(message: Message, fields: dict[str, Any]) -> Any:  # noqa: ARG001
+def _as_sentence(message: Message, fields: dict[str, Any]) -> Any:
     text = format_message(message)
-    return {"code": message.code, TEXT: text} if isinstance(message, Flag) else text
+    return replace_params(fields, text) if isinstance(message, Flag | Doubt) else text
 
 
 WITH_SENTENCES: dict[str, Any] = {RENDER: _add_sentence}
 """Serialization context of stored results: codes, parameters and sentences."""
 AS_SENTENCES: dict[str, Any] = {RENDER: _as_sentence}
-"""Serialization context of events and other messages to programs: sentences only."""
+"""Serialization context of events and other messages to programs: sentences, of flags and doubts with their codes."""

@@ -146,7 +146,8 @@ class EngineMeasurer:
         except EngineDied as error:
             self.__exit__()
             counts = lost_trial_fields(
-                self._traffic, "engine_died", f"{error}, {progress[0]:.2f} s into the trial, {progress[1]} frames sent"
+                self._traffic,
+                Doubt.invalid("engine_died", error=str(error), elapsed_s=progress[0], offered_count=progress[1]),
             )
         else:
             counts = _result_fields(reply)

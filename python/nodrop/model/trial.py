@@ -9,7 +9,7 @@ from pydantic import Field
 from nodrop.model.base import Value
 from nodrop.model.hop_counts import ChainHops
 from nodrop.model.ledger import LossLedger
-from nodrop.model.message import Message
+from nodrop.model.message import Message, Scalar
 from nodrop.model.neighbor import NeighborCounts
 
 StopClause = Literal["lost_count", "after_loss", "elapsed", "quiet"]
@@ -216,8 +216,8 @@ class Capture(Value):
     """Frames that were not captured for lack of space."""
 
 
-class Doubt(Value):
-    """A reason to distrust a trial."""
+class Doubt(Message):
+    """A reason to distrust a trial, with the value and the limit that it exceeds."""
 
     code: str
     """aborted, clock_jump, counters_frozen, cpu_steal, engine_died, generator_gone, held_up, offered_short, queue_full,
@@ -225,8 +225,16 @@ class Doubt(Value):
     tester_drops, tester_preempted"""
     verdict: ValidityStatus
     """Status of the trial because of this reason alone."""
-    text: str
-    """The value and the limit that it exceeds, as a sentence."""
+
+    @classmethod
+    def invalid(cls, code: str, /, **params: Scalar) -> "Doubt":
+        """Return a doubt that makes the trial invalid."""
+        return cls(code=code, params=params, verdict=ValidityStatus.INVALID)
+
+    @classmethod
+    def suspect(cls, code: str, /, **params: Scalar) -> "Doubt":
+        """Return a doubt that makes the trial suspect."""
+        return cls(code=code, params=params, verdict=ValidityStatus.SUSPECT)
 
 
 class Validity(Value):

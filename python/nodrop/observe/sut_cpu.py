@@ -4,8 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from nodrop.model.trial import Doubt, TrialResult, ValidityStatus
-from nodrop.units import format_ratio, format_seconds
+from nodrop.model.trial import Doubt, TrialResult
 
 WAIT_MAX_RATIO = 0.01
 """Highest share of a trial that the SUT may wait for a CPU without a doubt: it loses about that share of its rate."""
@@ -28,13 +27,8 @@ class SutCpuObserver:
         waited_s = max((after - before for after, before in pairs), default=0.0)
         if waited_s <= WAIT_MAX_RATIO * result.duration_s:
             return result
-        share = format_ratio(waited_s / result.duration_s) if result.duration_s else "all"
-        doubt = Doubt(
-            code="sut_preempted",
-            verdict=ValidityStatus.SUSPECT,
-            text=f"other work kept the SUT off its CPU for {format_seconds(waited_s)} ({share} of the trial)",
-        )
-        return result.with_doubt(doubt)
+        waited_ratio = waited_s / result.duration_s if result.duration_s else 1.0
+        return result.with_doubt(Doubt.suspect("sut_preempted", waited_s=waited_s, waited_ratio=waited_ratio))
 
     def _waits_s(self) -> tuple[float, ...]:
         """Return how long each process has been runnable while other work had its CPU, in seconds.

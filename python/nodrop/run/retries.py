@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from nodrop.errors import SearchError
+from nodrop.formatting.messages import format_message
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Doubt, TimeSummary, TrialResult, ValidityStatus
-from nodrop.units import format_count, format_pps, format_seconds
+from nodrop.units import format_pps
 
 ON_TIME_NS = 1_000_000
 """A sender is fast enough for a load if the median lateness of its frames is below this."""
@@ -24,14 +25,8 @@ def invalidate_tester_stalls(result: TrialResult, plan: SearchPlan, earlier: Seq
     """
     if not _is_decided_by_stall(result, plan) or _invalid_count(earlier) >= plan.repeat_invalid:
         return result
-    latest_ns = max(lateness.max_ns for lateness in _lateness(result))
-    doubt = Doubt(
-        code="held_up",
-        verdict=ValidityStatus.INVALID,
-        text=f"the tester, on time for most frames, stalled for up to {format_seconds(latest_ns / 1e9)}; "
-        f"its {format_count(result.unsent_count)} unsent frames would decide this trial",
-    )
-    return result.with_doubt(doubt)
+    longest_s = max(lateness.max_ns for lateness in _lateness(result)) / 1e9
+    return result.with_doubt(Doubt.invalid("held_up", longest_s=longest_s, unsent_count=result.unsent_count))
 
 
 def _is_decided_by_stall(result: TrialResult, plan: SearchPlan) -> bool:
@@ -76,4 +71,5 @@ def check_valid(trial: TrialResult) -> None:
 
 
 def _reasons(trial: TrialResult) -> str:
-    return "; ".join(doubt.text for doubt in trial.validity.doubts if doubt.verdict is ValidityStatus.INVALID)
+    doubts = (doubt for doubt in trial.validity.doubts if doubt.verdict is ValidityStatus.INVALID)
+    return "; ".join(map(format_message, doubts))

@@ -15,7 +15,7 @@ from nodrop.generator.base import OnWindow
 from nodrop.model.facts import PortFacts
 from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import Traffic
-from nodrop.model.trial import Doubt, StreamCounts, Trial, TrialResult, Validity, ValidityStatus, Windows
+from nodrop.model.trial import Doubt, StreamCounts, Trial, TrialResult, Validity, Windows
 from nodrop.simulation.function_sut import FunctionSut, SutFunction
 from nodrop.simulation.offer import OfferedTrial, offer_trial
 from nodrop.simulation.sut import Sut
@@ -158,9 +158,10 @@ def _stream_share(start: int, end: int, stream: int, total: int) -> int:
 def _with_validity(result: TrialResult) -> TrialResult:
     if not result.unsent_count:
         return result
-    doubt = Doubt(
-        code="offered_short",
-        verdict=ValidityStatus.SUSPECT,
-        text=f"{result.offered_count} of {result.intended_count} frames were sent; the rest counts as lost",
+    doubt = Doubt.suspect(
+        "offered_short",
+        unsent_count=result.unsent_count,
+        intended_count=result.intended_count,
+        unsent_ratio=result.unsent_count / result.intended_count,
     )
     return result.with_doubt(doubt)

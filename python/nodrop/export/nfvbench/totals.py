@@ -7,7 +7,7 @@ from nodrop.export.nfvbench.counts import DirectionCounts
 from nodrop.formatting.messages import format_message
 from nodrop.model.plan import Plan
 from nodrop.model.trial import TrialResult
-from nodrop.rates import theoretical_rate
+from nodrop.rates import compute_theoretical_rate
 from nodrop.units import format_pps
 
 EXTRA = "extra_encapsulation_bytes"
@@ -27,7 +27,7 @@ def build_totals(plan: Plan, ways: Sequence[DirectionCounts]) -> dict[str, float
     extra = plan.user_info.get(EXTRA, 0)
     ports = {stream.tx_port for stream in plan.traffic.streams}
     extra_bytes = extra if isinstance(extra, int | float) and not isinstance(extra, bool) else 0
-    most = theoretical_rate(plan.traffic.frame_bytes, extra_bytes, plan.link_speed_bps, len(ports))
+    most = compute_theoretical_rate(plan.traffic.frame_bytes, extra_bytes, plan.link_speed_bps, len(ports))
     return {
         "total_tx_rate": round(sum(way.offered_pps for way in ways)),
         "offered_tx_rate_bps": sum(way.wire_bps(way.offered_pps) for way in ways),

@@ -31,7 +31,7 @@ from nodrop.model.neighbor import NeighborPlan, NextHop
 from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import Traffic
 from nodrop.model.trex import TrexPlan
-from nodrop.model.trial import FIXED, Trial, TrialResult
+from nodrop.model.trial import FIXED, Doubt, Trial, TrialResult
 
 SEARCH = "search"
 """Phase whose trials run without latency streams, so that they send the planned traffic only."""
@@ -150,13 +150,10 @@ class TrexMeasurer:
         except TrexNoReply as silence:
             self.__exit__()
             self._vanished = True
-            return result(
-                lost_trial_fields(
-                    self._traffic,
-                    "generator_gone",
-                    f"{silence}; {progress[0]:.2f} s into the trial, {progress[1]} frames sent",
-                )
+            doubt = Doubt.invalid(
+                "generator_gone", error=str(silence), elapsed_s=progress[0], offered_count=progress[1]
             )
+            return result(lost_trial_fields(self._traffic, doubt))
         if record.interruption:
             raise TrialInterrupted(str(record.interruption), result(fields)) from None
         found = result(fields)

@@ -14,11 +14,11 @@ from nodrop.model.trial import (
     StreamCounts,
     Trial,
     Validity,
-    ValidityStatus,
     Windows,
 )
-from nodrop.units import format_seconds
 
+GENERATOR = "TRex"
+"""Name of the generator in doubts that nodrop's own engine raises, too."""
 BUSY_MAX = 0.95
 """Highest share of time that a thread may be busy without a doubt."""
 QUEUE_FULL_MAX = 0.001
@@ -137,82 +137,57 @@ def _doubts(
 
 
 def _doubts_of_end(trial: Trial, record: TrialRecord, streams: Sequence[StreamCounts]) -> list[Doubt]:
-    found = []
+    doubts = []
     if record.interruption:
-        found.append(_doubt("aborted", ValidityStatus.SUSPECT, "stopped early on request"))
+        doubts.append(Doubt.suspect("aborted"))
     if record.cut_short:
-        text = (
-            f"TRex stopped sending after {format_seconds(record.sent_for_s)} of {format_seconds(trial.duration_s)} "
-            "without a request from nodrop; another client may use the server"
-        )
-        found.append(_doubt("aborted", ValidityStatus.INVALID, text))
+        doubts.append(Doubt.invalid("aborted", sent_s=record.sent_for_s, duration_s=trial.duration_s))
     limit = trial.stop.lost_count if trial.stop else None
     lost = sum(each.lost_count for each in streams)
     if record.stopped_by == "lost_count" and limit is not None and lost <= limit:
-        late = "the next trial waits longer for late frames"
-        text = f"stopped for lost frames, of which all but {lost} arrived later; {late}"
-        found.append(_doubt("stopped_for_late", ValidityStatus.INVALID, text))
-    return found
+        doubts.append(Doubt.invalid("stopped_for_late", lost_count=lost))
+    return doubts
 
 
 def _dropped(counts: Snapshot) -> list[Doubt]:
-    found = []
+    doubts = []
     drops = sum(port.receive_drops for port in counts.ports)
     if drops > 0:
-        text = f"{drops} frames were dropped by TRex's ports on arrival (ierrors)"
-        found.append(_doubt("tester_drops", ValidityStatus.INVALID, text))
+        doubts.append(Doubt.invalid("tester_drops", dropped_count=drops, generator=GENERATOR))
     unsent = counts.server.queue_drop + sum(port.send_errors for port in counts.ports)
     if unsent > 0:
-        text = f"{unsent} frames that TRex counted as sent were dropped in its send queues or could not be sent"
-        found.append(_doubt("sender_drops", ValidityStatus.INVALID, text))
-    offered = sum(counts.offered)
-    if counts.server.queue_full > max(1, QUEUE_FULL_MAX * offered):
-        text = f"TRex's send queues were full {counts.server.queue_full} times while it sent {offered} frames"
-        found.append(_doubt("queue_full", ValidityStatus.SUSPECT, text))
-    return found
+        doubts.append(Doubt.invalid("sender_drops", dropped_count=unsent))
+    full, offered = counts.server.queue_full, sum(counts.offered)
+    if full > max(1, QUEUE_FULL_MAX * offered):
+        doubts.append(Doubt.suspect("queue_full", full_count=full, offered_count=offered))
+    return doubts
 
 
 def _short(trial: Trial, record: TrialRecord, streams: Sequence[StreamCounts]) -> list[Doubt]:
     intended = sum(each.intended_count for each in streams)
     short = intended - sum(each.offered_count for each in streams)
     if short > max(1.0, trial.intended_load_pps * UNSENT_TOLERANCE_S):
-        text = (
-            f"{short} of {intended} frames ({100 * short / intended:.3f} %) were not sent in time: TRex fell behind "
-            "its schedule; they count as lost"
-        )
-        return [_doubt("offered_short", ValidityStatus.SUSPECT, text)]
+        counts = {"unsent_count": short, "intended_count": intended, "unsent_ratio": short / intended}
+        return [Doubt.suspect("offered_short", **counts, generator=GENERATOR)]
     late_s = max((schedule.late_s for schedule in record.schedules), default=0.0)
-    if late_s:
-        text = f"TRex fell {1000 * late_s:.1f} ms behind its schedule and caught up in a burst"
-        return [_doubt("sender_late", ValidityStatus.SUSPECT, text)]
-    return []
+    return [Doubt.suspect("sender_late", late_s=late_s, generator=GENERATOR)] if late_s else []
 
 
 def _busy(record: TrialRecord, cores: int) -> list[Doubt]:
-    found = []
+    doubts = []
     if record.sender_busy > BUSY_MAX:
-        text = f"TRex's {cores} sending threads were busy for {100 * record.sender_busy:.0f} % of their time"
-        found.append(_doubt("tester_busy", ValidityStatus.SUSPECT, text))
+        doubts.append(Doubt.suspect("tester_busy", sender_busy_ratio=record.sender_busy, thread_count=cores))
     if record.receiver_busy > BUSY_MAX:
-        text = f"TRex's receiving thread was busy for {100 * record.receiver_busy:.0f} % of its time"
-        found.append(_doubt("tester_busy", ValidityStatus.SUSPECT, text))
-    return found
+        doubts.append(Doubt.suspect("tester_busy", receiver_busy_ratio=record.receiver_busy))
+    return doubts
 
 
 def _frozen_counters(traffic: Traffic, counts: Snapshot) -> list[Doubt]:
     """Detect stopped stream counters: frames arrive at a port, but none is counted for a stream."""
-    found = []
+    doubts = []
     for number, port in enumerate(counts.ports):
-        its = [index for index, stream in enumerate(traffic.streams) if stream.rx_port == number]
-        sent = sum(counts.offered[index] for index in its)
-        if port.received > max(FROZEN_MIN, sent / 2) and not any(counts.received[index] for index in its):
-            text = (
-                f"TRex could not assign any of {port.received} frames received at port {number} to a stream; the SUT "
-                "may rewrite the IP identification that TRex uses (trex.flow_stats: false counts by port)"
-            )
-            found.append(_doubt("counters_frozen", ValidityStatus.INVALID, text))
-    return found
-
-
-def _doubt(code: str, verdict: ValidityStatus, text: str) -> Doubt:
-    return Doubt(code=code, verdict=verdict, text=text)
+        indices = [index for index, stream in enumerate(traffic.streams) if stream.rx_port == number]
+        sent = sum(counts.offered[index] for index in indices)
+        if port.received > max(FROZEN_MIN, sent / 2) and not any(counts.received[index] for index in indices):
+            doubts.append(Doubt.invalid("counters_frozen", received_count=port.received, port=number))
+    return doubts

@@ -21,16 +21,16 @@ TONES: dict[ValidityStatus, Tone] = {
 }
 COUNTS = {ValidityStatus.VALID: "yes", ValidityStatus.SUSPECT: "suspect", ValidityStatus.INVALID: "no"}
 COLUMNS = (
-    cells.number_column("trial"),
-    cells.number_column("began at", "s", is_detail=True),
-    cells.number_column("load", "pps"),
-    cells.number_column("lasted", "s"),
-    cells.number_column("sent", "frames"),
-    cells.number_column("received", "frames"),
-    cells.number_column("lost", "frames", is_detail=True),
-    cells.number_column("loss", "ratio"),
-    cells.text_column("counts"),
-    cells.prose_column("reason and outcome"),
+    cells.make_number_column("trial"),
+    cells.make_number_column("began at", "s", is_detail=True),
+    cells.make_number_column("load", "pps"),
+    cells.make_number_column("lasted", "s"),
+    cells.make_number_column("sent", "frames"),
+    cells.make_number_column("received", "frames"),
+    cells.make_number_column("lost", "frames", is_detail=True),
+    cells.make_number_column("loss", "ratio"),
+    cells.make_text_column("counts"),
+    cells.make_prose_column("reason and outcome"),
 )
 
 
@@ -80,16 +80,16 @@ def _build_opening(result: RunResult) -> Iterator[Paragraph]:
 
 def _build_row(trial: TrialResult, step: SearchDecision | None) -> Iterator[Cell]:
     verdict = trial.validity.verdict
-    yield cells.number_cell(trial.index)
+    yield cells.make_number_cell(trial.index)
     yield Cell(text=format_seconds(round(step.started_s, 1)), key=round(step.started_s, 3)) if step else cells.NOTHING
-    yield cells.rate_cell(trial.trial.intended_load_pps)
+    yield cells.make_rate_cell(trial.trial.intended_load_pps)
     yield Cell(text=format_seconds(trial.duration_s), key=trial.duration_s)
     yield cells.count_cell(trial.offered_count)
     yield cells.count_cell(trial.received_count)
-    yield cells.loss_cell(trial.lost_count)
-    yield cells.loss_ratio_cell(compute_reported_loss(trial))
+    yield cells.make_loss_cell(trial.lost_count)
+    yield cells.make_loss_ratio_cell(compute_reported_loss(trial))
     yield Cell(text=COUNTS[verdict], tone=TONES[verdict])
-    yield cells.text_cell(describe_trial(trial, step))
+    yield cells.make_text_cell(describe_trial(trial, step))
 
 
 def describe_trial(trial: TrialResult, step: SearchDecision | None) -> str:

@@ -8,7 +8,7 @@ from nodrop.formatting.messages import format_message
 from nodrop.model.base import Value
 from nodrop.model.event import TrialProgress
 from nodrop.model.goal import GoalResult
-from nodrop.model.latency import trial_latency
+from nodrop.model.latency import compute_trial_latency
 from nodrop.model.run_state import SEARCH
 from nodrop.model.trial import FIXED, TrialResult
 from nodrop.report.stage_progress import format_stage_step
@@ -77,7 +77,7 @@ class TrialFigures(Value):
     loss: str = "-"
 
 
-def current_figures(run: LiveRun) -> TrialFigures | None:
+def get_current_figures(run: LiveRun) -> TrialFigures | None:
     """Return the latest figures of the running trial; between two trials those of the last one."""
     if run.view.state.is_over:
         return None
@@ -150,7 +150,7 @@ def list_latencies(run: LiveRun) -> Iterator[dict[str, Any]]:
     """List the latency of the latency trials; before there are any, of the last trial."""
     trials = [trial for trial in run.state.trials if trial.phase != SEARCH] or run.state.trials[-1:]
     for trial in trials:
-        figures = trial_latency(trial, PERCENTILES)
+        figures = compute_trial_latency(trial, PERCENTILES)
         if figures:
             is_latency_trial = trial.phase not in (SEARCH, FIXED)
             values = [format_ns(figures.percentiles_ns[each]) for each in PERCENTILES if each in figures.percentiles_ns]
