@@ -1,1 +1,1 @@
-"""Time and error of searches on simulated SUTs, nodrop's own beside the published releases."""
+"""Time and error of searches on simulated SUTs: nodrop's own compared with the published releases of MLRsearch."""

@@ -1,4 +1,4 @@
-"""The goals of every search, and what is demanded of nodrop's own."""
+"""The goals of the searches, and the kinds of SUT that requirements distinguish."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ OWN, RELEASE_040, RELEASE_121 = "nodrop", "MLRsearch 0.4.0", "MLRsearch 1.2.1"
 
 
 class GoalSet(NamedTuple):
-    """NDR and PDR 0.5 %, decided in one way."""
+    """The goals NDR and PDR 0.5 % with one rule for deciding a load."""
 
     name: str
     exceed_ratio: float
@@ -28,7 +28,7 @@ class GoalSet(NamedTuple):
 
     @property
     def goals(self) -> tuple[Goal, ...]:
-        """Both, with every attribute."""
+        """Both goals with every attribute."""
         return tuple(
             Goal(
                 label=label,
@@ -43,7 +43,7 @@ class GoalSet(NamedTuple):
         )
 
     def plan(self, algorithm: AlgorithmName, expansion_coefficient: float) -> SearchPlan:
-        """The goals of a search."""
+        """Return the search plan of an algorithm."""
         return SearchPlan(
             algorithm=algorithm,
             goals=self.goals,
@@ -59,23 +59,23 @@ class GoalSet(NamedTuple):
             overhead_s=OVERHEAD_S,
         )
 
-    def contenders(self) -> list[BenchmarkEntry]:
-        """nodrop's own search and the releases that know such goals, with the settings FD.io CSIT uses."""
+    def create_entries(self) -> list[BenchmarkEntry]:
+        """Return nodrop's own search and the releases that support these goals, with the settings of FD.io CSIT."""
         own = BenchmarkEntry(OWN, self.plan("nodrop", 2.0), create)
-        newest = BenchmarkEntry(RELEASE_121, self.plan("mlrsearch-rfc9971", 2.0), peers.release_1_2_1)
-        older = BenchmarkEntry(RELEASE_040, self.plan("mlrsearch-01", 4.0), peers.release_0_4_0)
-        return [own, older, newest] if self.exceed_ratio == 0.0 else [own, newest]
+        newer = BenchmarkEntry(RELEASE_121, self.plan("mlrsearch-rfc9971", 2.0), peers.create_search_1_2_1)
+        older = BenchmarkEntry(RELEASE_040, self.plan("mlrsearch-01", 4.0), peers.create_search_0_4_0)
+        return [own, older, newer] if self.exceed_ratio == 0.0 else [own, newer]
 
 
 GOAL_SETS = {
     LONG: GoalSet(LONG, exceed_ratio=0.0, final_s=30.0, sum_s=30.0),
     SHORT: GoalSet(SHORT, exceed_ratio=0.5, final_s=1.0, sum_s=21.0),
 }
-CLEAN = frozenset(
+DETERMINISTIC = frozenset(
     {"hard-limit", "tester-overload", "tester-overload-above", "duration-dependent", "loss-inversion", "perfect-link"}
 )
-"""Kinds of SUT on which every trial at a load comes out the same, whenever it is made."""
-ERRATIC = frozenset(
+"""Kinds of SUT on which every trial at a load has the same result at any time."""
+STOCHASTIC = frozenset(
     {"noisy-capacity", "noisy-windows", "stall-periodic", "stall-random", "two-modes-trial", "two-modes-time"}
 )
-"""Kinds whose trials at a load differ by chance."""
+"""Kinds of SUT on which results of trials at a load vary randomly."""

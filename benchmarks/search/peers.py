@@ -1,7 +1,7 @@
-"""Published releases of MLRsearch, made to answer like a search of nodrop's.
+"""Published releases of MLRsearch with the interface of nodrop's searches.
 
-They call a measurer and wait for it. Here each runs in a thread of its own and is handed one outcome at a time, so
-that it meets the very SUTs, in the very order, that the other searches do.
+A release calls a measurer and waits for its result. It runs in a separate thread here and receives one outcome at a
+time, so that it measures the same SUTs in the same order as the other searches.
 """
 
 import threading
@@ -17,62 +17,64 @@ from nodrop.model.trial import Trial
 from nodrop.search.base import Interval, Outcome
 
 Measure = Callable[[float, float], Outcome]
-"""(load in frames per second, duration in seconds) -> what came of it."""
+"""(load in frames per second, duration in seconds) -> outcome of the trial."""
 Bounds = Sequence[tuple[float | None, float | None]]
-"""Lower and upper bound of each goal, None where it is not valid."""
+"""Lower and upper bound of each goal, None if it is not valid."""
 TIMEOUT_S = 1e9
 
 
 class PeerSearch:
-    """A callback-driven search behind `nodrop.search.base.Search`."""
+    """An adapter of a callback-driven search to `nodrop.search.base.Search`."""
 
     def __init__(self, plan: SearchPlan, run: Callable[[SearchPlan, Measure], Bounds]) -> None:
         self._plan = plan
-        self._wanted: SimpleQueue[Trial | None] = SimpleQueue()
+        self._requests: SimpleQueue[Trial | None] = SimpleQueue()
         self._outcomes: SimpleQueue[Outcome] = SimpleQueue()
         self._bounds: Bounds = [(None, None)] * len(plan.goals)
         self._error: BaseException | None = None
-        threading.Thread(target=self._work, args=(run,), daemon=True).start()
-        self._now = self._wanted.get()
+        threading.Thread(target=self._run_peer, args=(run,), daemon=True).start()
+        self._next_trial = self._requests.get()
 
     def ask(self) -> Trial | None:
-        """The next trial wanted."""
-        return self._now
+        """Return the next trial; None if the search is over."""
+        return self._next_trial
 
     def tell(self, outcome: Outcome) -> None:
-        """Answer the last `ask`. Raises what the peer raised."""
+        """Pass on the outcome of the requested trial. Raises the peer's exception, if any."""
         self._outcomes.put(outcome)
-        self._now = self._wanted.get()
+        self._next_trial = self._requests.get()
         if self._error:
             raise self._error
 
     def intervals(self) -> tuple[Interval, ...]:
-        """What the peer returned; nothing before it has."""
-        return tuple(_interval(goal, *bounds) for goal, bounds in zip(self._plan.goals, self._bounds, strict=True))
+        """Return the peer's bounds; without bounds until the search is over."""
+        return tuple(
+            _create_interval(goal, *bounds) for goal, bounds in zip(self._plan.goals, self._bounds, strict=True)
+        )
 
     def findings(self) -> tuple[Flag, ...]:
-        """Peers do not look."""
+        """Return no findings: peers have none."""
         return ()
 
-    def _work(self, run: Callable[[SearchPlan, Measure], Bounds]) -> None:
+    def _run_peer(self, run: Callable[[SearchPlan, Measure], Bounds]) -> None:
         try:
             self._bounds = run(self._plan, self._measure)
-        except BaseException as error:  # it is raised in `tell`
+        except BaseException as error:  # raised again in `tell`
             self._error = error
-        self._wanted.put(None)
+        self._requests.put(None)
 
     def _measure(self, load_pps: float, duration_s: float) -> Outcome:
-        self._wanted.put(Trial(intended_load_pps=load_pps, duration_s=duration_s))
+        self._requests.put(Trial(intended_load_pps=load_pps, duration_s=duration_s))
         return self._outcomes.get()
 
 
-def release_0_4_0(plan: SearchPlan) -> PeerSearch:
-    """MLRsearch 0.4.0."""
+def create_search_0_4_0(plan: SearchPlan) -> PeerSearch:
+    """Return a search with MLRsearch 0.4.0."""
     return PeerSearch(plan, _run_0_4_0)
 
 
-def release_1_2_1(plan: SearchPlan) -> PeerSearch:
-    """MLRsearch 1.2.1."""
+def create_search_1_2_1(plan: SearchPlan) -> PeerSearch:
+    """Return a search with MLRsearch 1.2.1."""
     return PeerSearch(plan, _run_1_2_1)
 
 
@@ -81,7 +83,7 @@ def _run_0_4_0(plan: SearchPlan, measure: Measure) -> Bounds:
 
     class Measurer(peer.AbstractMeasurer.AbstractMeasurer):  # type: ignore[misc, name-defined]
         def measure(self, duration: float, transmit_rate: float) -> Any:
-            counts = _counts(measure(transmit_rate, duration))
+            counts = _count_frames(measure(transmit_rate, duration))
             result = peer.ReceiveRateMeasurement.ReceiveRateMeasurement
             return result(duration, transmit_rate, counts.intended, counts.intended - counts.received)
 
@@ -96,13 +98,13 @@ def _run_0_4_0(plan: SearchPlan, measure: Measure) -> Bounds:
         expansion_coefficient=plan.expansion_coefficient,
     )
     ratios = [goal.loss_ratio for goal in plan.goals]
-    found = algorithm.narrow_down_intervals(plan.min_load_pps, plan.max_load_pps, ratios)
+    intervals = algorithm.narrow_down_intervals(plan.min_load_pps, plan.max_load_pps, ratios)
     return [
         (
             each.measured_low.target_tr if each.measured_low.effective_loss_ratio <= ratio else None,
             each.measured_high.target_tr if each.measured_high.effective_loss_ratio > ratio else None,
         )
-        for each, ratio in zip(found, ratios, strict=True)
+        for each, ratio in zip(intervals, ratios, strict=True)
     ]
 
 
@@ -111,7 +113,7 @@ def _run_1_2_1(plan: SearchPlan, measure: Measure) -> Bounds:
 
     class Measurer:
         def measure(self, intended_duration: float, intended_load: float) -> Any:
-            counts = _counts(measure(intended_load, intended_duration))
+            counts = _count_frames(measure(intended_load, intended_duration))
             return peer.MeasurementResult(
                 intended_duration=intended_duration,
                 intended_load=intended_load,
@@ -121,16 +123,18 @@ def _run_1_2_1(plan: SearchPlan, measure: Measure) -> Bounds:
                 duration_with_overheads=intended_duration + plan.overhead_s,
             )
 
-    goals = [_published_goal(peer, plan.complete(goal), plan) for goal in plan.goals]
+    goals = [_create_peer_goal(peer, plan.complete(goal), plan) for goal in plan.goals]
     config = peer.Config()
     config.goals = goals
     config.min_load, config.max_load = plan.min_load_pps, plan.max_load_pps
     config.search_duration_max, config.warmup_duration = TIMEOUT_S, None
-    found = peer.MultipleLossRatioSearch(config).search(Measurer(), debug=lambda _text: None)
-    return [(_load(found[goal].relevant_lower_bound), _load(found[goal].relevant_upper_bound)) for goal in goals]
+    results = peer.MultipleLossRatioSearch(config).search(Measurer(), debug=lambda _text: None)
+    return [
+        (_to_pps(results[goal].relevant_lower_bound), _to_pps(results[goal].relevant_upper_bound)) for goal in goals
+    ]
 
 
-def _published_goal(peer: Any, goal: Goal, plan: SearchPlan) -> Any:
+def _create_peer_goal(peer: Any, goal: Goal, plan: SearchPlan) -> Any:
     return peer.SearchGoal(
         loss_ratio=goal.loss_ratio,
         exceed_ratio=goal.exceed_ratio,
@@ -144,25 +148,25 @@ def _published_goal(peer: Any, goal: Goal, plan: SearchPlan) -> Any:
     )
 
 
-class _Counts(NamedTuple):
-    """Whole frames of a trial."""
+class _FrameCounts(NamedTuple):
+    """Frame counts of a trial."""
 
     intended: int
     offered: int
     received: int
 
 
-def _counts(outcome: Outcome) -> _Counts:
-    """What the tester did not send was intended all the same."""
+def _count_frames(outcome: Outcome) -> _FrameCounts:
+    """Return the counts of a trial; the intended count includes frames that the tester failed to send."""
     offered_count = outcome.offered_count
-    return _Counts(offered_count + outcome.unsent_count, offered_count, offered_count - outcome.lost_count)
+    return _FrameCounts(offered_count + outcome.unsent_count, offered_count, offered_count - outcome.lost_count)
 
 
-def _load(bound: Any) -> float | None:
+def _to_pps(bound: Any) -> float | None:
     return None if bound is None else float(bound)
 
 
-def _interval(goal: Goal, lower_pps: float | None, upper_pps: float | None) -> Interval:
+def _create_interval(goal: Goal, lower_pps: float | None, upper_pps: float | None) -> Interval:
     return Interval(
         goal=goal,
         lower_index=None,
