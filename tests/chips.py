@@ -23,9 +23,9 @@ def machine(root: Path, files: Mapping[str, str | bytes], cpuid: Cpuid | None = 
 
 def dump(name: str) -> Cpuid:
     """Return a processor of tests/cpuid."""
-    found = parse_dump((CPUID / f"{name}.txt").read_text())
-    assert found is not None
-    return found
+    result = parse_dump((CPUID / f"{name}.txt").read_text())
+    assert result is not None
+    return result
 
 
 def smbios(name: str) -> bytes:

@@ -39,8 +39,8 @@ def require_tool() -> Callable[[str], Path]:
     """Return the path of a required program: `tshark = require_tool("tshark")`."""
 
     def find(name: str) -> Path:
-        found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
-        return Path(found) if found else lacking(f"program {name} is not installed")
+        result = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+        return Path(result) if result else lacking(f"program {name} is not installed")
 
     return find
 

@@ -20,8 +20,8 @@ USER = "postgres"
 
 def program(name: str) -> str:
     """Return a program of the newest installed PostgreSQL; Debian has them outside the PATH."""
-    found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3]))
-    known = str(found[-1]) if found else shutil.which(name)
+    result = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3]))
+    known = str(result[-1]) if result else shutil.which(name)
     return known or lacking(f"program {name} is not installed (package postgresql)")
 
 

@@ -65,8 +65,8 @@ class Guest(NamedTuple):
 def kernel() -> Path | None:
     """Return the newest kernel to boot."""
     named = os.environ.get("NODROP_GUEST_KERNEL")
-    found = [Path(named)] if named else [each for where in KERNELS for each in sorted(where.glob("vmlinuz-*"))]
-    return found[-1] if found else None
+    result = [Path(named)] if named else [each for where in KERNELS for each in sorted(where.glob("vmlinuz-*"))]
+    return result[-1] if result else None
 
 
 @contextmanager

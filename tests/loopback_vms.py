@@ -31,8 +31,8 @@ class LoopbackVm(NamedTuple):
         """Wait for this output, and return it."""
         end = time.monotonic() + BOOT_MAX_S
         while time.monotonic() < end and self.process.poll() is None:
-            if found := re.search(pattern, self.said()):
-                return found
+            if result := re.search(pattern, self.said()):
+                return result
             time.sleep(0.05)
         raise AssertionError(f"{pattern!r} is not said: {self.said()[-3000:]}")
 

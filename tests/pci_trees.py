@@ -91,16 +91,16 @@ class RecordedNetwork:
     ) -> None:
         self._interfaces, self._modes, self._eswitches = interfaces or {}, modes or {}, eswitches or {}
 
-    def interfaces(self) -> tuple[Mapping[str, KernelInterface], str]:
+    def read_interfaces(self) -> tuple[Mapping[str, KernelInterface], str]:
         return self._interfaces, ""
 
     def link_modes(self, interface: str) -> tuple[tuple[str, ...], str]:
         return self._modes.get(interface, ()), ""
 
-    def firmware(self, interface: str) -> tuple[str, str]:
+    def read_firmware(self, interface: str) -> tuple[str, str]:
         return f"firmware of {interface}", ""
 
-    def eswitch(self, pci_id: str) -> tuple[Eswitch | None, str]:
+    def read_eswitch(self, pci_id: str) -> tuple[Eswitch | None, str]:
         return self._eswitches.get(pci_id), "needs root"
 
 
@@ -111,8 +111,8 @@ class RecordedPrograms:
         self._answers = answers
 
     def __call__(self, *command: str) -> ProgramOutput:
-        found = self._answers.get(" ".join(command), ProgramOutput(None, f"{command[0]} is not installed"))
-        return found if isinstance(found, ProgramOutput) else ProgramOutput(found)
+        result = self._answers.get(" ".join(command), ProgramOutput(None, f"{command[0]} is not installed"))
+        return result if isinstance(result, ProgramOutput) else ProgramOutput(result)
 
 
 def source(
@@ -122,8 +122,8 @@ def source(
     libvirt: LibvirtReply = NO_LIBVIRT,
 ) -> Source:
     """Return a captured machine, with the records next to its files."""
-    found = Source(FileTree(root), MOMENT, network=network, libvirt=lambda: libvirt)
-    return found if programs is None else found._replace(programs=RecordedPrograms(programs))
+    result = Source(FileTree(root), MOMENT, network=network, libvirt=lambda: libvirt)
+    return result if programs is None else result._replace(programs=RecordedPrograms(programs))
 
 
 def two_sockets(root: Path) -> PciTree:

@@ -32,8 +32,8 @@ def load(version: str) -> Any:
     assert spec.loader
     package = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(package)
-    for found in pkgutil.walk_packages(package.__path__, f"{name}."):
-        importlib.import_module(found.name)
+    for each in pkgutil.walk_packages(package.__path__, f"{name}."):
+        importlib.import_module(each.name)
     return package
 
 
@@ -42,11 +42,11 @@ def virtual_clock(peer: ModuleType, now_s: Callable[[], float]) -> Iterator[None
     """Let a peer read `now_s` instead of the clock with which it checks its time limit."""
     clock = SimpleNamespace(time=now_s, monotonic=now_s)
     readers = [m for m in vars(peer).values() if isinstance(m, ModuleType) and hasattr(m, "time")]
-    kept = [(module, module.time) for module in readers]
+    stored = [(module, module.time) for module in readers]
     for module in readers:
         module.time = clock
     try:
         yield
     finally:
-        for module, clock_before in kept:
+        for module, clock_before in stored:
             module.time = clock_before

@@ -56,10 +56,10 @@ def _line(index: int, mode: InterfaceMode, pci_id: str, port: str, gbps: float) 
 def small(cpus: tuple[int, ...] = (0, 1), mib: int = 128, host_id: str = "host-a") -> tuple[VmDescriptor, Placement]:
     """Return a VM that a small machine can boot: one set, no large pages, no devices."""
     vcpus = tuple(range(len(cpus)))
-    asked = VcpuSet(vcpus=vcpus, memory=SetMemory(total_bytes=mib * 2**20))
+    requested = VcpuSet(vcpus=vcpus, memory=SetMemory(total_bytes=mib * 2**20))
     placed = PlacedSet(index=0, node=0, cpus=dict(zip(vcpus, cpus, strict=True)), normal_bytes=mib * 2**20)
     return (
-        VmDescriptor(name="small", profiles=(Profile(vcpu_sets=(asked,)),)),
+        VmDescriptor(name="small", profiles=(Profile(vcpu_sets=(requested,)),)),
         Placement(
             vm="small",
             host_id=host_id,
@@ -83,7 +83,7 @@ def drawn(seed: int) -> tuple[VmDescriptor, Placement, HostDescriptor]:
     )
     machine = host("host-r", shape)
     free = {node.id: list(node.cpus.sibling_sets[1:]) for node in machine.resources.numa_nodes}
-    asked, placed, vcpu = [], [], 0
+    requested, placed, vcpu = [], [], 0
     for _ in range(random_.randint(1, 5)):
         node = random_.randrange(shape.nodes)
         cores = free[node][: random_.randint(1, 3)]
@@ -95,9 +95,9 @@ def drawn(seed: int) -> tuple[VmDescriptor, Placement, HostDescriptor]:
         vcpu += len(used)
         pages, size = random_.choice((0, 1, 2)), random_.choice((GIB, 2**21))
         normal = random_.choice((0, 300, 1024)) * 2**20 if pages else GIB
-        number = len(asked)
+        number = len(requested)
         lines = tuple(_drawn_line(random_, each, number, node) for each in range(random_.randint(0, 3)))
-        asked.append(
+        requested.append(
             VcpuSet(
                 vcpus=vcpus,
                 memory=SetMemory(
@@ -118,7 +118,7 @@ def drawn(seed: int) -> tuple[VmDescriptor, Placement, HostDescriptor]:
                 devices=(f"0000:{node * 0x20 + 4:02x}:1{number}.0",) if random_.random() < 0.3 else (),
             )
         )
-    vmd = VmDescriptor(name=f"drawn {seed}", profiles=(Profile(vcpu_sets=tuple(asked)),))
+    vmd = VmDescriptor(name=f"drawn {seed}", profiles=(Profile(vcpu_sets=tuple(requested)),))
     return (
         vmd,
         Placement(

@@ -186,8 +186,8 @@ def _nic(draw: random.Random, number: int) -> Nic:
 
 def _port(draw: random.Random, card: str, function: int) -> Port:
     on_switch = draw.random() < 0.25
-    taken = draw.random() < 0.1
-    in_use = on_switch or taken
+    used = draw.random() < 0.1
+    in_use = on_switch or used
     vfs = tuple(
         Vf(
             pci_id=f"{card[:-2]}{function + 1:02x}.{each}",
@@ -211,7 +211,7 @@ def _port(draw: random.Random, card: str, function: int) -> Port:
         else draw.choice((UNKNOWN, MOMENT.reported(False, "test"))),
         in_use=MOMENT.reported(in_use, "test") if draw.random() < 0.9 else UNKNOWN,
         use=Observation(
-            value="dedicated" if taken else "shared" if on_switch else "none", source="test", confidence="reported"
+            value="dedicated" if used else "shared" if on_switch else "none", source="test", confidence="reported"
         ),
         sriov=Sriov(total_count=MOMENT.reported(8, "test"), configured_count=MOMENT.reported(len(vfs), "test"), vfs=vfs)
         if vfs or draw.random() < 0.5
@@ -298,7 +298,7 @@ def has_room(state: CpuState) -> bool:
 def usable(chd: HostDescriptor, node: NumaNode, shared: bool) -> dict[int, tuple[int, ...]]:
     """Return the CPUs available to a VM, with their cores."""
     away = polled(chd)
-    found = {}
+    result = {}
     for siblings in node.cpus.sibling_sets:
         states = {cpu: node.cpus.cpu[cpu] for cpu in siblings}
         free = {cpu for cpu, state in states.items() if is_free(state) and cpu not in away}
@@ -306,8 +306,8 @@ def usable(chd: HostDescriptor, node: NumaNode, shared: bool) -> dict[int, tuple
             free |= {cpu for cpu, state in states.items() if has_room(state) and cpu not in away}
         elif free != set(siblings):
             continue
-        found |= {cpu: tuple(sorted(siblings)) for cpu in free}
-    return found
+        result |= {cpu: tuple(sorted(siblings)) for cpu in free}
+    return result
 
 
 def somebodys(chd: HostDescriptor, node: NumaNode, siblings: Sequence[int]) -> bool:
@@ -346,17 +346,17 @@ def cpus_obey(
     off = smt_off(chd) and any(each.pairs for each in profile.vcpu_sets)
     on_core: dict[tuple[int, ...], set[tuple[int, object]]] = {}
     for number, cpus in placed.items():
-        asked = profile.vcpu_sets[number]
-        paired = {vcpu: pair for pair in asked.pairs for vcpu in pair}
+        requested = profile.vcpu_sets[number]
+        paired = {vcpu: pair for pair in requested.pairs for vcpu in pair}
         for vcpu, cpu in cpus.items():
             on_core.setdefault(core_of[cpu], set()).add((number, paired.get(vcpu, "single")))
-        for pair in asked.pairs:
+        for pair in requested.pairs:
             cores = {core_of[cpus[vcpu]] for vcpu in pair}
             if off and not shared and not _in_one_cluster(node_of, [cpus[vcpu] for vcpu in pair], nodes.values()):
                 return False
             if not off and len(cores) > 1:
                 return False
-        if not shared and not _singles_obey(profile, [cpus[v] for v in asked.vcpus if v not in paired], core_of):
+        if not shared and not _singles_obey(profile, [cpus[v] for v in requested.vcpus if v not in paired], core_of):
             return False
     return shared or all(len(who) == 1 for who in on_core.values())
 
@@ -419,8 +419,8 @@ def normal_asked(asked: VcpuSet) -> int:
 
 def memory_obeys(node: NumaNode, profile: Profile, sets: Sequence[VcpuSet], rules: Rules) -> bool:
     for size in (GIB, 2 * 2**20):
-        asked = sum(each.memory.large_page_count for each in sets if each.memory.large_page_bytes == size)
-        if asked > pages_free(node, size):
+        requested = sum(each.memory.large_page_count for each in sets if each.memory.large_page_bytes == size)
+        if requested > pages_free(node, size):
             return False
     normal = sum(normal_asked(each) for each in sets)
     if normal and normal + rules.reserve_bytes > normal_free(node, profile):
@@ -458,9 +458,9 @@ def ports_obey(chd: HostDescriptor, profile: Profile, ends: Sequence[tuple[Inter
             ):
                 return False
             on_switch[port.vswitch] = on_switch.get(port.vswitch, 0) + takes(interface)
-    for name, asked in on_switch.items():
+    for name, requested in on_switch.items():
         capacity = switches[name].capacity_bps.value
-        if capacity is not None and asked and asked + (switches[name].used_bps.value or 0) > capacity:
+        if capacity is not None and requested and requested + (switches[name].used_bps.value or 0) > capacity:
             return False
     if any(limits[nic] is not None and used > limits[nic] for nic, used in on_nic.items()):  # type: ignore[operator]
         return False
@@ -477,15 +477,15 @@ def _promised(port: Port) -> float:
 
 def _port_obeys(port: Port, interfaces: Sequence[Interface]) -> bool:
     vfs = port.sriov.vfs if port.sriov else ()
-    taken = [vf for vf in vfs if vf.in_use.value is not False]
+    used = [vf for vf in vfs if vf.in_use.value is not False]
     modes = [each.mode for each in interfaces]
     if "dedicated" in modes:
-        return len(modes) == 1 and port.in_use.value is False and not taken and not port.vswitch
-    if modes.count("sriov") > len(vfs) - len(taken):
+        return len(modes) == 1 and port.in_use.value is False and not used and not port.vswitch
+    if modes.count("sriov") > len(vfs) - len(used):
         return False
     if "sriov" in modes and port.use.value == "dedicated" and port.in_use.value is not False:
         return False
-    return sum(map(takes, interfaces)) + sum(vf.pacing_bps.value or 0 for vf in taken) <= (port.speed_bps.value or 0)
+    return sum(map(takes, interfaces)) + sum(vf.pacing_bps.value or 0 for vf in used) <= (port.speed_bps.value or 0)
 
 
 def port_cost(rules: Rules, ends: Sequence[tuple[Interface, Nic, Port]]) -> tuple[int, ...]:
@@ -511,11 +511,11 @@ def best(vmd: VmDescriptor, chd: HostDescriptor, rules: Rules) -> tuple[float, .
     profile, nodes = vmd.profiles[0], chd.resources.numa_nodes
     if profile.hypervisor.accelerated_vswitch and chd.capabilities.vswitches[0].acceleration.value == "none":
         return None
-    found = (
+    result = (
         _worth(chd, profile, assignment, rules)
         for assignment in itertools.product(nodes, repeat=len(profile.vcpu_sets))
     )
-    return min((each for each in found if each is not None), default=None)
+    return min((each for each in result if each is not None), default=None)
 
 
 def _worth(  # noqa: PLR0911
@@ -524,7 +524,7 @@ def _worth(  # noqa: PLR0911
     ids = [node.id for node in assignment]
     if profile.separate_nodes and len(set(ids)) < len(ids):
         return None
-    taken = 0
+    used = 0
     for node in {each.id: each for each in assignment}.values():
         numbers = [number for number, each in enumerate(assignment) if each.id == node.id]
         if not memory_obeys(node, profile, [profile.vcpu_sets[each] for each in numbers], rules):
@@ -532,8 +532,8 @@ def _worth(  # noqa: PLR0911
         fewest = fewest_cores(chd, profile, node, numbers)
         if fewest is None:
             return None
-        taken += fewest
-    if taken > max(0, spare_count(chd) - rules.reserve_cores) or not links_obey(chd, profile, ids):
+        used += fewest
+    if used > max(0, spare_count(chd) - rules.reserve_cores) or not links_obey(chd, profile, ids):
         return None
     devices = sum(
         each.in_use.value is False
@@ -545,7 +545,7 @@ def _worth(  # noqa: PLR0911
     cost = cheapest_ports(chd, profile, assignment, rules)
     if cost is None:
         return None
-    return _key(chd, profile, assignment, taken, cost, rules)
+    return _key(chd, profile, assignment, used, cost, rules)
 
 
 def spare_count(chd: HostDescriptor) -> int:
@@ -559,7 +559,7 @@ def links_obey(chd: HostDescriptor, profile: Profile, ids: Sequence[int]) -> boo
         if len(ends) == 2:
             between[ends] = between.get(ends, 0) + link.bandwidth_bps / 8
     there = {frozenset((each.a, each.b)): each.bandwidth for each in chd.resources.links}
-    return not any(too_much(asked, there.get(ends)) for ends, asked in between.items())
+    return not any(too_much(requested, there.get(ends)) for ends, requested in between.items())
 
 
 def fewest_cores(chd: HostDescriptor, profile: Profile, node: NumaNode, numbers: Sequence[int]) -> int | None:
@@ -635,8 +635,8 @@ def faults(placement: Placement, vmd: VmDescriptor, chd: HostDescriptor, rules: 
         node_of[len(node_of)] = nodes[piece.node]
         if not set(piece.cpus.values()) <= set(nodes[piece.node].cpus.ids):
             wrong.append(f"CPUs of set {piece.index} are not on node {piece.node}")
-    for number, asked in enumerate(profile.vcpu_sets):
-        if set(placed.get(number, {})) != set(asked.vcpus):
+    for number, requested in enumerate(profile.vcpu_sets):
+        if set(placed.get(number, {})) != set(requested.vcpus):
             wrong.append(f"vCPUs of set {number} are missing")
     if not wrong and not cpus_obey(chd, profile, placed, node_of):
         wrong.append("vCPUs are where they may not be")
@@ -655,11 +655,11 @@ def faults(placement: Placement, vmd: VmDescriptor, chd: HostDescriptor, rules: 
 
 
 def _memory_faults(placement: Placement, profile: Profile, nodes: dict[int, NumaNode], rules: Rules) -> Iterator[str]:
-    for number, asked in enumerate(profile.vcpu_sets):
+    for number, requested in enumerate(profile.vcpu_sets):
         pieces = [each for each in placement.sets if each.index == number]
-        if sum(each.large_page_count for each in pieces) != asked.memory.large_page_count:
+        if sum(each.large_page_count for each in pieces) != requested.memory.large_page_count:
             yield f"large pages of set {number}"
-        if sum(each.normal_bytes for each in pieces) != normal_asked(asked):
+        if sum(each.normal_bytes for each in pieces) != normal_asked(requested):
             yield f"memory of set {number}"
     for node in nodes.values():
         pieces = [each for each in placement.sets if each.node == node.id]
@@ -687,13 +687,13 @@ def _port_faults(
     for piece in placement.sets:
         for each in piece.interfaces:
             number, nic, port = places[each.port_pci_id]
-            asked = profile.vcpu_sets[piece.index].interfaces[each.index]
-            ends.append((asked, nic, port))
+            requested = profile.vcpu_sets[piece.index].interfaces[each.index]
+            ends.append((requested, nic, port))
             if profile.topology == "restricted" and number != piece.node:
                 yield f"interface {each.index} of set {piece.index} is on another node"
-            if asked.mode != "vswitch":
+            if requested.mode != "vswitch":
                 functions.append(each.pci_id)
-            if asked.mode == "sriov" and not any(
+            if requested.mode == "sriov" and not any(
                 vf.pci_id == each.pci_id and vf.in_use.value is False for vf in (port.sriov.vfs if port.sriov else ())
             ):
                 yield f"{each.pci_id} is no free VF of {port.pci_id}"

@@ -56,10 +56,10 @@ class SmallCloud:
 
     def add(self, path: str, **resource: Any) -> dict[str, Any]:
         """Add an existing resource."""
-        made = {"id": next(self.ids), "project_id": "p1", "tenant_id": "p1", "owner": "p1", **resource}
-        self.held.setdefault(path, []).append(made)
-        self.finish(path, made)
-        return made
+        created = {"id": next(self.ids), "project_id": "p1", "tenant_id": "p1", "owner": "p1", **resource}
+        self.held.setdefault(path, []).append(created)
+        self.finish(path, created)
+        return created
 
     def failure(self, method: str, path: str) -> Failure | None:
         """Return the failure of a request; None: it is answered."""
@@ -142,22 +142,22 @@ class _Answers(BaseHTTPRequestHandler):
         kind, _, number = path.rpartition("/")
         if method == "POST":
             hints = {name: value for name, value in body.items() if ":" not in name}
-            name, wanted = next(iter(hints.items())) if len(hints) == 1 else ("", body)
-            if isinstance(wanted, list):
-                return 201, {name: [self.cloud.add(path, **each) for each in wanted]}
-            made = self.cloud.add(path, **wanted)
-            return 201, {name: made} if name else made
+            name, expected = next(iter(hints.items())) if len(hints) == 1 else ("", body)
+            if isinstance(expected, list):
+                return 201, {name: [self.cloud.add(path, **each) for each in expected]}
+            created = self.cloud.add(path, **expected)
+            return 201, {name: created} if name else created
         if method == "GET":
             return 200, self.cloud.said.get(path) or self._listed(path, query)
         if number == "remove_router_interface":
             kind, number, method = f"{kind.rpartition('/routers')[0]}/ports", body["port_id"], "DELETE"
-        found = next((each for each in self.cloud.held.get(kind, []) if each["id"] == number), None)
-        if found is None:
+        result = next((each for each in self.cloud.held.get(kind, []) if each["id"] == number), None)
+        if result is None:
             return 404, {"error": {"message": f"{number} could not be found"}}
         if method == "DELETE":
-            self.cloud.held[kind].remove(found)
+            self.cloud.held[kind].remove(result)
             return 204, None
-        found.update(next(iter(body.values())))
+        result.update(next(iter(body.values())))
         return 200, body
 
     def _listed(self, path: str, query: dict[str, list[str]]) -> dict[str, Any]:
@@ -238,8 +238,8 @@ def clouds_yaml(small: SmallCloud, directory: Path, **auth: Any) -> Path:
         **auth,
     }
     path = directory / "clouds.yaml"
-    wanted = {name: value for name, value in login.items() if value is not None}
-    path.write_text(yaml.safe_dump({"clouds": {"small": {"auth": wanted, "region_name": "R"}}}))
+    expected = {name: value for name, value in login.items() if value is not None}
+    path.write_text(yaml.safe_dump({"clouds": {"small": {"auth": expected, "region_name": "R"}}}))
     return path
 
 

@@ -62,14 +62,14 @@ class Responder:
         zipped = message[:4] == b"\xab\xe8\x5c\xea"
         self.compressed.append(zipped)
         body = zlib.decompress(message[8:]) if zipped else message
-        asked = json.loads(body)
+        requested = json.loads(body)
         if len(body) > 999_999:
             replies: Any = {"jsonrpc": "2.0", "id": None, "error": {"code": -32603, "message": "Request is too large"}}
-        elif isinstance(asked, list):
-            replies = [self._reply(each) for each in asked]
+        elif isinstance(requested, list):
+            replies = [self._reply(each) for each in requested]
             replies = replies[0] if len(replies) == 1 else replies
         else:
-            replies = self._reply(asked)
+            replies = self._reply(requested)
         text = json.dumps(replies).encode()
         return struct.pack(">II", 0xABE85CEA, len(text)) + zlib.compress(text) if zipped else text
 

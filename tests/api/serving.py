@@ -53,14 +53,14 @@ def start(client: TestClient, label: str) -> str:
 
 
 def await_state(client: TestClient, run_id: str, *states: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
 
     def reached() -> bool:
-        found.update(client.get(f"/api/v1/runs/{run_id}").json())
-        return found["state"] in states
+        result.update(client.get(f"/api/v1/runs/{run_id}").json())
+        return result["state"] in states
 
-    await_true(reached, lambda: f"{found} is not {states}")
-    return found
+    await_true(reached, lambda: f"{result} is not {states}")
+    return result
 
 
 def await_over(client: TestClient, run_id: str) -> dict[str, Any]:

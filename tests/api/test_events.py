@@ -21,12 +21,12 @@ def test_events_begin_with_the_queue_and_end_with_the_run(tmp_path: Path) -> Non
         run = start(client, "plain")
         answer = client.get(f"/api/v1/runs/{run}/events")
         assert answer.headers["content-type"].startswith("text/event-stream")
-        told = list(parse_events(answer.text.splitlines(keepends=True)))
-        assert [event.number for event in told] == list(range(1, len(told) + 1))
-        states = [event.content["state"] for event in told if event.name == "State"]
+        report = list(parse_events(answer.text.splitlines(keepends=True)))
+        assert [event.number for event in report] == list(range(1, len(report) + 1))
+        states = [event.content["state"] for event in report if event.name == "State"]
         assert states == ["queued", "running", "complete"]
-        assert [event.content["index"] for event in told if event.name == "TrialProgress"] == [0, 1, 2]
-        assert told[-1].content == client.get(f"/api/v1/runs/{run}").json()
+        assert [event.content["index"] for event in report if event.name == "TrialProgress"] == [0, 1, 2]
+        assert report[-1].content == client.get(f"/api/v1/runs/{run}").json()
 
 
 def test_who_heard_some_events_hears_the_others(tmp_path: Path) -> None:
@@ -47,9 +47,9 @@ def test_events_are_heard_while_the_run_goes_on(tmp_path: Path) -> None:
         await_trial(tmp_path, run)
         ender = threading.Timer(0.5, lambda: client.post(f"/api/v1/runs/{run}/cancel"))
         ender.start()
-        told = list(parse_events(client.get(f"/api/v1/runs/{run}/events").text.splitlines(keepends=True)))
+        report = list(parse_events(client.get(f"/api/v1/runs/{run}/events").text.splitlines(keepends=True)))
         ender.join()
-        assert told[-1].content["state"] == "cancelled"
+        assert report[-1].content["state"] == "cancelled"
 
 
 def test_what_is_no_number_of_an_event_is_refused(tmp_path: Path) -> None:

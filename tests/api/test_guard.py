@@ -105,8 +105,8 @@ def test_beyond_loopback_nothing_is_served_without_tokens(host: str, tmp_path: P
 def test_an_address_that_is_taken_and_one_that_is_none_are_sentences(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot resolve"):
         serve("no host", 0, None, ServerConfig(results_dir=str(tmp_path)), lambda _: None)
-    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(ConfigError, match="choose another port"):
-        serve("127.0.0.1", taken.getsockname()[1], None, ServerConfig(results_dir=str(tmp_path)), lambda _: None)
+    with socket.create_server(("127.0.0.1", 0)) as used, pytest.raises(ConfigError, match="choose another port"):
+        serve("127.0.0.1", used.getsockname()[1], None, ServerConfig(results_dir=str(tmp_path)), lambda _: None)
 
 
 def test_two_servers_do_not_keep_their_runs_in_one_directory(tmp_path: Path) -> None:

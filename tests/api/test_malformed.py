@@ -17,8 +17,8 @@ def test_malformed_bodies_are_refused_with_a_sentence_and_begin_nothing(path: st
             content = json.dumps(malformed.body)
             answer = client.post(path, content=content, headers={"Content-Type": "application/json"})
             assert 400 <= answer.status_code < 500, (malformed, answer.text)
-            told = answer.json()
-            sentence = told["error_message"] if path == "/start_run" else told["detail"]
+            report = answer.json()
+            sentence = report["error_message"] if path == "/start_run" else report["detail"]
             no_number = "NaN" in content or "Infinity" in content  # no JSON, so that no key can be named
             assert ("not a JSON number" if no_number else malformed.where) in sentence, (malformed, sentence)
             assert "Traceback" not in sentence

@@ -105,10 +105,10 @@ def test_a_body_that_cannot_be_used_is_a_sentence_in_both_forms(
 ) -> None:
     with serving(tmp_path) as client:
         theirs = client.post("/start_run", content=content, headers=JSON)
-        ours = client.post("/api/v1/runs", content=content, headers=JSON)
-        assert (theirs.status_code, ours.status_code) == (status, status)
-        assert theirs.json() == {"status": "ERROR", "error_message": ours.json()["detail"]}
-        assert said in ours.json()["detail"]
+        actual = client.post("/api/v1/runs", content=content, headers=JSON)
+        assert (theirs.status_code, actual.status_code) == (status, status)
+        assert theirs.json() == {"status": "ERROR", "error_message": actual.json()["detail"]}
+        assert said in actual.json()["detail"]
         assert "Traceback" not in theirs.text
         assert client.get("/api/v1/runs").json()["total_count"] == 0
 

@@ -21,11 +21,11 @@ LONGEST_S = 240
 def test_the_server_keeps_to_its_openapi_document(tmp_path: Path) -> None:
     with real_server(tmp_path) as server:
         excluded = [word for name in BODIES for word in ("--exclude-operation-id", name)]
-        said = schemathesis(server, *excluded, "--phases", "examples,coverage,fuzzing,stateful")
-        assert "19 selected / 23 total" in said
+        message = schemathesis(server, *excluded, "--phases", "examples,coverage,fuzzing,stateful")
+        assert "19 selected / 23 total" in message
         included = [word for name in BODIES for word in ("--include-operation-id", name)]
-        said = schemathesis(server, *included, "--phases", "examples,fuzzing", "--exclude-checks", NOT_OF_BODIES)
-        assert "4 selected / 23 total" in said
+        message = schemathesis(server, *included, "--phases", "examples,fuzzing", "--exclude-checks", NOT_OF_BODIES)
+        assert "4 selected / 23 total" in message
         assert server.get("/health")["status"] == "ok"
 
 
@@ -47,10 +47,10 @@ def test_every_reference_of_the_document_is_there() -> None:
 
     def references(part: object) -> list[str]:
         if isinstance(part, list):
-            return [found for inner in part for found in references(inner)]
+            return [each for inner in part for each in references(inner)]
         if isinstance(part, dict):
             own = [part["$ref"]] if isinstance(part.get("$ref"), str) else []
-            return own + [found for inner in part.values() for found in references(inner)]
+            return own + [each for inner in part.values() for each in references(inner)]
         return []
 
     used = set(references(document))

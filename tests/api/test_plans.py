@@ -9,10 +9,10 @@ def test_a_body_is_told_in_words_with_the_time_it_takes(tmp_path: Path) -> None:
     with serving(tmp_path) as client:
         answer = client.post("/api/v1/plans", json={"rate": "10kpps", "duration": "5s", "frame_sizes": [64, "IMIX"]})
         assert answer.status_code == 200, answer.text
-        told = answer.json()
-        assert [run["frame_size"] for run in told["runs"]] == ["64", "IMIX"]
-        assert told["runs"][0]["asked"] == "at 10kpps for 5 s"
-        assert 10 < told["forecast"]["low_s"] <= told["forecast"]["expected_s"] <= told["forecast"]["high_s"] < 25
+        report = answer.json()
+        assert [run["frame_size"] for run in report["runs"]] == ["64", "IMIX"]
+        assert report["runs"][0]["asked"] == "at 10kpps for 5 s"
+        assert 10 < report["forecast"]["low_s"] <= report["forecast"]["expected_s"] <= report["forecast"]["high_s"] < 25
         assert client.get("/api/v1/runs").json()["total_count"] == 0
 
 

@@ -115,8 +115,8 @@ def test_a_warm_start_is_a_run_id_and_no_file(written: str) -> None:
 
 
 def test_a_run_id_is_a_warm_start() -> None:
-    for written in ("latest", "20260131T120000Z-3f9a2c"):
-        assert not list(find_forbidden_keys({"search": {"warm_start": written}}))
+    for text in ("latest", "20260131T120000Z-3f9a2c"):
+        assert not list(find_forbidden_keys({"search": {"warm_start": text}}))
 
 
 def test_what_asks_for_nothing_is_let_through() -> None:

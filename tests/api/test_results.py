@@ -24,7 +24,7 @@ ONE, TWO, NONE, AGAIN = "1" * 32, "2" * 32, "3" * 32, "4" * 32
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     """Serve one run with a result, one with two frame sizes, one without a result, one with two repeats."""
     directory = tmp_path_factory.mktemp("results")
-    made = [
+    created = [
         execute(make_plan(directory, frame_sizes=[size], chains=2), Listener(), parts()).run_id for size in (64, 1518)
     ]
     again = [
@@ -32,7 +32,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
         for repeat in (1, 2)
     ]
     journal = Journal(directory)
-    for order, (run_id, result_ids) in enumerate({AGAIN: again, ONE: made[:1], TWO: made, NONE: []}.items()):
+    for order, (run_id, result_ids) in enumerate({AGAIN: again, ONE: created[:1], TWO: created, NONE: []}.items()):
         state = LifecycleState.COMPLETE if result_ids else LifecycleState.FAILED
         entry = RunEntry(
             id=run_id, state=state, asked={}, created_at=f"2026-01-31T12:00:0{order}", run_ids=tuple(result_ids)
@@ -81,10 +81,10 @@ def test_chains_add_up_to_the_streams_of_the_trial(client: TestClient) -> None:
     result = get(client, f"{ONE}/result").json()
     trials = get(client, f"{ONE}/chains").json()["trials"]
     assert len(trials) == len(result["trials"]) > 3
-    for told, trial in zip(trials, result["trials"], strict=True):
-        assert {(way["chain"], way["tx_port"]) for way in told["chains"]} == {(0, 0), (0, 1), (1, 0), (1, 1)}
+    for report, trial in zip(trials, result["trials"], strict=True):
+        assert {(way["chain"], way["tx_port"]) for way in report["chains"]} == {(0, 0), (0, 1), (1, 0), (1, 1)}
         for key in ("intended_count", "offered_count", "received_count"):
-            assert sum(way[key] for way in told["chains"]) == sum(stream[key] for stream in trial["streams"])
+            assert sum(way[key] for way in report["chains"]) == sum(stream[key] for stream in trial["streams"])
 
 
 def test_the_report_is_text_markdown_or_csv(client: TestClient) -> None:

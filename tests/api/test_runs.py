@@ -81,8 +81,8 @@ def test_a_crash_is_one_failed_run_and_the_next_one_works(tmp_path: Path) -> Non
         assert "SIGKILL" in over["error"]
         assert Path(over["error"].rpartition(" ")[2]).read_text() == "about to fall\n"
         assert await_over(client, garbled)["state"] == "failed"
-        told = await_over(client, failed)
-        assert (told["exit_code"], told["error"]) == (3, "the lab asked, the kernel says no")
+        report = await_over(client, failed)
+        assert (report["exit_code"], report["error"]) == (3, "the lab asked, the kernel says no")
 
 
 def test_a_worker_that_cannot_be_started_is_a_failed_run(tmp_path: Path) -> None:
@@ -138,8 +138,8 @@ def test_a_run_that_a_killed_server_left_is_interrupted_and_its_torn_event_dropp
     with (directory / "events.jsonl").open("a") as file:
         file.write('{"event": "TrialDone", "da')
     with serving(tmp_path) as client:
-        found = client.get(f"/api/v1/runs/{run}").json()
-        assert (found["state"], found["exit_code"]) == ("interrupted", 130)
+        result = client.get(f"/api/v1/runs/{run}").json()
+        assert (result["state"], result["exit_code"]) == ("interrupted", 130)
         events = client.get(f"/api/v1/runs/{run}/events").text
         assert "TrialDone" not in events
         assert json.loads(events.strip().splitlines()[-1].removeprefix("data: "))["state"] == "interrupted"

@@ -58,12 +58,12 @@ def client(server: Server, *arguments: str, **more: Any) -> subprocess.Completed
 def poll(curl: Curl, line: str) -> dict[str, Any]:
     """Poll as the manual does: until the request is no longer pending."""
     deadline = time.monotonic() + 60
-    while (told := json.loads(curl(line)))["status"] == "PENDING":
-        assert told["error_message"] == "NFVbench run still pending"
+    while (report := json.loads(curl(line)))["status"] == "PENDING":
+        assert report["error_message"] == "NFVbench run still pending"
         assert time.monotonic() < deadline
         time.sleep(0.3)
-    assert isinstance(told, dict)
-    return told
+    assert isinstance(report, dict)
+    return report
 
 
 def test_the_sessions_of_nfvbenchs_manual_end_in_the_replies_they_show(server: Server, curl: Curl) -> None:
@@ -83,13 +83,13 @@ def test_the_sessions_of_nfvbenchs_manual_end_in_the_replies_they_show(server: S
     assert json.loads(curl("curl -G http://127.0.0.1:7555/status"))["status"] == "PENDING"
     busy = json.loads(curl(begin))
     assert busy == {"error_message": "there is already an NFVbench request running", "status": "ERROR"}
-    told = poll(curl, "curl -G http://127.0.0.1:7555/status")
-    assert told["status"] == "OK", told
-    found = told["result"]["benchmarks"]["network"]["service_chain"]["PVP"]["result"]
-    assert found["bidirectional"] is True
-    assert found["result"]["64"]["run_config"]["direction-total"]["orig"]["rate_pps"] == pytest.approx(10_000)
+    report = poll(curl, "curl -G http://127.0.0.1:7555/status")
+    assert report["status"] == "OK", report
+    result = report["result"]["benchmarks"]["network"]["service_chain"]["PVP"]["result"]
+    assert result["bidirectional"] is True
+    assert result["result"]["64"]["run_config"]["direction-total"]["orig"]["rate_pps"] == pytest.approx(10_000)
     again = json.loads(curl(f"curl -G http://127.0.0.1:7555/status/{started['request_id']}"))
-    assert again == told
+    assert again == report
     assert json.loads(curl("curl -G http://127.0.0.1:7555/status"))["error_message"] == "no pending NFVbench run"
 
     no_traffic = (
@@ -97,8 +97,8 @@ def test_the_sessions_of_nfvbenchs_manual_end_in_the_replies_they_show(server: S
         """'{"no_traffic":true}' http://127.0.0.1:7555/start_run"""
     )
     assert json.loads(curl(no_traffic))["status"] == "PENDING"
-    told = poll(curl, "curl -G http://127.0.0.1:7555/status")
-    assert told["status"] == "OK", told
+    report = poll(curl, "curl -G http://127.0.0.1:7555/status")
+    assert report["status"] == "OK", report
 
     (server.results_dir.parent / "nfvbenchconfig.json").write_text(
         '{"flow_count": 10000, "duration": 1, "rate": "1kpps"}'
@@ -148,8 +148,8 @@ def test_several_frame_sizes_are_one_run_with_a_result_each(server: Server) -> N
     assert which.returncode == 2
     assert "frame_size=1518" in which.stderr
     nfvbench = json.loads(client(server, "result", run["id"], "--format", "nfvbench").stdout)
-    found = nfvbench["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]
-    assert {"64", "1518"} <= set(found)
+    result = nfvbench["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]
+    assert {"64", "1518"} <= set(result)
 
 
 def test_a_run_that_is_cancelled_leaves_the_lab_clean_and_the_next_one_works(server: Server) -> None:
@@ -192,8 +192,8 @@ def test_a_server_that_is_killed_takes_its_worker_and_the_lab_along(tmp_path: Pa
         server.process.wait(timeout=10)
         await_gone({worker, *inside})
     with real_server(tmp_path) as server:
-        found = server.get(f"/api/v1/runs/{run}")
-        assert (found["state"], found["error"]) == ("interrupted", "the server ended during this run")
+        result = server.get(f"/api/v1/runs/{run}")
+        assert (result["state"], result["error"]) == ("interrupted", "the server ended during this run")
 
 
 def test_a_server_that_is_stopped_ends_its_run_and_keeps_what_was_measured(tmp_path: Path) -> None:
@@ -204,9 +204,9 @@ def test_a_server_that_is_stopped_ends_its_run_and_keeps_what_was_measured(tmp_p
         assert server.stop() == 0
         await_gone({worker})
     with real_server(tmp_path) as server:
-        found = server.get(f"/api/v1/runs/{run}")
-        assert found["state"] == "interrupted"
-        assert len(found["run_ids"]) == 1
+        result = server.get(f"/api/v1/runs/{run}")
+        assert result["state"] == "interrupted"
+        assert len(result["run_ids"]) == 1
 
 
 def test_without_a_server_the_client_says_so(tmp_path: Path) -> None:
@@ -231,20 +231,20 @@ def worker_of(server: Server) -> int:
 
 
 def descendants(pid: int) -> set[int]:
-    found, relations = {pid}, parents()
-    while more := {child for child, parent in relations.items() if parent in found} - found:
-        found |= more
-    return found - {pid}
+    result, relations = {pid}, parents()
+    while more := {child for child, parent in relations.items() if parent in result} - result:
+        result |= more
+    return result - {pid}
 
 
 def parents() -> dict[int, int]:
-    found = {}
+    result = {}
     for directory in Path("/proc").glob("[0-9]*"):
         try:
-            found[int(directory.name)] = int((directory / "stat").read_text().rpartition(")")[2].split()[1])
+            result[int(directory.name)] = int((directory / "stat").read_text().rpartition(")")[2].split()[1])
         except OSError:
             continue
-    return found
+    return result
 
 
 def await_gone(pids: set[int]) -> None:

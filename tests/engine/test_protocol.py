@@ -150,11 +150,11 @@ def test_faults_are_refused_where_frames_are_real(engine: Engine) -> None:
 
 def test_a_trial_counts_both_streams_at_their_own_loads(engine: Engine) -> None:
     assert engine.ask(OPEN)["thread_count"] == 1
-    assert all(found["received_count"] > 0 for found in engine.ask({"op": "check", "timeout_s": 1})["directions"])
+    assert all(each["received_count"] > 0 for each in engine.ask({"op": "check", "timeout_s": 1})["directions"])
     reply = engine.ask(TRIAL)
     assert reply["trial_id"] == 7
-    assert [found["intended_count"] for found in reply["streams"]] == [200, 400]
-    assert all(found["received_count"] == found["offered_count"] > 100 for found in reply["streams"])
+    assert [each["intended_count"] for each in reply["streams"]] == [200, 400]
+    assert all(each["received_count"] == each["offered_count"] > 100 for each in reply["streams"])
     assert engine.ask({"op": "close"})["reply"] == "closed"
 
 
@@ -256,10 +256,10 @@ def test_frames_are_told_without_ports_and_may_be_as_small_as_their_headers(engi
     tagged["ranges"] = [{"layer": 3, "field": "dst_port", "values": {"mode": "list", "values": [9, 80]}, "every": 3}]
     station = {"mac": "02:00:00:00:00:01", "addresses": ["198.18.0.1", "198.18.1.0/24", "2001:2::1"]}
     reply = engine.ask({"op": "frames", "streams": [tagged], "stations": [station]})
-    (told,) = reply["streams"]
-    assert len(bytes.fromhex(told["frames"][0])) == 60
-    assert told["layers"][-1] == {"at": 38, "bytes": 8}
-    assert told["fields"] == [
+    (report,) = reply["streams"]
+    assert len(bytes.fromhex(report["frames"][0])) == 60
+    assert report["layers"][-1] == {"at": 38, "bytes": 8}
+    assert report["fields"] == [
         {
             "range": 0,
             "field": "dst_port",
@@ -271,7 +271,7 @@ def test_frames_are_told_without_ports_and_may_be_as_small_as_their_headers(engi
             "period": None,
         }
     ]
-    assert [(found["layer"], found["at"], found["follows"]) for found in told["checksums"]] == [
+    assert [(each["layer"], each["at"], each["follows"]) for each in report["checksums"]] == [
         (2, 28, []),
         (3, 44, [0]),
     ]

@@ -51,8 +51,8 @@ def ids_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def config(tmp_path: Path, overlay: dict[str, Any] | None = None, **keys: Any) -> Config:
-    asked = SHORT | {"results_dir": str(tmp_path)} | {key.replace("__", "."): value for key, value in keys.items()}
-    return load((), asked, overlays=(json.dumps(overlay),) if overlay else ())
+    requested = SHORT | {"results_dir": str(tmp_path)} | {key.replace("__", "."): value for key, value in keys.items()}
+    return load((), requested, overlays=(json.dumps(overlay),) if overlay else ())
 
 
 def parts(b_pps: float = 0.95e6, broken: str = "") -> RunEnvironment:
@@ -153,8 +153,8 @@ def test_the_suite_says_which_repeat_of_which_each_run_is(tmp_path: Path) -> Non
         (3, "B", 2),
         (4, "A", 2),
     ]
-    found = suites.load("latest", tmp_path)
-    assert found and found.suite == outcome.suite
+    result = suites.load("latest", tmp_path)
+    assert result and result.suite == outcome.suite
 
 
 def test_a_run_that_fails_is_named_and_the_others_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,8 +162,8 @@ def test_a_run_that_fails_is_named_and_the_others_are_kept(tmp_path: Path, capsy
     captured = capsys.readouterr()
     assert code == GeneratorError.exit_code
     assert "frame size 64, B 2 of 2: engine lost" in captured.err
-    found = suites.load("latest", tmp_path)
-    assert found and [run.status for run in found.suite.runs].count(Status.COMPLETE) == 3
+    result = suites.load("latest", tmp_path)
+    assert result and [run.status for run in result.suite.runs].count(Status.COMPLETE) == 3
 
 
 def test_progress_says_which_repeat_it_is(tmp_path: Path) -> None:
@@ -192,24 +192,24 @@ def test_progress_says_which_repeat_it_is(tmp_path: Path) -> None:
 def test_repeats_end_with_their_spread(columns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plans = build_each(config(tmp_path, repeat=5, frame_sizes=[64, "IMIX"]))
     outcome = execute_suite(plans, Listener(), parts())
-    shown = text_of(outcome, monkeypatch, columns)
-    assert max(map(len, shown.splitlines())) <= columns and "…" not in shown
-    assert "10 runs: 5 repeats at 2 frame sizes" in shown
-    assert "IMIX, #5" in shown
+    output = text_of(outcome, monkeypatch, columns)
+    assert max(map(len, output.splitlines())) <= columns and "…" not in output
+    assert "10 runs: 5 repeats at 2 frame sizes" in output
+    assert "IMIX, #5" in output
     loads = sorted(
         result.goals[0].lower.load_pps
         for result in outcome.results
         if result.plan.frame_size == "64" and result.goals[0].lower
     )
-    row = next(line for line in shown.splitlines() if line.split()[:2] == ["64", "NDR"] and " 5 " in line)
+    row = next(line for line in output.splitlines() if line.split()[:2] == ["64", "NDR"] and " 5 " in line)
     assert [f"{loads[at] / 1e6:.3f}" for at in (2, 4)] == [row.split()[3], row.split()[7]]
 
 
 def test_set_ups_in_turn_end_with_the_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     outcome = execute_suite(in_turn(tmp_path, repeat=4), Listener(), parts())
     assert "worse" in text_of(outcome, monkeypatch)
-    shown = CliRunner().invoke(nodrop, ["show", "latest", "--results-dir", str(tmp_path)]).output
-    assert "8 runs: 4 repeats of A and B alternating" in shown and "worse" in shown
+    message = CliRunner().invoke(nodrop, ["show", "latest", "--results-dir", str(tmp_path)]).output
+    assert "8 runs: 4 repeats of A and B alternating" in message and "worse" in message
 
 
 def test_nfvbenchs_form_has_the_repeat_in_the_middle(tmp_path: Path) -> None:

@@ -46,19 +46,19 @@ def text_of(result: RunResult) -> str:
 def test_a_search_with_bounds_encloses_the_truth(algorithm: AlgorithmName, tmp_path: Path) -> None:
     result = run(algorithm, tmp_path)
     assert result.status is Status.COMPLETE
-    for found in result.goals:
-        truth = MILLION.throughput(found.goal.loss_ratio, 1.0)
-        assert (found.regular, found.limit) == (True, Limit.SUT)
-        assert found.lower and found.lower.load_pps <= truth.high_pps
-        assert found.upper and found.upper.load_pps >= truth.low_pps
-        assert found.loss_ratio_limit and found.lower.loss_ratio <= found.loss_ratio_limit < 0.01
+    for each in result.goals:
+        truth = MILLION.throughput(each.goal.loss_ratio, 1.0)
+        assert (each.regular, each.limit) == (True, Limit.SUT)
+        assert each.lower and each.lower.load_pps <= truth.high_pps
+        assert each.upper and each.upper.load_pps >= truth.low_pps
+        assert each.loss_ratio_limit and each.lower.loss_ratio <= each.loss_ratio_limit < 0.01
     assert "limited by the SUT" in text_of(result)
 
 
 def test_trials_at_the_highest_load_are_told_as_an_estimate(tmp_path: Path) -> None:
     result = run("mrr", tmp_path)
     assert result.status is Status.COMPLETE
-    assert [found.estimate_pps for found in result.goals] == pytest.approx([1e6, 1e6], rel=0.01)
+    assert [each.estimate_pps for each in result.goals] == pytest.approx([1e6, 1e6], rel=0.01)
     assert "- NDR 0 %: about 1.000 Mpps" in text_of(result)
 
 
@@ -75,7 +75,7 @@ def test_goals_with_attributes_of_their_own_are_found_by_these(algorithm: Algori
     often = {"loss_ratio": 0, "final_trial_duration": "0.2s", "duration_sum": "2s", "exceed_ratio": "50%"}
     goals = {"NDR": 0, "often": often, "coarse": {"loss_ratio": "1%", "width": "5%"}}
     result = run(algorithm, tmp_path, goals=goals, latency__enabled=False)
-    assert [found.regular for found in result.goals] == [True] * 3
+    assert [each.regular for each in result.goals] == [True] * 3
     coarse = result.goals[2]
     assert coarse.lower and coarse.upper and coarse.goal.width_ratio == 0.05
     assert 1 - coarse.lower.load_pps / coarse.upper.load_pps <= 0.05

@@ -135,8 +135,8 @@ def test_each_run_has_its_result_and_says_which_of_how_many_it_is(tmp_path: Path
 def test_a_suite_is_found_by_file_directory_id_and_as_the_latest(tmp_path: Path) -> None:
     outcome = execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), Listener(), parts())
     suite_id = outcome.suite.suite_id
-    for wanted in (tmp_path / suite_id / "suite.json", tmp_path / suite_id, suite_id, "latest"):
-        assert suites.load(wanted, tmp_path) == (outcome.suite, outcome.results)
+    for expected in (tmp_path / suite_id / "suite.json", tmp_path / suite_id, suite_id, "latest"):
+        assert suites.load(expected, tmp_path) == (outcome.suite, outcome.results)
     assert suites.load(outcome.results[0].run_id, tmp_path) is None
     assert store.load("latest", tmp_path) == outcome.results[-1]
     with pytest.raises(ConfigError, match="a suite of several runs; name one of the runs in"):
@@ -162,11 +162,11 @@ def test_an_interrupted_suite_keeps_what_was_measured(tmp_path: Path) -> None:
     plans = plans_for(tmp_path, frame_sizes=[64, 128, 256])
     with pytest.raises(KeyboardInterrupt):
         execute_suite(plans, Listener(), failing_at("128", KeyboardInterrupt("stopped by SIGINT")))
-    found = suites.load("latest", tmp_path)
-    assert found
-    assert [run.status for run in found.suite.runs] == [Status.COMPLETE, Status.INTERRUPTED]
-    assert (found.suite.status, found.suite.error) == (Status.INTERRUPTED, "stopped by SIGINT")
-    assert len(found.results[0].trials) == 1
+    result = suites.load("latest", tmp_path)
+    assert result
+    assert [run.status for run in result.suite.runs] == [Status.COMPLETE, Status.INTERRUPTED]
+    assert (result.suite.status, result.suite.error) == (Status.INTERRUPTED, "stopped by SIGINT")
+    assert len(result.results[0].trials) == 1
 
 
 def test_a_killed_suite_is_on_disk_as_interrupted(tmp_path: Path) -> None:
@@ -174,9 +174,9 @@ def test_a_killed_suite_is_on_disk_as_interrupted(tmp_path: Path) -> None:
 
     def look(event: object) -> None:
         if isinstance(event, RunStarted) and event.place and event.place.number == 2:
-            found = suites.load(event.place.suite_id, tmp_path)
-            assert found
-            seen.append(found.suite)
+            result = suites.load(event.place.suite_id, tmp_path)
+            assert result
+            seen.append(result.suite)
 
     execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), look, parts())
     assert [(suite.status, len(suite.runs)) for suite in seen] == [(Status.INTERRUPTED, 1)]
@@ -241,9 +241,9 @@ def test_nodrop_show_prints_a_suite_and_the_reports_of_its_runs(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     outcome = execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), Listener(), parts())
-    shown = CliRunner().invoke(nodrop, ["show", "latest", "--results-dir", str(tmp_path)]).output
-    assert f"{outcome.suite.suite_id}: complete, 2 frame sizes" in shown
+    message = CliRunner().invoke(nodrop, ["show", "latest", "--results-dir", str(tmp_path)]).output
+    assert f"{outcome.suite.suite_id}: complete, 2 frame sizes" in message
     for result in outcome.results:
-        assert f"Frame size {result.plan.frame_size}: run {result.run_id}" in shown
+        assert f"Frame size {result.plan.frame_size}: run {result.run_id}" in message
     as_json = CliRunner().invoke(nodrop, ["show", "latest", "--json", "--results-dir", str(tmp_path)]).output
     assert json.loads(as_json)["suite"] == outcome.suite.model_dump(mode="json")

@@ -94,8 +94,8 @@ class Capture:
 
     def hear(self, seen: Seen) -> None:
         """Store a frame, if it matches and fits."""
-        wanted = self.sent_ports if seen.is_sent else self.received_ports
-        if not self.is_active or seen.port not in wanted or not self.filter.passes(seen.bytes):
+        expected = self.sent_ports if seen.is_sent else self.received_ports
+        if not self.is_active or seen.port not in expected or not self.filter.passes(seen.bytes):
             return
         if len(self.frames) >= self.limit:
             if not self.is_cyclic:
@@ -127,8 +127,8 @@ class Capture:
 
     def fetch(self, count_max: int) -> dict[str, Any]:
         """Remove and return the oldest frames."""
-        found = [self.frames.popleft() for _ in range(min(count_max, len(self.frames)))]
-        return {"pkts": found, "pending": len(self.frames), "start_ts": self.start_s}
+        result = [self.frames.popleft() for _ in range(min(count_max, len(self.frames)))]
+        return {"pkts": result, "pending": len(self.frames), "start_ts": self.start_s}
 
 
 def _mask(ports: list[int]) -> int:

@@ -112,8 +112,8 @@ def api_sync_v2(machine: Machine, params: Params) -> Any:
 
 @method
 def api_sync(machine: Machine, params: Params) -> Any:
-    for asked in params.list("api_vers"):
-        its = Params(asked)
+    for requested in params.list("api_vers"):
+        its = Params(requested)
         its.text("type")
         _check_api(machine.options.api, (its.integer("major"), its.integer("minor")))
     return {"api_vers": [{"type": "core", "api_h": machine.api_handle}]}
@@ -189,11 +189,11 @@ def get_port_status(machine: Machine, params: Params) -> Any:
 def acquire(machine: Machine, params: Params) -> Any:
     port = the_port(machine, params)
     session = params.integer("session_id", high=2**32 - 1)
-    found = port.acquire(params.text("user"), session, force=params.flag("force"))
+    result = port.acquire(params.text("user"), session, force=params.flag("force"))
     if machine.options.api >= (5, 0):
         machine.events.setdefault(session, deque())
     machine.tell(port.number, ACQUIRED)
-    return found
+    return result
 
 
 @method
@@ -265,11 +265,11 @@ def start_traffic(machine: Machine, params: Params) -> Any:
     check_profile(params)
     check_state(machine, port, "STREAMS")
     duration_s, force = params.number("duration"), params.flag("force")
-    asked = params.object("mul")
-    asked.one_of("op", ("abs", "add", "sub"))
-    factor = machine.factor(port, asked.one_of("type", MULTIPLIERS), asked.number("value"), force=force)
+    requested = params.object("mul")
+    requested.one_of("op", ("abs", "add", "sub"))
+    factor = machine.factor(port, requested.one_of("type", MULTIPLIERS), requested.number("value"), force=force)
     params.integer("core_mask", 2**64 - 1)
-    if port.is_service and not machine.options.has_software and any(found.count for found in enabled(port)):
+    if port.is_service and not machine.options.has_software and any(each.count for each in enabled(port)):
         raise Refusal("flow stats are not possible in service mode")
     begin_s = params.number("start_at_ts", 0.0) or None
     machine.start(port, factor, duration_s, begin_s)
@@ -306,8 +306,10 @@ def resume_traffic(machine: Machine, params: Params) -> Any:
 def update_traffic(machine: Machine, params: Params) -> Any:
     port = own_port(machine, params)
     check_state(machine, port, "TX")
-    asked = params.object("mul")
-    factor = machine.factor(port, asked.one_of("type", MULTIPLIERS), asked.number("value"), force=params.flag("force"))
+    requested = params.object("mul")
+    factor = machine.factor(
+        port, requested.one_of("type", MULTIPLIERS), requested.number("value"), force=params.flag("force")
+    )
     machine.pause(port)
     machine.resume(port, factor)
     return {"multiplier": factor}
@@ -347,8 +349,8 @@ def get_port_xstats_names(machine: Machine, params: Params) -> Any:
 
 @method
 def get_port_xstats_values(machine: Machine, params: Params) -> Any:
-    found = machine.port_stats(the_port(machine, params).number)
-    return {"xstats_values": [found["ipackets"], found["opackets"], found["ierrors"]]}
+    result = machine.port_stats(the_port(machine, params).number)
+    return {"xstats_values": [result["ipackets"], result["opackets"], result["ierrors"]]}
 
 
 @method
@@ -361,10 +363,10 @@ def get_active_pgids(machine: Machine, params: Params) -> Any:
 
 @method
 def get_pgid_stats(machine: Machine, params: Params) -> Any:
-    asked = params.list("pgids", [])
-    if len(asked) > GROUPS_MAX:
+    requested = params.list("pgids", [])
+    if len(requested) > GROUPS_MAX:
         raise Refusal(f"at most {GROUPS_MAX} ids at once")
-    return machine.group_stats(asked)
+    return machine.group_stats(requested)
 
 
 @method
@@ -404,8 +406,8 @@ def get_rx_queue_pkts(machine: Machine, params: Params) -> Any:
     port = own_port(machine, params)
     if port.queue is None:
         raise Refusal("RX queue is not active")
-    found, port.queue = port.queue, []
-    return {"pkts": found}
+    result, port.queue = port.queue, []
+    return {"pkts": result}
 
 
 @method
@@ -432,36 +434,36 @@ def _pushed(port: Port, params: Params) -> bytes:
 def capture(machine: Machine, params: Params) -> Any:
     command = params.one_of("command", ("start", "status", "fetch", "stop", "remove"))
     if command == "status":
-        return [found.status() for found in machine.captures.values()]
+        return [result.status() for result in machine.captures.values()]
     if command == "start":
         return _start_capture(machine, params)
     number = params.integer("capture_id")
     if number not in machine.captures:
         raise Refusal(f"capture ID {number} does not exist")
-    found = machine.captures[number]
+    result = machine.captures[number]
     if command == "fetch":
-        return found.fetch(params.integer("pkt_limit", low=1))
-    if found.is_active:
-        found.is_active = False
-        for port in found.ports:
-            machine.link.ignore(port, found.hear)
+        return result.fetch(params.integer("pkt_limit", low=1))
+    if result.is_active:
+        result.is_active = False
+        for port in result.ports:
+            machine.link.ignore(port, result.hear)
     if command == "remove":
         del machine.captures[number]
         return {}
-    return {"pkt_count": len(found.frames)}
+    return {"pkt_count": len(result.frames)}
 
 
 def _start_capture(machine: Machine, params: Params) -> dict[str, Any]:
-    made = Capture.read(params)
-    for number in made.ports:
+    created = Capture.read(params)
+    for number in created.ports:
         if number >= len(machine.ports):
             raise Refusal(f"invalid port id {number}")
         if machine.options.api < (4, 7) and not machine.ports[number].is_service:
             raise Refusal(f"port {number} must be under service mode for packet capturing")
-    machine.captures[made.number] = made
-    for number in made.ports:
-        machine.link.listen(number, made.hear)
-    return {"capture_id": made.number, "start_ts": made.start_s}
+    machine.captures[created.number] = created
+    for number in created.ports:
+        machine.link.listen(number, created.hear)
+    return {"capture_id": created.number, "start_ts": created.start_s}
 
 
 @method
@@ -503,9 +505,9 @@ def set_vlan(machine: Machine, params: Params) -> Any:
 def get_async_events(machine: Machine, params: Params) -> Any:
     params.text("user")
     queue = machine.events.setdefault(params.integer("session_id", high=2**32 - 1), deque())
-    found = [*queue]
+    result = [*queue]
     queue.clear()
-    return {"data": found}
+    return {"data": result}
 
 
 @method

@@ -71,8 +71,8 @@ class Latency:
             "sth": min(self.lost_count, 1),
             "stl": self.out_of_order_count + self.duplicate_count,
         }
-        found = {name: count for name, count in errors.items() if count}
-        return {"lat": times} | ({"er": found} if found else {})
+        result = {name: count for name, count in errors.items() if count}
+        return {"lat": times} | ({"er": result} if result else {})
 
     def _decades(self) -> dict[str, int]:
         counts: Counter[int] = Counter()
@@ -102,7 +102,7 @@ class PacketGroup:
 
     def copied(self) -> "PacketGroup":
         """Return a copy that can count on."""
-        counts = (Counter(found) for found in (self.sent, self.sent_bytes, self.received, self.received_bytes))
+        counts = (Counter(each) for each in (self.sent, self.sent_bytes, self.received, self.received_bytes))
         return PacketGroup(self.is_latency, self.version, *counts)
 
     def as_json(self, ports: int) -> dict[str, dict[str, int]]:

@@ -150,8 +150,8 @@ class Vm:
         if self._cache > CACHE_MAX:
             raise VmRefused("Cache is too big try to reduce it")
         self._variables: dict[str, Variable] = {}
-        for at, asked in enumerate(self._program):
-            self._declare(at, asked)
+        for at, requested in enumerate(self._program):
+            self._declare(at, requested)
         lists = [one.list_bytes for one in self._variables.values() if isinstance(one, Listed)]
         if any(size + 30 > PROGRAM_BYTES_MAX for size in lists) or sum(lists) + 30 * len(self._program) > 65535:
             raise VmRefused("a program of more than 65535 bytes, which TRex cuts short without a word")
@@ -183,24 +183,24 @@ class Vm:
             while True:
                 yield self._packet
         if self._cache:
-            made = [self._next() for _ in range(self._cache)]
+            created = [self._next() for _ in range(self._cache)]
             while True:
-                yield from made
+                yield from created
         while True:
             yield self._next()
 
     def _next(self) -> bytes:
         frame = bytearray(self._packet)
         skipping = False
-        for asked in self._program:
-            kind = asked["type"]
+        for requested in self._program:
+            kind = requested["type"]
             if kind in KINDS:
                 if not skipping:
-                    skipping = not self._variables[asked["name"]].run()
-                skipping = skipping and bool(asked.get("next_var"))
+                    skipping = not self._variables[requested["name"]].run()
+                skipping = skipping and bool(requested.get("next_var"))
             else:
                 skipping = False
-                getattr(self, f"_{kind}")(frame, asked)
+                getattr(self, f"_{kind}")(frame, requested)
         return bytes(frame)
 
     def _write_flow_var(self, frame: bytearray, asked: dict[str, Any]) -> None:
@@ -236,8 +236,8 @@ class Vm:
         at = l4 + (6 if protocol == UDP else 16)
         frame[at : at + 2] = b"\0\0"
         pseudo = bytes(addresses) + protocol.to_bytes(4, "big") + (end - l4).to_bytes(4, "big")
-        found = internet_checksum(pseudo + bytes(frame[l4:end]))
-        frame[at : at + 2] = found if protocol == TCP or found != b"\0\0" else b"\xff\xff"
+        result = internet_checksum(pseudo + bytes(frame[l4:end]))
+        frame[at : at + 2] = result if protocol == TCP or result != b"\0\0" else b"\xff\xff"
 
 
 def internet_checksum(data: bytes) -> bytes:

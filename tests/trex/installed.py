@@ -49,13 +49,13 @@ def install_broken(folder: Path, words: str, release: str = "v3.08") -> Path:
 
 def read_flags(arguments: list[str]) -> dict[str, str]:
     """Read TRex's own options. Exit on an unknown one."""
-    found = {}
+    result = {}
     words = iter(arguments)
     for word in words:
         if word not in ALLOWED:
             sys.exit(f"t-rex-64: unrecognized option '{word}'")
-        found[word] = next(words) if ALLOWED[word] else ""
-    return found
+        result[word] = next(words) if ALLOWED[word] else ""
+    return result
 
 
 def main() -> None:

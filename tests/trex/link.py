@@ -91,14 +91,14 @@ class Link:
 
     def counters(self) -> list[InterfaceCounters]:
         """Read the counters of each port."""
-        found = {}
+        result = {}
         for line in self._counters.read_text().splitlines()[2:]:
             name, _, columns = line.partition(":")
             numbers = [int(number) for number in columns.split()]
-            found[name.strip()] = InterfaceCounters(numbers[1], numbers[0], numbers[9], numbers[8])
-        if not found.keys() >= {*self.interfaces}:
+            result[name.strip()] = InterfaceCounters(numbers[1], numbers[0], numbers[9], numbers[8])
+        if not result.keys() >= {*self.interfaces}:
             raise SystemExit("the interfaces are gone")
-        return [found[name] for name in self.interfaces]
+        return [result[name] for name in self.interfaces]
 
     def _receive(self, port: int) -> None:
         receiving = self._in[port]

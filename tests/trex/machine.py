@@ -144,10 +144,10 @@ class Machine:
 
     def pause(self, port: Port) -> None:
         """Stop, and store the frames not yet sent."""
-        kept = self.sender.flows(port.number)
+        stored = self.sender.flows(port.number)
         self.sender.stop(port.number)
         self.sender.await_counts()
-        port.paused = [flow for flow in kept if flow.left >= 1]
+        port.paused = [flow for flow in stored if flow.left >= 1]
         port.is_paused, port.is_started = True, False
 
     def resume(self, port: Port, multiplier: float) -> None:
@@ -188,11 +188,11 @@ class Machine:
         factor = value
         if kind != "raw":
             what = "bpsl1" if kind == "percentage" else kind
-            asked = value * self.line_rate_bps / 100 if kind == "percentage" else value
-            if asked < fixed[what]:
+            requested = value * self.line_rate_bps / 100 if kind == "percentage" else value
+            if requested < fixed[what]:
                 unit = "pps" if what == "pps" else "bps"
                 raise Refusal(f"current stream configuration enforces a minimum rate of '{round(fixed[what])}' {unit}")
-            factor = (asked - fixed[what]) / scaled[what] if scaled[what] else 1.0
+            factor = (requested - fixed[what]) / scaled[what] if scaled[what] else 1.0
         if not force and fixed["bpsl1"] + factor * scaled["bpsl1"] > self.line_rate_bps:
             raise Refusal("required L1 bandwidth is over the port's line rate, use 'force' to start anyway")
         return factor
@@ -232,28 +232,28 @@ class Machine:
 
     def passed(self) -> list[Passed]:
         """Return the engine's total counts at each port; all received frames are attributed to the engine."""
-        found = zip(self.link.counters(), self.link.own_count, strict=True)
-        return [Passed(counters.sent_count - own, counters.received_count) for counters, own in found]
+        result = zip(self.link.counters(), self.link.own_count, strict=True)
+        return [Passed(counters.sent_count - own, counters.received_count) for counters, own in result]
 
     def port_stats(self, number: int) -> dict[str, Any]:
         """Return `get_port_stats`."""
-        found = self.link.counters()[number]
-        made_up = round(found.received_count * self.faults.dropped_ratio)
+        counters = self.link.counters()[number]
+        made_up = round(counters.received_count * self.faults.dropped_ratio)
         dropped = self._dropped[number] + made_up
-        share = (found.received_count - dropped) / found.received_count if found.received_count else 1.0
-        received_bytes = round(share * (found.received_bytes + FCS_BYTES * found.received_count))
+        share = (counters.received_count - dropped) / counters.received_count if counters.received_count else 1.0
+        received_bytes = round(share * (counters.received_bytes + FCS_BYTES * counters.received_count))
         sent_pps, received_pps = self.totals.sent_pps.get(number, 0.0), self.totals.received_pps.get(number, 0.0)
         return {
-            "opackets": found.sent_count,
-            "ipackets": found.received_count - dropped,
-            "obytes": found.sent_bytes + FCS_BYTES * found.sent_count,
+            "opackets": counters.sent_count,
+            "ipackets": counters.received_count - dropped,
+            "obytes": counters.sent_bytes + FCS_BYTES * counters.sent_count,
             "ibytes": received_bytes,
             "oerrors": 0,
             "ierrors": dropped,
             "m_total_tx_pps": sent_pps,
             "m_total_rx_pps": received_pps,
-            "m_total_tx_bps": sent_pps * 8 * _mean(found.sent_bytes, found.sent_count),
-            "m_total_rx_bps": received_pps * 8 * _mean(found.received_bytes, found.received_count),
+            "m_total_tx_bps": sent_pps * 8 * _mean(counters.sent_bytes, counters.sent_count),
+            "m_total_rx_bps": received_pps * 8 * _mean(counters.received_bytes, counters.received_count),
             "m_cpu_util": self.cpu_percent,
         }
 
@@ -291,8 +291,8 @@ class Machine:
             "m_tx_bps": 0.0,
             "m_rx_bps": 0.0,
             "m_rx_drop_bps": 0.0,
-            "m_total_tx_pkts": sum(found.sent_count for found in self.link.counters()),
-            "m_total_rx_pkts": sum(found.received_count for found in self.link.counters()),
+            "m_total_tx_pkts": sum(each.sent_count for each in self.link.counters()),
+            "m_total_rx_pkts": sum(each.received_count for each in self.link.counters()),
             "m_total_queue_full": self.totals.queue_full_count,
             "m_total_queue_drop": 0,
         }
@@ -302,16 +302,16 @@ class Machine:
         self.sender.await_counts()
         with self.sender.changed, self.lock:
             running = self.sender.running()
-            wanted = {pg_id: group for pg_id, group in self.groups.items() if not pg_ids or pg_id in pg_ids}
-            counts = {str(pg_id): self._live(pg_id, group, running) for pg_id, group in wanted.items()}
+            expected = {pg_id: group for pg_id, group in self.groups.items() if not pg_ids or pg_id in pg_ids}
+            counts = {str(pg_id): self._live(pg_id, group, running) for pg_id, group in expected.items()}
             times = {
                 str(pg_id): group.latency.as_json(
                     with_histogram=self.options.has_histograms, with_minimum=self.options.api >= (5, 0)
                 )
-                for pg_id, group in wanted.items()
+                for pg_id, group in expected.items()
                 if group.is_latency
             }
-            versions = {str(pg_id): group.version for pg_id, group in wanted.items()}
+            versions = {str(pg_id): group.version for pg_id, group in expected.items()}
         return {
             "ts": {"value": round(time.monotonic() * 1e9), "freq": 10**9},
             "flow_stats": counts or None,
@@ -329,8 +329,8 @@ class Machine:
 
     def _port_info(self, flow: Flow, received: int) -> int:
         """Return how many received frames are reported."""
-        told = 0 if flow.is_frozen and not flow.stream.is_latency else received
-        return told - round(told * self.faults.dropped_ratio)
+        report = 0 if flow.is_frozen and not flow.stream.is_latency else received
+        return report - round(report * self.faults.dropped_ratio)
 
     def _flow(self, port: Port, stream: TrexStream, multiplier: float, duration_s: float, is_frozen: bool) -> Flow:
         load = stream.load_pps(self.line_rate_bps) * (1.0 if stream.is_latency else multiplier)
@@ -352,10 +352,10 @@ class Machine:
 
     def _all_streams(self) -> Streams:
         """Return all streams that the engine may send."""
-        found = [(port.number, stream) for port in self.ports for stream in enabled(port)]
+        result = [(port.number, stream) for port in self.ports for stream in enabled(port)]
         return [
             (number, stream)
-            for number, stream in found
+            for number, stream in result
             if not is_slow(Flow(number, stream, stream.load_pps(self.line_rate_bps), 1))
         ]
 

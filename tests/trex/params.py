@@ -41,8 +41,8 @@ class Params:
 
     def list(self, name: str, default: Any = MISSING) -> list[Any]:
         """Return a list."""
-        found = self._read(name, default, list, "an array")
-        return [*found]
+        result = self._read(name, default, list, "an array")
+        return [*result]
 
     def one_of(self, name: str, choices: tuple[str, ...]) -> str:
         """Return one of these strings."""

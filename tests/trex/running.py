@@ -18,7 +18,7 @@ from nodrop.config.load import load
 from nodrop.generator.trex.measurer import TrexMeasurer
 from nodrop.model.lab_plan import LabPlan
 from nodrop.plan import build
-from nodrop.run.local_planning import local_resolvers
+from nodrop.run.local_planning import make_local_resolvers
 from nodrop.stage import persistent_lab, registry
 
 ROOT = Path(__file__).parents[2]
@@ -29,8 +29,8 @@ NUMBERS = itertools.count()
 def free_ports() -> tuple[int, int]:
     """Return two free TCP ports."""
     with socket.socket() as one, socket.socket() as other:
-        for found in (one, other):
-            found.bind(("127.0.0.1", 0))
+        for each in (one, other):
+            each.bind(("127.0.0.1", 0))
         return one.getsockname()[1], other.getsockname()[1]
 
 
@@ -47,7 +47,7 @@ class Trex:
         """Create a measurer for it, as a run with these keys would."""
         given = {"generator": "trex", "trex.rpc_port": self.rpc_port, "trex.publish_port": self.publish_port}
         config = load((), {"sut": "ext"} | given | {key.replace("__", "."): value for key, value in keys.items()})
-        plan = build(config, local_resolvers(config.results_dir))
+        plan = build(config, make_local_resolvers(config.results_dir))
         assert plan.trex
         names = plan.lab.tester_interfaces
         with TrexMeasurer(
@@ -71,8 +71,8 @@ def nodrop_run(folder: Path, *flags: str, **keys: Any) -> "subprocess.CompletedP
 def result_of(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
     """Return the result of a successful run."""
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 @contextlib.contextmanager
@@ -106,4 +106,4 @@ def serving(lab: registry.LabRecord, *options: str) -> Iterator[Trex]:
 
 def interfaces_of(lab: registry.LabRecord) -> tuple[str, ...]:
     """Return the interfaces in the order of the ports."""
-    return tuple(found.name for found in lab.facts.interfaces if found.namespace == "tester")
+    return tuple(each.name for each in lab.facts.interfaces if each.namespace == "tester")

@@ -197,7 +197,7 @@ class Sender(threading.Thread):
             if not flows:
                 return []
             now = self._heard.passed()
-        found = []
+        result = []
         for flow in flows:
             same = [other for other in flows if other.port == flow.port]
             share = flow.load_pps / sum(other.load_pps for other in same)
@@ -206,8 +206,8 @@ class Sender(threading.Thread):
             sent = int(min(flow.sent + round(share * max(0, more)), flow.left + 1))
             came = now[arrive].received - self._before[arrive].received - sum(other.received for other in same)
             received = min(flow.received + round(share * max(0, came)), sent)
-            found.append(Running(flow, sent, received))
-        return found
+            result.append(Running(flow, sent, received))
+        return result
 
     def await_counts(self) -> None:
         """Wait for the counts of ports that have stopped; their last frames may be in flight."""
@@ -280,7 +280,7 @@ class Sender(threading.Thread):
         self._book(flows, reply)
 
     def _book(self, flows: list[Flow], reply: dict[str, Any]) -> None:
-        times = {found["stream_id"]: found["latency"] for found in reply["directions"]}
+        times = {each["stream_id"]: each["latency"] for each in reply["directions"]}
         with self.changed:
             for number, (flow, counts) in enumerate(zip(flows, reply["streams"], strict=True)):
                 flow.sent = flow.received = 0
@@ -320,7 +320,7 @@ class Sender(threading.Thread):
     def _open(self, streams: Streams) -> None:
         if streams == self._opened:
             return
-        asked = [
+        requested = [
             {
                 "stream_id": number,
                 "tx_port": port,
@@ -332,7 +332,7 @@ class Sender(threading.Thread):
             for number, (port, stream) in enumerate(streams)
         ]
         try:
-            self._engine.request({"op": "open", "ports": self._ports, "streams": asked}, ANSWER_TIMEOUT_S)
+            self._engine.request({"op": "open", "ports": self._ports, "streams": requested}, ANSWER_TIMEOUT_S)
         except GeneratorError as error:
             self._opened = []
             raise Refusal(str(error)) from None

@@ -94,29 +94,29 @@ class Server:
         self._published_s = time.monotonic()
         data = machine.global_stats()
         for port in machine.ports:
-            found = machine.port_stats(port.number)
-            data |= {f"{name}-{port.number}": found[name] for name in ("opackets", "ipackets", "ierrors")}
+            result = machine.port_stats(port.number)
+            data |= {f"{name}-{port.number}": result[name] for name in ("opackets", "ipackets", "ierrors")}
         message = {"name": "trex-global", "type": 0, "data": data}
         self._publishing.send(wire.packed(json.dumps(message).encode()))
 
 
 def main() -> None:
     """Serve until a signal or a request ends it."""
-    asked = read_options()
+    requested = read_options()
     signal.signal(signal.SIGTERM, _end)
     try:
-        machine = Machine(machine_options(asked), faults.read(asked))
+        machine = Machine(machine_options(requested), faults.read(requested))
     except (NodropError, OSError) as error:
         sys.exit(str(error))
     machine_ends = True
     try:
-        server = Server(machine, asked.rpc_port, asked.publish_port)
-        print(f"serving {', '.join(machine.options.interfaces)} on port {asked.rpc_port}", flush=True)
+        server = Server(machine, requested.rpc_port, requested.publish_port)
+        print(f"serving {', '.join(machine.options.interfaces)} on port {requested.rpc_port}", flush=True)
         server.serve()
     except KeyboardInterrupt:
         pass
     except zmq.ZMQError as error:
-        sys.exit(f"port {asked.rpc_port}: {error}")
+        sys.exit(f"port {requested.rpc_port}: {error}")
     except SystemExit as end:
         if end.code == 1:
             machine_ends = False

@@ -143,20 +143,20 @@ def _marked(frame: bytes, count: Count | None) -> bytes:
     """Insert TRex's mark of counted frames, which uses the identification of the (inner) IP header."""
     if count is None:
         return frame
-    found = headers.parse(frame)
-    if found is None:
+    result = headers.parse(frame)
+    if result is None:
         raise Refusal("Failed to add stream: flow stats are only supported for IPv4 and IPv6")
-    if count.is_latency and len(frame) - found.payload < LATENCY_PAYLOAD_BYTES:
+    if count.is_latency and len(frame) - result.payload < LATENCY_PAYLOAD_BYTES:
         raise Refusal(
             f"Need at least {LATENCY_PAYLOAD_BYTES} payload bytes for latency stream, "
-            f"packet has {max(0, len(frame) - found.payload)}"
+            f"packet has {max(0, len(frame) - result.payload)}"
         )
-    if found.version != 4:
+    if result.version != 4:
         return frame
     mark = 0xFFFF if count.is_latency else 0xFC00 + count.pg_id % 0x3FE
     changed = bytearray(frame)
-    changed[found.ip + 4 : found.ip + 6] = mark.to_bytes(2, "big")
-    headers.fix_ipv4(changed, found.ip)
+    changed[result.ip + 4 : result.ip + 6] = mark.to_bytes(2, "big")
+    headers.fix_ipv4(changed, result.ip)
     return bytes(changed)
 
 

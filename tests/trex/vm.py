@@ -27,7 +27,7 @@ class Instruction:
 def read(asked: list[Any], frame_bytes: int) -> tuple[Instruction, ...]:
     """Read the instructions of a stream. Raises Refusal."""
     known: dict[str, int] = {}
-    found = []
+    result = []
     for fields in asked:
         if not isinstance(fields, dict):
             raise Refusal("instruction is not an object", -32602)
@@ -46,8 +46,8 @@ def read(asked: list[Any], frame_bytes: int) -> tuple[Instruction, ...]:
             known |= {f"{instruction.fields['name']}.ip": 4, f"{instruction.fields['name']}.port": 2}
         elif "name" in instruction.fields:
             known[instruction.fields["name"]] = instruction.fields["size"]
-        found.append(instruction)
-    return tuple(found)
+        result.append(instruction)
+    return tuple(result)
 
 
 def frames(frame: bytes, instructions: tuple[Instruction, ...], seed: int, count_max: int) -> Iterator[bytes]:
@@ -81,23 +81,23 @@ class Variable:
 
 
 def _variables(instructions: tuple[Instruction, ...], seed: int) -> dict[str, Variable]:
-    found: dict[str, Variable] = {}
+    result: dict[str, Variable] = {}
     every: dict[str, int] = {}
     for instruction in instructions:
         fields = instruction.fields
         if instruction.kind == "flow_var":
             its = Variable(_values(fields, seed), every.get(fields["name"], 1))
-            found[fields["name"]] = its
+            result[fields["name"]] = its
             if fields["next_var"]:
                 every[fields["next_var"]] = its.period
         elif instruction.kind == "flow_var_rand_limit":
-            found[fields["name"]] = Variable(_drawn(fields, fields["seed"], fields["limit"]))
+            result[fields["name"]] = Variable(_drawn(fields, fields["seed"], fields["limit"]))
         elif instruction.kind == "tuple_flow_var":
             addresses = range(fields["ip_min"], fields["ip_max"] + 1)
             ports = range(fields["port_min"], fields["port_max"] + 1)
-            found[fields["name"] + ".ip"] = Variable(addresses)
-            found[fields["name"] + ".port"] = Variable(ports, len(addresses))
-    return found
+            result[fields["name"] + ".ip"] = Variable(addresses)
+            result[fields["name"] + ".port"] = Variable(ports, len(addresses))
+    return result
 
 
 def _values(fields: dict[str, Any], seed: int) -> range | list[int]:
@@ -147,8 +147,8 @@ def _written(frame: bytearray, instructions: tuple[Instruction, ...], values: di
 def _write(frame: bytearray, fields: dict[str, Any], value: int) -> None:
     size = fields["size"]
     order = "big" if fields["is_big_endian"] else "little"
-    written = (value + fields["add_value"]) % (1 << 8 * size)
-    frame[fields["pkt_offset"] : fields["pkt_offset"] + size] = written.to_bytes(size, order)  # type: ignore[arg-type]
+    text = (value + fields["add_value"]) % (1 << 8 * size)
+    frame[fields["pkt_offset"] : fields["pkt_offset"] + size] = text.to_bytes(size, order)  # type: ignore[arg-type]
 
 
 def _write_mask(frame: bytearray, fields: dict[str, Any], value: int) -> None:

@@ -37,8 +37,8 @@ def test_each_frame_size_is_asked_for_alone() -> None:
 
 
 def test_where_results_go_is_not_kept() -> None:
-    written = {"results_index": "postgresql://me@host/db", "ship.openmetrics_file": "/tmp/m", "results_dir": "r"}
-    assert build(load([], written)).asked == {}
+    text = {"results_index": "postgresql://me@host/db", "ship.openmetrics_file": "/tmp/m", "results_dir": "r"}
+    assert build(load([], text)).asked == {}
 
 
 def test_it_is_stored_with_the_result(tmp_path: Path) -> None:

@@ -19,28 +19,28 @@ from nodrop.store import calibration
 
 def calibrated(tmp_path: Path, limit_pps: float = 1e6) -> Calibration:
     """Return the calibration of a tester with this capacity."""
-    made = make_plan(tmp_path, goals={"NDR": 0.0}, sut="wire")
-    found = calibration.derive_calibration(execute(made, Listener(), parts(Step(limit_pps))))
-    assert found
-    return found
+    built_plan = make_plan(tmp_path, goals={"NDR": 0.0}, sut="wire")
+    result = calibration.derive_calibration(execute(built_plan, Listener(), parts(Step(limit_pps))))
+    assert result
+    return result
 
 
 def measured(tmp_path: Path, known: Calibration | None) -> RunResult:
-    made = make_plan(tmp_path).model_copy(update={"calibration": known})
-    return execute(made, Listener(), parts(MILLION))
+    built_plan = make_plan(tmp_path).model_copy(update={"calibration": known})
+    return execute(built_plan, Listener(), parts(MILLION))
 
 
 def test_a_calibration_is_the_load_without_loss_and_is_found_again_by_its_key_alone(tmp_path: Path) -> None:
-    found, environment = calibrated(tmp_path), {"XDG_STATE_HOME": str(tmp_path / "state")}
-    assert 0.98e6 <= found.load_pps <= 1e6
-    assert calibration.find(found.key, environment) is None
-    path = calibration.save(found, environment)
+    result, environment = calibrated(tmp_path), {"XDG_STATE_HOME": str(tmp_path / "state")}
+    assert 0.98e6 <= result.load_pps <= 1e6
+    assert calibration.find(result.key, environment) is None
+    path = calibration.save(result, environment)
     assert path.is_relative_to(tmp_path / "state/nodrop/calibrations")
-    assert calibration.find(found.key, environment) == found
-    assert calibration.find(found.key.model_copy(update={"frame_bytes": 1518}), environment) is None
-    assert calibration.find(found.key.model_copy(update={"kernel": "another"}), environment) is None
+    assert calibration.find(result.key, environment) == result
+    assert calibration.find(result.key.model_copy(update={"frame_bytes": 1518}), environment) is None
+    assert calibration.find(result.key.model_copy(update={"kernel": "another"}), environment) is None
     path.write_text("{}")
-    assert calibration.find(found.key, environment) is None
+    assert calibration.find(result.key, environment) is None
 
 
 def test_without_a_state_directory_of_its_own_it_is_below_home(tmp_path: Path) -> None:
@@ -102,17 +102,17 @@ def opened_with(result: RunResult, backend: str) -> RunResult:
 
 @pytest.mark.parametrize("backend", ["af_packet", "af_xdp", "xdp_live"])
 def test_what_is_kept_is_of_the_back_end_that_the_ports_were_opened_with(tmp_path: Path, backend: str) -> None:
-    made = make_plan(tmp_path, goals={"NDR": 0.0}, sut="wire")
-    found = calibration.derive_calibration(opened_with(execute(made, Listener(), parts(Step(4e5))), backend))
-    assert found and found.key.backend == backend
+    built_plan = make_plan(tmp_path, goals={"NDR": 0.0}, sut="wire")
+    actual = calibration.derive_calibration(opened_with(execute(built_plan, Listener(), parts(Step(4e5))), backend))
+    assert actual and actual.key.backend == backend
     environment = {"XDG_STATE_HOME": str(tmp_path / "state")}
-    calibration.save(found, environment)
+    calibration.save(actual, environment)
     others = {"af_packet", "af_xdp", "xdp_live"} - {backend}
     for name in (backend, *others):
-        asked = make_plan(tmp_path, engine__backend=name, engine__cores=list(made.engine.cores) or "none")
-        known = calibration.find(calibration.build_key(asked, read_host()), environment)
+        requested = make_plan(tmp_path, engine__backend=name, engine__cores=list(built_plan.engine.cores) or "none")
+        known = calibration.find(calibration.build_key(requested, read_host()), environment)
         assert (known is not None) == (name == backend)
-    result = opened_with(measured(tmp_path, found), backend)
+    result = opened_with(measured(tmp_path, actual), backend)
     warning = describe_uncalibrated_loads(result)
     assert warning and warning in list_warnings(result)
 

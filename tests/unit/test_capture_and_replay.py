@@ -25,8 +25,8 @@ FOUND = ReplayContents(
 
 def planned(**keys: Any) -> Plan:
     """Build a plan; two underscores stand for two dots. Every file contains FOUND, every filter passes."""
-    asked = {key.replace("__", "."): value for key, value in keys.items()}
-    return build(load((), asked), Resolvers(inspect_replay=lambda _source: FOUND))
+    requested = {key.replace("__", "."): value for key, value in keys.items()}
+    return build(load((), requested), Resolvers(inspect_replay=lambda _source: FOUND))
 
 
 def refused(**keys: Any) -> str:
@@ -49,9 +49,9 @@ def test_each_captured_trial_has_its_own_file() -> None:
     plan = planned(capture__file="/tmp/seen", capture__trials="latency").capture
     assert capture_request(plan, 3, "search") is None
     assert capture_request(None, 3, "latency NDR") is None
-    asked = capture_request(plan, 12, "latency NDR")
-    assert asked
-    assert asked["file"] == "/tmp/seen-12.pcapng"
+    requested = capture_request(plan, 12, "latency NDR")
+    assert requested
+    assert requested["file"] == "/tmp/seen-12.pcapng"
     assert capture_file("/tmp/a.b.pcap", 7) == "/tmp/a.b-7.pcap"
     every = planned(capture__file="/tmp/seen", capture__trials="all").capture
     assert capture_request(every, 0, "search")
@@ -91,20 +91,26 @@ def test_replayed_frames_get_the_addresses_of_the_port_and_the_lab_their_size() 
 
 
 def test_the_file_is_asked_for_with_filter_and_limit() -> None:
-    asked: list[ReplaySource] = []
+    requested: list[ReplaySource] = []
 
     def inspect(source: ReplaySource) -> ReplayContents:
-        asked.append(source)
+        requested.append(source)
         return FOUND
 
     keys = {"traffic.replay.file": "/a/b", "traffic.replay.filter": "udp", "traffic.replay.frames": 7}
     build(load((), keys), Resolvers(inspect_replay=inspect))
-    assert asked == [ReplaySource(file="/a/b", filter="udp", frame_count_max=7)]
+    assert requested == [ReplaySource(file="/a/b", filter="udp", frame_count_max=7)]
 
 
 def test_a_file_has_its_own_headers_and_sizes() -> None:
-    made = {"frame_bytes": 128, "flow_count": 2, "tunnel__kind": "vxlan", "traffic__vlan": 100, "traffic__imix": "64:1"}
-    for key, named in made.items():
+    created = {
+        "frame_bytes": 128,
+        "flow_count": 2,
+        "tunnel__kind": "vxlan",
+        "traffic__vlan": 100,
+        "traffic__imix": "64:1",
+    }
+    for key, named in created.items():
         message = refused(traffic__replay__file="x", **{key: named})
         assert message.startswith(
             f"traffic.replay.file and {key.replace('__', '.')}: frames of a file are sent unchanged"

@@ -34,7 +34,7 @@ from nodrop.charts.catalogue import CHART_KINDS
 from nodrop.cli.plot import CHARTS
 from nodrop.errors import ConfigError
 from nodrop.model.goal import Limit
-from nodrop.model.latency import latency_curve, merge_latency
+from nodrop.model.latency import compute_latency_curve, merge_latency
 from nodrop.model.ledger import Cause, DirectionLedger, Hop, LossLedger
 from nodrop.model.result import LatencyResult, RunResult
 from nodrop.model.trial import DirectionTimes, TrialResult
@@ -67,8 +67,8 @@ def timed(result: RunResult, count: int = 2000) -> RunResult:
     """Return the result with latencies of 10 to 10 + count µs in each trial, its last trial as the NDR's trial."""
     series = (times(0, range(10_000, 10_000 + count * 1000, 1000)), times(1, range(5_000, 5_000 + count * 1000, 1000)))
     trials = tuple(trial.model_copy(update={"directions": series}) for trial in result.trials)
-    found = LatencyResult(label="NDR", load_pps=trials[-1].trial.intended_load_pps, trial_index=trials[-1].index)
-    return result.model_copy(update={"trials": trials, "latencies": (found,)})
+    actual = LatencyResult(label="NDR", load_pps=trials[-1].trial.intended_load_pps, trial_index=trials[-1].index)
+    return result.model_copy(update={"trials": trials, "latencies": (actual,)})
 
 
 def ledger(due: int, *lost: tuple[str, int]) -> LossLedger:
@@ -119,8 +119,8 @@ def test_a_run_of_one_trial_and_one_of_four_hundred_are_drawn(tmp_path: Path) ->
     for chart in (search_bounds.build_chart(one, one.steps), loss.build_chart(one), chains.build_chart(one)):
         require_sound(chart)
     numbered = range(400)
-    made = [trial for trial in result.trials if trial.phase == "search"]
-    trials = tuple(made[n % len(made)].model_copy(update={"index": n}) for n in numbered)
+    created = [trial for trial in result.trials if trial.phase == "search"]
+    trials = tuple(created[n % len(created)].model_copy(update={"index": n}) for n in numbered)
     steps = tuple(result.steps[n % len(result.steps)].model_copy(update={"trial_index": n}) for n in numbered)
     many = result.model_copy(update={"trials": trials, "steps": steps, "latencies": ()})
     for chart in (search_bounds.build_chart(many, steps), load_latency.build_chart(timed(many))):
@@ -131,7 +131,7 @@ def test_a_run_of_one_trial_and_one_of_four_hundred_are_drawn(tmp_path: Path) ->
 def test_a_curve_ends_where_fewer_than_ten_frames_were_slower() -> None:
     """The histogram itself counts the frames above the last point."""
     series = (times(0, range(1000, 2_001_000, 1000)),)
-    points = latency_curve(series)
+    points = compute_latency_curve(series)
     last_percentile, last_ns = points[-1]
     assert last_percentile == pytest.approx(99.5)
     assert sum(value > last_ns for value in range(1000, 2_001_000, 1000)) >= 9
@@ -142,7 +142,7 @@ def test_a_curve_has_the_percentiles_that_the_figures_have() -> None:
     series = (times(0, range(1000, 901_000, 1000)), times(1, range(5_000, 905_000, 1000)))
     figures = merge_latency(series, (50.0, 90.0, 99.0))
     assert figures
-    known = dict(latency_curve(series))
+    known = dict(compute_latency_curve(series))
     assert {percentile: known[percentile] for percentile in (50.0, 90.0, 99.0)} == figures.percentiles_ns
 
 
@@ -150,7 +150,7 @@ def test_no_curve_is_drawn_without_histograms(tmp_path: Path) -> None:
     result = recorded(tmp_path, MILLION)
     with pytest.raises(ConfigError, match="no latency histogram is stored"):
         latency.build_chart([result])
-    assert latency_curve([times(0, [1000] * 19)]) == ()
+    assert compute_latency_curve([times(0, [1000] * 19)]) == ()
 
 
 def test_lines_of_several_runs_are_told_apart(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_lines_of_several_runs_are_told_apart(tmp_path: Path) -> None:
 
 def test_a_figure_that_something_else_limited_says_at_least(tmp_path: Path) -> None:
     result = recorded(tmp_path, MILLION)
-    goals = tuple(found.model_copy(update={"limit": Limit.TESTER}) for found in result.goals)
+    goals = tuple(each.model_copy(update={"limit": Limit.TESTER}) for each in result.goals)
     chart = rate_by_frame_size.build_chart([result.model_copy(update={"goals": goals})])
     assert all(row["least"] and row["label"].startswith("≥") for row in chart.data["figures"])
     assert "at least, limited by the tester" in chart.summary
@@ -206,8 +206,8 @@ def test_losses_are_to_scale_among_themselves_and_the_picture_says_how_far_they_
     widths = lost_widths(small)
     assert widths["4,000 (0.4 %): for a"] == pytest.approx(4 * widths["1,000 (0.1 %): for b"])
     flow = next(row["right"] - row["left"] for row in sankey.build_chart(small).data["bands"])
-    shown = float(re.findall(r"magnified ([\d.,]+) times", sankey.build_chart(small).note)[0].replace(",", ""))
-    assert widths["4,000 (0.4 %): for a"] == pytest.approx(shown * flow * 0.004, rel=0.01)
+    output = float(re.findall(r"magnified ([\d.,]+) times", sankey.build_chart(small).note)[0].replace(",", ""))
+    assert widths["4,000 (0.4 %): for a"] == pytest.approx(output * flow * 0.004, rel=0.01)
 
 
 def test_losses_that_can_be_seen_are_in_the_scale_of_the_flow(tmp_path: Path) -> None:

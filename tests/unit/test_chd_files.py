@@ -85,10 +85,10 @@ def refusal(content: str | bytes, directory: Path) -> str:
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(ConfigError) as caught:
         read_chd(file)
-    said = str(caught.value)
-    assert all(line.startswith((f"{file}: ", "and ")) for line in said.splitlines())
-    assert len(said) < 3000
-    return said.replace(f"{file}: ", "")
+    message = str(caught.value)
+    assert all(line.startswith((f"{file}: ", "and ")) for line in message.splitlines())
+    assert len(message) < 3000
+    return message.replace(f"{file}: ", "")
 
 
 YAML = format_descriptor(host("a", Shape(nodes=1, cores=1, threads=2)), "yaml")
@@ -185,11 +185,11 @@ def test_a_truncated_descriptor_is_refused_or_less(cut: int, tmp_path: Path) -> 
     file = tmp_path / "host.yaml"
     file.write_text(YAML[:cut])
     try:
-        found = read_chd(file)
+        chd = read_chd(file)
     except ConfigError as error:
         assert str(error).startswith(str(file))
     else:
-        assert found.host == host("a").host
+        assert chd.host == host("a").host
 
 
 def test_a_host_of_512_cpus_is_read_in_seconds(tmp_path: Path) -> None:
@@ -210,6 +210,6 @@ def test_captured_machines_are_the_same_after_they_were_written_and_read(name: s
 @pytest.mark.parametrize("held", ["-5", "9" * 20, "9" * 31, "nan", "", "\xff"])
 def test_a_number_that_cannot_be_is_unknown_so_that_every_description_reads_back(held: str, tmp_path: Path) -> None:
     source = machine("xeon-2n-smt")._replace(tree=made_up(tmp_path, {"/sys/x": held.encode("latin-1")}))
-    found = observe_number(source, "/sys/x")
-    assert not found.known
-    assert found.why.startswith("holds ")
+    result = observe_number(source, "/sys/x")
+    assert not result.known
+    assert result.why.startswith("holds ")

@@ -10,8 +10,8 @@ from nodrop.search.classification import (
     Evidence,
     RelevantBounds,
     classify,
-    conditional_throughput,
-    relevant_bounds,
+    compute_conditional_throughput,
+    find_relevant_bounds,
 )
 
 
@@ -75,16 +75,16 @@ def result_of(found: Classification) -> str:
 def test_the_rfcs_example_is_classified_as_its_code_says(
     point: int, each: Goal, row: tuple[float, float, float, float, str]
 ) -> None:
-    found = classify(POINTS[point - 1], each)
+    result = classify(POINTS[point - 1], each)
 
-    assert (found.full_high_s, found.full_low_s, found.short_high_s, found.short_low_s) == row[:4]
-    assert result_of(found) == CONTRADICTED_BY_THE_CODE.get((point, each.label), row[4])
-    assert found.undecided == (row[4] == "?")
+    assert (result.full_high_s, result.full_low_s, result.short_high_s, result.short_low_s) == row[:4]
+    assert result_of(result) == CONTRADICTED_BY_THE_CODE.get((point, each.label), row[4])
+    assert result.undecided == (row[4] == "?")
 
 
 def test_the_rfcs_example_has_the_conditional_throughputs_it_prints() -> None:
-    found = [round(conditional_throughput(1e6, POINTS[5], each)) for each in (TST009, ONE_SECOND, EXCEED_20)]
-    assert found == [1_000_000, 1_000_000, 999_000]
+    result = [round(compute_conditional_throughput(1e6, POINTS[5], each)) for each in (TST009, ONE_SECOND, EXCEED_20)]
+    assert result == [1_000_000, 1_000_000, 999_000]
 
 
 def test_without_trials_a_load_is_undecided() -> None:
@@ -114,15 +114,15 @@ def test_short_trials_never_make_a_lower_bound() -> None:
 
 
 def test_time_not_measured_counts_as_total_loss_in_the_conditional_throughput() -> None:
-    assert conditional_throughput(1e6, [LONG_GOOD], goal("wants more", 60, 180, 0.0, 0.5)) == 0.0
-    assert conditional_throughput(1e6, [SHORT_GOOD], RFC2544) == 0.0
+    assert compute_conditional_throughput(1e6, [LONG_GOOD], goal("wants more", 60, 180, 0.0, 0.5)) == 0.0
+    assert compute_conditional_throughput(1e6, [SHORT_GOOD], RFC2544) == 0.0
 
 
 def test_a_lower_bound_above_an_upper_bound_is_not_relevant() -> None:
     inverted = {1.0: [LONG_GOOD], 2.0: [LONG_BAD], 3.0: [LONG_GOOD], 4.0: [LONG_BAD]}
-    assert relevant_bounds(inverted, RFC2544) == RelevantBounds(1.0, 2.0)
-    assert relevant_bounds({2: [LONG_BAD], 3: [LONG_GOOD]}, RFC2544) == RelevantBounds(None, 2)
-    assert relevant_bounds({1: [SHORT_GOOD]}, RFC2544) == RelevantBounds(None, None)
+    assert find_relevant_bounds(inverted, RFC2544) == RelevantBounds(1.0, 2.0)
+    assert find_relevant_bounds({2: [LONG_BAD], 3: [LONG_GOOD]}, RFC2544) == RelevantBounds(None, 2)
+    assert find_relevant_bounds({1: [SHORT_GOOD]}, RFC2544) == RelevantBounds(None, None)
 
 
 def test_a_load_decided_early_by_full_length_trials_stays_decided_for_the_whole_duration_sum() -> None:

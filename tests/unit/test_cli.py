@@ -51,10 +51,10 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_version_is_told_without_loading_anything_slow() -> None:
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "nodrop", "--version"], check=True, capture_output=True, text=True
     )
-    loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in told.stderr.splitlines()}
+    loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in output.stderr.splitlines()}
     assert "click" in loaded
     assert loaded.isdisjoint({"pydantic", "rich", "yaml", "pyroute2"})
 
@@ -117,9 +117,9 @@ def test_what_cannot_be_used_is_a_sentence_and_exit_code_2(
     arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(arguments) == 2
-    told = complaint(capsys)
-    assert told.startswith("nodrop: error: ")
-    assert sentence in told
+    report = complaint(capsys)
+    assert report.startswith("nodrop: error: ")
+    assert sentence in report
 
 
 @pytest.mark.usefixtures("in_empty_directory")

@@ -114,15 +114,15 @@ def test_frames_without_tags_have_no_vlan() -> None:
 
 
 def test_networks_of_a_tunnel_give_their_numbers() -> None:
-    asked, told = plan(), {}
-    for name, network in networks(asked, left0=7000, right0=7001).items():
-        told[name] = network | {"provider:network_type": "vxlan"}
-    found = tuple(chain_facts.network_facts(asked, told))
-    [chain] = chain_facts.chain_facts(asked, lab(tagged=False), found, read(asked))
+    requested, report = plan(), {}
+    for name, network in networks(requested, left0=7000, right0=7001).items():
+        report[name] = network | {"provider:network_type": "vxlan"}
+    result = tuple(chain_facts.network_facts(requested, report))
+    [chain] = chain_facts.chain_facts(requested, lab(tagged=False), result, read(requested))
     assert chain.vnis == (7000, 7001)
     assert chain.vlans is None
     with pytest.raises(StageError, match=r"network left0 has no VLAN \(kind vxlan\); request kind vlan"):
-        chain_facts.chain_ids("here", asked, lab(), found)
+        chain_facts.chain_ids("here", requested, lab(), result)
 
 
 def test_two_networks_with_one_vlan_at_a_port_of_the_tester_are_an_error() -> None:
@@ -157,7 +157,7 @@ def test_who_is_not_told_a_vlan_may_write_it_and_else_is_told_who_is() -> None:
         StageError, match="segmentation id of network left0 is unknown, as only administrators can read it"
     ):
         chain_facts.chain_ids("here", plan(), lab(), tuple(chain_facts.network_facts(plan(), bare)))
-    written = plan().model_copy(
+    text = plan().model_copy(
         update={
             "networks": tuple(
                 network.model_copy(update={"segmentation_id": 300 + index})
@@ -165,8 +165,8 @@ def test_who_is_not_told_a_vlan_may_write_it_and_else_is_told_who_is() -> None:
             )
         }
     )
-    [found] = chain_facts.chain_ids("here", written, lab(), tuple(chain_facts.network_facts(written, bare)))
-    assert found.vlans == (300, 301)
+    [result] = chain_facts.chain_ids("here", text, lab(), tuple(chain_facts.network_facts(text, bare)))
+    assert result.vlans == (300, 301)
 
 
 def test_where_routers_stand_they_are_the_stations_and_edges_the_tester_s_networks() -> None:
@@ -175,11 +175,11 @@ def test_where_routers_stand_they_are_the_stations_and_edges_the_tester_s_networ
         for side in ("left", "right")
     )
     routers = tuple(CloudRouter(name=f"r{side}", networks=(f"edge_{side}0", f"{side}0")) for side in ("left", "right"))
-    asked = plan(routers=routers)
-    asked = asked.model_copy(update={"networks": (*edges, *asked.networks)})
-    found = tuple(chain_facts.network_facts(asked, networks(asked)))
-    standing = read(asked)._replace(router_macs=("FA:16:3E:AA:00:00", "FA:16:3E:AA:00:01"))
-    [chain] = chain_facts.chain_facts(asked, lab(), found, standing)
+    requested = plan(routers=routers)
+    requested = requested.model_copy(update={"networks": (*edges, *requested.networks)})
+    result = tuple(chain_facts.network_facts(requested, networks(requested)))
+    standing = read(requested)._replace(router_macs=("FA:16:3E:AA:00:00", "FA:16:3E:AA:00:01"))
+    [chain] = chain_facts.chain_facts(requested, lab(), result, standing)
     assert chain.vlans == (100, 101)
     assert chain.macs == ("fa:16:3e:aa:00:00", "fa:16:3e:aa:00:01")
 
@@ -207,37 +207,37 @@ def test_a_port_that_is_not_as_it_has_to_be_is_an_error(changed: Json, said: str
 
 
 def test_what_only_administrators_are_told_is_not_missed() -> None:
-    asked = plan()
-    told = read(asked)
-    bare = {name: {key: port[key] for key in ("mac_address", "device_id")} for name, port in told.ports.items()}
-    servers = {name: {"id": server["id"], "hostId": "h1"} for name, server in told.servers.items()}
-    [server] = chain_facts.server_facts(asked, told._replace(ports=bare, servers=servers), set())
+    requested = plan()
+    report = read(requested)
+    bare = {name: {key: port[key] for key in ("mac_address", "device_id")} for name, port in report.ports.items()}
+    servers = {name: {"id": server["id"], "hostId": "h1"} for name, server in report.servers.items()}
+    [server] = chain_facts.server_facts(requested, report._replace(ports=bare, servers=servers), set())
     assert (server.host, server.restaged) == ("", False)
-    chain_facts.check_hosts(asked, told._replace(servers=servers))
+    chain_facts.check_hosts(requested, report._replace(servers=servers))
 
 
 def test_a_vm_on_another_host_than_asked_for_is_an_error() -> None:
-    asked = plan(2, hosts=("compute1", "az:compute2"))
+    requested = plan(2, hosts=("compute1", "az:compute2"))
     chain_facts.check_hosts(
-        asked, read(asked, vm1={chain_facts.HOST: "compute2.example.org", chain_facts.HOST_ID: "h2"})
+        requested, read(requested, vm1={chain_facts.HOST: "compute2.example.org", chain_facts.HOST_ID: "h2"})
     )
     with pytest.raises(StageError, match="server vm1 is on host compute1 instead of compute2"):
-        chain_facts.check_hosts(asked, read(asked))
+        chain_facts.check_hosts(requested, read(requested))
 
 
 def test_a_chain_on_two_hosts_is_an_error_unless_that_was_asked_for() -> None:
-    asked = plan()
-    second = asked.servers[0].model_copy(
+    requested = plan()
+    second = requested.servers[0].model_copy(
         update={
             "name": "vm0-1",
             "hop": 1,
             "ports": (CloudPort(name="vm0-1-0", network="left0"), CloudPort(name="vm0-1-1", network="right0")),
         }
     )
-    asked = asked.model_copy(update={"servers": (*asked.servers, second)})
-    elsewhere = read(asked, **{"vm0-1": {chain_facts.HOST: "compute2", chain_facts.HOST_ID: "h2"}})
+    requested = requested.model_copy(update={"servers": (*requested.servers, second)})
+    elsewhere = read(requested, **{"vm0-1": {chain_facts.HOST: "compute2", chain_facts.HOST_ID: "h2"}})
     with pytest.raises(
         StageError, match=r"servers vm0 and vm0-1 of one chain are on different hosts \(compute1 and comp"
     ):
-        chain_facts.check_hosts(asked, elsewhere)
-    chain_facts.check_hosts(asked.model_copy(update={"same_host": False}), elsewhere)
+        chain_facts.check_hosts(requested, elsewhere)
+    chain_facts.check_hosts(requested.model_copy(update={"same_host": False}), elsewhere)

@@ -69,8 +69,8 @@ def names(small: SmallCloud) -> set[str]:
 
 
 def test_only_what_carries_the_mark_is_found_in_the_order_of_taking_away(staged: SmallCloud) -> None:
-    found = cleanup.find_leftovers(logged_in())
-    assert [(each.resource.kind, each.resource.name, each.chain) for each in found] == [
+    leftovers = cleanup.find_leftovers(logged_in())
+    assert [(each.resource.kind, each.resource.name, each.chain) for each in leftovers] == [
         ("floating_ip", "10.0.0.9", ""),
         ("server", "nodrop-vm-0", "0"),
         ("router", "r", ""),
@@ -81,20 +81,20 @@ def test_only_what_carries_the_mark_is_found_in_the_order_of_taking_away(staged:
         ("flavor", "nodrop.medium", ""),
         ("image", "nodrop-vm", ""),
     ]
-    assert found[5].created_at == "2026-11-22 03:04"
+    assert leftovers[5].created_at == "2026-11-22 03:04"
     assert cleanup.find_leftovers(logged_in(), "elsewhere") == ()
     assert len(staged.held[f"{NETWORK}/ports"]) == 2
 
 
 def test_all_of_it_is_taken_away_and_nothing_else(staged: SmallCloud) -> None:
-    cloud, told = logged_in(), list[str]()
-    found = [each.resource for each in cleanup.find_leftovers(cloud)]
-    assert rollback.delete_resources(cloud, found, lambda text, _done, _count: told.append(text)) == ()
+    cloud, report = logged_in(), list[str]()
+    result = [each.resource for each in cleanup.find_leftovers(cloud)]
+    assert rollback.delete_resources(cloud, result, lambda text, _done, _count: report.append(text)) == ()
     assert names(staged) == {"debian", "nodrop.other", "m1.small", "nodrop-left-1", "www"}
-    assert told[1] == "server nodrop-vm-0 deleted"
-    assert len(told) == len(found)
-    assert ("PUT", f"{NETWORK}/routers/{found[2].id}/remove_router_interface") in staged.asked
-    assert rollback.delete_resources(cloud, found) == ()  # A resource that is already gone is no failure.
+    assert report[1] == "server nodrop-vm-0 deleted"
+    assert len(report) == len(result)
+    assert ("PUT", f"{NETWORK}/routers/{result[2].id}/remove_router_interface") in staged.asked
+    assert rollback.delete_resources(cloud, result) == ()  # A resource that is already gone is no failure.
 
 
 def test_what_was_found_there_stays(staged: SmallCloud) -> None:
@@ -107,27 +107,27 @@ def test_what_was_found_there_stays(staged: SmallCloud) -> None:
 def test_what_is_still_in_use_is_tried_again_and_what_stays_is_told_with_the_reason(staged: SmallCloud) -> None:
     cloud = logged_in()
     staged.failures = [("DELETE", f"{NETWORK}/networks", 409), *[("DELETE", f"{NETWORK}/subnets", 409)] * 9]
-    kept = rollback.delete_resources(cloud, [each.resource for each in cleanup.find_leftovers(cloud)])
-    assert [each.resource.kind for each in kept] == ["subnet"]
-    assert "cannot delete subnet s: HTTP 409" in kept[0].reason
+    stored = rollback.delete_resources(cloud, [each.resource for each in cleanup.find_leftovers(cloud)])
+    assert [each.resource.kind for each in stored] == ["subnet"]
+    assert "cannot delete subnet s: HTTP 409" in stored[0].reason
     assert "nodrop-left-0" not in names(staged)
 
 
 def test_a_cloud_that_gives_no_answer_is_not_asked_for_everything(staged: SmallCloud) -> None:
     cloud = logged_in()
-    found = [each.resource for each in cleanup.find_leftovers(cloud)]
+    result = [each.resource for each in cleanup.find_leftovers(cloud)]
     staged.failures = [(method, "/", "cut") for method in ("DELETE", "GET", "PUT") for _ in range(1000)]
-    kept = rollback.delete_resources(cloud, found)
-    assert len(kept) == len(found)
-    assert all("no reply" in each.reason for each in kept)
+    stored = rollback.delete_resources(cloud, result)
+    assert len(stored) == len(result)
+    assert all("no reply" in each.reason for each in stored)
 
 
 def test_a_flavor_that_others_use_stays(staged: SmallCloud) -> None:
     cloud = logged_in()
     flavors = [each.resource for each in cleanup.find_leftovers(cloud) if each.resource.kind == "flavor"]
     staged.add(f"{COMPUTE}/servers", name="theirs", flavor={"id": flavors[0].id}, metadata={})
-    (kept,) = rollback.delete_resources(cloud, flavors)
-    assert kept.reason == "server theirs still uses it; delete the server first"
+    (stored,) = rollback.delete_resources(cloud, flavors)
+    assert stored.reason == "server theirs still uses it; delete the server first"
     assert "nodrop.medium" in names(staged)
 
 
@@ -141,8 +141,8 @@ def test_nfvbenchs_are_known_by_names_it_gives_and_not_by_how_names_begin(small:
     small.add(f"{NETWORK}/ports", name="nfvbench-loop-vm0-0", network_id=network["id"], device_id=vm["id"])
     small.add(f"{NETWORK}/ports", name="mine", network_id=network["id"], device_id="")
     small.add(f"{COMPUTE}/flavors", name="nfvbench.medium", description=None)
-    found = find_nfvbench_leftovers(cleanup.list_project(logged_in()), NfvbenchNames())
-    assert [(each.resource.name, each.chain) for each in found] == [
+    nfvbench_leftovers = find_nfvbench_leftovers(cleanup.list_project(logged_in()), NfvbenchNames())
+    assert [(each.resource.name, each.chain) for each in nfvbench_leftovers] == [
         ("nfvbench-loop-vm0", "0"),
         ("nfvbench-loop-vm1-0", "1"),
         ("nfvbench-loop-vm0-0", "0"),
@@ -154,9 +154,9 @@ def test_nfvbenchs_are_known_by_names_it_gives_and_not_by_how_names_begin(small:
 def test_status_shows_what_is_in_the_cloud(staged: SmallCloud, capsys: pytest.CaptureFixture[str]) -> None:
     staged.add(f"{COMPUTE}/servers", name="nfvbench-loop-vm0", metadata={})
     assert main(["status", "--cloud", "small"]) == 0
-    said = capsys.readouterr().out
-    assert "cloud small, project demo: 9 resources created by nodrop" in said
-    assert "cloud small, project demo: 1 resource with NFVbench's names" in said
+    output = capsys.readouterr().out
+    assert "cloud small, project demo: 9 resources created by nodrop" in output
+    assert "cloud small, project demo: 1 resource with NFVbench's names" in output
 
 
 def test_nothing_is_asked_of_a_cloud_that_nobody_names(
@@ -198,8 +198,8 @@ def test_a_clean_up_of_a_named_cloud_leaves_labs_of_this_machine(
 ) -> None:
     monkeypatch.setattr(persistent_lab, "_find_holders", lambda: iter((os.getpid(),)))
     assert main(["cleanup", "--cloud", "small", "--force"]) == 0
-    said = capsys.readouterr().out
-    assert "image nodrop-vm deleted" in said and "lab" not in said
+    output = capsys.readouterr().out
+    assert "image nodrop-vm deleted" in output and "lab" not in output
 
 
 def test_a_clean_up_that_leaves_something_says_so(staged: SmallCloud, capsys: pytest.CaptureFixture[str]) -> None:

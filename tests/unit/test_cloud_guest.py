@@ -25,9 +25,9 @@ TESTER = ("02:00:00:00:00:01", "02:00:00:00:00:02")
 def told(text: str) -> dict[str, str]:
     """Return the file's lines as cloud-init would write them."""
     assert text.startswith("#cloud-config\n")
-    [written] = yaml.safe_load(text)["write_files"]
-    assert written["path"] == CONF == "/etc/nfvbenchvm.conf"
-    return dict(line.split("=", 1) for line in written["content"].splitlines())
+    [content] = yaml.safe_load(text)["write_files"]
+    assert content["path"] == CONF == "/etc/nfvbenchvm.conf"
+    return dict(line.split("=", 1) for line in content["content"].splitlines())
 
 
 def test_a_cross_connect_is_told_its_macs_and_whom_it_sends_to() -> None:

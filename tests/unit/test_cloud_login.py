@@ -53,7 +53,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallClou
 
 
 def test_an_openrc_file_is_read_as_a_shell_would() -> None:
-    found = openrc.parse_openrc(
+    result = openrc.parse_openrc(
         "export OS_AUTH_URL=http://x:5000/v3 OS_USERNAME='it''s me' OS_REGION_NAME=R # one line\n"
         'export OS_PASSWORD="a \\"b\\" #c"\n'
         "OS_PROJECT_NAME=demo; export OS_PROJECT_NAME\n"
@@ -61,20 +61,20 @@ def test_an_openrc_file_is_read_as_a_shell_would() -> None:
         "# export OS_CLOUD=no\n"
         "export NOT_OURS=1\n"
     )
-    assert found.values == {
+    assert result.values == {
         "OS_AUTH_URL": "http://x:5000/v3",
         "OS_USERNAME": "its me",
         "OS_REGION_NAME": "R",
         "OS_PASSWORD": 'a "b" #c',
         "OS_PROJECT_NAME": "demo",
     }
-    assert found.unresolved == ()
+    assert result.unresolved == ()
 
 
 def test_what_only_a_shell_can_tell_is_named() -> None:
-    found = openrc.parse_openrc("OS_A=$HOME\nOS_B=\"$(pass os)\"\nOS_C=`cat f`\nOS_D='$x'\nOS_E=\\$y\n")
-    assert found.unresolved == ("OS_A", "OS_B", "OS_C")
-    assert found.values == {"OS_D": "$x", "OS_E": "$y"}
+    result = openrc.parse_openrc("OS_A=$HOME\nOS_B=\"$(pass os)\"\nOS_C=`cat f`\nOS_D='$x'\nOS_E=\\$y\n")
+    assert result.unresolved == ("OS_A", "OS_B", "OS_C")
+    assert result.values == {"OS_D": "$x", "OS_E": "$y"}
 
 
 def test_a_file_from_horizon_needs_only_the_password(
@@ -185,16 +185,16 @@ def test_a_password_is_asked_for_on_a_terminal_and_not_shown(small: SmallCloud, 
     child, terminal = pty.fork()
     if child == 0:
         os.execv(sys.executable, [sys.executable, "-m", "nodrop", "status", "--openrc", str(file)])
-    said = b""
+    message = b""
     with contextlib.suppress(OSError):  # the terminal of a process that has exited
         while part := os.read(terminal, 1024):
-            said += part
-            if said.endswith(b"Password of demo: "):
+            message += part
+            if message.endswith(b"Password of demo: "):
                 os.write(terminal, b"secret\n")
     os.close(terminal)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) in (0, 1), said
-    assert b"cloud 127.0.0.1, project demo: no nodrop resources" in said
-    assert b"secret" not in said
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) in (0, 1), message
+    assert b"cloud 127.0.0.1, project demo: no nodrop resources" in message
+    assert b"secret" not in message
 
 
 def test_without_the_sdk_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,8 +235,8 @@ def test_what_is_made_is_made_once_whatever_becomes_of_the_answer(small: SmallCl
     small.failures = [("POST", "/network", failure)]
 
     def look() -> dict[str, object] | None:
-        found = list_all(cloud, "networks", "network", "/networks?name=n", "networks")
-        return {"network": found[0]} if found else None
+        result = list_all(cloud, "networks", "network", "/networks?name=n", "networks")
+        return {"network": result[0]} if result else None
 
     answer = create(cloud, "create network n", Post("network", "/networks", {"network": {"name": "n"}}), look)
     assert answer["network"]["name"] == "n"

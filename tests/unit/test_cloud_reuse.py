@@ -71,38 +71,38 @@ def test_a_network_that_must_exist_and_two_of_a_name_are_errors() -> None:
 
 
 def test_a_subnet_is_found_in_its_network_and_none_is_added_to_somebody_elses() -> None:
-    wanted = WANTED.model_copy(update={"subnet": "s", "cidr": "192.168.1.7/24"})
+    expected = WANTED.model_copy(update={"subnet": "s", "cidr": "192.168.1.7/24"})
     there = {"id": "s1", "name": "s", "network_id": "n1", "cidr": "192.168.1.0/24", "gateway_ip": None}
-    assert existing_resources.find_subnet(CLOUD, wanted, network(), [there | {"network_id": "n9"}, there]) == there
-    assert existing_resources.find_subnet(CLOUD, wanted, network(description=OURS), []) is None
+    assert existing_resources.find_subnet(CLOUD, expected, network(), [there | {"network_id": "n9"}, there]) == there
+    assert existing_resources.find_subnet(CLOUD, expected, network(description=OURS), []) is None
     with pytest.raises(
         StageError, match=r"network left has no subnet s \(subnets: other \(10.0.0.0/8\)\), and nodrop does not"
     ):
-        existing_resources.find_subnet(CLOUD, wanted, network(), [there | {"name": "other", "cidr": "10.0.0.0/8"}])
+        existing_resources.find_subnet(CLOUD, expected, network(), [there | {"name": "other", "cidr": "10.0.0.0/8"}])
     with pytest.raises(StageError, match="Mismatch of 'cidr' for reused subnet s"):
-        existing_resources.find_subnet(CLOUD, wanted, network(), [there | {"cidr": "192.168.9.0/24"}])
+        existing_resources.find_subnet(CLOUD, expected, network(), [there | {"cidr": "192.168.9.0/24"}])
 
 
 def test_a_flavor_fits_with_more_extra_specs_unless_nodrop_made_it() -> None:
-    wanted = CloudFlavor(name="f", vcpus=2, ram_mib=1024, disk_gib=0, extra_specs={"hw:cpu_policy": "dedicated"})
+    expected = CloudFlavor(name="f", vcpus=2, ram_mib=1024, disk_gib=0, extra_specs={"hw:cpu_policy": "dedicated"})
     specs = {"hw:cpu_policy": "dedicated", "hw:mem_page_size": "large"}
     there = {"id": "f1", "name": "f", "vcpus": 2, "ram": 1024, "disk": 0, "extra_specs": specs}
-    assert existing_resources.find_flavor(CLOUD, wanted, [there]) == there
-    ours = there | {"description": flavor_tag("nodrop", "p1")}
+    assert existing_resources.find_flavor(CLOUD, expected, [there]) == there
+    own = there | {"description": flavor_tag("nodrop", "p1")}
     with pytest.raises(
         StageError, match=r"extra spec hw:mem_page_size.*is large instead of not set; delete it .`nodrop"
     ):
-        existing_resources.find_flavor(CLOUD, wanted, [ours])
+        existing_resources.find_flavor(CLOUD, expected, [own])
     with pytest.raises(
         StageError, match=r"'vcpus' .* is 4 instead of 2; ram is 2048 instead of 1024; plan for its actual value"
     ):
-        existing_resources.find_flavor(CLOUD, wanted, [there | {"vcpus": 4, "ram": 2048}])
+        existing_resources.find_flavor(CLOUD, expected, [there | {"vcpus": 4, "ram": 2048}])
 
 
 def test_an_image_is_the_file_by_the_hash_glance_has_of_it(tmp_path: Path) -> None:
     file = tmp_path / "image"
     file.write_bytes(b"image")
-    wanted = CloudImage(name="i", file=str(file), properties={"hw_vif_multiqueue_enabled": "true"})
+    expected = CloudImage(name="i", file=str(file), properties={"hw_vif_multiqueue_enabled": "true"})
     there = {
         "id": "i1",
         "name": "i",
@@ -112,15 +112,15 @@ def test_an_image_is_the_file_by_the_hash_glance_has_of_it(tmp_path: Path) -> No
         "os_hash_algo": "sha512",
         "os_hash_value": hashlib.sha512(b"image").hexdigest(),
     }
-    assert existing_resources.find_image(CLOUD, wanted, [there | {"id": "i0", "status": "saving"}, there]) == there
+    assert existing_resources.find_image(CLOUD, expected, [there | {"id": "i0", "status": "saving"}, there]) == there
     with pytest.raises(StageError, match="Mismatch of 'sha512' for reused image i"):
-        existing_resources.find_image(CLOUD, wanted, [there | {"os_hash_value": "0" * 128}])
+        existing_resources.find_image(CLOUD, expected, [there | {"os_hash_value": "0" * 128}])
     with pytest.raises(StageError, match=r"'hw_vif_multiqueue_enabled' .* is not set instead of true"):
-        existing_resources.find_image(CLOUD, wanted, [there | {"tags": []}])
+        existing_resources.find_image(CLOUD, expected, [there | {"tags": []}])
 
 
 def test_a_port_has_to_be_nodrops_of_its_network_and_open() -> None:
-    wanted = CloudPort(name="p", network="left")
+    expected = CloudPort(name="p", network="left")
     there = {
         "id": "1",
         "name": "p",
@@ -129,20 +129,20 @@ def test_a_port_has_to_be_nodrops_of_its_network_and_open() -> None:
         "description": OURS,
         "binding:vnic_type": "normal",
     }
-    assert existing_resources.find_port(CLOUD, wanted, "n1", [there]) == there
-    for changed, said in (
+    assert existing_resources.find_port(CLOUD, expected, "n1", [there]) == there
+    for changed, message in (
         ({"description": ""}, "exists .1. and was not created by nodrop"),
         ({"network_id": "n2"}, "Mismatch of 'network_id'"),
         ({"binding:vnic_type": "direct"}, "Mismatch of 'vnic_type'"),
         ({"port_security_enabled": True, "security_groups": ["default"]}, "Mismatch of 'security groups'"),
     ):
-        with pytest.raises(StageError, match=said):
-            existing_resources.find_port(CLOUD, wanted, "n1", [there | changed])
+        with pytest.raises(StageError, match=message):
+            existing_resources.find_port(CLOUD, expected, "n1", [there | changed])
 
 
 def test_a_server_says_in_what_it_differs_and_somebody_elses_is_left_alone() -> None:
     ports = (CloudPort(name="a", network="l"), CloudPort(name="b", network="r"))
-    wanted = CloudServer(name="vm0", chain=0, ports=ports)
+    expected = CloudServer(name="vm0", chain=0, ports=ports)
     there = {
         "id": "v1",
         "name": "vm0",
@@ -152,18 +152,20 @@ def test_a_server_says_in_what_it_differs_and_somebody_elses_is_left_alone() -> 
         "image": {"id": "i1"},
         "metadata": {"nodrop": OURS, CHAIN: "0", USER_DATA: "d" * 64},
     }
-    asked: dict[str, Any] = {
+    requested: dict[str, Any] = {
         "flavor": "f",
         "image_id": "i1",
         "ports": [{"device_id": "v1"}, {"device_id": "v1"}],
         "user_data_digest": "d" * 64,
     }
-    assert existing_resources.find_server(CLOUD, wanted, [], **asked) is None
-    assert existing_resources.find_server(CLOUD, wanted, [there], **asked) == existing_resources.ServerMatch(there, ())
-    standing = existing_resources.find_server(CLOUD, wanted, [there | {"status": "ERROR"}], **asked)
+    assert existing_resources.find_server(CLOUD, expected, [], **requested) is None
+    assert existing_resources.find_server(CLOUD, expected, [there], **requested) == existing_resources.ServerMatch(
+        there, ()
+    )
+    standing = existing_resources.find_server(CLOUD, expected, [there | {"status": "ERROR"}], **requested)
     assert standing
     assert standing.differences == ("status is ERROR instead of ACTIVE",)
     with pytest.raises(
         StageError, match=r"Instance vm0 cannot be reused \(chain is not set instead of 0; user data is not set"
     ):
-        existing_resources.find_server(CLOUD, wanted, [there | {"metadata": {}}], **asked)
+        existing_resources.find_server(CLOUD, expected, [there | {"metadata": {}}], **requested)

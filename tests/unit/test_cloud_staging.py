@@ -186,15 +186,15 @@ def test_an_interrupt_leaves_nothing(small: Services) -> None:
 
 def test_what_is_kept_is_taken_as_it_is_and_left_again(small: Services) -> None:
     with stage(plan(2, keep=True)) as first:
-        made = first.facts.cloud
+        created = first.facts.cloud
     small.asked.clear()
     with stage(plan(2)) as second:
-        found = second.facts.cloud
+        result = second.facts.cloud
     assert small.posts() == []
-    assert made and found
-    assert [each.id for each in found.resources] == [each.id for each in made.resources]
-    assert not any(each.found for each in made.resources if each.kind != "image")
-    assert all(each.found for each in found.resources)
+    assert created and result
+    assert [each.id for each in result.resources] == [each.id for each in created.resources]
+    assert not any(each.found for each in created.resources if each.kind != "image")
+    assert all(each.found for each in result.resources)
     assert len(small.held[SERVERS]) == 2
     assert ("DELETE", SERVERS) not in small.asked
 
@@ -229,7 +229,7 @@ def test_a_chain_is_made_anew_once_on_its_own_ports(small: Services) -> None:
 
 
 def test_where_port_security_stays_on_every_address_is_let_through(small: Services) -> None:
-    said: list[str] = []
+    message: list[str] = []
     allowed: list[object] = []
     finish = small.finish
 
@@ -241,14 +241,14 @@ def test_where_port_security_stays_on_every_address_is_let_through(small: Servic
     small.finish = finished
     small.failures = [("POST", PORTS, "Unrecognized attribute(s) 'port_security_enabled'")]
     standing = stage(plan())
-    standing._on_progress = lambda text, _done, _count: said.append(text)
+    standing._on_progress = lambda text, _done, _count: message.append(text)
     with standing:
         assert allowed == [[{"ip_address": "0.0.0.0/0"}, {"ip_address": "::/0"}]] * 2
-    assert any("port security cannot be disabled" in text for text in said)
+    assert any("port security cannot be disabled" in text for text in message)
 
 
 def test_what_a_request_without_an_answer_made_is_found_by_name_and_mark(small: Services) -> None:
-    ours = small.add(NETWORKS, name="left0", description=ownership_tag("nodrop"))
+    own = small.add(NETWORKS, name="left0", description=ownership_tag("nodrop"))
     small.add(NETWORKS, name="left0", description="of somebody else")
     small.add(NETWORKS, name="left9", description=ownership_tag("nodrop"))
-    assert [each.id for each in rollback.find_untracked(logged_in(), plan(), ())] == [ours["id"]]
+    assert [each.id for each in rollback.find_untracked(logged_in(), plan(), ())] == [own["id"]]

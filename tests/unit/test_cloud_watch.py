@@ -23,13 +23,13 @@ def watched(look: Callable[[], Mapping[str, Any]], until: Callable[[ServerMonito
 
 
 def test_a_server_that_left_active_is_named() -> None:
-    said = watched(lambda: WELL | {"vm1": {"status": "SHUTOFF"}}, lambda watch: bool(watch.fault))
-    assert said and said.startswith("server vm1 was ACTIVE when the run began and is SHUTOFF")
+    message = watched(lambda: WELL | {"vm1": {"status": "SHUTOFF"}}, lambda watch: bool(watch.fault))
+    assert message and message.startswith("server vm1 was ACTIVE when the run began and is SHUTOFF")
 
 
 def test_a_server_that_is_gone_is_named() -> None:
-    said = watched(lambda: {"vm1": WELL["vm1"]}, lambda watch: bool(watch.fault))
-    assert said and said.startswith("server vm0 was deleted during the run")
+    message = watched(lambda: {"vm1": WELL["vm1"]}, lambda watch: bool(watch.fault))
+    assert message and message.startswith("server vm0 was deleted during the run")
 
 
 def test_a_cloud_that_does_not_answer_ends_no_run() -> None:

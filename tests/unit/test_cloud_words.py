@@ -37,8 +37,8 @@ def failed(message: str) -> str:
 
 
 def test_that_there_is_no_host_is_said_with_all_that_one_has_to_have() -> None:
-    said = failed("No valid host was found. ")
-    assert said.startswith("server vm is ERROR: No valid host was found; no compute host has all that it")
+    message = failed("No valid host was found. ")
+    assert message.startswith("server vm is ERROR: No valid host was found; no compute host has all that it")
     for needed in (
         "4 vCPUs and 4096 MiB",
         "hw:mem_page_size=1GB",
@@ -47,7 +47,7 @@ def test_that_there_is_no_host_is_said_with_all_that_one_has_to_have() -> None:
         "(sriov1, right;",
         "compute7",
     ):
-        assert needed in said
+        assert needed in message
 
 
 def test_other_faults_are_said_with_where_to_look() -> None:
@@ -75,8 +75,8 @@ class _Told:
         self.asked.append(path)
         if isinstance(body, int):
             raise CloudError(f"it answers {body}", body)
-        found = body if "limits" in body else {"quota": body}
-        return SimpleNamespace(status_code=200, content=b"{}", json=lambda: found)
+        result = body if "limits" in body else {"quota": body}
+        return SimpleNamespace(status_code=200, content=b"{}", json=lambda: result)
 
 
 LIMITS = {
@@ -96,20 +96,20 @@ def check(told: _Told, **wanted: int) -> None:
 
 def test_everything_that_is_short_is_said_at_once_with_how_much() -> None:
     pytest.importorskip("openstack")
-    told = _Told(LIMITS, QUOTAS)
+    report = _Told(LIMITS, QUOTAS)
     with pytest.raises(StageError) as error:
-        check(told, instances=3, cores=1000, networks=2, ports=4)
+        check(report, instances=3, cores=1000, networks=2, ports=4)
     assert "instances: 3 needed, 9 of 10 in use, so 2 short; ports: 4 needed, 3 of 5 in use, so 2 short" in str(
         error.value
     )
     assert "cores" not in str(error.value)
-    check(told, instances=1, cores=1000, networks=2, ports=2)
+    check(report, instances=1, cores=1000, networks=2, ports=2)
 
 
 def test_of_what_nothing_is_to_be_made_no_quota_is_asked() -> None:
-    told = _Told(LIMITS, QUOTAS)
-    check(told, instances=0, ports=0)
-    assert told.asked == []
+    report = _Told(LIMITS, QUOTAS)
+    check(report, instances=0, ports=0)
+    assert report.asked == []
 
 
 def test_quotas_that_this_user_may_not_read_are_left_to_the_cloud() -> None:
@@ -141,7 +141,7 @@ def test_what_is_there_needs_no_administrator() -> None:
 
 
 def test_what_was_made_is_counted_by_kind() -> None:
-    made = [
+    created = [
         CloudResource(kind=kind, name="x", id=str(index)) for index, kind in enumerate(("port", "server_group", "port"))
     ]
-    assert rollback.format_counts(made) == "2 ports, 1 server group"
+    assert rollback.format_counts(created) == "2 ports, 1 server group"

@@ -80,10 +80,16 @@ def test_a_suite_of_two_set_ups_and_sides_by_name_are_the_same_comparison(
 
 def test_json_holds_the_comparison_for_programs(compare: Compare) -> None:
     _, out, _ = compare("label:main", "label:patch", "--format", "json", "--metric", "ndr")
-    said = Comparison.model_validate_json(out)
-    assert said.verdict is ComparisonOutcome.WORSE
-    assert [metric.key for metric in said.metrics] == ["ndr"]
+    message = Comparison.model_validate_json(out)
+    assert message.verdict is ComparisonOutcome.WORSE
+    assert [metric.key for metric in message.metrics] == ["ndr"]
     assert json.loads(out)["metrics"][0]["verdict"] == "worse"
+
+
+def test_flags_in_json_have_code_parameters_and_sentence(compare: Compare) -> None:
+    _, out, _ = compare("label:main", "label:main", "--format", "json")
+    text = "A run is on both sides, which makes the sides more similar."
+    assert {"code": "same_runs", "params": {}, "text": text} in json.loads(out)["flags"]
 
 
 def test_markdown_holds_its_tables(compare: Compare) -> None:
@@ -98,8 +104,8 @@ def test_markdown_holds_its_tables(compare: Compare) -> None:
 
 def test_what_people_call_their_runs_cannot_break_markdown(compare: Compare) -> None:
     _, out, _ = compare("label:main", "label:patch", "--format", "json")
-    said = Comparison.model_validate_json(out)
-    marked = said.model_copy(update={"a": said.a.model_copy(update={"name": "a|b <script> *x*"})})
+    message = Comparison.model_validate_json(out)
+    marked = message.model_copy(update={"a": message.a.model_copy(update={"name": "a|b <script> *x*"})})
     assert r"a\|b \<script\> \*x\*" in render_markdown_sections("", [build_comparison_section(marked)])
 
 

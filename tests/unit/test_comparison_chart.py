@@ -39,13 +39,13 @@ def test_losses_from_nothing_have_a_panel_of_their_own() -> None:
 
 
 def test_every_run_of_the_headlines_is_in_it_and_every_measure_says_its_verdict() -> None:
-    said = compared("gaussian", 5, 0.02)
-    chart = comparison.build_chart(said)
-    shown = {(row["metric"], row["text"].split(":")[0]) for row in chart.data["runs"]}
-    for metric in said.metrics:
+    message = compared("gaussian", 5, 0.02)
+    chart = comparison.build_chart(message)
+    output = {(row["metric"], row["text"].split(":")[0]) for row in chart.data["runs"]}
+    for metric in message.metrics:
         if metric.headline:
             for side, series in (("A", metric.a), ("B", metric.b)):
-                assert {(metric.text, f"{side}, run {point.run_id}") for point in series.points} <= shown
+                assert {(metric.text, f"{side}, run {point.run_id}") for point in series.points} <= output
     rows = {row["metric"]: row["said"] for row in chart.data["effects"]}
     assert rows["NDR"].startswith("worse: ")
 
@@ -57,9 +57,9 @@ def test_dots_that_would_hide_each_other_have_lanes() -> None:
 
 
 def test_an_interval_far_wider_than_the_runs_does_not_squeeze_them_together() -> None:
-    said = compared("gaussian", 1, 0.0)
-    wide = said.model_copy(
-        update={"metrics": tuple(each.model_copy(update={"low": -0.9, "high": 9.0}) for each in said.metrics)}
+    message = compared("gaussian", 1, 0.0)
+    wide = message.model_copy(
+        update={"metrics": tuple(each.model_copy(update={"low": -0.9, "high": 9.0}) for each in message.metrics)}
     )
     (low, high), *_ = (
         panel["layer"][0]["encoding"]["x"]["scale"]["domain"]

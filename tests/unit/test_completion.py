@@ -58,8 +58,8 @@ def test_bash_completes(written: str, expected: list[str], require_tool: Require
         _nodrop_completion nodrop
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
-    found = printed(require_tool("bash"), "--norc", "-c", program).split()
-    assert [name for name in found if name] == expected
+    result = printed(require_tool("bash"), "--norc", "-c", program).split()
+    assert [name for name in result if name] == expected
 
 
 def test_bash_is_offered_every_command(require_tool: RequireTool) -> None:
@@ -70,8 +70,8 @@ def test_bash_is_offered_every_command(require_tool: RequireTool) -> None:
 @pytest.mark.parametrize(("written", "expected"), [*CASES, A_RESULT])
 def test_fish_completes(written: str, expected: list[str], require_tool: RequireTool) -> None:
     program = f"nodrop completion fish | source; complete -C '{written}'"
-    found = printed(require_tool("fish"), "--no-config", "-c", program).splitlines()
-    assert [line.split("\t")[0] for line in found] == expected
+    result = printed(require_tool("fish"), "--no-config", "-c", program).splitlines()
+    assert [line.split("\t")[0] for line in result] == expected
 
 
 @pytest.mark.parametrize(("written", "expected"), AT_A_TERMINAL)
@@ -98,17 +98,17 @@ def typed_into(shell: list[str], set_up: str, keys: str, awaited: str) -> str:
 
 
 def read_until(terminal: int, awaited: str) -> str:
-    shown = ""
+    output = ""
     deadline = time.monotonic() + 30
-    while awaited not in shown and time.monotonic() < deadline:
+    while awaited not in output and time.monotonic() < deadline:
         if select.select([terminal], [], [], 1.0)[0]:
-            shown += os.read(terminal, 4096).decode(errors="replace")
-    return shown
+            output += os.read(terminal, 4096).decode(errors="replace")
+    return output
 
 
 def test_completing_a_flag_waits_for_nothing_slow() -> None:
     asking = {"_NODROP_COMPLETE": "bash_complete", "COMP_WORDS": "nodrop run --se", "COMP_CWORD": "2"}
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-X", "importtime", "-c", "from nodrop.cli import main; main()"],
         env=os.environ | asking,
         capture_output=True,
@@ -116,6 +116,6 @@ def test_completing_a_flag_waits_for_nothing_slow() -> None:
         timeout=60,
         check=False,
     )
-    assert {"plain,--search", "plain,--set", "plain,--service-chain"} <= set(told.stdout.split())
-    loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in told.stderr.splitlines()}
+    assert {"plain,--search", "plain,--set", "plain,--service-chain"} <= set(output.stdout.split())
+    loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in output.stderr.splitlines()}
     assert loaded.isdisjoint({"pydantic", "rich", "yaml", "pyroute2"})

@@ -50,44 +50,44 @@ def test_the_defaults_of_nfvbench_as_written_are_accepted_and_say_nothing(run: A
 
 def test_what_is_shown_can_be_read_again(run: Any) -> None:
     text = "{service_chain_count: 3, user_label: '010', goals: {NDR: 0, x: {loss_ratio: 1%}}, ports: [eth1, eth2]}"
-    shown = run("show", "-c", text)
-    again, before = load([shown], {}), load([text], {})
+    output = run("show", "-c", text)
+    again, before = load([output], {}), load([text], {})
     assert again.model_copy(update={"nfvbench": {}}) == before.model_copy(update={"nfvbench": {}})
 
 
 def test_what_is_shown_as_json_is_json(run: Any) -> None:
-    shown = json.loads(run("show", "--json", "--set", "chains=3"))
-    assert shown["chains"] == 3
-    assert shown["search"]["width"] is None
+    output = json.loads(run("show", "--json", "--set", "chains=3"))
+    assert output["chains"] == 3
+    assert output["search"]["width"] is None
 
 
 def test_beside_each_key_stands_who_wrote_it(run: Any, tmp_path: Path) -> None:
     file = tmp_path / "lab.yaml"
     file.write_text("chains: 2\nsearch:\n  width: 2%\nduration_sec: 5\n")
-    shown = run("show", "--sources", "-c", str(file), "--set", "hops=2").splitlines()
-    assert f"chains: 2  # {file}, line 1" in shown
-    assert f"  width: 0.02  # {file}, line 3" in shown
-    assert f"duration: 5.0  # {file}, line 4: duration_sec" in shown
-    assert "hops: 2  # command line" in shown
-    assert "frame_bytes: 64  # default" in shown
+    message = run("show", "--sources", "-c", str(file), "--set", "hops=2").splitlines()
+    assert f"chains: 2  # {file}, line 1" in message
+    assert f"  width: 0.02  # {file}, line 3" in message
+    assert f"duration: 5.0  # {file}, line 4: duration_sec" in message
+    assert "hops: 2  # command line" in message
+    assert "frame_bytes: 64  # default" in message
 
 
 def test_nfvbench_s_view_has_its_defaults_and_what_was_written(run: Any) -> None:
-    shown = json.loads(run("show", "--nfvbench", "--json", "-c", "{flow_count: 100k, debug: true}"))
-    assert len(shown) == 81
-    assert (shown["flow_count"], shown["debug"], shown["duration_sec"]) == (100_000, True, 60)
+    output = json.loads(run("show", "--nfvbench", "--json", "-c", "{flow_count: 100k, debug: true}"))
+    assert len(output) == 81
+    assert (output["flow_count"], output["debug"], output["duration_sec"]) == (100_000, True, 60)
 
 
 def test_nfvbench_s_own_flags_show_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     # Source: NFVbench's manual, "Showing the running configuration".
     assert main(["run", "-c", "{flow_count: 100k, debug: true}", "-fs", "256", "-scc", "3", "--show-config"]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert (shown["flow_count"], shown["debug"], shown["service_chain_count"]) == (100_000, True, 3)
-    assert shown["traffic"]["profile"] == shown["traffic_profile"][-1]["name"] == "custom_traffic_profile"
-    assert shown["traffic_profile"][-1]["l2frame_size"] == ["256"]
+    output = json.loads(capsys.readouterr().out)
+    assert (output["flow_count"], output["debug"], output["service_chain_count"]) == (100_000, True, 3)
+    assert output["traffic"]["profile"] == output["traffic_profile"][-1]["name"] == "custom_traffic_profile"
+    assert output["traffic_profile"][-1]["l2frame_size"] == ["256"]
     assert main(["run", "-c", "flow_count: 7", "-scc", "3", "--show-pre-config"]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert (shown["flow_count"], shown["service_chain_count"]) == (7, 1)
+    output = json.loads(capsys.readouterr().out)
+    assert (output["flow_count"], output["service_chain_count"]) == (7, 1)
     assert main(["run", "--show-default-config"]) == 0
     assert load([capsys.readouterr().out], {}).flow_count == 10000
 
@@ -112,9 +112,9 @@ def test_what_may_be_written_in_nfvbench_s_keys_fits_their_schema(run: Any) -> N
 def test_every_key_is_explained(run: Any) -> None:
     for root in (Config, NfvbenchConfig):
         for leaf in iter_leaves(root):
-            said = run("explain", ".".join(leaf.key))
-            assert "default: " in said, leaf.key
-            assert len(said.splitlines()) >= 3, leaf.key
+            output = run("explain", ".".join(leaf.key))
+            assert "default: " in output, leaf.key
+            assert len(output.splitlines()) >= 3, leaf.key
 
 
 def test_a_key_of_nfvbench_s_says_what_it_becomes(run: Any) -> None:
@@ -140,8 +140,8 @@ def test_a_converted_file_is_never_written_over_another(tmp_path: Path, capsys: 
     before.write_text("service_chain: PVVP\nsriov: true\n")
     assert main(["config", "convert", str(before), "-o", str(after)]) == 0
     assert yaml.safe_load(after.read_text()) == {"sut": "vnf-l2", "hops": 2, "openstack": {"sriov": True}}
-    said = capsys.readouterr().err
-    assert "nodrop: service_chain: PVVP becomes sut: vnf-l2, hops: 2\n" in said
-    assert "nodrop: sriov: no effect (True); no cloud is configured (openrc_file, clouds_detail)" in said
+    error = capsys.readouterr().err
+    assert "nodrop: service_chain: PVVP becomes sut: vnf-l2, hops: 2\n" in error
+    assert "nodrop: sriov: no effect (True); no cloud is configured (openrc_file, clouds_detail)" in error
     assert main(["config", "convert", str(before), "-o", str(after)]) == 2
     assert "already exists" in capsys.readouterr().err

@@ -23,19 +23,19 @@ def test_200_malformed_files_are_refused_with_a_sentence_that_names_a_key_or_a_l
         file.write_text(malformed.text)
         with pytest.raises(ConfigError) as caught:
             load([file], {})
-        said = str(caught.value)
-        assert said.startswith(f"{file}: line "), said
-        assert malformed.where in said
-        assert len(said) < 3000
+        message = str(caught.value)
+        assert message.startswith(f"{file}: line "), message
+        assert malformed.where in message
+        assert len(message) < 3000
 
 
 def test_200_malformed_bodies_are_refused_with_a_sentence_that_names_the_key() -> None:
     for malformed in bodies(200, SEED):
         with pytest.raises(ConfigError) as caught:
             load([NamedMapping("request body", malformed.body)], {})
-        said = str(caught.value)
-        assert said.startswith("request body: "), said
-        assert malformed.where in said
+        message = str(caught.value)
+        assert message.startswith("request body: "), message
+        assert malformed.where in message
 
 
 def test_a_run_that_is_refused_leaves_nothing_behind(

@@ -6,8 +6,8 @@ from decimal import Decimal, localcontext
 
 import pytest
 
-from nodrop.search.critical_load import LoadObservation, critical_load
-from nodrop.search.loss_curve import Shape, erf, stretch
+from nodrop.search.critical_load import LoadObservation, estimate_critical_load
+from nodrop.search.loss_curve import Shape, make_erf_curve, make_stretch_curve
 from nodrop.search.quadrature import integrate
 
 MIN_PPS, MAX_PPS, TARGET = 1e4, 1e7, 1e-7
@@ -32,7 +32,7 @@ def drafted_erf(b: float, m: float, a: float) -> float:
     ) / (1 + math.erf(m / a))
 
 
-CURVES: list[tuple[Shape, Drafted]] = [(stretch, drafted_stretch), (erf, drafted_erf)]
+CURVES: list[tuple[Shape, Drafted]] = [(make_stretch_curve, drafted_stretch), (make_erf_curve, drafted_erf)]
 
 
 @pytest.mark.parametrize(("curve", "drafted"), CURVES)
@@ -56,7 +56,7 @@ def test_the_tail_of_stretch_is_exact_far_below_the_limit(spreads_below: float) 
         one, to_load, to_limit = Decimal(1), (b / a).exp(), (m / a).exp()
         rate = a * (one + to_limit) * ((to_load + to_limit) / (one + to_limit)).ln() / to_limit
         expected = float(rate.ln())
-    assert stretch(limit_pps, spread_pps)(load_pps) == pytest.approx(expected, abs=1e-10)
+    assert make_stretch_curve(limit_pps, spread_pps)(load_pps) == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.parametrize("z", [2.0, 3.0, 4.9, 5.1, 6.0, 9.0, 26.0])
@@ -75,8 +75,8 @@ def test_the_tail_of_erf_is_exact_far_below_the_limit(z: float) -> None:
         erfc = 1 - 2 / pi.sqrt() * total
         lost = (-exact_z * exact_z).exp() / pi.sqrt() - exact_z * erfc
         expected = math.log(spread_pps / 2) + float(lost.ln())  # far from zero load, so that its term vanishes
-    found = erf(load_pps + z * spread_pps, spread_pps)(load_pps)
-    assert found == pytest.approx(expected, abs=1e-9)
+    result = make_erf_curve(load_pps + z * spread_pps, spread_pps)(load_pps)
+    assert result == pytest.approx(expected, abs=1e-9)
 
 
 def _pi() -> Decimal:
@@ -117,8 +117,8 @@ def brute_force(
                 log_likelihood -= lost_count * math.log1p(1 / mean) + math.log1p(mean)
             weighed.append((log_likelihood, loss_rate))
     highest = max(log_likelihood for log_likelihood, _ in weighed)
-    kept = [(math.exp(each - highest), rate) for each, rate in weighed if each > highest - 20]
-    values = [(weight, math.log(_critical(rate, target))) for weight, rate in kept]
+    stored = [(math.exp(each - highest), rate) for each, rate in weighed if each > highest - 20]
+    values = [(weight, math.log(_critical(rate, target))) for weight, rate in stored]
     whole = math.fsum(weight for weight, _ in values)
     mean = math.fsum(weight * value for weight, value in values) / whole
     return mean, math.fsum(weight * (value - mean) ** 2 for weight, value in values) / whole
@@ -146,19 +146,21 @@ def _critical(loss_rate: Callable[[float], float], target: float) -> float:
 )
 def test_the_posterior_is_that_of_a_fine_even_grid_over_the_prior(observations: list[LoadObservation]) -> None:
     """Use a target of 1 %, with which the draft's formulas are numerically safe."""
-    found = critical_load(tuple(observations), 0.01, MIN_PPS, MAX_PPS)
-    for estimate, (_, drafted) in zip((found.stretch, found.erf), CURVES, strict=True):
+    result = estimate_critical_load(tuple(observations), 0.01, MIN_PPS, MAX_PPS)
+    for estimate, (_, drafted) in zip((result.stretch, result.erf), CURVES, strict=True):
         mean, variance = brute_force(observations, drafted, 0.01)
         assert estimate.mean == pytest.approx(mean, abs=0.1 * math.sqrt(variance))
         assert math.sqrt(estimate.variance) == pytest.approx(math.sqrt(variance), rel=0.1)
 
 
 def test_the_estimates_of_both_curves_are_combined_as_published() -> None:
-    found = critical_load((LoadObservation(5e6, 5_000_000, 1_700_000),), TARGET, MIN_PPS, MAX_PPS)
-    mean = (found.stretch.mean + found.erf.mean) / 2
-    sd = math.sqrt((found.stretch.variance + found.erf.variance) / 2 + ((found.stretch.mean - found.erf.mean) / 2) ** 2)
+    result = estimate_critical_load((LoadObservation(5e6, 5_000_000, 1_700_000),), TARGET, MIN_PPS, MAX_PPS)
+    mean = (result.stretch.mean + result.erf.mean) / 2
+    sd = math.sqrt(
+        (result.stretch.variance + result.erf.variance) / 2 + ((result.stretch.mean - result.erf.mean) / 2) ** 2
+    )
     low_pps, high_pps = math.exp(mean - sd), math.exp(mean + sd)
-    assert found.mean_and_sd_pps == pytest.approx(((low_pps + high_pps) / 2, (high_pps - low_pps) / 2))
+    assert result.mean_and_sd_pps == pytest.approx(((low_pps + high_pps) / 2, (high_pps - low_pps) / 2))
 
 
 def test_more_of_the_same_evidence_narrows_the_estimate() -> None:
@@ -167,7 +169,7 @@ def test_more_of_the_same_evidence_narrows_the_estimate() -> None:
         LoadObservation(3.34e6, 16_700_000, 2),
         LoadObservation(3.36e6, 16_800_000, 9),
     ]
-    few, many = (critical_load(tuple(around * count), TARGET, MIN_PPS, MAX_PPS) for count in (2, 20))
+    few, many = (estimate_critical_load(tuple(around * count), TARGET, MIN_PPS, MAX_PPS) for count in (2, 20))
     assert many.mean_and_sd_pps[1] < few.mean_and_sd_pps[1] / 2
     assert abs(many.mean_and_sd_pps[0] - 3.33e6) < 0.02e6
 

@@ -79,10 +79,10 @@ def test_what_an_anchor_holds_is_taken_over() -> None:
     ],
 )
 def test_what_cannot_be_read_is_refused_in_a_sentence(text: str, sentence: str) -> None:
-    said = refusal(text)
-    assert said.startswith("lab.yaml: ")
-    assert sentence in said
-    assert len(said) < 300
+    message = refusal(text)
+    assert message.startswith("lab.yaml: ")
+    assert sentence in message
+    assert len(message) < 300
 
 
 def test_aliases_that_repeat_one_another_cost_nothing() -> None:

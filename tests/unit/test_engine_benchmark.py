@@ -54,16 +54,16 @@ def test_a_ratio_below_what_is_demanded_is_not_met() -> None:
 
 
 def test_senders_are_also_compared_by_cpu_time() -> None:
-    ours = measured("dpdk", "nodrop dpdk null", 1.0, cpu_cores=0.5)
-    (line,) = lines(ours, measured("dpdk", "testpmd flowgen null", 1.0))
+    own = measured("dpdk", "nodrop dpdk null", 1.0, cpu_cores=0.5)
+    (line,) = lines(own, measured("dpdk", "testpmd flowgen null", 1.0))
     assert "per CPU time 2.00" in line
 
 
 def test_the_zero_loss_rate_is_demanded_in_proportion_where_trafgen_is_slow() -> None:
     def verdict(zero_loss_mpps: float, trafgen_mpps: float) -> str:
         name = "nodrop zero loss through xdp"
-        ours = measured("zero-loss", name, zero_loss_mpps, cpu_cores=None)
-        return lines(ours, measured("zero-loss", "trafgen send", trafgen_mpps))[0]
+        own = measured("zero-loss", name, zero_loss_mpps, cpu_cores=None)
+        return lines(own, measured("zero-loss", "trafgen send", trafgen_mpps))[0]
 
     assert verdict(1.5, 0.9).startswith("met ") and "at least 1.5 Mpps" in verdict(1.5, 0.9)
     assert verdict(1.4, 1.2).startswith("NOT MET")

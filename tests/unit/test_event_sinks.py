@@ -22,11 +22,11 @@ from nodrop.system.log_files import LOGGER, SeverityCounter
 
 def told(directory: Path, sut: SutFunction = MILLION, **keys: Any) -> list[str]:
     """Execute a run with these keys of `ship`; return what the user was shown."""
-    said: list[str] = []
+    message: list[str] = []
     plan = make_plan(directory / "results", **{f"ship__{key}": value for key, value in keys.items()})
-    with open_sinks(plan, said.append) as tell:
+    with open_sinks(plan, message.append) as tell:
         execute(plan, tell, parts(sut))
-    return said
+    return message
 
 
 def test_the_log_has_every_trial_and_how_the_run_ended(tmp_path: Path) -> None:
@@ -64,18 +64,18 @@ def test_a_tester_that_fell_short_is_a_warning(tmp_path: Path) -> None:
 
 
 def test_a_fixed_rate_that_the_tester_does_not_reach_is_a_warning(tmp_path: Path) -> None:
-    said: list[str] = []
+    message: list[str] = []
     plan = make_plan(tmp_path, rate="10kpps", duration="1s", ship__log_file=str(tmp_path / "log"))
-    with open_sinks(plan, said.append) as tell:
+    with open_sinks(plan, message.append) as tell:
         execute(plan, tell, parts(SlowTester(capacity_pps=1e6, tester_pps=5e3)))
     (warning,) = [line for line in (tmp_path / "log").read_text().splitlines() if " WARNING " in line]
     assert "only 50 % of it sent" in warning
 
 
 def test_a_goal_without_any_load_is_an_error(tmp_path: Path) -> None:
-    said: list[str] = []
+    message: list[str] = []
     plan = make_plan(tmp_path, search__min_load="20kpps", ship__log_file=str(tmp_path / "log"))
-    with open_sinks(plan, said.append) as tell:
+    with open_sinks(plan, message.append) as tell:
         execute(plan, tell, parts(Step(1e4)))
     assert " ERROR   NDR 0 %: none." in (tmp_path / "log").read_text()
 
@@ -101,9 +101,9 @@ def test_every_event_is_a_line_of_json_and_lines_are_added(tmp_path: Path) -> No
     path = tmp_path / "events.jsonl"
     path.write_text('{"event": "cut off')
     listener = Listener()
-    said: list[str] = []
+    message: list[str] = []
     plan = make_plan(tmp_path / "results", ship__events_file=str(path))
-    with open_sinks(plan, said.append) as tell:
+    with open_sinks(plan, message.append) as tell:
         execute(plan, lambda event: (listener(event), tell(event))[0], parts(Step(1e6)))
     first, *lines = path.read_text().splitlines()
     assert first == '{"event": "cut off'
@@ -144,8 +144,8 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(tm
 def test_a_disk_that_fills_up_ends_the_log_and_not_the_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     if not os.access("/dev/full", os.W_OK):
         pytest.skip("there is no /dev/full")
-    said = told(tmp_path, log_file="/dev/full", events_file="/dev/full")
-    assert said == ["ship.events_file: [Errno 28] No space left on device; the run continues without it"]
+    message = told(tmp_path, log_file="/dev/full", events_file="/dev/full")
+    assert message == ["ship.events_file: [Errno 28] No space left on device; the run continues without it"]
     assert capsys.readouterr().err.count("cannot write the log") == 1
     assert list((tmp_path / "results").glob("*/result.json"))
 
@@ -174,16 +174,16 @@ class Kept:
     [(0, 0, "GOOD RUN", 20), (2, 0, "RUN WITH WARNINGS", 30), (1, 3, "RUN WITH ERRORS", 40)],
 )
 def test_a_run_is_summed_up_by_what_was_logged(warnings: int, errors: int, message: str, level: int) -> None:
-    kept, tally = Kept(), SeverityCounter()
-    records = LogRecords(kept, "tag", "date")
+    stored, tally = Kept(), SeverityCounter()
+    records = LogRecords(stored, "tag", "date")
     for levelno, count in ((logging.WARNING, warnings), (logging.ERROR, errors)):
         for _ in range(count):
             tally.handle(logging.LogRecord("nodrop", levelno, "", 0, "said", None, None))
     records.log_start()
     records.handle(logging.LogRecord("nodrop", logging.INFO, "", 0, "said", None, None))
     records.log_summary(tally)
-    (_, start), (_, said), (_, summary) = kept.records
-    assert set(said) == {"loglevel", "message", "@timestamp", "runlogdate"}
+    (_, start), (_, text), (_, summary) = stored.records
+    assert set(text) == {"loglevel", "message", "@timestamp", "runlogdate"}
     assert (start["loglevel"], start["numwarnings"]) == ("START", 0)
     assert (summary["message"], summary["numloglevel"]) == (message, level)
     assert (summary["numwarnings"], summary["numerrors"]) == (warnings, errors)

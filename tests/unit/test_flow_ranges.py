@@ -42,13 +42,15 @@ def flows(stream: Stream, frames: int) -> Iterator[Flow]:
 
 def blocks(keys: dict[str, Any]) -> list[tuple[int, str, str, str, str]]:
     """Return chain, source, first and last destination of every stream, and its number of flows."""
-    found = []
+    result = []
     for stream in traffic(EXAMPLE | keys).streams:
-        made = [*flows(stream, stream.flow_count)]
-        sources, ends = {flow[0] for flow in made}, [str(ipaddress.ip_address(flow[1])) for flow in made]
+        created = [*flows(stream, stream.flow_count)]
+        sources, ends = {flow[0] for flow in created}, [str(ipaddress.ip_address(flow[1])) for flow in created]
         assert len(sources) == 1
-        found.append((stream.chain, str(ipaddress.ip_address(sources.pop())), ends[0], ends[-1], str(len(set(made)))))
-    return found
+        result.append(
+            (stream.chain, str(ipaddress.ip_address(sources.pop())), ends[0], ends[-1], str(len(set(created))))
+        )
+    return result
 
 
 @pytest.mark.parametrize("step", ["0.0.0.1", "random"])
@@ -76,9 +78,9 @@ def test_the_third_documented_example_comes_out_as_documented() -> None:
 
 def test_the_fourth_documented_example_makes_100_flows_where_30_a_stream_are_documented() -> None:
     ranges = {"flows.udp_source": [10, 14], "flows.udp_destination": [20, 25], "flows.udp_step": "random"}
-    made = traffic(EXAMPLE | ranges | {"flows.ip": ["110.0.0.0/29", "120.0.0.0/30"]}).streams
-    assert [len(set(flows(stream, 200))) for stream in made] == [16, 16, 17, 17, 17, 17]
-    ports = [{part.field: part.values.count for part in stream.ranges if part.layer == 2} for stream in made]
+    created = traffic(EXAMPLE | ranges | {"flows.ip": ["110.0.0.0/29", "120.0.0.0/30"]}).streams
+    assert [len(set(flows(stream, 200))) for stream in created] == [16, 16, 17, 17, 17, 17]
+    ports = [{part.field: part.values.count for part in stream.ranges if part.layer == 2} for stream in created]
     assert ports == [{"src_port": 5, "dst_port": 6}] * 6
 
 
@@ -109,11 +111,11 @@ def test_exactly_the_flows_asked_for_are_made_and_no_stream_has_anothers() -> No
             assert "are possible" in str(error) or "too narrow" in str(error), error
             refused += 1
             continue
-        made = [set(flows(stream, 3 * stream.flow_count)) for stream in streams]
-        assert sum(map(len, made)) == len(set().union(*made)) == keys["flow_count"], keys
+        created = [set(flows(stream, 3 * stream.flow_count)) for stream in streams]
+        assert sum(map(len, created)) == len(set().union(*created)) == keys["flow_count"], keys
         for end, side in ((0, 0), (1, 1)):
             networks = [ipaddress.ip_network(network) for network in keys["flows.ip"]]
-            for stream, its in zip(streams, made, strict=True):
+            for stream, its in zip(streams, created, strict=True):
                 network = networks[side ^ (stream.tx_port & 1)]
                 assert all(ipaddress.ip_address(flow[end]) in network for flow in its)
     assert refused < 15

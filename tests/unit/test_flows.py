@@ -38,9 +38,9 @@ def test_exactly_as_many_combinations_as_asked_are_made_again_and_again(how: obj
     assert callable(how)
     for flows, sizes in drawn_cases():
         fit = how(flows, sizes)
-        made = list(combinations(fit, 2 * flows))
-        assert len(set(made)) == len(set(made[:flows])) == flows, (flows, sizes, fit)
-        assert made[:flows] == made[flows:], (flows, sizes, fit)
+        created = list(combinations(fit, 2 * flows))
+        assert len(set(created)) == len(set(created[:flows])) == flows, (flows, sizes, fit)
+        assert created[:flows] == created[flows:], (flows, sizes, fit)
         assert all(1 <= part.value_count <= size for part, size in zip(fit.parts, sizes, strict=True))
         assert all(part.value_count * part.every <= 2 * flows for part in fit.parts)
 

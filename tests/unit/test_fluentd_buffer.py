@@ -9,7 +9,7 @@ import pytest
 
 from nodrop.cli import main
 from nodrop.errors import ShipError
-from nodrop.export.fluentd.buffer import BufferFull, RecordBuffer, buffer_path, delivery_lock, list_buffers
+from nodrop.export.fluentd.buffer import BufferFull, RecordBuffer, get_buffer_path, delivery_lock, list_buffers
 from nodrop.export.fluentd.sender import Sender, deliver, read_status
 from nodrop.model.shipping import Aggregator
 
@@ -18,11 +18,11 @@ AGGREGATOR = Aggregator(host="127.0.0.1", port=9, shared_key_file="/etc/nodrop/s
 
 def numbers(buffer: RecordBuffer) -> list[int]:
     """Return the buffered records chunk by chunk, and acknowledge each chunk."""
-    found = []
+    result = []
     while chunk := buffer.next_chunk():
-        found += [msgpack.unpackb(record.body)["number"] for record in chunk.records]
+        result += [msgpack.unpackb(record.body)["number"] for record in chunk.records]
         buffer.acknowledge(chunk)
-    return found
+    return result
 
 
 def test_records_leave_in_the_order_they_came_and_chunks_have_one_tag(tmp_path: Path) -> None:
@@ -69,16 +69,16 @@ def test_a_full_buffer_refuses_what_comes_and_keeps_what_it_has(tmp_path: Path) 
         with pytest.raises(BufferFull):
             for number in itertools.count():
                 buffer.append("tag", number, {"number": number, "text": "x" * 1000})
-        kept = buffer.count
-        assert kept > 50
+        stored = buffer.count
+        assert stored > 50
         assert path.stat().st_size <= bytes_max
-        assert numbers(buffer) == list(range(kept))
+        assert numbers(buffer) == list(range(stored))
         buffer.append("tag", 0, {"number": 0, "text": "there is room again"})
         assert buffer.count == 1
 
 
 def test_a_buffer_says_whom_it_is_for_and_holds_no_secret(tmp_path: Path) -> None:
-    path = buffer_path(tmp_path, AGGREGATOR)
+    path = get_buffer_path(tmp_path, AGGREGATOR)
     with RecordBuffer(path) as buffer:
         buffer.describe(AGGREGATOR)
     assert list_buffers(tmp_path) == (path,)
@@ -86,7 +86,7 @@ def test_a_buffer_says_whom_it_is_for_and_holds_no_secret(tmp_path: Path) -> Non
 
 
 def test_only_one_process_delivers(tmp_path: Path) -> None:
-    path = buffer_path(tmp_path, AGGREGATOR)
+    path = get_buffer_path(tmp_path, AGGREGATOR)
     with delivery_lock(path) as alone:
         assert alone
         with pytest.raises(ShipError, match="another nodrop process is sending them"):
@@ -123,7 +123,7 @@ def test_what_is_no_buffer_is_said_so(tmp_path: Path) -> None:
 
 
 def test_ship_lists_what_waits_without_sending_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with RecordBuffer(buffer_path(tmp_path, AGGREGATOR)) as buffer:
+    with RecordBuffer(get_buffer_path(tmp_path, AGGREGATOR)) as buffer:
         buffer.describe(AGGREGATOR)
         buffer.append("tag", 1, {"number": 1})
     assert main(["ship", "--buffer-dir", str(tmp_path), "--list"]) == 7

@@ -13,7 +13,7 @@ import pytest
 
 from nodrop.errors import ShipError
 from nodrop.export.fluentd import sender
-from nodrop.export.fluentd.buffer import RecordBuffer, buffer_path
+from nodrop.export.fluentd.buffer import RecordBuffer, get_buffer_path
 from nodrop.export.fluentd.sender import deliver
 from nodrop.model.shipping import Aggregator, Tls
 
@@ -42,7 +42,7 @@ def answering(answer: Answer) -> Iterator[int]:
 
 def kept(directory: Path, aggregator: Aggregator) -> Path:
     """A buffer with one record."""
-    path = buffer_path(directory, aggregator)
+    path = get_buffer_path(directory, aggregator)
     with RecordBuffer(path) as buffer:
         buffer.describe(aggregator)
         buffer.append("tag", 1, {"number": 1})
@@ -157,8 +157,8 @@ def _unpacked(connection: socket.socket) -> list[list[dict[str, str]]]:
     unpacker = msgpack.Unpacker()
     while True:
         unpacker.feed(connection.recv(65536))
-        if found := list(unpacker):
-            return found
+        if result := list(unpacker):
+            return result
 
 
 def _digest(*parts: object) -> str:

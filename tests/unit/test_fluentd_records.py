@@ -84,11 +84,11 @@ def test_a_goal_that_was_not_met_says_so_beside_its_zeros(tmp_path: Path) -> Non
 def test_records_have_the_figures_of_nfvbenchs_json(tmp_path: Path) -> None:
     result = execute(make_plan(tmp_path), Listener(), parts(Step(1e6)))
     ndr, _ = build_records([result], "")
-    found = build_nfvbench_result([result])["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]["64"][
-        "ndr"
-    ]
-    assert ndr["rate_pps"] == found["rate_pps"]
-    assert ndr["drop_percentage"] == found["stats"]["overall"]["drop_percentage"]
+    nfvbench_result = build_nfvbench_result([result])["benchmarks"]["network"]["service_chain"]["PVP"]["result"][
+        "result"
+    ]["64"]["ndr"]
+    assert ndr["rate_pps"] == nfvbench_result["rate_pps"]
+    assert ndr["drop_percentage"] == nfvbench_result["stats"]["overall"]["drop_percentage"]
 
 
 def test_a_run_that_only_checked_the_path_has_no_records(tmp_path: Path) -> None:

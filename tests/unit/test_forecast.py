@@ -30,15 +30,15 @@ def part(found: DurationEstimate, what: str) -> Any:
 @pytest.mark.parametrize("kind", ["hard-limit", "smooth-knee", "noisy-capacity", "two-modes-trial"])
 def test_a_search_against_a_sut_it_did_not_think_of_takes_a_time_within_its_range(profile: str, kind: str) -> None:
     (plan,) = plans(profile=profile)
-    found = part(estimate_duration([plan]), "search")
+    result = part(estimate_duration([plan]), "search")
     took_s = simulate_search(plan.search, registry.create(kind, seed=7), DEAD_S[1]).wall_s
-    assert found.low_s / 1.5 <= took_s <= found.high_s * 1.5
+    assert result.low_s / 1.5 <= took_s <= result.high_s * 1.5
 
 
 def test_a_fixed_rate_takes_its_duration_and_a_little() -> None:
-    found = of({"rate": "10kpps", "duration": "30s"})
-    assert 30 < part(found, "trial at 10kpps").low_s < part(found, "trial at 10kpps").high_s < 31
-    assert found.high_s < 40
+    result = of({"rate": "10kpps", "duration": "30s"})
+    assert 30 < part(result, "trial at 10kpps").low_s < part(result, "trial at 10kpps").high_s < 31
+    assert result.high_s < 40
 
 
 def test_several_frame_sizes_take_the_sum_of_each() -> None:
@@ -60,20 +60,20 @@ def test_no_traffic_has_no_trials() -> None:
 
 
 def test_parts_add_up() -> None:
-    found = of({})
-    assert found.expected_s == pytest.approx(sum(each.expected_s for each in found.parts))
-    assert found.low_s <= found.expected_s <= found.high_s
+    result = of({})
+    assert result.expected_s == pytest.approx(sum(each.expected_s for each in result.parts))
+    assert result.low_s <= result.expected_s <= result.high_s
 
 
 def test_a_search_that_cannot_be_run_has_a_forecast_all_the_same() -> None:
-    found = part(of({"search.algorithm": "plrsearch"}), "search")  # Only one goal may be above 0; this run has two.
-    assert found.low_s == 0 < found.expected_s < found.high_s
+    result = part(of({"search.algorithm": "plrsearch"}), "search")  # Only one goal may be above 0; this run has two.
+    assert result.low_s == 0 < result.expected_s < result.high_s
 
 
 def test_a_forecast_is_bounded_work_however_many_frame_sizes_there_are() -> None:
-    asked = plans(profile="standard", frame_sizes=[64, 128, 256, 512, 1024, 1280, 1518])
+    requested = plans(profile="standard", frame_sizes=[64, 128, 256, 512, 1024, 1280, 1518])
     begun_s = time.process_time()
-    estimate_duration(asked)
+    estimate_duration(requested)
     assert time.process_time() - begun_s < 3  # 0.25 s and the last search of each size; much more would be a fault.
 
 

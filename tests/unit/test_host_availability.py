@@ -60,13 +60,13 @@ def states(root: Path, files: dict[str, str | bytes]) -> dict[int, CpuState]:
 
 
 def test_novas_sets_decide_and_its_ratio_counts_where_cpus_are_shared(tmp_path: Path) -> None:
-    found = settled(tmp_path, {"/etc/nova/nova.conf": NOVA, "/sys/devices/system/cpu/isolated": "7\n"})
-    assert found.cpus == {1, 2, 3, 5, 6}
-    assert found.dedicated == {2, 3, 5, 6}
+    result = settled(tmp_path, {"/etc/nova/nova.conf": NOVA, "/sys/devices/system/cpu/isolated": "7\n"})
+    assert result.cpus == {1, 2, 3, 5, 6}
+    assert result.dedicated == {2, 3, 5, 6}
     about = source(FileTree(tmp_path))
-    assert found.ratio(about, 1).value == 4.0
-    assert found.ratio(about, 2).value == 1.0
-    assert found.ratio(about, 7).why == "no VM may have it"
+    assert result.ratio(about, 1).value == 4.0
+    assert result.ratio(about, 2).value == 1.0
+    assert result.ratio(about, 7).why == "no VM may have it"
 
 
 def test_of_novas_file_nothing_is_kept_but_what_was_asked(tmp_path: Path) -> None:
@@ -76,13 +76,13 @@ def test_of_novas_file_nothing_is_kept_but_what_was_asked(tmp_path: Path) -> Non
 
 
 def test_the_operators_own_word_comes_first(tmp_path: Path) -> None:
-    found = settled(tmp_path, {"/etc/nova/nova.conf": NOVA}, own=(6, 7, 99))
-    assert (found.cpus, found.confidence) == ({6, 7}, "declared")
+    result = settled(tmp_path, {"/etc/nova/nova.conf": NOVA}, own=(6, 7, 99))
+    assert (result.cpus, result.confidence) == ({6, 7}, "declared")
 
 
 def test_the_kubelets_static_manager_leaves_what_is_not_reserved(tmp_path: Path) -> None:
-    written = 'kind: KubeletConfiguration\ncpuManagerPolicy: static\nreservedSystemCPUs: "0,4"\n'
-    assert settled(tmp_path, {vm_cpu_policy.KUBELET: written}).cpus == {1, 2, 3, 5, 6, 7}
+    text = 'kind: KubeletConfiguration\ncpuManagerPolicy: static\nreservedSystemCPUs: "0,4"\n'
+    assert settled(tmp_path, {vm_cpu_policy.KUBELET: text}).cpus == {1, 2, 3, 5, 6, 7}
 
 
 def test_isolated_partitions_and_isolated_cpus_are_for_vms(tmp_path: Path) -> None:
@@ -93,8 +93,8 @@ def test_isolated_partitions_and_isolated_cpus_are_for_vms(tmp_path: Path) -> No
         f"{group}/cpuset.cpus.effective": "4-7\n",
     }
     assert settled(tmp_path / "a", partition).cpus == {4, 5, 6, 7}
-    found = settled(tmp_path / "b", {"/sys/devices/system/cpu/isolated": "2-3\n"})
-    assert (found.cpus, found.confidence) == ({2, 3}, "inferred")
+    result = settled(tmp_path / "b", {"/sys/devices/system/cpu/isolated": "2-3\n"})
+    assert (result.cpus, result.confidence) == ({2, 3}, "inferred")
 
 
 def test_without_a_policy_all_cpus_are_eligible_only_if_all_could_be_looked_at(tmp_path: Path) -> None:
@@ -102,18 +102,18 @@ def test_without_a_policy_all_cpus_are_eligible_only_if_all_could_be_looked_at(t
     tree = made_up(tmp_path, NODE)
     assert vm_cpu_policy.find_policy(source(FileTree(tmp_path, looked)), None, CPUS).cpus == frozenset(CPUS)
     hidden = looked | {vm_cpu_policy.NOVA[0]: "needs root"}
-    found = vm_cpu_policy.find_policy(source(FileTree(tmp_path, hidden)), None, CPUS)
-    assert found.cpus is None
-    assert "nova.conf: needs root" in found.why
+    policy = vm_cpu_policy.find_policy(source(FileTree(tmp_path, hidden)), None, CPUS)
+    assert policy.cpus is None
+    assert "nova.conf: needs root" in policy.why
     assert vm_cpu_policy.find_policy(source(tree), None, CPUS).cpus is None
 
 
 def test_a_pinned_vcpu_has_its_cpu_for_itself_and_a_floating_one_shares(tmp_path: Path) -> None:
-    found = states(tmp_path, {**vm(100, "router", "2", "3"), **vm(200, "web", "4-5"), **vm(300, "db", "3")})
-    assert (found[2].use.value, found[2].owners) == ("dedicated", ("VM router",))
-    assert (found[3].use.value, found[3].owners) == ("shared", ("VM router", "VM db"))
-    assert (found[4].use.value, found[4].owners) == ("shared", ("VM web",))
-    assert (found[0].in_use.value, found[0].use.value) == (False, "none")
+    result = states(tmp_path, {**vm(100, "router", "2", "3"), **vm(200, "web", "4-5"), **vm(300, "db", "3")})
+    assert (result[2].use.value, result[2].owners) == ("dedicated", ("VM router",))
+    assert (result[3].use.value, result[3].owners) == ("shared", ("VM router", "VM db"))
+    assert (result[4].use.value, result[4].owners) == ("shared", ("VM web",))
+    assert (result[0].in_use.value, result[0].use.value) == (False, "none")
 
 
 def test_threads_that_poll_hold_their_cpus_and_kernel_threads_do_not(tmp_path: Path) -> None:
@@ -126,9 +126,9 @@ def test_threads_that_poll_hold_their_cpus_and_kernel_threads_do_not(tmp_path: P
         "/proc/60/comm": "kworker/7:0\n",
         "/proc/60/task/60/status": thread("kworker/7:0", "7", program=False),
     }
-    found = states(tmp_path, files)
-    assert found[6].owners == ("testpmd (50)",)
-    assert found[7].in_use.value is False
+    result = states(tmp_path, files)
+    assert result[6].owners == ("testpmd (50)",)
+    assert result[7].in_use.value is False
     isolated = states(tmp_path / "i", {**files, "/sys/devices/system/cpu/isolated": "7\n"})
     assert isolated[7].in_use.value is False
 
@@ -144,8 +144,8 @@ def test_whatever_a_program_binds_to_an_isolated_cpu_holds_it(tmp_path: Path) ->
 
 def test_pods_have_the_cpus_that_the_kubelet_gave_them(tmp_path: Path) -> None:
     state = '{"policyName":"static","defaultCpuSet":"0-1","entries":{"0c1d":{"upf":"2-3"}},"checksum":1}'
-    found = states(tmp_path, {vm_cpu_policy.KUBELET_STATE: state})
-    assert (found[2].use.value, found[2].owners) == ("dedicated", ("pod 0c1d/upf",))
+    result = states(tmp_path, {vm_cpu_policy.KUBELET_STATE: state})
+    assert (result[2].use.value, result[2].owners) == ("dedicated", ("pod 0c1d/upf",))
 
 
 @pytest.mark.parametrize(
@@ -156,17 +156,17 @@ def test_a_malformed_state_of_the_kubelet_gives_nobody(tmp_path: Path, held: str
 
 
 def test_in_a_container_what_is_not_seen_is_not_known_to_be_free(tmp_path: Path) -> None:
-    found = states(tmp_path, {"/proc/self/ns/pid": "-> pid:[4026532000]"})
-    assert found[0].in_use.value is None
-    assert "container" in found[0].in_use.why
+    result = states(tmp_path, {"/proc/self/ns/pid": "-> pid:[4026532000]"})
+    assert result[0].in_use.value is None
+    assert "container" in result[0].in_use.why
 
 
 def test_busy_shares_are_what_proc_stat_counted_in_between() -> None:
     first = utilization.LoadCounters(10.0, {0: (100, 1000), 1: (5, 1000)}, {0: 1000})
     second = utilization.LoadCounters(10.5, {0: (150, 1100), 1: (5, 1100), 2: (1, 1)}, {0: 6000})
-    found = utilization.compute_load(first, second)
-    assert found.busy_ratio == {0: 0.5, 1: 0.0}
-    assert found.memory_bytes_per_s == {0: 10_000.0}
+    load = utilization.compute_load(first, second)
+    assert load.busy_ratio == {0: 0.5, 1: 0.0}
+    assert load.memory_bytes_per_s == {0: 10_000.0}
 
 
 def test_ticks_of_guests_are_counted_once(tmp_path: Path) -> None:

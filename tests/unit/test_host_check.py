@@ -29,19 +29,19 @@ def at(found: HostDescriptor, path: str, value: object) -> HostDescriptor:
 
 
 def leaf(path: str, value: object) -> Change:
-    return lambda found: at(found, path, value)
+    return lambda each: at(each, path, value)
 
 
 def setting(**values: str | None) -> Change:
     def change(found: HostDescriptor) -> HostDescriptor:
-        said = {name: UNKNOWN if value is None else MOMENT.reported(value, "test") for name, value in values.items()}
-        return at(found, "capabilities.settings", {**found.capabilities.settings, **said})
+        message = {name: UNKNOWN if value is None else MOMENT.reported(value, "test") for name, value in values.items()}
+        return at(found, "capabilities.settings", {**found.capabilities.settings, **message})
 
     return change
 
 
 def nodes(change: Callable) -> Change:
-    return lambda found: at(found, "resources.numa_nodes", tuple(change(node) for node in found.resources.numa_nodes))
+    return lambda each: at(each, "resources.numa_nodes", tuple(change(node) for node in each.resources.numa_nodes))
 
 
 def pages(value: bool | None) -> dict:
@@ -303,8 +303,8 @@ def commands() -> list[str]:
             )
             bare = leaf("capabilities.hypervisor.kind", MOMENT.reported("none", "test"))
             for id_, (_, fails, _) in CASES.items():
-                for made in (fails(of), fails(bare(of))):
-                    seen = found(made, id_)
+                for created in (fails(of), fails(bare(of))):
+                    seen = found(created, id_)
                     found_ |= {seen.fix, seen.verify} - {""}
     return sorted(found_)
 
@@ -397,14 +397,14 @@ def test_captured_machines_are_judged_by_what_their_files_say(name, id_, status)
 def test_this_machine_is_checked_by_the_command(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     code = main(["host", "check", "--format", "json"])
-    said = json.loads(capsys.readouterr().out)
-    checks = [HostCheck.model_validate(each) for each in said["checks"]]
+    output = json.loads(capsys.readouterr().out)
+    checks = [HostCheck.model_validate(each) for each in output["checks"]]
     assert code == (9 if any(each.failed for each in checks) else 10 if any(each.open for each in checks) else 0)
     assert main(["host", "check"]) == code
     text = capsys.readouterr().out
     assert all(f"{each.id} " in text for each in checks if each.status != "pass" or each.id[0] != "R")
     assert main(["host", "check", "--format", "md"]) == code
-    assert capsys.readouterr().out.count("| fail |") == said["score"]["failed"]
+    assert capsys.readouterr().out.count("| fail |") == output["score"]["failed"]
 
 
 @pytest.mark.parametrize(("change", "code"), [(None, 10), (CASES["H6"][1], 9)])

@@ -33,28 +33,28 @@ def listed(name: str, tmp_path: Path) -> set[tuple[int, str, str, int | None, in
 
 @pytest.mark.parametrize("name", DUMPS)
 def test_a_dump_says_what_the_program_cpuid_reads_in_it(name: str, require_tool: Callable[[str], Path]) -> None:
-    said = decoded(require_tool("cpuid"), name)
-    found = dump(name)
+    message = decoded(require_tool("cpuid"), name)
+    result = dump(name)
 
     def field(pattern: str) -> str:
-        match = re.search(pattern, said)
+        match = re.search(pattern, message)
         return match[1].strip() if match else ""
 
-    family, model, stepping = found.signature or (0, 0, 0)
-    assert found.vendor == field(r'vendor_id = "\s*(\w+)')
+    family, model, stepping = result.signature or (0, 0, 0)
+    assert result.vendor == field(r'vendor_id = "\s*(\w+)')
     assert family == int(field(r"\(family synth\)\s*= 0x\w+ \((\d+)\)"))
     assert model == int(field(r"\(model synth\)\s*= 0x\w+ \((\d+)\)"))
     assert stepping == int(field(r"stepping id\s*= 0x\w+ \((\d+)\)"))
-    assert found.brand == " ".join(field(r'brand = "(.*)"').split())
-    assert found.virtual == (field(r"hypervisor guest status\s*= (\w+)") == "true")
+    assert result.brand == " ".join(field(r'brand = "(.*)"').split())
+    assert result.virtual == (field(r"hypervisor guest status\s*= (\w+)") == "true")
 
 
 @pytest.mark.parametrize("name", [each for each in DUMPS if dump(each).vendor in ("AuthenticAMD", "HygonGenuine")])
 def test_amds_tlbs_have_the_entries_that_the_program_cpuid_counts(
     name: str, tmp_path: Path, require_tool: Callable[[str], Path]
 ) -> None:
-    said = decoded(require_tool("cpuid"), name)
-    expected = [count for leaf in AMD_LEAVES for count in entries(said, leaf) if count]
+    message = decoded(require_tool("cpuid"), name)
+    expected = [count for leaf in AMD_LEAVES for count in entries(message, leaf) if count]
     assert [each.entries_count.value for each in tlb.list_tlbs(looked(name, tmp_path))] == expected
 
 
@@ -102,24 +102,24 @@ def test_leaf_18_lists_tlbs_of_ice_lake(tmp_path: Path) -> None:
 )
 def test_amds_tlbs_are_those_of_its_optimization_guides(name: str, second: tuple[int, int], tmp_path: Path) -> None:
     """AMD Software Optimization Guides for families 17h and 19h: 64 of every size, then 4K data and instructions."""
-    found = listed(name, tmp_path)
-    assert {(1, "data", size, 64, 64) for size in ("4K", "2M", "1G")} <= found
-    sizes = {kind: entries for level, kind, size, entries, _ in found if (level, size) == (2, "4K")}
+    result = listed(name, tmp_path)
+    assert {(1, "data", size, 64, 64) for size in ("4K", "2M", "1G")} <= result
+    sizes = {kind: entries for level, kind, size, entries, _ in result if (level, size) == (2, "4K")}
     assert (sizes["data"], sizes["instruction"]) == second
 
 
 @pytest.mark.parametrize("name", ["nehalem-x5550", "sandy-bridge-e5-2650"])
 def test_processors_without_entries_for_1_gb_pages_say_so(name: str, tmp_path: Path) -> None:
     """Westmere and Sandy Bridge map 1 GB pages without entries of that size in leaf 2."""
-    found = tlb.observe_large_pages(looked(name, tmp_path))
-    assert (found["2M"].value, found["1G"].value) == (True, False)
+    result = tlb.observe_large_pages(looked(name, tmp_path))
+    assert (result["2M"].value, result["1G"].value) == (True, False)
 
 
 def test_what_a_hypervisor_leaves_out_is_unknown_rather_than_absent(tmp_path: Path) -> None:
-    found = tlb.observe_large_pages(looked("zen4-under-kvm", tmp_path))
-    assert found["2M"].value is True
-    assert found["1G"].value is None
-    assert "hypervisor" in found["1G"].why
+    result = tlb.observe_large_pages(looked("zen4-under-kvm", tmp_path))
+    assert result["2M"].value is True
+    assert result["1G"].value is None
+    assert "hypervisor" in result["1G"].why
 
 
 def test_a_vendor_with_other_leaves_has_no_tlb_listed(tmp_path: Path) -> None:
@@ -129,8 +129,8 @@ def test_a_vendor_with_other_leaves_has_no_tlb_listed(tmp_path: Path) -> None:
 
 def test_caches_are_read_off_cpuid_where_there_is_no_sysfs(tmp_path: Path) -> None:
     """AMD EPYC 7763: 32 KiB and 32 KiB, 512 KiB, 32 MiB for each eight cores."""
-    found = caches.read_caches(looked("zen3-epyc-7763", tmp_path))
-    assert [(each.level, each.kind, each.size_bytes.value) for each in found] == [
+    result = caches.read_caches(looked("zen3-epyc-7763", tmp_path))
+    assert [(each.level, each.kind, each.size_bytes.value) for each in result] == [
         (1, "data", 32 << 10),
         (1, "instruction", 32 << 10),
         (2, "unified", 512 << 10),
@@ -139,7 +139,7 @@ def test_caches_are_read_off_cpuid_where_there_is_no_sysfs(tmp_path: Path) -> No
 
 
 def test_a_dump_of_aida64_is_read_too() -> None:
-    found = parse_dump(
+    result = parse_dump(
         "------[ Logical CPU #0 ]------\n"
         "CPUID 00000000: 00000004-756E6547-6C65746E-49656E69\n"
         "CPUID 00000004: 1C004121-01C0003F-0000003F-00000000 [SL 00]\n"
@@ -147,16 +147,16 @@ def test_a_dump_of_aida64_is_read_too() -> None:
         "------[ Logical CPU #1 ]------\n"
         "CPUID 00000000: 00000099-756E6547-6C65746E-49656E69\n"
     )
-    assert found is not None
-    assert found.vendor == "GenuineIntel"
-    assert found.get(0, 0) == Registers(4, 0x756E6547, 0x6C65746E, 0x49656E69)
-    assert len(found.sublist(4)) == 2
+    assert result is not None
+    assert result.vendor == "GenuineIntel"
+    assert result.get(0, 0) == Registers(4, 0x756E6547, 0x6C65746E, 0x49656E69)
+    assert len(result.sublist(4)) == 2
 
 
 def test_leaves_beyond_the_last_are_not_believed() -> None:
     """An Intel processor repeats its last leaf for leaves beyond it. Source: SDM volume 2, CPUID."""
-    found = Cpuid({(0, 0): Registers(2, 0, 0, 0), (0x18, 0): Registers(1, 1, 1, 1)})
-    assert found.get(0x18) is None
+    result = Cpuid({(0, 0): Registers(2, 0, 0, 0), (0x18, 0): Registers(1, 1, 1, 1)})
+    assert result.get(0x18) is None
 
 
 @pytest.mark.parametrize("text", ["", "CPU 0:\n", "   0x00000001 0x00: eax=0x1 ebx=0x2 ecx=0x3\n", "\x00\xff" * 40])
@@ -168,8 +168,8 @@ def test_this_machine_answers_as_the_program_cpuid_says(require_tool: Callable[[
     program = require_tool("cpuid")
     with pinned_to((0,)):
         own = read_cpuid()
-        said = subprocess.run([program, "-1", "-r"], capture_output=True, text=True, timeout=20, check=True).stdout
-    theirs = parse_dump(said)
+        output = subprocess.run([program, "-1", "-r"], capture_output=True, text=True, timeout=20, check=True).stdout
+    theirs = parse_dump(output)
     assert theirs is not None
     assert own is not None, "nodrop-observe is not built"
 
@@ -181,6 +181,6 @@ def test_this_machine_answers_as_the_program_cpuid_says(require_tool: Callable[[
             if (leaf, name) not in VARYING
         }
 
-    ours, expected = steady(own), steady(theirs)
-    assert ours.keys() & expected.keys() == ours.keys()
-    assert {key: expected[key] for key in ours} == ours
+    actual, expected = steady(own), steady(theirs)
+    assert actual.keys() & expected.keys() == actual.keys()
+    assert {key: expected[key] for key in actual} == actual

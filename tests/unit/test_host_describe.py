@@ -24,19 +24,19 @@ ROOT = str(TREES / "xeon-2n-smt.tar.xz")
 def test_this_machine_is_as_lscpu_sees_it(capsys: pytest.CaptureFixture[str]) -> None:
     if not shutil.which("lscpu"):
         pytest.skip("lscpu is not installed: apt install util-linux")
-    said = subprocess.run(["lscpu", "-p=CPU,NODE,SOCKET,CORE"], capture_output=True, text=True, check=True).stdout
-    rows = [line.split(",") for line in said.splitlines() if not line.startswith("#")]
+    output = subprocess.run(["lscpu", "-p=CPU,NODE,SOCKET,CORE"], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(",") for line in output.splitlines() if not line.startswith("#")]
     nodes, cores = defaultdict[int, set[int]](set), defaultdict[str, set[int]](set)
     for cpu, node, _, core in rows:
         nodes[int(node or 0)].add(int(cpu))
         cores[core].add(int(cpu))
     assert main(["host", "describe", "--format", "json"]) == 0
-    found = HostDescriptor.model_validate_json(capsys.readouterr().out).resources.numa_nodes
-    assert {node.id: set(node.cpus.ids) for node in found if node.cpus.ids} == nodes
-    sets = [set(each) for node in found for each in node.cpus.sibling_sets]
+    result = HostDescriptor.model_validate_json(capsys.readouterr().out).resources.numa_nodes
+    assert {node.id: set(node.cpus.ids) for node in result if node.cpus.ids} == nodes
+    sets = [set(each) for node in result for each in node.cpus.sibling_sets]
     assert sorted(map(sorted, sets)) == sorted(map(sorted, cores.values()))
     sockets = {int(cpu): int(socket or 0) for cpu, _, socket, _ in rows}
-    known = [(node.socket.value, {sockets[cpu] for cpu in node.cpus.ids}) for node in found if node.socket.known]
+    known = [(node.socket.value, {sockets[cpu] for cpu in node.cpus.ids}) for node in result if node.socket.known]
     assert all(len(theirs) == 1 for _, theirs in known)
 
 
@@ -47,8 +47,8 @@ def test_memory_is_what_the_kernel_says_in_meminfo(capsys: pytest.CaptureFixture
     whole = next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemTotal"))
     nodes = [node.memory for node in host.resources.numa_nodes]
     together = sum(memory.total_bytes.value or 0 for memory in nodes)
-    said = any("by /proc/meminfo" in warning for warning in host.warnings)
-    assert said == (abs(together - whole) > 0.05 * whole)
+    message = any("by /proc/meminfo" in warning for warning in host.warnings)
+    assert message == (abs(together - whole) > 0.05 * whole)
     assert all((memory.normal.free_bytes.value or 0) <= (memory.total_bytes.value or 0) for memory in nodes)
 
 
@@ -86,10 +86,10 @@ def test_the_table_fits_a_terminal_and_says_what_is_not_known(monkeypatch: pytes
 
 
 def test_reasons_are_grouped_and_the_most_frequent_comes_first() -> None:
-    found = list_unknowns(described("epyc-8n-smt"))
-    assert found[0].why == "not in the capture"
-    assert len(found[0].leaves) >= len(found[1].leaves)
-    assert len({each.why for each in found}) == len(found)
+    unknowns = list_unknowns(described("epyc-8n-smt"))
+    assert unknowns[0].why == "not in the capture"
+    assert len(unknowns[0].leaves) >= len(unknowns[1].leaves)
+    assert len({each.why for each in unknowns}) == len(unknowns)
 
 
 def test_the_operators_own_cpus_are_eligible(tmp_path: Path) -> None:

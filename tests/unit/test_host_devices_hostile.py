@@ -48,8 +48,8 @@ def test_files_that_all_hold_nonsense_leave_every_figure_unknown(tmp_path: Path,
     holds(two_sockets(tmp_path), 812, "testpmd", "/dev/vfio/60")
     for file in files(tmp_path):
         file.write_bytes(held)
-    found, _, _ = seen(tmp_path)
-    for nic in found.nics:
+    result, _, _ = seen(tmp_path)
+    for nic in result.nics:
         assert not nic.pci_limit_bps.known and not nic.pci_generation.known
         assert not any(port.link_speed_bps.known or port.link.known for port in nic.ports)
 
@@ -60,8 +60,8 @@ def test_any_one_file_of_nonsense_leaves_the_rest_as_it_is(tmp_path: Path, held:
     for file in files(tmp_path):
         before = file.read_bytes()
         file.write_bytes(held)
-        found, _, _ = seen(tmp_path)
-        assert len(found.nics) + len(found.accelerators) >= 2, file
+        result, _, _ = seen(tmp_path)
+        assert len(result.nics) + len(result.accelerators) >= 2, file
         file.write_bytes(before)
 
 
@@ -72,8 +72,12 @@ def test_links_without_an_end_are_no_devices(tmp_path: Path) -> None:
     tree.link("/sys/bus/pci/loop", FOREVER)
     tree.link("/sys/class/net/ens3f0/master", FOREVER)
     tree.link("/sys/class/net/loop", "loop")
-    found, _, _ = seen(tmp_path)
-    assert [port.pci_id for nic in found.nics for port in nic.ports] == ["0000:03:00.0", "0000:03:00.1", "0000:82:00.1"]
+    result, _, _ = seen(tmp_path)
+    assert [port.pci_id for nic in result.nics for port in nic.ports] == [
+        "0000:03:00.0",
+        "0000:03:00.1",
+        "0000:82:00.1",
+    ]
 
 
 def test_interfaces_that_stand_on_each_other_in_a_ring_are_followed_once(tmp_path: Path) -> None:
@@ -82,8 +86,8 @@ def test_interfaces_that_stand_on_each_other_in_a_ring_are_followed_once(tmp_pat
     tree.link("/sys/class/net/bond0/master", "../bond1")
     tree.link("/sys/class/net/bond1/master", "../bond0")
     tree.link("/sys/class/net/bond1/upper_ens3f0", "../ens3f0")
-    found, _, _ = seen(tmp_path)
-    assert found.nics[0].ports[0].use.value == "shared"
+    result, _, _ = seen(tmp_path)
+    assert result.nics[0].ports[0].use.value == "shared"
 
 
 def test_directories_where_files_should_be_and_files_for_directories(tmp_path: Path) -> None:
@@ -95,6 +99,6 @@ def test_directories_where_files_should_be_and_files_for_directories(tmp_path: P
     (tmp_path / "sys/class/iommu").write_text("a file")
     (tmp_path / "sys/kernel").mkdir()
     (tmp_path / "sys/kernel/iommu_groups").write_text("a file")
-    found, _, _ = seen(tmp_path)
-    assert found.nics[0].ports[1].sriov is not None
-    assert not found.nics[0].ports[1].sriov.total_count.known
+    result, _, _ = seen(tmp_path)
+    assert result.nics[0].ports[1].sriov is not None
+    assert not result.nics[0].ports[1].sriov.total_count.known

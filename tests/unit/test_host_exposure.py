@@ -38,7 +38,7 @@ MEMORY = "total  :  67108864 KiB\nfree   :  33554432 KiB\n"
 
 def virsh(*command: str) -> ProgramOutput:
     """A daemon that answers as libvirt's does."""
-    asked = " ".join(command[4:])
+    requested = " ".join(command[4:])
     answers = {
         "capabilities": CAPABILITIES,
         "nodedev-list --cap pci": "pci_0000_3b_00_0\n",
@@ -48,7 +48,7 @@ def virsh(*command: str) -> ProgramOutput:
         "version --daemon": "Running against daemon: 10.0.0\n",
         "list --name": "vm1\n",
     }
-    return ProgramOutput(answers[asked])
+    return ProgramOutput(answers[requested])
 
 
 def told(stack: StackExposure, key: str) -> tuple[str, str]:
@@ -81,19 +81,19 @@ def test_every_stack_is_asked_for_every_row(ways):
 
 
 def test_libvirt_s_answers_are_read():
-    found = libvirt.query_libvirt_exposure(virsh)
-    assert found.version == "10.0.0"
-    assert told(found, "hypervisor") == ("exposed", "kvm qemu")
-    assert told(found, "iommu") == ("exposed", "support: yes")
-    assert told(found, "memory") == ("exposed", "32.0 of 64.0 GiB free")
-    assert told(found, "large-pages") == ("exposed", "16 of 1024 MiB, 8 of 1024 MiB; and how many are free")
-    assert told(found, "nic") == ("exposed", "Ethernet Controller XXV710")
-    assert told(found, "pci-socket") == ("exposed", "node 0")
-    assert told(found, "pci-bandwidth") == ("exposed", "8 GT/s by 8 lanes")
-    assert told(found, "sriov") == ("exposed", "up to 64 functions")
-    assert told(found, "core-socket") == ("exposed", "2 sockets")
-    assert found.features["cores"].status == "partly"
-    assert [each.key for each in list_gaps(FEATURES, found)] == ["direct-cache", "isolation", "kernel"]
+    result = libvirt.query_libvirt_exposure(virsh)
+    assert result.version == "10.0.0"
+    assert told(result, "hypervisor") == ("exposed", "kvm qemu")
+    assert told(result, "iommu") == ("exposed", "support: yes")
+    assert told(result, "memory") == ("exposed", "32.0 of 64.0 GiB free")
+    assert told(result, "large-pages") == ("exposed", "16 of 1024 MiB, 8 of 1024 MiB; and how many are free")
+    assert told(result, "nic") == ("exposed", "Ethernet Controller XXV710")
+    assert told(result, "pci-socket") == ("exposed", "node 0")
+    assert told(result, "pci-bandwidth") == ("exposed", "8 GT/s by 8 lanes")
+    assert told(result, "sriov") == ("exposed", "up to 64 functions")
+    assert told(result, "core-socket") == ("exposed", "2 sockets")
+    assert result.features["cores"].status == "partly"
+    assert [each.key for each in list_gaps(FEATURES, result)] == ["direct-cache", "isolation", "kernel"]
 
 
 def test_what_a_card_does_not_have_is_not_told_as_hidden():
@@ -106,9 +106,9 @@ def test_what_a_card_does_not_have_is_not_told_as_hidden():
 
 @pytest.mark.parametrize("text", [None, "", "<capabilities", "\x00"])
 def test_a_daemon_that_does_not_answer_is_unknown_and_not_no(text):
-    found = libvirt.query_libvirt_exposure(lambda *_: ProgramOutput(text, "no such socket"))
-    assert found.why
-    assert {each.status for each in found.features.values()} == {"unknown"}
+    result = libvirt.query_libvirt_exposure(lambda *_: ProgramOutput(text, "no such socket"))
+    assert result.why
+    assert {each.status for each in result.features.values()} == {"unknown"}
 
 
 def test_no_cloud_is_unknown_and_says_what_names_one(monkeypatch, tmp_path):
@@ -116,9 +116,9 @@ def test_no_cloud_is_unknown_and_says_what_names_one(monkeypatch, tmp_path):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    found = openstack.query_openstack("compute1")
-    assert "clouds.yaml" in found.why
-    assert {each.status for each in found.features.values()} == {"unknown"}
+    result = openstack.query_openstack("compute1")
+    assert "clouds.yaml" in result.why
+    assert {each.status for each in result.features.values()} == {"unknown"}
 
 
 ANSWERS = json.loads((Path(__file__).parent / "openstack-2026.2.json").read_text(encoding="utf-8"))
@@ -142,8 +142,8 @@ class Service:
         self.name = name
 
     def get(self, path: str, **_: object) -> SimpleNamespace:
-        found = ANSWERS[f"{self.name} {path}"]
-        return SimpleNamespace(json=lambda: found, raise_for_status=lambda: None)
+        result = ANSWERS[f"{self.name} {path}"]
+        return SimpleNamespace(json=lambda: result, raise_for_status=lambda: None)
 
 
 class Cloud:
@@ -152,13 +152,15 @@ class Cloud:
 
 def test_openstack_s_recorded_answers_are_read():
     (hypervisor,) = ANSWERS["compute /os-hypervisors/detail"]["hypervisors"]
-    found = openstack.build_exposure(openstack.read_compute_host(Cloud(), hypervisor), openstack.read_version(Cloud()))
-    assert found.version == "Nova 2.104"
-    assert told(found, "memory") == ("exposed", "131072 of 131072 MEMORY_MB free")
-    assert told(found, "cores") == ("partly", "128 VCPU free, 28 PCPU free, by number and not by name")
-    assert told(found, "hypervisor") == ("exposed", "fake, up")
-    assert told(found, "cpu") == ("partly", "Nehalem, 0 traits")
-    assert {each.key for each in list_gaps(FEATURES, found)} == {
+    exposure = openstack.build_exposure(
+        openstack.read_compute_host(Cloud(), hypervisor), openstack.read_version(Cloud())
+    )
+    assert exposure.version == "Nova 2.104"
+    assert told(exposure, "memory") == ("exposed", "131072 of 131072 MEMORY_MB free")
+    assert told(exposure, "cores") == ("partly", "128 VCPU free, 28 PCPU free, by number and not by name")
+    assert told(exposure, "hypervisor") == ("exposed", "fake, up")
+    assert told(exposure, "cpu") == ("partly", "Nehalem, 0 traits")
+    assert {each.key for each in list_gaps(FEATURES, exposure)} == {
         *("iommu", "direct-cache", "large-pages", "nic", "pci-socket"),
         *("pci-bandwidth", "sriov", "core-socket", "kernel"),
     }
@@ -171,12 +173,12 @@ def test_devices_and_datapaths_that_openstack_reports_are_told():
         traits=frozenset({"HW_CPU_X86_AVX2"}),
         agents=[{"configurations": {"datapath_type": "netdev"}}],
     )
-    found = openstack.build_exposure(more)
-    assert told(found, "sriov") == ("exposed", "SRIOV_NET_VF=8")
-    assert told(found, "nic") == ("partly", "CUSTOM_PCI_8086_158B=2")
-    assert told(found, "ovs") == ("exposed", "datapath netdev (user space)")
-    assert told(found, "cpu") == ("exposed", "Nehalem, 1 traits")
-    assert found.features["memory"].status == "not exposed"
+    exposure = openstack.build_exposure(more)
+    assert told(exposure, "sriov") == ("exposed", "SRIOV_NET_VF=8")
+    assert told(exposure, "nic") == ("partly", "CUSTOM_PCI_8086_158B=2")
+    assert told(exposure, "ovs") == ("exposed", "datapath netdev (user space)")
+    assert told(exposure, "cpu") == ("exposed", "Nehalem, 1 traits")
+    assert exposure.features["memory"].status == "not exposed"
 
 
 # A Node as https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/node-v1/ describes it, with labels as
@@ -227,29 +229,29 @@ def a_cluster_is_named(monkeypatch):
 
 
 def kubectl(*command: str) -> ProgramOutput:
-    found = OBJECTS.get(command[-1])
+    result = OBJECTS.get(command[-1])
     return (
-        ProgramOutput(json.dumps(found))
-        if found
+        ProgramOutput(json.dumps(result))
+        if result
         else ProgramOutput(None, "the server could not find the requested resource")
     )
 
 
 def test_kubernetes_objects_are_read():
-    found = kubernetes.query_kubernetes(kubectl, "worker-1")
-    assert found.version == "v1.30.2"
-    assert told(found, "large-pages") == ("exposed", "hugepages-1Gi=16Gi")
-    assert told(found, "kernel") == ("exposed", "5.14.0-427.el9")
-    assert told(found, "hypervisor") == ("exposed", "devices.kubevirt.io/kvm=1k")
-    assert told(found, "sriov") == ("exposed", "intel.com/intel_sriov_netdevice=8")
-    assert found.features["cores"].status == "partly"
-    assert found.features["core-socket"].status == "exposed"
-    assert [each.key for each in list_gaps(FEATURES, found)] == ["iommu", "direct-cache", "pci-bandwidth"]
+    result = kubernetes.query_kubernetes(kubectl, "worker-1")
+    assert result.version == "v1.30.2"
+    assert told(result, "large-pages") == ("exposed", "hugepages-1Gi=16Gi")
+    assert told(result, "kernel") == ("exposed", "5.14.0-427.el9")
+    assert told(result, "hypervisor") == ("exposed", "devices.kubevirt.io/kvm=1k")
+    assert told(result, "sriov") == ("exposed", "intel.com/intel_sriov_netdevice=8")
+    assert result.features["cores"].status == "partly"
+    assert result.features["core-socket"].status == "exposed"
+    assert [each.key for each in list_gaps(FEATURES, result)] == ["iommu", "direct-cache", "pci-bandwidth"]
 
 
 def test_a_node_without_discovery_and_topology_shows_less():
     bare = {**NODE, "metadata": {"name": "worker-1", "labels": {}}}
-    found = kubernetes.query_kubernetes(
+    result = kubernetes.query_kubernetes(
         lambda *command: (
             ProgramOutput(json.dumps({"items": [bare]}))
             if command[-1] == kubernetes.NODES
@@ -257,13 +259,13 @@ def test_a_node_without_discovery_and_topology_shows_less():
         ),
         "worker-1",
     )
-    assert {each.key for each in list_gaps(FEATURES, found)} >= {"cpu", "core-socket", "pci-socket", "nic"}
+    assert {each.key for each in list_gaps(FEATURES, result)} >= {"cpu", "core-socket", "pci-socket", "nic"}
 
 
 def test_another_cluster_s_nodes_are_not_taken_for_this_host():
-    found = kubernetes.query_kubernetes(kubectl, "worker-9")
-    assert "none of its nodes: worker-1" in found.why
-    assert {each.status for each in found.features.values()} == {"unknown"}
+    result = kubernetes.query_kubernetes(kubectl, "worker-9")
+    assert "none of its nodes: worker-1" in result.why
+    assert {each.status for each in result.features.values()} == {"unknown"}
 
 
 class Api(http.server.BaseHTTPRequestHandler):
@@ -271,11 +273,11 @@ class Api(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         _, service, path = (*self.path.split("/", 2), "")[:3]
-        found = OBJECTS.get(self.path.partition("?")[0]) or ANSWERS.get(
+        result = OBJECTS.get(self.path.partition("?")[0]) or ANSWERS.get(
             f"{service} /{path.removeprefix('v2.1/').removeprefix('v2.0/')}"
         )
-        body = json.dumps(found or {"kind": "Status", "code": 404}).encode()
-        self.send_response(200 if found else 404)
+        body = json.dumps(result or {"kind": "Status", "code": 404}).encode()
+        self.send_response(200 if result else 404)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -305,9 +307,9 @@ def test_the_real_kubectl_asks_what_an_api_server_serves(api, tmp_path: Path, mo
     }
     (tmp_path / "config").write_text(json.dumps(config))
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
-    found = kubernetes.query_kubernetes(partial(run_program, within_s=20), "worker-1")
-    assert not found.why
-    assert found == kubernetes.query_kubernetes(kubectl, "worker-1")
+    result = kubernetes.query_kubernetes(partial(run_program, within_s=20), "worker-1")
+    assert not result.why
+    assert result == kubernetes.query_kubernetes(kubectl, "worker-1")
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")
@@ -318,10 +320,10 @@ def test_the_real_openstacksdk_asks_what_services_answer(api, tmp_path: Path, mo
     (tmp_path / "clouds.json").write_text(json.dumps({"clouds": {"recorded": cloud}}))
     monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(tmp_path / "clouds.json"))
     monkeypatch.setenv("OS_CLOUD", "recorded")
-    found = openstack.query_openstack("compute1")
-    assert not found.why
+    result = openstack.query_openstack("compute1")
+    assert not result.why
     (hypervisor,) = ANSWERS["compute /os-hypervisors/detail"]["hypervisors"]
-    assert found == openstack.build_exposure(openstack.read_compute_host(Cloud(), hypervisor), "Nova 2.104")
+    assert result == openstack.build_exposure(openstack.read_compute_host(Cloud(), hypervisor), "Nova 2.104")
     assert "none of its compute hosts: compute1" in openstack.query_openstack("elsewhere").why
 
 
@@ -332,7 +334,7 @@ def test_the_command_says_that_nobody_could_be_asked(monkeypatch, tmp_path, caps
         monkeypatch.delenv(name, raising=False)
     uri = f"qemu:///session?socket={tmp_path}/none"
     assert main(["host", "exposure", "--format", "json", "--libvirt-uri", uri]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["gaps"] == {"libvirt": None, "OpenStack": None, "Kubernetes": None}
+    output = json.loads(capsys.readouterr().out)
+    assert output["gaps"] == {"libvirt": None, "OpenStack": None, "Kubernetes": None}
     assert main(["host", "exposure", "--libvirt-uri", uri]) == 0
     assert "unknown, no stack could be queried" in capsys.readouterr().out

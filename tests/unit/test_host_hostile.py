@@ -91,7 +91,7 @@ def test_spoilt_files_never_end_in_a_traceback(seed: int, tmp_path: Path) -> Non
 
 
 def test_numbers_beyond_all_measure_are_unknown_with_what_was_found(tmp_path: Path) -> None:
-    found = processor.describe(
+    result = processor.describe(
         machine(
             tmp_path,
             {
@@ -101,11 +101,11 @@ def test_numbers_beyond_all_measure_are_unknown_with_what_was_found(tmp_path: Pa
             },
         )
     )
-    assert not found.family.known
-    assert "a number expected" in found.family.why
-    assert "a number expected" in found.base_mhz.why
-    assert found.max_mhz.why == "holds 99999999999, which is no clock"
-    assert not found.current_mhz.known
+    assert not result.family.known
+    assert "a number expected" in result.family.why
+    assert "a number expected" in result.base_mhz.why
+    assert result.max_mhz.why == "holds 99999999999, which is no clock"
+    assert not result.current_mhz.known
 
 
 def test_a_directory_where_a_file_should_be_is_said(tmp_path: Path) -> None:

@@ -41,17 +41,17 @@ def lstopo(*arguments: str, **environment: str) -> str:
 @functools.cache
 def of_tree(root: Path) -> hwloc.HwlocTopology:
     key, _, value = hwloc.KEEP_GPU_NODES.partition("=")
-    found = hwloc.parse_hwloc(lstopo(HWLOC_FSROOT=str(root), HWLOC_COMPONENTS="linux,stop", **{key: value}))
-    assert found is not None
-    return found
+    result = hwloc.parse_hwloc(lstopo(HWLOC_FSROOT=str(root), HWLOC_COMPONENTS="linux,stop", **{key: value}))
+    assert result is not None
+    return result
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_hwloc_sees_the_same_nodes_cpus_cores_and_memory(name: str) -> None:
     seen = of_tree(machine(name).tree.root)
-    said = hwloc.find_disagreements(described(name).resources.numa_nodes, seen)
+    disagreements = hwloc.find_disagreements(described(name).resources.numa_nodes, seen)
     allowed = OTHERWISE.get(name)
-    assert all(allowed and allowed in each for each in said), said
+    assert all(allowed and allowed in each for each in disagreements), disagreements
     assert seen.nodes
 
 
@@ -99,9 +99,9 @@ def test_machines_that_hwloc_makes_up_are_read_as_they_were_made(
 def test_a_disagreement_is_a_sentence() -> None:
     nodes = described("xeon-2n-smt").resources.numa_nodes
     other = hwloc.parse_hwloc(lstopo("--input", "package:2 numa:1 core:8 pu:2"))
-    said = hwloc.find_disagreements(nodes, other)
-    assert said[0] == "node 0 has CPUs 0-7,16-23, hwloc says 0-15"
-    assert any("share a core" in each for each in said)
+    disagreements = hwloc.find_disagreements(nodes, other)
+    assert disagreements[0] == "node 0 has CPUs 0-7,16-23, hwloc says 0-15"
+    assert any("share a core" in each for each in disagreements)
 
 
 def test_what_is_no_export_of_hwloc_says_nothing() -> None:

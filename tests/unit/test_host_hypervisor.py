@@ -59,10 +59,14 @@ def pair(feature: Feature) -> tuple[bool | None, bool | None]:
 
 
 def test_a_server_with_everything_on_has_all_nine(tmp_path: Path) -> None:
-    found = described(intel(tmp_path))
-    assert (found.kind.value, found.version.value, found.emulator_version.value) == ("kvm", "6.1.0-18-amd64", "7.2.11")
+    result = described(intel(tmp_path))
+    assert (result.kind.value, result.version.value, result.emulator_version.value) == (
+        "kvm",
+        "6.1.0-18-amd64",
+        "7.2.11",
+    )
     for name in HypervisorCapabilities.model_fields:
-        feature = getattr(found.capabilities, name)
+        feature = getattr(result.capabilities, name)
         assert pair(feature) == (True, True), name
         assert feature.supported.source and feature.enabled.source, name
 
@@ -110,40 +114,40 @@ def test_amd_is_read_by_its_own_names(tmp_path: Path) -> None:
     tree.write("/sys/class/iommu/ivhd0/amd-iommu/features", "246577efa2254afa:0")
     tree.directory("/sys/kernel/iommu_groups/0")
     tree.write("/proc/interrupts", " 24:  0  IR-PCI-MSI-0000:41:00.0  0-edge  nvme0q0")
-    found = described(tree).capabilities
-    assert pair(found.slat) == pair(found.slat_large_pages) == (True, True)
-    assert pair(found.interrupt_remapping) == (True, True)
-    assert found.iommu_slat_large_pages.supported.value is True
-    assert not found.iommu_slat_large_pages.enabled.known
+    result = described(tree).capabilities
+    assert pair(result.slat) == pair(result.slat_large_pages) == (True, True)
+    assert pair(result.interrupt_remapping) == (True, True)
+    assert result.iommu_slat_large_pages.supported.value is True
+    assert not result.iommu_slat_large_pages.enabled.known
 
 
 def test_kvm_without_virtualization_in_the_processor_has_no_second_level_tables(tmp_path: Path) -> None:
     tree = PciTree(tmp_path, nodes=1)
     tree.directory("/sys/module/kvm")
     tree.directory("/sys/module/kvm_pvm")
-    found = described(tree)
-    assert found.kind.value == "kvm"
-    assert "runs only kernels made for it" in found.kind.why
-    assert pair(found.capabilities.slat) == pair(found.capabilities.slat_large_pages) == (False, False)
-    assert not found.capabilities.no_instruction_emulation.supported.known
+    result = described(tree)
+    assert result.kind.value == "kvm"
+    assert "runs only kernels made for it" in result.kind.why
+    assert pair(result.capabilities.slat) == pair(result.capabilities.slat_large_pages) == (False, False)
+    assert not result.capabilities.no_instruction_emulation.supported.known
 
 
 def test_without_an_iommu_nothing_is_said_of_what_it_could_do(tmp_path: Path) -> None:
     tree = PciTree(tmp_path)
     tree.directory("/sys/module/kvm_intel")
     tree.directory("/sys/kernel/iommu_groups")
-    found = described(tree).capabilities
-    assert pair(found.iommu_slat) == pair(found.iommu_slat_large_pages) == (None, False)
-    assert found.iommu_slat.supported.why == "no IOMMU visible: absent or disabled"
+    result = described(tree).capabilities
+    assert pair(result.iommu_slat) == pair(result.iommu_slat_large_pages) == (None, False)
+    assert result.iommu_slat.supported.why == "no IOMMU visible: absent or disabled"
 
 
 def test_qemu_alone_emulates(tmp_path: Path) -> None:
     tree = PciTree(tmp_path)
     tree.directory("/sys/module/printk")
-    found = described(tree)
-    assert found.kind.value == "qemu"
-    assert pair(found.capabilities.no_instruction_emulation) == (False, False)
-    assert pair(found.capabilities.cpu_pinning) == (True, True)
+    result = described(tree)
+    assert result.kind.value == "qemu"
+    assert pair(result.capabilities.no_instruction_emulation) == (False, False)
+    assert pair(result.capabilities.cpu_pinning) == (True, True)
 
 
 def test_the_first_domain_of_xen_is_told_from_another(tmp_path: Path) -> None:
@@ -156,21 +160,21 @@ def test_the_first_domain_of_xen_is_told_from_another(tmp_path: Path) -> None:
     tree.write("/sys/hypervisor/properties/features", "00002705")
     assert described(tree).kind.value == "qemu"
     tree.write("/sys/hypervisor/properties/features", "00002f05")
-    found = described(tree)
-    assert (found.kind.value, found.version.value) == ("xen", "4.17.3")
-    assert found.capabilities.slat.supported.why == "nodrop knows this of KVM only, not of xen"
+    result = described(tree)
+    assert (result.kind.value, result.version.value) == ("xen", "4.17.3")
+    assert result.capabilities.slat.supported.why == "nodrop knows this of KVM only, not of xen"
 
 
 def test_a_capture_without_the_kernels_modules_has_an_unknown_hypervisor(tmp_path: Path) -> None:
-    found = hypervisor.describe(source(tmp_path))
-    assert (found.kind.known, found.kind.why) == (False, "not in the capture")
-    assert not found.capabilities.cpu_pinning.supported.known
+    result = hypervisor.describe(source(tmp_path))
+    assert (result.kind.known, result.kind.why) == (False, "not in the capture")
+    assert not result.capabilities.cpu_pinning.supported.known
 
 
 def test_libvirt_is_the_witness_of_what_it_offers(tmp_path: Path) -> None:
-    found = described(intel(tmp_path), answer=LibvirtReply("9.0.0", CELLS, OFFERED))
-    assert found.manager_version.value == "libvirt 9.0.0"
-    given = found.capabilities
+    result = described(intel(tmp_path), answer=LibvirtReply("9.0.0", CELLS, OFFERED))
+    assert result.manager_version.value == "libvirt 9.0.0"
+    given = result.capabilities
     assert given.no_instruction_emulation.supported.source == "libvirt domcapabilities"
     assert given.cpu_pinning.supported.why == "vcpupin; 4 CPUs"
     assert given.numa_memory_pinning.supported.why == "numatune; 2 nodes with memory"
@@ -202,8 +206,8 @@ def test_a_running_vm_without_the_hosts_processor_shows(tmp_path: Path) -> None:
 @pytest.mark.parametrize("said", ["<capabilities>", "", "\0\1", "<a>" * 10_000])
 def test_xml_that_is_none_is_as_if_it_were_not_said(tmp_path: Path, said: str) -> None:
     answer = LibvirtReply("9.0.0", said, said, (said,))
-    found = described(intel(tmp_path), answer=answer).capabilities
-    assert pair(found.cpu_pinning) == (True, True)
+    result = described(intel(tmp_path), answer=answer).capabilities
+    assert pair(result.cpu_pinning) == (True, True)
     assert libvirt.parse_domain(said) is None
 
 
@@ -222,8 +226,8 @@ PINNED = """<domain type='kvm' id='3'><name>vbng</name><vcpu placement='static' 
 
 
 def test_a_running_vm_says_what_it_holds() -> None:
-    found = libvirt.parse_domain(PINNED)
-    assert found == libvirt.LibvirtDomain(
+    domain = libvirt.parse_domain(PINNED)
+    assert domain == libvirt.LibvirtDomain(
         name="vbng",
         vcpu_cpus={0: (2,), 1: (34,), 2: (8, 10, 11, 12, 13, 14, 15)},
         emulator_cpus=(0, 32),
@@ -235,23 +239,25 @@ def test_a_running_vm_says_what_it_holds() -> None:
 
 
 def test_cpus_that_libvirt_has_bound_belong_to_the_vm() -> None:
-    asked = fresh("xeon-2n-smt")._replace(libvirt=lambda: LibvirtReply("9.0.0", domains=(PINNED,)))
-    cpus = {cpu: state for node in describe_host(asked).resources.numa_nodes for cpu, state in node.cpus.cpu.items()}
+    requested = fresh("xeon-2n-smt")._replace(libvirt=lambda: LibvirtReply("9.0.0", domains=(PINNED,)))
+    cpus = {
+        cpu: state for node in describe_host(requested).resources.numa_nodes for cpu, state in node.cpus.cpu.items()
+    }
     assert (cpus[2].use.value, cpus[2].owners) == ("dedicated", ("VM vbng",))
     assert (cpus[8].use.value, cpus[8].owners) == ("shared", ("VM vbng",))
 
 
 def test_a_vm_bound_to_nothing_holds_no_cpu() -> None:
-    found = libvirt.parse_domain("<domain><name>free</name><vcpu>4</vcpu></domain>")
-    assert found is not None
-    assert (found.vcpu_count, found.vcpu_cpus, found.emulator_cpus) == (4, {}, ())
+    domain = libvirt.parse_domain("<domain><name>free</name><vcpu>4</vcpu></domain>")
+    assert domain is not None
+    assert (domain.vcpu_count, domain.vcpu_cpus, domain.emulator_cpus) == (4, {}, ())
 
 
 @pytest.mark.parametrize("vcpu", ["99999999", "-1", "many", ""])
 def test_a_vm_with_an_absurd_number_of_cpus_holds_none(vcpu: str) -> None:
-    found = libvirt.parse_domain(f"<domain><name>odd</name><vcpu cpuset='0-99999999'>{vcpu}</vcpu></domain>")
-    assert found is not None
-    assert (found.vcpu_count, found.vcpu_cpus) == (0, {})
+    domain = libvirt.parse_domain(f"<domain><name>odd</name><vcpu cpuset='0-99999999'>{vcpu}</vcpu></domain>")
+    assert domain is not None
+    assert (domain.vcpu_count, domain.vcpu_cpus) == (0, {})
 
 
 def test_libvirt_of_another_machine_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,7 +278,7 @@ def test_a_socket_that_is_not_for_this_user_needs_root(monkeypatch: pytest.Monke
 
 
 def test_libvirt_is_asked_once_by_however_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr(libvirt, "query_libvirt", lambda: asked.append(1) or LibvirtReply("9.0.0"))
+    requested: list[int] = []
+    monkeypatch.setattr(libvirt, "query_libvirt", lambda: requested.append(1) or LibvirtReply("9.0.0"))
     answer = libvirt.query_once()
-    assert [answer().version, answer().version, len(asked)] == ["9.0.0", "9.0.0", 1]
+    assert [answer().version, answer().version, len(requested)] == ["9.0.0", "9.0.0", 1]

@@ -25,22 +25,22 @@ def described(tmp_path: Path, name: str):
 @pytest.mark.parametrize("name", DUMPS)
 def test_modules_are_those_that_dmidecode_lists(name: str, tmp_path: Path, require_tool: Callable[[str], Path]) -> None:
     listed = [each for each in modules(require_tool("dmidecode"), name) if each["Size"][0].isdigit()]
-    found = described(tmp_path, name).modules
-    assert len(found) == len(listed)
-    for ours, theirs in zip(found, listed, strict=True):
-        assert ours.slot.endswith(theirs["Locator"])
-        assert ours.size_bytes.value == size(theirs["Size"])
-        assert ours.rated_mtps.value == number(theirs["Speed"])
-        assert ours.speed_mtps.value == number(theirs.get("Configured Memory Speed", "Unknown"))
-        assert ours.rank_count.value == number(theirs.get("Rank", "Unknown"))
-        assert (ours.part.value or "") == theirs.get("Part Number", "").strip().replace("Not Specified", "")
-        assert ours.kind.value == {"Unknown": None, "DRAM": None}.get(theirs["Type"], theirs["Type"])
+    result = described(tmp_path, name).modules
+    assert len(result) == len(listed)
+    for actual, theirs in zip(result, listed, strict=True):
+        assert actual.slot.endswith(theirs["Locator"])
+        assert actual.size_bytes.value == size(theirs["Size"])
+        assert actual.rated_mtps.value == number(theirs["Speed"])
+        assert actual.speed_mtps.value == number(theirs.get("Configured Memory Speed", "Unknown"))
+        assert actual.rank_count.value == number(theirs.get("Rank", "Unknown"))
+        assert (actual.part.value or "") == theirs.get("Part Number", "").strip().replace("Not Specified", "")
+        assert actual.kind.value == {"Unknown": None, "DRAM": None}.get(theirs["Type"], theirs["Type"])
 
 
 def modules(program: Path, name: str) -> list[dict[str, str]]:
     command = [program, "--from-dump", SMBIOS / f"{name}.bin", "-t", "17"]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
-    return [dict(re.findall(r"^\t([^:\n]+): (.*)$", block, re.M)) for block in said.split("Memory Device\n")[1:]]
+    output = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
+    return [dict(re.findall(r"^\t([^:\n]+): (.*)$", block, re.M)) for block in output.split("Memory Device\n")[1:]]
 
 
 def size(text: str) -> int:
@@ -49,31 +49,33 @@ def size(text: str) -> int:
 
 
 def number(text: str) -> int | None:
-    found = re.match(r"\d+", text)
-    return int(found[0]) if found else None
+    result = re.match(r"\d+", text)
+    return int(result[0]) if result else None
 
 
 def test_channels_that_hold_more_than_others_show(tmp_path: Path) -> None:
     """A two-socket Supermicro X9DBL: 4, 4 and 16 GB on the three channels of each socket."""
-    found = described(tmp_path, "SuperMicro-X9DBL")
-    assert (found.channels_populated_count.value, found.channels_count.value) == (6, 6)
-    assert found.balanced.value is False
-    assert found.balanced.why == "channels of 4096 and 16384 MiB"
-    assert found.ecc.value is True
+    result = described(tmp_path, "SuperMicro-X9DBL")
+    assert (result.channels_populated_count.value, result.channels_count.value) == (6, 6)
+    assert result.balanced.value is False
+    assert result.balanced.why == "channels of 4096 and 16384 MiB"
+    assert result.ecc.value is True
 
 
 def test_bandwidth_is_channels_by_speed_by_eight_bytes(tmp_path: Path) -> None:
     """A Threadripper with four channels of DDR4-2933: 93.9 GB/s."""
-    found = described(tmp_path, "GigaByte-X399")
-    assert found.bandwidth_bytes_per_s.value == 4 * 2933e6 * 8
-    assert found.balanced.value is True
-    assert found.ecc.value is False
+    result = described(tmp_path, "GigaByte-X399")
+    assert result.bandwidth_bytes_per_s.value == 4 * 2933e6 * 8
+    assert result.balanced.value is True
+    assert result.ecc.value is False
 
 
 def test_a_virtual_machines_memory_has_no_made_up_kind_or_channel(tmp_path: Path) -> None:
-    found = described(tmp_path, "VMWare")
-    assert [each.known for each in (found.kind, found.speed_mtps, found.channels_count, found.balanced)] == [False] * 4
-    assert found.modules[0].size_bytes.value == GIB
+    result = described(tmp_path, "VMWare")
+    assert [each.known for each in (result.kind, result.speed_mtps, result.channels_count, result.balanced)] == [
+        False
+    ] * 4
+    assert result.modules[0].size_bytes.value == GIB
 
 
 @pytest.mark.parametrize(
@@ -111,27 +113,27 @@ def edac(controllers: int, populated: int, *, channels: int = 6) -> dict[str, st
 
 
 def test_without_root_the_error_counters_tell_modules_and_channels(tmp_path: Path) -> None:
-    found = memory.describe(machine(tmp_path, edac(2, populated=4)))
-    assert (found.kind.value, found.ecc.value) == ("DDR4", True)
-    assert (found.channels_populated_count.value, found.channels_count.value) == (8, 12)
-    assert (found.balanced.value, found.balanced.why) == (False, "4 channels are empty")
-    assert not found.speed_mtps.known
-    assert not found.bandwidth_bytes_per_s.known
-    assert [each.size_bytes.value for each in found.modules] == [16 * GIB] * 8
+    result = memory.describe(machine(tmp_path, edac(2, populated=4)))
+    assert (result.kind.value, result.ecc.value) == ("DDR4", True)
+    assert (result.channels_populated_count.value, result.channels_count.value) == (8, 12)
+    assert (result.balanced.value, result.balanced.why) == (False, "4 channels are empty")
+    assert not result.speed_mtps.known
+    assert not result.bandwidth_bytes_per_s.known
+    assert [each.size_bytes.value for each in result.modules] == [16 * GIB] * 8
 
 
 def test_channels_that_the_firmware_does_not_name_are_counted_by_the_kernel(tmp_path: Path) -> None:
-    found = memory.describe(machine(tmp_path, {TABLE: chips.smbios("Lenovo-ThinkPad-W510"), **edac(1, 2, channels=2)}))
-    assert (found.channels_populated_count.value, found.channels_count.value) == (2, 2)
-    assert found.speed_mtps.value == 1334
-    assert found.speed_mtps.confidence == "inferred"
+    result = memory.describe(machine(tmp_path, {TABLE: chips.smbios("Lenovo-ThinkPad-W510"), **edac(1, 2, channels=2)}))
+    assert (result.channels_populated_count.value, result.channels_count.value) == (2, 2)
+    assert result.speed_mtps.value == 1334
+    assert result.speed_mtps.confidence == "inferred"
 
 
 def test_neither_tables_nor_counters_is_said(tmp_path: Path) -> None:
-    found = memory.describe(machine(tmp_path, {}))
-    assert not found.kind.known
-    assert "not in the capture" in found.kind.why
-    assert found.modules == ()
+    result = memory.describe(machine(tmp_path, {}))
+    assert not result.kind.known
+    assert "not in the capture" in result.kind.why
+    assert result.modules == ()
 
 
 @pytest.mark.parametrize(

@@ -59,17 +59,17 @@ def eswitch(mode: int) -> Any:
 
 
 def test_limits_of_virtual_functions_are_read_by_their_numbers() -> None:
-    found = parse_interfaces([link(4, "ens3f0", {0: 2500, 3: 0})], [])
-    assert found["ens3f0"].vf_limits_mbps == {0: 2500, 3: 0}
+    interfaces = parse_interfaces([link(4, "ens3f0", {0: 2500, 3: 0})], [])
+    assert interfaces["ens3f0"].vf_limits_mbps == {0: 2500, 3: 0}
 
 
 def test_an_interface_has_the_addresses_it_was_given_and_not_those_all_have() -> None:
-    found = parse_interfaces(
+    interfaces = parse_interfaces(
         [link(4, "ens3f0", {}), link(5, "ens3f1", {})],
         [address(4, "192.0.2.1"), address(4, "2001:db8::1"), address(5, "fe80::1")],
     )
-    assert found["ens3f0"].addresses == ("192.0.2.1/24", "2001:db8::1/24")
-    assert found["ens3f1"].addresses == ()
+    assert interfaces["ens3f0"].addresses == ("192.0.2.1/24", "2001:db8::1/24")
+    assert interfaces["ens3f1"].addresses == ()
 
 
 def test_the_fastest_supported_mode_is_found_among_what_is_no_speed() -> None:
@@ -86,16 +86,16 @@ def test_modes_without_a_sane_speed_have_none(names: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize(("mode", "said"), [(0, "legacy"), (1, "switchdev"), (7, None)])
 def test_a_cards_switch_is_in_one_of_two_modes(mode: int, said: str | None) -> None:
-    found, why = parse_eswitch(eswitch(mode))
-    assert found == said
+    result, why = parse_eswitch(eswitch(mode))
+    assert result == said
     assert bool(why) == (said is None)
 
 
 def test_a_driver_that_keeps_the_kernel_waiting_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    held, asked = threading.Event(), list[str]()
+    held, requested = threading.Event(), list[str]()
 
     def never(interface: str) -> tuple[str, str]:
-        asked.append(interface)
+        requested.append(interface)
         held.wait()
         return "too late", ""
 
@@ -105,7 +105,7 @@ def test_a_driver_that_keeps_the_kernel_waiting_is_waited_for_once(monkeypatch: 
     assert kernel.firmware("ens3") == ("", "the kernel did not answer within 0.05 s")
     assert kernel.firmware("ens4") == ("", "the kernel did not answer within 0.05 s")
     assert kernel.interfaces()[0] == {}
-    assert asked == ["ens3"]
+    assert requested == ["ens3"]
     held.set()
 
 

@@ -46,22 +46,22 @@ def one_card(tmp_path: Path, **files: str) -> PciTree:
 
 
 def test_cards_of_two_sockets_are_where_they_are_attached(tmp_path: Path) -> None:
-    found = described(two_sockets(tmp_path))
-    assert [(nic.id, nic.node.value, len(nic.ports)) for nic in found.nics] == [
+    result = described(two_sockets(tmp_path))
+    assert [(nic.id, nic.node.value, len(nic.ports)) for nic in result.nics] == [
         ("0000:03:00", 0, 2),
         ("0000:82:00", 1, 2),
     ]
-    assert [(each.pci_id, each.kind, each.node.value, each.vf_count.value) for each in found.accelerators] == [
+    assert [(each.pci_id, each.kind, each.node.value, each.vf_count.value) for each in result.accelerators] == [
         ("0000:85:00.0", "crypto", 1, 32)
     ]
 
 
 def test_the_limit_of_a_slot_is_rate_by_lanes_by_encoding_by_payload(tmp_path: Path) -> None:
-    found = described(two_sockets(tmp_path))
+    result = described(two_sockets(tmp_path))
     # 8 lanes of 5 GT/s at 8/10 carry 32 Gbit/s, of which 256 of 276 bytes are payload.
-    assert card(found, "0000:03:00").pci_limit_bps.value == pytest.approx(32e9 * 256 / 276)
-    assert card(found, "0000:82:00").pci_limit_bps.value == pytest.approx(64e9 * 128 / 130 * 256 / 276)
-    assert card(found, "0000:82:00").pci_limit_bps.why == "8 GT/s * 8 lanes * 128/130 encoding * 256/276 payload"
+    assert card(result, "0000:03:00").pci_limit_bps.value == pytest.approx(32e9 * 256 / 276)
+    assert card(result, "0000:82:00").pci_limit_bps.value == pytest.approx(64e9 * 128 / 130 * 256 / 276)
+    assert card(result, "0000:82:00").pci_limit_bps.why == "8 GT/s * 8 lanes * 128/130 encoding * 256/276 payload"
 
 
 @pytest.mark.parametrize(
@@ -127,29 +127,29 @@ def test_a_card_of_the_chipset_has_no_limit_by_the_link_it_reports(tmp_path: Pat
 def test_a_speed_that_the_driver_does_not_know_is_unknown(tmp_path: Path, speed: str) -> None:
     tree = one_card(tmp_path)
     tree.write("/sys/class/net/ens3/speed", speed)
-    found = port(described(tree), "0000:03:00.0").link_speed_bps
-    assert not found.known
-    assert found.why.startswith("holds")
+    result = port(described(tree), "0000:03:00.0").link_speed_bps
+    assert not result.known
+    assert result.why.startswith("holds")
 
 
 def test_the_type_of_a_port_is_its_fastest_mode_and_its_link_is_what_it_runs_at(tmp_path: Path) -> None:
     tree = one_card(tmp_path)
     tree.write("/sys/class/net/ens3/speed", "1000")
     network = RecordedNetwork(modes={"ens3": ("1000baseT/Full", "10000baseT/Full", "Autoneg", "FIBRE")})
-    found = port(described(tree, network), "0000:03:00.0")
-    assert (found.speed_bps.value, found.link_speed_bps.value) == (10**10, 10**9)
-    assert found.speed_bps.source == "netlink ethtool"
+    result = port(described(tree, network), "0000:03:00.0")
+    assert (result.speed_bps.value, result.link_speed_bps.value) == (10**10, 10**9)
+    assert result.speed_bps.source == "netlink ethtool"
 
 
 def test_a_port_without_an_address_a_route_or_a_bridge_is_free(tmp_path: Path) -> None:
-    found = port(described(one_card(tmp_path)), "0000:03:00.0")
-    assert (found.eligible.value, found.in_use.value, found.use.value) == (True, False, "none")
+    result = port(described(one_card(tmp_path)), "0000:03:00.0")
+    assert (result.eligible.value, result.in_use.value, result.use.value) == (True, False, "none")
 
 
 def test_a_port_with_an_address_is_the_hosts(tmp_path: Path) -> None:
     network = RecordedNetwork({"ens3": KernelInterface(("192.0.2.7/24",))})
-    found = port(described(one_card(tmp_path), network), "0000:03:00.0")
-    assert (found.eligible.value, found.in_use.value, found.owners) == (False, True, ("host",))
+    result = port(described(one_card(tmp_path), network), "0000:03:00.0")
+    assert (result.eligible.value, result.in_use.value, result.owners) == (False, True, ("host",))
 
 
 def test_a_port_below_a_bond_with_a_route_is_the_hosts(tmp_path: Path) -> None:
@@ -157,16 +157,16 @@ def test_a_port_below_a_bond_with_a_route_is_the_hosts(tmp_path: Path) -> None:
     tree.directory("/sys/class/net/bond0")
     tree.link("/sys/class/net/ens3/master", "../bond0")
     tree.write("/proc/net/route", f"{NO_ROUTES}\nbond0\t00000000\t010200C0")
-    found = port(described(tree), "0000:03:00.0")
-    assert found.eligible.value is False
-    assert "through bond0" in found.eligible.why
+    result = port(described(tree), "0000:03:00.0")
+    assert result.eligible.value is False
+    assert "through bond0" in result.eligible.why
 
 
 def test_a_port_on_a_bridge_is_shared_through_it(tmp_path: Path) -> None:
     tree = one_card(tmp_path)
     tree.bridge("br-ex", "ens3")
-    found = port(described(tree), "0000:03:00.0")
-    assert (found.use.value, found.vswitch, found.owners) == ("shared", "br-ex", ("br-ex",))
+    result = port(described(tree), "0000:03:00.0")
+    assert (result.use.value, result.vswitch, result.owners) == ("shared", "br-ex", ("br-ex",))
 
 
 def test_a_port_that_a_virtual_switch_drives_itself_is_on_it(tmp_path: Path) -> None:
@@ -174,18 +174,18 @@ def test_a_port_that_a_virtual_switch_drives_itself_is_on_it(tmp_path: Path) -> 
     switch = VSwitch(
         name="br-phy", kind=MOMENT.reported("ovs-dpdk", "test"), ports=MOMENT.reported(("0000:82:00.0",), "test")
     )
-    found = nics.describe(source(tree.root, RecordedNetwork()), (switch,))
-    assert (port(found, "0000:82:00.0").vswitch, port(found, "0000:82:00.0").use.value) == ("br-phy", "shared")
-    assert port(found, "0000:82:00.1").in_use.value is False
+    result = nics.describe(source(tree.root, RecordedNetwork()), (switch,))
+    assert (port(result, "0000:82:00.0").vswitch, port(result, "0000:82:00.0").use.value) == ("br-phy", "shared")
+    assert port(result, "0000:82:00.1").in_use.value is False
 
 
 def test_a_port_given_to_a_program_belongs_to_who_holds_it(tmp_path: Path) -> None:
     tree = two_sockets(tmp_path)
     holds(tree, 812, "dpdk-testpmd", "/dev/vfio/60")
-    found = described(tree)
-    assert port(found, "0000:82:00.0").owners == ("dpdk-testpmd (812)",)
-    assert port(found, "0000:82:00.0").use.value == "dedicated"
-    assert port(found, "0000:82:00.1").in_use.value is False
+    result = described(tree)
+    assert port(result, "0000:82:00.0").owners == ("dpdk-testpmd (812)",)
+    assert port(result, "0000:82:00.0").use.value == "dedicated"
+    assert port(result, "0000:82:00.1").in_use.value is False
 
 
 def test_who_holds_a_port_is_unknown_where_processes_are_not_seen(tmp_path: Path) -> None:
@@ -193,10 +193,10 @@ def test_who_holds_a_port_is_unknown_where_processes_are_not_seen(tmp_path: Path
     (tree.root / "proc/1/comm").unlink()
     (tree.root / "proc/1/fd").rmdir()
     (tree.root / "proc/1").rmdir()
-    found = port(described(tree), "0000:82:00.0")
-    assert found.eligible.value is True
-    assert not found.in_use.known
-    assert found.in_use.why == "processes are not in the capture"
+    result = port(described(tree), "0000:82:00.0")
+    assert result.eligible.value is True
+    assert not result.in_use.known
+    assert result.in_use.why == "processes are not in the capture"
 
 
 def test_virtual_functions_belong_to_the_vms_that_were_given_them(tmp_path: Path) -> None:
@@ -205,15 +205,15 @@ def test_virtual_functions_belong_to_the_vms_that_were_given_them(tmp_path: Path
     network = RecordedNetwork(
         {"ens3f1": KernelInterface(vf_limits_mbps={0: 2500, 1: 0})}, eswitches={"0000:03:00.1": "legacy"}
     )
-    found = port(described(two_sockets(tmp_path), network, libvirt=LibvirtReply(domains=(domain,))), "0000:03:00.1")
-    assert found.sriov is not None
-    assert (found.sriov.total_count.value, found.sriov.configured_count.value) == (63, 2)
-    assert found.sriov.eswitch.value == "legacy"
-    assert [(vf.pci_id, vf.in_use.value, vf.owner, vf.pacing_bps.value) for vf in found.sriov.vfs] == [
+    result = port(described(two_sockets(tmp_path), network, libvirt=LibvirtReply(domains=(domain,))), "0000:03:00.1")
+    assert result.sriov is not None
+    assert (result.sriov.total_count.value, result.sriov.configured_count.value) == (63, 2)
+    assert result.sriov.eswitch.value == "legacy"
+    assert [(vf.pci_id, vf.in_use.value, vf.owner, vf.pacing_bps.value) for vf in result.sriov.vfs] == [
         ("0000:03:10.1", True, "VM bng", 2.5e9),
         ("0000:03:10.3", False, "", 0.0),
     ]
-    assert (found.eligible.value, found.use.value, found.owners) == (True, "shared", ("VM bng",))
+    assert (result.eligible.value, result.use.value, result.owners) == (True, "shared", ("VM bng",))
 
 
 def test_a_virtual_function_in_another_network_namespace_is_in_use(tmp_path: Path) -> None:
@@ -222,28 +222,28 @@ def test_a_virtual_function_in_another_network_namespace_is_in_use(tmp_path: Pat
     (tree.root / function[1:] / "driver").unlink()
     tree.driver(function, "ixgbevf")
     tree.directory(f"{function}/net")
-    found = port(described(tree), "0000:03:00.1").sriov
-    assert found is not None
-    assert found.vfs[0].in_use.value is True
-    assert found.vfs[0].in_use.why == "its interface is in another network namespace"
+    result = port(described(tree), "0000:03:00.1").sriov
+    assert result is not None
+    assert result.vfs[0].in_use.value is True
+    assert result.vfs[0].in_use.why == "its interface is in another network namespace"
 
 
 def test_more_virtual_functions_than_there_can_be_are_not_believed(tmp_path: Path) -> None:
     tree = two_sockets(tmp_path)
     tree.write("/sys/bus/pci/devices/0000:03:00.1/sriov_totalvfs", "1")
-    found = port(described(tree), "0000:03:00.1").sriov
-    assert found is not None
-    assert len(found.vfs) == 1
-    assert found.configured_count.why == "holds 2, of 1 at most"
+    result = port(described(tree), "0000:03:00.1").sriov
+    assert result is not None
+    assert len(result.vfs) == 1
+    assert result.configured_count.why == "holds 2, of 1 at most"
 
 
 def test_a_virtual_function_that_leads_nowhere_is_left_out(tmp_path: Path) -> None:
     tree = two_sockets(tmp_path)
     (tree.root / "sys/bus/pci/devices/0000:03:10.3").unlink()
     tree.link("/sys/bus/pci/devices/0000:03:10.3", "../nowhere")
-    found = port(described(tree), "0000:03:00.1").sriov
-    assert found is not None
-    assert [vf.pci_id for vf in found.vfs] == ["0000:03:10.1"]
+    result = port(described(tree), "0000:03:00.1").sriov
+    assert result is not None
+    assert [vf.pci_id for vf in result.vfs] == ["0000:03:10.1"]
 
 
 def test_the_ends_of_a_cards_own_switch_are_no_ports(tmp_path: Path) -> None:
@@ -259,12 +259,12 @@ def test_a_virtual_interface_is_no_port_and_a_card_on_another_bus_is_one(tmp_pat
     tree.write("/sys/devices/platform/fsl-mc/dprc.1/dpni.0/net/eth1/speed", "10000")
     tree.link("/sys/class/net/eth1", "../../devices/platform/fsl-mc/dprc.1/dpni.0/net/eth1")
     tree.link("/sys/devices/platform/fsl-mc/dprc.1/dpni.0/net/eth1/device", "../..")
-    found = described(tree)
-    assert [(nic.id, nic.ports[0].netdev, nic.ports[0].pci_id) for nic in found.nics] == [
+    result = described(tree)
+    assert [(nic.id, nic.ports[0].netdev, nic.ports[0].pci_id) for nic in result.nics] == [
         ("0000:03:00", "ens3", "0000:03:00.0"),
         ("dpni.0", "eth1", ""),
     ]
-    assert found.nics[1].pci_limit_bps.why == "it is on no PCI bus"
+    assert result.nics[1].pci_limit_bps.why == "it is on no PCI bus"
 
 
 def test_a_paravirtual_card_names_the_driver_of_its_interface(tmp_path: Path) -> None:
@@ -286,9 +286,9 @@ def test_a_card_whose_interface_is_in_another_network_namespace_is_not_given_awa
     tree.write("/sys/devices/pci0000:00/0000:00:03.0/vendor", "0x1af4")
     tree.driver(function, "virtio-pci")
     tree.directory("/sys/devices/pci0000:00/0000:00:03.0/virtio2/net")
-    found = port(described(tree), "0000:00:03.0")
-    assert (found.eligible.value, found.in_use.value, found.use.value) == (None, True, "dedicated")
-    assert found.eligible.why == "its interface is in another network namespace"
+    result = port(described(tree), "0000:00:03.0")
+    assert (result.eligible.value, result.in_use.value, result.use.value) == (None, True, "dedicated")
+    assert result.eligible.why == "its interface is in another network namespace"
 
 
 @pytest.mark.parametrize("said", ["network", "0x0200000000", "-1", "\xff\xfe"])

@@ -36,12 +36,12 @@ def of_hwloc(name: str) -> dict[str, Device]:
             pytest.fail("lstopo-no-graphics is not installed: apt install hwloc")
         pytest.skip("lstopo-no-graphics is not installed: apt install hwloc")
     environment = {**os.environ, "HWLOC_FSROOT": str(machine(name).tree.root), "HWLOC_THISSYSTEM": "0"}
-    said = subprocess.run(
+    output = subprocess.run(
         ["lstopo-no-graphics", "--of", "xml", "--whole-io"], env=environment, capture_output=True, text=True, check=True
     )
-    found: dict[str, Device] = {}
-    _walk(xml.fromstring(said.stdout), 0, found)
-    return found
+    result: dict[str, Device] = {}
+    _walk(xml.fromstring(output.stdout), 0, result)
+    return result
 
 
 def _walk(element: xml.Element, nodes: int, found: dict[str, Device]) -> None:
@@ -55,9 +55,9 @@ def _walk(element: xml.Element, nodes: int, found: dict[str, Device]) -> None:
 @pytest.mark.parametrize("name", WITH_CARDS)
 def test_cards_nodes_and_links_are_those_of_hwloc(name: str) -> None:
     seen = of_hwloc(name)
-    ours = {port.pci_id: nic for nic in cards(name) for port in nic.ports}
-    assert ours.keys() == seen.keys()
-    for place, nic in ours.items():
+    own = {port.pci_id: nic for nic in cards(name) for port in nic.ports}
+    assert own.keys() == seen.keys()
+    for place, nic in own.items():
         if nic.node.value is not None:
             assert seen[place].nodes == 1 << nic.node.value
         if nic.pci_limit_bps.value is not None:
@@ -76,8 +76,8 @@ def test_cards_of_a_machine_with_two_sockets_and_a_switch_on_the_bus() -> None:
 
 
 def test_cards_whose_firmware_names_no_node_are_on_none() -> None:
-    found = cards("xeon-4n-pci")
-    assert [(nic.id, nic.node.value, len(nic.ports)) for nic in found] == [
+    result = cards("xeon-4n-pci")
+    assert [(nic.id, nic.node.value, len(nic.ports)) for nic in result] == [
         ("0000:02:00", None, 2),
         ("0000:03:00", None, 2),
     ]
@@ -90,6 +90,6 @@ def test_whether_ports_are_in_use_is_unknown_without_addresses_and_routes() -> N
 
 
 def test_accelerators_are_counted_on_their_nodes() -> None:
-    found = nics.describe(fresh("xeon-2n-smt")).accelerators
-    assert [each.pci_id for each in found if each.node.value == 0][:2] == ["0000:1b:00.0", "0000:1c:00.0"]
-    assert {each.kind for each in found} == {"other"}
+    result = nics.describe(fresh("xeon-2n-smt")).accelerators
+    assert [each.pci_id for each in result if each.node.value == 0][:2] == ["0000:1b:00.0", "0000:1c:00.0"]
+    assert {each.kind for each in result} == {"other"}

@@ -55,70 +55,70 @@ def on_iommu(kind: str = "DMA") -> dict[str, str | bytes]:
 
 
 def test_intels_virtualization_is_supported_by_cpuid_and_enabled_by_the_kernel(tmp_path):
-    found = described(
+    result = described(
         tmp_path,
         cpuinfo(SKYLAKE, "vmx pse pdpe1gb", **{"vmx flags": "vnmi ept vpid ept_1gb ple pml apicv posted_intr"}),
         {f"{KVM}/kvm_intel/parameters/{name}": "Y\n" for name in ("ept", "vpid", "enable_apicv")},
         dumped="skylake-6140",
     )
-    assert both(found.virtualization) == (True, True)
-    assert both(found.slat) == (True, True)
-    assert both(found.tlb_extension) == (True, True)
-    assert both(found.slat_large_pages["1G"]) == (True, True)
-    assert both(found.slat_large_pages["2M"]) == (True, True)
-    assert found.slat_large_pages["2M"].supported.confidence == "inferred"
-    assert found.reduced_exits.value == ("apicv", "posted_intr", "ple", "pml", "vnmi")
+    assert both(result.virtualization) == (True, True)
+    assert both(result.slat) == (True, True)
+    assert both(result.tlb_extension) == (True, True)
+    assert both(result.slat_large_pages["1G"]) == (True, True)
+    assert both(result.slat_large_pages["2M"]) == (True, True)
+    assert result.slat_large_pages["2M"].supported.confidence == "inferred"
+    assert result.reduced_exits.value == ("apicv", "posted_intr", "ple", "pml", "vnmi")
 
 
 def test_what_the_module_switched_off_is_supported_but_not_enabled(tmp_path):
-    found = described(
+    result = described(
         tmp_path,
         cpuinfo(SKYLAKE, "vmx", **{"vmx flags": "ept vpid ept_1gb"}),
         {f"{KVM}/kvm_intel/parameters/ept": "N\n", f"{KVM}/kvm_intel/parameters/vpid": "0\n"},
     )
-    assert both(found.slat) == (True, False)
-    assert both(found.tlb_extension) == (True, False)
-    assert both(found.slat_large_pages["1G"]) == (True, False)
+    assert both(result.slat) == (True, False)
+    assert both(result.tlb_extension) == (True, False)
+    assert both(result.slat_large_pages["1G"]) == (True, False)
 
 
 def test_a_module_that_is_not_loaded_leaves_what_is_enabled_unknown(tmp_path):
-    found = described(tmp_path, cpuinfo(SKYLAKE, "vmx", **{"vmx flags": "ept vpid"}))
-    assert both(found.slat) == (True, None)
-    assert found.slat.enabled.why == "kvm_intel is not loaded"
+    result = described(tmp_path, cpuinfo(SKYLAKE, "vmx", **{"vmx flags": "ept vpid"}))
+    assert both(result.slat) == (True, None)
+    assert result.slat.enabled.why == "kvm_intel is not loaded"
 
 
 def test_a_flag_that_the_kernel_struck_is_virtualization_off_in_the_firmware(tmp_path):
     """CPUID still has the bit; Linux 5.6 and newer clears the flag where IA32_FEATURE_CONTROL forbids VMX."""
-    found = described(tmp_path, cpuinfo(SKYLAKE, "pse"), dumped="skylake-6140")
-    assert both(found.virtualization) == (True, False)
-    assert "off in the firmware" in found.virtualization.enabled.why
+    result = described(tmp_path, cpuinfo(SKYLAKE, "pse"), dumped="skylake-6140")
+    assert both(result.virtualization) == (True, False)
+    assert "off in the firmware" in result.virtualization.enabled.why
 
 
 def test_a_kernel_that_lists_few_flags_of_vmx_is_not_taken_to_deny_the_others(tmp_path):
     """Linux before 5.7 lists tpr_shadow, vnmi, flexpriority, ept and vpid in the flags, and no others."""
-    found = described(tmp_path, cpuinfo(SKYLAKE, "vmx tpr_shadow vnmi flexpriority ept"))
-    assert found.slat.supported.value is True
-    assert found.tlb_extension.supported.value is None
-    assert found.reduced_exits.value == ("tpr_shadow", "flexpriority", "vnmi")
-    assert "5.7" in found.reduced_exits.why
+    result = described(tmp_path, cpuinfo(SKYLAKE, "vmx tpr_shadow vnmi flexpriority ept"))
+    assert result.slat.supported.value is True
+    assert result.tlb_extension.supported.value is None
+    assert result.reduced_exits.value == ("tpr_shadow", "flexpriority", "vnmi")
+    assert "5.7" in result.reduced_exits.why
 
 
 def test_amds_nested_paging_has_the_processors_page_sizes(tmp_path):
-    found = described(
+    result = described(
         tmp_path,
         cpuinfo(EPYC, "svm npt pse pdpe1gb flushbyasid decodeassists nrip_save avic vgif"),
         {f"{KVM}/kvm_amd/parameters/{name}": "1\n" for name in ("npt", "avic")},
         dumped="zen3-epyc-7763",
     )
-    assert both(found.slat) == (True, True)
-    assert both(found.slat_large_pages["1G"]) == (True, True)
-    assert both(found.tlb_extension) == (True, True)
-    assert found.tlb_extension.supported.why.endswith("ASIDs")
-    assert found.reduced_exits.value == ("avic", "decodeassists", "nrip_save", "vgif")
+    assert both(result.slat) == (True, True)
+    assert both(result.slat_large_pages["1G"]) == (True, True)
+    assert both(result.tlb_extension) == (True, True)
+    assert result.tlb_extension.supported.why.endswith("ASIDs")
+    assert result.reduced_exits.value == ("avic", "decodeassists", "nrip_save", "vgif")
 
 
 def test_large_pages_of_guests_that_are_split_say_so(tmp_path):
-    found = described(
+    result = described(
         tmp_path,
         cpuinfo(SKYLAKE, "vmx", **{"vmx flags": "ept ept_1gb"}),
         {
@@ -126,7 +126,7 @@ def test_large_pages_of_guests_that_are_split_say_so(tmp_path):
             f"{CPU}/vulnerabilities/itlb_multihit": "KVM: Mitigation: Split huge pages\n",
         },
     )
-    enabled = found.slat_large_pages["2M"].enabled
+    enabled = result.slat_large_pages["2M"].enabled
     assert enabled.value is True
     assert enabled.why.startswith("enabled but split")
 
@@ -152,69 +152,69 @@ def test_flushing_the_first_cache_on_entry_negates_its_extension(tmp_path, said,
 
 def test_registers_of_vt_d_are_read_bit_by_bit(tmp_path):
     """A Skylake server: CAP 8d2078c106f0466 has 2 MB and 1 GB pages and posted interrupts; ECAP f020df remaps."""
-    found = described(
+    result = described(
         tmp_path,
         cpuinfo(SKYLAKE, "vmx"),
         intel_units(0x8D2078C106F0466, 0x8D2078C106F0466, ecap=0xF020DF),
         on_iommu(),
         {"/proc/interrupts": "  24:  0  IR-PCI-MSI 1-edge dmar0\n", f"{KVM}/kvm_intel/parameters/enable_apicv": "Y"},
     )
-    assert both(found.iommu) == (True, True)
-    assert both(found.iommu_slat) == (True, True)
-    assert both(found.iommu_slat_large_pages["2M"]) == (True, True)
-    assert both(found.io_large_pages["1G"]) == (True, True)
-    assert both(found.interrupt_remapping) == (True, True)
-    assert both(found.posted_interrupts) == (True, True)
+    assert both(result.iommu) == (True, True)
+    assert both(result.iommu_slat) == (True, True)
+    assert both(result.iommu_slat_large_pages["2M"]) == (True, True)
+    assert both(result.io_large_pages["1G"]) == (True, True)
+    assert both(result.interrupt_remapping) == (True, True)
+    assert both(result.posted_interrupts) == (True, True)
 
 
 def test_one_unit_without_large_pages_denies_them_to_all(tmp_path):
     """A Westmere unit, CAP c90780106f0462, and one that supports large pages: a guest's pages must suit every unit."""
-    found = described(
+    result = described(
         tmp_path, cpuinfo(SKYLAKE, "vmx"), intel_units(0x8D2078C106F0466, 0xC90780106F0462, ecap=0xF020DF), on_iommu()
     )
-    assert both(found.iommu_slat_large_pages["2M"]) == (False, False)
-    assert "1 of 2 units" in found.iommu_slat_large_pages["2M"].supported.why
+    assert both(result.iommu_slat_large_pages["2M"]) == (False, False)
+    assert "1 of 2 units" in result.iommu_slat_large_pages["2M"].supported.why
 
 
 def test_a_unit_that_the_kernel_does_not_use_is_supported_but_off(tmp_path):
-    found = described(
+    result = described(
         tmp_path,
         cpuinfo(SKYLAKE, "vmx"),
         {"/sys/firmware/acpi/tables/DMAR": b"DMAR", "/sys/kernel/iommu_groups/keep": b""},
         {"/proc/interrupts": "  24:  0  PCI-MSI 1-edge eth0\n"},
     )
     (tmp_path / "sys/kernel/iommu_groups/keep").unlink()
-    found = described(tmp_path)
-    assert both(found.iommu) == (True, False)
-    assert found.interrupt_remapping.enabled.value is False
-    assert found.iommu_slat.enabled.value is False
+    result = described(tmp_path)
+    assert both(result.iommu) == (True, False)
+    assert result.interrupt_remapping.enabled.value is False
+    assert result.iommu_slat.enabled.value is False
 
 
 def test_amds_unit_remaps_always_and_posts_by_its_features(tmp_path):
     """Linux prints `Extended features (0x246577efa2254afa, ...)` of a Zen 3 server: GAMSup is 1."""
     unit = "/sys/class/iommu/ivhd0/amd-iommu"
-    found = described(
+    result = described(
         tmp_path,
         cpuinfo(EPYC, "svm npt"),
         {f"{unit}/cap": "40\n", f"{unit}/features": "246577efa2254afa:0\n"},
         {f"{unit.replace('0', '1')}/cap": "40\n", f"{unit.replace('0', '1')}/features": "246577efa2254afa\n"},
         on_iommu("identity"),
     )
-    assert both(found.iommu_slat_large_pages["1G"]) == (True, True)
-    assert found.interrupt_remapping.supported.value is True
-    assert found.posted_interrupts.supported.value is True
+    assert both(result.iommu_slat_large_pages["1G"]) == (True, True)
+    assert result.interrupt_remapping.supported.value is True
+    assert result.posted_interrupts.supported.value is True
 
 
 def test_switching_large_pages_off_on_the_command_line_counts(tmp_path):
-    found = described(
+    result = described(
         tmp_path,
         cpuinfo(SKYLAKE, "vmx"),
         intel_units(0x8D2078C106F0466, ecap=0xF020DF),
         on_iommu(),
         {"/proc/cmdline": "root=/dev/sda1 intel_iommu=on,sp_off\n"},
     )
-    assert both(found.io_large_pages["2M"]) == (True, False)
-    assert both(found.iommu_slat) == (True, True)
+    assert both(result.io_large_pages["2M"]) == (True, False)
+    assert both(result.iommu_slat) == (True, True)
 
 
 @pytest.mark.parametrize(
@@ -229,14 +229,14 @@ def test_switching_large_pages_off_on_the_command_line_counts(tmp_path):
     ],
 )
 def test_direct_cache_access_is_known_of_models_in_the_table_alone(tmp_path, fields, name, expected):
-    found = described(tmp_path, cpuinfo(fields, "pse", **{"model name": name})).direct_cache_access
-    assert found.supported.value is expected
-    assert found.supported.confidence == ("unknown" if expected is None else "database")
+    result = described(tmp_path, cpuinfo(fields, "pse", **{"model name": name})).direct_cache_access
+    assert result.supported.value is expected
+    assert result.supported.confidence == ("unknown" if expected is None else "database")
 
 
 def test_smt_that_the_kernel_switched_off_is_supported_but_not_active(tmp_path):
-    found = described(tmp_path, {f"{CPU}/smt/control": "forceoff\n", f"{CPU}/smt/active": "0\n"})
-    assert both(found.smt) == (True, False)
+    result = described(tmp_path, {f"{CPU}/smt/control": "forceoff\n", f"{CPU}/smt/active": "0\n"})
+    assert both(result.smt) == (True, False)
 
 
 def test_clocks_come_from_the_driver_then_cpuid_then_the_name(tmp_path):
@@ -244,8 +244,8 @@ def test_clocks_come_from_the_driver_then_cpuid_then_the_name(tmp_path):
     cpu = cpuinfo(SKYLAKE, "ida", **{"cpu MHz": "2300.123"})
     named = described(tmp_path, cpu)
     assert (named.base_mhz.value, named.base_mhz.confidence) == (2300.0, "inferred")
-    asked = described(tmp_path, cpu, dumped="skylake-6140")
-    assert asked.base_mhz.source == "cpuid 0x16"
+    requested = described(tmp_path, cpu, dumped="skylake-6140")
+    assert requested.base_mhz.source == "cpuid 0x16"
     driven = described(
         tmp_path,
         {
@@ -262,43 +262,43 @@ def test_clocks_come_from_the_driver_then_cpuid_then_the_name(tmp_path):
 
 
 def test_governors_that_differ_are_all_named(tmp_path):
-    found = described(
+    result = described(
         tmp_path,
         {f"{CPU}/cpu{each}/cpufreq/scaling_governor": name for each, name in enumerate(["powersave", "performance"])},
     )
-    assert found.governor.value == "performance, powersave"
+    assert result.governor.value == "performance, powersave"
 
 
 def test_idle_states_that_are_disabled_are_left_out(tmp_path):
     at = f"{CPU}/cpu0/cpuidle"
-    found = described(
+    result = described(
         tmp_path,
         *({f"{at}/state{n}/name": name, f"{at}/state{n}/disable": off} for n, name, off in
           ((0, "POLL", "0"), (1, "C1", "0"), (2, "C6", "1"))),
     )  # fmt: skip
-    assert found.idle_states.value == ("POLL", "C1")
+    assert result.idle_states.value == ("POLL", "C1")
 
 
 def test_an_arm_core_is_named_by_its_registers(tmp_path):
-    found = described(
+    result = described(
         tmp_path,
         {"/proc/cpuinfo": "processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd0c\n"},
         {f"{CPU}/cpu0/regs/identification/midr_el1": "0x00000000413fd0c1\n"},
     )
-    assert (found.vendor.value, found.model.value) == ("Arm", "Neoverse-N1")
-    assert (found.architecture.value, found.stepping.value) == ("aarch64", 1)
-    assert found.model.confidence == "database"
+    assert (result.vendor.value, result.model.value) == ("Arm", "Neoverse-N1")
+    assert (result.architecture.value, result.stepping.value) == ("aarch64", 1)
+    assert result.model.confidence == "database"
 
 
 def test_a_core_in_no_table_is_unknown_with_its_numbers(tmp_path):
-    found = described(
+    result = described(
         tmp_path,
         {"/proc/cpuinfo": "CPU implementer\t: 0x99\nCPU architecture: 8\nCPU variant : 0x1\nCPU part : 0xabc\n"
          "CPU revision\t: 2\n"},
     )  # fmt: skip
-    assert not found.vendor.known
-    assert "0x99" in found.vendor.why
-    assert "0xabc" in found.model.why
+    assert not result.vendor.known
+    assert "0x99" in result.vendor.why
+    assert "0xabc" in result.model.why
 
 
 @pytest.fixture(params=["", *CAPTURED], ids=lambda name: name or "this machine")
@@ -311,43 +311,43 @@ def seen(request, require_tool):
 
 def test_a_machine_is_what_lscpu_says_it_is(seen):
     source, command = seen
-    said = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=20).stdout)
-    listed = dict(_flat(said["lscpu"]))
-    found = processor.describe(source)
-    assert found.architecture.value == listed["Architecture:"] or not source.live
-    assert str(found.model.value) == " ".join(listed["Model name:"].split())
+    output = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=20).stdout)
+    listed = dict(_flat(output["lscpu"]))
+    result = processor.describe(source)
+    assert result.architecture.value == listed["Architecture:"] or not source.live
+    assert str(result.model.value) == " ".join(listed["Model name:"].split())
     for field, leaf in (
-        ("CPU family:", found.family),
-        ("Model:", found.model_number),
-        ("Stepping:", found.stepping),
-        ("Socket(s):", found.socket_count),
-        ("Thread(s) per core:", found.threads_per_core_count),
+        ("CPU family:", result.family),
+        ("Model:", result.model_number),
+        ("Stepping:", result.stepping),
+        ("Socket(s):", result.socket_count),
+        ("Thread(s) per core:", result.threads_per_core_count),
     ):
         if field in listed:
             assert str(leaf.value) == listed[field], field
-    assert found.core_count.value == int(listed["Socket(s):"]) * int(listed["Core(s) per socket:"])
-    assert set(found.isa_extensions.value or ()) <= set(listed["Flags:"].split())
+    assert result.core_count.value == int(listed["Socket(s):"]) * int(listed["Core(s) per socket:"])
+    assert set(result.isa_extensions.value or ()) <= set(listed["Flags:"].split())
 
 
 def test_a_machines_caches_are_those_of_lscpu(seen):
     source, command = seen
-    said = json.loads(subprocess.run([*command, "--caches"], capture_output=True, check=True, timeout=20).stdout)
+    output = json.loads(subprocess.run([*command, "--caches"], capture_output=True, check=True, timeout=20).stdout)
     expected = {
-        (int(row["level"]), row["type"].lower(), int(row["one-size"]), int(row["all-size"])) for row in said["caches"]
+        (int(row["level"]), row["type"].lower(), int(row["one-size"]), int(row["all-size"])) for row in output["caches"]
     }
-    found = processor.describe(source).caches
+    result = processor.describe(source).caches
     assert expected == {
         (each.level, each.kind, each.size_bytes.value, each.size_bytes.value * each.instance_count.value)
-        for each in found
+        for each in result
     }
 
 
 def test_clusters_of_unlike_cores_are_no_sockets():
     """Cortex-A510, A710, A715 and X3 of one chip: its kernel calls each cluster a package."""
-    found = processor.describe(fresh("arm-big-little"))
-    assert not found.socket_count.known
-    assert found.model.value == "Cortex-A510"
-    assert "Cortex-X3" in found.model.why
+    result = processor.describe(fresh("arm-big-little"))
+    assert not result.socket_count.known
+    assert result.model.value == "Cortex-A510"
+    assert "Cortex-X3" in result.model.why
 
 
 def _flat(rows):

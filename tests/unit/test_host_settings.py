@@ -14,7 +14,7 @@ def of(root, files):
 
 
 def test_a_host_set_up_for_packets_says_so(tmp_path):
-    found = of(
+    result = of(
         tmp_path,
         {
             "/proc/cmdline": "BOOT_IMAGE=/vmlinuz isolcpus=2-5 nohz_full=2-5 rcu_nocbs=2-5 mitigations=off\n",
@@ -51,22 +51,22 @@ def test_a_host_set_up_for_packets_says_so(tmp_path):
         "mitigations": "meltdown: Vulnerable",
         "services": "sshd",
     }
-    assert expected.items() <= found.items()
+    assert expected.items() <= result.items()
 
 
 def test_nothing_isolated_is_an_answer(tmp_path):
-    found = os_settings.describe(
+    result = os_settings.describe(
         machine(tmp_path, {"/proc/cmdline": "quiet\n", "/sys/devices/system/cpu/isolated": "\n"})
     )
-    assert found["isolated_cpus"].value == "none"
-    assert (found["nohz_full"].value, found["nohz_full"].confidence) == ("none", "inferred")
-    assert found["rcu_nocbs"].value == "none"
+    assert result["isolated_cpus"].value == "none"
+    assert (result["nohz_full"].value, result["nohz_full"].confidence) == ("none", "inferred")
+    assert result["rcu_nocbs"].value == "none"
 
 
 def test_a_capture_without_processes_does_not_say_that_irqbalance_is_off(tmp_path):
-    found = os_settings.describe(machine(tmp_path, {}))
-    assert not found["irqbalance"].known
-    assert all(leaf.why for leaf in found.values() if not leaf.known)
+    result = os_settings.describe(machine(tmp_path, {}))
+    assert not result["irqbalance"].known
+    assert all(leaf.why for leaf in result.values() if not leaf.known)
 
 
 @pytest.mark.parametrize(
@@ -106,11 +106,11 @@ def test_a_packet_filter_that_cannot_be_asked_is_unknown(tmp_path):
 
 def test_an_id_is_stable_and_does_not_give_the_machine_id_away(tmp_path):
     source = machine(tmp_path, {"/etc/machine-id": "0123456789abcdef0123456789abcdef\n"})
-    found = identity.describe(source).id
-    assert found.value is not None
-    assert "0123456789abcdef" not in found.value
+    result = identity.describe(source).id
+    assert result.value is not None
+    assert "0123456789abcdef" not in result.value
     captured = machine(tmp_path / "again", {"/etc/machine-id": source.tree.touched["/etc/machine-id"] or b""})
-    assert identity.describe(captured).id.value == found.value
+    assert identity.describe(captured).id.value == result.value
 
 
 def test_a_virtual_machine_names_its_hypervisor(tmp_path):
@@ -118,8 +118,8 @@ def test_a_virtual_machine_names_its_hypervisor(tmp_path):
     source = machine(tmp_path, {"/proc/cpuinfo": "flags\t: hypervisor\n", **files})._replace(
         cpuid=dump("zen4-under-kvm")
     )
-    found = identity.detect_virtualization(source)
-    assert (found.value, found.why) == ("KVM", "QEMU Standard PC")
+    result = identity.detect_virtualization(source)
+    assert (result.value, result.why) == ("KVM", "QEMU Standard PC")
 
 
 def test_fillers_that_makers_left_in_are_no_product(tmp_path):

@@ -105,11 +105,11 @@ def test_a_machine_is_the_same_by_its_capture(tmp_path: Path) -> None:
         again = describe_host(source)
     assert again.captured_at == live.captured_at
     assert again.host.hostname.value == live.host.hostname.value
-    ours, theirs = live.resources.numa_nodes, again.resources.numa_nodes
-    assert [node.cpus.sibling_sets for node in ours] == [node.cpus.sibling_sets for node in theirs]
-    assert [node.memory.total_bytes for node in ours] == [node.memory.total_bytes for node in theirs]
-    assert [node.memory.large_pages for node in ours] == [node.memory.large_pages for node in theirs]
-    eligible = [[each.eligible for each in node.cpus.cpu.values()] for node in ours]
+    actual, theirs = live.resources.numa_nodes, again.resources.numa_nodes
+    assert [node.cpus.sibling_sets for node in actual] == [node.cpus.sibling_sets for node in theirs]
+    assert [node.memory.total_bytes for node in actual] == [node.memory.total_bytes for node in theirs]
+    assert [node.memory.large_pages for node in actual] == [node.memory.large_pages for node in theirs]
+    eligible = [[each.eligible for each in node.cpus.cpu.values()] for node in actual]
     assert eligible == [[each.eligible for each in node.cpus.cpu.values()] for node in theirs]
 
 
@@ -222,9 +222,9 @@ def test_bandwidth_of_memory_and_of_a_link_is_what_the_firmware_says(tmp_path: P
             f"{base}/node/node1/access0/initiators/read_bandwidth": "30720\n",
         },
     )
-    found = describe_host(Source(tree, ObservationTime("")))
-    bandwidths = [node.memory.bandwidth.total_bytes_per_s.value for node in found.resources.numa_nodes]
+    host = describe_host(Source(tree, ObservationTime("")))
+    bandwidths = [node.memory.bandwidth.total_bytes_per_s.value for node in host.resources.numa_nodes]
     assert bandwidths == [131072 * 2.0**20, 30720 * 2.0**20]
-    link = found.resources.links[0]
+    link = host.resources.links[0]
     assert (link.distance.value, link.distance.why) == (17, "the way back is 28")
     assert link.bandwidth.total_bytes_per_s.value == 30720 * 2.0**20

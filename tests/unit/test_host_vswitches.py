@@ -165,12 +165,12 @@ local0                             0    down  local0
 def test_vpp_names_its_version_workers_and_cards(tmp_path: Path) -> None:
     tree = two_sockets(tmp_path)
     tree.write("/run/vpp/cli.sock", "")
-    said = {
+    message = {
         "vppctl show version": "vpp v23.10-release built by root on 6a3 at 2023-10-25T12:14:13\n",
         "vppctl show threads": VPP_THREADS,
         "vppctl show hardware-interfaces": VPP_HARDWARE,
     }
-    (switch,) = described(tree, said)
+    (switch,) = described(tree, message)
     assert (switch.kind.value, switch.version.value, switch.cpus.value) == ("vpp", "23.10-release", (6, 8))
     assert (switch.ports.value, switch.virtual_interface_count.value) == (("0000:82:00.0",), 1)
 
@@ -239,9 +239,9 @@ def test_rules_of_the_older_iptables_count_too(tmp_path: Path) -> None:
     tree.write("/proc/net/ip_tables_names", "filter\nnat")
     saved = "-A POSTROUTING -s 192.168.122.0/24 ! -d 192.168.122.0/24 -j MASQUERADE\n-A POSTROUTING -o eth0 -j ACCEPT\n"
     network = RecordedNetwork({"virbr0": KernelInterface(("192.168.122.1/24",))})
-    asked = {NFT_ASKED: NO_RULES, "iptables-legacy-save -t nat": saved}
-    found = nat.read_masquerade_rules(source(tree.root, network, asked))
-    assert nat.infer_mode(source(tree.root), "virbr0", found).value == "nat"
+    requested = {NFT_ASKED: NO_RULES, "iptables-legacy-save -t nat": saved}
+    masquerade_rules = nat.read_masquerade_rules(source(tree.root, network, requested))
+    assert nat.infer_mode(source(tree.root), "virbr0", masquerade_rules).value == "nat"
 
 
 def test_without_privilege_rules_are_unknown_and_the_reason_is_said(tmp_path: Path) -> None:

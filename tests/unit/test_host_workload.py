@@ -77,12 +77,12 @@ def test_what_the_headings_leave_unclear_is_told_as_unclear():
 
 @pytest.mark.parametrize("name", ["BNG", "bras", "vBRAS", "vbng", "Broadband Network Gateway"])
 def test_the_bng_is_no_row_of_table_1_and_is_told_by_the_text(name):
-    found = find_function(name)
-    assert found in UNLISTED_FUNCTIONS
-    assert found.name not in {row[1] for row in read_table(1)}
+    function = find_function(name)
+    assert function in UNLISTED_FUNCTIONS
+    assert function.name not in {row[1] for row in read_table(1)}
     assert "intermediate NF" in classes(name)
-    assert {each.clause for each in found.classes} == {"clause 6.1", "clause 5"}
-    assert "no row of table 1" in found.note
+    assert {each.clause for each in function.classes} == {"clause 6.1", "clause 5"}
+    assert "no row of table 1" in function.note
 
 
 @pytest.mark.parametrize(("written", "name"), [("sgw", "S-GW"), ("s-gw", "S-GW"), ("e-cpe", "E-CPE (Enterprise-CPE)")])
@@ -112,12 +112,12 @@ def test_encryption_makes_the_instruction_set_matter():
 
 
 def test_only_what_the_document_analyzed_is_told_as_analyzed():
-    def told(name: str) -> set[str]:
+    def report(name: str) -> set[str]:
         return {each.standing for each in list_standings(find_function(name))}
 
-    assert told("BNG") == {"analysed"}
-    assert told("MME") == {"less", "open"}
-    assert told("CDN Cache Node") == {"open"}
+    assert report("BNG") == {"analysed"}
+    assert report("MME") == {"less", "open"}
+    assert report("CDN Cache Node") == {"open"}
 
 
 def test_features_link_to_checks_that_exist_and_every_check_is_about_a_feature():

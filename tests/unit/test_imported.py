@@ -149,41 +149,41 @@ def test_its_load_is_what_was_sent_over_both_directions_and_not_what_was_asked_f
     sizes = content["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]
     sizes["64"]["ndr"]["stats"]["total_tx_rate"] = 8_000_000
     small, large, _ = imported.summarize_import(file_of(content, tmp_path))
-    found = measures(small)["ndr_0.001%"]
-    assert (found.value, found.low, found.limit) == (8_000_000, 8_000_000, "tester")
+    result = measures(small)["ndr_0.001%"]
+    assert (result.value, result.low, result.limit) == (8_000_000, 8_000_000, "tester")
     assert measures(large)["ndr_0.001%"].limit == "sut"
 
 
 def test_its_upper_bound_is_as_far_away_as_its_search_looks() -> None:
     """`load_epsilon` 0.1 percent of line rate: the load that failed at 99.9 percent was below 100.0 percent."""
     _, large, _ = imported.summarize_import(FILES / "ndr_pdr.json")
-    found = measures(large)["ndr_0.001%"]
-    assert found.high == pytest.approx(found.value * 100.0 / 99.9)
+    result = measures(large)["ndr_0.001%"]
+    assert result.high == pytest.approx(result.value * 100.0 / 99.9)
     at_most = measures(large)["pdr_0.1%"]
     assert (at_most.high, at_most.limit) == (None, "max_load")
 
 
 def test_its_latencies_are_nanoseconds_at_the_load_found() -> None:
     small, *_ = imported.summarize_import(FILES / "ndr_pdr.json")
-    found = measures(small)
-    assert (found["latency_p99_at_ndr_0.001%"].value, found["latency_p99_at_ndr_0.001%"].unit) == (96_000, "ns")
-    assert found["latency_mean_at_ndr_0.001%"].value == 30_000
-    assert found["latency_max_at_ndr_0.001%"].value == 704_000
+    result = measures(small)
+    assert (result["latency_p99_at_ndr_0.001%"].value, result["latency_p99_at_ndr_0.001%"].unit) == (96_000, "ns")
+    assert result["latency_mean_at_ndr_0.001%"].value == 30_000
+    assert result["latency_max_at_ndr_0.001%"].value == 704_000
 
 
 def test_a_fixed_rate_of_nfvbench_has_what_came_back_and_what_was_lost() -> None:
     summary = only(FILES / "fixed.json")
     assert (summary.asked, summary.started_at, "#" in summary.run_id) == ("1Mpps", "2021-07-01T10:20:30+00:00", False)
-    found = measures(summary)
-    assert found["forwarding_rate_at_1mpps"].value == 999_942
-    assert found["loss_at_1mpps"].value == 58 / 1_000_000
+    result = measures(summary)
+    assert result["forwarding_rate_at_1mpps"].value == 999_942
+    assert result["loss_at_1mpps"].value == 58 / 1_000_000
 
 
 def test_one_way_the_loss_is_that_of_the_direction_with_traffic() -> None:
     """NFVbench's sum covers the other direction: 0 % in this file, in which nothing arrived."""
-    found = measures(only(FILES / "unidirectional.json"))
-    assert [measure.value for key, measure in found.items() if key.startswith("loss_at_")] == [1.0]
-    assert not any(key.startswith("latency") and key.endswith("mean") for key in found)
+    result = measures(only(FILES / "unidirectional.json"))
+    assert [measure.value for key, measure in result.items() if key.startswith("loss_at_")] == [1.0]
+    assert not any(key.startswith("latency") and key.endswith("mean") for key in result)
 
 
 def test_a_one_way_search_of_nfvbench_that_lost_frames_found_nothing(tmp_path: Path) -> None:
@@ -211,9 +211,9 @@ def test_what_nodrop_wrote_for_nfvbench_says_the_same_as_its_own_result(tmp_path
     result = recorded(tmp_path, Step(1e6))
     path = file_of(build_nfvbench_result([result]), tmp_path)
     summary = only(path)
-    found, own = measures(summary), measures(summarize_result(result))
+    actual, own = measures(summary), measures(summarize_result(result))
     for key in ("ndr", "pdr_0.5%"):
-        assert found[key].value == pytest.approx(own[key].value, rel=1e-3)
+        assert actual[key].value == pytest.approx(own[key].value, rel=1e-3)
     assert summary.version.startswith("nodrop ")
 
 
@@ -221,10 +221,10 @@ def test_an_ndr_of_trex_becomes_a_summary(tmp_path: Path) -> None:
     summary = only(file_of(TREX, tmp_path))
     assert (summary.source, summary.frame_size, summary.frame_bytes) == ("trex", "64", 64)
     assert (summary.label, summary.trial_count, summary.bidirectional) == ("pvp l2", 8, True)
-    found = measures(summary)
-    assert found["pdr_0.1%"].value == found["pdr_0.1%"].low == 12_850_000
-    assert found["latency_mean_at_pdr_0.1%"].value == 25_000
-    assert found["latency_max_at_pdr_0.1%"].value == 131_000
+    result = measures(summary)
+    assert result["pdr_0.1%"].value == result["pdr_0.1%"].low == 12_850_000
+    assert result["latency_mean_at_pdr_0.1%"].value == 25_000
+    assert result["latency_max_at_pdr_0.1%"].value == 131_000
 
 
 def test_trex_without_allowed_drops_finds_the_ndr(tmp_path: Path) -> None:
@@ -292,9 +292,9 @@ def test_bytes_that_are_no_text_and_files_that_are_not_there_are_sentences(tmp_p
 def test_the_file_is_kept_as_it_was_byte_by_byte(text: str, tmp_path: Path) -> None:
     source = tmp_path / "ndr.json"
     source.write_bytes(text.encode())
-    taken = import_file(source, tmp_path / "results")
-    assert taken.path == tmp_path / "results" / taken.run_id / IMPORTED_FILE
-    assert taken.path.read_bytes() == source.read_bytes()
+    file = import_file(source, tmp_path / "results")
+    assert file.path == tmp_path / "results" / file.run_id / IMPORTED_FILE
+    assert file.path.read_bytes() == source.read_bytes()
 
 
 def test_the_same_file_is_known_by_the_same_id_however_often_it_comes(tmp_path: Path) -> None:
@@ -312,9 +312,9 @@ def test_the_same_file_is_known_by_the_same_id_however_often_it_comes(tmp_path: 
 
 
 def test_an_imported_file_is_not_taken_for_a_result_of_ours(tmp_path: Path) -> None:
-    taken = import_file(FILES / "fixed.json", tmp_path)
+    file = import_file(FILES / "fixed.json", tmp_path)
     with pytest.raises(ConfigError):
-        store.load(taken.run_id, tmp_path)
+        store.load(file.run_id, tmp_path)
 
 
 ODD: tuple[Any, ...] = (
@@ -356,12 +356,12 @@ def test_a_file_with_odd_things_in_it_is_a_sentence_or_figures_that_are_finite(n
         path = tmp_path / "odd.json"
         path.write_text(json.dumps(spoiled(original, seed)))
         try:
-            found = imported.summarize_import(path)
+            result = imported.summarize_import(path)
         except ConfigError as error:
             assert "odd.json" in str(error)
             refused += 1
             continue
-        for summary in found:
+        for summary in result:
             assert datetime.fromisoformat(summary.started_at).tzinfo
             assert math.isfinite(summary.wall_s)
             for measure in summary.measures:

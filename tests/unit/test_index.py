@@ -43,9 +43,9 @@ def url(request: pytest.FixtureRequest) -> Iterator[str | None]:
     if request.param == "sqlite":
         yield None
         return
-    found = str(request.getfixturevalue("server"))
-    yield found
-    with create_engine(found.replace("postgresql:", "postgresql+psycopg:")).begin() as connection:
+    result = str(request.getfixturevalue("server"))
+    yield result
+    with create_engine(result.replace("postgresql:", "postgresql+psycopg:")).begin() as connection:
         connection.execute(text("DROP SCHEMA public CASCADE"))
         connection.execute(text("CREATE SCHEMA public"))
 
@@ -57,14 +57,14 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
 
 def stored(directory: Path, one: RunResult, count: int, **changes: str) -> list[RunResult]:
     """Store so many results, an hour apart, the oldest first."""
-    made = []
+    created = []
     for number in range(count):
         plan = one.plan.model_copy(update=changes)
         more = {"run_id": f"20260101T{number:02}0000Z-00000{number}", "plan": plan}
         result = one.model_copy(update=more | {"started_at": f"2026-01-01T{number:02}:00:00+00:00"})
         store.save(result, directory)
-        made.append(result)
-    return made
+        created.append(result)
+    return created
 
 
 def ids(directory: Path, url: str | None, **wanted: object) -> list[str]:
@@ -134,7 +134,7 @@ def test_filters_hold_all_at_once(tmp_path: Path, url: str | None, one: RunResul
     with open_index(tmp_path, url) as index:
         index.tag(c.run_id, add=["good", "x"])
         index.tag(b.run_id, add=["good"])
-    for wanted, found in (
+    for expected, item in (
         ({"label": "50%_nightly"}, [b]),
         ({"label": "50%_*"}, [b]),
         ({"label": "50%__ightly*"}, []),
@@ -158,7 +158,7 @@ def test_filters_hold_all_at_once(tmp_path: Path, url: str | None, one: RunResul
         ({"text": "%"}, [b]),
         ({"run_ids": (a.run_id, c.run_id)}, [c, a]),
     ):
-        assert ids(tmp_path, url, **wanted) == [each.run_id for each in found], wanted
+        assert ids(tmp_path, url, **expected) == [each.run_id for each in item], expected
 
 
 def test_runs_are_sorted_by_a_figure_the_best_first_and_those_without_last(
@@ -298,13 +298,13 @@ def save_many(directory: str, url: str | None, one: str, worker: int, count: int
     result = RunResult.model_validate_json(one)
     for number in range(count):
         more = {"run_id": f"2026010{worker}T0000{number:02}Z-00000{worker}"}
-        made = result.model_copy(update=more)
-        store.save(made, directory)
+        created = result.model_copy(update=more)
+        store.save(created, directory)
         with open_index(directory, url, refresh=False) as index:
-            index.add(made)
+            index.add(created)
         if number % 3 == 0:
             with open_index(directory, url) as index:
-                index.tag(made.run_id, add=[f"w{worker}"])
+                index.tag(created.run_id, add=[f"w{worker}"])
 
 
 def test_several_processes_write_at_the_same_time(tmp_path: Path, url: str | None, one: RunResult) -> None:
@@ -370,7 +370,7 @@ def test_a_run_is_in_the_index_when_it_is_over(tmp_path: Path, url: str | None) 
 
 def test_an_index_that_cannot_be_reached_ends_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert simulated(tmp_path, "--set", "results_index=postgresql://u@127.0.0.1:1/db") == 0
-    said = capsys.readouterr().err
-    assert "postgresql://u@127.0.0.1:1/db (" in said
-    assert "the run continues without it" in said
+    error = capsys.readouterr().err
+    assert "postgresql://u@127.0.0.1:1/db (" in error
+    assert "the run continues without it" in error
     assert len(ids(tmp_path, None)) == 1

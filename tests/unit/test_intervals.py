@@ -14,12 +14,12 @@ def lines_of(tmp_path: Path, progress: list[tuple[float, int, int, int]]) -> lis
     """Return the lines of a run with these progress reports, an interval of one second, and 30 of 3000 frames lost."""
     listener = Listener()
     execute(make_plan(tmp_path, rate="1kpps", duration="3s", interval="1s"), listener, parts(Step(990.0)))
-    told = [
+    report = [
         TrialProgress(index=0, elapsed_s=elapsed_s, offered_count=offered, received_count=received, lost_count=lost)
         for elapsed_s, offered, received, lost in progress
     ]
-    kept = [event for event in listener.events if isinstance(event, RunStarted | TrialStarted | TrialDone)]
-    events: list[Event] = [*kept[:2], *told, kept[2]]
+    stored = [event for event in listener.events if isinstance(event, RunStarted | TrialStarted | TrialDone)]
+    events: list[Event] = [*stored[:2], *report, stored[2]]
     intervals = IntervalLines()
     return [line for event in events for line in intervals.handle(event)]
 

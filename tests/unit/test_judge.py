@@ -57,32 +57,32 @@ def result_of(
 
 
 def test_frames_that_were_offered_and_lost_are_the_suts() -> None:
-    found = result_of(trial(0, 99_500), trial(1, 100_000, lost=250))
-    assert found.limit is Limit.SUT
+    result = result_of(trial(0, 99_500), trial(1, 100_000, lost=250))
+    assert result.limit is Limit.SUT
     assert (
-        format_message(found.explanation)
+        format_message(result.explanation)
         == "At 100.0 kpps the SUT lost 250 of 100,000 frames (0.25 %) where 0 % is allowed."
     )
-    assert found.regular
+    assert result.regular
 
 
 def test_frames_that_were_never_sent_are_the_testers() -> None:
-    found = result_of(trial(0, 99_500), trial(1, 100_000, unsent=10_000))
-    assert found.limit is Limit.TESTER
-    assert format_message(found.explanation) == (
+    result = result_of(trial(0, 99_500), trial(1, 100_000, unsent=10_000))
+    assert result.limit is Limit.TESTER
+    assert format_message(result.explanation) == (
         "At 100.0 kpps only 90,000 of 100,000 frames could be sent, and the SUT lost 0 of these: "
         "the tester was the limit, the SUT may forward more."
     )
 
 
 def test_frames_that_were_never_sent_are_the_shared_cpus_where_there_is_one() -> None:
-    found = result_of(trial(0, 99_500), trial(1, 100_000, unsent=10_000), shared=True)
-    assert found.limit is Limit.SHARED_CPU
+    result = result_of(trial(0, 99_500), trial(1, 100_000, unsent=10_000), shared=True)
+    assert result.limit is Limit.SHARED_CPU
 
 
 def test_real_loss_is_the_suts_also_on_a_shared_cpu() -> None:
-    found = result_of(trial(0, 99_500), trial(1, 100_000, unsent=10_000, lost=1), shared=True)
-    assert found.limit is Limit.SUT
+    result = result_of(trial(0, 99_500), trial(1, 100_000, unsent=10_000, lost=1), shared=True)
+    assert result.limit is Limit.SUT
 
 
 @pytest.mark.parametrize(("lost", "limit"), [(400, Limit.TESTER), (600, Limit.SUT)])
@@ -91,16 +91,16 @@ def test_loss_that_a_goal_allows_is_not_held_against_the_sut(lost: int, limit: L
 
 
 def test_a_goal_met_at_the_highest_load_is_limited_by_it() -> None:
-    found = result_of(trial(0, 1e6), upper=False)
-    assert (found.limit, found.upper, found.regular) == (Limit.MAX_LOAD, None, False)
-    assert format_message(found.explanation) == "The goal is still met at the highest load allowed, 1.000 Mpps."
+    result = result_of(trial(0, 1e6), upper=False)
+    assert (result.limit, result.upper, result.regular) == (Limit.MAX_LOAD, None, False)
+    assert format_message(result.explanation) == "The goal is still met at the highest load allowed, 1.000 Mpps."
 
 
 def test_a_goal_missed_at_the_lowest_load_has_no_figure() -> None:
-    found = result_of(trial(0, 1000, lost=10), lower=False)
-    assert (found.limit, found.lower, found.regular) == (Limit.MIN_LOAD, None, False)
+    result = result_of(trial(0, 1000, lost=10), lower=False)
+    assert (result.limit, result.lower, result.regular) == (Limit.MIN_LOAD, None, False)
     assert (
-        format_message(found.explanation)
+        format_message(result.explanation)
         == "Even at the lowest load allowed, 1.000 kpps, 1 % was lost where 0 % is allowed."
     )
 
@@ -110,8 +110,8 @@ def test_a_goal_missed_at_the_lowest_load_has_no_figure() -> None:
     [(True, False, "an upper bound"), (False, True, "a lower bound"), (False, False, "any bounds")],
 )
 def test_a_search_that_ended_early_says_what_it_has_not_found(lower: bool, upper: bool, missing: str) -> None:
-    found = result_of(trial(0, 50_000), trial(1, 60_000), lower=lower, upper=upper)
-    assert (found.limit, format_message(found.explanation)) == (
+    result = result_of(trial(0, 50_000), trial(1, 60_000), lower=lower, upper=upper)
+    assert (result.limit, format_message(result.explanation)) == (
         Limit.UNKNOWN,
         f"The search ended before it had {missing}.",
     )
@@ -144,62 +144,62 @@ def test_bounds_exactly_one_width_apart_are_regular_whatever_the_last_digits_are
 def test_most_of_the_trials_at_the_upper_bound_say_whose_limit_it_is() -> None:
     by_tester = [trial(index, 100_000, unsent=5000) for index in (1, 2)]
     by_sut = [trial(index, 100_000, lost=7) for index in (3, 4, 5)]
-    found = result_of(trial(0, 99_500), *by_tester, *by_sut[:1])
-    assert found.limit is Limit.TESTER
-    found = result_of(trial(0, 99_500), *by_tester, *by_sut, trial(6, 100_000))
-    assert found.limit is Limit.SUT
-    assert format_message(found.explanation) == (
+    result = result_of(trial(0, 99_500), *by_tester, *by_sut[:1])
+    assert result.limit is Limit.TESTER
+    result = result_of(trial(0, 99_500), *by_tester, *by_sut, trial(6, 100_000))
+    assert result.limit is Limit.SUT
+    assert format_message(result.explanation) == (
         "At 100.0 kpps the SUT lost 7 of 100,000 frames (0.007 %) where 0 % is allowed, "
         "as in 5 of 6 trials at this load."
     )
 
 
 def test_an_upper_bound_shown_by_a_part_of_a_trial_is_the_suts() -> None:
-    found = result_of(trial(0, 99_500), trial(1, 100_000, lost=50, sent_s=0.5), goal=PDR)
-    assert found.limit is Limit.SUT
-    assert format_message(found.explanation) == (
+    result = result_of(trial(0, 99_500), trial(1, 100_000, lost=50, sent_s=0.5), goal=PDR)
+    assert result.limit is Limit.SUT
+    assert format_message(result.explanation) == (
         "At 100.0 kpps the SUT lost 50 of 50,000 frames within 0.5 s, "
         "which comes to more than the 0.5 % allowed in 1 s."
     )
 
 
 def test_an_upper_bound_at_the_lowest_load_alone_says_that_nothing_meets_the_goal() -> None:
-    found = result_of(trial(0, 1000, lost=10), lower=False, lower_index=None, lower_load_pps=None)
-    assert (found.limit, found.lower) == (Limit.MIN_LOAD, None)
+    result = result_of(trial(0, 1000, lost=10), lower=False, lower_index=None, lower_load_pps=None)
+    assert (result.limit, result.lower) == (Limit.MIN_LOAD, None)
 
 
 def test_an_estimate_without_bounds_is_told_as_one() -> None:
-    found = result_of(trial(0, 9e5, lost=1), lower=False, upper=False, estimate_pps=8e5, estimate_sd_pps=1e3)
-    assert (found.estimate_pps, found.estimate_sd_pps) == (8e5, 1e3)
-    assert format_message(found.explanation) == "This is an estimate; the search does not look for bounds."
+    result = result_of(trial(0, 9e5, lost=1), lower=False, upper=False, estimate_pps=8e5, estimate_sd_pps=1e3)
+    assert (result.estimate_pps, result.estimate_sd_pps) == (8e5, 1e3)
+    assert format_message(result.explanation) == "This is an estimate; the search does not look for bounds."
 
 
 def test_what_the_search_is_sure_of_is_kept() -> None:
     sure = {"conditional_throughput_pps": 99e3, "lower_error_probability": 0.01, "upper_error_probability": 0.02}
     flag = Flag(code="drift", text="The SUT became slower.")
-    found = result_of(trial(0, 99_500), trial(1, 100_000, lost=1), flags=(flag,), **sure)
-    assert {name: getattr(found, name) for name in sure} == sure
-    assert found.flags == (flag,)
+    result = result_of(trial(0, 99_500), trial(1, 100_000, lost=1), flags=(flag,), **sure)
+    assert {name: getattr(result, name) for name in sure} == sure
+    assert result.flags == (flag,)
 
 
 @pytest.mark.parametrize(("lost", "limit"), [(0, 2.9957), (1, 4.7439), (10, 16.962), (100, 118.08)])
 def test_the_confidence_limit_of_the_loss_is_poissons(lost: int, limit: float) -> None:
     """Exact upper 95 % limits of a Poisson mean: half the 95 % quantile of chi-square with 2 (n + 1) degrees."""
-    found = result_of(trial(0, 1e6, lost=lost), upper=False)
-    assert found.loss_ratio_limit == pytest.approx(limit / 1e6, rel=0.01)
+    result = result_of(trial(0, 1e6, lost=lost), upper=False)
+    assert result.loss_ratio_limit == pytest.approx(limit / 1e6, rel=0.01)
 
 
 def test_the_confidence_limit_counts_all_valid_trials_at_the_lower_bound() -> None:
     spoiled = trial(2, 50_000, lost=9).model_copy(update={"validity": Validity(verdict=ValidityStatus.INVALID)})
-    found = result_of(trial(0, 50_000), trial(1, 50_000), spoiled, upper=False)
-    assert found.loss_ratio_limit == pytest.approx(3e-5, rel=0.02)
+    result = result_of(trial(0, 50_000), trial(1, 50_000), spoiled, upper=False)
+    assert result.loss_ratio_limit == pytest.approx(3e-5, rel=0.02)
     assert result_of(trial(0, 50_000, lost=9), lower=False).loss_ratio_limit is None
 
 
 def test_a_bound_that_is_the_testers_is_flagged() -> None:
     for shared in (False, True):
-        found = result_of(trial(0, 99_500), trial(1, 100_000, unsent=10_000), shared=shared)
-        assert [flag.code for flag in found.flags] == ["tester-limited"]
+        result = result_of(trial(0, 99_500), trial(1, 100_000, unsent=10_000), shared=shared)
+        assert [flag.code for flag in result.flags] == ["tester-limited"]
     assert result_of(trial(0, 99_500), trial(1, 100_000, lost=1)).flags == ()
 
 
@@ -209,6 +209,6 @@ def test_a_goal_whose_search_ran_out_of_time_is_flagged_unless_it_was_found() ->
     assert [flag.code for flag in result_of(*far, out_of_time=True).flags] == ["out-of-time"]
     assert result_of(*near, out_of_time=True).flags == ()
     assert result_of(*far, out_of_time=True, estimate_pps=9.5e4).flags == ()
-    said = (Flag(code="out-of-time", text="The time was over."),)
-    assert result_of(*far, flags=said).flags == said
-    assert result_of(*near, flags=said).flags == ()
+    message = (Flag(code="out-of-time", text="The time was over."),)
+    assert result_of(*far, flags=message).flags == message
+    assert result_of(*near, flags=message).flags == ()

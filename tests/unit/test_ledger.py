@@ -13,7 +13,7 @@ from nodrop.model.lab_plan import Forwarder, ForwarderPort, LabPlan
 from nodrop.model.ledger import LossLedger
 from nodrop.model.neighbor import NeighborCounts
 from nodrop.model.trial import StreamCounts, TrialResult
-from nodrop.observe.ledger import loss_ledger
+from nodrop.observe.ledger import build_loss_ledger
 from nodrop.observe.path_hops import CounterDelta
 from nodrop.report.document.loss import describe_loss
 
@@ -36,8 +36,8 @@ def lab_of(forwarders: tuple[tuple[str, str], ...]) -> LabPlan:
     def port(name: str) -> ForwarderPort:
         return ForwarderPort(interface=name, mac="02:00:00:00:00:01", peer_mac="02:00:00:00:00:02")
 
-    made = tuple(Forwarder(ports=(port(near), port(far))) for near, far in forwarders)
-    return LabPlan(sut="bridge" if made else "wire", forwarders=made, sut_queue_slots=64)
+    created = tuple(Forwarder(ports=(port(near), port(far))) for near, far in forwarders)
+    return LabPlan(sut="bridge" if created else "wire", forwarders=created, sut_queue_slots=64)
 
 
 ONE = lab_of((("sut0", "sut1"),))
@@ -73,16 +73,16 @@ def trial(lab: Lab) -> TrialResult:
 
 def test_arp_between_tester_and_sut_hides_no_loss_and_is_not_remarked_upon() -> None:
     lab = Lab(counters(SENT - 3 + 5, SENT - 3 + 2, SENT - 3 + 2), SENT, SENT - 3)
-    said = NeighborCounts(port=0, heard_count=0, answered_count=1, announced_count=4)
+    message = NeighborCounts(port=0, heard_count=0, answered_count=1, announced_count=4)
     heard = NeighborCounts(port=1, heard_count=2, answered_count=0, announced_count=0)
-    result = trial(lab).model_copy(update={"neighbors": (said, heard)})
-    found = loss_ledger(result, ONE, CounterDelta({}, lab.counters))
-    assert told(found) == [("the wire tester0 → sut0", "", 3)]
-    assert found.remarks == ()
+    result = trial(lab).model_copy(update={"neighbors": (message, heard)})
+    actual = build_loss_ledger(result, ONE, CounterDelta({}, lab.counters))
+    assert told(actual) == [("the wire tester0 → sut0", "", 3)]
+    assert actual.remarks == ()
 
 
 def ledger(lab: Lab, before: dict[str, int] | None = None) -> LossLedger:
-    return loss_ledger(trial(lab), ONE, CounterDelta(before or {}, lab.counters))
+    return build_loss_ledger(trial(lab), ONE, CounterDelta(before or {}, lab.counters))
 
 
 def told(found: LossLedger) -> list[tuple[str, str, int]]:
@@ -168,10 +168,10 @@ PLANTED = {
 @pytest.mark.parametrize("planted", PLANTED)
 def test_a_loss_is_found_at_the_hop_it_was_planted(planted: str) -> None:
     lab, expected = PLANTED[planted]
-    found = ledger(lab)
-    assert told(found) == expected
-    assert found.lost_count == sum(count for _, _, count in expected)
-    assert found.remarks == ()
+    result = ledger(lab)
+    assert told(result) == expected
+    assert result.lost_count == sum(count for _, _, count in expected)
+    assert result.remarks == ()
 
 
 def test_only_what_was_counted_between_the_readings_matters() -> None:
@@ -187,9 +187,9 @@ def test_a_cause_never_explains_more_than_was_lost_at_its_hop() -> None:
 
 
 def test_frames_of_others_are_told_and_the_ledger_still_adds_up() -> None:
-    found = ledger(Lab(counters(SENT, SENT + 3, 990), SENT, 990))
-    assert told(found) == [("the wire sut1 → tester1", "", 10)]
-    assert found.remarks == ("sut1 counted 3 more frames than reached it",)
+    result = ledger(Lab(counters(SENT, SENT + 3, 990), SENT, 990))
+    assert told(result) == [("the wire sut1 → tester1", "", 10)]
+    assert result.remarks == ("sut1 counted 3 more frames than reached it",)
     fewer = ledger(Lab(counters(SENT, 0, SENT), SENT, SENT))
     assert told(fewer) == []
     assert fewer.remarks == ("sut1 counted 1000 fewer frames than arrived",)
@@ -204,7 +204,7 @@ def test_one_cause_in_both_directions_is_told_once_with_both_places() -> None:
     )
     result = result.model_copy(update={"streams": streams})
     delta = CounterDelta({}, lab.counters | {"sut/kernel/NETFILTER_DROP/sut1": 50})
-    result = result.model_copy(update={"ledger": loss_ledger(result, ONE, delta)})
+    result = result.model_copy(update={"ledger": build_loss_ledger(result, ONE, delta)})
     assert describe_loss(result) == (
         "lost 50 of 2,000: 50 at the SUT, sut0 to sut1 and the SUT, sut1 to sut0 "
         "(dropped by a netfilter rule (nft, iptables) [NETFILTER_DROP])"
@@ -219,8 +219,8 @@ def test_a_trial_without_loss_has_no_line() -> None:
 def test_without_a_sut_there_is_one_wire_between_the_testers_ports() -> None:
     delta = {"tester/tester1/rx_packets": 990, "tester/tester0/rx_packets": SENT, "tester/tester0/tx_dropped": 10}
     lab = Lab(delta, SENT, 990)
-    found = loss_ledger(trial(lab), lab_of(()), CounterDelta({}, delta))
-    assert told(found) == [("the wire tester0 → tester1", "receive_refused", 10)]
+    result = build_loss_ledger(trial(lab), lab_of(()), CounterDelta({}, delta))
+    assert told(result) == [("the wire tester0 → tester1", "receive_refused", 10)]
 
 
 def test_two_forwarders_in_line_have_a_wire_between_them() -> None:
@@ -228,12 +228,12 @@ def test_two_forwarders_in_line_have_a_wire_between_them() -> None:
     forth = {"sut/inner0/tx_packets": SENT, "sut/inner1/rx_packets": SENT - 3}
     back = {"sut/inner1/tx_packets": SENT, "sut/inner0/rx_packets": SENT}
     delta = counters(SENT, 990, 990) | forth | back | {"sut/inner1/rx_dropped": 3, "sut/sut1/qdisc/tbf/dropped": 7}
-    found = loss_ledger(trial(Lab(delta, SENT, 990)), two, CounterDelta({}, delta))
-    assert told(found) == [
+    result = build_loss_ledger(trial(Lab(delta, SENT, 990)), two, CounterDelta({}, delta))
+    assert told(result) == [
         ("the wire inner0 → inner1", "receive_refused", 3),
         ("the SUT, inner1 to sut1", "queue_dropped", 7),
     ]
-    assert [hop.side for hop in found.ways[0].hops] == ["tester", "wire", "sut", "sut", "sut", "wire", "tester"]
+    assert [hop.side for hop in result.ways[0].hops] == ["tester", "wire", "sut", "sut", "sut", "wire", "tester"]
 
 
 def test_frames_an_interface_counts_both_as_received_and_as_dropped_were_lost_behind_it() -> None:
@@ -260,11 +260,11 @@ def test_the_ledger_of_one_trial_is_shown_on_demand(tmp_path: Path, capsys: pyte
         return main(["explain", "latest", "--trial", str(index), "--results-dir", str(tmp_path)])
 
     assert explain(1) == 0
-    shown = capsys.readouterr().out
-    assert shown.startswith("Trial #1: 2.000 kpps for 1 s: lost 30 of 2,000: 20 at the SUT, sut0 to sut1")
-    (row,) = [line for line in shown.splitlines() if "0→1" in line and "the SUT, sut0 to sut1" in line]
+    output = capsys.readouterr().out
+    assert output.startswith("Trial #1: 2.000 kpps for 1 s: lost 30 of 2,000: 20 at the SUT, sut0 to sut1")
+    (row,) = [line for line in output.splitlines() if "0→1" in line and "the SUT, sut0 to sut1" in line]
     assert [word for word in row.split() if word.replace(",", "").isdigit()][:3] == ["1,000", "970", "30"]
-    assert "NETFILTER_DROP" in shown and "unattributed" in shown
+    assert "NETFILTER_DROP" in output and "unattributed" in output
     assert explain(0) == 0
     assert "no host's counters were read in this trial" in capsys.readouterr().out
     assert explain(len(trials)) == 2

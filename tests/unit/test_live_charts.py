@@ -77,10 +77,10 @@ def test_the_trial_that_runs_is_among_those_tried(result: RunResult) -> None:
 def test_bounds_at_the_end_are_those_of_the_result(result: RunResult) -> None:
     count = sum(trial.phase == "search" for trial in result.trials)
     rows = live.build_search_rows(so_far(result, count), result.steps)["bounds"]
-    for found in result.goals:
-        assert found.lower and found.upper
-        own = [row for row in rows if row["goal"].startswith(found.goal.label)]
-        for side, bound in (("lower", found.lower), ("upper", found.upper)):
+    for each in result.goals:
+        assert each.lower and each.upper
+        own = [row for row in rows if row["goal"].startswith(each.goal.label)]
+        for side, bound in (("lower", each.lower), ("upper", each.upper)):
             assert [row["load"] for row in own if row["side"] == side][-1] == pytest.approx(bound.load_pps)
 
 
@@ -92,9 +92,9 @@ def test_rates_and_loss_are_those_since_the_counts_before() -> None:
 
 
 def test_a_long_trial_is_kept_in_as_many_points_as_can_be_seen() -> None:
-    kept: list[TrialProgress] = []
+    stored: list[TrialProgress] = []
     for step in range(10_000):
-        kept = live.thin_progress([*kept, progress(1, step * 0.25, step)])
-    assert live.POINTS_MAX / 3 < len(kept) <= live.POINTS_MAX
-    assert kept[0].elapsed_s == 0
-    assert [each.elapsed_s for each in kept] == sorted(each.elapsed_s for each in kept)
+        stored = live.thin_progress([*stored, progress(1, step * 0.25, step)])
+    assert live.POINTS_MAX / 3 < len(stored) <= live.POINTS_MAX
+    assert stored[0].elapsed_s == 0
+    assert [each.elapsed_s for each in stored] == sorted(each.elapsed_s for each in stored)

@@ -126,11 +126,11 @@ def test_every_search_trial_is_announced_with_its_outlook(tmp_path: Path, monkey
     monkeypatch.setattr("nodrop.explain.lookahead.BUDGET_S", 60.0)  # A busy machine is slow to compute.
     listener = Listener()
     result = execute(make_plan(tmp_path, search__algorithm="mlrsearch-01"), listener, parts(SmoothCurve(9e5)))
-    said = [event for event in listener.events if isinstance(event, TrialStarted) and event.phase == "search"]
-    assert [(e.index, format_message(e.outlook.if_low_loss)) for e in said] == [
+    message = [event for event in listener.events if isinstance(event, TrialStarted) and event.phase == "search"]
+    assert [(e.index, format_message(e.outlook.if_low_loss)) for e in message] == [
         (s.trial_index, format_message(s.if_low_loss)) for s in result.steps
     ]
-    assert all(format_message(event.outlook.if_high_loss) and event.outlook.left_s for event in said)
+    assert all(format_message(event.outlook.if_high_loss) and event.outlook.left_s for event in message)
 
 
 def interval(loss_ratio: float, lower_pps: float | None, upper_pps: float | None) -> Interval:

@@ -13,7 +13,7 @@ import pytest
 from nodrop.cli import main
 from nodrop.errors import BusyError
 from nodrop.run import machine_lock
-from nodrop.run.machine_lock import active_processes, measurement_lock, registered
+from nodrop.run.machine_lock import list_active_processes, measurement_lock, registered_process
 from nodrop.stage import persistent_lab
 from nodrop.system import runtime_dirs
 
@@ -58,14 +58,14 @@ def elsewhere(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 def test_while_one_run_measures_another_is_refused_and_told_who(elsewhere: subprocess.Popen[str]) -> None:
     with pytest.raises(BusyError) as refusal, measurement_lock("here"):
         pass
-    told = str(refusal.value)
-    assert f"process {elsewhere.pid}, results go to {Path('elsewhere').resolve()}" in told
-    assert "use --wait to queue or --alongside to run anyway" in told
+    message = str(refusal.value)
+    assert f"process {elsewhere.pid}, results go to {Path('elsewhere').resolve()}" in message
+    assert "use --wait to queue or --alongside to run anyway" in message
 
 
 def test_a_run_alongside_is_not_refused_and_is_seen(elsewhere: subprocess.Popen[str]) -> None:
     with measurement_lock("here", alongside=True):
-        assert {seen.process.pid for seen in active_processes()} == {os.getpid(), elsewhere.pid}
+        assert {seen.process.pid for seen in list_active_processes()} == {os.getpid(), elsewhere.pid}
 
 
 def test_the_environment_may_allow_it_too(elsewhere: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,9 +78,9 @@ def test_a_run_that_is_killed_gives_the_turn_back(elsewhere: subprocess.Popen[st
     elsewhere.send_signal(signal.SIGKILL)
     elsewhere.wait()
     with measurement_lock("here"):
-        (seen,) = active_processes()
+        (seen,) = list_active_processes()
         assert seen.process.pid == os.getpid()
-    assert active_processes() == ()
+    assert list_active_processes() == ()
 
 
 def test_a_run_may_wait_for_its_turn(elsewhere: subprocess.Popen[str]) -> None:
@@ -99,18 +99,18 @@ def test_a_run_of_another_user_is_seen_by_what_everybody_may_see(
     elsewhere: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path / "of another user")
-    (seen,) = active_processes()
+    (seen,) = list_active_processes()
     assert (seen.process.pid, seen.role, seen.place) == (elsewhere.pid, "run", None)
 
 
 def test_a_record_that_outlived_its_process_does_no_harm() -> None:
-    with registered("server", "http://127.0.0.1:7555"):
+    with registered_process("server", "http://127.0.0.1:7555"):
         (path,) = runtime_dirs.runtime_subdir(machine_lock.KIND).glob("*")
-        kept = path.read_text()
-        (seen,) = active_processes()
+        stored = path.read_text()
+        (seen,) = list_active_processes()
     assert seen.text().startswith("server of ")
-    path.write_text(kept.replace(f'"start_ticks":{seen.process.start_ticks}', '"start_ticks":1'))
-    assert active_processes() == ()
+    path.write_text(stored.replace(f'"start_ticks":{seen.process.start_ticks}', '"start_ticks":1'))
+    assert list_active_processes() == ()
     assert not path.exists()
 
 

@@ -48,9 +48,9 @@ def test_a_series_is_told_in_as_many_bits_as_by_jumpavg_or_fewer() -> None:
         moments = series(rng)
         coding, (starts, bits) = SeriesCoder(moments), theirs(moments)
         assert coding.count_bits(starts) == pytest.approx(bits, abs=ROUNDING_BITS)
-        ours = coding.count_bits(coding.find_shortest())
-        assert ours <= bits + ROUNDING_BITS
-        fewer += ours < bits - ROUNDING_BITS
+        own = coding.count_bits(coding.find_shortest())
+        assert own <= bits + ROUNDING_BITS
+        fewer += own < bits - ROUNDING_BITS
     assert fewer  # jumpavg extends one best partition of the past, and sometimes another one is better in the end.
 
 

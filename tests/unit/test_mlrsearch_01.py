@@ -124,7 +124,7 @@ def test_reasons_read_as_the_story_of_the_search() -> None:
         "1.05 Mpps is good enough for NDR: stepping up one width of 0.997 %",
         "NDR: splitting 1.05 Mpps to 1.0606 Mpps (0.997 %), the bounds of the 1 s trials, "
         "wider than the 0.5 % this phase needs",
-        "re-measurer the NDR lower bound 1.05 Mpps of the 1 s trials at 30 s",
+        "re-measuring the NDR lower bound 1.05 Mpps of the 1 s trials at 30 s",
         "no NDR lower bound at 30 s yet: stepping down from 1.05 Mpps to 1.0292 Mpps",
         "no NDR lower bound at 30 s yet: stepping down from 1.0292 Mpps to 949.84 kpps",
         "NDR: splitting 949.84 kpps to 1.0292 Mpps (7.71 %), wider than the 0.5 % this phase needs",

@@ -153,8 +153,8 @@ def test_a_step_down_from_a_far_upper_bound_is_as_wide_as_the_published_librarys
         width_ratio=0.02248,
         expansion_coefficient=2.0,
     )
-    told = (0.0, 0.659, 0.0, 0.0087, 0.0, 1e-4, 0.35, 0.0, 0.0836, 0.156, 0.01, 0.0, 0.01, 0.641, 0.249, 0.0)
-    trials = assert_same_search(plan, Script(told), Script(told))
+    report = (0.0, 0.659, 0.0, 0.0087, 0.0, 1e-4, 0.35, 0.0, 0.0836, 0.156, 0.01, 0.0, 0.01, 0.641, 0.249, 0.0)
+    trials = assert_same_search(plan, Script(report), Script(report))
     assert any("is far below" in format_message(trial.reason) for trial in trials)
 
 
@@ -166,5 +166,5 @@ def test_widths_are_multiplied_and_split_as_the_published_library_does_also_wher
             (draw.uniform(1, 40), draw.randint(2, 20) * (1 + draw.choice((-1, 1)) * draw.random() * 2e-6))
         )
         wide = 1 - math.exp(goals * math.log(1 - goal))
-        assert width.times(goal, goals) == peer.WidthArithmetics.multiply_relative_width(goal, goals)
-        assert width.lower_part(wide, goal) == peer.WidthArithmetics.halve_relative_width(wide, goal)
+        assert width.scale(goal, goals) == peer.WidthArithmetics.multiply_relative_width(goal, goals)
+        assert width.compute_lower_part(wide, goal) == peer.WidthArithmetics.halve_relative_width(wide, goal)

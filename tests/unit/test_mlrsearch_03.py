@@ -76,20 +76,20 @@ def test_every_trial_says_why_for_which_goal_and_by_which_rule(name: str) -> Non
 def test_a_bound_that_fails_when_measured_for_longer_gives_way_to_the_one_before_it() -> None:
     search = create(plan_03(loss_ratios=(0.0,), intermediate_phases=0))
     sut = loss_ratio_of(Step(1e6))
-    told: list[tuple[Trial, float]] = []
+    report: list[tuple[Trial, float]] = []
     while (trial := search.ask()) is not None and trial.duration_s < 2.0:
-        told.append((trial, sut(trial)))
-        search.tell(Outcome(index=len(told) - 1, loss_ratio=told[-1][1]))
+        report.append((trial, sut(trial)))
+        search.tell(Outcome(index=len(report) - 1, loss_ratio=report[-1][1]))
     assert trial is not None
     assert trial.rule in {"bisect", "remeasure"}
-    search.tell(Outcome(index=len(told), loss_ratio=1.0))
+    search.tell(Outcome(index=len(report), loss_ratio=1.0))
 
     (interval,) = search.intervals()
     assert interval.lower_index is not None
     assert interval.lower_valid
     assert interval.upper_valid
     assert not interval.final
-    assert told[interval.lower_index][0].duration_s < 2.0
+    assert report[interval.lower_index][0].duration_s < 2.0
     assert interval.upper_load_pps == trial.intended_load_pps
 
 

@@ -195,7 +195,7 @@ def test_widths_are_doubled_and_halved_as_the_published_library_does() -> None:
     draw = random.Random(6)
     for _ in range(2000):
         wide, load_pps, count = draw.random(), 10 ** draw.uniform(3, 8), draw.randint(0, 4)
-        assert width.doubled(wide) == published.double_relative_width(wide)
-        assert width.below(load_pps, width.doubled(wide, count)) == published.expand_down(wide, count, load_pps)
-        assert width.above(load_pps, width.doubled(wide, count)) == published.expand_up(wide, count, load_pps)
-        assert width.above(load_pps, width.half(wide)) == published.half_step_up(wide, load_pps)
+        assert width.double(wide) == published.double_relative_width(wide)
+        assert width.step_below(load_pps, width.double(wide, count)) == published.expand_down(wide, count, load_pps)
+        assert width.step_above(load_pps, width.double(wide, count)) == published.expand_up(wide, count, load_pps)
+        assert width.step_above(load_pps, width.halve(wide)) == published.half_step_up(wide, load_pps)

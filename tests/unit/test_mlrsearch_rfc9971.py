@@ -11,7 +11,7 @@ from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create
 from nodrop.search.base import Interval, Outcome
-from nodrop.search.next_load import spaced
+from nodrop.search.next_load import find_spaced
 
 LOW, HIGH = 10_000.0, 10_000_000.0
 
@@ -184,14 +184,14 @@ def test_bounds_can_be_read_after_every_trial_and_point_at_trials_that_say_so() 
     search = create(plan_for(CSIT + PROOF))
     assert all(codes(i) == ["undecided-lower-bound", "undecided-upper-bound"] for i in search.intervals())
     assert all(i.lower_index is None and i.upper_index is None and not i.final for i in search.intervals())
-    told: list[tuple[Trial, float]] = []
+    report: list[tuple[Trial, float]] = []
     while (trial := search.ask()) is not None:
-        told.append((trial, answer(trial)))
-        search.tell(Outcome(index=len(told) - 1, loss_ratio=told[-1][1]))
+        report.append((trial, answer(trial)))
+        search.tell(Outcome(index=len(report) - 1, loss_ratio=report[-1][1]))
         for interval in search.intervals():
             assert interval.lower_index is not None and interval.upper_index is not None
-            lower_trial, lower_ratio = told[interval.lower_index]
-            upper_trial, upper_ratio = told[interval.upper_index]
+            lower_trial, lower_ratio = report[interval.lower_index]
+            upper_trial, upper_ratio = report[interval.upper_index]
             assert lower_trial.intended_load_pps == interval.lower_load_pps
             assert upper_trial.intended_load_pps == interval.upper_load_pps
             assert not interval.lower_valid or lower_ratio <= interval.goal.loss_ratio
@@ -268,11 +268,11 @@ def test_the_search_asks_the_same_until_told_and_nothing_when_over() -> None:
 
 
 def test_a_wanted_step_keeps_its_distance_from_bounds_and_lands_on_limits() -> None:
-    assert spaced(50, 10, top=100) == 50
-    assert spaced(95, 10, top=100) == 100, "a limit attracts"
-    assert spaced(95, 10, top=100, upper=100) == 90, "a bound repels"
-    assert spaced(5, 10, top=100, lower=0) == 10
-    assert spaced(30, 10, top=100, lower=40) is None, "not beyond a bound"
-    assert spaced(45, 10, top=100, lower=40, upper=50) is None, "no room"
-    assert spaced(41, 10, top=100, lower=40, upper=55) == 45, "room on one side only: the middle, rather low"
-    assert spaced(1, 200, top=100) == 0, "wider than the grid: the lowest load"
+    assert find_spaced(50, 10, top=100) == 50
+    assert find_spaced(95, 10, top=100) == 100, "a limit attracts"
+    assert find_spaced(95, 10, top=100, upper=100) == 90, "a bound repels"
+    assert find_spaced(5, 10, top=100, lower=0) == 10
+    assert find_spaced(30, 10, top=100, lower=40) is None, "not beyond a bound"
+    assert find_spaced(45, 10, top=100, lower=40, upper=50) is None, "no room"
+    assert find_spaced(41, 10, top=100, lower=40, upper=55) == 45, "room on one side only: the middle, rather low"
+    assert find_spaced(1, 200, top=100) == 0, "wider than the grid: the lowest load"

@@ -13,7 +13,7 @@ from nodrop.model.search_plan import SearchPlan
 from nodrop.search import create
 from nodrop.search.base import Interval
 from nodrop.search.load_grid import LoadGrid
-from nodrop.search.next_load import middle
+from nodrop.search.next_load import find_middle
 from nodrop.simulation import SutFunction
 
 peer = load("1.2.1")
@@ -220,4 +220,4 @@ def test_intervals_are_split_as_the_published_library_does() -> None:
         for width in range(1, high):
             interval = peer.discrete_interval.DiscreteInterval(loads(0), loads(high))
             goal_width = peer.discrete_width.DiscreteWidth(rounding=rounding, int_width=width)
-            assert middle(0, high, width) == int(interval.middle(goal_width))
+            assert find_middle(0, high, width) == int(interval.middle(goal_width))

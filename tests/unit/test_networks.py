@@ -35,18 +35,18 @@ def test_networks_are_chosen_by_what_else_is_asked(keys: dict[str, Any], network
 
 
 def test_every_chain_has_a_vlan_of_its_own_on_each_side() -> None:
-    made = lab(chains=128)
-    assert len(made.vlans) == 128
-    assert all(len({vlans[side] for vlans in made.vlans}) == 128 for side in range(2))
-    written = lab(chains=2, vlans=[[100, 101], [200, 201]])
-    assert written.vlans == ((100, 200), (101, 201))
-    assert [[port.vlan for port in edge.ports] for edge in written.edges] == [[100, 101], [200, 201]]
+    created = lab(chains=128)
+    assert len(created.vlans) == 128
+    assert all(len({vlans[side] for vlans in created.vlans}) == 128 for side in range(2))
+    text = lab(chains=2, vlans=[[100, 101], [200, 201]])
+    assert text.vlans == ((100, 200), (101, 201))
+    assert [[port.vlan for port in edge.ports] for edge in text.edges] == [[100, 101], [200, 201]]
 
 
 def test_on_shared_networks_one_vlan_a_side_or_none_holds_for_all() -> None:
-    made = lab(chains=3, networks="shared", vlans=[[7], [8]])
-    assert made.vlans == ((7, 8),) * 3
-    macs = [[port.mac for port in edge.ports] for edge in made.edges]
+    created = lab(chains=3, networks="shared", vlans=[[7], [8]])
+    assert created.vlans == ((7, 8),) * 3
+    macs = [[port.mac for port in edge.ports] for edge in created.edges]
     assert len({mac for side in macs for mac in side}) == 6
     assert lab(chains=3, networks="shared").vlans == ()
 
@@ -55,26 +55,26 @@ def test_on_shared_networks_one_vlan_a_side_or_none_holds_for_all() -> None:
 @pytest.mark.parametrize("hops", [1, 2])
 def test_two_tester_ports_carry_all_chains_and_every_interface_has_one_end(networks: str, hops: int) -> None:
     config = load((), {"chains": 5, "hops": hops, "networks": networks})
-    made = lab(chains=5, hops=hops, networks=networks)
-    assert made.tester_interfaces == ("tester0", "tester1")
-    assert {(end.chain, end.side, end.port) for ends in plan_chain_ends(config, made) for end in ends} == {
+    created = lab(chains=5, hops=hops, networks=networks)
+    assert created.tester_interfaces == ("tester0", "tester1")
+    assert {(end.chain, end.side, end.port) for ends in plan_chain_ends(config, created) for end in ends} == {
         (chain, side, side) for chain in range(5) for side in range(2)
     }
-    ends = [end.interface for link in made.links for end in (link.near, link.far)]
-    used = [port.interface for forwarder in made.forwarders for port in forwarder.ports]
-    used += [port.interface for edge in made.edges for port in edge.ports]
+    ends = [end.interface for link in created.links for end in (link.near, link.far)]
+    used = [port.interface for forwarder in created.forwarders for port in forwarder.ports]
+    used += [port.interface for edge in created.edges for port in edge.ports]
     assert sorted(ends) == sorted(used)
     assert len(set(ends)) == len(ends) and all(len(name) <= 15 for name in ends)
 
 
 def test_with_128_chains_all_addresses_differ_and_names_fit() -> None:
-    made = lab(chains=128, hops=2, sut="vnf-l3", routers=True, idle_interfaces=8)
-    ports = [port for forwarder in made.forwarders for port in forwarder.ports]
-    ports += [port for router in made.routers for pair in router.ports for port in pair]
+    created = lab(chains=128, hops=2, sut="vnf-l3", routers=True, idle_interfaces=8)
+    ports = [port for forwarder in created.forwarders for port in forwarder.ports]
+    ports += [port for router in created.routers for pair in router.ports for port in pair]
     macs, ips = [port.mac for port in ports], [ip for port in ports for ip in port.addresses]
     assert len(set(macs)) == len(macs) == 8 * 128
     assert len(set(ips)) == len(ips)
-    names = [end.interface for link in made.links for end in (link.near, link.far)]
+    names = [end.interface for link in created.links for end in (link.near, link.far)]
     assert len(names) == len(set(names)) and max(map(len, names)) <= 15
 
 
@@ -85,8 +85,8 @@ def test_with_many_chains_queues_are_shorter_unless_that_was_asked() -> None:
 
 def test_processes_that_share_a_cpu_sleep_when_there_is_nothing_to_do() -> None:
     assert [forwarder.yields for forwarder in lab().forwarders] == [False]
-    made = lab(chains=2)
-    assert all(process.yields for process in (*made.edges, *made.forwarders))
+    created = lab(chains=2)
+    assert all(process.yields for process in (*created.edges, *created.forwarders))
 
 
 @pytest.mark.parametrize(
@@ -128,9 +128,9 @@ def test_what_does_not_go_together_names_key_found_and_remedy(keys: dict[str, An
 def test_a_wire_between_named_interfaces_is_one_that_is_there() -> None:
     """NFVbench calls this setup a loopback; frames are addressed to the other port."""
     config = load((), {"sut": "wire", "ports": ["a", "bb"], "chains": 2, "vlans": [[111, 112], [211, 212]]})
-    made = lab(sut="wire", ports=["a", "bb"], chains=2, vlans=[[111, 112], [211, 212]])
-    assert (made.sut, made.tester_interfaces, made.forwarders) == ("ext", ("a", "bb"), ())
-    for left, right in plan_chain_ends(config, made):
+    created = lab(sut="wire", ports=["a", "bb"], chains=2, vlans=[[111, 112], [211, 212]])
+    assert (created.sut, created.tester_interfaces, created.forwarders) == ("ext", ("a", "bb"), ())
+    for left, right in plan_chain_ends(config, created):
         assert (left.tester_mac, left.next_mac) == ("02:00:00:00:00:01", "02:00:00:00:00:02")
         assert (right.tester_mac, right.next_mac) == ("02:00:00:00:00:02", "02:00:00:00:00:01")
         assert ([tag.id for tag in left.tags], [tag.id for tag in right.tags]) == (

@@ -33,14 +33,14 @@ def refusal(text: str) -> str:
 
 
 def values(mapping: dict[str, Any], above: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
-    found = {}
+    result = {}
     for key, value in mapping.items():
         path = (*above, key)
         if isinstance(value, dict) and key != "extra_specs":
-            found |= values(value, path)
+            result |= values(value, path)
         else:
-            found[path] = value
-    return found
+            result[path] = value
+    return result
 
 
 def test_all_81_keys_of_nfvbench_are_known_and_no_others() -> None:
@@ -51,11 +51,11 @@ def test_all_81_keys_of_nfvbench_are_known_and_no_others() -> None:
 
 def test_defaults_are_nfvbench_s() -> None:
     own = {key: value for key, value in DEFAULTS.items() if key not in SHARED}
-    written = NfvbenchConfig.model_validate(own).model_dump()
+    text = NfvbenchConfig.model_validate(own).model_dump()
     unwritten = NfvbenchConfig().model_dump()
-    for each in (written, unwritten):
+    for each in (text, unwritten):
         del each["traffic_generator"]["generator_profile"]
-    assert written == unwritten
+    assert text == unwritten
 
 
 def test_every_key_acts_here_or_says_what_happens_instead() -> None:
@@ -154,8 +154,8 @@ def test_nfvbench_s_whole_default_file_can_be_planned() -> None:
 def test_what_acts_here_acts(text: str, expected: dict[str, Any]) -> None:
     config = asked(text)
     for key, value in expected.items():
-        found = getattr(config, key)
-        assert found == (pytest.approx(value) if key == "goals" else value), key
+        result = getattr(config, key)
+        assert result == (pytest.approx(value) if key == "goals" else value), key
 
 
 @pytest.mark.parametrize(
@@ -287,13 +287,13 @@ def test_what_was_written_is_kept_as_it_was() -> None:
 
 
 def test_what_would_have_acted_elsewhere_says_so() -> None:
-    said = translation_notes(asked("{sriov: true, cache_size: 100, cores: 9999, pause_sec: 1}").nfvbench)
+    message = translation_notes(asked("{sriov: true, cache_size: 100, cores: 9999, pause_sec: 1}").nfvbench)
     assert (
-        said[1]
+        message[1]
         == "sriov: no effect (True); no cloud is configured (openrc_file, clouds_detail), so nothing is staged in "
         "OpenStack"
     )
-    assert [sentence.split(":")[0] for sentence in said] == ["pause_sec", "sriov", "cache_size", "cores"]
+    assert [sentence.split(":")[0] for sentence in message] == ["pause_sec", "sriov", "cache_size", "cores"]
 
 
 def test_what_acts_in_a_cloud_says_nothing_where_there_is_one() -> None:

@@ -95,10 +95,10 @@ def test_networks_have_names_numbers_and_carriers_of_their_own() -> None:
     ],
 )
 def test_a_key_of_openstack_has_one_here(key: str, value: Any, read: str, expected: Any) -> None:
-    found: Any = asked({"openrc_file": "x", key: value}).openstack
+    result: Any = asked({"openrc_file": "x", key: value}).openstack
     for part in read.split("."):
-        found = getattr(found, part)
-    assert found == expected
+        result = getattr(result, part)
+    assert result == expected
 
 
 def test_networks_of_an_ext_chain_are_looked_up_where_there_is_a_cloud() -> None:
@@ -160,10 +160,10 @@ def test_a_profile_without_ports_is_nodrop_s_own_engine() -> None:
 )
 def test_a_key_of_trex_has_one_here(key: str, value: Any, read: str, expected: Any) -> None:
     config = asked(EXT | trex() | {key: value})
-    found: Any = config.trex
+    result: Any = config.trex
     for part in read.split("."):
-        found = getattr(found, part)
-    assert found == expected
+        result = getattr(result, part)
+    assert result == expected
     assert config.capture.file is None
 
 

@@ -7,7 +7,7 @@ import click
 import pytest
 
 from nodrop.cli import main
-from nodrop.cli.nfvbench_flags import FLAGS, collect_notes, nfvbench_keys
+from nodrop.cli.nfvbench_flags import FLAGS, collect_notes, collect_nfvbench_keys
 from nodrop.cli.run import run
 from nodrop.errors import ConfigError
 
@@ -28,7 +28,7 @@ def parsed(*arguments: str) -> dict[str, Any]:
 
 
 def keys(*arguments: str) -> dict[str, Any]:
-    return nfvbench_keys(parsed(*arguments))
+    return collect_nfvbench_keys(parsed(*arguments))
 
 
 def test_every_flag_of_nfvbench_is_there() -> None:
@@ -74,9 +74,9 @@ def test_flags_set_the_keys_they_set_in_nfvbench(written: str, expected: dict[st
 
 
 def test_user_info_is_merged_key_by_key() -> None:
-    written = ('{"a": {"b": 1, "c": 2}, "d": 3}', '{"a": {"c": 4}}')
-    asked = keys("--user-info", written[0], f"--user-info={written[1]}")
-    assert asked == {"user_info": {"a": {"b": 1, "c": 4}, "d": 3}}
+    text = ('{"a": {"b": 1, "c": 2}, "d": 3}', '{"a": {"c": 4}}')
+    requested = keys("--user-info", text[0], f"--user-info={text[1]}")
+    assert requested == {"user_info": {"a": {"b": 1, "c": 4}, "d": 3}}
 
 
 @pytest.mark.parametrize("written", ["{", "[1]", "text", "1"])
@@ -95,8 +95,8 @@ def test_values_of_another_type_are_refused(written: str, capsys: pytest.Capture
 
 
 def test_old_spellings_say_what_replaces_them() -> None:
-    said = list(collect_notes(parsed("--logfile", "a", "--userlabel", "b", "--l2loopback", "1"), None))
-    assert said == [
+    message = list(collect_notes(parsed("--logfile", "a", "--userlabel", "b", "--l2loopback", "1"), None))
+    assert message == [
         "--logfile: deprecated spelling; use --log-file",
         "--userlabel: deprecated spelling; use --user-label",
         "--l2loopback: deprecated spelling; use --l2-loopback",
@@ -105,13 +105,13 @@ def test_old_spellings_say_what_replaces_them() -> None:
 
 def test_a_note_says_whose_form_json_is_when_nfvbenchs_flags_are_used() -> None:
     assert list(collect_notes(parsed("--sut", "bridge"), "out.json")) == []
-    (said,) = collect_notes(parsed("--rate", "1kpps"), "out.json")
-    assert said == "--json: out.json contains nodrop's own form; for NFVbench's form use --nfvbench-json FILE"
+    (message,) = collect_notes(parsed("--rate", "1kpps"), "out.json")
+    assert message == "--json: out.json contains nodrop's own form; for NFVbench's form use --nfvbench-json FILE"
 
 
 def test_frames_too_small_for_ethernet_are_as_small_as_can_be_and_it_is_said() -> None:
     flags = parsed("-fs", "32", "-fs", "IMIX")
-    assert nfvbench_keys(flags) == {"frame_sizes": [64, "IMIX"]}
+    assert collect_nfvbench_keys(flags) == {"frame_sizes": [64, "IMIX"]}
     assert list(collect_notes(flags, None)) == ["--frame-size: 32 is below the Ethernet minimum; using 64 bytes"]
 
 

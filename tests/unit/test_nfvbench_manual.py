@@ -46,23 +46,23 @@ def flags(line: Line) -> dict[str, Any]:
 
 
 def value_at(values: Mapping[str, Any], key: str) -> Any:
-    found: Any = values
+    result: Any = values
     for part in key.split("."):
-        found = found[part]
-    return found
+        result = result[part]
+    return result
 
 
 @pytest.mark.parametrize("line", RUNS, ids=lambda line: line.written)
 def test_a_command_line_of_the_manual_comes_to_what_the_manual_says(line: Line) -> None:
-    found = load_config(flags(line)).model_dump()
-    assert {key: value_at(found, key) for key in line.keys} == line.keys
+    config = load_config(flags(line)).model_dump()
+    assert {key: value_at(config, key) for key in line.keys} == line.keys
 
 
 @pytest.mark.parametrize("line", [line for line in RUNS if line.later], ids=lambda line: line.written)
 def test_what_comes_later_is_said(line: Line) -> None:
     plan = build(load_config(flags(line)))
     notes = [flag.name for flag, _ in iter_set_flags(flags(line)) if flag.note]
-    assert any(said.startswith(line.later) for said in (*plan.warnings, *notes))
+    assert any(message.startswith(line.later) for message in (*plan.warnings, *notes))
 
 
 @pytest.mark.parametrize("line", [line for line in LINES if line.instead], ids=lambda line: line.written)

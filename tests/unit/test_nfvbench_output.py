@@ -32,8 +32,8 @@ def without_packets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def service_chain(file: str | Path, name: str = "PVP") -> dict[str, Any]:
     content = json.loads(Path(file).read_text())
-    found: dict[str, Any] = content["benchmarks"]["network"]["service_chain"][name]["result"]
-    return found
+    result: dict[str, Any] = content["benchmarks"]["network"]["service_chain"][name]["result"]
+    return result
 
 
 def test_a_run_is_also_written_in_nfvbenchs_form_under_a_bare_name() -> None:
@@ -117,9 +117,9 @@ def test_a_file_of_nfvbenchs_is_shown_and_said_to_be_one(name: str, capsys: pyte
     file = FILES / f"{name}.json"
     version = json.loads(file.read_text())["nfvbench_version"]
     assert main(["show", str(file)]) == 0
-    shown = capsys.readouterr().out
-    assert shown.startswith(f"{file}: NFVbench's form, written by NFVbench {version}\n")
-    assert "Run Summary:" in shown
+    output = capsys.readouterr().out
+    assert output.startswith(f"{file}: NFVbench's form, written by NFVbench {version}\n")
+    assert "Run Summary:" in output
     assert main(["show", str(file), "--format", "csv"]) == 0
     assert next(csv.reader(capsys.readouterr().out.splitlines()))[0] == "table"
     assert main(["show", str(file), "--json"]) == 0
@@ -143,9 +143,9 @@ def test_a_file_that_is_cut_off_or_foreign_is_refused_in_a_sentence(capsys: pyte
     ):
         Path("file.json").write_text(content)
         assert main(["show", "file.json"]) == 2
-        said = capsys.readouterr().err
-        assert sentence in said
-        assert "Traceback" not in said
+        error = capsys.readouterr().err
+        assert sentence in error
+        assert "Traceback" not in error
 
 
 def test_a_run_that_failed_keeps_what_is_known_in_nfvbenchs_form(monkeypatch: pytest.MonkeyPatch) -> None:

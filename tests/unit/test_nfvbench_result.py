@@ -58,13 +58,13 @@ def searched_run(tmp_path: Path, **keys: Any) -> RunResult:
 
 
 def measured(result: dict[str, Any], chain: str = "PVP") -> dict[str, Any]:
-    found: dict[str, Any] = result["benchmarks"]["network"]["service_chain"][chain]["result"]
-    return found
+    actual: dict[str, Any] = result["benchmarks"]["network"]["service_chain"][chain]["result"]
+    return actual
 
 
 def at_size(result: dict[str, Any], size: str = "64") -> dict[str, Any]:
-    found: dict[str, Any] = measured(result)["result"][size]
-    return found
+    actual: dict[str, Any] = measured(result)["result"][size]
+    return actual
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, type]]:
@@ -103,8 +103,8 @@ def test_a_fixed_rate_has_every_field_of_nfvbenchs_file_with_the_same_type(tmp_p
         for stream in run.plan.traffic.streams
     )
     full = with_trial(run, trial.model_copy(update={"directions": directions}))
-    ours = dict(leaves(json.loads(format_nfvbench_json(build_nfvbench_result([full])))))
-    assert {path: ours.get(path) for path in theirs("fixed", ())} == theirs("fixed", ())
+    own = dict(leaves(json.loads(format_nfvbench_json(build_nfvbench_result([full])))))
+    assert {path: own.get(path) for path in theirs("fixed", ())} == theirs("fixed", ())
 
 
 def test_a_search_has_every_field_of_nfvbenchs_file_with_the_same_type(tmp_path: Path) -> None:
@@ -121,9 +121,9 @@ def test_a_search_has_every_field_of_nfvbenchs_file_with_the_same_type(tmp_path:
         )
         for run, size in zip([*plans, plans[0]], ("64", "1518", "IMIX"), strict=True)
     ]
-    ours = dict(leaves(json.loads(format_nfvbench_json(build_nfvbench_result(runs)))))
+    own = dict(leaves(json.loads(format_nfvbench_json(build_nfvbench_result(runs)))))
     expected = theirs("ndr_pdr", ())
-    assert {path: ours.get(path) for path in expected} == expected
+    assert {path: own.get(path) for path in expected} == expected
 
 
 def test_all_that_is_written_fits_the_schema(tmp_path: Path) -> None:
@@ -234,8 +234,8 @@ def test_rates_and_counters_of_a_fixed_rate_are_those_of_the_trial(tmp_path: Pat
         times(0, 1, 10 * USEC, 30 * USEC),
         times(1, 0, *[50 * USEC] * 6),
     )
-    found = at_size(build_nfvbench_result([with_trial(run, trial)]))
-    forward = found["run_config"]["direction-forward"]
+    result = at_size(build_nfvbench_result([with_trial(run, trial)]))
+    forward = result["run_config"]["direction-forward"]
     # 64-byte frames take 84 bytes of the wire: 500 frames a second are 336,000 bits, of 10 Gb/s 0.00336 percent
     assert forward["orig"] == {
         "initial_rate_type": "rate_pps",
@@ -244,9 +244,9 @@ def test_rates_and_counters_of_a_fixed_rate_are_those_of_the_trial(tmp_path: Pat
         "rate_percent": 0.00336,
     }
     assert (forward["tx"]["rate_pps"], forward["rx"]["rate_pps"]) == (500, 495)
-    assert found["run_config"]["direction-reverse"]["tx"]["rate_pps"] == 400
-    assert found["run_config"]["direction-total"]["tx"]["rate_bps"] == 900 * 84 * 8
-    stats = found["stats"]
+    assert result["run_config"]["direction-reverse"]["tx"]["rate_pps"] == 400
+    assert result["run_config"]["direction-total"]["tx"]["rate_bps"] == 900 * 84 * 8
+    stats = result["stats"]
     assert stats["0"]["tx"] == {
         "total_pkts": 1000,
         "total_pkt_bytes": 64_000,
@@ -272,12 +272,12 @@ def test_histograms_are_in_microseconds_and_hold_every_frame(tmp_path: Path) -> 
     trial = counted(
         run.trials[0], {0: (3, 3), 1: (1, 1)}, 2.0, times(0, 1, 1_400, 250_000, 9_000_600), times(1, 0, 400)
     )
-    found = at_size(build_nfvbench_result([with_trial(run, trial)]))
-    decoded = HdrHistogram.decode(found["stats"]["overall"]["hdrh"].encode())
+    result = at_size(build_nfvbench_result([with_trial(run, trial)]))
+    decoded = HdrHistogram.decode(result["stats"]["overall"]["hdrh"].encode())
     recorded = {item.value_iterated_to: item.count_at_value_iterated_to for item in decoded.get_recorded_iterator()}
     assert list(recorded.values()) == [1, 1, 1, 1]
     assert list(recorded) == pytest.approx([0, 1, 250, 9001], rel=0.001)
-    forward = found["packet_path_stats"]["Forward"]["chains"]["0"]["hdrh"]
+    forward = result["packet_path_stats"]["Forward"]["chains"]["0"]["hdrh"]
     assert HdrHistogram.decode(forward.encode()).get_total_count() == 3
 
 
@@ -286,34 +286,34 @@ def test_loss_one_way_is_that_ways_loss(tmp_path: Path) -> None:
     run = fixed_run(tmp_path, bidirectional=False)
     trial = counted(run.trials[0], {0: (1000, 500)})
     result = build_nfvbench_result([with_trial(run, trial)])
-    found = at_size(result)
+    actual = at_size(result)
     assert measured(result)["bidirectional"] is False
-    assert found["stats"]["overall"]["drop_rate_percent"] == 50.0
-    assert found["stats"]["1"]["drop_rate_percent"] == 50.0
-    assert found["stats"]["0"]["drop_rate_percent"] is None
-    assert found["stats"]["overall"]["tx"]["pkt_rate"] == 500
+    assert actual["stats"]["overall"]["drop_rate_percent"] == 50.0
+    assert actual["stats"]["1"]["drop_rate_percent"] == 50.0
+    assert actual["stats"]["0"]["drop_rate_percent"] is None
+    assert actual["stats"]["overall"]["tx"]["pkt_rate"] == 500
     # The fields that programs read exist, and are zero.
-    assert found["run_config"]["direction-reverse"]["tx"]["rate_pps"] == 0
-    assert found["packet_path_stats"]["Reverse"]["chains"]["0"]["packets"] == [0, 0]
+    assert actual["run_config"]["direction-reverse"]["tx"]["rate_pps"] == 0
+    assert actual["packet_path_stats"]["Reverse"]["chains"]["0"]["packets"] == [0, 0]
     # line rate of the only direction: 10 Gb/s
-    assert found["stats"]["theoretical_tx_rate_bps"] == pytest.approx(10e9)
+    assert actual["stats"]["theoretical_tx_rate_bps"] == pytest.approx(10e9)
 
 
 def test_nothing_sent_and_nothing_received_are_null_and_never_nan(tmp_path: Path) -> None:
     run = fixed_run(tmp_path)
-    found = at_size(build_nfvbench_result([with_trial(run, counted(run.trials[0], {0: (0, 0), 1: (0, 0)}))]))
-    assert found["stats"]["overall"]["drop_rate_percent"] is None
-    assert found["stats"]["overall"]["rx"]["avg_delay_usec"] is None
-    assert "hdrh" not in found["stats"]["overall"]
+    result = at_size(build_nfvbench_result([with_trial(run, counted(run.trials[0], {0: (0, 0), 1: (0, 0)}))]))
+    assert result["stats"]["overall"]["drop_rate_percent"] is None
+    assert result["stats"]["overall"]["rx"]["avg_delay_usec"] is None
+    assert "hdrh" not in result["stats"]["overall"]
     valid(build_nfvbench_result([with_trial(run, counted(run.trials[0], {0: (0, 0), 1: (0, 0)}))]))
 
 
 def test_a_tester_that_fell_short_is_warned_of(tmp_path: Path) -> None:
     run = fixed_run(tmp_path, rate="1000pps")
-    found = at_size(build_nfvbench_result([with_trial(run, counted(run.trials[0], {0: (500, 500), 1: (500, 500)}))]))
-    assert "only 500 pps of the intended 1.000 kpps" in found["run_config"]["warning"]
-    assert found["run_config"]["direction-total"]["orig"]["rate_pps"] == 1000
-    assert found["run_config"]["direction-total"]["tx"]["rate_pps"] == 500
+    result = at_size(build_nfvbench_result([with_trial(run, counted(run.trials[0], {0: (500, 500), 1: (500, 500)}))]))
+    assert "only 500 pps of the intended 1.000 kpps" in result["run_config"]["warning"]
+    assert result["run_config"]["direction-total"]["orig"]["rate_pps"] == 1000
+    assert result["run_config"]["direction-total"]["tx"]["rate_pps"] == 500
 
 
 def test_extra_encapsulation_gives_the_rates_of_nfvbenchs_manual(tmp_path: Path) -> None:
@@ -334,14 +334,14 @@ def test_announcements_stand_beside_the_load_and_are_no_loss(tmp_path: Path) -> 
     assert {len(link.station.addresses) for link in run.plan.neighbors.links} == {2}
     neighbors = tuple(NeighborCounts(port=port, heard_count=0, answered_count=0, announced_count=6) for port in (0, 1))
     trial = counted(run.trials[0], {0: (1000, 1000), 1: (1000, 1000)}).model_copy(update={"neighbors": neighbors})
-    found = at_size(build_nfvbench_result([with_trial(run, trial)]))
-    garp = found["run_config"]["garp-direction-total"]
+    result = at_size(build_nfvbench_result([with_trial(run, trial)]))
+    garp = result["run_config"]["garp-direction-total"]
     # two ports with an IPv4 and an IPv6 address each, every half second; 12 in 2 s; of 64 and of 90 bytes
     assert (garp["orig"]["rate_pps"], garp["tx"]["rate_pps"], garp["rx"]["rate_pps"]) == (8, 6, 0)
     assert garp["tx"]["rate_bps"] == 6 * (77 + 20) * 8
-    assert found["stats"]["garp_total_tx_rate"] == 6
-    assert found["run_config"]["direction-total"]["tx"]["rate_pps"] == 1000
-    assert found["stats"]["overall"]["drop_rate_percent"] == 0.0
+    assert result["stats"]["garp_total_tx_rate"] == 6
+    assert result["run_config"]["direction-total"]["tx"]["rate_pps"] == 1000
+    assert result["stats"]["overall"]["drop_rate_percent"] == 0.0
 
 
 def test_each_chain_has_its_counters_and_the_total_is_their_sum(tmp_path: Path) -> None:
@@ -369,16 +369,16 @@ def test_the_rate_of_a_goal_is_what_was_sent_and_not_what_was_asked_for(tmp_path
     assert ndr.lower
     trial = run.trials[ndr.lower.trial_index]
     slower = counted(trial, {0: (100_000, 100_000), 1: (50_000, 49_000)}, 1.0)
-    found = at_size(build_nfvbench_result([with_trial(run, slower)]))["ndr"]
-    assert (found["rate_pps"], found["rate_bps"]) == (150_000, 150_000 * 84 * 8)
-    assert found["rate_percent"] == pytest.approx(100 * 150_000 * 84 * 8 / 10e9)
-    assert found["load_percent_per_direction"] == pytest.approx(found["rate_percent"] / 2)
-    assert found["stats"]["total_tx_rate"] == 150_000
-    overall = found["stats"]["overall"]
+    result = at_size(build_nfvbench_result([with_trial(run, slower)]))["ndr"]
+    assert (result["rate_pps"], result["rate_bps"]) == (150_000, 150_000 * 84 * 8)
+    assert result["rate_percent"] == pytest.approx(100 * 150_000 * 84 * 8 / 10e9)
+    assert result["load_percent_per_direction"] == pytest.approx(result["rate_percent"] / 2)
+    assert result["stats"]["total_tx_rate"] == 150_000
+    overall = result["stats"]["overall"]
     assert (overall["tx_pkts"], overall["rx_pkts"], overall["dropped_pkts"]) == (150_000, 149_000, 1000)
     assert overall["drop_pct"] == overall["drop_percentage"] == pytest.approx(100 * 1000 / 150_000, abs=1e-6)
-    assert found["stats"]["0"]["drop_percentage"] == 2.0
-    assert found["stats"]["1"]["drop_percentage"] == 0.0
+    assert result["stats"]["0"]["drop_percentage"] == 2.0
+    assert result["stats"]["1"]["drop_percentage"] == 0.0
 
 
 def test_latency_of_a_goal_is_that_of_the_trial_made_for_it(tmp_path: Path) -> None:
@@ -387,21 +387,21 @@ def test_latency_of_a_goal_is_that_of_the_trial_made_for_it(tmp_path: Path) -> N
     trial = run.trials[timed.trial_index].model_copy(
         update={"directions": (times(0, 1, 7 * USEC), times(1, 0, 9 * USEC))}
     )
-    found = at_size(build_nfvbench_result([with_trial(run, trial)]))["ndr"]
-    assert found["stats"]["overall"]["avg_delay_usec"] == 8
-    assert (found["stats"]["0"]["avg_delay_usec"], found["stats"]["1"]["avg_delay_usec"]) == (9, 7)
-    assert found["packet_path_stats"]["Forward"]["chains"]["0"]["lat_percentile"]["99"] == 7
+    result = at_size(build_nfvbench_result([with_trial(run, trial)]))["ndr"]
+    assert result["stats"]["overall"]["avg_delay_usec"] == 8
+    assert (result["stats"]["0"]["avg_delay_usec"], result["stats"]["1"]["avg_delay_usec"]) == (9, 7)
+    assert result["packet_path_stats"]["Forward"]["chains"]["0"]["lat_percentile"]["99"] == 7
 
 
 def test_the_trials_of_a_search_are_all_there_with_totals(tmp_path: Path) -> None:
     run = searched_run(tmp_path)
     trials = [trial for trial in run.trials if trial.phase == "search"]
-    found = at_size(build_nfvbench_result([run]))
-    iterations = found["iteration_stats"]["ndr_pdr"]
+    result = at_size(build_nfvbench_result([run]))
+    iterations = result["iteration_stats"]["ndr_pdr"]
     assert [each["tx_pps"] for each in iterations] == [round(trial.trial.intended_load_pps) for trial in trials]
     assert [each["tx_pkts"] for each in iterations] == [trial.offered_count for trial in trials]
     (noted,) = [each["ndr_pps"] for each in iterations if "ndr_pps" in each]
-    assert noted == found["ndr"]["rate_pps"]
+    assert noted == result["ndr"]["rate_pps"]
 
 
 def test_the_time_a_goal_took_is_its_own(tmp_path: Path) -> None:
@@ -414,7 +414,7 @@ def test_the_time_a_goal_took_is_its_own(tmp_path: Path) -> None:
             )
         }
     )
-    found = at_size(build_nfvbench_result([paced]))
+    result = at_size(build_nfvbench_result([paced]))
     for goal in run.goals:
         moved = [
             step.trial_index
@@ -422,17 +422,17 @@ def test_the_time_a_goal_took_is_its_own(tmp_path: Path) -> None:
             if [state for state in step.before if state.label == goal.goal.label]
             != [state for state in step.after if state.label == goal.goal.label]
         ]
-        assert found[goal.goal.label.lower()]["time_taken_sec"] == 60 * moved[-1] + 1
+        assert result[goal.goal.label.lower()]["time_taken_sec"] == 60 * moved[-1] + 1
 
 
 def test_a_goal_that_nothing_meets_is_not_a_rate_of_zero_without_loss(tmp_path: Path) -> None:
     run = searched_run(tmp_path)
     lost = run.model_copy(update={"goals": tuple(goal.model_copy(update={"lower": None}) for goal in run.goals)})
     result = build_nfvbench_result([lost])
-    found = at_size(result)["ndr"]
-    assert found["rate_pps"] == 0
-    assert found["stats"]["overall"]["drop_percentage"] is None
-    assert "NDR: no load was found that meets it" in found["stats"]["warning"]
+    actual = at_size(result)["ndr"]
+    assert actual["rate_pps"] == 0
+    assert actual["stats"]["overall"]["drop_percentage"] is None
+    assert "NDR: no load was found that meets it" in actual["stats"]["warning"]
     assert "PDR: no load was found that meets it" in measured(result)["result"]["warning"]
     valid(result)
 
@@ -440,9 +440,9 @@ def test_a_goal_that_nothing_meets_is_not_a_rate_of_zero_without_loss(tmp_path: 
 def test_a_run_that_failed_says_so_and_keeps_what_it_measured(tmp_path: Path) -> None:
     run = searched_run(tmp_path)
     failed = run.model_copy(update={"status": Status.FAILED, "error": "the lab fell down", "goals": ()})
-    found = measured(build_nfvbench_result([failed]))["result"]
-    assert "64: failed: the lab fell down" in found["warning"]
-    assert len(found["64"]["iteration_stats"]["ndr_pdr"]) == len([t for t in run.trials if t.phase == "search"])
+    actual = measured(build_nfvbench_result([failed]))["result"]
+    assert "64: failed: the lab fell down" in actual["warning"]
+    assert len(actual["64"]["iteration_stats"]["ndr_pdr"]) == len([t for t in run.trials if t.phase == "search"])
     nothing = failed.model_copy(update={"trials": (), "facts": None, "steps": (), "latencies": ()})
     result = build_nfvbench_result([nothing])
     assert list(measured(result)["result"]) == ["warning"]

@@ -66,8 +66,8 @@ def test_the_loads_are_those_nfvbench_documents(name: str, epsilon_percent: floa
         trial = Trial(intended_load_pps=plan.max_load_pps * percent / 100, duration_s=plan.final_trial_duration_s)
         return 100 * answer(trial)
 
-    found = percents(drive(create(plan), answer), plan)
-    assert found == pytest.approx(nfvbench_percents(0, 200, [0.001, 0.1], epsilon_percent, drop_of), rel=1e-12)
+    result = percents(drive(create(plan), answer), plan)
+    assert result == pytest.approx(nfvbench_percents(0, 200, [0.001, 0.1], epsilon_percent, drop_of), rel=1e-12)
 
 
 def test_the_loads_are_those_nfvbench_documents_whatever_the_trials_say() -> None:
@@ -80,9 +80,9 @@ def test_the_loads_are_those_nfvbench_documents_whatever_the_trials_say() -> Non
         def drawn(draw: random.Random) -> float:
             return draw.choice((0.0, 0.00001, 0.0005, 0.02, 0.9, 1.0))
 
-        found = percents(drive(create(plan), lambda _trial, draws=draws: drawn(draws)), plan)
+        result = percents(drive(create(plan), lambda _trial, draws=draws: drawn(draws)), plan)
         documented = nfvbench_percents(0, 200, limits, 0.3, lambda _load, again=again: 100 * drawn(again))
-        assert found == pytest.approx(documented, rel=1e-12)
+        assert result == pytest.approx(documented, rel=1e-12)
 
 
 @pytest.mark.parametrize(("epsilon_ratio", "trial_count"), [(0.01, 8), (0.005, 9), (0.001, 11), (0.0005, 12)])

@@ -29,8 +29,8 @@ def shown(result: object, columns: int = 100) -> str:
 
 
 def measured(result: dict[str, Any], chain: str = "PVP") -> dict[str, Any]:
-    found: dict[str, Any] = result["benchmarks"]["network"]["service_chain"][chain]["result"]["result"]
-    return found
+    actual: dict[str, Any] = result["benchmarks"]["network"]["service_chain"][chain]["result"]["result"]
+    return actual
 
 
 def rows(result: object) -> list[list[str]]:
@@ -170,16 +170,16 @@ def test_what_is_not_a_number_is_not_available() -> None:
 
 
 def test_what_nfvbench_is_known_to_get_wrong_is_said_of_its_own_files_alone() -> None:
-    one_way, asked = read("unidirectional"), read("ndr_pdr")
+    one_way, requested = read("unidirectional"), read("ndr_pdr")
     assert "! traffic went one way: NFVbench reports the loss of the other way as drop rate" in shown(one_way)
-    measured(asked)["64"]["ndr"]["stats"]["total_tx_rate"] = 11_893_134
-    told = "! NDR of 64: NFVbench requested 14,880,952 pps but sent 11,893,134 pps"
-    assert told in shown(asked)
-    assert told not in shown(read("ndr_pdr"))
-    for result in (one_way, asked):
-        ours = shown(result | {"nfvbench_version": "nodrop 0.1.0"})
-        assert "traffic went one way" not in ours
-        assert "NFVbench requested" not in ours
+    measured(requested)["64"]["ndr"]["stats"]["total_tx_rate"] = 11_893_134
+    report = "! NDR of 64: NFVbench requested 14,880,952 pps but sent 11,893,134 pps"
+    assert report in shown(requested)
+    assert report not in shown(read("ndr_pdr"))
+    for result in (one_way, requested):
+        own = shown(result | {"nfvbench_version": "nodrop 0.1.0"})
+        assert "traffic went one way" not in own
+        assert "NFVbench requested" not in own
 
 
 def test_any_field_may_be_missing_or_of_another_kind() -> None:

@@ -29,15 +29,15 @@ def values(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
 
 def test_the_figures_of_a_result_are_those_of_the_result(tmp_path: Path) -> None:
     result, _ = run(tmp_path)
-    found = values(format_openmetrics([result]))
+    actual = values(format_openmetrics([result]))
     for goal in result.goals:
         assert goal.lower and goal.upper
         for bound, load_pps in (("lower", goal.lower.load_pps), ("upper", goal.upper.load_pps)):
             labels = {"goal": goal.goal.label, "frame_size": "64", "bound": bound}
-            assert found["nodrop_goal_load_pps", frozenset(labels.items())] == load_pps
+            assert actual["nodrop_goal_load_pps", frozenset(labels.items())] == load_pps
     offered = frozenset({"frame_size": "64", "fate": "offered"}.items())
-    assert found["nodrop_run_frames", offered] == sum(trial.offered_count for trial in result.trials)
-    assert found["nodrop_run_duration_seconds", frozenset({("frame_size", "64")})] == result.wall_s
+    assert actual["nodrop_run_frames", offered] == sum(trial.offered_count for trial in result.trials)
+    assert actual["nodrop_run_duration_seconds", frozenset({("frame_size", "64")})] == result.wall_s
 
 
 def test_every_unit_is_the_end_of_its_metrics_name(tmp_path: Path) -> None:
@@ -48,11 +48,11 @@ def test_every_unit_is_the_end_of_its_metrics_name(tmp_path: Path) -> None:
 def test_the_text_file_is_read_by_the_parser_of_the_older_format(tmp_path: Path) -> None:
     result, _ = run(tmp_path)
     write_textfile(tmp_path / "nodrop.prom", [result])
-    written = (tmp_path / "nodrop.prom").read_text()
-    samples = [sample for family in prometheus(written) for sample in family.samples]
+    text = (tmp_path / "nodrop.prom").read_text()
+    samples = [sample for family in prometheus(text) for sample in family.samples]
     figures = {(sample.name, frozenset(sample.labels.items())): sample.value for sample in samples}
     assert figures == values(format_openmetrics([result]))
-    kinds = {family.type for family in prometheus(written)}
+    kinds = {family.type for family in prometheus(text)}
     assert kinds == {"gauge"}
 
 
@@ -65,12 +65,12 @@ def test_a_running_run_shows_how_far_it_is_and_then_no_more(tmp_path: Path) -> N
         if isinstance(event, RunStarted | TrialProgress | TrialDone | RunDone):
             seen.append((type(event).__name__, values(format_openmetrics([], state))))
     running = ("nodrop_running", frozenset[tuple[str, str]]())
-    assert [found[running] for _, found in seen] == [1.0] * (len(seen) - 1) + [0.0]
+    assert [each[running] for _, each in seen] == [1.0] * (len(seen) - 1) + [0.0]
     offered = [
         value
-        for kind, found in seen
+        for kind, each in seen
         if kind == "TrialProgress"
-        for (name, _), value in found.items()
+        for (name, _), value in each.items()
         if name == "nodrop_running_trial_offered_frames"
     ]
     progress = [event.offered_count for event in listener.events if isinstance(event, TrialProgress)]
@@ -78,9 +78,9 @@ def test_a_running_run_shows_how_far_it_is_and_then_no_more(tmp_path: Path) -> N
     trials = [event.result.index + 1 for event in listener.events if isinstance(event, TrialDone)]
     counted = [
         value
-        for kind, found in seen
+        for kind, each in seen
         if kind == "TrialDone"
-        for (name, _), value in found.items()
+        for (name, _), value in each.items()
         if name == "nodrop_running_trials"
     ]
     assert counted == trials
@@ -92,10 +92,10 @@ def test_nothing_measured_yet_is_an_exposition_too() -> None:
 
 def test_a_fixed_rate_shows_what_was_asked_sent_and_received(tmp_path: Path) -> None:
     plan = make_plan(tmp_path, rate="10kpps", duration="1s", bidirectional=False)
-    found = values(format_openmetrics([execute(plan, Listener(), parts(Step(6e3)))]))
+    result = values(format_openmetrics([execute(plan, Listener(), parts(Step(6e3)))]))
     loads = {
-        load: found["nodrop_fixed_load_pps", frozenset({"frame_size": "64", "load": load}.items())]
+        load: result["nodrop_fixed_load_pps", frozenset({"frame_size": "64", "load": load}.items())]
         for load in ("intended", "offered", "received")
     }
     assert loads == {"intended": 1e4, "offered": 1e4, "received": 6e3}
-    assert found["nodrop_fixed_loss_ratio", frozenset({("frame_size", "64")})] == 0.4
+    assert result["nodrop_fixed_loss_ratio", frozenset({("frame_size", "64")})] == 0.4

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from tests.traces import LOAD_PPS, trace
 
-from nodrop.search.probe_search.event_loss import EventRate, is_stall, stall_line
+from nodrop.search.probe_search.event_loss import EventRate, is_stall, fit_stall_line
 from nodrop.search.probe_search.trial_trace import Trace
 
 STALL_S, BUFFER = 0.001, 400.0
@@ -29,23 +29,23 @@ def test_a_loss_that_went_on_to_the_end_may_be_the_beginning_of_an_overload() ->
 
 
 def test_stalls_at_two_loads_tell_how_long_they_are_and_which_load_a_buffer_bridges() -> None:
-    line = stall_line([stalled(1e6), stalled(0.8e6)])
+    line = fit_stall_line([stalled(1e6), stalled(0.8e6)])
     assert line
     assert line.seconds == pytest.approx(STALL_S)
     assert line.free_pps == pytest.approx(BUFFER / STALL_S)  # 400 frames in 1 ms
 
 
 def test_stalls_at_one_load_leave_open_where_they_cease() -> None:
-    assert stall_line([stalled(1e6)]) is None
-    assert stall_line([stalled(1e6), stalled(1.01e6)]) is None
+    assert fit_stall_line([stalled(1e6)]) is None
+    assert fit_stall_line([stalled(1e6), stalled(1.01e6)]) is None
 
 
 def test_stalls_that_do_not_grow_with_the_load_follow_no_line() -> None:
-    assert stall_line([trace([0, 500, 0, 0], 0.8e6), trace([0, 400, 0, 0], 1e6)]) is None
+    assert fit_stall_line([trace([0, 500, 0, 0], 0.8e6), trace([0, 400, 0, 0], 1e6)]) is None
 
 
 def test_a_stall_without_any_buffer_costs_frames_at_every_load() -> None:
-    line = stall_line([trace([0, load * STALL_S, 0, 0], load) for load in (0.5e6, 1e6)])
+    line = fit_stall_line([trace([0, load * STALL_S, 0, 0], load) for load in (0.5e6, 1e6)])
     assert line and line.free_pps == pytest.approx(0.0, abs=1e-3)
 
 

@@ -13,10 +13,10 @@ OVERHEAD_S = 0.5
 
 def evidence(goal: Goal, *traces: Trace) -> GoalEvidence:
     """Return the evidence with these trials, each extrapolated."""
-    found = GoalEvidence(goal, OVERHEAD_S)
+    result = GoalEvidence(goal, OVERHEAD_S)
     for each in traces:
-        found.add(each, each.loss_ratio)
-    return found
+        result.add(each, each.loss_ratio)
+    return result
 
 
 def lossless(seconds: int, load_pps: float = LOAD_PPS, index: int = 0) -> Trace:
@@ -58,10 +58,10 @@ def test_a_short_trial_counts_as_short_where_it_lost_steadily_and_clearly_too_mu
 
 @pytest.mark.parametrize("loss_ratio", [0.005, 0.05, 0.5])
 def test_what_is_clear_is_a_tenth_of_the_ratio_or_of_the_width_whichever_is_less(loss_ratio: float) -> None:
-    found = evidence(PDR.model_copy(update={"loss_ratio": loss_ratio}))
-    assert found.clearly_exceeds(loss_ratio + 0.00051)
-    assert not found.clearly_exceeds(loss_ratio + 0.00049)
-    assert not found.clearly_exceeds(loss_ratio + 0.00051, times=2.0)
+    result = evidence(PDR.model_copy(update={"loss_ratio": loss_ratio}))
+    assert result.clearly_exceeds(loss_ratio + 0.00051)
+    assert not result.clearly_exceeds(loss_ratio + 0.00049)
+    assert not result.clearly_exceeds(loss_ratio + 0.00051, times=2.0)
 
 
 def test_parts_of_a_long_trial_count_where_many_trials_decide() -> None:
@@ -74,9 +74,9 @@ def test_parts_of_a_long_trial_count_where_many_trials_decide() -> None:
 
 def test_where_one_trial_decides_the_first_stretch_of_a_longer_one_counts_alone() -> None:
     one_second = NDR.model_copy(update={"final_trial_duration_s": 1.0, "duration_sum_s": 1.0})
-    found = evidence(one_second, trace([0] * 5 + [100.0] * 5, window_s=1.0))
-    assert [each.loss_ratio for each in found.at(LOAD_PPS)] == [0.0]
-    assert found.in_parts
+    result = evidence(one_second, trace([0] * 5 + [100.0] * 5, window_s=1.0))
+    assert [each.loss_ratio for each in result.at(LOAD_PPS)] == [0.0]
+    assert result.in_parts
 
 
 def test_trials_of_the_duration_asked_are_not_in_parts() -> None:
@@ -84,45 +84,45 @@ def test_trials_of_the_duration_asked_are_not_in_parts() -> None:
 
 
 def test_a_trial_set_aside_counts_no_longer_and_is_named() -> None:
-    found = evidence(NDR, lossy(30, index=4), lossless(30, index=5))
-    assert found.classification(LOAD_PPS).is_upper
-    found.set_aside(4)
-    assert found.classification(LOAD_PPS).is_lower
-    assert found.set_aside_indices == {4}
+    result = evidence(NDR, lossy(30, index=4), lossless(30, index=5))
+    assert result.classification(LOAD_PPS).is_upper
+    result.set_aside(4)
+    assert result.classification(LOAD_PPS).is_lower
+    assert result.set_aside_indices == {4}
 
 
 def test_a_trial_that_never_counted_is_not_named_as_set_aside() -> None:
-    found = evidence(NDR, lossless(3, index=4))
-    found.set_aside(4)
-    assert found.set_aside_indices == frozenset()
+    result = evidence(NDR, lossless(3, index=4))
+    result.set_aside(4)
+    assert result.set_aside_indices == frozenset()
 
 
 def test_a_load_decided_early_is_an_upper_bound_until_its_trial_is_set_aside() -> None:
-    found = evidence(SHORT[0], lossy(2, index=7))
-    assert found.bounds().upper is None
-    found.decide_early(LOAD_PPS, 7)
-    assert found.bounds().upper == LOAD_PPS and found.is_early(LOAD_PPS)
-    found.set_aside(7)
-    assert found.bounds().upper is None
+    result = evidence(SHORT[0], lossy(2, index=7))
+    assert result.bounds().upper is None
+    result.decide_early(LOAD_PPS, 7)
+    assert result.bounds().upper == LOAD_PPS and result.is_early(LOAD_PPS)
+    result.set_aside(7)
+    assert result.bounds().upper is None
 
 
 def test_what_classification_says_anyway_is_not_early() -> None:
-    found = evidence(NDR, lossy(30, index=7))
-    found.decide_early(LOAD_PPS, 7)
-    assert not found.is_early(LOAD_PPS)
+    result = evidence(NDR, lossy(30, index=7))
+    result.decide_early(LOAD_PPS, 7)
+    assert not result.is_early(LOAD_PPS)
 
 
 def test_a_load_accepted_after_a_short_trial_is_a_lower_bound_below_the_upper_one_only() -> None:
-    found = evidence(NDR, lossless(10, index=1), lossy(30, 1.1e6, 2))
-    found.accept(LOAD_PPS, 1)
-    found.accept(1.2e6, 1)
-    assert found.bounds() == (LOAD_PPS, 1.1e6)
-    assert found.is_accepted(LOAD_PPS)
+    result = evidence(NDR, lossless(10, index=1), lossy(30, 1.1e6, 2))
+    result.accept(LOAD_PPS, 1)
+    result.accept(1.2e6, 1)
+    assert result.bounds() == (LOAD_PPS, 1.1e6)
+    assert result.is_accepted(LOAD_PPS)
 
 
 def test_trials_that_speak_against_a_load_are_those_that_failed_at_it_or_below() -> None:
-    found = evidence(NDR, lossy(30, 0.9e6, 1), lossless(30, 1e6, 2), lossy(30, 1.1e6, 3))
-    assert found.high_loss_indices(1e6) == [1]
+    result = evidence(NDR, lossy(30, 0.9e6, 1), lossless(30, 1e6, 2), lossy(30, 1.1e6, 3))
+    assert result.high_loss_indices(1e6) == [1]
 
 
 def test_one_trial_as_long_as_the_decision_takes_decides() -> None:
@@ -141,9 +141,9 @@ def test_half_of_the_time_lost_is_still_tolerated_so_that_deciding_takes_a_littl
 
 
 def test_what_is_missing_after_half_of_the_decision_completes_it() -> None:
-    found = evidence(SHORT[0], lossless(5, index=0))
-    assert found.classification(LOAD_PPS).undecided
-    missing_s = found.missing_s(LOAD_PPS)
+    result = evidence(SHORT[0], lossless(5, index=0))
+    assert result.classification(LOAD_PPS).undecided
+    missing_s = result.missing_s(LOAD_PPS)
     assert missing_s == pytest.approx(10.5 - 5.0 - 2 * OVERHEAD_S, abs=0.05)
-    found.add(trace([0] * 100, window_s=missing_s / 100, index=1), 0.0)
-    assert found.classification(LOAD_PPS).is_lower
+    result.add(trace([0] * 100, window_s=missing_s / 100, index=1), 0.0)
+    assert result.classification(LOAD_PPS).is_lower

@@ -32,7 +32,7 @@ CALM = (*STEADY, "deep-buffer", "degrading", "stall-periodic", "warm-up")
 
 def is_narrow(interval: Interval) -> bool:
     assert interval.lower_load_pps and interval.upper_load_pps
-    return width.between(interval.lower_load_pps, interval.upper_load_pps) <= WIDTH_RATIO * (1 + 1e-9)
+    return width.compute_between(interval.lower_load_pps, interval.upper_load_pps) <= WIDTH_RATIO * (1 + 1e-9)
 
 
 def finding(found: SimulatedSearch, code: str) -> str:
@@ -64,42 +64,42 @@ def test_the_loss_free_rate_comes_within_one_percent_of_the_truth_where_only_cha
 
 @pytest.mark.parametrize("kind", STEADY)
 def test_two_proofs_and_a_few_moments_are_enough_where_the_sut_is_always_the_same(kind: str) -> None:
-    found = search(kind)
-    assert found.traffic_s <= 70.0
-    assert all(is_narrow(interval) and interval.final for interval in found.intervals)
+    result = search(kind)
+    assert result.traffic_s <= 70.0
+    assert all(is_narrow(interval) and interval.final for interval in result.intervals)
 
 
 @pytest.mark.parametrize("kind", ["hard-limit", "tester-overload", "loss-inversion", "stall-random"])
 def test_short_goals_of_which_half_may_fail_cost_two_proofs_as_well(kind: str) -> None:
-    sut, found = SUTS[kind](1), search(kind, goals=SHORT)
-    assert found.wall_s <= 30.0
-    assert all(abs(error_ratio(interval, sut)) < 0.005 and is_narrow(interval) for interval in found.intervals)
+    sut, result = SUTS[kind](1), search(kind, goals=SHORT)
+    assert result.wall_s <= 30.0
+    assert all(abs(error_ratio(interval, sut)) < 0.005 and is_narrow(interval) for interval in result.intervals)
 
 
 def test_a_dead_link_meets_no_goal_and_says_so_within_seconds() -> None:
-    found = search("dead-link")
-    assert found.traffic_s < 5.0
-    for interval in found.intervals:
+    result = search("dead-link")
+    assert result.traffic_s < 5.0
+    for interval in result.intervals:
         assert not interval.lower_valid
         assert interval.upper_load_pps == MIN_LOAD_PPS
         assert "goal-lost" in codes(interval)
 
 
 def test_a_capacity_below_the_lowest_load_allowed_is_reported_as_no_rate_at_all() -> None:
-    found = simulate_search(
+    result = simulate_search(
         own_plan(), create("hard-limit", 1, {"capacity_pps": MIN_LOAD_PPS / 2.0, "buffer_count": 0.0})
     )
-    assert found.traffic_s < 5.0
-    for interval in found.intervals:
+    assert result.traffic_s < 5.0
+    for interval in result.intervals:
         assert not interval.lower_valid and interval.upper_valid
         assert interval.upper_load_pps == MIN_LOAD_PPS
         assert "goal-lost" in codes(interval)
 
 
 def test_a_perfect_link_meets_every_goal_at_the_highest_load_by_one_proof() -> None:
-    found = search("perfect-link")
-    assert found.traffic_s < 31.0
-    for interval in found.intervals:
+    result = search("perfect-link")
+    assert result.traffic_s < 31.0
+    for interval in result.intervals:
         assert interval.lower_load_pps == MAX_LOAD_PPS
         assert not interval.upper_valid
         assert "met-at-max-load" in codes(interval)
@@ -112,9 +112,9 @@ def test_a_goal_alone_is_found_as_it_is_among_others(only: Goal) -> None:
 
 
 def test_three_goals_are_found_in_one_search() -> None:
-    found = search("hard-limit", goals=(NDR, PDR, goal("PDR 5 %", 0.05)))
-    assert all(abs(error_ratio(interval, SUTS["hard-limit"](1))) < 0.005 for interval in found.intervals)
-    assert found.traffic_s < 105.0
+    result = search("hard-limit", goals=(NDR, PDR, goal("PDR 5 %", 0.05)))
+    assert all(abs(error_ratio(interval, SUTS["hard-limit"](1))) < 0.005 for interval in result.intervals)
+    assert result.traffic_s < 105.0
 
 
 def test_the_ndr_of_one_second_and_that_of_thirty_come_from_one_search() -> None:
@@ -137,35 +137,35 @@ def earlier(found: SimulatedSearch) -> tuple[EarlierGoal, ...]:
 
 
 def test_a_warm_start_proves_one_bound_anew_where_nothing_changed() -> None:
-    found = search("hard-limit", earlier=earlier(search("hard-limit")))
-    assert found.traffic_s <= 35.0
-    assert all(abs(error_ratio(interval, SUTS["hard-limit"](1))) < 0.005 for interval in found.intervals)
-    assert "earlier-lower-bound" in codes(found.intervals[1])
+    result = search("hard-limit", earlier=earlier(search("hard-limit")))
+    assert result.traffic_s <= 35.0
+    assert all(abs(error_ratio(interval, SUTS["hard-limit"](1))) < 0.005 for interval in result.intervals)
+    assert "earlier-lower-bound" in codes(result.intervals[1])
 
 
 @pytest.mark.parametrize("factor", [0.8, 1.2])
 def test_a_warm_start_finds_the_truth_of_a_sut_that_changed(factor: float) -> None:
 
     sut = create("hard-limit", 1, {"capacity_pps": 9.1e6 * factor})
-    found = simulate_search(own_plan(earlier=earlier(search("hard-limit"))), sut)
-    assert all(abs(error_ratio(interval, sut)) < 0.005 for interval in found.intervals)
-    assert found.traffic_s <= 70.0
+    result = simulate_search(own_plan(earlier=earlier(search("hard-limit"))), sut)
+    assert all(abs(error_ratio(interval, sut)) < 0.005 for interval in result.intervals)
+    assert result.traffic_s <= 70.0
 
 
 @pytest.mark.parametrize("budget_s", [5.0, 20.0, 60.0])
 @pytest.mark.parametrize("kind", ["hard-limit", "stall-random", "noisy-windows", "warm-up"])
 def test_a_budget_is_kept_and_what_it_was_too_short_for_is_flagged(kind: str, budget_s: float) -> None:
-    found = search(kind, search_duration_max_s=budget_s)
-    assert found.wall_s <= budget_s + 0.5
-    for interval in found.intervals:
+    result = search(kind, search_duration_max_s=budget_s)
+    assert result.wall_s <= budget_s + 0.5
+    for interval in result.intervals:
         assert interval.upper_load_pps
         assert interval.final or codes(interval) & {"out-of-time", "short-lower-bound", "undecided-lower-bound"}
 
 
 def test_nothing_is_found_on_a_sut_of_which_there_is_nothing_to_find() -> None:
-    found = search("hard-limit")
-    assert found.findings == ()
-    assert all(codes(interval) <= {"short-upper-bound"} for interval in found.intervals)
+    result = search("hard-limit")
+    assert result.findings == ()
+    assert all(codes(interval) <= {"short-upper-bound"} for interval in result.intervals)
 
 
 def test_a_warm_up_is_reported_with_its_size() -> None:
@@ -183,25 +183,25 @@ def test_a_drift_is_reported_with_its_size() -> None:
 
 def test_modes_of_whole_trials_are_reported_with_both_capacities() -> None:
     findings = [flag for seed in range(8) for flag in search("two-modes-trial", seed).findings]
-    told = [format_message(flag) for flag in findings if flag.code == "modes"]
-    assert len(told) >= 4  # Seven trials out of ten are in the better mode: a search may miss the other.
-    for text in told:
+    message = [format_message(flag) for flag in findings if flag.code == "modes"]
+    assert len(message) >= 4  # Seven trials out of ten are in the better mode: a search may miss the other.
+    for text in message:
         assert sorted(megapackets(text)[:2]) == pytest.approx([8.3, 9.1], rel=0.005)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_mode_that_changes_within_trials_is_reported_with_the_capacity_it_falls_to(seed: int) -> None:
-    found = search("two-modes-time", seed)
-    _, slow_pps = megapackets(finding(found, "mode-switching"))
+    result = search("two-modes-time", seed)
+    _, slow_pps = megapackets(finding(result, "mode-switching"))
     assert slow_pps == pytest.approx(8.3, rel=0.002)
-    assert not {"drift", "warm-up"} & {flag.code for flag in found.findings}
+    assert not {"drift", "warm-up"} & {flag.code for flag in result.findings}
 
 
 def test_a_warm_up_is_seen_through_where_only_loss_free_loads_are_looked_for() -> None:
     # No later long trial exceeds the first capacity: the upper bound is measured again.
-    sut, found = SUTS["warm-up"](1), search("warm-up", goals=(NDR,))
-    assert abs(error_ratio(found.intervals[0], sut)) < 0.01
-    assert finding(found, "warm-up")
+    sut, result = SUTS["warm-up"](1), search("warm-up", goals=(NDR,))
+    assert abs(error_ratio(result.intervals[0], sut)) < 0.01
+    assert finding(result, "warm-up")
 
 
 def test_stalls_are_reported_with_their_length_and_the_load_they_begin_to_cost_frames_at() -> None:
@@ -219,9 +219,9 @@ def test_a_buffer_is_reported_with_its_size() -> None:
 
 
 def test_a_fall_within_trials_is_reported_as_that_and_not_as_a_drift() -> None:
-    found = search("degrading")
-    assert finding(found, "degradation")
-    assert "drift" not in {flag.code for flag in found.findings}
+    result = search("degrading")
+    assert finding(result, "degradation")
+    assert "drift" not in {flag.code for flag in result.findings}
 
 
 def test_a_tester_that_cannot_keep_up_is_named() -> None:
@@ -239,13 +239,13 @@ def test_a_tester_that_cannot_keep_up_is_named() -> None:
     ],
 )
 def test_every_deviation_from_the_classification_is_flagged(code: str, kind: str, seed: int, short: bool) -> None:
-    found = search(kind, seed, SHORT if short else LONG)
-    assert any(code in codes(interval) for interval in found.intervals)
+    result = search(kind, seed, SHORT if short else LONG)
+    assert any(code in codes(interval) for interval in result.intervals)
 
 
 def test_a_proof_cut_short_by_the_budget_is_not_called_proven() -> None:
-    found = search("hard-limit", search_duration_max_s=20.0)
-    for interval in found.intervals:
+    result = search("hard-limit", search_duration_max_s=20.0)
+    for interval in result.intervals:
         assert interval.lower_load_pps
         assert "short-lower-bound" in codes(interval)
         assert not interval.final

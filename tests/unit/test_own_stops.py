@@ -21,15 +21,15 @@ TRIAL_COUNT_MAX = 400
 
 def drive(search: Search, measure: Callable[[Trial, int, float], Outcome]) -> list[tuple[Trial, Outcome]]:
     """Drive the search to its end; fail if it does not end."""
-    told: list[tuple[Trial, Outcome]] = []
+    report: list[tuple[Trial, Outcome]] = []
     now_s = 0.0
     while trial := search.ask():
-        assert len(told) < TRIAL_COUNT_MAX, "the search does not come to an end"
-        outcome = measure(trial, len(told), now_s)
+        assert len(report) < TRIAL_COUNT_MAX, "the search does not come to an end"
+        outcome = measure(trial, len(report), now_s)
         search.tell(outcome)
-        told.append((trial, outcome))
+        report.append((trial, outcome))
         now_s += outcome.elapsed_s + 0.5
-    return told
+    return report
 
 
 def lost_count(trial: Trial, outcome: Outcome) -> float:
@@ -80,10 +80,10 @@ def test_a_trial_stopped_without_that_much_loss_never_makes_a_lower_bound_unflag
     for seed in range(3):
         sut = SUTS[kind](seed)
         search = create(own_plan(LONG))
-        told = drive(search, lambda trial, index, now_s, sut=sut: simulate_trial(sut, trial, index, now_s))  # type: ignore[misc]
+        report = drive(search, lambda trial, index, now_s, sut=sut: simulate_trial(sut, trial, index, now_s))  # type: ignore[misc]
         for interval in search.intervals():
             if interval.lower_index is not None and interval.lower_valid:
-                _, outcome = told[interval.lower_index]
+                _, outcome = report[interval.lower_index]
                 assert outcome.elapsed_s >= 0.999 * (interval.goal.final_trial_duration_s or 0.0)
                 assert outcome.loss_ratio <= interval.goal.loss_ratio
 
@@ -147,7 +147,9 @@ def test_a_search_can_be_asked_for_its_bounds_after_every_trial() -> None:
     for kind, seed in itertools.product(sorted(SUTS), range(2)):
         sut, search = SUTS[kind](seed), create(own_plan(LONG))
 
-        def measure(trial: Trial, index: int, now_s: float, sut: SimulatedForwarder = sut, search: Search = search) -> Outcome:
+        def measure(
+            trial: Trial, index: int, now_s: float, sut: SimulatedForwarder = sut, search: Search = search
+        ) -> Outcome:
             search.intervals()
             search.findings()
             return simulate_trial(sut, trial, index, now_s)

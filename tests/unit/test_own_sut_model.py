@@ -26,12 +26,12 @@ def overload(
 
 def model(*capacities_pps: float) -> SutModel:
     """Return the model after trials of half a second each that showed these capacities."""
-    found = SutModel()
+    result = SutModel()
     probes = [overload(each, index=index) for index, each in enumerate(capacities_pps)]
     for look in probes:
-        found.learn(look)
-    found.update_behavior(probes)
-    return found
+        result.learn(look)
+    result.update_behavior(probes)
+    return result
 
 
 def threshold_pps(found: SutModel, goal: Goal) -> float:
@@ -51,26 +51,26 @@ def threshold_pps(found: SutModel, goal: Goal) -> float:
     ],
 )
 def test_looks_in_a_row_show_how_a_sut_behaves(capacities_mpps: tuple[float, ...], behavior: SutBehavior) -> None:
-    found = model(*(each * 1e6 for each in capacities_mpps))
-    assert found.behavior is behavior
-    assert found.surveyed
+    result = model(*(each * 1e6 for each in capacities_mpps))
+    assert result.behavior is behavior
+    assert result.surveyed
 
 
 def test_a_single_look_shows_nothing_of_how_a_sut_varies() -> None:
-    found = model(9.1e6)
-    assert found.behavior is SutBehavior.STABLE
-    assert not found.surveyed
+    result = model(9.1e6)
+    assert result.behavior is SutBehavior.STABLE
+    assert not result.surveyed
 
 
 def test_what_a_sut_did_before_it_changed_for_good_is_forgotten() -> None:
-    found = model(8.5e6, 8.5e6)
+    result = model(8.5e6, 8.5e6)
     probes = [overload(9.0e6, index=index) for index in range(2, 7)]
     for look in probes:
-        found.learn(look)
-    found.update_behavior(probes)
-    assert found.behavior is SutBehavior.STABLE
-    assert [each.index for each in found.current] == [2, 3, 4, 5, 6]
-    assert threshold_pps(found, NDR) == pytest.approx(9.0e6, rel=1e-3)
+        result.learn(look)
+    result.update_behavior(probes)
+    assert result.behavior is SutBehavior.STABLE
+    assert [each.index for each in result.current] == [2, 3, 4, 5, 6]
+    assert threshold_pps(result, NDR) == pytest.approx(9.0e6, rel=1e-3)
 
 
 def test_three_values_are_no_trend_and_equal_ones_never_are() -> None:
@@ -82,9 +82,9 @@ def test_three_values_are_no_trend_and_equal_ones_never_are() -> None:
 
 def test_the_capacity_is_that_of_the_latest_overload() -> None:
     assert SutModel().capacity_pps() is None
-    found = model(9.1e6, 9.0e6)
-    found.learn(trace([0] * 10, 8e6, index=2))
-    assert found.capacity_pps() == pytest.approx(9.0e6)
+    result = model(9.1e6, 9.0e6)
+    result.learn(trace([0] * 10, 8e6, index=2))
+    assert result.capacity_pps() == pytest.approx(9.0e6)
 
 
 @pytest.mark.parametrize("goal", [NDR, PDR])
@@ -93,10 +93,10 @@ def test_the_threshold_of_a_hard_limit_follows_from_one_look(goal: Goal) -> None
 
 
 def test_nothing_is_said_of_a_threshold_before_anything_was_overloaded() -> None:
-    found = SutModel()
-    found.learn(trace([0] * 10, 8e6))
-    assert found.threshold(GoalEvidence(NDR, 0.5)) is None
-    assert found.expected_lost(9e6, 1.0) == 0.0
+    result = SutModel()
+    result.learn(trace([0] * 10, 8e6))
+    assert result.threshold(GoalEvidence(NDR, 0.5)) is None
+    assert result.expected_lost(9e6, 1.0) == 0.0
 
 
 def test_an_estimate_from_far_above_says_that_it_is_one() -> None:
@@ -109,15 +109,15 @@ def test_an_estimate_from_far_above_says_that_it_is_one() -> None:
 
 
 def test_of_two_modes_the_more_frequent_one_makes_the_threshold() -> None:
-    found = model(9.1e6, 8.3e6, 9.1e6, 9.1e6, 9.1e6)
-    assert threshold_pps(found, NDR) == pytest.approx(9.1e6, rel=1e-3)
+    result = model(9.1e6, 8.3e6, 9.1e6, 9.1e6, 9.1e6)
+    assert threshold_pps(result, NDR) == pytest.approx(9.1e6, rel=1e-3)
     assert threshold_pps(model(8.3e6, 9.1e6, 8.3e6, 8.3e6, 8.3e6), NDR) == pytest.approx(8.3e6, rel=1e-3)
 
 
 def test_a_trial_in_the_rarer_slow_mode_is_an_exception_and_one_in_the_usual_mode_is_not() -> None:
-    found = model(9.1e6, 8.3e6, 9.1e6, 9.1e6, 9.1e6)
-    assert found.is_slow_exception(overload(8.3e6))
-    assert not found.is_slow_exception(overload(9.1e6))
+    result = model(9.1e6, 8.3e6, 9.1e6, 9.1e6, 9.1e6)
+    assert result.is_slow_exception(overload(8.3e6))
+    assert not result.is_slow_exception(overload(9.1e6))
     usual = model(8.3e6, 9.1e6, 8.3e6, 8.3e6, 8.3e6)
     assert not usual.is_slow_exception(overload(8.3e6))
 
@@ -129,77 +129,77 @@ def test_as_long_as_neither_mode_is_clearly_ahead_it_is_open_which_is_usual() ->
 
 
 def test_a_trial_without_loss_where_slow_ones_lose_was_a_fast_one() -> None:
-    found = model(9.1e6, 8.3e6, 9.1e6, 8.3e6)
+    result = model(9.1e6, 8.3e6, 9.1e6, 8.3e6)
     for index in range(4, 7):
-        found.learn(trace([0] * 10, 9.0e6, index=index))
-    split = found.modes()
+        result.learn(trace([0] * 10, 9.0e6, index=index))
+    split = result.modes()
     assert split and (len(split[0]), len(split[1])) == (2, 5)
 
 
 def test_the_buffer_is_the_smallest_that_any_trial_showed() -> None:
-    found = SutModel()
-    found.learn(overload(9.1e6, buffered_s=0.2))
-    found.learn(overload(9.1e6, buffered_s=0.1, index=1))
-    assert found.buffer_count == pytest.approx(0.1 * (OFFERED_PPS - 9.1e6), rel=1e-3)
+    result = SutModel()
+    result.learn(overload(9.1e6, buffered_s=0.2))
+    result.learn(overload(9.1e6, buffered_s=0.1, index=1))
+    assert result.buffer_count == pytest.approx(0.1 * (OFFERED_PPS - 9.1e6), rel=1e-3)
     assert SutModel().buffer_count == 0.0
 
 
 def test_a_buffer_matters_in_short_trials_and_not_in_long_ones() -> None:
-    found = SutModel()
-    found.learn(overload(9.1e6, buffered_s=0.2))  # 20,000 frames
-    assert found.buffer_matters(9e6, 1.0)
-    assert not found.buffer_matters(9e6, 30.0)
+    result = SutModel()
+    result.learn(overload(9.1e6, buffered_s=0.2))  # 20,000 frames
+    assert result.buffer_matters(9e6, 1.0)
+    assert not result.buffer_matters(9e6, 30.0)
 
 
 def test_what_a_load_will_lose_is_what_exceeds_the_capacity_once_the_buffer_is_full() -> None:
-    found = SutModel()
-    found.learn(overload(9.1e6, buffered_s=0.2))
-    assert found.expected_lost(9.3e6, 1.0) == pytest.approx(0.8 * 0.2e6 - 20_000, rel=1e-3)
-    assert found.expected_lost(9.0e6, 1.0) == 0.0
+    result = SutModel()
+    result.learn(overload(9.1e6, buffered_s=0.2))
+    assert result.expected_lost(9.3e6, 1.0) == pytest.approx(0.8 * 0.2e6 - 20_000, rel=1e-3)
+    assert result.expected_lost(9.0e6, 1.0) == 0.0
 
 
 def test_a_short_overload_is_expected_to_go_on_as_it_ended() -> None:
-    found, look = model(9.1e6), overload(9.1e6)
-    assert found.expected_ratio(look, 30.0) == pytest.approx(1.0 - 9.1 / 9.2, rel=1e-3)
+    result, look = model(9.1e6), overload(9.1e6)
+    assert result.expected_ratio(look, 30.0) == pytest.approx(1.0 - 9.1 / 9.2, rel=1e-3)
     quiet = trace([0] * 10, 8e6)
-    assert found.expected_ratio(quiet, 30.0) == 0.0
+    assert result.expected_ratio(quiet, 30.0) == 0.0
 
 
 def test_a_sut_that_hardly_forwards_is_swamped_and_tells_no_threshold() -> None:
     swamped = overload(0.5e6)
     assert is_collapsed(swamped) and not is_collapsed(overload(5e6))
-    found = SutModel()
-    found.learn(swamped)
-    assert found.threshold(GoalEvidence(NDR, 0.5)) is None
+    result = SutModel()
+    result.learn(swamped)
+    assert result.threshold(GoalEvidence(NDR, 0.5)) is None
 
 
 def test_a_loss_that_rises_smoothly_is_followed_between_two_loads() -> None:
-    found = SutModel()
+    result = SutModel()
     # A loss ratio that rises with a power of the load, unlike a hard limit's: 0.1 % at 9 Mpps, 1 % at 9.4.
     gentle = [(9.0e6, 0.001), (9.4e6, 0.01)]
     probes = [trace([r * load * 0.05] * 10, load, window_s=0.05, index=i) for i, (load, r) in enumerate(gentle)]
     for look in probes:
-        found.learn(look)
-    assert not found.is_smooth(0.003)  # No trial has shown yet whether the SUT varies.
-    found.surveyed = True
-    assert found.is_smooth(0.003)
-    found_pps = threshold_pps(found, PDR.model_copy(update={"loss_ratio": 10**-2.5}))
+        result.learn(look)
+    assert not result.is_smooth(0.003)  # No trial has shown yet whether the SUT varies.
+    result.surveyed = True
+    assert result.is_smooth(0.003)
+    found_pps = threshold_pps(result, PDR.model_copy(update={"loss_ratio": 10**-2.5}))
     assert found_pps == pytest.approx((9.0e6 * 9.4e6) ** 0.5, rel=1e-6)  # halfway on both logarithmic axes
 
 
 def test_a_sut_that_drifts_down_is_expected_to_have_fallen_on_by_the_end_of_the_next_trial() -> None:
-    found = SutModel()
+    result = SutModel()
     for index, capacity_pps in enumerate((9.1e6, 9.0e6)):
-        found.learn(replace(overload(capacity_pps, index=index), started_s=100.0 * index))
-    assert found.fall_ratio(30.0) == 0.0
-    found.behavior = SutBehavior.FALLING
+        result.learn(replace(overload(capacity_pps, index=index), started_s=100.0 * index))
+    assert result.fall_ratio(30.0) == 0.0
+    result.behavior = SutBehavior.FALLING
     # 1.1 % in 100 s.
-    assert found.fall_ratio(30.0) == pytest.approx((1.0 - 9.0 / 9.1) * 0.3, rel=0.02)
+    assert result.fall_ratio(30.0) == pytest.approx((1.0 - 9.0 / 9.1) * 0.3, rel=0.02)
 
 
 @pytest.mark.parametrize("capacities_mpps", [(9.1, 9.1, 9.1, 9.1, 9.1), (9.1, 8.3, 9.1, 9.1, 8.3)])
 def test_a_trial_half_of_which_nothing_passed_has_a_threshold_above_nothing(capacities_mpps: tuple[float, ...]) -> None:
-    found = model(*(each * 1e6 for each in capacities_mpps))
+    result = model(*(each * 1e6 for each in capacities_mpps))
     whole = OFFERED_PPS * 0.05
-    found.learn(trace([whole] * 20 + [whole / 92] * 20, OFFERED_PPS, window_s=0.05, index=9))
-    assert threshold_pps(found, PDR) > 0.0
+    result.learn(trace([whole] * 20 + [whole / 92] * 20, OFFERED_PPS, window_s=0.05, index=9))
+    assert threshold_pps(result, PDR) > 0.0

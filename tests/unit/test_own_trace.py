@@ -92,13 +92,13 @@ def test_parts_of_a_trial_have_its_loss_between_them() -> None:
 
 
 def outcome(samples: tuple[Sample, ...], lost: int, unsent: int = 0, elapsed_s: float = 1.0) -> Outcome:
-    asked = round(LOAD_PPS * elapsed_s)
+    requested = round(LOAD_PPS * elapsed_s)
     return Outcome(
         index=3,
-        loss_ratio=(lost + unsent) / asked,
+        loss_ratio=(lost + unsent) / requested,
         elapsed_s=elapsed_s,
-        intended_count=asked,
-        offered_count=asked - unsent,
+        intended_count=requested,
+        offered_count=requested - unsent,
         lost_count=lost,
         unsent_count=unsent,
         samples=samples,
@@ -113,36 +113,36 @@ def test_windows_are_the_differences_of_what_was_counted_so_far() -> None:
 
 
 def test_a_measurer_that_knows_only_totals_gives_one_window() -> None:
-    found = trace_outcome(outcome((), 100_000), LOAD_PPS, 1.0)
-    assert [(window.duration_s, round(window.lost_count)) for window in found.windows] == [(1.0, 100_000)]
-    assert found.overloaded and found.steady
-    assert found.capacity_pps == pytest.approx(0.9e6)
+    result = trace_outcome(outcome((), 100_000), LOAD_PPS, 1.0)
+    assert [(window.duration_s, round(window.lost_count)) for window in result.windows] == [(1.0, 100_000)]
+    assert result.overloaded and result.steady
+    assert result.capacity_pps == pytest.approx(0.9e6)
 
 
 def test_a_measurer_that_tells_no_time_has_sent_as_asked() -> None:
-    found = trace_outcome(Outcome(index=0, loss_ratio=0.1), LOAD_PPS, 2.0)
-    assert found.elapsed_s == 2.0
-    assert found.lost_count == pytest.approx(200_000)
+    result = trace_outcome(Outcome(index=0, loss_ratio=0.1), LOAD_PPS, 2.0)
+    assert result.elapsed_s == 2.0
+    assert result.lost_count == pytest.approx(200_000)
 
 
 def test_frames_not_sent_count_as_lost_in_the_windows_they_were_missing_from() -> None:
     # The tester begins late: it sends nothing for 0.1 s and keeps up from then on.
     samples = tuple(Sample(0.1 * n, 100_000 * (n - 1), 0) for n in range(1, 11))
-    found = trace_outcome(outcome(samples, 0, unsent=100_000), LOAD_PPS, 1.0)
-    assert found.unsent and found.offered_pps == pytest.approx(0.9e6)
-    assert [window.lost_count for window in found.windows] == pytest.approx([100_000] + [0] * 9)
+    result = trace_outcome(outcome(samples, 0, unsent=100_000), LOAD_PPS, 1.0)
+    assert result.unsent and result.offered_pps == pytest.approx(0.9e6)
+    assert [window.lost_count for window in result.windows] == pytest.approx([100_000] + [0] * 9)
 
 
 def test_frames_that_turn_out_unsent_only_in_the_end_are_spread_evenly() -> None:
     samples = tuple(Sample(0.1 * n, 100_000 * n, 0) for n in range(1, 11))
-    found = trace_outcome(outcome(samples, 0, unsent=100_000), LOAD_PPS, 1.0)
-    assert [window.lost_count for window in found.windows] == pytest.approx([EXCESS] * 10)
+    result = trace_outcome(outcome(samples, 0, unsent=100_000), LOAD_PPS, 1.0)
+    assert [window.lost_count for window in result.windows] == pytest.approx([EXCESS] * 10)
 
 
 @pytest.mark.parametrize("count", [1, 299, 300, 301, 1000, 3601])
 def test_fine_windows_are_joined_and_nothing_is_lost_on_the_way(count: int) -> None:
     samples = tuple(Sample(n / count, round(LOAD_PPS * n / count), 7 * n) for n in range(1, count + 1))
-    found = trace_outcome(outcome(samples, 7 * count), LOAD_PPS, 1.0)
-    assert len(found.windows) <= WINDOWS_MAX
-    assert sum(window.lost_count for window in found.windows) == pytest.approx(7 * count)
-    assert sum(window.duration_s for window in found.windows) == pytest.approx(1.0)
+    result = trace_outcome(outcome(samples, 7 * count), LOAD_PPS, 1.0)
+    assert len(result.windows) <= WINDOWS_MAX
+    assert sum(window.lost_count for window in result.windows) == pytest.approx(7 * count)
+    assert sum(window.duration_s for window in result.windows) == pytest.approx(1.0)

@@ -69,8 +69,8 @@ def test_frames_that_come_back_to_where_they_left_are_said_to() -> None:
 
 def test_many_dead_directions_are_counted_and_the_first_named() -> None:
     traffic = chains(64)
-    found = find_faults(traffic, [check(stream) for stream in traffic.streams], PORTS, {})
-    assert len(found) == 9 and found[-1] == "and 120 more"
+    faults = find_faults(traffic, [check(stream) for stream in traffic.streams], PORTS, {})
+    assert len(faults) == 9 and faults[-1] == "and 120 more"
 
 
 def test_frames_that_another_chain_sent_on_do_not_prove_their_own() -> None:

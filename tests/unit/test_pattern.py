@@ -16,8 +16,8 @@ ENGINE_SCHEMA = json.loads((Path(__file__).parents[2] / "schema/engine.json").re
 
 
 def pattern(**keys: Any) -> LoadPattern:
-    written = {f"pattern.{key}": value for key, value in keys.items()}
-    return build(load((), written), cpus=(0, 1)).traffic.pattern
+    text = {f"pattern.{key}": value for key, value in keys.items()}
+    return build(load((), text), cpus=(0, 1)).traffic.pattern
 
 
 @pytest.mark.parametrize(
@@ -39,10 +39,10 @@ def pattern(**keys: Any) -> LoadPattern:
 def test_each_kind_keeps_the_keys_it_heeds_and_the_engine_takes_them(
     keys: dict[str, Any], planned: dict[str, Any]
 ) -> None:
-    made = pattern(**keys).model_dump()
-    assert made == planned
+    created = pattern(**keys).model_dump()
+    assert created == planned
     shape = {"$ref": "#/$defs/LoadPattern", "$defs": ENGINE_SCHEMA["request"]["$defs"]}
-    jsonschema.validate(made, shape)
+    jsonschema.validate(created, shape)
 
 
 @pytest.mark.parametrize("keys", [{"amplitude": 1.5}, {"duty": 0}, {"steps": 1}, {"kind": "square"}, {"period": "1us"}])

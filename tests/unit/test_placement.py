@@ -23,13 +23,13 @@ def vm(**changes: Any) -> VmDescriptor:
 
 
 def sets(*vcpu_counts: int, **changes: Any) -> tuple[VcpuSet, ...]:
-    begin, made = 0, []
+    begin, created = 0, []
     for count in vcpu_counts:
         memory = changes.get("memory") or SetMemory(total_bytes=GIB)
         rest = {key: value for key, value in changes.items() if key != "memory"}
-        made.append(VcpuSet(vcpus=tuple(range(begin, begin + count)), memory=memory, **rest))
+        created.append(VcpuSet(vcpus=tuple(range(begin, begin + count)), memory=memory, **rest))
         begin += count
-    return tuple(made)
+    return tuple(created)
 
 
 def placed(result: PlacementResult) -> Placement:
@@ -106,16 +106,16 @@ def test_a_processor_of_another_kind_will_not_do(asked: dict[str, Any], says: st
 
 def test_an_unknown_fact_refuses_a_host_and_says_why_unless_unknown_is_to_pass() -> None:
     blind = processor(host(), isa_extensions=Observation[tuple[str, ...]](why="needs root"))
-    asked = asking(isa_extensions=("aes",))
-    violation = place_vm(asked, [blind]).rejections[0].violations[0]
+    requested = asking(isa_extensions=("aes",))
+    violation = place_vm(requested, [blind]).rejections[0].violations[0]
     assert violation.found == "unknown (needs root)"
-    passed = placed(place_vm(asked, [blind], options=PlacementOptions(unknown_passes=True)))
+    passed = placed(place_vm(requested, [blind], options=PlacementOptions(unknown_passes=True)))
     assert any("unknown" in each for each in passed.warnings)
 
 
 def test_a_capability_has_to_be_supported_and_switched_on_for_sure() -> None:
-    asked = vm(hypervisor=forwarder().profiles[0].hypervisor.model_copy(update={"capabilities": ("iommu_slat",)}))
-    assert placed(place_vm(asked, [host()]))
+    requested = vm(hypervisor=forwarder().profiles[0].hypervisor.model_copy(update={"capabilities": ("iommu_slat",)}))
+    assert placed(place_vm(requested, [host()]))
     capabilities = host().capabilities.hypervisor.capabilities
     for feature, says in (
         (known(False), "not supported"),
@@ -123,26 +123,26 @@ def test_a_capability_has_to_be_supported_and_switched_on_for_sure() -> None:
         (Feature(supported=MOMENT.reported(True, "test")), "unknown"),
     ):
         other = hypervisor(host(), capabilities=capabilities.model_copy(update={"iommu_slat": feature}))
-        assert place_vm(asked, [other]).rejections[0].violations[0].found == says
+        assert place_vm(requested, [other]).rejections[0].violations[0].found == says
 
 
 def test_versions_of_hypervisors_are_compared_as_numbers() -> None:
-    asked = forwarder().profiles[0].hypervisor
-    newer = vm(hypervisor=asked.model_copy(update={"version_min": "6.10"}))
-    older = vm(hypervisor=asked.model_copy(update={"version_min": "5.15"}))
+    requested = forwarder().profiles[0].hypervisor
+    newer = vm(hypervisor=requested.model_copy(update={"version_min": "6.10"}))
+    older = vm(hypervisor=requested.model_copy(update={"version_min": "5.15"}))
     assert constraints(place_vm(newer, [host()])) == ["hypervisor"]
     assert placed(place_vm(older, [host()]))
 
 
 def test_every_violated_constraint_of_a_host_is_told() -> None:
-    asked = Profile(
+    requested = Profile(
         processor=forwarder().profiles[0].processor.model_copy(update={"vendor": "AMD"}),
         vcpu_sets=sets(40, memory=SetMemory(total_bytes=100 * GIB, large_page_bytes=GIB, large_page_count=50)),
         other_io=(OtherIo(),),
     )
-    told = constraints(place_vm(VmDescriptor(name="vm", profiles=(asked,)), [host()]))
-    assert set(told) == {"processor", "cpus", "large pages", "memory", "devices"}
-    assert told[0] == "processor"
+    report = constraints(place_vm(VmDescriptor(name="vm", profiles=(requested,)), [host()]))
+    assert set(report) == {"processor", "cpus", "large pages", "memory", "devices"}
+    assert report[0] == "processor"
 
 
 # Ranking: the 75 % rule and others
@@ -198,10 +198,10 @@ def test_slower_cores_are_made_up_for_by_more_where_the_vm_scales() -> None:
 
 def test_a_table_of_benchmarks_ranks_by_its_figures_and_names_its_source() -> None:
     table = BenchmarkRanking("a benchmark", "who measured", {"E5-2680 v2": 200.0, "E5-2680": 150.0})
-    asked = asking(model="E5-2680 v2")
-    refused = place_vm(asked, [host()], ranking=table).rejections[0].violations[0]
+    requested = asking(model="E5-2680 v2")
+    refused = place_vm(requested, [host()], ranking=table).rejections[0].violations[0]
     assert (refused.asked, refused.found) == ("200 in a benchmark", "150")
-    placement = placed(place_vm(asked, [host()], ranking=table, options=PlacementOptions(guarantee_min_ratio=0.7)))
+    placement = placed(place_vm(requested, [host()], ranking=table, options=PlacementOptions(guarantee_min_ratio=0.7)))
     assert placement.guarantee.ratio == 0.75
     assert "who measured" in placement.guarantee.label
 
@@ -241,7 +241,7 @@ def test_without_smt_pairs_have_two_cores_of_one_cluster_and_that_is_a_substitut
     clusters = Observation[tuple[tuple[int, ...], ...]](
         value=((0, 1, 2, 3), (4, 5, 6, 7)), source="test", confidence="reported"
     )
-    told = flat.model_copy(
+    report = flat.model_copy(
         update={
             "resources": flat.resources.model_copy(
                 update={
@@ -253,7 +253,7 @@ def test_without_smt_pairs_have_two_cores_of_one_cluster_and_that_is_a_substitut
         }
     )
     pairs = VcpuSet(vcpus=(0, 1, 2, 3, 4, 5), pairs=((0, 1), (2, 3), (4, 5)), memory=SetMemory(total_bytes=GIB))
-    placement = placed(place_vm(vm(vcpu_sets=(pairs,)), [told]))
+    placement = placed(place_vm(vm(vcpu_sets=(pairs,)), [report]))
     for one, other in pairs.pairs:
         assert placement.sets[0].cpus[one] // 4 == placement.sets[0].cpus[other] // 4
     assert any("SMT is off" in each for each in placement.substitutions)
@@ -284,8 +284,8 @@ def test_unknown_pages_are_no_pages() -> None:
     memory = node.memory.model_copy(update={"large_pages": (pages,)})
     resources = chd.resources.model_copy(update={"numa_nodes": (node.model_copy(update={"memory": memory}),)})
     blind = chd.model_copy(update={"resources": resources})
-    asked = vm(vcpu_sets=sets(1, memory=SetMemory(total_bytes=GIB, large_page_bytes=GIB, large_page_count=1)))
-    violation = place_vm(asked, [blind]).rejections[0].violations[0]
+    requested = vm(vcpu_sets=sets(1, memory=SetMemory(total_bytes=GIB, large_page_bytes=GIB, large_page_count=1)))
+    violation = place_vm(requested, [blind]).rejections[0].violations[0]
     assert (violation.constraint, violation.found) == ("large pages", "1 GiB: unknown")
 
 
@@ -351,40 +351,40 @@ def test_a_virtual_switch_has_to_be_accelerated_where_that_is_asked_and_its_burd
 
     interface = (Interface(speed_bps=10 * GBPS, bandwidth_bps=GBPS, mode="vswitch"),)
     wants = forwarder().profiles[0].hypervisor.model_copy(update={"accelerated_vswitch": True})
-    asked = vm(hypervisor=wants, vcpu_sets=sets(2, interfaces=interface))
-    placement = placed(place_vm(asked, [with_switch("dpdk")]))
+    requested = vm(hypervisor=wants, vcpu_sets=sets(2, interfaces=interface))
+    placement = placed(place_vm(requested, [with_switch("dpdk")]))
     assert placement.sets[0].interfaces[0].vswitch == "br0"
     assert 1 not in placement.sets[0].cpus.values(), "the switch polls there"
     assert any("bottleneck" in each for each in placement.warnings)
-    assert set(constraints(place_vm(asked, [with_switch("none")]))) == {"hypervisor", "interfaces"}
+    assert set(constraints(place_vm(requested, [with_switch("none")]))) == {"hypervisor", "interfaces"}
 
 
 def test_links_between_nodes_are_warned_of_when_unknown_and_refused_when_too_thin() -> None:
     apart = Profile(vcpu_sets=sets(2, 2), links=(SetLink(sets=(0, 1), bandwidth_bps=80 * GBPS),), separate_nodes=True)
-    asked = VmDescriptor(name="vm", profiles=(apart,))
-    assert any("between nodes 0 and 1" in each for each in placed(place_vm(asked, [host()])).warnings)
+    requested = VmDescriptor(name="vm", profiles=(apart,))
+    assert any("between nodes 0 and 1" in each for each in placed(place_vm(requested, [host()])).warnings)
     chd = host()
     link = chd.resources.links[0]
     thin = link.model_copy(
         update={"bandwidth": link.bandwidth.model_copy(update={"total_bytes_per_s": MOMENT.reported(5e9, "test")})}
     )
     other = chd.model_copy(update={"resources": chd.resources.model_copy(update={"links": (thin,)})})
-    assert "node links" in constraints(place_vm(asked, [other]))
+    assert "node links" in constraints(place_vm(requested, [other]))
 
 
 def test_identical_vms_are_no_more_than_the_vm_says() -> None:
-    asked = vm(impact=Impact(option=2, identical_max_count=2), vcpu_sets=sets(1))
+    requested = vm(impact=Impact(option=2, identical_max_count=2), vcpu_sets=sets(1))
     chd = host("a", Shape(nodes=1))
     for name in ("vm", "vm#2"):
-        chd = subtract_placement(chd, placed(place_vm(asked, [chd], vm=name)))
-    assert constraints(place_vm(asked, [chd], vm="vm#3")) == ["impact"]
+        chd = subtract_placement(chd, placed(place_vm(requested, [chd], vm=name)))
+    assert constraints(place_vm(requested, [chd], vm="vm#3")) == ["impact"]
 
 
 def test_what_antagonists_cost_is_taken_off_the_promise_beside_others() -> None:
-    asked = vm(impact=Impact(option=1, degradation_max_ratio={"cache": 0.2}), vcpu_sets=sets(1))
-    assert placed(place_vm(asked, [host()])).guarantee.ratio == 1.0
+    requested = vm(impact=Impact(option=1, degradation_max_ratio={"cache": 0.2}), vcpu_sets=sets(1))
+    assert placed(place_vm(requested, [host()])).guarantee.ratio == 1.0
     beside = subtract_placement(host(), placed(place_vm(forwarder(), [host()])))
-    placement = placed(place_vm(asked, [beside]))
+    placement = placed(place_vm(requested, [beside]))
     assert placement.guarantee.ratio == pytest.approx(0.8)
     assert any("forwarder" in each for each in placement.warnings)
 
@@ -415,9 +415,9 @@ def test_policies_choose_as_they_say() -> None:
     assert placed(place_vm(forwarder(), [large, small], "best-fit")).host_id == "small"
     assert placed(place_vm(forwarder(), [large, small], "spread")).host_id == "large"
     exact, fast = host("exact", Shape(nodes=1, cores=16)), host("fast", Shape(nodes=1, cores=8, speed_gbps=25))
-    asked = vm(vcpu_sets=sets(2, interfaces=(Interface(speed_bps=10 * GBPS, mode="dedicated"),)))
-    assert placed(place_vm(asked, [exact, fast], "best-fit")).host_id == "fast"
-    assert placed(place_vm(asked, [exact, fast], "minimal-substitutions")).host_id == "exact"
+    requested = vm(vcpu_sets=sets(2, interfaces=(Interface(speed_bps=10 * GBPS, mode="dedicated"),)))
+    assert placed(place_vm(requested, [exact, fast], "best-fit")).host_id == "fast"
+    assert placed(place_vm(requested, [exact, fast], "minimal-substitutions")).host_id == "exact"
 
 
 def test_a_vm_without_topology_may_be_in_pieces() -> None:
@@ -438,9 +438,9 @@ def test_a_host_afterwards_keeps_what_a_descriptor_has_to_keep() -> None:
     before = host()
     after = subtract_placement(before, placed(place_vm(sample(), [before], vm="bng")))
     node = after.resources.numa_nodes[0]
-    taken = [cpu for cpu, state in node.cpus.cpu.items() if state.owners == ("bng",)]
-    assert len(taken) == 14
-    assert all(node.cpus.cpu[cpu].in_use.value and node.cpus.cpu[cpu].use.value == "dedicated" for cpu in taken)
+    used = [cpu for cpu, state in node.cpus.cpu.items() if state.owners == ("bng",)]
+    assert len(used) == 14
+    assert all(node.cpus.cpu[cpu].in_use.value and node.cpus.cpu[cpu].use.value == "dedicated" for cpu in used)
     assert node.memory.large_pages[0].used_count.value == 6
     assert (
         node.memory.normal.free_bytes.value == before.resources.numa_nodes[0].memory.normal.free_bytes.value - 8 * GIB

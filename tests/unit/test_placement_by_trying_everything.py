@@ -159,8 +159,8 @@ def test_of_several_hosts_the_best_is_taken_in_whatever_order_they_come() -> Non
         placement = results[0].placement
         if placement is None or first.vmd.profiles[0].topology != "restricted":
             continue
-        found = {name: each for name, each in worth.items() if each is not None}
-        assert placement.host_id == min(found, key=lambda name: (found[name], name)), f"seed {first.seed}"
-        assert {placement.host_id, *results[0].alternatives} == set(found), f"seed {first.seed}"
+        result = {name: each for name, each in worth.items() if each is not None}
+        assert placement.host_id == min(result, key=lambda name: (result[name], name)), f"seed {first.seed}"
+        assert {placement.host_id, *results[0].alternatives} == set(result), f"seed {first.seed}"
         chosen += 1
     assert chosen

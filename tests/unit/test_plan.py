@@ -16,7 +16,7 @@ from nodrop.model.result import RunResult, Status
 from nodrop.model.search_plan import EarlierGoal
 from nodrop.plan import build
 from nodrop.plan.resolvers import Resolvers
-from nodrop.rates import line_rate_pps
+from nodrop.rates import compute_line_rate_pps
 
 SEARCH_PAGE = (Path(__file__).parents[2] / "docs/reference/search-options.md").read_text()
 
@@ -32,7 +32,7 @@ def plan(cpus: tuple[int, ...] = (0, 1), **overrides: Any) -> Plan:
 )
 def test_line_rates_are_those_of_the_standard(frame_bytes: int, frames_per_second: int) -> None:
     """Source: RFC 5180 appendix A.1, 10 Gb/s, fractions of a frame cut off."""
-    assert int(line_rate_pps(frame_bytes)) == frames_per_second
+    assert int(compute_line_rate_pps(frame_bytes)) == frames_per_second
 
 
 def test_the_highest_load_is_the_line_rate_of_both_directions_together() -> None:
@@ -96,8 +96,8 @@ def test_a_search_that_knows_no_exceed_ratio_gets_none_from_the_profile() -> Non
 
 
 def test_every_option_of_a_single_search_reaches_the_plan() -> None:
-    asked = {"doublings": 3, "verify_trials": 4, "verify_lost_count": 9, "load_epsilon": "1%", "joint": False}
-    search = plan(**{f"search__{key}": value for key, value in asked.items()}).search
+    requested = {"doublings": 3, "verify_trials": 4, "verify_lost_count": 9, "load_epsilon": "1%", "joint": False}
+    search = plan(**{f"search__{key}": value for key, value in requested.items()}).search
     assert (search.doublings, search.verify_trial_count, search.verify_lost_count) == (3, 4, 9)
     assert (search.load_epsilon_ratio, search.joint) == (0.01, False)
 
@@ -166,9 +166,9 @@ def test_frames_are_never_addressed_to_an_interface_of_the_labs() -> None:
 
 
 def test_the_vnf_sends_on_to_the_testers_addresses() -> None:
-    made = plan()
-    forth, back = made.traffic.streams
-    peer_macs = tuple(port.peer_mac for port in made.lab.forwarders[0].ports)
+    built_plan = plan()
+    forth, back = built_plan.traffic.streams
+    peer_macs = tuple(port.peer_mac for port in built_plan.lab.forwarders[0].ports)
     assert peer_macs == (forth.ethernet.src, back.ethernet.src)
     assert {forth.ethernet.dst, back.ethernet.dst}.isdisjoint(peer_macs)
 
@@ -179,18 +179,18 @@ def test_through_a_bridge_frames_are_addressed_to_the_other_tester_port() -> Non
 
 
 def test_with_several_cpus_tester_and_vnf_take_one_each() -> None:
-    made = plan(cpus=(2, 3, 5))
-    assert (made.engine.cores, made.lab.forwarders[0].core) == ((2,), 5)
+    built_plan = plan(cpus=(2, 3, 5))
+    assert (built_plan.engine.cores, built_plan.lab.forwarders[0].core) == ((2,), 5)
 
 
 def test_with_one_cpu_nothing_is_bound() -> None:
-    made = plan(cpus=(0,))
-    assert (made.engine.cores, made.lab.forwarders[0].core) == ((), None)
+    built_plan = plan(cpus=(0,))
+    assert (built_plan.engine.cores, built_plan.lab.forwarders[0].core) == ((), None)
 
 
 def test_cores_that_were_asked_for_are_taken() -> None:
-    made = plan(engine__cores=[1, 0], vnf__core="none")
-    assert (made.engine.cores, made.lab.forwarders[0].core) == ((1, 0), None)
+    built_plan = plan(engine__cores=[1, 0], vnf__core="none")
+    assert (built_plan.engine.cores, built_plan.lab.forwarders[0].core) == ((1, 0), None)
 
 
 def test_large_frames_get_a_lab_they_fit_through() -> None:
@@ -210,9 +210,9 @@ def test_latency_is_asked_for_at_every_goal_and_half_of_the_one_with_most_loss()
 
 def test_a_standing_lab_is_taken_as_it_is() -> None:
     standing = plan(sut="bridge").lab
-    made = build(load((), {"lab": "mine"}), Resolvers(find_lab={"mine": standing}.__getitem__), (0, 1))
-    assert (made.standing_lab, made.lab) == ("mine", standing)
-    assert made.traffic.streams[0].ethernet.dst == made.traffic.streams[1].ethernet.src
+    built_plan = build(load((), {"lab": "mine"}), Resolvers(find_lab={"mine": standing}.__getitem__), (0, 1))
+    assert (built_plan.standing_lab, built_plan.lab) == ("mine", standing)
+    assert built_plan.traffic.streams[0].ethernet.dst == built_plan.traffic.streams[1].ethernet.src
 
 
 @pytest.mark.parametrize(
@@ -262,8 +262,8 @@ def test_what_does_not_go_together_is_refused(keys: dict[str, Any], sentence: st
 
 
 def test_every_chain_has_ports_networks_and_forwarders_of_its_own() -> None:
-    made = plan(sut="vnf-l3", chains=3, hops=2, networks="ports")
-    streams, lab = made.traffic.streams, made.lab
+    built_plan = plan(sut="vnf-l3", chains=3, hops=2, networks="ports")
+    streams, lab = built_plan.traffic.streams, built_plan.lab
     assert [(stream.tx_port, stream.rx_port) for stream in streams] == [(0, 1), (1, 0), (2, 3), (3, 2), (4, 5), (5, 4)]
     assert (
         len({stream.ip.src for stream in streams if stream.ip}) == len({stream.ethernet.src for stream in streams}) == 6
@@ -277,13 +277,13 @@ def test_every_chain_has_ports_networks_and_forwarders_of_its_own() -> None:
 @pytest.mark.parametrize("keys", [{}, {"chains": 2}, {"chains": 8}, {"chains": 5, "hops": 2}])
 def test_routes_lead_every_stream_to_its_port(keys: dict[str, Any]) -> None:
     """Route by the longest prefix that contains the destination, hop by hop, with the standard library's prefixes."""
-    made = plan(sut="vnf-l3", networks="ports", **keys)
-    ports = {port.interface: (port, forwarder) for forwarder in made.lab.forwarders for port in forwarder.ports}
-    pairs = [(link.near.interface, link.far.interface) for link in made.lab.links]
+    built_plan = plan(sut="vnf-l3", networks="ports", **keys)
+    ports = {port.interface: (port, forwarder) for forwarder in built_plan.lab.forwarders for port in forwarder.ports}
+    pairs = [(link.near.interface, link.far.interface) for link in built_plan.lab.links]
     links = {near: far for pair in pairs for near, far in (pair, pair[::-1])}
-    for stream in made.traffic.streams:
+    for stream in built_plan.traffic.streams:
         here = f"sut{stream.tx_port}"
-        for _ in range(made.lab.hop_count):
+        for _ in range(built_plan.lab.hop_count):
             assert stream.ip
             _, forwarder = ports[links.get(here, here)]
             leading = [

@@ -40,12 +40,12 @@ def test_the_ends_of_the_sut_take_frames_that_were_never_socket_buffers_only_whe
 
 
 def test_dpdk_is_on_the_labs_interfaces_in_slots_that_frames_fit_in_and_on_a_cpu_more() -> None:
-    made = plan(sut="bridge", engine__backend="dpdk", frame_bytes=9000)
-    assert made.engine.devices == (
+    built_plan = plan(sut="bridge", engine__backend="dpdk", frame_bytes=9000)
+    assert built_plan.engine.devices == (
         "net_af_packet0,iface=tester0,framesz=16384,blocksz=16384,framecnt=8192,qdisc_bypass=1",
         "net_af_packet1,iface=tester1,framesz=16384,blocksz=16384,framecnt=8192,qdisc_bypass=1",
     )
-    assert (made.engine.cores, made.engine.huge_pages, made.sends_into_lab) == ((2, 3), True, True)
+    assert (built_plan.engine.cores, built_plan.engine.huge_pages, built_plan.sends_into_lab) == ((2, 3), True, True)
     other = plan(engine__backend="dpdk", engine__dpdk__driver="net_af_xdp", engine__dpdk__huge_pages="none").engine
     assert other.devices[1] == "net_af_xdp1,iface=tester1" and not other.huge_pages
     assert plan(sut="bridge").engine.devices == ()

@@ -25,9 +25,9 @@ def plan(**keys: Any) -> Plan:
 
 
 def cloud(**keys: Any) -> CloudPlan:
-    made = plan(**keys).cloud
-    assert made
-    return made
+    built_plan = plan(**keys).cloud
+    assert built_plan
+    return built_plan
 
 
 def network(made: CloudPlan, name: str) -> CloudNetwork:
@@ -35,43 +35,43 @@ def network(made: CloudPlan, name: str) -> CloudNetwork:
 
 
 def test_one_chain_is_a_vm_between_two_networks() -> None:
-    made = cloud(openstack__cloud="test")
-    assert [(each.name, each.role, each.chain, each.kind, each.cidr) for each in made.networks] == [
+    created = cloud(openstack__cloud="test")
+    assert [(each.name, each.role, each.chain, each.kind, each.cidr) for each in created.networks] == [
         ("nodrop-left-0", "left", 0, "vlan", "192.168.1.0/24"),
         ("nodrop-right-0", "right", 0, "vlan", "192.168.2.0/24"),
     ]
-    (server,) = made.servers
+    (server,) = created.servers
     assert (server.name, server.forwarder, server.addresses, server.routes) == ("nodrop-vm-0", "vnf-l2", None, ())
     assert [(port.name, port.network) for port in server.ports] == [
         ("nodrop-vm-0-0", "nodrop-left-0"),
         ("nodrop-vm-0-1", "nodrop-right-0"),
     ]
-    assert made.tester_macs == MACS
-    assert made.login.cloud == "test"
+    assert created.tester_macs == MACS
+    assert created.login.cloud == "test"
 
 
 def test_two_vms_in_line_share_a_network_in_the_middle() -> None:
-    made = cloud(chains=2, hops=2)
-    assert [server.name for server in made.servers] == [
+    created = cloud(chains=2, hops=2)
+    assert [server.name for server in created.servers] == [
         "nodrop-vm-0-0",
         "nodrop-vm-0-1",
         "nodrop-vm-1-0",
         "nodrop-vm-1-1",
     ]
-    assert [tuple(port.network for port in server.ports) for server in made.servers[2:]] == [
+    assert [tuple(port.network for port in server.ports) for server in created.servers[2:]] == [
         ("nodrop-left-1", "nodrop-middle-1"),
         ("nodrop-middle-1", "nodrop-right-1"),
     ]
 
 
 def test_shared_networks_are_of_no_chain_and_every_vm_is_on_them() -> None:
-    made = cloud(chains=3, networks="shared")
-    assert [(each.name, each.chain) for each in made.networks] == [("nodrop-left", None), ("nodrop-right", None)]
-    assert {port.network for server in made.servers for port in server.ports} == {"nodrop-left", "nodrop-right"}
+    created = cloud(chains=3, networks="shared")
+    assert [(each.name, each.chain) for each in created.networks] == [("nodrop-left", None), ("nodrop-right", None)]
+    assert {port.network for server in created.servers for port in server.ports} == {"nodrop-left", "nodrop-right"}
 
 
 def test_networks_may_have_a_name_and_a_number_each() -> None:
-    made = cloud(
+    created = cloud(
         chains=2,
         openstack__networks__left__name=["blue", "red"],
         openstack__networks__left__segmentation_id=[111, 222],
@@ -79,7 +79,7 @@ def test_networks_may_have_a_name_and_a_number_each() -> None:
         openstack__networks__right__segmentation_id=300,
         openstack__networks__right__physical_network="physnet1",
     )
-    assert [(each.name, each.segmentation_id, each.physical_network) for each in made.networks] == [
+    assert [(each.name, each.segmentation_id, each.physical_network) for each in created.networks] == [
         ("blue", 111, None),
         ("r0", 300, "physnet1"),
         ("red", 222, None),
@@ -89,23 +89,23 @@ def test_networks_may_have_a_name_and_a_number_each() -> None:
 
 def test_vlans_of_the_tester_are_those_of_the_networks() -> None:
     """As in NFVbench for users without administrator rights."""
-    made = plan(chains=2, vlans=[[111, 112], [211, 212]])
-    assert made.cloud
-    assert [each.segmentation_id for each in made.cloud.networks] == [111, 211, 112, 212]
-    assert made.lab.vlans == ((111, 211), (112, 212))
+    built_plan = plan(chains=2, vlans=[[111, 112], [211, 212]])
+    assert built_plan.cloud
+    assert [each.segmentation_id for each in built_plan.cloud.networks] == [111, 211, 112, 212]
+    assert built_plan.lab.vlans == ((111, 211), (112, 212))
 
 
 def test_idle_and_management_interfaces_come_behind_those_that_forward() -> None:
-    made = cloud(hops=2, idle_interfaces=2, openstack__management=True, openstack__floating_ip=True)
-    assert [port.network for port in made.servers[1].ports] == [
+    created = cloud(hops=2, idle_interfaces=2, openstack__management=True, openstack__floating_ip=True)
+    assert [port.network for port in created.servers[1].ports] == [
         "nodrop-middle-0",
         "nodrop-right-0",
         "nodrop-idle-0.1.0",
         "nodrop-idle-0.1.1",
         "nodrop-management",
     ]
-    assert network(made, "nodrop-management").kind == "any"
-    assert network(made, "nodrop-floating").must_exist
+    assert network(created, "nodrop-management").kind == "any"
+    assert network(created, "nodrop-floating").must_exist
 
 
 def test_sriov_leaves_the_network_between_two_vms_to_the_switch_unless_asked_otherwise() -> None:
@@ -123,36 +123,36 @@ def test_sriov_leaves_the_network_between_two_vms_to_the_switch_unless_asked_oth
 
 
 def test_a_vm_that_routes_has_addresses_and_ways_to_the_traffic() -> None:
-    made = plan(openstack__forwarder="vnf-l3", flows__ip="10.0.0.0/8,20.0.0.0/8")
-    assert made.cloud
-    (server,) = made.cloud.servers
+    built_plan = plan(openstack__forwarder="vnf-l3", flows__ip="10.0.0.0/8,20.0.0.0/8")
+    assert built_plan.cloud
+    (server,) = built_plan.cloud.servers
     assert server.addresses == ("192.168.1.1/24", "192.168.2.1/24")
     assert [(route.prefix, route.via) for route in server.routes] == [
         ("10.0.0.0/8", "192.168.1.254"),
         ("20.0.0.0/8", "192.168.2.254"),
     ]
-    assert [link.station.addresses[0] for link in made.neighbors.links] == ["192.168.1.254", "192.168.2.254"]
-    assert [link.next_hop for link in made.neighbors.links] == [None, None]  # from the cloud
+    assert [link.station.addresses[0] for link in built_plan.neighbors.links] == ["192.168.1.254", "192.168.2.254"]
+    assert [link.next_hop for link in built_plan.neighbors.links] == [None, None]  # from the cloud
 
 
 def test_addresses_of_the_gateways_are_the_users() -> None:
-    made = cloud(
+    created = cloud(
         chains=2,
         openstack__forwarder="vpp",
         gateways__sut="192.168.1.1,192.168.2.1",
         gateways__tester="192.168.1.100,192.168.2.100",
     )
-    assert [server.addresses for server in made.servers] == [
+    assert [server.addresses for server in created.servers] == [
         ("192.168.1.1/24", "192.168.2.1/24"),
         ("192.168.1.2/24", "192.168.2.2/24"),
     ]
-    assert [server.routes[0].via for server in made.servers] == ["192.168.1.100", "192.168.1.101"]
+    assert [server.routes[0].via for server in created.servers] == ["192.168.1.100", "192.168.1.101"]
 
 
 def test_routers_stand_between_edge_networks_and_the_vm() -> None:
-    made = plan(openstack__forwarder="vnf-l3", routers=True, flows__ip="10.0.0.0/8,20.0.0.0/8")
-    assert made.cloud
-    left, right = made.cloud.routers
+    built_plan = plan(openstack__forwarder="vnf-l3", routers=True, flows__ip="10.0.0.0/8,20.0.0.0/8")
+    assert built_plan.cloud
+    left, right = built_plan.cloud.routers
     assert (left.networks, right.networks) == (
         ("nodrop-edge-left-0", "nodrop-left-0"),
         ("nodrop-edge-right-0", "nodrop-right-0"),
@@ -161,47 +161,49 @@ def test_routers_stand_between_edge_networks_and_the_vm() -> None:
         ("10.0.0.0/8", "192.168.5.254"),  # the tester
         ("20.0.0.0/8", "192.168.1.2"),  # the VM
     ]
-    assert [(route.prefix, route.via) for route in made.cloud.servers[0].routes] == [
+    assert [(route.prefix, route.via) for route in built_plan.cloud.servers[0].routes] == [
         ("10.0.0.0/8", "192.168.1.1"),
         ("20.0.0.0/8", "192.168.2.1"),
     ]
-    assert [link.next_hop for link in made.neighbors.links] == ["192.168.5.1", "192.168.6.1"]
+    assert [link.next_hop for link in built_plan.neighbors.links] == ["192.168.5.1", "192.168.6.1"]
 
 
 def test_in_a_tunnel_vms_send_to_the_station_inside() -> None:
-    made = plan(chains=2, tunnel__kind="vxlan", tunnel__src_vteps="9.9.9.1,9.9.9.2", tunnel__dst_vtep="9.9.9.9")
-    assert made.cloud
-    assert {each.kind for each in made.cloud.networks} == {"vxlan"}
-    assert made.cloud.tester_macs == ("02:6e:65:00:00:08", "02:6e:65:00:00:09")
-    assert made.lab.vlans == ()
+    built_plan = plan(chains=2, tunnel__kind="vxlan", tunnel__src_vteps="9.9.9.1,9.9.9.2", tunnel__dst_vtep="9.9.9.9")
+    assert built_plan.cloud
+    assert {each.kind for each in built_plan.cloud.networks} == {"vxlan"}
+    assert built_plan.cloud.tester_macs == ("02:6e:65:00:00:08", "02:6e:65:00:00:09")
+    assert built_plan.lab.vlans == ()
 
 
 def test_hosts_may_name_their_zone() -> None:
-    made = cloud(openstack__hosts=["nova:compute1", "compute2"])
-    assert (made.availability_zone, made.hosts) == ("nova", ("compute1", "compute2"))
+    created = cloud(openstack__hosts=["nova:compute1", "compute2"])
+    assert (created.availability_zone, created.hosts) == ("nova", ("compute1", "compute2"))
     assert cloud(openstack__hosts="nova:").availability_zone == "nova"
 
 
 def test_networks_of_a_sut_that_others_staged_are_found_only() -> None:
-    made = plan(sut="ext", chains=2, openstack__external__left=["a", "b"], openstack__external__right="r")
-    assert made.cloud
-    assert [(each.name, each.role, each.chain, each.must_exist) for each in made.cloud.networks] == [
+    built_plan = plan(sut="ext", chains=2, openstack__external__left=["a", "b"], openstack__external__right="r")
+    assert built_plan.cloud
+    assert [(each.name, each.role, each.chain, each.must_exist) for each in built_plan.cloud.networks] == [
         ("a", "left", 0, True),
         ("b", "left", 1, True),
         ("r0", "right", 0, True),
         ("r1", "right", 1, True),
     ]
-    assert made.cloud.servers == ()
-    assert made.lab.sut == "ext"
-    assert len(made.lab.vlans) == 2
+    assert built_plan.cloud.servers == ()
+    assert built_plan.lab.sut == "ext"
+    assert len(built_plan.lab.vlans) == 2
 
 
 def test_a_vm_descriptor_says_what_the_flavor_is() -> None:
-    found = CloudFlavor(name="", vcpus=6, ram_mib=8192, disk_gib=1, extra_specs={"hw:cpu_policy": "dedicated"})
-    lookups = HERE._replace(read_flavor=lambda vmd, host: found if (vmd, host) == ("a.vmd", None) else pytest.fail())
-    made = build(load((), PORTS | {"openstack.flavor.vmd": "a.vmd", "openstack.flavor.name": "f"}), lookups, (0, 1))
-    assert made.cloud
-    assert made.cloud.flavor == found.model_copy(update={"name": "f"})
+    result = CloudFlavor(name="", vcpus=6, ram_mib=8192, disk_gib=1, extra_specs={"hw:cpu_policy": "dedicated"})
+    lookups = HERE._replace(read_flavor=lambda vmd, host: result if (vmd, host) == ("a.vmd", None) else pytest.fail())
+    built_plan = build(
+        load((), PORTS | {"openstack.flavor.vmd": "a.vmd", "openstack.flavor.name": "f"}), lookups, (0, 1)
+    )
+    assert built_plan.cloud
+    assert built_plan.cloud.flavor == result.model_copy(update={"name": "f"})
 
 
 @pytest.mark.parametrize(
@@ -272,9 +274,9 @@ def chains(count: int, **kind: Any) -> list[ChainFacts]:
 
 
 def test_a_plan_is_settled_with_what_stands() -> None:
-    made = apply_stage_facts(plan(chains=2), chains(2, vlans=700))
-    assert made.lab.vlans == ((700, 750), (701, 751))
-    streams = {(stream.chain, stream.tx_port): stream for stream in made.traffic.streams}
+    created = apply_stage_facts(plan(chains=2), chains(2, vlans=700))
+    assert created.lab.vlans == ((700, 750), (701, 751))
+    streams = {(stream.chain, stream.tx_port): stream for stream in created.traffic.streams}
     for (chain, port), stream in streams.items():
         ethernet, tag = stream.layers[0], stream.layers[1]
         assert isinstance(ethernet, Ethernet)
@@ -282,13 +284,13 @@ def test_a_plan_is_settled_with_what_stands() -> None:
         assert ethernet.src == MACS[port]
         assert ethernet.dst == f"fa:16:3e:00:{port:02x}:{chain:02x}"
         assert (tag.id, stream.rx_vlan) == ((700 + chain, 750 + chain) if port == 0 else (750 + chain, 700 + chain))
-    assert [link.station.tags[0].id for link in made.neighbors.links] == [700, 750, 701, 751]
+    assert [link.station.tags[0].id for link in created.neighbors.links] == [700, 750, 701, 751]
 
 
 def test_a_plan_without_tags_stays_without() -> None:
-    made = apply_stage_facts(plan(openstack__tagged=False), chains(1))
-    assert all(len(stream.layers) == 3 and stream.rx_vlan is None for stream in made.traffic.streams)
-    assert made.traffic.streams[1].ethernet.dst == "fa:16:3e:00:01:00"
+    created = apply_stage_facts(plan(openstack__tagged=False), chains(1))
+    assert all(len(stream.layers) == 3 and stream.rx_vlan is None for stream in created.traffic.streams)
+    assert created.traffic.streams[1].ethernet.dst == "fa:16:3e:00:01:00"
 
 
 def test_a_tunnel_is_settled_inside() -> None:
@@ -299,8 +301,8 @@ def test_a_tunnel_is_settled_inside() -> None:
         tunnel__dst_vtep="9.9.9.9",
         tunnel__vlan=42,
     )
-    made = apply_stage_facts(planned, chains(2, vnis=5000))
-    for before, stream in zip(planned.traffic.streams, made.traffic.streams, strict=True):
+    created = apply_stage_facts(planned, chains(2, vnis=5000))
+    for before, stream in zip(planned.traffic.streams, created.traffic.streams, strict=True):
         vni = next(layer for layer in stream.layers if isinstance(layer, Vxlan)).vni
         inner = [layer for layer in stream.layers if isinstance(layer, Ethernet)][1]
         assert vni == 5000 + 50 * stream.tx_port + stream.chain
@@ -310,5 +312,5 @@ def test_a_tunnel_is_settled_inside() -> None:
 
 
 def test_a_plan_without_a_cloud_is_left_as_it_is() -> None:
-    made = build(load((), {}), cpus=(0, 1))
-    assert apply_stage_facts(made, chains(1, vlans=700)) is made
+    built_plan = build(load((), {}), cpus=(0, 1))
+    assert apply_stage_facts(built_plan, chains(1, vlans=700)) is built_plan

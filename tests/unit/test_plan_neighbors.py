@@ -13,8 +13,8 @@ from nodrop.plan.resolvers import Resolvers
 
 
 def neighbors(sut: str, **keys: Any) -> NeighborPlan:
-    written = {"sut": sut, **{key.replace("__", "."): value for key, value in keys.items()}}
-    return build(load((), written), cpus=(0, 1)).neighbors
+    text = {"sut": sut, **{key.replace("__", "."): value for key, value in keys.items()}}
+    return build(load((), text), cpus=(0, 1)).neighbors
 
 
 @pytest.mark.parametrize("sut", ["router", "vnf-l3"])
@@ -63,8 +63,8 @@ def test_through_a_bridge_the_tester_asks_for_its_other_end_if_told_to(sut: str)
 def test_where_nobody_could_answer_asking_is_refused_and_announcing_is_not(sut: str) -> None:
     with pytest.raises(ConfigError, match=f"neighbors.resolve: {sut} has no addresses"):
         neighbors(sut, neighbors__resolve=True)
-    made = neighbors(sut, neighbors__announce_every="0.5s")
-    assert (len(made.links), made.announce_every_s) == (2, 0.5)
+    created = neighbors(sut, neighbors__announce_every="0.5s")
+    assert (len(created.links), created.announce_every_s) == (2, 0.5)
 
 
 def test_ports_of_several_chains_have_links_of_their_own() -> None:
@@ -74,9 +74,9 @@ def test_ports_of_several_chains_have_links_of_their_own() -> None:
 
 
 def external(**keys: Any) -> NeighborPlan:
-    written = {"sut": "ext", "ports": ["a", "b"], **{key.replace("__", "."): value for key, value in keys.items()}}
+    text = {"sut": "ext", "ports": ["a", "b"], **{key.replace("__", "."): value for key, value in keys.items()}}
     macs = ("02:00:00:00:00:0a", "02:00:00:00:00:0b")
-    return build(load((), written), Resolvers(inspect_ports=lambda _: macs), (0, 1)).neighbors
+    return build(load((), text), Resolvers(inspect_ports=lambda _: macs), (0, 1)).neighbors
 
 
 def test_chains_of_a_sut_that_is_there_are_asked_for_in_their_vlans_by_their_own_stations() -> None:
@@ -107,9 +107,9 @@ def test_one_way_to_a_sut_that_is_there_the_far_port_says_where_it_is() -> None:
 
 def test_in_front_of_a_router_trex_announces_its_stations_as_it_answers_nobody_during_a_trial() -> None:
     def through_trex(**keys: Any) -> NeighborPlan:
-        written = {"sut": "ext", "generator": "trex", **{key.replace("__", "."): value for key, value in keys.items()}}
-        found = tuple(TrexPort(number=at, mac=f"02:00:00:00:00:0{at}", speed_bps=None, driver="x") for at in (0, 1))
-        return build(load((), written), Resolvers(inspect_trex=lambda _: found), (0, 1)).neighbors
+        text = {"sut": "ext", "generator": "trex", **{key.replace("__", "."): value for key, value in keys.items()}}
+        result = tuple(TrexPort(number=at, mac=f"02:00:00:00:00:0{at}", speed_bps=None, driver="x") for at in (0, 1))
+        return build(load((), text), Resolvers(inspect_trex=lambda _: result), (0, 1)).neighbors
 
     gateways = {"gateways__tester": ["10.0.0.100", "10.1.0.100"], "gateways__sut": ["10.0.0.1", "10.1.0.1"]}
     assert through_trex(**gateways).announce_every_s == 1

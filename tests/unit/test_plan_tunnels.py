@@ -15,15 +15,17 @@ VTEPS = {"tunnel.src_vteps": ["10.1.0.1", "10.2.0.1"], "tunnel.dst_vtep": "10.9.
 
 
 def plan(**keys: Any) -> Plan:
-    written = {key.replace("__", "."): value for key, value in keys.items()}
-    config = load((), {"frame_bytes": 256, "flow_count": 200, "sut": "wire"} | written)
+    text = {key.replace("__", "."): value for key, value in keys.items()}
+    config = load((), {"frame_bytes": 256, "flow_count": 200, "sut": "wire"} | text)
     macs = Resolvers(inspect_ports=lambda names: tuple(f"02:00:00:00:00:{len(name):02x}" for name in names))
     return build(config, macs, (0, 1))
 
 
 def test_every_chain_has_its_vxlan_network_between_the_addresses_written() -> None:
-    made = plan(tunnel__kind="vxlan", chains=2, tunnel__vnis=[[5000, 5001], [6000, 6001]], tunnel__vlan=7, **VTEPS)
-    streams = made.traffic.streams
+    built_plan = plan(
+        tunnel__kind="vxlan", chains=2, tunnel__vnis=[[5000, 5001], [6000, 6001]], tunnel__vlan=7, **VTEPS
+    )
+    streams = built_plan.traffic.streams
     assert [layer.vni for stream in streams for layer in stream.layers if isinstance(layer, Vxlan)] == [
         5000,
         6000,
@@ -68,15 +70,15 @@ def test_the_frame_size_is_that_of_the_outer_frame_and_only_a_warning_lets_it_gr
 
 
 def test_the_ends_of_tunnels_are_stations_and_whoever_is_next_is_asked_for() -> None:
-    made = plan(sut="ext", ports=["a", "b"], tunnel__kind="vxlan", tunnel__vlan=7, **VTEPS).neighbors
-    assert [(link.station.addresses, link.next_hop) for link in made.links] == [
+    built_plan = plan(sut="ext", ports=["a", "b"], tunnel__kind="vxlan", tunnel__vlan=7, **VTEPS).neighbors
+    assert [(link.station.addresses, link.next_hop) for link in built_plan.links] == [
         (("10.1.0.1",), "10.9.0.1"),
         (("10.2.0.1",), "10.9.0.1"),
     ]
-    assert [link.station.tags for link in made.links] == [(Vlan(id=7),)] * 2
+    assert [link.station.tags for link in built_plan.links] == [(Vlan(id=7),)] * 2
     gateways = {"tunnel__gateways": ["10.1.0.254", "10.2.0.254"], "tunnel__src_vteps": ["10.1.0.1", "10.2.0.1"]}
-    made = plan(sut="ext", ports=["a", "b"], tunnel__kind="mpls", **gateways).neighbors
-    assert [link.next_hop for link in made.links] == ["10.1.0.254", "10.2.0.254"]
+    built_plan = plan(sut="ext", ports=["a", "b"], tunnel__kind="mpls", **gateways).neighbors
+    assert [link.next_hop for link in built_plan.links] == ["10.1.0.254", "10.2.0.254"]
 
 
 @pytest.mark.parametrize(

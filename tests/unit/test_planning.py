@@ -12,10 +12,10 @@ from nodrop.search import Goal, create, plan
 
 
 def test_the_highest_load_is_enough() -> None:
-    asked = plan(max_load_pps=1e6)
-    assert (asked.algorithm, asked.min_load_pps, asked.final_trial_duration_s) == ("nodrop", 1e3, 30.0)
-    assert [(goal.label, goal.loss_ratio) for goal in asked.goals] == [("NDR", 0.0), ("PDR", 0.005)]
-    assert create(asked).ask()
+    requested = plan(max_load_pps=1e6)
+    assert (requested.algorithm, requested.min_load_pps, requested.final_trial_duration_s) == ("nodrop", 1e3, 30.0)
+    assert [(goal.label, goal.loss_ratio) for goal in requested.goals] == [("NDR", 0.0), ("PDR", 0.005)]
+    assert create(requested).ask()
 
 
 def test_short_final_trials_bring_short_initial_ones() -> None:
@@ -24,9 +24,9 @@ def test_short_final_trials_bring_short_initial_ones() -> None:
 
 def test_goals_may_have_attributes() -> None:
     goal = Goal(label="NDR", loss_ratio=0.0, final_trial_duration_s=1.0, duration_sum_s=21.0, exceed_ratio=0.5)
-    asked = plan(max_load_pps=1e6, goals=[goal], algorithm="mlrsearch-rfc9971")
-    assert asked.goals == (goal,)
-    assert create(asked).ask()
+    requested = plan(max_load_pps=1e6, goals=[goal], algorithm="mlrsearch-rfc9971")
+    assert requested.goals == (goal,)
+    assert create(requested).ask()
 
 
 def test_any_option_of_a_search_may_be_given() -> None:
@@ -62,13 +62,13 @@ def test_everything_that_is_offered_is_there() -> None:
 
 
 def test_searching_loads_nothing_of_the_tester() -> None:
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", "import sys, nodrop.search; print(*sys.modules)"],
         check=True,
         capture_output=True,
         text=True,
     )
     rooms = ("cli", "config", "stage", "generator", "report", "store", "run")
-    assert set(told.stdout.split()).isdisjoint(
+    assert set(output.stdout.split()).isdisjoint(
         {"click", "rich", "yaml", "pyroute2", "numpy", *(f"nodrop.{room}" for room in rooms)}
     )

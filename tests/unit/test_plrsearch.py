@@ -14,7 +14,7 @@ from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create
 from nodrop.search.base import Outcome, Search
-from nodrop.search.critical_load import critical_load
+from nodrop.search.critical_load import estimate_critical_load
 
 TARGET = 1e-7
 
@@ -122,7 +122,7 @@ def test_the_same_outcomes_lead_to_the_same_search_however_often_it_is_computed(
     answer: Answer = loss_ratio_of(SmoothCurve(3e6, 0.3))
     first = create(plan_of())
     first_trials = drive(first, answer)
-    critical_load.cache_clear()
+    estimate_critical_load.cache_clear()
     second = create(plan_of())
     assert drive(second, answer) == first_trials
     assert second.intervals() == first.intervals()
@@ -153,7 +153,7 @@ def test_loads_rise_from_the_estimate_towards_a_lossy_one_while_nothing_is_lost(
 def _between_models(search: Search) -> float:
     """Return the leading estimate, from the search's own record of its trials."""
     plan = search._plan
-    return critical_load(tuple(search._observations), TARGET, plan.min_load_pps, plan.max_load_pps).between_curves_pps
+    return estimate_critical_load(tuple(search._observations), TARGET, plan.min_load_pps, plan.max_load_pps).between_curves_pps
 
 
 @pytest.mark.parametrize(

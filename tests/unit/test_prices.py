@@ -50,8 +50,8 @@ PRICING = RuleCostPlan(baseline="tester on CPU 0", goals=("ndr", "pdr_0.5%"), ru
 def runs(**figures: Sequence[Measure]) -> Mapping[str, list[Summary]]:
     """Return runs of each variant with a figure each, alternating."""
     return {
-        variant: [run(repeat * len(figures) + place, each, side=variant) for repeat, each in enumerate(found)]
-        for place, (variant, found) in enumerate(figures.items())
+        variant: [run(repeat * len(figures) + place, each, side=variant) for repeat, each in enumerate(item)]
+        for place, (variant, item) in enumerate(figures.items())
     }
 
 
@@ -86,10 +86,10 @@ def test_equal_rates_show_no_cost() -> None:
 
 
 def test_the_dearest_rule_comes_first_and_the_impossible_ones_are_apart() -> None:
-    found = table(kept=around(1e6), a=around(0.9e6), b=around(0.5e6))
-    assert [price.rule.key for price in found.prices] == ["b", "a", "two"]
-    assert one(found, "two").outcome is RuleOutcome.NOT_MEASURED
-    assert [rule.key for rule in found.impossible] == ["no"]
+    result = table(kept=around(1e6), a=around(0.9e6), b=around(0.5e6))
+    assert [price.rule.key for price in result.prices] == ["b", "a", "two"]
+    assert one(result, "two").outcome is RuleOutcome.NOT_MEASURED
+    assert [rule.key for rule in result.impossible] == ["no"]
 
 
 @pytest.mark.parametrize(
@@ -110,13 +110,13 @@ def test_what_the_tester_limited_is_only_a_bound(kept: str, broken: str, bound: 
 
 
 def test_a_rule_without_any_load_costs_all_there_is() -> None:
-    found = compute_rule_costs(
+    rule_costs = compute_rule_costs(
         PRICING, {**runs(kept=around(1e6)), "b": [run(50 + place, side="b") for place in range(3)]}
     )
-    price = one(found, "b")
+    price = one(rule_costs, "b")
     assert (price.outcome, format_cost(price), format_cost_range(price)) == (RuleOutcome.NO_LOAD, "all", "-")
-    assert derive_impact(found, 1) is not None
-    assert "cpu: 1" in format_impact(found)
+    assert derive_impact(rule_costs, 1) is not None
+    assert "cpu: 1" in format_impact(rule_costs)
 
 
 def test_a_goal_that_keeping_all_rules_does_not_meet_prices_nothing_so_the_next_one_does() -> None:
@@ -127,45 +127,45 @@ def test_a_goal_that_keeping_all_rules_does_not_meet_prices_nothing_so_the_next_
     def of(variant: str, *each: Any) -> list[Summary]:
         return [run(place * 7 + len(variant), *measures, side=variant) for place, measures in enumerate(each)]
 
-    found = compute_rule_costs(
+    rule_costs = compute_rule_costs(
         PRICING,
         {
             BASELINE_VARIANT: of(BASELINE_VARIANT, both(1e6, True), both(1e6, False), both(1.01e6, True)),
             "a": of("a", both(0.5e6, True), both(0.5e6, True), both(0.51e6, True)),
         },
     )
-    assert (found.text, found.passed_over) == ("PDR_0.5%", ("NDR",))
-    assert one(found, "a").cost == pytest.approx(0.5, abs=0.01)
+    assert (rule_costs.text, rule_costs.passed_over) == ("PDR_0.5%", ("NDR",))
+    assert one(rule_costs, "a").cost == pytest.approx(0.5, abs=0.01)
 
 
 def test_identical_vnfs_are_priced_by_what_each_of_them_does() -> None:
-    found = table(kept=around(1e6), two=around(1.9e6))
-    assert one(found, "two").cost == pytest.approx(0.05, abs=1e-3)
-    assert found.identical_count == 2
-    assert derive_impact(found, 2) is not None
+    result = table(kept=around(1e6), two=around(1.9e6))
+    assert one(result, "two").cost == pytest.approx(0.05, abs=1e-3)
+    assert result.identical_count == 2
+    assert derive_impact(result, 2) is not None
     assert table(kept=around(1e6), two=around(1e6)).identical_count == 1
     assert table(kept=around(1e6), a=around(1e6)).identical_count is None
 
 
 def test_the_impact_section_promises_the_most_that_was_seen() -> None:
-    found = table(kept=around(1e6), b=around(0.6e6), two=around(1.9e6))
-    option = derive_impact(found, 1)
+    result = table(kept=around(1e6), b=around(0.6e6), two=around(1.9e6))
+    option = derive_impact(result, 1)
     assert option is not None
-    high = one(found, "b").high
+    high = one(result, "b").high
     assert high is not None
     assert option.degradation_max_ratio == {"cpu": math.ceil(high * 100) / 100}
-    text = format_impact(found)
+    text = format_impact(result)
     assert "impact:\n  option: 1\n  degradation_max_ratio:\n    cpu: 0.4" in text
     assert "#   identical_max_count: 2" in text
 
 
 @pytest.mark.parametrize("figures", [{}, {"a": [rate(7e5)]}, {"a": around(2e6), "b": around(1e3)}])
 def test_its_picture_and_its_texts_are_sound_whatever_was_measured(figures: dict[str, list[Measure]]) -> None:
-    found = table(kept=around(1e6), **figures)
-    chart = pictured.build_chart(found)
+    result = table(kept=around(1e6), **figures)
+    chart = pictured.build_chart(result)
     require_sound(chart)
     assert "this host has one node" in render_markdown_sections(
-        "", [Section(name="", title="", blocks=build_rule_cost_blocks(found))]
+        "", [Section(name="", title="", blocks=build_rule_cost_blocks(result))]
     )
     assert any(row["why"] == "this host has one node" for row in chart.data["impossible"])
 
@@ -195,11 +195,11 @@ def simulated(plan: Plan, seeds: Random) -> RunEnvironment:
 
 
 def test_known_effects_are_found_again_and_shown_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = RuleCostRequest(
+    requested = RuleCostRequest(
         overrides={"results_dir": str(tmp_path), "search.max_load": "4Mpps", "search.width": "1%"},
         rules=["same-core", "small-pages", "identical"],
     )
-    planned = plan_rule_costs(asked, MACHINE, range(4), HostMeans(stress_ng=True))
+    planned = plan_rule_costs(requested, MACHINE, range(4), HostMeans(stress_ng=True))
     outcome = execute_suite(
         planned.plans,
         lambda _event: None,
@@ -208,28 +208,32 @@ def test_known_effects_are_found_again_and_shown_again(tmp_path: Path, capsys: p
         lambda plan, so_far: is_worth_running(planned.pricing, plan, so_far),
     )
     assert not outcome.failures
-    found = build_cost_table(outcome.suite, outcome.results)
-    dear, free = one(found, "same-core"), one(found, "small-pages")
+    cost_table = build_cost_table(outcome.suite, outcome.results)
+    dear, free = one(cost_table, "same-core"), one(cost_table, "small-pages")
     assert dear.outcome is RuleOutcome.COSTS
     assert dear.low is not None
     assert dear.high is not None
     assert dear.low <= 0.3 <= dear.high
     assert free.outcome in (RuleOutcome.NOTHING, RuleOutcome.NOT_SHOWN)
     # Three were too slow each time, so four were not tried.
-    assert (found.identical_count, one(found, "identical-3").run_count, one(found, "identical-4").run_count) == (
+    assert (
+        cost_table.identical_count,
+        one(cost_table, "identical-3").run_count,
+        one(cost_table, "identical-4").run_count,
+    ) == (
         2,
         3,
         0,
     )
     stored = suites.load("latest", tmp_path)
     assert stored is not None
-    assert build_cost_table(stored.suite, stored.results) == found
+    assert build_cost_table(stored.suite, stored.results) == cost_table
     assert main(["vm", "price", "latest", "--results-dir", str(tmp_path), "-o", str(tmp_path / "p.svg")]) == 0
     assert "on the tester's CPU" in capsys.readouterr().out
     assert main(["report", "latest", "--results-dir", str(tmp_path), "-o", str(tmp_path / "r.md")]) == 0
-    written = (tmp_path / "r.md").read_text(encoding="utf-8")
-    assert "# Cost of each placement rule on this host" in written
-    assert "## kept 1 of 3: run" in written
+    text = (tmp_path / "r.md").read_text(encoding="utf-8")
+    assert "# Cost of each placement rule on this host" in text
+    assert "## kept 1 of 3: run" in text
     capsys.readouterr()
     assert main(["show", "latest", "--results-dir", str(tmp_path)]) == 0
     assert "Cost of each placement rule on this host" in capsys.readouterr().out

@@ -64,8 +64,8 @@ def test_every_rule_can_be_broken_on_two_sockets_with_smt(tmp_path: Path) -> Non
     planned = plan(tmp_path)
     assert not [rule.key for rule in planned.pricing.rules if rule.why_not]
     assert {each.variant for each in planned.plans} == {BASELINE_VARIANT, *by_key(planned)}
-    kept = first(planned, BASELINE_VARIANT)
-    assert (kept.engine.cores, cpus_of(kept), kept.lab.sut_pages) == ((0,), (7,), "large")
+    stored = first(planned, BASELINE_VARIANT)
+    assert (stored.engine.cores, cpus_of(stored), stored.lab.sut_pages) == ((0,), (7,), "large")
     assert cpus_of(first(planned, "same-core")) == (0,)
     assert cpus_of(first(planned, "sibling")) == (16,)
     assert cpus_of(first(planned, "other-node")) == (8,)
@@ -78,7 +78,7 @@ def test_every_rule_can_be_broken_on_two_sockets_with_smt(tmp_path: Path) -> Non
 def test_noisy_neighbors_are_where_only_what_they_stand_for_is_shared(tmp_path: Path) -> None:
     planned = plan(tmp_path)
     noisy = {each.variant: each.lab.antagonists for each in planned.plans if each.lab.antagonists}
-    assert {key: [(one.kind, one.core) for one in found] for key, found in noisy.items()} == {
+    assert {key: [(one.kind, one.core) for one in item] for key, item in noisy.items()} == {
         "sibling-noise": [("cpu", 23)],
         "cpu-noise": [("cpu", 7)],
         "memory-noise": [("memory", 6)],
@@ -99,13 +99,13 @@ def test_identical_vnfs_have_a_cpu_each_as_long_as_there_are_some(tmp_path: Path
 
 def test_a_placement_differs_from_the_one_that_keeps_all_rules_in_one_thing(tmp_path: Path) -> None:
     planned = plan(tmp_path)
-    kept = first(planned, BASELINE_VARIANT)
+    stored = first(planned, BASELINE_VARIANT)
     for rule in planned.pricing.rules:
         if rule.vnf_count == 1:
             broken = first(planned, rule.key)
-            assert broken.traffic == kept.traffic
-            assert broken.search == kept.search
-            assert broken.engine == kept.engine
+            assert broken.traffic == stored.traffic
+            assert broken.search == stored.search
+            assert broken.engine == stored.engine
 
 
 def test_what_a_machine_of_two_cpus_cannot_break_is_named(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from nodrop.errors import ConfigError
-from nodrop.rates import FixedRate, SearchedRate, fixed_load_pps, parse_rate, theoretical_rate
+from nodrop.rates import FixedRate, SearchedRate, compute_fixed_load_pps, parse_rate, compute_theoretical_rate
 
 TEN_GBPS = 10_000_000_000
 BOTH_WAYS = (0.5, 0.5)
@@ -84,7 +84,7 @@ def test_bytes_are_not_taken_for_bits() -> None:
 def test_a_rate_is_a_load_over_all_directions(written: str, ratios: tuple[float, ...], load_pps: float) -> None:
     rate = parse_rate(written)
     assert isinstance(rate, FixedRate)
-    assert fixed_load_pps(rate, 64, ratios, TEN_GBPS) == pytest.approx(load_pps, rel=1e-6)
+    assert compute_fixed_load_pps(rate, 64, ratios, TEN_GBPS) == pytest.approx(load_pps, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -101,11 +101,11 @@ def test_more_than_the_line_rate_is_refused_with_both_figures(
     rate = parse_rate(written)
     assert isinstance(rate, FixedRate)
     with pytest.raises(ConfigError, match=figures):
-        fixed_load_pps(rate, frame_bytes, ratios, TEN_GBPS)
+        compute_fixed_load_pps(rate, frame_bytes, ratios, TEN_GBPS)
 
 
 def test_headers_added_on_the_way_lower_what_can_reach_the_sut() -> None:
     # NFVbench's manual, section on user info: 64 bytes and 28 more on 2 x 10 Gb/s.
-    most = theoretical_rate(64, 28, TEN_GBPS, 2)
+    most = compute_theoretical_rate(64, 28, TEN_GBPS, 2)
     assert int(most.rate_pps) == 22_321_428
     assert most.rate_bps == pytest.approx(15e9)

@@ -47,25 +47,27 @@ def test_the_suffix_says_the_format(suffix: str, begins: bytes, run: RunResult, 
 
 
 def test_the_goals_are_a_row_each_in_csv(run: RunResult, tmp_path: Path) -> None:
-    written = rows(reported(tmp_path / run.run_id, "--format", "csv", "-o", "-"))
-    for row, found in zip(written, run.goals, strict=True):
-        assert found.lower
-        assert found.upper
-        assert float(row["rate_pps"]) == pytest.approx(found.lower.load_pps)
-        assert float(row["upper_bound_pps"]) == pytest.approx(found.upper.load_pps)
+    text = rows(reported(tmp_path / run.run_id, "--format", "csv", "-o", "-"))
+    for row, each in zip(text, run.goals, strict=True):
+        assert each.lower
+        assert each.upper
+        assert float(row["rate_pps"]) == pytest.approx(each.lower.load_pps)
+        assert float(row["upper_bound_pps"]) == pytest.approx(each.upper.load_pps)
         assert row["run"] == run.run_id
 
 
 def test_the_trials_are_a_row_each_in_csv(run: RunResult, tmp_path: Path) -> None:
-    written = rows(reported(tmp_path / run.run_id, "--format", "csv", "--table", "trials", "-o", "-"))
-    assert [int(row["received_frames"]) for row in written] == [trial.received_count for trial in run.trials]
+    text = rows(reported(tmp_path / run.run_id, "--format", "csv", "--table", "trials", "-o", "-"))
+    assert [int(row["received_frames"]) for row in text] == [trial.received_count for trial in run.trials]
 
 
 def test_a_report_of_two_says_what_became_of_one_beside_the_other(run: RunResult, tmp_path: Path) -> None:
     other = recorded(tmp_path, MILLION)
-    said = reported(tmp_path / run.run_id, "--against", tmp_path / other.run_id, "--format", "md", "-o", "-").decode()
-    assert "## B compared with A" in said
-    assert "**Measures**" in said
+    message = reported(
+        tmp_path / run.run_id, "--against", tmp_path / other.run_id, "--format", "md", "-o", "-"
+    ).decode()
+    assert "## B compared with A" in message
+    assert "**Measures**" in message
 
 
 @pytest.mark.parametrize(

@@ -14,37 +14,37 @@ from nodrop.report.document.blocks import Document, Fold, Table
 def tables(shown: Document) -> dict[str, Table]:
     """Return all tables by caption."""
     blocks = [block for section in shown.sections for block in section.blocks]
-    found: dict[str, Table] = {}
+    result: dict[str, Table] = {}
     while blocks:
         block = blocks.pop()
         if isinstance(block, Fold):
             blocks += block.blocks
         elif isinstance(block, Table):
-            found[block.caption] = block
-    return found
+            result[block.caption] = block
+    return result
 
 
 def test_the_first_screen_says_in_a_sentence_what_was_found(tmp_path: Path) -> None:
-    shown = build_document([recorded(tmp_path, MILLION)])
-    assert shown.sentence.startswith(
+    output = build_document([recorded(tmp_path, MILLION)])
+    assert output.sentence.startswith(
         "vnf-l2 (nodrop's layer 2 forwarder) forwards 998.0 kpps without losing a frame (NDR)"
     )
-    assert "losing at most 0.5 % of the frames (PDR)" in shown.sentence
-    assert [card.label for card in shown.cards] == ["NDR", "PDR 0.5 %"]
+    assert "losing at most 0.5 % of the frames (PDR)" in output.sentence
+    assert [card.label for card in output.cards] == ["NDR", "PDR 0.5 %"]
 
 
 def test_a_sut_that_forwards_nothing_has_no_figure(tmp_path: Path) -> None:
-    shown = build_document([recorded(tmp_path, Step(300.0))])
-    assert "No rate met the goals" in shown.sentence
-    assert {card.text for card in shown.cards} == {"none"}
-    assert shown.trust_tone != "good"
+    output = build_document([recorded(tmp_path, Step(300.0))])
+    assert "No rate met the goals" in output.sentence
+    assert {card.text for card in output.cards} == {"none"}
+    assert output.trust_tone != "good"
 
 
 def test_figures_that_are_not_the_suts_say_so_first(tmp_path: Path) -> None:
-    shown = build_document([recorded(tmp_path, Step(1e12))])
-    assert all(card.text.startswith("at least ") for card in shown.cards)
-    assert shown.trust_tone == "caution"
-    assert "no higher load was tried" in shown.trust
+    output = build_document([recorded(tmp_path, Step(1e12))])
+    assert all(card.text.startswith("at least ") for card in output.cards)
+    assert output.trust_tone == "caution"
+    assert "no higher load was tried" in output.trust
 
 
 def test_every_trial_is_in_the_table_with_its_reason(tmp_path: Path) -> None:
@@ -70,13 +70,13 @@ def test_the_theoretical_maximum_is_that_of_rfc_2544(tmp_path: Path) -> None:
 
 def test_several_runs_are_set_side_by_side(tmp_path: Path) -> None:
     runs = [recorded(tmp_path, MILLION, frame_bytes=size) for size in (64, 1518)]
-    shown = build_document(runs)
-    assert [card.label for card in shown.cards] == ["64 bytes: NDR", "1518 bytes: NDR"]
-    assert len(tables(shown)["Rate by frame size"].rows) == 4
-    assert [section.name for section in shown.sections if section.name.startswith("run-")] == ["run-1", "run-2"]
+    output = build_document(runs)
+    assert [card.label for card in output.cards] == ["64 bytes: NDR", "1518 bytes: NDR"]
+    assert len(tables(output)["Rate by frame size"].rows) == 4
+    assert [section.name for section in output.sections if section.name.startswith("run-")] == ["run-1", "run-2"]
 
 
 def test_the_configuration_is_there_to_run_again(tmp_path: Path) -> None:
-    shown = build_document([recorded(tmp_path, MILLION, frame_bytes=512)])
-    (section,) = (section for section in shown.sections if section.name == "repeat")
+    output = build_document([recorded(tmp_path, MILLION, frame_bytes=512)])
+    (section,) = (section for section in output.sections if section.name == "repeat")
     assert any("frame_bytes: 512" in getattr(block, "text", "") for block in section.blocks)

@@ -129,5 +129,5 @@ def test_a_password_does_not_travel_with_it(tmp_path: Path) -> None:
         for tag, attributes in Seen(render_results_page([result.model_copy(update={"plan": plan})])).tags
         if attributes.get("download") == "result.json.gz"
     )
-    kept = json.loads(gzip.decompress(base64.b64decode(link.partition("base64,")[2])))
-    assert kept["plan"]["results_index"] == "postgresql://me:***@host/db"
+    stored = json.loads(gzip.decompress(base64.b64decode(link.partition("base64,")[2])))
+    assert stored["plan"]["results_index"] == "postgresql://me:***@host/db"

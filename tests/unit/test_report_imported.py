@@ -15,11 +15,11 @@ NDR_PDR = Path(__file__).parents[1] / "nfvbench" / "ndr_pdr.json"
 
 def test_the_figures_of_a_file_of_nfvbench_are_shown_with_whose_they_are() -> None:
     summaries = [each.summary for each in select_results([str(NDR_PDR)])]
-    shown = build_imported_document(summaries)
-    assert "NFVbench" in shown.title
-    assert shown.trust_tone == "caution"
+    output = build_imported_document(summaries)
+    assert "NFVbench" in output.title
+    assert output.trust_tone == "caution"
     (figures,) = (
-        block for block in shown.sections[0].blocks if isinstance(block, Table) and block.caption == "Figures"
+        block for block in output.sections[0].blocks if isinstance(block, Table) and block.caption == "Figures"
     )
     assert [row[4].key for row in figures.rows] == [
         measure.value for summary in summaries for measure in summary.measures
@@ -28,5 +28,5 @@ def test_the_figures_of_a_file_of_nfvbench_are_shown_with_whose_they_are() -> No
 
 def test_runs_of_both_stand_in_one_report(tmp_path: Path) -> None:
     summaries = [each.summary for each in select_results([str(NDR_PDR)])]
-    shown = build_document([recorded(tmp_path, MILLION)], imported=summaries)
-    assert "imported" in {section.name for section in shown.sections}
+    output = build_document([recorded(tmp_path, MILLION)], imported=summaries)
+    assert "imported" in {section.name for section in output.sections}

@@ -51,5 +51,5 @@ def test_rows_have_as_many_cells_as_there_are_columns(written: str) -> None:
 def test_a_pipe_in_a_cell_does_not_part_it() -> None:
     table = Table(caption="t", columns=(Column(title="a|b"),), rows=((Cell(text="c|d"),),))
     section = Section(name="s", title="s", blocks=(table,))
-    shown = Document(title="t", sentence="", trust="", trust_tone="good", cards=(), sections=(section,))
-    assert "| c\\|d |" in render_markdown(shown)
+    output = Document(title="t", sentence="", trust="", trust_tone="good", cards=(), sections=(section,))
+    assert "| c\\|d |" in render_markdown(output)

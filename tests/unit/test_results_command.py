@@ -41,8 +41,8 @@ def told(directory: Path, capsys: Captured, *words: str, code: int = 0) -> str:
     """Return a command's standard output; for another exit code than 0, its standard error."""
     capsys.readouterr()
     assert main(["results", *words, "--results-dir", str(directory)]) == code
-    said = capsys.readouterr()
-    return said.err if code else said.out
+    output = capsys.readouterr()
+    return output.err if code else output.out
 
 
 def test_a_list_has_a_line_for_each_run_in_100_columns(
@@ -129,10 +129,10 @@ def test_what_was_changed_or_is_missing_is_found(
     shutil.rmtree(directory / second.run_id)
     (directory / third.run_id / "result.json.sha256").unlink()
     assert main(["results", "verify", "--results-dir", str(directory)]) == 1
-    said = capsys.readouterr()
-    assert f"{first.run_id}/result.json was altered: hash" in said.err
-    assert f"{second.run_id} is missing, but listed in the index" in said.err
-    assert f"{third.run_id}/result.json has no checksum" in said.out
+    output = capsys.readouterr()
+    assert f"{first.run_id}/result.json was altered: hash" in output.err
+    assert f"{second.run_id} is missing, but listed in the index" in output.err
+    assert f"{third.run_id}/result.json has no checksum" in output.out
     assert "ALTERED" in told(directory, capsys, "list")
 
 
@@ -160,10 +160,10 @@ def test_a_suite_says_that_a_result_of_it_was_removed(tmp_path: Path, capsys: Ca
     outcome = execute_suite(plans, Listener(), parts())
     suite_id = outcome.suite.suite_id
     told(tmp_path, capsys, "rm", outcome.results[0].run_id, "--yes")
-    found = suites.load(suite_id, tmp_path)
-    assert found
-    assert [run.removed for run in found.suite.runs] == [True, False]
-    assert found.results == outcome.results[1:]
+    result = suites.load(suite_id, tmp_path)
+    assert result
+    assert [run.removed for run in result.suite.runs] == [True, False]
+    assert result.results == outcome.results[1:]
     assert "; 1 removed since" in told(tmp_path, capsys, "show", suite_id)
     assert told(tmp_path, capsys, "verify") == "1 of 1 results are intact\n"
     told(tmp_path, capsys, "rm", suite_id, "--yes")
@@ -174,9 +174,9 @@ def test_what_others_measured_is_taken_in_once_and_shown(tmp_path: Path, capsys:
     assert "imported as 20210701T102030Z-" in told(tmp_path, capsys, "import", str(NFVBENCH))
     again = told(tmp_path, capsys, "import", str(NFVBENCH), "--tag", "old")
     assert "already imported as 20210701T102030Z-" in again
-    shown = told(tmp_path, capsys, "show", "tag:old")
-    assert "nfvbench 5.0.3, complete" in shown
-    assert "is unchanged" in shown
+    output = told(tmp_path, capsys, "show", "tag:old")
+    assert "nfvbench 5.0.3, complete" in output
+    assert "is unchanged" in output
     assert told(tmp_path, capsys, "show", "tag:old", "--json") == NFVBENCH.read_text()
     assert "name a complete result of NFVbench or TRex" in told(tmp_path, capsys, "import", __file__, code=2)
 

@@ -42,10 +42,10 @@ def test_files_directories_ids_and_commas_mean_each_result_once(
 ) -> None:
     first, second, third = (result.run_id for result in stored[1])
     words = (str(directory / first), f"{second},{third}", f"{directory}/{third}/result.json")
-    found = select_results(words, directory)
-    assert ids(found) == [first, second, third]
-    assert found[1].path == directory / second / "result.json"
-    assert found[1].result() == stored[1][1]
+    results = select_results(words, directory)
+    assert ids(results) == [first, second, third]
+    assert results[1].path == directory / second / "result.json"
+    assert results[1].result() == stored[1][1]
 
 
 def test_a_label_means_all_that_have_it_and_a_tag_as_well(
@@ -68,22 +68,22 @@ def test_the_latest_is_the_last_run_or_all_of_its_suite(tmp_path: Path) -> None:
     outcome = execute_suite(plans, Listener(), parts())
     suite_id, run_ids = outcome.suite.suite_id, [result.run_id for result in outcome.results]
     (directory := tmp_path / "elsewhere").mkdir()
-    for wanted in (suite_id, str(tmp_path / suite_id), str(tmp_path / suite_id / "suite.json")):
-        assert ids(select_results([wanted], tmp_path)) == run_ids
+    for expected in (suite_id, str(tmp_path / suite_id), str(tmp_path / suite_id / "suite.json")):
+        assert ids(select_results([expected], tmp_path)) == run_ids
     with pytest.raises(ConfigError, match="contains no result; run 'nodrop run' first"):
         select_results(["latest"], directory)
 
 
 def test_a_result_of_another_tester_is_known_by_its_figures_alone(tmp_path: Path) -> None:
-    taken = import_file(NFVBENCH[0], tmp_path)
-    for wanted in (taken.run_id, str(NFVBENCH[0])):
-        found = select_results([wanted], tmp_path)
-        assert [each.summary.measures for each in found] == [each.measures for each in taken.summaries]
-        assert found[0].summary.source == "nfvbench"
+    imported = import_file(NFVBENCH[0], tmp_path)
+    for expected in (imported.run_id, str(NFVBENCH[0])):
+        results = select_results([expected], tmp_path)
+        assert [each.summary.measures for each in results] == [each.measures for each in imported.summaries]
+        assert results[0].summary.source == "nfvbench"
     with pytest.raises(ConfigError, match=r"a result of nfvbench, which has only measures"):
-        select_results([taken.run_id], tmp_path)[0].result()
+        select_results([imported.run_id], tmp_path)[0].result()
     with pytest.raises(ConfigError, match=r"#9999: .* has .*; name one of these"):
-        select_results([f"{taken.run_id}#9999"], tmp_path)
+        select_results([f"{imported.run_id}#9999"], tmp_path)
 
 
 def test_a_word_that_means_nothing_is_refused_in_a_sentence(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
 
 def with_facts(result: RunResult, **host: object) -> RunResult:
     assert result.facts
-    found = result.facts.host.model_copy(update=host)
-    return result.model_copy(update={"facts": result.facts.model_copy(update={"host": found})})
+    actual = result.facts.host.model_copy(update=host)
+    return result.model_copy(update={"facts": result.facts.model_copy(update={"host": actual})})
 
 
 def test_two_runs_of_one_configuration_do_not_differ(result: RunResult, tmp_path: Path) -> None:
@@ -32,11 +32,11 @@ def test_two_runs_of_one_configuration_do_not_differ(result: RunResult, tmp_path
 
 def test_what_likely_matters_comes_first(result: RunResult, tmp_path: Path) -> None:
     other = recorded(tmp_path, MILLION, hops=2, search__width="2%", frame_bytes=128)
-    found = diff_setups([result], [with_facts(other, kernel="7.0", memory_bytes=1)])
-    texts = [each.text for each in found]
+    actual = diff_setups([result], [with_facts(other, kernel="7.0", memory_bytes=1)])
+    texts = [each.text for each in actual]
     order = ["SUT", "traffic", "kernel", "memory in bytes", "goal width"]
     assert [text for text in texts if text in order] == order
-    sut = found[0]
+    sut = actual[0]
     assert (sut.area, sut.a, sut.b) == ("sut", "vnf-l2", "vnf-l2 x 2 in line")
 
 
@@ -60,8 +60,8 @@ def test_a_run_that_never_came_up_has_no_facts_to_differ_in(result: RunResult) -
 
 def test_of_other_testers_results_what_is_known_is_compared() -> None:
     theirs = run(1, rate(1e6), source="nfvbench", version="3.6.1", kernel="")
-    found = {each.text: (each.a, each.b) for each in diff_summaries([run(0, rate(1e6))], [theirs])}
-    assert found == {
+    actual = {each.text: (each.a, each.b) for each in diff_summaries([run(0, rate(1e6))], [theirs])}
+    assert actual == {
         "kernel": ("6.1", "-"),
         "tester": ("nodrop", "nfvbench"),
         "version of the tester": ("0.1.0", "3.6.1"),
@@ -84,25 +84,25 @@ def with_settings(**settings: str) -> HostDescriptor:
 def test_hosts_that_are_set_up_differently_are_told_likeliest_first(result: RunResult) -> None:
     a = with_settings(swap="off", mitigations="on", isolated_cpus="2-7", clock_source="tsc", zone_reclaim="0")
     b = with_settings(swap="on", mitigations="off", isolated_cpus="none", clock_source="hpet", zone_reclaim="1")
-    found = diff_setups(with_hosts(result, a), with_hosts(result, b))
-    assert [(each.text, each.a, each.b) for each in found] == [
+    actual = diff_setups(with_hosts(result, a), with_hosts(result, b))
+    assert [(each.text, each.a, each.b) for each in actual] == [
         ("isolated_cpus", "2-7", "none"),
         ("mitigations", "on", "off"),
         ("swap", "off", "on"),
         ("zone_reclaim", "0", "1"),
     ]
-    assert found[0].key == "facts.chd.capabilities.settings.isolated_cpus"
-    assert all(each.area == "host" for each in found)
-    assert found[0].why == "Isolated CPUs lose no time to other work."
+    assert actual[0].key == "facts.chd.capabilities.settings.isolated_cpus"
+    assert all(each.area == "host" for each in actual)
+    assert actual[0].why == "Isolated CPUs lose no time to other work."
 
 
 def test_what_differs_of_hosts_is_told_before_what_differs_of_the_search(result: RunResult, tmp_path: Path) -> None:
     other = recorded(tmp_path, MILLION, hops=2, search__width="2%")
-    found = diff_setups(
+    actual = diff_setups(
         with_hosts(result, with_settings(swap="off")),
         with_hosts(with_facts(other, kernel="7.0"), with_settings(swap="on")),
     )
-    texts = [each.text for each in found if each.text in ("SUT", "kernel", "swap", "goal width")]
+    texts = [each.text for each in actual if each.text in ("SUT", "kernel", "swap", "goal width")]
     assert texts == ["SUT", "kernel", "swap", "goal width"]
 
 

@@ -76,9 +76,9 @@ def test_a_comparison_prints_a_table_and_writes_every_attempt(capsys: pytest.Cap
     assert [line for line in lines if line in SUTS] == ["hard-limit", "two-modes-time"]
     assert sum(line.startswith("  mlrsearch-0") for line in lines) == 4
     assert sum(" PDR " in line for line in lines) == 4
-    written = json.loads(Path("all.json").read_text())
-    assert len(written["attempts"]) == 8
-    assert {each["seed"] for each in written["attempts"]} == {1, 2}
+    text = json.loads(Path("all.json").read_text())
+    assert len(text["attempts"]) == 8
+    assert {each["seed"] for each in text["attempts"]} == {1, 2}
 
 
 @pytest.mark.parametrize(

@@ -64,12 +64,12 @@ def test_frames_that_were_not_sent_count_as_lost_and_cast_doubt() -> None:
 
 
 def test_windows_are_told_as_counts_since_the_start() -> None:
-    told: list[tuple[float, ...]] = []
+    report: list[tuple[float, ...]] = []
     with SimulatedMeasurer(two_way_traffic(2), Step(1e6)) as measurer:
         trial = Trial(intended_load_pps=2e6, duration_s=1.0)
-        measurer.measure(trial, 0, "search", lambda *window: told.append(window))
-    assert told == sorted(told)
-    assert told[-1] == (1.0, 2_000_000, 1_000_000, 1_000_000)
+        measurer.measure(trial, 0, "search", lambda *window: report.append(window))
+    assert report == sorted(report)
+    assert report[-1] == (1.0, 2_000_000, 1_000_000, 1_000_000)
 
 
 def test_the_path_check_asks_the_model_for_every_stream() -> None:

@@ -17,10 +17,10 @@ def step(done_count: int, count: int = 40, text: str = "") -> StageProgress:
 
 def test_of_many_steps_every_tenth_part_is_a_line() -> None:
     staging = StageLineFilter()
-    said = [line for done in range(1, 41) if (line := staging.select_line(step(done)))]
-    assert len(said) == 11
-    assert said[0] == "port 1 made (1 of 40)"
-    assert said[-1] == "port 40 made (40 of 40)"
+    message = [line for done in range(1, 41) if (line := staging.select_line(step(done)))]
+    assert len(message) == 11
+    assert message[0] == "port 1 made (1 of 40)"
+    assert message[-1] == "port 40 made (40 of 40)"
 
 
 def test_what_is_no_step_is_always_said() -> None:

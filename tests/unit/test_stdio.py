@@ -15,7 +15,7 @@ from nodrop.cli import main
 from nodrop.errors import ConfigError, GeneratorError
 from nodrop.model.choices import AlgorithmName
 from nodrop.search import create
-from nodrop.stdio import serve_search, step_s
+from nodrop.stdio import serve_search, compute_step_s
 from nodrop.stdio.jsonl import MessageStream
 
 CAPACITY_PPS = 1.3e6
@@ -40,7 +40,7 @@ class Measurer:
         change: replacement for each answer to a trial before it is sent.
     """
 
-    def __init__(self, params: Message, *, streams: bool = True, change: Change = lambda told: told) -> None:
+    def __init__(self, params: Message, *, streams: bool = True, change: Change = lambda report: report) -> None:
         self.heard: list[Message] = []
         self._answers = [json.dumps({"params": params})]
         self._streams = streams
@@ -77,7 +77,7 @@ class Measurer:
 
     @property
     def trials(self) -> list[Message]:
-        return [said for message in self.heard if (said := message.get("measure") or message.get("stream"))]
+        return [text for message in self.heard if (text := message.get("measure") or message.get("stream"))]
 
     def _go_on(self) -> None:
         self._elapsed_s += self._wanted["step"]
@@ -87,8 +87,8 @@ class Measurer:
             self._end(self._wanted["duration"])
 
     def _end(self, elapsed_s: float) -> None:
-        told = self._change(forwarded(self._wanted["load"], elapsed_s))
-        self._answers.append(json.dumps(told.get("answer", {"trial": told})))
+        report = self._change(forwarded(self._wanted["load"], elapsed_s))
+        self._answers.append(json.dumps(report.get("answer", {"trial": report})))
 
 
 def failed(measurer: Measurer, algorithm: AlgorithmName = "mlrsearch-01", **flags: Any) -> str:
@@ -153,11 +153,11 @@ def test_a_streaming_trial_is_stopped_once_it_is_decided() -> None:
 
 
 def test_progress_is_asked_for_a_few_hundred_times_a_trial() -> None:
-    assert [step_s(duration_s) for duration_s in (1.0, 20.0, 30.0, 60.0)] == [0.05, 20.0 / 300, 0.1, 0.1]
+    assert [compute_step_s(duration_s) for duration_s in (1.0, 20.0, 30.0, 60.0)] == [0.05, 20.0 / 300, 0.1, 0.1]
 
 
 def test_the_loss_ratio_of_the_other_side_goes_before_its_counts() -> None:
-    measurer = Measurer(PARAMS, change=lambda told: told | {"lost": 0, "sent": 1, "loss_ratio": 0.25})
+    measurer = Measurer(PARAMS, change=lambda report: report | {"lost": 0, "sent": 1, "loss_ratio": 0.25})
     ended = measurer.converse(goals=[{"label": "PDR", "loss_ratio": "30%"}])
     assert ended["result"] == {"0.3": [10e6, None]}
     assert {trial["loss_ratio"] for trial in ended["trials"]} == {0.25}
@@ -185,7 +185,7 @@ def test_frames_that_were_not_sent_count_as_lost() -> None:
 def test_frames_intended_for_the_whole_of_a_stopped_trial_do_not_count_as_unsent() -> None:
     measurer = Measurer(PARAMS)
     measurer_telling_intended = Measurer(
-        PARAMS, change=lambda told: told | {"intended": round(measurer_telling_intended.trials[-1]["load"] * 5.0)}
+        PARAMS, change=lambda report: report | {"intended": round(measurer_telling_intended.trials[-1]["load"] * 5.0)}
     )
     assert measurer_telling_intended.converse("nodrop") == measurer.converse("nodrop")
 
@@ -248,7 +248,7 @@ def test_the_command_line_goes_before_params() -> None:
 
 def test_unknown_fields_are_ignored() -> None:
     more = PARAMS | {"color": "blue", "goals": [{"loss_ratio": 0.0, "color": "red"}]}
-    ended = Measurer(more, change=lambda told: told | {"latency": [1, 2], "duration": "long"}).converse()
+    ended = Measurer(more, change=lambda report: report | {"latency": [1, 2], "duration": "long"}).converse()
     assert ended["result"] == Measurer(PARAMS | {"ratios": [0.0]}).converse()["result"]
 
 
@@ -280,9 +280,9 @@ def test_params_that_cannot_be_used_are_answered_with_why(params: Message, sente
 
 
 def test_flags_that_cannot_be_used_are_answered_with_why() -> None:
-    said = failed(Measurer(PARAMS), width="3", budget="soon")
-    assert "command line: width: should be less than 1 (3.0)" in said
-    assert "command line: budget: 'soon' is not a duration" in said
+    message = failed(Measurer(PARAMS), width="3", budget="soon")
+    assert "command line: width: should be less than 1 (3.0)" in message
+    assert "command line: budget: 'soon' is not a duration" in message
 
 
 @pytest.mark.parametrize(
@@ -315,28 +315,28 @@ def test_lines_that_are_not_json_are_answered_with_why(line: str) -> None:
 
 
 def test_time_that_goes_back_is_an_error() -> None:
-    told = [{"elapsed": 0.3, "sent": 5, "lost": 0}, {"elapsed": 0.2, "sent": 6, "lost": 0}]
-    answers = [json.dumps({"params": PARAMS}), *(json.dumps({"progress": each}) for each in told)]
+    report = [{"elapsed": 0.3, "sent": 5, "lost": 0}, {"elapsed": 0.2, "sent": 6, "lost": 0}]
+    answers = [json.dumps({"params": PARAMS}), *(json.dumps({"progress": each}) for each in report)]
     with pytest.raises(ConfigError, match=r"progress 0: elapsed 0\.2 after 0\.3"):
         serve_search(MessageStream(iter(answers), Measurer(PARAMS)), "nodrop", {})  # type: ignore[arg-type]
 
 
 def test_a_measurer_that_takes_back_lost_frames_is_named_in_the_result() -> None:
-    measurer = Measurer(PARAMS, change=lambda told: told | {"lost": 0})
+    measurer = Measurer(PARAMS, change=lambda report: report | {"lost": 0})
     assert "recounted-loss" in [finding["code"] for finding in measurer.converse("nodrop")["findings"]]
 
 
 def test_trials_shorter_than_asked_are_named_in_the_result() -> None:
-    measurer = Measurer(PARAMS, streams=False, change=lambda told: told | {"elapsed": told["elapsed"] / 2})
+    measurer = Measurer(PARAMS, streams=False, change=lambda report: report | {"elapsed": report["elapsed"] / 2})
     assert "short-trials" in [finding["code"] for finding in measurer.converse()["findings"]]
     assert Measurer(PARAMS).converse()["findings"] == []
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_an_input_that_ends_is_a_sentence(count: int) -> None:
-    said = [json.dumps({"params": PARAMS}), json.dumps({"trial": {"lost": 0}})][:count]
+    message = [json.dumps({"params": PARAMS}), json.dumps({"trial": {"lost": 0}})][:count]
     with pytest.raises(GeneratorError, match=r"the input ended, expected .*; send it to get a result"):
-        serve_search(MessageStream(iter(said), Measurer(PARAMS)), "mlrsearch-01", {})  # type: ignore[arg-type]
+        serve_search(MessageStream(iter(message), Measurer(PARAMS)), "mlrsearch-01", {})  # type: ignore[arg-type]
 
 
 def piped(said: str, *arguments: str) -> subprocess.CompletedProcess[str]:

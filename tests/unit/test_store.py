@@ -26,8 +26,8 @@ def test_a_result_is_read_back_as_it_was_by_file_directory_id_and_as_the_latest(
 ) -> None:
     path = store.save(result, tmp_path)
     assert path == tmp_path / result.run_id / "result.json"
-    for wanted in (path, path.parent, result.run_id, "latest"):
-        assert store.load(wanted, tmp_path) == result
+    for expected in (path, path.parent, result.run_id, "latest"):
+        assert store.load(expected, tmp_path) == result
 
 
 def test_the_latest_result_is_the_one_whose_run_began_last(result: RunResult, tmp_path: Path) -> None:
@@ -43,9 +43,9 @@ def test_the_schema_s_version_is_that_of_results() -> None:
 def test_run_ids_sort_by_time() -> None:
     hours = [datetime(2026, 1, 1, hour, tzinfo=UTC) for hour in (0, 9, 10, 23)]
     within_a_second = [hours[-1] + timedelta(milliseconds=5 * count) for count in range(200)]
-    run_ids = [store.new_run_id(moment) for moment in (*hours[:-1], *within_a_second)]
+    run_ids = [store.make_run_id(moment) for moment in (*hours[:-1], *within_a_second)]
     assert run_ids == sorted(run_ids)
-    assert store.new_run_id(hours[0]) != store.new_run_id(hours[0])
+    assert store.make_run_id(hours[0]) != store.make_run_id(hours[0])
 
 
 def test_nothing_but_the_result_and_its_hash_is_left(result: RunResult, tmp_path: Path) -> None:
@@ -55,22 +55,22 @@ def test_nothing_but_the_result_and_its_hash_is_left(result: RunResult, tmp_path
 
 def test_a_result_is_never_rewritten(result: RunResult, tmp_path: Path) -> None:
     path = store.save(result, tmp_path)
-    written = path.read_bytes()
+    text = path.read_bytes()
     with pytest.raises(ConfigError, match="already exists; results are never overwritten"):
         store.save(result.model_copy(update={"wall_s": 1.0}), tmp_path)
-    assert path.read_bytes() == written
+    assert path.read_bytes() == text
     assert checksums.check_file(path).state == "intact"
 
 
 def test_the_hash_beside_a_result_is_what_sha256sum_reads(result: RunResult, tmp_path: Path) -> None:
     path = store.save(result, tmp_path)
     command = ["sha256sum", "-c", "result.json.sha256"]
-    said = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=True)
-    assert said.stdout == "result.json: OK\n"
+    output = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=True)
+    assert output.stdout == "result.json: OK\n"
     path.write_text(path.read_text().replace('"wall_s": ', '"wall_s": 1'))
     assert subprocess.run(command, cwd=path.parent, capture_output=True, check=False).returncode == 1
     assert checksums.check_file(path).state == "altered"
-    checksums.checksum_path(path).unlink()
+    checksums.get_checksum_path(path).unlink()
     assert checksums.check_file(path).state == "not hashed"
     path.unlink()
     assert checksums.check_file(path).state == "missing"
@@ -118,10 +118,10 @@ def test_a_result_of_another_shape_is_refused_in_a_sentence_that_names_who_wrote
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     for command in ("show", "explain"):
         assert main([command, str(path)]) == 2
-        said = capsys.readouterr().err
-        assert said.startswith("nodrop: error: ")
-        assert f"but not as written by nodrop {__version__}" in said
-        assert f"({differs}); written by nodrop {__version__}, commit" in said
+        error = capsys.readouterr().err
+        assert error.startswith("nodrop: error: ")
+        assert f"but not as written by nodrop {__version__}" in error
+        assert f"({differs}); written by nodrop {__version__}, commit" in error
 
 
 def test_a_result_that_does_not_say_who_wrote_it_is_refused_all_the_same(tmp_path: Path) -> None:

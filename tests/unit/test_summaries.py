@@ -20,13 +20,13 @@ def measures(result: RunResult) -> dict[str, Measure]:
 
 def test_a_search_has_its_goals_with_their_bounds_and_its_latencies(tmp_path: Path) -> None:
     result = recorded(tmp_path, MILLION)
-    found = measures(result)
-    ndr, bounds = found["ndr"], result.goals[0]
+    actual = measures(result)
+    ndr, bounds = actual["ndr"], result.goals[0]
     assert bounds.lower and bounds.upper
     assert (ndr.value, ndr.low, ndr.high) == (bounds.lower.load_pps, bounds.lower.load_pps, bounds.upper.load_pps)
     assert (ndr.text, ndr.unit, ndr.better, ndr.limit) == ("NDR", "pps", "higher", "sut")
-    assert found["pdr_0.5%"].text == "PDR 0.5 %"
-    assert len(found) == 2, "a model measures no latency"
+    assert actual["pdr_0.5%"].text == "PDR 0.5 %"
+    assert len(actual) == 2, "a model measures no latency"
 
 
 def test_a_limit_that_is_not_the_sut_s_stays_with_the_figure(tmp_path: Path) -> None:
@@ -61,11 +61,11 @@ def test_a_run_that_never_began_has_a_row_without_figures(tmp_path: Path) -> Non
 
 def test_latency_is_told_by_the_load_it_was_measured_at(tmp_path: Path) -> None:
     result = with_latency(recorded(tmp_path, MILLION), latency_summary([1000] * 97 + [1900] * 3))
-    found = measures(result)
+    actual = measures(result)
     points = ("ndr", "pdr_0.5%", "50%_of_pdr_0.5%")
-    assert [key for key in found if key.startswith("latency")] == [
+    assert [key for key in actual if key.startswith("latency")] == [
         f"latency_{name}_at_{point}" for point in points for name in ("p50", "p99", "p99.9", "max")
     ]
-    assert found["latency_p99_at_ndr"].value == 1900
-    assert found["latency_p99_at_50%_of_pdr_0.5%"].text == "latency p99 at 50 % of PDR 0.5 %"
-    assert {(each.unit, each.better) for key, each in found.items() if key.startswith("latency")} == {("ns", "lower")}
+    assert actual["latency_p99_at_ndr"].value == 1900
+    assert actual["latency_p99_at_50%_of_pdr_0.5%"].text == "latency p99 at 50 % of PDR 0.5 %"
+    assert {(each.unit, each.better) for key, each in actual.items() if key.startswith("latency")} == {("ns", "lower")}

@@ -92,12 +92,12 @@ def test_the_highest_load_is_the_line_rate_at_the_mean_size_and_of_the_busiest_d
 
 
 def test_many_streams_share_a_direction_and_have_numbers_and_addresses_of_their_own() -> None:
-    made = traffic(traffic__streams=3, traffic__forward="75%", flow_count=12)
-    assert len({stream.stream_id for stream in made.streams}) == 6
-    assert len({stream.ip.src for stream in made.streams if stream.ip}) == 6
-    assert made.load_ratios == pytest.approx((0.25,) * 3 + (0.25 / 3,) * 3)
-    assert made.direction_ratios == pytest.approx({(0, 1): 0.75, (1, 0): 0.25})
-    assert "3 streams of 2 flows each way" in describe_traffic(made)
+    created = traffic(traffic__streams=3, traffic__forward="75%", flow_count=12)
+    assert len({stream.stream_id for stream in created.streams}) == 6
+    assert len({stream.ip.src for stream in created.streams if stream.ip}) == 6
+    assert created.load_ratios == pytest.approx((0.25,) * 3 + (0.25 / 3,) * 3)
+    assert created.direction_ratios == pytest.approx({(0, 1): 0.75, (1, 0): 0.25})
+    assert "3 streams of 2 flows each way" in describe_traffic(created)
 
 
 @pytest.mark.parametrize("flow_count", [1, 2, 16384, 16385, 2**20, 1_000_000, 1_000_003])
@@ -112,10 +112,10 @@ def test_many_streams_have_a_flow_each_where_no_number_was_written() -> None:
 
 
 def test_flows_are_those_of_all_chains_and_both_directions() -> None:
-    made = traffic(flow_count=1001, chains=4, networks="ports")
-    counts = [stream.flow_count for stream in made.streams]
+    created = traffic(flow_count=1001, chains=4, networks="ports")
+    counts = [stream.flow_count for stream in created.streams]
     assert sum(counts) == 1001 and max(counts) - min(counts) == 1
-    assert describe_traffic(made) == "64-byte frames both ways, 125 or 126 flows each way in each chain"
+    assert describe_traffic(created) == "64-byte frames both ways, 125 or 126 flows each way in each chain"
 
 
 @pytest.mark.parametrize(

@@ -80,19 +80,19 @@ def summary(number: int, value: float | None = 1e6, limit: str = "sut", **keys: 
 
 
 def test_a_step_is_found_where_it_is_with_its_size_and_direction() -> None:
-    found = analyze_trend(of(noisy((12, 1e6), (8, 0.95e6))))
-    (change,) = found.changes
+    result = analyze_trend(of(noisy((12, 1e6), (8, 0.95e6))))
+    (change,) = result.changes
     assert (change.before_run_id, change.run_id, change.verdict) == ("r11", "r12", ComparisonOutcome.WORSE)
     assert change.effect == pytest.approx(-0.05, abs=0.005)
     assert change.low is not None and change.high is not None and change.low < -0.05 < change.high
-    assert [group.count for group in found.groups] == [12, 8]
-    assert found.verdict is ComparisonOutcome.WORSE
+    assert [group.count for group in result.groups] == [12, 8]
+    assert result.verdict is ComparisonOutcome.WORSE
 
 
 def test_more_latency_is_worse() -> None:
-    found = analyze_trend(of(noisy((12, 40e3), (8, 60e3)), unit="ns", better="lower"))
-    assert found.verdict is ComparisonOutcome.WORSE
-    assert "50 % higher, which is worse, from run r12 on" in next(describe_trend(found))
+    result = analyze_trend(of(noisy((12, 40e3), (8, 60e3)), unit="ns", better="lower"))
+    assert result.verdict is ComparisonOutcome.WORSE
+    assert "50 % higher, which is worse, from run r12 on" in next(describe_trend(result))
 
 
 def test_the_bounds_of_a_change_are_those_of_mann_and_whitney() -> None:
@@ -103,45 +103,45 @@ def test_the_bounds_of_a_change_are_those_of_mann_and_whitney() -> None:
         assert change.low is not None and change.high is not None
         for bound in (change.low, change.high):
             moved = [value - bound * sorted(old)[10] for value in new]
-            found = stats.mannwhitneyu(moved, old, method="asymptotic", use_continuity=False).pvalue
-            assert found == pytest.approx(0.05, abs=0.02)
+            result = stats.mannwhitneyu(moved, old, method="asymptotic", use_continuity=False).pvalue
+            assert result == pytest.approx(0.05, abs=0.02)
 
 
 def test_what_the_tester_limited_is_shown_and_never_makes_a_change() -> None:
-    found = analyze_trend(of([1e6] * 10 + [0.5e6] * 5, at_least=range(10, 15)))
-    assert found.changes == () and len(found.series.points) == 15
+    result = analyze_trend(of([1e6] * 10 + [0.5e6] * 5, at_least=range(10, 15)))
+    assert result.changes == () and len(result.series.points) == 15
     assert "5 runs were not limited by the SUT, and shown but not analyzed: r10, r11, r12 and 2 more." in list(
-        describe_trend(found)
+        describe_trend(result)
     )
 
 
 def test_a_series_without_a_point_of_the_suts_is_not_judged() -> None:
-    found = analyze_trend(of([1e6, 1.1e6], at_least=[0, 1]))
-    assert (found.groups, found.verdict) == ((), None)
-    assert list(describe_trend(found)) == ["NDR: no run was limited by the SUT; the value is at least 1.100 Mpps."]
+    result = analyze_trend(of([1e6, 1.1e6], at_least=[0, 1]))
+    assert (result.groups, result.verdict) == ((), None)
+    assert list(describe_trend(result)) == ["NDR: no run was limited by the SUT; the value is at least 1.100 Mpps."]
 
 
 def test_a_run_apart_from_the_others_is_no_change() -> None:
     values = noisy((20, 1e6))
     values[9] = 0.6e6
-    found = analyze_trend(of(values))
-    assert found.changes == ()
-    assert found.groups[0].outlier_run_ids == ("r9",)
-    assert found.groups[0].count == 19 and "r9" not in found.groups[0].run_ids
-    assert "1 outlier: r9." in list(describe_trend(found))
+    result = analyze_trend(of(values))
+    assert result.changes == ()
+    assert result.groups[0].outlier_run_ids == ("r9",)
+    assert result.groups[0].count == 19 and "r9" not in result.groups[0].run_ids
+    assert "1 outlier: r9." in list(describe_trend(result))
 
 
 def test_a_single_run_at_the_end_is_told_and_said_to_be_one() -> None:
-    found = analyze_trend(of([*noisy((20, 1e6)), 0.6e6]))
-    assert found.verdict is ComparisonOutcome.WORSE
-    assert "Only one run confirms this; measure again." in list(describe_trend(found))
+    result = analyze_trend(of([*noisy((20, 1e6)), 0.6e6]))
+    assert result.verdict is ComparisonOutcome.WORSE
+    assert "Only one run confirms this; measure again." in list(describe_trend(result))
 
 
 def test_a_run_as_low_as_some_before_is_no_change() -> None:
     values = noisy((20, 1e6))
     values[9] = 0.6e6
-    found = analyze_trend(of([*values, 0.61e6]))
-    assert found.changes == () and found.groups[0].outlier_run_ids == ("r9", "r20")
+    result = analyze_trend(of([*values, 0.61e6]))
+    assert result.changes == () and result.groups[0].outlier_run_ids == ("r9", "r20")
     assert analyze_trend(of([0.61e6, *values])).changes == ()
 
 
@@ -157,13 +157,13 @@ def test_the_chance_of_a_stretch_is_that_of_mann_and_whitney(few: int, many: int
     rng = random.Random(few)
     a, b = [rng.gauss(-0.6, 1) for _ in range(few)], [rng.gauss(0, 1) for _ in range(many)]
     method = "exact" if few <= 20 else "asymptotic"
-    theirs = stats.mannwhitneyu(a, b, method=method, use_continuity=False).pvalue
-    assert compute_mann_whitney_p(a, b) == pytest.approx(theirs) == pytest.approx(compute_mann_whitney_p(b, a))
+    reference = stats.mannwhitneyu(a, b, method=method, use_continuity=False).pvalue
+    assert compute_mann_whitney_p(a, b) == pytest.approx(reference) == pytest.approx(compute_mann_whitney_p(b, a))
 
 
 def test_three_bad_runs_in_a_row_are_a_change_and_another() -> None:
-    found = analyze_trend(of(noisy((20, 1e6), (3, 0.9e6), (20, 1e6))))
-    assert [(change.run_id, change.verdict) for change in found.changes] == [
+    result = analyze_trend(of(noisy((20, 1e6), (3, 0.9e6), (20, 1e6))))
+    assert [(change.run_id, change.verdict) for change in result.changes] == [
         ("r20", ComparisonOutcome.WORSE),
         ("r23", ComparisonOutcome.BETTER),
     ]
@@ -177,8 +177,8 @@ def test_a_difference_within_the_margin_is_no_change() -> None:
 
 def test_a_drift_in_steps_that_do_not_matter_is_seen_in_the_end() -> None:
     values = noisy((40, 1e6), (40, 0.993e6), (40, 0.986e6), noise=0.0005)
-    found = analyze_trend(of(values))
-    assert found.verdict is ComparisonOutcome.WORSE and len(found.groups) == 2
+    result = analyze_trend(of(values))
+    assert result.verdict is ComparisonOutcome.WORSE and len(result.groups) == 2
 
 
 def test_a_difference_smaller_than_the_searches_left_open_is_no_change() -> None:
@@ -187,10 +187,10 @@ def test_a_difference_smaller_than_the_searches_left_open_is_no_change() -> None
 
 
 def test_loss_is_compared_by_difference_also_from_nothing() -> None:
-    found = analyze_trend(of([0.0] * 10 + [0.004] * 10, unit="ratio", better="lower", text="loss"))
-    assert found.changes[0].effect == pytest.approx(0.004)
-    assert found.verdict is ComparisonOutcome.WORSE
-    assert "0.40 points more" in next(describe_trend(found))
+    result = analyze_trend(of([0.0] * 10 + [0.004] * 10, unit="ratio", better="lower", text="loss"))
+    assert result.changes[0].effect == pytest.approx(0.004)
+    assert result.verdict is ComparisonOutcome.WORSE
+    assert "0.40 points more" in next(describe_trend(result))
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_runs_far_apart_in_time_are_set_by_number() -> None:
 
 
 @pytest.mark.parametrize("columns", [40, 100, 300])
-@pytest.mark.parametrize("name", [name for name, found in shapes().items() if found.groups])
+@pytest.mark.parametrize("name", [name for name, each in shapes().items() if each.groups])
 def test_the_drawing_fits_the_terminal_and_a_hundred_columns(name: str, columns: int) -> None:
     lines = [line.plain for line in draw_trend(shapes()[name], columns)]
     assert max(map(len, lines[:-1])) <= min(columns, 100)
@@ -264,17 +264,17 @@ def test_the_drawing_fits_the_terminal_and_a_hundred_columns(name: str, columns:
 
 
 def test_the_drawing_can_do_without_anything_but_ascii() -> None:
-    for name, found in shapes().items():
-        if found.groups:
-            assert all(line.plain.isascii() for line in draw_trend(found, 80, plain=True)), name
+    for name, each in shapes().items():
+        if each.groups:
+            assert all(line.plain.isascii() for line in draw_trend(each, 80, plain=True)), name
     assert "".join(ASCII).isascii()
 
 
 def test_the_interval_of_repeats_is_students() -> None:
     values = noisy((5, 1e6))
     (spread,) = compute_spreads([summary(number, value) for number, value in enumerate(values)])
-    theirs = stats.t.interval(0.95, 4, loc=sum(values) / 5, scale=stats.sem(values))
-    assert (spread.mean_low, spread.mean_high) == pytest.approx(theirs)
+    reference = stats.t.interval(0.95, 4, loc=sum(values) / 5, scale=stats.sem(values))
+    assert (spread.mean_low, spread.mean_high) == pytest.approx(reference)
     assert (spread.lowest, spread.median, spread.highest) == (min(values), sorted(values)[2], max(values))
     assert not spread.at_least
     assert compute_spreads([summary(0), summary(1, limit="shared_cpu")])[0].at_least

@@ -56,8 +56,8 @@ def changing(
 def of_trex(stream: Stream, count: int) -> list[bytes]:
     """Return the first frames that TRex sends of the stream."""
     traffic = Traffic(streams=(stream,))
-    asked = build_stream_set(traffic, PLAN, build_templates(traffic)).ports[0].streams[0]["stream"]
-    return list(itertools.islice(Vm(asked).frames(), count))
+    requested = build_stream_set(traffic, PLAN, build_templates(traffic)).ports[0].streams[0]["stream"]
+    return list(itertools.islice(Vm(requested).frames(), count))
 
 
 def of_engine(stream: Stream) -> dict[int, bytes]:
@@ -203,12 +203,12 @@ def test_trex_sends_the_frames_that_the_engine_sends_whatever_changes(seed: int)
 @pytest.mark.parametrize("stream", CASES.values(), ids=CASES)
 def test_the_server_of_our_tests_reads_programs_as_trex_runs_them(stream: Stream) -> None:
     traffic = Traffic(streams=(stream,))
-    asked = build_stream_set(traffic, PLAN, build_templates(traffic)).ports[0].streams[0]["stream"]
-    frame = base64.b64decode(asked["packet"]["binary"])
-    read = vm.read(asked["vm"]["instructions"], len(frame))
-    found = [*vm.frames(frame, read, 0, COUNT)]
-    assert found == [*itertools.islice(Vm(asked).frames(), len(found))]
-    assert len(found) == min(COUNT, stream.flow_count)
+    requested = build_stream_set(traffic, PLAN, build_templates(traffic)).ports[0].streams[0]["stream"]
+    frame = base64.b64decode(requested["packet"]["binary"])
+    read = vm.read(requested["vm"]["instructions"], len(frame))
+    result = [*vm.frames(frame, read, 0, COUNT)]
+    assert result == [*itertools.islice(Vm(requested).frames(), len(result))]
+    assert len(result) == min(COUNT, stream.flow_count)
 
 
 def check_same(stream: Stream) -> None:
@@ -246,10 +246,10 @@ def test_more_random_values_than_trex_can_be_given_are_drawn_by_it_and_it_is_sai
         ETHERNET, IPV4, UDP, ranges=(changing(1, "src", RandomValues(count=100_000, span=2**24, seed=5)),)
     )
     traffic = Traffic(streams=(stream,))
-    made = build_stream_set(traffic, PLAN, build_templates(traffic))
-    frames = list(itertools.islice(Vm(made.ports[0].streams[0]["stream"]).frames(), 200))
+    stream_set = build_stream_set(traffic, PLAN, build_templates(traffic))
+    frames = list(itertools.islice(Vm(stream_set.ports[0].streams[0]["stream"]).frames(), 200))
     assert len(set(frames)) > 150
-    assert any("TRex draws 100000 random values itself" in note for note in made.notes)
+    assert any("TRex draws 100000 random values itself" in note for note in stream_set.notes)
 
 
 @pytest.mark.parametrize(

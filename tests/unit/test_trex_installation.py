@@ -39,8 +39,10 @@ def test_a_folder_without_trex_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_configuration_has_what_was_asked_and_nothing_else() -> None:
-    asked = start(memory_mib=2048, mbuf_64=4096, platform={"master_thread_id": 0})
-    (platform,) = yaml.safe_load(platform_yaml(TrexPlan(rpc_port=14501, publish_port=14500, start=asked), asked))
+    requested = start(memory_mib=2048, mbuf_64=4096, platform={"master_thread_id": 0})
+    (platform,) = yaml.safe_load(
+        platform_yaml(TrexPlan(rpc_port=14501, publish_port=14500, start=requested), requested)
+    )
     assert platform == {
         "version": 2,
         "port_limit": 2,
@@ -64,14 +66,14 @@ def test_the_configuration_has_what_was_asked_and_nothing_else() -> None:
     ],
 )
 def test_the_command_has_the_flags_that_were_asked_for(fields: dict[str, object], flags: set[str]) -> None:
-    asked = start(**fields)
-    program, *words = command_line(TrexPlan(start=asked), asked, Path("/run/trex.yaml"))
-    found = read_flags(words)
+    requested = start(**fields)
+    program, *words = command_line(TrexPlan(start=requested), requested, Path("/run/trex.yaml"))
+    result = read_flags(words)
     assert program == "./t-rex-64"
-    assert found.keys() - {"-i", "-c", "--iom", "--no-scapy-server", "--close-at-end", "--mbuf-factor", "--cfg"} == (
+    assert result.keys() - {"-i", "-c", "--iom", "--no-scapy-server", "--close-at-end", "--mbuf-factor", "--cfg"} == (
         flags | {"--hdrh"}
     )
-    assert (found["-c"], found["--mbuf-factor"], found["--cfg"]) == ("2", "0.2", "/run/trex.yaml")
+    assert (result["-c"], result["--mbuf-factor"], result["--cfg"]) == ("2", "0.2", "/run/trex.yaml")
 
 
 def test_interfaces_come_in_pairs() -> None:
@@ -91,9 +93,9 @@ def test_interfaces_come_in_pairs() -> None:
     ],
 )
 def test_what_a_log_says_is_told_in_words_beside_its_end(words: str, meaning: str) -> None:
-    said = diagnose(f"Starting TRex\n\x1b[31m{words}\x1b[0m\n\n")
-    assert meaning in said
-    assert said.endswith(f"    {words}")
+    message = diagnose(f"Starting TRex\n\x1b[31m{words}\x1b[0m\n\n")
+    assert meaning in message
+    assert message.endswith(f"    {words}")
 
 
 def test_a_log_that_says_nothing_known_is_shown_as_it_is() -> None:

@@ -115,11 +115,11 @@ def checked(server: Server, traffic: Traffic) -> Any:
 
 def test_every_chain_and_direction_is_proven_by_frames_of_its_own() -> None:
     server = Server(across)
-    found = checked(server, chains(3))
-    assert [(one.chain, one.tx_port, one.received_count > 0) for one in found] == [
+    result = checked(server, chains(3))
+    assert [(one.chain, one.tx_port, one.received_count > 0) for one in result] == [
         (chain, way, True) for chain in range(3) for way in (0, 1)
     ]
-    assert {arrival.vlan for arrival in found[2].arrivals} == {201}
+    assert {arrival.vlan for arrival in result[2].arrivals} == {201}
     assert server.calls == [
         "service True on 4",
         "service True on 5",
@@ -169,14 +169,14 @@ def test_next_hops_are_asked_for_and_stations_answer_meanwhile() -> None:
         # The router sends a request of its own before it answers.
         return [(port, arp(1, own)), (port, arp(2, own))] if asks else []
 
-    found = relay.resolve_next_hops(
+    result = relay.resolve_next_hops(
         Server(forward),  # type: ignore[arg-type]
         TrexPlan(ports=(4, 5)),
         chains(1),
         neighbors=plan,
         names=NAMES,
     )
-    assert found[0, 0].mac == "02:00:00:00:00:99"
+    assert result[0, 0].mac == "02:00:00:00:00:99"
     assert sent[0][:18].hex() == "ffffffffffff02000000000a810000640806"
 
 

@@ -133,7 +133,7 @@ def test_a_connection_is_of_use_again_after_an_answer_that_never_came() -> None:
 
 def test_something_else_at_the_port_is_told_from_a_server() -> None:
     with client({"ping": lambda _: json.loads('{"a": 1}')}) as (rpc, server):
-        server._reply = lambda asked: {"error": asked["method"]}  # type: ignore[method-assign]
+        server._reply = lambda requested: {"error": requested["method"]}  # type: ignore[method-assign]
         with pytest.raises(GeneratorError, match="invalid reply from the TRex server"):
             rpc.call("ping", {})
 
@@ -220,8 +220,8 @@ def test_ports_are_taken_swept_and_released_again() -> None:
             ports = session.acquire_ports([0, 1])
             assert [port.handler for port in ports] == ["held0", "held1"]
             before = len(server.asked)
-        taken = [params for method, params in server.asked if method == "acquire"]
-        assert [(params["user"], params["force"], params["port_id"]) for params in taken] == [
+        used = [params for method, params in server.asked if method == "acquire"]
+        assert [(params["user"], params["force"], params["port_id"]) for params in used] == [
             ("me", True, 0),
             ("me", True, 1),
         ]
@@ -260,8 +260,8 @@ def test_a_port_in_service_mode_is_brought_out_of_it() -> None:
 def test_whoever_holds_a_port_is_named() -> None:
     held = server_methods(acquire=once(Error(-32000, "port is already taken by 'anna'")))
     with Responder(held) as server, TrexSession(plan(server, take_over=False)) as session:
-        taken = pytest.raises(TrexPortsInUse, match="already taken by 'anna'; wait until that user is done")
-        with taken:
+        used = pytest.raises(TrexPortsInUse, match="already taken by 'anna'; wait until that user is done")
+        with used:
             session.acquire_ports([0])
 
 

@@ -46,9 +46,9 @@ def test_a_stream_as_add_stream_takes_it() -> None:
     stream = plain_stream(
         4, 0, 1, ranges=(FieldRange(layer=2, field="src_port", values=IncrementedValues(count=3)),), chain=0
     )
-    asked = made(stream).ports[0].streams
-    packet = asked[0]["stream"].pop("packet")
-    assert json.loads(json.dumps(asked)) == [
+    requested = made(stream).ports[0].streams
+    packet = requested[0]["stream"].pop("packet")
+    assert json.loads(json.dumps(requested)) == [
         {
             "stream_id": 1,
             "stream": {
@@ -97,18 +97,18 @@ def test_a_stream_as_add_stream_takes_it() -> None:
 
 
 def test_loads_of_a_port_add_up_to_its_part_and_sizes_to_their_weights() -> None:
-    found = made(plain_stream(0, 0, 1, sizes=IMIX, share=3.0), plain_stream(1, 1, 0, sizes=IMIX, share=1.0))
-    rates = [stream["stream"]["mode"]["rate"]["value"] for stream in found.ports[0].streams]
+    result = made(plain_stream(0, 0, 1, sizes=IMIX, share=3.0), plain_stream(1, 1, 0, sizes=IMIX, share=1.0))
+    rates = [stream["stream"]["mode"]["rate"]["value"] for stream in result.ports[0].streams]
     assert rates == pytest.approx([0.75 * 7 / 12, 0.75 * 4 / 12, 0.75 / 12])
-    assert [port.load_ratio for port in found.ports] == [0.75, 0.25]
-    assert {stream["stream"]["flow_stats"]["stream_id"] for stream in found.ports[0].streams} == {1}
-    assert found.ports[0].multiplier(1e6) == 1e6
+    assert [port.load_ratio for port in result.ports] == [0.75, 0.25]
+    assert {stream["stream"]["flow_stats"]["stream_id"] for stream in result.ports[0].streams} == {1}
+    assert result.ports[0].multiplier(1e6) == 1e6
 
 
 def test_latency_streams_are_part_of_the_load_and_have_counters_of_their_own() -> None:
-    found = made(*chains(2), plan=TrexPlan(latency_chains=(1,), latency_load_pps=500))
-    assert [(one.pg_id, one.latency_pg_id) for one in found.counted] == [(1, None), (2, None), (3, 5), (4, 6)]
-    port = found.ports[0]
+    result = made(*chains(2), plan=TrexPlan(latency_chains=(1,), latency_load_pps=500))
+    assert [(one.pg_id, one.latency_pg_id) for one in result.counted] == [(1, None), (2, None), (3, 5), (4, 6)]
+    port = result.ports[0]
     assert (port.load_ratio, port.latency_load_pps) == (0.5, 500)
     assert port.multiplier(10_000) * port.load_ratio + port.latency_load_pps == pytest.approx(5000)
     latency = port.streams[-1]["stream"]
@@ -118,8 +118,8 @@ def test_latency_streams_are_part_of_the_load_and_have_counters_of_their_own() -
 
 
 def test_numbers_are_unique_on_all_ports_at_128_chains_and_beyond() -> None:
-    found = made(*chains(200), plan=TrexPlan(latency_chains=tuple(range(64))))
-    numbers = [one.pg_id for one in found.counted] + [one.latency_pg_id for one in found.counted if one.latency_pg_id]
+    result = made(*chains(200), plan=TrexPlan(latency_chains=tuple(range(64))))
+    numbers = [one.pg_id for one in result.counted] + [one.latency_pg_id for one in result.counted if one.latency_pg_id]
     assert len(set(numbers)) == len(numbers) == 400 + 128
 
 
@@ -135,43 +135,43 @@ def test_counters_that_do_not_suffice_are_named_with_what_to_write() -> None:
 
 def test_a_latency_frame_that_has_to_be_larger_is_said() -> None:
     tagged = plain_stream(0, 0, 1, layers=(ETHERNET, Vlan(id=100), IPV4, UDP))
-    found = made(tagged, plan=TrexPlan(latency_chains=(0,)))
-    sizes = [len(base64.b64decode(stream["stream"]["packet"]["binary"])) + 4 for stream in found.ports[0].streams]
+    result = made(tagged, plan=TrexPlan(latency_chains=(0,)))
+    sizes = [len(base64.b64decode(stream["stream"]["packet"]["binary"])) + 4 for stream in result.ports[0].streams]
     assert sizes == [64, 68]
-    assert found.notes == (
+    assert result.notes == (
         "latency is measured with frames of 68 bytes in addition to those of 64: TRex's mark needs space",
     )
 
 
 def test_vxlan_is_counted_inside_and_its_port_told_to_trex() -> None:
     tunnel = (ETHERNET, IPV4, Udp(src_port=49152, dst_port=4789), Vxlan(vni=7), ETHERNET, IPV4, UDP)
-    found = made(plain_stream(0, 0, 1, layers=tunnel, sizes=(SizeShare(frame_bytes=128),)))
-    assert found.ports[0].streams[0]["stream"]["flow_stats"]["vxlan"] is True
-    assert (found.ports[0].vxlan_ports, found.ports[1].vxlan_ports) == ((4789,), ())
+    result = made(plain_stream(0, 0, 1, layers=tunnel, sizes=(SizeShare(frame_bytes=128),)))
+    assert result.ports[0].streams[0]["stream"]["flow_stats"]["vxlan"] is True
+    assert (result.ports[0].vxlan_ports, result.ports[1].vxlan_ports) == ((4789,), ())
 
 
 def test_labels_are_counted_at_the_ports_only_and_it_is_said() -> None:
-    found = made(
+    result = made(
         plain_stream(0, 0, 1, layers=(ETHERNET, Mpls(label=16), IPV4, UDP)), plan=TrexPlan(latency_chains=(0,))
     )
-    assert found.counted[0].pg_id is None
-    assert found.counted[0].latency_pg_id is None
-    assert any("cannot tell streams with these headers apart" in note for note in found.notes)
+    assert result.counted[0].pg_id is None
+    assert result.counted[0].latency_pg_id is None
+    assert any("cannot tell streams with these headers apart" in note for note in result.notes)
 
 
 def test_frames_made_beforehand_are_as_many_as_asked_and_it_is_said_what_that_means() -> None:
     ranges = (FieldRange(layer=1, field="src", values=IncrementedValues(count=1000)),)
-    found = made(plain_stream(0, 0, 1, ranges=ranges), plan=TrexPlan(cache_size=100, latency_chains=(0,)))
-    assert [stream["stream"]["vm"].get("cache") for stream in found.ports[0].streams] == [100, None]
-    assert found.notes == (
+    result = made(plain_stream(0, 0, 1, ranges=ranges), plan=TrexPlan(cache_size=100, latency_chains=(0,)))
+    assert [stream["stream"]["vm"].get("cache") for stream in result.ports[0].streams] == [100, None]
+    assert result.notes == (
         "trex.cache_size: TRex repeats 100 prebuilt frames of each stream, so at most 100 of 1000 flows occur",
     )
 
 
 def test_one_direction_leaves_the_other_port_without_streams() -> None:
-    found = made(plain_stream(0, 0, 1), plan=TrexPlan(ports=(3, 2)))
-    assert [(port.number, len(port.streams), port.load_ratio) for port in found.ports] == [(3, 1, 1.0), (2, 0, 0)]
-    assert found.ports[1].multiplier(1e6) == 0.0
+    result = made(plain_stream(0, 0, 1), plan=TrexPlan(ports=(3, 2)))
+    assert [(port.number, len(port.streams), port.load_ratio) for port in result.ports] == [(3, 1, 1.0), (2, 0, 0)]
+    assert result.ports[1].multiplier(1e6) == 0.0
 
 
 def test_loads_that_vary_are_refused() -> None:
@@ -186,15 +186,15 @@ def test_stations_announce_their_addresses_whatever_the_load() -> None:
     frames = announcements_by_port(neighbors)
     assert [frame[16:18].hex() for frame in frames[1]] == ["0806", "86dd"]
     traffic = Traffic(streams=(plain_stream(0, 0, 1),))
-    found = build_stream_set(traffic, TrexPlan(), build_templates(traffic), announced=frames, announce_every_s=0.5)
-    assert [stream["stream"]["mode"]["type"] for stream in found.ports[1].streams] == ["multi_burst"] * 2
-    assert found.ports[1].streams[0]["stream"]["mode"]["ibg"] == 500_000
-    assert (found.ports[1].load_ratio, found.ports[1].announcements) == (0, ())
+    stream_set = build_stream_set(traffic, TrexPlan(), build_templates(traffic), announced=frames, announce_every_s=0.5)
+    assert [stream["stream"]["mode"]["type"] for stream in stream_set.ports[1].streams] == ["multi_burst"] * 2
+    assert stream_set.ports[1].streams[0]["stream"]["mode"]["ibg"] == 500_000
+    assert (stream_set.ports[1].load_ratio, stream_set.ports[1].announcements) == (0, ())
 
 
 def test_where_only_ports_count_stations_announce_themselves_before_trials() -> None:
     traffic, frames = Traffic(streams=(plain_stream(0, 0, 1),)), {0: (b"announcement",)}
     plan = TrexPlan(flow_stats=False)
-    found = build_stream_set(traffic, plan, build_templates(traffic), announced=frames, announce_every_s=0.5)
-    assert [len(port.streams) for port in found.ports] == [1, 0]
-    assert [port.announcements for port in found.ports] == [(b"announcement",), ()]
+    stream_set = build_stream_set(traffic, plan, build_templates(traffic), announced=frames, announce_every_s=0.5)
+    assert [len(port.streams) for port in stream_set.ports] == [1, 0]
+    assert [port.announcements for port in stream_set.ports] == [(b"announcement",), ()]

@@ -91,12 +91,12 @@ def test_windows_add_up_to_all_counts() -> None:
         CountSample(1.2, 1.2, (20, 40), (18, 38)),
         CountSample(1.5, 1.5, (20, 40), (19, 40)),
     ]
-    found = build_windows(Grouping(traffic), samples, 1.0, in_flight(samples), (1, 0))
-    assert found.end_s == pytest.approx((0.1, 0.2, 0.5))
-    assert list(map(sum, found.offered_count)) == [20, 40]
-    assert list(map(sum, found.received_count)) == [19, 40]
-    assert list(map(sum, found.lost_count)) == [1, 0]
-    assert [series.stream_id for series in found.series] == [0, 1]
+    windows = build_windows(Grouping(traffic), samples, 1.0, in_flight(samples), (1, 0))
+    assert windows.end_s == pytest.approx((0.1, 0.2, 0.5))
+    assert list(map(sum, windows.offered_count)) == [20, 40]
+    assert list(map(sum, windows.received_count)) == [19, 40]
+    assert list(map(sum, windows.lost_count)) == [1, 0]
+    assert [series.stream_id for series in windows.series] == [0, 1]
 
 
 def test_many_streams_are_followed_by_direction() -> None:
@@ -110,12 +110,12 @@ def test_many_streams_are_followed_by_direction() -> None:
 
 def test_a_last_window_in_which_hardly_anything_was_sent_is_joined_to_the_one_before() -> None:
     columns = ((5, 5, 0),)
-    found = Windows(
+    result = Windows(
         end_s=(0.05, 0.10, 0.4), offered_count=columns, received_count=((4, 5, 1),), lost_count=((0, 0, 0),)
     )
-    assert merge_short_last_window(found, 0.11, 0.05).end_s == (0.05, 0.4)
-    assert merge_short_last_window(found, 0.11, 0.05).received_count == ((4, 6),)
-    assert merge_short_last_window(found, 0.15, 0.05) == found
+    assert merge_short_last_window(result, 0.11, 0.05).end_s == (0.05, 0.4)
+    assert merge_short_last_window(result, 0.11, 0.05).received_count == ((4, 6),)
+    assert merge_short_last_window(result, 0.15, 0.05) == result
 
 
 @given(total=st.integers(0, 10**9), shares=st.lists(st.floats(0.01, 10.0), min_size=1, max_size=20))

@@ -19,13 +19,13 @@ def compared(a: tuple[float, ...], b: tuple[float, ...], **rates: object) -> Com
 
 
 def test_a_side_that_is_five_percent_slower_is_worse_by_that_much() -> None:
-    said = compared(GOOD, SLOW)
-    (ndr,) = said.metrics
-    assert said.verdict is ndr.verdict is ComparisonOutcome.WORSE
+    message = compared(GOOD, SLOW)
+    (ndr,) = message.metrics
+    assert message.verdict is ndr.verdict is ComparisonOutcome.WORSE
     assert ndr.effect == pytest.approx(-0.05, abs=0.001)
     assert ndr.low < ndr.effect < ndr.high < -0.04
-    assert said.sentence.startswith("B is worse than A: NDR is 5.0 % lower (95 %: ")
-    assert said.sentence.endswith("5 repeats each")
+    assert message.sentence.startswith("B is worse than A: NDR is 5.0 % lower (95 %: ")
+    assert message.sentence.endswith("5 repeats each")
 
 
 def test_whichever_side_is_called_a_says_the_same_the_other_way_round() -> None:
@@ -89,12 +89,12 @@ def test_the_interval_of_what_is_equivalent_is_inside_the_margin() -> None:
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_one_or_two_runs_each_decide_nothing_however_far_apart_they_are(count: int) -> None:
-    said = compared(GOOD[:count], tuple(each / 2 for each in GOOD[:count]))
-    (ndr,) = said.metrics
-    assert said.verdict is ComparisonOutcome.UNDECIDED
+    message = compared(GOOD[:count], tuple(each / 2 for each in GOOD[:count]))
+    (ndr,) = message.metrics
+    assert message.verdict is ComparisonOutcome.UNDECIDED
     assert ndr.reason
     assert ndr.repeats_needed == 3 - count
-    assert "more of each" in said.sentence
+    assert "more of each" in message.sentence
 
 
 def test_one_run_against_nineteen_is_enough_where_it_is_far_from_all() -> None:
@@ -111,11 +111,11 @@ def test_runs_that_all_say_the_same_are_not_proof_of_the_smallest_difference() -
 
 
 def test_a_figure_that_was_the_testers_never_makes_b_worse() -> None:
-    said = compared(GOOD, SLOW, limit="tester")
-    assert said.verdict is ComparisonOutcome.UNDECIDED
-    assert "B forwards at least this rate" in said.metrics[0].reason
-    assert said.metrics[0].repeats_needed is None
-    assert any("not limited by the SUT" in line for line in said.advice)
+    message = compared(GOOD, SLOW, limit="tester")
+    assert message.verdict is ComparisonOutcome.UNDECIDED
+    assert "B forwards at least this rate" in message.metrics[0].reason
+    assert message.metrics[0].repeats_needed is None
+    assert any("not limited by the SUT" in line for line in message.advice)
 
 
 @pytest.mark.parametrize("limit", ["tester", "shared_cpu", "max_load", "unknown"])
@@ -130,9 +130,9 @@ def test_where_a_forwards_at_least_more_than_b_b_is_worse(limit: str) -> None:
 def test_runs_of_b_without_an_answer_keep_it_from_being_better() -> None:
     a, b = sides([rate(each) for each in SLOW], [rate(each) for each in GOOD])
     b.append(run(40, side="b", status="failed"))
-    said = compare(a, b)
-    assert said.verdict is ComparisonOutcome.UNDECIDED
-    assert "one run of B did not measure it" in said.metrics[0].reason
+    message = compare(a, b)
+    assert message.verdict is ComparisonOutcome.UNDECIDED
+    assert "one run of B did not measure it" in message.metrics[0].reason
     a.append(run(41, side="a", status="failed"))
     assert compare(a[:5], b[:5]).verdict is ComparisonOutcome.BETTER
 
@@ -172,10 +172,10 @@ def test_a_bound_twice_as_wide_does_not_make_a_side_worse() -> None:
 
 def test_loss_is_compared_in_points_as_there_is_no_ratio_to_nothing() -> None:
     a, b = sides([loss(0.0)] * 4, [loss(0.004), loss(0.005), loss(0.006), loss(0.005)])
-    said = compare(a, b)
-    assert said.verdict is ComparisonOutcome.WORSE
-    assert said.metrics[0].effect == pytest.approx(0.005)
-    assert "0.50 points more" in said.sentence
+    message = compare(a, b)
+    assert message.verdict is ComparisonOutcome.WORSE
+    assert message.metrics[0].effect == pytest.approx(0.005)
+    assert "0.50 points more" in message.sentence
     assert compare(a, a).verdict is ComparisonOutcome.EQUIVALENT
 
 
@@ -189,12 +189,12 @@ def test_frame_sizes_are_compared_with_their_like() -> None:
         run(2 * at + 1, rate(each), side="b", size=size)
         for at, (size, each) in enumerate([("64", 1e6), ("IMIX", 0.9e6), ("1518", 8e5)] * 3)
     ]
-    said = compare(a, b)
-    assert [(metric.text, metric.verdict) for metric in said.metrics] == [
+    message = compare(a, b)
+    assert [(metric.text, metric.verdict) for metric in message.metrics] == [
         ("NDR at 64 bytes", ComparisonOutcome.EQUIVALENT),
         ("NDR with IMIX", ComparisonOutcome.WORSE),
     ]
-    assert said.verdict is ComparisonOutcome.WORSE
+    assert message.verdict is ComparisonOutcome.WORSE
 
 
 def test_single_sizes_that_differ_are_compared_all_the_same() -> None:
@@ -213,9 +213,9 @@ def test_rates_are_headlines_and_latencies_are_not_unless_they_are_asked_for() -
         ("latency_p99_at_ndr", False),
     ]
     assert compare(a, b).verdict is ComparisonOutcome.EQUIVALENT
-    asked = compare(a, b, metrics=["latency_p99_at_ndr"])
-    assert [metric.headline for metric in asked.metrics] == [True]
-    assert asked.verdict is ComparisonOutcome.UNDECIDED
+    requested = compare(a, b, metrics=["latency_p99_at_ndr"])
+    assert [metric.headline for metric in requested.metrics] == [True]
+    assert requested.verdict is ComparisonOutcome.UNDECIDED
 
 
 def test_what_cannot_be_compared_is_said_with_what_there_is() -> None:

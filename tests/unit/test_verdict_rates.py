@@ -85,5 +85,5 @@ def _dealt(of_a: list, of_b: list, rng: Random) -> tuple[list[Summary], list[Sum
 
 def test_the_interval_of_a_share_is_scipys() -> None:
     for count, of in ((0, 40), (3, 40), (37, 40), (40, 40)):
-        theirs = binomtest(count, of).proportion_ci(0.95, method="exact")
-        assert exact(count, of) == pytest.approx((theirs.low, theirs.high))
+        reference = binomtest(count, of).proportion_ci(0.95, method="exact")
+        assert exact(count, of) == pytest.approx((reference.low, reference.high))

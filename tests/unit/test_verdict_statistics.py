@@ -35,13 +35,13 @@ def in_turn(count: int) -> list[RunPair]:
 
 
 def test_sides_with_repeats_are_compared_as_scipy_does_by_welch() -> None:
-    theirs = stats.ttest_ind(B, A, equal_var=False)
-    ours = found()
-    assert ours.method == "welch"
-    assert ours.p == pytest.approx(theirs.pvalue)
-    assert ours.freedom == pytest.approx(theirs.df)
-    interval = theirs.confidence_interval(0.95)
-    assert ours.interval(0.95) == pytest.approx((interval.low, interval.high))
+    reference = stats.ttest_ind(B, A, equal_var=False)
+    actual = found()
+    assert actual.method == "welch"
+    assert actual.p == pytest.approx(reference.pvalue)
+    assert actual.freedom == pytest.approx(reference.df)
+    interval = reference.confidence_interval(0.95)
+    assert actual.interval(0.95) == pytest.approx((interval.low, interval.high))
 
 
 def test_two_one_sided_tests_are_scipys_with_shifted_sides() -> None:
@@ -52,34 +52,34 @@ def test_two_one_sided_tests_are_scipys_with_shifted_sides() -> None:
 
 
 def test_a_side_with_one_run_is_compared_by_the_scatter_of_the_other() -> None:
-    ours = found(at_a=(10.0,))
-    theirs = stats.ttest_ind(B, (10.0,), equal_var=True)
-    assert ours.method == "pooled"
-    assert ours.p == pytest.approx(theirs.pvalue)
-    assert found(B, (10.0,)).p == pytest.approx(theirs.pvalue)
+    actual = found(at_a=(10.0,))
+    reference = stats.ttest_ind(B, (10.0,), equal_var=True)
+    assert actual.method == "pooled"
+    assert actual.p == pytest.approx(reference.pvalue)
+    assert found(B, (10.0,)).p == pytest.approx(reference.pvalue)
 
 
 def test_one_run_each_has_an_interval_from_an_assumption() -> None:
-    ours = found((10.0,), (10.1,))
-    assert ours.method == "assumed"
+    own = found((10.0,), (10.1,))
+    assert own.method == "assumed"
     half = stats.norm.ppf(0.975) * 0.02 * math.sqrt(2)
-    assert ours.interval(0.95) == pytest.approx((0.1 - half, 0.1 + half))
+    assert own.interval(0.95) == pytest.approx((0.1 - half, 0.1 + half))
 
 
 def test_pairs_in_balanced_turn_are_compared_as_scipy_does_paired() -> None:
     at_a, at_b = (*A, 9.90), B
     pairs = [RunPair(index, index, lead) for index, lead in enumerate((1, -1, -1, 1, -1, 1))]
-    ours = estimate_effect(values(at_a), values(at_b), 1e-9, 0.02, pairs)
-    theirs = stats.ttest_rel(at_b, at_a)
-    assert ours.method == "paired"
-    assert ours.p == pytest.approx(theirs.pvalue)
+    actual = estimate_effect(values(at_a), values(at_b), 1e-9, 0.02, pairs)
+    reference = stats.ttest_rel(at_b, at_a)
+    assert actual.method == "paired"
+    assert actual.p == pytest.approx(reference.pvalue)
 
 
 def test_a_steady_drift_leaves_no_trace_when_sides_are_measured_in_turn() -> None:
     places = range(12)
     at = [5.0 - 0.003 * place + 1e-6 * (place % 3) for place in places]
-    ours = estimate_effect(values(tuple(at[::2])), values(tuple(at[1::2])), 1e-9, 0.02, in_turn(6))
-    assert ours.effect == pytest.approx(0.0, abs=2e-6)
+    own = estimate_effect(values(tuple(at[::2])), values(tuple(at[1::2])), 1e-9, 0.02, in_turn(6))
+    assert own.effect == pytest.approx(0.0, abs=2e-6)
     assert estimate_effect(values(tuple(at[::2])), values(tuple(at[1::2])), 1e-9, 0.02).effect == pytest.approx(
         -0.003, 1e-2
     )
@@ -90,8 +90,8 @@ def test_few_pairs_are_compared_as_if_they_were_none() -> None:
 
 
 def test_identical_figures_are_not_infinitely_sure() -> None:
-    ours = estimate_effect(values((1.0,) * 5), values((1.001,) * 5), floor=0.001, assumed=0.02)
-    assert ours.error == pytest.approx(0.001 * math.sqrt(2 / 5))
+    own = estimate_effect(values((1.0,) * 5), values((1.001,) * 5), floor=0.001, assumed=0.02)
+    assert own.error == pytest.approx(0.001 * math.sqrt(2 / 5))
 
 
 def test_bounds_that_always_fall_on_the_same_loads_leave_their_width_open_however_many_repeats() -> None:
@@ -119,8 +119,8 @@ def test_what_is_left_of_a_quantized_mean_is_at_least_what_simulation_finds_and_
         misses.append(mean - truth)
     left = sum(miss**2 for miss in misses) / len(misses) - sd**2 / 400
     scattered = tuple(rng.gauss(0.0, sd) for _ in range(4000))
-    ours = estimate_effect(values(scattered, width), values(scattered, width), 1e-9, 0.02)
-    assert left < ours.hidden / 2 < 2 * left
+    own = estimate_effect(values(scattered, width), values(scattered, width), 1e-9, 0.02)
+    assert left < own.hidden / 2 < 2 * left
 
 
 def test_chances_are_adjusted_as_in_the_example_of_r() -> None:

@@ -181,8 +181,8 @@ def test_a_placement_with_too_little_is_refused() -> None:
     sizes = first.model_copy(update={"normal_bytes": -1, "large_page_bytes": 3, "cpus": dict.fromkeys(first.cpus, 1)})
     with pytest.raises(ConfigError, match=r"several vCPUs are on CPU 1; .* invalid memory sizes"):
         build_instance(sample(), of_sample().model_copy(update={"sets": (sizes, second)}), host())
-    for said in ("the host has no CPU 99", "has vCPUs 0, 1", "has 0 interfaces, required are 2", "bytes of memory"):
-        assert said in str(caught.value)
+    for message in ("the host has no CPU 99", "has vCPUs 0, 1", "has 0 interfaces, required are 2", "bytes of memory"):
+        assert message in str(caught.value)
 
 
 def test_a_switched_interface_without_a_switch_is_refused() -> None:
@@ -206,9 +206,9 @@ def _small(cpus: tuple[int, ...] = (0, 1), shape: Shape = ONE_SOCKET) -> Instanc
 
 
 def _topology(text: str) -> dict[str, str]:
-    found = xml.fromstring(text).find("cpu/topology")
-    assert found is not None
-    return found.attrib
+    result = xml.fromstring(text).find("cpu/topology")
+    assert result is not None
+    return result.attrib
 
 
 def _define(virsh: Path, domain: Path, root: Path) -> subprocess.CompletedProcess[str]:

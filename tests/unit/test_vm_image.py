@@ -16,7 +16,7 @@ from nodrop import vmimage
 from nodrop.cli import nodrop
 from nodrop.errors import ImageError
 from nodrop.vmimage.bundle_program import find_libraries
-from nodrop.vmimage.initrd import InitrdEntry, build_archive, executable_entry, link_entry
+from nodrop.vmimage.initrd import InitrdEntry, build_archive, make_executable_entry, link_entry
 from nodrop.vmimage.manifest import describe_package, list_licenses
 from nodrop.vmimage.modules import KernelModules
 from nodrop.vmimage.packages import Deb, Packages
@@ -54,13 +54,13 @@ def package(tmp_path: Path, require_tool: Callable[[str], Path]) -> Path:
 def test_a_package_is_read_as_dpkg_built_it(package: Path) -> None:
     deb = Deb(package)
     for field in ("Package", "Version", "Source", "Depends"):
-        told = subprocess.run(["dpkg-deb", "--field", package, field], capture_output=True, text=True, check=True)
-        assert deb.fields[field] == told.stdout.strip()
+        output = subprocess.run(["dpkg-deb", "--field", package, field], capture_output=True, text=True, check=True)
+        assert deb.fields[field] == output.stdout.strip()
     assert (deb.name, deb.source) == ("thing", "things 1:2.0-3")
     assert deb.files(lambda path: path.startswith("usr/bin/")) == {"usr/bin/thing": b"thing", "usr/bin/alias": b"thing"}
     assert deb.file("usr/bin/thing") == b"thing"
-    told = subprocess.run(["sha256sum", package], capture_output=True, text=True, check=True)
-    assert describe_package(deb).sha256 == told.stdout.split()[0]
+    output = subprocess.run(["sha256sum", package], capture_output=True, text=True, check=True)
+    assert describe_package(deb).sha256 == output.stdout.split()[0]
     assert describe_package(deb).licences == ("GPL-2+", "Expat")
     with pytest.raises(ImageError, match="usr/bin/none is not in this package"):
         deb.file("usr/bin/none")
@@ -126,7 +126,7 @@ def test_a_kernel_without_virtio_is_refused() -> None:
 
 def test_the_first_file_system_unpacks_to_what_was_put_in(tmp_path: Path, require_tool: Callable[[str], Path]) -> None:
     """As busybox's cpio sees it."""
-    entries = {"bin/sh": executable_entry(b"program"), "a/b/c": InitrdEntry(b"text"), "sbin": link_entry("bin")}
+    entries = {"bin/sh": make_executable_entry(b"program"), "a/b/c": InitrdEntry(b"text"), "sbin": link_entry("bin")}
     packed = build_archive(entries, 1_000_000_000)
     assert packed == build_archive(dict(reversed(entries.items())), 1_000_000_000)
     listed = subprocess.run(
@@ -186,8 +186,8 @@ def test_a_value_that_a_shell_could_take_for_more_is_a_fault(require_tool: Calla
 
 
 def test_a_program_is_taken_with_its_libraries_and_its_loader() -> None:
-    found = find_libraries(Path(sys.executable).resolve())
-    names = {Path(path).name for path in found}
+    libraries = find_libraries(Path(sys.executable).resolve())
+    names = {Path(path).name for path in libraries}
     assert "libc.so.6" in names and any(name.startswith("ld-linux") for name in names)
 
 

@@ -68,8 +68,8 @@ def test_several_vms_see_what_those_before_them_left_and_files_say_so(place, tmp
     owners = {owner for node in after.resources.numa_nodes for each in node.cpus.cpu.values() for owner in each.owners}
     assert owners == {"etsi-8.2.2.4#2"}
     assert not list_altered(after), "its hashes are of what it says"
-    written = yaml.safe_load((out / "etsi-8.2.2.4-2.placement.yaml").read_text())
-    assert Placement.model_validate(written) == batch.results[1].placement
+    text = yaml.safe_load((out / "etsi-8.2.2.4-2.placement.yaml").read_text())
+    assert Placement.model_validate(text) == batch.results[1].placement
 
 
 def test_a_vm_that_fits_nowhere_ends_with_5_and_every_reason(place) -> None:  # type: ignore[no-untyped-def]
@@ -119,12 +119,12 @@ def test_a_table_of_scores_comes_from_a_file_that_says_who_measured(place, tmp_p
     (tmp_path / "ranked.yaml").write_text(format_descriptor(vmd, "yaml"))
     table = tmp_path / "scores.yaml"
     table.write_text("name: a benchmark\nsource: somebody\nscores:\n  E5-2680: 120\n")
-    asked = ("--vmd", "@ranked.yaml", "--host", "@hosts", "--ranking", "@scores.yaml")
-    assert "a benchmark (somebody)" in " ".join(place(*asked).output.split())
+    requested = ("--vmd", "@ranked.yaml", "--host", "@hosts", "--ranking", "@scores.yaml")
+    assert "a benchmark (somebody)" in " ".join(place(*requested).output.split())
     for text, says in (("scores: {E5-2680: 120}\n", "source: missing"), ("source: x\nscores: {a: -1}\n", "above 0")):
         table.write_text(text)
         with pytest.raises(NodropError, match=says):
-            place(*asked)
+            place(*requested)
     with pytest.raises(NodropError, match="no result with an NDR"):
         place("--vmd", "@ranked.yaml", "--host", "@hosts", "--ranking", "results", "--results-dir", "@out")
 

@@ -60,22 +60,22 @@ def process(root: Path, moved: dict[int, str] | None = None, pages: int = 4, dev
 
 
 def test_a_vm_as_it_was_placed_has_nothing_that_differs(tmp_path: Path) -> None:
-    found = compare_deployment(of_sample(), read_running_vm(process(tmp_path), "etsi-8-2-2-4"))
-    assert {each.state for each in found} == {"as placed"}
-    assert len(found) == 14 + 1 + 2 + 1 + 2
+    result = compare_deployment(of_sample(), read_running_vm(process(tmp_path), "etsi-8-2-2-4"))
+    assert {each.state for each in result} == {"as placed"}
+    assert len(result) == 14 + 1 + 2 + 1 + 2
 
 
 def test_a_vcpu_that_may_run_elsewhere_differs(tmp_path: Path) -> None:
-    found = compare_deployment(of_sample(), read_running_vm(process(tmp_path, moved={3: "18-19", 4: "5"}), str(PID)))
-    assert [(each.what, each.asked, each.found) for each in found if each.state == "differs"] == [
+    result = compare_deployment(of_sample(), read_running_vm(process(tmp_path, moved={3: "18-19", 4: "5"}), str(PID)))
+    assert [(each.what, each.asked, each.found) for each in result if each.state == "differs"] == [
         ("vCPU 3", "CPU 18", "CPU 18-19"),
         ("vCPU 4", "CPU 3", "CPU 5"),
     ]
 
 
 def test_missing_pages_and_devices_differ(tmp_path: Path) -> None:
-    found = compare_deployment(of_sample(), read_running_vm(process(tmp_path, pages=3, devices=False), str(PID)))
-    assert {each.what: each.found for each in found if each.state == "differs"} == {
+    result = compare_deployment(of_sample(), read_running_vm(process(tmp_path, pages=3, devices=False), str(PID)))
+    assert {each.what: each.found for each in result if each.state == "differs"} == {
         "pages of 1024 MiB on node 0": "3",
         "device 0000:03:00.0": "not assigned",
         "device 0000:03:10.0": "not assigned",
@@ -88,15 +88,15 @@ def test_memory_on_a_node_that_was_not_placed_differs(tmp_path: Path) -> None:
     file.write_text(
         file.read_text().replace("7f1000000000 bind:0 anon=1572864", "7f1000000000 default anon=9 N3=99999")
     )
-    found = _normal(compare_deployment(of_sample(), read_running_vm(tree, str(PID))))
-    assert (found.state, found.found) == ("differs", "6144 MiB on node 0, 390 MiB on node 3")
+    result = _normal(compare_deployment(of_sample(), read_running_vm(tree, str(PID))))
+    assert (result.state, result.found) == ("differs", "6144 MiB on node 0, 390 MiB on node 3")
 
 
 def test_what_the_kernel_does_not_show_is_unknown(tmp_path: Path) -> None:
     tree = process(tmp_path)
     (tmp_path / f"proc/{PID}/numa_maps").unlink()
-    found = _normal(compare_deployment(of_sample(), read_running_vm(tree, str(PID))))
-    assert (found.state, found.found) == ("unknown", "unknown: not in the capture")
+    result = _normal(compare_deployment(of_sample(), read_running_vm(tree, str(PID))))
+    assert (result.state, result.found) == ("unknown", "unknown: not in the capture")
 
 
 def test_threads_without_names_are_refused_with_the_remedy(tmp_path: Path) -> None:
@@ -118,8 +118,8 @@ def test_malformed_files_of_a_process_are_unknown_not_a_crash(tmp_path: Path) ->
     tree = process(tmp_path)
     (tmp_path / f"proc/{PID}/task/{PID + 10}/status").write_bytes(b"\xff\x00Cpus_allowed_list:\tx-y\n")
     (tmp_path / f"proc/{PID}/maps").write_bytes(b"\x00zz-qq\n7f0")
-    found = compare_deployment(of_sample(), read_running_vm(tree, str(PID)))
-    assert next(each for each in found if each.what == "vCPU 0").state == "unknown"
+    result = compare_deployment(of_sample(), read_running_vm(tree, str(PID)))
+    assert next(each for each in result if each.what == "vCPU 0").state == "unknown"
 
 
 def test_a_placement_is_read_alone_and_out_of_several(tmp_path: Path) -> None:

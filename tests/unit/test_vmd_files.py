@@ -26,10 +26,10 @@ def refusal(content: str | bytes, directory: Path) -> str:
     with pytest.raises(ConfigError) as caught:
         read_vmd(file)
     assert time.monotonic() - started < 30
-    said = str(caught.value)
-    assert said.startswith(str(file))
-    assert len(said) < 3000
-    return said.replace(f"{file}: ", "")
+    message = str(caught.value)
+    assert message.startswith(str(file))
+    assert len(message) < 3000
+    return message.replace(f"{file}: ", "")
 
 
 @pytest.mark.parametrize("value", [sample(), forwarder(), forwarder(64)])
@@ -224,9 +224,9 @@ def checked(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
 
 
 def test_the_command_says_in_words_what_a_vm_needs(capsys: pytest.CaptureFixture[str]) -> None:
-    code, said, _ = checked(capsys, str(EXAMPLES / "etsi-8.2.2.4.txt"))
+    code, message, _ = checked(capsys, str(EXAMPLES / "etsi-8.2.2.4.txt"))
     assert code == 0
-    assert said.startswith("etsi-8.2.2.4: 14 vCPUs, 14 GiB of memory, 2 interfaces\n")
+    assert message.startswith("etsi-8.2.2.4: 14 vCPUs, 14 GiB of memory, 2 interfaces\n")
     for part in (
         "line 31: cpu-set-bw names set 2, which does not exist",
         "8 vCPUs (0-7), all on one NUMA node",
@@ -235,20 +235,20 @@ def test_the_command_says_in_words_what_a_vm_needs(capsys: pytest.CaptureFixture
         "interface 0: a dedicated port of 10 Gb/s or faster",
         "0 and 1: 100 Mb/s",
     ):
-        assert part in said
+        assert part in message
 
 
 def test_the_command_writes_the_canonical_form_and_remarks_beside_it(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    code, said, beside = checked(capsys, str(EXAMPLES / "etsi-8.2.2.4.txt"), "--format", "yaml")
-    assert (code, vmd(said, tmp_path)) == (0, sample())
+    code, message, beside = checked(capsys, str(EXAMPLES / "etsi-8.2.2.4.txt"), "--format", "yaml")
+    assert (code, vmd(message, tmp_path)) == (0, sample())
     assert len(beside.splitlines()) == 6
 
 
 def test_the_command_refuses_with_exit_code_2(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "vm.yaml"
     file.write_text(SMALL.replace("vcpus: 4,5", "vcpus: 3,5"))
-    code, said, beside = checked(capsys, str(file))
-    assert (code, said) == (2, "")
+    code, message, beside = checked(capsys, str(file))
+    assert (code, message) == (2, "")
     assert f"nodrop: error: {file}: line 3: profiles.0.vcpu_sets.0.vcpus: vCPU 3 " in beside
