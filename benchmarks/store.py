@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nodrop import store
-from nodrop.store.checksums import checksum_path, format_line
+from nodrop.store.checksums import format_line, get_checksum_path
 
 LIST_MAX_S = 1.0
 """What is demanded of a list of 10,000 results, process start included."""
@@ -88,13 +88,13 @@ def _made(directory: Path, count: int) -> Iterator[int]:
     for number in range(count):
         began = BEGAN + timedelta(minutes=50 * number)
         result = json.loads(templates[number % len(templates)])
-        result |= {"run_id": store.new_run_id(began), "started_at": began.isoformat()}
+        result |= {"run_id": store.make_run_id(began), "started_at": began.isoformat()}
         result["plan"]["label"] = LABELS[number % len(LABELS)] or None
         content = json.dumps(result, indent=1).encode()
         file = directory / result["run_id"] / store.RESULT_FILE
         file.parent.mkdir()
         file.write_bytes(content)
-        checksum_path(file).write_text(format_line(file, content))
+        get_checksum_path(file).write_text(format_line(file, content))
         yield len(content)
 
 

@@ -22,8 +22,8 @@ from rich.table import Table
 from nodrop.model.base import Value
 from nodrop.search.base import Interval
 from nodrop.simulation import Sut
-from nodrop.simulation.benchmark import true_pps
-from nodrop.simulation.registry import KINDS, create, default_parameters
+from nodrop.simulation.benchmark import compute_true_pps
+from nodrop.simulation.registry import KINDS, create, get_default_parameters
 from nodrop.simulation.search_run import simulate_search
 from nodrop.units import format_count
 
@@ -140,7 +140,7 @@ def _measure_search(kind: str, goal_set: GoalSet, seed: int, long_run: bool) -> 
     sut = _create_sut(kind, seed)
     simulated = simulate_search(plan, sut)
     for interval in simulated.intervals:
-        truth_pps = true_pps(plan, interval.goal, sut, simulated.wall_s)
+        truth_pps = compute_true_pps(plan, interval.goal, sut, simulated.wall_s)
         for fields in _compare_bounds(interval, truth_pps):
             bound = StatedBound(goals=goal_set.name, sut=kind, seed=seed, **fields)
             if long_run and bound.side == "lower":
@@ -154,7 +154,7 @@ def _measure_search(kind: str, goal_set: GoalSet, seed: int, long_run: bool) -> 
 def _create_sut(kind: str, seed: int, offset: int = 0) -> Sut:
     """Return a SUT with rates that depend on the seed; otherwise SUTs without variation would be the same each time."""
     factor = 0.8 + 0.4 * (seed * GOLDEN_RATIO % 1.0)
-    rates = {name: value * factor for name, value in default_parameters(kind).items() if name.endswith("_pps")}
+    rates = {name: value * factor for name, value in get_default_parameters(kind).items() if name.endswith("_pps")}
     return create(kind, seed + offset, rates)
 
 

@@ -9,7 +9,7 @@ from benchmarks.verdict.runs import made
 from nodrop.model.summary import Measure, Summary
 from nodrop.search.base import Interval
 from nodrop.simulation.forwarder import SimulatedForwarder
-from nodrop.simulation.registry import create, default_parameters
+from nodrop.simulation.registry import create, get_default_parameters
 from nodrop.simulation.search_run import simulate_search
 
 SUTS = (
@@ -22,7 +22,7 @@ Found = tuple[Measure, ...]
 
 def slowed(sut: str, seed: int, slower: float) -> SimulatedForwarder:
     """A SUT whose capacity is less by that share."""
-    rates = {key: value for key, value in default_parameters(sut).items() if key in ("capacity_pps", "slow_pps")}
+    rates = {key: value for key, value in get_default_parameters(sut).items() if key in ("capacity_pps", "slow_pps")}
     return create(sut, seed, {key: value * (1 - slower) for key, value in rates.items()})
 
 

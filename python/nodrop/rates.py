@@ -78,12 +78,12 @@ def check_rate(value: object) -> object:
     return value
 
 
-def line_rate_pps(frame_bytes: float, link_speed_bps: float = LINK_SPEED_BPS) -> float:
+def compute_line_rate_pps(frame_bytes: float, link_speed_bps: float = LINK_SPEED_BPS) -> float:
     """Return the frames per second that fill one direction of a link (RFC 1242 section 3.5, RFC 2544 section 20)."""
     return link_speed_bps / ((frame_bytes + WIRE_OVERHEAD_BYTES) * 8)
 
 
-def fixed_load_pps(
+def compute_fixed_load_pps(
     rate: FixedRate, frame_bytes: float, direction_ratios: Collection[float], link_speed_bps: float
 ) -> float:
     """Return the load of a rate, in frames per second over all directions.
@@ -96,7 +96,7 @@ def fixed_load_pps(
 
     Raises: ConfigError if a direction would have to carry more than its line rate.
     """
-    full_pps = line_rate_pps(frame_bytes, link_speed_bps) / max(direction_ratios)
+    full_pps = compute_line_rate_pps(frame_bytes, link_speed_bps) / max(direction_ratios)
     if rate.unit == "ratio":
         return rate.amount * full_pps
     load_pps = rate.amount if rate.unit == "pps" else rate.amount / ((frame_bytes + WIRE_OVERHEAD_BYTES) * 8)
@@ -112,7 +112,7 @@ def fixed_load_pps(
     return load_pps
 
 
-def theoretical_rate(
+def compute_theoretical_rate(
     frame_bytes: float, extra_bytes: float, link_speed_bps: float, direction_count: int
 ) -> TheoreticalRate:
     """Return the maximum that reaches a SUT behind links on which frames have more headers than when sent.
@@ -123,5 +123,5 @@ def theoretical_rate(
         link_speed_bps: speed of each direction.
         direction_count: directions with traffic.
     """
-    rate_pps = direction_count * line_rate_pps(frame_bytes + extra_bytes, link_speed_bps)
+    rate_pps = direction_count * compute_line_rate_pps(frame_bytes + extra_bytes, link_speed_bps)
     return TheoreticalRate(rate_pps, rate_pps * (frame_bytes + WIRE_OVERHEAD_BYTES) * 8)

@@ -47,7 +47,7 @@ SHORT = {
 def ids_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """Return ids that sort by time: a model answers within one second, real runs begin seconds apart."""
     ids = (f"20260101T{number:06}Z-abcdef" for number in itertools.count())
-    monkeypatch.setattr(store, "new_run_id", lambda: next(ids))
+    monkeypatch.setattr(store, "make_run_id", lambda: next(ids))
 
 
 def config(tmp_path: Path, overlay: dict[str, Any] | None = None, **keys: Any) -> Config:

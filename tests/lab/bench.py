@@ -12,7 +12,7 @@ from nodrop.config.load import load
 from nodrop.generator.engine import EngineMeasurer
 from nodrop.model.plan import Plan
 from nodrop.model.trial import StopRule, Trial, TrialResult
-from nodrop.run.local_planning import local_resolvers
+from nodrop.run.local_planning import make_local_resolvers
 from nodrop.stage.netns import NetnsStage
 
 INSIDE = """
@@ -76,7 +76,7 @@ def bench(**keys: object) -> Iterator[Bench]:
 def changed_lab(keys: dict[str, object], *commands: str) -> Iterator[Bench]:
     """Bring up a lab and run these commands in the SUT's namespace; the measurer is not started."""
     config = load((), keys)
-    plan = planning.build(config, local_resolvers(config.results_dir))
+    plan = planning.build(config, make_local_resolvers(config.results_dir))
     with NetnsStage(plan.lab, "bench") as stage:
         measurer = EngineMeasurer(
             plan.engine,

@@ -10,7 +10,7 @@ import pytest
 from nodrop import store
 from nodrop.cli import main
 from nodrop.model.chain_counts import count_by_chain
-from nodrop.model.latency import trial_latency
+from nodrop.model.latency import compute_trial_latency
 from nodrop.model.result import Status
 from nodrop.store import suites
 
@@ -30,7 +30,7 @@ def test_a_fixed_rate_is_sent_for_its_time_and_every_chain_has_counts_and_latenc
     assert [(each.chain, each.is_forward) for each in counts] == [(0, True), (0, False), (1, True), (1, False)]
     assert sum(each.offered_count for each in counts) == trial.offered_count
     assert sum(each.received_count for each in counts) == trial.received_count
-    every = trial_latency(trial, result.plan.percentiles)
+    every = compute_trial_latency(trial, result.plan.percentiles)
     assert every and every.count == trial.received_count == sum(each.latency.count for each in counts if each.latency)
     for latency in (every, *(each.latency for each in counts)):
         assert latency
@@ -69,5 +69,5 @@ def test_a_fixed_rate_that_is_interrupted_keeps_what_was_counted(tmp_path: Path)
     assert 0.4 < trial.duration_s < 30
     assert trial.intended_count == pytest.approx(2000 * trial.duration_s, rel=0.1)
     assert 0 < trial.received_count <= trial.offered_count
-    assert trial_latency(trial, (50.0,))
+    assert compute_trial_latency(trial, (50.0,))
     assert "frames were sent in" in text and "stopped early on request" in text

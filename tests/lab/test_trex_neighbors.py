@@ -12,7 +12,7 @@ from tests.traffic import plain_stream
 from nodrop.errors import GeneratorError
 from nodrop.generator.trex.measurer import TrexMeasurer
 from nodrop.generator.trex.rpc import connection_error
-from nodrop.model.layer import Ethernet, Udp, ip_layer
+from nodrop.model.layer import Ethernet, Udp, make_ip_layer
 from nodrop.model.neighbor import NeighborLink, NeighborPlan, Station
 from nodrop.model.traffic import SizeShare, Traffic
 from nodrop.model.trex import TrexPlan
@@ -75,7 +75,7 @@ def measurer(plan: TrexPlan, version: int, next_hops: tuple[str, ...]) -> TrexMe
             1 - way,
             layers=(
                 Ethernet(src=MACS[way], dst="02:00:00:00:00:ff"),
-                ip_layer(own[way], own[1 - way]),
+                make_ip_layer(own[way], own[1 - way]),
                 Udp(src_port=1024, dst_port=9),
             ),
             sizes=(SizeShare(frame_bytes=128),),

@@ -17,7 +17,7 @@ from tests.running import make_plan, parts
 from tests.ship.aggregators import Aggregator, build_forward_server, free_port, install_secure_server
 from tests.suts import Step
 
-from nodrop.export.fluentd.buffer import RecordBuffer, buffer_path
+from nodrop.export.fluentd.buffer import RecordBuffer, get_buffer_path
 from nodrop.export.fluentd.sender import Sender
 from nodrop.model.event import TrialDone
 from nodrop.model.plan import Plan
@@ -213,7 +213,7 @@ def test_records_kept_before_kill_9_arrive_afterwards(forward: Start, tmp_path: 
 def test_only_records_whose_acknowledgement_was_lost_arrive_twice(forward: Start, tmp_path: Path) -> None:
     port = free_port()
     destination = Destination(host="127.0.0.1", port=port)
-    with RecordBuffer(buffer_path(tmp_path, destination)) as buffer:
+    with RecordBuffer(get_buffer_path(tmp_path, destination)) as buffer:
         buffer.describe(destination)
         for number in range(3):
             buffer.append("first", 1_700_000_000_123_456_789, {"number": number})

@@ -12,9 +12,9 @@ from nodrop.model.event import Event
 from nodrop.model.goal import GoalResult
 from nodrop.run.execute import execute
 from nodrop.server.pages.run_presenter import (
-    current_figures,
     describe_activity,
     format_headline,
+    get_current_figures,
     list_bounds,
     list_latencies,
     list_trials,
@@ -67,12 +67,12 @@ def test_everything_a_page_says_can_be_said_after_every_event(events: list[tuple
             list(list_bounds(live)),
             list(list_latencies(live)),
             list_trials(live),
-            current_figures(live),
+            get_current_figures(live),
             live.remaining_s(),
         )
     assert list(dict.fromkeys(headlines))[:2] == ["Setting up", "Searching"]
     live.handle(STATE, COMPLETE.model_dump(mode="json"))
-    assert (format_headline(live), describe_activity(live), current_figures(live)) == ("Complete", "", None)
+    assert (format_headline(live), describe_activity(live), get_current_figures(live)) == ("Complete", "", None)
 
 
 def with_sentences(goal: GoalResult) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from nodrop.charts.axis import AxisUnit, build_percentile_axis, build_scale, pic
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.charts.tooltips import format_runs, format_suts, label_runs
 from nodrop.errors import ConfigError
-from nodrop.model.latency import CURVE_BEHIND_COUNT, latency_curve
+from nodrop.model.latency import CURVE_BEHIND_COUNT, compute_latency_curve
 from nodrop.model.result import RunResult
 from nodrop.model.trial import DirectionTimes, TrialResult
 from nodrop.units import format_ns, format_pps
@@ -74,7 +74,7 @@ def _build_curves(result: RunResult, run_name: str, each_way: bool) -> list[Late
     for name, trial in trials:
         for direction, series in (_group_by_direction(trial) if each_way else {"": trial.directions}).items():
             parts = [run_name, name, direction]
-            if points := latency_curve(series):
+            if points := compute_latency_curve(series):
                 lines.append(LatencyCurve(", ".join(part for part in parts if part), points))
     return lines
 

@@ -11,7 +11,7 @@ from nodrop.charts.tooltips import format_frame_size, format_runs, format_suts
 from nodrop.errors import ConfigError
 from nodrop.formatting import LIMIT_NAMES, format_goal
 from nodrop.model.result import RunResult
-from nodrop.rates import WIRE_OVERHEAD_BYTES, line_rate_pps
+from nodrop.rates import WIRE_OVERHEAD_BYTES, compute_line_rate_pps
 from nodrop.units import format_bps, format_pps
 
 MAXIMUM = "theoretical maximum"
@@ -101,7 +101,7 @@ def _list_maxima(results: Sequence[RunResult]) -> list[RatePoint]:
         if has_real_links(result):
             size, frame_bytes = format_frame_size(result), result.plan.traffic.frame_bytes
             ratios = result.plan.traffic.direction_ratios.values()
-            most_pps = line_rate_pps(frame_bytes, result.plan.link_speed_bps) / max(ratios)
+            most_pps = compute_line_rate_pps(frame_bytes, result.plan.link_speed_bps) / max(ratios)
             text = f"{MAXIMUM} at {size}: {format_pps(most_pps)} on links of {format_bps(result.plan.link_speed_bps)}"
             figures[size] = RatePoint(MAXIMUM, size, frame_bytes, most_pps, False, text)
     return list(figures.values())

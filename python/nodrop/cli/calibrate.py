@@ -39,7 +39,7 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
     from nodrop.model.result import RunResult
     from nodrop.plan import build
     from nodrop.report.calibration import describe_calibration
-    from nodrop.run.local_planning import local_resolvers
+    from nodrop.run.local_planning import make_local_resolvers
     from nodrop.run.machine_lock import measurement_lock
     from nodrop.store import calibration
 
@@ -58,6 +58,6 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
     }
     overrides = collect_overrides({**flags, "goals": ("NDR=0",)}, {})
     config = load(flags["files"], overrides | {key: value for key, value in own.items() if value})
-    plan = build(config, local_resolvers(config.results_dir))
+    plan = build(config, make_local_resolvers(config.results_dir))
     with measurement_lock(plan.results_dir, alongside=flags["alongside"], wait=flags["wait"]):
         return measure([plan], Outputs(json_file), quiet, epilogue=save)

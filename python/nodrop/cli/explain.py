@@ -33,7 +33,7 @@ def explain(result: str, outlook: bool, verify: bool, trial: int | None, results
     """
     from nodrop import store
     from nodrop.errors import SearchError
-    from nodrop.explain.redecide import redecide, with_decisions
+    from nodrop.explain.redecide import add_decisions, redecide
     from nodrop.report.story import render_story
 
     stored = store.load(result, results_dir)
@@ -41,7 +41,7 @@ def explain(result: str, outlook: bool, verify: bool, trial: int | None, results
         _print_ledger(stored, trial)
         return
     if not verify:
-        steps = with_decisions(stored).steps
+        steps = add_decisions(stored).steps
         click.echo(render_story(stored, steps, min(shutil.get_terminal_size().columns, WIDTH_MAX), outlook), nl=False)
         return
     check = redecide(stored)

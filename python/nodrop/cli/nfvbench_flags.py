@@ -177,7 +177,7 @@ def iter_set_flags(flags: Mapping[str, Any]) -> Iterator[tuple[NfvbenchFlag, Any
             yield flag, value
 
 
-def nfvbench_keys(flags: Mapping[str, Any]) -> dict[str, Any]:
+def collect_nfvbench_keys(flags: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given flags by NFVbench's configuration keys. Raises ConfigError for invalid JSON."""
     keys: dict[str, Any] = {}
     for flag, value in iter_set_flags(flags):

@@ -73,7 +73,7 @@ class Outputs(NamedTuple):
         """Print the result of a run or a suite in the requested or default form."""
         from nodrop.cli.console import print_renderable
 
-        form = self.form or default_format(runs)
+        form = self.form or pick_default_format(runs)
         if form == "text":
             print_renderable(render(), self.stream)
             return
@@ -108,7 +108,7 @@ class Outputs(NamedTuple):
             yield str(Path(directory) / build_standard_name(runs))
 
 
-def default_format(runs: "Sequence[RunResult]") -> Literal["text", "nfvbench"]:
+def pick_default_format(runs: "Sequence[RunResult]") -> Literal["text", "nfvbench"]:
     """Return the default form: NFVbench's tables for a single run at a fixed rate, otherwise nodrop's report."""
     if any(run.plan.repeat_count > 1 or run.plan.variant for run in runs):
         return "text"

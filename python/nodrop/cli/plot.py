@@ -80,7 +80,7 @@ def _build_chart(name: str | None, references: Sequence[str], trial: int | None,
     from nodrop import store
     from nodrop.charts.catalogue import CHART_KINDS, ChartInput
     from nodrop.errors import ConfigError
-    from nodrop.explain.redecide import with_decisions
+    from nodrop.explain.redecide import add_decisions
     from nodrop.store.selection import select_results
 
     if name and CHART_KINDS[name].takes_several:
@@ -94,7 +94,7 @@ def _build_chart(name: str | None, references: Sequence[str], trial: int | None,
     if trial is not None and not kind.takes_trial:
         raise ConfigError(f"--trial: a {name} chart shows all trials; remove the option")
     first = results[0]
-    steps = (with_decisions(first) if name == "funnel" else first).steps
+    steps = (add_decisions(first) if name == "funnel" else first).steps
     return kind.draw(ChartInput(results, steps, _select_trial(first, trial) if trial is not None else None))
 
 

@@ -85,7 +85,7 @@ def _build_document(
 ) -> "Document":
     """Build the report; the variants of an interleaved suite are compared without --against."""
     from nodrop.analysis.stored_comparison import compare_results, split_variants
-    from nodrop.explain.redecide import with_decisions
+    from nodrop.explain.redecide import add_decisions
     from nodrop.report.document import build_document
     from nodrop.report.document.imported import build_imported_document
     from nodrop.store import suites
@@ -98,7 +98,7 @@ def _build_document(
     if not results:
         return build_imported_document(imported, comparison)
     located = suites.locate(names[0], results_dir) if len(names) == 1 else None
-    runs = [with_decisions(result) for result in results.values()]
+    runs = [add_decisions(result) for result in results.values()]
     suite = located.suite if located else None
     return build_document(runs, suite, comparison, imported, _build_costs(suite, runs))
 

@@ -7,7 +7,7 @@ import click
 from nodrop.cli.completion_types import DIR, FILE, LAB, RESULT
 from nodrop.cli.help_sections import GroupedCommand
 from nodrop.cli.nfvbench_actions import run_action
-from nodrop.cli.nfvbench_flags import collect_notes, nfvbench_keys, nfvbench_options
+from nodrop.cli.nfvbench_flags import collect_nfvbench_keys, collect_notes, nfvbench_options
 from nodrop.cli.outputs import Outputs, format_option, nfvbench_json_option
 from nodrop.cli.search_options import collect_overrides, lock_options, search_options
 from nodrop.errors import ConfigError
@@ -143,7 +143,7 @@ def load_config(flags: dict[str, Any], overlays: "Sequence[Source]" = ()) -> "Co
 
 def _collect_keys(flags: dict[str, Any]) -> dict[str, Any]:
     """Return the keys of all flags. Raises ConfigError for a key that is set by equivalent flags."""
-    nfvbench, keys = nfvbench_keys(flags), collect_overrides(flags, _collect_run_keys(flags))
+    nfvbench, keys = collect_nfvbench_keys(flags), collect_overrides(flags, _collect_run_keys(flags))
     for flag_name, (key, flag) in EQUIVALENT_FLAGS.items():
         if flag_name in keys and key in nfvbench:
             raise ConfigError(

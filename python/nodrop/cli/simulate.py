@@ -65,11 +65,11 @@ def simulate(listing: bool, compare: bool, **flags: Any) -> int:
 
 def _list() -> int:
     """Print every SUT with its parameters."""
-    from nodrop.simulation.registry import KINDS, default_parameters
+    from nodrop.simulation.registry import KINDS, get_default_parameters
 
     for name, kind in KINDS.items():
         click.echo(f"{name:<22} {(kind.__doc__ or '').partition(chr(10))[0]}")
-        click.echo(f"{'':<22} {', '.join(f'{key}={value:g}' for key, value in default_parameters(name).items())}")
+        click.echo(f"{'':<22} {', '.join(f'{key}={value:g}' for key, value in get_default_parameters(name).items())}")
     return 0
 
 
@@ -103,12 +103,12 @@ def _simulate(flags: dict[str, Any]) -> int:
 
 def _format_truth(result: "RunResult", sut: "Sut", at_s: float) -> str:
     """Format the true load of each goal and the error of the search."""
-    from nodrop.simulation.benchmark import true_pps
+    from nodrop.simulation.benchmark import compute_true_pps
     from nodrop.units import format_pps
 
     texts = []
     for goal_result in result.goals:
-        truth_pps = true_pps(result.plan.search, goal_result.goal, sut, at_s)
+        truth_pps = compute_true_pps(result.plan.search, goal_result.goal, sut, at_s)
         result_pps = goal_result.lower.load_pps if goal_result.lower else goal_result.estimate_pps
         error = f"{result_pps / truth_pps - 1:+.1%}".replace("%", " %") if result_pps and truth_pps else ""
         outcome = error or ("a load" if result_pps else "no load")

@@ -7,7 +7,7 @@ from typing import Any
 
 from nodrop.descriptors import chd_rules
 from nodrop.descriptors.fingerprint import compute_fingerprint
-from nodrop.descriptors.messages import refuse, validated
+from nodrop.descriptors.messages import refuse, validate_document
 from nodrop.descriptors.read_text import MIB, STDIN, read_text
 from nodrop.descriptors.xml_form import from_xml
 from nodrop.errors import ConfigError
@@ -32,7 +32,7 @@ def read_chd(file: Path | str) -> HostDescriptor:
 def parse_chd(text: str, name: str) -> HostDescriptor:
     """Parse a host descriptor. Raises ConfigError as `read_chd`."""
     document = _parse_document(text, name)
-    host = validated(HostDescriptor, document)
+    host = validate_document(HostDescriptor, document)
     refuse(document, chd_rules.check_chd(host))
     return host
 

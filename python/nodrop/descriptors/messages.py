@@ -37,7 +37,7 @@ class Complaint(NamedTuple):
     """What was requested, found, and can be done: without file, line and key."""
 
 
-def place(document: ParsedFile, key: Key) -> str:
+def format_place(document: ParsedFile, key: Key) -> str:
     """File, line and key of a value."""
     line = document.line(key)
     parts = (document.name, f"line {line}" if line else "", ".".join(key))
@@ -46,13 +46,13 @@ def place(document: ParsedFile, key: Key) -> str:
 
 def refuse(document: ParsedFile, complaints: Iterable[Complaint]) -> None:
     """Raise ConfigError with a sentence for each complaint, where there is one."""
-    messages = [f"{place(document, each.key)}: {each.text}" for each in complaints]
+    messages = [f"{format_place(document, each.key)}: {each.text}" for each in complaints]
     if messages:
         more = [f"and {len(messages) - MESSAGES_MAX} more like these"] if len(messages) > MESSAGES_MAX else []
         raise ConfigError("\n".join([*messages[:MESSAGES_MAX], *more]))
 
 
-def validated(model: type[Model], document: ParsedFile) -> Model:
+def validate_document(model: type[Model], document: ParsedFile) -> Model:
     """Return a document as a model value. Raises ConfigError with a message for every invalid key."""
     try:
         return model.model_validate(document.content)

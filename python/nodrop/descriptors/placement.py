@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nodrop.descriptors.messages import validated
+from nodrop.descriptors.messages import validate_document
 from nodrop.descriptors.read_text import read_text
 from nodrop.errors import ConfigError
 from nodrop.model.placement import Placement, PlacementResult
@@ -23,7 +23,7 @@ def read_placement(file: Path | str, vm: str = "") -> Placement:
     """
     document = parse_document(read_text(file, "placement", BYTES_MAX), str(file))
     if "sets" in document.content:
-        return validated(Placement, document)
+        return validate_document(Placement, document)
     results = document.content.get("results", [document.content])
     if not isinstance(results, list) or not any(key in document.content for key in ("results", "placement")):
         raise ConfigError(f"{file}: not a placement; pass a file written by `nodrop vm place`")
@@ -39,4 +39,4 @@ def read_placement(file: Path | str, vm: str = "") -> Placement:
 def _parse_result(document: ParsedFile, content: object) -> PlacementResult:
     if not isinstance(content, dict):
         raise ConfigError(f"{document.name}: not a placement; pass a file written by `nodrop vm place`")
-    return validated(PlacementResult, document._replace(content=content, lines={}))
+    return validate_document(PlacementResult, document._replace(content=content, lines={}))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from nodrop.descriptors import etsi_topology, vmd_rules
-from nodrop.descriptors.messages import Complaint, Remark, refuse, validated
+from nodrop.descriptors.messages import Complaint, Remark, refuse, validate_document
 from nodrop.descriptors.read_text import MIB, STDIN, read_text
 from nodrop.descriptors.units import parse_units
 from nodrop.descriptors.vmd_defaults import apply_defaults
@@ -34,7 +34,7 @@ def parse_vmd(text: str, name: str) -> tuple[VmDescriptor, tuple[Remark, ...]]:
     complaints: list[Complaint] = []
     document = apply_defaults(_parse_document_units(document, complaints), complaints)
     refuse(document, complaints)
-    vmd = validated(VmDescriptor, document)
+    vmd = validate_document(VmDescriptor, document)
     refuse(document, vmd_rules.check_vmd(vmd))
     doubtful = [
         Remark(f"{'.'.join(each.key)}: {each.text}", document.line(each.key)) for each in vmd_rules.find_doubts(vmd)

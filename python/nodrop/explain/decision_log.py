@@ -2,7 +2,7 @@
 
 import time
 
-from nodrop.explain.lookahead import Lookahead, goal_states
+from nodrop.explain.lookahead import Lookahead, list_goal_states
 from nodrop.model.goal import Flag
 from nodrop.model.result import SearchDecision, TrialPreview
 from nodrop.model.search_plan import SearchPlan
@@ -31,7 +31,7 @@ class LoggedSearch:
 
     def tell(self, outcome: Outcome) -> SearchDecision:
         """Answer the last `ask`."""
-        before = goal_states(self._intervals)
+        before = list_goal_states(self._intervals)
         start_s = time.process_time()
         self._search.tell(outcome)
         self._lookahead.tell(outcome, time.process_time() - start_s)
@@ -41,7 +41,7 @@ class LoggedSearch:
             trial_index=outcome.index,
             started_s=outcome.started_s,
             before=before,
-            after=goal_states(self._intervals),
+            after=list_goal_states(self._intervals),
             **preview.model_dump(),
         )
 

@@ -65,8 +65,8 @@ class Lookahead:
         following = copy.ask()
         return TrialEffect(
             code="trial-effect",
-            before=goal_states(intervals),
-            after=goal_states(copy.intervals()),
+            before=list_goal_states(intervals),
+            after=list_goal_states(copy.intervals()),
             next_load_pps=following.intended_load_pps if following else None,
             next_duration_s=following.duration_s if following else None,
         )
@@ -97,7 +97,7 @@ class Lookahead:
         return self._outcomes[-1].index + 1 if self._outcomes else 0
 
 
-def goal_states(intervals: Sequence[Interval]) -> tuple[GoalState, ...]:
+def list_goal_states(intervals: Sequence[Interval]) -> tuple[GoalState, ...]:
     """Return the valid bounds of each goal."""
     return tuple(
         GoalState(

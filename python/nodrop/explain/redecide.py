@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from nodrop.explain.decision_log import LoggedSearch
-from nodrop.explain.lookahead import goal_states
+from nodrop.explain.lookahead import list_goal_states
 from nodrop.model.result import GoalState, RunResult, SearchDecision, Status
 from nodrop.model.trial import Trial, TrialResult, ValidityStatus
 from nodrop.search.base import Interval, Outcome
@@ -52,7 +52,7 @@ def redecide(result: RunResult) -> Redecision:
     return Redecision(tuple(steps), len(counted), tuple(differences))
 
 
-def with_decisions(result: RunResult) -> RunResult:
+def add_decisions(result: RunResult) -> RunResult:
     """Return a run with its decisions: the recorded ones or, for old results without any, re-decided ones."""
     if result.steps or not any(trial.phase == "search" for trial in result.trials):
         return result
@@ -87,7 +87,7 @@ def _diff_bounds(step: SearchDecision, recorded: SearchDecision | None) -> Itera
 def _diff_results(intervals: Sequence[Interval], result: RunResult) -> Iterator[str]:
     """Yield the bounds of the result that differ from the re-decided ones."""
     for redecided, goal in zip(
-        goal_states(intervals), result.goals, strict=False
+        list_goal_states(intervals), result.goals, strict=False
     ):  # a run that failed early has no goals
         original = GoalState.of(goal)
         yield from _compare_states("the result", redecided, original)

@@ -36,7 +36,9 @@ class LatencyFigures(Value):
     """By percentile, in the requested order, without those that require a missing histogram."""
 
 
-def trial_percentiles(run: RunResult, trial: TrialResult, requested: Sequence[float] | None = None) -> dict[float, int]:
+def compute_trial_percentiles(
+    run: RunResult, trial: TrialResult, requested: Sequence[float] | None = None
+) -> dict[float, int]:
     """Return latency percentiles over all frames of a trial, in nanoseconds, without unknown ones.
 
     Args:
@@ -44,16 +46,16 @@ def trial_percentiles(run: RunResult, trial: TrialResult, requested: Sequence[fl
         trial: one of its trials.
         requested: percentiles, 0 to 100; None: those of the run's plan.
     """
-    figures = trial_latency(trial, run.plan.percentiles if requested is None else requested)
+    figures = compute_trial_latency(trial, run.plan.percentiles if requested is None else requested)
     return figures.percentiles_ns if figures else {}
 
 
-def trial_latency(trial: TrialResult, requested: Sequence[float]) -> LatencyFigures | None:
+def compute_trial_latency(trial: TrialResult, requested: Sequence[float]) -> LatencyFigures | None:
     """Return the latency over all directions and chains of a trial; None if none was measured."""
     return merge_latency(trial.directions, requested)
 
 
-def latency_by_direction(
+def compute_latency_by_direction(
     trial: TrialResult, requested: Sequence[float]
 ) -> dict[tuple[int, int], LatencyFigures | None]:
     """Return the latency by sending and receiving port, over all chains between them."""
@@ -80,7 +82,7 @@ def merge_latency(series: Iterable[DirectionTimes], requested: Sequence[float]) 
     )
 
 
-def latency_curve(
+def compute_latency_curve(
     series: Iterable[DirectionTimes], behind_count: int = CURVE_BEHIND_COUNT
 ) -> tuple[tuple[float, int], ...]:
     """Return the latency over all frames of these series by percentile, dense enough to draw a curve.

@@ -137,7 +137,7 @@ Layer = Annotated[
 ]
 
 
-def ip_layer(src: str, dst: str, dscp: int = 0) -> Ipv4 | Ipv6:
+def make_ip_layer(src: str, dst: str, dscp: int = 0) -> Ipv4 | Ipv6:
     """Return the IP header between two addresses, of their version."""
     version = ipaddress.ip_address(src).version
     return Ipv4(src=src, dst=dst, dscp=dscp) if version == 4 else Ipv6(src=src, dst=dst, dscp=dscp)

@@ -11,9 +11,9 @@ from nodrop.model.hop_counts import ChainHops, HopCount
 from nodrop.model.lab_plan import LabPlan
 from nodrop.model.ledger import LossLedger
 from nodrop.model.trial import StreamCounts, TrialResult
-from nodrop.observe.devices import devices
-from nodrop.observe.ledger import loss_ledger
-from nodrop.observe.path_hops import PROCESS, CounterDelta, has_pending_counts, interface_of
+from nodrop.observe.devices import list_devices
+from nodrop.observe.ledger import build_loss_ledger
+from nodrop.observe.path_hops import PROCESS, CounterDelta, get_interface, has_pending_counts
 from nodrop.system.json_child import JsonChild
 from nodrop.system.native_binaries import find_binary
 
@@ -70,11 +70,11 @@ class HopCounterReader:
         if delta is None:
             ledger = LossLedger(remarks=(f"the host's counters were not read: {self._refusal}",))
         else:
-            ledger = loss_ledger(result, self._lab, delta)
+            ledger = build_loss_ledger(result, self._lab, delta)
             if self._drops_refusal and ledger.unattributed_count:
                 remark = f"the kernel's drop reasons were not counted: {self._drops_refusal}"
                 ledger = ledger.model_copy(update={"remarks": (*ledger.remarks, remark)})
-        counted = chain_hops(result, self._lab, self._chains, delta)
+        counted = list_chain_hops(result, self._lab, self._chains, delta)
         ledger = ledger.model_copy(update={"reading_s": self._reading_s})
         return result.model_copy(update={"ledger": ledger, "chain_hops": counted})
 
@@ -122,7 +122,7 @@ class HopCounterReader:
 DEVICE_NAMES = {"edge": "edge switch", "router": "router", "forwarder": "VNF"}
 
 
-def chain_hops(
+def list_chain_hops(
     result: TrialResult, lab: LabPlan, chains: Mapping[int, int], delta: CounterDelta | None
 ) -> tuple[ChainHops, ...]:
     """Return the frames counted at each hop, for all chains and directions with traffic.
@@ -149,15 +149,15 @@ def _iter_hops(
     chain, tx_port, rx_port = way
     sender, receiver = (lab.tester_interfaces[port] for port in (tx_port, rx_port))
     yield _end(sender, "sends", sum(stream.offered_count for stream in streams))
-    for device in devices(lab, chain, 0 if lab.port(chain, 0) == tx_port else 1):
+    for device in list_devices(lab, chain, 0 if lab.port(chain, 0) == tx_port else 1):
         for place, shared, verb, counter in (
             (device.entry, device.shared[0], "receives", "rx_packets"),
             (device.exit, device.shared[1], "sends", "tx_packets"),
         ):
             has_count = delta is not None and not shared
             yield HopCount(
-                name=f"{DEVICE_NAMES[device.kind]} {interface_of(place)} {verb}",
-                interface=interface_of(place),
+                name=f"{DEVICE_NAMES[device.kind]} {get_interface(place)} {verb}",
+                interface=get_interface(place),
                 frame_count=delta.count(f"{place}/{counter}") if delta is not None and has_count else None,
             )
     yield _end(receiver, "receives", sum(stream.received_count for stream in streams))

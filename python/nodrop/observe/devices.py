@@ -19,7 +19,7 @@ class Device(NamedTuple):
     """Whether frames of other chains pass its entry, and its exit."""
 
 
-def chains_between(lab: LabPlan, tx_port: int, rx_port: int) -> Iterator[tuple[int, int]]:
+def iter_chains_between(lab: LabPlan, tx_port: int, rx_port: int) -> Iterator[tuple[int, int]]:
     """Yield every chain that carries frames from one port to another, with the side that they enter on."""
     for chain in range(lab.chain_count):
         for side in range(2):
@@ -27,7 +27,7 @@ def chains_between(lab: LabPlan, tx_port: int, rx_port: int) -> Iterator[tuple[i
                 yield chain, side
 
 
-def devices(lab: LabPlan, chain: int, side: int) -> list[Device]:
+def list_devices(lab: LabPlan, chain: int, side: int) -> list[Device]:
     """Return the devices in the order in which frames from this side pass them; empty for a wire."""
     eastward = list(_iter_eastward_devices(lab, chain))
     if side == 0:

@@ -19,7 +19,7 @@ from nodrop.observe.path_hops import (
     PathDraft,
     draft_path,
     format_interfaces,
-    interface_of,
+    get_interface,
     is_forwarded_by_process,
 )
 
@@ -27,7 +27,7 @@ NOT_CAUSES = frozenset({"received", "sent", "originated", "receive_dropped", "se
 """Counters of a forwarding process that are no cause of its own to drop a received frame."""
 
 
-def loss_ledger(result: TrialResult, lab: LabPlan, delta: CounterDelta) -> LossLedger:
+def build_loss_ledger(result: TrialResult, lab: LabPlan, delta: CounterDelta) -> LossLedger:
     """Compute where the frames of a trial were lost.
 
     Args:
@@ -71,7 +71,7 @@ def _attribute_counters(draft: PathDraft, delta: CounterDelta) -> None:
 def _attribute_ring(hop: HopDraft, refused_count: int, delta: CounterDelta) -> None:
     """Attribute drops at a receive ring; the process's count includes frames that the interface refused before the
     ring."""
-    rings = (f"{PROCESS}/{interface_of(far)}/receive_dropped" for far in hop.segment.fars)
+    rings = (f"{PROCESS}/{get_interface(far)}/receive_dropped" for far in hop.segment.fars)
     hop.attribute("ring_full", "the ring was full", delta.count(*rings) - refused_count)
 
 
@@ -89,15 +89,15 @@ def _attribute_device(hop: HopDraft, delta: CounterDelta) -> None:
     """Attribute drops between two interfaces of a forwarder, for several chains' interfaces together."""
     dropped_counts: dict[str, int] = {}
     for near in hop.segment.nears:
-        for name, count in delta.under(f"{PROCESS}/{interface_of(near)}"):
+        for name, count in delta.under(f"{PROCESS}/{get_interface(near)}"):
             dropped_counts[name] = dropped_counts.get(name, 0) + count
     for name in dropped_counts.keys() - NOT_CAUSES:
         hop.attribute(f"vnf_{name}", f"dropped as {name.replace('_', ' ')}", dropped_counts[name])
     for near in hop.segment.nears:
         for name, count in delta.under(f"{near}/driver"):
-            hop.attribute("driver_dropped", f"dropped by the driver of {interface_of(near)} ({name})", count)
+            hop.attribute("driver_dropped", f"dropped by the driver of {get_interface(near)} ({name})", count)
     _attribute_queues(hop, hop.segment.fars, delta)
-    refused = (f"{PROCESS}/{interface_of(far)}/send_dropped" for far in hop.segment.fars)
+    refused = (f"{PROCESS}/{get_interface(far)}/send_dropped" for far in hop.segment.fars)
     hop.attribute("send_refused", f"refused by {format_interfaces(hop.segment.fars)}", delta.count(*refused))
 
 
@@ -106,7 +106,7 @@ def _attribute_queues(hop: HopDraft, interfaces: Interfaces, delta: CounterDelta
         for name, count in delta.under(f"{place}/qdisc"):
             kind, _, counter = name.partition("/")
             if counter == "dropped":
-                text = f"dropped by the queueing discipline {kind} of {interface_of(place)}"
+                text = f"dropped by the queueing discipline {kind} of {get_interface(place)}"
                 hop.attribute("queue_dropped", text, count)
 
 
@@ -174,7 +174,7 @@ def _attribute_kernel(hops: Sequence[HopDraft], delta: CounterDelta) -> None:
 
 def _collect_drop_reasons(interfaces: Interfaces, delta: CounterDelta) -> dict[str, int]:
     """Return the kernel's drop reasons on these interfaces, which are in one namespace."""
-    names, counts = {interface_of(place) for place in interfaces}, dict[str, int]()
+    names, counts = {get_interface(place) for place in interfaces}, dict[str, int]()
     for name, count in delta.under(f"{_get_namespace(interfaces[0])}/kernel"):
         reason, _, where = name.partition("/")
         if where in names:

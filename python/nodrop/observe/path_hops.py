@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from nodrop.model.lab_plan import LabPlan
 from nodrop.model.ledger import Cause, Hop, Side
 from nodrop.model.trial import TrialResult
-from nodrop.observe.devices import DeviceKind, chains_between, devices
+from nodrop.observe.devices import DeviceKind, iter_chains_between, list_devices
 
 
 class CounterDelta:
@@ -96,7 +96,7 @@ class Segment(NamedTuple):
     def passed_count(self, delta: CounterDelta) -> int:
         """Return the frames counted at its end."""
         if self.kind == "ring":
-            return delta.count(*(f"{PROCESS}/{interface_of(far)}/received" for far in self.fars))
+            return delta.count(*(f"{PROCESS}/{get_interface(far)}/received" for far in self.fars))
         if self.kind in ("wire", "path"):
             return delta.count(*(f"{far}/rx_packets" for far in self.fars))
         # A frame that its interface failed to send has passed this segment: it was refused at the far end of the wire.
@@ -158,20 +158,20 @@ def draft_path(result: TrialResult, lab: LabPlan, way: tuple[int, int], delta: C
     return draft
 
 
-def interface_of(place: str) -> str:
+def get_interface(place: str) -> str:
     """Return `sut0` for `sut/sut0`."""
     return place.partition("/")[2]
 
 
 def format_interfaces(interfaces: Interfaces) -> str:
     """Return `sut0`, or the first and the last of several interfaces."""
-    first, last = (interface_of(place) for place in (interfaces[0], interfaces[-1])) if interfaces else ("", "")
+    first, last = (get_interface(place) for place in (interfaces[0], interfaces[-1])) if interfaces else ("", "")
     return first if first == last else f"{first} … {last}"
 
 
 def is_forwarded_by_process(interfaces: Interfaces, delta: CounterDelta) -> bool:
     """Return whether a process that publishes counters, not the kernel, forwards the frames of these interfaces."""
-    return bool(interfaces) and f"{PROCESS}/{interface_of(interfaces[0])}/received" in delta
+    return bool(interfaces) and f"{PROCESS}/{get_interface(interfaces[0])}/received" in delta
 
 
 def has_pending_counts(delta: CounterDelta) -> bool:
@@ -187,7 +187,7 @@ def has_pending_counts(delta: CounterDelta) -> bool:
 def _iter_segments(lab: LabPlan, tx_port: int, rx_port: int, delta: CounterDelta) -> Iterator[Segment]:
     near: Interfaces = (f"tester/{lab.tester_interfaces[tx_port]}",)
     yield Segment("send", (), near)
-    paths = [devices(lab, chain, side) for chain, side in chains_between(lab, tx_port, rx_port)]
+    paths = [list_devices(lab, chain, side) for chain, side in iter_chains_between(lab, tx_port, rx_port)]
     for alike in zip(*paths, strict=True):
         # Each chain lists a shared interface, which counts once.
         entry = tuple(dict.fromkeys(device.entry for device in alike))

@@ -31,7 +31,7 @@ from nodrop.plan.tester_ports import find_tester_ports
 from nodrop.plan.traffic import plan_traffic, traffic_warnings
 from nodrop.plan.trex import plan_trex, trex_warnings
 from nodrop.plan.warm_start import read_warm_start
-from nodrop.rates import line_rate_pps
+from nodrop.rates import compute_line_rate_pps
 
 BOOT_S = 200.0
 """Time for the VMs of a cloud to boot, as in NFVbench."""
@@ -137,7 +137,7 @@ def _plan_search(config: Config, path: _Path, traffic: Traffic, resolvers: Resol
     name = config.search.warm_start
     earlier = read_warm_start(name, resolvers.find_result(name), path.lab.sut_text, traffic) if name else ()
     ratios = traffic.direction_ratios.values()
-    max_load_pps = line_rate_pps(traffic.frame_bytes, path.link_speed_bps) / max(ratios)
+    max_load_pps = compute_line_rate_pps(traffic.frame_bytes, path.link_speed_bps) / max(ratios)
     return plan_search(config, math.ceil(1 / min(ratios) - 1e-9), max_load_pps, earlier)
 
 

@@ -7,7 +7,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.plan import FixedRatePlan
 from nodrop.model.traffic import Traffic
 from nodrop.plan.tester_ports import TesterPorts
-from nodrop.rates import LINK_SPEED_BPS, SEARCH_GOALS, FixedRate, fixed_load_pps, parse_rate
+from nodrop.rates import LINK_SPEED_BPS, SEARCH_GOALS, FixedRate, compute_fixed_load_pps, parse_rate
 from nodrop.units import format_bps, parse_bps
 
 
@@ -19,7 +19,7 @@ def plan_fixed(config: Config, traffic: Traffic, link_speed_bps: int) -> FixedRa
     rate = parse_rate(config.rate)
     if not isinstance(rate, FixedRate):
         return None
-    load_pps = fixed_load_pps(rate, traffic.frame_bytes, traffic.direction_ratios.values(), link_speed_bps)
+    load_pps = compute_fixed_load_pps(rate, traffic.frame_bytes, traffic.direction_ratios.values(), link_speed_bps)
     return FixedRatePlan(load_pps=load_pps, duration_s=config.duration, asked=config.rate.strip())
 
 

@@ -17,7 +17,7 @@ from nodrop.model.layer import (
     Udp,
     Vlan,
     Vxlan,
-    ip_layer,
+    make_ip_layer,
 )
 from nodrop.model.traffic import FieldName
 from nodrop.plan import addressing
@@ -104,7 +104,7 @@ def _tunnel(traffic: TrafficConfig, ends: StreamEnds) -> Iterator[Layer]:
     if traffic.vxlan is None and traffic.gre is None:
         return
     src, dst = ends.tunnel_ips[traffic.tunnel_ip]
-    yield ip_layer(src, dst, traffic.dscp)
+    yield make_ip_layer(src, dst, traffic.dscp)
     if traffic.vxlan is not None:
         yield Udp(src_port=FIRST_DYNAMIC_PORT, dst_port=VXLAN_PORT)
         yield Vxlan(vni=traffic.vxlan)
@@ -114,7 +114,7 @@ def _tunnel(traffic: TrafficConfig, ends: StreamEnds) -> Iterator[Layer]:
 
 
 def _packet(traffic: TrafficConfig, ends: StreamEnds) -> Iterator[Layer]:
-    yield ip_layer(ends.src_ips[traffic.ip], ends.dst_ips[traffic.ip], traffic.dscp)
+    yield make_ip_layer(ends.src_ips[traffic.ip], ends.dst_ips[traffic.ip], traffic.dscp)
     match traffic.transport:
         case "udp":
             yield Udp(src_port=ends.src_port, dst_port=ends.dst_port)

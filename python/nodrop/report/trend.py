@@ -26,12 +26,12 @@ from nodrop.report.trend_plot import draw_trend
 TONES: dict[ComparisonOutcome, Tone] = {ComparisonOutcome.WORSE: "bad", ComparisonOutcome.BETTER: "good"}
 SUSPECTS_MAX = 6
 SEGMENTS = (
-    cells.text_column("since"),
-    cells.text_column("first run"),
-    cells.number_column("runs"),
-    cells.number_column("median"),
-    cells.number_column("spread"),
-    cells.text_column("change"),
+    cells.make_text_column("since"),
+    cells.make_text_column("first run"),
+    cells.make_number_column("runs"),
+    cells.make_number_column("median"),
+    cells.make_number_column("spread"),
+    cells.make_text_column("change"),
 )
 
 
@@ -80,10 +80,10 @@ def _build_row(trend: Trend, position: int, change: TrendChange | None) -> tuple
     group, unit = trend.groups[position], trend.series.unit
     effect = f"{format_effect(change.effect, unit)}, {change.verdict}" if change else ""
     return (
-        cells.text_cell(format_time_in_series(trend.series, group.start)),
-        cells.text_cell(group.run_ids[0]),
-        cells.text_cell(format_run_count(group)),
-        cells.text_cell(format_measure(group.median, unit)),
-        cells.text_cell(format_segment_spread(group)),
+        cells.make_text_cell(format_time_in_series(trend.series, group.start)),
+        cells.make_text_cell(group.run_ids[0]),
+        cells.make_text_cell(format_run_count(group)),
+        cells.make_text_cell(format_measure(group.median, unit)),
+        cells.make_text_cell(format_segment_spread(group)),
         Cell(text=effect, tone=TONES[change.verdict] if change else "plain"),
     )

@@ -30,7 +30,7 @@ def make_plans(config: Config, cpus: Sequence[int] | None = None, *, query_trex:
     Raises: ConfigError; StageError or GeneratorError for a lab, interface or server that is not available.
     """
     host = read_host()
-    resolvers = local_resolvers(config.results_dir)
+    resolvers = make_local_resolvers(config.results_dir)
     if query_trex:
         resolvers = resolvers._replace(inspect_trex=_inspect_trex())
     return tuple(
@@ -39,7 +39,7 @@ def make_plans(config: Config, cpus: Sequence[int] | None = None, *, query_trex:
     )
 
 
-def local_resolvers(results_dir: str) -> Resolvers:
+def make_local_resolvers(results_dir: str) -> Resolvers:
     """Return resolvers into this machine, except TRex servers, and into the results of a directory."""
     return Resolvers(
         find_lab=lambda name: persistent_lab.find_lab(name).plan,

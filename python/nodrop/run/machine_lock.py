@@ -87,7 +87,7 @@ class MachineActivity(NamedTuple):
 def find_activity() -> MachineActivity:
     """Find all runs, servers and labs on this machine."""
     labs = {name: lab for name in registry.names() if (lab := registry.read(name))}
-    return MachineActivity(active_processes(), labs, persistent_lab.find_unrecorded())
+    return MachineActivity(list_active_processes(), labs, persistent_lab.find_unrecorded())
 
 
 class _ProcessLock:
@@ -114,15 +114,15 @@ def measurement_lock(results_dir: str, *, alongside: bool = False, wait: bool = 
     Raises: BusyError if another run measures.
     """
     ignores_lock = alongside or os.environ.get(ALONGSIDE) == "1"
-    with registered("run", str(Path(results_dir).resolve())), contextlib.ExitStack() as stack:
+    with registered_process("run", str(Path(results_dir).resolve())), contextlib.ExitStack() as stack:
         if not ignores_lock:
             stack.enter_context(_locked(wait))
         yield
 
 
 @contextlib.contextmanager
-def registered(role: Role, place: str) -> Iterator[None]:
-    """List this process among `active_processes` until the block exits."""
+def registered_process(role: Role, place: str) -> Iterator[None]:
+    """List this process among `list_active_processes` until the block exits."""
     path = None
     with contextlib.suppress(StageError, OSError):  # a process that cannot be listed can still measure
         path = _record(role, place)
@@ -148,7 +148,7 @@ def _record(role: Role, place: str) -> Path:
     return path
 
 
-def active_processes() -> tuple[ActiveProcess, ...]:
+def list_active_processes() -> tuple[ActiveProcess, ...]:
     """Return every run and server of this user, and the owner of the lock."""
     processes = []
     with contextlib.suppress(StageError):  # without a directory there are no records
@@ -192,7 +192,7 @@ def _bind_lock(wait: bool) -> socket.socket:
 
 def _format_busy() -> str:
     owner = _lock_owner()
-    owner = owner and next((each for each in active_processes() if each.process == owner.process), owner)
+    owner = owner and next((each for each in list_active_processes() if each.process == owner.process), owner)
     details = f" ({owner.text()})" if owner else ""
     return f"another run is measuring on this machine{details}; use --wait to queue or --alongside to run anyway"
 

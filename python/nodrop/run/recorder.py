@@ -32,7 +32,7 @@ class RunRecorder:
     """The record of a run in progress; a context manager around the entire run."""
 
     def __init__(self, plan: Plan, on_event: OnEvent, clock: Callable[[], float] = time.monotonic) -> None:
-        self.run_id = store.new_run_id()
+        self.run_id = store.make_run_id()
         self.trials: list[TrialResult] = []
         self.goals: tuple[GoalResult, ...] = ()
         self.facts: Facts | None = None

@@ -148,7 +148,7 @@ class _SuiteRecorder:
 
     def __init__(self, plans: Sequence[Plan], on_event: OnEvent, pricing: RuleCostPlan | None) -> None:
         self._pricing = pricing
-        self.suite_id = store.new_run_id()
+        self.suite_id = store.make_run_id()
         self.results: list[RunResult] = []
         self._count = len(plans)
         self._repeat_count = max(plan.repeat_count for plan in plans)

@@ -41,7 +41,7 @@ class BinarySearch(TightestBoundsSearch):
         if bounds.upper is None or bounds.upper.load_pps <= lowest_pps:
             return None
         low_pps, high_pps = bounds.lower.load_pps if bounds.lower else lowest_pps, bounds.upper.load_pps
-        middle_pps, apart = (low_pps + high_pps) / 2, width.between(low_pps, high_pps)
+        middle_pps, apart = (low_pps + high_pps) / 2, width.compute_between(low_pps, high_pps)
         if apart > self._plan.width_ratio and low_pps < middle_pps < high_pps:
             reason = Message.of(
                 "halve" if bounds.lower else "halve-from-lowest",

@@ -31,7 +31,7 @@ class Bracket:
     @property
     def width_ratio(self) -> float:
         """Width of the bracket, (upper - lower) / upper."""
-        return width.between(self.low.load_pps, self.high.load_pps)
+        return width.compute_between(self.low.load_pps, self.high.load_pps)
 
     def after(self, measured: Measured) -> "Bracket":
         """Return the bracket after another trial, for any goal."""

@@ -31,7 +31,7 @@ class BracketPhase:
             return None
         if low.load_pps <= lowest_pps:
             return self._longer(low, "lowest load")
-        load_pps = max(lowest_pps, width.below(low.load_pps, self._step()))
+        load_pps = max(lowest_pps, width.step_below(low.load_pps, self._step()))
         return self._choose(
             load_pps,
             Message.of("external-down", goal=self._label, from_pps=low.load_pps, load_pps=load_pps),
@@ -50,7 +50,7 @@ class BracketPhase:
             return self._longer(high, "highest load")
         if self._is_lost:
             return None
-        load_pps = min(highest_pps, width.above(high.load_pps, self._step()))
+        load_pps = min(highest_pps, width.step_above(high.load_pps, self._step()))
         return self._choose(
             load_pps,
             Message.of("external-up", goal=self._label, from_pps=high.load_pps, load_pps=load_pps),
@@ -63,7 +63,7 @@ class BracketPhase:
         if self._is_lost or wide <= self.planned.width_goal:
             return None
         return self._choose(
-            width.above(low.load_pps, width.half(wide)),
+            width.step_above(low.load_pps, width.halve(wide)),
             Message.of(
                 "halve-phase",
                 goal=self._label,
@@ -101,7 +101,7 @@ class BracketPhase:
 
     def _step(self) -> float:
         """Return the bracket's width, at least the phase's, doubled `plan.doublings` times."""
-        return width.doubled(max(self.planned.width_goal, self.bracket.width_ratio), self.plan.doublings)
+        return width.double(max(self.planned.width_goal, self.bracket.width_ratio), self.plan.doublings)
 
     @property
     def _is_lost(self) -> bool:

@@ -107,7 +107,7 @@ def classify(trials: Sequence[Evidence], goal: Goal) -> Classification:
     )
 
 
-def conditional_throughput(load_pps: float, trials: Sequence[Evidence], goal: Goal) -> float:
+def compute_conditional_throughput(load_pps: float, trials: Sequence[Evidence], goal: Goal) -> float:
     """Return the forwarding rate to expect at a load that meets a goal, in packets per second.
 
     The rate is that of the full-length trial which, in ascending order of loss, completes the share of time that must
@@ -124,7 +124,7 @@ def conditional_throughput(load_pps: float, trials: Sequence[Evidence], goal: Go
     return 0.0
 
 
-def relevant_bounds(trials_at: Mapping[Load, Sequence[Evidence]], goal: Goal) -> RelevantBounds[Load]:
+def find_relevant_bounds(trials_at: Mapping[Load, Sequence[Evidence]], goal: Goal) -> RelevantBounds[Load]:
     """Return the smallest load that is an upper bound, and the largest lower bound below that.
 
     Lower bounds above an upper bound do not count: with inverted loss, the result errs on the low side.

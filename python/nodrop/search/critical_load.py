@@ -22,7 +22,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nodrop.search.loss_curve import Curve, Shape, erf, stretch
+from nodrop.search.loss_curve import Curve, Shape, make_erf_curve, make_stretch_curve
 from nodrop.search.quadrature import integrate
 
 SPREAD_NODES = 20
@@ -79,7 +79,7 @@ class CriticalLoad(NamedTuple):
 
 
 @functools.lru_cache(maxsize=1024)
-def critical_load(
+def estimate_critical_load(
     observations: tuple[LoadObservation, ...], target_ratio: float, min_load_pps: float, max_load_pps: float
 ) -> CriticalLoad:
     """Estimate the critical load, within the loads allowed.
@@ -98,7 +98,7 @@ def critical_load(
         min_load_pps=min_load_pps,
         max_load_pps=max_load_pps,
     )
-    return CriticalLoad(_estimate_posterior(stretch, problem), _estimate_posterior(erf, problem))
+    return CriticalLoad(_estimate_posterior(make_stretch_curve, problem), _estimate_posterior(make_erf_curve, problem))
 
 
 class _Problem(NamedTuple):

@@ -18,7 +18,7 @@ from nodrop.search.base import Interval
 from nodrop.search.loss_table import LossTable, Measured
 
 
-def best_interval(goal: Goal, tables: Sequence[LossTable], final_duration_s: float) -> Interval:
+def find_best_interval(goal: Goal, tables: Sequence[LossTable], final_duration_s: float) -> Interval:
     """Return the best bounds of a goal.
 
     Args:
@@ -26,7 +26,7 @@ def best_interval(goal: Goal, tables: Sequence[LossTable], final_duration_s: flo
         tables: trials by duration, the longest last; empty before the first trial.
         final_duration_s: duration at which bounds are final.
     """
-    lower, upper = valid_bounds(goal, tables)
+    lower, upper = find_valid_bounds(goal, tables)
     measured = [table for table in tables if table.by_load]
     nearest = measured[-1].by_load if measured else ()
     best_lower = lower or (nearest[0] if nearest else None)
@@ -34,7 +34,7 @@ def best_interval(goal: Goal, tables: Sequence[LossTable], final_duration_s: flo
     return interval_between(goal, best_lower, best_upper, final_duration_s)
 
 
-def valid_bounds(
+def find_valid_bounds(
     goal: Goal, tables: Sequence[LossTable], below: Measured | None = None, above: Measured | None = None
 ) -> tuple[Measured | None, Measured | None]:
     """Return the tightest valid bounds that exist, those of longer trials first.

@@ -4,7 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from nodrop.model.goal import Flag, Goal
 from nodrop.search.base import Interval
-from nodrop.search.classification import Evidence, RelevantBounds, classify, conditional_throughput, relevant_bounds
+from nodrop.search.classification import (
+    Evidence,
+    RelevantBounds,
+    classify,
+    compute_conditional_throughput,
+    find_relevant_bounds,
+)
 
 TrialsAt = Mapping[float, Sequence[Evidence]]
 """All trials so far, by intended load in packets per second."""
@@ -13,7 +19,7 @@ ROUNDING = 1.0 + 1e-9
 """Rounding may increase the width between two bounds by this factor."""
 
 
-def goal_interval(goal: Goal, trials_at: TrialsAt, min_load_pps: float, max_load_pps: float) -> Interval:
+def compute_goal_interval(goal: Goal, trials_at: TrialsAt, min_load_pps: float, max_load_pps: float) -> Interval:
     """Return the relevant bounds of a goal; the lowest (highest) load measured replaces a missing one, invalid.
 
     Args:
@@ -21,12 +27,12 @@ def goal_interval(goal: Goal, trials_at: TrialsAt, min_load_pps: float, max_load
         trials_at: all trials so far, for any goal.
         min_load_pps, max_load_pps: the loads allowed.
     """
-    bounds = relevant_bounds(trials_at, goal)
+    bounds = find_relevant_bounds(trials_at, goal)
     low = bounds.lower if bounds.lower is not None else min(trials_at, default=None)
     high = bounds.upper if bounds.upper is not None else max(trials_at, default=None)
     throughput_pps = None
     if bounds.lower is not None:
-        throughput_pps = conditional_throughput(bounds.lower, trials_at[bounds.lower], goal)
+        throughput_pps = compute_conditional_throughput(bounds.lower, trials_at[bounds.lower], goal)
     return Interval(
         goal=goal,
         lower_index=None if low is None else _pick_representative(trials_at[low], goal).trial_index,

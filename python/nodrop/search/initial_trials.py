@@ -10,15 +10,15 @@ from nodrop.search.loss_table import Measured
 from nodrop.search.single_trial import Choice
 
 
-def first_choice(max_load_pps: float) -> Choice:
+def choose_first(max_load_pps: float) -> Choice:
     """Return the highest load."""
     return Choice(max_load_pps, Message.of("forwarding-rate-of-highest"), "initial")
 
 
-def second_choice(first: Measured, min_load_pps: float, width_goal: float) -> Choice:
+def choose_second(first: Measured, min_load_pps: float, width_goal: float) -> Choice:
     """Return the forwarding rate of the highest load, at least one width below that load."""
     forwarded_pps = _get_forwarding_rate(first)
-    one_below_pps = width.below(first.load_pps, width_goal)
+    one_below_pps = width.step_below(first.load_pps, width_goal)
     load_pps = max(min_load_pps, min(one_below_pps, forwarded_pps))
     if load_pps == forwarded_pps:
         code = "at-forwarding-rate"
@@ -28,13 +28,13 @@ def second_choice(first: Measured, min_load_pps: float, width_goal: float) -> Ch
     return Choice(load_pps, reason, "initial")
 
 
-def third_choice(second: Measured, goal: Goal, width_goal: float) -> Choice:
+def choose_third(second: Measured, goal: Goal, width_goal: float) -> Choice:
     """Return a load next to the second: lower if that lost too much for the smallest ratio, else higher."""
     if second.loss_ratio > goal.loss_ratio:
-        load_pps = min(width.below(second.load_pps, width_goal), _get_forwarding_rate(second))
+        load_pps = min(width.step_below(second.load_pps, width_goal), _get_forwarding_rate(second))
         reason = Message.of("initial-down", load_pps=second.load_pps, goal=goal.label)
     else:
-        load_pps = width.above(second.load_pps, width_goal)
+        load_pps = width.step_above(second.load_pps, width_goal)
         reason = Message.of("initial-up", load_pps=second.load_pps, goal=goal.label, width_ratio=width_goal)
     return Choice(load_pps, reason, "initial", goal.label)
 

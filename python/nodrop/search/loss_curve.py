@@ -24,7 +24,7 @@ ERFC_TERMS = 12
 """From this value on erfc is a continued fraction, whose terms give 11 digits there."""
 
 
-def stretch(limit_pps: float, spread_pps: float) -> Curve:
+def make_stretch_curve(limit_pps: float, spread_pps: float) -> Curve:
     """Return r = a (1 + e^(m/a)) ln[(e^(b/a) + e^(m/a)) / (1 + e^(m/a))] / e^(m/a), as its logarithm."""
     at_zero = -limit_pps / spread_pps
     log_scale = math.log(spread_pps) + math.log1p(math.exp(at_zero))
@@ -39,7 +39,7 @@ def stretch(limit_pps: float, spread_pps: float) -> Curve:
     return log_loss_rate
 
 
-def erf(limit_pps: float, spread_pps: float) -> Curve:
+def make_erf_curve(limit_pps: float, spread_pps: float) -> Curve:
     """Return the double integral of a Gaussian function, as its logarithm.
 
     r = [a (e^(-(b-m)^2/a^2) - e^(-m^2/a^2)) / sqrt(pi) + m erfc(m/a) + (b - m) erfc((m-b)/a)] / (1 + erf(m/a)),

@@ -28,7 +28,7 @@ from nodrop.model.trial import StopRule
 from nodrop.search import width
 from nodrop.search.base import Dialogue, Outcome
 from nodrop.search.loss_table import Measured
-from nodrop.search.single_trial import Choice, stop_when_decided, trial_of
+from nodrop.search.single_trial import Choice, make_trial, stop_when_decided
 from nodrop.search.tightest_bounds import TightestBounds, TightestBoundsSearch
 
 
@@ -72,7 +72,7 @@ class LossVerificationSearch(TightestBoundsSearch):
             next_choice = (
                 _repeat_choice(choice, trials[-1], len(trials), self._plan.verify_trial_count) if trials else choice
             )
-            outcome = yield trial_of(next_choice, duration_s, self._stop_rule(choice.load_pps))
+            outcome = yield make_trial(next_choice, duration_s, self._stop_rule(choice.load_pps))
             measured = Measured(choice.load_pps, duration_s, outcome.loss_ratio, outcome.index)
             trials.append(_CountedTrial(measured, _derive_lost_count(outcome, choice.load_pps * duration_s)))
         for bounds in self._bounds:
@@ -104,7 +104,7 @@ class _LoadList:
     def __init__(self, plan: SearchPlan) -> None:
         self._lowest_pps, self._highest_pps = plan.min_load_pps, plan.max_load_pps
         # A slightly smaller width leaves room for rounding.
-        self._step = -math.log1p(-width.times(plan.width_ratio, 1.0))
+        self._step = -math.log1p(-width.scale(plan.width_ratio, 1.0))
         self._last = max(0, math.ceil(math.log(self._highest_pps / self._lowest_pps) / self._step - 1e-9))
 
     def between(self, lower_pps: float | None, upper_pps: float) -> float | None:

@@ -17,11 +17,11 @@ from nodrop.model.goal import Flag
 from nodrop.model.search_plan import SearchPlan
 from nodrop.search import width
 from nodrop.search.base import Dialogue, DialogueSearch, Interval
-from nodrop.search.evidence import best_interval
-from nodrop.search.initial_trials import first_choice, second_choice, third_choice
+from nodrop.search.evidence import find_best_interval
+from nodrop.search.initial_trials import choose_first, choose_second, choose_third
 from nodrop.search.loss_table import LossTable
 from nodrop.search.phase import Phase
-from nodrop.search.schedule import one_per_ratio, schedule
+from nodrop.search.schedule import build_schedule, pick_one_per_ratio
 from nodrop.search.single_trial import Choice, measure, stop_when_decided
 
 
@@ -30,7 +30,7 @@ class MlrSearch01(DialogueSearch):
 
     def __init__(self, plan: SearchPlan) -> None:
         plan.check(single_load=True)
-        self._goals = one_per_ratio(plan.goals)
+        self._goals = pick_one_per_ratio(plan.goals)
         self._tables: list[LossTable] = []
         self._lost: dict[float, Flag] = {}
         super().__init__(plan)
@@ -38,7 +38,7 @@ class MlrSearch01(DialogueSearch):
     def intervals(self) -> tuple[Interval, ...]:
         """Return the bounds of each goal, in the goals' order; see `nodrop.search.evidence`."""
         final_s = self._plan.final_trial_duration_s
-        intervals = [best_interval(goal, self._tables, final_s) for goal in self._plan.goals]
+        intervals = [find_best_interval(goal, self._tables, final_s) for goal in self._plan.goals]
         return tuple(
             interval.model_copy(update={"flags": (*interval.flags, flag)}) if flag else interval
             for interval in intervals
@@ -46,7 +46,7 @@ class MlrSearch01(DialogueSearch):
         )
 
     def _search(self) -> Dialogue:
-        phases = schedule(self._plan, lambda ratio: width.times(ratio, 2.0))
+        phases = build_schedule(self._plan, lambda ratio: width.scale(ratio, 2.0))
         yield from self._initial_phase(phases[0].width_goal)
         previous = None
         for planned in phases:
@@ -69,16 +69,16 @@ class MlrSearch01(DialogueSearch):
         """Measure the highest load, then its forwarding rate, then one load next to that (section 4.2)."""
         low, high = self._plan.min_load_pps, self._plan.max_load_pps
         duration_s = self._plan.initial_trial_duration_s
-        first = yield from measure(first_choice(high), duration_s)
+        first = yield from measure(choose_first(high), duration_s)
         self._tables = [LossTable(duration_s, [first])]
 
-        choice = second_choice(first, low, width_goal)
+        choice = choose_second(first, low, width_goal)
         if choice.load_pps >= high:
             return
         second = yield from measure(choice, duration_s)
         self._tables = [LossTable(duration_s, [first, second])]
 
-        choice = third_choice(second, self._goals[0], width_goal)
+        choice = choose_third(second, self._goals[0], width_goal)
         if not low < choice.load_pps < high:
             return
         third = yield from measure(choice, duration_s)

@@ -24,10 +24,10 @@ from nodrop.search import width
 from nodrop.search.base import Dialogue, DialogueSearch, Interval
 from nodrop.search.bracket import Bracket
 from nodrop.search.bracket_phase import NEEDS, BracketPhase
-from nodrop.search.evidence import best_interval, interval_between, valid_bounds
-from nodrop.search.initial_trials import first_choice, second_choice, third_choice
+from nodrop.search.evidence import find_best_interval, find_valid_bounds, interval_between
+from nodrop.search.initial_trials import choose_first, choose_second, choose_third
 from nodrop.search.loss_table import LossTable, Measured
-from nodrop.search.schedule import PhasePlan, one_per_ratio, schedule
+from nodrop.search.schedule import PhasePlan, build_schedule, pick_one_per_ratio
 from nodrop.search.single_trial import Choice, measure, stop_when_decided
 
 
@@ -36,7 +36,7 @@ class MlrSearch03(DialogueSearch):
 
     def __init__(self, plan: SearchPlan) -> None:
         plan.check(single_load=True)
-        self._goals = one_per_ratio(plan.goals)
+        self._goals = pick_one_per_ratio(plan.goals)
         _check_goals(self._goals)
         self._tables: list[LossTable] = []
         self._brackets: tuple[Bracket, ...] = ()
@@ -51,22 +51,22 @@ class MlrSearch03(DialogueSearch):
         for bracket in self._brackets:
             if bracket.goal.loss_ratio == goal.loss_ratio:
                 return interval_between(goal, *self._bounds(bracket), final_s)
-        return best_interval(goal, self._tables, final_s)
+        return find_best_interval(goal, self._tables, final_s)
 
     def _bounds(self, bracket: Bracket) -> tuple[Measured, Measured]:
         """Return the bounds of a bracket, replacing an invalid one by that of a trial the bracket no longer keeps."""
         if not bracket.low_valid:
-            forgotten, _ = valid_bounds(bracket.goal, self._tables, below=bracket.low)
+            forgotten, _ = find_valid_bounds(bracket.goal, self._tables, below=bracket.low)
             if forgotten:
                 return forgotten, bracket.low
         elif not bracket.high_valid:
-            _, forgotten = valid_bounds(bracket.goal, self._tables, above=bracket.high)
+            _, forgotten = find_valid_bounds(bracket.goal, self._tables, above=bracket.high)
             if forgotten:
                 return bracket.high, forgotten
         return bracket.low, bracket.high
 
     def _search(self) -> Dialogue:
-        phases = schedule(self._plan, width.doubled)
+        phases = build_schedule(self._plan, width.double)
         yield from self._initial_phase(phases[0].width_goal)
         for planned in phases:
             yield from self._phase(planned)
@@ -77,12 +77,12 @@ class MlrSearch03(DialogueSearch):
         duration_s = self._plan.initial_trial_duration_s
         table = LossTable(duration_s)
         self._tables.append(table)
-        first = yield from measure(first_choice(high_pps), duration_s)
+        first = yield from measure(choose_first(high_pps), duration_s)
         table.add(first)
-        second = yield from measure(second_choice(first, low_pps, width_goal), duration_s)
+        second = yield from measure(choose_second(first, low_pps, width_goal), duration_s)
         table.add(second)
         third = first
-        choice = third_choice(second, self._goals[0], width_goal)
+        choice = choose_third(second, self._goals[0], width_goal)
         if low_pps < choice.load_pps < high_pps:
             third = yield from measure(choice, duration_s)
             table.add(third)

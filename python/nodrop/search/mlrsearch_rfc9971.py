@@ -23,12 +23,12 @@ from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
 from nodrop.search.classification import Evidence, RelevantBounds
-from nodrop.search.goal_interval import goal_interval
+from nodrop.search.goal_interval import compute_goal_interval
 from nodrop.search.load_grid import LoadGrid
-from nodrop.search.next_load import spaced
+from nodrop.search.next_load import find_spaced
 from nodrop.search.selector import Selector
 from nodrop.search.strategies import Nomination
-from nodrop.search.target import Target, chain, check_targets
+from nodrop.search.target import Target, build_chain, check_targets
 
 TrialDialogue = Generator[Trial, Outcome, float]
 """A dialogue about one trial that ends with its loss ratio."""
@@ -49,7 +49,7 @@ class MlrSearchRfc9971(DialogueSearch):
         check_targets(plan, self._goals)
         widths = (goal.width_ratio or plan.width_ratio for goal in self._goals)
         self._grid = LoadGrid(plan.min_load_pps, plan.max_load_pps, widths)
-        self._chains = [chain(goal, plan.preceding_targets, self._grid) for goal in self._goals]
+        self._chains = [build_chain(goal, plan.preceding_targets, self._grid) for goal in self._goals]
         self._trials_at: dict[int, list[Evidence]] = {}
         super().__init__(plan)
 
@@ -57,7 +57,7 @@ class MlrSearchRfc9971(DialogueSearch):
         """Return the bounds of each goal, in the goals' order; see `nodrop.search.goal_interval`."""
         trials_at = {self._grid.load_pps(step): trials for step, trials in self._trials_at.items()}
         low, high = self._plan.min_load_pps, self._plan.max_load_pps
-        return tuple(goal_interval(goal, trials_at, low, high) for goal in self._goals)
+        return tuple(compute_goal_interval(goal, trials_at, low, high) for goal in self._goals)
 
     def findings(self) -> tuple[Flag, ...]:
         """Return whether goals affect each other: a long trial for one is full-length for a shorter one as well."""
@@ -89,16 +89,16 @@ class MlrSearchRfc9971(DialogueSearch):
 
         reason = Message.of("forwarding-rate-of-highest")
         lost_ratio = yield from self._measure_initial(top, "highest-load", reason)
-        first = spaced(self._hint(top, lost_ratio, ratio), width, top, upper=top)
+        first = find_spaced(self._hint(top, lost_ratio, ratio), width, top, upper=top)
         if first is None:
             return Start(top, top)
         reason = self._forwarded("near-forwarding-rate", top, lost_ratio)
         lost_ratio = yield from self._measure_initial(first, "forwarding-rate", reason)
         if lost_ratio > ratio:
-            second = spaced(self._hint(first, lost_ratio, ratio), width, top, upper=first)
+            second = find_spaced(self._hint(first, lost_ratio, ratio), width, top, upper=first)
             reason = self._forwarded("near-forwarding-rate-lower", first, lost_ratio)
         else:
-            second = spaced(self._grid.clamp(first + width), width, top, lower=first, upper=top)
+            second = find_spaced(self._grid.clamp(first + width), width, top, lower=first, upper=top)
             reason = self._forwarded("near-forwarding-rate-higher", first, lost_ratio)
         if second is None:
             return Start(first, first)

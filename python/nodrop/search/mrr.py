@@ -17,7 +17,7 @@ from nodrop.model.goal import Flag, Goal
 from nodrop.model.message import Message
 from nodrop.model.search_plan import SearchPlan
 from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
-from nodrop.search.single_trial import Choice, trial_of
+from nodrop.search.single_trial import Choice, make_trial
 
 
 class MrrSearch(DialogueSearch):
@@ -36,7 +36,7 @@ class MrrSearch(DialogueSearch):
         count = self._plan.trial_count
         for number in range(1, count + 1):
             choice = Choice(self._plan.max_load_pps, Message.of("mrr", number=number, count=count), "highest")
-            self._outcomes.append((yield trial_of(choice, self._plan.initial_trial_duration_s)))
+            self._outcomes.append((yield make_trial(choice, self._plan.initial_trial_duration_s)))
 
     def _interval(self, goal: Goal) -> Interval:
         worst = max(self._outcomes, key=lambda outcome: outcome.loss_ratio, default=None)

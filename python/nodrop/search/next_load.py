@@ -4,7 +4,7 @@ Source: MLRsearch 1.2.1, discrete intervals and limit handling.
 """
 
 
-def middle(low: int, high: int, goal: int) -> int:
+def find_middle(low: int, high: int, goal: int) -> int:
     """Return the step that splits an interval with the fewest halvings to parts no wider than the goal.
 
     One part is the goal times a power of two, the power that makes the parts most alike. The smaller part is the lower
@@ -17,7 +17,7 @@ def middle(low: int, high: int, goal: int) -> int:
     width = high - low
     if width < 2 * goal:
         # For this goal one split is enough anywhere; an even goal is halved because a finer one probably follows.
-        return low + width // 2 if goal % 2 else middle(low, high, goal // 2)
+        return low + width // 2 if goal % 2 else find_middle(low, high, goal // 2)
     part = goal
     while width - 2 * part > 2 * part:
         part *= 2
@@ -27,7 +27,7 @@ def middle(low: int, high: int, goal: int) -> int:
     return low + rest
 
 
-def spaced(target: int, distance: int, top: int, lower: int | None = None, upper: int | None = None) -> int | None:
+def find_spaced(target: int, distance: int, top: int, lower: int | None = None, upper: int | None = None) -> int | None:
     """Return the step to measure for a target: not needlessly close to a known bound or an end of the grid.
 
     Args:
@@ -48,7 +48,7 @@ def spaced(target: int, distance: int, top: int, lower: int | None = None, upper
         return high if upper is None else None
     lowest, highest = low + distance, high - distance
     if lowest > highest:
-        lowest = highest = middle(low, high, distance)
+        lowest = highest = find_middle(low, high, distance)
     if target < lowest:
         return low if lower is None else lowest
     if target > highest:

@@ -138,7 +138,7 @@ class Phase:
         if _is_inside(bounds.old_lower, bounds.second_lower, lower):
             reference = bounds.old_lower
         wide = self._extended(lower, reference)
-        load_pps = min(width.above(lower.load_pps, wide), self.max_load_pps)
+        load_pps = min(width.step_above(lower.load_pps, wide), self.max_load_pps)
         if load_pps <= lower.load_pps:
             return None
         reason = Message.of(
@@ -156,7 +156,7 @@ class Phase:
             goal=goal.label,
             low_pps=low.load_pps,
             high_pps=high.load_pps,
-            width_ratio=width.between(low.load_pps, high.load_pps),
+            width_ratio=width.compute_between(low.load_pps, high.load_pps),
             goal_width_ratio=self.width_goal,
             old_s=old_s,
         )
@@ -169,20 +169,20 @@ class Phase:
 
     def _step_down(self, upper: Measured, reference: Measured | None) -> float | None:
         wide = self._extended(upper, reference)
-        load_pps = max(width.below(upper.load_pps, wide), self.min_load_pps)
+        load_pps = max(width.step_below(upper.load_pps, wide), self.min_load_pps)
         return None if load_pps >= upper.load_pps else load_pps
 
     def _extended(self, bound: Measured, reference: Measured | None) -> float:
         """Return the last width on this side, at least the goal's, times the expansion coefficient."""
-        last = width.between(bound.load_pps, reference.load_pps) if reference else self.width_goal
-        return width.times(max(last, self.width_goal), self.expansion_coefficient)
+        last = width.compute_between(bound.load_pps, reference.load_pps) if reference else self.width_goal
+        return width.scale(max(last, self.width_goal), self.expansion_coefficient)
 
     def _middle(self, lower: Measured, upper: Measured) -> float | None:
         """Return the load that splits the interval; None if it is narrow enough."""
-        wide = width.between(lower.load_pps, upper.load_pps)
+        wide = width.compute_between(lower.load_pps, upper.load_pps)
         if wide <= self.width_goal:
             return None
-        return width.above(lower.load_pps, width.lower_part(wide, self.width_goal))
+        return width.step_above(lower.load_pps, width.compute_lower_part(wide, self.width_goal))
 
 
 def _is_inside(candidate: Measured | None, lower: Measured | None, upper: Measured | None) -> bool:

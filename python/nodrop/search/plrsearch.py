@@ -27,8 +27,8 @@ from nodrop.model.message import Message
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
-from nodrop.search.critical_load import CriticalLoad, LoadObservation, critical_load
-from nodrop.search.single_trial import Choice, trial_of
+from nodrop.search.critical_load import CriticalLoad, LoadObservation, estimate_critical_load
+from nodrop.search.single_trial import Choice, make_trial
 
 LOSSY_COPIES = 4
 """Entries that a lossy trial adds to the lossy loads, for itself and for each preceding trial without loss."""
@@ -73,7 +73,7 @@ class PlrSearch(DialogueSearch):
             duration_s = (plan.initial_count + number) * plan.duration_increment_s
             if not time.allows(duration_s):
                 return
-            trial = trial_of(self._choice(number, streak), duration_s)
+            trial = make_trial(self._choice(number, streak), duration_s)
             outcome = yield trial
             time.spend(trial, outcome)
             observation = _observe(trial, outcome)
@@ -115,7 +115,9 @@ class PlrSearch(DialogueSearch):
 
     def _estimate(self) -> CriticalLoad:
         plan = self._plan
-        return critical_load(tuple(self._observations), self._goal.loss_ratio, plan.min_load_pps, plan.max_load_pps)
+        return estimate_critical_load(
+            tuple(self._observations), self._goal.loss_ratio, plan.min_load_pps, plan.max_load_pps
+        )
 
     def _flags(self, estimate: CriticalLoad) -> list[Flag]:
         plan, flags = self._plan, []

@@ -15,7 +15,7 @@ class PhasePlan(NamedTuple):
     width_goal: float
 
 
-def schedule(plan: SearchPlan, doubled: Callable[[float], float]) -> list[PhasePlan]:
+def build_schedule(plan: SearchPlan, doubled: Callable[[float], float]) -> list[PhasePlan]:
     """Return the phases after the initial one: durations in geometric steps, each width goal twice the next.
 
     Computed from the last to the first, so that the last has exactly the required duration and width.
@@ -33,7 +33,7 @@ def schedule(plan: SearchPlan, doubled: Callable[[float], float]) -> list[PhaseP
     return phases
 
 
-def one_per_ratio(goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
+def pick_one_per_ratio(goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
     """Return the first goal of each loss ratio, in ascending order; goals of one ratio share their bounds."""
     by_ratio = {goal.loss_ratio: goal for goal in reversed(goals)}
     return tuple(by_ratio[ratio] for ratio in sorted(by_ratio))

@@ -5,7 +5,7 @@ Source: MLRsearch 1.2.1, selector and expander.
 
 from collections.abc import Mapping, Sequence
 
-from nodrop.search.classification import Evidence, RelevantBounds, relevant_bounds
+from nodrop.search.classification import Evidence, RelevantBounds, find_relevant_bounds
 from nodrop.search.load_grid import LoadGrid
 from nodrop.search.strategies import STRATEGIES, Nomination, Situation
 from nodrop.search.target import Chain, Target
@@ -39,7 +39,7 @@ class Selector:
             shared_width: least step, that of the last trial for another goal.
         """
         while True:
-            bounds = relevant_bounds(trials_at, self.target.goal)
+            bounds = find_relevant_bounds(trials_at, self.target.goal)
             at = Situation(self.target, self._grid, bounds, self._start, max(self._stride, shared_width))
             for strategy in STRATEGIES:
                 if nomination := strategy(at):
@@ -55,7 +55,7 @@ class Selector:
 
     def conclude(self, nomination: Nomination, trials_at: TrialsAt) -> int:
         """Note the outcome of a nomination; return the new shared width."""
-        bounds = relevant_bounds(trials_at, self.target.goal)
+        bounds = find_relevant_bounds(trials_at, self.target.goal)
         became = {"lower": bounds.lower, "upper": bounds.upper}
         if nomination.unwanted_side is None or became[nomination.unwanted_side] != nomination.step:
             return nomination.width

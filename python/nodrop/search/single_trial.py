@@ -23,7 +23,7 @@ class Choice(NamedTuple):
     """Label of its goal; empty if it serves all."""
 
 
-def trial_of(choice: Choice, duration_s: float, stop: StopRule | None = None) -> Trial:
+def make_trial(choice: Choice, duration_s: float, stop: StopRule | None = None) -> Trial:
     """Return the trial that measures a choice."""
     return Trial(
         intended_load_pps=choice.load_pps,
@@ -37,7 +37,7 @@ def trial_of(choice: Choice, duration_s: float, stop: StopRule | None = None) ->
 
 def measure(choice: Choice, duration_s: float, stop: StopRule | None = None) -> TrialDialogue:
     """Request one trial and wait for its outcome."""
-    outcome = yield trial_of(choice, duration_s, stop)
+    outcome = yield make_trial(choice, duration_s, stop)
     return Measured(choice.load_pps, duration_s, outcome.loss_ratio, outcome.index)
 
 

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from nodrop.model.message import Message
 from nodrop.search.classification import RelevantBounds
 from nodrop.search.load_grid import LoadGrid
-from nodrop.search.next_load import middle, spaced
+from nodrop.search.next_load import find_middle, find_spaced
 from nodrop.search.target import Target
 
 Side = Literal["lower", "upper"]
@@ -58,7 +58,7 @@ def halve(at: Situation) -> Nomination | None:
     width = at.target.width
     if low is None or high is None or not width < high - low <= 2 * width:
         return None
-    step = middle(low, high, width)
+    step = find_middle(low, high, width)
     if not _can_improve(at, step):
         return None
     return Nomination(step, width, "halve", _describe_span("halve-start", at, low, high))
@@ -79,7 +79,7 @@ def extend_down(at: Situation) -> Nomination | None:
     lower, upper = at.bounds
     if lower is not None or upper is None or upper == 0:
         return None
-    step = spaced(at.grid.clamp(upper - at.stride), at.target.width, at.grid.top, upper=upper)
+    step = find_spaced(at.grid.clamp(upper - at.stride), at.target.width, at.grid.top, upper=upper)
     if step is None:
         return None
     reason = Message.of("extend-down", high_pps=at.grid.load_pps(upper))
@@ -91,7 +91,7 @@ def extend_up(at: Situation) -> Nomination | None:
     lower, upper = at.bounds
     if upper is not None or lower is None or lower == at.grid.top:
         return None
-    step = spaced(at.grid.clamp(lower + at.stride), at.target.width, at.grid.top, lower=lower)
+    step = find_spaced(at.grid.clamp(lower + at.stride), at.target.width, at.grid.top, lower=lower)
     if step is None:
         return None
     reason = Message.of("extend-up", low_pps=at.grid.load_pps(lower))
@@ -106,7 +106,7 @@ def bisect(at: Situation) -> Nomination | None:
     lower, upper = at.bounds
     if lower is None or upper is None or upper - lower <= at.target.width:
         return None
-    center = middle(lower, upper, at.target.width)
+    center = find_middle(lower, upper, at.target.width)
     stepping = _choose_from_above(at, lower, upper, center) or _choose_from_below(at, lower, upper, center)
     if stepping:
         return stepping
@@ -130,7 +130,7 @@ def _choose_from_above(at: Situation, lower: int, upper: int, center: int) -> No
     if start is None or center >= start:
         return None
     target_step = at.grid.clamp(upper - at.stride)
-    step = spaced(target_step, at.target.width, at.grid.top, lower, upper)
+    step = find_spaced(target_step, at.target.width, at.grid.top, lower, upper)
     if step is None or not center < step < start:
         return None
     reason = _describe_span("lower-far-below", at, lower, upper)
@@ -142,7 +142,7 @@ def _choose_from_below(at: Situation, lower: int, upper: int, center: int) -> No
     if start is None or center <= start:
         return None
     target_step = at.grid.clamp(lower + at.stride)
-    step = spaced(target_step, at.target.width, at.grid.top, lower, upper)
+    step = find_spaced(target_step, at.target.width, at.grid.top, lower, upper)
     if step is None or not start < step < center:
         return None
     reason = _describe_span("upper-far-above", at, lower, upper)

@@ -27,7 +27,7 @@ Chain = tuple[Target, ...]
 """The targets of one goal, the coarsest first."""
 
 
-def chain(goal: Goal, preceding_count: int, grid: LoadGrid) -> Chain:
+def build_chain(goal: Goal, preceding_count: int, grid: LoadGrid) -> Chain:
     """Return all targets of a goal.
 
     Each preceding one has twice the width of the next. The duration sums rise in geometric steps from the

@@ -49,7 +49,7 @@ class TightestBounds:
     def _flags(self, width_goal: float) -> list[Flag]:
         flags = []
         if self.lower and self.upper:
-            apart = width.between(self.lower.load_pps, self.upper.load_pps)
+            apart = width.compute_between(self.lower.load_pps, self.upper.load_pps)
             if apart > width_goal:
                 flags.append(Flag.of("wide-interval", width_ratio=apart, goal_width_ratio=width_goal))
         if self.contrary:

@@ -127,19 +127,19 @@ def run_benchmark(
     return Benchmark(attempts=tuple(runs), scores=tuple(scores))
 
 
-def goal_errors(simulated: SimulatedSearch, plan: SearchPlan, sut: Sut) -> tuple[GoalError, ...]:
+def compute_goal_errors(simulated: SimulatedSearch, plan: SearchPlan, sut: Sut) -> tuple[GoalError, ...]:
     """Return the result of a search for each goal, with the truth."""
     return tuple(
         GoalError(
             label=interval.goal.label,
             found_pps=_get_result_pps(interval),
-            truth_pps=true_pps(plan, interval.goal, sut, simulated.wall_s),
+            truth_pps=compute_true_pps(plan, interval.goal, sut, simulated.wall_s),
         )
         for interval in simulated.intervals
     )
 
 
-def true_pps(plan: SearchPlan, goal: Goal, sut: Sut, at_s: float) -> float:
+def compute_true_pps(plan: SearchPlan, goal: Goal, sut: Sut, at_s: float) -> float:
     """Return the truth for a goal, within the loads of the search."""
     final_s = plan.complete(goal).final_trial_duration_s
     assert final_s
@@ -165,7 +165,7 @@ def _run(task: _Task) -> BenchmarkRun:
         traffic_s=simulated.traffic_s,
         wall_s=simulated.wall_s,
         out_of_time=simulated.out_of_time,
-        goals=goal_errors(simulated, plan, sut),
+        goals=compute_goal_errors(simulated, plan, sut),
     )
 
 

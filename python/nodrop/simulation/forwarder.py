@@ -89,14 +89,14 @@ class SimulatedForwarder(Sut):
         return (capacity_pps + self.buffer_count / duration_s) / (1 - loss_ratio)
 
 
-def step_capacity(capacity_pps: Callable[[float], float], duration_s: float) -> Iterable[CapacityPeriod]:
+def approximate_by_steps(capacity_pps: Callable[[float], float], duration_s: float) -> Iterable[CapacityPeriod]:
     """Approximate a capacity that changes with the time since the start of the trial by steps."""
     count = max(1, math.ceil(duration_s / STEP_S - 1e-9))
     length_s = duration_s / count
     return (CapacityPeriod(length_s, capacity_pps((step + 0.5) * length_s)) for step in range(count))
 
 
-def highest_load(is_met: Callable[[float], bool]) -> float:
+def find_highest_load(is_met: Callable[[float], bool]) -> float:
     """Return the load at which the predicate turns from true to false, by bisection."""
     low_pps, high_pps = 0.0, LOAD_MAX_PPS
     while high_pps - low_pps > 1e-9 * high_pps:

@@ -35,7 +35,7 @@ class MinimalSut(Sut):
 
     def offer(self, load_pps: float, duration_s: float, start_s: float) -> LossTimeline:  # noqa: ARG002
         """See `Sut`."""
-        return steady_loss(load_pps, duration_s, self.loss_ratio(load_pps))
+        return make_steady_loss(load_pps, duration_s, self.loss_ratio(load_pps))
 
     def truth_pps(self, loss_ratio: float, duration_s: float, at_s: float = math.inf) -> float:  # noqa: ARG002
         """See `Sut`; the limit of the strictest goal that allows as much loss."""
@@ -67,14 +67,14 @@ class SteadyLossSut(Sut):
 
     def offer(self, load_pps: float, duration_s: float, start_s: float) -> LossTimeline:  # noqa: ARG002
         """See `Sut`."""
-        return steady_loss(load_pps, duration_s, self._loss_ratio)
+        return make_steady_loss(load_pps, duration_s, self._loss_ratio)
 
     def truth_pps(self, loss_ratio: float, duration_s: float, at_s: float = math.inf) -> float:  # noqa: ARG002
         """See `Sut`."""
         return math.inf if self._loss_ratio <= loss_ratio else 0.0
 
 
-def steady_loss(load_pps: float, duration_s: float, loss_ratio: float) -> LossTimeline:
+def make_steady_loss(load_pps: float, duration_s: float, loss_ratio: float) -> LossTimeline:
     """Return a trial that loses a share of the frames, rounded up to whole frames, evenly over its duration."""
     lost_count = math.ceil(round(load_pps * duration_s) * loss_ratio)
     return LossTimeline(load_pps, (0.0, duration_s), (0.0, float(lost_count)))

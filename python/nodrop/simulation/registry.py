@@ -59,7 +59,7 @@ def create(name: str, seed: int, parameters: Mapping[str, float] = MappingProxyT
     """
     if name not in KINDS:
         raise ConfigError(f"unknown simulated SUT {name!r}; choose one of {', '.join(KINDS)}")
-    defaults = default_parameters(name)
+    defaults = get_default_parameters(name)
     for key in parameters:
         if key not in defaults:
             raise ConfigError(
@@ -68,7 +68,7 @@ def create(name: str, seed: int, parameters: Mapping[str, float] = MappingProxyT
     return KINDS[name](seed=seed, **parameters)
 
 
-def default_parameters(name: str) -> dict[str, float]:
+def get_default_parameters(name: str) -> dict[str, float]:
     """Return the parameters of a kind with their defaults."""
     sut = KINDS[name]()
     return {field.name: getattr(sut, field.name) for field in fields(sut) if field.init and field.name != "seed"}

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nodrop.simulation.fluid_queue import CapacityPeriod
-from nodrop.simulation.forwarder import SimulatedForwarder, highest_load
+from nodrop.simulation.forwarder import SimulatedForwarder, find_highest_load
 
 LN2 = math.log(2)
 
@@ -112,7 +112,7 @@ class RandomLoss(SimulatedForwarder):
             lost_pps = max(random_ratio * load_pps, load_pps - forwarded_pps)
             return lost_pps * duration_s <= math.floor(loss_ratio * load_pps * duration_s) + LN2
 
-        return highest_load(is_met)
+        return find_highest_load(is_met)
 
 
 @dataclass(kw_only=True)

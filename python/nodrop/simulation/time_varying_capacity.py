@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 
 from nodrop.simulation.fluid_queue import CapacityPeriod, CapacityTimeline
-from nodrop.simulation.forwarder import SimulatedForwarder, highest_load
+from nodrop.simulation.forwarder import SimulatedForwarder, find_highest_load
 
 NORMAL = NormalDist()
 
@@ -56,7 +56,7 @@ class NoisyWindows(TimeVaryingSut):
             lost_pps = sd_pps * (above * NORMAL.cdf(above) + NORMAL.pdf(above))
             return lost_pps <= loss_ratio * load_pps + self.buffer_count / duration_s
 
-        return highest_load(is_met)
+        return find_highest_load(is_met)
 
 
 @dataclass(kw_only=True)

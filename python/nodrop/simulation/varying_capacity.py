@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from nodrop.simulation.fluid_queue import CapacityPeriod
-from nodrop.simulation.forwarder import SimulatedForwarder, highest_load, step_capacity
+from nodrop.simulation.forwarder import SimulatedForwarder, approximate_by_steps, find_highest_load
 
 
 @dataclass(kw_only=True)
@@ -55,7 +55,7 @@ class Degrading(SimulatedForwarder):
     fall_s: float = 20.0
 
     def _capacities(self, duration_s: float, start_s: float) -> Iterable[CapacityPeriod]:  # noqa: ARG002
-        return step_capacity(self._capacity_pps, duration_s)
+        return approximate_by_steps(self._capacity_pps, duration_s)
 
     def _capacity_pps(self, elapsed_s: float) -> float:
         return self.capacity_pps * (1 - self.fall_ratio * min(1.0, elapsed_s / self.fall_s))
@@ -68,7 +68,7 @@ class Degrading(SimulatedForwarder):
             lost_pps = fmean(max(0.0, load_pps - capacity_pps) for capacity_pps in capacities_pps)
             return lost_pps <= loss_ratio * load_pps + queued_pps
 
-        return highest_load(is_met)
+        return find_highest_load(is_met)
 
 
 @dataclass(kw_only=True)
@@ -82,7 +82,7 @@ class WarmUp(SimulatedForwarder):
     warm_up_s: float = 20.0
 
     def _capacities(self, duration_s: float, start_s: float) -> Iterable[CapacityPeriod]:
-        return step_capacity(lambda elapsed_s: self._capacity_pps(start_s + elapsed_s), duration_s)
+        return approximate_by_steps(lambda elapsed_s: self._capacity_pps(start_s + elapsed_s), duration_s)
 
     def _capacity_pps(self, now_s: float) -> float:
         return self.capacity_pps * (1 - self.cold_ratio * math.exp(-now_s / self.warm_up_s))
@@ -102,7 +102,7 @@ class Drift(SimulatedForwarder):
     fall_s: float = 300.0
 
     def _capacities(self, duration_s: float, start_s: float) -> Iterable[CapacityPeriod]:
-        return step_capacity(lambda elapsed_s: self._capacity_pps(start_s + elapsed_s), duration_s)
+        return approximate_by_steps(lambda elapsed_s: self._capacity_pps(start_s + elapsed_s), duration_s)
 
     def _capacity_pps(self, now_s: float) -> float:
         return self.capacity_pps * (1 - self.fall_ratio * min(1.0, now_s / self.fall_s))

@@ -120,10 +120,10 @@ def _request_message(trial: Trial) -> Message:
     why = {"goal": trial.goal, "rule": trial.rule, "reason": format_message(trial.reason)}
     if trial.stop is None:
         return {"measure": request | why}
-    return {"stream": request | {"step": step_s(trial.duration_s)} | why}
+    return {"stream": request | {"step": compute_step_s(trial.duration_s)} | why}
 
 
-def step_s(duration_s: float) -> float:
+def compute_step_s(duration_s: float) -> float:
     """Return the interval of progress messages of a trial that may be stopped."""
     return min(max(duration_s / STEPS, STEP_MIN_S), STEP_MAX_S)
 

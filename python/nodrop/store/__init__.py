@@ -26,7 +26,7 @@ READABLE_VERSIONS = ("1", SCHEMA_VERSION)
 """Schema versions that this release reads."""
 
 
-def new_run_id(now: datetime | None = None) -> str:
+def make_run_id(now: datetime | None = None) -> str:
     """Return a run id that sorts by time to 4 ms: `20260131T120000Z-3f9a2c`, where 3f is in 1/256 s."""
     moment = now or datetime.now(UTC)
     fraction = moment.microsecond * 256 // 1_000_000
@@ -60,7 +60,7 @@ def write_once(path: Path, text: str) -> None:
     if path.exists():
         raise ConfigError(f"{path}: already exists; results are never overwritten")
     write_text(
-        checksums.checksum_path(path), checksums.format_line(path, text.encode())
+        checksums.get_checksum_path(path), checksums.format_line(path, text.encode())
     )  # before the result, so that every result has a hash
     write_text(path, text)
 

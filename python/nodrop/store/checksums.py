@@ -15,7 +15,7 @@ class ChecksumResult(NamedTuple):
     """Description of the state."""
 
 
-def checksum_path(file: Path) -> Path:
+def get_checksum_path(file: Path) -> Path:
     """Return the path of a file's checksum file."""
     return file.with_name(f"{file.name}.sha256")
 
@@ -33,7 +33,7 @@ def format_line(file: Path, content: bytes) -> str:
 def read_recorded(file: Path) -> str | None:
     """Return the recorded hash of a file; None without a checksum file."""
     try:
-        actual, _, name = checksum_path(file).read_text("ascii").strip().partition("  ")
+        actual, _, name = get_checksum_path(file).read_text("ascii").strip().partition("  ")
     except (OSError, UnicodeDecodeError):
         return None
     return actual if name == file.name else None

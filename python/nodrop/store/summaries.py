@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from nodrop.formatting import format_sut_name
 from nodrop.model.goal import GoalResult, Limit
-from nodrop.model.latency import trial_latency
+from nodrop.model.latency import compute_trial_latency
 from nodrop.model.plan import Plan
 from nodrop.model.plan_summary import count_flows, is_bidirectional, name_frame_size, name_path
 from nodrop.model.result import RunResult
@@ -129,7 +129,7 @@ def _list_fixed_measures(trial: TrialResult, rate: str) -> Iterator[Measure]:
 
 def _list_latency_measures(result: RunResult) -> Iterator[Measure]:
     for point in result.latencies:
-        latency = trial_latency(result.trials[point.trial_index], PERCENTILES)
+        latency = compute_trial_latency(result.trials[point.trial_index], PERCENTILES)
         if latency is None:
             continue
         figures = {f"p{each:g}": float(latency.percentiles_ns[each]) for each in latency.percentiles_ns}

@@ -33,7 +33,7 @@ def _find_result(directory: Path) -> Path | None:
     """Return the result file in a directory, also where only its checksum file exists."""
     for name in RESULT_FILES:
         file = directory / name
-        if file.exists() or checksums.checksum_path(file).exists():
+        if file.exists() or checksums.get_checksum_path(file).exists():
             return file
     return None
 

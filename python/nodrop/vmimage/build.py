@@ -16,7 +16,7 @@ from nodrop import __version__
 from nodrop.errors import ImageError
 from nodrop.vmimage.bundle_program import find_libraries
 from nodrop.vmimage.disk import build_loader_files, write_disk
-from nodrop.vmimage.initrd import InitrdEntry, build_archive, executable_entry, link_entry
+from nodrop.vmimage.initrd import InitrdEntry, build_archive, link_entry, make_executable_entry
 from nodrop.vmimage.manifest import FileUsed, Manifest, describe_package, read_copyright
 from nodrop.vmimage.modules import GUEST_MODULES, KernelModules
 from nodrop.vmimage.packages import Deb, Packages, compute_sha256
@@ -75,9 +75,9 @@ def build_image(recipe: Recipe, on_progress: Callable[[str], None] = lambda _: N
     on_progress("file system in memory")
     entries = {
         **added,
-        "bin/busybox": executable_entry(busybox.file("bin/busybox")),
-        "bin/nodrop-vnf": executable_entry(recipe.vnf.read_bytes()),
-        **{path.lstrip("/"): executable_entry(content) for path, content in shared.items()},
+        "bin/busybox": make_executable_entry(busybox.file("bin/busybox")),
+        "bin/nodrop-vnf": make_executable_entry(recipe.vnf.read_bytes()),
+        **{path.lstrip("/"): make_executable_entry(content) for path, content in shared.items()},
         **{f"lib/modules/{version}/{path}": InitrdEntry(content) for path, content in modules.items()},
         **_list_scripts(),
         "sbin": link_entry("bin"),
@@ -135,4 +135,4 @@ def _read_kernel_files(kernel: Deb, names: tuple[str, ...]) -> tuple[str, bytes,
 def _list_scripts() -> dict[str, InitrdEntry]:
     guest = resources.files("nodrop.vmimage") / "guest"
     targets = {"init": "init", **{name: f"lib/nodrop/{name}" for name in SCRIPTS}}
-    return {target: executable_entry((guest / name).read_bytes()) for name, target in targets.items()}
+    return {target: make_executable_entry((guest / name).read_bytes()) for name, target in targets.items()}

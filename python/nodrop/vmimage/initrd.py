@@ -23,7 +23,7 @@ class InitrdEntry(NamedTuple):
     device: tuple[int, int] = (0, 0)
 
 
-def executable_entry(content: bytes) -> InitrdEntry:
+def make_executable_entry(content: bytes) -> InitrdEntry:
     """Return an executable file."""
     return InitrdEntry(content, stat.S_IFREG | 0o755)
 

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from nodrop.errors import ImageError
 from nodrop.vmimage.bundle_program import list_needed
-from nodrop.vmimage.initrd import InitrdEntry, executable_entry, link_entry
+from nodrop.vmimage.initrd import InitrdEntry, link_entry, make_executable_entry
 from nodrop.vmimage.packages import Deb, Packages
 
 PACKAGE = "dpdk-dev"
@@ -64,7 +64,7 @@ class _FileCollector:
         """Add files of a package, and their dependencies."""
         self.debs[deb.name] = deb
         for path, content in files.items():
-            self.entries[path] = executable_entry(content)
+            self.entries[path] = make_executable_entry(content)
             for name in list_needed(content):
                 if name not in self._libraries and name not in {PurePosixPath(each).name for each in files}:
                     self._libraries.add(name)

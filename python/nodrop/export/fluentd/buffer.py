@@ -150,7 +150,7 @@ class RecordBuffer:
         return int(count)
 
 
-def buffer_path(directory: Path, aggregator: Aggregator) -> Path:
+def get_buffer_path(directory: Path, aggregator: Aggregator) -> Path:
     """Return the path of an aggregator's buffer."""
     return directory / (re.sub(r"[^A-Za-z0-9.-]", "_", f"{aggregator.host}-{aggregator.port}") + SUFFIX)
 

@@ -73,7 +73,7 @@ class ForwardConnection:
         options = helo[1] if isinstance(helo[1], dict) else {}
         self.is_keepalive = options.get(b"keepalive", True) is not False
         nonce, salt = _to_bytes(options.get(b"nonce")), secrets.token_hex(16).encode()
-        name = client_name().encode()
+        name = make_client_name().encode()
         ping = [b"PING", name, salt, _digest(salt, name, nonce, shared_key), *self._credentials(options)]
         self._socket.sendall(msgpack.packb([part.decode() for part in ping]))
         _, accepted, reason, its_name, proof, *_ = self._answer_to("the handshake", b"PONG", 5)
@@ -116,7 +116,7 @@ class ForwardConnection:
             raise ShipError(f"{self._aggregator.name} does not speak the forward protocol") from None
 
 
-def client_name() -> str:
+def make_client_name() -> str:
     """Return the client name for the handshake; not the host name alone, because aggregators reject their own name."""
     return f"nodrop@{socket.gethostname()}"
 

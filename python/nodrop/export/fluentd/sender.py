@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nodrop.errors import ShipError
-from nodrop.export.fluentd.buffer import BufferFull, RecordBuffer, buffer_path, delivery_lock
+from nodrop.export.fluentd.buffer import BufferFull, RecordBuffer, delivery_lock, get_buffer_path
 from nodrop.export.fluentd.forward import ForwardConnection
 from nodrop.model.shipping import Aggregator
 from nodrop.units import format_count
@@ -92,7 +92,7 @@ class Sender:
     def __init__(self, directory: Path, aggregator: Aggregator, bytes_max: int) -> None:
         """Open the buffer. Raises ShipError where it cannot be used."""
         self._aggregator = aggregator
-        self._path = buffer_path(directory, aggregator)
+        self._path = get_buffer_path(directory, aggregator)
         with _reported_as_ship_error(self._path):
             self._buffer = RecordBuffer(self._path, bytes_max)
             self._buffer.describe(aggregator)

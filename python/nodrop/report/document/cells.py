@@ -7,27 +7,27 @@ from nodrop.units import format_bps, format_count, format_ns, format_pps
 NOTHING = Cell(text="-", tone="quiet")
 
 
-def text_column(title: str, *, is_detail: bool = False, is_lead: bool = False) -> Column:
+def make_text_column(title: str, *, is_detail: bool = False, is_lead: bool = False) -> Column:
     """Return a column of words."""
     return Column(title=title, is_number=False, is_detail=is_detail, is_lead=is_lead)
 
 
-def number_column(title: str, unit: str = "", *, is_detail: bool = False) -> Column:
+def make_number_column(title: str, unit: str = "", *, is_detail: bool = False) -> Column:
     """Return a column of figures."""
     return Column(title=title, unit=unit, is_detail=is_detail)
 
 
-def prose_column(title: str) -> Column:
+def make_prose_column(title: str) -> Column:
     """Return a column of sentences."""
     return Column(title=title, is_number=False, is_long=True)
 
 
-def text_cell(text: str, tone: Tone = "plain") -> Cell:
+def make_text_cell(text: str, tone: Tone = "plain") -> Cell:
     """Return words."""
     return Cell(text=text, tone=tone) if text else NOTHING
 
 
-def number_cell(number: int | None) -> Cell:
+def make_number_cell(number: int | None) -> Cell:
     """Return a small number, such as an index."""
     return NOTHING if number is None else Cell(text=str(number), key=number)
 
@@ -37,31 +37,31 @@ def count_cell(frame_count: int, tone: Tone = "plain") -> Cell:
     return Cell(text=format_count(frame_count), key=frame_count, tone=tone)
 
 
-def loss_cell(frame_count: int) -> Cell:
+def make_loss_cell(frame_count: int) -> Cell:
     """Return a number of lost frames; any loss stands out."""
     return count_cell(frame_count, "caution" if frame_count else "quiet")
 
 
-def rate_cell(load_pps: float | None) -> Cell:
+def make_rate_cell(load_pps: float | None) -> Cell:
     """Return a packet rate."""
     return NOTHING if load_pps is None else Cell(text=format_pps(load_pps), key=load_pps)
 
 
-def bit_rate_cell(rate_bps: float | None) -> Cell:
+def make_bit_rate_cell(rate_bps: float | None) -> Cell:
     """Return a bit rate."""
     return Cell(text=format_bps(rate_bps), key=rate_bps) if rate_bps else NOTHING
 
 
-def ratio_cell(ratio: float | None, tone: Tone = "plain") -> Cell:
+def make_ratio_cell(ratio: float | None, tone: Tone = "plain") -> Cell:
     """Return a ratio of any size."""
     return NOTHING if ratio is None else Cell(text=format_small_ratio(ratio), key=ratio, tone=tone)
 
 
-def loss_ratio_cell(ratio: float | None) -> Cell:
+def make_loss_ratio_cell(ratio: float | None) -> Cell:
     """Return a loss ratio; any loss stands out."""
-    return ratio_cell(ratio, "caution" if ratio else "quiet")
+    return make_ratio_cell(ratio, "caution" if ratio else "quiet")
 
 
-def latency_cell(latency_ns: float | None) -> Cell:
+def make_latency_cell(latency_ns: float | None) -> Cell:
     """Return a latency."""
     return NOTHING if latency_ns is None else Cell(text=format_ns(latency_ns), key=latency_ns)

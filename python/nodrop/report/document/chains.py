@@ -14,16 +14,16 @@ from nodrop.report.document.loss import select_key_trials
 from nodrop.units import format_count
 
 COLUMNS = (
-    cells.number_column("chain"),
-    cells.text_column("way"),
-    cells.number_column("sent", "frames"),
-    cells.number_column("received", "frames"),
-    cells.number_column("lost", "frames"),
-    cells.number_column("loss", "ratio"),
-    cells.number_column("latency min", "ns"),
-    cells.number_column("mean", "ns"),
-    cells.number_column("p99", "ns", is_detail=True),
-    cells.number_column("max", "ns"),
+    cells.make_number_column("chain"),
+    cells.make_text_column("way"),
+    cells.make_number_column("sent", "frames"),
+    cells.make_number_column("received", "frames"),
+    cells.make_number_column("lost", "frames"),
+    cells.make_number_column("loss", "ratio"),
+    cells.make_number_column("latency min", "ns"),
+    cells.make_number_column("mean", "ns"),
+    cells.make_number_column("p99", "ns", is_detail=True),
+    cells.make_number_column("max", "ns"),
 )
 UNFOLDED_MAX = 8
 """Chains up to which the table is not folded."""
@@ -76,14 +76,14 @@ def _select_trials(result: RunResult) -> list[tuple[TrialResult, str]]:
 def _build_row(counts: ChainCounts) -> tuple[Cell, ...]:
     latency = counts.latency
     return (
-        cells.number_cell(counts.chain),
-        cells.text_cell(f"{counts.tx_port} → {counts.rx_port}"),
+        cells.make_number_cell(counts.chain),
+        cells.make_text_cell(f"{counts.tx_port} → {counts.rx_port}"),
         cells.count_cell(counts.offered_count),
         cells.count_cell(counts.received_count),
-        cells.loss_cell(counts.lost_count),
-        cells.loss_ratio_cell(counts.lost_count / counts.offered_count if counts.offered_count else None),
-        cells.latency_cell(latency.min_ns if latency else None),
-        cells.latency_cell(latency.mean_ns if latency else None),
-        cells.latency_cell(latency.percentiles_ns.get(99.0) if latency else None),
-        cells.latency_cell(latency.max_ns if latency else None),
+        cells.make_loss_cell(counts.lost_count),
+        cells.make_loss_ratio_cell(counts.lost_count / counts.offered_count if counts.offered_count else None),
+        cells.make_latency_cell(latency.min_ns if latency else None),
+        cells.make_latency_cell(latency.mean_ns if latency else None),
+        cells.make_latency_cell(latency.percentiles_ns.get(99.0) if latency else None),
+        cells.make_latency_cell(latency.max_ns if latency else None),
     )

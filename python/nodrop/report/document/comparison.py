@@ -24,19 +24,19 @@ TONES: dict[ComparisonOutcome, Tone] = {
 }
 CARDS_MAX = 6
 MEASURES = (
-    cells.text_column("measure"),
-    cells.number_column("A"),
-    cells.number_column("B"),
-    cells.number_column("B compared with A", "ratio"),
-    cells.number_column("between"),
-    cells.text_column("outcome"),
-    cells.number_column("more repeats needed"),
+    cells.make_text_column("measure"),
+    cells.make_number_column("A"),
+    cells.make_number_column("B"),
+    cells.make_number_column("B compared with A", "ratio"),
+    cells.make_number_column("between"),
+    cells.make_text_column("outcome"),
+    cells.make_number_column("more repeats needed"),
 )
 DIFFERENCES = (
-    cells.text_column("setting"),
-    cells.prose_column("A"),
-    cells.prose_column("B"),
-    cells.prose_column("effect"),
+    cells.make_text_column("setting"),
+    cells.make_prose_column("A"),
+    cells.make_prose_column("B"),
+    cells.make_prose_column("effect"),
 )
 DIFFERENCES_TITLE = "Differences between the setups"
 
@@ -95,7 +95,7 @@ def _build_blocks(comparison: Comparison) -> Iterator[Block]:
         yield Bullets(items=cautions, tone="caution")
     if comparison.differences:
         rows = tuple(
-            tuple(map(cells.text_cell, (each.text, each.a, each.b, each.why))) for each in comparison.differences
+            tuple(map(cells.make_text_cell, (each.text, each.a, each.b, each.why))) for each in comparison.differences
         )
         yield Table(caption=DIFFERENCES_TITLE, columns=DIFFERENCES, rows=rows)
     else:
@@ -107,11 +107,11 @@ def _build_blocks(comparison: Comparison) -> Iterator[Block]:
 
 def _build_measure(metric: MetricComparison) -> tuple[Cell, ...]:
     return (
-        cells.text_cell(metric.text),
-        cells.text_cell(format_series(metric.a, metric.unit)),
-        cells.text_cell(format_series(metric.b, metric.unit)),
+        cells.make_text_cell(metric.text),
+        cells.make_text_cell(format_series(metric.a, metric.unit)),
+        cells.make_text_cell(format_series(metric.b, metric.unit)),
         Cell(text=format_signed_effect(metric.effect, metric.unit), key=metric.effect),
-        cells.text_cell(format_effect_range(metric.low, metric.high, metric.unit)),
-        cells.text_cell(metric.verdict.value, TONES[metric.verdict]),
-        cells.number_cell(metric.repeats_needed if metric.headline else None),
+        cells.make_text_cell(format_effect_range(metric.low, metric.high, metric.unit)),
+        cells.make_text_cell(metric.verdict.value, TONES[metric.verdict]),
+        cells.make_number_cell(metric.repeats_needed if metric.headline else None),
     )

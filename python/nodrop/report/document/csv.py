@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
 from nodrop.report.document.blocks import Cell, Column, Table
-from nodrop.report.document.cells import text_cell, text_column
+from nodrop.report.document.cells import make_text_cell, make_text_column
 from nodrop.report.document.chains import build_chain_table
 from nodrop.report.document.latency import build_latency_table
 from nodrop.report.document.search import build_trial_table
@@ -70,9 +70,9 @@ TABLES: dict[str, Callable[[RunResult], Iterator[Table]]] = {
 
 def add_lead(table: Table, /, **texts: str) -> Table:
     """Return the table with leading columns that have the same text in each row; `_` in a title is a blank."""
-    columns = tuple(text_column(title.replace("_", " ")) for title in texts)
+    columns = tuple(make_text_column(title.replace("_", " ")) for title in texts)
     columns = tuple(column.model_copy(update={"csv_name": column.title}) for column in columns)
-    lead = tuple(map(text_cell, texts.values()))
+    lead = tuple(map(make_text_cell, texts.values()))
     rows = tuple((*lead, *row) for row in table.rows)
     return table.model_copy(update={"columns": (*columns, *table.columns), "rows": rows})
 

@@ -13,13 +13,13 @@ from nodrop.units import format_count, format_pps, format_ratio, format_seconds
 OFFERED_RATIO_MIN = 0.9999
 """Below this share of the intended frames the tester fell short."""
 COLUMNS = (
-    cells.text_column("way"),
-    cells.number_column("intended", "pps"),
-    cells.number_column("sent", "pps"),
-    cells.number_column("on the wire", "bps"),
-    cells.number_column("received", "pps"),
-    cells.number_column("lost", "frames"),
-    cells.number_column("loss", "ratio"),
+    cells.make_text_column("way"),
+    cells.make_number_column("intended", "pps"),
+    cells.make_number_column("sent", "pps"),
+    cells.make_number_column("on the wire", "bps"),
+    cells.make_number_column("received", "pps"),
+    cells.make_number_column("lost", "frames"),
+    cells.make_number_column("loss", "ratio"),
 )
 
 
@@ -50,13 +50,13 @@ def _build_row(way: str, counts: Sequence[ChainCounts], result: RunResult, trial
     duration_s = trial.duration_s or 1.0
     lost = offered - received
     return (
-        cells.text_cell(way),
-        cells.rate_cell(intended / duration_s),
-        cells.rate_cell(offered / duration_s),
-        cells.text_cell(format_wire_rate(offered / duration_s, result.plan.traffic)),
-        cells.rate_cell(received / duration_s),
-        cells.loss_cell(lost),
-        cells.ratio_cell(lost / offered if offered else None, "caution" if lost else "good"),
+        cells.make_text_cell(way),
+        cells.make_rate_cell(intended / duration_s),
+        cells.make_rate_cell(offered / duration_s),
+        cells.make_text_cell(format_wire_rate(offered / duration_s, result.plan.traffic)),
+        cells.make_rate_cell(received / duration_s),
+        cells.make_loss_cell(lost),
+        cells.make_ratio_cell(lost / offered if offered else None, "caution" if lost else "good"),
     )
 
 

@@ -15,7 +15,7 @@ from nodrop.formatting import (
 )
 from nodrop.formatting.messages import format_message
 from nodrop.model.goal import GoalResult, Limit
-from nodrop.model.latency import LatencyFigures, trial_latency
+from nodrop.model.latency import LatencyFigures, compute_trial_latency
 from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import Suite
 from nodrop.model.trial import TrialResult, ValidityStatus
@@ -128,7 +128,7 @@ def _list_goal_details(goal_result: GoalResult, result: RunResult) -> Iterator[s
     if goal_result.upper:
         yield f"fails at {format_pps(goal_result.upper.load_pps)}, {format_width(goal_result)} above"
     measured = next((each for each in result.latencies if each.label == goal_result.goal.label), None)
-    if measured and (latency := trial_latency(result.trials[measured.trial_index], tuple(CARD_PERCENTILES))):
+    if measured and (latency := compute_trial_latency(result.trials[measured.trial_index], tuple(CARD_PERCENTILES))):
         yield f"latency {_format_latency(latency)}"
     limit = goal_result.limit
     yield "limit not known yet" if limit is Limit.UNKNOWN else f"limited by {LIMIT_NAMES[limit]}"
@@ -166,7 +166,7 @@ def _build_fixed_cards(result: RunResult, trial: TrialResult) -> Iterator[Card]:
         details=(f"{format_count(trial.lost_count)} of {format_count(trial.offered_count, 'frame')}",),
         tone="caution" if trial.lost_count else "good",
     )
-    if latency := trial_latency(trial, tuple(CARD_PERCENTILES)):
+    if latency := compute_trial_latency(trial, tuple(CARD_PERCENTILES)):
         yield Card(
             label="Latency",
             text=format_ns(latency.percentiles_ns.get(50.0, latency.mean_ns)),

@@ -14,25 +14,25 @@ from nodrop.units import format_count, format_seconds
 WRITERS = {"nodrop": "nodrop", "nfvbench": "NFVbench", "trex": "TRex"}
 CARDS_MAX = 4
 FIGURES = (
-    cells.text_column("run"),
-    cells.text_column("measured by"),
-    cells.text_column("frame size"),
-    cells.text_column("figure"),
-    cells.number_column("value"),
-    cells.number_column("upper bound"),
-    cells.text_column("limited by"),
+    cells.make_text_column("run"),
+    cells.make_text_column("measured by"),
+    cells.make_text_column("frame size"),
+    cells.make_text_column("figure"),
+    cells.make_number_column("value"),
+    cells.make_number_column("upper bound"),
+    cells.make_text_column("limited by"),
 )
 RUNS = (
-    cells.text_column("run"),
-    cells.text_column("began"),
-    cells.number_column("took", "s"),
-    cells.text_column("SUT"),
-    cells.text_column("path"),
-    cells.number_column("chains"),
-    cells.number_column("flows"),
-    cells.text_column("requested"),
-    cells.text_column("host"),
-    cells.text_column("version"),
+    cells.make_text_column("run"),
+    cells.make_text_column("began"),
+    cells.make_number_column("took", "s"),
+    cells.make_text_column("SUT"),
+    cells.make_text_column("path"),
+    cells.make_number_column("chains"),
+    cells.make_number_column("flows"),
+    cells.make_text_column("requested"),
+    cells.make_text_column("host"),
+    cells.make_text_column("version"),
 )
 
 
@@ -84,26 +84,26 @@ def _build_rows(summary: Summary) -> Iterator[tuple[Cell, ...]]:
     for measure in summary.measures:
         high = measure.high
         yield (
-            cells.text_cell(summary.run_id),
-            cells.text_cell(WRITERS[summary.source]),
-            cells.text_cell(summary.frame_size),
-            cells.text_cell(measure.text),
+            cells.make_text_cell(summary.run_id),
+            cells.make_text_cell(WRITERS[summary.source]),
+            cells.make_text_cell(summary.frame_size),
+            cells.make_text_cell(measure.text),
             Cell(text=format_measure(measure.value, measure.unit), key=measure.value),
             cells.NOTHING if high is None else Cell(text=format_measure(high, measure.unit), key=high),
-            cells.text_cell("" if measure.limit == "sut" else measure.limit.replace("_", " ")),
+            cells.make_text_cell("" if measure.limit == "sut" else measure.limit.replace("_", " ")),
         )
 
 
 def _build_run(summary: Summary) -> tuple[Cell, ...]:
     return (
-        cells.text_cell(summary.run_id),
-        cells.text_cell(summary.started_at),
+        cells.make_text_cell(summary.run_id),
+        cells.make_text_cell(summary.started_at),
         Cell(text=format_seconds(summary.wall_s), key=summary.wall_s) if summary.wall_s else cells.NOTHING,
-        cells.text_cell(summary.sut),
-        cells.text_cell(summary.path),
-        cells.number_cell(summary.chain_count),
-        cells.number_cell(summary.flow_count),
-        cells.text_cell(summary.asked),
-        cells.text_cell(summary.host),
-        cells.text_cell(summary.version),
+        cells.make_text_cell(summary.sut),
+        cells.make_text_cell(summary.path),
+        cells.make_number_cell(summary.chain_count),
+        cells.make_number_cell(summary.flow_count),
+        cells.make_text_cell(summary.asked),
+        cells.make_text_cell(summary.host),
+        cells.make_text_cell(summary.version),
     )

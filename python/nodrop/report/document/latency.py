@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from nodrop.charts import latency, load_latency
-from nodrop.model.latency import LatencyFigures, latency_by_direction, trial_latency
+from nodrop.model.latency import LatencyFigures, compute_latency_by_direction, compute_trial_latency
 from nodrop.model.plan import Plan
 from nodrop.model.result import LatencyResult, RunResult
 from nodrop.model.trial import FIXED
@@ -39,14 +39,14 @@ def build_latency_table(results: Sequence[RunResult]) -> Table:
     rows = tuple(
         row for result, name in zip(results, names, strict=True) for row in _iter_rows(result, name, percentiles)
     )
-    first = (cells.text_column("run"),) if len(results) > 1 else ()
+    first = (cells.make_text_column("run"),) if len(results) > 1 else ()
     return Table(
         caption="Latency at each load",
         columns=(
             *first,
-            *(cells.text_column("at"), cells.number_column("load", "pps"), cells.text_column("way")),
-            *(cells.number_column("frames timed", "frames"), *_make_figure_columns(percentiles)),
-            cells.number_column("PDV", "ns"),
+            *(cells.make_text_column("at"), cells.make_number_column("load", "pps"), cells.make_text_column("way")),
+            *(cells.make_number_column("frames timed", "frames"), *_make_figure_columns(percentiles)),
+            cells.make_number_column("PDV", "ns"),
         ),
         rows=tuple(row if first else row[1:] for row in rows),
         note="Time from sending to receiving a frame, for frames that arrived; 99 % of them arrived within p99. "
@@ -60,7 +60,11 @@ def build_brief_latency_table(result: RunResult) -> Table:
     percentiles = select_percentiles(result.plan)
     return Table(
         caption="",
-        columns=(cells.text_column("latency at"), cells.text_column("way"), *_make_figure_columns(percentiles)),
+        columns=(
+            cells.make_text_column("latency at"),
+            cells.make_text_column("way"),
+            *_make_figure_columns(percentiles),
+        ),
         rows=tuple(row for measured in result.latencies for row in _iter_brief_rows(measured, result, percentiles)),
     )
 
@@ -73,7 +77,7 @@ def select_percentiles(plan: Plan) -> tuple[float, ...]:
 
 def _make_figure_columns(percentiles: Sequence[float]) -> tuple[Column, ...]:
     titles = ("min", "mean", *(f"p{each:g}" for each in percentiles), "max")
-    return tuple(cells.number_column(title, "ns") for title in titles)
+    return tuple(cells.make_number_column(title, "ns") for title in titles)
 
 
 def _iter_brief_rows(
@@ -81,10 +85,10 @@ def _iter_brief_rows(
 ) -> Iterator[tuple[Cell, ...]]:
     trial = result.trials[measured.trial_index]
     labels = [measured.label] if trial.phase == FIXED else [measured.label, format_pps(measured.load_pps)]
-    figures = {f"{way[0]}→{way[1]}": each for way, each in latency_by_direction(trial, percentiles).items()}
+    figures = {f"{way[0]}→{way[1]}": each for way, each in compute_latency_by_direction(trial, percentiles).items()}
     if trial.phase == FIXED and len(figures) > 1:
-        figures["all"] = trial_latency(trial, percentiles)
-    rows = [(cells.text_cell(way), *_build_brief_figures(each, percentiles)) for way, each in figures.items()]
+        figures["all"] = compute_trial_latency(trial, percentiles)
+    rows = [(cells.make_text_cell(way), *_build_brief_figures(each, percentiles)) for way, each in figures.items()]
     blank = (Cell(text=""),) * (4 + len(percentiles))
     for position in range(max(len(labels), len(rows))):
         label = labels[position] if position < len(labels) else ""
@@ -95,7 +99,7 @@ def _build_brief_figures(figures: LatencyFigures | None, percentiles: Sequence[f
     if figures is None:
         return (cells.NOTHING,) * (3 + len(percentiles))
     values = (figures.min_ns, figures.mean_ns, *map(figures.percentiles_ns.get, percentiles), figures.max_ns)
-    return tuple(map(cells.latency_cell, values))
+    return tuple(map(cells.make_latency_cell, values))
 
 
 def _select_meaningful_percentiles(results: Sequence[RunResult]) -> frozenset[float]:
@@ -123,12 +127,12 @@ def _list_custom_percentiles(result: RunResult) -> tuple[float, ...]:
 def _iter_rows(result: RunResult, name: str, percentiles: tuple[float, ...]) -> Iterator[tuple[Cell, ...]]:
     for measured in result.latencies:
         trial = result.trials[measured.trial_index]
-        for way, figures in latency_by_direction(trial, (0.0, *percentiles)).items():
+        for way, figures in compute_latency_by_direction(trial, (0.0, *percentiles)).items():
             yield (
-                cells.text_cell(name),
-                cells.text_cell(measured.label),
-                cells.rate_cell(measured.load_pps),
-                cells.text_cell(f"{way[0]} → {way[1]}"),
+                cells.make_text_cell(name),
+                cells.make_text_cell(measured.label),
+                cells.make_rate_cell(measured.load_pps),
+                cells.make_text_cell(f"{way[0]} → {way[1]}"),
                 *_build_figures(figures, percentiles),
             )
 
@@ -144,9 +148,9 @@ def _build_figures(figures: LatencyFigures | None, percentiles: tuple[float, ...
     p999_ns = percentiles_ns.get(99.9)
     return (
         cells.count_cell(figures.count),
-        cells.latency_cell(figures.min_ns),
-        cells.latency_cell(figures.mean_ns),
-        *(cells.latency_cell(percentiles_ns.get(each)) for each in percentiles),
-        cells.latency_cell(figures.max_ns),
-        cells.latency_cell(None if p999_ns is None else p999_ns - figures.min_ns),
+        cells.make_latency_cell(figures.min_ns),
+        cells.make_latency_cell(figures.mean_ns),
+        *(cells.make_latency_cell(percentiles_ns.get(each)) for each in percentiles),
+        cells.make_latency_cell(figures.max_ns),
+        cells.make_latency_cell(None if p999_ns is None else p999_ns - figures.min_ns),
     )

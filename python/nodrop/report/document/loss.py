@@ -17,12 +17,12 @@ PLACES_MAX = 3
 """Places that a line names; the table has all."""
 UNATTRIBUTED = "unattributed"
 HOPS = (
-    cells.text_column("way"),
-    cells.text_column("hop"),
-    cells.number_column("in", "frames"),
-    cells.number_column("out", "frames"),
-    cells.number_column("lost", "frames"),
-    cells.prose_column("cause"),
+    cells.make_text_column("way"),
+    cells.make_text_column("hop"),
+    cells.make_number_column("in", "frames"),
+    cells.make_number_column("out", "frames"),
+    cells.make_number_column("lost", "frames"),
+    cells.make_prose_column("cause"),
 )
 
 
@@ -138,10 +138,10 @@ def _build_rows(ledger: LossLedger) -> tuple[tuple[Cell, ...], ...]:
 
 def _build_row(way: str, hop: Hop) -> tuple[Cell, ...]:
     return (
-        cells.text_cell(way),
-        cells.text_cell(hop.place),
+        cells.make_text_cell(way),
+        cells.make_text_cell(hop.place),
         cells.count_cell(hop.in_count),
         cells.count_cell(hop.out_count),
-        cells.loss_cell(hop.lost_count),
-        cells.text_cell("; ".join(f"{format_count(count)} {text}" for text, count in _list_reasons(hop))),
+        cells.make_loss_cell(hop.lost_count),
+        cells.make_text_cell("; ".join(f"{format_count(count)} {text}" for text, count in _list_reasons(hop))),
     )

@@ -12,33 +12,33 @@ from nodrop.report.document.blocks import Cell, Table
 from nodrop.units import format_count, format_seconds
 
 INTERFACES = (
-    cells.text_column("port"),
-    cells.text_column("interface"),
-    cells.text_column("namespace"),
-    cells.text_column("driver", is_detail=True),
-    cells.text_column("MAC address"),
-    cells.number_column("MTU", "bytes"),
-    cells.number_column("speed", "bps"),
-    cells.prose_column("packets by"),
+    cells.make_text_column("port"),
+    cells.make_text_column("interface"),
+    cells.make_text_column("namespace"),
+    cells.make_text_column("driver", is_detail=True),
+    cells.make_text_column("MAC address"),
+    cells.make_number_column("MTU", "bytes"),
+    cells.make_number_column("speed", "bps"),
+    cells.make_prose_column("packets by"),
 )
 CHAINS = (
-    cells.number_column("chain"),
-    cells.text_column("way"),
-    cells.text_column("VLAN"),
-    cells.text_column("source MAC"),
-    cells.text_column("destination MAC"),
-    cells.text_column("resolved by"),
-    cells.text_column("received"),
+    cells.make_number_column("chain"),
+    cells.make_text_column("way"),
+    cells.make_text_column("VLAN"),
+    cells.make_text_column("source MAC"),
+    cells.make_text_column("destination MAC"),
+    cells.make_text_column("resolved by"),
+    cells.make_text_column("received"),
 )
 SERVERS = (
-    cells.text_column("VM"),
-    cells.number_column("chain"),
-    cells.text_column("host"),
-    cells.text_column("zone"),
-    cells.text_column("left MAC"),
-    cells.text_column("right MAC"),
-    cells.text_column("login address"),
-    cells.text_column("re-created"),
+    cells.make_text_column("VM"),
+    cells.make_number_column("chain"),
+    cells.make_text_column("host"),
+    cells.make_text_column("zone"),
+    cells.make_text_column("left MAC"),
+    cells.make_text_column("right MAC"),
+    cells.make_text_column("login address"),
+    cells.make_text_column("re-created"),
 )
 
 
@@ -69,7 +69,7 @@ def build_path_check_table(result: RunResult, facts: Facts) -> Table:
             _format_resolver(stream) if resolved else "cloud" if result.plan.cloud else "plan",
             f"{check.received_count} of {check.sent_count}" if check else "none",
         )
-        rows.append((cells.number_cell(stream.chain), *map(cells.text_cell, words)))
+        rows.append((cells.make_number_cell(stream.chain), *map(cells.make_text_cell, words)))
     return Table(caption="Path check", columns=CHAINS, rows=tuple(rows))
 
 
@@ -106,14 +106,14 @@ def _build_interface(
 ) -> tuple[Cell, ...]:
     backend = f"{port.backend} ({port.why})" if port and port.why else port.backend if port else ""
     return (
-        cells.text_cell(index),
-        cells.text_cell(name),
-        cells.text_cell(interface.namespace if interface else ""),
-        cells.text_cell(interface.driver if interface else ""),
-        cells.text_cell(interface.mac if interface else ""),
+        cells.make_text_cell(index),
+        cells.make_text_cell(name),
+        cells.make_text_cell(interface.namespace if interface else ""),
+        cells.make_text_cell(interface.driver if interface else ""),
+        cells.make_text_cell(interface.mac if interface else ""),
         Cell(text=f"{interface.mtu_bytes} B", key=interface.mtu_bytes) if interface else cells.NOTHING,
-        cells.bit_rate_cell(interface.link_speed_bps if interface else None),
-        cells.text_cell(backend),
+        cells.make_bit_rate_cell(interface.link_speed_bps if interface else None),
+        cells.make_text_cell(backend),
     )
 
 
@@ -122,9 +122,9 @@ def _build_server(server: CloudServerFacts) -> tuple[Cell, ...]:
     words = (server.host or "", server.availability_zone or "", left_mac, right_mac, server.address or "")
     restaged = "yes" if server.restaged else "no"
     return (
-        cells.text_cell(server.name),
-        cells.number_cell(server.chain),
-        *map(cells.text_cell, (*words, restaged)),
+        cells.make_text_cell(server.name),
+        cells.make_number_cell(server.chain),
+        *map(cells.make_text_cell, (*words, restaged)),
     )
 
 

@@ -38,7 +38,7 @@ SCATTER_MAX = 0.1
 COST_MIN = -1.0
 """A lower cost, a gain above 100 %, only means that the interval is far too wide."""
 CARDS_MAX = 8
-IMPOSSIBLE = (cells.text_column("rule"), cells.prose_column("reason"), cells.text_column("clause"))
+IMPOSSIBLE = (cells.make_text_column("rule"), cells.make_prose_column("reason"), cells.make_text_column("clause"))
 
 
 def build_rule_cost_blocks(table: RuleCostTable) -> tuple[Block, ...]:
@@ -100,16 +100,25 @@ def _build_blocks(table: RuleCostTable) -> Iterator[Block]:
     yield Table(
         caption="Cost by rule",
         columns=(
-            *(cells.text_column("rule broken"), cells.number_column("cost", "ratio"), cells.number_column("between")),
-            *(cells.number_column(table.text), *(cells.number_column(f"cost in {name}") for name in names.values())),
-            *(cells.text_column("outcome"), cells.prose_column("how it was broken")),
+            *(
+                cells.make_text_column("rule broken"),
+                cells.make_number_column("cost", "ratio"),
+                cells.make_number_column("between"),
+            ),
+            *(
+                cells.make_number_column(table.text),
+                *(cells.make_number_column(f"cost in {name}") for name in names.values()),
+            ),
+            *(cells.make_text_column("outcome"), cells.make_prose_column("how it was broken")),
         ),
         rows=tuple(_build_row(cost, tuple(names)) for cost in table.prices),
         note=f"cost: how much lower {table.text} is with that rule broken; between: each interval at "
         f"{table.confidence * 100:g} % confidence; ± 1 % does not matter.",
     )
     if table.impossible:
-        rows = tuple(tuple(map(cells.text_cell, (rule.text, rule.why_not, rule.clause))) for rule in table.impossible)
+        rows = tuple(
+            tuple(map(cells.make_text_cell, (rule.text, rule.why_not, rule.clause))) for rule in table.impossible
+        )
         yield Table(caption="Rules that this host cannot break", columns=IMPOSSIBLE, rows=rows)
     if cautions := tuple(_list_cautions(table)):
         yield Paragraph(text="Cautions:")
@@ -132,13 +141,13 @@ def _describe_baseline(table: RuleCostTable) -> str:
 def _build_row(cost: RuleCost, other_keys: tuple[str, ...]) -> tuple[Cell, ...]:
     costs_by_goal = {other.key: _format_bounded(-other.effect, derive_bound(other)) for other in cost.others}
     return (
-        cells.text_cell(cost.rule.text),
+        cells.make_text_cell(cost.rule.text),
         Cell(text=format_cost(cost), key=cost.cost),
-        cells.text_cell(format_cost_range(cost)),
-        cells.text_cell(_format_rate(cost)),
-        *(cells.text_cell(costs_by_goal.get(key, "")) for key in other_keys),
-        cells.text_cell(cost.outcome.value, TONES[cost.outcome]),
-        cells.text_cell(cost.rule.how),
+        cells.make_text_cell(format_cost_range(cost)),
+        cells.make_text_cell(_format_rate(cost)),
+        *(cells.make_text_cell(costs_by_goal.get(key, "")) for key in other_keys),
+        cells.make_text_cell(cost.outcome.value, TONES[cost.outcome]),
+        cells.make_text_cell(cost.rule.how),
     )
 
 

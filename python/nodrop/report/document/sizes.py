@@ -6,7 +6,7 @@ from nodrop.charts import rate_by_frame_size
 from nodrop.formatting import format_goal, format_goal_load, format_load_per_direction, format_width
 from nodrop.model.goal import GoalResult, Limit
 from nodrop.model.result import RunResult
-from nodrop.rates import WIRE_OVERHEAD_BYTES, line_rate_pps
+from nodrop.rates import WIRE_OVERHEAD_BYTES, compute_line_rate_pps
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Cell, Table, build_figure
 from nodrop.report.document.fixed_rate import build_direction_table, find_fixed_trial
@@ -14,16 +14,16 @@ from nodrop.report.document.labels import format_frame_size
 from nodrop.units import format_bps
 
 COLUMNS = (
-    cells.number_column("frame size", "bytes", is_detail=True),
-    cells.text_column("goal", is_lead=True),
-    cells.number_column("rate, total", "pps"),
-    cells.number_column("per direction"),
-    cells.number_column("on the wire (L1)", "bps"),
-    cells.number_column("frames only (L2)", "bps", is_detail=True),
-    cells.number_column("theoretical maximum", "pps", is_detail=True),
-    cells.number_column("of it", "ratio", is_detail=True),
-    cells.number_column("upper bound", "pps"),
-    cells.number_column("width", "ratio"),
+    cells.make_number_column("frame size", "bytes", is_detail=True),
+    cells.make_text_column("goal", is_lead=True),
+    cells.make_number_column("rate, total", "pps"),
+    cells.make_number_column("per direction"),
+    cells.make_number_column("on the wire (L1)", "bps"),
+    cells.make_number_column("frames only (L2)", "bps", is_detail=True),
+    cells.make_number_column("theoretical maximum", "pps", is_detail=True),
+    cells.make_number_column("of it", "ratio", is_detail=True),
+    cells.make_number_column("upper bound", "pps"),
+    cells.make_number_column("width", "ratio"),
 )
 
 
@@ -49,12 +49,14 @@ def build_size_table(results: Sequence[RunResult]) -> Table:
 def compute_line_rate(result: RunResult) -> float:
     """Return the packet rate of the links at full load, over all directions with traffic."""
     traffic = result.plan.traffic
-    return line_rate_pps(traffic.frame_bytes, result.plan.link_speed_bps) / max(traffic.direction_ratios.values())
+    return compute_line_rate_pps(traffic.frame_bytes, result.plan.link_speed_bps) / max(
+        traffic.direction_ratios.values()
+    )
 
 
 def _build_rows(result: RunResult) -> Iterator[tuple[Cell, ...]]:
     if trial := find_fixed_trial(result):
-        rate = cells.rate_cell(trial.offered_load_pps)
+        rate = cells.make_rate_cell(trial.offered_load_pps)
         yield _build_row(result, "sent", trial.offered_load_pps, rate, (cells.NOTHING,) * 2)
     for goal_result in result.goals:
         load_pps = goal_result.lower.load_pps if goal_result.lower else None
@@ -66,9 +68,9 @@ def _build_rows(result: RunResult) -> Iterator[tuple[Cell, ...]]:
 def _build_bounds(goal_result: GoalResult) -> tuple[Cell, Cell]:
     lower, upper = goal_result.lower, goal_result.upper
     if not lower or not upper:
-        return cells.rate_cell(upper.load_pps if upper else None), cells.NOTHING
+        return cells.make_rate_cell(upper.load_pps if upper else None), cells.NOTHING
     width = (upper.load_pps - lower.load_pps) / upper.load_pps
-    return cells.rate_cell(upper.load_pps), Cell(text=format_width(goal_result), key=width)
+    return cells.make_rate_cell(upper.load_pps), Cell(text=format_width(goal_result), key=width)
 
 
 def _build_row(
@@ -77,13 +79,13 @@ def _build_row(
     traffic, line_pps = result.plan.traffic, compute_line_rate(result)
     return (
         Cell(text=format_frame_size(result), key=traffic.frame_bytes),
-        cells.text_cell(goal),
+        cells.make_text_cell(goal),
         rate,
-        cells.text_cell(format_load_per_direction(load_pps, traffic) if load_pps else ""),
-        cells.bit_rate_cell(load_pps * (traffic.frame_bytes + WIRE_OVERHEAD_BYTES) * 8 if load_pps else None),
-        cells.bit_rate_cell(load_pps * traffic.frame_bytes * 8 if load_pps else None),
-        cells.rate_cell(line_pps),
-        cells.ratio_cell(load_pps / line_pps if load_pps else None),
+        cells.make_text_cell(format_load_per_direction(load_pps, traffic) if load_pps else ""),
+        cells.make_bit_rate_cell(load_pps * (traffic.frame_bytes + WIRE_OVERHEAD_BYTES) * 8 if load_pps else None),
+        cells.make_bit_rate_cell(load_pps * traffic.frame_bytes * 8 if load_pps else None),
+        cells.make_rate_cell(line_pps),
+        cells.make_ratio_cell(load_pps / line_pps if load_pps else None),
         *bounds,
     )
 

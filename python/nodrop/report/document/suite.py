@@ -8,7 +8,7 @@ from nodrop.analysis.rule_costs import RuleCostTable
 from nodrop.analysis.spread import Spread, compute_spreads
 from nodrop.errors import ConfigError
 from nodrop.formatting import format_goal, format_goal_load, format_measure, format_repeat, format_wire_rate
-from nodrop.model.latency import LatencyFigures, trial_latency
+from nodrop.model.latency import LatencyFigures, compute_trial_latency
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import Suite
@@ -60,9 +60,13 @@ def build_suite_table(results: Sequence[RunResult]) -> Table:
     return Table(
         caption="",
         columns=(
-            cells.text_column("run" if is_series else "frame size", is_lead=True),
+            cells.make_text_column("run" if is_series else "frame size", is_lead=True),
             Column(title="goal", is_number=False, is_lead=True),
-            *(cells.number_column("rate", "pps"), cells.number_column("on the wire"), cells.number_column("loss")),
+            *(
+                cells.make_number_column("rate", "pps"),
+                cells.make_number_column("on the wire"),
+                cells.make_number_column("loss"),
+            ),
             *(Column(title=name, starts_part=name == "min") for name in names),
         ),
         rows=tuple(_build_row(result, load) for result in results for load in _list_loads(result)),
@@ -74,12 +78,12 @@ def build_spread_table(spreads: Sequence[Spread]) -> Table:
     """Return median, range and mean of every measure over repeats."""
     several = len({each.frame_size for each in spreads}) > 1
     titles = ("runs", "median", "lowest", "highest", "spread", "95 % interval of the mean")
-    rows = (tuple(map(cells.text_cell, _list_spread(each))) for each in spreads)
+    rows = (tuple(map(cells.make_text_cell, _list_spread(each))) for each in spreads)
     return Table(
         caption="",
         columns=(
-            *((cells.text_column("frame size", is_lead=True),) if several else ()),
-            cells.text_column("measure", is_lead=True),
+            *((cells.make_text_column("frame size", is_lead=True),) if several else ()),
+            cells.make_text_column("measure", is_lead=True),
             *(Column(title=title) for title in titles),
         ),
         rows=tuple(row if several else row[1:] for row in rows),
@@ -185,13 +189,13 @@ def _list_loads(result: RunResult) -> Iterator[_Load]:
 def _build_row(result: RunResult, load: _Load) -> tuple[Cell, ...]:
     percentiles, measured = result.plan.percentiles, load.measured
     ratio = measured.lost_count / measured.offered_count if measured and measured.offered_count else 0.0
-    latency = trial_latency(load.timed, percentiles) if load.timed else None
+    latency = compute_trial_latency(load.timed, percentiles) if load.timed else None
     return (
-        cells.text_cell(_format_short_name(result.plan)),
-        cells.text_cell(load.goal),
+        cells.make_text_cell(_format_short_name(result.plan)),
+        cells.make_text_cell(load.goal),
         Cell(text=load.rate or "-", key=load.load_pps),
-        cells.text_cell(format_wire_rate(load.load_pps, result.plan.traffic) if load.load_pps else ""),
-        cells.ratio_cell(ratio if measured else None, "caution" if ratio else "plain"),
+        cells.make_text_cell(format_wire_rate(load.load_pps, result.plan.traffic) if load.load_pps else ""),
+        cells.make_ratio_cell(ratio if measured else None, "caution" if ratio else "plain"),
         *_build_latency_cells(latency, percentiles),
     )
 

@@ -6,7 +6,7 @@ from nodrop.report.document.blocks import Cell, Column
 UNKNOWN = Cell(text="n/a")
 
 
-def number_column(title: str, *, starts_part: bool = False) -> Column:
+def make_number_column(title: str, *, starts_part: bool = False) -> Column:
     """Return a column of figures."""
     return Column(title=title, csv_name=title, starts_part=starts_part)
 
@@ -26,14 +26,14 @@ def count_cell(value: Number | None) -> Cell:
     return Cell(text=f"{round(value):,}", key=round(value)) if value is not None else UNKNOWN
 
 
-def percent_cell(value: Number | None) -> Cell:
+def make_percent_cell(value: Number | None) -> Cell:
     """Return a share in percent; a share above zero never reads as zero."""
     if value is None:
         return UNKNOWN
     return Cell(text=format_percent(value), key=value, tone="bad" if value > 0 else "plain")
 
 
-def bit_rate_cell(value: Number | None) -> Cell:
+def make_bit_rate_cell(value: Number | None) -> Cell:
     """Return a bit rate with a suitable prefix; the key is in bits per second."""
     if value is None:
         return UNKNOWN
@@ -43,7 +43,7 @@ def bit_rate_cell(value: Number | None) -> Cell:
     return Cell(text=f"{value:.4f} bps", key=round(value))
 
 
-def usec_cell(value: Number | None) -> Cell:
+def make_usec_cell(value: Number | None) -> Cell:
     """Return a time in microseconds, with decimals only if it has any."""
     if value is None:
         return UNKNOWN

@@ -10,10 +10,10 @@ from nodrop.report.nfvbench.cells import (
     UNKNOWN,
     count_cell,
     format_percent,
+    make_number_column,
+    make_usec_cell,
     name_cell,
     name_column,
-    number_column,
-    usec_cell,
 )
 
 UNCHANGED = "=>"
@@ -48,16 +48,16 @@ def _build_path_table(caption: str, interfaces: tuple[str, ...], chains: dict[st
         (
             name_cell(chain),
             *_build_counters([each if each == "" else reading.get_number(each) for each in packets]),
-            *(usec_cell(reading.get_number(counters, field)) for _, field in DELAYS),
-            *(usec_cell(reading.read_percentiles(counters).get(percentile)) for percentile in percentiles),
+            *(make_usec_cell(reading.get_number(counters, field)) for _, field in DELAYS),
+            *(make_usec_cell(reading.read_percentiles(counters).get(percentile)) for percentile in percentiles),
         )
         for chain, counters in sorted(chains.items(), key=_make_chain_sort_key)
         for packets in (_list_packets(counters, len(interfaces)),)
     )
     columns = (
         name_column("Chain"),
-        *map(number_column, (*interfaces, "Lost")),
-        *(number_column(title, starts_part=not position) for position, title in enumerate(delays)),
+        *map(make_number_column, (*interfaces, "Lost")),
+        *(make_number_column(title, starts_part=not position) for position, title in enumerate(delays)),
     )
     return Table(caption=caption, columns=columns, rows=rows)
 

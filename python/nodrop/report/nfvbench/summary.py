@@ -6,13 +6,13 @@ from typing import Any
 from nodrop.model import nfvbench as reading
 from nodrop.report.document.blocks import Cell, Column, Table
 from nodrop.report.nfvbench.cells import (
-    bit_rate_cell,
     count_cell,
+    make_bit_rate_cell,
+    make_number_column,
+    make_percent_cell,
+    make_usec_cell,
     name_cell,
     name_column,
-    number_column,
-    percent_cell,
-    usec_cell,
 )
 from nodrop.report.nfvbench.counters import format_percentile_title
 
@@ -83,15 +83,15 @@ def _build_search_table(searched: list[tuple[str, str, dict[str, Any]]]) -> Tabl
         (
             name_cell(goal.upper()),
             name_cell(size),
-            bit_rate_cell(reading.get_number(at_goal, "rate_bps")),
+            make_bit_rate_cell(reading.get_number(at_goal, "rate_bps")),
             count_cell(reading.get_number(at_goal, "rate_pps")),
-            percent_cell(reading.get_number(total, "drop_percentage")),
+            make_percent_cell(reading.get_number(total, "drop_percentage")),
             *_build_delays(total, percentiles),
         )
         for (goal, size, at_goal), total in zip(searched, overall, strict=True)
     )
     rates = ("Rate (fwd+rev) (bps)", "Rate (fwd+rev) (pps)", "Avg Drop Rate")
-    columns = (name_column("-"), name_column("L2 Frame Size"), *map(number_column, rates))
+    columns = (name_column("-"), name_column("L2 Frame Size"), *map(make_number_column, rates))
     return Table(caption="Run Summary", columns=(*columns, *_build_delay_columns(percentiles)), rows=rows)
 
 
@@ -101,24 +101,24 @@ def _build_fixed_table(fixed: list[tuple[str, dict[str, Any]]]) -> Table:
     rows = tuple(
         (
             name_cell(size),
-            percent_cell(reading.get_number(total, "drop_rate_percent")),
+            make_percent_cell(reading.get_number(total, "drop_rate_percent")),
             *_build_delays(reading.get_section(total, "rx"), percentiles),
         )
         for (size, _), total in zip(fixed, overall, strict=True)
     )
-    columns = (name_column("L2 Frame Size"), number_column("Drop Rate"), *_build_delay_columns(percentiles))
+    columns = (name_column("L2 Frame Size"), make_number_column("Drop Rate"), *_build_delay_columns(percentiles))
     return Table(caption="Run Summary", columns=columns, rows=rows)
 
 
 def _build_delay_columns(percentiles: tuple[str, ...]) -> Iterator[Column]:
     titles = (*(label for label, _ in DELAYS), *map(format_percentile_title, percentiles))
-    yield from (number_column(title, starts_part=not position) for position, title in enumerate(titles))
+    yield from (make_number_column(title, starts_part=not position) for position, title in enumerate(titles))
 
 
 def _build_delays(delays: object, percentiles: tuple[str, ...]) -> Iterator[Cell]:
-    yield from (usec_cell(reading.get_number(delays, field)) for _, field in DELAYS)
+    yield from (make_usec_cell(reading.get_number(delays, field)) for _, field in DELAYS)
     values = reading.read_percentiles(delays)
-    yield from (usec_cell(values.get(percentile)) for percentile in percentiles)
+    yield from (make_usec_cell(values.get(percentile)) for percentile in percentiles)
 
 
 def _list_percentiles(delays: list[dict[str, Any]]) -> tuple[str, ...]:

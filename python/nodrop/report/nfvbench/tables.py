@@ -5,7 +5,7 @@ from typing import Any
 
 from nodrop.model import nfvbench as reading
 from nodrop.report.document.blocks import Block, Bullets, Paragraph, Section, Table
-from nodrop.report.nfvbench.cells import bit_rate_cell, count_cell, name_cell, name_column, number_column
+from nodrop.report.nfvbench.cells import count_cell, make_bit_rate_cell, make_number_column, name_cell, name_column
 from nodrop.report.nfvbench.counters import build_path_tables
 from nodrop.report.nfvbench.summary import build_summary_table, list_goals
 
@@ -18,8 +18,8 @@ DIRECTIONS = {
 RATES = (("orig", "Requested TX Rate"), ("tx", "Actual TX Rate"), ("rx", "RX Rate"))
 RUN_CONFIG = (
     name_column("Direction"),
-    *(number_column(f"{label} (bps)") for _, label in RATES),
-    *(number_column(f"{label} (pps)", starts_part=not position) for position, (_, label) in enumerate(RATES)),
+    *(make_number_column(f"{label} (bps)") for _, label in RATES),
+    *(make_number_column(f"{label} (pps)", starts_part=not position) for position, (_, label) in enumerate(RATES)),
 )
 SENT_RATIO_MIN = 0.99
 """Below this share of the requested rate, the rate sent is a different one."""
@@ -103,7 +103,7 @@ def _build_run_config(measured: dict[str, Any]) -> Iterator[Table]:
     rows = tuple(
         (
             name_cell(label),
-            *(bit_rate_cell(reading.get_number(config, key, kind, "rate_bps")) for kind, _ in RATES),
+            *(make_bit_rate_cell(reading.get_number(config, key, kind, "rate_bps")) for kind, _ in RATES),
             *(count_cell(reading.get_number(config, key, kind, "rate_pps")) for kind, _ in RATES),
         )
         for key, label in DIRECTIONS.items()

@@ -53,7 +53,7 @@ class _LogLoadEvidence(NamedTuple):
     missed_count: float
 
 
-def above_probability(load_pps: float, evidence: Sequence[LoadEvidence], estimate: Estimate | None) -> float:
+def compute_above_probability(load_pps: float, evidence: Sequence[LoadEvidence], estimate: Estimate | None) -> float:
     """Return the probability that most trials at a load meet the goal: that the SUT's threshold is above it.
 
     Args:
@@ -73,7 +73,7 @@ def above_probability(load_pps: float, evidence: Sequence[LoadEvidence], estimat
     return min(1.0 - MODEL_ERROR, max(MODEL_ERROR, probability))
 
 
-def loss_ratio_limit(traces: Sequence[Trace], event_count: float = 1.0) -> float:
+def compute_loss_ratio_limit(traces: Sequence[Trace], event_count: float = 1.0) -> float:
     """Return the upper 95 % confidence limit of the loss ratio at a load, from the trials there.
 
     Without loss in n frames it is 1 - 0.05 ** (1 / n), about 3 / n, for independent losses; if `event_count` frames are

@@ -38,7 +38,7 @@ class StallLine(NamedTuple):
     free_pps: float
 
 
-def stall_line(traces: Sequence[Trace]) -> StallLine | None:
+def fit_stall_line(traces: Sequence[Trace]) -> StallLine | None:
     """Return the stall that explains the losses; None if all occurred at about the same load.
 
     A stall of s seconds behind a buffer of b frames loses load x s - b: a straight line, fitted through the typical

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from nodrop.model.goal import Flag
-from nodrop.search.probe_search.event_loss import is_stall, stall_line
+from nodrop.search.probe_search.event_loss import fit_stall_line, is_stall
 from nodrop.search.probe_search.sut_model import SutBehavior, SutModel, trend
 from nodrop.search.probe_search.trial_trace import SINGLE_LOSS_RATIO, Trace
 
@@ -148,7 +148,7 @@ def _flag_stalls(traces: Sequence[Trace]) -> Iterator[Flag]:
         return
     seconds = sum(t.elapsed_s for t in traces if not t.overloaded and t.load_pps >= min(s.load_pps for s in stalled))
     count = sum(len(trace.bursts) for trace in stalled)
-    line = stall_line(stalled)
+    line = fit_stall_line(stalled)
     if line:
         yield Flag.of("stalls", count=count, seconds=seconds, stall_s=line.seconds, free_pps=line.free_pps)
     else:

@@ -3,7 +3,7 @@
 import math
 
 from nodrop.model.goal import Goal
-from nodrop.search.classification import Classification, Evidence, RelevantBounds, classify, relevant_bounds
+from nodrop.search.classification import Classification, Evidence, RelevantBounds, classify, find_relevant_bounds
 from nodrop.search.probe_search.trial_trace import Trace
 
 FULL_LENGTH_SHARE = 0.999
@@ -78,7 +78,7 @@ class GoalEvidence:
         """Return the relevant bounds (RFC 9971), including upper ones decided early."""
         early_pps = min((load for load, i in self._early_upper.items() if i not in self._set_aside), default=math.inf)
         below = {load: trials for load, trials in self.counted().items() if load < early_pps}
-        lower_pps, upper_pps = relevant_bounds(below, self.goal)
+        lower_pps, upper_pps = find_relevant_bounds(below, self.goal)
         if upper_pps is None and not math.isinf(early_pps):
             upper_pps = early_pps
         fitting = [load for load in self.accepted if upper_pps is None or load < upper_pps]

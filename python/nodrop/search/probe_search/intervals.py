@@ -7,11 +7,11 @@ from statistics import fmean
 from nodrop.model.goal import Flag
 from nodrop.model.search_plan import EarlierGoal, SearchPlan
 from nodrop.search.base import Interval
-from nodrop.search.goal_interval import goal_interval
-from nodrop.search.probe_search.confidence import LoadEvidence, above_probability, loss_ratio_limit
+from nodrop.search.goal_interval import compute_goal_interval
+from nodrop.search.probe_search.confidence import LoadEvidence, compute_above_probability, compute_loss_ratio_limit
 from nodrop.search.probe_search.event_loss import is_stall
 from nodrop.search.probe_search.goal_evidence import GoalEvidence
-from nodrop.search.probe_search.load_selection import estimate_threshold, trials_below_capacity
+from nodrop.search.probe_search.load_selection import estimate_threshold, select_trials_below_capacity
 from nodrop.search.probe_search.state import GoalSearch, SearchState
 from nodrop.search.probe_search.sut_model import Estimate, SutBehavior
 
@@ -25,7 +25,7 @@ def make_interval(state: SearchState, goal_search: GoalSearch) -> Interval:
     """Return the relevant bounds of a goal (RFC 9971), and those decided with less evidence, flagged."""
     evidence = goal_search.evidence
     lower_pps, upper_pps = evidence.bounds()
-    base = goal_interval(evidence.goal, evidence.counted(), state.plan.min_load_pps, state.plan.max_load_pps)
+    base = compute_goal_interval(evidence.goal, evidence.counted(), state.plan.min_load_pps, state.plan.max_load_pps)
     flags = [*base.flags]
     update: dict[str, object] = {}
     if upper_pps is not None and evidence.is_early(upper_pps):
@@ -45,7 +45,7 @@ def make_interval(state: SearchState, goal_search: GoalSearch) -> Interval:
     return base.model_copy(update=update | confidence | {"flags": tuple(flags)})
 
 
-def earlier_goal(plan: SearchPlan, evidence: GoalEvidence) -> EarlierGoal | None:
+def find_earlier_goal(plan: SearchPlan, evidence: GoalEvidence) -> EarlierGoal | None:
     """Return the bounds of an earlier search for this goal, if any."""
     for earlier in plan.earlier:
         if (earlier.loss_ratio, earlier.final_trial_duration_s) == (evidence.goal.loss_ratio, evidence.full_s):
@@ -82,10 +82,12 @@ def _compute_meets_probability(
     """Return the probability that most trials at a load meet the goal; None without a model."""
     if estimate is None or not estimate.near:
         return None
-    quiet = trials_below_capacity(state, goal_search) if goal_search.ratio == 0.0 else []
+    quiet = select_trials_below_capacity(state, goal_search) if goal_search.ratio == 0.0 else []
     # With single losses, the estimate is the next load to try, not a limit.
     has_single_losses = any(trace.lost_count > 0 for trace in quiet) and not any(is_stall(trace) for trace in quiet)
-    return above_probability(load_pps, _load_evidence(goal_search.evidence), None if has_single_losses else estimate)
+    return compute_above_probability(
+        load_pps, _load_evidence(goal_search.evidence), None if has_single_losses else estimate
+    )
 
 
 def _load_evidence(evidence: GoalEvidence) -> list[LoadEvidence]:
@@ -111,7 +113,7 @@ def _compute_loss_ratio_limit(state: SearchState, load_pps: float) -> float | No
         return None
     losing = [trace for trace in state.model.traces if trace.bursts and not trace.overloaded]
     nearest = min(losing, key=lambda trace: abs(trace.load_pps - load_pps), default=None)
-    return loss_ratio_limit(traces, nearest.lost_count / len(nearest.bursts) if nearest else 1.0)
+    return compute_loss_ratio_limit(traces, nearest.lost_count / len(nearest.bursts) if nearest else 1.0)
 
 
 def _flag_early_bound(evidence: GoalEvidence, upper_pps: float) -> Flag:
@@ -122,7 +124,7 @@ def _flag_early_bound(evidence: GoalEvidence, upper_pps: float) -> Flag:
 
 def _flag_accepted_bound(state: SearchState, evidence: GoalEvidence, lower_pps: float) -> Flag:
     trace = next(t for t in state.model.traces if t.index == evidence.accepted[lower_pps])
-    earlier = earlier_goal(state.plan, evidence)
+    earlier = find_earlier_goal(state.plan, evidence)
     is_earlier = earlier is not None and earlier.lower_pps == lower_pps
     return Flag.of(
         "earlier-lower-bound" if is_earlier else "short-lower-bound",

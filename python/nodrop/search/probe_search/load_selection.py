@@ -9,7 +9,7 @@ import math
 
 from nodrop.model.message import Message
 from nodrop.search import width
-from nodrop.search.probe_search.event_loss import is_stall, stall_line
+from nodrop.search.probe_search.event_loss import fit_stall_line, is_stall
 from nodrop.search.probe_search.probes import CLOSE
 from nodrop.search.probe_search.state import GoalSearch, SearchState, TrialRequest
 from nodrop.search.probe_search.sut_model import Estimate, SutBehavior
@@ -62,7 +62,7 @@ def estimate_threshold(state: SearchState, goal_search: GoalSearch) -> Estimate 
     )
     if goal_search.ratio > 0.0 or (is_capacity_limited and overload):
         return overload
-    quiet = trials_below_capacity(state, goal_search)
+    quiet = select_trials_below_capacity(state, goal_search)
     losing = [trace for trace in quiet if trace.lost_count > 0]
     if not losing:
         return overload
@@ -72,7 +72,7 @@ def estimate_threshold(state: SearchState, goal_search: GoalSearch) -> Estimate 
     if not goal_search.strict and not refuted and _is_tolerable(quiet, losing, goal_search):
         return overload
     if sum(is_stall(trace) for trace in losing) > len(losing) / 2:
-        line = stall_line(losing)
+        line = fit_stall_line(losing)
         if line is None:
             return Estimate(lowest_pps / 2.0, 0.5, near=False, basis=Message.of("prove-guess"))
         top_pps = overload.load_pps if overload else state.plan.max_load_pps
@@ -100,19 +100,21 @@ def _find_lossless_pps(state: SearchState, goal_search: GoalSearch, quiet: list[
     loads = [trace.load_pps for trace in losing]
     evidence, lowest_pps = goal_search.evidence, min(loads)
     failures = max(1, goal_search.failures)
-    open_slope = goal_search.strict and width.between(lowest_pps, max(loads)) < MIN_SLOPE_WIDTHS * evidence.width_ratio
+    open_slope = (
+        goal_search.strict and width.compute_between(lowest_pps, max(loads)) < MIN_SLOPE_WIDTHS * evidence.width_ratio
+    )
     target_probability = min(0.9, 1.0 - 0.6**failures) if open_slope else 0.5
     load_pps = state.event_rate(quiet).load_pps(
         target_probability, evidence.full_s, state.plan.min_load_pps, lowest_pps
     )
     if all(trace.lost_count > FAR_TOO_HIGH_FRAMES for trace in losing):
-        return max(load_pps, width.below(lowest_pps, width.times(evidence.width_ratio, 4.0 ** len(losing))))
+        return max(load_pps, width.step_below(lowest_pps, width.scale(evidence.width_ratio, 4.0 ** len(losing))))
     if open_slope and evidence.bounds().lower is None:
-        return min(load_pps, width.below(lowest_pps, width.times(evidence.width_ratio, 2.0 ** (failures - 1))))
+        return min(load_pps, width.step_below(lowest_pps, width.scale(evidence.width_ratio, 2.0 ** (failures - 1))))
     return load_pps
 
 
-def trials_below_capacity(state: SearchState, goal_search: GoalSearch) -> list[Trace]:
+def select_trials_below_capacity(state: SearchState, goal_search: GoalSearch) -> list[Trace]:
     """Return the trials that show the loss below the capacity.
 
     After repeated failures just below the capacity the SUT has no hard limit, and all trials count.
@@ -129,7 +131,7 @@ def needs_confirmation(state: SearchState, goal_search: GoalSearch, lower_pps: f
     repeated = len(goal_search.evidence.at(lower_pps)) > MAX_CONFIRMATIONS
     if goal_search.ratio > 0.0 or repeated or state.model.behavior in CAPACITY_LIMITED:
         return False
-    quiet = trials_below_capacity(state, goal_search)
+    quiet = select_trials_below_capacity(state, goal_search)
     if not any(trace.lost_count > 0 for trace in quiet) or any(is_stall(t) or t.fluctuating for t in quiet):
         return False
     return state.event_rate(quiet).pass_probability(lower_pps, goal_search.evidence.full_s) < MIN_PASS_PROBABILITY
@@ -145,7 +147,7 @@ def _find_undecided(state: SearchState, goal_search: GoalSearch, estimate: Estim
         near = (
             is_stable
             or not estimate
-            or width.between(load_pps, estimate.load_pps) < NEARBY_WIDTHS * evidence.width_ratio
+            or width.compute_between(load_pps, estimate.load_pps) < NEARBY_WIDTHS * evidence.width_ratio
         )
         if inside and near and evidence.at(load_pps) and evidence.classification(load_pps).undecided:
             return load_pps
@@ -166,11 +168,11 @@ def _choose_estimated(state: SearchState, goal_search: GoalSearch, estimate: Est
     margin += state.model.fall_ratio(goal_search.evidence.full_s)
     target_pps = state.clamp(estimate.load_pps * (1.0 - margin))
     if lower_pps is not None:
-        above_pps = min(width.above(lower_pps, wide), state.plan.max_load_pps)
+        above_pps = min(width.step_above(lower_pps, wide), state.plan.max_load_pps)
         if above_pps > estimate.load_pps or lower_pps >= target_pps:
             return TrialRequest(above_pps, "cap", Message.of("cap", goal=label, load_pps=lower_pps))
     if upper_pps is not None:
-        below_pps = width.below(upper_pps, wide)
+        below_pps = width.step_below(upper_pps, wide)
         if target_pps < below_pps <= estimate.load_pps * (1.0 - 0.05 * wide):
             target_pps = state.clamp(below_pps * (1.0 + 1e-9))
     basis = estimate.basis
@@ -182,9 +184,9 @@ def _choose_lower(state: SearchState, goal_search: GoalSearch, upper_pps: float)
     """Step down from an upper bound below the estimate, ever faster."""
     evidence = goal_search.evidence
     lower_pps = evidence.bounds().lower
-    step = width.times(evidence.width_ratio, min(2.0 ** max(0, goal_search.failures - 1), 1e4))
-    load_pps = state.clamp(width.below(upper_pps, step))
-    if lower_pps is not None and load_pps <= width.above(lower_pps, 0.3 * evidence.width_ratio):
+    step = width.scale(evidence.width_ratio, min(2.0 ** max(0, goal_search.failures - 1), 1e4))
+    load_pps = state.clamp(width.step_below(upper_pps, step))
+    if lower_pps is not None and load_pps <= width.step_above(lower_pps, 0.3 * evidence.width_ratio):
         load_pps = (lower_pps * upper_pps) ** 0.5
     reason = Message.of("step-down", goal=goal_search.label, load_pps=upper_pps)
     return TrialRequest(load_pps, "step-down", reason)
@@ -195,9 +197,9 @@ def _choose_higher(state: SearchState, goal_search: GoalSearch, lower_pps: float
     evidence = goal_search.evidence
     upper_pps = evidence.bounds().upper
     times = goal_search.passes if goal_search.strict else max(0, goal_search.passes - 1)
-    step = width.times(evidence.width_ratio, 2.0 ** min(10, times))
-    load_pps = min(width.above(lower_pps, step), state.plan.max_load_pps)
-    if upper_pps is not None and load_pps >= width.below(upper_pps, 0.3 * evidence.width_ratio):
+    step = width.scale(evidence.width_ratio, 2.0 ** min(10, times))
+    load_pps = min(width.step_above(lower_pps, step), state.plan.max_load_pps)
+    if upper_pps is not None and load_pps >= width.step_below(upper_pps, 0.3 * evidence.width_ratio):
         load_pps = (lower_pps * upper_pps) ** 0.5
     return TrialRequest(load_pps, "step-up", Message.of("step-up", goal=goal_search.label, load_pps=lower_pps))
 

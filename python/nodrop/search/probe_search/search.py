@@ -96,7 +96,7 @@ def _resume_from_earlier(state: SearchState) -> Generator[Trial, Outcome, bool]:
     earlier = [
         (goal_search, bounds)
         for goal_search in state.goal_searches
-        if (bounds := intervals.earlier_goal(state.plan, goal_search.evidence))
+        if (bounds := intervals.find_earlier_goal(state.plan, goal_search.evidence))
     ]
     if len(earlier) < len(state.goal_searches):
         return False
@@ -105,7 +105,7 @@ def _resume_from_earlier(state: SearchState) -> Generator[Trial, Outcome, bool]:
     trace = yield from probe(state, bounds.upper_pps * OVERLOAD_FACTOR, Message.of("probe-earlier"))
     estimate = state.model.threshold(highest.evidence)
     middle_pps = (bounds.lower_pps + bounds.upper_pps) / 2.0
-    if not trace.overloaded or not estimate or width.between(estimate.load_pps, middle_pps) > UNCHANGED_RATIO:
+    if not trace.overloaded or not estimate or width.compute_between(estimate.load_pps, middle_pps) > UNCHANGED_RATIO:
         return False
     first, bounds = earlier[0]
     reason = Message.of("prove-earlier", goal=first.label)
@@ -196,7 +196,9 @@ def _prove_lower(state: SearchState, goal_search: GoalSearch, request: TrialRequ
     _learn_from_parts(state, goal_search, trace)
     # Only a trial that runs to its end shows how far a capacity falls in the course of a trial.
     change = (
-        width.between(min(trace.tail_pps), max(trace.tail_pps)) if trace.overloaded and max(trace.tail_pps) else 0.0
+        width.compute_between(min(trace.tail_pps), max(trace.tail_pps))
+        if trace.overloaded and max(trace.tail_pps)
+        else 0.0
     )
     state.run_to_end = trace.stopped and not trace.steady and change > evidence.width_ratio
     if evidence.bounds().upper == load_pps:
@@ -256,7 +258,7 @@ def _check_unexpected_failure(
     threshold_pps = trace.threshold_pps(goal_search.ratio, 0.0)
     widths = FAR_OFF_WIDTHS if state.model.surveyed else UNSURVEYED_WIDTHS
     expected_change = max(widths * goal_search.evidence.width_ratio, 4.0 * estimate.sd_ratio)
-    if width.between(threshold_pps, estimate.load_pps) < expected_change:
+    if width.compute_between(threshold_pps, estimate.load_pps) < expected_change:
         return
     if state.model.behavior is not SutBehavior.MODES and state.restarts < MAX_RESTARTS:
         yield from probe_again(state, Message.of("far-worse", trial=trace.index))

@@ -178,7 +178,7 @@ class SearchState:
             return upper_pps is not None and upper_pps <= self.plan.min_load_pps
         if upper_pps is None:
             return lower_pps >= self.plan.max_load_pps
-        return width.between(lower_pps, upper_pps) <= evidence.width_ratio * (1.0 + 1e-9)
+        return width.compute_between(lower_pps, upper_pps) <= evidence.width_ratio * (1.0 + 1e-9)
 
     def fair_share_s(self) -> float:
         """Return the time for a proof that leaves as much for each other goal."""

@@ -20,7 +20,7 @@ CACHE_FOREVER = "public, max-age=31536000, immutable"
 REVALIDATE = "no-cache"
 
 
-def static_url(name: str) -> str:
+def make_static_url(name: str) -> str:
     """Return the URL of a file, which contains the version of its content."""
     return f"{PREFIX}{name}?v={_get_version(name)}"
 
@@ -40,7 +40,7 @@ def _list_names() -> frozenset[str]:
     return frozenset(path.name for path in STATIC.iterdir() if path.is_file()) | frozenset(GENERATED)
 
 
-def routes(_site: Site) -> APIRouter:
+def make_routes(_site: Site) -> APIRouter:
     """Return the routes of the files."""
     router = APIRouter()
 

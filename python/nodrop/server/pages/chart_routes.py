@@ -20,7 +20,7 @@ from nodrop.charts import render
 from nodrop.charts.base import Chart
 from nodrop.charts.theme import Theme
 from nodrop.server.pages.context import Site
-from nodrop.server.pages.render import environment
+from nodrop.server.pages.render import make_environment
 from nodrop.server.rest.problem import Problem
 
 Key = TypeVar("Key")
@@ -49,7 +49,7 @@ class ChartCache:
 
     def placeholder(self, chart: Chart) -> Markup:
         """Return the element that a script replaces by the chart; without scripts an image."""
-        return Markup(environment().get_template("chart.html").render(name=self.register(chart), chart=chart))
+        return Markup(make_environment().get_template("chart.html").render(name=self.register(chart), chart=chart))
 
     async def render(self, name: str, theme: Theme) -> str:
         """Return a chart as SVG. Raises Problem if it is no longer registered."""
@@ -70,7 +70,7 @@ class ChartCache:
         return {name: Markup(await self.render(name, "light")) for name in names}
 
 
-def routes(site: Site) -> APIRouter:
+def make_routes(site: Site) -> APIRouter:
     """Return the routes of the renderings."""
     router = APIRouter()
 

@@ -25,12 +25,12 @@ from nodrop.server.pages.context import Site
 from nodrop.server.pages.render import render
 from nodrop.server.pages.result import load_with_steps, make_report_response
 from nodrop.server.pages.result_selection import select_results
-from nodrop.server.pages.results import result_title
+from nodrop.server.pages.results import format_result_title
 from nodrop.server.rest.problem import Problem
 from nodrop.units import parse_ratio
 
 
-def routes(site: Site) -> APIRouter:
+def make_routes(site: Site) -> APIRouter:
     """Return the routes of the page."""
     router = APIRouter()
 
@@ -85,7 +85,7 @@ def routes(site: Site) -> APIRouter:
             chart=charts.build_chart(comparison) if comparison else None,
             placeholder=site.charts.placeholder,
             known=tuple(list_cautions(comparison)) if comparison else (),
-            title=result_title,
+            title=format_result_title,
             method_text=describe_method,
             series_text=format_series,
             signed_text=format_signed_effect,

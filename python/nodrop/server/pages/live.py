@@ -25,11 +25,11 @@ from nodrop.model.event import TrialProgress
 from nodrop.model.run_state import SEARCH
 from nodrop.server.pages.context import Site
 from nodrop.server.pages.forms import make_form_token
-from nodrop.server.pages.render import environment, render
+from nodrop.server.pages.render import make_environment, render
 from nodrop.server.pages.run_presenter import (
-    current_figures,
     describe_activity,
     format_headline,
+    get_current_figures,
     list_bounds,
     list_latencies,
     list_trials,
@@ -55,7 +55,7 @@ CHARTS = (
 LastEventId = Annotated[int, Header(alias="Last-Event-ID", ge=0, le=2**53)]
 
 
-def routes(site: Site) -> APIRouter:
+def make_routes(site: Site) -> APIRouter:
     """Return the routes of these pages."""
     router = APIRouter()
 
@@ -158,11 +158,11 @@ def _format_message(run: LiveRun, request: Request, number: int, sent: SentPiece
 
 def _render_pieces(run: LiveRun, request: Request, names: Sequence[str] = PIECES) -> dict[str, str]:
     """Return the named pieces of the page as HTML."""
-    template = environment().get_template("run_pieces.html")
+    template = make_environment().get_template("run_pieces.html")
     values = {
         "activity": partial(describe_activity, run),
         "bounds": partial(list_bounds, run),
-        "figures": partial(current_figures, run),
+        "figures": partial(get_current_figures, run),
         "headline": partial(format_headline, run),
         "latencies": partial(list_latencies, run),
         "trials": partial(list_trials, run),

@@ -6,13 +6,13 @@ from fastapi.responses import RedirectResponse
 from nodrop.server.pages.context import Site
 from nodrop.server.pages.forms import read_field, read_form
 from nodrop.server.pages.render import THEME_COOKIE, THEMES, render
-from nodrop.server.rest.auth_middleware import cookie_name, read_session
+from nodrop.server.rest.auth_middleware import make_cookie_name, read_session
 from nodrop.server.rest.sessions import SESSION_S
 
 YEAR_S = 365 * 86400
 
 
-def routes(site: Site) -> APIRouter:
+def make_routes(site: Site) -> APIRouter:
     """Return the routes of these pages."""
     router = APIRouter()
 
@@ -35,7 +35,7 @@ def routes(site: Site) -> APIRouter:
             return render(request, "login.html", 403, target=target, rejected=True)
         response = RedirectResponse(target, 303)
         response.set_cookie(
-            cookie_name(request),
+            make_cookie_name(request),
             session,
             max_age=int(SESSION_S),
             httponly=True,
@@ -50,7 +50,7 @@ def routes(site: Site) -> APIRouter:
         if site.sessions:
             site.sessions.close(read_session(request))
         response = RedirectResponse("/login", 303)
-        response.delete_cookie(cookie_name(request), httponly=True, samesite="strict")
+        response.delete_cookie(make_cookie_name(request), httponly=True, samesite="strict")
         return response
 
     @router.post("/theme")

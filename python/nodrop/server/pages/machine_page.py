@@ -63,7 +63,7 @@ class SelfTest:
                 self._lock.release()
 
 
-def routes(site: Site) -> APIRouter:
+def make_routes(site: Site) -> APIRouter:
     """Return the routes of the page."""
     router = APIRouter()
     self_test_result = SelfTest()

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse
 
 from nodrop import __version__
 from nodrop.formatting.messages import format_message
-from nodrop.server.pages.assets import static_url
+from nodrop.server.pages.assets import make_static_url
 from nodrop.server.pages.context import Site
 from nodrop.server.pages.forms import make_form_token
 from nodrop.server.pages.headers import add_headers
@@ -42,7 +42,7 @@ def render(connection: HTTPConnection, template: str, status: int = 200, **value
         "has_login": site.sessions is not None,
         "running": site.runs.running,
     }
-    response = HTMLResponse(environment().get_template(template).render(common | values), status)
+    response = HTMLResponse(make_environment().get_template(template).render(common | values), status)
     # Pages behind a login must not remain in a cache.
     response.headers["Cache-Control"] = "no-store" if site.sessions else "no-cache"
     add_headers(MutableHeaders(raw=response.raw_headers))
@@ -50,7 +50,7 @@ def render(connection: HTTPConnection, template: str, status: int = 200, **value
 
 
 @functools.cache
-def environment() -> Environment:
+def make_environment() -> Environment:
     """Return the environment of the templates."""
     environment = Environment(
         loader=PackageLoader("nodrop.server.pages"),
@@ -60,7 +60,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.globals |= {"static": static_url, "version": __version__, "navigation": NAVIGATION}
+    environment.globals |= {"static": make_static_url, "version": __version__, "navigation": NAVIGATION}
     environment.filters |= {
         "message": format_message,
         "pps": format_pps,

@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 
 from nodrop import store
 from nodrop.errors import ConfigError
-from nodrop.explain.redecide import with_decisions
+from nodrop.explain.redecide import add_decisions
 from nodrop.export.nfvbench import build_nfvbench_result
 from nodrop.model.result import RunResult
 from nodrop.model.suite import Suite
@@ -26,7 +26,7 @@ from nodrop.server.pages.context import Site
 from nodrop.server.pages.forms import read_field, read_form
 from nodrop.server.pages.render import render
 from nodrop.server.pages.result_selection import find_suite, select_results
-from nodrop.server.pages.results import result_title
+from nodrop.server.pages.results import format_result_title
 from nodrop.server.rest.problem import Problem
 from nodrop.store.selection import SelectedResult
 
@@ -50,7 +50,7 @@ class ResultEntry(NamedTuple):
         return all(run.summary.source == "nodrop" for run in self.runs)
 
 
-def routes(site: Site) -> APIRouter:
+def make_routes(site: Site) -> APIRouter:
     """Return the routes of the pages."""
     router = APIRouter()
 
@@ -64,7 +64,9 @@ def routes(site: Site) -> APIRouter:
         lean = _build_entry_document(entry).model_copy(update={"attachments": ()})
         report = Markup(html.render_fragment(lean, site.charts.placeholder))
         summary = entry.runs[0].summary
-        heading = f"{result_title(summary)}, {len(entry.runs)} runs" if entry.suite else result_title(summary)
+        heading = (
+            f"{format_result_title(summary)}, {len(entry.runs)} runs" if entry.suite else format_result_title(summary)
+        )
         return render(request, "result.html", entry=entry, report=report, summary=summary, heading=heading)
 
     @router.get("/results/{name}/report.html")
@@ -146,7 +148,7 @@ def _build_document(suite: Suite | None, files: tuple[Path, ...]) -> Document:
 
 def load_with_steps(file: Path) -> RunResult:
     """Load a result with the decisions of its search. Raises Problem."""
-    return with_decisions(_load(file))
+    return add_decisions(_load(file))
 
 
 def _load(file: Path) -> RunResult:

@@ -12,7 +12,7 @@ from nodrop.server.pages.render import render
 FIGURES_MAX = 2
 
 
-def routes(site: Site) -> APIRouter:
+def make_routes(site: Site) -> APIRouter:
     """Return the routes of the page."""
     router = APIRouter()
 
@@ -40,13 +40,13 @@ def routes(site: Site) -> APIRouter:
             texts=lookup.TEXTS,
             figures=headline_figures,
             latency=headline_latency,
-            title=result_title,
+            title=format_result_title,
         )
 
     return router
 
 
-def result_title(summary: Summary) -> str:
+def format_result_title(summary: Summary) -> str:
     """Return the display name of a result."""
     return summary.label or summary.sut or summary.run_id
 

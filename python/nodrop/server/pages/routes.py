@@ -31,17 +31,17 @@ from nodrop.server.rest.server_config import ServerConfig
 from nodrop.server.rest.sessions import Sessions
 
 ROUTER_FACTORIES: tuple[Callable[[Site], APIRouter], ...] = (
-    assets.routes,
-    chart_routes.routes,
-    login.routes,
-    runs.routes,
-    start.routes,
-    live.routes,
-    results.routes,
-    result.routes,
-    compare.routes,
-    trend.routes,
-    machine_page.routes,
+    assets.make_routes,
+    chart_routes.make_routes,
+    login.make_routes,
+    runs.make_routes,
+    start.make_routes,
+    live.make_routes,
+    results.make_routes,
+    result.make_routes,
+    compare.make_routes,
+    trend.make_routes,
+    machine_page.make_routes,
 )
 """One per file with pages."""
 INTERFACE_PATHS = ("/api/", "/metrics", "/health", "/openapi.json", *PATHS)

@@ -118,7 +118,9 @@ class LiveRun:
         result = event.result
         if result.phase == SEARCH:
             self.decisions.append(self._decision(result, event.goals, before))
-        self._now_s = seconds_between(self.view.started_at or result.started_at, result.started_at) + result.duration_s
+        self._now_s = (
+            compute_seconds_between(self.view.started_at or result.started_at, result.started_at) + result.duration_s
+        )
         self._add_line(format_trial_line(result))
 
     def _decision(self, result: TrialResult, goals: tuple[GoalResult, ...], before: RunState) -> SearchDecision:
@@ -127,7 +129,7 @@ class LiveRun:
         bounds_before = self.decisions[-1].after if self.decisions else ()
         return SearchDecision(
             trial_index=result.index,
-            started_s=seconds_between(first.started_at, result.started_at),
+            started_s=compute_seconds_between(first.started_at, result.started_at),
             before=bounds_before,
             after=tuple(GoalState.of(goal) for goal in goals) or bounds_before,
             **preview,
@@ -183,6 +185,6 @@ class LiveRun:
         return None if remaining_s is None or not math.isfinite(remaining_s) else remaining_s
 
 
-def seconds_between(earlier: str, later: str) -> float:
+def compute_seconds_between(earlier: str, later: str) -> float:
     """Return the time between two ISO 8601 timestamps; 0 if they are in reverse order."""
     return max(0.0, (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds())

@@ -66,7 +66,7 @@ class SummaryCache:
             return {row.summary.run_id: row.summary for row in index.list(ResultFilter(run_ids=run_ids))}
 
 
-def routes(site: Site) -> APIRouter:
+def make_routes(site: Site) -> APIRouter:
     """Return the routes of the page."""
     router = APIRouter()
     cache = SummaryCache(site)

@@ -13,7 +13,7 @@ from nodrop.config.load import load
 from nodrop.config.schema import Config
 from nodrop.server.pages.context import Site
 from nodrop.server.pages.forms import TOKEN_FIELD, read_form
-from nodrop.server.pages.render import environment, render
+from nodrop.server.pages.render import make_environment, render
 from nodrop.server.pages.run_form import (
     PASTED,
     assign_errors,
@@ -46,7 +46,7 @@ class FormCheck(NamedTuple):
     """None if there are errors."""
 
 
-def routes(site: Site) -> APIRouter:
+def make_routes(site: Site) -> APIRouter:
     """Return the routes of the page."""
     router = APIRouter()
 
@@ -64,7 +64,9 @@ def routes(site: Site) -> APIRouter:
         result = await run_in_threadpool(_check, site, fields)
         if request.headers.get(PIECE_HEADER) == CHECK:
             values = _build_preview_values(request, site, result)
-            aside = await run_in_threadpool(lambda: environment().get_template("start_preview.html").render(values))
+            aside = await run_in_threadpool(
+                lambda: make_environment().get_template("start_preview.html").render(values)
+            )
             return JSONResponse({"errors": result.errors, "aside": aside}, headers={"Cache-Control": "no-store"})
         if result.preview is None or CHECK in form:
             return await _render_page(request, site, result, 200 if result.preview else 422)

@@ -28,7 +28,7 @@ RUNS_MAX = 1000
 METRICS = ("", "ndr", "pdr", "latency_p50_at_ndr", "latency_p99_at_ndr", "latency_p99.9_at_ndr")
 
 
-def routes(site: Site) -> APIRouter:
+def make_routes(site: Site) -> APIRouter:
     """Return the route of the page."""
     router = APIRouter()
 

@@ -26,7 +26,7 @@ MakeErrorPage = Callable[[HTTPConnection, Problem], Response | None]
 """Renders a problem as a page; returns None if the client gets the answer of the interface."""
 
 
-def cookie_name(connection: HTTPConnection) -> str:
+def make_cookie_name(connection: HTTPConnection) -> str:
     """Return the name of the session cookie, with the port, since browsers share cookies between ports of a host."""
     _, _, port = connection.headers.get("host", "").rpartition(":")
     return f"nodrop-{port}" if port.isdigit() else "nodrop"
@@ -34,7 +34,7 @@ def cookie_name(connection: HTTPConnection) -> str:
 
 def read_session(connection: HTTPConnection) -> str | None:
     """Return the session in a request's cookie."""
-    return connection.cookies.get(cookie_name(connection))
+    return connection.cookies.get(make_cookie_name(connection))
 
 
 class AuthMiddleware:

@@ -10,7 +10,7 @@ from types import FrameType
 import uvicorn
 
 from nodrop.errors import ConfigError
-from nodrop.run.machine_lock import registered
+from nodrop.run.machine_lock import registered_process
 from nodrop.server.rest.app import make_app
 from nodrop.server.rest.journal import Journal
 from nodrop.server.rest.page_provider import MakePageProvider
@@ -68,7 +68,7 @@ def serve(
         for number in ENDING_SIGNALS:
             signal.signal(number, _ignore)
         url = _make_url(host, listening.getsockname()[1])
-        with registered("server", url):
+        with registered_process("server", url):
             announce(url)
             server.run(sockets=[listening])
 
