@@ -1,4 +1,4 @@
-//! Memory use stays constant over trials. In a process of its own, because it measures the process.
+//! Memory use stays constant over trials. A separate test program, because it measures its process.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::sync::atomic::AtomicBool;

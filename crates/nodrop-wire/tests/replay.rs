@@ -1,4 +1,4 @@
-//! ReplayFrames frames as templates: order, sizes, addresses, limits.
+//! Replayed frames as templates: order, sizes, addresses, limits.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod reader;

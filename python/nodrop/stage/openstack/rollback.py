@@ -56,7 +56,7 @@ def find_untracked(cloud: Cloud, plan: CloudPlan, recorded: Sequence[CloudResour
     try:
         left = cleanup.find_leftovers(cloud, plan.label)
     except StageError as error:
-        LOGGER.warning("cannot find_existing for resources created by requests without a reply: %s", error)
+        LOGGER.warning("cannot search for resources created by requests without a reply: %s", error)
         return
     for each in left:
         name = each.resource.name
