@@ -1,6 +1,7 @@
 """The page that compares two setups."""
 
 from collections.abc import Sequence
+from functools import partial
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request, Response
@@ -22,7 +23,7 @@ from nodrop.report.document.blocks import Document
 from nodrop.report.document.comparison import list_cautions
 from nodrop.report.document.imported import build_imported_document
 from nodrop.server.pages.context import Site
-from nodrop.server.pages.render import render
+from nodrop.server.pages.render import render, render_placeholder
 from nodrop.server.pages.result import load_with_steps, make_report_response
 from nodrop.server.pages.result_selection import select_results
 from nodrop.server.pages.results import format_result_title
@@ -83,7 +84,7 @@ def make_routes(site: Site) -> APIRouter:
             problem=problem,
             sides=sides,
             chart=charts.build_chart(comparison) if comparison else None,
-            placeholder=site.charts.placeholder,
+            placeholder=partial(render_placeholder, site.charts),
             known=tuple(list_cautions(comparison)) if comparison else (),
             title=format_result_title,
             method_text=describe_method,

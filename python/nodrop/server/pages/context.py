@@ -2,15 +2,12 @@
 
 import secrets
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from nodrop.server.pages.chart_cache import ChartCache
 from nodrop.server.rest.run_queue import RunQueue
 from nodrop.server.rest.server_config import ServerConfig
 from nodrop.server.rest.sessions import Sessions
 from nodrop.store.index import Index, open_index
-
-if TYPE_CHECKING:
-    from nodrop.server.pages.chart_routes import ChartCache
 
 
 @dataclass(frozen=True)
@@ -21,7 +18,7 @@ class Site:
     config: ServerConfig
     sessions: Sessions | None
     """None: no login required."""
-    charts: "ChartCache"
+    charts: ChartCache
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
     """Key that signs forms."""
 

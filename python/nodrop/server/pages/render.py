@@ -5,13 +5,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse
 
 from nodrop import __version__
+from nodrop.charts.base import Chart
 from nodrop.formatting.messages import format_message
 from nodrop.server.pages.assets import make_static_url
+from nodrop.server.pages.chart_cache import ChartCache
 from nodrop.server.pages.context import Site
 from nodrop.server.pages.forms import make_form_token
 from nodrop.server.pages.headers import add_headers
@@ -72,6 +75,11 @@ def make_environment() -> Environment:
         "age": format_age,
     }
     return environment
+
+
+def render_placeholder(charts: ChartCache, chart: Chart) -> Markup:
+    """Return the element that a script replaces by the chart; without scripts an image."""
+    return Markup(make_environment().get_template("chart.html").render(name=charts.register(chart), chart=chart))
 
 
 def _get_current_url(connection: HTTPConnection) -> str:

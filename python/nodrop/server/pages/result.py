@@ -24,11 +24,12 @@ from nodrop.report.document.imported import build_imported_document
 from nodrop.run.rule_cost import build_cost_table
 from nodrop.server.pages.context import Site
 from nodrop.server.pages.forms import read_field, read_form
-from nodrop.server.pages.render import render
+from nodrop.server.pages.render import render, render_placeholder
 from nodrop.server.pages.result_selection import find_suite, select_results
 from nodrop.server.pages.results import format_result_title
 from nodrop.server.rest.problem import Problem
 from nodrop.store.selection import SelectedResult
+from nodrop.units import format_count
 
 SANDBOX = "sandbox allow-scripts allow-downloads allow-popups; frame-ancestors 'none'"
 """Keeps the script of a report from using the reader's login."""
@@ -62,10 +63,12 @@ def make_routes(site: Site) -> APIRouter:
         entry = _find(site, name)
         # The page links to the attachments that a file contains.
         lean = _build_entry_document(entry).model_copy(update={"attachments": ()})
-        report = Markup(html.render_fragment(lean, site.charts.placeholder))
+        report = Markup(html.render_fragment(lean, functools.partial(render_placeholder, site.charts)))
         summary = entry.runs[0].summary
         heading = (
-            f"{format_result_title(summary)}, {len(entry.runs)} runs" if entry.suite else format_result_title(summary)
+            f"{format_result_title(summary)}, {format_count(len(entry.runs), 'run')}"
+            if entry.suite
+            else format_result_title(summary)
         )
         return render(request, "result.html", entry=entry, report=report, summary=summary, heading=heading)
 

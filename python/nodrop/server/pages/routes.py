@@ -20,6 +20,7 @@ from nodrop.server.pages import (
     start,
     trend,
 )
+from nodrop.server.pages.chart_cache import ChartCache
 from nodrop.server.pages.context import Site
 from nodrop.server.pages.headers import HeadersMiddleware
 from nodrop.server.pages.render import render
@@ -61,7 +62,7 @@ class WebPages:
     """All pages for a queue of runs."""
 
     def __init__(self, runs: RunQueue, config: ServerConfig, sessions: Sessions | None) -> None:
-        self._site = Site(runs, config, sessions, chart_routes.ChartCache())
+        self._site = Site(runs, config, sessions, ChartCache())
 
     def add_to(self, app: FastAPI) -> None:
         """Add the routes of the pages, which are not part of the OpenAPI document."""

@@ -14,7 +14,7 @@ from nodrop.model.trial import FIXED, TrialResult
 from nodrop.report.stage_progress import format_stage_step
 from nodrop.server.pages.run_view import LiveRun
 from nodrop.server.rest.schemas import LifecycleState
-from nodrop.units import format_ns, format_pps, format_ratio, format_seconds
+from nodrop.units import format_count, format_ns, format_pps, format_ratio, format_seconds
 
 NO_COUNTS = TrialProgress(index=0, elapsed_s=0.0, offered_count=0, received_count=0)
 PERCENTILES = (50.0, 99.0, 99.9)
@@ -27,8 +27,8 @@ def describe_activity(run: LiveRun) -> str:
         return view.error or ""
     if view.state is LifecycleState.QUEUED:
         ahead_count = (view.place or 1) - 1
-        runs = "run" if ahead_count == 1 else "runs"
-        return f"Waiting for {ahead_count} {runs} ahead in the queue." if ahead_count else "Next in the queue."
+        ahead = format_count(ahead_count, "run")
+        return f"Waiting for {ahead} ahead in the queue." if ahead_count else "Next in the queue."
     return _describe_running(run)
 
 

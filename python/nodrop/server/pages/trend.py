@@ -1,5 +1,6 @@
 """The page of a metric over time: changes and their possible causes."""
 
+from functools import partial
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
@@ -20,7 +21,7 @@ from nodrop.errors import ConfigError
 from nodrop.formatting import format_measure
 from nodrop.server.pages import lookup
 from nodrop.server.pages.context import Site
-from nodrop.server.pages.render import render
+from nodrop.server.pages.render import render, render_placeholder
 from nodrop.store.selection import SelectedResult
 
 RUNS_MAX = 1000
@@ -56,7 +57,7 @@ def make_routes(site: Site) -> APIRouter:
                 (each, list(describe_trend(each)), charts.build_chart(each) if each.groups else None) for each in trends
             ],
             problem=problem,
-            placeholder=site.charts.placeholder,
+            placeholder=partial(render_placeholder, site.charts),
             title=format_series_title,
             change_text=format_change,
             group_text=format_run_count,
