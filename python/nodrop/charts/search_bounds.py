@@ -16,7 +16,7 @@ from nodrop.charts.tooltips import DID_NOT_COUNT, format_goals, format_outcome, 
 from nodrop.errors import ConfigError
 from nodrop.formatting import describe_run, describe_traffic, format_goal, format_goal_load
 from nodrop.model.result import RunResult, SearchDecision
-from nodrop.units import format_seconds
+from nodrop.units import format_count, format_seconds
 
 WIDTH, HEIGHT, OVERVIEW_HEIGHT, ALONE_HEIGHT = 770, 300, 110, 440
 """Sizes of the panels in pixels; with axes, titles and labels the chart is about 1000 by 600."""
@@ -42,7 +42,7 @@ def build_chart(result: RunResult, steps: Sequence[SearchDecision]) -> Chart:
         panels = [_build_panel(chart_data, result, ALONE_HEIGHT)]
     else:
         panels.insert(0, _build_overview(chart_data, result))
-    count = f"{len(chart_data.bars)} trials" if len(chart_data.bars) > 1 else "1 trial"
+    count = format_count(len(chart_data.bars), "trial")
     progress = f"{count} in {format_seconds(chart_data.end * chart_data.time_unit.size)}"
     return Chart(
         name="funnel",

@@ -122,14 +122,14 @@ def _make_plans(config: "Config", flags: dict[str, Any], *, query_trex: bool = F
 
 def _check_calibration(plan: "Plan", config: "Config") -> None:
     """Warn if the maximum load exceeds the calibrated load of the tester."""
-    from nodrop.report.calibration import describe_calibration
+    from nodrop.report.calibration import describe_calibrated_load
     from nodrop.units import format_pps
 
     calibration, max_pps = plan.calibration, config.search.max_load
     if calibration and max_pps and max_pps > calibration.load_pps:
-        limit = describe_calibration(calibration)
+        limit = describe_calibrated_load(calibration)
         click.echo(
-            f"nodrop: search.max_load: {format_pps(max_pps)} exceeds the tester's calibration; {limit}", err=True
+            f"nodrop: search.max_load: {format_pps(max_pps)} exceeds the tester's calibration: {limit}", err=True
         )
 
 

@@ -7,6 +7,11 @@ from nodrop.units import format_count, format_ns, format_pps
 
 def describe_calibration(calibration: Calibration) -> str:
     """Return a calibration in a sentence."""
+    return f"calibration: {describe_calibrated_load(calibration)}"
+
+
+def describe_calibrated_load(calibration: Calibration) -> str:
+    """Return the calibrated load of the tester, and its latency if measured."""
     floor = ""
     if calibration.latency_min_ns is not None and calibration.latency_p50_ns is not None:
         floor = (
@@ -14,7 +19,7 @@ def describe_calibration(calibration: Calibration) -> str:
             f"median {format_ns(calibration.latency_p50_ns)}"
         )
     return (
-        "calibration: over a bare wire the tester sends on time and without loss up to "
+        "over a bare wire the tester sends on time and without loss up to "
         f"{format_pps(calibration.load_pps)}{floor} ({calibration.key.backend}, "
         f"{calibration.key.frame_bytes:g}-byte frames, {calibration.measured_at[:10]})"
     )

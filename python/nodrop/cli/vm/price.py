@@ -183,12 +183,14 @@ def _carry_out(planned: "RuleCostRuns", flags: dict[str, Any]) -> int:
 
 def _print_failures(failures: "Sequence[Failure]") -> None:
     """Print each failed run; count runs that only missed goals."""
+    from nodrop.units import format_count
+
     unanswered = [failure for failure in failures if isinstance(failure.error, SearchError)]
     for failure in failures:
         if failure not in unanswered:
             _warn(f"{failure.position}: {failure.error}")
     if unanswered:
-        runs = "1 run" if len(unanswered) == 1 else f"{len(unanswered)} runs"
+        runs = format_count(len(unanswered), "run")
         _warn(f"{runs} did not find all goals in their time; allow more (--budget), on a quiet machine")
 
 

@@ -99,11 +99,17 @@ def _read_epoch() -> dict[str, int]:
 
 
 def _format_summary(file: Path, reported: "Manifest", manifest: str | None) -> list[str]:
+    from nodrop.units import format_count
+
     version = {each.name: each.version for each in reported.packages}
-    linked = "static" if len(reported.vnf) == 1 else f"with {len(reported.vnf) - 1} libraries of this machine"
+    linked = (
+        "static"
+        if len(reported.vnf) == 1
+        else f"with {format_count(len(reported.vnf) - 1, 'library', 'libraries')} of this machine"
+    )
     return [
         f"{file}  {reported.bytes / MIB:.1f} MiB, {reported.format}",
-        f"  kernel   {reported.kernel}, {len(reported.modules)} modules",
+        f"  kernel   {reported.kernel}, {format_count(len(reported.modules), 'module')}",
         f"  busybox  {version['busybox-static']}",
         f"  forwards by {', '.join(reported.forwarders)}; nodrop-vnf {reported.nodrop}, {linked}",
         f"  sha256   {reported.sha256}",

@@ -63,10 +63,10 @@ def _build_row(way: str, counts: Sequence[ChainCounts], result: RunResult, trial
 def describe_fixed_trial(trial: TrialResult) -> str:
     """Return sent and lost frames of the trial, at the rate the tester sent, in a sentence."""
     lost = trial.lost_count
-    loss = "none was lost" if not lost else f"{format_count(lost)} of them {'was' if lost == 1 else 'were'} lost"
+    loss = "none was lost" if not lost else f"{format_count(lost, 'of them was', 'of them were')} lost"
     ratio = f" ({format_small_ratio(lost / trial.offered_count)})" if lost and trial.offered_count else ""
-    sent = f"{format_count(trial.offered_count, 'frame')} {'was' if trial.offered_count == 1 else 'were'} sent"
-    return f"{sent} in {format_seconds(trial.duration_s)}, {format_pps(trial.offered_load_pps)}; {loss}{ratio}."
+    sent = format_count(trial.offered_count, "frame was", "frames were")
+    return f"{sent} sent in {format_seconds(trial.duration_s)}, {format_pps(trial.offered_load_pps)}; {loss}{ratio}."
 
 
 def has_shortfall(trial: TrialResult) -> bool:

@@ -79,7 +79,7 @@ def list_doubts(result: RunResult) -> Iterator[str]:
     suspect = [trial for trial in result.trials if trial.validity.verdict is ValidityStatus.SUSPECT]
     unlisted = [trial.index for trial in suspect if trial.index not in roles and _list_trial_doubts(trial)]
     if unlisted:
-        trials = f"{format_count(len(unlisted), 'more trial')} {'is' if len(unlisted) == 1 else 'are'}"
+        trials = format_count(len(unlisted), "more trial is", "more trials are")
         which = ", ".join(f"#{index}" for index in unlisted)
         yield f"{trials} suspect but did not affect the results ({which}); see 'nodrop show --trials'"
 

@@ -45,7 +45,7 @@ def summarize_diff(changes: Sequence[HostChange]) -> str:
     counts = [(title.lower(), sum(each.part == part for each in differences)) for part, title in PARTS.items()]
     listed = ", ".join(f"{count} in {title}" for title, count in counts if count)
     open_count = len(changes) - len(differences)
-    rest = f" {open_count} more {'is' if open_count == 1 else 'are'} known of one host only." if open_count else ""
+    rest = f" {format_count(open_count, 'more is', 'more are')} known of one host only." if open_count else ""
     if not differences:
         return f"No known difference.{rest}"
     return f"{format_count(len(differences), 'difference')}: {listed}.{rest}"

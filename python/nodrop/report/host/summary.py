@@ -63,7 +63,7 @@ def _list_processor(processor: Processor) -> Iterator[str]:
         (processor.threads_per_core_count.value, "thread per core", "threads per core"),
     ):
         if count is not None:
-            yield f"{count} {one if count == 1 else many}"
+            yield format_count(count, one, many)
 
 
 def _list_caches(processor: Processor) -> Iterator[str]:
