@@ -1,1 +1,1 @@
-"""How often verdicts are wrong, and how often they find what is there."""
+"""Error rates and power of `nodrop compare` and `nodrop trend`."""

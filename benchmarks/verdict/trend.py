@@ -1,7 +1,6 @@
-"""`scripts/bench trend`: how often `nodrop trend` sees a change where there is none, and how soon it sees one that is.
+"""`scripts/bench trend`: false changes reported by `nodrop trend`, and the delay until it detects a change.
 
-Series are made up with noise of many kinds. Beside nodrop stands what jumpavg, with which FD.io CSIT finds its changes,
-makes of the same series.
+Series are generated with many kinds of noise. jumpavg, used by FD.io CSIT, analyzes the same series for comparison.
 """
 
 import argparse
@@ -18,7 +17,7 @@ from typing import NamedTuple
 
 import jumpavg
 from benchmarks.verdict.noise import NOISES, Noise
-from benchmarks.verdict.tally import exact
+from benchmarks.verdict.tally import compute_clopper_pearson
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -27,85 +26,92 @@ from nodrop.analysis import ComparisonOutcome
 from nodrop.analysis.trend import TrendPoint, TrendSeries, analyze_trend
 
 PAGE_WIDTH = 150
-"""Where there is no terminal to fit."""
+"""Width of the output if it is not a terminal."""
 STEADY_COUNT = 100
-"""Runs in a series without a change."""
+"""Length of a series without a change."""
 STEPS = (0.02, 0.05)
 BEFORE_COUNTS = (12, 50)
 AFTER_MAX = 40
-"""Runs after a step within which it has to be found."""
+"""Number of runs after a step, within which it must be detected."""
 LEVEL_PPS = 1e6
 NOMINAL = 0.05
-SOON_STEP, SOON = 0.05, 2
-"""A step, and within how many runs it is to be found in 95 % of the series, after a dozen runs with 0.5 % noise."""
+REQUIRED_STEP, REQUIRED_DELAY = 0.05, 2
+"""A step that must be detected within this number of runs in 95 % of the series, after 12 runs with 0.5 % of noise."""
 WANDERING = ("drift", "wander")
-BY_NAME = {noise.name: noise for noise in NOISES if noise.demanded}
+BY_NAME = {noise.name: noise for noise in NOISES if noise.has_requirement}
 GAUSSIAN = NOISES[0].name
 
 
-class Alarm(NamedTuple):
-    """What a series without a change was said to have."""
+class FalseChange(NamedTuple):
+    """Whether a series without a change was reported as having one."""
 
-    ours: bool
-    """A change for better or worse."""
-    theirs: bool
-    """A change, by jumpavg."""
+    by_nodrop: bool
+    by_jumpavg: bool
 
 
 def main() -> int:
-    options = _parse()
+    options = _parse_options()
     console = Console(highlight=False, width=None if sys.stdout.isatty() else PAGE_WIDTH)
-    began_s = time.monotonic()
+    start_s = time.monotonic()
     seeds = range(options.first_seed, options.first_seed + options.series)
     cases = list(itertools.product(STEPS, BEFORE_COUNTS))
     with ProcessPoolExecutor(options.processes) as pool:
-        alarms = {name: list(pool.map(partial(steady, name), seeds, chunksize=10)) for name in BY_NAME}
-        _print_alarms(console, alarms)
-        delays = {case: list(pool.map(partial(stepped, *case), seeds, chunksize=10)) for case in cases}
+        false_changes = {
+            name: list(pool.map(partial(detect_false_change, name), seeds, chunksize=10)) for name in BY_NAME
+        }
+        _print_false_changes(console, false_changes)
+        delays = {case: list(pool.map(partial(measure_delay, *case), seeds, chunksize=10)) for case in cases}
         _print_delays(console, delays)
-    lines = list(demands(alarms, delays))
+    lines = list(format_requirements(false_changes, delays))
     for line in lines:
         console.print(line)
-    console.print(f"{len(seeds)} series each, seeds from {seeds.start}; took {time.monotonic() - began_s:.0f} s")
+    console.print(
+        f"{len(seeds)} series of each kind, first seed {seeds.start}; took {time.monotonic() - start_s:.0f} s"
+    )
     return int(any(line.startswith("NOT MET") for line in lines))
 
 
-def _parse() -> argparse.Namespace:
+def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/bench trend", description=__doc__)
     parser.add_argument("--series", type=int, default=1000, help="series of each kind (default: 1000)")
-    parser.add_argument("--first-seed", type=int, default=0, help="seeds count up from here (default: 0)")
-    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)), help="at a time (default: CPUs)")
+    parser.add_argument("--first-seed", type=int, default=0, help="first of consecutive seeds (default: 0)")
+    parser.add_argument(
+        "--processes",
+        type=int,
+        default=len(os.sched_getaffinity(0)),
+        help="number of processes (default: number of CPUs)",
+    )
     return parser.parse_args()
 
 
-def steady(name: str, seed: int) -> Alarm:
-    """A series without a change."""
-    values = _values(BY_NAME[name], Random(f"{name} {seed}"), STEADY_COUNT)
-    return Alarm(bool(analyze_trend(_series(values)).changes), len(jumpavg.classify(values)) > 1)
+def detect_false_change(name: str, seed: int) -> FalseChange:
+    """Analyze a series without a change."""
+    values = _draw_values(BY_NAME[name], Random(f"{name} {seed}"), STEADY_COUNT)
+    return FalseChange(bool(analyze_trend(_create_series(values)).changes), len(jumpavg.classify(values)) > 1)
 
 
-def stepped(step: float, before_count: int, seed: int) -> tuple[int, int]:
-    """How many runs after a step down it is found, by `nodrop trend` and by jumpavg."""
-    values = _values(BY_NAME[GAUSSIAN], Random(f"{step} {before_count} {seed}"), before_count + AFTER_MAX)
-    values = [value * (1 - step) if at >= before_count else value for at, value in enumerate(values)]
+def measure_delay(step: float, before_count: int, seed: int) -> tuple[int, int]:
+    """Return the number of runs after a step down until `nodrop trend` and jumpavg detect it."""
+    values = _draw_values(BY_NAME[GAUSSIAN], Random(f"{step} {before_count} {seed}"), before_count + AFTER_MAX)
+    values = [value * (1 - step) if index >= before_count else value for index, value in enumerate(values)]
     counts = range(before_count + 1, len(values) + 1)
-    ours = next((count for count in counts if _is_worse(values[:count])), len(values) + 1)
-    theirs = next((count for count in counts if len(jumpavg.classify(values[:count])) > 1), len(values) + 1)
-    return ours - before_count, theirs - before_count
+    nodrop_count = next((count for count in counts if _detects_worse(values[:count])), len(values) + 1)
+    jumpavg_count = next((count for count in counts if len(jumpavg.classify(values[:count])) > 1), len(values) + 1)
+    return nodrop_count - before_count, jumpavg_count - before_count
 
 
-def _is_worse(values: Sequence[float]) -> bool:
-    return analyze_trend(_series(values)).verdict is ComparisonOutcome.WORSE
+def _detects_worse(values: Sequence[float]) -> bool:
+    return analyze_trend(_create_series(values)).verdict is ComparisonOutcome.WORSE
 
 
-def _values(noise: Noise, rng: Random, count: int) -> list[float]:
-    """Rates that searches find, on their grid where they have one."""
-    level = rng.uniform(0.0, 0.1)  # so that it is anywhere between the loads of a grid
-    places = [level + off for off in noise.draw(rng, count)]
-    return [LEVEL_PPS * exp(floor(at / noise.grid) * noise.grid if noise.grid else at) for at in places]
+def _draw_values(noise: Noise, rng: Random, count: int) -> list[float]:
+    """Return rates as measured by searches, on the grid of the noise if it has one."""
+    level = rng.uniform(0.0, 0.1)  # anywhere between two loads of a grid
+    logarithms = [level + deviation for deviation in noise.draw(rng, count)]
+    return [LEVEL_PPS * exp(floor(each / noise.grid) * noise.grid if noise.grid else each) for each in logarithms]
 
 
-def _series(values: Sequence[float]) -> TrendSeries:
+def _create_series(values: Sequence[float]) -> TrendSeries:
     points = (
         TrendPoint(run_id=str(number), started_at=f"{number:09}", moment=str(number), value=value)
         for number, value in enumerate(values)
@@ -113,59 +119,62 @@ def _series(values: Sequence[float]) -> TrendSeries:
     return TrendSeries(key="ndr", text="NDR", unit="pps", better="higher", points=tuple(points))
 
 
-def _print_alarms(console: Console, alarms: dict[str, list[Alarm]]) -> None:
+def _print_false_changes(console: Console, false_changes: dict[str, list[FalseChange]]) -> None:
     title = f"False changes: % of steady series of {STEADY_COUNT} runs (95 % interval)"
     table = Table(box=SIMPLE_HEAD, header_style="dim", title_justify="left", title=title)
     for heading, side in (("runs", "left"), ("", "left"), ("nodrop", "right"), ("jumpavg", "right")):
         table.add_column(heading, justify=side)  # type: ignore[arg-type]
-    for name, found in alarms.items():
-        counts = sum(alarm.ours for alarm in found), sum(alarm.theirs for alarm in found)
-        wanders = name in WANDERING
-        table.add_row(
-            name + (" *" if wanders else ""), BY_NAME[name].text, *(_share_text(count, len(found)) for count in counts)
-        )
+    for name, series in false_changes.items():
+        counts = sum(each.by_nodrop for each in series), sum(each.by_jumpavg for each in series)
+        mark = " *" if name in WANDERING else ""
+        table.add_row(name + mark, BY_NAME[name].description, *(_format_share(count, len(series)) for count in counts))
     console.print(table)
-    console.print("* these do change from run to run: what is seen there is true\n")
+    console.print("* this noise changes from run to run: the detected changes are real\n")
 
 
-def _share_text(count: int, of: int) -> str:
-    low, high = exact(count, of)
-    return f"{count / of * 100:.1f} ({low * 100:.1f}-{high * 100:.1f})"
+def _format_share(count: int, total: int) -> str:
+    low, high = compute_clopper_pearson(count, total)
+    return f"{count / total * 100:.1f} ({low * 100:.1f}-{high * 100:.1f})"
 
 
 def _print_delays(console: Console, delays: dict[tuple[float, int], list[tuple[int, int]]]) -> None:
-    title = "Runs after a step until it is found, 0.5 % noise"
+    title = "Runs after a step until it is detected, 0.5 % of noise"
     table = Table(box=SIMPLE_HEAD, header_style="dim", title_justify="left", title=title)
-    for heading in ("step", "runs before", "median", "in 95 % by", "jumpavg: median", "in 95 % by"):
+    for heading in ("step", "runs before", "nodrop: median", "95 % quantile", "jumpavg: median", "95 % quantile"):
         table.add_column(heading, justify="right")
-    for (step, before_count), found in delays.items():
-        ours, theirs = zip(*found, strict=True)
-        shown = (_share(ours, 0.5), _share(ours, 0.95), _share(theirs, 0.5), _share(theirs, 0.95))
-        table.add_row(f"-{step * 100:g} %", str(before_count), *map(_count_text, shown))
+    for (step, before_count), counts in delays.items():
+        quantiles = (_compute_quantile(each, share) for each in zip(*counts, strict=True) for share in (0.5, 0.95))
+        table.add_row(f"-{step * 100:g} %", str(before_count), *map(_format_delay, quantiles))
     console.print(table)
 
 
-def _share(counts: Sequence[int], share: float) -> int:
-    """As many runs as that share of the series needed at most."""
+def _compute_quantile(counts: Sequence[int], share: float) -> int:
+    """Return the number of runs that suffices for this share of the series."""
     return sorted(counts)[max(0, -int(-share * len(counts) // 1) - 1)]
 
 
-def _count_text(count: int) -> str:
+def _format_delay(count: int) -> str:
     return str(count) if count <= AFTER_MAX else f"> {AFTER_MAX}"
 
 
-def demands(alarms: dict[str, list[Alarm]], delays: dict[tuple[float, int], list[tuple[int, int]]]) -> Iterator[str]:
-    """A line for each demand: met or not, with the figure found."""
-    share = sum(alarm.ours for alarm in alarms[GAUSSIAN]) / len(alarms[GAUSSIAN])
-    yield _line(
-        share <= NOMINAL, f"gaussian noise, false changes in at most 5 % of series of {STEADY_COUNT} runs: {share:.1%}"
+def format_requirements(
+    false_changes: dict[str, list[FalseChange]], delays: dict[tuple[float, int], list[tuple[int, int]]]
+) -> Iterator[str]:
+    """Yield a line for each requirement: met or not, with the measured value."""
+    share = sum(each.by_nodrop for each in false_changes[GAUSSIAN]) / len(false_changes[GAUSSIAN])
+    yield _format_line(
+        share <= NOMINAL,
+        f"gaussian noise, false changes in series of {STEADY_COUNT} runs: {share:.1%}, required: at most 5 %",
     )
-    needed = _share([ours for ours, _ in delays[SOON_STEP, BEFORE_COUNTS[0]]], 0.95)
-    text = f"{SOON_STEP:.0%} lower after {BEFORE_COUNTS[0]} runs found within {SOON} in 95 %: {_count_text(needed)}"
-    yield _line(needed <= SOON, text)
+    delay = _compute_quantile([nodrop_count for nodrop_count, _ in delays[REQUIRED_STEP, BEFORE_COUNTS[0]]], 0.95)
+    text = (
+        f"{REQUIRED_STEP:.0%} lower after {BEFORE_COUNTS[0]} runs: detected after {_format_delay(delay)} in 95 % of series, "
+        f"required: at most {REQUIRED_DELAY}"
+    )
+    yield _format_line(delay <= REQUIRED_DELAY, text)
 
 
-def _line(met: bool, text: str) -> str:
+def _format_line(met: bool, text: str) -> str:
     return f"{'met' if met else 'NOT MET'}: {text}"
 
 

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 from benchmarks.verdict.noise import NOISES
-from benchmarks.verdict.runs import draw
+from benchmarks.verdict.runs import draw_runs
 from tests.unit.test_charts import require_sound
 from tests.verdicts import loss, rate, sides
 
@@ -17,7 +17,7 @@ BY_NAME = {noise.name: noise for noise in NOISES}
 
 
 def compared(name: str, count: int, effect: float) -> Comparison:
-    return compare(*draw(BY_NAME[name], Random(5), count, effect))
+    return compare(*draw_runs(BY_NAME[name], Random(5), count, effect))
 
 
 @pytest.mark.parametrize(

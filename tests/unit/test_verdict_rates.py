@@ -5,10 +5,10 @@ from functools import partial
 from random import Random
 
 import pytest
-from benchmarks.verdict.noise import NOISES, SD, Noise, gaussian
-from benchmarks.verdict.runs import draw
-from benchmarks.verdict.searches import dealt, search
-from benchmarks.verdict.tally import Pair, Tally, exact, tally
+from benchmarks.verdict.noise import NOISES, SD, Noise, create_gaussian
+from benchmarks.verdict.runs import draw_runs
+from benchmarks.verdict.searches import draw_searched_runs, run_search
+from benchmarks.verdict.tally import DrawPair, Tally, compute_clopper_pearson, tally_comparisons
 from scipy.stats import binom, binomtest, ttest_ind
 
 from nodrop.analysis import ComparisonOutcome
@@ -17,15 +17,15 @@ from nodrop.model.summary import Summary
 PAIRS = 120
 NOMINAL = 0.05
 ONE_IN_A_THOUSAND = 0.999
-DEMANDED = [noise for noise in NOISES if noise.demanded]
+DEMANDED = [noise for noise in NOISES if noise.has_requirement]
 BLOCKS = next(noise for noise in NOISES if noise.name == "drift-blocks")
 
 
 def told(noise: Noise, repeats: int, effect: float, pairs: int = PAIRS) -> Tally:
     def pair(rng: Random) -> tuple[list[Summary], list[Summary]]:
-        return draw(noise, rng, repeats, effect)
+        return draw_runs(noise, rng, repeats, effect)
 
-    return tally(pair, noise.name, repeats, effect, range(pairs))
+    return tally_comparisons(pair, noise.name, repeats, effect, range(pairs))
 
 
 def bearable(pairs: int = PAIRS) -> int:
@@ -50,7 +50,7 @@ def test_and_if_each_of_many_measures_were_judged_as_if_it_were_the_only_one() -
         columns = zip(*(list(zip(*side, strict=True)) for side in figures), strict=True)
         return any(ttest_ind(a, b, equal_var=False).pvalue < NOMINAL for a, b in columns)
 
-    called = sum(is_called(draw(NOISES[0], Random(seed), 5, 0.0)) for seed in range(PAIRS))
+    called = sum(is_called(draw_runs(NOISES[0], Random(seed), 5, 0.0)) for seed in range(PAIRS))
     assert called > bearable()
 
 
@@ -59,7 +59,7 @@ def test_two_percent_at_half_a_percent_of_noise_are_found_by_five_repeats() -> N
 
 
 def test_that_would_be_noticed_if_the_noise_were_greater() -> None:
-    louder = Noise("louder", "", gaussian(4 * SD))
+    louder = Noise("louder", "", create_gaussian(4 * SD))
     assert told(louder, 5, 0.02).ndr_ratio(ComparisonOutcome.WORSE) < 0.95
 
 
@@ -71,19 +71,19 @@ def test_what_differs_by_the_margin_is_hardly_ever_called_equivalent(noise: Nois
 
 @pytest.mark.parametrize("sut", ["stall-random", "two-modes-trial"])
 def test_searches_of_one_simulated_sut_are_not_told_apart_and_of_a_slower_one_they_are(sut: str) -> None:
-    same = [search(sut, seed) for seed in range(20)]
-    slower = [search(sut, seed, 0.05) for seed in range(20, 40)]
-    alike: Pair = partial(_dealt, same, same)
-    apart: Pair = partial(_dealt, same, slower)
-    assert tally(alike, sut, 5, 0.0, range(60)).called <= bearable(60)
-    assert tally(apart, sut, 5, 0.05, range(60)).ndr_ratio(ComparisonOutcome.WORSE) >= 0.95
+    same = [run_search(sut, seed) for seed in range(20)]
+    slower = [run_search(sut, seed, 0.05) for seed in range(20, 40)]
+    alike: DrawPair = partial(_dealt, same, same)
+    apart: DrawPair = partial(_dealt, same, slower)
+    assert tally_comparisons(alike, sut, 5, 0.0, range(60)).called <= bearable(60)
+    assert tally_comparisons(apart, sut, 5, 0.05, range(60)).ndr_ratio(ComparisonOutcome.WORSE) >= 0.95
 
 
 def _dealt(of_a: list, of_b: list, rng: Random) -> tuple[list[Summary], list[Summary]]:  # type: ignore[type-arg]
-    return dealt(of_a, of_b, rng, 5)
+    return draw_searched_runs(of_a, of_b, rng, 5)
 
 
 def test_the_interval_of_a_share_is_scipys() -> None:
     for count, of in ((0, 40), (3, 40), (37, 40), (40, 40)):
         reference = binomtest(count, of).proportion_ci(0.95, method="exact")
-        assert exact(count, of) == pytest.approx((reference.low, reference.high))
+        assert compute_clopper_pearson(count, of) == pytest.approx((reference.low, reference.high))
