@@ -48,11 +48,11 @@ def measure_observed(lab: Bench, load_pps: float = LOAD_PPS, begin: Callable[[],
     """Run a trial with the counts of every hop; `begin` is called right before it."""
     with open_observers(lab.stage.facts, lab.plan) as observers:
         for observer in observers:
-            observer.before()
+            observer.begin_trial()
         begin()
         result = lab.measure(load_pps, DURATION_S)
         for observer in reversed(observers):
-            result = observer.after(result)
+            result = observer.end_trial(result)
     return result
 
 

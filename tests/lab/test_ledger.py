@@ -50,10 +50,10 @@ def measure_observed(
     """Run a trial with its ledger while `meanwhile` acts on the lab."""
     thread = threading.Thread(target=meanwhile) if meanwhile else None
     with HopCounterReader(lab.stage.facts, lab.plan.lab) as hops:
-        hops.before()
+        hops.begin_trial()
         if thread:
             thread.start()
-        result = hops.after(lab.measure(load_pps, duration_s))
+        result = hops.end_trial(lab.measure(load_pps, duration_s))
     if thread:
         thread.join()
     print(describe_loss(result))

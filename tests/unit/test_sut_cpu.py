@@ -24,9 +24,9 @@ def test_a_sut_that_waits_for_its_cpu_makes_the_trial_suspect() -> None:
     for rival in rivals:
         rival.start()
     sut_cpu = SutCpuObserver([rivals[0].pid])
-    sut_cpu.before()
+    sut_cpu.begin_trial()
     time.sleep(0.5)
-    result = sut_cpu.after(simulated_trial(1000.0, 0.5))
+    result = sut_cpu.end_trial(simulated_trial(1000.0, 0.5))
     for rival in rivals:
         rival.kill()
         rival.join()
@@ -39,5 +39,5 @@ def test_a_sut_that_waits_for_its_cpu_makes_the_trial_suspect() -> None:
 def test_without_a_process_to_watch_nothing_is_said(pid: int | None) -> None:
     sut_cpu = SutCpuObserver([] if pid is None else [pid])
     result = simulated_trial(1000.0, 1.0)
-    sut_cpu.before()
-    assert sut_cpu.after(result) == result
+    sut_cpu.begin_trial()
+    assert sut_cpu.end_trial(result) == result

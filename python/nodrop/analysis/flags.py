@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from nodrop.analysis.run_order import TimedRun, is_b_later
-from nodrop.analysis.statistics import RunDrift, sample_variance
+from nodrop.analysis.statistics import RunDrift, compute_sample_variance
 from nodrop.analysis.types import MetricSeries
 from nodrop.model.goal import Flag
 from nodrop.model.summary import MeasureUnit
@@ -44,7 +44,7 @@ def _flag_groups(name: str, at: Sequence[float], series: MetricSeries, unit: Mea
 
 
 def _compute_spread(values: Sequence[float]) -> float:
-    return math.sqrt(sample_variance(values)) if len(values) > 1 else 0.0
+    return math.sqrt(compute_sample_variance(values)) if len(values) > 1 else 0.0
 
 
 def flag_drift(drift: RunDrift | None) -> Flag | None:

@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from nodrop.analysis import text
-from nodrop.analysis.statistics import RunSample, sample_variance
+from nodrop.analysis.statistics import RunSample, compute_sample_variance
 from nodrop.analysis.types import MetricPoint, MetricSeries
 from nodrop.errors import ConfigError
 from nodrop.model.goal import Limit
@@ -132,7 +132,7 @@ def _build_series(points: Sequence[MetricPoint], unit: MeasureUnit) -> MetricSer
     return MetricSeries(
         points=tuple(points),
         mean=mean if unit == "ratio" else math.exp(mean),
-        scatter=math.sqrt(sample_variance(at)) if len(at) > 1 else None,
+        scatter=math.sqrt(compute_sample_variance(at)) if len(at) > 1 else None,
         at_least=any(point.at_least for point in points),
     )
 

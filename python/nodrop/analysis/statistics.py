@@ -137,7 +137,7 @@ def _estimate_paired(a: RunSample, b: RunSample, floor: float, pairs: Sequence[R
     differences = [b.at[pair.b] - a.at[pair.a] for pair in pairs]
     slope, slope_variance = _fit_slope([(b.at[pair.b] + a.at[pair.a]) / 2 for pair in pairs])
     lead = fmean(pair.lead for pair in pairs) / 2  # a pair takes two steps
-    variance = max(sample_variance(differences), 2 * floor**2)
+    variance = max(compute_sample_variance(differences), 2 * floor**2)
     hidden = _bound_hidden_variance(variance / 2, a) + _bound_hidden_variance(variance / 2, b)
     error = math.sqrt(variance / len(differences) + lead**2 * slope_variance + hidden)
     return EffectEstimate(
@@ -183,7 +183,7 @@ def estimate_drift(a: RunSample, b: RunSample) -> RunDrift | None:
 
 def estimate_precision(values: RunSample, floor: float) -> Precision:
     """Estimate the variance of a side, and the variance that its scatter does not show."""
-    variance = max(sample_variance(values.at), floor**2)
+    variance = max(compute_sample_variance(values.at), floor**2)
     return Precision(variance, _bound_hidden_variance(variance, values))
 
 
@@ -254,7 +254,7 @@ def compute_t_tail(freedom: float, t: float) -> float:
     return float(ndtr(-t) if math.isinf(freedom) else stdtr(freedom, -t))
 
 
-def sample_variance(values: Sequence[float]) -> float:
+def compute_sample_variance(values: Sequence[float]) -> float:
     """Return the variance of two or more values; the standard library's uses fractions and is too slow here."""
     mean = fmean(values)
     return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)

@@ -31,7 +31,7 @@ class ChartKind(NamedTuple):
     takes_trial: bool = False
 
 
-def _sankey(source: ChartInput) -> Chart:
+def _build_sankey_chart(source: ChartInput) -> Chart:
     trial = source.trial or sankey.select_trial(source.results[0])
     if trial is None:
         raise ConfigError(
@@ -41,7 +41,7 @@ def _sankey(source: ChartInput) -> Chart:
     return sankey.build_chart(trial)
 
 
-def _loss(source: ChartInput) -> Chart:
+def _build_loss_chart(source: ChartInput) -> Chart:
     return loss.build_chart(source.results[0], *([source.trial] if source.trial else []))
 
 
@@ -68,9 +68,9 @@ CHART_KINDS: dict[str, ChartKind] = {
         takes_several=True,
     ),
     "load-latency": ChartKind(lambda source: load_latency.build_chart(source.results[0]), "latency by load"),
-    "loss": ChartKind(_loss, "frames lost over time within trials", takes_trial=True),
+    "loss": ChartKind(_build_loss_chart, "frames lost over time within trials", takes_trial=True),
     "rate": ChartKind(lambda source: fixed_rate.build_chart(source.results[0]), "a run at a fixed rate over time"),
-    "sankey": ChartKind(_sankey, "where a trial lost frames, by cause", takes_trial=True),
+    "sankey": ChartKind(_build_sankey_chart, "where a trial lost frames, by cause", takes_trial=True),
     "chains": ChartKind(
         lambda source: chains.build_chart(source.results[0], source.trial),
         "rate, loss and latency by chain",

@@ -66,10 +66,10 @@ class CloudInventory(NamedTuple):
         if not self.tagged:
             yield Text(f"{self.place}: no nodrop resources")
         else:
-            yield Text(f"{self.place}: {_count(self.tagged)} created by nodrop")
+            yield Text(f"{self.place}: {_format_counts(self.tagged)} created by nodrop")
             yield _build_table(self.tagged)
         if self.nfvbench:
-            yield Text(f"{self.place}: {_count(self.nfvbench)} with NFVbench's names")
+            yield Text(f"{self.place}: {_format_counts(self.nfvbench)} with NFVbench's names")
             yield _build_table(self.nfvbench)
 
 
@@ -138,19 +138,19 @@ def delete_resources(cloud: "Cloud", leftovers: "Iterable[Leftover]") -> None:
         click.echo("\nincomplete; run 'nodrop cleanup' again", err=True)
         raise
     if remaining:
-        lines = "".join(f"\n  {_name(each.resource)} {each.resource.id}: {each.reason}" for each in remaining)
-        raise StageError(f"cloud {cloud.name}: {_count(remaining)} could not be deleted:{lines}")
+        lines = "".join(f"\n  {_format_name(each.resource)} {each.resource.id}: {each.reason}" for each in remaining)
+        raise StageError(f"cloud {cloud.name}: {_format_counts(remaining)} could not be deleted:{lines}")
 
 
 def _print_progress(text: str, done_count: int, count: int) -> None:
     click.echo(f"[{done_count:>{len(str(count))}}/{count}] {text}")
 
 
-def _name(resource: "CloudResource") -> str:
+def _format_name(resource: "CloudResource") -> str:
     return f"{resource.kind.replace('_', ' ')} {resource.name}"
 
 
-def _count(resources: "Sequence[Any]") -> str:
+def _format_counts(resources: "Sequence[Any]") -> str:
     return format_count(len(resources), "resource")
 
 

@@ -50,7 +50,7 @@ def up(name: str, **keys: Any) -> None:
     """Create a lab."""
     from nodrop.stage import persistent_lab
 
-    facts = persistent_lab.bring_up(_plan(keys), name).facts
+    facts = persistent_lab.bring_up(_make_plan(keys), name).facts
     click.echo(f"lab {name} is up")
     _print_facts(facts)
     click.echo("\nTry:")
@@ -128,7 +128,7 @@ def _list_examples(name: str, facts: "StageFacts") -> tuple[str, ...]:
     )
 
 
-def _plan(keys: dict[str, Any]) -> "LabPlan":
+def _make_plan(keys: dict[str, Any]) -> "LabPlan":
     """Plan the lab that `nodrop run` would create with these keys."""
     from nodrop import plan
     from nodrop.config.load import load

@@ -85,7 +85,7 @@ def _simulate(flags: dict[str, Any]) -> int:
         raise ConfigError("command line: give one --sut and at most one --search, or use --compare")
     (name,), seed = flags["suts"], flags["seed"]
     sut = create(name, seed, _parse_parameters(flags))
-    plan = _plan(flags, *flags["algorithm"])
+    plan = _make_plan(flags, *flags["algorithm"])
     measurer = SimulatedMeasurer(plan.traffic, sut, plan.search.overhead_s)
     environment = RunEnvironment(
         open_stage=lambda _plan, _run_id, _on_progress: NullStage(f"{name} (simulated, seed {seed})"),
@@ -124,7 +124,7 @@ def _compare(flags: dict[str, Any]) -> int:
     parameters = _parse_parameters(flags)
     suts = {name: partial(create, name, parameters=parameters) for name in flags["suts"] or SUTS}
     algorithms = flags["algorithm"] or [name for name in get_args(AlgorithmName) if name not in TIME_LIMITED_SEARCHES]
-    searches = {name: _plan(flags, name).search for name in algorithms}
+    searches = {name: _make_plan(flags, name).search for name in algorithms}
     print_benchmark(searches, suts, range(flags["seed"], flags["seed"] + flags["seeds"]), flags["json_file"])
     return 0
 
@@ -140,7 +140,7 @@ def _parse_parameters(flags: dict[str, Any]) -> dict[str, float]:
     return parameters
 
 
-def _plan(flags: dict[str, Any], algorithm: AlgorithmName | None = None) -> "Plan":
+def _make_plan(flags: dict[str, Any], algorithm: AlgorithmName | None = None) -> "Plan":
     from nodrop.config.load import load
     from nodrop.plan import build
 

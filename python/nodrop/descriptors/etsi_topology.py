@@ -246,4 +246,4 @@ class _PrintedFormReader:
         return any(f"is read as {unit[0]}i" in each.text for each in self.remarks)
 
     def _fail(self, branch: Branch, problem: str) -> NoReturn:
-        raise ConfigError(f"{self.name}: line {branch.line}: {branch.written}: {problem}")
+        raise ConfigError(f"{self.name}: line {branch.line}: {branch.text}: {problem}")

@@ -14,7 +14,7 @@ class Branch(NamedTuple):
 
     key: str
     """Lower case, words joined by `-`."""
-    written: str
+    text: str
     value: str
     line: int
     bare: bool
@@ -44,12 +44,12 @@ def _nest_lines(lines: list[_Line], indent: int, name: str) -> tuple[Branch, ...
         if line.indent < indent or any(each.indent < inner[0].indent for each in inner):
             strange = line if line.indent < indent else min(inner, key=lambda each: each.indent)
             raise ConfigError(
-                f"{name}: line {strange.branch.line}: {strange.branch.written}: inconsistent indentation; align it"
+                f"{name}: line {strange.branch.line}: {strange.branch.text}: inconsistent indentation; align it"
             )
         children = _nest_lines(inner, inner[0].indent, name) if inner else ()
         if children and (line.branch.value or line.branch.bare):
             raise ConfigError(
-                f"{name}: line {inner[0].branch.line}: {inner[0].branch.written}: indented below a value; align it"
+                f"{name}: line {inner[0].branch.line}: {inner[0].branch.text}: indented below a value; align it"
             )
         branches.append(line.branch._replace(children=children))
     return tuple(branches)

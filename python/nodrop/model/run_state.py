@@ -49,7 +49,7 @@ class RunState:
     goals: tuple[GoalResult, ...] = ()
     result: RunResult | None = None
     """None until the run is over."""
-    search_left_s: float | None = None
+    search_remaining_s: float | None = None
     """Expected duration of the rest of the search, from the start of `trial`."""
     latency_phases: frozenset[str] = frozenset()
     """Phases started after the search."""
@@ -88,7 +88,7 @@ class RunState:
         """Return the expected time to the end of the run; None before there is an estimate."""
         if not self.plan or not self.trial:
             return None
-        current_s = self.trial.trial.duration_s if self.latency_phases else self.search_left_s
+        current_s = self.trial.trial.duration_s if self.latency_phases else self.search_remaining_s
         if current_s is None:
             return None
         elapsed_s = self.window.elapsed_s if self.window else 0.0
@@ -98,11 +98,11 @@ class RunState:
 
     def _start_trial(self, event: TrialStarted) -> Self:
         """Take the estimate of the search; without one, continue from the previous estimate."""
-        phases, left_s = self.latency_phases, self.search_left_s
+        phases, remaining_s = self.latency_phases, self.search_remaining_s
         if event.phase != SEARCH:
             phases |= {event.phase}
         elif event.outlook.left_s is not None:
-            left_s = event.outlook.left_s
-        elif left_s is not None and self.trials:
-            left_s -= self.trials[-1].duration_s
-        return replace(self, trial=event, window=None, search_left_s=left_s, latency_phases=phases)
+            remaining_s = event.outlook.left_s
+        elif remaining_s is not None and self.trials:
+            remaining_s -= self.trials[-1].duration_s
+        return replace(self, trial=event, window=None, search_remaining_s=remaining_s, latency_phases=phases)

@@ -58,12 +58,12 @@ class HopCounterReader:
         if self._child:
             self._child.end(END_TIMEOUT_S)
 
-    def before(self) -> None:
+    def begin_trial(self) -> None:
         """Read all counters."""
         self._reading_s = 0.0
         self._before = self._read_settled({})
 
-    def after(self, result: TrialResult) -> TrialResult:
+    def end_trial(self, result: TrialResult) -> TrialResult:
         """Read all counters again and return the result with the ledger of the difference."""
         after = self._read_settled(self._before)
         delta = None if self._refusal else CounterDelta(self._before, after)

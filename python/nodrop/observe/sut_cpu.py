@@ -17,11 +17,11 @@ class SutCpuObserver:
         self._bound_to = {pid: _cpus(pid) for pid in pids}
         self._waits_before_s = self._waits_s()
 
-    def before(self) -> None:
+    def begin_trial(self) -> None:
         """Record the waiting times so far."""
         self._waits_before_s = self._waits_s()
 
-    def after(self, result: TrialResult) -> TrialResult:
+    def end_trial(self, result: TrialResult) -> TrialResult:
         """Return the result, with a doubt if the SUT waited for too long."""
         pairs = zip(self._waits_s(), self._waits_before_s, strict=True)
         waited_s = max((after - before for after, before in pairs), default=0.0)

@@ -125,7 +125,7 @@ def registered_process(role: Role, place: str) -> Iterator[None]:
     """List this process among `list_active_processes` until the block exits."""
     path = None
     with contextlib.suppress(StageError, OSError):  # a process that cannot be listed can still measure
-        path = _record(role, place)
+        path = _record_process(role, place)
     try:
         yield
     finally:
@@ -133,7 +133,7 @@ def registered_process(role: Role, place: str) -> Iterator[None]:
             path.unlink(missing_ok=True)
 
 
-def _record(role: Role, place: str) -> Path:
+def _record_process(role: Role, place: str) -> Path:
     process = identify(os.getpid())
     entry = ActiveProcess(
         role=role,

@@ -122,10 +122,10 @@ class Session:
     def _measure(self, trial: Trial, phase: str, preview: TrialPreview | None = None) -> TrialResult:
         index = self.recorder.start_trial(trial, phase, preview or TrialPreview())
         for observer in self.observers:
-            observer.before()
+            observer.begin_trial()
         result = self.generator.measure(trial, index, phase, self.recorder.report_trial_progress)
         for observer in reversed(self.observers):
-            result = observer.after(result)
+            result = observer.end_trial(result)
         return result
 
     def _goal_results(

@@ -33,7 +33,7 @@ class Bracket:
         """Width of the bracket, (upper - lower) / upper."""
         return width.compute_between(self.low.load_pps, self.high.load_pps)
 
-    def after(self, measured: Measured) -> "Bracket":
+    def update(self, measured: Measured) -> "Bracket":
         """Return the bracket after another trial, for any goal."""
         if measured.load_pps in (self.low.load_pps, self.high.load_pps):
             return self._remeasured(measured)

@@ -97,7 +97,7 @@ class MlrSearch03(DialogueSearch):
             stop = stop_when_decided(choice.load_pps, planned.duration_s, self._goals[-1].loss_ratio)
             measured = yield from measure(choice, planned.duration_s, stop)
             self._tables[-1].add(measured)
-            self._brackets = tuple(bracket.after(measured) for bracket in self._brackets)
+            self._brackets = tuple(bracket.update(measured) for bracket in self._brackets)
 
     def _choices(self, planned: PhasePlan) -> Iterator[Choice]:
         """Yield the choices of the brackets, the most urgent first."""

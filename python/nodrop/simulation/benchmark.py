@@ -119,11 +119,11 @@ def run_benchmark(
     tasks = [_Task(*task) for task in product(suts.items(), entries, seeds)]
     workers = process_count or len(os.sched_getaffinity(0))
     if workers == 1:
-        runs = list(map(_run, tasks))
+        runs = list(map(_run_task, tasks))
     else:
         with ProcessPoolExecutor(workers) as pool:
-            runs = list(pool.map(_run, tasks, chunksize=max(1, len(seeds) // 4)))
-    scores = (_score(list(group)) for _, group in groupby(runs, key=lambda each: (each.sut, each.search)))
+            runs = list(pool.map(_run_task, tasks, chunksize=max(1, len(seeds) // 4)))
+    scores = (_score_entry(list(group)) for _, group in groupby(runs, key=lambda each: (each.sut, each.search)))
     return Benchmark(attempts=tuple(runs), scores=tuple(scores))
 
 
@@ -153,7 +153,7 @@ class _Task(NamedTuple):
     seed: int
 
 
-def _run(task: _Task) -> BenchmarkRun:
+def _run_task(task: _Task) -> BenchmarkRun:
     name, make_sut = task.sut
     sut, plan = make_sut(task.seed), task.entry.plan
     simulated = simulate_search(plan, sut, make=task.entry.make)
@@ -174,7 +174,7 @@ def _get_result_pps(interval: Interval) -> float:
     return lower_pps or interval.estimate_pps or 0.0
 
 
-def _score(runs: list[BenchmarkRun]) -> EntryScore:
+def _score_entry(runs: list[BenchmarkRun]) -> EntryScore:
     by_goal = zip(*(each.goals for each in runs), strict=True)
     return EntryScore(
         search=runs[0].search,

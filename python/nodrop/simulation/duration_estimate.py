@@ -83,7 +83,7 @@ def _iter_parts(plan: Plan, cpu_s: float) -> Iterator[DurationRange]:
         yield _estimate_trials(f"trial at {plan.fixed.asked}", 1, plan.fixed.duration_s)
         return
     limit_pps = plan.calibration.load_pps if plan.calibration else plan.search.max_load_pps
-    yield _search(plan.search, min(limit_pps, plan.search.max_load_pps), cpu_s)
+    yield _estimate_search(plan.search, min(limit_pps, plan.search.max_load_pps), cpu_s)
     if plan.latency.points:
         yield _estimate_trials("latency", len(plan.latency.points), plan.latency.duration_s)
 
@@ -93,7 +93,7 @@ def _estimate_trials(what: str, count: int, duration_s: float) -> DurationRange:
 
 
 @functools.lru_cache(64)
-def _search(search: SearchPlan, highest_pps: float, cpu_s: float) -> DurationRange:
+def _estimate_search(search: SearchPlan, highest_pps: float, cpu_s: float) -> DurationRange:
     """Simulate the search against as many SUTs as time allows; the expected duration is the median."""
     walls_s = sorted(_iter_walls_s(search, highest_pps, cpu_s))
     if not walls_s:  # only the time limit is known

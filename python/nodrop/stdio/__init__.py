@@ -75,7 +75,7 @@ class _Session:
 
     def _measure(self, trial: Trial) -> ReportedTrial:
         account = TrialAccount(trial, len(self._trials))
-        self._lines.send(_request_message(trial))
+        self._lines.send(_build_request_message(trial))
         kinds = ("trial", "progress") if trial.stop else ("trial",)
         while True:
             kind, content = self._lines.receive(*kinds)
@@ -115,7 +115,7 @@ def _list_trials(trials: Sequence[ReportedTrial]) -> str:
     return ", ".join(f"#{trial.index}" for trial in trials)
 
 
-def _request_message(trial: Trial) -> Message:
+def _build_request_message(trial: Trial) -> Message:
     request: Message = {"load": trial.intended_load_pps, "duration": trial.duration_s}
     why = {"goal": trial.goal, "rule": trial.rule, "reason": format_message(trial.reason)}
     if trial.stop is None:

@@ -17,10 +17,10 @@ def delete_results(names: Collection[str], results_dir: Path) -> None:
     for name in names:
         _remove(results_dir / name)
     for file in results_dir.glob(f"*/{suites.SUITE_FILE}"):
-        _mark(file, names)
+        _mark_removed(file, names)
 
 
-def _mark(file: Path, names: Collection[str]) -> None:
+def _mark_removed(file: Path, names: Collection[str]) -> None:
     """Mark deleted runs in a suite."""
     located = suites.locate(file)
     if located is None or not any(run.run_id in names and not run.removed for run in located.suite.runs):

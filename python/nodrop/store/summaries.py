@@ -133,12 +133,12 @@ def _list_latency_measures(result: RunResult) -> Iterator[Measure]:
         if latency is None:
             continue
         figures = {f"p{each:g}": float(latency.percentiles_ns[each]) for each in latency.percentiles_ns}
-        at_key, at_text = _place(result, point.label)
+        at_key, at_text = _name_point(result, point.label)
         for name, value_ns in (figures | {"max": float(latency.max_ns)}).items():
             yield build_latency_measure(name, value_ns, at_key, at_text)
 
 
-def _place(result: RunResult, label: str) -> tuple[str, str]:
+def _name_point(result: RunResult, label: str) -> tuple[str, str]:
     """Return key and display text of a latency trial's load."""
     goals = {goal_result.goal.label: goal_result.goal for goal_result in result.goals}
     point = next((each for each in result.plan.latency.points if each.label == label), None)

@@ -59,12 +59,12 @@ def config(
     for remark in remarks:
         click.echo(f"nodrop: {vmd}: {remark}", err=True)
     candidates = [read_or_describe_host(file) for file in hosts or (None,)]
-    placement = read_placement(placed) if placed else _place(requested, candidates)
+    placement = read_placement(placed) if placed else _place_vm(requested, candidates)
     host = next((each for each in candidates if identify_host(each) == placement.host_id), candidates[0])
     _write(_format_config(build_instance(requested, placement, host), form, images, emulate), output)
 
 
-def _place(vmd: "VmDescriptor", hosts: "list[HostDescriptor]") -> "Placement":
+def _place_vm(vmd: "VmDescriptor", hosts: "list[HostDescriptor]") -> "Placement":
     from rich.console import Group
 
     from nodrop.cli.console import make_console, print_renderable

@@ -68,7 +68,7 @@ def price(suite: str | None, **flags: Any) -> int:
         require_suffix(Path(flags["plot"]))
     require_writable(flags["impact"], "--impact")
     if suite is None:
-        return _measure(flags)
+        return _measure_costs(flags)
     _output_table(_read_stored(suite, flags["results_dir"] or "results"), flags)
     return 0
 
@@ -83,7 +83,7 @@ def _read_stored(suite: str, results_dir: str) -> "RuleCostTable":
     return build_cost_table(stored.suite, stored.results)
 
 
-def _measure(flags: dict[str, Any]) -> int:
+def _measure_costs(flags: dict[str, Any]) -> int:
     from nodrop.run.machine_lock import measurement_lock
     from nodrop.simulation.duration_estimate import estimate_duration
 

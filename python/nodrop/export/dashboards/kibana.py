@@ -43,7 +43,7 @@ def build_objects(index_pattern: str = INDEX_PATTERN) -> Iterator[Json]:
     yield _index_pattern(index_pattern)
     for panel in PANELS:
         yield _build_visualization(panel, index_pattern)
-    yield _search()
+    yield _build_search()
     yield _build_dashboard(PANELS)
 
 
@@ -100,7 +100,7 @@ def _build_visualization(panel: RecordPanel, index_pattern: str) -> Json:
     return _build_object("visualization", panel.id, attributes)
 
 
-def _search() -> Json:
+def _build_search() -> Json:
     attributes = _build_title("nodrop records", "All shipped records, latest first.") | {
         "columns": list(TABLE_COLUMNS),
         "sort": [[TIME, "desc"]],

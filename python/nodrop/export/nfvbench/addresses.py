@@ -15,14 +15,16 @@ def build_address_keys(streams: Sequence[Stream]) -> dict[str, Any]:
     """Build `ip_addrs` and UDP ports of streams; none for traffic other than UDP over IPv4."""
     if not all(_find_layer_position(stream, Ipv4) and _find_layer_position(stream, Udp) for stream in streams):
         return {}
-    left: list[ipaddress.IPv4Address] = []
-    right: list[ipaddress.IPv4Address] = []
+    left_addresses: list[ipaddress.IPv4Address] = []
+    right_addresses: list[ipaddress.IPv4Address] = []
     for stream in streams:
-        source, destination = (left, right) if is_forward(stream) else (right, left)
+        source, destination = (
+            (left_addresses, right_addresses) if is_forward(stream) else (right_addresses, left_addresses)
+        )
         source.extend(_iter_addresses(stream, "src"))
         destination.extend(_iter_addresses(stream, "dst"))
     return {
-        "ip_addrs": [_find_network(left), _find_network(right)],
+        "ip_addrs": [_find_network(left_addresses), _find_network(right_addresses)],
         "udp_src_port": _collect_ports(streams, "src_port"),
         "udp_dst_port": _collect_ports(streams, "dst_port"),
     }

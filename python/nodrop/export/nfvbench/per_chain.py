@@ -64,7 +64,7 @@ def _build_path(plan: Plan, trial: TrialResult, streams: Sequence[Stream]) -> Di
         total = [_sum([hop.frame_count for hop in column]) for column in columns]
         every = [times for times in trial.directions if is_forward(times) is is_forward(streams[0])]
         rows["total"] = _build_row(plan, total, every)
-    return DirectionPath(interfaces=tuple(_label(column) for column in columns), chains=rows)
+    return DirectionPath(interfaces=tuple(_format_label(column) for column in columns), chains=rows)
 
 
 def _list_hops(trial: TrialResult, streams: Sequence[Stream]) -> list[_Hop]:
@@ -90,7 +90,7 @@ def _parse_hop(hop: HopCount) -> tuple[str, str]:
     return device.partition(" ")[0].lower(), "RX" if verb == "receives" else "TX"
 
 
-def _label(column: Sequence[_Hop]) -> str:
+def _format_label(column: Sequence[_Hop]) -> str:
     """Format the label of a counter; a star replaces numbers that differ between chains."""
     names = {hop.interface for hop in column}
     interface = names.pop() if len(names) == 1 else re.sub(r"\d+", "*", column[0].interface)

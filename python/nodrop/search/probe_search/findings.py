@@ -6,7 +6,7 @@ from statistics import median
 
 from nodrop.model.goal import Flag
 from nodrop.search.probe_search.event_loss import fit_stall_line, is_stall
-from nodrop.search.probe_search.sut_model import SutBehavior, SutModel, trend
+from nodrop.search.probe_search.sut_model import SutBehavior, SutModel, find_trend
 from nodrop.search.probe_search.trial_trace import SINGLE_LOSS_RATIO, Trace
 
 COMPARABLE_LOAD_FACTOR = 1.2
@@ -51,7 +51,7 @@ def _flag_drift(overloaded: list[Trace], behaviors: Sequence[SutBehavior]) -> It
     if SutBehavior.MODES in behaviors or len(overloaded) < 3:
         return
     rates = [trace.capacity_pps for trace in overloaded]
-    direction = trend(rates)
+    direction = find_trend(rates)
     if SutBehavior.RISING in behaviors:
         direction = SutBehavior.RISING
     if direction is None:

@@ -114,7 +114,7 @@ class SutModel:
         shifted = SAME_CAPACITY_RATIO if same_load else SAME_CAPACITY_RATIO_ELSEWHERE
         if _split(both) and _compute_range(fresh) > SAME_CAPACITY_RATIO:
             self.behavior = SutBehavior.MODES
-        elif (direction := trend(both)) and trend(fresh) == direction:
+        elif (direction := find_trend(both)) and find_trend(fresh) == direction:
             self.behavior = direction
             self.era_start = self.traces.index(probes[-1])
         elif _compute_range(fresh) > SAME_CAPACITY_RATIO:
@@ -345,7 +345,7 @@ def _compute_range(values: Sequence[float]) -> float:
     return (max(values) - min(values)) / max(1e-9, *values)
 
 
-def trend(values: Sequence[float]) -> SutBehavior | None:
+def find_trend(values: Sequence[float]) -> SutBehavior | None:
     """Return the direction of values in order of time, if nearly all pairs agree."""
     if len(values) < 4 or _compute_range(values) <= TREND:
         return None

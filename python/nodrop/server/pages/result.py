@@ -60,7 +60,7 @@ def make_routes(site: Site) -> APIRouter:
         return await run_in_threadpool(_show, request, name)
 
     def _show(request: Request, name: str) -> Response:
-        entry = _find(site, name)
+        entry = _find_entry(site, name)
         # The page links to the attachments that a file contains.
         lean = _build_entry_document(entry).model_copy(update={"attachments": ()})
         report = Markup(html.render_fragment(lean, functools.partial(render_placeholder, site.charts)))
@@ -74,13 +74,13 @@ def make_routes(site: Site) -> APIRouter:
 
     @router.get("/results/{name}/report.html")
     async def report(name: str) -> Response:
-        entry = await run_in_threadpool(_find, site, name)
+        entry = await run_in_threadpool(_find_entry, site, name)
         document = await run_in_threadpool(_build_entry_document, entry)
         return await make_report_response(site, document, entry.name)
 
     @router.get("/results/{name}/result.json")
     async def raw(name: str) -> Response:
-        entry = await run_in_threadpool(_find, site, name)
+        entry = await run_in_threadpool(_find_entry, site, name)
         if entry.suite:
             raise Problem(404, f"{entry.name} has {len(entry.runs)} runs; request one of them")
         headers = _make_file_header(f"{entry.name}.json", "inline")
@@ -88,7 +88,7 @@ def make_routes(site: Site) -> APIRouter:
 
     @router.get("/results/{name}/nfvbench.json")
     async def as_nfvbench(name: str) -> Response:
-        entry = await run_in_threadpool(_find, site, name)
+        entry = await run_in_threadpool(_find_entry, site, name)
         _require_complete(entry)
         form = await run_in_threadpool(lambda: build_nfvbench_result([_load(run.path) for run in entry.runs]))
         return JSONResponse(form, headers=_make_file_header(f"{entry.name}-nfvbench.json", "inline"))
@@ -100,7 +100,7 @@ def make_routes(site: Site) -> APIRouter:
         return RedirectResponse(f"/results/{quote(name, safe='')}", 303)
 
     def _set_tags(name: str, tags: list[str]) -> None:
-        entry = _find(site, name)
+        entry = _find_entry(site, name)
         if entry.row is None:
             raise Problem(409, f"{name} has several runs; tag one of them")
         try:
@@ -120,7 +120,7 @@ async def make_report_response(site: Site, document: Document, name: str) -> Res
     return HTMLResponse(page, headers=headers | _make_file_header(f"nodrop-{name}.html", "inline"))
 
 
-def _find(site: Site, name: str) -> ResultEntry:
+def _find_entry(site: Site, name: str) -> ResultEntry:
     """Find a result or suite by name. Raises Problem."""
     with site.open_store() as index:
         if "," in name or name.partition(":")[0] in ("label", "tag"):

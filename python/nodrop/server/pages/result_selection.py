@@ -26,7 +26,7 @@ def select_results(site: Site, index: Index, names: Sequence[str]) -> tuple[Sele
     single = [name for value in names for part in value.split(",") if (name := part.strip())]
     if len(single) > NAMES_MAX:
         raise Problem(400, f"too many results ({len(single)}, at most {NAMES_MAX}); use a label or a tag instead")
-    results = [each for name in single for each in _select(site, index, name)]
+    results = [each for name in single for each in _select_results(site, index, name)]
     return tuple({each.summary.run_id: each for each in results}.values())
 
 
@@ -41,13 +41,13 @@ def find_suite(site: Site, name: str) -> Suite | None:
     return stored.suite if stored else None
 
 
-def _select(site: Site, index: Index, word: str) -> Iterator[SelectedResult]:
-    kind, colon, name = word.partition(":")
+def _select_results(site: Site, index: Index, reference: str) -> Iterator[SelectedResult]:
+    kind, colon, name = reference.partition(":")
     if colon and kind in ("label", "tag"):
         rows = index.list(
             ResultFilter(label=name, sort=OLDEST) if kind == "label" else ResultFilter(tags=(name,), sort=OLDEST)
         )
-    elif suite := find_suite(site, word):
+    elif suite := find_suite(site, reference):
         by_id = {
             row.summary.run_id: row for row in index.list(ResultFilter(run_ids=tuple(run.run_id for run in suite.runs)))
         }
@@ -56,9 +56,9 @@ def _select(site: Site, index: Index, word: str) -> Iterator[SelectedResult]:
                 yield SelectedResult(row.summary, Path(row.file), run.variant, run.repeat)
         return
     else:
-        rows = index.list(ResultFilter(run_ids=(word,)))
-        exact = tuple(row for row in rows if row.summary.run_id == word)
+        rows = index.list(ResultFilter(run_ids=(reference,)))
+        exact = tuple(row for row in rows if row.summary.run_id == reference)
         rows = exact or rows
     if not rows:
-        raise Problem(404, f"result {word[:80]!r} not found; search the results page")
+        raise Problem(404, f"result {reference[:80]!r} not found; search the results page")
     yield from (SelectedResult(row.summary, Path(row.file)) for row in rows)

@@ -38,8 +38,8 @@ def make_routes(site: Site) -> APIRouter:
             statuses=lookup.STATUSES,
             sources=lookup.SOURCES,
             texts=lookup.TEXTS,
-            figures=headline_figures,
-            latency=headline_latency,
+            figures=list_headline_figures,
+            latency=format_headline_latency,
             title=format_result_title,
         )
 
@@ -51,13 +51,13 @@ def format_result_title(summary: Summary) -> str:
     return summary.label or summary.sut or summary.run_id
 
 
-def headline_figures(summary: Summary) -> tuple[tuple[str, str], ...]:
+def list_headline_figures(summary: Summary) -> tuple[tuple[str, str], ...]:
     """Return names and values of the main rates and losses."""
     metrics = [measure for measure in summary.measures if measure.unit != "ns"][:FIGURES_MAX]
     return tuple((measure.text, format_listed_measure(measure)) for measure in metrics)
 
 
-def headline_latency(summary: Summary) -> tuple[str, str] | None:
+def format_headline_latency(summary: Summary) -> tuple[str, str] | None:
     """Return the p99 latency at the main load."""
     metrics = [measure for measure in summary.measures if measure.unit == "ns" and "p99_" in measure.key]
     return (metrics[0].text.partition(" at ")[2], format_listed_measure(metrics[0])) if metrics else None

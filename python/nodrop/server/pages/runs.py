@@ -16,7 +16,7 @@ from nodrop.server.pages.context import Site
 from nodrop.server.pages.forms import read_field, read_form
 from nodrop.server.pages.login import safe_target
 from nodrop.server.pages.render import render
-from nodrop.server.pages.results import headline_figures
+from nodrop.server.pages.results import list_headline_figures
 from nodrop.server.rest.schemas import RunEntry, RunView
 from nodrop.units import format_pps
 
@@ -119,7 +119,7 @@ def _make_row(site: Site, entry: RunEntry, cached: Mapping[str, Summary]) -> Run
         request=describe_request(entry.asked),
         progress=describe_progress(state) if state else "",
         results=tuple(
-            RunResultRow(each.run_id, each.frame_size if len(summaries) > 1 else "", headline_figures(each))
+            RunResultRow(each.run_id, each.frame_size if len(summaries) > 1 else "", list_headline_figures(each))
             for each in summaries
         ),
     )

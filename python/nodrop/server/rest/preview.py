@@ -35,10 +35,12 @@ class RequestPreview(Value):
 def preview_plans(plans: Sequence[Plan]) -> RequestPreview:
     """Describe plans and estimate their duration."""
     warnings = dict.fromkeys(warning for plan in plans for warning in plan.warnings)
-    return RequestPreview(runs=tuple(map(_run, plans)), forecast=estimate_duration(plans), warnings=tuple(warnings))
+    return RequestPreview(
+        runs=tuple(map(_build_run_preview, plans)), forecast=estimate_duration(plans), warnings=tuple(warnings)
+    )
 
 
-def _run(plan: Plan) -> RunPreview:
+def _build_run_preview(plan: Plan) -> RunPreview:
     is_search = not plan.fixed and not plan.no_traffic
     return RunPreview(
         frame_size=plan.frame_size,

@@ -107,7 +107,7 @@ def make_result_routes(config: ServerConfig) -> APIRouter:
             limit=limit,
             offset=offset,
         )
-        return await run_in_threadpool(_find, config, criteria)
+        return await run_in_threadpool(_find_results, config, criteria)
 
     @router.get("/{run_id}", summary="Summary of a result", responses=describe_errors(404))
     async def get_row(run_id: str) -> ResultRow:
@@ -125,8 +125,8 @@ def make_result_routes(config: ServerConfig) -> APIRouter:
     return router
 
 
-def _find(config: ServerConfig, criteria: ResultFilter) -> ResultList:
-    with _index(config) as index:
+def _find_results(config: ServerConfig, criteria: ResultFilter) -> ResultList:
+    with _open_index(config) as index:
         rows, count = index.list(criteria), index.count(criteria)
         problems = (*index.warnings, *index.problems)
     end = criteria.offset + len(rows)
@@ -136,7 +136,7 @@ def _find(config: ServerConfig, criteria: ResultFilter) -> ResultList:
 
 
 def _get_row(config: ServerConfig, run_id: str) -> ResultRow:
-    with _index(config) as index:
+    with _open_index(config) as index:
         row = index.find(run_id)
     if row is None:
         raise Problem(404, f"result {run_id[:60]!r} not found; list results with GET {PREFIX}")
@@ -146,11 +146,11 @@ def _get_row(config: ServerConfig, run_id: str) -> ResultRow:
 def _change_tags(config: ServerConfig, run_id: str, change: TagChange) -> tuple[str, ...]:
     _get_row(config, run_id)
     try:
-        with _index(config) as index:
+        with _open_index(config) as index:
             return index.tag(run_id, change.add, change.remove)
     except ConfigError as error:
         raise Problem(422, str(error)) from None
 
 
-def _index(config: ServerConfig) -> Index:
+def _open_index(config: ServerConfig) -> Index:
     return open_index(config.results_dir, config.results_index)

@@ -65,12 +65,12 @@ def main(server_pid: int) -> int:
     writer = EventWriter(os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8"))
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     with interruptible():  # also if the server runs in the background with SIGINT ignored
-        exit_code, error = _run(writer)
+        exit_code, error = _run_request(writer)
         writer.write(WORKER_DONE, {"exit_code": exit_code, "error": error})
     return exit_code
 
 
-def _run(writer: EventWriter) -> tuple[int, str | None]:
+def _run_request(writer: EventWriter) -> tuple[int, str | None]:
     """Carry out the request; returns exit code and error."""
     try:
         request = json.loads(sys.stdin.buffer.readline())
@@ -84,7 +84,7 @@ def _run(writer: EventWriter) -> tuple[int, str | None]:
 
             if any(plan.trex for plan in plans):
                 plans = make_request_plans(config, request["body"], query_trex=True)
-            return _measure(plans, hear)
+            return _measure_plans(plans, hear)
     except NodropError as error:
         return error.exit_code, str(error)
     except KeyboardInterrupt as interrupt:
@@ -106,11 +106,11 @@ def _measurement_lock(results_dir: str, writer: EventWriter) -> Iterator[None]:
         yield
 
 
-def _measure(plans: Sequence[Plan], hear: OnEvent) -> tuple[int, str | None]:
+def _measure_plans(plans: Sequence[Plan], on_event: OnEvent) -> tuple[int, str | None]:
     if len(plans) == 1:
-        require_goal_loads(execute(plans[0], hear))
+        require_goal_loads(execute(plans[0], on_event))
         return 0, None
-    failures = execute_suite(plans, hear).failures
+    failures = execute_suite(plans, on_event).failures
     if not failures:
         return 0, None
     return failures[0].error.exit_code, "\n".join(f"frame size {failure.name}: {failure.error}" for failure in failures)
