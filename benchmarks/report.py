@@ -1,7 +1,7 @@
-"""`scripts/bench report`: how long `nodrop report` takes, from its start to the file, and how large the file is.
+"""`scripts/bench report`: time of the command `nodrop report`, and size of its file.
 
-Of a result that was measured: as it is, with its search made longer by trials of its own, and as eight frame sizes. The
-time is that of the whole command, with Python's start and the start of the renderer.
+The result of one search is reported as measured, with more trials (copies of its own), and with eight frame sizes. The
+time includes the start of Python and of the renderer.
 """
 
 import argparse
@@ -23,21 +23,21 @@ from nodrop import store
 from nodrop.model.result import RunResult
 
 LIMIT_S, TRIALS = 2.0, 30
-"""What is demanded: a report of a result with so many trials takes less."""
+"""Required time of a report of a result with this number of trials."""
 LIMIT_BYTES = 3_000_000
-LONG = 400
-SIZES = (64, 128, 256, 512, 1024, 1280, 1518, 9000)
+MANY_TRIALS = 400
+FRAME_SIZES = (64, 128, 256, 512, 1024, 1280, 1518, 9000)
 
 
-class Case(NamedTuple):
-    """What is reported."""
+class ReportCase(NamedTuple):
+    """Results that one report contains."""
 
     name: str
     results: tuple[RunResult, ...]
 
 
-class Figures(NamedTuple):
-    """What it took."""
+class ReportMeasurement(NamedTuple):
+    """Times and file size of one report."""
 
     name: str
     times_s: tuple[float, ...]
@@ -45,63 +45,64 @@ class Figures(NamedTuple):
 
 
 def main() -> int:
-    """Measure, print, and fail where a demand is not met."""
-    options = _parse()
+    """Measure and print all reports; return 1 if a requirement is not met."""
+    options = _parse_options()
     with tempfile.TemporaryDirectory(prefix="nodrop-bench-") as directory:
-        result = store.load(options.result) if options.result else _measured(Path(directory))
-        figures = [_figures(case, Path(directory), options.rounds) for case in _cases(result)]
-    _show(figures)
+        result = store.load(options.result) if options.result else _run_search(Path(directory))
+        measurements = [_measure_report(case, Path(directory), options.rounds) for case in _create_cases(result)]
+    _print_table(measurements)
     if options.json:
-        Path(options.json).write_text(json.dumps([each._asdict() for each in figures], indent=1) + "\n")
-    failures = [each.name for each in figures if each.size_bytes > LIMIT_BYTES]
-    failures += [each.name for each in figures if each.name == f"{TRIALS} trials" and min(each.times_s) > LIMIT_S]
-    print(f"missed: {', '.join(failures)}" if failures else f"under {LIMIT_S:g} s with {TRIALS} trials, all under 3 MB")
+        Path(options.json).write_text(json.dumps([each._asdict() for each in measurements], indent=1) + "\n")
+    failures = [each.name for each in measurements if each.size_bytes > LIMIT_BYTES]
+    failures += [each.name for each in measurements if each.name == f"{TRIALS} trials" and min(each.times_s) > LIMIT_S]
+    requirement = f"at most {LIMIT_S:g} s with {TRIALS} trials, at most {LIMIT_BYTES / 1e6:g} MB each"
+    print(f"NOT MET by {', '.join(failures)}: {requirement}" if failures else f"met: {requirement}")
     return 1 if failures else 0
 
 
-def _parse() -> argparse.Namespace:
+def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/bench report", description=__doc__.splitlines()[0])
-    parser.add_argument("result", nargs="?", help="a result.json of a search; without, one is measured")
-    parser.add_argument("--rounds", type=int, default=5, help="how often each report is made (default: %(default)s)")
-    parser.add_argument("--json", metavar="FILE", help="write the figures there as well")
+    parser.add_argument("result", nargs="?", help="result.json of a search (default: run a search first)")
+    parser.add_argument("--rounds", type=int, default=5, help="measurements of each report (default: %(default)s)")
+    parser.add_argument("--json", metavar="FILE", help="also write the measurements to FILE")
     return parser.parse_args()
 
 
-def _measured(directory: Path) -> RunResult:
+def _run_search(directory: Path) -> RunResult:
     subprocess.run(
         [sys.executable, "-m", "nodrop", "run", "-q", "--results-dir", str(directory)], check=True, stdout=sys.stderr
     )
     return store.load("latest", directory)
 
 
-def _cases(result: RunResult) -> Sequence[Case]:
-    """The result as it is, longer, and of several sizes."""
-    sized = [
+def _create_cases(result: RunResult) -> Sequence[ReportCase]:
+    """Return the result as measured, with other numbers of trials, and with several frame sizes."""
+    by_size = [
         result.model_copy(
             update={
                 "run_id": f"{result.run_id}-{size}",
                 "plan": result.plan.model_copy(update={"frame_size": str(size)}),
             }
         )
-        for size in SIZES
+        for size in FRAME_SIZES
     ]
     return (
-        Case(f"{len(result.trials)} trials, as measured", (result,)),
-        *(Case(f"{count} trials", (of_length(result, count),)) for count in (TRIALS, LONG)),
-        Case(f"{len(SIZES)} frame sizes", tuple(sized)),
+        ReportCase(f"{len(result.trials)} trials, as measured", (result,)),
+        *(ReportCase(f"{count} trials", (resize_search(result, count),)) for count in (TRIALS, MANY_TRIALS)),
+        ReportCase(f"{len(FRAME_SIZES)} frame sizes", tuple(by_size)),
     )
 
 
-def of_length(result: RunResult, count: int) -> RunResult:
-    """The result with so many trials: the first of its search again and again, or fewer of those no figure rests on."""
-    rests = {bound.trial_index for found in result.goals for bound in (found.lower, found.upper) if bound}
-    rests |= {latency.trial_index for latency in result.latencies}
-    spare = [trial for trial in result.trials if trial.index not in rests]
-    wanted = max(count - len(rests), 0)
-    before = [spare[number % len(spare)] for number in range(wanted)]
-    order = [*before, *(trial for trial in result.trials if trial.index in rests)]
+def resize_search(result: RunResult, count: int) -> RunResult:
+    """Return the result with `count` trials: without some of those that no value refers to, or with copies of them."""
+    referenced = {bound.trial_index for goal in result.goals for bound in (goal.lower, goal.upper) if bound}
+    referenced |= {latency.trial_index for latency in result.latencies}
+    spare = [trial for trial in result.trials if trial.index not in referenced]
+    spare_count = max(count - len(referenced), 0)
+    fillers = [spare[number % len(spare)] for number in range(spare_count)]
+    order = [*fillers, *(trial for trial in result.trials if trial.index in referenced)]
     trials = tuple(trial.model_copy(update={"index": index}) for index, trial in enumerate(order))
-    moved = {trial.index: index for index, trial in enumerate(order)}
+    new_indices = {trial.index: index for index, trial in enumerate(order)}
     steps = {step.trial_index: step for step in result.steps}
     return result.model_copy(
         update={
@@ -112,22 +113,23 @@ def of_length(result: RunResult, count: int) -> RunResult:
                 if trial.index in steps
             ),
             "goals": tuple(
-                found.model_copy(
+                goal.model_copy(
                     update={
-                        side: bound and bound.model_copy(update={"trial_index": moved[bound.trial_index]})
-                        for side, bound in (("lower", found.lower), ("upper", found.upper))
+                        side: bound and bound.model_copy(update={"trial_index": new_indices[bound.trial_index]})
+                        for side, bound in (("lower", goal.lower), ("upper", goal.upper))
                     }
                 )
-                for found in result.goals
+                for goal in result.goals
             ),
             "latencies": tuple(
-                latency.model_copy(update={"trial_index": moved[latency.trial_index]}) for latency in result.latencies
+                latency.model_copy(update={"trial_index": new_indices[latency.trial_index]})
+                for latency in result.latencies
             ),
         }
     )
 
 
-def _figures(case: Case, directory: Path, rounds: int) -> Figures:
+def _measure_report(case: ReportCase, directory: Path, rounds: int) -> ReportMeasurement:
     files = []
     for number, result in enumerate(case.results):
         files.append(directory / f"{number}-{len(result.trials)}.json")
@@ -136,17 +138,17 @@ def _figures(case: Case, directory: Path, rounds: int) -> Figures:
     command = [sys.executable, "-m", "nodrop", "report", *map(str, files), "-o", str(page)]
     times = []
     for _ in range(rounds):
-        began_s = time.monotonic()
+        start_s = time.monotonic()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        times.append(round(time.monotonic() - began_s, 3))
-    return Figures(case.name, tuple(times), page.stat().st_size)
+        times.append(round(time.monotonic() - start_s, 3))
+    return ReportMeasurement(case.name, tuple(times), page.stat().st_size)
 
 
-def _show(figures: Sequence[Figures]) -> None:
+def _print_table(measurements: Sequence[ReportMeasurement]) -> None:
     table = Table(box=SIMPLE_HEAD, show_edge=False)
-    for column in ("report of", "least", "median", "most", "size"):
+    for column in ("report of", "fastest", "median", "slowest", "size"):
         table.add_column(column, justify="left" if column == "report of" else "right")
-    for each in figures:
+    for each in measurements:
         times = (min(each.times_s), median(each.times_s), max(each.times_s))
         table.add_row(each.name, *(f"{value:.2f} s" for value in times), f"{each.size_bytes / 1e6:.2f} MB")
     Console(highlight=False).print(table)

@@ -168,8 +168,8 @@ def format_requirements(
     )
     delay = _compute_quantile([nodrop_count for nodrop_count, _ in delays[REQUIRED_STEP, BEFORE_COUNTS[0]]], 0.95)
     text = (
-        f"{REQUIRED_STEP:.0%} lower after {BEFORE_COUNTS[0]} runs: detected after {_format_delay(delay)} in 95 % of series, "
-        f"required: at most {REQUIRED_DELAY}"
+        f"{REQUIRED_STEP:.0%} lower after {BEFORE_COUNTS[0]} runs: detected after {_format_delay(delay)} "
+        f"in 95 % of the series, required: at most {REQUIRED_DELAY}"
     )
     yield _format_line(delay <= REQUIRED_DELAY, text)
 
