@@ -209,9 +209,9 @@ def _mark_headlines(subjects: Sequence[PairedMetric], named: bool) -> list[bool]
 def _compute_weights(headlines: Sequence[bool]) -> list[float]:
     """Return the shares of the measures in the family-wise error rate; their sum is 1."""
     count = sum(headlines)
-    others = len(headlines) - count
-    share = HEADLINE_ALPHA_SHARE if others else 1.0
-    return [share / count if headline else (1 - share) / others for headline in headlines]
+    other_count = len(headlines) - count
+    share = HEADLINE_ALPHA_SHARE if other_count else 1.0
+    return [share / count if headline else (1 - share) / other_count for headline in headlines]
 
 
 def _build_side(runs: Sequence[Summary]) -> Side:

@@ -27,8 +27,8 @@ class ChartKind(NamedTuple):
     draw: Callable[[ChartInput], Chart]
     text: str
     """Short description."""
-    takes_several: bool = False
-    takes_trial: bool = False
+    accepts_several: bool = False
+    accepts_trial: bool = False
 
 
 def _build_sankey_chart(source: ChartInput) -> Chart:
@@ -52,29 +52,29 @@ CHART_KINDS: dict[str, ChartKind] = {
     "sizes": ChartKind(
         lambda source: rate_by_frame_size.build_chart(source.results),
         "frames per second by frame size",
-        takes_several=True,
+        accepts_several=True,
     ),
     "bits": ChartKind(
         lambda source: rate_by_frame_size.build_chart(source.results, "bps"),
         "bits per second by frame size",
-        takes_several=True,
+        accepts_several=True,
     ),
     "latency": ChartKind(
-        lambda source: latency.build_chart(source.results), "latency by percentile", takes_several=True
+        lambda source: latency.build_chart(source.results), "latency by percentile", accepts_several=True
     ),
     "latency-ways": ChartKind(
         lambda source: latency.build_chart(source.results, each_way=True),
         "the same for each direction",
-        takes_several=True,
+        accepts_several=True,
     ),
     "load-latency": ChartKind(lambda source: load_latency.build_chart(source.results[0]), "latency by load"),
-    "loss": ChartKind(_build_loss_chart, "frames lost over time within trials", takes_trial=True),
+    "loss": ChartKind(_build_loss_chart, "frames lost over time within trials", accepts_trial=True),
     "rate": ChartKind(lambda source: fixed_rate.build_chart(source.results[0]), "a run at a fixed rate over time"),
-    "sankey": ChartKind(_build_sankey_chart, "where a trial lost frames, by cause", takes_trial=True),
+    "sankey": ChartKind(_build_sankey_chart, "where a trial lost frames, by cause", accepts_trial=True),
     "chains": ChartKind(
         lambda source: chains.build_chart(source.results[0], source.trial),
         "rate, loss and latency by chain",
-        takes_trial=True,
+        accepts_trial=True,
     ),
 }
 """Charts by name."""

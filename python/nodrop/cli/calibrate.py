@@ -49,7 +49,7 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
             return "nothing to keep"
         return f"{describe_calibration(measured)}\nkept: {calibration.save(measured)}"
 
-    own = {
+    command_keys = {
         "sut": "wire",
         "rate": "ndr",
         "engine.backend": flags["backend"],
@@ -57,7 +57,7 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
         "results_dir": flags["results_dir"],
     }
     overrides = collect_overrides({**flags, "goals": ("NDR=0",)}, {})
-    config = load(flags["files"], overrides | {key: value for key, value in own.items() if value})
+    config = load(flags["files"], overrides | {key: value for key, value in command_keys.items() if value})
     plan = build(config, make_local_resolvers(config.results_dir))
     with measurement_lock(plan.results_dir, alongside=flags["alongside"], wait=flags["wait"]):
         return measure([plan], Outputs(json_file), quiet, epilogue=save)

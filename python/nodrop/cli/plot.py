@@ -83,7 +83,7 @@ def _build_chart(name: str | None, references: Sequence[str], trial: int | None,
     from nodrop.explain.redecide import add_decisions
     from nodrop.store.selection import select_results
 
-    if name and CHART_KINDS[name].takes_several:
+    if name and CHART_KINDS[name].accepts_several:
         results = [selected.result() for selected in select_results(references, results_dir)]
     elif len(references) > 1:
         raise ConfigError(f"a {name or 'funnel'} chart shows a single result ({len(references)} given)")
@@ -91,7 +91,7 @@ def _build_chart(name: str | None, references: Sequence[str], trial: int | None,
         results = [store.load(references[0], results_dir)]
     name = name or ("rate" if results[0].plan.fixed else "funnel")
     kind = CHART_KINDS[name]
-    if trial is not None and not kind.takes_trial:
+    if trial is not None and not kind.accepts_trial:
         raise ConfigError(f"--trial: a {name} chart shows all trials; remove the option")
     first = results[0]
     steps = (add_decisions(first) if name == "funnel" else first).steps

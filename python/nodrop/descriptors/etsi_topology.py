@@ -105,7 +105,7 @@ class _PrintedFormReader:
         memory = self._one(branch.children, "memory", branch)
         content["memory"] = self._renamed(memory, MEMORY, (*key, "memory"))
         for each in memory.children:
-            if re.fullmatch(r"[\d.]+\s*GB", each.value, re.IGNORECASE) and not self._said("GB"):
+            if re.fullmatch(r"[\d.]+\s*GB", each.value, re.IGNORECASE) and not self._mentions("GB"):
                 self.remarks.append(Remark(f"{each.value} is read as GiB, 2^30 bytes, here and below", each.line))
         if interfaces := [each for each in branch.children if each.key == "interfaces"]:
             content["interfaces"] = self._interfaces(interfaces[0], (*key, "interfaces"))
@@ -242,7 +242,7 @@ class _PrintedFormReader:
             self._fail(branch, f"invalid number {preview_value(branch.value)}; write an integer")
         return int(branch.value)
 
-    def _said(self, unit: str) -> bool:
+    def _mentions(self, unit: str) -> bool:
         return any(f"is read as {unit[0]}i" in each.text for each in self.remarks)
 
     def _fail(self, branch: Branch, problem: str) -> NoReturn:

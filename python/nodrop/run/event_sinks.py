@@ -25,11 +25,11 @@ from nodrop.system.log_files import LOGGER, LogFile, LogLines, SeverityCounter, 
 if TYPE_CHECKING:
     from nodrop.export.fluentd.sender import Sender
 
-Say = Callable[[str], None]
+ReportMessage = Callable[[str], None]
 
 
 @contextlib.contextmanager
-def open_sinks(plan: Plan, report: Say) -> Iterator[OnEvent]:
+def open_sinks(plan: Plan, report: ReportMessage) -> Iterator[OnEvent]:
     """Open all sinks of a plan as one OnEvent, for a run or a suite.
 
     Args:
@@ -79,7 +79,7 @@ class _Sink(NamedTuple):
     on_event: OnEvent
 
 
-def _dispatch(sinks: list[_Sink], report: Say, event: Event) -> None:
+def _dispatch(sinks: list[_Sink], report: ReportMessage, event: Event) -> None:
     """Dispatch to all sinks; drop a sink that raises."""
     for sink in tuple(sinks):
         try:
@@ -115,7 +115,7 @@ class _Metrics:
 
 
 @contextlib.contextmanager
-def _open_fluentd(ship: ShipPlan, tally: SeverityCounter, report: Say) -> Iterator[OnEvent]:
+def _open_fluentd(ship: ShipPlan, tally: SeverityCounter, report: ReportMessage) -> Iterator[OnEvent]:
     """Send the log and the results to aggregators as they come; report at the end what did not arrive."""
     from nodrop.export.fluentd.log_records import LogRecords
     from nodrop.export.fluentd.records import build_records

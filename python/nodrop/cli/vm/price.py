@@ -161,7 +161,7 @@ def _carry_out(planned: "RuleCostRuns", flags: dict[str, Any]) -> int:
             planned.plans,
             on_event,
             pricing=planned.pricing,
-            run_filter=lambda plan, so_far: is_worth_running(planned.pricing, plan, so_far),
+            run_filter=lambda plan, results: is_worth_running(planned.pricing, plan, results),
         )
         failures.extend(suite.failures)
 

@@ -198,7 +198,7 @@ class SutModel:
 
     def threshold(self, evidence: GoalEvidence) -> Estimate | None:
         """Estimate a goal's threshold from overloaded trials; None without any."""
-        informative = [trace for trace in self.current if _shows_capacity(trace) and not is_collapsed(trace)]
+        informative = [trace for trace in self.current if _is_informative(trace) and not is_collapsed(trace)]
         if not informative:
             return None
         ratio, full_s = evidence.goal.loss_ratio, evidence.full_s
@@ -337,7 +337,7 @@ def is_collapsed(trace: Trace) -> bool:
     return trace.overloaded and trace.capacity_pps < COLLAPSED_SHARE * trace.offered_pps
 
 
-def _shows_capacity(trace: Trace) -> bool:
+def _is_informative(trace: Trace) -> bool:
     return trace.overloaded or trace.fluctuating
 
 
