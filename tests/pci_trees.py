@@ -94,7 +94,7 @@ class RecordedNetwork:
     def read_interfaces(self) -> tuple[Mapping[str, KernelInterface], str]:
         return self._interfaces, ""
 
-    def link_modes(self, interface: str) -> tuple[tuple[str, ...], str]:
+    def read_link_modes(self, interface: str) -> tuple[tuple[str, ...], str]:
         return self._modes.get(interface, ()), ""
 
     def read_firmware(self, interface: str) -> tuple[str, str]:
@@ -126,7 +126,7 @@ def source(
     return result if programs is None else result._replace(programs=RecordedPrograms(programs))
 
 
-def two_sockets(root: Path) -> PciTree:
+def build_two_sockets(root: Path) -> PciTree:
     """Build two sockets: a dual 82599 with virtual functions on the first; an XL710 passed to programs,
     and a QuickAssist card on the second."""
     tree = PciTree(root)
@@ -151,7 +151,7 @@ def two_sockets(root: Path) -> PciTree:
     return tree
 
 
-def holds(tree: PciTree, process: int, name: str, device: str) -> None:
+def add_open_file(tree: PciTree, process: int, name: str, device: str) -> None:
     """Add a process with an open device file."""
     tree.write(f"/proc/{process}/comm", name)
     tree.link(f"/proc/{process}/fd/7", device)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.machines import made_up
+from tests.machines import make_tree
 
 from nodrop.host import cpu_users, utilization, vm_cpu_policy
 from nodrop.host.describe import describe_host
@@ -34,8 +34,8 @@ def source(tree: FileTree) -> Source:
     return Source(tree, ObservationTime("2026-01-01T00:00:00+00:00"))
 
 
-def settled(root: Path, files: dict[str, str | bytes], own: tuple[int, ...] | None = None) -> vm_cpu_policy.VmCpuPolicy:
-    return vm_cpu_policy.find_policy(source(made_up(root, {**NODE, **files})), own, CPUS)
+def find_policy(root: Path, files: dict[str, str | bytes], own: tuple[int, ...] | None = None) -> vm_cpu_policy.VmCpuPolicy:
+    return vm_cpu_policy.find_policy(source(make_tree(root, {**NODE, **files})), own, CPUS)
 
 
 def thread(name: str, cpus: str, program: bool = True) -> str:
@@ -55,34 +55,34 @@ def vm(pid: int, name: str, *vcpus: str) -> dict[str, str | bytes]:
     return files
 
 
-def states(root: Path, files: dict[str, str | bytes]) -> dict[int, CpuState]:
-    return describe_host(source(made_up(root, {**NODE, **files}))).resources.numa_nodes[0].cpus.cpu
+def cpu_states(root: Path, files: dict[str, str | bytes]) -> dict[int, CpuState]:
+    return describe_host(source(make_tree(root, {**NODE, **files}))).resources.numa_nodes[0].cpus.cpu
 
 
 def test_novas_sets_decide_and_its_ratio_counts_where_cpus_are_shared(tmp_path: Path) -> None:
-    result = settled(tmp_path, {"/etc/nova/nova.conf": NOVA, "/sys/devices/system/cpu/isolated": "7\n"})
+    result = find_policy(tmp_path, {"/etc/nova/nova.conf": NOVA, "/sys/devices/system/cpu/isolated": "7\n"})
     assert result.cpus == {1, 2, 3, 5, 6}
     assert result.dedicated == {2, 3, 5, 6}
     about = source(FileTree(tmp_path))
-    assert result.ratio(about, 1).value == 4.0
-    assert result.ratio(about, 2).value == 1.0
-    assert result.ratio(about, 7).why == "no VM may have it"
+    assert result.observe_ratio(about, 1).value == 4.0
+    assert result.observe_ratio(about, 2).value == 1.0
+    assert result.observe_ratio(about, 7).why == "no VM may have it"
 
 
 def test_of_novas_file_nothing_is_kept_but_what_was_asked(tmp_path: Path) -> None:
-    about = source(made_up(tmp_path, {**NODE, "/etc/nova/nova.conf": NOVA}))
+    about = source(make_tree(tmp_path, {**NODE, "/etc/nova/nova.conf": NOVA}))
     vm_cpu_policy.find_policy(about, None, CPUS)
     assert b"hunter2" not in (about.tree.touched["/etc/nova/nova.conf"] or b"")
 
 
 def test_the_operators_own_word_comes_first(tmp_path: Path) -> None:
-    result = settled(tmp_path, {"/etc/nova/nova.conf": NOVA}, own=(6, 7, 99))
+    result = find_policy(tmp_path, {"/etc/nova/nova.conf": NOVA}, own=(6, 7, 99))
     assert (result.cpus, result.confidence) == ({6, 7}, "declared")
 
 
 def test_the_kubelets_static_manager_leaves_what_is_not_reserved(tmp_path: Path) -> None:
     text = 'kind: KubeletConfiguration\ncpuManagerPolicy: static\nreservedSystemCPUs: "0,4"\n'
-    assert settled(tmp_path, {vm_cpu_policy.KUBELET: text}).cpus == {1, 2, 3, 5, 6, 7}
+    assert find_policy(tmp_path, {vm_cpu_policy.KUBELET: text}).cpus == {1, 2, 3, 5, 6, 7}
 
 
 def test_isolated_partitions_and_isolated_cpus_are_for_vms(tmp_path: Path) -> None:
@@ -92,14 +92,14 @@ def test_isolated_partitions_and_isolated_cpus_are_for_vms(tmp_path: Path) -> No
         f"{group}/cpuset.cpus.partition": "isolated\n",
         f"{group}/cpuset.cpus.effective": "4-7\n",
     }
-    assert settled(tmp_path / "a", partition).cpus == {4, 5, 6, 7}
-    result = settled(tmp_path / "b", {"/sys/devices/system/cpu/isolated": "2-3\n"})
+    assert find_policy(tmp_path / "a", partition).cpus == {4, 5, 6, 7}
+    result = find_policy(tmp_path / "b", {"/sys/devices/system/cpu/isolated": "2-3\n"})
     assert (result.cpus, result.confidence) == ({2, 3}, "inferred")
 
 
 def test_without_a_policy_all_cpus_are_eligible_only_if_all_could_be_looked_at(tmp_path: Path) -> None:
     looked = dict.fromkeys((*vm_cpu_policy.NOVA, vm_cpu_policy.KUBELET), "no such file")
-    tree = made_up(tmp_path, NODE)
+    tree = make_tree(tmp_path, NODE)
     assert vm_cpu_policy.find_policy(source(FileTree(tmp_path, looked)), None, CPUS).cpus == frozenset(CPUS)
     hidden = looked | {vm_cpu_policy.NOVA[0]: "needs root"}
     policy = vm_cpu_policy.find_policy(source(FileTree(tmp_path, hidden)), None, CPUS)
@@ -109,7 +109,7 @@ def test_without_a_policy_all_cpus_are_eligible_only_if_all_could_be_looked_at(t
 
 
 def test_a_pinned_vcpu_has_its_cpu_for_itself_and_a_floating_one_shares(tmp_path: Path) -> None:
-    result = states(tmp_path, {**vm(100, "router", "2", "3"), **vm(200, "web", "4-5"), **vm(300, "db", "3")})
+    result = cpu_states(tmp_path, {**vm(100, "router", "2", "3"), **vm(200, "web", "4-5"), **vm(300, "db", "3")})
     assert (result[2].use.value, result[2].owners) == ("dedicated", ("VM router",))
     assert (result[3].use.value, result[3].owners) == ("shared", ("VM router", "VM db"))
     assert (result[4].use.value, result[4].owners) == ("shared", ("VM web",))
@@ -126,10 +126,10 @@ def test_threads_that_poll_hold_their_cpus_and_kernel_threads_do_not(tmp_path: P
         "/proc/60/comm": "kworker/7:0\n",
         "/proc/60/task/60/status": thread("kworker/7:0", "7", program=False),
     }
-    result = states(tmp_path, files)
+    result = cpu_states(tmp_path, files)
     assert result[6].owners == ("testpmd (50)",)
     assert result[7].in_use.value is False
-    isolated = states(tmp_path / "i", {**files, "/sys/devices/system/cpu/isolated": "7\n"})
+    isolated = cpu_states(tmp_path / "i", {**files, "/sys/devices/system/cpu/isolated": "7\n"})
     assert isolated[7].in_use.value is False
 
 
@@ -139,12 +139,12 @@ def test_whatever_a_program_binds_to_an_isolated_cpu_holds_it(tmp_path: Path) ->
         "/proc/70/comm": "forwarder\n",
         "/proc/70/task/70/status": thread("forwarder", "7"),
     }
-    assert states(tmp_path, files)[7].owners == ("forwarder (70)",)
+    assert cpu_states(tmp_path, files)[7].owners == ("forwarder (70)",)
 
 
 def test_pods_have_the_cpus_that_the_kubelet_gave_them(tmp_path: Path) -> None:
     state = '{"policyName":"static","defaultCpuSet":"0-1","entries":{"0c1d":{"upf":"2-3"}},"checksum":1}'
-    result = states(tmp_path, {vm_cpu_policy.KUBELET_STATE: state})
+    result = cpu_states(tmp_path, {vm_cpu_policy.KUBELET_STATE: state})
     assert (result[2].use.value, result[2].owners) == ("dedicated", ("pod 0c1d/upf",))
 
 
@@ -152,11 +152,11 @@ def test_pods_have_the_cpus_that_the_kubelet_gave_them(tmp_path: Path) -> None:
     "held", ["", "{", "[]", '{"entries": 5}', '{"entries": {"a": 1}}', '{"entries": {"a": {"b": "x"}}}']
 )
 def test_a_malformed_state_of_the_kubelet_gives_nobody(tmp_path: Path, held: str) -> None:
-    assert vm_cpu_policy.read_kubelet_owners(made_up(tmp_path, {vm_cpu_policy.KUBELET_STATE: held})) == {}
+    assert vm_cpu_policy.read_kubelet_owners(make_tree(tmp_path, {vm_cpu_policy.KUBELET_STATE: held})) == {}
 
 
 def test_in_a_container_what_is_not_seen_is_not_known_to_be_free(tmp_path: Path) -> None:
-    result = states(tmp_path, {"/proc/self/ns/pid": "-> pid:[4026532000]"})
+    result = cpu_states(tmp_path, {"/proc/self/ns/pid": "-> pid:[4026532000]"})
     assert result[0].in_use.value is None
     assert "container" in result[0].in_use.why
 
@@ -170,13 +170,13 @@ def test_busy_shares_are_what_proc_stat_counted_in_between() -> None:
 
 
 def test_ticks_of_guests_are_counted_once(tmp_path: Path) -> None:
-    tree = made_up(tmp_path, {"/proc/stat": "cpu  9 9 9 9\ncpu0 10 2 3 80 5 0 0 0 7 1\nintr 5\n"})
+    tree = make_tree(tmp_path, {"/proc/stat": "cpu  9 9 9 9\ncpu0 10 2 3 80 5 0 0 0 7 1\nintr 5\n"})
     assert utilization.read_counters(tree).cpus == {0: (15, 100)}
 
 
 def test_memory_traffic_is_summed_over_control_groups(tmp_path: Path) -> None:
     base = "/sys/fs/resctrl"
-    tree = made_up(
+    tree = make_tree(
         tmp_path,
         {
             f"{base}/mon_data/mon_L3_00/mbm_total_bytes": "100\n",

@@ -20,20 +20,20 @@ VARYING = {(0x1, "ebx"), (0xB, "edx"), (0x1F, "edx"), (0x80000026, "edx"), (0x80
 """Leaves that depend on the CPU that answers, or on a thread's state."""
 
 
-def looked(name: str, tmp_path: Path) -> inputs.ProcessorInputs:
+def read_dump(name: str, tmp_path: Path) -> inputs.ProcessorInputs:
     return inputs.read_inputs(Source(FileTree(tmp_path), MOMENT, cpuid=dump(name)))
 
 
-def listed(name: str, tmp_path: Path) -> set[tuple[int, str, str, int | None, int | None]]:
+def list_tlbs(name: str, tmp_path: Path) -> set[tuple[int, str, str, int | None, int | None]]:
     return {
         (each.level, each.kind, "/".join(each.page_sizes), each.entries_count.value, each.ways_count.value)
-        for each in tlb.list_tlbs(looked(name, tmp_path))
+        for each in tlb.list_tlbs(read_dump(name, tmp_path))
     }
 
 
 @pytest.mark.parametrize("name", DUMPS)
 def test_a_dump_says_what_the_program_cpuid_reads_in_it(name: str, require_tool: Callable[[str], Path]) -> None:
-    message = decoded(require_tool("cpuid"), name)
+    message = run_cpuid(require_tool("cpuid"), name)
     result = dump(name)
 
     def field(pattern: str) -> str:
@@ -53,12 +53,12 @@ def test_a_dump_says_what_the_program_cpuid_reads_in_it(name: str, require_tool:
 def test_amds_tlbs_have_the_entries_that_the_program_cpuid_counts(
     name: str, tmp_path: Path, require_tool: Callable[[str], Path]
 ) -> None:
-    message = decoded(require_tool("cpuid"), name)
+    message = run_cpuid(require_tool("cpuid"), name)
     expected = [count for leaf in AMD_LEAVES for count in entries(message, leaf) if count]
-    assert [each.entries_count.value for each in tlb.list_tlbs(looked(name, tmp_path))] == expected
+    assert [each.entries_count.value for each in tlb.list_tlbs(read_dump(name, tmp_path))] == expected
 
 
-def decoded(program: Path, name: str) -> str:
+def run_cpuid(program: Path, name: str) -> str:
     command = [program, "-1", "-f", CPUID / f"{name}.txt"]
     return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
 
@@ -72,7 +72,7 @@ def entries(said: str, leaf: str) -> tuple[int, int]:
 
 def test_descriptors_of_leaf_2_are_tlbs_of_skylake(tmp_path: Path) -> None:
     """Intel's Optimization Reference Manual, TLBs of Skylake; ways of the second level as the descriptor states."""
-    assert listed("skylake-6140", tmp_path) == {
+    assert list_tlbs("skylake-6140", tmp_path) == {
         (1, "data", "4K", 64, 4),
         (1, "data", "2M/4M", 32, 4),
         (1, "data", "1G", 4, 4),
@@ -85,7 +85,7 @@ def test_descriptors_of_leaf_2_are_tlbs_of_skylake(tmp_path: Path) -> None:
 
 def test_leaf_18_lists_tlbs_of_ice_lake(tmp_path: Path) -> None:
     """As the program cpuid reads it: loads and stores have separate TLBs, the second level has two halves."""
-    assert listed("ice-lake-server", tmp_path) == {
+    assert list_tlbs("ice-lake-server", tmp_path) == {
         (1, "instruction", "4K/2M/4M", 8, 8),
         (1, "data", "4K/2M/4M/1G", 16, 16),
         (1, "data", "4K", 64, 4),
@@ -102,7 +102,7 @@ def test_leaf_18_lists_tlbs_of_ice_lake(tmp_path: Path) -> None:
 )
 def test_amds_tlbs_are_those_of_its_optimization_guides(name: str, second: tuple[int, int], tmp_path: Path) -> None:
     """AMD Software Optimization Guides for families 17h and 19h: 64 of every size, then 4K data and instructions."""
-    result = listed(name, tmp_path)
+    result = list_tlbs(name, tmp_path)
     assert {(1, "data", size, 64, 64) for size in ("4K", "2M", "1G")} <= result
     sizes = {kind: entries for level, kind, size, entries, _ in result if (level, size) == (2, "4K")}
     assert (sizes["data"], sizes["instruction"]) == second
@@ -111,25 +111,25 @@ def test_amds_tlbs_are_those_of_its_optimization_guides(name: str, second: tuple
 @pytest.mark.parametrize("name", ["nehalem-x5550", "sandy-bridge-e5-2650"])
 def test_processors_without_entries_for_1_gb_pages_say_so(name: str, tmp_path: Path) -> None:
     """Westmere and Sandy Bridge map 1 GB pages without entries of that size in leaf 2."""
-    result = tlb.observe_large_pages(looked(name, tmp_path))
+    result = tlb.observe_large_pages(read_dump(name, tmp_path))
     assert (result["2M"].value, result["1G"].value) == (True, False)
 
 
 def test_what_a_hypervisor_leaves_out_is_unknown_rather_than_absent(tmp_path: Path) -> None:
-    result = tlb.observe_large_pages(looked("zen4-under-kvm", tmp_path))
+    result = tlb.observe_large_pages(read_dump("zen4-under-kvm", tmp_path))
     assert result["2M"].value is True
     assert result["1G"].value is None
     assert "hypervisor" in result["1G"].why
 
 
 def test_a_vendor_with_other_leaves_has_no_tlb_listed(tmp_path: Path) -> None:
-    assert listed("zhaoxin-fc1081", tmp_path) == set()
-    assert tlb.observe_large_pages(looked("zhaoxin-fc1081", tmp_path))["2M"].why
+    assert list_tlbs("zhaoxin-fc1081", tmp_path) == set()
+    assert tlb.observe_large_pages(read_dump("zhaoxin-fc1081", tmp_path))["2M"].why
 
 
 def test_caches_are_read_off_cpuid_where_there_is_no_sysfs(tmp_path: Path) -> None:
     """AMD EPYC 7763: 32 KiB and 32 KiB, 512 KiB, 32 MiB for each eight cores."""
-    result = caches.read_caches(looked("zen3-epyc-7763", tmp_path))
+    result = caches.read_caches(read_dump("zen3-epyc-7763", tmp_path))
     assert [(each.level, each.kind, each.size_bytes.value) for each in result] == [
         (1, "data", 32 << 10),
         (1, "instruction", 32 << 10),
@@ -150,7 +150,7 @@ def test_a_dump_of_aida64_is_read_too() -> None:
     assert result is not None
     assert result.vendor == "GenuineIntel"
     assert result.get(0, 0) == Registers(4, 0x756E6547, 0x6C65746E, 0x49656E69)
-    assert len(result.sublist(4)) == 2
+    assert len(result.list_subleaves(4)) == 2
 
 
 def test_leaves_beyond_the_last_are_not_believed() -> None:

@@ -14,7 +14,7 @@ from nodrop.host import network
 from nodrop.host.network import NetlinkReader, find_fastest_bps, parse_eswitch, parse_interfaces, parse_link_modes
 
 
-def sent(message: Any) -> Any:
+def receive(message: Any) -> Any:
     """Return a message as received."""
     message.encode()
     arrived = type(message)(bytes(message.data))
@@ -32,30 +32,30 @@ def link(index: int, name: str, rates: dict[int, int]) -> Any:
     message["attrs"] = [["IFLA_IFNAME", name]]
     if functions:
         message["attrs"].append(["IFLA_VFINFO_LIST", {"attrs": functions}])
-    return sent(message)
+    return receive(message)
 
 
-def address(index: int, text: str) -> Any:
+def address_message(index: int, text: str) -> Any:
     message = ifaddrmsg()
     message["index"], message["prefixlen"] = index, 24
     message["family"] = socket.AF_INET6 if ":" in text else socket.AF_INET
     message["attrs"] = [["IFA_ADDRESS", text]]
-    return sent(message)
+    return receive(message)
 
 
-def modes(*names: str) -> Any:
+def mode_message(*names: str) -> Any:
     message = ethtool_linkmode_msg()
     bits = [["ETHTOOL_A_BITSET_BITS_BIT", {"attrs": [["ETHTOOL_A_BITSET_BIT_NAME", name]]}] for name in names]
     message["attrs"] = [
         ["ETHTOOL_A_LINKMODES_OURS", {"attrs": [["ETHTOOL_A_BITSET_BITS", {"attrs": bits}]]}],
     ]
-    return sent(message)
+    return receive(message)
 
 
 def eswitch(mode: int) -> Any:
     message = devlinkcmd()
     message["attrs"] = [["DEVLINK_ATTR_ESWITCH_MODE", mode]]
-    return sent(message)
+    return receive(message)
 
 
 def test_limits_of_virtual_functions_are_read_by_their_numbers() -> None:
@@ -66,7 +66,7 @@ def test_limits_of_virtual_functions_are_read_by_their_numbers() -> None:
 def test_an_interface_has_the_addresses_it_was_given_and_not_those_all_have() -> None:
     interfaces = parse_interfaces(
         [link(4, "ens3f0", {}), link(5, "ens3f1", {})],
-        [address(4, "192.0.2.1"), address(4, "2001:db8::1"), address(5, "fe80::1")],
+        [address_message(4, "192.0.2.1"), address_message(4, "2001:db8::1"), address_message(5, "fe80::1")],
     )
     assert interfaces["ens3f0"].addresses == ("192.0.2.1/24", "2001:db8::1/24")
     assert interfaces["ens3f1"].addresses == ()
@@ -74,14 +74,14 @@ def test_an_interface_has_the_addresses_it_was_given_and_not_those_all_have() ->
 
 def test_the_fastest_supported_mode_is_found_among_what_is_no_speed() -> None:
     names = parse_link_modes(
-        modes("Autoneg", "FIBRE", "10000baseSR/Full", "25000baseCR/Full", "1000baseX/Full", "FEC_RS")
+        mode_message("Autoneg", "FIBRE", "10000baseSR/Full", "25000baseCR/Full", "1000baseX/Full", "FEC_RS")
     )
     assert find_fastest_bps(names) == 25 * 10**9
 
 
 @pytest.mark.parametrize("names", [(), ("Autoneg", "TP"), ("4294967295baseT/Full",), ("0baseT/Full",)])
 def test_modes_without_a_sane_speed_have_none(names: tuple[str, ...]) -> None:
-    assert find_fastest_bps(parse_link_modes(modes(*names))) is None
+    assert find_fastest_bps(parse_link_modes(mode_message(*names))) is None
 
 
 @pytest.mark.parametrize(("mode", "said"), [(0, "legacy"), (1, "switchdev"), (7, None)])
@@ -102,18 +102,18 @@ def test_a_driver_that_keeps_the_kernel_waiting_is_waited_for_once(monkeypatch: 
     monkeypatch.setattr(network, "ANSWER_TIMEOUT_S", 0.05)
     monkeypatch.setattr(network, "_firmware", never)
     kernel = NetlinkReader()
-    assert kernel.firmware("ens3") == ("", "the kernel did not answer within 0.05 s")
-    assert kernel.firmware("ens4") == ("", "the kernel did not answer within 0.05 s")
-    assert kernel.interfaces()[0] == {}
+    assert kernel.read_firmware("ens3") == ("", "the kernel did not answer within 0.05 s")
+    assert kernel.read_firmware("ens4") == ("", "the kernel did not answer within 0.05 s")
+    assert kernel.read_interfaces()[0] == {}
     assert requested == ["ens3"]
     held.set()
 
 
 def test_this_kernel_is_asked_without_an_error() -> None:
     kernel = NetlinkReader()
-    interfaces, why = kernel.interfaces()
+    interfaces, why = kernel.read_interfaces()
     assert "lo" in interfaces, why
-    assert kernel.link_modes("lo")[0] == ()
-    assert kernel.firmware("nosuch") == ("", "the driver names none")
-    assert kernel.link_modes("nosuch0")[1] == "the driver does not say (no such device)"
-    assert kernel.eswitch("0000:ff:1f.7")[0] is None
+    assert kernel.read_link_modes("lo")[0] == ()
+    assert kernel.read_firmware("nosuch") == ("", "the driver names none")
+    assert kernel.read_link_modes("nosuch0")[1] == "the driver does not say (no such device)"
+    assert kernel.read_eswitch("0000:ff:1f.7")[0] is None

@@ -9,9 +9,9 @@ from tests.pci_trees import (
     MOMENT,
     PciTree,
     RecordedNetwork,
-    holds,
+    add_open_file,
     source,
-    two_sockets,
+    build_two_sockets,
 )
 
 from nodrop.host import nics, pci
@@ -24,7 +24,7 @@ from nodrop.model.chd import Nic, Port, VSwitch
 NO_ROUTES = "Iface\tDestination\tGateway"
 
 
-def described(tree: PciTree, network: RecordedNetwork | None = None, **more: object) -> HostDevices:
+def describe_nics(tree: PciTree, network: RecordedNetwork | None = None, **more: object) -> HostDevices:
     return nics.describe(source(tree.root, network or RecordedNetwork(), **more))  # type: ignore[arg-type]
 
 
@@ -36,7 +36,7 @@ def port(found: HostDevices, name: str) -> Port:
     return next(each for nic in found.nics for each in nic.ports if each.pci_id == name)
 
 
-def one_card(tmp_path: Path, **files: str) -> PciTree:
+def single_card_tree(tmp_path: Path, **files: str) -> PciTree:
     tree = PciTree(tmp_path)
     place = tree.function("pci0000:00/0000:03:00.0", ETHERNET, IXGBE, **{"numa_node": "0", **files})
     tree.driver(place, "ixgbe")
@@ -46,7 +46,7 @@ def one_card(tmp_path: Path, **files: str) -> PciTree:
 
 
 def test_cards_of_two_sockets_are_where_they_are_attached(tmp_path: Path) -> None:
-    result = described(two_sockets(tmp_path))
+    result = describe_nics(build_two_sockets(tmp_path))
     assert [(nic.id, nic.node.value, len(nic.ports)) for nic in result.nics] == [
         ("0000:03:00", 0, 2),
         ("0000:82:00", 1, 2),
@@ -57,7 +57,7 @@ def test_cards_of_two_sockets_are_where_they_are_attached(tmp_path: Path) -> Non
 
 
 def test_the_limit_of_a_slot_is_rate_by_lanes_by_encoding_by_payload(tmp_path: Path) -> None:
-    result = described(two_sockets(tmp_path))
+    result = describe_nics(build_two_sockets(tmp_path))
     # 8 lanes of 5 GT/s at 8/10 carry 32 Gbit/s, of which 256 of 276 bytes are payload.
     assert card(result, "0000:03:00").pci_limit_bps.value == pytest.approx(32e9 * 256 / 276)
     assert card(result, "0000:82:00").pci_limit_bps.value == pytest.approx(64e9 * 128 / 130 * 256 / 276)
@@ -74,15 +74,15 @@ def test_lanes_of_each_generation_carry_what_its_encoding_leaves(generation: int
 
 
 def test_a_narrower_link_above_a_card_limits_it(tmp_path: Path) -> None:
-    tree = two_sockets(tmp_path)
+    tree = build_two_sockets(tmp_path)
     tree.write("/sys/bus/pci/devices/0000:00:02.0/current_link_width", "4")
-    limit = card(described(tree), "0000:03:00").pci_limit_bps
+    limit = card(describe_nics(tree), "0000:03:00").pci_limit_bps
     assert limit.value == pytest.approx(16e9 * 256 / 276)
     assert "at 0000:00:02.0 above it" in limit.why
 
 
 def test_a_node_of_minus_one_is_unknown_where_there_are_two(tmp_path: Path) -> None:
-    node = described(one_card(tmp_path, numa_node="-1")).nics[0].node
+    node = describe_nics(single_card_tree(tmp_path, numa_node="-1")).nics[0].node
     assert not node.known
     assert node.why == "holds -1: the firmware does not say"
 
@@ -90,21 +90,21 @@ def test_a_node_of_minus_one_is_unknown_where_there_are_two(tmp_path: Path) -> N
 def test_a_node_of_minus_one_is_the_only_one_where_there_is_one(tmp_path: Path) -> None:
     tree = PciTree(tmp_path, nodes=1)
     tree.function("pci0000:00/0000:03:00.0", ETHERNET, IXGBE, numa_node="-1")
-    node = described(tree).nics[0].node
+    node = describe_nics(tree).nics[0].node
     assert (node.value, node.confidence) == (0, "inferred")
     assert "the only node" in node.why
 
 
 @pytest.mark.parametrize("said", ["7", "4294967295", "\x00\xff", "", "1e9"])
 def test_a_node_that_is_none_is_unknown_with_what_was_said(tmp_path: Path, said: str) -> None:
-    node = described(one_card(tmp_path, numa_node=said)).nics[0].node
+    node = describe_nics(single_card_tree(tmp_path, numa_node=said)).nics[0].node
     assert not node.known
     assert node.why
 
 
 @pytest.mark.parametrize("speed", ["Unknown", "Unknown speed", "4294967295", "", "8.0 MT/s", "9.0 GT/s PCIe"])
 def test_a_link_speed_that_is_none_leaves_generation_and_limit_unknown(tmp_path: Path, speed: str) -> None:
-    nic = described(one_card(tmp_path, current_link_speed=speed, current_link_width="8")).nics[0]
+    nic = describe_nics(single_card_tree(tmp_path, current_link_speed=speed, current_link_width="8")).nics[0]
     assert not nic.pci_generation.known
     assert not nic.pci_limit_bps.known
     assert "expected" in nic.pci_limit_bps.why
@@ -112,7 +112,7 @@ def test_a_link_speed_that_is_none_leaves_generation_and_limit_unknown(tmp_path:
 
 @pytest.mark.parametrize("width", ["0", "255", "-8", "x8"])
 def test_a_width_that_is_none_leaves_the_limit_unknown(tmp_path: Path, width: str) -> None:
-    nic = described(one_card(tmp_path, current_link_speed="8.0 GT/s PCIe", current_link_width=width)).nics[0]
+    nic = describe_nics(single_card_tree(tmp_path, current_link_speed="8.0 GT/s PCIe", current_link_width=width)).nics[0]
     assert not nic.lane_count.known
     assert not nic.pci_limit_bps.known
 
@@ -120,57 +120,57 @@ def test_a_width_that_is_none_leaves_the_limit_unknown(tmp_path: Path, width: st
 def test_a_card_of_the_chipset_has_no_limit_by_the_link_it_reports(tmp_path: Path) -> None:
     tree = PciTree(tmp_path)
     tree.function("pci0000:00/0000:60:00.0", ETHERNET, "37d2", current_link_speed="2.5 GT/s", current_link_width="1")
-    assert not described(tree).nics[0].pci_limit_bps.known
+    assert not describe_nics(tree).nics[0].pci_limit_bps.known
 
 
 @pytest.mark.parametrize("speed", ["-1", "4294967295", "0", "65535000000", "Unknown!"])
 def test_a_speed_that_the_driver_does_not_know_is_unknown(tmp_path: Path, speed: str) -> None:
-    tree = one_card(tmp_path)
+    tree = single_card_tree(tmp_path)
     tree.write("/sys/class/net/ens3/speed", speed)
-    result = port(described(tree), "0000:03:00.0").link_speed_bps
+    result = port(describe_nics(tree), "0000:03:00.0").link_speed_bps
     assert not result.known
     assert result.why.startswith("holds")
 
 
 def test_the_type_of_a_port_is_its_fastest_mode_and_its_link_is_what_it_runs_at(tmp_path: Path) -> None:
-    tree = one_card(tmp_path)
+    tree = single_card_tree(tmp_path)
     tree.write("/sys/class/net/ens3/speed", "1000")
     network = RecordedNetwork(modes={"ens3": ("1000baseT/Full", "10000baseT/Full", "Autoneg", "FIBRE")})
-    result = port(described(tree, network), "0000:03:00.0")
+    result = port(describe_nics(tree, network), "0000:03:00.0")
     assert (result.speed_bps.value, result.link_speed_bps.value) == (10**10, 10**9)
     assert result.speed_bps.source == "netlink ethtool"
 
 
 def test_a_port_without_an_address_a_route_or_a_bridge_is_free(tmp_path: Path) -> None:
-    result = port(described(one_card(tmp_path)), "0000:03:00.0")
+    result = port(describe_nics(single_card_tree(tmp_path)), "0000:03:00.0")
     assert (result.eligible.value, result.in_use.value, result.use.value) == (True, False, "none")
 
 
 def test_a_port_with_an_address_is_the_hosts(tmp_path: Path) -> None:
     network = RecordedNetwork({"ens3": KernelInterface(("192.0.2.7/24",))})
-    result = port(described(one_card(tmp_path), network), "0000:03:00.0")
+    result = port(describe_nics(single_card_tree(tmp_path), network), "0000:03:00.0")
     assert (result.eligible.value, result.in_use.value, result.owners) == (False, True, ("host",))
 
 
 def test_a_port_below_a_bond_with_a_route_is_the_hosts(tmp_path: Path) -> None:
-    tree = one_card(tmp_path)
+    tree = single_card_tree(tmp_path)
     tree.directory("/sys/class/net/bond0")
     tree.link("/sys/class/net/ens3/master", "../bond0")
     tree.write("/proc/net/route", f"{NO_ROUTES}\nbond0\t00000000\t010200C0")
-    result = port(described(tree), "0000:03:00.0")
+    result = port(describe_nics(tree), "0000:03:00.0")
     assert result.eligible.value is False
     assert "through bond0" in result.eligible.why
 
 
 def test_a_port_on_a_bridge_is_shared_through_it(tmp_path: Path) -> None:
-    tree = one_card(tmp_path)
+    tree = single_card_tree(tmp_path)
     tree.bridge("br-ex", "ens3")
-    result = port(described(tree), "0000:03:00.0")
+    result = port(describe_nics(tree), "0000:03:00.0")
     assert (result.use.value, result.vswitch, result.owners) == ("shared", "br-ex", ("br-ex",))
 
 
 def test_a_port_that_a_virtual_switch_drives_itself_is_on_it(tmp_path: Path) -> None:
-    tree = two_sockets(tmp_path)
+    tree = build_two_sockets(tmp_path)
     switch = VSwitch(
         name="br-phy", kind=MOMENT.reported("ovs-dpdk", "test"), ports=MOMENT.reported(("0000:82:00.0",), "test")
     )
@@ -180,20 +180,20 @@ def test_a_port_that_a_virtual_switch_drives_itself_is_on_it(tmp_path: Path) -> 
 
 
 def test_a_port_given_to_a_program_belongs_to_who_holds_it(tmp_path: Path) -> None:
-    tree = two_sockets(tmp_path)
-    holds(tree, 812, "dpdk-testpmd", "/dev/vfio/60")
-    result = described(tree)
+    tree = build_two_sockets(tmp_path)
+    add_open_file(tree, 812, "dpdk-testpmd", "/dev/vfio/60")
+    result = describe_nics(tree)
     assert port(result, "0000:82:00.0").owners == ("dpdk-testpmd (812)",)
     assert port(result, "0000:82:00.0").use.value == "dedicated"
     assert port(result, "0000:82:00.1").in_use.value is False
 
 
 def test_who_holds_a_port_is_unknown_where_processes_are_not_seen(tmp_path: Path) -> None:
-    tree = two_sockets(tmp_path)
+    tree = build_two_sockets(tmp_path)
     (tree.root / "proc/1/comm").unlink()
     (tree.root / "proc/1/fd").rmdir()
     (tree.root / "proc/1").rmdir()
-    result = port(described(tree), "0000:82:00.0")
+    result = port(describe_nics(tree), "0000:82:00.0")
     assert result.eligible.value is True
     assert not result.in_use.known
     assert result.in_use.why == "processes are not in the capture"
@@ -205,7 +205,7 @@ def test_virtual_functions_belong_to_the_vms_that_were_given_them(tmp_path: Path
     network = RecordedNetwork(
         {"ens3f1": KernelInterface(vf_limits_mbps={0: 2500, 1: 0})}, eswitches={"0000:03:00.1": "legacy"}
     )
-    result = port(described(two_sockets(tmp_path), network, libvirt=LibvirtReply(domains=(domain,))), "0000:03:00.1")
+    result = port(describe_nics(build_two_sockets(tmp_path), network, libvirt=LibvirtReply(domains=(domain,))), "0000:03:00.1")
     assert result.sriov is not None
     assert (result.sriov.total_count.value, result.sriov.configured_count.value) == (63, 2)
     assert result.sriov.eswitch.value == "legacy"
@@ -217,49 +217,49 @@ def test_virtual_functions_belong_to_the_vms_that_were_given_them(tmp_path: Path
 
 
 def test_a_virtual_function_in_another_network_namespace_is_in_use(tmp_path: Path) -> None:
-    tree = two_sockets(tmp_path)
+    tree = build_two_sockets(tmp_path)
     function = "/sys/bus/pci/devices/0000:03:10.1"
     (tree.root / function[1:] / "driver").unlink()
     tree.driver(function, "ixgbevf")
     tree.directory(f"{function}/net")
-    result = port(described(tree), "0000:03:00.1").sriov
+    result = port(describe_nics(tree), "0000:03:00.1").sriov
     assert result is not None
     assert result.vfs[0].in_use.value is True
     assert result.vfs[0].in_use.why == "its interface is in another network namespace"
 
 
 def test_more_virtual_functions_than_there_can_be_are_not_believed(tmp_path: Path) -> None:
-    tree = two_sockets(tmp_path)
+    tree = build_two_sockets(tmp_path)
     tree.write("/sys/bus/pci/devices/0000:03:00.1/sriov_totalvfs", "1")
-    result = port(described(tree), "0000:03:00.1").sriov
+    result = port(describe_nics(tree), "0000:03:00.1").sriov
     assert result is not None
     assert len(result.vfs) == 1
     assert result.configured_count.why == "holds 2, of 1 at most"
 
 
 def test_a_virtual_function_that_leads_nowhere_is_left_out(tmp_path: Path) -> None:
-    tree = two_sockets(tmp_path)
+    tree = build_two_sockets(tmp_path)
     (tree.root / "sys/bus/pci/devices/0000:03:10.3").unlink()
     tree.link("/sys/bus/pci/devices/0000:03:10.3", "../nowhere")
-    result = port(described(tree), "0000:03:00.1").sriov
+    result = port(describe_nics(tree), "0000:03:00.1").sriov
     assert result is not None
     assert [vf.pci_id for vf in result.vfs] == ["0000:03:10.1"]
 
 
 def test_the_ends_of_a_cards_own_switch_are_no_ports(tmp_path: Path) -> None:
-    tree = one_card(tmp_path)
+    tree = single_card_tree(tmp_path)
     tree.interface("/sys/bus/pci/devices/0000:03:00.0", "ens3_0", phys_port_name="pf0vf0")
-    assert [each.netdev for each in described(tree).nics[0].ports] == ["ens3"]
+    assert [each.netdev for each in describe_nics(tree).nics[0].ports] == ["ens3"]
 
 
 def test_a_virtual_interface_is_no_port_and_a_card_on_another_bus_is_one(tmp_path: Path) -> None:
-    tree = one_card(tmp_path)
+    tree = single_card_tree(tmp_path)
     tree.write("/sys/devices/virtual/net/veth0/carrier", "1")
     tree.link("/sys/class/net/veth0", "../../devices/virtual/net/veth0")
     tree.write("/sys/devices/platform/fsl-mc/dprc.1/dpni.0/net/eth1/speed", "10000")
     tree.link("/sys/class/net/eth1", "../../devices/platform/fsl-mc/dprc.1/dpni.0/net/eth1")
     tree.link("/sys/devices/platform/fsl-mc/dprc.1/dpni.0/net/eth1/device", "../..")
-    result = described(tree)
+    result = describe_nics(tree)
     assert [(nic.id, nic.ports[0].netdev, nic.ports[0].pci_id) for nic in result.nics] == [
         ("0000:03:00", "ens3", "0000:03:00.0"),
         ("dpni.0", "eth1", ""),
@@ -276,7 +276,7 @@ def test_a_paravirtual_card_names_the_driver_of_its_interface(tmp_path: Path) ->
     tree.link(f"{device}/net/eth0/device", "../..")
     tree.link(f"{device}/driver", "../../../../bus/virtio/drivers/virtio_net")
     tree.link("/sys/class/net/eth0", "../../devices/pci0000:00/0000:00:03.0/virtio2/net/eth0")
-    nic = described(tree).nics[0]
+    nic = describe_nics(tree).nics[0]
     assert (nic.driver.value, nic.ports[0].netdev) == ("virtio_net", "eth0")
 
 
@@ -286,24 +286,24 @@ def test_a_card_whose_interface_is_in_another_network_namespace_is_not_given_awa
     tree.write("/sys/devices/pci0000:00/0000:00:03.0/vendor", "0x1af4")
     tree.driver(function, "virtio-pci")
     tree.directory("/sys/devices/pci0000:00/0000:00:03.0/virtio2/net")
-    result = port(described(tree), "0000:00:03.0")
+    result = port(describe_nics(tree), "0000:00:03.0")
     assert (result.eligible.value, result.in_use.value, result.use.value) == (None, True, "dedicated")
     assert result.eligible.why == "its interface is in another network namespace"
 
 
 @pytest.mark.parametrize("said", ["network", "0x0200000000", "-1", "\xff\xfe"])
 def test_a_function_whose_class_cannot_be_read_is_left_out(tmp_path: Path, said: str) -> None:
-    tree = one_card(tmp_path)
+    tree = single_card_tree(tmp_path)
     tree.write("/sys/bus/pci/devices/0000:03:00.0/class", said)
     assert pci.list_functions(source(tree.root).tree) == ()
 
 
 def test_a_directory_of_devices_with_other_names_is_no_hindrance(tmp_path: Path) -> None:
-    tree = one_card(tmp_path)
+    tree = single_card_tree(tmp_path)
     tree.link("/sys/bus/pci/devices/0000:04:00.0", "../gone")
     tree.link("/sys/bus/pci/devices/loop", "loop")
     tree.directory("/sys/bus/pci/devices/notes")
-    assert [nic.id for nic in described(tree).nics] == ["0000:03:00"]
+    assert [nic.id for nic in describe_nics(tree).nics] == ["0000:03:00"]
 
 
 LIST = """# a list
@@ -318,13 +318,16 @@ LIST = """# a list
 
 def test_cards_are_named_by_the_list_of_their_own_vendor() -> None:
     names = PciNames(LIST, "/usr/share/misc/pci.ids")
-    assert names.device(MOMENT, 0x8086, 0x10FB).value == "82599ES 10-Gigabit SFI/SFP+ Network Connection"
-    assert names.device(MOMENT, 0x8087, 0x10FB).value == "Not the same"
-    assert names.vendor(MOMENT, 0x8086).confidence == "database"
+    assert names.observe_device(MOMENT, 0x8086, 0x10FB).value == "82599ES 10-Gigabit SFI/SFP+ Network Connection"
+    assert names.observe_device(MOMENT, 0x8087, 0x10FB).value == "Not the same"
+    assert names.observe_vendor(MOMENT, 0x8086).confidence == "database"
 
 
 def test_a_card_that_no_list_names_keeps_its_numbers() -> None:
-    unnamed, without = PciNames(LIST, "pci.ids").device(MOMENT, 0x8086, 0x1234), PciNames("", "").vendor(MOMENT, 0x15B3)
+    unnamed, without = (
+        PciNames(LIST, "pci.ids").observe_device(MOMENT, 0x8086, 0x1234),
+        PciNames("", "").observe_vendor(MOMENT, 0x15B3),
+    )
     assert (unnamed.value, unnamed.why) == ("8086:1234", "not in pci.ids")
     assert (without.value, without.why) == ("15b3", "no pci.ids on this machine to name it by")
 
@@ -348,6 +351,6 @@ def test_a_port_no_driver_speaks_for_has_the_speed_in_its_cards_name(
     tree = PciTree(tmp_path)
     tree.driver(tree.function("pci0000:00/0000:03:00.0", ETHERNET, "1234"), "vfio-pci")
     monkeypatch.setattr(nics, "load_pci_names", lambda: PciNames(f"8086  Intel\n\t1234  {model}\n", "pci.ids"))
-    speed = described(tree).nics[0].ports[0].speed_bps
+    speed = describe_nics(tree).nics[0].ports[0].speed_bps
     assert speed.value == (gbps * 10**9 if gbps else None)
     assert speed.confidence == ("database" if gbps else "unknown")

@@ -6,7 +6,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from tests.machines import made_up
+from tests.machines import make_tree
 
 from nodrop.descriptors.chd_rules import check_chd
 from nodrop.errors import ConfigError
@@ -45,39 +45,39 @@ def test_lists_of_cpus_are_written_as_the_kernel_does() -> None:
 
 
 def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
-    tree = made_up(tmp_path, {"/a/number": "42\n", "/a/text": "many\n", "/a/hex": "0x1f", "/a/binary": b"\x00\xff\xfe"})
-    assert (tree.number("/a/number"), tree.number("/a/hex")) == (42, 31)
-    assert tree.number("/a/text") is None
-    assert tree.why("/a/text") == "holds 'many', a number expected"
-    assert tree.number("/a/binary") is None
-    assert "a number expected" in tree.why("/a/binary")
-    assert tree.text("/a/none") is None
-    assert tree.why("/a/none") == "not in the capture"
-    assert tree.text("/a") is None
-    assert tree.why("/a") == "unreadable"
-    assert FileTree("/").text("/proc/none") is None
-    assert tree.names("/b") == ()
+    tree = make_tree(tmp_path, {"/a/number": "42\n", "/a/text": "many\n", "/a/hex": "0x1f", "/a/binary": b"\x00\xff\xfe"})
+    assert (tree.read_number("/a/number"), tree.read_number("/a/hex")) == (42, 31)
+    assert tree.read_number("/a/text") is None
+    assert tree.failure_reason("/a/text") == "holds 'many', a number expected"
+    assert tree.read_number("/a/binary") is None
+    assert "a number expected" in tree.failure_reason("/a/binary")
+    assert tree.read_text("/a/none") is None
+    assert tree.failure_reason("/a/none") == "not in the capture"
+    assert tree.read_text("/a") is None
+    assert tree.failure_reason("/a") == "unreadable"
+    assert FileTree("/").read_text("/proc/none") is None
+    assert tree.list_directory("/b") == ()
 
 
 def test_absurd_files_are_cut_and_absurd_numbers_are_none(tmp_path: Path) -> None:
-    tree = made_up(tmp_path, {"/long": "9" * (FILE_BYTES_MAX + 5)})
-    assert len(tree.raw("/long") or b"") == FILE_BYTES_MAX
-    assert tree.number("/long") is None
-    assert len(tree.why("/long")) < 80
+    tree = make_tree(tmp_path, {"/long": "9" * (FILE_BYTES_MAX + 5)})
+    assert len(tree.read_bytes("/long") or b"") == FILE_BYTES_MAX
+    assert tree.read_number("/long") is None
+    assert len(tree.failure_reason("/long")) < 80
     os.mkfifo(tmp_path / "pipe")
-    assert tree.text("/pipe") is None
+    assert tree.read_text("/pipe") is None
 
 
 def test_names_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
-    tree = made_up(tmp_path, {f"/{name}": "" for name in ("cpu10", "cpu2", "cpu1", "cpufreq")})
-    assert tree.names("/") == ("cpu1", "cpu2", "cpu10", "cpufreq")
+    tree = make_tree(tmp_path, {f"/{name}": "" for name in ("cpu10", "cpu2", "cpu1", "cpufreq")})
+    assert tree.list_directory("/") == ("cpu1", "cpu2", "cpu10", "cpufreq")
 
 
 def test_links_of_a_capture_never_lead_out_of_it(tmp_path: Path) -> None:
     root = tmp_path / "root"
     outside = tmp_path / "secret"
     outside.write_text("mine")
-    tree = made_up(
+    tree = make_tree(
         root,
         {
             "/etc/real": "kept",
@@ -89,12 +89,12 @@ def test_links_of_a_capture_never_lead_out_of_it(tmp_path: Path) -> None:
             "/sys/dir": "-> ..",
         },
     )
-    assert tree.text("/sys/a") == tree.text("/sys/b") == tree.text("/sys/dir/etc/real") == "kept"
-    assert tree.text("/sys/c") is None
-    assert tree.text("/sys/d") is None
-    assert tree.text("/sys/e") is None
-    assert tree.real("/sys/a") == "/etc/real"
-    assert tree.link("/sys/d") == "../../secret"
+    assert tree.read_text("/sys/a") == tree.read_text("/sys/b") == tree.read_text("/sys/dir/etc/real") == "kept"
+    assert tree.read_text("/sys/c") is None
+    assert tree.read_text("/sys/d") is None
+    assert tree.read_text("/sys/e") is None
+    assert tree.resolve_path("/sys/a") == "/etc/real"
+    assert tree.read_link("/sys/d") == "../../secret"
 
 
 def test_a_machine_is_the_same_by_its_capture(tmp_path: Path) -> None:
@@ -139,8 +139,8 @@ def test_a_hostile_capture_writes_nothing_outside_and_reads_nothing_outside(tmp_
         ("etc/machine-id", "/etc/passwd"),
     )
     with open_capture(archive) as source:
-        assert source.tree.text("/sys/x") == "1"
-        assert source.tree.text("/etc/machine-id") is None
+        assert source.tree.read_text("/sys/x") == "1"
+        assert source.tree.read_text("/etc/machine-id") is None
         assert not source.tree.exists("/sys/device")
         assert tuple(check_chd(describe_host(source))) == ()
     assert not target.exists()
@@ -201,14 +201,14 @@ def test_a_machine_of_absurd_files_is_described_without_an_error(tmp_path: Path,
         "/nodrop-capture.json",
         "/cpuid.txt",
     )
-    made_up(tmp_path, dict.fromkeys(names, held))
+    make_tree(tmp_path, dict.fromkeys(names, held))
     with open_capture(tmp_path) as source:
         assert tuple(check_chd(describe_host(source))) == ()
 
 
 def test_bandwidth_of_memory_and_of_a_link_is_what_the_firmware_says(tmp_path: Path) -> None:
     base = "/sys/devices/system"
-    tree = made_up(
+    tree = make_tree(
         tmp_path,
         {
             f"{base}/cpu/online": "0\n",

@@ -47,7 +47,7 @@ def add_availability(
 
 
 def _holders(source: Source, online: frozenset[int]) -> CpuHolders:
-    isolated = frozenset(parse_cpu_list(source.tree.text(ISOLATED) or "") or ())
+    isolated = frozenset(parse_cpu_list(source.tree.read_text(ISOLATED) or "") or ())
     users: CpuUsers = cpu_users.find_cpu_users(source.tree, isolated)
     alone = {cpu: list(names) for cpu, names in vm_cpu_policy.read_kubelet_owners(source.tree).items()}
     shared = dict[int, list[str]]()
@@ -72,9 +72,9 @@ def _with_states(source: Source, cpus: NodeCpus, decided: VmCpuPolicy, holders: 
     states = {
         cpu: _held(source, cpu, holders).model_copy(
             update={
-                "eligible": decided.eligible(source, cpu),
-                "oversubscription_ratio": decided.ratio(source, cpu),
-                "usage_ratio": load.of_cpu(source, cpu),
+                "eligible": decided.observe_eligibility(source, cpu),
+                "oversubscription_ratio": decided.observe_ratio(source, cpu),
+                "usage_ratio": load.observe_cpu(source, cpu),
             }
         )
         for cpu in cpus.ids
@@ -103,7 +103,7 @@ def _held(source: Source, cpu: int, holders: CpuHolders) -> CpuState:
 def _caches(source: Source, nodes: Sequence[NumaNode]) -> dict[int, frozenset[int | None]]:
     """Return the last-level caches of each node's CPUs."""
     return {
-        node.id: frozenset(source.tree.number(f"{CPUS}/cpu{cpu}/cache/index3/id") for cpu in node.cpus.ids)
+        node.id: frozenset(source.tree.read_number(f"{CPUS}/cpu{cpu}/cache/index3/id") for cpu in node.cpus.ids)
         for node in nodes
     }
 

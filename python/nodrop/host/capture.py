@@ -38,7 +38,7 @@ def capture(file: Path, eligible_cpus: tuple[int, ...] | None = None) -> HostDes
     source = open_this_machine()
     host = describe_host(source, eligible_cpus)
     for path in UNAME_FILES:
-        source.tree.text(path)
+        source.tree.read_text(path)
     try:
         with tarfile.open(file, _mode(file)) as archive:  # type: ignore[call-overload]
             _add(archive, ABOUT_FILE, json.dumps(_about(source), indent=1).encode())
@@ -75,13 +75,13 @@ def _source(directory: Path) -> Source:
                 "name a directory with these, or an archive written by `nodrop host describe --capture`"
             )
         root = inside[0]
-    about, dump = FileTree(root).text(f"/{ABOUT_FILE}"), FileTree(root).text(f"/{CPUID_FILE}")
+    about, dump = FileTree(root).read_text(f"/{ABOUT_FILE}"), FileTree(root).read_text(f"/{CPUID_FILE}")
     at, refused = _read_about(about or "{}")
     return Source(FileTree(root, refused), ObservationTime(at), cpuid=parse_dump(dump) if dump else None)
 
 
 def _about(source: Source) -> Mapping[str, object]:
-    return {"nodrop": __version__, "at": source.moment.at, "refused": dict(source.tree.refused)}
+    return {"nodrop": __version__, "at": source.moment.at, "refused": dict(source.tree.failures)}
 
 
 def _read_about(text: str) -> tuple[str, Mapping[str, str]]:
@@ -106,7 +106,7 @@ def _add_tree(archive: tarfile.TarFile, tree: FileTree) -> None:
             archived.add(place)
             _add(archive, place[1:], content)
         elif os.path.isdir(place):
-            for name in tree.names(place):
+            for name in tree.list_directory(place):
                 _add_links(archive, f"{place}/{name}", archived)
 
 

@@ -14,22 +14,22 @@ _WORDS_MAX = 4096
 
 def read_cpu_list(tree: FileTree, path: str) -> tuple[int, ...] | None:
     """Return the CPUs of a file such as `0-3,8`; None: see `FileTree.why`."""
-    text = tree.text(path)
+    text = tree.read_text(path)
     if text is None:
         return None
     cpus = parse_cpu_list(text)
     if cpus is None:
-        tree.refuse(path, text, "a list of CPUs")
+        tree.record_unexpected(path, text, "a list of CPUs")
     return cpus
 
 
 def read_cpu_mask(tree: FileTree, path: str) -> tuple[int, ...] | None:
     """Return the CPUs of a mask file such as `00000000,0000010f`, used by old kernels; None: see `FileTree.why`."""
-    text = tree.text(path)
+    text = tree.read_text(path)
     if text is None:
         return None
     if not _MASK.fullmatch(text) or text.count(",") >= _WORDS_MAX:
-        tree.refuse(path, text, "a mask of CPUs")
+        tree.record_unexpected(path, text, "a mask of CPUs")
         return None
     bits = int("".join(word.zfill(8) for word in text.split(",")), 16)
     return tuple(cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1)
@@ -47,8 +47,8 @@ def read_online_cpus(tree: FileTree) -> tuple[int, ...]:
     if online is None:
         online = tuple(
             int(name[3:])
-            for name in tree.names(CPUS)
-            if name.startswith("cpu") and name[3:].isdecimal() and tree.number(f"{CPUS}/{name}/online") != 0
+            for name in tree.list_directory(CPUS)
+            if name.startswith("cpu") and name[3:].isdecimal() and tree.read_number(f"{CPUS}/{name}/online") != 0
         )
     return online or tuple(_read_cpuinfo_topology(tree))
 
@@ -69,7 +69,8 @@ def read_siblings(tree: FileTree, cpus: Sequence[int], warnings: list[str]) -> M
     if alone := [cpu for cpu in cpus if cpu not in siblings]:
         path = f"{CPUS}/cpu{alone[0]}/topology/thread_siblings_list"
         warnings.append(
-            f"which CPUs share a core is not known ({path}: {tree.why(path)}); each is counted as a core of its own"
+            f"which CPUs share a core is not known ({path}: {tree.failure_reason(path)}); "
+            "each is counted as a core of its own"
         )
     return siblings
 
@@ -89,7 +90,7 @@ def _read_cpuinfo_topology(tree: FileTree) -> dict[int, dict[str, str]]:
     """Return the topology fields of each CPU in /proc/cpuinfo."""
     topology = dict[int, dict[str, str]]()
     fields = dict[str, str]()
-    for line in (tree.text("/proc/cpuinfo") or "").splitlines():
+    for line in (tree.read_text("/proc/cpuinfo") or "").splitlines():
         key, _, value = (part.strip() for part in line.partition(":"))
         if key == "processor" and value.isdecimal() and len(value) < 7:
             fields = topology.setdefault(int(value), {})

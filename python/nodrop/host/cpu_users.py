@@ -37,9 +37,9 @@ class CpuUsers(NamedTuple):
 
 def find_cpu_users(tree: FileTree, isolated: frozenset[int]) -> CpuUsers:
     """Find vCPU threads, polling threads, and threads confined to isolated CPUs."""
-    names = [name for name in tree.names("/proc") if name.isdecimal()]
+    names = [name for name in tree.list_directory("/proc") if name.isdecimal()]
     if not names:
-        return CpuUsers((), tree.why("/proc") or "no processes in the capture")
+        return CpuUsers((), tree.failure_reason("/proc") or "no processes in the capture")
     threads, until = list[CpuThread](), time.monotonic() + TIME_LIMIT_S
     for pid in names:
         if time.monotonic() > until:
@@ -49,23 +49,25 @@ def find_cpu_users(tree: FileTree, isolated: frozenset[int]) -> CpuUsers:
 
 
 def _why_hidden(tree: FileTree) -> str:
-    namespace = tree.link("/proc/self/ns/pid")
+    namespace = tree.read_link("/proc/self/ns/pid")
     if namespace != FIRST_PID_NAMESPACE:
         return (
             "in a container: processes outside are not seen"
             if namespace
-            else "processes: " + tree.why("/proc/self/ns/pid")
+            else "processes: " + tree.failure_reason("/proc/self/ns/pid")
         )
     return "" if tree.exists("/proc/1/status") else "processes of others are hidden (hidepid)"
 
 
 def _process_threads(tree: FileTree, pid: str, isolated: frozenset[int]) -> Iterator[CpuThread]:
     """Yield the threads of a process that occupy CPUs; kernel threads (which have no memory of their own) never do."""
-    name = tree.text(f"/proc/{pid}/comm") or ""
+    name = tree.read_text(f"/proc/{pid}/comm") or ""
     machine = bool(_VM_PROGRAMS.fullmatch(name))
     if not machine and not isolated and not _may_poll(tree, pid, name):
         return
-    threads = [_read_status(tree, f"/proc/{pid}/task/{thread}/status") for thread in tree.names(f"/proc/{pid}/task")]
+    threads = [
+        _read_status(tree, f"/proc/{pid}/task/{thread}/status") for thread in tree.list_directory(f"/proc/{pid}/task")
+    ]
     has_vcpu_names = any(_VCPU.fullmatch(each.get("Name", "")) for each in threads)
     for status in threads:
         cpus, label = parse_cpu_list(status.get("Cpus_allowed_list", "")), status.get("Name", "")
@@ -84,19 +86,19 @@ def _may_poll(tree: FileTree, pid: str, name: str) -> bool:
     if not tree.exists(f"/proc/{pid}/task"):
         return False
     return any(
-        _POLLING_THREAD.fullmatch(tree.text(f"/proc/{pid}/task/{thread}/comm") or "")
-        for thread in tree.names(f"/proc/{pid}/task")[:64]
+        _POLLING_THREAD.fullmatch(tree.read_text(f"/proc/{pid}/task/{thread}/comm") or "")
+        for thread in tree.list_directory(f"/proc/{pid}/task")[:64]
     ) or bool(_POLLING_THREAD.fullmatch(name))
 
 
 def _read_status(tree: FileTree, path: str) -> Mapping[str, str]:
-    text = tree.text(path, keep=lambda content: b"\n".join(_STATUS_LINES.findall(content))) or ""
+    text = tree.read_text(path, keep=lambda content: b"\n".join(_STATUS_LINES.findall(content))) or ""
     return {key: value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
 
 
 def name_owner(tree: FileTree, pid: str, name: str) -> str:
     """Return the name of a VM, otherwise program and process id."""
-    text = (tree.raw(f"/proc/{pid}/cmdline", keep=_keep_vm_name) or b"").decode(errors="replace")
+    text = (tree.read_bytes(f"/proc/{pid}/cmdline", keep=_keep_vm_name) or b"").decode(errors="replace")
     match = _NAME.search(text)
     return f"VM {match[1]}" if match else f"{name} ({pid})"
 

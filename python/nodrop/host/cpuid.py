@@ -43,14 +43,14 @@ class Cpuid(NamedTuple):
             return None
         return self.leaves.get((leaf, subleaf))
 
-    def sublist(self, leaf: int) -> tuple[Registers, ...]:
+    def list_subleaves(self, leaf: int) -> tuple[Registers, ...]:
         """Return the subleaves of an enumerating leaf, up to the first gap."""
         leaves: list[Registers] = []
         while (registers := self.get(leaf, len(leaves))) is not None:
             leaves.append(registers)
         return tuple(leaves)
 
-    def bit(self, leaf: int, register: str, bit: int, subleaf: int = 0) -> bool | None:
+    def test_bit(self, leaf: int, register: str, bit: int, subleaf: int = 0) -> bool | None:
         """Return one bit; None if the leaf does not exist."""
         registers = self.get(leaf, subleaf)
         return None if registers is None else bool(getattr(registers, register) >> bit & 1)
@@ -70,7 +70,7 @@ class Cpuid(NamedTuple):
     @property
     def virtual(self) -> bool:
         """Whether the CPU runs under a hypervisor."""
-        return bool(self.bit(1, "ecx", 31))
+        return bool(self.test_bit(1, "ecx", 31))
 
     @property
     def hypervisor(self) -> str:

@@ -37,7 +37,7 @@ def describe(source: Source) -> dict[str, Observation[str]]:
 
 def _cards(tree: FileTree) -> tuple[str, ...]:
     """Return the interfaces backed by a device: NICs, not bridges or veth."""
-    return tuple(name for name in tree.names(NET) if tree.exists(f"{NET}/{name}/device"))
+    return tuple(name for name in tree.list_directory(NET) if tree.exists(f"{NET}/{name}/device"))
 
 
 def _per_card(
@@ -45,7 +45,7 @@ def _per_card(
 ) -> Observation[str]:
     """Return one word per NIC, e.g. `eth0=0-1 eth1=2`."""
     if not source.tree.exists(NET):
-        return source.moment.unknown(source.tree.why(NET), NET)
+        return source.moment.unknown(source.tree.failure_reason(NET), NET)
     if not cards:
         return source.moment.reported("none", NET, "no interface has a device behind it")
     texts = {card: of(source.tree, card) for card in cards}
@@ -60,48 +60,52 @@ def _irq_cpus(tree: FileTree, card: str) -> str | None:
     device = f"{NET}/{card}/device"
     cpus: set[int] = set()
     numbers = (
-        tree.names(f"{device}/msi_irqs")
-        or tree.names(f"{device}/../msi_irqs")
+        tree.list_directory(f"{device}/msi_irqs")
+        or tree.list_directory(f"{device}/../msi_irqs")
         or _legacy_interrupt(tree, f"{device}/irq")
     )
     for number in numbers:
-        text = tree.text(f"{IRQ}/{number}/effective_affinity_list") or tree.text(f"{IRQ}/{number}/smp_affinity_list")
+        text = tree.read_text(f"{IRQ}/{number}/effective_affinity_list") or tree.read_text(
+            f"{IRQ}/{number}/smp_affinity_list"
+        )
         cpus.update(parse_cpu_list(text or "") or ())
     return format_cpu_list(cpus) or None
 
 
 def _legacy_interrupt(tree: FileTree, path: str) -> tuple[str, ...]:
     """Return the legacy interrupt of a NIC without MSI."""
-    number = tree.number(path)
+    number = tree.read_number(path)
     return (str(number),) if number else ()
 
 
 def _queues(tree: FileTree, card: str) -> str | None:
     """Return the number of receive queues (RSS)."""
-    count = sum(name.startswith("rx-") for name in tree.names(f"{NET}/{card}/queues"))
+    count = sum(name.startswith("rx-") for name in tree.list_directory(f"{NET}/{card}/queues"))
     return str(count) if count else None
 
 
 def _polling_processes(source: Source) -> Observation[str]:
     """Return the file prefixes of running DPDK programs."""
     if not source.live and not source.tree.exists(DPDK_RUNTIME):
-        return source.moment.unknown(source.tree.why(DPDK_RUNTIME), DPDK_RUNTIME)
-    runs = [name for name in source.tree.names(DPDK_RUNTIME) if source.tree.exists(f"{DPDK_RUNTIME}/{name}/config")]
+        return source.moment.unknown(source.tree.failure_reason(DPDK_RUNTIME), DPDK_RUNTIME)
+    runs = [
+        name for name in source.tree.list_directory(DPDK_RUNTIME) if source.tree.exists(f"{DPDK_RUNTIME}/{name}/config")
+    ]
     return source.moment.reported(" ".join(runs) or "none", DPDK_RUNTIME)
 
 
 def _locked_memory(source: Source) -> Observation[str]:
-    text = source.tree.text(LIMITS)
+    text = source.tree.read_text(LIMITS)
     match = _LOCKED.search(text or "")
     if match is None:
-        return source.moment.unknown(source.tree.why(LIMITS) or "it names no such limit", LIMITS)
+        return source.moment.unknown(source.tree.failure_reason(LIMITS) or "it names no such limit", LIMITS)
     return source.moment.reported(match[1], LIMITS, "of the process that looked, in bytes")
 
 
 def _read_number(source: Source, path: str) -> Observation[str]:
-    number = source.tree.number(path)
+    number = source.tree.read_number(path)
     return (
-        source.moment.unknown(source.tree.why(path), path)
+        source.moment.unknown(source.tree.failure_reason(path), path)
         if number is None
         else source.moment.reported(str(number), path)
     )
@@ -110,6 +114,6 @@ def _read_number(source: Source, path: str) -> Observation[str]:
 def _resctrl(source: Source) -> Observation[str]:
     """Return the resources that resctrl can partition; `off` if it is not mounted."""
     if not source.live and not source.tree.exists(RESCTRL):
-        return source.moment.unknown(source.tree.why(RESCTRL), RESCTRL)
-    kinds = source.tree.names(f"{RESCTRL}/info")
+        return source.moment.unknown(source.tree.failure_reason(RESCTRL), RESCTRL)
+    kinds = source.tree.list_directory(f"{RESCTRL}/info")
     return source.moment.reported(" ".join(kinds) or "off", f"{RESCTRL}/info")

@@ -78,12 +78,14 @@ def read_firmware_dimms(source: Source) -> Dimms | None:
     structures = smbios.read_structures(source)
     arrays = [each for each in structures if each.kind == smbios.MEMORY_ARRAY]
     # VMware's devices point at no array; only those of a known other one, such as flash, are left out
-    other_arrays = {each.handle for each in arrays if each.byte(5) != _SYSTEM_MEMORY}
-    devices = [each for each in structures if each.kind == smbios.MEMORY_DEVICE and each.word(4) not in other_arrays]
+    other_arrays = {each.handle for each in arrays if each.read_byte(5) != _SYSTEM_MEMORY}
+    devices = [
+        each for each in structures if each.kind == smbios.MEMORY_DEVICE and each.read_word(4) not in other_arrays
+    ]
     if not devices:
         return None
-    slots = _with_unique_names([_firmware_dimm(each) for each in devices], [each.text(0x11) for each in devices])
-    corrections = {each.byte(6) for each in arrays if each.handle not in other_arrays}
+    slots = _with_unique_names([_firmware_dimm(each) for each in devices], [each.read_text(0x11) for each in devices])
+    corrections = {each.read_byte(6) for each in arrays if each.handle not in other_arrays}
     channels = {each.channel for each in slots}
     return Dimms(
         slots,
@@ -97,16 +99,16 @@ def read_edac_dimms(source: Source) -> Dimms | None:
     """Return the modules listed by EDAC; None: no driver for the memory controllers is loaded."""
     tree, slots, channels = source.tree, [], 0
     modes: set[str] = set()
-    for controller in tree.names(EDAC):
+    for controller in tree.list_directory(EDAC):
         path = f"{EDAC}/{controller}"
         if not re.fullmatch(r"mc\d{1,4}", controller):
             continue
-        last = _LAST_CHANNEL.search(tree.text(f"{path}/max_location") or "")
+        last = _LAST_CHANNEL.search(tree.read_text(f"{path}/max_location") or "")
         channels += int(last[1]) + 1 if last else 0
-        for name in tree.names(path):
+        for name in tree.list_directory(path):
             if re.fullmatch(r"(?:dimm|rank)\d{1,4}", name) and (dimm := _edac_dimm(source, controller, name)):
                 slots.append(dimm)
-                modes.add((tree.text(f"{path}/{name}/dimm_edac_mode") or "").lower())
+                modes.add((tree.read_text(f"{path}/{name}/dimm_edac_mode") or "").lower())
     if not slots:
         return None
     has_ecc = None if modes & {"", "unknown"} else bool(modes - {"none"})
@@ -123,13 +125,13 @@ def _with_unique_names(slots: list[Dimm], banks: list[str]) -> tuple[Dimm, ...]:
 
 
 def _firmware_dimm(each: smbios.Structure) -> Dimm:
-    locator, bank = each.text(0x10), each.text(0x11)
-    ranks = (each.byte(0x1B) or 0) & 0xF
-    part = each.text(0x1A)
+    locator, bank = each.read_text(0x10), each.read_text(0x11)
+    ranks = (each.read_byte(0x1B) or 0) & 0xF
+    part = each.read_text(0x1A)
     return Dimm(
         slot=locator or bank or f"handle {each.handle:#06x}",
         size_bytes=_size_bytes(each),
-        kind=_KINDS.get(each.byte(0x12) or 0),
+        kind=_KINDS.get(each.read_byte(0x12) or 0),
         rated_mtps=_mtps(each, 0x15, 0x54),
         speed_mtps=_mtps(each, 0x20, 0x58),
         channel=parse_channel(locator, bank),
@@ -140,18 +142,18 @@ def _firmware_dimm(each: smbios.Structure) -> Dimm:
 
 
 def _size_bytes(each: smbios.Structure) -> int | None:
-    size = each.word(0x0C)
+    size = each.read_word(0x0C)
     if size is None or size == _UNKNOWN_SIZE:
         return None
     if size == _EXTENDED_SIZE:
-        return ((each.dword(0x1C) or 0) & 0x7FFF_FFFF) << 20 or None
+        return ((each.read_dword(0x1C) or 0) & 0x7FFF_FFFF) << 20 or None
     return (size & 0x7FFF) << (10 if size & 0x8000 else 20)
 
 
 def _mtps(each: smbios.Structure, offset: int, longer: int) -> int | None:
-    speed = each.word(offset)
+    speed = each.read_word(offset)
     if speed == _UNKNOWN_SIZE:
-        speed = each.dword(longer)
+        speed = each.read_dword(longer)
     return None if speed in (None, *_NO_SPEED) else speed
 
 
@@ -167,10 +169,10 @@ def parse_channel(locator: str, bank: str) -> str | None:
 
 def _edac_dimm(source: Source, controller: str, name: str) -> Dimm | None:
     tree, path = source.tree, f"{EDAC}/{controller}/{name}"
-    size = tree.number(f"{path}/size")
-    place = _EDAC_CHANNEL.search(tree.text(f"{path}/dimm_location") or "")
-    kind = _EDAC_KIND.search(tree.text(f"{path}/dimm_mem_type") or "")
-    label = tree.text(f"{path}/dimm_label")
+    size = tree.read_number(f"{path}/size")
+    place = _EDAC_CHANNEL.search(tree.read_text(f"{path}/dimm_location") or "")
+    kind = _EDAC_KIND.search(tree.read_text(f"{path}/dimm_mem_type") or "")
+    label = tree.read_text(f"{path}/dimm_label")
     if size is None or not 0 <= size < 1 << 30:
         return None
     return Dimm(

@@ -16,7 +16,7 @@ class FileTree:
     """Reads files below a root as if it were `/`.
 
     Never raises, never blocks, never leaves the root; symbolic links of a captured tree resolve inside it.
-    `why` returns the reason for a failed read.
+    `failure_reason` returns the reason for a failed read.
     """
 
     def __init__(self, root: Path | str = "/", refused: Mapping[str, str] | None = None) -> None:
@@ -34,8 +34,8 @@ class FileTree:
         self._missing = refused or {}
         self._places: dict[str, str] = {}
 
-    def raw(self, path: str, keep: Callable[[bytes], bytes] | None = None) -> bytes | None:
-        """Return the content of a file, at most the first 4 MiB; None: see `why`.
+    def read_bytes(self, path: str, keep: Callable[[bytes], bytes] | None = None) -> bytes | None:
+        """Return the content of a file, at most the first 4 MiB; None: see `failure_reason`.
 
         Args:
             keep: reduces the content to the required part, for files with secrets.
@@ -49,14 +49,14 @@ class FileTree:
         self.touched[path] = content
         return content
 
-    def text(self, path: str, keep: Callable[[bytes], bytes] | None = None) -> str | None:
-        """Return the content of a file as text, stripped of blanks and NULs; None: see `why`."""
-        content = self.raw(path, keep)
+    def read_text(self, path: str, keep: Callable[[bytes], bytes] | None = None) -> str | None:
+        """Return the content of a file as text, stripped of blanks and NULs; None: see `failure_reason`."""
+        content = self.read_bytes(path, keep)
         return None if content is None else content.decode(errors="replace").strip(" \t\r\n\0")
 
-    def number(self, path: str) -> int | None:
-        """Return the integer in a file, decimal or `0x...`; None: see `why`."""
-        text = self.text(path)
+    def read_number(self, path: str) -> int | None:
+        """Return the integer in a file, decimal or `0x...`; None: see `failure_reason`."""
+        text = self.read_text(path)
         if text is None:
             return None
         if not _NUMBER.fullmatch(text):
@@ -64,7 +64,7 @@ class FileTree:
             return None
         return int(text, 16 if text[:2] in ("0x", "0X") else 10)
 
-    def names(self, directory: str) -> tuple[str, ...]:
+    def list_directory(self, directory: str) -> tuple[str, ...]:
         """Return the entries of a directory in natural order; empty if there is no such directory."""
         try:
             entries = os.listdir(self._place(directory))
@@ -84,7 +84,7 @@ class FileTree:
             return False
         return True
 
-    def link(self, path: str) -> str | None:
+    def read_link(self, path: str) -> str | None:
         """Return the target of a symbolic link as written; None: not a link."""
         self.touched.setdefault(path, None)
         directory, name = os.path.split(path.rstrip("/"))
@@ -94,7 +94,7 @@ class FileTree:
             self._refuse(path, error)
             return None
 
-    def real(self, path: str) -> str | None:
+    def resolve_path(self, path: str) -> str | None:
         """Return the path with all links resolved, relative to the root; None: does not exist."""
         self.touched.setdefault(path, None)
         try:
@@ -106,17 +106,17 @@ class FileTree:
         place = os.path.realpath(place) if self.live else place
         return place if self.live else "/" + os.path.relpath(place, self.root)
 
-    def why(self, path: str) -> str:
+    def failure_reason(self, path: str) -> str:
         """Return why the last access to a path failed: `no such file`, `needs root`, `holds ...`."""
         return self._refused.get(path, "")
 
     @property
-    def refused(self) -> Mapping[str, str]:
+    def failures(self) -> Mapping[str, str]:
         """The reasons of all failed accesses by path."""
         return self._refused
 
-    def refuse(self, path: str, content: str, expected: str) -> None:
-        """Record that a file has unexpected content, for `why`."""
+    def record_unexpected(self, path: str, content: str, expected: str) -> None:
+        """Record that a file has unexpected content, for `failure_reason`."""
         self._refused[path] = f"holds {_quote_start(content)}, {expected} expected"
 
     def _read(self, path: str) -> bytes:

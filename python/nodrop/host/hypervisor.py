@@ -68,22 +68,24 @@ def _detect_emulation(source: Source, emulator: Observation[str]) -> DetectedHyp
     if source.live and tree.exists("/sys/module"):
         none: Observation[str] = moment.unknown("no hypervisor here")
         return DetectedHypervisor(moment.inferred("none", "/sys/module", f"{reason}, no QEMU"), none)
-    reason = f"{reason}; QEMU: {emulator.why}" if tree.exists("/sys/module") else tree.why("/sys/module")
+    reason = f"{reason}; QEMU: {emulator.why}" if tree.exists("/sys/module") else tree.failure_reason("/sys/module")
     return DetectedHypervisor(moment.unknown(reason, "/sys/module"), moment.unknown(reason, "/sys/module"))
 
 
 def _is_dom0(source: Source) -> bool:
     """Return whether this is Xen's dom0, by the hypervisor's feature flags (XENFEAT_dom0, bit 11)."""
-    if source.tree.text("/proc/xen/capabilities") == "control_d":
+    if source.tree.read_text("/proc/xen/capabilities") == "control_d":
         return True
-    features = source.tree.text("/sys/hypervisor/properties/features")
+    features = source.tree.read_text("/sys/hypervisor/properties/features")
     return bool(features and re.fullmatch(r"[0-9a-f]+", features) and int(features, 16) >> 11 & 1)
 
 
 def _xen_version(source: Source) -> Observation[str]:
-    parts = [source.tree.text(f"/sys/hypervisor/version/{name}") for name in ("major", "minor", "extra")]
+    parts = [source.tree.read_text(f"/sys/hypervisor/version/{name}") for name in ("major", "minor", "extra")]
     if parts[0] is None or parts[1] is None:
-        return source.moment.unknown(source.tree.why("/sys/hypervisor/version/major"), "/sys/hypervisor/version")
+        return source.moment.unknown(
+            source.tree.failure_reason("/sys/hypervisor/version/major"), "/sys/hypervisor/version"
+        )
     return source.moment.reported(f"{parts[0]}.{parts[1]}{parts[2] or ''}", "/sys/hypervisor/version")
 
 
@@ -106,8 +108,12 @@ def _kernel_release(source: Source) -> Observation[str]:
 
 
 def _read_text(source: Source, path: str, reason: str = "") -> Observation[str]:
-    text = source.tree.text(path)
-    return source.moment.reported(text, path, reason) if text else source.moment.unknown(source.tree.why(path), path)
+    text = source.tree.read_text(path)
+    return (
+        source.moment.reported(text, path, reason)
+        if text
+        else source.moment.unknown(source.tree.failure_reason(path), path)
+    )
 
 
 def _emulator(source: Source) -> Observation[str]:

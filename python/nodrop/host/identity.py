@@ -36,7 +36,7 @@ def describe(source: Source) -> HostIdentity:
 def detect_virtualization(source: Source) -> Observation[str]:
     """Return `none`, or the hypervisor that this machine runs under."""
     moment, chip = source.moment, read_inputs(source)
-    if kind := source.tree.text("/sys/hypervisor/type"):
+    if kind := source.tree.read_text("/sys/hypervisor/type"):
         return moment.reported(kind, "/sys/hypervisor/type")
     maker = _dmi(source, "sys_vendor", "product_name")
     if chip.virtual:
@@ -51,7 +51,7 @@ def detect_virtualization(source: Source) -> Observation[str]:
 
 
 def _id(source: Source) -> Observation[str]:
-    hashed = source.tree.text(MACHINE_ID, keep=_hash_machine_id)
+    hashed = source.tree.read_text(MACHINE_ID, keep=_hash_machine_id)
     if hashed is None:
         return observations.unreadable(source, MACHINE_ID)
     if not hashed:
@@ -80,7 +80,7 @@ def _kernel(source: Source) -> Observation[str]:
     if source.live:
         return source.moment.reported(platform.release(), "uname")
     release = observations.observe_text(source, "/proc/sys/kernel/osrelease")
-    words = (source.tree.text("/proc/version") or "").split()
+    words = (source.tree.read_text("/proc/version") or "").split()
     if not release.known and words[:2] == ["Linux", "version"] and len(words) > 2:
         return source.moment.reported(words[2], "/proc/version")
     return release
@@ -88,7 +88,7 @@ def _kernel(source: Source) -> Observation[str]:
 
 def _os(source: Source) -> Observation[str]:
     path = "/etc/os-release"
-    text = source.tree.text(path)
+    text = source.tree.read_text(path)
     if text is None:
         return observations.unreadable(source, path)
     fields = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
@@ -100,7 +100,7 @@ def _os(source: Source) -> Observation[str]:
 
 def _dmi(source: Source, *names: str) -> Observation[str]:
     """Return DMI strings without the placeholders left by some vendors."""
-    texts = [source.tree.text(f"{DMI}/{name}") for name in names]
+    texts = [source.tree.read_text(f"{DMI}/{name}") for name in names]
     words = [each for each in texts if each and each.lower() not in _FILLERS]
     path = f"{DMI}/{names[0]}"
     if words:

@@ -40,7 +40,7 @@ class IommuUnit(NamedTuple):
         """Whether the unit posts interrupts to guests: CAP.PI; on AMD GAMSup."""
         return bool(self.cap >> 59 & 1) if self.intel else bool(self.ecap >> 21 & 7)
 
-    def maps(self, size: PageSize) -> bool:
+    def has_page_size(self, size: PageSize) -> bool:
         """Return whether the unit maps large pages: CAP.SLLPS; AMD's tables support every size."""
         return not self.intel or bool(self.cap >> (34 if size == "2M" else 35) & 1)
 
@@ -48,13 +48,13 @@ class IommuUnit(NamedTuple):
 def read_iommu_units(source: Source) -> tuple[IommuUnit, ...]:
     """Read all units; empty if one cannot be read, as the common capabilities are then unknown."""
     tree, units = source.tree, []
-    for name in tree.names(CLASS):
+    for name in tree.list_directory(CLASS):
         for directory, second in (("intel-iommu", "ecap"), ("amd-iommu", "features")):
             path = f"{CLASS}/{name}/{directory}"
             if not tree.exists(path):
                 continue
             # AMD's features are two registers since Linux 6.1, `efr:efr2`
-            cap, ecap = ((tree.text(f"{path}/{each}") or "").partition(":")[0] for each in ("cap", second))
+            cap, ecap = ((tree.read_text(f"{path}/{each}") or "").partition(":")[0] for each in ("cap", second))
             if not (_HEX.fullmatch(cap) and _HEX.fullmatch(ecap)):
                 return ()
             units.append(IommuUnit(path, directory == "intel-iommu", int(cap, 16), int(ecap, 16)))

@@ -69,7 +69,7 @@ def _slat(source: Source, loaded: str) -> Feature:
     if enabled.value:
         return _same_for_both(enabled)
     flags = _cpu_flags(source)
-    supported: Observation[bool] = moment.unknown(tree.why("/proc/cpuinfo"), "/proc/cpuinfo")
+    supported: Observation[bool] = moment.unknown(tree.failure_reason("/proc/cpuinfo"), "/proc/cpuinfo")
     if flags:
         supported = moment.reported(names[loaded] in flags, "/proc/cpuinfo")
     return Feature(supported=supported, enabled=enabled)
@@ -115,7 +115,7 @@ def _iommu_large_pages(source: Source, units: tuple[IommuUnit, ...]) -> Feature:
         "this IOMMU does not say it in sysfs" if _is_iommu_on(source) else NO_IOMMU, CLASS
     )
     if units:
-        every = all(unit.maps("2M") and unit.maps("1G") for unit in units)
+        every = all(unit.has_page_size("2M") and unit.has_page_size("1G") for unit in units)
         supported = moment.reported(
             every, units[0].path, "CAP.SLLPS of every unit, or AMD's tables, which hold all sizes"
         )
@@ -132,9 +132,9 @@ def _iommu_large_pages(source: Source, units: tuple[IommuUnit, ...]) -> Feature:
 
 def _remapping(source: Source, units: tuple[IommuUnit, ...]) -> Feature:
     moment, path = source.moment, "/proc/interrupts"
-    text = source.tree.text(path)
+    text = source.tree.read_text(path)
     if text is None:
-        enabled: Observation[bool] = moment.unknown(source.tree.why(path), path)
+        enabled: Observation[bool] = moment.unknown(source.tree.failure_reason(path), path)
     else:
         match = re.search(r"\bIR-(?:PCI|IO-APIC|HPET|DMAR)\S*", text)
         enabled = moment.reported(bool(match), path, match[0] if match else "no interrupt is remapped")
@@ -191,9 +191,9 @@ def describe_pinning(source: Source, name: str) -> Feature | None:
             "virtual CPUs are threads, which the kernel keeps on the CPUs it is given",
         )
         return Feature(supported=moment.inferred(True, path, reason), enabled=moment.inferred(True, path, PER_VM_WHY))
-    nodes = [each for each in tree.names(NODES) if re.fullmatch(r"node\d+", each)]
+    nodes = [each for each in tree.list_directory(NODES) if re.fullmatch(r"node\d+", each)]
     if not nodes:
-        reason = "a kernel without NUMA nodes" if tree.exists("/sys/devices/system") else tree.why(NODES)
+        reason = "a kernel without NUMA nodes" if tree.exists("/sys/devices/system") else tree.failure_reason(NODES)
         is_local = tree.live and tree.exists("/sys/devices/system")
         return _same_for_both(moment.inferred(False, NODES, reason) if is_local else moment.unknown(reason, NODES))
     if name == "numa_memory_pinning":
@@ -224,11 +224,13 @@ def _pinning_by_libvirt(source: Source, name: str) -> Feature | None:
 def _large_pages_by_node(source: Source, nodes: list[str]) -> Feature:
     moment, tree = source.moment, source.tree
     places = [f"{NODES}/{node}/hugepages" for node in nodes]
-    sizes = sorted({size for place in places for size in tree.names(place)})
+    sizes = sorted({size for place in places for size in tree.list_directory(place)})
     if not sizes:
-        reason = tree.why(places[0]) or "no sizes listed"
+        reason = tree.failure_reason(places[0]) or "no sizes listed"
         return _same_for_both(moment.unknown(reason, places[0]))
-    counts = [tree.number(f"{place}/{size}/nr_hugepages") for place in places for size in tree.names(place)]
+    counts = [
+        tree.read_number(f"{place}/{size}/nr_hugepages") for place in places for size in tree.list_directory(place)
+    ]
     path = f"{NODES}/node*/hugepages"
     supported = moment.reported(True, path, ", ".join(size.removeprefix("hugepages-") for size in sizes))
     if any(each for each in counts):
@@ -240,23 +242,23 @@ def _large_pages_by_node(source: Source, nodes: list[str]) -> Feature:
 
 def _is_iommu_on(source: Source) -> bool:
     """Return whether devices are in IOMMU groups, i.e. the kernel drives an IOMMU."""
-    return bool(source.tree.names(GROUPS))
+    return bool(source.tree.list_directory(GROUPS))
 
 
 def _read_switch(source: Source, path: str) -> Observation[bool]:
     """Read a boolean module parameter: `Y`, `N`, `1`, `0`."""
-    text = source.tree.text(path)
+    text = source.tree.read_text(path)
     if text is None:
-        return source.moment.unknown(source.tree.why(path), path)
+        return source.moment.unknown(source.tree.failure_reason(path), path)
     if text not in ("Y", "N", "1", "0"):
-        source.tree.refuse(path, text, "Y or N")
-        return source.moment.unknown(source.tree.why(path), path)
+        source.tree.record_unexpected(path, text, "Y or N")
+        return source.moment.unknown(source.tree.failure_reason(path), path)
     return source.moment.reported(text in ("Y", "1"), path)
 
 
 def _cpu_flags(source: Source) -> frozenset[str]:
     """Return the flags of the first processor, including the VMX flags."""
-    lines = (source.tree.text("/proc/cpuinfo") or "").split("\n\n", 1)[0].splitlines()
+    lines = (source.tree.read_text("/proc/cpuinfo") or "").split("\n\n", 1)[0].splitlines()
     return frozenset(
         flag for line in lines if line.startswith(("flags", "vmx flags")) for flag in line.partition(":")[2].split()
     )
@@ -269,4 +271,4 @@ def _same_for_both(observation: Observation[bool]) -> Feature:
 def _iommu_off(source: Source) -> Observation[bool]:
     if source.tree.exists(GROUPS) or source.live:
         return source.moment.reported(False, GROUPS, "no device is in an IOMMU group")
-    return source.moment.unknown(source.tree.why(GROUPS), GROUPS)
+    return source.moment.unknown(source.tree.failure_reason(GROUPS), GROUPS)

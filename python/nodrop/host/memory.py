@@ -36,7 +36,10 @@ def describe(source: Source) -> MemoryCapabilities:
 
 
 def _unknown(source: Source) -> MemoryCapabilities:
-    firmware, counters = source.tree.why(TABLE) or "no memory is listed", source.tree.why(EDAC) or "no module is listed"
+    firmware, counters = (
+        source.tree.failure_reason(TABLE) or "no memory is listed",
+        source.tree.failure_reason(EDAC) or "no module is listed",
+    )
     reason = f"SMBIOS: {firmware}; EDAC: {counters}"
     return MemoryCapabilities(
         kind=source.moment.unknown(reason, TABLE),

@@ -39,7 +39,7 @@ def read_masquerade_rules(source: Source) -> MasqueradeRules:
     """Read the rules of nftables and of iptables (nft and legacy)."""
     if source.network is None:
         return MasqueradeRules((), {}, NOT_CAPTURED)
-    interfaces, reason = source.network.interfaces()
+    interfaces, reason = source.network.read_interfaces()
     addresses = {name: each.addresses for name, each in interfaces.items()}
     answer = source.programs("nft", "--json", "list", "ruleset")
     if answer.text is None or reason:
@@ -48,7 +48,7 @@ def read_masquerade_rules(source: Source) -> MasqueradeRules:
         rules = [*_parse_nft(json.loads(answer.text))]
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
         return MasqueradeRules((), addresses, "nft answered in an unknown form")
-    if "nat" in (source.tree.text(LEGACY_TABLES) or "").split():
+    if "nat" in (source.tree.read_text(LEGACY_TABLES) or "").split():
         answer = source.programs("iptables-legacy-save", "-t", "nat")
         if answer.text is None:
             return MasqueradeRules(tuple(rules), addresses, _reason(answer.why))

@@ -30,7 +30,7 @@ class InterfaceStack(NamedTuple):
 
 def list_net_directories(tree: FileTree, function: PciFunction) -> tuple[str, ...]:
     """List the directories with a function's interfaces, including those of virtio devices below it."""
-    children = tree.names(function.path) if function.vendor == VIRTIO else ()
+    children = tree.list_directory(function.path) if function.vendor == VIRTIO else ()
     below = (f"{function.path}/{name}/net" for name in children if re.fullmatch(r"virtio\d+", name))
     return tuple(each for each in (f"{function.path}/net", *below) if tree.exists(each))
 
@@ -40,14 +40,14 @@ def list_interfaces(tree: FileTree, function: PciFunction) -> tuple[str, ...]:
     return tuple(
         name
         for directory in list_net_directories(tree, function)
-        for name in tree.names(directory)
-        if not _REPRESENTOR.fullmatch(tree.text(f"{CLASS}/{name}/phys_port_name") or "")
+        for name in tree.list_directory(directory)
+        if not _REPRESENTOR.fullmatch(tree.read_text(f"{CLASS}/{name}/phys_port_name") or "")
     )
 
 
 def list_device_interfaces(tree: FileTree) -> Iterator[str]:
     """List the interfaces backed by a device, without veth and other virtual ones."""
-    return (name for name in tree.names(CLASS) if tree.exists(f"{CLASS}/{name}/device"))
+    return (name for name in tree.list_directory(CLASS) if tree.exists(f"{CLASS}/{name}/device"))
 
 
 def find_stack(tree: FileTree, interface: str) -> InterfaceStack:
@@ -64,17 +64,17 @@ def find_stack(tree: FileTree, interface: str) -> InterfaceStack:
 
 def _directly_above(tree: FileTree, interface: str) -> Iterator[str]:
     directory = f"{CLASS}/{interface}"
-    master = tree.link(f"{directory}/master")
+    master = tree.read_link(f"{directory}/master")
     if master:
         yield master.rsplit("/", 1)[-1]
-    yield from (name.removeprefix("upper_") for name in tree.names(directory) if name.startswith("upper_"))
+    yield from (name.removeprefix("upper_") for name in tree.list_directory(directory) if name.startswith("upper_"))
 
 
 def read_routed_interfaces(tree: FileTree) -> tuple[frozenset[str], str]:
     """Return the interfaces used by routes of the host, and why they are unknown."""
-    text, text_6 = tree.text(ROUTES), tree.text(ROUTES_6)
+    text, text_6 = tree.read_text(ROUTES), tree.read_text(ROUTES_6)
     if text is None and text_6 is None:
-        return frozenset(), tree.why(ROUTES)
+        return frozenset(), tree.failure_reason(ROUTES)
     lines = [line.split() for line in (text or "").splitlines()[1:]]
     lines_6 = [line.split() for line in (text_6 or "").splitlines()]
     interfaces = {line[0] for line in lines if line}

@@ -39,16 +39,16 @@ class KernelInterface(NamedTuple):
 class NetworkReader(Protocol):
     """Queries of the kernel; the second part of each result says why the first is empty."""
 
-    def interfaces(self) -> tuple[Mapping[str, KernelInterface], str]:
+    def read_interfaces(self) -> tuple[Mapping[str, KernelInterface], str]:
         """Return all interfaces by name."""
 
-    def link_modes(self, interface: str) -> tuple[tuple[str, ...], str]:
+    def read_link_modes(self, interface: str) -> tuple[tuple[str, ...], str]:
         """Return the link modes supported by the hardware, e.g. `10000baseSR/Full`."""
 
-    def firmware(self, interface: str) -> tuple[str, str]:
+    def read_firmware(self, interface: str) -> tuple[str, str]:
         """Return the firmware version."""
 
-    def eswitch(self, pci_id: str) -> tuple[Eswitch | None, str]:
+    def read_eswitch(self, pci_id: str) -> tuple[Eswitch | None, str]:
         """Return how a card switches between its virtual functions."""
 
 
@@ -59,19 +59,19 @@ class NetlinkReader:
         """Start without a timed-out query."""
         self._silent = False
 
-    def interfaces(self) -> tuple[Mapping[str, KernelInterface], str]:
+    def read_interfaces(self) -> tuple[Mapping[str, KernelInterface], str]:
         """Return all interfaces by name."""
         return self._answer(_interfaces, {})
 
-    def link_modes(self, interface: str) -> tuple[tuple[str, ...], str]:
+    def read_link_modes(self, interface: str) -> tuple[tuple[str, ...], str]:
         """Return the link modes supported by the hardware."""
         return self._answer(lambda: _link_modes(interface), ())
 
-    def firmware(self, interface: str) -> tuple[str, str]:
+    def read_firmware(self, interface: str) -> tuple[str, str]:
         """Return the firmware version."""
         return self._answer(lambda: _firmware(interface), "")
 
-    def eswitch(self, pci_id: str) -> tuple[Eswitch | None, str]:
+    def read_eswitch(self, pci_id: str) -> tuple[Eswitch | None, str]:
         """Return how a card switches between its virtual functions."""
         return self._answer(lambda: _eswitch(pci_id), None)
 

@@ -56,11 +56,11 @@ def _cards(context: PortContext, functions: tuple[PciFunction, ...]) -> Iterator
 def _card(context: PortContext, card: str, functions: tuple[PciFunction, ...]) -> Nic:
     source, first = context.source, functions[0]
     path = pci.read_path(source, first)
-    model = load_pci_names().device(source.moment, first.vendor, first.device)
+    model = load_pci_names().observe_device(source.moment, first.vendor, first.device)
     return Nic(
         id=card,
         node=pci.find_node(source, first.path),
-        vendor=load_pci_names().vendor(source.moment, first.vendor),
+        vendor=load_pci_names().observe_vendor(source.moment, first.vendor),
         model=model,
         driver=_driver(source, functions),
         firmware=_firmware(source, functions),
@@ -82,7 +82,7 @@ def _driver(source: Source, functions: tuple[PciFunction, ...]) -> Observation[s
 
 def _driver_of(source: Source, function: PciFunction) -> str:
     for interface in netdevs.list_interfaces(source.tree, function):
-        link = source.tree.link(f"{netdevs.CLASS}/{interface}/device/driver")
+        link = source.tree.read_link(f"{netdevs.CLASS}/{interface}/device/driver")
         if link:
             return link.rsplit("/", 1)[-1]
     return ports.read_driver(source, function)
@@ -94,7 +94,7 @@ def _firmware(source: Source, functions: tuple[PciFunction, ...]) -> Observation
     reason = "it has no interface in the kernel"
     for function in functions:
         for interface in netdevs.list_interfaces(source.tree, function):
-            version, reason = source.network.firmware(interface)
+            version, reason = source.network.read_firmware(interface)
             if version:
                 return source.moment.reported(version, "ioctl ethtool")
     return source.moment.unknown(reason, "ioctl ethtool")
@@ -105,10 +105,10 @@ def _non_pci_cards(context: PortContext) -> Iterator[Nic]:
     source = context.source
     for name in netdevs.list_device_interfaces(source.tree):
         device = f"{netdevs.CLASS}/{name}/device"
-        real = source.tree.real(device) or device
+        real = source.tree.resolve_path(device) or device
         # A paravirtual device stands below its function; one on USB, further below that of its controller.
         if not any(pci.ADDRESS.fullmatch(part) for part in real.split("/")[-2:]):
-            bound = (source.tree.link(f"{device}/driver") or "").rsplit("/", 1)[-1]
+            bound = (source.tree.read_link(f"{device}/driver") or "").rsplit("/", 1)[-1]
             yield Nic(
                 id=real.rsplit("/", 1)[-1],
                 node=pci.find_node(source, device),
@@ -154,8 +154,8 @@ def _describe_accelerators(context: PortContext, functions: tuple[PciFunction, .
                 pci_id=each.id,
                 kind=kind,
                 node=pci.find_node(source, each.path),
-                vendor=load_pci_names().vendor(source.moment, each.vendor),
-                model=load_pci_names().device(source.moment, each.vendor, each.device),
+                vendor=load_pci_names().observe_vendor(source.moment, each.vendor),
+                model=load_pci_names().observe_device(source.moment, each.vendor, each.device),
                 in_use=ports.observe_in_use(context, each),
                 vf_count=_count_vfs(context, each),
             )
@@ -172,10 +172,10 @@ def _accelerator_kind(function: PciFunction) -> Literal["crypto", "other"] | Non
 
 def _count_vfs(context: PortContext, function: PciFunction) -> Observation[int]:
     source, path = context.source, f"{function.path}/sriov_numvfs"
-    count = source.tree.number(path)
+    count = source.tree.read_number(path)
     if count is not None and 0 <= count < 1 << 16:
         return source.moment.reported(count, path)
     if source.tree.exists(function.path) and not source.tree.exists(path):
         return source.moment.inferred(0, function.path, "it cannot be shared by SR-IOV")
-    reason = source.tree.why(path) if count is None else f"holds {count}, no number of virtual functions"
+    reason = source.tree.failure_reason(path) if count is None else f"holds {count}, no number of virtual functions"
     return source.moment.unknown(reason, path)

@@ -49,10 +49,10 @@ def find_contradictions(source: Source, nodes: Sequence[NodeMemory]) -> list[str
 def _meminfo(tree: FileTree, node: int, *, alone: bool) -> tuple[Mapping[str, int], str]:
     """Return the values of meminfo (sizes in bytes) and its path. A line is e.g. `Node 0 MemTotal:  32768 kB`."""
     path = f"{NODES}/node{node}/meminfo"
-    text = tree.text(path)
+    text = tree.read_text(path)
     if text is None and alone:
         path = "/proc/meminfo"
-        text = tree.text(path)
+        text = tree.read_text(path)
     fields = dict[str, int]()
     for line in (text or "").splitlines():
         key, _, value = line.removeprefix(f"Node {node} ").partition(":")
@@ -65,7 +65,7 @@ def _meminfo(tree: FileTree, node: int, *, alone: bool) -> tuple[Mapping[str, in
 def _observe_bytes(source: Source, info: Mapping[str, int], key: str, path: str) -> Observation[int]:
     if key in info:
         return source.moment.reported(info[key], f"{path} {key}")
-    return source.moment.unknown(source.tree.why(path) or f"has no {key} that is a number", path)
+    return source.moment.unknown(source.tree.failure_reason(path) or f"has no {key} that is a number", path)
 
 
 def _large_pages(
@@ -74,9 +74,9 @@ def _large_pages(
     """Return large pages of every size on this node; on old kernels only the default size."""
     tree = source.tree
     directory = f"{NODES}/node{node}/hugepages"
-    if not tree.names(directory) and alone:
+    if not tree.list_directory(directory) and alone:
         directory = HUGEPAGES
-    sizes = sorted(filter(None, (_parse_size(name) for name in tree.names(directory))))
+    sizes = sorted(filter(None, (_parse_size(name) for name in tree.list_directory(directory))))
     if sizes:
         return tuple(_pages(source, f"{directory}/hugepages-{size >> 10}kB", size, alone=alone) for size in sizes)
     size_path = "/proc/meminfo"
@@ -103,7 +103,7 @@ def _parse_size(name: str) -> int:
 
 def _pages(source: Source, directory: str, size: int, *, alone: bool) -> LargePages:
     total = _observe_count(source, f"{directory}/nr_hugepages")
-    free = source.tree.number(f"{directory}/free_hugepages")
+    free = source.tree.read_number(f"{directory}/free_hugepages")
     reserved = f"{HUGEPAGES}/hugepages-{size >> 10}kB/resv_hugepages"
     return LargePages(
         size_bytes=size,
@@ -115,22 +115,22 @@ def _pages(source: Source, directory: str, size: int, *, alone: bool) -> LargePa
 
 
 def _observe_count(source: Source, path: str) -> Observation[int]:
-    count = source.tree.number(path)
+    count = source.tree.read_number(path)
     if count is None or count < 0:
-        return source.moment.unknown(source.tree.why(path) or f"holds {count}, a count expected", path)
+        return source.moment.unknown(source.tree.failure_reason(path) or f"holds {count}, a count expected", path)
     return source.moment.reported(count, path)
 
 
 def _used(source: Source, total: int | None, free: int | None, path: str) -> Observation[int]:
     if total is None or free is None:
-        return source.moment.unknown(source.tree.why(path) or "their total is not known", path)
+        return source.moment.unknown(source.tree.failure_reason(path) or "their total is not known", path)
     if not 0 <= free <= total:
         return source.moment.unknown(f"holds {free}, more than the {total} there are", path)
     return source.moment.inferred(total - free, path, "total less free")
 
 
 def _machine_wide(source: Source, path: str = HUGEPAGES, total: int | None = None) -> Observation[int]:
-    count = source.tree.number(path)
+    count = source.tree.read_number(path)
     if count == 0 or total == 0:
         return source.moment.inferred(0, path, "none on the whole machine" if count == 0 else "the node has none")
     return source.moment.unknown(
@@ -155,7 +155,7 @@ def _normal(
         size = moment.unknown("its large pages are more than its memory", path)
     else:
         size = moment.inferred(total.value - sum(large), path, "memory less large pages")
-    free: Observation[int] = moment.unknown(source.tree.why(path) or "has no MemFree that is a number", path)
+    free: Observation[int] = moment.unknown(source.tree.failure_reason(path) or "has no MemFree that is a number", path)
     if "MemFree" in info:
         counted = [key for key in RECLAIMABLE if key in info]
         free = moment.inferred(sum(info[key] for key in counted), path, " + ".join(counted))
@@ -171,9 +171,11 @@ def _normal(
 
 def _oversubscribable(source: Source) -> Observation[bool]:
     """Return whether memory can be overcommitted. Source: Linux, Documentation/mm/overcommit-accounting.rst."""
-    mode = source.tree.number(OVERCOMMIT)
+    mode = source.tree.read_number(OVERCOMMIT)
     if mode not in (0, 1, 2):
-        return source.moment.unknown(source.tree.why(OVERCOMMIT) or f"holds {mode}, 0 to 2 expected", OVERCOMMIT)
+        return source.moment.unknown(
+            source.tree.failure_reason(OVERCOMMIT) or f"holds {mode}, 0 to 2 expected", OVERCOMMIT
+        )
     means = ("unless it is obviously too much", "always", "never")[mode]
     return source.moment.reported(mode != 2, OVERCOMMIT, f"vm.overcommit_memory={mode}: {means}")
 
@@ -181,9 +183,11 @@ def _oversubscribable(source: Source) -> Observation[bool]:
 def _bandwidth(source: Source, node: int) -> Bandwidth:
     """Return the read bandwidth of the nearest CPUs from ACPI HMAT. Source: numaperf.rst; MiB per second."""
     path = f"{NODES}/node{node}/access0/initiators/read_bandwidth"
-    speed = source.tree.number(path)
+    speed = source.tree.read_number(path)
     if not speed or speed < 0:
-        return Bandwidth(total_bytes_per_s=source.moment.unknown(_why_no_bandwidth(source.tree.why(path)), path))
+        return Bandwidth(
+            total_bytes_per_s=source.moment.unknown(_why_no_bandwidth(source.tree.failure_reason(path)), path)
+        )
     return Bandwidth(
         total_bytes_per_s=source.moment.reported(
             float(speed * MIB), path, "reads by the nearest CPUs, says the firmware"

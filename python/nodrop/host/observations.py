@@ -14,7 +14,7 @@ _SWITCHES = {"1": True, "Y": True, "y": True, "on": True, "0": False, "N": False
 
 def observe_number(source: Source, path: str) -> Observation[int]:
     """Return the non-negative integer in a file."""
-    number = source.tree.number(path)
+    number = source.tree.read_number(path)
     if number is not None and not 0 <= number < VALUE_MAX:
         return source.moment.unknown(f"holds {number}, a number from 0 to 2^64 expected", path)
     return unreadable(source, path) if number is None else source.moment.reported(number, path)
@@ -22,7 +22,7 @@ def observe_number(source: Source, path: str) -> Observation[int]:
 
 def observe_text(source: Source, path: str) -> Observation[str]:
     """Return the text of a file; an empty file is unknown."""
-    text = source.tree.text(path)
+    text = source.tree.read_text(path)
     if text is None:
         return unreadable(source, path)
     return source.moment.reported(text, path) if text else source.moment.unknown("holds nothing", path)
@@ -30,7 +30,7 @@ def observe_text(source: Source, path: str) -> Observation[str]:
 
 def observe_switch(source: Source, path: str) -> Observation[bool]:
     """Return a boolean kernel setting: 1 or 0, Y or N."""
-    text = source.tree.text(path)
+    text = source.tree.read_text(path)
     if text is None:
         return unreadable(source, path)
     if text not in _SWITCHES:
@@ -50,4 +50,4 @@ def first_known(*ways: Callable[[], Observation[T]]) -> Observation[T]:
 
 def unreadable(source: Source, path: str) -> Observation[T]:
     """Return an unknown value with the read error of this path."""
-    return source.moment.unknown(source.tree.why(path) or "unreadable", path)
+    return source.moment.unknown(source.tree.failure_reason(path) or "unreadable", path)

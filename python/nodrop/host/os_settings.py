@@ -72,11 +72,13 @@ def _cmdline(source: Source) -> Observation[str]:
 
 def _cpus(source: Source, path: str, argument: str) -> Observation[str]:
     """Return a CPU list; a kernel without the file may have been built without the feature."""
-    text = source.tree.text(path)
+    text = source.tree.read_text(path)
     if text is not None:
         return source.moment.reported(text if text and text != "(null)" else "none", path)
-    if cmdline.read_arguments(source, argument) == () or (source.live and source.tree.why(path) == "no such file"):
-        return source.moment.inferred("none", CMDLINE, f"{path}: {source.tree.why(path)}")
+    if cmdline.read_arguments(source, argument) == () or (
+        source.live and source.tree.failure_reason(path) == "no such file"
+    ):
+        return source.moment.inferred("none", CMDLINE, f"{path}: {source.tree.failure_reason(path)}")
     return observations.unreadable(source, path)
 
 
@@ -100,7 +102,7 @@ def _irq_affinity(source: Source) -> Observation[str]:
 
 def _transparent_hugepages(source: Source) -> Observation[str]:
     path = "/sys/kernel/mm/transparent_hugepage/enabled"
-    text = source.tree.text(path)
+    text = source.tree.read_text(path)
     if text is None:
         return observations.unreadable(source, path)
     chosen = _CHOSEN.search(text)
@@ -109,7 +111,7 @@ def _transparent_hugepages(source: Source) -> Observation[str]:
 
 def _swap(source: Source) -> Observation[str]:
     path = "/proc/swaps"
-    text = source.tree.text(path)
+    text = source.tree.read_text(path)
     if text is None:
         return observations.unreadable(source, path)
     rows = [line.split() for line in text.splitlines()[1:]]
@@ -122,7 +124,7 @@ def _swap(source: Source) -> Observation[str]:
 def _rt_throttling(source: Source) -> Observation[str]:
     """Return the share of each period available to real-time tasks; -1: unlimited."""
     paths = [_RT.format(each) for each in ("runtime", "period")]
-    runtime, period = (source.tree.number(path) for path in paths)
+    runtime, period = (source.tree.read_number(path) for path in paths)
     if runtime is None or period is None:
         return observations.unreadable(source, paths[0] if runtime is None else paths[1])
     off = runtime < 0 or runtime >= period
@@ -131,7 +133,7 @@ def _rt_throttling(source: Source) -> Observation[str]:
 
 def _tuned_profile(source: Source) -> Observation[str]:
     path = f"{_TUNED}/active_profile"
-    text = source.tree.text(path)
+    text = source.tree.read_text(path)
     if text:
         return source.moment.reported(text, path)
     if text is None and source.live and not source.tree.exists(_TUNED):
@@ -142,10 +144,10 @@ def _tuned_profile(source: Source) -> Observation[str]:
 def _mitigations(source: Source) -> Observation[str]:
     """Return the CPU vulnerabilities with their mitigation status; `none` if the CPU is not affected."""
     tree = source.tree
-    names = tree.names(_VULNERABILITIES)
+    names = tree.list_directory(_VULNERABILITIES)
     if not names:
         return observations.unreadable(source, _VULNERABILITIES)
-    texts = {name: tree.text(f"{_VULNERABILITIES}/{name}") for name in names}
+    texts = {name: tree.read_text(f"{_VULNERABILITIES}/{name}") for name in names}
     affected = [f"{name}: {text}" for name, text in texts.items() if text and text != "Not affected"]
     reported = cmdline.read_arguments(source, "mitigations")
     return source.moment.reported(
@@ -170,20 +172,22 @@ def _switch(source: Source, path: str, words: dict[int, str]) -> Observation[str
 
 def _irqbalance(source: Source) -> Observation[str]:
     """Return `running` or `not running`."""
-    processes = [each for each in source.tree.names("/proc") if each.isdecimal()][:_MOST_PROCESSES]
+    processes = [each for each in source.tree.list_directory("/proc") if each.isdecimal()][:_MOST_PROCESSES]
     if not processes:
-        return source.moment.unknown(source.tree.why("/proc") or "no processes in the capture", "/proc/*/comm")
-    if source.tree.text("/proc/1/comm") is None:
+        return source.moment.unknown(
+            source.tree.failure_reason("/proc") or "no processes in the capture", "/proc/*/comm"
+        )
+    if source.tree.read_text("/proc/1/comm") is None:
         return source.moment.unknown("other users' processes are not shown", "/proc/*/comm")
-    runs = any(source.tree.text(f"/proc/{each}/comm") == "irqbalance" for each in processes)
+    runs = any(source.tree.read_text(f"/proc/{each}/comm") == "irqbalance" for each in processes)
     return source.moment.reported("running" if runs else "not running", "/proc/*/comm")
 
 
 def _services(source: Source) -> Observation[str]:
     """Return the systemd services that have processes."""
-    names = [each for each in source.tree.names(_SLICE) if each.endswith(".service")]
+    names = [each for each in source.tree.list_directory(_SLICE) if each.endswith(".service")]
     if not names:
-        reason = source.tree.why(_SLICE)
+        reason = source.tree.failure_reason(_SLICE)
         return source.moment.unknown(f"{reason}: systemd does not run here" if reason else "no services", _SLICE)
     running = [each for each in names if _populated(source, f"{_SLICE}/{each}")]
     return source.moment.reported(" ".join(each.removesuffix(".service") for each in running) or "none", _SLICE)
@@ -193,7 +197,7 @@ def _firewall(source: Source) -> Observation[str]:
     """Return nftables hooks and iptables tables, which every packet of the kernel passes; readable by root only."""
     if not source.live:
         return source.moment.unknown("not in the capture", "nft")
-    legacy = [name for path in _TABLES for name in (source.tree.text(path) or "").split()]
+    legacy = [name for path in _TABLES for name in (source.tree.read_text(path) or "").split()]
     ruleset = source.programs("nft", "list", "ruleset")
     hooks = [line.split() for line in (ruleset.text or "").splitlines() if " hook " in line]
     parts = [f"nftables, {len(hooks)} hooks"] if hooks else []
@@ -207,5 +211,5 @@ def _firewall(source: Source) -> Observation[str]:
 
 
 def _populated(source: Source, path: str) -> bool:
-    text = source.tree.text(f"{path}/cgroup.events")
+    text = source.tree.read_text(f"{path}/cgroup.events")
     return text is None or "populated 1" in text

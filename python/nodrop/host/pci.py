@@ -98,16 +98,16 @@ class PciePath(NamedTuple):
 
 def list_functions(tree: FileTree) -> tuple[PciFunction, ...]:
     """Return the functions with a readable class, in order of their addresses."""
-    functions = (_read_function(tree, name) for name in tree.names(DEVICES) if ADDRESS.fullmatch(name))
+    functions = (_read_function(tree, name) for name in tree.list_directory(DEVICES) if ADDRESS.fullmatch(name))
     return tuple(each for each in functions if each)
 
 
 def _read_function(tree: FileTree, name: str) -> PciFunction | None:
     path = f"{DEVICES}/{name}"
-    code = tree.number(f"{path}/class")
+    code = tree.read_number(f"{path}/class")
     if code is None or not 0 <= code < 1 << 24:
         return None
-    physical = (tree.link(f"{path}/physfn") or "").rsplit("/", 1)[-1]
+    physical = (tree.read_link(f"{path}/physfn") or "").rsplit("/", 1)[-1]
     return PciFunction(
         name,
         code,
@@ -118,22 +118,22 @@ def _read_function(tree: FileTree, name: str) -> PciFunction | None:
 
 
 def _read_id(tree: FileTree, path: str) -> int | None:
-    id_ = tree.number(path)
+    id_ = tree.read_number(path)
     return id_ if id_ is not None and 0 <= id_ < 1 << 16 else None
 
 
 def find_node(source: Source, device: str) -> Observation[int]:
     """Return the NUMA node of a device. -1 means none: unknown, except on a machine with only one node."""
     tree, path = source.tree, f"{device}/numa_node"
-    node = tree.number(path)
-    nodes = [int(name[4:]) for name in tree.names(NODES) if _NODE.fullmatch(name)]
+    node = tree.read_number(path)
+    nodes = [int(name[4:]) for name in tree.list_directory(NODES) if _NODE.fullmatch(name)]
     if node is not None and (node in nodes or (node == 0 and not nodes)):
         return source.moment.reported(node, path)
     if len(nodes) <= 1 and tree.exists("/sys/devices/system/cpu"):
-        reason = tree.why(path) if node is None else f"holds {node}"
+        reason = tree.failure_reason(path) if node is None else f"holds {node}"
         return source.moment.inferred(nodes[0] if nodes else 0, NODES, f"the only node; numa_node: {reason}")
     if node is None:
-        return source.moment.unknown(tree.why(path), path)
+        return source.moment.unknown(tree.failure_reason(path), path)
     why = "holds -1: the firmware does not say" if node == -1 else f"holds {node}, which is no node here"
     return source.moment.unknown(why, path)
 
@@ -165,24 +165,24 @@ def _generation(source: Source, path: str) -> Observation[int]:
 
 def _why_no_link(source: Source, path: str) -> str:
     """Return why a link is unknown; virtual devices have none."""
-    reason = source.tree.why(path)
+    reason = source.tree.failure_reason(path)
     return "it has no link of PCI Express" if reason == "no such file" else reason
 
 
 def _speed(tree: FileTree, path: str) -> PcieGeneration | None:
-    text = tree.text(path)
+    text = tree.read_text(path)
     if text is None:
         return None
     match = _SPEED.match(text)
     generation = next((each for each in PCIE_GENERATIONS if match and float(match[1]) == each.gtps), None)
     if generation is None:
-        tree.refuse(path, text, "a speed of PCI Express, as 8.0 GT/s,")
+        tree.record_unexpected(path, text, "a speed of PCI Express, as 8.0 GT/s,")
     return generation
 
 
 def _lanes(source: Source, path: str) -> Observation[int]:
     tree = source.tree
-    lane_count = tree.number(path)
+    lane_count = tree.read_number(path)
     if lane_count is None:
         return source.moment.unknown(_why_no_link(source, path), path)
     if lane_count not in _LANES:
@@ -213,7 +213,7 @@ def _limit(source: Source, function: PciFunction) -> Observation[float]:
 
 def _links_above(source: Source, function: PciFunction) -> Iterator[tuple[str, PcieGeneration, int]]:
     """Yield the known links of the bridges on the path."""
-    real = source.tree.real(function.path) or ""
+    real = source.tree.resolve_path(function.path) or ""
     for name in real.split("/"):
         if name != function.id and ADDRESS.fullmatch(name):
             generation = _speed(source.tree, f"{DEVICES}/{name}/current_link_speed")

@@ -18,13 +18,13 @@ class PciNames:
         self._text = "\n" + text
         self._source = source
 
-    def vendor(self, moment: ObservationTime, vendor: int | None) -> Observation[str]:
+    def observe_vendor(self, moment: ObservationTime, vendor: int | None) -> Observation[str]:
         """Return the name of a vendor; its number if it is not listed."""
         if vendor is None:
             return moment.unknown("its number cannot be read")
         return self._seen(moment, self._after(f"\n{vendor:04x}  ", 0), f"{vendor:04x}")
 
-    def device(self, moment: ObservationTime, vendor: int | None, device: int | None) -> Observation[str]:
+    def observe_device(self, moment: ObservationTime, vendor: int | None, device: int | None) -> Observation[str]:
         """Return the name of a device; the numbers of vendor and device if it is not listed."""
         if vendor is None or device is None:
             return moment.unknown("its number cannot be read")

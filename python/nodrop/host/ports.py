@@ -56,7 +56,7 @@ class PortState(NamedTuple):
 
 def collect_context(source: Source, functions: tuple[PciFunction, ...], switches: tuple[VSwitch, ...]) -> PortContext:
     """Collect the data shared by all ports."""
-    interfaces, reason = source.network.interfaces() if source.network else ({}, NOT_CAPTURED)
+    interfaces, reason = source.network.read_interfaces() if source.network else ({}, NOT_CAPTURED)
     routed, routed_why = netdevs.read_routed_interfaces(source.tree)
     handed_over = any(_device_files(source, each) for each in functions)
     return PortContext(
@@ -116,7 +116,7 @@ def _build_port(source: Source, place: tuple[str, str], speed: Observation[int],
 
 def read_driver(source: Source, function: PciFunction) -> str:
     """Return the driver bound to a function; empty: none."""
-    return (source.tree.link(f"{function.path}/driver") or "").rsplit("/", 1)[-1]
+    return (source.tree.read_link(f"{function.path}/driver") or "").rsplit("/", 1)[-1]
 
 
 def observe_in_use(context: PortContext, function: PciFunction) -> Observation[bool]:
@@ -159,7 +159,7 @@ def _user_space_state(context: PortContext, function: PciFunction, bound: str) -
     if vm := context.owners.get(function.id):
         return _used_state(context, eligible, "dedicated", (vm,), PortEvidence("libvirt", f"given to {vm}"))
     files = _device_files(source, function)
-    if processes := context.holders.of(files):
+    if processes := context.holders.find_processes(files):
         owners = tuple(name_process(source.tree, process) for process in processes)
         return _used_state(
             context, eligible, "dedicated", owners, PortEvidence(f"/proc/{processes[0]}/fd", f"{files[0]} is open")
@@ -187,7 +187,7 @@ def _kernel_state(context: PortContext, function: PciFunction | None, interface:
     if used := next((each for each in family if _is_used_by_host(context, each)), ""):
         reason = "it has an address or a route of the host" + (f", through {used}" if used != interface else "")
         return _used_state(context, moment.reported(False, path, reason), "shared", (HOST,), PortEvidence(path, reason))
-    if processes := context.holders.of(_device_files(source, function) if function else ()):
+    if processes := context.holders.find_processes(_device_files(source, function) if function else ()):
         owners = tuple(name_process(source.tree, process) for process in processes)
         reason = "its device file is open"
         return _used_state(
@@ -248,16 +248,18 @@ def _sriov(context: PortContext, function: PciFunction, interface: str) -> Sriov
     path = f"{function.path}/sriov_totalvfs"
     if not tree.exists(path):
         return None
-    total = tree.number(path)
+    total = tree.read_number(path)
     if total is None or not 0 <= total < 1 << 16:
-        reason = tree.why(path) if total is None else f"holds {total}, no number of virtual functions"
+        reason = tree.failure_reason(path) if total is None else f"holds {total}, no number of virtual functions"
         observed_total: Observation[int] = moment.unknown(reason, path)
     else:
         observed_total = moment.reported(total, path)
-    links = sorted((int(match[1]), each) for each in tree.names(function.path) if (match := _VF_LINK.fullmatch(each)))
+    links = sorted(
+        (int(match[1]), each) for each in tree.list_directory(function.path) if (match := _VF_LINK.fullmatch(each))
+    )
     limits = context.interfaces.get(interface)
     vfs = tuple(_vf(context, function, number, link, limits) for number, link in links[: observed_total.value])
-    mode, reason = source.network.eswitch(function.id) if source.network else (None, NOT_CAPTURED)
+    mode, reason = source.network.read_eswitch(function.id) if source.network else (None, NOT_CAPTURED)
     return Sriov(
         total_count=observed_total,
         configured_count=_configured_vfs(source, function, observed_total.value, len(links)),
@@ -268,9 +270,9 @@ def _sriov(context: PortContext, function: PciFunction, interface: str) -> Sriov
 
 def _configured_vfs(source: Source, function: PciFunction, total: int | None, listed: int) -> Observation[int]:
     path = f"{function.path}/sriov_numvfs"
-    count = source.tree.number(path)
+    count = source.tree.read_number(path)
     if count is None:
-        return source.moment.unknown(source.tree.why(path), path)
+        return source.moment.unknown(source.tree.failure_reason(path), path)
     if count < 0 or (total is not None and count > total):
         return source.moment.unknown(f"holds {count}, of {total} at most", path)
     if count != listed:
@@ -282,7 +284,7 @@ def _vf(
     context: PortContext, physical: PciFunction, number: int, link: str, limits: KernelInterface | None
 ) -> Vf | None:
     source, moment = context.source, context.source.moment
-    target = (source.tree.link(f"{physical.path}/{link}") or "").rsplit("/", 1)[-1]
+    target = (source.tree.read_link(f"{physical.path}/{link}") or "").rsplit("/", 1)[-1]
     function = context.functions.get(target)
     if function is None:
         return None
@@ -304,7 +306,7 @@ def _vf(
 
 def _type_speed(source: Source, interface: str) -> Observation[int]:
     modes, reason = (
-        source.network.link_modes(interface) if interface and source.network else ((), _no_interface(interface))
+        source.network.read_link_modes(interface) if interface and source.network else ((), _no_interface(interface))
     )
     fastest = network.find_fastest_bps(modes)
     if fastest is None:
@@ -327,10 +329,10 @@ def _link_speed(source: Source, interface: str) -> Observation[int]:
     path = f"{netdevs.CLASS}/{interface}/speed"
     if not interface:
         return source.moment.unknown(_no_interface(interface))
-    mbps = source.tree.number(path)
+    mbps = source.tree.read_number(path)
     if mbps is None:
-        down = source.tree.text(f"{netdevs.CLASS}/{interface}/operstate") in _DOWN
-        return source.moment.unknown("the link is down" if down else source.tree.why(path), path)
+        down = source.tree.read_text(f"{netdevs.CLASS}/{interface}/operstate") in _DOWN
+        return source.moment.unknown("the link is down" if down else source.tree.failure_reason(path), path)
     if not 0 < mbps <= network.FASTEST_MBPS:
         return source.moment.unknown(f"holds {mbps}: the driver does not know", path)
     return source.moment.reported(mbps * 10**6, path)
@@ -340,12 +342,12 @@ def _link(source: Source, interface: str) -> Observation[bool]:
     if not interface:
         return source.moment.unknown(_no_interface(interface))
     path, other = f"{netdevs.CLASS}/{interface}/carrier", f"{netdevs.CLASS}/{interface}/operstate"
-    carrier = source.tree.text(path)
+    carrier = source.tree.read_text(path)
     if carrier in ("0", "1"):
         return source.moment.reported(carrier == "1", path)
-    if source.tree.text(other) in _DOWN:
+    if source.tree.read_text(other) in _DOWN:
         return source.moment.reported(False, other, "the interface is down")
-    return source.moment.unknown(source.tree.why(path) or f"holds {carrier!r}, 0 or 1 expected", path)
+    return source.moment.unknown(source.tree.failure_reason(path) or f"holds {carrier!r}, 0 or 1 expected", path)
 
 
 def _no_interface(interface: str) -> str:
@@ -359,9 +361,9 @@ def _is_user_space_driver(bound: str) -> bool:
 def _device_files(source: Source, function: PciFunction) -> tuple[str, ...]:
     """Return the device files through which user space accesses a function."""
     tree = source.tree
-    group = (tree.link(f"{function.path}/iommu_group") or "").rsplit("/", 1)[-1]
+    group = (tree.read_link(f"{function.path}/iommu_group") or "").rsplit("/", 1)[-1]
     files = [f"/dev/vfio/{group}"] if group and "vfio" in read_driver(source, function) else []
-    files += [f"/dev/vfio/devices/{each}" for each in tree.names(f"{function.path}/vfio-dev")]
-    files += [f"/dev/{each}" for each in tree.names(f"{function.path}/uio")]
-    files += [f"/dev/infiniband/{each}" for each in tree.names(f"{function.path}/infiniband_verbs")]
+    files += [f"/dev/vfio/devices/{each}" for each in tree.list_directory(f"{function.path}/vfio-dev")]
+    files += [f"/dev/{each}" for each in tree.list_directory(f"{function.path}/uio")]
+    files += [f"/dev/infiniband/{each}" for each in tree.list_directory(f"{function.path}/infiniband_verbs")]
     return tuple(files)

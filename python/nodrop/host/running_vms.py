@@ -28,7 +28,9 @@ def read_running_vm(tree: FileTree, vm: str) -> RunningVm:
     pid = int(vm) if vm.isascii() and vm.isdigit() else _find_pid(tree, vm)
     threads = tuple(_threads(tree, pid))
     if not threads:
-        raise ConfigError(f"process {pid}: {tree.why(f'/proc/{pid}/task') or 'it has no threads'}; is the VM running?")
+        raise ConfigError(
+            f"process {pid}: {tree.failure_reason(f'/proc/{pid}/task') or 'it has no threads'}; is the VM running?"
+        )
     vcpus = {int(match[1]): each for each in threads if (match := VCPU.fullmatch(each.name))}
     if not vcpus:
         raise ConfigError(
@@ -51,7 +53,7 @@ def read_running_vm(tree: FileTree, vm: str) -> RunningVm:
 
 def _find_pid(tree: FileTree, name: str) -> int:
     names_by_pid = {
-        int(each): _name(tree, int(each)) for each in tree.names("/proc") if each.isascii() and each.isdigit()
+        int(each): _name(tree, int(each)) for each in tree.list_directory("/proc") if each.isascii() and each.isdigit()
     }
     pids = [pid for pid, each in names_by_pid.items() if each == name]
     if len(pids) == 1:
@@ -67,7 +69,7 @@ def _find_pid(tree: FileTree, name: str) -> int:
 
 def _name(tree: FileTree, pid: int) -> str | None:
     """Return the VM's name from QEMU's arguments; None: not QEMU."""
-    words = (tree.text(f"/proc/{pid}/cmdline") or "").split("\0")
+    words = (tree.read_text(f"/proc/{pid}/cmdline") or "").split("\0")
     if "qemu" not in words[0] or "-name" not in words[:-1]:
         return None
     match = NAME.match(words[words.index("-name") + 1])
@@ -75,20 +77,20 @@ def _name(tree: FileTree, pid: int) -> str | None:
 
 
 def _threads(tree: FileTree, pid: int) -> Iterator[VmThread]:
-    for each in tree.names(f"/proc/{pid}/task"):
+    for each in tree.list_directory(f"/proc/{pid}/task"):
         directory = f"/proc/{pid}/task/{each}"
-        status = tree.text(f"{directory}/status") or ""
+        status = tree.read_text(f"{directory}/status") or ""
         match = re.search(r"^Cpus_allowed_list:\s*(\S+)$", status, re.MULTILINE)
         if each.isascii() and each.isdigit() and status:
             cpus = parse_cpu_list(match[1]) if match else None
-            yield VmThread(id=int(each), name=tree.text(f"{directory}/comm") or "", cpus=cpus)
+            yield VmThread(id=int(each), name=tree.read_text(f"{directory}/comm") or "", cpus=cpus)
 
 
 def _memory(tree: FileTree, pid: int) -> tuple[tuple[VmMemory, ...], str]:
-    maps, numa_maps = tree.text(f"/proc/{pid}/maps"), f"/proc/{pid}/numa_maps"
-    pages = tree.text(numa_maps)
+    maps, numa_maps = tree.read_text(f"/proc/{pid}/maps"), f"/proc/{pid}/numa_maps"
+    pages = tree.read_text(numa_maps)
     if maps is None or pages is None:
-        return (), tree.why(numa_maps) or tree.why(f"/proc/{pid}/maps")
+        return (), tree.failure_reason(numa_maps) or tree.failure_reason(f"/proc/{pid}/maps")
     lengths = {match[1]: int(match[2], 16) - int(match[1], 16) for match in MAPPING.finditer(maps)}
     bytes_by_node: dict[tuple[int, int], int] = {}
     for line in pages.splitlines():
@@ -110,10 +112,10 @@ def _is_guest_memory(line: str) -> bool:
 
 def _devices(tree: FileTree, pid: int) -> tuple[tuple[str, ...], str]:
     directory = f"/proc/{pid}/fd"
-    numbers = tree.names(directory)
+    numbers = tree.list_directory(directory)
     if not numbers:
-        return (), tree.why(directory) or "it has no open files"
-    links = (tree.link(f"{directory}/{each}") or "" for each in numbers)
+        return (), tree.failure_reason(directory) or "it has no open files"
+    links = (tree.read_link(f"{directory}/{each}") or "" for each in numbers)
     groups = sorted({each.rpartition("/")[2] for each in links if re.fullmatch(r"/dev/vfio/\d+", each)})
-    devices = (name for group in groups for name in tree.names(f"/sys/kernel/iommu_groups/{group}/devices"))
+    devices = (name for group in groups for name in tree.list_directory(f"/sys/kernel/iommu_groups/{group}/devices"))
     return tuple(devices), ""

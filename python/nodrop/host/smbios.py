@@ -25,21 +25,21 @@ class Structure(NamedTuple):
     """From its first byte on, so that offsets match the specification."""
     strings: tuple[str, ...]
 
-    def byte(self, offset: int) -> int | None:
+    def read_byte(self, offset: int) -> int | None:
         """Return a byte; None if the structure, of an older version, is shorter."""
         return self._number(offset, 1)
 
-    def word(self, offset: int) -> int | None:
+    def read_word(self, offset: int) -> int | None:
         """Return two bytes."""
         return self._number(offset, 2)
 
-    def dword(self, offset: int) -> int | None:
+    def read_dword(self, offset: int) -> int | None:
         """Return four bytes."""
         return self._number(offset, 4)
 
-    def text(self, offset: int) -> str:
+    def read_text(self, offset: int) -> str:
         """Return the string that a byte refers to; empty if there is none."""
-        place = self.byte(offset) or 0
+        place = self.read_byte(offset) or 0
         return self.strings[place - 1] if 0 < place <= len(self.strings) else ""
 
     def _number(self, offset: int, size: int) -> int | None:
@@ -49,7 +49,7 @@ class Structure(NamedTuple):
 
 def read_structures(source: Source) -> tuple[Structure, ...]:
     """Read the structures of a machine (root only); empty if they cannot be read."""
-    table = source.tree.raw(TABLE, keep=strip_serials)
+    table = source.tree.read_bytes(TABLE, keep=strip_serials)
     return tuple(parse_structures(table)) if table else ()
 
 
@@ -77,7 +77,7 @@ def strip_serials(table: bytes) -> bytes:
     for each in parse_structures(table):
         if each.kind not in _TAGGED:
             continue
-        struck = {each.byte(offset) for offset in _TAGGED[each.kind]}
+        struck = {each.read_byte(offset) for offset in _TAGGED[each.kind]}
         strings = [b"-" if place in struck else text.encode() or b" " for place, text in enumerate(each.strings, 1)]
         stripped.append(each.body + (b"".join(text + b"\0" for text in strings) or b"\0") + b"\0")
     return b"".join(stripped)

@@ -33,7 +33,7 @@ def describe(source: Source) -> HostTopology:
     tree, warnings = source.tree, list[str]()
     online = cpu_lists.read_online_cpus(tree)
     nodes = _nodes(tree, online, warnings)
-    sockets = {cpu: tree.number(f"{CPUS}/cpu{cpu}/topology/physical_package_id") for cpu in online}
+    sockets = {cpu: tree.read_number(f"{CPUS}/cpu{cpu}/topology/physical_package_id") for cpu in online}
     siblings = cpu_lists.read_siblings(tree, online, warnings)
     described = tuple(
         NumaNode(
@@ -60,8 +60,8 @@ def describe(source: Source) -> HostTopology:
 def _nodes(tree: FileTree, online: Sequence[int], warnings: list[str]) -> dict[int, tuple[int, ...]]:
     """Return the CPUs of each node; a single node if the kernel reports none. Each CPU is on one node only."""
     if not online:
-        warnings.append("CPUs that run are not known: " + (tree.why(f"{CPUS}/online") or "none listed"))
-    ids = [int(name[4:]) for name in tree.names(NODES) if name.startswith("node") and name[4:].isdecimal()]
+        warnings.append("CPUs that run are not known: " + (tree.failure_reason(f"{CPUS}/online") or "none listed"))
+    ids = [int(name[4:]) for name in tree.list_directory(NODES) if name.startswith("node") and name[4:].isdecimal()]
     if not ids:
         return {0: tuple(online)} if online else {}
     nodes = dict[int, tuple[int, ...]]()
@@ -69,7 +69,7 @@ def _nodes(tree: FileTree, online: Sequence[int], warnings: list[str]) -> dict[i
     for node in ids:
         cpus = cpu_lists.read_list_or_mask(tree, f"{NODES}/node{node}/cpulist", f"{NODES}/node{node}/cpumap")
         if cpus is None:
-            warnings.append(f"CPUs of node {node} are not known: {tree.why(f'{NODES}/node{node}/cpulist')}")
+            warnings.append(f"CPUs of node {node} are not known: {tree.failure_reason(f'{NODES}/node{node}/cpulist')}")
             cpus = ()
         if twice := (set(cpus) & set(online)) - left:
             warnings.append(
@@ -91,7 +91,7 @@ def _socket(source: Source, cpus: Iterable[int], sockets: Mapping[int, int | Non
         spread = ", ".join("none" if socket is None else str(socket) for socket in of)
         return source.moment.unknown(f"its CPUs are of several sockets: {spread}", path)
     if of[0] is None or of[0] < 0:
-        return source.moment.unknown(source.tree.why(path) or "the kernel says -1: not known", path)
+        return source.moment.unknown(source.tree.failure_reason(path) or "the kernel says -1: not known", path)
     return source.moment.reported(of[0], path)
 
 
@@ -126,12 +126,12 @@ def _links(source: Source, nodes: Sequence[int]) -> tuple[NodeLink, ...]:
 def _distances(tree: FileTree, node: int, nodes: Sequence[int]) -> Mapping[int, int]:
     """Return the distances from a node, which the file lists in the order of the online nodes."""
     path = f"{NODES}/node{node}/distance"
-    text = tree.text(path)
+    text = tree.read_text(path)
     if text is None:
         return {}
     parts = text.split()
     if len(parts) != len(nodes) or not all(part.isdecimal() and len(part) <= 3 for part in parts):
-        tree.refuse(path, text, f"{len(nodes)} distances")
+        tree.record_unexpected(path, text, f"{len(nodes)} distances")
         return {}
     return {to: int(part) for to, part in zip(nodes, parts, strict=True)}
 
@@ -140,7 +140,7 @@ def _distance(source: Source, a: int, b: int, distances: Mapping[int, Mapping[in
     path = f"{NODES}/node{a}/distance"
     forward, backward = distances[a].get(b), distances[b].get(a)
     if forward is None:
-        return source.moment.unknown(source.tree.why(path), path)
+        return source.moment.unknown(source.tree.failure_reason(path), path)
     return source.moment.reported(forward, path, "" if backward in (None, forward) else f"the way back is {backward}")
 
 
@@ -151,10 +151,10 @@ def _link_bandwidth(source: Source, a: int, b: int) -> Bandwidth:
     """
     for memory, cpus in ((a, b), (b, a)):
         initiators = f"{NODES}/node{memory}/access0/initiators"
-        names = source.tree.names(initiators)
+        names = source.tree.list_directory(initiators)
         if f"node{cpus}" in names and f"node{memory}" not in names:
             path = f"{initiators}/read_bandwidth"
-            if speed := source.tree.number(path):
+            if speed := source.tree.read_number(path):
                 reason = f"what the firmware says of CPUs of node {cpus} that read memory of node {memory}"
                 return Bandwidth(total_bytes_per_s=source.moment.inferred(float(speed * MIB), path, reason))
     return Bandwidth(
@@ -165,8 +165,8 @@ def _link_bandwidth(source: Source, a: int, b: int) -> Bandwidth:
 
 def _offline_cpus(source: Source, online: Sequence[int]) -> Observation[tuple[int, ...]]:
     path = f"{CPUS}/present"
-    text = source.tree.text(path)
+    text = source.tree.read_text(path)
     present = None if text is None else parse_cpu_list(text)
     if present is None:
-        return source.moment.unknown(source.tree.why(path) or "holds no list of CPUs", path)
+        return source.moment.unknown(source.tree.failure_reason(path) or "holds no list of CPUs", path)
     return source.moment.reported(tuple(sorted(set(present) - set(online))), path)

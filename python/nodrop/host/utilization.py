@@ -35,12 +35,12 @@ class HostLoad(NamedTuple):
     why: str = ""
     """Why nothing was measured."""
 
-    def of_cpu(self, source: Source, cpu: int) -> Observation[float]:
+    def observe_cpu(self, source: Source, cpu: int) -> Observation[float]:
         """Return the busy share of a CPU within the window."""
         if self.why:
             return source.moment.unknown(self.why, STAT)
         if cpu not in self.busy_ratio:
-            return source.moment.unknown(source.tree.why(STAT) or f"no cpu{cpu} whose ticks grew", STAT)
+            return source.moment.unknown(source.tree.failure_reason(STAT) or f"no cpu{cpu} whose ticks grew", STAT)
         return source.moment.seen(self.busy_ratio[cpu], STAT, "measured", f"over {self.window_s:.2f} s")
 
 
@@ -59,7 +59,7 @@ def finish_measurement(source: Source, first: LoadCounters | None) -> HostLoad:
 
 def read_counters(tree: FileTree) -> LoadCounters:
     """Read the current counters."""
-    return LoadCounters(time.monotonic(), dict(_cpus(tree.text(STAT) or "")), dict(_memory(tree)))
+    return LoadCounters(time.monotonic(), dict(_cpus(tree.read_text(STAT) or "")), dict(_memory(tree)))
 
 
 def compute_load(first: LoadCounters, second: LoadCounters) -> HostLoad:
@@ -106,11 +106,11 @@ def _memory(tree: FileTree) -> Iterator[tuple[int, int]]:
     bytes_by_node = dict[int, int]()
     groups = [
         RESCTRL,
-        *(f"{RESCTRL}/{name}" for name in tree.names(RESCTRL) if tree.exists(f"{RESCTRL}/{name}/schemata")),
+        *(f"{RESCTRL}/{name}" for name in tree.list_directory(RESCTRL) if tree.exists(f"{RESCTRL}/{name}/schemata")),
     ]
     for group in groups:
-        for name in tree.names(f"{group}/mon_data"):
-            count = tree.number(f"{group}/mon_data/{name}/mbm_total_bytes")
+        for name in tree.list_directory(f"{group}/mon_data"):
+            count = tree.read_number(f"{group}/mon_data/{name}/mbm_total_bytes")
             if name.startswith("mon_L3_") and name[7:].isdecimal() and count is not None:
                 bytes_by_node[int(name[7:])] = bytes_by_node.get(int(name[7:]), 0) + count
     yield from bytes_by_node.items()

@@ -41,13 +41,13 @@ class VmCpuPolicy(NamedTuple):
     oversubscription_ratio: float | None = None
     """Virtual CPUs on each of the others."""
 
-    def eligible(self, source: Source, cpu: int) -> Observation[bool]:
+    def observe_eligibility(self, source: Source, cpu: int) -> Observation[bool]:
         """Return whether VMs may use a CPU."""
         if self.cpus is None:
             return source.moment.unknown(self.why, self.source)
         return source.moment.seen(cpu in self.cpus, self.source, self.confidence, self.why)
 
-    def ratio(self, source: Source, cpu: int) -> Observation[float]:
+    def observe_ratio(self, source: Source, cpu: int) -> Observation[float]:
         """Return how many virtual CPUs may share a CPU."""
         if self.cpus is None or cpu not in self.cpus:
             return source.moment.unknown("no VM may have it" if self.cpus is not None else self.why, self.source)
@@ -78,7 +78,9 @@ def find_policy(source: Source, declared: Sequence[int] | None, online: Sequence
     for look in every:
         if policy := look(tree, online):
             return policy
-    hidden = [f"{path}: {reason}" for path in (*NOVA, KUBELET, ISOLATED) if _is_hidden(reason := tree.why(path))]
+    hidden = [
+        f"{path}: {reason}" for path in (*NOVA, KUBELET, ISOLATED) if _is_hidden(reason := tree.failure_reason(path))
+    ]
     if hidden:
         return VmCpuPolicy(None, "", "unknown", "no policy found, but not all was to be seen: " + "; ".join(hidden[:3]))
     return VmCpuPolicy(frozenset(online), ISOLATED, "inferred", "no policy found: nothing keeps VMs off any CPU")
@@ -107,7 +109,7 @@ def _nova_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
 
 def _nova_settings(tree: FileTree, path: str) -> dict[str, str]:
     """Read only the relevant lines of the file: others contain passwords."""
-    text = tree.text(path, keep=lambda content: b"\n".join(_NOVA_LINE.findall(content))) or ""
+    text = tree.read_text(path, keep=lambda content: b"\n".join(_NOVA_LINE.findall(content))) or ""
     return {
         key.strip(): value.strip() for key, sign, value in (line.partition("=") for line in text.splitlines()) if sign
     }
@@ -148,7 +150,7 @@ def _kubelet_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None
 
 def _kubelet_settings(tree: FileTree) -> dict[str, Any]:
     settings_line = re.compile(rb"^(?:cpuManagerPolicy|reservedSystemCPUs):[^\n]*$", re.MULTILINE)
-    text = tree.text(KUBELET, keep=lambda content: b"\n".join(settings_line.findall(content))) or ""
+    text = tree.read_text(KUBELET, keep=lambda content: b"\n".join(settings_line.findall(content))) or ""
     try:
         document = yaml.safe_load(text)
     except yaml.YAMLError:
@@ -158,7 +160,7 @@ def _kubelet_settings(tree: FileTree) -> dict[str, Any]:
 
 def _slice_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
     """Return the CPUs that systemd allows libvirt's VMs, if restricted."""
-    cpus = parse_cpu_list(tree.text(SLICE) or "")
+    cpus = parse_cpu_list(tree.read_text(SLICE) or "")
     return VmCpuPolicy(frozenset(cpus) & frozenset(online), SLICE, "reported") if cpus else None
 
 
@@ -166,9 +168,9 @@ def _partition_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | No
     """Return the CPUs of isolated partitions. Source: Linux, admin-guide/cgroup-v2.rst, cpuset.cpus.partition."""
     cpus, names = set[int](), list[str]()
     for group in _list_groups(tree):
-        state = tree.text(f"{group}/cpuset.cpus.partition")
+        state = tree.read_text(f"{group}/cpuset.cpus.partition")
         if state == "isolated":
-            cpus.update(parse_cpu_list(tree.text(f"{group}/cpuset.cpus.effective") or "") or ())
+            cpus.update(parse_cpu_list(tree.read_text(f"{group}/cpuset.cpus.effective") or "") or ())
             names.append(f"{group}/cpuset.cpus.partition")
     return VmCpuPolicy(frozenset(cpus) & frozenset(online), ", ".join(names), "reported", "isolated") if cpus else None
 
@@ -177,17 +179,17 @@ def _list_groups(tree: FileTree) -> Iterator[str]:
     """Yield the groups of the first two levels, where hosts define partitions."""
     if not tree.exists(f"{CGROUPS}/cgroup.controllers"):
         return
-    for name in tree.names(CGROUPS):
+    for name in tree.list_directory(CGROUPS):
         group = f"{CGROUPS}/{name}"
         if tree.exists(f"{group}/cpuset.cpus.partition"):
             yield group
-            for below in tree.names(group):
+            for below in tree.list_directory(group):
                 if tree.exists(f"{group}/{below}/cpuset.cpus.partition"):
                     yield f"{group}/{below}"
 
 
 def _boot_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
-    cpus = parse_cpu_list(tree.text(ISOLATED) or "")
+    cpus = parse_cpu_list(tree.read_text(ISOLATED) or "")
     if not cpus:
         return None
     return VmCpuPolicy(
@@ -198,7 +200,7 @@ def _boot_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
 def read_kubelet_owners(tree: FileTree) -> dict[int, tuple[str, ...]]:
     """Return the pods with exclusive CPUs. Source: Kubernetes, cpu_manager_state checkpoint."""
     try:
-        entries = json.loads(tree.text(KUBELET_STATE) or "{}").get("entries") or {}
+        entries = json.loads(tree.read_text(KUBELET_STATE) or "{}").get("entries") or {}
         return _owners((pod, name, cpus) for pod, each in entries.items() for name, cpus in each.items())
     except (ValueError, AttributeError, TypeError):
         return {}

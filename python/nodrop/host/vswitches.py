@@ -26,27 +26,27 @@ def describe(source: Source) -> tuple[VSwitch, ...]:
 
 def _list_bridges(source: Source) -> tuple[str, ...]:
     """Return the interfaces that are bridges."""
-    return tuple(name for name in source.tree.names(CLASS) if source.tree.exists(f"{CLASS}/{name}/bridge"))
+    return tuple(name for name in source.tree.list_directory(CLASS) if source.tree.exists(f"{CLASS}/{name}/bridge"))
 
 
 def _describe_bridges(source: Source, masquerading: nat.MasqueradeRules) -> Iterator[VSwitch]:
     """Yield every bridge with its ports."""
     moment, tree = source.moment, source.tree
-    release = tree.text(RELEASE)
+    release = tree.read_text(RELEASE)
     for name in _list_bridges(source):
         members = f"{CLASS}/{name}/brif"
-        physical = [each for each in tree.names(members) if tree.exists(f"{CLASS}/{each}/device")]
+        physical = [each for each in tree.list_directory(members) if tree.exists(f"{CLASS}/{each}/device")]
         yield VSwitch(
             name=name,
             kind=moment.reported("linux-bridge", f"{CLASS}/{name}/bridge"),
             version=moment.reported(release, RELEASE, "the kernel's")
             if release
-            else moment.unknown(tree.why(RELEASE), RELEASE),
+            else moment.unknown(tree.failure_reason(RELEASE), RELEASE),
             acceleration=moment.inferred("none", f"{CLASS}/{name}/bridge", "the kernel forwards"),
             mode=nat.infer_mode(source, name, masquerading),
             cpus=moment.inferred((), f"{CLASS}/{name}/bridge", "no thread of it polls"),
             capacity_bps=moment.unknown("not measured"),
             used_bps=moment.unknown("not measured"),
-            virtual_interface_count=moment.reported(len(tree.names(members)) - len(physical), members),
+            virtual_interface_count=moment.reported(len(tree.list_directory(members)) - len(physical), members),
             ports=moment.reported(tuple(physical), members),
         )

@@ -69,9 +69,9 @@ def judge_observation(
 
     Args:
         label: name of the observation in the evidence.
-        found: the observation.
+        observation: the observation.
         holds: the condition; returns None if the value does not decide it.
-        shown: text in place of the value.
+        value_text: text in place of the value.
     """
     if not observation.known or observation.value is None:
         reason = observation.why or "no data"

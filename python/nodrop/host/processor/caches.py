@@ -35,9 +35,9 @@ def read_caches(chip: ProcessorInputs) -> tuple[Cache, ...]:
     """Read the caches of the first CPU, and the number of each on the machine."""
     moment, tree = chip.source.moment, chip.source.tree
     caches = []
-    for name in tree.names(f"{chip.first}/cache"):
+    for name in tree.list_directory(f"{chip.first}/cache"):
         path = f"{chip.first}/cache/{name}"
-        level, kind = tree.number(f"{path}/level"), _KINDS.get(tree.text(f"{path}/type") or "")
+        level, kind = tree.read_number(f"{path}/level"), _KINDS.get(tree.read_text(f"{path}/type") or "")
         if not name.startswith("index") or level is None or not 1 <= level <= 9 or kind is None:
             continue
         shared = _read_shared_cpus(chip, path)
@@ -62,7 +62,7 @@ def list_cpuid_caches(chip: ProcessorInputs) -> tuple[CpuidCache, ...]:
     cpuid = chip.source.cpuid
     leaf = 0x8000_001D if chip.amd else 4
     caches = []
-    for place, each in enumerate(cpuid.sublist(leaf) if cpuid else ()):
+    for place, each in enumerate(cpuid.list_subleaves(leaf) if cpuid else ()):
         kind = _CODES.get(each.eax & 0x1F)
         if kind is None or each.ecx >= _SETS_MAX:
             break
@@ -86,7 +86,7 @@ def _from_cpuid(chip: ProcessorInputs, each: CpuidCache) -> Cache:
 
 
 def _size(chip: ProcessorInputs, path: str) -> Observation[int]:
-    text = chip.source.tree.text(path)
+    text = chip.source.tree.read_text(path)
     if text is None:
         return observations.unreadable(chip.source, path)
     if (match := _SIZE.fullmatch(text)) is None:

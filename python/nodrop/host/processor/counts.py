@@ -22,7 +22,7 @@ def count_cores(chip: ProcessorInputs) -> CoreCounts:
     """Count by the sysfs files of every CPU."""
     tree = chip.source.tree
     numbers = [int(each[3:]) for each in chip.cpus]
-    package_ids = (tree.number(f"{CPUS}/{cpu}/topology/physical_package_id") for cpu in chip.cpus)
+    package_ids = (tree.read_number(f"{CPUS}/{cpu}/topology/physical_package_id") for cpu in chip.cpus)
     sockets = {each for each in package_ids if each is not None and each >= 0}
     reported = cpu_lists.read_siblings(tree, numbers, [])
     running = cpu_lists.read_online_cpus(tree)
@@ -38,7 +38,7 @@ def count_cores(chip: ProcessorInputs) -> CoreCounts:
 def describe_smt(chip: ProcessorInputs, counts: CoreCounts) -> Feature:
     """Describe simultaneous multithreading: supported, and active."""
     moment, tree = chip.source.moment, chip.source.tree
-    control = tree.text(f"{_SMT}/control")
+    control = tree.read_text(f"{_SMT}/control")
     active = observations.observe_switch(chip.source, f"{_SMT}/active")
     threads = counts.threads_per_core
     if not active.known and threads.value:

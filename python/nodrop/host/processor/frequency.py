@@ -40,8 +40,8 @@ def read_current(chip: ProcessorInputs) -> Observation[float]:
 def describe_turbo(chip: ProcessorInputs) -> Feature:
     """Describe turbo: frequencies above the base."""
     moment, tree, cpuid = chip.source.moment, chip.source.tree, chip.source.cpuid
-    supported = chip.flag("ida", "cpb") if "flags" in chip.fields else moment.unknown("no flag tells", CPUINFO)
-    if chip.intel and cpuid and not chip.virtual and (bit := cpuid.bit(6, "eax", 1)) is not None:
+    supported = chip.observe_flag("ida", "cpb") if "flags" in chip.fields else moment.unknown("no flag tells", CPUINFO)
+    if chip.intel and cpuid and not chip.virtual and (bit := cpuid.test_bit(6, "eax", 1)) is not None:
         supported = moment.reported(bit, "cpuid 0x6")
     if chip.virtual and not supported.value:
         supported = moment.unknown("the hypervisor does not show it", CPUINFO)
@@ -58,12 +58,12 @@ def read_governor(chip: ProcessorInputs) -> Observation[str]:
     """Return the frequency governors of all CPUs, with the driver."""
     tree = chip.source.tree
     governors = sorted(
-        {governor for cpu in chip.cpus if (governor := tree.text(f"{CPUS}/{cpu}/cpufreq/scaling_governor"))}
+        {governor for cpu in chip.cpus if (governor := tree.read_text(f"{CPUS}/{cpu}/cpufreq/scaling_governor"))}
     )
     path = f"{chip.first}/cpufreq/scaling_governor"
     if not governors:
         return observations.unreadable(chip.source, path)
-    driver = tree.text(f"{chip.first}/cpufreq/scaling_driver")
+    driver = tree.read_text(f"{chip.first}/cpufreq/scaling_driver")
     return chip.source.moment.reported(", ".join(governors), path, f"driver {driver}" if driver else "")
 
 
@@ -71,23 +71,25 @@ def read_idle_states(chip: ProcessorInputs) -> Observation[tuple[str, ...]]:
     """Return the enabled idle states of the first CPU."""
     tree, moment = chip.source.tree, chip.source.moment
     path = f"{chip.first}/cpuidle"
-    states = [each for each in tree.names(path) if re.fullmatch(r"state\d{1,3}", each)]
+    states = [each for each in tree.list_directory(path) if re.fullmatch(r"state\d{1,3}", each)]
     if not states:
-        driver = tree.text(f"{CPUS}/cpuidle/current_driver")
+        driver = tree.read_text(f"{CPUS}/cpuidle/current_driver")
         if driver == "none":
             return moment.reported((), f"{CPUS}/cpuidle/current_driver", "no driver")
         return observations.unreadable(chip.source, path)
-    names = [tree.text(f"{path}/{each}/name") for each in states if tree.text(f"{path}/{each}/disable") != "1"]
+    names = [
+        tree.read_text(f"{path}/{each}/name") for each in states if tree.read_text(f"{path}/{each}/disable") != "1"
+    ]
     return moment.reported(tuple(each for each in names if each), path)
 
 
 def read_invariant_tsc(chip: ProcessorInputs) -> Observation[bool]:
     """Return whether the TSC runs at a constant rate in all frequencies and idle states."""
     moment, cpuid = chip.source.moment, chip.source.cpuid
-    if cpuid and (bit := cpuid.bit(0x8000_0007, "edx", 8)) is not None:
+    if cpuid and (bit := cpuid.test_bit(0x8000_0007, "edx", 8)) is not None:
         return moment.reported(bit, "cpuid 0x80000007", "as the hypervisor shows it" if chip.virtual else "")
     if "flags" not in chip.fields:
-        return moment.unknown(chip.source.tree.why(CPUINFO) or "no flag tells", CPUINFO)
+        return moment.unknown(chip.source.tree.failure_reason(CPUINFO) or "no flag tells", CPUINFO)
     steady = {"constant_tsc", "nonstop_tsc"} <= chip.flags
     return moment.reported(steady, CPUINFO, "flags constant_tsc and nonstop_tsc")
 
@@ -123,10 +125,10 @@ def _base_by_firmware(chip: ProcessorInputs) -> Observation[float]:
     """Return the frequency of the first populated socket in SMBIOS."""
     moment = chip.source.moment
     for each in smbios.read_structures(chip.source):
-        mhz = each.word(0x16)
+        mhz = each.read_word(0x16)
         if each.kind == smbios.PROCESSOR and mhz and 0 < mhz < _MHZ_MAX and not chip.virtual:
             return moment.inferred(float(mhz), smbios.TABLE, "as the firmware set it at the start")
-    return moment.unknown(chip.source.tree.why(smbios.TABLE) or "not listed", smbios.TABLE)
+    return moment.unknown(chip.source.tree.failure_reason(smbios.TABLE) or "not listed", smbios.TABLE)
 
 
 def _base_by_name(chip: ProcessorInputs) -> Observation[float]:

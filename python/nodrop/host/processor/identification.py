@@ -17,7 +17,7 @@ def read_architecture(chip: ProcessorInputs) -> Observation[str]:
     moment, fields = chip.source.moment, chip.fields
     if chip.source.live:
         return moment.reported(platform.machine(), "uname")
-    if (architecture := chip.source.tree.text("/proc/sys/kernel/arch")) is not None:
+    if (architecture := chip.source.tree.read_text("/proc/sys/kernel/arch")) is not None:
         return moment.reported(architecture, "/proc/sys/kernel/arch")
     for field, value, name in (
         ("arch", "IA-64", "ia64"),
@@ -30,7 +30,9 @@ def read_architecture(chip: ProcessorInputs) -> Observation[str]:
     ):
         if field in fields and value in fields[field]:
             return moment.inferred(name, CPUINFO, f"by its {field!r}")
-    return moment.unknown(chip.source.tree.why(CPUINFO) or "cpuinfo is of no architecture known here", CPUINFO)
+    return moment.unknown(
+        chip.source.tree.failure_reason(CPUINFO) or "cpuinfo is of no architecture known here", CPUINFO
+    )
 
 
 def read_vendor(chip: ProcessorInputs) -> Observation[str]:
@@ -48,7 +50,7 @@ def read_vendor(chip: ProcessorInputs) -> Observation[str]:
         )
     if "POWER" in chip.fields.get("cpu", ""):
         return moment.reported("IBM", CPUINFO)
-    return moment.unknown(chip.source.tree.why(CPUINFO) or "no vendor is listed", CPUINFO)
+    return moment.unknown(chip.source.tree.failure_reason(CPUINFO) or "no vendor is listed", CPUINFO)
 
 
 def read_model(chip: ProcessorInputs) -> Observation[str]:
@@ -73,7 +75,7 @@ def read_model(chip: ProcessorInputs) -> Observation[str]:
         if name:
             return moment.seen(name, source, "database", reason)
         return moment.unknown(f"part {code:#05x} of implementer {maker:#04x} is in no table", source)
-    return moment.unknown(chip.source.tree.why(CPUINFO) or "no model is listed", CPUINFO)
+    return moment.unknown(chip.source.tree.failure_reason(CPUINFO) or "no model is listed", CPUINFO)
 
 
 def read_family(chip: ProcessorInputs) -> Observation[int]:
@@ -113,7 +115,7 @@ def _read_signature_field(chip: ProcessorInputs, field: str, place: int) -> Obse
     if cpuid and cpuid.signature:
         return moment.reported(cpuid.signature[place], "cpuid 0x1")
     reason = f"holds {text[:40]!r}, a number expected" if text else f"has no {field!r}"
-    return moment.unknown(chip.source.tree.why(CPUINFO) or reason, CPUINFO)
+    return moment.unknown(chip.source.tree.failure_reason(CPUINFO) or reason, CPUINFO)
 
 
 def _read_midr(chip: ProcessorInputs) -> tuple[int, str] | None:
@@ -121,7 +123,7 @@ def _read_midr(chip: ProcessorInputs) -> tuple[int, str] | None:
     path = f"{chip.first}/{_MIDR}"
     if "CPU implementer" not in chip.fields and not chip.source.tree.exists(path):
         return None
-    if (midr := chip.source.tree.number(path)) is not None:
+    if (midr := chip.source.tree.read_number(path)) is not None:
         return midr & 0xFFFF_FFFF, path
     parts = [chip.fields.get(f"CPU {each}", "") for each in ("implementer", "variant", "part", "revision")]
     try:

@@ -54,11 +54,11 @@ class ProcessorInputs(NamedTuple):
         cpuid = self.source.cpuid
         return "hypervisor" in self.flags or bool(cpuid and cpuid.virtual)
 
-    def flag(self, *names: str) -> Observation[bool]:
+    def observe_flag(self, *names: str) -> Observation[bool]:
         """Return whether the kernel lists any of these flags."""
         moment = self.source.moment
         if not self.flags:
-            return moment.unknown(self.source.tree.why(CPUINFO) or "no flags are listed", CPUINFO)
+            return moment.unknown(self.source.tree.failure_reason(CPUINFO) or "no flags are listed", CPUINFO)
         present = [each for each in names if each in self.flags]
         return moment.reported(
             bool(present), CPUINFO, f"flag {present[0]}" if present else f"no flag {' or '.join(names)}"
@@ -67,12 +67,12 @@ class ProcessorInputs(NamedTuple):
 
 def read_inputs(source: Source) -> ProcessorInputs:
     """Read the shared inputs."""
-    text = source.tree.text(CPUINFO) or ""
+    text = source.tree.read_text(CPUINFO) or ""
     fields = _parse_fields(text)
     flags: list[str] = []
     for name in (*_FLAG_LINES, "vmx flags"):
         flags += fields.get(name, "").split()
-    cpus = tuple(each for each in source.tree.names(CPUS) if _CPU.fullmatch(each))
+    cpus = tuple(each for each in source.tree.list_directory(CPUS) if _CPU.fullmatch(each))
     parts = dict.fromkeys(re.findall(r"^CPU part\s*:\s*(0x[0-9a-f]{1,3})$", text, re.M))
     return ProcessorInputs(source, fields, frozenset(flags), tuple(parts), cpus)
 

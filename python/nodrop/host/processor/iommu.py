@@ -57,9 +57,9 @@ def _observe_present(chip: ProcessorInputs, units: tuple[IommuUnit, ...]) -> Obs
         return moment.reported(True, f"{_ACPI}/{tables[0]}")
     if units:
         return moment.reported(True, units[0].path)
-    if tree.names(GROUPS):
+    if tree.list_directory(GROUPS):
         return moment.inferred(True, GROUPS, "the kernel has groups of devices")
-    if not tree.names(_ACPI):
+    if not tree.list_directory(_ACPI):
         return observations.unreadable(chip.source, _ACPI)
     if chip.virtual:
         return moment.inferred(False, _ACPI, "the hypervisor shows none: no table DMAR or IVRS")
@@ -68,10 +68,10 @@ def _observe_present(chip: ProcessorInputs, units: tuple[IommuUnit, ...]) -> Obs
 
 def _observe_enabled(chip: ProcessorInputs) -> Observation[bool]:
     moment, tree = chip.source.moment, chip.source.tree
-    groups = tree.names(GROUPS)
-    if not groups and tree.why(GROUPS):
+    groups = tree.list_directory(GROUPS)
+    if not groups and tree.failure_reason(GROUPS):
         return observations.unreadable(chip.source, GROUPS)
-    kinds = sorted({kind for each in groups[:512] if (kind := tree.text(f"{GROUPS}/{each}/type"))})
+    kinds = sorted({kind for each in groups[:512] if (kind := tree.read_text(f"{GROUPS}/{each}/type"))})
     reason = f"{len(groups)} groups" + (f", of type {', '.join(kinds)}" if kinds else "") if groups else "no groups"
     return moment.reported(bool(groups), GROUPS, reason)
 
@@ -82,7 +82,9 @@ def _observe_all_units(
     """Return whether all units have a capability."""
     moment, tree = chip.source.moment, chip.source.tree
     if not units:
-        reason = f"{CLASS} has units without registers" if tree.names(CLASS) else "the kernel shows no unit of it"
+        reason = (
+            f"{CLASS} has units without registers" if tree.list_directory(CLASS) else "the kernel shows no unit of it"
+        )
         return moment.unknown(reason, CLASS)
     count = "" if len(units) == 1 else f", {sum(unit_values)} of {len(units)} units"
     return moment.reported(all(unit_values), units[0].path, register + count)
@@ -90,7 +92,7 @@ def _observe_all_units(
 
 def _large_pages(chip: ProcessorInputs, units: tuple[IommuUnit, ...], present: Feature, size: PageSize) -> Feature:
     supported = _observe_all_units(
-        chip, units, [each.maps(size) for each in units], "CAP.SLLPS, or all of AMD's tables"
+        chip, units, [each.has_page_size(size) for each in units], "CAP.SLLPS, or all of AMD's tables"
     )
     translating = _observe_translating(chip, present, supported)
     reported = cmdline.read_arguments(chip.source, "intel_iommu") or ()
@@ -119,7 +121,7 @@ def _observe_translating(chip: ProcessorInputs, present: Feature, supported: Obs
 def _observe_remapping(chip: ProcessorInputs, present: Feature, supported: Observation[bool]) -> Observation[bool]:
     """Return whether the kernel's interrupts are remapped."""
     moment, tree = chip.source.moment, chip.source.tree
-    text = tree.text(_INTERRUPTS)
+    text = tree.read_text(_INTERRUPTS)
     if text is None:
         return observations.unreadable(chip.source, _INTERRUPTS)
     if match := _REMAPPED.search(text):

@@ -13,7 +13,7 @@ _RESCTRL = "/sys/fs/resctrl"
 def read_isa_extensions(chip: ProcessorInputs) -> Observation[tuple[str, ...]]:
     """Return the kernel's names of relevant ISA extensions."""
     if not chip.flags:
-        return chip.source.moment.unknown(chip.source.tree.why(CPUINFO) or "no flags are listed", CPUINFO)
+        return chip.source.moment.unknown(chip.source.tree.failure_reason(CPUINFO) or "no flags are listed", CPUINFO)
     flag_names = models.load_models().flags
     extensions = flag_names.x86 if "flags" in chip.fields else flag_names.arm
     grouped = sorted(each for each in chip.flags if each.startswith(flag_names.x86_beginnings))
@@ -26,7 +26,7 @@ def describe_direct_cache_access(chip: ProcessorInputs) -> Feature:
     family, model = identification.read_family(chip).value, identification.read_model_number(chip).value
     name = identification.read_model(chip).value or ""
     # SDCIAE, AMD APM volume 2, 19.4.7: injection can be steered, so it is there
-    if chip.amd and cpuid and cpuid.bit(0x8000_0020, "ebx", 6):
+    if chip.amd and cpuid and cpuid.test_bit(0x8000_0020, "ebx", 6):
         supported = moment.reported(True, "cpuid 0x80000020", "L3 smart data cache injection")
         return Feature(supported=supported, enabled=moment.unknown("each device's driver decides", "cpuid 0x80000020"))
     row = (
@@ -56,7 +56,7 @@ def describe_cache_allocation(chip: ProcessorInputs) -> Feature:
     """Describe cache and memory bandwidth allocation; enabled: resctrl is mounted."""
     moment, tree = chip.source.moment, chip.source.tree
     if "flags" not in chip.fields:
-        reason = tree.why(CPUINFO) or "this architecture does not list it"
+        reason = tree.failure_reason(CPUINFO) or "this architecture does not list it"
         return Feature(supported=moment.unknown(reason, CPUINFO), enabled=moment.unknown(reason, CPUINFO))
     flags = [each for each in ("cat_l3", "cat_l2", "cdp_l3", "cdp_l2", "mba") if each in chip.flags]
     supported = moment.reported(bool(flags), CPUINFO, ", ".join(flags) or "no flag cat_l3, cat_l2 or mba")

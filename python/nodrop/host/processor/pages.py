@@ -31,7 +31,7 @@ def describe_second_level(chip: ProcessorInputs, slat: Feature) -> dict[PageSize
 
 def _supported(chip: ProcessorInputs, size: PageSize) -> Observation[bool]:
     if "flags" in chip.fields:
-        return chip.flag(_FLAGS[size])
+        return chip.observe_flag(_FLAGS[size])
     kernel_support = _kernel_has_size(chip, size)
     if kernel_support.value:
         return chip.source.moment.inferred(True, kernel_support.source, "the kernel keeps pages of this size")
@@ -40,7 +40,7 @@ def _supported(chip: ProcessorInputs, size: PageSize) -> Observation[bool]:
 
 def _kernel_has_size(chip: ProcessorInputs, size: PageSize) -> Observation[bool]:
     moment, tree = chip.source.moment, chip.source.tree
-    if not tree.names(_HUGEPAGES):
+    if not tree.list_directory(_HUGEPAGES):
         return observations.unreadable(chip.source, _HUGEPAGES)
     path = f"{_HUGEPAGES}/hugepages-{_SIZE_KB[size]}kB"
     return moment.reported(tree.exists(path), path)
@@ -80,8 +80,8 @@ def _second_level_enabled(chip: ProcessorInputs, slat: Feature, supported: Obser
         return moment.unknown(lacking.why, lacking.source)
     if not (slat.enabled.value and supported.value):
         return moment.inferred(False, slat.enabled.source, "not without second-level translation and these pages")
-    split = "Split huge pages" in (tree.text(_ITLB_MULTIHIT) or "")
-    if split or (chip.intel and tree.text(_NX_HUGE_PAGES) == "Y"):
+    split = "Split huge pages" in (tree.read_text(_ITLB_MULTIHIT) or "")
+    if split or (chip.intel and tree.read_text(_NX_HUGE_PAGES) == "Y"):
         path = _ITLB_MULTIHIT if split else _NX_HUGE_PAGES
         return moment.inferred(True, path, "enabled but split: executable pages of guests are mapped as 4K")
     return moment.inferred(True, slat.enabled.source, "with second-level translation")

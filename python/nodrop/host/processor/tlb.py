@@ -78,7 +78,7 @@ def _list_cpuid_tlbs(chip: ProcessorInputs) -> tuple[_ListedTlb, ...]:
 
 def _intel_list(cpuid: Cpuid) -> Iterator[_ListedTlb]:
     """Yield the TLBs of leaf 18H, of newer processors."""
-    for subleaf, each in enumerate(cpuid.sublist(0x18)):
+    for subleaf, each in enumerate(cpuid.list_subleaves(0x18)):
         kind = _KINDS.get(each.edx & 0x1F)
         pages = tuple(name for bit, name in enumerate(_PAGES) if each.ebx >> bit & 1)
         ways, sets = each.ebx >> 16, each.ecx

@@ -25,7 +25,7 @@ def read_reduced_exits(chip: ProcessorInputs) -> Observation[tuple[str, ...]]:
     """Return the kernel's flags of features that reduce VM exits."""
     moment = chip.source.moment
     if "flags" not in chip.fields:
-        return moment.unknown(chip.source.tree.why(CPUINFO) or "not listed on this architecture", CPUINFO)
+        return moment.unknown(chip.source.tree.failure_reason(CPUINFO) or "not listed on this architecture", CPUINFO)
     flag_names = models.load_models().flags
     flags = tuple(
         each for each in (flag_names.amd_spares if chip.amd else flag_names.intel_spares) if each in chip.flags
@@ -49,7 +49,7 @@ def describe_tlb_extension(chip: ProcessorInputs) -> Feature:
     if "flags" not in chip.fields:
         return _unknown_feature(chip)
     if chip.amd:
-        supported = chip.flag("svm")
+        supported = chip.observe_flag("svm")
         if supported.value and cpuid and (svm := cpuid.get(0x8000_000A)) is not None:
             supported = moment.reported(True, "cpuid 0x8000000a", f"{svm.ebx} ASIDs")
         loaded = chip.source.tree.exists(f"{_MODULES}/kvm_amd")
@@ -68,11 +68,11 @@ def describe_cache_extension(chip: ProcessorInputs) -> Feature:
     if "flags" not in chip.fields:
         return _unknown_feature(chip)
     supported = moment.inferred(True, CPUINFO, "caches of x86 go by physical address: an exit evicts nothing")
-    l1tf = tree.text(_L1TF)
+    l1tf = tree.read_text(_L1TF)
     if l1tf is None:
         return Feature(supported=supported, enabled=observations.unreadable(chip.source, _L1TF))
     flushes = "cache flushes" in l1tf
-    flush = tree.text(f"{_MODULES}/kvm_intel/parameters/vmentry_l1d_flush")
+    flush = tree.read_text(f"{_MODULES}/kvm_intel/parameters/vmentry_l1d_flush")
     if flush is not None and flush in ("never", "not required"):
         flushes = False
     return Feature(supported=supported, enabled=moment.inferred(not flushes, _L1TF, l1tf[:100]))
@@ -84,19 +84,19 @@ def _lists_few_flags(chip: ProcessorInputs) -> bool:
 
 
 def _observe_flag(chip: ProcessorInputs, *names: str) -> Observation[bool]:
-    flag = chip.flag(*names)
+    flag = chip.observe_flag(*names)
     return chip.source.moment.unknown(_FEW_FLAGS, CPUINFO) if _lists_few_flags(chip) and not flag.value else flag
 
 
 def _supported(chip: ProcessorInputs) -> Observation[bool]:
     """Return support by CPUID first, as the kernel clears the flag if the firmware disabled it."""
     moment, cpuid = chip.source.moment, chip.source.cpuid
-    if chip.intel and cpuid and (bit := cpuid.bit(1, "ecx", 5)) is not None:
+    if chip.intel and cpuid and (bit := cpuid.test_bit(1, "ecx", 5)) is not None:
         return moment.reported(bit, "cpuid 0x1", _hypervisor_note(chip))
-    if chip.amd and cpuid and (bit := cpuid.bit(0x8000_0001, "ecx", 2)) is not None:
+    if chip.amd and cpuid and (bit := cpuid.test_bit(0x8000_0001, "ecx", 2)) is not None:
         return moment.reported(bit, "cpuid 0x80000001", _hypervisor_note(chip))
     if "flags" in chip.fields:
-        flag = chip.flag("vmx", "svm")
+        flag = chip.observe_flag("vmx", "svm")
         return flag if flag.value else moment.reported(False, CPUINFO, "no flag vmx or svm; the firmware may hide it")
     return moment.unknown("this architecture does not list it", CPUINFO)
 
@@ -155,7 +155,7 @@ def _module_not_loaded(chip: ProcessorInputs) -> Observation[bool]:
 
 
 def _unknown_feature(chip: ProcessorInputs) -> Feature:
-    reason = chip.source.tree.why(CPUINFO) or "this architecture does not list it"
+    reason = chip.source.tree.failure_reason(CPUINFO) or "this architecture does not list it"
     unknown: Observation[bool] = chip.source.moment.unknown(reason, CPUINFO)
     return Feature(supported=unknown, enabled=unknown)
 
