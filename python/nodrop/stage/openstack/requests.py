@@ -33,7 +33,7 @@ def retry_while_unavailable(
     """Send a request, with back-off while its service is unavailable.
 
     Args:
-        ask: sends the request; its exceptions are passed on.
+        send_request: sends the request; its exceptions are passed on.
         unavailable_reason: returns why a reply counts as unavailable; empty if it does not.
         on_retry: receives a message before each wait.
 

@@ -251,7 +251,7 @@ def fault_message(server: CloudServer, plan: CloudPlan, reported: Json) -> str:
     Args:
         server: the planned server.
         plan: the whole plan.
-        found: the server as Nova reports it.
+        reported: the server as Nova reports it.
     """
     message = " ".join(str((reported.get("fault") or {}).get("message") or "").split()).rstrip(".")
     status = reported["status"]
