@@ -13,7 +13,8 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from nodrop.errors import GeneratorError
-from nodrop.model.trial import StopRule
+from nodrop.formatting.messages import format_message
+from nodrop.model.trial import Doubt, StopRule
 from nodrop.system.native_binaries import find_binary
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schema" / "engine.json").read_text())
@@ -204,6 +205,15 @@ def test_a_request_to_stop_reaches_a_running_trial(engine: Engine) -> None:
     reply = engine.ask({"op": "stop"})
     assert reply["stopped_early"] and reply["duration_s"] < 5
     assert [doubt["code"] for doubt in reply["doubts"] if doubt["verdict"] == "invalid"] == ["aborted"]
+    assert Doubt.invalid("aborted") in [Doubt(**doubt) for doubt in reply["doubts"]]
+
+
+def test_a_doubt_has_parameters_that_its_sentence_contains(engine: Engine) -> None:
+    engine.ask({**OPEN, "ports": [{**port, "queue_slots": 0} for port in PORTS]})
+    reply = engine.ask(TRIAL)
+    (doubt,) = [Doubt(**doubt) for doubt in reply["doubts"] if doubt["code"] == "tester_drops"]
+    assert doubt == Doubt.invalid("tester_drops", dropped_count=reply["tester_drop_count"])
+    assert f"{reply['tester_drop_count']} frames in its own receive path" in format_message(doubt)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.recorded import recorded
+from tests.recorded import record_run
 from tests.suts import Step
 
 from nodrop import store
@@ -29,7 +29,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs = []
     for repeat, (fast, slow) in enumerate(zip(FAST, SLOW, strict=True), 1):
         for variant, capacity_pps in (("A", fast), ("B", slow)):
-            result = recorded(elsewhere, Step(capacity_pps), label={"A": "main", "B": "patch"}[variant])
+            result = record_run(elsewhere, Step(capacity_pps), label={"A": "main", "B": "patch"}[variant])
             at = f"2026-01-01T00:{len(runs):02d}:00Z"
             store.save(result.model_copy(update={"started_at": at}), directory)
             runs.append(

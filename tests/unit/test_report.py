@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import RenderableType
 from tests.factories import with_latency
-from tests.running import MILLION, Listener, NullStage, make_plan, parts
+from tests.running import MILLION, Listener, NullStage, make_environment, make_plan
 from tests.suts import SlowTester, Step, Sut
 
 from nodrop.cli.console import make_console, print_renderable
@@ -39,19 +39,19 @@ class Terminal(io.StringIO):
         return True
 
 
-def result_of(tmp_path: Path, sut: Sut = MILLION, *, shared: bool = False) -> RunResult:
+def run_search(tmp_path: Path, sut: Sut = MILLION, *, shared: bool = False) -> RunResult:
     stage = NullStage(sut_shares_tester_cpu=shared)
-    return execute(make_plan(tmp_path), Listener(), parts(sut, stage=stage))
+    return execute(make_plan(tmp_path), Listener(), make_environment(sut, stage=stage))
 
 
-def piped(renderable: RenderableType, columns: int, monkeypatch: pytest.MonkeyPatch) -> str:
+def render_piped(renderable: RenderableType, columns: int, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("COLUMNS", str(columns))
     out = io.StringIO()
     print_renderable(renderable, out)
     return out.getvalue()
 
 
-def in_one_line(text: str) -> str:
+def join_lines(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -59,14 +59,14 @@ def in_one_line(text: str) -> str:
 def test_a_report_fits_the_width_and_nothing_is_cut_off(
     columns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result = with_latency(result_of(tmp_path, SlowTester(capacity_pps=1e6, tester_pps=5e5)))
-    text = piped(render_result(result, with_trials=True), columns, monkeypatch)
+    result = with_latency(run_search(tmp_path, SlowTester(capacity_pps=1e6, tester_pps=5e5)))
+    text = render_piped(render_result(result, with_trials=True), columns, monkeypatch)
     assert max(map(len, text.splitlines())) <= columns
     assert "…" not in text
 
 
 def test_a_report_in_a_pipe_has_no_control_characters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = piped(render_result(with_latency(result_of(tmp_path)), with_trials=True), 80, monkeypatch)
+    text = render_piped(render_result(with_latency(run_search(tmp_path)), with_trials=True), 80, monkeypatch)
     assert not [character for character in text if not character.isprintable() and character != "\n"]
     assert not [line for line in text.splitlines() if line != line.rstrip()]
 
@@ -76,15 +76,15 @@ def test_no_color_is_respected_on_a_terminal(tmp_path: Path, monkeypatch: pytest
     for no_color, has_color in (("1", False), ("", True)):
         monkeypatch.setenv("NO_COLOR", no_color)
         out = Terminal()
-        print_renderable(render_result(result_of(tmp_path)), out)
+        print_renderable(render_result(run_search(tmp_path)), out)
         assert ("\x1b[1;32m" in out.getvalue()) is has_color
 
 
 def test_a_report_tells_loads_bounds_and_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = result_of(tmp_path, Step(765_432.0))
+    result = run_search(tmp_path, Step(765_432.0))
     lower, upper = result.goals[0].lower, result.goals[0].upper
     assert lower and upper
-    lines = piped(render_result(result), 80, monkeypatch).splitlines()
+    lines = render_piped(render_result(result), 80, monkeypatch).splitlines()
     (row,) = [line for line in lines if line.startswith("NDR 0 %  ")]
     assert f"{lower.load_pps / 1e3:.1f} kpps" in row
     assert f"2 x {lower.load_pps / 2e3:.1f} kpps" in row
@@ -95,9 +95,9 @@ def test_a_report_tells_loads_bounds_and_why(tmp_path: Path, monkeypatch: pytest
 
 
 def test_latency_is_told_per_direction_with_its_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = piped(render_result(with_latency(result_of(tmp_path))), 80, monkeypatch)
+    text = render_piped(render_result(with_latency(run_search(tmp_path))), 80, monkeypatch)
     figures = "9.99 µs   123 µs   120 µs   200 µs  1000 µs  12.3 ms   123 ms"
-    assert in_one_line(figures) in in_one_line(text)
+    assert join_lines(figures) in join_lines(text)
     assert text.count("0→1") == text.count("1→0") == 3
     assert "50 % of PDR" in text
 
@@ -108,8 +108,8 @@ def test_latency_is_told_per_direction_with_its_load(tmp_path: Path, monkeypatch
 def test_where_the_tester_was_the_limit_no_figure_stands_as_the_suts(
     shared: bool, limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result = result_of(tmp_path, SlowTester(capacity_pps=2e6, tester_pps=5e5), shared=shared)
-    text = piped(render_result(result), 120, monkeypatch)
+    result = run_search(tmp_path, SlowTester(capacity_pps=2e6, tester_pps=5e5), shared=shared)
+    text = render_piped(render_result(result), 120, monkeypatch)
     goal_lines = [line for line in text.splitlines() if "NDR 0 %" in line]
     assert len(goal_lines) == 2
     assert all("at least" in line for line in goal_lines)
@@ -117,46 +117,46 @@ def test_where_the_tester_was_the_limit_no_figure_stands_as_the_suts(
 
 
 def test_a_goal_met_at_the_highest_load_reads_at_least(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = piped(render_result(result_of(tmp_path, Step(1e9))), 120, monkeypatch)
+    text = render_piped(render_result(run_search(tmp_path, Step(1e9))), 120, monkeypatch)
     assert "NDR 0 %: at least 4.000 Mpps, limited by the highest load allowed" in text
 
 
 def test_a_doubtful_trial_that_a_figure_rests_on_is_explained_and_the_others_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result = result_of(tmp_path, SlowTester(capacity_pps=2e6, tester_pps=5e5))
+    result = run_search(tmp_path, SlowTester(capacity_pps=2e6, tester_pps=5e5))
     upper = result.goals[0].upper
     assert upper
-    text = in_one_line(piped(render_result(result), 120, monkeypatch))
+    text = join_lines(render_piped(render_result(result), 120, monkeypatch))
     assert f"trial #{upper.trial_index} (NDR upper bound" in text
-    assert "frames were sent; the rest counts as lost" in text
+    assert " %) were not sent in time; they count as lost" in text
     doubted = [trial.index for trial in result.trials if trial.validity.doubts]
     assert doubted[0] == 0
     assert "more trials are suspect but did not affect the results (#0" in text
 
 
 def test_an_invalid_trial_is_always_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = result_of(tmp_path)
+    result = run_search(tmp_path)
     doubt = Doubt.invalid("tester_drops", dropped_count=3)
     spoiled = result.trials[0].model_copy(
         update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))}
     )
     changed = result.model_copy(update={"trials": (spoiled, *result.trials[1:]), "goals": ()})
-    text = in_one_line(piped(render_result(changed), 120, monkeypatch))
+    text = join_lines(render_piped(render_result(changed), 120, monkeypatch))
     assert "trial #0 is invalid: the tester dropped 3 frames in its own receive path" in text
 
 
 def test_latency_of_a_trial_that_lost_frames_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = result_of(tmp_path)
+    result = run_search(tmp_path)
     overloaded = LatencyResult(label="NDR", load_pps=4e6, trial_index=0)
     changed = result.model_copy(update={"latencies": (overloaded, *result.latencies[1:])})
-    text = in_one_line(piped(render_result(changed), 80, monkeypatch))
+    text = join_lines(render_piped(render_result(changed), 80, monkeypatch))
     assert "latency at NDR: 75 % of the frames were lost in this trial at 4.000 Mpps" in text
 
 
 def test_an_interrupted_run_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = result_of(tmp_path).model_copy(update={"status": Status.INTERRUPTED})
-    assert "interrupted; partial results follow" in piped(render_result(result), 80, monkeypatch)
+    result = run_search(tmp_path).model_copy(update={"status": Status.INTERRUPTED})
+    assert "interrupted; partial results follow" in render_piped(render_result(result), 80, monkeypatch)
 
 
 def with_goals(result: RunResult, **changes: Any) -> RunResult:
@@ -165,12 +165,12 @@ def with_goals(result: RunResult, **changes: Any) -> RunResult:
 
 
 def test_how_sure_a_lower_bound_is_stands_under_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = result_of(tmp_path, Step(765_432.0))
+    result = run_search(tmp_path, Step(765_432.0))
     ndr = result.goals[0].lower
     assert ndr
     trials = [trial for trial in result.trials if trial.phase == "search"]
     sent = sum(trial.offered_count for trial in trials if trial.trial.intended_load_pps == ndr.load_pps)
-    text = in_one_line(piped(render_result(result), 80, monkeypatch))
+    text = join_lines(render_piped(render_result(result), 80, monkeypatch))
     assert f"No frame of {sent:,} was lost at " in text
     assert f"kpps: loss ratio below {format_small_ratio(2.97 / sent)}" in text
     assert "at 95 % confidence." in text
@@ -178,14 +178,14 @@ def test_how_sure_a_lower_bound_is_stands_under_it(tmp_path: Path, monkeypatch: 
 
 def test_probabilities_throughput_and_estimates_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = with_goals(
-        result_of(tmp_path),
+        run_search(tmp_path),
         lower_error_probability=0.02,
         upper_error_probability=0.001,
         conditional_throughput_pps=9e5,
         estimate_pps=1.01e6,
         estimate_sd_pps=2000.0,
     )
-    text = in_one_line(piped(render_result(result), 80, monkeypatch))
+    text = join_lines(render_piped(render_result(result), 80, monkeypatch))
     lower, upper = result.goals[0].lower, result.goals[0].upper
     assert lower and upper
     assert (
@@ -203,11 +203,11 @@ def test_an_estimate_without_bounds_reads_about(tmp_path: Path, monkeypatch: pyt
         "limit": Limit.UNKNOWN,
         "explanation": Message.model_validate("An estimate."),
     }
-    result = with_goals(result_of(tmp_path), lower=None, upper=None, **estimate)
-    text = piped(render_result(result), 80, monkeypatch)
+    result = with_goals(run_search(tmp_path), lower=None, upper=None, **estimate)
+    text = render_piped(render_result(result), 80, monkeypatch)
     assert "- NDR 0 %: about 1.000 Mpps ± 5.000 kpps. An estimate." in text
     (row,) = [line for line in text.splitlines() if line.startswith("NDR 0 %  ")]
-    assert in_one_line(row) == "NDR 0 % about 1.000 Mpps - - - -"
+    assert join_lines(row) == "NDR 0 % about 1.000 Mpps - - - -"
 
 
 def test_a_flag_is_told_once_for_all_goals_and_not_where_the_limit_says_it(
@@ -217,15 +217,15 @@ def test_a_flag_is_told_once_for_all_goals_and_not_where_the_limit_says_it(
         Flag(code="drift", text="The SUT became slower."),
         Flag(code="tester-limited", text="The tester was the limit."),
     )
-    result = with_goals(result_of(tmp_path), flags=flags, limit=Limit.TESTER)
-    text = piped(render_result(result), 80, monkeypatch)
+    result = with_goals(run_search(tmp_path), flags=flags, limit=Limit.TESTER)
+    text = render_piped(render_result(result), 80, monkeypatch)
     assert "! NDR, PDR: The SUT became slower.\n" in text
     assert "The tester was the limit." not in text
 
 
 def test_what_else_was_seen_has_a_section_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = (Flag(code="buffer", text="The SUT holds about 4,096 frames."),)
-    text = piped(render_result(result_of(tmp_path).model_copy(update={"findings": seen})), 80, monkeypatch)
+    text = render_piped(render_result(run_search(tmp_path).model_copy(update={"findings": seen})), 80, monkeypatch)
     assert "\nOther findings\n- The SUT holds about 4,096 frames.\n" in text
 
 
@@ -240,15 +240,15 @@ def test_what_else_was_seen_has_a_section_of_its_own(tmp_path: Path, monkeypatch
 def test_a_stopped_trial_says_why_and_each_trial_its_goal_and_rule(
     stopped_by: StopClause | None, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result = result_of(tmp_path)
+    result = run_search(tmp_path)
     requested = Trial(intended_load_pps=1e6, duration_s=1.0, reason="to see", goal="NDR", rule="look")
     stopped = {"trial": requested, "stopped_early": True, "stopped_by": stopped_by, "duration_s": 0.3}
     trial = result.trials[0].model_copy(update=stopped)
-    text = piped(
+    text = render_piped(
         render_result(result.model_copy(update={"trials": (trial, *result.trials[1:])}), True), 80, monkeypatch
     )
     assert "\n  0 To see (NDR, look). " in text
-    assert f"{words[0].upper()}{words[1:]}." in in_one_line(text)
+    assert f"{words[0].upper()}{words[1:]}." in join_lines(text)
     assert "0.3 s" in text
     assert f"for 0.3 s, {words}, loss" in format_trial_line(trial)
 
@@ -263,7 +263,7 @@ def test_small_shares_are_not_written_as_zeros(ratio: float, text: str) -> None:
 
 def test_progress_in_a_pipe_is_one_plain_line_per_event(tmp_path: Path) -> None:
     out, listener = io.StringIO(), Listener()
-    result = execute(make_plan(tmp_path), listener, parts())
+    result = execute(make_plan(tmp_path), listener, make_environment())
     with LineProgress(out) as progress:
         for event in listener.events:
             progress.handle(event)
@@ -275,7 +275,7 @@ def test_progress_in_a_pipe_is_one_plain_line_per_event(tmp_path: Path) -> None:
 
 def test_the_live_picture_is_drawn_at_most_four_times_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listener = Listener()
-    execute(make_plan(tmp_path), listener, parts())
+    execute(make_plan(tmp_path), listener, make_environment())
     now_s = 100.0
     monkeypatch.setattr("nodrop.report.live_progress.time.monotonic", lambda: now_s)
     progress = LiveProgress(make_console(Terminal()))
@@ -293,12 +293,12 @@ def test_the_live_picture_is_drawn_at_most_four_times_a_second(tmp_path: Path, m
 
 def test_the_live_picture_shows_load_loss_bounds_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listener = Listener()
-    execute(make_plan(tmp_path, search__algorithm="mlrsearch-01"), listener, parts(Step(765_432.0)))
-    progress = half_way(listener.events)
+    execute(make_plan(tmp_path, search__algorithm="mlrsearch-01"), listener, make_environment(Step(765_432.0)))
+    progress = state_half_way(listener.events)
     progress = progress.apply(
         TrialProgress(index=5, elapsed_s=0.05, offered_count=1000, received_count=985, lost_count=10)
     )
-    text = piped(render_progress(progress, 61.0), 80, monkeypatch)
+    text = render_piped(render_progress(progress, 61.0), 80, monkeypatch)
     assert max(map(len, text.splitlines())) <= 80
     assert "loss 1 %" in text
     assert "1 min 01 s" in text
@@ -309,7 +309,7 @@ def test_the_live_picture_shows_load_loss_bounds_and_time(tmp_path: Path, monkey
         assert each.lower and f"{each.lower.load_pps / 1e3:.1f} kpps" in text
 
 
-def half_way(events: list[Event]) -> RunState:
+def state_half_way(events: list[Event]) -> RunState:
     """Return the state of a run at the start of its sixth trial."""
     progress = RunState()
     for event in events:
@@ -321,7 +321,7 @@ def half_way(events: list[Event]) -> RunState:
 
 def test_the_time_left_counts_down_to_nothing(tmp_path: Path) -> None:
     listener, progress = Listener(), RunState()
-    execute(make_plan(tmp_path), listener, parts())
+    execute(make_plan(tmp_path), listener, make_environment())
     assert progress.remaining_s() is None
     guesses = []
     for event in listener.events:
