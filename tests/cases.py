@@ -21,12 +21,14 @@ class Lottery:
         self.good_count = good_count
 
     def __call__(self, intended_load_pps: float, duration_s: float) -> SutCounts:
-        asked_count = round(intended_load_pps * duration_s)
+        intended_count = round(intended_load_pps * duration_s)
         shares = [0.0] * self.good_count + [1e-4, 0.01, 0.1 * self.draws.random(), self.draws.random()]
-        return SutCounts(asked_count, asked_count, asked_count - math.ceil(asked_count * self.draws.choice(shares)))
+        return SutCounts(
+            intended_count, intended_count, intended_count - math.ceil(intended_count * self.draws.choice(shares))
+        )
 
 
-class WarmingUp:
+class WarmUp:
     """Forwards more in longer trials, and varies a little at random."""
 
     def __init__(self, capacity_pps: float, seed: int) -> None:
@@ -44,8 +46,10 @@ class Script:
         self.loss_ratios = iter(loss_ratios)
 
     def __call__(self, intended_load_pps: float, duration_s: float) -> SutCounts:
-        asked_count = round(intended_load_pps * duration_s)
-        return SutCounts(asked_count, asked_count, asked_count - math.ceil(asked_count * next(self.loss_ratios)))
+        intended_count = round(intended_load_pps * duration_s)
+        return SutCounts(
+            intended_count, intended_count, intended_count - math.ceil(intended_count * next(self.loss_ratios))
+        )
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class Case:
             "slow tester": lambda: SlowTester(capacity_pps, capacity_pps * draw.uniform(0.5, 2)),
             "jitter": lambda: Jitter(capacity_pps, draw.uniform(0, 0.2), self.seed),
             "stalls": lambda: Stalls(capacity_pps, 10 ** draw.uniform(-1, 2), 10 ** draw.uniform(-4, -1), self.seed),
-            "warming up": lambda: WarmingUp(capacity_pps, self.seed),
+            "warming up": lambda: WarmUp(capacity_pps, self.seed),
             "lottery": lambda: Lottery(self.seed, draw.choice((1, 4, 30))),
         }
         return makers[self.kind]()

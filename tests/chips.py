@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.machines import made_up
+from tests.machines import make_tree
 
 from nodrop.host.cpuid import Cpuid, parse_dump
 from nodrop.host.inputs import Source
@@ -18,7 +18,7 @@ DUMP_HEADER_BYTES = 32
 
 def machine(root: Path, files: Mapping[str, str | bytes], cpuid: Cpuid | None = None) -> Source:
     """Return a captured tree that contains these files; the keys are paths."""
-    return Source(made_up(root, dict(files)), MOMENT, cpuid=cpuid)
+    return Source(make_tree(root, dict(files)), MOMENT, cpuid=cpuid)
 
 
 def dump(name: str) -> Cpuid:

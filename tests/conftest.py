@@ -40,7 +40,7 @@ def require_tool() -> Callable[[str], Path]:
 
     def find(name: str) -> Path:
         result = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
-        return Path(result) if result else lacking(f"program {name} is not installed")
+        return Path(result) if result else skip_or_fail(f"program {name} is not installed")
 
     return find
 
@@ -49,14 +49,14 @@ def require_tool() -> Callable[[str], Path]:
 def require_privilege() -> None:
     """Require network namespaces, as root or in a user namespace."""
     if refusal := _namespace_refusal():
-        lacking(refusal)
+        skip_or_fail(refusal)
 
 
 @pytest.fixture
 def require_root() -> None:
     """Require root."""
     if os.geteuid():
-        lacking("root is required")
+        skip_or_fail("root is required")
 
 
 @functools.cache
@@ -67,7 +67,7 @@ def _namespace_refusal() -> str:
     return tried.stderr.strip().rpartition("\n")[2]
 
 
-def lacking(reason: str) -> NoReturn:
+def skip_or_fail(reason: str) -> NoReturn:
     if LAB_REQUIRED:
         pytest.fail(f"{reason}, and NODROP_REQUIRE_LAB=1 forbids skipping")
     pytest.skip(reason)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.conftest import lacking
+from tests.conftest import skip_or_fail
 
 STARTS_S = 30
 USER = "postgres"
@@ -21,8 +21,8 @@ USER = "postgres"
 def program(name: str) -> str:
     """Return a program of the newest installed PostgreSQL; Debian has them outside the PATH."""
     result = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3]))
-    known = str(result[-1]) if result else shutil.which(name)
-    return known or lacking(f"program {name} is not installed (package postgresql)")
+    path = str(result[-1]) if result else shutil.which(name)
+    return path or skip_or_fail(f"program {name} is not installed (package postgresql)")
 
 
 @contextlib.contextmanager

@@ -70,7 +70,7 @@ def kernel() -> Path | None:
 
 
 @contextmanager
-def booted(domain: str, kernel: Path, busybox: Path, scratch: Path) -> Iterator[Guest]:
+def boot_guest(domain: str, kernel: Path, busybox: Path, scratch: Path) -> Iterator[Guest]:
     """Boot the guest of a domain with libvirt's code, without a daemon; stop it at the end of the block.
 
     Added to the domain: the boot files, and the console.
@@ -81,7 +81,7 @@ def booted(domain: str, kernel: Path, busybox: Path, scratch: Path) -> Iterator[
     conf = f'{QEMU_CONF}hugetlbfs_mount = "{pages}"\n'
     (scratch / "libvirt" / "etc" / "qemu.conf").write_text(conf)
     (scratch / "initrd").write_bytes(_initrd(busybox.read_bytes()))
-    file.write_text(_bootable(domain, kernel, scratch / "initrd", console))
+    file.write_text(_add_boot_files(domain, kernel, scratch / "initrd", console))
     runner = ["virt-qemu-run", "-v", "-r", str(scratch / "libvirt"), str(file)]
     command = ["unshare", "--net", "--mount", "sh", "-c", PREPARE, "prepare", str(pages), *runner]
     with (scratch / "log").open("w") as log:
@@ -119,10 +119,10 @@ def _child(pid: int) -> int:
             and each.parent.joinpath("ns/net").stat().st_ino == Path(f"/proc/{pid}/ns/net").stat().st_ino
         ):
             return int(each.parent.name)
-    raise AssertionError("QEMU is not to be found")
+    raise AssertionError("no process of QEMU")
 
 
-def _bootable(domain: str, kernel: Path, initrd: Path, console: Path) -> str:
+def _add_boot_files(domain: str, kernel: Path, initrd: Path, console: Path) -> str:
     root = xml.fromstring(domain)
     system, devices = root.find("os"), root.find("devices")
     assert system is not None and devices is not None
@@ -150,8 +150,8 @@ def _initrd(busybox: bytes) -> bytes:
 def _entry(name: str, mode: int, data: bytes = b"", device: tuple[int, int] = (0, 0)) -> bytes:
     fields = (0, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(name) + 1, 0)
     head = b"070701" + b"".join(b"%08X" % each for each in fields) + name.encode() + b"\0"
-    return _padded(head) + _padded(data)
+    return _pad(head) + _pad(data)
 
 
-def _padded(data: bytes) -> bytes:
+def _pad(data: bytes) -> bytes:
     return data + b"\0" * (-len(data) % 4)

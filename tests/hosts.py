@@ -31,7 +31,7 @@ GIB = 2**30
 GBPS = 10**9
 
 
-def known(value: bool) -> Feature:
+def make_feature(value: bool) -> Feature:
     """Return a capability that exists and is enabled, or does not."""
     return Feature(supported=MOMENT.reported(value, "test"), enabled=MOMENT.reported(value, "test"))
 
@@ -81,7 +81,7 @@ def host(name: str = "host-a", shape: Shape = USUAL) -> HostDescriptor:
                 socket_count=MOMENT.reported(shape.nodes, "test"),
                 core_count=MOMENT.reported(shape.nodes * shape.cores, "test"),
                 threads_per_core_count=MOMENT.reported(shape.threads, "test"),
-                smt=known(shape.threads > 1),
+                smt=make_feature(shape.threads > 1),
                 base_mhz=MOMENT.reported(shape.base_mhz, "test"),
                 isa_extensions=MOMENT.reported(("aes", "avx", "pclmulqdq"), "test"),
             ),
@@ -96,7 +96,7 @@ def host(name: str = "host-a", shape: Shape = USUAL) -> HostDescriptor:
                 version=MOMENT.reported("6.1.0", "test"),
                 emulator_version=MOMENT.reported("7.2.0", "test"),
                 capabilities=HypervisorCapabilities(
-                    **{each: known(True) for each in HypervisorCapabilities.model_fields}
+                    **{each: make_feature(True) for each in HypervisorCapabilities.model_fields}
                 ),
             ),
         ),

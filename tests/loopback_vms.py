@@ -23,7 +23,7 @@ class LoopbackVm(NamedTuple):
     """Socket of its serial port."""
     started_s: float
 
-    def said(self) -> str:
+    def output(self) -> str:
         """Return all output of its serial console."""
         return self.console.read_text(errors="replace") if self.console.exists() else ""
 
@@ -31,10 +31,10 @@ class LoopbackVm(NamedTuple):
         """Wait for this output, and return it."""
         end = time.monotonic() + BOOT_MAX_S
         while time.monotonic() < end and self.process.poll() is None:
-            if result := re.search(pattern, self.said()):
+            if result := re.search(pattern, self.output()):
                 return result
             time.sleep(0.05)
-        raise AssertionError(f"{pattern!r} is not said: {self.said()[-3000:]}")
+        raise AssertionError(f"{pattern!r} is not in the output: {self.output()[-3000:]}")
 
     def type(self, *lines: str) -> None:
         """Type on its serial console."""
@@ -46,7 +46,7 @@ class LoopbackVm(NamedTuple):
 
 
 @contextmanager
-def running(
+def run_loopback_vm(
     image: Path,
     scratch: Path,
     inside: Sequence[str],

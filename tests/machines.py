@@ -24,24 +24,24 @@ def machine(name: str) -> Source:
 
 
 @functools.cache
-def described(name: str) -> HostDescriptor:
+def describe_machine(name: str) -> HostDescriptor:
     """Return nodrop's description of it."""
-    return describe_host(fresh(name))
+    return describe_host(reopen_machine(name))
 
 
-def fresh(name: str) -> Source:
+def reopen_machine(name: str) -> Source:
     """Return the same machine with empty caches."""
     source = machine(name)
     return source._replace(tree=FileTree(source.tree.root))
 
 
-def made_up(root: Path, files: dict[str, str | bytes]) -> FileTree:
+def make_tree(root: Path, files: dict[str, str | bytes]) -> FileTree:
     """Build a tree of files; a text that begins with `-> ` is the target of a link."""
-    for name, held in files.items():
+    for name, content in files.items():
         place = root / name.lstrip("/")
         place.parent.mkdir(parents=True, exist_ok=True)
-        if isinstance(held, str) and held.startswith("-> "):
-            place.symlink_to(held.removeprefix("-> "))
+        if isinstance(content, str) and content.startswith("-> "):
+            place.symlink_to(content.removeprefix("-> "))
         else:
-            place.write_bytes(held if isinstance(held, bytes) else held.encode())
+            place.write_bytes(content if isinstance(content, bytes) else content.encode())
     return FileTree(root)

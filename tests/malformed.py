@@ -105,7 +105,7 @@ def bodies(count: int, seed: int) -> Iterator[Malformed]:
     for number in range(count):
         body = copy.deepcopy(VALID[number % len(VALID)])
         key = draw.choice(list(_leaves(body, ())))
-        yield draw.choice((_misspelt, _wrong_kind, _out_of_range, _too_deep))(draw, body, key)
+        yield draw.choice((_misspell, _wrong_kind, _out_of_range, _too_deep))(draw, body, key)
 
 
 def texts(count: int, seed: int) -> Iterator[MalformedText]:
@@ -135,7 +135,7 @@ def _room(body: dict[str, Any], key: Key) -> dict[str, Any]:
     return body
 
 
-def _misspelt(draw: random.Random, body: dict[str, Any], key: Key) -> Malformed:
+def _misspell(draw: random.Random, body: dict[str, Any], key: Key) -> Malformed:
     """Omit, double or replace a letter of a key."""
     name = key[-1]
     at = draw.randrange(len(name))
@@ -163,7 +163,7 @@ def _wrong_kind(draw: random.Random, body: dict[str, Any], key: Key) -> Malforme
 def _out_of_range(draw: random.Random, body: dict[str, Any], key: Key) -> Malformed:
     """Replace a value by a number that no key takes."""
     if key[-1] in TEXTUAL:
-        return _misspelt(draw, body, key)
+        return _misspell(draw, body, key)
     room = _room(body, key)
     room[key[-1]] = draw.choice((-1e300, -(10**40), 10**40, 1e300, "-5", "1e999", float("nan"), float("inf"), -0.5))
     return Malformed(body, key[-1])
@@ -178,13 +178,13 @@ def _too_deep(draw: random.Random, body: dict[str, Any], key: Key) -> Malformed:
     return Malformed(body, "levels")
 
 
-def _cut(draw: random.Random, body: dict[str, Any]) -> MalformedText:
+def _truncate(draw: random.Random, body: dict[str, Any]) -> MalformedText:
     """Cut off the end of the file."""
     text = json.dumps(body)
     return MalformedText(text[: draw.randrange(2, len(text) - 1)], "line")
 
 
-def _twice(draw: random.Random, body: dict[str, Any]) -> MalformedText:
+def _repeat_key(draw: random.Random, body: dict[str, Any]) -> MalformedText:
     """Repeat a key."""
     name = draw.choice(list(body))
     return MalformedText(f"{yaml.safe_dump(body, sort_keys=False)}{name}: 1\n", name)
@@ -204,7 +204,7 @@ def _control(draw: random.Random, body: dict[str, Any]) -> MalformedText:
     return MalformedText(text[:at] + draw.choice("\x00\x01\x1b\x7f") + text[at:], "line")
 
 
-def _more(draw: random.Random, body: dict[str, Any]) -> MalformedText:
+def _append_document(draw: random.Random, body: dict[str, Any]) -> MalformedText:
     """Insert another document, an undefined alias, a tag that runs code, a list."""
     text = yaml.safe_dump(body, sort_keys=False)
     tag = "!!python/object/apply:os.system"
@@ -223,4 +223,4 @@ def _more(draw: random.Random, body: dict[str, Any]) -> MalformedText:
     )
 
 
-BREAKS = (_cut, _twice, _tabs, _control, _more)
+BREAKS = (_truncate, _repeat_key, _tabs, _control, _append_document)

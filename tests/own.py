@@ -31,7 +31,7 @@ SHORT = (goal("NDR", 0.0, 1.0, 21.0), goal("PDR", 0.005, 1.0, 21.0))
 """Trials of 1 s, 21 s in all, of which half may fail."""
 
 
-def own_plan(goals: tuple[Goal, ...] = LONG, **changed: object) -> SearchPlan:
+def probe_plan(goals: tuple[Goal, ...] = LONG, **changed: object) -> SearchPlan:
     """Return a plan for nodrop's own search over the entire range of loads."""
     plan = SearchPlan(
         algorithm="nodrop",
@@ -52,7 +52,7 @@ def own_plan(goals: tuple[Goal, ...] = LONG, **changed: object) -> SearchPlan:
 
 def search(kind: str, seed: int = 1, goals: tuple[Goal, ...] = LONG, **changed: object) -> SimulatedSearch:
     """Run one search against a SUT of a kind."""
-    return simulate_search(own_plan(goals, **changed), SUTS[kind](seed))
+    return simulate_search(probe_plan(goals, **changed), SUTS[kind](seed))
 
 
 def error_ratio(interval: Interval, sut: SimulatedForwarder) -> float:

@@ -23,7 +23,7 @@ def load(version: str) -> Any:
     """Return the package MLRsearch of a release, all of its modules imported."""
     folder = PEERS / version / "MLRsearch"
     if not folder.is_dir():
-        raise FileNotFoundError(f"MLRsearch {version} asked, {folder} is not there; set it up: scripts/install --dev")
+        raise FileNotFoundError(f"MLRsearch {version}: {folder} does not exist; run scripts/install --dev")
     name = f"MLRsearch_{version.replace('.', '_')}"
     spec = importlib.util.spec_from_file_location(
         name, folder / "__init__.py", submodule_search_locations=[str(folder)]
@@ -48,5 +48,5 @@ def virtual_clock(peer: ModuleType, now_s: Callable[[], float]) -> Iterator[None
     try:
         yield
     finally:
-        for module, clock_before in stored:
-            module.time = clock_before
+        for module, original in stored:
+            module.time = original

@@ -13,7 +13,7 @@ GBPS = 1e9
 DECLARED = Guarantee(ratio=1, label="as declared")
 
 
-def of_sample() -> Placement:
+def sample_placement() -> Placement:
     """Return the sample of clause 8.2.2.4 on `host()`: set 0 on socket 0 with the card, set 1 on socket 1."""
     return Placement(
         vm="etsi-8.2.2.4",
@@ -53,7 +53,7 @@ def _line(index: int, mode: InterfaceMode, pci_id: str, port: str, gbps: float) 
     )
 
 
-def small(cpus: tuple[int, ...] = (0, 1), mib: int = 128, host_id: str = "host-a") -> tuple[VmDescriptor, Placement]:
+def small_vm(cpus: tuple[int, ...] = (0, 1), mib: int = 128, host_id: str = "host-a") -> tuple[VmDescriptor, Placement]:
     """Return a VM that a small machine can boot: one set, no large pages, no devices."""
     vcpus = tuple(range(len(cpus)))
     requested = VcpuSet(vcpus=vcpus, memory=SetMemory(total_bytes=mib * 2**20))
@@ -75,7 +75,7 @@ def small(cpus: tuple[int, ...] = (0, 1), mib: int = 128, host_id: str = "host-a
 SWITCHES = ("ovs", "ovs-dpdk", "vpp", "linux-bridge", "ovn")
 
 
-def drawn(seed: int) -> tuple[VmDescriptor, Placement, HostDescriptor]:
+def random_placement(seed: int) -> tuple[VmDescriptor, Placement, HostDescriptor]:
     """Draw a VM of up to five sets, placed anywhere on a host of up to four nodes."""
     random_ = random.Random(seed)
     shape = Shape(

@@ -42,7 +42,7 @@ from nodrop.model.vmd import (
 )
 
 SPEEDS = (10 * GBPS, 25 * GBPS)
-UNKNOWN = MOMENT.unknown("not told")
+UNKNOWN = MOMENT.unknown("not reported")
 
 
 class Rules(NamedTuple):
@@ -224,12 +224,12 @@ def random_vm(draw: random.Random) -> VmDescriptor:
     """Draw a small VM of one to three sets."""
     sets: list[VcpuSet] = []
     names = itertools.count()
-    left = 5
+    remaining = 5
     for number in range(draw.choice((1, 1, 2, 2, 3))):
-        count = min(left, draw.randint(1, 3))
+        count = min(remaining, draw.randint(1, 3))
         if not count:
             break
-        left -= count
+        remaining -= count
         sets.append(_set(draw, [next(names) for _ in range(count)], number))
     links = ()
     if len(sets) > 1 and draw.random() < 0.4:
@@ -276,10 +276,6 @@ def _set(draw: random.Random, vcpus: list[int], number: int) -> VcpuSet:
 # Resources of a host
 
 
-def known(observation: Observation[object], value: object) -> bool:
-    return observation.value is value
-
-
 def polled(chd: HostDescriptor) -> set[int]:
     return {cpu for each in chd.capabilities.vswitches for cpu in each.cpus.value or ()}
 
@@ -288,34 +284,34 @@ def is_free(state: CpuState) -> bool:
     return state.eligible.value is True and state.in_use.value is False and not state.owners
 
 
-def has_room(state: CpuState) -> bool:
+def can_share(state: CpuState) -> bool:
     ratio = state.oversubscription_ratio.value
     return (
         state.eligible.value is True and state.use.value == "shared" and ratio is not None and len(state.owners) < ratio
     )
 
 
-def usable(chd: HostDescriptor, node: NumaNode, shared: bool) -> dict[int, tuple[int, ...]]:
+def usable_cpus(chd: HostDescriptor, node: NumaNode, shared: bool) -> dict[int, tuple[int, ...]]:
     """Return the CPUs available to a VM, with their cores."""
-    away = polled(chd)
+    polled_cpus = polled(chd)
     result = {}
     for siblings in node.cpus.sibling_sets:
         states = {cpu: node.cpus.cpu[cpu] for cpu in siblings}
-        free = {cpu for cpu, state in states.items() if is_free(state) and cpu not in away}
+        free = {cpu for cpu, state in states.items() if is_free(state) and cpu not in polled_cpus}
         if shared:
-            free |= {cpu for cpu, state in states.items() if has_room(state) and cpu not in away}
+            free |= {cpu for cpu, state in states.items() if can_share(state) and cpu not in polled_cpus}
         elif free != set(siblings):
             continue
         result |= {cpu: tuple(sorted(siblings)) for cpu in free}
     return result
 
 
-def somebodys(chd: HostDescriptor, node: NumaNode, siblings: Sequence[int]) -> bool:
+def is_occupied(chd: HostDescriptor, node: NumaNode, siblings: Sequence[int]) -> bool:
     """Return whether a VM or a switch is, or may be, on a core."""
-    away = polled(chd)
+    polled_cpus = polled(chd)
     for cpu in siblings:
         state = node.cpus.cpu[cpu]
-        if cpu in away or state.owners:
+        if cpu in polled_cpus or state.owners:
             return True
         if state.eligible.value is True and state.in_use.value is not False:
             return True
@@ -339,7 +335,7 @@ def cpus_obey(
     nodes = {id(node): node for node in node_of.values()}
     core_of: dict[int, tuple[int, ...]] = {}
     for node in nodes.values():
-        core_of |= usable(chd, node, shared)
+        core_of |= usable_cpus(chd, node, shared)
     everything = [cpu for cpus in placed.values() for cpu in cpus.values()]
     if len(set(everything)) < len(everything) or any(cpu not in core_of for cpu in everything):
         return False
@@ -379,10 +375,10 @@ def _singles_obey(profile: Profile, cpus: Sequence[int], core_of: dict[int, tupl
     return True
 
 
-def begun(chd: HostDescriptor, cpus: set[int]) -> int:
+def newly_used_cores(chd: HostDescriptor, cpus: set[int]) -> int:
     """Return the cores that were unused before."""
     return sum(
-        not cpus.isdisjoint(siblings) and not somebodys(chd, node, siblings)
+        not cpus.isdisjoint(siblings) and not is_occupied(chd, node, siblings)
         for node in chd.resources.numa_nodes
         for siblings in node.cpus.sibling_sets
     )
@@ -407,14 +403,14 @@ def normal_free(node: NumaNode, profile: Profile) -> int:
     return normal.free_bytes.value or 0
 
 
-def too_much(asked: float, bandwidth: Bandwidth | None) -> bool:
-    if not asked or bandwidth is None or bandwidth.total_bytes_per_s.value is None:
+def exceeds(requested: float, bandwidth: Bandwidth | None) -> bool:
+    if not requested or bandwidth is None or bandwidth.total_bytes_per_s.value is None:
         return False
-    return asked > bandwidth.total_bytes_per_s.value - (bandwidth.used_bytes_per_s.value or 0)
+    return requested > bandwidth.total_bytes_per_s.value - (bandwidth.used_bytes_per_s.value or 0)
 
 
-def normal_asked(asked: VcpuSet) -> int:
-    return asked.memory.total_bytes - (asked.memory.large_page_bytes or 0) * asked.memory.large_page_count
+def normal_bytes(vcpu_set: VcpuSet) -> int:
+    return vcpu_set.memory.total_bytes - (vcpu_set.memory.large_page_bytes or 0) * vcpu_set.memory.large_page_count
 
 
 def memory_obeys(node: NumaNode, profile: Profile, sets: Sequence[VcpuSet], rules: Rules) -> bool:
@@ -422,13 +418,13 @@ def memory_obeys(node: NumaNode, profile: Profile, sets: Sequence[VcpuSet], rule
         requested = sum(each.memory.large_page_count for each in sets if each.memory.large_page_bytes == size)
         if requested > pages_free(node, size):
             return False
-    normal = sum(normal_asked(each) for each in sets)
+    normal = sum(normal_bytes(each) for each in sets)
     if normal and normal + rules.reserve_bytes > normal_free(node, profile):
         return False
-    return not too_much(sum(each.memory.bandwidth_bytes_per_s or 0 for each in sets), node.memory.bandwidth)
+    return not exceeds(sum(each.memory.bandwidth_bytes_per_s or 0 for each in sets), node.memory.bandwidth)
 
 
-def takes(interface: Interface) -> float:
+def reserved_bps(interface: Interface) -> float:
     return interface.bandwidth_bps or (interface.speed_bps if interface.mode == "dedicated" else 0)
 
 
@@ -447,7 +443,7 @@ def ports_obey(chd: HostDescriptor, profile: Profile, ends: Sequence[tuple[Inter
             or port.eligible.value is not True
         ):
             return False
-        on_nic[nic.id] = on_nic.get(nic.id, sum(map(_promised, nic.ports))) + takes(interface)
+        on_nic[nic.id] = on_nic.get(nic.id, sum(map(_pacing_bps, nic.ports))) + reserved_bps(interface)
         limits[nic.id] = nic.pci_limit_bps.value
         on_port.setdefault(port.pci_id, []).append(interface)
         ports[port.pci_id] = port
@@ -457,7 +453,7 @@ def ports_obey(chd: HostDescriptor, profile: Profile, ends: Sequence[tuple[Inter
                 and switches[port.vswitch].acceleration.value not in ("dpdk", "hardware")
             ):
                 return False
-            on_switch[port.vswitch] = on_switch.get(port.vswitch, 0) + takes(interface)
+            on_switch[port.vswitch] = on_switch.get(port.vswitch, 0) + reserved_bps(interface)
     for name, requested in on_switch.items():
         capacity = switches[name].capacity_bps.value
         if capacity is not None and requested and requested + (switches[name].used_bps.value or 0) > capacity:
@@ -467,7 +463,7 @@ def ports_obey(chd: HostDescriptor, profile: Profile, ends: Sequence[tuple[Inter
     return all(_port_obeys(ports[pci_id], interfaces) for pci_id, interfaces in on_port.items())
 
 
-def _promised(port: Port) -> float:
+def _pacing_bps(port: Port) -> float:
     if port.use.value == "dedicated" and port.in_use.value:
         return port.speed_bps.value or 0
     return sum(
@@ -485,7 +481,9 @@ def _port_obeys(port: Port, interfaces: Sequence[Interface]) -> bool:
         return False
     if "sriov" in modes and port.use.value == "dedicated" and port.in_use.value is not False:
         return False
-    return sum(map(takes, interfaces)) + sum(vf.pacing_bps.value or 0 for vf in used) <= (port.speed_bps.value or 0)
+    return sum(map(reserved_bps, interfaces)) + sum(vf.pacing_bps.value or 0 for vf in used) <= (
+        port.speed_bps.value or 0
+    )
 
 
 def port_cost(rules: Rules, ends: Sequence[tuple[Interface, Nic, Port]]) -> tuple[int, ...]:
@@ -506,19 +504,18 @@ def port_cost(rules: Rules, ends: Sequence[tuple[Interface, Nic, Port]]) -> tupl
 # Exhaustive search
 
 
-def best(vmd: VmDescriptor, chd: HostDescriptor, rules: Rules) -> tuple[float, ...] | None:
+def find_best_rank(vmd: VmDescriptor, chd: HostDescriptor, rules: Rules) -> tuple[float, ...] | None:
     """Return the best rank of a VM whose sets are not split; None: no placement exists."""
     profile, nodes = vmd.profiles[0], chd.resources.numa_nodes
     if profile.hypervisor.accelerated_vswitch and chd.capabilities.vswitches[0].acceleration.value == "none":
         return None
     result = (
-        _worth(chd, profile, assignment, rules)
-        for assignment in itertools.product(nodes, repeat=len(profile.vcpu_sets))
+        _rank(chd, profile, assignment, rules) for assignment in itertools.product(nodes, repeat=len(profile.vcpu_sets))
     )
     return min((each for each in result if each is not None), default=None)
 
 
-def _worth(  # noqa: PLR0911
+def _rank(  # noqa: PLR0911
     chd: HostDescriptor, profile: Profile, assignment: Sequence[NumaNode], rules: Rules
 ) -> tuple[float, ...] | None:
     ids = [node.id for node in assignment]
@@ -549,7 +546,7 @@ def _worth(  # noqa: PLR0911
 
 
 def spare_count(chd: HostDescriptor) -> int:
-    return sum(not somebodys(chd, node, each) for node in chd.resources.numa_nodes for each in node.cpus.sibling_sets)
+    return sum(not is_occupied(chd, node, each) for node in chd.resources.numa_nodes for each in node.cpus.sibling_sets)
 
 
 def links_obey(chd: HostDescriptor, profile: Profile, ids: Sequence[int]) -> bool:
@@ -558,13 +555,13 @@ def links_obey(chd: HostDescriptor, profile: Profile, ids: Sequence[int]) -> boo
         ends = frozenset(ids[each] for each in link.sets)
         if len(ends) == 2:
             between[ends] = between.get(ends, 0) + link.bandwidth_bps / 8
-    there = {frozenset((each.a, each.b)): each.bandwidth for each in chd.resources.links}
-    return not any(too_much(requested, there.get(ends)) for ends, requested in between.items())
+    bandwidths = {frozenset((each.a, each.b)): each.bandwidth for each in chd.resources.links}
+    return not any(exceeds(requested, bandwidths.get(ends)) for ends, requested in between.items())
 
 
 def fewest_cores(chd: HostDescriptor, profile: Profile, node: NumaNode, numbers: Sequence[int]) -> int | None:
     """Return the fewest cores that vCPUs of sets can begin on CPUs of a node."""
-    cpus = sorted(usable(chd, node, profile.cpu_oversubscription_allowed))
+    cpus = sorted(usable_cpus(chd, node, profile.cpu_oversubscription_allowed))
     vcpus = [(number, vcpu) for number in numbers for vcpu in profile.vcpu_sets[number].vcpus]
     counts = []
     for way in itertools.permutations(cpus, len(vcpus)):
@@ -572,7 +569,7 @@ def fewest_cores(chd: HostDescriptor, profile: Profile, node: NumaNode, numbers:
         for (number, vcpu), cpu in zip(vcpus, way, strict=True):
             placed.setdefault(number, {})[vcpu] = cpu
         if cpus_obey(chd, profile, placed, dict.fromkeys(numbers, node)):
-            counts.append(begun(chd, set(way)))
+            counts.append(newly_used_cores(chd, set(way)))
     return min(counts, default=None)
 
 
@@ -588,21 +585,21 @@ def cheapest_ports(
     return min(costs, default=None)
 
 
-def whole_cores(chd: HostDescriptor, node: NumaNode) -> int:
-    return len(set(usable(chd, node, shared=False).values()))
+def count_free_cores(chd: HostDescriptor, node: NumaNode) -> int:
+    return len(set(usable_cpus(chd, node, shared=False).values()))
 
 
 def _key(  # noqa: PLR0917
     chd: HostDescriptor,
     profile: Profile,
     assignment: Sequence[NumaNode],
-    taken: int,
+    used_cores: int,
     cost: tuple[int, ...],
     rules: Rules,
 ) -> tuple[float, ...]:
     used = {node.id: node for node in assignment}.values()
-    node_cores = sum(whole_cores(chd, node) for node in used) - taken
-    host_cores = sum(whole_cores(chd, node) for node in chd.resources.numa_nodes) - taken
+    node_cores = sum(count_free_cores(chd, node) for node in used) - used_cores
+    host_cores = sum(count_free_cores(chd, node) for node in chd.resources.numa_nodes) - used_cores
     sizes = {each.memory.large_page_bytes for each in profile.vcpu_sets if each.memory.large_page_count}
     pages = sum(pages_free(node, size) * size for node in used for size in sizes if size)
     pages -= sum((each.memory.large_page_bytes or 0) * each.memory.large_page_count for each in profile.vcpu_sets)
@@ -620,7 +617,7 @@ def _key(  # noqa: PLR0917
 # Check of a placement
 
 
-def faults(placement: Placement, vmd: VmDescriptor, chd: HostDescriptor, rules: Rules) -> list[str]:
+def find_faults(placement: Placement, vmd: VmDescriptor, chd: HostDescriptor, rules: Rules) -> list[str]:
     """Return all faults of a placement, also for a VM that may be split."""
     profile = placement.scaled or vmd.profiles[placement.profile]
     nodes = {node.id: node for node in chd.resources.numa_nodes}
@@ -641,7 +638,7 @@ def faults(placement: Placement, vmd: VmDescriptor, chd: HostDescriptor, rules: 
     if not wrong and not cpus_obey(chd, profile, placed, node_of):
         wrong.append("vCPUs are where they may not be")
     cpus = {cpu for each in placed.values() for cpu in each.values()}
-    if begun(chd, cpus) > max(0, spare_count(chd) - rules.reserve_cores):
+    if newly_used_cores(chd, cpus) > max(0, spare_count(chd) - rules.reserve_cores):
         wrong.append("the host keeps too few cores")
     wrong += _memory_faults(placement, profile, nodes, rules)
     wrong += _port_faults(placement, profile, chd, nodes)
@@ -659,7 +656,7 @@ def _memory_faults(placement: Placement, profile: Profile, nodes: dict[int, Numa
         pieces = [each for each in placement.sets if each.index == number]
         if sum(each.large_page_count for each in pieces) != requested.memory.large_page_count:
             yield f"large pages of set {number}"
-        if sum(each.normal_bytes for each in pieces) != normal_asked(requested):
+        if sum(each.normal_bytes for each in pieces) != normal_bytes(requested):
             yield f"memory of set {number}"
     for node in nodes.values():
         pieces = [each for each in placement.sets if each.node == node.id]

@@ -5,7 +5,7 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
-from tests.running import Listener, make_plan, parts
+from tests.running import Listener, make_environment, make_plan
 
 from nodrop import store
 from nodrop.errors import SearchTimeoutError
@@ -20,17 +20,17 @@ PAUSE_S = 0.5
 """Between trials, in `at_its_pace`."""
 
 
-def recorded(directory: Path, sut: Sut | SutFunction, **overrides: Any) -> RunResult:
+def record_run(directory: Path, sut: Sut | SutFunction, **overrides: Any) -> RunResult:
     """Return the stored result of a run over a model, also of one that ran out of time."""
     listener = Listener()
     with contextlib.suppress(SearchTimeoutError):
-        execute(make_plan(directory, **overrides), listener, parts(sut))
+        execute(make_plan(directory, **overrides), listener, make_environment(sut))
     done = listener.events[-1]
     assert isinstance(done, RunDone) and done.path
     return store.load(done.path)
 
 
-def at_its_pace(result: RunResult) -> RunResult:
+def space_trials(result: RunResult) -> RunResult:
     """Return the result with trials one after the other; a model answers all of them at once."""
     steps = {step.trial_index: step for step in result.steps}
     now_s = 0.0
@@ -41,7 +41,7 @@ def at_its_pace(result: RunResult) -> RunResult:
     return result.model_copy(update={"steps": tuple(steps.values())})
 
 
-def replaced(result: RunResult, results_dir: Path) -> Path:
+def overwrite_result(result: RunResult, results_dir: Path) -> Path:
     """Overwrite a result of the same id, which `store.save` refuses: for records that no run writes."""
     path = results_dir / result.run_id / store.RESULT_FILE
     store.write_text(path, store.to_json(result))

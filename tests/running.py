@@ -23,7 +23,7 @@ MILLION = Step(1e6)
 
 
 class NullStage:
-    """A stage that brings nothing up; records that it was taken down."""
+    """A stage that brings nothing up; records its exit."""
 
     def __init__(self, *, sut_shares_tester_cpu: bool = False) -> None:
         self.is_down = False
@@ -54,7 +54,7 @@ class NullStage:
         """Pass: nothing can fail."""
 
 
-def planned_lab(sut: SutKind, **keys: Any) -> LabPlan:
+def plan_lab(sut: SutKind, **keys: Any) -> LabPlan:
     """Return the lab that a run against this SUT would bring up, without CPUs bound."""
     return build(load((), {"sut": sut, "vnf.core": "none", "vnf.queue_slots": 1024, **keys})).lab
 
@@ -72,7 +72,7 @@ def make_plan(results_dir: Path, **overrides: Any) -> Plan:
     return build(load((), keys))
 
 
-def parts(
+def make_environment(
     sut: SutFunction = MILLION,
     *,
     stage: NullStage | None = None,

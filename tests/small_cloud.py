@@ -33,15 +33,15 @@ class SmallCloud:
     """The cloud's resources and faults."""
 
     def __init__(self) -> None:
-        self.held: dict[str, list[dict[str, Any]]] = {}
+        self.resources: dict[str, list[dict[str, Any]]] = {}
         """By the path of the kind, e.g. `/network/v2.0/ports`."""
         self.failures: list[tuple[str, str, Failure]] = []
         """Method, prefix of the path, and failure: each once, in this order."""
-        self.asked: list[tuple[str, str]] = []
+        self.requests: list[tuple[str, str]] = []
         """Methods and paths of all requests, except for tokens and versions."""
         self.finish: Callable[[str, dict[str, Any]], None] = lambda _path, _made: None
         """Completes created resources with fields that only a service can set, by the path of their kind."""
-        self.said: dict[str, Any] = {}
+        self.replies: dict[str, Any] = {}
         """Answers that are no resources, by path."""
         self.password = "secret"
         self.roles = ["admin", "member"]
@@ -57,7 +57,7 @@ class SmallCloud:
     def add(self, path: str, **resource: Any) -> dict[str, Any]:
         """Add an existing resource."""
         created = {"id": next(self.ids), "project_id": "p1", "tenant_id": "p1", "owner": "p1", **resource}
-        self.held.setdefault(path, []).append(created)
+        self.resources.setdefault(path, []).append(created)
         self.finish(path, created)
         return created
 
@@ -97,7 +97,7 @@ class SmallCloud:
         }
 
 
-class _Answers(BaseHTTPRequestHandler):
+class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     cloud: SmallCloud
 
@@ -127,7 +127,7 @@ class _Answers(BaseHTTPRequestHandler):
         if address.path.endswith("/auth/tokens"):
             self._log_in(body, failure)
             return
-        self.cloud.asked.append((method, address.path))
+        self.cloud.requests.append((method, address.path))
         if isinstance(failure, int):
             self._say(failure, {"error": {"message": f"failure {failure}"}})
         elif failure == "cut":
@@ -148,14 +148,14 @@ class _Answers(BaseHTTPRequestHandler):
             created = self.cloud.add(path, **expected)
             return 201, {name: created} if name else created
         if method == "GET":
-            return 200, self.cloud.said.get(path) or self._listed(path, query)
+            return 200, self.cloud.replies.get(path) or self._listed(path, query)
         if number == "remove_router_interface":
             kind, number, method = f"{kind.rpartition('/routers')[0]}/ports", body["port_id"], "DELETE"
-        result = next((each for each in self.cloud.held.get(kind, []) if each["id"] == number), None)
+        result = next((each for each in self.cloud.resources.get(kind, []) if each["id"] == number), None)
         if result is None:
             return 404, {"error": {"message": f"{number} could not be found"}}
         if method == "DELETE":
-            self.cloud.held[kind].remove(result)
+            self.cloud.resources[kind].remove(result)
             return 204, None
         result.update(next(iter(body.values())))
         return 200, body
@@ -164,11 +164,11 @@ class _Answers(BaseHTTPRequestHandler):
         kind, _, last = path.rpartition("/")
         if last == "detail":
             flavors = query.get("flavor")
-            held = self.cloud.held.get(kind, [])
+            held = self.cloud.resources.get(kind, [])
             some = [each for each in held if not flavors or each.get("flavor", {}).get("id") in flavors]
             return {kind.rpartition("/")[2]: some}
         names = query.get("name")
-        held = self.cloud.held.get(path, [])
+        held = self.cloud.resources.get(path, [])
         key = last.replace("os-", "").replace("-", "_")
         return {key: [each for each in held if not names or each["name"] in names]}
 
@@ -208,9 +208,9 @@ class _Answers(BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def serving(small: SmallCloud, tls: ssl.SSLContext | None = None) -> Iterator[SmallCloud]:
+def serve_cloud(small: SmallCloud, tls: ssl.SSLContext | None = None) -> Iterator[SmallCloud]:
     """Serve it, on its own address."""
-    handler = type("Answers", (_Answers,), {"cloud": small})
+    handler = type("Answers", (_Handler,), {"cloud": small})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     if tls:
@@ -243,6 +243,6 @@ def clouds_yaml(small: SmallCloud, directory: Path, **auth: Any) -> Path:
     return path
 
 
-def logged_in(on_wait: Callable[[str], None] | None = None) -> Cloud:
+def log_in(on_wait: Callable[[str], None] | None = None) -> Cloud:
     """Log in to it; OS_CLIENT_CONFIG_FILE points to its address."""
     return connect(CloudLogin(cloud="small"), on_wait)

@@ -36,7 +36,7 @@ class Step:
     capacity_pps: float
 
     def __call__(self, intended_load_pps: float, duration_s: float) -> SutCounts:
-        return _capped(intended_load_pps, duration_s, self.capacity_pps * duration_s)
+        return _cap(intended_load_pps, duration_s, self.capacity_pps * duration_s)
 
     def throughput(self, loss_ratio: float, duration_s: float) -> Span:
         return _within_frames(self.capacity_pps / (1 - loss_ratio), duration_s)
@@ -50,7 +50,7 @@ class Buffer:
     buffer_count: int
 
     def __call__(self, intended_load_pps: float, duration_s: float) -> SutCounts:
-        return _capped(intended_load_pps, duration_s, self.capacity_pps * duration_s + self.buffer_count)
+        return _cap(intended_load_pps, duration_s, self.capacity_pps * duration_s + self.buffer_count)
 
     def throughput(self, loss_ratio: float, duration_s: float) -> Span:
         forwarded_pps = self.capacity_pps + self.buffer_count / duration_s
@@ -66,7 +66,7 @@ class SmoothCurve:
 
     def __call__(self, intended_load_pps: float, duration_s: float) -> SutCounts:
         excess = max(0.0, intended_load_pps / self.lossless_pps - 1)
-        return _losing(intended_load_pps, duration_s, min(1.0, self.steepness * excess * excess))
+        return _lose(intended_load_pps, duration_s, min(1.0, self.steepness * excess * excess))
 
     def throughput(self, loss_ratio: float, duration_s: float) -> Span:
         one_frame_ratio = 1 / (self.lossless_pps * duration_s)
@@ -85,7 +85,7 @@ class LossFloor:
 
     def __call__(self, intended_load_pps: float, duration_s: float) -> SutCounts:
         over_ratio = max(0.0, 1 - self.capacity_pps / intended_load_pps)
-        return _losing(intended_load_pps, duration_s, over_ratio + self.floor_ratio * (1 - over_ratio))
+        return _lose(intended_load_pps, duration_s, over_ratio + self.floor_ratio * (1 - over_ratio))
 
     def throughput(self, loss_ratio: float, duration_s: float) -> Span:
         if loss_ratio < self.floor_ratio:
@@ -129,7 +129,7 @@ class Jitter:
 
     def __call__(self, intended_load_pps: float, duration_s: float) -> SutCounts:
         drawn_pps = self.capacity_pps * (1 + self.draws.uniform(-self.spread_ratio, self.spread_ratio))
-        return _capped(intended_load_pps, duration_s, drawn_pps * duration_s)
+        return _cap(intended_load_pps, duration_s, drawn_pps * duration_s)
 
     def throughput(self, loss_ratio: float, duration_s: float) -> Span:
         low_pps, high_pps = (self.capacity_pps * (1 + sign * self.spread_ratio) for sign in (-1, 1))
@@ -163,20 +163,22 @@ class Stalls:
             at_s += self.draws.expovariate(1 / self.interval_s)
         over_ratio = max(0.0, 1 - self.capacity_pps / intended_load_pps)
         up_ratio = max(0.0, 1 - stalled_s / duration_s)
-        return _losing(intended_load_pps, duration_s, 1 - (1 - over_ratio) * up_ratio)
+        return _lose(intended_load_pps, duration_s, 1 - (1 - over_ratio) * up_ratio)
 
     def throughput(self, loss_ratio: float, duration_s: float) -> Span:
         return Span(0.0, _within_frames(self.capacity_pps / (1 - loss_ratio), duration_s).high_pps)
 
 
-def _capped(intended_load_pps: float, duration_s: float, forwarded_count: float) -> SutCounts:
-    asked_count = round(intended_load_pps * duration_s)
-    return SutCounts(asked_count, asked_count, min(asked_count, math.floor(forwarded_count)))
+def _cap(intended_load_pps: float, duration_s: float, forwarded_count: float) -> SutCounts:
+    intended_count = round(intended_load_pps * duration_s)
+    return SutCounts(intended_count, intended_count, min(intended_count, math.floor(forwarded_count)))
 
 
-def _losing(intended_load_pps: float, duration_s: float, loss_ratio: float) -> SutCounts:
-    asked_count = round(intended_load_pps * duration_s)
-    return SutCounts(asked_count, asked_count, asked_count - min(asked_count, math.ceil(loss_ratio * asked_count)))
+def _lose(intended_load_pps: float, duration_s: float, loss_ratio: float) -> SutCounts:
+    intended_count = round(intended_load_pps * duration_s)
+    return SutCounts(
+        intended_count, intended_count, intended_count - min(intended_count, math.ceil(loss_ratio * intended_count))
+    )
 
 
 def _within_frames(load_pps: float, duration_s: float) -> Span:

@@ -30,7 +30,7 @@ SUTS: dict[str, Sut] = STEADY_SUTS | {
 }
 
 
-def fresh(name: str) -> Sut:
+def reset_sut(name: str) -> Sut:
     """Return the SUT with its random draws reset."""
     sut = SUTS[name]
     return type(sut)(**{key: value for key, value in vars(sut).items() if key != "draws"})
@@ -52,7 +52,7 @@ class RecordingMeasurer:
 
 def assert_stopping_changes_no_load(plan: SearchPlan, name: str) -> tuple[RecordingMeasurer, RecordingMeasurer]:
     """Assert equal searches with complete and with stopped trials; return both measurers."""
-    complete, stopped = RecordingMeasurer(fresh(name), stops=False), RecordingMeasurer(fresh(name))
+    complete, stopped = RecordingMeasurer(reset_sut(name), stops=False), RecordingMeasurer(reset_sut(name))
     complete_search, stopped_search = create(plan), create(plan)
     assert drive(stopped_search, stopped) == drive(complete_search, complete)
     assert stopped_search.intervals() == complete_search.intervals()

@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 
 @dataclass
-class Running:
+class RunningStream:
     """A running stream."""
 
     pg_id: int | None
@@ -49,7 +49,7 @@ class PacedServer:
     began_at: dict[int, float] = field(default_factory=dict)
     ended_at: dict[int, float] = field(default_factory=dict)
     duration_s: float = 0.0
-    streams: dict[int, list[Running]] = field(default_factory=lambda: {0: [], 1: []})
+    streams: dict[int, list[RunningStream]] = field(default_factory=lambda: {0: [], 1: []})
     multiplier: dict[int, float] = field(default_factory=dict)
     generation: int = 0
     base: int = 1000
@@ -88,7 +88,7 @@ class PacedServer:
         rule = stream["flow_stats"]
         rate = stream["mode"]["rate"]["value"]
         latency = rule.get("rule_type") == "latency"
-        self.streams[params["port_id"]].append(Running(rule.get("stream_id"), params["port_id"], rate, latency))
+        self.streams[params["port_id"]].append(RunningStream(rule.get("stream_id"), params["port_id"], rate, latency))
         return {}
 
     def _start(self, params: Json) -> Json:
@@ -123,12 +123,12 @@ class PacedServer:
         stopped = self.stops_after_s is not None and passed_s > self.stops_after_s
         return not stopped and passed_s < self.duration_s * self.stretch
 
-    def _sent(self, stream: Running, back_s: float = 0.0) -> int:
+    def _sent(self, stream: RunningStream, back_s: float = 0.0) -> int:
         for_s = self._sent_for_s(stream.port, back_s)
         factor = 1.0 if stream.latency else self.multiplier.get(stream.port, 0.0)
         return int(stream.rate_pps * factor * for_s) + (for_s > 0)
 
-    def _received(self, stream: Running) -> int:
+    def _received(self, stream: RunningStream) -> int:
         sent = self._sent(stream, self.delay_s)
         if self.frozen:
             return 0
@@ -172,7 +172,7 @@ class PacedServer:
         versions = dict.fromkeys(flows, self.generation)
         return {"flow_stats": flows or None, "latency": latency or None, "ver_id": versions}
 
-    def _latency(self, stream: Running) -> Json:
+    def _latency(self, stream: RunningStream) -> Json:
         if not self.histograms:
             return {"average": self.latency_us, "total_max": self.latency_us}
         histogram = HdrHistogram(1, 10_000_000, 3)

@@ -21,7 +21,7 @@ class Error(Exception):
         self.code, self.reason = code, reason
 
 
-class Silence(Exception):
+class NoAnswer(Exception):
     """No answer, once."""
 
 
@@ -30,7 +30,7 @@ class Responder:
 
     def __init__(self, methods: dict[str, Callable[[dict[str, Any]], Answer]]) -> None:
         self.methods = methods
-        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.requests: list[tuple[str, dict[str, Any]]] = []
         self.compressed: list[bool] = []
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.ROUTER)  # a REP socket that may skip an answer
@@ -55,7 +55,7 @@ class Responder:
             *envelope, message = self._socket.recv_multipart()
             try:
                 self._socket.send_multipart([*envelope, self._answer(message)])
-            except Silence:
+            except NoAnswer:
                 continue
 
     def _answer(self, message: bytes) -> bytes:
@@ -74,7 +74,7 @@ class Responder:
         return struct.pack(">II", 0xABE85CEA, len(text)) + zlib.compress(text) if zipped else text
 
     def _reply(self, asked: dict[str, Any]) -> dict[str, Any]:
-        self.asked.append((asked["method"], asked["params"]))
+        self.requests.append((asked["method"], asked["params"]))
         frame = {"jsonrpc": "2.0", "id": asked["id"]}
         try:
             return frame | {"result": self.methods[asked["method"]](asked["params"])}

@@ -30,7 +30,7 @@ latency: {enabled: false}
 
 
 @contextlib.contextmanager
-def serving(results_dir: Path, tokens: Tokens | None = None, host: str = "127.0.0.1") -> Iterator[TestClient]:
+def serve_app(results_dir: Path, tokens: Tokens | None = None, host: str = "127.0.0.1") -> Iterator[TestClient]:
     """Serve the application over workers that behave as the label of a request states."""
     base = ServerConfig(results_dir=str(results_dir))
     with Journal(results_dir) as journal:
@@ -40,7 +40,7 @@ def serving(results_dir: Path, tokens: Tokens | None = None, host: str = "127.0.
             yield client
 
 
-def begun(results_dir: Path) -> list[str]:
+def list_started_runs(results_dir: Path) -> list[str]:
     """Return the labels of the runs whose worker began, in order."""
     file = results_dir / "begun"
     return [line.split()[0] for line in file.read_text().splitlines()] if file.exists() else []
@@ -104,7 +104,7 @@ class Server(NamedTuple):
 
 
 @contextlib.contextmanager
-def real_server(directory: Path, *flags: str, config: str = QUICK) -> Iterator[Server]:
+def run_server(directory: Path, *flags: str, config: str = QUICK) -> Iterator[Server]:
     """Run `nodrop serve` on a free port of loopback."""
     (directory / "base.yaml").write_text(config)
     results = directory / "results"

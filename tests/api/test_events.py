@@ -5,8 +5,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from tests.api.serving import await_over, await_trial, serving, start
-from tests.running import Listener, make_plan, parts
+from tests.api.serving import await_over, await_trial, serve_app, start
+from tests.running import Listener, make_environment, make_plan
 
 from nodrop.formatting.messages import AS_SENTENCES
 from nodrop.model.base import Value
@@ -17,7 +17,7 @@ from nodrop.server.rest.sse import parse_events
 
 
 def test_events_begin_with_the_queue_and_end_with_the_run(tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         run = start(client, "plain")
         answer = client.get(f"/api/v1/runs/{run}/events")
         assert answer.headers["content-type"].startswith("text/event-stream")
@@ -30,7 +30,7 @@ def test_events_begin_with_the_queue_and_end_with_the_run(tmp_path: Path) -> Non
 
 
 def test_who_heard_some_events_hears_the_others(tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         run = start(client, "plain")
         await_over(client, run)
         every = list(parse_events(client.get(f"/api/v1/runs/{run}/events").text.splitlines(keepends=True)))
@@ -42,7 +42,7 @@ def test_who_heard_some_events_hears_the_others(tmp_path: Path) -> None:
 
 
 def test_events_are_heard_while_the_run_goes_on(tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         run = start(client, "wait")
         await_trial(tmp_path, run)
         ender = threading.Timer(0.5, lambda: client.post(f"/api/v1/runs/{run}/cancel"))
@@ -53,7 +53,7 @@ def test_events_are_heard_while_the_run_goes_on(tmp_path: Path) -> None:
 
 
 def test_what_is_no_number_of_an_event_is_refused(tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         run = start(client, "plain")
         for number in ("one", "-1", "1.5", "9" * 40):
             answer = client.get(f"/api/v1/runs/{run}/events", headers={"Last-Event-ID": number})
@@ -67,7 +67,7 @@ def with_sentences(value: Value) -> dict[str, Any]:
 
 def test_events_of_a_real_run_come_through_whole_but_for_time_series(tmp_path: Path) -> None:
     listener = Listener()
-    execute(make_plan(tmp_path), listener, parts())
+    execute(make_plan(tmp_path), listener, make_environment())
     for event in listener.events:
         name, content = encode(event)
         back = decode(name, json.loads(json.dumps(content, allow_nan=False)))

@@ -5,7 +5,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from tests.api.serving import serving
+from tests.api.serving import serve_app
 
 from nodrop.errors import ConfigError
 from nodrop.server.rest.run_request import BODY_BYTES_MAX
@@ -18,20 +18,20 @@ TOKEN = "0123456789abcdef0123456789abcdef"
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:7555", "localhost:7555", "[::1]:7555", "LOCALHOST"])
 def test_a_server_on_loopback_answers_to_its_names(host: str, tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         assert client.get("/version", headers={"Host": host}).status_code == 200
 
 
 @pytest.mark.parametrize("host", ["attacker.example", "10.0.0.1:7555", "127.0.0.1.attacker.example", ""])
 def test_a_name_that_only_points_to_loopback_is_refused(host: str, tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         answer = client.get("/api/v1/runs", headers={"Host": host})
         assert answer.status_code == 400
         assert "use 127.0.0.1, localhost" in answer.json()["detail"]
 
 
 def test_a_page_of_another_site_is_refused_and_learns_nothing(tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         answer = client.post("/start_run", json={}, headers={"Origin": "http://attacker.example"})
         assert answer.status_code == 403
         assert not [name for name in answer.headers if name.startswith("access-control")]
@@ -40,7 +40,7 @@ def test_a_page_of_another_site_is_refused_and_learns_nothing(tmp_path: Path) ->
 
 def test_a_body_that_is_not_said_to_be_json_is_refused(tmp_path: Path) -> None:
     """A form on a web page can be sent to any server, and must not start a run."""
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
             answer = client.post("/start_run", content=b"{}", headers={"Content-Type": kind})
             assert answer.status_code == 415
@@ -53,7 +53,7 @@ def test_a_body_that_is_not_said_to_be_json_is_refused(tmp_path: Path) -> None:
 )
 def test_without_a_known_token_nothing_but_health_is_told(authorization: str | None, tmp_path: Path) -> None:
     headers = {} if authorization is None else {"Authorization": authorization.encode("latin-1")}
-    with serving(tmp_path, Tokens([TOKEN]), "0.0.0.0") as client:
+    with serve_app(tmp_path, Tokens([TOKEN]), "0.0.0.0") as client:
         for path in ("/version", "/status", "/api/v1/runs", "/openapi.json", "/metrics", "/no/such/path"):
             answer = client.get(path, headers=headers)  # type: ignore[arg-type]
             assert answer.status_code == 401
@@ -62,7 +62,7 @@ def test_without_a_known_token_nothing_but_health_is_told(authorization: str | N
 
 
 def test_any_of_the_tokens_lets_in_by_whatever_name_the_server_is_called(tmp_path: Path) -> None:
-    with serving(tmp_path, Tokens([TOKEN, "another-token-of-somebody"]), "0.0.0.0") as client:
+    with serve_app(tmp_path, Tokens([TOKEN, "another-token-of-somebody"]), "0.0.0.0") as client:
         for token in (TOKEN, "another-token-of-somebody"):
             headers = {"Authorization": f"Bearer {token}", "Host": "tester.example:7555"}
             assert client.get("/version", headers=headers).status_code == 200
@@ -110,12 +110,12 @@ def test_an_address_that_is_taken_and_one_that_is_none_are_sentences(tmp_path: P
 
 
 def test_two_servers_do_not_keep_their_runs_in_one_directory(tmp_path: Path) -> None:
-    with serving(tmp_path), pytest.raises(ConfigError, match="another server"):
+    with serve_app(tmp_path), pytest.raises(ConfigError, match="another server"):
         serve("127.0.0.1", 0, None, ServerConfig(results_dir=str(tmp_path)), lambda _: None)
 
 
 def test_a_body_that_is_too_large_is_refused_before_it_is_read_whole(tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         answer = client.post(
             "/api/v1/runs", content=b" " * (BODY_BYTES_MAX + 1), headers={"Content-Type": "application/json"}
         )
@@ -128,7 +128,7 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read_whole(tmp_path: P
 )
 def test_an_id_is_looked_up_and_never_a_path(path: str, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text("{}")
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         for rest in ("", "/result", "/report", "/chains", "/events", "/result/nfvbench"):
             answer = client.get(f"/api/v1/runs/{path}{rest}")
             assert answer.status_code == 404
@@ -136,7 +136,7 @@ def test_an_id_is_looked_up_and_never_a_path(path: str, tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_is_a_problem_with_a_sentence(tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         missing, wrong_way = client.get("/api/v2/runs"), client.delete("/api/v1/runs")
         assert (missing.status_code, wrong_way.status_code) == (404, 405)
         for answer in (missing, wrong_way):

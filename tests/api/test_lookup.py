@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tests.api.serving import serving
-from tests.recorded import recorded
+from tests.api.serving import serve_app
+from tests.recorded import record_run
 from tests.suts import Step
 
 from nodrop.store.checksums import check_file
@@ -13,10 +13,10 @@ NFVBENCH = Path(__file__).parents[1] / "nfvbench/fixed.json"
 
 
 def test_results_are_found_by_filters_in_pages(tmp_path: Path) -> None:
-    first = recorded(tmp_path, Step(1e6), label="nightly", latency__enabled=False)
-    second = recorded(tmp_path, Step(2e6), label="nightly", latency__enabled=False)
+    first = record_run(tmp_path, Step(1e6), label="nightly", latency__enabled=False)
+    second = record_run(tmp_path, Step(2e6), label="nightly", latency__enabled=False)
     import_file(NFVBENCH, tmp_path)
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         every = client.get("/api/v1/results").json()
         assert every["total_count"] == 3
         assert every["next_offset"] is None
@@ -36,8 +36,8 @@ def test_results_are_found_by_filters_in_pages(tmp_path: Path) -> None:
 
 
 def test_a_result_is_given_as_a_row_and_as_its_file(tmp_path: Path) -> None:
-    result = recorded(tmp_path, Step(1e6), latency__enabled=False)
-    with serving(tmp_path) as client:
+    result = record_run(tmp_path, Step(1e6), latency__enabled=False)
+    with serve_app(tmp_path) as client:
         row = client.get(f"/api/v1/results/{result.run_id}").json()
         assert row["summary"]["measures"][0]["key"] == "ndr"
         file = client.get(f"/api/v1/results/{result.run_id}/file")
@@ -47,9 +47,9 @@ def test_a_result_is_given_as_a_row_and_as_its_file(tmp_path: Path) -> None:
 
 
 def test_tags_are_given_and_taken(tmp_path: Path) -> None:
-    result = recorded(tmp_path, Step(1e6), latency__enabled=False)
+    result = record_run(tmp_path, Step(1e6), latency__enabled=False)
     address = f"/api/v1/results/{result.run_id}/tags"
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         assert client.post(address, json={"add": ["good", "old"]}).json() == {"tags": ["good", "old"]}
         assert client.post(address, json={"add": ["new"], "remove": ["old"]}).json() == {"tags": ["good", "new"]}
         assert client.get("/api/v1/results", params={"tag": ["good", "new"]}).json()["total_count"] == 1

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.api.serving import await_over, begun, serving, start
+from tests.api.serving import await_over, list_started_runs, serve_app, start
 from tests.malformed import bodies
 
 COUNT = 200
@@ -12,7 +12,7 @@ COUNT = 200
 
 @pytest.mark.parametrize("path", ["/start_run", "/api/v1/runs"])
 def test_malformed_bodies_are_refused_with_a_sentence_and_begin_nothing(path: str, tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         for malformed in bodies(COUNT, seed=2026):
             content = json.dumps(malformed.body)
             answer = client.post(path, content=content, headers={"Content-Type": "application/json"})
@@ -23,6 +23,6 @@ def test_malformed_bodies_are_refused_with_a_sentence_and_begin_nothing(path: st
             assert ("not a JSON number" if no_number else malformed.where) in sentence, (malformed, sentence)
             assert "Traceback" not in sentence
         assert client.get("/api/v1/runs").json()["total_count"] == 0
-        assert begun(tmp_path) == []
+        assert list_started_runs(tmp_path) == []
         assert list((tmp_path / "server").iterdir()) == []
         assert await_over(client, start(client, "plain"))["state"] == "complete"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.api.serving import await_over, await_trial, begun, serving, start
+from tests.api.serving import await_over, await_trial, list_started_runs, serve_app, start
 
 import nodrop
 from nodrop.cli import main
@@ -14,25 +14,25 @@ PENDING = "NFVbench run still pending"
 
 
 def test_the_version_is_told_as_text(tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         answer = client.get("/version")
         assert answer.text == nodrop.__version__
         assert answer.headers["content-type"].startswith("text/html")
 
 
 def test_echo_gives_the_body_back(tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         answer = client.request("GET", "/echo", json={"nfvbench": "test"})
         assert answer.json() == {"nfvbench": "test"}
 
 
 def test_without_a_run_there_is_no_status(tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         assert client.get("/status").json() == {"error_message": "no pending NFVbench run", "status": "ERROR"}
 
 
 def test_an_unknown_id_is_not_found_with_status_200(tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         answer = client.get("/status/42cccb7effdc43caa47f722f0ca8ec96")
         assert answer.status_code == 200
         assert answer.json() == {
@@ -43,7 +43,7 @@ def test_an_unknown_id_is_not_found_with_status_200(tmp_path: Path) -> None:
 
 
 def test_a_run_is_pending_and_a_second_one_is_refused_meanwhile(tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         started = client.post("/start_run", json={"label": "wait"}).json()
         pending = {"error_message": PENDING, "request_id": started["request_id"], "status": "PENDING"}
         assert started == pending
@@ -56,11 +56,11 @@ def test_a_run_is_pending_and_a_second_one_is_refused_meanwhile(tmp_path: Path) 
         assert again.json() == {"error_message": "there is already an NFVbench request running", "status": "ERROR"}
         client.post(f"/api/v1/runs/{started['request_id']}/cancel")
         await_over(client, started["request_id"])
-        assert begun(tmp_path) == ["wait"]
+        assert list_started_runs(tmp_path) == ["wait"]
 
 
 def test_a_failed_run_is_told_as_a_sentence_and_the_next_one_begins(tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         for _ in range(2):
             run = client.post("/start_run", json={"label": "fail"}).json()["request_id"]
             await_over(client, run)
@@ -75,7 +75,7 @@ def test_a_failed_run_is_told_as_a_sentence_and_the_next_one_begins(tmp_path: Pa
 
 
 def test_the_end_that_was_told_by_id_is_not_told_again_without_one(tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         first, second = start(client, "fail"), start(client, "fail")
         await_over(client, second)
         assert client.get(f"/status/{second}").json()["status"] == "ERROR"
@@ -103,7 +103,7 @@ def test_the_end_that_was_told_by_id_is_not_told_again_without_one(tmp_path: Pat
 def test_a_body_that_cannot_be_used_is_a_sentence_in_both_forms(
     content: bytes, status: int, said: str, tmp_path: Path
 ) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         theirs = client.post("/start_run", content=content, headers=JSON)
         actual = client.post("/api/v1/runs", content=content, headers=JSON)
         assert (theirs.status_code, actual.status_code) == (status, status)
@@ -114,7 +114,7 @@ def test_a_body_that_cannot_be_used_is_a_sentence_in_both_forms(
 
 
 def test_nothing_asked_is_the_default_run(tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         for content in (b"{}", b"null"):
             run = client.post("/start_run", content=content, headers=JSON).json()["request_id"]
             assert await_over(client, run)["state"] == "complete"
@@ -126,7 +126,7 @@ def test_nfvbenchs_whole_default_configuration_is_a_body_that_names_nothing_of_t
     assert main(["config", "default", "--nfvbench"]) == 0
     default = yaml.safe_load(capsys.readouterr().out)
     assert len(default) > 70
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         answer = client.post("/start_run", json=default)
         assert answer.status_code == 200, answer.text
         assert answer.json()["status"] == "PENDING"
@@ -144,5 +144,5 @@ def test_nfvbenchs_whole_default_configuration_is_a_body_that_names_nothing_of_t
     ],
 )
 def test_the_bodies_of_nfvbenchs_manual_are_taken(body: dict[str, object], tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         assert client.post("/start_run", json=body).json()["status"] == "PENDING"

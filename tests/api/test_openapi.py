@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.api.serving import Server, real_server
+from tests.api.serving import Server, run_server
 
 from nodrop.server.rest.app import make_openapi_document
 
@@ -19,7 +19,7 @@ LONGEST_S = 240
 @pytest.mark.lab
 @pytest.mark.usefixtures("require_privilege")
 def test_the_server_keeps_to_its_openapi_document(tmp_path: Path) -> None:
-    with real_server(tmp_path) as server:
+    with run_server(tmp_path) as server:
         excluded = [word for name in BODIES for word in ("--exclude-operation-id", name)]
         message = schemathesis(server, *excluded, "--phases", "examples,coverage,fuzzing,stateful")
         assert "19 selected / 23 total" in message

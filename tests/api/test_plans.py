@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from tests.api.serving import serving
+from tests.api.serving import serve_app
 
 
 def test_a_body_is_told_in_words_with_the_time_it_takes(tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         answer = client.post("/api/v1/plans", json={"rate": "10kpps", "duration": "5s", "frame_sizes": [64, "IMIX"]})
         assert answer.status_code == 200, answer.text
         report = answer.json()
@@ -17,12 +17,12 @@ def test_a_body_is_told_in_words_with_the_time_it_takes(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_used_is_told_key_by_key(tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         answer = client.post("/api/v1/plans", json={"sut": "nix", "frame_bytes": 3})
         assert answer.status_code == 422
         assert [sentence.split(": ")[1] for sentence in answer.json()["errors"]] == ["sut", "frame_bytes"]
 
 
 def test_keys_of_the_host_are_refused_there_too(tmp_path: Path) -> None:
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         assert client.post("/api/v1/plans", json={"results_dir": "/tmp/elsewhere"}).status_code == 403

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from tests.api.serving import serving
+from tests.api.serving import serve_app
 
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config
@@ -78,17 +78,17 @@ def test_every_key_that_takes_text_is_refused_or_harmless() -> None:
     unjudged = {
         key
         for key in (*text_keys(Config), *text_keys(NfvbenchConfig))
-        if not covered(key, HARMLESS) and not covered(key, FORBIDDEN)
+        if not is_covered(key, HARMLESS) and not is_covered(key, FORBIDDEN)
     }
     assert unjudged == set()
 
 
 def test_what_is_called_harmless_is_there() -> None:
     there = {*text_keys(Config), *text_keys(NfvbenchConfig)}
-    assert [name for name in HARMLESS if not any(covered(key, [name]) for key in there)] == []
+    assert [name for name in HARMLESS if not any(is_covered(key, [name]) for key in there)] == []
 
 
-def covered(key: str, names: Iterable[str]) -> bool:
+def is_covered(key: str, names: Iterable[str]) -> bool:
     """Return whether a key is one of these, or below one."""
     return any(key == name or key.startswith(f"{name}.") for name in names)
 
@@ -99,7 +99,7 @@ def test_a_refused_key_is_answered_with_403_and_begins_nothing(key: str, tmp_pat
     body: dict[str, Any] = {last: "/etc/passwd"}
     for part in reversed(above):
         body = {part: body}
-    with serving(tmp_path) as client:
+    with serve_app(tmp_path) as client:
         for path in ("/start_run", "/api/v1/runs", "/api/v1/config/validate"):
             for sent in (body, {key: "/etc/passwd"}):
                 answer = client.post(path, json=sent)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
-from tests.api.serving import await_over, serving, start
-from tests.running import Listener, make_plan, parts
+from tests.api.serving import await_over, serve_app, start
+from tests.running import Listener, make_environment, make_plan
 
 from nodrop.run.execute import execute
 from nodrop.server.rest.journal import Journal
@@ -25,10 +25,13 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     """Serve one run with a result, one with two frame sizes, one without a result, one with two repeats."""
     directory = tmp_path_factory.mktemp("results")
     created = [
-        execute(make_plan(directory, frame_sizes=[size], chains=2), Listener(), parts()).run_id for size in (64, 1518)
+        execute(make_plan(directory, frame_sizes=[size], chains=2), Listener(), make_environment()).run_id
+        for size in (64, 1518)
     ]
     again = [
-        execute(make_plan(directory, repeat=2).model_copy(update={"repeat": repeat}), Listener(), parts()).run_id
+        execute(
+            make_plan(directory, repeat=2).model_copy(update={"repeat": repeat}), Listener(), make_environment()
+        ).run_id
         for repeat in (1, 2)
     ]
     journal = Journal(directory)
@@ -38,7 +41,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
             id=run_id, state=state, asked={}, created_at=f"2026-01-31T12:00:0{order}", run_ids=tuple(result_ids)
         )
         journal.save(entry.model_copy(update={"error": None if result_ids else "the lab asked, there is none"}))
-    with serving(directory) as served:
+    with serve_app(directory) as served:
         yield served
 
 
@@ -122,7 +125,7 @@ def test_a_result_that_is_gone_is_gone(tmp_path: Path) -> None:
         id=ONE, state=LifecycleState.COMPLETE, asked={}, created_at="2026-01-31T12:00:00", run_ids=("no-such-run",)
     )
     Journal(tmp_path).save(gone)
-    with serving(tmp_path) as served:
+    with serve_app(tmp_path) as served:
         assert served.get(f"/api/v1/runs/{ONE}/result").status_code == 410
         assert served.get("/metrics").status_code == 200
         assert await_over(served, start(served, "plain"))["state"] == "complete"

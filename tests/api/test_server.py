@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.api.serving import Server, await_true, real_server
+from tests.api.serving import Server, await_true, run_server
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
@@ -23,7 +23,7 @@ Curl = Callable[[str], str]
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    with real_server(tmp_path) as running:
+    with run_server(tmp_path) as running:
         yield running
 
 
@@ -183,7 +183,7 @@ def test_a_worker_that_is_killed_is_one_failed_run_and_the_lab_is_gone(server: S
 
 
 def test_a_server_that_is_killed_takes_its_worker_and_the_lab_along(tmp_path: Path) -> None:
-    with real_server(tmp_path) as server:
+    with run_server(tmp_path) as server:
         run = server.post("/api/v1/runs", LONG)["id"]
         await_event(server, run, "TrialStarted")
         worker = worker_of(server)
@@ -191,19 +191,19 @@ def test_a_server_that_is_killed_takes_its_worker_and_the_lab_along(tmp_path: Pa
         server.process.kill()
         server.process.wait(timeout=10)
         await_gone({worker, *inside})
-    with real_server(tmp_path) as server:
+    with run_server(tmp_path) as server:
         result = server.get(f"/api/v1/runs/{run}")
         assert (result["state"], result["error"]) == ("interrupted", "the server ended during this run")
 
 
 def test_a_server_that_is_stopped_ends_its_run_and_keeps_what_was_measured(tmp_path: Path) -> None:
-    with real_server(tmp_path) as server:
+    with run_server(tmp_path) as server:
         run = server.post("/api/v1/runs", LONG)["id"]
         await_event(server, run, "TrialStarted")
         worker = worker_of(server)
         assert server.stop() == 0
         await_gone({worker})
-    with real_server(tmp_path) as server:
+    with run_server(tmp_path) as server:
         result = server.get(f"/api/v1/runs/{run}")
         assert result["state"] == "interrupted"
         assert len(result["run_ids"]) == 1

@@ -55,7 +55,7 @@ def config(tmp_path: Path, overlay: dict[str, Any] | None = None, **keys: Any) -
     return load((), requested, overlays=(json.dumps(overlay),) if overlay else ())
 
 
-def parts(b_pps: float = 0.95e6, broken: str = "") -> RunEnvironment:
+def make_environment(b_pps: float = 0.95e6, broken: str = "") -> RunEnvironment:
     """Simulate a SUT that forwards a little more each time, and more as B; measuring it as `B2` may fail."""
     steps: Iterator[int] = itertools.count()
 
@@ -71,7 +71,7 @@ def parts(b_pps: float = 0.95e6, broken: str = "") -> RunEnvironment:
     return RunEnvironment(lambda _plan, _run_id, _on_progress: NullStage(), make)
 
 
-def in_turn(tmp_path: Path, **keys: Any) -> tuple[Plan, ...]:
+def plan_variants(tmp_path: Path, **keys: Any) -> tuple[Plan, ...]:
     a = build_each(config(tmp_path, **keys))
     return interleave(a, build_each(config(tmp_path, {"flow_count": 1000}, **keys)))
 
@@ -96,7 +96,7 @@ def test_without_traffic_once_is_enough(tmp_path: Path) -> None:
 
 
 def test_set_ups_in_turn_begin_with_the_one_that_drift_would_favor_less(tmp_path: Path) -> None:
-    plans = in_turn(tmp_path, repeat=8)
+    plans = plan_variants(tmp_path, repeat=8)
     assert "".join(plan.variant for plan in plans) == "ABBABAABBAABABBA"
     # A steady drift adds as much to A as to B after two repeats, one with steady growth after four.
     for count, power in ((2, 1), (4, 2), (8, 3)):
@@ -107,7 +107,7 @@ def test_set_ups_in_turn_begin_with_the_one_that_drift_would_favor_less(tmp_path
 
 
 def test_frame_sizes_alternate_within_a_repeat(tmp_path: Path) -> None:
-    plans = in_turn(tmp_path, repeat=2, frame_sizes=[64, 128])
+    plans = plan_variants(tmp_path, repeat=2, frame_sizes=[64, 128])
     assert [f"{plan.variant}{plan.repeat} {plan.frame_size}" for plan in plans] == [
         *("A1 64", "B1 64", "A1 128", "B1 128"),
         *("B2 64", "A2 64", "B2 128", "A2 128"),
@@ -143,7 +143,7 @@ def test_what_differs_is_said_and_b_is_labeled_apart(tmp_path: Path, capsys: pyt
 
 def test_the_suite_says_which_repeat_of_which_each_run_is(tmp_path: Path) -> None:
     listener = Listener()
-    outcome = execute_suite(in_turn(tmp_path, repeat=2), listener, parts())
+    outcome = execute_suite(plan_variants(tmp_path, repeat=2), listener, make_environment())
     assert [(run.variant, run.repeat) for run in outcome.suite.runs] == [("A", 1), ("B", 1), ("B", 2), ("A", 2)]
     assert (outcome.suite.repeat_count, outcome.suite.frame_sizes) == (2, ("64",))
     places = [event.place for event in listener.events if isinstance(event, RunStarted) and event.place]
@@ -158,7 +158,7 @@ def test_the_suite_says_which_repeat_of_which_each_run_is(tmp_path: Path) -> Non
 
 
 def test_a_run_that_fails_is_named_and_the_others_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code = measure(in_turn(tmp_path, repeat=2), Outputs(), True, parts(broken="B2"))
+    code = measure(plan_variants(tmp_path, repeat=2), Outputs(), True, make_environment(broken="B2"))
     captured = capsys.readouterr()
     assert code == GeneratorError.exit_code
     assert "frame size 64, B 2 of 2: engine lost" in captured.err
@@ -182,7 +182,7 @@ def test_progress_says_which_repeat_it_is(tmp_path: Path) -> None:
             seen.append(console.file.getvalue().splitlines()[0])  # type: ignore[attr-defined]
 
     lines = LineProgress(out)
-    execute_suite(in_turn(tmp_path, repeat=2), hear, parts())
+    execute_suite(plan_variants(tmp_path, repeat=2), hear, make_environment())
     starts = [line for line in out.getvalue().splitlines() if line.startswith("run ")]
     assert "(3 of 4, frame size 64, B 2 of 2)" in starts[2]
     assert seen[2].startswith("B 2 of 2, run 3 of 4: ")
@@ -191,7 +191,7 @@ def test_progress_says_which_repeat_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize("columns", [100, 140])
 def test_repeats_end_with_their_spread(columns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plans = build_each(config(tmp_path, repeat=5, frame_sizes=[64, "IMIX"]))
-    outcome = execute_suite(plans, Listener(), parts())
+    outcome = execute_suite(plans, Listener(), make_environment())
     output = text_of(outcome, monkeypatch, columns)
     assert max(map(len, output.splitlines())) <= columns and "…" not in output
     assert "10 runs: 5 repeats at 2 frame sizes" in output
@@ -206,14 +206,14 @@ def test_repeats_end_with_their_spread(columns: int, tmp_path: Path, monkeypatch
 
 
 def test_set_ups_in_turn_end_with_the_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    outcome = execute_suite(in_turn(tmp_path, repeat=4), Listener(), parts())
+    outcome = execute_suite(plan_variants(tmp_path, repeat=4), Listener(), make_environment())
     assert "worse" in text_of(outcome, monkeypatch)
     message = CliRunner().invoke(nodrop, ["show", "latest", "--results-dir", str(tmp_path)]).output
     assert "8 runs: 4 repeats of A and B alternating" in message and "worse" in message
 
 
 def test_nfvbenchs_form_has_the_repeat_in_the_middle(tmp_path: Path) -> None:
-    outcome = execute_suite(build_each(config(tmp_path, repeat=3)), Listener(), parts())
+    outcome = execute_suite(build_each(config(tmp_path, repeat=3)), Listener(), make_environment())
     form = build_nfvbench_result(outcome.results)["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]
     loads = sorted(result.goals[0].lower.load_pps for result in outcome.results if result.goals[0].lower)
     assert form["64"]["ndr"]["rate_pps"] == pytest.approx(loads[1], abs=1)
@@ -221,12 +221,14 @@ def test_nfvbenchs_form_has_the_repeat_in_the_middle(tmp_path: Path) -> None:
 
 def test_nfvbenchs_form_of_two_set_ups_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="holds one setup, but the runs alternate two setups"):
-        measure(in_turn(tmp_path, repeat=2), Outputs(nfvbench_json=str(tmp_path / "n.json")), True, parts())
+        measure(
+            plan_variants(tmp_path, repeat=2), Outputs(nfvbench_json=str(tmp_path / "n.json")), True, make_environment()
+        )
     assert not list(tmp_path.glob("*/result.json"))
 
 
 def test_metrics_have_every_label_once(tmp_path: Path) -> None:
-    outcome = execute_suite(in_turn(tmp_path, repeat=2), Listener(), parts())
+    outcome = execute_suite(plan_variants(tmp_path, repeat=2), Listener(), make_environment())
     for family in build_families(outcome.results):
         labels = [(sample.name, tuple(sorted(sample.labels.items()))) for sample in family.samples]
         assert len(labels) == len(set(labels))

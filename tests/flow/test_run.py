@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 
 import pytest
-from tests.running import MILLION, Listener, NullStage, make_plan, parts
+from tests.running import MILLION, Listener, NullStage, make_environment, make_plan
 from tests.suts import SlowTester, Step
 
 from nodrop import store
@@ -26,7 +26,7 @@ from nodrop.simulation import SimulatedMeasurer
 Mishap = Callable[[TrialResult], TrialResult]
 
 
-class Mishaps:
+class FaultyMeasurer:
     """A simulated measurer that injects faults into results, by the index of the trial."""
 
     def __init__(self, measurer: SimulatedMeasurer, by_index: dict[int, Mishap]) -> None:
@@ -51,15 +51,15 @@ class Mishaps:
 
 
 def mishaps(by_index: dict[int, Mishap]) -> Callable[[SimulatedMeasurer], Measurer]:
-    return lambda measurer: Mishaps(measurer, by_index)
+    return lambda measurer: FaultyMeasurer(measurer, by_index)
 
 
-def invalid(result: TrialResult) -> TrialResult:
+def mark_invalid(result: TrialResult) -> TrialResult:
     doubt = Doubt.invalid("tester_drops", dropped_count=5)
     return result.model_copy(update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))})
 
 
-def held_up(result: TrialResult, *, late_ns: int = 9_000) -> TrialResult:
+def mark_late(result: TrialResult, *, late_ns: int = 9_000) -> TrialResult:
     """Return a trial of which a tenth of the frames were not sent; median ones were sent `late_ns` late."""
     first, *others = result.streams
     unsent = first.intended_count // 10
@@ -78,8 +78,8 @@ def held_up(result: TrialResult, *, late_ns: int = 9_000) -> TrialResult:
     return result.model_copy(update={"streams": (first.model_copy(update=counts), *others), "senders": (sender,)})
 
 
-def overloaded(result: TrialResult) -> TrialResult:
-    return held_up(result, late_ns=20_000_000)
+def overload(result: TrialResult) -> TrialResult:
+    return mark_late(result, late_ns=20_000_000)
 
 
 def interrupt(_: TrialResult) -> TrialResult:
@@ -90,7 +90,7 @@ def fail(_: TrialResult) -> TrialResult:
     raise GeneratorError("engine lost")
 
 
-def stored(listener: Listener) -> RunResult:
+def load_stored(listener: Listener) -> RunResult:
     """Return the stored result of the last event, read back."""
     done = listener.events[-1]
     assert isinstance(done, RunDone)
@@ -102,8 +102,8 @@ def stored(listener: Listener) -> RunResult:
 
 def test_a_run_encloses_the_truth_and_is_stored(tmp_path: Path) -> None:
     listener = Listener()
-    result = execute(make_plan(tmp_path), listener, parts())
-    assert stored(listener) == result
+    result = execute(make_plan(tmp_path), listener, make_environment())
+    assert load_stored(listener) == result
     assert result.status is Status.COMPLETE
     for each in result.goals:
         truth = MILLION.throughput(each.goal.loss_ratio, 1.0)
@@ -116,18 +116,18 @@ def test_a_run_encloses_the_truth_and_is_stored(tmp_path: Path) -> None:
 
 def test_events_come_in_the_order_of_the_run(tmp_path: Path) -> None:
     listener = Listener()
-    result = execute(make_plan(tmp_path), listener, parts())
+    result = execute(make_plan(tmp_path), listener, make_environment())
     trials = ["TrialStarted", "TrialDone"] * len(result.trials)
     assert listener.names == ["RunStarted", "StageUp", "PathChecked", *trials, "RunDone"]
 
 
 def test_trials_are_numbered_by_their_place_in_the_run(tmp_path: Path) -> None:
-    result = execute(make_plan(tmp_path), Listener(), parts(wrap=mishaps({1: invalid})))
+    result = execute(make_plan(tmp_path), Listener(), make_environment(wrap=mishaps({1: mark_invalid})))
     assert [trial.index for trial in result.trials] == list(range(len(result.trials)))
 
 
 def test_latency_is_measured_at_the_goals_and_half_of_the_highest(tmp_path: Path) -> None:
-    result = execute(make_plan(tmp_path), Listener(), parts())
+    result = execute(make_plan(tmp_path), Listener(), make_environment())
     ndr, pdr = (each.lower.load_pps for each in result.goals if each.lower)
     assert [(point.label, point.load_pps) for point in result.latencies] == [
         ("NDR", ndr),
@@ -143,8 +143,8 @@ def test_latency_is_measured_at_the_goals_and_half_of_the_highest(tmp_path: Path
 
 def test_an_invalid_trial_is_repeated_and_moves_no_bound(tmp_path: Path) -> None:
     plan = make_plan(tmp_path, latency__enabled=False)
-    undisturbed = execute(plan, Listener(), parts())
-    disturbed = execute(plan, Listener(), parts(wrap=mishaps({3: invalid})))
+    undisturbed = execute(plan, Listener(), make_environment())
+    disturbed = execute(plan, Listener(), make_environment(wrap=mishaps({3: mark_invalid})))
     requested = [trial.trial for trial in undisturbed.trials]
     assert [trial.trial for trial in disturbed.trials] == [*requested[:4], *requested[3:]]
     assert [each.lower and each.lower.load_pps for each in disturbed.goals] == [
@@ -155,18 +155,18 @@ def test_an_invalid_trial_is_repeated_and_moves_no_bound(tmp_path: Path) -> None
 
 def test_too_many_invalid_trials_in_a_row_end_the_search_and_are_kept(tmp_path: Path) -> None:
     listener = Listener()
-    always = mishaps(dict.fromkeys(range(2, 5), invalid))
+    always = mishaps(dict.fromkeys(range(2, 5), mark_invalid))
     reason = "the tester dropped 5 frames in its own receive path"
     with pytest.raises(SearchError, match=f"3 consecutive trials at .* were invalid: {reason}; lower --max-load"):
-        execute(make_plan(tmp_path), listener, parts(wrap=always))
-    result = stored(listener)
+        execute(make_plan(tmp_path), listener, make_environment(wrap=always))
+    result = load_stored(listener)
     assert result.status is Status.FAILED
     assert len(result.trials) == 5
 
 
 def test_invalid_trials_that_are_not_in_a_row_do_not_end_the_search(tmp_path: Path) -> None:
-    now_and_then = mishaps(dict.fromkeys((0, 1, 3, 4, 6, 7), invalid))
-    assert execute(make_plan(tmp_path), Listener(), parts(wrap=now_and_then)).status is Status.COMPLETE
+    now_and_then = mishaps(dict.fromkeys((0, 1, 3, 4, 6, 7), mark_invalid))
+    assert execute(make_plan(tmp_path), Listener(), make_environment(wrap=now_and_then)).status is Status.COMPLETE
 
 
 def lossless_index(result: RunResult) -> int:
@@ -176,9 +176,9 @@ def lossless_index(result: RunResult) -> int:
 
 def test_a_trial_that_only_a_held_up_tester_decides_is_repeated(tmp_path: Path) -> None:
     plan = make_plan(tmp_path, latency__enabled=False)
-    undisturbed = execute(plan, Listener(), parts())
+    undisturbed = execute(plan, Listener(), make_environment())
     index = lossless_index(undisturbed)
-    disturbed = execute(plan, Listener(), parts(wrap=mishaps({index: held_up})))
+    disturbed = execute(plan, Listener(), make_environment(wrap=mishaps({index: mark_late})))
     assert disturbed.goals[0].lower and undisturbed.goals[0].lower
     assert disturbed.goals[0].lower.load_pps == undisturbed.goals[0].lower.load_pps
     spoiled = disturbed.trials[index]
@@ -190,24 +190,26 @@ def test_a_trial_that_only_a_held_up_tester_decides_is_repeated(tmp_path: Path) 
 
 
 def test_a_tester_that_is_held_up_every_time_is_the_limit(tmp_path: Path) -> None:
-    index = lossless_index(execute(make_plan(tmp_path), Listener(), parts()))
-    result = execute(make_plan(tmp_path), Listener(), parts(wrap=mishaps(dict.fromkeys(range(index, 100), held_up))))
+    index = lossless_index(execute(make_plan(tmp_path), Listener(), make_environment()))
+    result = execute(
+        make_plan(tmp_path), Listener(), make_environment(wrap=mishaps(dict.fromkeys(range(index, 100), mark_late)))
+    )
     verdicts = [trial.validity.verdict for trial in result.trials[index : index + 3]]
     assert verdicts == [ValidityStatus.INVALID, ValidityStatus.INVALID, ValidityStatus.VALID]
     assert result.trials[index + 2].loss_ratio > 0
 
 
 def test_a_tester_that_is_too_slow_is_not_held_up(tmp_path: Path) -> None:
-    index = lossless_index(execute(make_plan(tmp_path), Listener(), parts()))
-    result = execute(make_plan(tmp_path), Listener(), parts(wrap=mishaps({index: overloaded})))
+    index = lossless_index(execute(make_plan(tmp_path), Listener(), make_environment()))
+    result = execute(make_plan(tmp_path), Listener(), make_environment(wrap=mishaps({index: overload})))
     assert result.trials[index].validity.verdict is ValidityStatus.VALID
 
 
 def test_latency_whose_trials_are_all_invalid_is_left_out(tmp_path: Path) -> None:
     plan = make_plan(tmp_path)
-    searched = sum(trial.phase == "search" for trial in execute(plan, Listener(), parts()).trials)
-    spoiled = mishaps(dict.fromkeys(range(searched, searched + 3), invalid))
-    result = execute(plan, Listener(), parts(wrap=spoiled))
+    searched = sum(trial.phase == "search" for trial in execute(plan, Listener(), make_environment()).trials)
+    spoiled = mishaps(dict.fromkeys(range(searched, searched + 3), mark_invalid))
+    result = execute(plan, Listener(), make_environment(wrap=spoiled))
     assert [point.label for point in result.latencies] == ["PDR", "50 % of PDR"]
     assert result.status is Status.COMPLETE
 
@@ -224,8 +226,8 @@ def test_what_was_measured_before_the_end_is_kept(
 ) -> None:
     listener, stage = Listener(), NullStage()
     with pytest.raises(error):
-        execute(make_plan(tmp_path), listener, parts(stage=stage, wrap=mishaps({6: mishap})))
-    result = stored(listener)
+        execute(make_plan(tmp_path), listener, make_environment(stage=stage, wrap=mishaps({6: mishap})))
+    result = load_stored(listener)
     assert (result.status, result.error) == (status, sentence)
     assert len(result.trials) == 6
     assert result.goals
@@ -237,8 +239,12 @@ def test_a_search_that_cannot_end_in_time_is_stopped_with_its_bounds_so_far(tmp_
     with pytest.raises(
         SearchTimeoutError, match=r"the search needs more than 0\.9 s \(search.max_duration\); allow more time"
     ):
-        execute(make_plan(tmp_path, search__algorithm="mlrsearch-01", search__max_duration="0.9s"), listener, parts())
-    result = stored(listener)
+        execute(
+            make_plan(tmp_path, search__algorithm="mlrsearch-01", search__max_duration="0.9s"),
+            listener,
+            make_environment(),
+        )
+    result = load_stored(listener)
     assert result.status is Status.TIMED_OUT
     assert {trial.trial.duration_s for trial in result.trials} == {0.1}
     assert all(each.lower and each.upper and not each.regular for each in result.goals)
@@ -246,7 +252,9 @@ def test_a_search_that_cannot_end_in_time_is_stopped_with_its_bounds_so_far(tmp_
 
 
 def test_a_search_that_used_up_its_budget_is_complete_and_goes_on_to_latency(tmp_path: Path) -> None:
-    result = execute(make_plan(tmp_path, search__algorithm="mlrsearch-01", search__budget="0.9s"), Listener(), parts())
+    result = execute(
+        make_plan(tmp_path, search__algorithm="mlrsearch-01", search__budget="0.9s"), Listener(), make_environment()
+    )
     assert (result.status, result.error) == (Status.COMPLETE, None)
     for each in result.goals:
         assert each.lower and each.upper and not each.regular
@@ -259,14 +267,16 @@ def test_a_search_that_keeps_to_its_time_by_itself_ends_the_same_way(key: str, s
     listener = Listener()
     plan = make_plan(tmp_path, search__algorithm="nodrop", **{f"search__{key}": "1.2s"})
     with contextlib.suppress(SearchTimeoutError):
-        execute(plan, listener, parts())
-    result = stored(listener)
+        execute(plan, listener, make_environment())
+    result = load_stored(listener)
     assert result.status is status
     assert "out-of-time" in {flag.code for each in result.goals for flag in each.flags}
 
 
 def test_a_budget_that_no_trial_fits_in_gives_goals_about_which_nothing_is_known(tmp_path: Path) -> None:
-    result = execute(make_plan(tmp_path, search__algorithm="mlrsearch-01", search__budget="0.01s"), Listener(), parts())
+    result = execute(
+        make_plan(tmp_path, search__algorithm="mlrsearch-01", search__budget="0.01s"), Listener(), make_environment()
+    )
     assert result.trials == ()
     assert [(each.lower, each.upper, each.limit) for each in result.goals] == [(None, None, Limit.UNKNOWN)] * 2
     assert {flag.code for each in result.goals for flag in each.flags} == {"out-of-time"}
@@ -277,25 +287,25 @@ def test_a_search_that_cannot_search_as_asked_says_so_before_anything_is_started
     beyond = plan.search.model_copy(update={"min_load_pps": 8e6})
     listener = Listener()
     with pytest.raises(ConfigError, match=r"raise search.max_load or lower search.min_load"):
-        execute(plan.model_copy(update={"search": beyond}), listener, parts())
+        execute(plan.model_copy(update={"search": beyond}), listener, make_environment())
     assert listener.events == []
 
 
 def test_a_slow_tester_is_named_as_the_limit(tmp_path: Path) -> None:
-    result = execute(make_plan(tmp_path), Listener(), parts(SlowTester(capacity_pps=2e6, tester_pps=5e5)))
+    result = execute(make_plan(tmp_path), Listener(), make_environment(SlowTester(capacity_pps=2e6, tester_pps=5e5)))
     assert {each.limit for each in result.goals} == {Limit.TESTER}
 
 
 def test_a_slow_tester_that_does_the_suts_work_is_named_as_the_shared_cpu(tmp_path: Path) -> None:
     slow = SlowTester(capacity_pps=2e6, tester_pps=5e5)
     stage = NullStage(sut_shares_tester_cpu=True)
-    result = execute(make_plan(tmp_path), Listener(), parts(slow, stage=stage))
+    result = execute(make_plan(tmp_path), Listener(), make_environment(slow, stage=stage))
     assert {each.limit for each in result.goals} == {Limit.SHARED_CPU}
     assert "on veth the kernel does the SUT's work on the sender's CPU" in format_message(result.goals[0].explanation)
 
 
 def test_a_sut_that_forwards_everything_is_limited_by_the_highest_load(tmp_path: Path) -> None:
-    result = execute(make_plan(tmp_path), Listener(), parts(Step(1e9)))
+    result = execute(make_plan(tmp_path), Listener(), make_environment(Step(1e9)))
     assert {each.limit for each in result.goals} == {Limit.MAX_LOAD}
     assert [each.lower and each.lower.load_pps for each in result.goals] == [4e6, 4e6]
 
@@ -305,7 +315,7 @@ def test_a_place_that_cannot_be_written_to_is_found_before_anything_is_measured(
     in_the_way.touch()
     listener = Listener()
     with pytest.raises(ConfigError, match=r"results_dir: cannot write to .*/file"):
-        execute(make_plan(in_the_way), listener, parts())
+        execute(make_plan(in_the_way), listener, make_environment())
     assert listener.events == []
 
 
@@ -326,9 +336,9 @@ def test_a_signal_while_the_path_is_taken_down_waits_until_the_result_is_stored(
 
     listener, stage = Listener(), SignalledStage()
     with pytest.raises(KeyboardInterrupt):
-        execute(make_plan(tmp_path), listener, parts(stage=stage))
+        execute(make_plan(tmp_path), listener, make_environment(stage=stage))
     assert stage.is_down
-    assert stored(listener).status is Status.COMPLETE
+    assert load_stored(listener).status is Status.COMPLETE
 
 
 @pytest.mark.usefixtures("interruptible")
@@ -346,17 +356,17 @@ def test_a_signal_that_another_thread_takes_waits_as_well(tmp_path: Path) -> Non
     listener, stage = Listener(), SignalledStage()
     try:
         with pytest.raises(KeyboardInterrupt):
-            execute(make_plan(tmp_path), listener, parts(stage=stage))
+            execute(make_plan(tmp_path), listener, make_environment(stage=stage))
     finally:
         resting.set()
         other.join()
     assert stage.is_down
-    assert stored(listener).status is Status.COMPLETE
+    assert load_stored(listener).status is Status.COMPLETE
 
 
 def test_the_run_leaves_the_process_on_the_cpus_it_was_on(tmp_path: Path) -> None:
     cpus = os.sched_getaffinity(0)
-    result = execute(make_plan(tmp_path), Listener(), parts())
+    result = execute(make_plan(tmp_path), Listener(), make_environment())
     assert os.sched_getaffinity(0) == cpus
     assert result.facts
     assert result.facts.host.core_count == len(cpus)
@@ -366,7 +376,7 @@ def test_what_a_generator_does_otherwise_than_planned_is_kept_with_the_result(tm
     class Different(SimulatedMeasurer):
         notes = ("sizes come in another order",)
 
-    make = parts()
+    make = make_environment()
     there = make._replace(open_generator=lambda plan, _stage: Different(plan.traffic, MILLION))
     result = execute(make_plan(tmp_path), Listener(), there)
     assert result.plan.warnings[-1] == "sizes come in another order"

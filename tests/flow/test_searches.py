@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.running import MILLION, Listener, make_plan, parts
+from tests.running import MILLION, Listener, make_environment, make_plan
 
 from nodrop import store
 from nodrop.cli.console import print_renderable
@@ -30,7 +30,7 @@ WITH_BOUNDS: tuple[AlgorithmName, ...] = (
 def run(algorithm: AlgorithmName, results_dir: Path, **keys: Any) -> RunResult:
     """Return a stored run of that search over a SUT that forwards a million frames per second."""
     listener = Listener()
-    execute(make_plan(results_dir, search__algorithm=algorithm, **keys), listener, parts())
+    execute(make_plan(results_dir, search__algorithm=algorithm, **keys), listener, make_environment())
     done = listener.events[-1]
     assert isinstance(done, RunDone) and done.path
     return store.load(done.path)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from tests.factories import with_latency
-from tests.running import MILLION, Listener, NullStage, parts
+from tests.running import MILLION, Listener, NullStage, make_environment
 
 from nodrop import store
 from nodrop.cli import nodrop
@@ -45,7 +45,7 @@ def plans_for(tmp_path: Path, **keys: Any) -> tuple[Plan, ...]:
     return build_each(load((), short | {key.replace("__", "."): value for key, value in keys.items()}))
 
 
-def failing_at(frame_size: str, error: BaseException) -> RunEnvironment:
+def fail_at(frame_size: str, error: BaseException) -> RunEnvironment:
     """Return an environment whose measurer raises at a frame size."""
 
     class Failing(SimulatedMeasurer):
@@ -116,7 +116,7 @@ def test_without_traffic_one_size_is_enough(tmp_path: Path) -> None:
 
 def test_each_run_has_its_result_and_says_which_of_how_many_it_is(tmp_path: Path) -> None:
     listener = Listener()
-    outcome = execute_suite(plans_for(tmp_path, frame_sizes=[64, "IMIX"]), listener, parts())
+    outcome = execute_suite(plans_for(tmp_path, frame_sizes=[64, "IMIX"]), listener, make_environment())
     places = [event.place for event in listener.events if isinstance(event, RunStarted)]
     assert [(place.number, place.count, place.suite_id) for place in places if place] == [
         (1, 2, outcome.suite.suite_id),
@@ -133,7 +133,7 @@ def test_each_run_has_its_result_and_says_which_of_how_many_it_is(tmp_path: Path
 
 
 def test_a_suite_is_found_by_file_directory_id_and_as_the_latest(tmp_path: Path) -> None:
-    outcome = execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), Listener(), parts())
+    outcome = execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), Listener(), make_environment())
     suite_id = outcome.suite.suite_id
     for expected in (tmp_path / suite_id / "suite.json", tmp_path / suite_id, suite_id, "latest"):
         assert suites.load(expected, tmp_path) == (outcome.suite, outcome.results)
@@ -144,7 +144,7 @@ def test_a_suite_is_found_by_file_directory_id_and_as_the_latest(tmp_path: Path)
 
 
 def test_a_run_by_itself_after_a_suite_is_the_latest(tmp_path: Path) -> None:
-    outcome = execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), Listener(), parts())
+    outcome = execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), Listener(), make_environment())
     alone = outcome.results[0].model_copy(update={"run_id": "29990101T000000Z-ffffff"})
     store.save(alone, tmp_path)
     assert suites.load("latest", tmp_path) is None
@@ -152,7 +152,7 @@ def test_a_run_by_itself_after_a_suite_is_the_latest(tmp_path: Path) -> None:
 
 def test_a_size_that_fails_keeps_no_other_from_being_measured(tmp_path: Path) -> None:
     plans = plans_for(tmp_path, frame_sizes=[64, 128, 256])
-    outcome = execute_suite(plans, Listener(), failing_at("128", GeneratorError("engine lost")))
+    outcome = execute_suite(plans, Listener(), fail_at("128", GeneratorError("engine lost")))
     assert [run.status for run in outcome.suite.runs] == [Status.COMPLETE, Status.FAILED, Status.COMPLETE]
     assert (outcome.suite.status, outcome.suite.error) == (Status.FAILED, "128: engine lost")
     assert [(failure.frame_size, str(failure.error)) for failure in outcome.failures] == [("128", "engine lost")]
@@ -161,7 +161,7 @@ def test_a_size_that_fails_keeps_no_other_from_being_measured(tmp_path: Path) ->
 def test_an_interrupted_suite_keeps_what_was_measured(tmp_path: Path) -> None:
     plans = plans_for(tmp_path, frame_sizes=[64, 128, 256])
     with pytest.raises(KeyboardInterrupt):
-        execute_suite(plans, Listener(), failing_at("128", KeyboardInterrupt("stopped by SIGINT")))
+        execute_suite(plans, Listener(), fail_at("128", KeyboardInterrupt("stopped by SIGINT")))
     result = suites.load("latest", tmp_path)
     assert result
     assert [run.status for run in result.suite.runs] == [Status.COMPLETE, Status.INTERRUPTED]
@@ -178,7 +178,7 @@ def test_a_killed_suite_is_on_disk_as_interrupted(tmp_path: Path) -> None:
             assert result
             seen.append(result.suite)
 
-    execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), look, parts())
+    execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), look, make_environment())
     assert [(suite.status, len(suite.runs)) for suite in seen] == [(Status.INTERRUPTED, 1)]
 
 
@@ -191,7 +191,7 @@ def test_the_summary_has_every_size_and_fits_the_width(
     outcome = execute_suite(
         plans_for(tmp_path, frame_sizes=sizes, rate=rate, search__max_load="2Mpps" if rate == "ndr_pdr" else None),
         Listener(),
-        parts(),
+        make_environment(),
     )
     monkeypatch.setenv("COLUMNS", str(columns))
     out = io.StringIO()
@@ -207,7 +207,7 @@ def test_the_summary_has_every_size_and_fits_the_width(
 
 def test_the_lines_of_a_run_say_its_frame_size(tmp_path: Path) -> None:
     out = io.StringIO()
-    execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), LineProgress(out).handle, parts())
+    execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), LineProgress(out).handle, make_environment())
     starts = [line for line in out.getvalue().splitlines() if line.startswith("run ")]
     assert ["(1 of 2, frame size 64)" in starts[0], "(2 of 2, frame size 128)" in starts[1]] == [True, True]
 
@@ -217,7 +217,7 @@ def test_the_exit_code_is_that_of_the_size_that_failed_and_it_is_named(
 ) -> None:
     plans = plans_for(tmp_path, frame_sizes=[64, 128, 256])
     file = tmp_path / "all.json"
-    code = measure(plans, Outputs(str(file)), True, failing_at("128", GeneratorError("engine lost")))
+    code = measure(plans, Outputs(str(file)), True, fail_at("128", GeneratorError("engine lost")))
     assert code == GeneratorError.exit_code
     assert "nodrop: error: frame size 128: engine lost\n" in capsys.readouterr().err
     content = json.loads(file.read_text())
@@ -227,7 +227,7 @@ def test_the_exit_code_is_that_of_the_size_that_failed_and_it_is_named(
 
 def test_a_goal_that_is_met_nowhere_is_named_with_its_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keys = {"rate": "ndr", "search__max_load": "2Mpps", "search__min_load": "1.5Mpps"}
-    code = measure(plans_for(tmp_path, frame_sizes=[64, 128], **keys), Outputs(), True, parts(MILLION))
+    code = measure(plans_for(tmp_path, frame_sizes=[64, 128], **keys), Outputs(), True, make_environment(MILLION))
     assert code == SearchError.exit_code
     errors = capsys.readouterr().err.splitlines()
     assert [line.partition(": even the lowest load")[0] for line in errors] == [
@@ -240,7 +240,7 @@ def test_nodrop_show_prints_a_suite_and_the_reports_of_its_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    outcome = execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), Listener(), parts())
+    outcome = execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), Listener(), make_environment())
     message = CliRunner().invoke(nodrop, ["show", "latest", "--results-dir", str(tmp_path)]).output
     assert f"{outcome.suite.suite_id}: complete, 2 frame sizes" in message
     for result in outcome.results:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import lacking
+from tests.conftest import skip_or_fail
 from tests.lab.bench import bench
 
 from nodrop.stage.dpdk import has_dpdk
@@ -28,7 +28,7 @@ cat >/dev/null
 @pytest.fixture
 def _dpdk(require_root: None) -> None:  # noqa: ARG001
     if not has_dpdk():
-        lacking("nodrop-engine was built without DPDK (apt-get install pkg-config libdpdk-dev; scripts/install)")
+        skip_or_fail("nodrop-engine was built without DPDK (apt-get install pkg-config libdpdk-dev; scripts/install)")
 
 
 def run_nodrop(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:

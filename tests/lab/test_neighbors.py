@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from tests.conftest import lacking
+from tests.conftest import skip_or_fail
 from tests.lab.bench import Bench, bench, changed_lab
 from tests.lab.test_suts import internet_checksum
 
@@ -51,7 +51,7 @@ print(arp, nd)
 
 def require_built_in(backend: str) -> None:
     if backend == "dpdk" and not has_dpdk():
-        lacking("nodrop-engine was built without DPDK (apt-get install pkg-config libdpdk-dev; scripts/install)")
+        skip_or_fail("nodrop-engine was built without DPDK (apt-get install pkg-config libdpdk-dev; scripts/install)")
 
 
 def ip_keys(version: int) -> dict[str, object]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.running import planned_lab
+from tests.running import plan_lab
 
 from nodrop.errors import StageError
 from nodrop.model.choices import SutKind
@@ -79,7 +79,7 @@ def send_across(facts: StageFacts, near: str, far: str, received_mac: str, *pref
 
 
 def lab_plan(sut: SutKind = "bridge", **keys: object) -> LabPlan:
-    return planned_lab(sut, **keys)
+    return plan_lab(sut, **keys)
 
 
 def install_fake_vnf(directory: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:

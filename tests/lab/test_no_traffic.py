@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.running import planned_lab
+from tests.running import plan_lab
 
 from nodrop.stage import persistent_lab, registry
 
@@ -48,7 +48,7 @@ def test_ports_chains_addresses_and_what_came_through_are_told(tmp_path: Path) -
 def test_a_direction_that_lets_nothing_through_is_named_and_ends_with_exit_code_4(
     name: str, tmp_path: Path, require_tool: Callable[[str], Path]
 ) -> None:
-    persistent_lab.bring_up(planned_lab("bridge"), name)
+    persistent_lab.bring_up(plan_lab("bridge"), name)
     ip = str(require_tool("ip"))
     down = run_nodrop(tmp_path, "lab", "exec", "--name", name, "sut", "--", ip, "link", "set", "sut1", "down")
     assert down.returncode == 0, down.stderr

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.running import planned_lab
+from tests.running import plan_lab
 
 from nodrop.errors import ConfigError, StageError
 from nodrop.stage import persistent_lab, registry
@@ -18,7 +18,7 @@ from nodrop.system import runtime_dirs
 
 pytestmark = pytest.mark.lab
 
-PLAN = planned_lab("bridge")
+PLAN = plan_lab("bridge")
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_a_lab_whose_vnf_died_can_still_be_looked_into(
     program.write_text("""#!/bin/sh\necho '{"event":"ready"}'; cat\n""")
     program.chmod(0o755)
     monkeypatch.setenv("NODROP_BIN_DIR", str(tmp_path))
-    lab = persistent_lab.bring_up(planned_lab("vnf-l2"), name)
+    lab = persistent_lab.bring_up(plan_lab("vnf-l2"), name)
     (vnf,) = lab.sut_processes
     terminate(vnf, 1.0)
     with pytest.raises(StageError, match=rf"the SUT's process {vnf.pid} died"), PersistentLabStage(name):

@@ -13,7 +13,7 @@ from typing import Any, get_args
 import pytest
 from tests.lab.bench import Bench, bench
 from tests.lab.test_netns_stage import WITHOUT_PRIVILEGE, network_namespaces, processes_in, wait_until_empty
-from tests.running import planned_lab
+from tests.running import plan_lab
 
 from nodrop.errors import StageError
 from nodrop.model.choices import SutKind
@@ -173,7 +173,7 @@ def test_routers_and_only_routers_take_one_from_what_a_packet_has_to_live(sut: s
 def test_a_killed_holder_takes_every_part_of_the_sut_along(sut: SutKind, require_sut: Callable[[str], None]) -> None:
     require_sut(sut)
     mounts = Path("/proc/self/mounts").read_text()
-    with NetnsStage(planned_lab(sut), "test") as stage:
+    with NetnsStage(plan_lab(sut), "test") as stage:
         namespaces = network_namespaces(stage.facts)
         processes = [identify(process.pid) for process in stage.facts.sut_processes]
         os.kill(stage.facts.tester_pid, signal.SIGKILL)
@@ -193,7 +193,7 @@ def test_whichever_process_of_a_sut_dies_is_noticed_and_nothing_stays(
     sut: SutKind, keys: dict[str, Any], position: int, require_sut: Callable[[str], None]
 ) -> None:
     require_sut(sut)
-    with NetnsStage(planned_lab(sut, **keys), "test") as stage:
+    with NetnsStage(plan_lab(sut, **keys), "test") as stage:
         namespaces = network_namespaces(stage.facts)
         stage.check_alive()
         os.kill(stage.facts.sut_processes[position].pid, signal.SIGKILL)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.running import planned_lab
-from tests.trex.running import Trex, result_of, serving, standing_lab
+from tests.running import plan_lab
+from tests.trex.running import Trex, result_of, run_trex_server, running_lab
 
 from nodrop.generator.trex.errors import TrexPortsInUse
 from nodrop.generator.trex.measurer import TrexMeasurer
@@ -17,13 +17,13 @@ pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege", "req
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[LabRecord]:
-    with standing_lab() as record:
+    with running_lab() as record:
         yield record
 
 
 @pytest.fixture(scope="module")
 def trex(lab: LabRecord) -> Iterator[Trex]:
-    with serving(lab) as server:
+    with run_trex_server(lab) as server:
         yield server
 
 
@@ -71,7 +71,7 @@ def test_a_search_goes_through_over_the_protocol(trex: Trex, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("api", ["5.0", "4.6"])
 def test_older_servers_are_spoken_with_too(lab: LabRecord, api: str) -> None:
-    with serving(lab, "--api", api) as older, older.measurer() as measurer:
+    with run_trex_server(lab, "--api", api) as older, older.measurer() as measurer:
         assert f"API {api}" in measurer.version
         assert measurer.check_path()
         offered, received = total_counts(measure(measurer))
@@ -99,7 +99,7 @@ def test_a_trial_that_loses_is_stopped_early(trex: Trex) -> None:
 
 
 def test_chains_are_told_apart_by_their_vlans() -> None:
-    with standing_lab(planned_lab("vnf-l2", chains=2)) as lab, serving(lab) as trex:
+    with running_lab(plan_lab("vnf-l2", chains=2)) as lab, run_trex_server(lab) as trex:
         left, right = zip(*(chain.vlans for chain in lab.facts.chains if chain.vlans), strict=True)
         macs = [[chain.macs[side] for chain in lab.facts.chains if chain.macs] for side in (0, 1)]
         keys = {"chains": 2, "networks": "vlan", "vlans": [[*left], [*right]], "macs": macs}
@@ -111,7 +111,7 @@ def test_chains_are_told_apart_by_their_vlans() -> None:
 
 
 def test_stretched_time_is_load_that_was_not_offered(lab: LabRecord) -> None:
-    with serving(lab, "--stretch", "3") as slow, slow.measurer() as measurer:
+    with run_trex_server(lab, "--stretch", "3") as slow, slow.measurer() as measurer:
         result = measure(measurer)
     offered, received = total_counts(result)
     assert "offered_short" in doubt_codes(result)
@@ -120,27 +120,27 @@ def test_stretched_time_is_load_that_was_not_offered(lab: LabRecord) -> None:
 
 
 def test_what_the_testers_own_receiver_drops_is_no_loss_of_the_suts(lab: LabRecord) -> None:
-    with serving(lab, "--dropped-ratio", "0.1") as dropping, dropping.measurer() as measurer:
+    with run_trex_server(lab, "--dropped-ratio", "0.1") as dropping, dropping.measurer() as measurer:
         result = measure(measurer)
     assert result.tester_drop_count > 100
     assert "tester_drops" in doubt_codes(result) and result.validity.verdict == "invalid"
 
 
 def test_busy_threads_and_full_queues_are_told(lab: LabRecord) -> None:
-    with serving(lab, "--cpu-percent", "100", "--queue-full-count", "500") as busy, busy.measurer() as measurer:
+    with run_trex_server(lab, "--cpu-percent", "100", "--queue-full-count", "500") as busy, busy.measurer() as measurer:
         result = measure(measurer)
     assert {"tester_busy", "queue_full"} <= doubt_codes(result)
 
 
 def test_a_server_that_vanishes_leaves_an_invalid_trial_that_says_so(lab: LabRecord) -> None:
-    with serving(lab, "--vanish-at", "get_port_stats:9") as vanishing, vanishing.measurer() as measurer:
+    with run_trex_server(lab, "--vanish-at", "get_port_stats:9") as vanishing, vanishing.measurer() as measurer:
         result = measure(measurer, duration_s=2.0)
     assert doubt_codes(result) == {"generator_gone"}
 
 
 def test_ports_that_somebody_else_takes_are_rename_error(lab: LabRecord) -> None:
     with (
-        serving(lab, "--taken-at", "get_port_stats:9") as taken,
+        run_trex_server(lab, "--taken-at", "get_port_stats:9") as taken,
         taken.measurer() as measurer,
         pytest.raises(TrexPortsInUse, match="somebody-else acquired it"),
     ):
@@ -148,6 +148,6 @@ def test_ports_that_somebody_else_takes_are_rename_error(lab: LabRecord) -> None
 
 
 def test_a_server_that_says_to_try_again_is_asked_again(lab: LabRecord) -> None:
-    with serving(lab, "--busy-at", "start_traffic") as busy, busy.measurer() as measurer:
+    with run_trex_server(lab, "--busy-at", "start_traffic") as busy, busy.measurer() as measurer:
         offered, received = total_counts(measure(measurer))
     assert received == offered > 0

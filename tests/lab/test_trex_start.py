@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.trex.installed import install, install_broken
-from tests.trex.running import free_ports, interfaces_of, serving, standing_lab
+from tests.trex.running import free_ports, interfaces_of, run_trex_server, running_lab
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.inspection import inspect_trex_ports
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege", "req
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[LabRecord]:
-    with standing_lab() as record:
+    with running_lab() as record:
         yield record
 
 
@@ -61,7 +61,7 @@ def test_a_server_is_started_kept_for_the_next_run_and_doubts_of_end(lab: LabRec
 
 
 def test_one_that_runs_and_fits_is_used_and_left_running(lab: LabRecord, tmp_path: Path) -> None:
-    with serving(lab) as other:
+    with run_trex_server(lab) as other:
         trex_plan = plan(lab, tmp_path).model_copy(
             update={"rpc_port": other.rpc_port, "publish_port": other.publish_port}
         )
@@ -72,7 +72,7 @@ def test_one_that_runs_and_fits_is_used_and_left_running(lab: LabRecord, tmp_pat
 
 def test_one_that_runs_otherwise_is_ended_and_ours_started(lab: LabRecord, tmp_path: Path) -> None:
     install(tmp_path, "v3.08", "--netns-pid", str(lab.facts.tester_pid))
-    with serving(lab, "--cores", "3") as other:
+    with run_trex_server(lab, "--cores", "3") as other:
         trex_plan = plan(lab, tmp_path).model_copy(
             update={"rpc_port": other.rpc_port, "publish_port": other.publish_port}
         )

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.conftest import lacking
-from tests.guests import Guest, booted, kernel
+from tests.conftest import skip_or_fail
+from tests.guests import Guest, boot_guest, kernel
 from tests.placements import DECLARED
 
 from nodrop.cli import nodrop
@@ -63,11 +63,11 @@ def large_pages() -> Iterator[None]:
     """Reserve large pages for the guest; restore the previous number afterwards."""
     before = POOL.read_text() if POOL.exists() else ""
     if os.geteuid() or not before:
-        lacking("reserving large pages requires root")
+        skip_or_fail("reserving large pages requires root")
     POOL.write_text(str(int(before) + PAGES))
     try:
         if int(POOL.read_text()) < int(before) + PAGES:
-            lacking(f"{PAGES} large pages of 2 MiB are not available")
+            skip_or_fail(f"{PAGES} large pages of 2 MiB are not available")
         yield
     finally:
         POOL.write_text(before)
@@ -79,18 +79,18 @@ def guest(large_pages: None, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     del large_pages
     image, busybox = kernel(), Path("/bin/busybox")
     if image is None:
-        lacking("no kernel for a guest; set NODROP_GUEST_KERNEL=/path/to/vmlinuz")
+        skip_or_fail("no kernel for a guest; set NODROP_GUEST_KERNEL=/path/to/vmlinuz")
     if not busybox.exists():
-        lacking("busybox-static is not installed")
+        skip_or_fail("busybox-static is not installed")
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
-        lacking("two CPUs are not available")
+        skip_or_fail("two CPUs are not available")
     machine = describe_host(open_this_machine())
     vmd, placement = reduced((cpus[0], cpus[1]), identify_host(machine))
     scratch = tmp_path_factory.mktemp("guest")
     (scratch / "placement.yaml").write_text(format_descriptor(placement, "yaml"))
     domain = libvirt.write_domain(build_instance(vmd, placement, machine), libvirt.DomainOptions(type="qemu"))
-    with booted(domain, image, busybox, scratch) as running:
+    with boot_guest(domain, image, busybox, scratch) as running:
         yield running, scratch / "placement.yaml"
 
 

@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from tests.conftest import lacking
-from tests.loopback_vms import MACS, LoopbackVm, cloud_config, config_drive, running
+from tests.conftest import skip_or_fail
+from tests.loopback_vms import MACS, LoopbackVm, cloud_config, config_drive, run_loopback_vm
 
 from nodrop.errors import ImageError
 from nodrop.system.native_binaries import find_binary
@@ -44,7 +44,7 @@ def image() -> VmImage:
     try:
         return build_image(recipe())
     except ImageError as error:
-        lacking(str(error))
+        skip_or_fail(str(error))
 
 
 def recipe() -> Recipe:
@@ -75,7 +75,7 @@ def start_vm(
     file: Path, scratch: Path, inside: list[str], keys: dict[str, str], kind: str = "iso9660"
 ) -> AbstractContextManager[LoopbackVm]:
     drive = config_drive(scratch, cloud_config(keys), kind) if keys else None
-    return running(file, scratch, inside, dict(zip(MACS, ("left", "right"), strict=True)), config_drive=drive)
+    return run_loopback_vm(file, scratch, inside, dict(zip(MACS, ("left", "right"), strict=True)), config_drive=drive)
 
 
 def measure(scratch: Path, inside: list[str], *keys: str) -> dict[str, object]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import lacking
+from tests.conftest import skip_or_fail
 from tests.openstack.services import environment, running
 from tests.openstack.services.layout import STATE, Layout
 from tests.openstack.staging import contents, diff_contents
@@ -51,11 +51,11 @@ def services_with_guests() -> Iterator[Layout]:
 
 def _require_programs(programs: dict[str, str]) -> None:
     if os.geteuid():
-        lacking("root is required")
+        skip_or_fail("root is required")
     path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
     for program, package in programs.items():
         if not shutil.which(program, path=path):
-            lacking(f"program {program} is not installed (package {package})")
+            skip_or_fail(f"program {program} is not installed (package {package})")
     environment.install(Layout(STATE).venv)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import trustme
-from tests.running import make_plan, parts
+from tests.running import make_environment, make_plan
 from tests.ship.aggregators import Aggregator, build_forward_server, free_port, install_secure_server
 from tests.suts import Step
 
@@ -76,7 +76,7 @@ def run_and_ship(plan: Plan) -> tuple[RunResult, list[str]]:
     """Run the plan against a model of a SUT; return the result and the messages to the user."""
     messages: list[str] = []
     with open_sinks(plan, messages.append) as sinks:
-        result = execute(plan, sinks, parts(Step(1e6)))
+        result = execute(plan, sinks, make_environment(Step(1e6)))
     return result, messages
 
 
@@ -160,7 +160,7 @@ def test_an_aggregator_that_comes_back_during_a_run_gets_what_waited_for_it(forw
                 if isinstance(event, TrialDone) and event.result.index == 2:
                     started.append(forward(port))
 
-            execute(plan, forward_event, parts(Step(1e6)))
+            execute(plan, forward_event, make_environment(Step(1e6)))
         assert messages == []
         levels = [log["loglevel"] for log in fields_by_tag(started[0].records(0), "nodrop.log")]
     finally:

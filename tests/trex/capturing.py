@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.trex.link import Seen
+from tests.trex.link import LinkFrame
 from tests.trex.params import Params
 from tests.trex.wire import Refusal
 
@@ -92,7 +92,7 @@ class Capture:
         """The numbers of all its ports."""
         return {*self.sent_ports, *self.received_ports}
 
-    def hear(self, seen: Seen) -> None:
+    def hear(self, seen: LinkFrame) -> None:
         """Store a frame, if it matches and fits."""
         expected = self.sent_ports if seen.is_sent else self.received_ports
         if not self.is_active or seen.port not in expected or not self.filter.passes(seen.bytes):

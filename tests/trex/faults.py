@@ -9,14 +9,14 @@ from typing import NamedTuple
 from tests.trex.wire import Refusal
 
 
-class Moment(NamedTuple):
+class MethodCall(NamedTuple):
     """The n-th call of a method, from 1."""
 
     method: str
     number: int
 
     @classmethod
-    def read(cls, text: str) -> "Moment":
+    def read(cls, text: str) -> "MethodCall":
         """Parse `start_traffic:2`; without a number the first call."""
         method, _, number = text.partition(":")
         return cls(method, int(number or 1))
@@ -26,13 +26,13 @@ class Moment(NamedTuple):
 class Faults:
     """All faults; none by default."""
 
-    vanish_at: Moment | None = None
+    vanish_at: MethodCall | None = None
     """The server disappears without an answer."""
-    taken_at: Moment | None = None
+    taken_at: MethodCall | None = None
     """Another user takes all ports just before this call."""
-    busy_at: Moment | None = None
+    busy_at: MethodCall | None = None
     """The server answers that the client should try again."""
-    slow_at: Moment | None = None
+    slow_at: MethodCall | None = None
     slow_s: float = 10.0
     dropped_ratio: float = 0.0
     """Share of received frames that the tester's own receiver drops (ierrors)."""
@@ -46,7 +46,7 @@ class Faults:
     def before(self, method: str) -> bool:
         """Handle a method call; return whether another user takes the ports now. Raises Refusal, SystemExit."""
         self.calls[method] += 1
-        now = Moment(method, self.calls[method])
+        now = MethodCall(method, self.calls[method])
         if now == self.vanish_at:
             raise SystemExit(1)
         if now == self.slow_at:
@@ -59,7 +59,7 @@ class Faults:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the faults' options to the command line."""
     for name in ("vanish-at", "taken-at", "busy-at", "slow-at"):
-        parser.add_argument(f"--{name}", type=Moment.read, metavar="METHOD[:N]")
+        parser.add_argument(f"--{name}", type=MethodCall.read, metavar="METHOD[:N]")
     parser.add_argument("--slow-s", type=float, default=10.0)
     parser.add_argument("--dropped-ratio", type=float, default=0.0)
     parser.add_argument("--queue-full-count", type=int, default=0)

@@ -33,7 +33,7 @@ class Variable(Protocol):
         """Take the next value; return whether the next variable is to run too."""
 
 
-class Counting:
+class CountingVariable:
     """`flow_var` between two values."""
 
     def __init__(self, asked: dict[str, Any]) -> None:
@@ -75,7 +75,7 @@ class Counting:
         return left < self._step
 
 
-class Listed:
+class ListVariable:
     """`flow_var` over a list, in ascending order."""
 
     def __init__(self, asked: dict[str, Any]) -> None:
@@ -105,7 +105,7 @@ class Listed:
         return begins
 
 
-class Drawn:
+class RandomVariable:
     """`flow_var_rand_limit`: a number of random values, repeated."""
 
     def __init__(self, asked: dict[str, Any]) -> None:
@@ -136,7 +136,7 @@ class Drawn:
         return True
 
 
-KINDS = {"flow_var": Counting, "flow_var_rand_limit": Drawn}
+KINDS = {"flow_var": CountingVariable, "flow_var_rand_limit": RandomVariable}
 
 
 class Vm:
@@ -152,7 +152,7 @@ class Vm:
         self._variables: dict[str, Variable] = {}
         for at, requested in enumerate(self._program):
             self._declare(at, requested)
-        lists = [one.list_bytes for one in self._variables.values() if isinstance(one, Listed)]
+        lists = [one.list_bytes for one in self._variables.values() if isinstance(one, ListVariable)]
         if any(size + 30 > PROGRAM_BYTES_MAX for size in lists) or sum(lists) + 30 * len(self._program) > 65535:
             raise VmRefused("a program of more than 65535 bytes, which TRex cuts short without a word")
         if sum(one.size for one in self._variables.values()) > VARIABLES_BYTES_MAX:
@@ -165,7 +165,7 @@ class Vm:
                 raise VmRefused(f"flow variable name {asked['name']} already exists")
             if asked["size"] not in (1, 2, 4, 8):
                 raise VmRefused("non valid length")
-            one: Variable = Listed(asked) if "value_list" in asked else KINDS[kind](asked)
+            one: Variable = ListVariable(asked) if "value_list" in asked else KINDS[kind](asked)
             self._variables[asked["name"]] = one
             following = asked.get("next_var")
             if following:

@@ -23,7 +23,7 @@ POLL_S = 0.02
 ROOM_BYTES = 4 << 20
 
 
-class Seen(NamedTuple):
+class LinkFrame(NamedTuple):
     """A frame on a link."""
 
     port: int
@@ -41,7 +41,7 @@ class InterfaceCounters(NamedTuple):
     sent_bytes: int
 
 
-Hear = Callable[[Seen], None]
+Hear = Callable[[LinkFrame], None]
 
 
 class Link:
@@ -112,7 +112,9 @@ class Link:
                     return
             with contextlib.suppress(OSError):
                 frame, ancillary, _, address = receiving.recvmsg(65536, socket.CMSG_SPACE(AUXDATA.size))
-                seen = Seen(port, address[2] == socket.PACKET_OUTGOING, _tagged(frame, ancillary), time.monotonic())
+                seen = LinkFrame(
+                    port, address[2] == socket.PACKET_OUTGOING, _tagged(frame, ancillary), time.monotonic()
+                )
                 for hear in hearers:
                     hear(seen)
 

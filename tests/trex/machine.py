@@ -13,9 +13,9 @@ from typing import Any
 from tests.trex.capturing import Capture
 from tests.trex.counters import PacketGroup
 from tests.trex.faults import Faults
-from tests.trex.link import Link, Seen
+from tests.trex.link import Link, LinkFrame
 from tests.trex.ports import Port
-from tests.trex.sender import Flow, Passed, Running, Sender, Streams
+from tests.trex.sender import Flow, PortCounts, RunningFlow, Sender, Streams
 from tests.trex.slow import SlowSender, is_slow
 from tests.trex.streams import FCS_BYTES, TrexStream, totals
 from tests.trex.wire import Refusal
@@ -165,7 +165,7 @@ class Machine:
         """Stop queueing received frames."""
         self.link.ignore(port.number, self._keep)
 
-    def _keep(self, seen: Seen) -> None:
+    def _keep(self, seen: LinkFrame) -> None:
         port = self.ports[seen.port]
         if port.queue is not None and not seen.is_sent and len(port.queue) < port.queue_size:
             at_s = seen.at_s - port.queue_start_s
@@ -230,10 +230,10 @@ class Machine:
             if drop_count:
                 self._dropped[flows[0].way[1]] += drop_count
 
-    def passed(self) -> list[Passed]:
+    def passed(self) -> list[PortCounts]:
         """Return the engine's total counts at each port; all received frames are attributed to the engine."""
         result = zip(self.link.counters(), self.link.own_count, strict=True)
-        return [Passed(counters.sent_count - own, counters.received_count) for counters, own in result]
+        return [PortCounts(counters.sent_count - own, counters.received_count) for counters, own in result]
 
     def port_stats(self, number: int) -> dict[str, Any]:
         """Return `get_port_stats`."""
@@ -319,7 +319,7 @@ class Machine:
             "ver_id": versions or None,
         }
 
-    def _live(self, pg_id: int, group: PacketGroup, running: list[Running]) -> dict[str, dict[str, int]]:
+    def _live(self, pg_id: int, group: PacketGroup, running: list[RunningFlow]) -> dict[str, dict[str, int]]:
         """Add the current counts of the running trial."""
         now = group.copied()
         for flow, sent, received in running:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.running import planned_lab
+from tests.running import plan_lab
 
 from nodrop.config.load import load
 from nodrop.generator.trex.measurer import TrexMeasurer
@@ -76,18 +76,18 @@ def result_of(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def standing_lab(plan: LabPlan | None = None) -> Iterator[registry.LabRecord]:
+def running_lab(plan: LabPlan | None = None) -> Iterator[registry.LabRecord]:
     """Bring up a lab and remove it in any case."""
     name = f"trex-{os.getpid()}-{next(NUMBERS)}"
     try:
-        yield persistent_lab.bring_up(plan or planned_lab("vnf-l2"), name)
+        yield persistent_lab.bring_up(plan or plan_lab("vnf-l2"), name)
     finally:
         if registry.read(name):
             persistent_lab.take_down(name)
 
 
 @contextlib.contextmanager
-def serving(lab: registry.LabRecord, *options: str) -> Iterator[Trex]:
+def run_trex_server(lab: registry.LabRecord, *options: str) -> Iterator[Trex]:
     """Run a server at the lab's tester ports, with these options."""
     rpc_port, publish_port = free_ports()
     command = [

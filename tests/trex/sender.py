@@ -43,14 +43,14 @@ Streams = list[tuple[int, TrexStream]]
 """Streams with their ports."""
 
 
-class Passed(NamedTuple):
+class PortCounts(NamedTuple):
     """Frames of a port by the kernel's counters, which are always current."""
 
     sent: int
     received: int
 
 
-class Halted(Exception):
+class FlowsChanged(Exception):
     """The set of frames to be sent has changed."""
 
 
@@ -91,7 +91,7 @@ class Flow:
         return Flow(self.port, self.stream, self.load_pps * ratio, self.left * ratio, self.is_frozen)
 
 
-class Running(NamedTuple):
+class RunningFlow(NamedTuple):
     """A flow with its counts so far in the running trial."""
 
     flow: Flow
@@ -99,7 +99,7 @@ class Running(NamedTuple):
     received: int
 
 
-class Heard(Protocol):
+class ResultReceiver(Protocol):
     """The receiver of the sender's results."""
 
     def settle(self, flow: Flow, counts: dict[str, Any], latency: dict[str, Any] | None) -> None:
@@ -108,7 +108,7 @@ class Heard(Protocol):
     def drops(self, drop_count: int, cpu_ratio: float, flows: list[Flow]) -> None:
         """Receive the drops of the engine's receiver while these flows were sent."""
 
-    def passed(self) -> "list[Passed]":
+    def passed(self) -> "list[PortCounts]":
         """Return the total counts of each port."""
 
 
@@ -123,7 +123,7 @@ class Sender(threading.Thread):
         queue_slots: int,
         *,
         stretch: float,
-        heard: Heard,
+        heard: ResultReceiver,
     ) -> None:
         """Start the engine without flows. Everything takes `stretch` times as long as it should."""
         super().__init__(daemon=True)
@@ -138,7 +138,7 @@ class Sender(threading.Thread):
         self.changed = threading.Condition(threading.RLock())
         self._flows: dict[tuple[int, int], Flow] = {}
         self._running: set[tuple[int, int]] = set()
-        self._before: list[Passed] = []
+        self._before: list[PortCounts] = []
         self._begin_s = 0.0
         self._halt_s = 0.0
         self._odd = random.Random(1)
@@ -186,7 +186,7 @@ class Sender(threading.Thread):
             left = sum(flow.left for flow in due) - len(due)
             return self._heard.passed()[port].sent - self._before[port].sent < left
 
-    def running(self) -> list[Running]:
+    def running(self) -> list[RunningFlow]:
         """Return the running flows with their current counts.
 
         The engine reports each flow at intervals, the kernel each port at any time: frames since the engine's last
@@ -206,7 +206,7 @@ class Sender(threading.Thread):
             sent = int(min(flow.sent + round(share * max(0, more)), flow.left + 1))
             came = now[arrive].received - self._before[arrive].received - sum(other.received for other in same)
             received = min(flow.received + round(share * max(0, came)), sent)
-            result.append(Running(flow, sent, received))
+            result.append(RunningFlow(flow, sent, received))
         return result
 
     def await_counts(self) -> None:
@@ -274,7 +274,7 @@ class Sender(threading.Thread):
         self._is_trial = True
         try:
             reply = self._engine.request(request, 2 * DAY_S, lambda window: self._hear(flows, window))
-        except Halted:
+        except FlowsChanged:
             reply = self._engine.request({"op": "stop"}, ANSWER_TIMEOUT_S)
         self._is_trial = False
         self._book(flows, reply)
@@ -315,7 +315,7 @@ class Sender(threading.Thread):
             is_over = not due or (due < self._running and time.monotonic() > self._halt_s)
             if self._ended or is_over or due - self._running:
                 self._is_trial = False
-                raise Halted
+                raise FlowsChanged
 
     def _open(self, streams: Streams) -> None:
         if streams == self._opened:

@@ -22,7 +22,7 @@ def is_slow(flow: Flow) -> bool:
 
 
 @dataclass
-class Timed:
+class TimedFlow:
     """A flow and the time of its next frame."""
 
     flow: Flow
@@ -44,7 +44,7 @@ class SlowSender(threading.Thread):
         super().__init__(daemon=True)
         self._link = link
         self._lock = threading.Lock()
-        self._timed: list[Timed] = []
+        self._timed: list[TimedFlow] = []
         self._ended = threading.Event()
 
     def send(self, flows: list[Flow], begin_s: float) -> None:
@@ -56,7 +56,7 @@ class SlowSender(threading.Thread):
                 duration_s = flow.left / flow.load_pps
                 # Bursts are limited by their number, endless streams by the time for which they are sent.
                 start_s = begin_s + stream.start_s
-                self._timed.append(Timed(flow, frames, start_s, begin_s + duration_s))
+                self._timed.append(TimedFlow(flow, frames, start_s, begin_s + duration_s))
 
     def stop(self, port: int) -> None:
         """Stop a port."""
@@ -82,7 +82,7 @@ class SlowSender(threading.Thread):
                     self._send_due(timed, now_s)
                 self._timed = [timed for timed in self._timed if timed.bursts_left > 0 and timed.next_s < timed.end_s]
 
-    def _send_due(self, timed: Timed, now_s: float) -> None:
+    def _send_due(self, timed: TimedFlow, now_s: float) -> None:
         stream, gap_s = timed.flow.stream, 1 / timed.flow.load_pps
         while timed.next_s <= now_s and timed.bursts_left > 0 and timed.next_s < timed.end_s:
             self._link.send(timed.flow.port, next(timed.frames))

@@ -87,7 +87,7 @@ def read(number: int, fields: Params, hw_mac: bytes, dst_mac: bytes) -> TrexStre
     count = _count(fields.object("flow_stats"))
     if count and count.is_latency and "core_id" in fields:
         raise Refusal("Core ID pinning is not supported for latency streams")
-    frame = _addressed(_frame(fields.object("packet")), flags, hw_mac, dst_mac)
+    frame = _set_addresses(_frame(fields.object("packet")), flags, hw_mac, dst_mac)
     program = fields.object("vm")
     instructions = vm.read(program.list("instructions"), len(frame))
     mode = fields.object("mode")
@@ -107,7 +107,7 @@ def read(number: int, fields: Params, hw_mac: bytes, dst_mac: bytes) -> TrexStre
         repeat_count=mode.integer("count") if multi else 1 if single else 0,
         burst_gap_s=mode.number("ibg") / 1e6 if multi else 0.0,
         start_s=start_s,
-        frame=_marked(frame, count),
+        frame=_mark(frame, count),
         instructions=instructions,
         cache=program.integer("cache", 0, high=2**16 - 1),
         seed=fields.integer("random_seed", 0, high=2**32 - 1),
@@ -133,13 +133,13 @@ def _frame(fields: Params) -> bytes:
     return frame.ljust(PADDED_BYTES, b"\0")
 
 
-def _addressed(frame: bytes, flags: int, hw_mac: bytes, dst_mac: bytes) -> bytes:
+def _set_addresses(frame: bytes, flags: int, hw_mac: bytes, dst_mac: bytes) -> bytes:
     dst = frame[:6] if flags & DST_FROM_PACKET else dst_mac
     src = frame[6:12] if flags & SRC_FROM_PACKET else hw_mac
     return dst + src + frame[12:]
 
 
-def _marked(frame: bytes, count: Count | None) -> bytes:
+def _mark(frame: bytes, count: Count | None) -> bytes:
     """Insert TRex's mark of counted frames, which uses the identification of the (inner) IP header."""
     if count is None:
         return frame

@@ -60,7 +60,7 @@ def frames(frame: bytes, instructions: tuple[Instruction, ...], seed: int, count
     template = bytearray(frame)
     for number in range(count):
         values = {name: variable.value(number) for name, variable in variables.items()}
-        yield _written(bytearray(template), instructions, values)
+        yield _overlay(bytearray(template), instructions, values)
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def _variables(instructions: tuple[Instruction, ...], seed: int) -> dict[str, Va
             if fields["next_var"]:
                 every[fields["next_var"]] = its.period
         elif instruction.kind == "flow_var_rand_limit":
-            result[fields["name"]] = Variable(_drawn(fields, fields["seed"], fields["limit"]))
+            result[fields["name"]] = Variable(_random_values(fields, fields["seed"], fields["limit"]))
         elif instruction.kind == "tuple_flow_var":
             addresses = range(fields["ip_min"], fields["ip_max"] + 1)
             ports = range(fields["port_min"], fields["port_max"] + 1)
@@ -105,7 +105,7 @@ def _values(fields: dict[str, Any], seed: int) -> range | list[int]:
         return list(fields["value_list"])
     low, high, step = fields["min_value"], fields["max_value"], fields["step"]
     if fields["op"] == "random":
-        return _drawn(fields, seed, 65536)
+        return _random_values(fields, seed, 65536)
     # The range is widened to a whole number of steps, upwards or downwards; values beyond one end wrap to the other.
     count = -(-(high - low + 1) // step)
     width = count * step
@@ -116,12 +116,12 @@ def _values(fields: dict[str, Any], seed: int) -> range | list[int]:
     return [high - (first + turn * step) % width for turn in range(count)]
 
 
-def _drawn(fields: dict[str, Any], seed: int, count: int) -> list[int]:
+def _random_values(fields: dict[str, Any], seed: int, count: int) -> list[int]:
     draw = random.Random(seed)
     return [draw.randint(fields["min_value"], fields["max_value"]) for _ in range(count)]
 
 
-def _written(frame: bytearray, instructions: tuple[Instruction, ...], values: dict[str, int]) -> bytes:
+def _overlay(frame: bytearray, instructions: tuple[Instruction, ...], values: dict[str, int]) -> bytes:
     for instruction in instructions:
         fields = instruction.fields
         match instruction.kind:

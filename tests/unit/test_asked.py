@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.recorded import recorded
+from tests.recorded import record_run
 from tests.running import MILLION
 
 from nodrop.config.load import load
@@ -42,6 +42,6 @@ def test_where_results_go_is_not_kept() -> None:
 
 
 def test_it_is_stored_with_the_result(tmp_path: Path) -> None:
-    result = recorded(tmp_path, MILLION, frame_bytes=128)
+    result = record_run(tmp_path, MILLION, frame_bytes=128)
     assert result.plan.asked is not None
     assert result.plan.asked["frame_bytes"] == 128

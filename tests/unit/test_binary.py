@@ -19,35 +19,37 @@ SUTS: dict[str, Sut] = STEADY_SUTS | {
 }
 
 
-def plan_of(joint: bool = True, **changed: object) -> SearchPlan:
+def make_plan(joint: bool = True, **changed: object) -> SearchPlan:
     return search_plan().model_copy(update={"algorithm": "binary", "joint": joint, **changed})
 
 
-def mpps(trials: list[Trial]) -> list[float]:
+def loads_mpps(trials: list[Trial]) -> list[float]:
     return [trial.intended_load_pps / 1e6 for trial in trials]
 
 
 def test_the_highest_load_comes_first_and_then_the_middle_of_the_bounds() -> None:
-    plan = plan_of(goals=search_plan().goals[:1], min_load_pps=1.0, max_load_pps=8e6, width_ratio=0.1)
+    plan = make_plan(goals=search_plan().goals[:1], min_load_pps=1.0, max_load_pps=8e6, width_ratio=0.1)
     trials = drive(create(plan), loss_ratio_of(Step(3.2e6)))
-    assert mpps(trials) == pytest.approx([8.0, 4.0, 2.0, 3.0, 3.5, 3.25], rel=1e-6)
+    assert loads_mpps(trials) == pytest.approx([8.0, 4.0, 2.0, 3.0, 3.5, 3.25], rel=1e-6)
     assert {trial.duration_s for trial in trials} == {plan.final_trial_duration_s}
 
 
 def test_a_joint_trial_serves_every_goal_and_separate_searches_repeat_it() -> None:
     sut = loss_ratio_of(SmoothCurve(3.05e6, 1.0))
     changed = {"min_load_pps": 1.0, "max_load_pps": 8e6, "width_ratio": 0.1}
-    joint = drive(create(plan_of(**changed)), sut)
-    assert mpps(joint) == pytest.approx([8.0, 4.0, 2.0, 3.0, 3.5, 3.25], rel=1e-6)
-    separate = drive(create(plan_of(joint=False, **changed)), sut)
-    assert mpps(separate) == pytest.approx([8.0, 4.0, 2.0, 3.0, 3.5, 3.25, 8.0, 4.0, 2.0, 3.0, 3.5, 3.25], rel=1e-6)
+    joint = drive(create(make_plan(**changed)), sut)
+    assert loads_mpps(joint) == pytest.approx([8.0, 4.0, 2.0, 3.0, 3.5, 3.25], rel=1e-6)
+    separate = drive(create(make_plan(joint=False, **changed)), sut)
+    assert loads_mpps(separate) == pytest.approx(
+        [8.0, 4.0, 2.0, 3.0, 3.5, 3.25, 8.0, 4.0, 2.0, 3.0, 3.5, 3.25], rel=1e-6
+    )
     assert [trial.goal for trial in separate] == ["NDR"] * 6 + ["PDR 0.005"] * 6
 
 
 @pytest.mark.parametrize("joint", [True, False])
 @pytest.mark.parametrize("name", SUTS)
 def test_valid_bounds_enclose_the_truth_and_are_as_close_as_asked(name: str, joint: bool) -> None:
-    plan, sut = plan_of(joint), SUTS[name]
+    plan, sut = make_plan(joint), SUTS[name]
     search = create(plan)
     drive(search, RecordingMeasurer(sut))
     for interval in search.intervals():
@@ -66,12 +68,12 @@ def test_valid_bounds_enclose_the_truth_and_are_as_close_as_asked(name: str, joi
 @pytest.mark.parametrize("name", [name for name in SUTS if not isinstance(SUTS[name], Jitter)])
 def test_a_stopped_trial_leads_to_the_same_loads_as_the_whole_one(name: str, joint: bool) -> None:
     whole, stopped = RecordingMeasurer(SUTS[name], stops=False), RecordingMeasurer(SUTS[name])
-    assert drive(create(plan_of(joint)), stopped) == drive(create(plan_of(joint)), whole)
+    assert drive(create(make_plan(joint)), stopped) == drive(create(make_plan(joint)), whole)
     assert all(result.loss_ratio > 0 for result in stopped.results if result.stopped_early)
 
 
 def test_the_lowest_load_is_tried_when_nothing_above_it_meets_the_goal() -> None:
-    plan = plan_of(goals=search_plan().goals[:1])
+    plan = make_plan(goals=search_plan().goals[:1])
     search = create(plan)
     trials = drive(search, loss_ratio_of(Step(10_020.0)))
     assert [trial.rule for trial in trials] == ["highest"] + ["halve"] * (len(trials) - 2) + ["lowest"]
@@ -80,7 +82,7 @@ def test_the_lowest_load_is_tried_when_nothing_above_it_meets_the_goal() -> None
 
 
 def test_nothing_met_leaves_a_flagged_bound_at_the_lowest_load() -> None:
-    plan = plan_of()
+    plan = make_plan()
     search = create(plan)
     trials = drive(search, lambda _trial: 1.0)
     assert trials[-1].intended_load_pps == plan.min_load_pps
@@ -91,16 +93,16 @@ def test_nothing_met_leaves_a_flagged_bound_at_the_lowest_load() -> None:
 
 
 def test_a_goal_met_at_the_highest_load_takes_one_trial() -> None:
-    plan = plan_of()
+    plan = make_plan()
     search = create(plan)
-    assert mpps(drive(search, lambda _trial: 0.0)) == [10.0]
+    assert loads_mpps(drive(search, lambda _trial: 0.0)) == [10.0]
     for interval in search.intervals():
         assert (interval.lower_valid, interval.upper_valid) == (True, False)
 
 
 def test_a_bound_stays_whatever_later_trials_say_and_the_contradiction_is_flagged() -> None:
     losses = {8.0: 0.9, 4.0: 0.9, 2.0: 0.0, 3.0: 0.0005, 2.5: 0.001, 2.25: 0.9, 2.125: 0.0}
-    search = create(plan_of(min_load_pps=1.0, max_load_pps=8e6, width_ratio=0.1))
+    search = create(make_plan(min_load_pps=1.0, max_load_pps=8e6, width_ratio=0.1))
     drive(search, lambda trial: losses.get(round(trial.intended_load_pps / 1e6, 3), 0.9))
     ndr, pdr = search.intervals()
     assert ndr.flags == ()
@@ -111,7 +113,7 @@ def test_a_bound_stays_whatever_later_trials_say_and_the_contradiction_is_flagge
 
 @pytest.mark.parametrize("name", SUTS)
 def test_intervals_can_be_asked_at_any_time(name: str) -> None:
-    search = create(plan_of())
+    search = create(make_plan())
     measurer = RecordingMeasurer(SUTS[name])
     assert all(each.lower_index is None and each.upper_index is None for each in search.intervals())
     while (trial := search.ask()) is not None:
@@ -128,19 +130,19 @@ def test_intervals_can_be_asked_at_any_time(name: str) -> None:
 
 
 def test_every_trial_says_why_by_which_rule_and_for_whom() -> None:
-    for trial in drive(create(plan_of()), loss_ratio_of(SmoothCurve(2e6))):
+    for trial in drive(create(make_plan()), loss_ratio_of(SmoothCurve(2e6))):
         assert len(format_message(trial.reason)) > 20
         assert trial.rule in {"highest", "halve", "lowest"}
         assert trial.goal in {"NDR", "PDR 0.005"}
 
 
 def test_a_width_too_small_for_numbers_still_ends() -> None:
-    trials = drive(create(plan_of(width_ratio=1e-300)), loss_ratio_of(Step(1e6)))
+    trials = drive(create(make_plan(width_ratio=1e-300)), loss_ratio_of(Step(1e6)))
     assert len(trials) < 200
 
 
 def test_one_allowed_load_is_measured_once() -> None:
-    plan = plan_of(min_load_pps=1e6, max_load_pps=1e6)
-    assert mpps(drive(create(plan), lambda _trial: 0.3)) == [1.0]
+    plan = make_plan(min_load_pps=1e6, max_load_pps=1e6)
+    assert loads_mpps(drive(create(plan), lambda _trial: 0.3)) == [1.0]
     with pytest.raises(ConfigError, match=r"is not above search.min_load"):
-        create(plan_of(min_load_pps=2e6, max_load_pps=1e6))
+        create(make_plan(min_load_pps=2e6, max_load_pps=1e6))

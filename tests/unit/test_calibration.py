@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.running import MILLION, Listener, make_plan, parts
+from tests.running import MILLION, Listener, make_environment, make_plan
 from tests.suts import Step
 
 from nodrop.model.calibration import Calibration
@@ -17,21 +17,21 @@ from nodrop.stage.host_facts import read_host
 from nodrop.store import calibration
 
 
-def calibrated(tmp_path: Path, limit_pps: float = 1e6) -> Calibration:
+def make_calibration(tmp_path: Path, limit_pps: float = 1e6) -> Calibration:
     """Return the calibration of a tester with this capacity."""
     built_plan = make_plan(tmp_path, goals={"NDR": 0.0}, sut="wire")
-    result = calibration.derive_calibration(execute(built_plan, Listener(), parts(Step(limit_pps))))
+    result = calibration.derive_calibration(execute(built_plan, Listener(), make_environment(Step(limit_pps))))
     assert result
     return result
 
 
-def measured(tmp_path: Path, known: Calibration | None) -> RunResult:
+def measure_run(tmp_path: Path, known: Calibration | None) -> RunResult:
     built_plan = make_plan(tmp_path).model_copy(update={"calibration": known})
-    return execute(built_plan, Listener(), parts(MILLION))
+    return execute(built_plan, Listener(), make_environment(MILLION))
 
 
 def test_a_calibration_is_the_load_without_loss_and_is_found_again_by_its_key_alone(tmp_path: Path) -> None:
-    result, environment = calibrated(tmp_path), {"XDG_STATE_HOME": str(tmp_path / "state")}
+    result, environment = make_calibration(tmp_path), {"XDG_STATE_HOME": str(tmp_path / "state")}
     assert 0.98e6 <= result.load_pps <= 1e6
     assert calibration.find(result.key, environment) is None
     path = calibration.save(result, environment)
@@ -44,12 +44,12 @@ def test_a_calibration_is_the_load_without_loss_and_is_found_again_by_its_key_al
 
 
 def test_without_a_state_directory_of_its_own_it_is_below_home(tmp_path: Path) -> None:
-    path = calibration.save(calibrated(tmp_path), {"HOME": str(tmp_path)})
+    path = calibration.save(make_calibration(tmp_path), {"HOME": str(tmp_path)})
     assert path.is_relative_to(tmp_path / ".local/state/nodrop")
 
 
 def test_the_sut_between_the_ports_is_no_part_of_the_key_but_the_engines_cores_are(tmp_path: Path) -> None:
-    known, result = calibrated(tmp_path), measured(tmp_path, None)
+    known, result = make_calibration(tmp_path), measure_run(tmp_path, None)
     assert result.facts
     assert calibration.build_key(result.plan, result.facts.host) == known.key
     bound = result.plan.engine.model_copy(update={"cores": (7,)})
@@ -58,20 +58,20 @@ def test_the_sut_between_the_ports_is_no_part_of_the_key_but_the_engines_cores_a
 
 
 def test_trials_above_what_the_tester_can_do_by_itself_are_told(tmp_path: Path) -> None:
-    result = measured(tmp_path, calibrated(tmp_path, 4e5))
+    result = measure_run(tmp_path, make_calibration(tmp_path, 4e5))
     warning = describe_uncalibrated_loads(result)
     assert "bare wire" in warning
     assert warning in list_warnings(result)
 
 
 def test_trials_within_it_and_runs_without_one_say_nothing_of_it(tmp_path: Path) -> None:
-    assert describe_uncalibrated_loads(measured(tmp_path, calibrated(tmp_path, 1e7))) == ""
-    assert describe_uncalibrated_loads(measured(tmp_path, None)) == ""
+    assert describe_uncalibrated_loads(measure_run(tmp_path, make_calibration(tmp_path, 1e7))) == ""
+    assert describe_uncalibrated_loads(measure_run(tmp_path, None)) == ""
 
 
 def test_a_calibration_reads_as_a_sentence_with_its_floor(tmp_path: Path) -> None:
     times = {"latency_min_ns": 1800, "latency_p50_ns": 2200}
-    text = describe_calibration(calibrated(tmp_path).model_copy(update=times))
+    text = describe_calibration(make_calibration(tmp_path).model_copy(update=times))
     assert "without loss up to" in text and "min 1.80 µs, median 2.20 µs" in text
 
 
@@ -94,7 +94,7 @@ def test_the_key_names_the_back_end_taken_never_auto(tmp_path: Path, asked: dict
     assert key.backend == backend
 
 
-def opened_with(result: RunResult, backend: str) -> RunResult:
+def with_backend(result: RunResult, backend: str) -> RunResult:
     assert result.facts
     ports = tuple(PortFacts(interface=name, backend=backend, queue_slots=64) for name in ("tester0", "tester1"))
     return result.model_copy(update={"facts": result.facts.model_copy(update={"ports": ports})})
@@ -103,7 +103,9 @@ def opened_with(result: RunResult, backend: str) -> RunResult:
 @pytest.mark.parametrize("backend", ["af_packet", "af_xdp", "xdp_live"])
 def test_what_is_kept_is_of_the_back_end_that_the_ports_were_opened_with(tmp_path: Path, backend: str) -> None:
     built_plan = make_plan(tmp_path, goals={"NDR": 0.0}, sut="wire")
-    actual = calibration.derive_calibration(opened_with(execute(built_plan, Listener(), parts(Step(4e5))), backend))
+    actual = calibration.derive_calibration(
+        with_backend(execute(built_plan, Listener(), make_environment(Step(4e5))), backend)
+    )
     assert actual and actual.key.backend == backend
     environment = {"XDG_STATE_HOME": str(tmp_path / "state")}
     calibration.save(actual, environment)
@@ -112,11 +114,11 @@ def test_what_is_kept_is_of_the_back_end_that_the_ports_were_opened_with(tmp_pat
         requested = make_plan(tmp_path, engine__backend=name, engine__cores=list(built_plan.engine.cores) or "none")
         known = calibration.find(calibration.build_key(requested, read_host()), environment)
         assert (known is not None) == (name == backend)
-    result = opened_with(measured(tmp_path, actual), backend)
+    result = with_backend(measure_run(tmp_path, actual), backend)
     warning = describe_uncalibrated_loads(result)
     assert warning and warning in list_warnings(result)
 
 
 def test_a_calibration_of_another_back_end_than_the_ports_turned_out_to_have_says_nothing(tmp_path: Path) -> None:
-    result = opened_with(measured(tmp_path, calibrated(tmp_path, 4e5)), "xdp_live")
+    result = with_backend(measure_run(tmp_path, make_calibration(tmp_path, 4e5)), "xdp_live")
     assert describe_uncalibrated_loads(result) == ""

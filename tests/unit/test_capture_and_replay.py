@@ -23,47 +23,47 @@ FOUND = ReplayContents(
 )
 
 
-def planned(**keys: Any) -> Plan:
+def build_plan(**keys: Any) -> Plan:
     """Build a plan; two underscores stand for two dots. Every file contains FOUND, every filter passes."""
     requested = {key.replace("__", "."): value for key, value in keys.items()}
     return build(load((), requested), Resolvers(inspect_replay=lambda _source: FOUND))
 
 
-def refused(**keys: Any) -> str:
+def refusal(**keys: Any) -> str:
     with pytest.raises(ConfigError) as error:
-        planned(**keys)
+        build_plan(**keys)
     return str(error.value)
 
 
 def test_a_capture_is_of_the_latency_trials_and_of_both_ways_unless_said_otherwise() -> None:
-    assert planned().capture is None
-    capture = planned(capture__file="seen.pcapng").capture
+    assert build_plan().capture is None
+    capture = build_plan(capture__file="seen.pcapng").capture
     assert capture
     assert (capture.file, capture.trials, capture.way) == (str(Path("seen.pcapng").absolute()), "latency", "both")
-    live = planned(sut="xdp", capture__file="seen.pcapng").capture
+    live = build_plan(sut="xdp", capture__file="seen.pcapng").capture
     assert live
     assert live.way == "received"
 
 
 def test_each_captured_trial_has_its_own_file() -> None:
-    plan = planned(capture__file="/tmp/seen", capture__trials="latency").capture
+    plan = build_plan(capture__file="/tmp/seen", capture__trials="latency").capture
     assert capture_request(plan, 3, "search") is None
     assert capture_request(None, 3, "latency NDR") is None
     requested = capture_request(plan, 12, "latency NDR")
     assert requested
     assert requested["file"] == "/tmp/seen-12.pcapng"
     assert capture_file("/tmp/a.b.pcap", 7) == "/tmp/a.b-7.pcap"
-    every = planned(capture__file="/tmp/seen", capture__trials="all").capture
+    every = build_plan(capture__file="/tmp/seen", capture__trials="all").capture
     assert capture_request(every, 0, "search")
 
 
 def test_what_cannot_be_captured_is_refused_by_its_key() -> None:
     file: dict[str, Any] = {"capture__file": "seen.pcapng"}
-    assert refused(**file, sut="xdp", capture__way="both").startswith(
+    assert refusal(**file, sut="xdp", capture__way="both").startswith(
         "capture.way: xdp_live creates frames in the kernel"
     )
-    assert refused(**file, capture__ports=[2]).startswith("capture.ports: no such port (2); write numbers from 0 to 1")
-    assert refused(**file, latency__enabled=False).startswith(
+    assert refusal(**file, capture__ports=[2]).startswith("capture.ports: no such port (2); write numbers from 0 to 1")
+    assert refusal(**file, latency__enabled=False).startswith(
         "capture.trials: no latency trials to capture (latency.enabled is false)"
     )
 
@@ -75,7 +75,7 @@ def test_what_cannot_be_captured_is_refused_by_its_key() -> None:
 
 
 def test_replayed_frames_get_the_addresses_of_the_port_and_the_lab_their_size() -> None:
-    plan = planned(traffic__replay__file="dns.pcap", traffic__rx_shift=[4])
+    plan = build_plan(traffic__replay__file="dns.pcap", traffic__rx_shift=[4])
     there, back = plan.traffic.streams
     assert (there.ethernet.src, there.ethernet.dst) == (addressing.tester_mac(0), addressing.sut_mac(0))
     assert (there.sizes, there.rx_offsets, there.flow_count) == (FOUND.sizes, (46, 58), 4)
@@ -111,13 +111,15 @@ def test_a_file_has_its_own_headers_and_sizes() -> None:
         "traffic__imix": "64:1",
     }
     for key, named in created.items():
-        message = refused(traffic__replay__file="x", **{key: named})
+        message = refusal(traffic__replay__file="x", **{key: named})
         assert message.startswith(
             f"traffic.replay.file and {key.replace('__', '.')}: frames of a file are sent unchanged"
         ), message
-    assert "flows: frames of a file are sent unchanged" in refused(traffic__replay__file="x", flows__udp_source=53)
-    assert refused(traffic__replay__filter="udp").startswith("traffic.replay.filter: set without a file")
-    assert not planned(traffic__replay__file="x", traffic__forward="80%", bidirectional=True).traffic.streams[0].ranges
+    assert "flows: frames of a file are sent unchanged" in refusal(traffic__replay__file="x", flows__udp_source=53)
+    assert refusal(traffic__replay__filter="udp").startswith("traffic.replay.filter: set without a file")
+    assert (
+        not build_plan(traffic__replay__file="x", traffic__forward="80%", bidirectional=True).traffic.streams[0].ranges
+    )
 
 
 def test_nothing_is_looked_into_unless_somebody_can() -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.running import Listener, make_plan, parts
+from tests.running import Listener, make_environment, make_plan
 from tests.suts import Step
 
 from nodrop.model.chain_counts import count_by_chain
@@ -27,7 +27,7 @@ def latency(mean_ns: float) -> LatencySummary:
 
 def test_chains_add_up_to_the_trial_and_each_has_the_latency_of_its_own_streams(tmp_path: Path) -> None:
     plan = make_plan(tmp_path, chains=3, networks="ports", traffic__streams=2, rate="9kpps", duration="1s")
-    trial = execute(plan, Listener(), parts(Step(8e3))).trials[0]
+    trial = execute(plan, Listener(), make_environment(Step(8e3))).trials[0]
     streams = plan.traffic.streams
     directions = tuple(
         DirectionTimes(
@@ -56,7 +56,7 @@ def test_latency_of_several_chains_together_is_no_chains_own(tmp_path: Path) -> 
         for stream in plan.traffic.streams
     )
     traffic = plan.traffic.model_copy(update={"streams": shared})
-    trial = execute(plan, Listener(), parts(Step(1e6))).trials[0]
+    trial = execute(plan, Listener(), make_environment(Step(1e6))).trials[0]
     together = tuple(
         DirectionTimes(tx_port=way[0], rx_port=way[1], latency_every=1, latency=latency(1e3))
         for way in ((0, 1), (1, 0))

@@ -14,7 +14,7 @@ import altair
 import jsonschema
 import pytest
 from tests.factories import latency_summary
-from tests.recorded import recorded
+from tests.recorded import record_run
 from tests.running import MILLION
 from tests.suts import LossFloor, SmoothCurve, Step
 
@@ -59,13 +59,16 @@ def require_sound(chart: Chart) -> None:
     assert chart.summary.endswith(".")
 
 
-def times(port: int, values_ns: Sequence[int]) -> DirectionTimes:
+def direction_times(port: int, values_ns: Sequence[int]) -> DirectionTimes:
     return DirectionTimes(tx_port=port, rx_port=1 - port, latency_every=1, latency=latency_summary(values_ns))
 
 
-def timed(result: RunResult, count: int = 2000) -> RunResult:
+def with_latencies(result: RunResult, count: int = 2000) -> RunResult:
     """Return the result with latencies of 10 to 10 + count µs in each trial, its last trial as the NDR's trial."""
-    series = (times(0, range(10_000, 10_000 + count * 1000, 1000)), times(1, range(5_000, 5_000 + count * 1000, 1000)))
+    series = (
+        direction_times(0, range(10_000, 10_000 + count * 1000, 1000)),
+        direction_times(1, range(5_000, 5_000 + count * 1000, 1000)),
+    )
     trials = tuple(trial.model_copy(update={"directions": series}) for trial in result.trials)
     actual = LatencyResult(label="NDR", load_pps=trials[-1].trial.intended_load_pps, trial_index=trials[-1].index)
     return result.model_copy(update={"trials": trials, "latencies": (actual,)})
@@ -84,37 +87,37 @@ def ledger(due: int, *lost: tuple[str, int]) -> LossLedger:
     return LossLedger(ways=(way(0), way(1)))
 
 
-def every_chart(result: RunResult) -> list[Chart]:
+def build_charts(result: RunResult) -> list[Chart]:
     """Return all charts of a run that has a search, latencies and counters."""
     counted = result.trials[-1].model_copy(update={"ledger": ledger(1_000_000, ("ring_full", 20))})
     return [
         search_bounds.build_chart(result, result.steps),
         rate_by_frame_size.build_chart([result]),
         rate_by_frame_size.build_chart([result], "bps"),
-        latency.build_chart([timed(result)]),
-        latency.build_chart([timed(result)], each_way=True),
-        load_latency.build_chart(timed(result)),
+        latency.build_chart([with_latencies(result)]),
+        latency.build_chart([with_latencies(result)], each_way=True),
+        load_latency.build_chart(with_latencies(result)),
         loss.build_chart(result),
         loss.build_chart(result, result.trials[0]),
         sankey.build_chart(counted),
-        chains.build_chart(timed(result)),
+        chains.build_chart(with_latencies(result)),
     ]
 
 
 @pytest.mark.parametrize("sut", [Step(1e9), LossFloor(1e6, 1e-4), Step(3000.0)])
 def test_every_chart_is_valid_whatever_the_sut_was_like(sut: Any, tmp_path: Path) -> None:
-    for chart in every_chart(recorded(tmp_path, sut, **WIDE)):
+    for chart in build_charts(record_run(tmp_path, sut, **WIDE)):
         require_sound(chart)
 
 
 @pytest.mark.parametrize("keys", [{"traffic__bidirectional": False}, {"chains": 64}])
 def test_every_chart_is_valid_one_way_and_of_many_chains(keys: dict[str, Any], tmp_path: Path) -> None:
-    for chart in every_chart(recorded(tmp_path, MILLION, **WIDE, **keys)):
+    for chart in build_charts(record_run(tmp_path, MILLION, **WIDE, **keys)):
         require_sound(chart)
 
 
 def test_a_run_of_one_trial_and_one_of_four_hundred_are_drawn(tmp_path: Path) -> None:
-    result = recorded(tmp_path, SmoothCurve(9e5), **WIDE)
+    result = record_run(tmp_path, SmoothCurve(9e5), **WIDE)
     one = result.model_copy(update={"trials": result.trials[:1], "steps": result.steps[:1], "goals": ()})
     for chart in (search_bounds.build_chart(one, one.steps), loss.build_chart(one), chains.build_chart(one)):
         require_sound(chart)
@@ -123,14 +126,14 @@ def test_a_run_of_one_trial_and_one_of_four_hundred_are_drawn(tmp_path: Path) ->
     trials = tuple(created[n % len(created)].model_copy(update={"index": n}) for n in numbered)
     steps = tuple(result.steps[n % len(result.steps)].model_copy(update={"trial_index": n}) for n in numbered)
     many = result.model_copy(update={"trials": trials, "steps": steps, "latencies": ()})
-    for chart in (search_bounds.build_chart(many, steps), load_latency.build_chart(timed(many))):
+    for chart in (search_bounds.build_chart(many, steps), load_latency.build_chart(with_latencies(many))):
         require_sound(chart)
     assert len(search_bounds.build_chart(many, steps).data["trials"]) == 400
 
 
 def test_a_curve_ends_where_fewer_than_ten_frames_were_slower() -> None:
     """The histogram itself counts the frames above the last point."""
-    series = (times(0, range(1000, 2_001_000, 1000)),)
+    series = (direction_times(0, range(1000, 2_001_000, 1000)),)
     points = compute_latency_curve(series)
     last_percentile, last_ns = points[-1]
     assert last_percentile == pytest.approx(99.5)
@@ -139,7 +142,7 @@ def test_a_curve_ends_where_fewer_than_ten_frames_were_slower() -> None:
 
 
 def test_a_curve_has_the_percentiles_that_the_figures_have() -> None:
-    series = (times(0, range(1000, 901_000, 1000)), times(1, range(5_000, 905_000, 1000)))
+    series = (direction_times(0, range(1000, 901_000, 1000)), direction_times(1, range(5_000, 905_000, 1000)))
     figures = merge_latency(series, (50.0, 90.0, 99.0))
     assert figures
     known = dict(compute_latency_curve(series))
@@ -147,15 +150,15 @@ def test_a_curve_has_the_percentiles_that_the_figures_have() -> None:
 
 
 def test_no_curve_is_drawn_without_histograms(tmp_path: Path) -> None:
-    result = recorded(tmp_path, MILLION)
+    result = record_run(tmp_path, MILLION)
     with pytest.raises(ConfigError, match="no latency histogram is stored"):
         latency.build_chart([result])
-    assert compute_latency_curve([times(0, [1000] * 19)]) == ()
+    assert compute_latency_curve([direction_times(0, [1000] * 19)]) == ()
 
 
 def test_lines_of_several_runs_are_told_apart(tmp_path: Path) -> None:
     """Two runs that differ only in their ids have separate lines."""
-    results = [timed(recorded(tmp_path, MILLION)) for _ in range(2)]
+    results = [with_latencies(record_run(tmp_path, MILLION)) for _ in range(2)]
     lines = {row["line"] for row in latency.build_chart(results).data["curves"]}
     assert len(lines) == 2
     labeled = [
@@ -166,7 +169,7 @@ def test_lines_of_several_runs_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_a_figure_that_something_else_limited_says_at_least(tmp_path: Path) -> None:
-    result = recorded(tmp_path, MILLION)
+    result = record_run(tmp_path, MILLION)
     goals = tuple(each.model_copy(update={"limit": Limit.TESTER}) for each in result.goals)
     chart = rate_by_frame_size.build_chart([result.model_copy(update={"goals": goals})])
     assert all(row["least"] and row["label"].startswith("≥") for row in chart.data["figures"])
@@ -175,7 +178,7 @@ def test_a_figure_that_something_else_limited_says_at_least(tmp_path: Path) -> N
 
 def test_the_theoretical_maximum_is_drawn_for_links_that_have_a_speed(tmp_path: Path) -> None:
     """64-byte frames at 10 Gb/s: 14,880,952 per second each way (RFC 2544 appendix B, times ten)."""
-    result = recorded(tmp_path, MILLION, link_speed="10Gbps")
+    result = record_run(tmp_path, MILLION, link_speed="10Gbps")
     lab = {row["series"] for row in rate_by_frame_size.build_chart([result]).data["figures"]}
     assert rate_by_frame_size.MAXIMUM not in lab
     engine = result.plan.engine.model_copy(update={"devices": ("0000:01:00.0", "0000:01:00.1")})
@@ -189,7 +192,7 @@ def test_the_theoretical_maximum_is_drawn_for_links_that_have_a_speed(tmp_path: 
 
 
 def test_loss_over_time_adds_up_to_what_was_lost(tmp_path: Path) -> None:
-    result = recorded(tmp_path, SmoothCurve(9e5), **WIDE)
+    result = record_run(tmp_path, SmoothCurve(9e5), **WIDE)
     for trial in result.trials:
         if trial.lost_count and trial.windows.lost_count:
             rows = loss.build_chart(result, trial).data["lost"]
@@ -201,7 +204,7 @@ def lost_widths(trial: TrialResult) -> dict[str, float]:
 
 
 def test_losses_are_to_scale_among_themselves_and_the_picture_says_how_far_they_are_magnified(tmp_path: Path) -> None:
-    trial = recorded(tmp_path, MILLION).trials[0]
+    trial = record_run(tmp_path, MILLION).trials[0]
     small = trial.model_copy(update={"ledger": ledger(1_000_000, ("a", 4000), ("b", 1000))})
     widths = lost_widths(small)
     assert widths["4,000 (0.4 %): for a"] == pytest.approx(4 * widths["1,000 (0.1 %): for b"])
@@ -211,7 +214,7 @@ def test_losses_are_to_scale_among_themselves_and_the_picture_says_how_far_they_
 
 
 def test_losses_that_can_be_seen_are_in_the_scale_of_the_flow(tmp_path: Path) -> None:
-    trial = recorded(tmp_path, MILLION).trials[0]
+    trial = record_run(tmp_path, MILLION).trials[0]
     large = trial.model_copy(update={"ledger": ledger(1000, ("a", 400))})
     flow = next(row["right"] - row["left"] for row in sankey.build_chart(large).data["bands"])
     assert lost_widths(large) == {"400 (40 %): for a": pytest.approx(0.4 * flow)}
@@ -225,15 +228,15 @@ def test_ways_of_many_chains_are_added_up(tmp_path: Path) -> None:
         for n in range(3)
         for way in one.ways
     )
-    trial = recorded(tmp_path, MILLION).trials[0]
+    trial = record_run(tmp_path, MILLION).trials[0]
     chart = sankey.build_chart(trial.model_copy(update={"ledger": LossLedger(ways=ways)}))
     assert sum(1 for row in chart.data["labels"] if row["text"].startswith("1,200 (40 %)")) == 2
 
 
 def test_a_fixed_rate_is_drawn_over_time_and_a_search_is_not(tmp_path: Path) -> None:
-    require_sound(fixed_rate.build_chart(recorded(tmp_path, Step(3000.0), rate="10kpps", duration=1)))
+    require_sound(fixed_rate.build_chart(record_run(tmp_path, Step(3000.0), rate="10kpps", duration=1)))
     with pytest.raises(ConfigError, match="at a fixed rate"):
-        fixed_rate.build_chart(recorded(tmp_path, MILLION))
+        fixed_rate.build_chart(record_run(tmp_path, MILLION))
 
 
 def test_every_color_has_a_counterpart_on_dark_ground_and_none_is_left(tmp_path: Path) -> None:
@@ -241,10 +244,10 @@ def test_every_color_has_a_counterpart_on_dark_ground_and_none_is_left(tmp_path:
     assert len(set(lights)) == len(lights)
     used = re.findall(
         r"#[0-9a-f]{6}",
-        json.dumps([theme.apply_theme(chart.spec) for chart in every_chart(recorded(tmp_path, MILLION))]),
+        json.dumps([theme.apply_theme(chart.spec) for chart in build_charts(record_run(tmp_path, MILLION))]),
     )
     assert set(used) <= set(lights)
-    dark = json.dumps([theme.apply_theme(chart.spec, "dark") for chart in every_chart(recorded(tmp_path, MILLION))])
+    dark = json.dumps([theme.apply_theme(chart.spec, "dark") for chart in build_charts(record_run(tmp_path, MILLION))])
     assert not set(re.findall(r"#[0-9a-f]{6}", dark)) & set(lights)
 
 
@@ -279,7 +282,7 @@ render.render_pdf(charts[0]).startswith(b"%PDF") or sys.exit(1)
 
 def test_charts_in_a_page_have_names_and_ids_of_their_own(tmp_path: Path) -> None:
     """Render in a child process: the renderer's threads outlive the test."""
-    charts = every_chart(recorded(tmp_path, SmoothCurve(9e5), **WIDE))
+    charts = build_charts(record_run(tmp_path, SmoothCurve(9e5), **WIDE))
     lines = "\n".join(chart.model_dump_json() for chart in charts)
     done = subprocess.run(
         [sys.executable, "-c", SHEET], input=lines, text=True, capture_output=True, check=True, timeout=100

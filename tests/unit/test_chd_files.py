@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 from tests.hosts import Shape, host
-from tests.machines import NAMES, described, machine, made_up
+from tests.machines import NAMES, describe_machine, machine, make_tree
 
 from nodrop.descriptors import (
     DescriptorForm,
@@ -25,7 +25,7 @@ from nodrop.model.observation import ObservationTime
 LATER = ObservationTime("2026-02-02T00:00:00+00:00")
 
 
-def kept(value: HostDescriptor, form: DescriptorForm, directory: Path) -> HostDescriptor:
+def write_and_read(value: HostDescriptor, form: DescriptorForm, directory: Path) -> HostDescriptor:
     file = directory / f"host.{form}"
     file.write_text(format_descriptor(value, form))
     return read_chd(file)
@@ -35,8 +35,8 @@ def kept(value: HostDescriptor, form: DescriptorForm, directory: Path) -> HostDe
 @pytest.mark.parametrize("shape", [Shape(), Shape(nodes=1, cores=1, threads=1, ports=0), Shape(nodes=4, vfs=0)])
 def test_a_host_is_the_same_after_it_was_written_and_read(shape: Shape, form: DescriptorForm, tmp_path: Path) -> None:
     value = add_fingerprints(host("a", shape))
-    assert kept(value, form, tmp_path) == value
-    assert list_altered(kept(value, form, tmp_path)) == ()
+    assert write_and_read(value, form, tmp_path) == value
+    assert list_altered(write_and_read(value, form, tmp_path)) == ()
 
 
 @pytest.mark.parametrize("form", get_args(DescriptorForm))
@@ -53,7 +53,7 @@ def test_text_of_every_kind_survives(form: DescriptorForm, tmp_path: Path) -> No
     value = value.model_copy(
         update={"capabilities": value.capabilities.model_copy(update={"settings": settings})},
     )
-    assert kept(value, form, tmp_path) == value
+    assert write_and_read(value, form, tmp_path) == value
 
 
 def test_a_hash_is_of_values_not_of_when_and_how_they_were_found() -> None:
@@ -195,21 +195,21 @@ def test_a_truncated_descriptor_is_refused_or_less(cut: int, tmp_path: Path) -> 
 def test_a_host_of_512_cpus_is_read_in_seconds(tmp_path: Path) -> None:
     value = add_fingerprints(host("big", Shape(nodes=8, cores=32, threads=2)))
     started = time.monotonic()
-    assert kept(value, "json", tmp_path) == value
+    assert write_and_read(value, "json", tmp_path) == value
     assert time.monotonic() - started < 30
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_captured_machines_are_the_same_after_they_were_written_and_read(name: str, tmp_path: Path) -> None:
-    value = described(name)
+    value = describe_machine(name)
     for form in get_args(DescriptorForm) if name in ("xeon-2n-smt", "arm-big-little") else ("json",):
-        assert kept(value, form, tmp_path) == value
+        assert write_and_read(value, form, tmp_path) == value
     assert list_altered(value) == ()
 
 
 @pytest.mark.parametrize("held", ["-5", "9" * 20, "9" * 31, "nan", "", "\xff"])
 def test_a_number_that_cannot_be_is_unknown_so_that_every_description_reads_back(held: str, tmp_path: Path) -> None:
-    source = machine("xeon-2n-smt")._replace(tree=made_up(tmp_path, {"/sys/x": held.encode("latin-1")}))
+    source = machine("xeon-2n-smt")._replace(tree=make_tree(tmp_path, {"/sys/x": held.encode("latin-1")}))
     result = observe_number(source, "/sys/x")
     assert not result.known
     assert result.why.startswith("holds ")

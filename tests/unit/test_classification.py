@@ -67,7 +67,7 @@ CASES = [
 ]
 
 
-def result_of(found: Classification) -> str:
+def classification_letter(found: Classification) -> str:
     return "L" if found.is_lower else "U" if found.is_upper else "?"
 
 
@@ -78,7 +78,7 @@ def test_the_rfcs_example_is_classified_as_its_code_says(
     result = classify(POINTS[point - 1], each)
 
     assert (result.full_high_s, result.full_low_s, result.short_high_s, result.short_low_s) == row[:4]
-    assert result_of(result) == CONTRADICTED_BY_THE_CODE.get((point, each.label), row[4])
+    assert classification_letter(result) == CONTRADICTED_BY_THE_CODE.get((point, each.label), row[4])
     assert result.undecided == (row[4] == "?")
 
 
@@ -134,7 +134,7 @@ def test_a_load_decided_early_by_full_length_trials_stays_decided_for_the_whole_
         while sum(t.effective_s for t in trials) < (each.duration_sum_s or 0) - 2:
             duration_s = draw.choice((1, 2))
             trials.append(Evidence(duration_s, duration_s, draw.choice((0.0, 0.01))))
-            result = result_of(classify(trials, each))
+            result = classification_letter(classify(trials, each))
             assert decided in ("", result)
             decided = result if result != "?" else ""
 

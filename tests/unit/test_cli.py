@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.running import MILLION, parts
+from tests.running import MILLION, make_environment
 from tests.suts import LossFloor
 
 import nodrop
@@ -33,13 +33,13 @@ def in_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run_over(made: RunEnvironment, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+def run_simulated(made: RunEnvironment, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     """Execute `nodrop run` without packets."""
     monkeypatch.setattr("nodrop.run.execute.execute", lambda plan, on_event, _parts: execute(plan, on_event, made))
     return main(["run", *SHORT, *arguments])
 
 
-def complaint(capsys: pytest.CaptureFixture[str]) -> str:
+def error_output(capsys: pytest.CaptureFixture[str]) -> str:
     printed = capsys.readouterr()
     assert "Traceback" not in printed.err
     return printed.err
@@ -117,7 +117,7 @@ def test_what_cannot_be_used_is_a_sentence_and_exit_code_2(
     arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(arguments) == 2
-    report = complaint(capsys)
+    report = error_output(capsys)
     assert report.startswith("nodrop: error: ")
     assert sentence in report
 
@@ -125,13 +125,13 @@ def test_what_cannot_be_used_is_a_sentence_and_exit_code_2(
 @pytest.mark.usefixtures("in_empty_directory")
 def test_a_lab_that_does_not_stand_is_exit_code_3(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--lab", "no-such-lab"]) == 3
-    assert "nodrop: error: lab no-such-lab does not exist" in complaint(capsys)
+    assert "nodrop: error: lab no-such-lab does not exist" in error_output(capsys)
 
 
 def test_a_run_prints_its_result_and_where_it_is(
     in_empty_directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_over(parts(), monkeypatch) == 0
+    assert run_simulated(make_environment(), monkeypatch) == 0
     printed = capsys.readouterr()
     (stored,) = in_empty_directory.glob("results/*/result.json")
     assert f"result: {stored.relative_to(in_empty_directory)}\n" in printed.out
@@ -146,7 +146,7 @@ def test_a_run_prints_its_result_and_where_it_is(
 def test_with_json_to_standard_output_nothing_else_goes_there(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_over(parts(), monkeypatch, "--json", "-") == 0
+    assert run_simulated(make_environment(), monkeypatch, "--json", "-") == 0
     printed = capsys.readouterr()
     assert RunResult.model_validate_json(printed.out).status == "complete"
     assert "NDR 0 %" in printed.err
@@ -155,7 +155,7 @@ def test_with_json_to_standard_output_nothing_else_goes_there(
 def test_the_result_is_also_written_where_json_says(
     in_empty_directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_over(parts(), monkeypatch, "--json", "deep/out.json", "--quiet", "--no-latency") == 0
+    assert run_simulated(make_environment(), monkeypatch, "--json", "deep/out.json", "--quiet", "--no-latency") == 0
     result = json.loads((in_empty_directory / "deep/out.json").read_text())
     assert result["latencies"] == []
     assert "trial 0" not in capsys.readouterr().out
@@ -164,7 +164,7 @@ def test_the_result_is_also_written_where_json_says(
 @pytest.mark.usefixtures("in_empty_directory")
 def test_flags_become_the_plan(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     flags = ("--goal", "soft=2%", "--frame-bytes", "512", "--min-load", "5kpps", "--profile", "standard", "--json", "-")
-    assert run_over(parts(), monkeypatch, *flags) == 0
+    assert run_simulated(make_environment(), monkeypatch, *flags) == 0
     plan = RunResult.model_validate_json(capsys.readouterr().out).plan
     assert [(goal.label, goal.loss_ratio) for goal in plan.search.goals] == [("soft", 0.02)]
     assert plan.traffic.frame_bytes == 512
@@ -176,7 +176,7 @@ def test_flags_become_the_plan(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 def test_a_goal_that_no_load_meets_is_exit_code_5_and_still_printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_over(parts(LossFloor(capacity_pps=1e6, floor_ratio=0.1)), monkeypatch) == 5
+    assert run_simulated(make_environment(LossFloor(capacity_pps=1e6, floor_ratio=0.1)), monkeypatch) == 5
     printed = capsys.readouterr()
     assert "even the lowest load does not meet NDR and PDR" in printed.err
     assert "Even at the lowest load allowed" in printed.out
@@ -186,7 +186,7 @@ def test_a_goal_that_no_load_meets_is_exit_code_5_and_still_printed(
 def test_a_search_out_of_time_is_exit_code_5_and_what_is_known_is_printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_over(parts(), monkeypatch, "--set", "search.max_duration=0.9s") == 5
+    assert run_simulated(make_environment(), monkeypatch, "--set", "search.max_duration=0.9s") == 5
     printed = capsys.readouterr()
     assert "nodrop: error: the search needs more than 0.9 s" in printed.err
     assert "out of time; partial results follow" in printed.out
@@ -196,7 +196,7 @@ def test_a_search_out_of_time_is_exit_code_5_and_what_is_known_is_printed(
 def test_a_search_that_used_up_its_budget_is_exit_code_0_and_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_over(parts(), monkeypatch, "--search", "mlrsearch-01", "--budget", "0.9s") == 0
+    assert run_simulated(make_environment(), monkeypatch, "--search", "mlrsearch-01", "--budget", "0.9s") == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "! NDR, PDR: The time for the search, 0.9 s, was over before the search was done." in printed
 
@@ -205,8 +205,8 @@ def test_a_search_that_used_up_its_budget_is_exit_code_0_and_says_so(
 def test_a_budget_too_small_for_any_answer_is_exit_code_5(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_over(parts(), monkeypatch, "--budget", "50ms") == 5
-    assert "no load that meets NDR and PDR was found; allow more time (--budget)" in complaint(capsys)
+    assert run_simulated(make_environment(), monkeypatch, "--budget", "50ms") == 5
+    assert "no load that meets NDR and PDR was found; allow more time (--budget)" in error_output(capsys)
 
 
 @pytest.mark.usefixtures("in_empty_directory")
@@ -214,7 +214,7 @@ def test_flags_about_the_search_become_the_plan(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     flags = ("--search", "mlrsearch-rfc9971", "--exceed-ratio", "50%", "--duration-sum", "3s", "--json", "-")
-    assert run_over(parts(), monkeypatch, *flags) == 0
+    assert run_simulated(make_environment(), monkeypatch, *flags) == 0
     search = RunResult.model_validate_json(capsys.readouterr().out).plan.search
     assert search.algorithm == "mlrsearch-rfc9971"
     assert [(goal.exceed_ratio, goal.duration_sum_s) for goal in search.goals] == [(0.5, 3.0)] * 2
@@ -235,7 +235,7 @@ def test_a_signal_ends_a_run_once_and_what_was_measured_is_printed(
         return MILLION(intended_load_pps, duration_s)
 
     before = signal.getsignal(number)
-    assert run_over(parts(signalled), monkeypatch) == exit_code
+    assert run_simulated(make_environment(signalled), monkeypatch) == exit_code
     printed = capsys.readouterr()
     assert f"nodrop: stopped by {number.name}" in printed.err
     assert "interrupted; partial results follow, 4 trials" in printed.out

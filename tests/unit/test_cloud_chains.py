@@ -67,7 +67,7 @@ def networks(asked: CloudPlan, **segments: Any) -> Mapping[str, Json]:
     }
 
 
-def read(asked: CloudPlan, **changed: Json) -> CloudState:
+def read_chains(asked: CloudPlan, **changed: Json) -> CloudState:
     ports = {
         port.name: {
             "mac_address": f"FA:16:3E:00:{server.chain:02}:0{side}",
@@ -94,7 +94,7 @@ def read(asked: CloudPlan, **changed: Json) -> CloudState:
 def facts(asked: CloudPlan, of: LabPlan, **segments: Any) -> tuple[ChainFacts, ...]:
     return tuple(
         chain_facts.chain_facts(
-            asked, of, tuple(chain_facts.network_facts(asked, networks(asked, **segments))), read(asked)
+            asked, of, tuple(chain_facts.network_facts(asked, networks(asked, **segments))), read_chains(asked)
         )
     )
 
@@ -118,7 +118,7 @@ def test_networks_of_a_tunnel_give_their_numbers() -> None:
     for name, network in networks(requested, left0=7000, right0=7001).items():
         report[name] = network | {"provider:network_type": "vxlan"}
     result = tuple(chain_facts.network_facts(requested, report))
-    [chain] = chain_facts.chain_facts(requested, lab(tagged=False), result, read(requested))
+    [chain] = chain_facts.chain_facts(requested, lab(tagged=False), result, read_chains(requested))
     assert chain.vnis == (7000, 7001)
     assert chain.vlans is None
     with pytest.raises(StageError, match=r"network left0 has no VLAN \(kind vxlan\); request kind vlan"):
@@ -178,7 +178,7 @@ def test_where_routers_stand_they_are_the_stations_and_edges_the_tester_s_networ
     requested = plan(routers=routers)
     requested = requested.model_copy(update={"networks": (*edges, *requested.networks)})
     result = tuple(chain_facts.network_facts(requested, networks(requested)))
-    standing = read(requested)._replace(router_macs=("FA:16:3E:AA:00:00", "FA:16:3E:AA:00:01"))
+    standing = read_chains(requested)._replace(router_macs=("FA:16:3E:AA:00:00", "FA:16:3E:AA:00:01"))
     [chain] = chain_facts.chain_facts(requested, lab(), result, standing)
     assert chain.vlans == (100, 101)
     assert chain.macs == ("fa:16:3e:aa:00:00", "fa:16:3e:aa:00:01")
@@ -187,7 +187,9 @@ def test_where_routers_stand_they_are_the_stations_and_edges_the_tester_s_networ
 def test_a_mac_that_is_there_twice_is_an_error() -> None:
     with pytest.raises(StageError, match="ports vm0-0 and vm1-1 have the same MAC address fa:16:3e:00:00:00"):
         tuple(
-            chain_facts.server_facts(plan(2), read(plan(2), **{"vm1-1": {"mac_address": "fa:16:3e:00:00:00"}}), set())
+            chain_facts.server_facts(
+                plan(2), read_chains(plan(2), **{"vm1-1": {"mac_address": "fa:16:3e:00:00:00"}}), set()
+            )
         )
 
 
@@ -203,12 +205,12 @@ def test_a_mac_that_is_there_twice_is_an_error() -> None:
 )
 def test_a_port_that_is_not_as_it_has_to_be_is_an_error(changed: Json, said: str) -> None:
     with pytest.raises(StageError, match=f"port vm0-1 .*{said}"):
-        tuple(chain_facts.server_facts(plan(), read(plan(), **{"vm0-1": changed}), set()))
+        tuple(chain_facts.server_facts(plan(), read_chains(plan(), **{"vm0-1": changed}), set()))
 
 
 def test_what_only_administrators_are_told_is_not_missed() -> None:
     requested = plan()
-    report = read(requested)
+    report = read_chains(requested)
     bare = {name: {key: port[key] for key in ("mac_address", "device_id")} for name, port in report.ports.items()}
     servers = {name: {"id": server["id"], "hostId": "h1"} for name, server in report.servers.items()}
     [server] = chain_facts.server_facts(requested, report._replace(ports=bare, servers=servers), set())
@@ -219,10 +221,10 @@ def test_what_only_administrators_are_told_is_not_missed() -> None:
 def test_a_vm_on_another_host_than_asked_for_is_an_error() -> None:
     requested = plan(2, hosts=("compute1", "az:compute2"))
     chain_facts.check_hosts(
-        requested, read(requested, vm1={chain_facts.HOST: "compute2.example.org", chain_facts.HOST_ID: "h2"})
+        requested, read_chains(requested, vm1={chain_facts.HOST: "compute2.example.org", chain_facts.HOST_ID: "h2"})
     )
     with pytest.raises(StageError, match="server vm1 is on host compute1 instead of compute2"):
-        chain_facts.check_hosts(requested, read(requested))
+        chain_facts.check_hosts(requested, read_chains(requested))
 
 
 def test_a_chain_on_two_hosts_is_an_error_unless_that_was_asked_for() -> None:
@@ -235,7 +237,7 @@ def test_a_chain_on_two_hosts_is_an_error_unless_that_was_asked_for() -> None:
         }
     )
     requested = requested.model_copy(update={"servers": (*requested.servers, second)})
-    elsewhere = read(requested, **{"vm0-1": {chain_facts.HOST: "compute2", chain_facts.HOST_ID: "h2"}})
+    elsewhere = read_chains(requested, **{"vm0-1": {chain_facts.HOST: "compute2", chain_facts.HOST_ID: "h2"}})
     with pytest.raises(
         StageError, match=r"servers vm0 and vm0-1 of one chain are on different hosts \(compute1 and comp"
     ):

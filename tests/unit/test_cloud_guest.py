@@ -22,7 +22,7 @@ MACS = ("fa:16:3e:00:00:01", "fa:16:3e:00:00:02")
 TESTER = ("02:00:00:00:00:01", "02:00:00:00:00:02")
 
 
-def told(text: str) -> dict[str, str]:
+def parse_user_data(text: str) -> dict[str, str]:
     """Return the file's lines as cloud-init would write them."""
     assert text.startswith("#cloud-config\n")
     [content] = yaml.safe_load(text)["write_files"]
@@ -31,7 +31,7 @@ def told(text: str) -> dict[str, str]:
 
 
 def test_a_cross_connect_is_told_its_macs_and_whom_it_sends_to() -> None:
-    assert told(user_data(BRIDGE, GuestFacts(MACS, TESTER), queue_count=2)) == {
+    assert parse_user_data(user_data(BRIDGE, GuestFacts(MACS, TESTER), queue_count=2)) == {
         "FORWARDER": "vnf-l2",
         "INTF_MAC1": MACS[0],
         "TG_MAC1": TESTER[0],
@@ -42,7 +42,7 @@ def test_a_cross_connect_is_told_its_macs_and_whom_it_sends_to() -> None:
 
 
 def test_a_router_is_told_its_addresses_and_what_is_behind_which_neighbor() -> None:
-    lines = told(user_data(ROUTER, GuestFacts(MACS, (None, None)), mbuf_count=32768))
+    lines = parse_user_data(user_data(ROUTER, GuestFacts(MACS, (None, None)), mbuf_count=32768))
     assert lines == {
         "FORWARDER": "vpp",
         "INTF_MAC1": MACS[0],
@@ -62,7 +62,7 @@ def test_a_router_is_told_its_addresses_and_what_is_behind_which_neighbor() -> N
 
 def test_a_port_of_management_is_told_with_its_address() -> None:
     guest = GuestFacts(MACS, TESTER, management=("fa:16:3e:00:00:03", "10.0.0.5/24", "10.0.0.1"))
-    lines = told(user_data(BRIDGE, guest))
+    lines = parse_user_data(user_data(BRIDGE, guest))
     assert lines["INTF_MAC_MGMT"] == "fa:16:3e:00:00:03"
     assert lines["INTF_MGMT_CIDR"] == "10.0.0.5/24"
     assert lines["INTF_MGMT_IP_GW"] == "10.0.0.1"
@@ -70,7 +70,7 @@ def test_a_port_of_management_is_told_with_its_address() -> None:
 
 def test_a_shell_that_is_given_all_lines_as_one_finds_every_value() -> None:
     content = user_data(ROUTER, GuestFacts(MACS, TESTER))
-    values = "".join(value for value in told(content).values())
+    values = "".join(value for value in parse_user_data(content).values())
     assert not set(values) & set(" #'\"$`;&|<>()*?[]\\")
 
 

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("openstack")
 
-from tests.small_cloud import SmallCloud, clouds_yaml, logged_in, serving
+from tests.small_cloud import SmallCloud, clouds_yaml, log_in, serve_cloud
 
 from nodrop.errors import ConfigError, StageError
 from nodrop.model.cloud import CloudLogin
@@ -41,13 +41,13 @@ export OS_IDENTITY_API_VERSION=3
 
 
 @pytest.fixture
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallCloud]:
+def small_cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallCloud]:
     for name in [name for name in os.environ if name.startswith("OS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setattr(requests, "FIRST_DELAY_S", 0.01)
     monkeypatch.setattr(requests, "MAX_DELAY_S", 0.02)
     monkeypatch.setattr(requests, "RETRY_S", 0.3)
-    with serving(SmallCloud()) as cloud:
+    with serve_cloud(SmallCloud()) as cloud:
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(clouds_yaml(cloud, tmp_path)))
         yield cloud
 
@@ -78,10 +78,10 @@ def test_what_only_a_shell_can_tell_is_named() -> None:
 
 
 def test_a_file_from_horizon_needs_only_the_password(
-    small: SmallCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_cloud: SmallCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "demo-openrc.sh"
-    file.write_text(HORIZON.format(base=small.base))
+    file.write_text(HORIZON.format(base=small_cloud.base))
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(ConfigError, match=r"no password of user demo and no terminal .* set OS_PASSWORD"):
         connect(CloudLogin(openrc=str(file)))
@@ -101,7 +101,9 @@ def test_an_openrc_file_that_needs_a_shell_is_refused(tmp_path: Path) -> None:
         connect(CloudLogin(openrc=str(tmp_path / "none")))
 
 
-def test_a_cloud_is_known_by_name_or_by_the_environment(small: SmallCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cloud_is_known_by_name_or_by_the_environment(
+    small_cloud: SmallCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert connect(CloudLogin(cloud="small")).is_admin
     monkeypatch.setenv("OS_CLOUD", "small")
     assert connect(CloudLogin()).name == "small"
@@ -109,7 +111,7 @@ def test_a_cloud_is_known_by_name_or_by_the_environment(small: SmallCloud, monke
     with pytest.raises(ConfigError, match="no cloud is named"):
         connect(CloudLogin())
     variables = {
-        "AUTH_URL": f"{small.base}/identity/v3",
+        "AUTH_URL": f"{small_cloud.base}/identity/v3",
         "USERNAME": "demo",
         "PASSWORD": "secret",
         "PROJECT_NAME": "demo",
@@ -120,68 +122,70 @@ def test_a_cloud_is_known_by_name_or_by_the_environment(small: SmallCloud, monke
     assert connect(CloudLogin()).project_id == "p1"
 
 
-def test_who_is_no_administrator_is_known_by_the_token(small: SmallCloud) -> None:
-    small.roles = ["member", "reader"]
-    assert not logged_in().is_admin
+def test_who_is_no_administrator_is_known_by_the_token(small_cloud: SmallCloud) -> None:
+    small_cloud.roles = ["member", "reader"]
+    assert not log_in().is_admin
 
 
-@pytest.mark.usefixtures("small")
+@pytest.mark.usefixtures("small_cloud")
 def test_a_name_that_no_file_has_is_told_with_those_it_has() -> None:
     with pytest.raises(ConfigError, match=r"cloud other is not configured: .*clouds.yaml has small; name one of these"):
         connect(CloudLogin(cloud="other"))
 
 
-def test_a_wrong_password_is_said_and_not_shown(small: SmallCloud) -> None:
-    small.password = "changed"
+def test_a_wrong_password_is_said_and_not_shown(small_cloud: SmallCloud) -> None:
+    small_cloud.password = "changed"
     with pytest.raises(StageError, match="it rejects demo in project demo") as refusal:
-        logged_in()
+        log_in()
     assert "secret" not in str(refusal.value)
 
 
-def test_version_2_of_keystone_is_refused(small: SmallCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = clouds_yaml(small, tmp_path, auth_url=f"{small.base}/identity/v2.0")
+def test_version_2_of_keystone_is_refused(
+    small_cloud: SmallCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = clouds_yaml(small_cloud, tmp_path, auth_url=f"{small_cloud.base}/identity/v2.0")
     monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(file))
     with pytest.raises(ConfigError, match="version 2 of Keystone's API is not supported"):
-        logged_in()
+        log_in()
 
 
-def test_a_token_for_no_project_and_a_catalogue_without_nova_are_refused(small: SmallCloud) -> None:
-    small.services = ("identity", "image", "network")
+def test_a_token_for_no_project_and_a_catalogue_without_nova_are_refused(small_cloud: SmallCloud) -> None:
+    small_cloud.services = ("identity", "image", "network")
     with pytest.raises(StageError, match=r"the catalog has no compute \(services: identity, image, network\)"):
-        logged_in()
-    small.project = None
+        log_in()
+    small_cloud.project = None
     with pytest.raises(StageError, match="the token is for no project"):
-        logged_in()
+        log_in()
 
 
 def test_an_address_where_nobody_listens_is_said(
-    small: SmallCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_cloud: SmallCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
-        file = clouds_yaml(small, tmp_path, auth_url=f"http://127.0.0.1:{nobody.getsockname()[1]}/v3")
+        file = clouds_yaml(small_cloud, tmp_path, auth_url=f"http://127.0.0.1:{nobody.getsockname()[1]}/v3")
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(file))
         with pytest.raises(
             StageError, match=r"it cannot be reached: Connection refused \(http://127.0.0.1:.*\); check"
         ):
-            logged_in()
+            log_in()
 
 
-@pytest.mark.usefixtures("small")
+@pytest.mark.usefixtures("small_cloud")
 def test_a_certificate_that_is_not_trusted_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trustme = pytest.importorskip("trustme")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
     other = SmallCloud()
-    with serving(other, context):
+    with serve_cloud(other, context):
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(clouds_yaml(other, tmp_path)))
         with pytest.raises(StageError, match=r"its certificate is not trusted: .*; name the authority's file"):
-            logged_in()
+            log_in()
 
 
-def test_a_password_is_asked_for_on_a_terminal_and_not_shown(small: SmallCloud, tmp_path: Path) -> None:
+def test_a_password_is_asked_for_on_a_terminal_and_not_shown(small_cloud: SmallCloud, tmp_path: Path) -> None:
     file = tmp_path / "rc"
-    file.write_text(HORIZON.format(base=small.base))
+    file.write_text(HORIZON.format(base=small_cloud.base))
     child, terminal = pty.fork()
     if child == 0:
         os.execv(sys.executable, [sys.executable, "-m", "nodrop", "status", "--openrc", str(file)])
@@ -203,36 +207,36 @@ def test_without_the_sdk_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) -> 
         connect(CloudLogin(cloud="small"))
 
 
-def test_questions_are_repeated_while_a_service_is_away(small: SmallCloud) -> None:
+def test_questions_are_repeated_while_a_service_is_away(small_cloud: SmallCloud) -> None:
     waits: list[str] = []
-    cloud = logged_in(waits.append)
-    small.failures = [("GET", "/network", 503), ("GET", "/network", 502), ("GET", "/network", "cut")]
+    cloud = log_in(waits.append)
+    small_cloud.failures = [("GET", "/network", 503), ("GET", "/network", 502), ("GET", "/network", "cut")]
     assert list_all(cloud, "networks", "network", "/networks", "networks") == []
     assert waits == [
         "network replied 503; retrying in 0.01 s",
         "network replied 502; retrying in 0.02 s",
         "network cannot be reached; retrying in 0.02 s",
     ]
-    assert cloud.api_call_counts["network"] == len(small.asked) == 4
+    assert cloud.api_call_counts["network"] == len(small_cloud.requests) == 4
 
 
-def test_patience_has_an_end(small: SmallCloud) -> None:
-    cloud = logged_in()
-    small.failures = [("GET", "/network", 503)] * 1000
+def test_patience_has_an_end(small_cloud: SmallCloud) -> None:
+    cloud = log_in()
+    small_cloud.failures = [("GET", "/network", 503)] * 1000
     with pytest.raises(CloudError, match="cannot list networks: HTTP 503: failure 503; check that") as refusal:
         list_all(cloud, "networks", "network", "/networks", "networks")
     assert refusal.value.status == 503
 
 
-def test_a_login_waits_for_keystone(small: SmallCloud) -> None:
-    small.failures = [("POST", "/identity", 503)] * 3
-    assert logged_in().project_id == "p1"
+def test_a_login_waits_for_keystone(small_cloud: SmallCloud) -> None:
+    small_cloud.failures = [("POST", "/identity", 503)] * 3
+    assert log_in().project_id == "p1"
 
 
 @pytest.mark.parametrize("failure", [503, "cut", "lost"])
-def test_what_is_made_is_made_once_whatever_becomes_of_the_answer(small: SmallCloud, failure: int | str) -> None:
-    cloud = logged_in()
-    small.failures = [("POST", "/network", failure)]
+def test_what_is_made_is_made_once_whatever_becomes_of_the_answer(small_cloud: SmallCloud, failure: int | str) -> None:
+    cloud = log_in()
+    small_cloud.failures = [("POST", "/network", failure)]
 
     def look() -> dict[str, object] | None:
         result = list_all(cloud, "networks", "network", "/networks?name=n", "networks")
@@ -240,21 +244,21 @@ def test_what_is_made_is_made_once_whatever_becomes_of_the_answer(small: SmallCl
 
     answer = create(cloud, "create network n", Post("network", "/networks", {"network": {"name": "n"}}), look)
     assert answer["network"]["name"] == "n"
-    assert len(small.held["/network/v2.0/networks"]) == 1
-    posts = [path for method, path in small.asked if method == "POST"]
+    assert len(small_cloud.resources["/network/v2.0/networks"]) == 1
+    posts = [path for method, path in small_cloud.requests if method == "POST"]
     assert len(posts) == (1 if failure == "lost" else 2)
 
 
-def test_what_is_refused_says_what_was_asked_and_what_to_do(small: SmallCloud) -> None:
-    cloud = logged_in()
-    small.failures = [("POST", "/network", 403)]
+def test_what_is_refused_says_what_was_asked_and_what_to_do(small_cloud: SmallCloud) -> None:
+    cloud = log_in()
+    small_cloud.failures = [("POST", "/network", 403)]
     with pytest.raises(CloudError, match="cloud small: cannot create x: HTTP 403: failure 403; ask an administrator"):
         create(cloud, "create x", Post("network", "/networks", {"network": {}}), lambda: None)
     # A resource that is already gone counts as deleted.
     assert delete(cloud, "delete network 7", "network", "/networks/7") is None
 
 
-@pytest.mark.usefixtures("small")
+@pytest.mark.usefixtures("small_cloud")
 def test_a_mistake_of_our_own_is_no_refusal() -> None:
-    with pytest.raises(ZeroDivisionError), logged_in().reporting_errors("divide"):
+    with pytest.raises(ZeroDivisionError), log_in().reporting_errors("divide"):
         1 / 0  # noqa: B018

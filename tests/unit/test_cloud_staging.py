@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("openstack")
 
-from tests.small_cloud import SmallCloud, clouds_yaml, logged_in, serving
+from tests.small_cloud import SmallCloud, clouds_yaml, log_in, serve_cloud
 
 from nodrop.errors import StageError
 from nodrop.model.cloud import CloudFlavor, CloudImage, CloudLogin, CloudNetwork, CloudPlan, CloudPort, CloudServer
@@ -32,14 +32,14 @@ class Services(SmallCloud):
         self.finish = self._finish
         self.status = "ACTIVE"
         """Servers to start, by name and status."""
-        self.said[f"{COMPUTE}/limits"] = {"limits": {"absolute": LIMITS}}
-        self.said[f"{NETWORK}/quotas/p1/details.json"] = {"quota": {}}
+        self.replies[f"{COMPUTE}/limits"] = {"limits": {"absolute": LIMITS}}
+        self.replies[f"{NETWORK}/quotas/p1/details.json"] = {"quota": {}}
         self.add(f"{IMAGE}/images", name="image", status="active", tags=[])
 
     def _finish(self, path: str, made: dict[str, Any]) -> None:
         if path.endswith("/os-extra_specs"):
-            self.held.pop(path)
-            self.held[FLAVORS][-1]["extra_specs"] = {"hw:cpu_policy": made["hw:cpu_policy"]}
+            self.resources.pop(path)
+            self.resources[FLAVORS][-1]["extra_specs"] = {"hw:cpu_policy": made["hw:cpu_policy"]}
         if path == NETWORKS:
             made |= {"provider:network_type": "vlan", "provider:segmentation_id": 100 + int(made["id"])}
         if path == PORTS:
@@ -54,21 +54,21 @@ class Services(SmallCloud):
                 **host,
                 **fault,
             }
-            for port in self.held[PORTS]:
+            for port in self.resources[PORTS]:
                 if {"port": port["id"]} in made["networks"]:
                     port["device_id"] = made["id"]
 
     def posts(self) -> list[str]:
         """Return the last path parts of all creation requests."""
-        return [path.rpartition("/")[2] for method, path in self.asked if method == "POST"]
+        return [path.rpartition("/")[2] for method, path in self.requests if method == "POST"]
 
     def left(self) -> dict[str, int]:
         """Return the number of resources of each kind, images excluded."""
-        return {path: len(held) for path, held in self.held.items() if held and path != f"{IMAGE}/images"}
+        return {path: len(held) for path, held in self.resources.items() if held and path != f"{IMAGE}/images"}
 
 
 @pytest.fixture
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
+def small_cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
     for name in [name for name in os.environ if name.startswith("OS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setattr(requests, "FIRST_DELAY_S", 0.01)
@@ -76,7 +76,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]
     for name in ("BETWEEN_PASSES_S", "POLL_S"):
         monkeypatch.setattr(rollback, name, 0.01)
     services = Services()
-    with serving(services):
+    with serve_cloud(services):
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(clouds_yaml(services, tmp_path)))
         yield services
 
@@ -130,49 +130,49 @@ def stage(asked: CloudPlan) -> OpenStackStage:
     return OpenStackStage(lab, asked, tester_is_here=False)
 
 
-def test_a_chain_more_is_one_request_more(small: Services) -> None:
+def test_a_chain_more_is_one_request_more(small_cloud: Services) -> None:
     with stage(plan()) as one:
         assert one.facts.chains[0].macs
-    assert small.posts() == ["flavors", "os-extra_specs", "networks", "subnets", "ports", "servers"]
-    small.asked.clear()
+    assert small_cloud.posts() == ["flavors", "os-extra_specs", "networks", "subnets", "ports", "servers"]
+    small_cloud.requests.clear()
     with stage(plan(3)) as three:
         assert len({mac for chain in three.facts.chains for mac in chain.macs or ()}) == 6
-    assert small.posts() == ["flavors", "os-extra_specs", "networks", "subnets", "ports", *["servers"] * 3]
+    assert small_cloud.posts() == ["flavors", "os-extra_specs", "networks", "subnets", "ports", *["servers"] * 3]
 
 
 @pytest.mark.parametrize("failure", ["lost", "cut", 503])
-def test_what_a_service_makes_while_answers_are_lost_is_there_once(small: Services, failure: int | str) -> None:
-    small.failures = [("POST", path, failure) for path in (FLAVORS, NETWORKS, SUBNETS, PORTS, SERVERS)]
+def test_what_a_service_makes_while_answers_are_lost_is_there_once(small_cloud: Services, failure: int | str) -> None:
+    small_cloud.failures = [("POST", path, failure) for path in (FLAVORS, NETWORKS, SUBNETS, PORTS, SERVERS)]
     with stage(plan()):
-        assert small.left() == {FLAVORS: 1, NETWORKS: 2, SUBNETS: 2, PORTS: 2, SERVERS: 1}
-    assert not small.failures
-    assert small.left() == {}
+        assert small_cloud.left() == {FLAVORS: 1, NETWORKS: 2, SUBNETS: 2, PORTS: 2, SERVERS: 1}
+    assert not small_cloud.failures
+    assert small_cloud.left() == {}
 
 
 @pytest.mark.parametrize("path", [FLAVORS, PORTS, SERVERS])
-def test_whatever_is_refused_nothing_is_left(small: Services, path: str) -> None:
-    small.failures = [("POST", path, 409)]
+def test_whatever_is_refused_nothing_is_left(small_cloud: Services, path: str) -> None:
+    small_cloud.failures = [("POST", path, 409)]
     with pytest.raises(StageError, match=r"HTTP 409: failure 409; .*(resources were deleted \(|Nothing was created)"):
         stage(plan(2)).__enter__()
-    assert small.left() == {}
+    assert small_cloud.left() == {}
 
 
-def test_a_server_in_error_is_told_and_nothing_is_left(small: Services) -> None:
-    small.status = "ERROR"
+def test_a_server_in_error_is_told_and_nothing_is_left(small_cloud: Services) -> None:
+    small_cloud.status = "ERROR"
     with pytest.raises(StageError, match=r"server vm0 is ERROR: No valid host .* 2 servers\)"):
         stage(plan(2)).__enter__()
-    assert small.left() == {}
+    assert small_cloud.left() == {}
 
 
-def test_what_cannot_be_taken_away_is_named_with_the_command_that_does(small: Services) -> None:
-    small.status = "ERROR"
-    small.failures = [("DELETE", NETWORKS, 500)]
+def test_what_cannot_be_taken_away_is_named_with_the_command_that_does(small_cloud: Services) -> None:
+    small_cloud.status = "ERROR"
+    small_cloud.failures = [("DELETE", NETWORKS, 500)]
     with pytest.raises(StageError, match=r"were deleted except network (left|right)0 \(.*500.*\): run nodrop cleanup"):
         stage(plan()).__enter__()
-    assert small.left() == {NETWORKS: 1}
+    assert small_cloud.left() == {NETWORKS: 1}
 
 
-def test_an_interrupt_leaves_nothing(small: Services) -> None:
+def test_an_interrupt_leaves_nothing(small_cloud: Services) -> None:
     def interrupt(text: str, _done: int, _count: int) -> None:
         if text.startswith("ports created"):
             raise KeyboardInterrupt
@@ -181,43 +181,43 @@ def test_an_interrupt_leaves_nothing(small: Services) -> None:
     interrupted._on_progress = interrupt
     with pytest.raises(KeyboardInterrupt):
         interrupted.__enter__()
-    assert small.left() == {}
+    assert small_cloud.left() == {}
 
 
-def test_what_is_kept_is_taken_as_it_is_and_left_again(small: Services) -> None:
+def test_what_is_kept_is_taken_as_it_is_and_left_again(small_cloud: Services) -> None:
     with stage(plan(2, keep=True)) as first:
         created = first.facts.cloud
-    small.asked.clear()
+    small_cloud.requests.clear()
     with stage(plan(2)) as second:
         result = second.facts.cloud
-    assert small.posts() == []
+    assert small_cloud.posts() == []
     assert created and result
     assert [each.id for each in result.resources] == [each.id for each in created.resources]
     assert not any(each.found for each in created.resources if each.kind != "image")
     assert all(each.found for each in result.resources)
-    assert len(small.held[SERVERS]) == 2
-    assert ("DELETE", SERVERS) not in small.asked
+    assert len(small_cloud.resources[SERVERS]) == 2
+    assert ("DELETE", SERVERS) not in small_cloud.requests
 
 
-def test_only_a_vm_that_was_told_something_else_is_made_anew(small: Services) -> None:
+def test_only_a_vm_that_was_told_something_else_is_made_anew(small_cloud: Services) -> None:
     with stage(plan(2, keep=True)):
-        before = {server["name"]: server["id"] for server in small.held[SERVERS]}
-    small.held[SERVERS][1]["metadata"]["nodrop-user-data"] = "of another release"
-    small.asked.clear()
+        before = {server["name"]: server["id"] for server in small_cloud.resources[SERVERS]}
+    small_cloud.resources[SERVERS][1]["metadata"]["nodrop-user-data"] = "of another release"
+    small_cloud.requests.clear()
     with stage(plan(2, keep=True)) as again:
-        after = {server["name"]: server["id"] for server in small.held[SERVERS]}
+        after = {server["name"]: server["id"] for server in small_cloud.resources[SERVERS]}
         assert (
             [server.id for server in again.facts.cloud.servers] == list(after.values()) if again.facts.cloud else False
         )
-    assert small.posts() == ["servers"]
+    assert small_cloud.posts() == ["servers"]
     assert after["vm0"] == before["vm0"]
     assert after["vm1"] != before["vm1"]
 
 
-def test_a_chain_is_made_anew_once_on_its_own_ports(small: Services) -> None:
+def test_a_chain_is_made_anew_once_on_its_own_ports(small_cloud: Services) -> None:
     with stage(plan(2)) as standing:
         before = standing.facts
-        ids = {server["name"]: server["id"] for server in small.held[SERVERS]}
+        ids = {server["name"]: server["id"] for server in small_cloud.resources[SERVERS]}
         assert standing.restage([1])
         assert standing.facts.chains == before.chains
         assert standing.facts.cloud
@@ -225,21 +225,21 @@ def test_a_chain_is_made_anew_once_on_its_own_ports(small: Services) -> None:
         assert standing.facts.cloud.servers[0].id == ids["vm0"]
         assert standing.facts.cloud.servers[1].id != ids["vm1"]
         assert not standing.restage([1])
-    assert small.left() == {}
+    assert small_cloud.left() == {}
 
 
-def test_where_port_security_stays_on_every_address_is_let_through(small: Services) -> None:
+def test_where_port_security_stays_on_every_address_is_let_through(small_cloud: Services) -> None:
     message: list[str] = []
     allowed: list[object] = []
-    finish = small.finish
+    finish = small_cloud.finish
 
     def finished(path: str, made: dict[str, Any]) -> None:
         if path == PORTS:
             allowed.append(made.get("allowed_address_pairs"))
         finish(path, made)
 
-    small.finish = finished
-    small.failures = [("POST", PORTS, "Unrecognized attribute(s) 'port_security_enabled'")]
+    small_cloud.finish = finished
+    small_cloud.failures = [("POST", PORTS, "Unrecognized attribute(s) 'port_security_enabled'")]
     standing = stage(plan())
     standing._on_progress = lambda text, _done, _count: message.append(text)
     with standing:
@@ -247,8 +247,8 @@ def test_where_port_security_stays_on_every_address_is_let_through(small: Servic
     assert any("port security cannot be disabled" in text for text in message)
 
 
-def test_what_a_request_without_an_answer_made_is_found_by_name_and_mark(small: Services) -> None:
-    own = small.add(NETWORKS, name="left0", description=ownership_tag("nodrop"))
-    small.add(NETWORKS, name="left0", description="of somebody else")
-    small.add(NETWORKS, name="left9", description=ownership_tag("nodrop"))
-    assert [each.id for each in rollback.find_untracked(logged_in(), plan(), ())] == [own["id"]]
+def test_what_a_request_without_an_answer_made_is_found_by_name_and_mark(small_cloud: Services) -> None:
+    own = small_cloud.add(NETWORKS, name="left0", description=ownership_tag("nodrop"))
+    small_cloud.add(NETWORKS, name="left0", description="of somebody else")
+    small_cloud.add(NETWORKS, name="left9", description=ownership_tag("nodrop"))
+    assert [each.id for each in rollback.find_untracked(log_in(), plan(), ())] == [own["id"]]

@@ -11,7 +11,7 @@ NAMES = frozenset({"vm0", "vm1"})
 WELL = {"vm0": {"status": "ACTIVE"}, "vm1": {"status": "ACTIVE"}}
 
 
-def watched(look: Callable[[], Mapping[str, Any]], until: Callable[[ServerMonitor], bool]) -> str | None:
+def watch_until(look: Callable[[], Mapping[str, Any]], until: Callable[[ServerMonitor], bool]) -> str | None:
     """Return what a watch reports after a change of the cloud."""
     watch = ServerMonitor(look, NAMES, every_s=0.01)
     watch.start()
@@ -23,12 +23,12 @@ def watched(look: Callable[[], Mapping[str, Any]], until: Callable[[ServerMonito
 
 
 def test_a_server_that_left_active_is_named() -> None:
-    message = watched(lambda: WELL | {"vm1": {"status": "SHUTOFF"}}, lambda watch: bool(watch.fault))
+    message = watch_until(lambda: WELL | {"vm1": {"status": "SHUTOFF"}}, lambda watch: bool(watch.fault))
     assert message and message.startswith("server vm1 was ACTIVE when the run began and is SHUTOFF")
 
 
 def test_a_server_that_is_gone_is_named() -> None:
-    message = watched(lambda: {"vm1": WELL["vm1"]}, lambda watch: bool(watch.fault))
+    message = watch_until(lambda: {"vm1": WELL["vm1"]}, lambda watch: bool(watch.fault))
     assert message and message.startswith("server vm0 was deleted during the run")
 
 
@@ -41,7 +41,7 @@ def test_a_cloud_that_does_not_answer_ends_no_run() -> None:
             raise StageError("no answer")
         return WELL
 
-    assert watched(look, lambda _: len(looks) >= 5) is None
+    assert watch_until(look, lambda _: len(looks) >= 5) is None
     assert len(looks) >= 5
 
 

@@ -32,12 +32,12 @@ PLAN = CloudPlan(
 NOTHING = Inventory(image=None, flavor=None, networks={}, subnets={}, ports={}, servers=[], groups={})
 
 
-def failed(message: str) -> str:
+def fault_message(message: str) -> str:
     return servers.fault_message(SERVER, PLAN, {"status": "ERROR", "fault": {"message": message, "code": 500}})
 
 
 def test_that_there_is_no_host_is_said_with_all_that_one_has_to_have() -> None:
-    message = failed("No valid host was found. ")
+    message = fault_message("No valid host was found. ")
     assert message.startswith("server vm is ERROR: No valid host was found; no compute host has all that it")
     for needed in (
         "4 vCPUs and 4096 MiB",
@@ -51,13 +51,13 @@ def test_that_there_is_no_host_is_said_with_all_that_one_has_to_have() -> None:
 
 
 def test_other_faults_are_said_with_where_to_look() -> None:
-    assert "check that an agent or driver" in failed("Binding failed for port 1b2c, please check neutron logs")
-    assert "a quota is exhausted" in failed("Quota exceeded, too many servers in group")
-    assert "nova-compute's log" in failed("Something else")
+    assert "check that an agent or driver" in fault_message("Binding failed for port 1b2c, please check neutron logs")
+    assert "a quota is exhausted" in fault_message("Quota exceeded, too many servers in group")
+    assert "nova-compute's log" in fault_message("Something else")
     assert "Nova gives no reason" in servers.fault_message(SERVER, PLAN, {"status": "DELETED"})
 
 
-class _Told:
+class FakeCloud:
     """A cloud that answers with limits and quotas in Nova's and Neutron's form."""
 
     def __init__(self, compute: dict[str, int], network: dict[str, Any] | int) -> None:
@@ -90,13 +90,13 @@ LIMITS = {
 QUOTAS = {"port": {"limit": 5, "used": 2, "reserved": 1}, "network": {"limit": 2, "used": 0, "reserved": 0}}
 
 
-def check(told: _Told, **wanted: int) -> None:
+def check(told: FakeCloud, **wanted: int) -> None:
     requirements.check_quotas(cast("Cloud", told), {name.replace("_", " "): count for name, count in wanted.items()})
 
 
 def test_everything_that_is_short_is_said_at_once_with_how_much() -> None:
     pytest.importorskip("openstack")
-    report = _Told(LIMITS, QUOTAS)
+    report = FakeCloud(LIMITS, QUOTAS)
     with pytest.raises(StageError) as error:
         check(report, instances=3, cores=1000, networks=2, ports=4)
     assert "instances: 3 needed, 9 of 10 in use, so 2 short; ports: 4 needed, 3 of 5 in use, so 2 short" in str(
@@ -107,16 +107,16 @@ def test_everything_that_is_short_is_said_at_once_with_how_much() -> None:
 
 
 def test_of_what_nothing_is_to_be_made_no_quota_is_asked() -> None:
-    report = _Told(LIMITS, QUOTAS)
+    report = FakeCloud(LIMITS, QUOTAS)
     check(report, instances=0, ports=0)
     assert report.asked == []
 
 
 def test_quotas_that_this_user_may_not_read_are_left_to_the_cloud() -> None:
     pytest.importorskip("openstack")
-    check(_Told(LIMITS, 403), networks=1000)
+    check(FakeCloud(LIMITS, 403), networks=1000)
     with pytest.raises(CloudError):
-        check(_Told(LIMITS, 500), networks=1)
+        check(FakeCloud(LIMITS, 500), networks=1)
 
 
 def test_a_refusal_for_want_of_a_role_lists_all_that_needs_one() -> None:

@@ -16,7 +16,7 @@ from nodrop.charts import render as drawing
 BY_NAME = {noise.name: noise for noise in NOISES}
 
 
-def compared(name: str, count: int, effect: float) -> Comparison:
+def compare_noise(name: str, count: int, effect: float) -> Comparison:
     return compare(*draw_runs(BY_NAME[name], Random(5), count, effect))
 
 
@@ -25,7 +25,7 @@ def compared(name: str, count: int, effect: float) -> Comparison:
     [("gaussian", 1, 0.05), ("gaussian", 5, 0.02), ("identical", 5, 0.0), ("modes-rare", 30, 0.0), ("drift", 10, 0.8)],
 )
 def test_it_is_sound_whatever_is_compared(name: str, count: int, effect: float) -> None:
-    chart = comparison.build_chart(compared(name, count, effect))
+    chart = comparison.build_chart(compare_noise(name, count, effect))
     require_sound(chart)
     for each in theme.THEMES:
         assert ElementTree.fromstring(drawing.render_svg(chart, each)).tag.endswith("svg")
@@ -39,7 +39,7 @@ def test_losses_from_nothing_have_a_panel_of_their_own() -> None:
 
 
 def test_every_run_of_the_headlines_is_in_it_and_every_measure_says_its_verdict() -> None:
-    message = compared("gaussian", 5, 0.02)
+    message = compare_noise("gaussian", 5, 0.02)
     chart = comparison.build_chart(message)
     output = {(row["metric"], row["text"].split(":")[0]) for row in chart.data["runs"]}
     for metric in message.metrics:
@@ -57,7 +57,7 @@ def test_dots_that_would_hide_each_other_have_lanes() -> None:
 
 
 def test_an_interval_far_wider_than_the_runs_does_not_squeeze_them_together() -> None:
-    message = compared("gaussian", 1, 0.0)
+    message = compare_noise("gaussian", 1, 0.0)
     wide = message.model_copy(
         update={"metrics": tuple(each.model_copy(update={"low": -0.9, "high": 9.0}) for each in message.metrics)}
     )

@@ -34,7 +34,7 @@ QUIET = {"bash": ["--norc", "--noprofile", "-i"], "zsh": ["-f"]}
 
 
 @pytest.fixture(autouse=True)
-def in_a_directory_with_a_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def result_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stored = tmp_path / "results/20260131T120000Z-3f9a2c/result.json"
     stored.parent.mkdir(parents=True)
     stored.touch()
@@ -43,7 +43,7 @@ def in_a_directory_with_a_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("HOME", str(tmp_path))
 
 
-def printed(*command: str | Path) -> str:
+def command_output(*command: str | Path) -> str:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.stderr == ""
     return done.stdout
@@ -58,19 +58,21 @@ def test_bash_completes(written: str, expected: list[str], require_tool: Require
         _nodrop_completion nodrop
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
-    result = printed(require_tool("bash"), "--norc", "-c", program).split()
+    result = command_output(require_tool("bash"), "--norc", "-c", program).split()
     assert [name for name in result if name] == expected
 
 
 def test_bash_is_offered_every_command(require_tool: RequireTool) -> None:
     program = 'eval "$(nodrop completion bash)"; COMP_WORDS=(nodrop "") COMP_CWORD=1; _nodrop_completion nodrop; '
-    assert printed(require_tool("bash"), "--norc", "-c", program + 'echo "${COMPREPLY[@]}"').split() == list(COMMANDS)
+    assert command_output(require_tool("bash"), "--norc", "-c", program + 'echo "${COMPREPLY[@]}"').split() == list(
+        COMMANDS
+    )
 
 
 @pytest.mark.parametrize(("written", "expected"), [*CASES, A_RESULT])
 def test_fish_completes(written: str, expected: list[str], require_tool: RequireTool) -> None:
     program = f"nodrop completion fish | source; complete -C '{written}'"
-    result = printed(require_tool("fish"), "--no-config", "-c", program).splitlines()
+    result = command_output(require_tool("fish"), "--no-config", "-c", program).splitlines()
     assert [line.split("\t")[0] for line in result] == expected
 
 
@@ -78,10 +80,10 @@ def test_fish_completes(written: str, expected: list[str], require_tool: Require
 @pytest.mark.parametrize("shell", SET_UP)
 def test_tab_completes_at_a_terminal(shell: str, written: str, expected: list[str], require_tool: RequireTool) -> None:
     set_up = f'{SET_UP[shell]}; PS1=; echo ready-"now"\n'
-    assert expected[0] in typed_into([str(require_tool(shell)), *QUIET[shell]], set_up, f"{written}\t", expected[0])
+    assert expected[0] in type_keys([str(require_tool(shell)), *QUIET[shell]], set_up, f"{written}\t", expected[0])
 
 
-def typed_into(shell: list[str], set_up: str, keys: str, awaited: str) -> str:
+def type_keys(shell: list[str], set_up: str, keys: str, awaited: str) -> str:
     """Return the terminal's content after these keys, of which the last is TAB."""
     pid, terminal = pty.fork()
     if not pid:

@@ -21,34 +21,34 @@ def bounds() -> list[StatedBound]:
     return [each for kind in (*STEADY, *OTHERS) for each in measure_bounds(kind, range(3))]
 
 
-def stated(probability: float | None, is_wrong: bool, sut: str = "hard-limit") -> StatedBound:
+def stated_bound(probability: float | None, is_wrong: bool, sut: str = "hard-limit") -> StatedBound:
     common = {"goals": "30 s", "sut": sut, "seed": 0, "label": "NDR", "side": "lower", "is_off": False}
     return StatedBound(error_probability=probability, is_wrong=is_wrong, **common)
 
 
-def chances(bounds: list[StatedBound]) -> list[tuple[float, bool]]:
+def stated_probabilities(bounds: list[StatedBound]) -> list[tuple[float, bool]]:
     return [(each.error_probability, each.is_wrong) for each in bounds if each.error_probability is not None]
 
 
 def test_bounds_are_wrong_about_as_often_as_stated(bounds: list[StatedBound]) -> None:
-    known = chances(bounds)
+    known = stated_probabilities(bounds)
     assert len(known) > 0.9 * len(bounds)
     assert fmean(wrong for _, wrong in known) == pytest.approx(fmean(chance for chance, _ in known), abs=0.05)
 
 
 def test_chances_tell_bounds_that_are_wrong_from_others(bounds: list[StatedBound]) -> None:
     # Brier score: 0.25 for always stating 50 %, 0 for certainty.
-    assert fmean((chance - wrong) ** 2 for chance, wrong in chances(bounds)) < 0.075
+    assert fmean((chance - wrong) ** 2 for chance, wrong in stated_probabilities(bounds)) < 0.075
 
 
 def test_bounds_said_to_be_sure_are(bounds: list[StatedBound]) -> None:
-    sure = [wrong for chance, wrong in chances(bounds) if chance < 0.05]
+    sure = [wrong for chance, wrong in stated_probabilities(bounds) if chance < 0.05]
     assert len(sure) > len(bounds) / 2
     assert sum(sure) <= 0.04 * len(sure)
 
 
 def test_bounds_said_to_be_doubtful_are_often_wrong(bounds: list[StatedBound]) -> None:
-    doubtful = [wrong for chance, wrong in chances(bounds) if chance > 0.2]
+    doubtful = [wrong for chance, wrong in stated_probabilities(bounds) if chance > 0.2]
     assert sum(doubtful) > 0.35 * len(doubtful)
 
 
@@ -64,7 +64,9 @@ def test_a_drifting_sut_is_left_out_as_its_truth_moves() -> None:
 
 
 def test_bounds_are_counted_by_what_is_stated_and_those_without_apart() -> None:
-    rows = group_by_probability([stated(0.03, False), stated(0.04, True), stated(0.3, True), stated(None, True)])
+    rows = group_by_probability(
+        [stated_bound(0.03, False), stated_bound(0.04, True), stated_bound(0.3, True), stated_bound(None, True)]
+    )
     assert [(row.name, row.count, row.wrong_ratio) for row in rows] == [
         ("2% to 5%", 2, 0.5),
         ("20% to 40%", 1, 1.0),
@@ -73,7 +75,7 @@ def test_bounds_are_counted_by_what_is_stated_and_those_without_apart() -> None:
 
 
 def test_kinds_that_are_wrong_more_often_than_stated_stand_out() -> None:
-    often, seldom = group_by_kind([stated(0.02, True, "drawn"), stated(0.02, False, "steady")])
+    often, seldom = group_by_kind([stated_bound(0.02, True, "drawn"), stated_bound(0.02, False, "steady")])
     assert often.excess > 3.0
     assert seldom.excess < 0.0
 

@@ -16,13 +16,13 @@ Drafted = Callable[[float, float, float], float]
 """Load, limit and spread to loss rate."""
 
 
-def drafted_stretch(b: float, m: float, a: float) -> float:
+def draft_stretch(b: float, m: float, a: float) -> float:
     """draft-vpolak-bmwg-plrsearch-03, "Stretch Function", verbatim."""
     e = math.exp
     return (a * (1 + e(m / a)) * math.log((e(b / a) + e(m / a)) / (1 + e(m / a)))) / e(m / a)
 
 
-def drafted_erf(b: float, m: float, a: float) -> float:
+def draft_erf(b: float, m: float, a: float) -> float:
     """draft-vpolak-bmwg-plrsearch-03, "Erf Function", verbatim."""
     e = math.exp
     return (
@@ -32,7 +32,7 @@ def drafted_erf(b: float, m: float, a: float) -> float:
     ) / (1 + math.erf(m / a))
 
 
-CURVES: list[tuple[Shape, Drafted]] = [(make_stretch_curve, drafted_stretch), (make_erf_curve, drafted_erf)]
+CURVES: list[tuple[Shape, Drafted]] = [(make_stretch_curve, draft_stretch), (make_erf_curve, draft_erf)]
 
 
 @pytest.mark.parametrize(("curve", "drafted"), CURVES)
@@ -118,13 +118,13 @@ def brute_force(
             weighed.append((log_likelihood, loss_rate))
     highest = max(log_likelihood for log_likelihood, _ in weighed)
     stored = [(math.exp(each - highest), rate) for each, rate in weighed if each > highest - 20]
-    values = [(weight, math.log(_critical(rate, target))) for weight, rate in stored]
+    values = [(weight, math.log(_critical_load(rate, target))) for weight, rate in stored]
     whole = math.fsum(weight for weight, _ in values)
     mean = math.fsum(weight * value for weight, value in values) / whole
     return mean, math.fsum(weight * (value - mean) ** 2 for weight, value in values) / whole
 
 
-def _critical(loss_rate: Callable[[float], float], target: float) -> float:
+def _critical_load(loss_rate: Callable[[float], float], target: float) -> float:
     low, high = MIN_PPS, MAX_PPS
     for _ in range(40):
         middle = (low + high) / 2

@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 from scripts.schemas import SCHEMAS
 from tests.hosts import Shape, host
-from tests.machines import described
+from tests.machines import describe_machine
 from tests.vms import EXAMPLES, SMALL
 
 from nodrop.descriptors import format_descriptor, read_vmd
@@ -75,7 +75,7 @@ VMDS = (SMALL, *(file.read_text() for file in sorted(EXAMPLES.iterdir())))
 CHDS = tuple(format_descriptor(host("a", Shape(1, 1, 2, ports=1, vfs=1)), form) for form in ("yaml", "json", "xml"))
 
 
-def spoilt(text: str, draw: random.Random) -> str:
+def corrupt(text: str, draw: random.Random) -> str:
     """Return a text with a few pieces removed, inserted, doubled or moved."""
     for _ in range(draw.randrange(1, 4)):
         at, end = sorted(draw.randrange(len(text) + 1) for _ in range(2))
@@ -98,7 +98,7 @@ def test_a_spoilt_vm_is_read_or_refused(text: str) -> None:
     read_count = 0
     for _ in range(300):
         try:
-            value, remarks = parse_vmd(spoilt(text, draw), "x")
+            value, remarks = parse_vmd(corrupt(text, draw), "x")
         except ConfigError as error:
             assert str(error).startswith("x: ")
         else:
@@ -113,7 +113,7 @@ def test_a_spoilt_host_is_read_or_refused(text: str) -> None:
     draw = random.Random(9)
     for _ in range(60):
         try:
-            value = parse_chd(spoilt(text, draw), "x")
+            value = parse_chd(corrupt(text, draw), "x")
         except ConfigError as error:
             assert str(error).startswith("x: ")
         else:
@@ -127,7 +127,7 @@ def test_examples_and_what_is_written_fit_the_schemas() -> None:
     for file in EXAMPLES.glob("*.yaml"):
         vmd.validate(json.loads(json.dumps(parse_document(file.read_text(), file.name).content)))
         vmd.validate(json.loads(format_descriptor(read_vmd(file)[0], "json")))
-    for value in (host(), described("xeon-2n-smt")):
+    for value in (host(), describe_machine("xeon-2n-smt")):
         chd.validate(json.loads(format_descriptor(value, "json")))
 
 

@@ -7,7 +7,7 @@ from benchmarks.engine.requirements import format_requirements
 from benchmarks.memory import Half
 
 
-def measured(
+def measurement(
     group: str, generator: str, mpps: float, number: int = 0, cpu_cores: float | None = 1.0
 ) -> RateMeasurement:
     return RateMeasurement(
@@ -26,7 +26,7 @@ def measured(
     )
 
 
-def lines(*measurements: RateMeasurement) -> list[str]:
+def requirement_lines(*measurements: RateMeasurement) -> list[str]:
     return list(format_requirements(measurements, compute_ratios(measurements)))
 
 
@@ -40,30 +40,32 @@ def test_every_pair_is_of_contestants_that_its_group_has() -> None:
 def test_a_ratio_is_of_figures_of_the_same_round_and_its_median_decides() -> None:
     rounds = [(1.0, 1.0), (3.0, 1.0), (4.0, 2.0)]
     both = [
-        measured("veth", name, mpps, number)
+        measurement("veth", name, mpps, number)
         for number, pair in enumerate(rounds)
         for name, mpps in zip(("nodrop send+receive", "testpmd send+receive"), pair, strict=True)
     ]
-    (line,) = lines(*both, measured("veth", "nodrop send+receive", 9.0, 3))
+    (line,) = requirement_lines(*both, measurement("veth", "nodrop send+receive", 9.0, 3))
     assert line.startswith("met     veth") and "2.00 (1.00 to 3.00), required: at least 1.5" in line
 
 
 def test_a_ratio_below_what_is_demanded_is_not_met() -> None:
-    (line,) = lines(measured("dpdk", "nodrop dpdk null", 1.0), measured("dpdk", "testpmd flowgen null", 1.25))
+    (line,) = requirement_lines(
+        measurement("dpdk", "nodrop dpdk null", 1.0), measurement("dpdk", "testpmd flowgen null", 1.25)
+    )
     assert line.startswith("NOT MET dpdk") and ": 0.80 " in line
 
 
 def test_senders_are_also_compared_by_cpu_time() -> None:
-    own = measured("dpdk", "nodrop dpdk null", 1.0, cpu_cores=0.5)
-    (line,) = lines(own, measured("dpdk", "testpmd flowgen null", 1.0))
+    own = measurement("dpdk", "nodrop dpdk null", 1.0, cpu_cores=0.5)
+    (line,) = requirement_lines(own, measurement("dpdk", "testpmd flowgen null", 1.0))
     assert "per CPU time 2.00" in line
 
 
 def test_the_zero_loss_rate_is_demanded_in_proportion_where_trafgen_is_slow() -> None:
     def verdict(zero_loss_mpps: float, trafgen_mpps: float) -> str:
         name = "nodrop zero loss through xdp"
-        own = measured("zero-loss", name, zero_loss_mpps, cpu_cores=None)
-        return lines(own, measured("zero-loss", "trafgen send", trafgen_mpps))[0]
+        own = measurement("zero-loss", name, zero_loss_mpps, cpu_cores=None)
+        return requirement_lines(own, measurement("zero-loss", "trafgen send", trafgen_mpps))[0]
 
     assert verdict(1.5, 0.9).startswith("met ") and "at least 1.5 Mpps" in verdict(1.5, 0.9)
     assert verdict(1.4, 1.2).startswith("NOT MET")
@@ -71,10 +73,13 @@ def test_the_zero_loss_rate_is_demanded_in_proportion_where_trafgen_is_slow() ->
 
 
 def test_a_fall_and_a_cost_are_said_as_such() -> None:
-    many = [measured("many", "af_packet 1 stream", 1.0), measured("many", "af_packet 1 M flows", 0.85)]
-    assert "falls by 15.0%" in lines(*many)[0]
-    cost = [measured("cost", f"in memory, {how}", mpps) for how, mpps in (("counting", 10.0), ("latency", 5.0))]
-    assert "sent and received: 100 (100 to 100) ns if frames are only counted, 200 (200 to 200) ns" in lines(*cost)[-1]
+    many = [measurement("many", "af_packet 1 stream", 1.0), measurement("many", "af_packet 1 M flows", 0.85)]
+    assert "falls by 15.0%" in requirement_lines(*many)[0]
+    cost = [measurement("cost", f"in memory, {how}", mpps) for how, mpps in (("counting", 10.0), ("latency", 5.0))]
+    assert (
+        "sent and received: 100 (100 to 100) ns if frames are only counted, 200 (200 to 200) ns"
+        in requirement_lines(*cost)[-1]
+    )
 
 
 def test_memory_that_grows_steadily_is_not_flat_and_what_comes_first_does_not_count() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.running import MILLION, Listener, make_plan, parts
+from tests.running import MILLION, Listener, make_environment, make_plan
 from tests.suts import SlowTester, Step
 
 from nodrop.cli.outputs import Outputs
@@ -20,17 +20,17 @@ from nodrop.simulation import SutFunction
 from nodrop.system.log_files import LOGGER, SeverityCounter
 
 
-def told(directory: Path, sut: SutFunction = MILLION, **keys: Any) -> list[str]:
+def shown_messages(directory: Path, sut: SutFunction = MILLION, **keys: Any) -> list[str]:
     """Execute a run with these keys of `ship`; return what the user was shown."""
     message: list[str] = []
     plan = make_plan(directory / "results", **{f"ship__{key}": value for key, value in keys.items()})
     with open_sinks(plan, message.append) as tell:
-        execute(plan, tell, parts(sut))
+        execute(plan, tell, make_environment(sut))
     return message
 
 
 def test_the_log_has_every_trial_and_how_the_run_ended(tmp_path: Path) -> None:
-    assert told(tmp_path, log_file=str(tmp_path / "log")) == []
+    assert shown_messages(tmp_path, log_file=str(tmp_path / "log")) == []
     lines = (tmp_path / "log").read_text().splitlines()
     levels = [line.split()[1] for line in lines]
     (result,) = [json.loads(path.read_text()) for path in (tmp_path / "results").glob("*/result.json")]
@@ -40,17 +40,17 @@ def test_the_log_has_every_trial_and_how_the_run_ended(tmp_path: Path) -> None:
 
 
 def test_debug_adds_details(tmp_path: Path) -> None:
-    told(tmp_path, log_file=str(tmp_path / "log"), debug=True)
+    shown_messages(tmp_path, log_file=str(tmp_path / "log"), debug=True)
     assert " DEBUG   trial 0 begins: " in (tmp_path / "log").read_text()
 
 
 def test_debug_without_a_file_goes_to_standard_error(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    told(tmp_path, debug=True)
+    shown_messages(tmp_path, debug=True)
     assert " DEBUG   trial 0 begins: " in capsys.readouterr().err
 
 
 def test_a_log_as_json_has_an_object_a_line_with_fields_for_programs(tmp_path: Path) -> None:
-    told(tmp_path, log_file=str(tmp_path / "log"), log_format="json")
+    shown_messages(tmp_path, log_file=str(tmp_path / "log"), log_format="json")
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     assert all({"@timestamp", "loglevel", "message", "run_id"} <= set(line) for line in lines)
     trials = [line for line in lines if "trial" in line]
@@ -59,7 +59,7 @@ def test_a_log_as_json_has_an_object_a_line_with_fields_for_programs(tmp_path: P
 
 
 def test_a_tester_that_fell_short_is_a_warning(tmp_path: Path) -> None:
-    told(tmp_path, SlowTester(capacity_pps=1e6, tester_pps=5e5), log_file=str(tmp_path / "log"))
+    shown_messages(tmp_path, SlowTester(capacity_pps=1e6, tester_pps=5e5), log_file=str(tmp_path / "log"))
     assert " WARNING " in (tmp_path / "log").read_text()
 
 
@@ -67,7 +67,7 @@ def test_a_fixed_rate_that_the_tester_does_not_reach_is_a_warning(tmp_path: Path
     message: list[str] = []
     plan = make_plan(tmp_path, rate="10kpps", duration="1s", ship__log_file=str(tmp_path / "log"))
     with open_sinks(plan, message.append) as tell:
-        execute(plan, tell, parts(SlowTester(capacity_pps=1e6, tester_pps=5e3)))
+        execute(plan, tell, make_environment(SlowTester(capacity_pps=1e6, tester_pps=5e3)))
     (warning,) = [line for line in (tmp_path / "log").read_text().splitlines() if " WARNING " in line]
     assert "only 50 % of it sent" in warning
 
@@ -76,7 +76,7 @@ def test_a_goal_without_any_load_is_an_error(tmp_path: Path) -> None:
     message: list[str] = []
     plan = make_plan(tmp_path, search__min_load="20kpps", ship__log_file=str(tmp_path / "log"))
     with open_sinks(plan, message.append) as tell:
-        execute(plan, tell, parts(Step(1e4)))
+        execute(plan, tell, make_environment(Step(1e4)))
     assert " ERROR   NDR 0 %: none." in (tmp_path / "log").read_text()
 
 
@@ -91,7 +91,7 @@ def test_the_log_is_added_to_and_other_loggers_are_left_alone(tmp_path: Path, ca
     (tmp_path / "log").write_text("before\n")
     root = logging.getLogger()
     before = root.level, list(root.handlers), LOGGER.level, list(LOGGER.handlers)
-    told(tmp_path, log_file=str(tmp_path / "log"))
+    shown_messages(tmp_path, log_file=str(tmp_path / "log"))
     assert (root.level, list(root.handlers), LOGGER.level, list(LOGGER.handlers)) == before
     assert (tmp_path / "log").read_text().startswith("before\n20")
     assert caplog.records, "who embeds nodrop and listens to the root logger hears it"
@@ -104,7 +104,7 @@ def test_every_event_is_a_line_of_json_and_lines_are_added(tmp_path: Path) -> No
     message: list[str] = []
     plan = make_plan(tmp_path / "results", ship__events_file=str(path))
     with open_sinks(plan, message.append) as tell:
-        execute(plan, lambda event: (listener(event), tell(event))[0], parts(Step(1e6)))
+        execute(plan, lambda event: (listener(event), tell(event))[0], make_environment(Step(1e6)))
     first, *lines = path.read_text().splitlines()
     assert first == '{"event": "cut off'
     events = [json.loads(line) for line in lines]
@@ -115,7 +115,7 @@ def test_every_event_is_a_line_of_json_and_lines_are_added(tmp_path: Path) -> No
 
 def test_two_writers_of_events_do_not_mix_lines(tmp_path: Path) -> None:
     listener = Listener()
-    execute(make_plan(tmp_path), listener, parts(Step(1e6)))
+    execute(make_plan(tmp_path), listener, make_environment(Step(1e6)))
     one, other = JsonlWriter(tmp_path / "events"), JsonlWriter(tmp_path / "events")
     for event in listener.events:
         one(event)
@@ -127,7 +127,7 @@ def test_two_writers_of_events_do_not_mix_lines(tmp_path: Path) -> None:
 
 
 def test_the_metrics_are_written_at_the_end(tmp_path: Path) -> None:
-    told(tmp_path, openmetrics_file=str(tmp_path / "nodrop.prom"))
+    shown_messages(tmp_path, openmetrics_file=str(tmp_path / "nodrop.prom"))
     assert 'nodrop_goal_load_pps{bound="lower",frame_size="64",goal="NDR"}' in (tmp_path / "nodrop.prom").read_text()
 
 
@@ -135,16 +135,16 @@ def test_the_metrics_are_written_at_the_end(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(tmp_path: Path, key: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match=f"ship.{key}: .*"):
-        told(tmp_path, **{key: str(tmp_path / "file" / "below")})
+        shown_messages(tmp_path, **{key: str(tmp_path / "file" / "below")})
     with pytest.raises(ConfigError, match=f"ship.{key}: .*"):
-        told(tmp_path, **{key: str(tmp_path)})
+        shown_messages(tmp_path, **{key: str(tmp_path)})
     assert not list((tmp_path / "results").glob("*"))
 
 
 def test_a_disk_that_fills_up_ends_the_log_and_not_the_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     if not os.access("/dev/full", os.W_OK):
         pytest.skip("there is no /dev/full")
-    message = told(tmp_path, log_file="/dev/full", events_file="/dev/full")
+    message = shown_messages(tmp_path, log_file="/dev/full", events_file="/dev/full")
     assert message == ["ship.events_file: [Errno 28] No space left on device; the run continues without it"]
     assert capsys.readouterr().err.count("cannot write the log") == 1
     assert list((tmp_path / "results").glob("*/result.json"))
@@ -153,13 +153,15 @@ def test_a_disk_that_fills_up_ends_the_log_and_not_the_run(capsys: pytest.Captur
 def test_files_become_whose_they_are_to_be(tmp_path: Path) -> None:
     if os.geteuid():
         pytest.skip("only root may give files away")
-    told(tmp_path, log_file=str(tmp_path / "log"), events_file=str(tmp_path / "events"), user_id=12345, group_id=23456)
+    shown_messages(
+        tmp_path, log_file=str(tmp_path / "log"), events_file=str(tmp_path / "events"), user_id=12345, group_id=23456
+    )
     for name in ("log", "events"):
         status = (tmp_path / name).stat()
         assert (status.st_uid, status.st_gid) == (12345, 23456)
 
 
-class Kept:
+class MemorySender:
     """Stores records in memory."""
 
     def __init__(self) -> None:
@@ -174,7 +176,7 @@ class Kept:
     [(0, 0, "GOOD RUN", 20), (2, 0, "RUN WITH WARNINGS", 30), (1, 3, "RUN WITH ERRORS", 40)],
 )
 def test_a_run_is_summed_up_by_what_was_logged(warnings: int, errors: int, message: str, level: int) -> None:
-    stored, tally = Kept(), SeverityCounter()
+    stored, tally = MemorySender(), SeverityCounter()
     records = LogRecords(stored, "tag", "date")
     for levelno, count in ((logging.WARNING, warnings), (logging.ERROR, errors)):
         for _ in range(count):
@@ -193,6 +195,6 @@ def test_files_of_json_become_whose_they_are_to_be(tmp_path: Path) -> None:
     if os.geteuid():
         pytest.skip("only root may give files away")
     plan = make_plan(tmp_path / "results", ship__user_id=12345)
-    result = execute(plan, Listener(), parts(MILLION))
+    result = execute(plan, Listener(), make_environment(MILLION))
     Outputs(json_file=str(tmp_path / "own"), nfvbench_json=str(tmp_path / "theirs")).write([result], "{}")
     assert [(tmp_path / name).stat().st_uid for name in ("own", "theirs")] == [12345, 12345]

@@ -40,7 +40,7 @@ def flows(stream: Stream, frames: int) -> Iterator[Flow]:
         yield flow[0], flow[1], flow[2], flow[3]
 
 
-def blocks(keys: dict[str, Any]) -> list[tuple[int, str, str, str, str]]:
+def stream_blocks(keys: dict[str, Any]) -> list[tuple[int, str, str, str, str]]:
     """Return chain, source, first and last destination of every stream, and its number of flows."""
     result = []
     for stream in traffic(EXAMPLE | keys).streams:
@@ -55,7 +55,7 @@ def blocks(keys: dict[str, Any]) -> list[tuple[int, str, str, str, str]]:
 
 @pytest.mark.parametrize("step", ["0.0.0.1", "random"])
 def test_the_first_two_documented_examples_come_out_as_documented(step: str) -> None:
-    assert blocks({"flows.ip_step": step}) == [
+    assert stream_blocks({"flows.ip_step": step}) == [
         (0, "110.0.0.0", "120.0.0.0", "120.0.0.15", "16"),
         (0, "120.0.0.0", "110.0.0.0", "110.0.0.15", "16"),
         (1, "110.0.0.1", "120.0.0.16", "120.0.0.32", "17"),
@@ -66,7 +66,7 @@ def test_the_first_two_documented_examples_come_out_as_documented(step: str) -> 
 
 
 def test_the_third_documented_example_comes_out_as_documented() -> None:
-    assert blocks({"flows.ip_step": "0.0.0.5"}) == [
+    assert stream_blocks({"flows.ip_step": "0.0.0.5"}) == [
         (0, "110.0.0.0", "120.0.0.0", "120.0.0.75", "16"),
         (0, "120.0.0.0", "110.0.0.0", "110.0.0.75", "16"),
         (1, "110.0.0.5", "120.0.0.80", "120.0.0.160", "17"),
@@ -84,7 +84,7 @@ def test_the_fourth_documented_example_makes_100_flows_where_30_a_stream_are_doc
     assert ports == [{"src_port": 5, "dst_port": 6}] * 6
 
 
-def drawn() -> Iterator[dict[str, Any]]:
+def random_configs() -> Iterator[dict[str, Any]]:
     draw = random.Random(7)
     for _ in range(25):
         chains, first_port = draw.choice((1, 2, 3, 7, 8)), draw.randint(0, 60000)
@@ -104,7 +104,7 @@ def drawn() -> Iterator[dict[str, Any]]:
 
 def test_exactly_the_flows_asked_for_are_made_and_no_stream_has_anothers() -> None:
     refused = 0
-    for keys in drawn():
+    for keys in random_configs():
         try:
             streams = traffic(keys).streams
         except ConfigError as error:
@@ -122,7 +122,7 @@ def test_exactly_the_flows_asked_for_are_made_and_no_stream_has_anothers() -> No
 
 
 def test_the_most_that_is_said_to_be_possible_is() -> None:
-    for keys in drawn():
+    for keys in random_configs():
         with pytest.raises(ConfigError) as refused:
             traffic(keys | {"flow_count": 2**28})
         text = str(refused.value)

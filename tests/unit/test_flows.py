@@ -25,7 +25,7 @@ def combinations(fit: FlowFit, frames: int) -> Iterator[tuple[int, ...]]:
         yield tuple(frame // part.every % part.value_count for part in fit.parts)
 
 
-def drawn_cases() -> Iterator[tuple[int, list[int]]]:
+def random_cases() -> Iterator[tuple[int, list[int]]]:
     """Yield sizes of one to four fields, with flow counts from one to all combinations."""
     draw = random.Random(5)
     for _ in range(400):
@@ -36,7 +36,7 @@ def drawn_cases() -> Iterator[tuple[int, list[int]]]:
 @pytest.mark.parametrize("how", [fit_parallel, fit_nested])
 def test_exactly_as_many_combinations_as_asked_are_made_again_and_again(how: object) -> None:
     assert callable(how)
-    for flows, sizes in drawn_cases():
+    for flows, sizes in random_cases():
         fit = how(flows, sizes)
         created = list(combinations(fit, 2 * flows))
         assert len(set(created)) == len(set(created[:flows])) == flows, (flows, sizes, fit)

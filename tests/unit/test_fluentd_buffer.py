@@ -9,14 +9,14 @@ import pytest
 
 from nodrop.cli import main
 from nodrop.errors import ShipError
-from nodrop.export.fluentd.buffer import BufferFull, RecordBuffer, get_buffer_path, delivery_lock, list_buffers
+from nodrop.export.fluentd.buffer import BufferFull, RecordBuffer, delivery_lock, get_buffer_path, list_buffers
 from nodrop.export.fluentd.sender import Sender, deliver, read_status
 from nodrop.model.shipping import Aggregator
 
 AGGREGATOR = Aggregator(host="127.0.0.1", port=9, shared_key_file="/etc/nodrop/shared")
 
 
-def numbers(buffer: RecordBuffer) -> list[int]:
+def drain_numbers(buffer: RecordBuffer) -> list[int]:
     """Return the buffered records chunk by chunk, and acknowledge each chunk."""
     result = []
     while chunk := buffer.next_chunk():
@@ -44,14 +44,14 @@ def test_a_chunk_that_was_not_acknowledged_is_the_same_next_time_whatever_came_s
         buffer.append("tag", 2, {"number": 2})
     with RecordBuffer(path) as buffer:
         assert buffer.next_chunk() == first
-        assert numbers(buffer) == [1, 2]
+        assert drain_numbers(buffer) == [1, 2]
 
 
 def test_many_records_become_several_chunks(tmp_path: Path) -> None:
     with RecordBuffer(tmp_path / "b.sqlite") as buffer:
         for number in range(1, 1203):
             buffer.append("tag", number, {"number": number})
-        assert numbers(buffer) == list(range(1, 1203))
+        assert drain_numbers(buffer) == list(range(1, 1203))
 
 
 def test_a_record_larger_than_a_chunk_goes_alone(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_record_larger_than_a_chunk_goes_alone(tmp_path: Path) -> None:
         buffer.append("tag", 2, {"number": 2})
         first = buffer.next_chunk()
         assert first and len(first.records) == 1
-        assert numbers(buffer) == [1, 2]
+        assert drain_numbers(buffer) == [1, 2]
 
 
 def test_a_full_buffer_refuses_what_comes_and_keeps_what_it_has(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_full_buffer_refuses_what_comes_and_keeps_what_it_has(tmp_path: Path) 
         stored = buffer.count
         assert stored > 50
         assert path.stat().st_size <= bytes_max
-        assert numbers(buffer) == list(range(stored))
+        assert drain_numbers(buffer) == list(range(stored))
         buffer.append("tag", 0, {"number": 0, "text": "there is room again"})
         assert buffer.count == 1
 

@@ -22,7 +22,7 @@ HELO = msgpack.packb(["HELO", {"nonce": b"n" * 16, "auth": b"a" * 16, "keepalive
 
 
 @contextlib.contextmanager
-def answering(answer: Answer) -> Iterator[int]:
+def serve_connections(answer: Answer) -> Iterator[int]:
     """Serve every connection with this function, on a free port."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -40,7 +40,7 @@ def answering(answer: Answer) -> Iterator[int]:
     thread.join()
 
 
-def kept(directory: Path, aggregator: Aggregator) -> Path:
+def buffered_record(directory: Path, aggregator: Aggregator) -> Path:
     """A buffer with one record."""
     path = get_buffer_path(directory, aggregator)
     with RecordBuffer(path) as buffer:
@@ -71,8 +71,8 @@ def test_an_answer_that_is_no_acknowledgement_leaves_the_record_where_it_is(
         connection.recv(65536)
         connection.sendall(answer)
 
-    with answering(reply) as port:
-        path = kept(tmp_path, Aggregator(host="127.0.0.1", port=port))
+    with serve_connections(reply) as port:
+        path = buffered_record(tmp_path, Aggregator(host="127.0.0.1", port=port))
         with pytest.raises(ShipError, match=sentence):
             deliver(path)
     assert count(path) == 1
@@ -89,8 +89,8 @@ def test_any_bytes_in_the_handshake_end_in_a_sentence(tmp_path: Path, monkeypatc
         connection.sendall(replies.pop())
         connection.recv(65536)
 
-    with answering(reply) as port:
-        path = kept(tmp_path, Aggregator(host="127.0.0.1", port=port, shared_key_file=str(key)))
+    with serve_connections(reply) as port:
+        path = buffered_record(tmp_path, Aggregator(host="127.0.0.1", port=port, shared_key_file=str(key)))
         for _ in range(100):
             mangled = bytearray(HELO)
             for _ in range(draw.randint(1, 4)):
@@ -106,8 +106,8 @@ def test_a_server_without_tls_is_a_sentence_for_a_client_with_it(tmp_path: Path)
         connection.recv(65536)
         connection.sendall(b"\x00" * 64)
 
-    with answering(reply) as port:
-        path = kept(tmp_path, Aggregator(host="127.0.0.1", port=port, tls=Tls(verify=False)))
+    with serve_connections(reply) as port:
+        path = buffered_record(tmp_path, Aggregator(host="127.0.0.1", port=port, tls=Tls(verify=False)))
         with pytest.raises(ShipError):
             deliver(path)
 
@@ -123,8 +123,8 @@ def test_an_impostor_that_does_not_know_the_key_gets_no_record(tmp_path: Path) -
         connection.sendall(msgpack.packb(["PONG", True, "", "impostor", "0" * 128]))
         heard.append(connection.recv(65536))
 
-    with answering(reply) as port:
-        path = kept(tmp_path, Aggregator(host="127.0.0.1", port=port, shared_key_file=str(key)))
+    with serve_connections(reply) as port:
+        path = buffered_record(tmp_path, Aggregator(host="127.0.0.1", port=port, shared_key_file=str(key)))
         with pytest.raises(ShipError, match="did not prove knowledge of the shared key"):
             deliver(path)
     assert heard == [b""]
@@ -138,21 +138,21 @@ def test_a_connection_that_is_not_kept_alive_takes_one_chunk(tmp_path: Path) -> 
     def reply(connection: socket.socket) -> None:
         connections.append(1)
         connection.sendall(msgpack.packb(["HELO", {"nonce": b"", "auth": b"", "keepalive": False}]))
-        (ping,) = _unpacked(connection)
+        (ping,) = _read_message(connection)
         proof = _digest(ping[2], "server", "", "secret")
         connection.sendall(msgpack.packb(["PONG", True, "", "server", proof]))
-        (message,) = _unpacked(connection)
+        (message,) = _read_message(connection)
         connection.sendall(msgpack.packb({"ack": message[2]["chunk"]}))
 
-    with answering(reply) as port:
-        path = kept(tmp_path, Aggregator(host="127.0.0.1", port=port, shared_key_file=str(key)))
+    with serve_connections(reply) as port:
+        path = buffered_record(tmp_path, Aggregator(host="127.0.0.1", port=port, shared_key_file=str(key)))
         with RecordBuffer(path) as buffer:
             buffer.append("another tag", 2, {"number": 2})
         deliver(path)
     assert (len(connections), count(path)) == (2, 0)
 
 
-def _unpacked(connection: socket.socket) -> list[list[dict[str, str]]]:
+def _read_message(connection: socket.socket) -> list[list[dict[str, str]]]:
     """Return the message, once it is complete."""
     unpacker = msgpack.Unpacker()
     while True:
@@ -166,6 +166,6 @@ def _digest(*parts: object) -> str:
 
 
 def test_a_name_that_nobody_knows_is_a_sentence(tmp_path: Path) -> None:
-    path = kept(tmp_path, Aggregator(host="aggregator.invalid", port=24224))
+    path = buffered_record(tmp_path, Aggregator(host="aggregator.invalid", port=24224))
     with pytest.raises(ShipError, match=r"name|temporary failure"):
         deliver(path)

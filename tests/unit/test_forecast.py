@@ -18,7 +18,7 @@ def plans(**asked: Any) -> tuple[Plan, ...]:
     return build_each(load([], asked), cpus=[0, 1])
 
 
-def of(asked: Mapping[str, Any]) -> DurationEstimate:
+def estimate(asked: Mapping[str, Any]) -> DurationEstimate:
     return estimate_duration(plans(**asked))
 
 
@@ -36,37 +36,39 @@ def test_a_search_against_a_sut_it_did_not_think_of_takes_a_time_within_its_rang
 
 
 def test_a_fixed_rate_takes_its_duration_and_a_little() -> None:
-    result = of({"rate": "10kpps", "duration": "30s"})
+    result = estimate({"rate": "10kpps", "duration": "30s"})
     assert 30 < part(result, "trial at 10kpps").low_s < part(result, "trial at 10kpps").high_s < 31
     assert result.high_s < 40
 
 
 def test_several_frame_sizes_take_the_sum_of_each() -> None:
-    one, three = of({"rate": "10kpps"}), of({"rate": "10kpps", "frame_sizes": [64, 512, 1518]})
+    one, three = estimate({"rate": "10kpps"}), estimate({"rate": "10kpps", "frame_sizes": [64, 512, 1518]})
     assert three.expected_s == pytest.approx(3 * one.expected_s)
 
 
 def test_a_search_takes_no_longer_than_it_may() -> None:
-    assert part(of({"search.budget": "8s"}), "search").high_s <= 8
+    assert part(estimate({"search.budget": "8s"}), "search").high_s <= 8
 
 
 def test_latency_trials_are_counted() -> None:
-    with_latency, without = of({}), of({"latency.enabled": False})
+    with_latency, without = estimate({}), estimate({"latency.enabled": False})
     assert with_latency.low_s - without.low_s > 9  # three trials of 3 s
 
 
 def test_no_traffic_has_no_trials() -> None:
-    assert [each.what for each in of({"no_traffic": True}).parts] == ["lab and engine", "path check"]
+    assert [each.what for each in estimate({"no_traffic": True}).parts] == ["lab and engine", "path check"]
 
 
 def test_parts_add_up() -> None:
-    result = of({})
+    result = estimate({})
     assert result.expected_s == pytest.approx(sum(each.expected_s for each in result.parts))
     assert result.low_s <= result.expected_s <= result.high_s
 
 
 def test_a_search_that_cannot_be_run_has_a_forecast_all_the_same() -> None:
-    result = part(of({"search.algorithm": "plrsearch"}), "search")  # Only one goal may be above 0; this run has two.
+    result = part(
+        estimate({"search.algorithm": "plrsearch"}), "search"
+    )  # Only one goal may be above 0; this run has two.
     assert result.low_s == 0 < result.expected_s < result.high_s
 
 
@@ -78,5 +80,5 @@ def test_a_forecast_is_bounded_work_however_many_frame_sizes_there_are() -> None
 
 
 def test_text_has_the_range_unless_it_is_known_exactly() -> None:
-    assert of({}).text.startswith("about ")
-    assert " to " in of({}).text
+    assert estimate({}).text.startswith("about ")
+    assert " to " in estimate({}).text

@@ -34,7 +34,9 @@ def source(tree: FileTree) -> Source:
     return Source(tree, ObservationTime("2026-01-01T00:00:00+00:00"))
 
 
-def find_policy(root: Path, files: dict[str, str | bytes], own: tuple[int, ...] | None = None) -> vm_cpu_policy.VmCpuPolicy:
+def find_policy(
+    root: Path, files: dict[str, str | bytes], own: tuple[int, ...] | None = None
+) -> vm_cpu_policy.VmCpuPolicy:
     return vm_cpu_policy.find_policy(source(make_tree(root, {**NODE, **files})), own, CPUS)
 
 

@@ -7,8 +7,8 @@ import subprocess
 from collections.abc import Callable
 
 import pytest
-from tests.hosts import GIB, MOMENT, host, known
-from tests.machines import described
+from tests.hosts import GIB, MOMENT, host, make_feature
+from tests.machines import describe_machine
 
 from nodrop.cli import main
 from nodrop.host.check import CHECK_RULES, check_host
@@ -21,32 +21,34 @@ Change = Callable[[HostDescriptor], HostDescriptor]
 UNKNOWN = MOMENT.unknown("needs root")
 
 
-def at(found: HostDescriptor, path: str, value: object) -> HostDescriptor:
+def replace_leaf(found: HostDescriptor, path: str, value: object) -> HostDescriptor:
     """Return the descriptor with one leaf replaced, e.g. `capabilities.processor.slat`."""
     first, _, rest = path.partition(".")
     inner = getattr(found, first)
-    return found.model_copy(update={first: at(inner, rest, value) if rest else value})
+    return found.model_copy(update={first: replace_leaf(inner, rest, value) if rest else value})
 
 
 def leaf(path: str, value: object) -> Change:
-    return lambda each: at(each, path, value)
+    return lambda each: replace_leaf(each, path, value)
 
 
 def setting(**values: str | None) -> Change:
     def change(found: HostDescriptor) -> HostDescriptor:
         message = {name: UNKNOWN if value is None else MOMENT.reported(value, "test") for name, value in values.items()}
-        return at(found, "capabilities.settings", {**found.capabilities.settings, **message})
+        return replace_leaf(found, "capabilities.settings", {**found.capabilities.settings, **message})
 
     return change
 
 
 def nodes(change: Callable) -> Change:
-    return lambda each: at(each, "resources.numa_nodes", tuple(change(node) for node in each.resources.numa_nodes))
+    return lambda each: replace_leaf(
+        each, "resources.numa_nodes", tuple(change(node) for node in each.resources.numa_nodes)
+    )
 
 
 def pages(value: bool | None) -> dict:
-    feature = Feature(supported=UNKNOWN) if value is None else known(value)
-    return {"2M": known(True), "1G": feature}
+    feature = Feature(supported=UNKNOWN) if value is None else make_feature(value)
+    return {"2M": make_feature(True), "1G": feature}
 
 
 def cards(**update: object) -> Change:
@@ -64,14 +66,14 @@ def ports(sriov: Sriov | None) -> Change:
     return nodes(change)
 
 
-def large(count: Observation[int]) -> Change:
+def large_pages(count: Observation[int]) -> Change:
     reserved = LargePages(size_bytes=GIB, total_count=count, used_count=MOMENT.reported(0, "test"))
     return nodes(
         lambda node: node.model_copy(update={"memory": node.memory.model_copy(update={"large_pages": (reserved,)})})
     )
 
 
-def eligible(value: Observation[bool]) -> Change:
+def eligible_cpus(value: Observation[bool]) -> Change:
     return nodes(
         lambda node: node.model_copy(
             update={
@@ -85,7 +87,7 @@ def switches(acceleration: str | None) -> Change:
     def change(found: HostDescriptor) -> HostDescriptor:
         how = UNKNOWN if acceleration is None else MOMENT.reported(acceleration, "test")
         switch = VSwitch(name="br0", kind=MOMENT.reported("ovs", "test"), acceleration=how)
-        return setting(polling_processes="none")(at(found, "capabilities.vswitches", (switch,)))
+        return setting(polling_processes="none")(replace_leaf(found, "capabilities.vswitches", (switch,)))
 
     return change
 
@@ -97,16 +99,16 @@ Y = "capabilities.hypervisor.capabilities."
 def feature(path: str) -> tuple[Change, Change, Change]:
     """Return pass, fail and unknown of a capability."""
     supported_only = Feature(supported=MOMENT.reported(True, "test"), enabled=UNKNOWN)
-    return leaf(path, known(True)), leaf(path, known(False)), leaf(path, supported_only)
+    return leaf(path, make_feature(True)), leaf(path, make_feature(False)), leaf(path, supported_only)
 
 
 def hardware(path: str) -> tuple[Change, Change, Change]:
     """Return pass, fail and unknown of a leaf that only has to exist."""
     off = Feature(supported=MOMENT.reported(True, "test"), enabled=MOMENT.reported(False, "test"))
-    return leaf(path, off), leaf(path, known(False)), leaf(path, Feature(supported=UNKNOWN))
+    return leaf(path, off), leaf(path, make_feature(False)), leaf(path, Feature(supported=UNKNOWN))
 
 
-def sized(path: str) -> tuple[Change, Change, Change]:
+def page_changes(path: str) -> tuple[Change, Change, Change]:
     return leaf(path, pages(True)), leaf(path, pages(False)), leaf(path, pages(None))
 
 
@@ -117,8 +119,8 @@ def flag(path: str) -> tuple[Change, Change, Change]:
 
 ISOLATED = {"isolated_cpus": "1-7", "nohz_full": "1-7", "rcu_nocbs": "1-7"}
 CASES: dict[str, tuple[Change, Change, Change]] = {
-    "H1": sized(P + "large_pages"),
-    "H2": sized(P + "io_large_pages"),
+    "H1": page_changes(P + "large_pages"),
+    "H2": page_changes(P + "io_large_pages"),
     "H3": (
         leaf(P + "tlb_large_pages", {"2M": MOMENT.reported(True, "test"), "1G": MOMENT.reported(True, "test")}),
         leaf(P + "tlb_large_pages", {"2M": MOMENT.reported(True, "test"), "1G": MOMENT.reported(False, "test")}),
@@ -131,11 +133,11 @@ CASES: dict[str, tuple[Change, Change, Change]] = {
         leaf(P + "reduced_exits", UNKNOWN),
     ),
     "H6": hardware(P + "slat"),
-    "H7": sized(P + "slat_large_pages"),
+    "H7": page_changes(P + "slat_large_pages"),
     "H8": feature(P + "cache_extension"),
     "H9": feature(P + "tlb_extension"),
     "H10": hardware(P + "iommu_slat"),
-    "H11": sized(P + "iommu_slat_large_pages"),
+    "H11": page_changes(P + "iommu_slat_large_pages"),
     "H12": hardware(P + "interrupt_remapping"),
     "H13": feature(P + "direct_cache_access"),
     "H14": hardware(P + "smt"),
@@ -163,13 +165,13 @@ CASES: dict[str, tuple[Change, Change, Change]] = {
     ),
     "A6": (
         leaf(P + "turbo", Feature(supported=MOMENT.reported(True, "test"), enabled=MOMENT.reported(False, "test"))),
-        leaf(P + "turbo", known(True)),
+        leaf(P + "turbo", make_feature(True)),
         leaf(P + "turbo", Feature(supported=UNKNOWN)),
     ),
     "A7": (
-        eligible(MOMENT.reported(True, "test")),
-        eligible(MOMENT.reported(False, "test")),
-        eligible(UNKNOWN),
+        eligible_cpus(MOMENT.reported(True, "test")),
+        eligible_cpus(MOMENT.reported(False, "test")),
+        eligible_cpus(UNKNOWN),
     ),
     "A8": (setting(nic_queues="eth0=4 eth1=2"), setting(nic_queues="eth0=4 eth1=1"), setting(nic_queues=None)),
     "A10": (
@@ -177,7 +179,7 @@ CASES: dict[str, tuple[Change, Change, Change]] = {
         setting(locked_memory_max="65536", max_map_count="65530"),
         setting(locked_memory_max="unlimited", max_map_count=None),
     ),
-    "A11": (large(MOMENT.reported(8, "test")), large(MOMENT.reported(0, "test")), large(UNKNOWN)),
+    "A11": (large_pages(MOMENT.reported(8, "test")), large_pages(MOMENT.reported(0, "test")), large_pages(UNKNOWN)),
     "A12": (
         ports(Sriov(total_count=MOMENT.reported(63, "test"), configured_count=MOMENT.reported(4, "test"))),
         ports(None),
@@ -186,7 +188,7 @@ CASES: dict[str, tuple[Change, Change, Change]] = {
 }
 
 
-def found(host_: HostDescriptor, id_: str, profile="data-plane") -> HostCheck:
+def check_by_id(host_: HostDescriptor, id_: str, profile="data-plane") -> HostCheck:
     return next(each for each in check_host(host_, profile) if each.id == id_)
 
 
@@ -194,7 +196,7 @@ def found(host_: HostDescriptor, id_: str, profile="data-plane") -> HostCheck:
 @pytest.mark.parametrize("id_", CASES)
 def test_each_check_passes_fails_and_is_unknown(id_, status):
     change = CASES[id_][("pass", "fail", "unknown").index(status)]
-    seen = found(change(host()), id_)
+    seen = check_by_id(change(host()), id_)
     assert seen.status == status, seen.evidence
     assert seen.evidence
     assert seen.why.endswith(".")
@@ -207,7 +209,7 @@ def test_every_check_of_the_list_is_there_and_tested():
     ids = [rule.id for rule in CHECK_RULES]
     assert ids == [*(f"H{n}" for n in range(1, 15)), *(f"Y{n}" for n in range(1, 10)), *(f"A{n}" for n in range(1, 13))]
     assert set(ids) - set(CASES) == {"A9"}  # No host shows how a VNF is implemented.
-    assert found(host(), "A9").status == "not required"
+    assert check_by_id(host(), "A9").status == "not required"
 
 
 def test_what_the_clause_marks_as_not_present_everywhere_is_not_required():
@@ -243,8 +245,8 @@ def test_a_control_plane_needs_less_and_no_check_more():
 def test_without_a_hypervisor_what_it_should_do_fails_and_the_fix_installs_one():
     bare = leaf("capabilities.hypervisor.kind", MOMENT.reported("none", "test"))(host())
     bare = leaf("host.os", MOMENT.reported("Debian GNU/Linux 12 (bookworm)", "test"))(bare)
-    assert found(bare, "Y7").status == "fail"
-    assert found(bare, "Y7").fix.startswith("apt-get install")
+    assert check_by_id(bare, "Y7").status == "fail"
+    assert check_by_id(bare, "Y7").fix.startswith("apt-get install")
 
 
 @pytest.mark.parametrize(
@@ -260,12 +262,12 @@ def test_without_a_hypervisor_what_it_should_do_fails_and_the_fix_installs_one()
 )
 def test_kernel_arguments_are_set_as_the_distribution_does_it(os, command):
     failing = CASES["A2"][1](leaf("host.os", MOMENT.reported(os, "test"))(host()))
-    assert command in found(failing, "A2").fix
+    assert command in check_by_id(failing, "A2").fix
 
 
 def test_cpus_to_isolate_leave_the_first_core_of_every_node_with_both_threads():
     # 2 nodes of 8 cores with 2 threads: node 0 has 0-7 and 16-23, node 1 has 8-15 and 24-31
-    assert "isolcpus=managed_irq,domain,1-7,9-15,17-23,25-31 " in found(CASES["A2"][1](host()), "A2").fix
+    assert "isolcpus=managed_irq,domain,1-7,9-15,17-23,25-31 " in check_by_id(CASES["A2"][1](host()), "A2").fix
 
 
 @pytest.mark.parametrize(
@@ -279,14 +281,14 @@ def test_cpus_to_isolate_leave_the_first_core_of_every_node_with_both_threads():
 )
 def test_a_bios_setting_has_the_name_its_maker_gives_it(product, name):
     failing = CASES["H10"][1](leaf("host.product", MOMENT.reported(product, "test"))(host()))
-    assert name in found(failing, "H10").by_hand
-    assert found(failing, "H10").by_hand.count("BIOS") == 1
+    assert name in check_by_id(failing, "H10").by_hand
+    assert check_by_id(failing, "H10").by_hand.count("BIOS") == 1
 
 
 def test_a_guest_is_told_that_its_host_has_to_provide_it():
     guest = leaf("host.virtualization", MOMENT.reported("kvm", "test"))(host())
-    assert "this guest's hypervisor (kvm)" in found(CASES["H10"][1](guest), "H10").by_hand
-    assert "this guest's hypervisor (kvm)" in found(CASES["H1"][1](guest), "H1").by_hand
+    assert "this guest's hypervisor (kvm)" in check_by_id(CASES["H10"][1](guest), "H10").by_hand
+    assert "this guest's hypervisor (kvm)" in check_by_id(CASES["H1"][1](guest), "H1").by_hand
 
 
 VENDORS = ("Intel", "AMD")
@@ -304,7 +306,7 @@ def commands() -> list[str]:
             bare = leaf("capabilities.hypervisor.kind", MOMENT.reported("none", "test"))
             for id_, (_, fails, _) in CASES.items():
                 for created in (fails(of), fails(bare(of))):
-                    seen = found(created, id_)
+                    seen = check_by_id(created, id_)
                     found_ |= {seen.fix, seen.verify} - {""}
     return sorted(found_)
 
@@ -353,14 +355,14 @@ def test_every_program_in_a_command_is_one_that_debian_has():
 
 def test_what_is_recorded_is_told_apart_from_what_is_missing():
     recorded = leaf("host.bios", MOMENT.reported("Dell Inc. 1.2.3 05/06/2024", "test"))(host())
-    assert found(recorded, "R10").status == "pass"
-    missing = found(leaf("host.bios", UNKNOWN)(host()), "R10")
+    assert check_by_id(recorded, "R10").status == "pass"
+    missing = check_by_id(leaf("host.bios", UNKNOWN)(host()), "R10")
     assert missing.status == "unknown"
     assert "needs root" in missing.evidence[0].value
 
 
 def test_what_needs_root_says_so_where_it_is_unknown():
-    assert found(CASES["H4"][2](host()), "H4").to_know == "run the command as root"
+    assert check_by_id(CASES["H4"][2](host()), "H4").to_know == "run the command as root"
 
 
 MACHINES = ("arm-cortex-a9", "epyc-8n-smt", "hmat-tiers", "s390-2c", "xeon-3n-smt", "xeon-e5-2680-2n")
@@ -369,7 +371,7 @@ MACHINES = ("arm-cortex-a9", "epyc-8n-smt", "hmat-tiers", "s390-2c", "xeon-3n-sm
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_captured_machines_are_checked_and_passes_nothing_without_evidence(name):
-    checks = check_host(described(name))
+    checks = check_host(describe_machine(name))
     assert len(checks) == len(CHECK_RULES) + len(RECORD_ITEMS)
     for each in checks:
         known_of = [one for one in each.evidence if ": unknown" not in one.value and "missing:" not in one.value]
@@ -391,7 +393,7 @@ def test_captured_machines_are_checked_and_passes_nothing_without_evidence(name)
     ],
 )
 def test_captured_machines_are_judged_by_what_their_files_say(name, id_, status):
-    assert found(described(name), id_).status == status
+    assert check_by_id(describe_machine(name), id_).status == status
 
 
 def test_this_machine_is_checked_by_the_command(capsys, monkeypatch):

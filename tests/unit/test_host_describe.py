@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Group
-from tests.machines import TREES, described
+from tests.machines import TREES, describe_machine
 
 from nodrop.cli import main
 from nodrop.cli.console import print_renderable
@@ -57,7 +57,7 @@ def test_a_file_of_any_form_is_the_same_host(tmp_path: Path, suffix: str) -> Non
     file = tmp_path / f"host.{suffix}"
     assert main(["host", "describe", "--root", ROOT, "--format", suffix, "-o", str(file)]) == 0
     host = read_chd(file)
-    assert host.resources.numa_nodes == described("xeon-2n-smt").resources.numa_nodes
+    assert host.resources.numa_nodes == describe_machine("xeon-2n-smt").resources.numa_nodes
     assert len(host.capabilities.sha256) == 64
 
 
@@ -78,7 +78,7 @@ def test_the_table_fits_a_terminal_and_says_what_is_not_known(monkeypatch: pytes
     monkeypatch.setenv("COLUMNS", "100")
     for name in ("epyc-8n-smt", "power9-gpu-memory"):
         with (tmp_path / name).open("w") as out:
-            print_renderable(Group(*build_host_parts(described(name))), out)
+            print_renderable(Group(*build_host_parts(describe_machine(name))), out)
         text = (tmp_path / name).read_text()
         assert max(map(len, text.splitlines())) <= 100
         assert "Unknown:" in text
@@ -86,7 +86,7 @@ def test_the_table_fits_a_terminal_and_says_what_is_not_known(monkeypatch: pytes
 
 
 def test_reasons_are_grouped_and_the_most_frequent_comes_first() -> None:
-    unknowns = list_unknowns(described("epyc-8n-smt"))
+    unknowns = list_unknowns(describe_machine("epyc-8n-smt"))
     assert unknowns[0].why == "not in the capture"
     assert len(unknowns[0].leaves) >= len(unknowns[1].leaves)
     assert len({each.why for each in unknowns}) == len(unknowns)
@@ -126,5 +126,5 @@ def test_a_description_that_fails_ends_no_run() -> None:
 
     assert describe_in_background(broken)() is None
     assert describe_in_background(lambda: None)() is None
-    host = described("xeon-2n-smt")
+    host = describe_machine("xeon-2n-smt")
     assert describe_in_background(lambda: host)() is host

@@ -51,7 +51,7 @@ def virsh(*command: str) -> ProgramOutput:
     return ProgramOutput(answers[requested])
 
 
-def told(stack: StackExposure, key: str) -> tuple[str, str]:
+def feature_state(stack: StackExposure, key: str) -> tuple[str, str]:
     return stack.features[key].status, stack.features[key].value
 
 
@@ -83,15 +83,15 @@ def test_every_stack_is_asked_for_every_row(ways):
 def test_libvirt_s_answers_are_read():
     result = libvirt.query_libvirt_exposure(virsh)
     assert result.version == "10.0.0"
-    assert told(result, "hypervisor") == ("exposed", "kvm qemu")
-    assert told(result, "iommu") == ("exposed", "support: yes")
-    assert told(result, "memory") == ("exposed", "32.0 of 64.0 GiB free")
-    assert told(result, "large-pages") == ("exposed", "16 of 1024 MiB, 8 of 1024 MiB; and how many are free")
-    assert told(result, "nic") == ("exposed", "Ethernet Controller XXV710")
-    assert told(result, "pci-socket") == ("exposed", "node 0")
-    assert told(result, "pci-bandwidth") == ("exposed", "8 GT/s by 8 lanes")
-    assert told(result, "sriov") == ("exposed", "up to 64 functions")
-    assert told(result, "core-socket") == ("exposed", "2 sockets")
+    assert feature_state(result, "hypervisor") == ("exposed", "kvm qemu")
+    assert feature_state(result, "iommu") == ("exposed", "support: yes")
+    assert feature_state(result, "memory") == ("exposed", "32.0 of 64.0 GiB free")
+    assert feature_state(result, "large-pages") == ("exposed", "16 of 1024 MiB, 8 of 1024 MiB; and how many are free")
+    assert feature_state(result, "nic") == ("exposed", "Ethernet Controller XXV710")
+    assert feature_state(result, "pci-socket") == ("exposed", "node 0")
+    assert feature_state(result, "pci-bandwidth") == ("exposed", "8 GT/s by 8 lanes")
+    assert feature_state(result, "sriov") == ("exposed", "up to 64 functions")
+    assert feature_state(result, "core-socket") == ("exposed", "2 sockets")
     assert result.features["cores"].status == "partly"
     assert [each.key for each in list_gaps(FEATURES, result)] == ["direct-cache", "isolation", "kernel"]
 
@@ -156,10 +156,10 @@ def test_openstack_s_recorded_answers_are_read():
         openstack.read_compute_host(Cloud(), hypervisor), openstack.read_version(Cloud())
     )
     assert exposure.version == "Nova 2.104"
-    assert told(exposure, "memory") == ("exposed", "131072 of 131072 MEMORY_MB free")
-    assert told(exposure, "cores") == ("partly", "128 VCPU free, 28 PCPU free, by number and not by name")
-    assert told(exposure, "hypervisor") == ("exposed", "fake, up")
-    assert told(exposure, "cpu") == ("partly", "Nehalem, 0 traits")
+    assert feature_state(exposure, "memory") == ("exposed", "131072 of 131072 MEMORY_MB free")
+    assert feature_state(exposure, "cores") == ("partly", "128 VCPU free, 28 PCPU free, by number and not by name")
+    assert feature_state(exposure, "hypervisor") == ("exposed", "fake, up")
+    assert feature_state(exposure, "cpu") == ("partly", "Nehalem, 0 traits")
     assert {each.key for each in list_gaps(FEATURES, exposure)} == {
         *("iommu", "direct-cache", "large-pages", "nic", "pci-socket"),
         *("pci-bandwidth", "sriov", "core-socket", "kernel"),
@@ -174,10 +174,10 @@ def test_devices_and_datapaths_that_openstack_reports_are_told():
         agents=[{"configurations": {"datapath_type": "netdev"}}],
     )
     exposure = openstack.build_exposure(more)
-    assert told(exposure, "sriov") == ("exposed", "SRIOV_NET_VF=8")
-    assert told(exposure, "nic") == ("partly", "CUSTOM_PCI_8086_158B=2")
-    assert told(exposure, "ovs") == ("exposed", "datapath netdev (user space)")
-    assert told(exposure, "cpu") == ("exposed", "Nehalem, 1 traits")
+    assert feature_state(exposure, "sriov") == ("exposed", "SRIOV_NET_VF=8")
+    assert feature_state(exposure, "nic") == ("partly", "CUSTOM_PCI_8086_158B=2")
+    assert feature_state(exposure, "ovs") == ("exposed", "datapath netdev (user space)")
+    assert feature_state(exposure, "cpu") == ("exposed", "Nehalem, 1 traits")
     assert exposure.features["memory"].status == "not exposed"
 
 
@@ -224,7 +224,7 @@ OBJECTS = {
 
 
 @pytest.fixture(autouse=True)
-def a_cluster_is_named(monkeypatch):
+def kubeconfig(monkeypatch):
     monkeypatch.setenv("KUBECONFIG", "/nowhere")
 
 
@@ -240,10 +240,10 @@ def kubectl(*command: str) -> ProgramOutput:
 def test_kubernetes_objects_are_read():
     result = kubernetes.query_kubernetes(kubectl, "worker-1")
     assert result.version == "v1.30.2"
-    assert told(result, "large-pages") == ("exposed", "hugepages-1Gi=16Gi")
-    assert told(result, "kernel") == ("exposed", "5.14.0-427.el9")
-    assert told(result, "hypervisor") == ("exposed", "devices.kubevirt.io/kvm=1k")
-    assert told(result, "sriov") == ("exposed", "intel.com/intel_sriov_netdevice=8")
+    assert feature_state(result, "large-pages") == ("exposed", "hugepages-1Gi=16Gi")
+    assert feature_state(result, "kernel") == ("exposed", "5.14.0-427.el9")
+    assert feature_state(result, "hypervisor") == ("exposed", "devices.kubevirt.io/kvm=1k")
+    assert feature_state(result, "sriov") == ("exposed", "intel.com/intel_sriov_netdevice=8")
     assert result.features["cores"].status == "partly"
     assert result.features["core-socket"].status == "exposed"
     assert [each.key for each in list_gaps(FEATURES, result)] == ["iommu", "direct-cache", "pci-bandwidth"]

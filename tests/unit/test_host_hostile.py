@@ -59,7 +59,7 @@ vmx flags\t: ept vpid ept_1gb
 }
 
 
-def spoilt(held: bytes, chance: random.Random) -> bytes:
+def corrupt(held: bytes, chance: random.Random) -> bytes:
     """Return the content truncated, with changed bytes, or replaced."""
     kind = chance.randrange(4)
     if kind == 0:
@@ -73,7 +73,7 @@ def spoilt(held: bytes, chance: random.Random) -> bytes:
     return bytes(changed)
 
 
-def told(source: Source) -> None:
+def describe_all(source: Source) -> None:
     for part in PARTS:
         part.describe(source)
 
@@ -82,12 +82,12 @@ def told(source: Source) -> None:
 def test_spoilt_files_never_end_in_a_traceback(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
     files = {
-        path: spoilt(held if isinstance(held, bytes) else held.encode(), chance) if chance.random() < 0.5 else held
+        path: corrupt(held if isinstance(held, bytes) else held.encode(), chance) if chance.random() < 0.5 else held
         for path, held in FILES.items()
     }
     dump = chance.choice(sorted(CPUID.glob("*.txt"))).read_bytes()
-    cpuid = parse_dump(spoilt(dump, chance).decode(errors="replace"))
-    told(machine(tmp_path, files, cpuid))
+    cpuid = parse_dump(corrupt(dump, chance).decode(errors="replace"))
+    describe_all(machine(tmp_path, files, cpuid))
 
 
 def test_numbers_beyond_all_measure_are_unknown_with_what_was_found(tmp_path: Path) -> None:
@@ -112,5 +112,5 @@ def test_a_directory_where_a_file_should_be_is_said(tmp_path: Path) -> None:
     (tmp_path / "proc/cpuinfo").mkdir(parents=True)
     (tmp_path / "sys/firmware/dmi/tables/DMI").mkdir(parents=True)
     source = Source(FileTree(tmp_path), MOMENT)
-    told(source)
+    describe_all(source)
     assert processor.describe(source).vendor.why

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.machines import NAMES, described, machine
+from tests.machines import NAMES, describe_machine, machine
 
 from nodrop.host import hwloc
 from nodrop.host.describe import describe_host, open_this_machine
@@ -25,7 +25,7 @@ Linux and cores to hwloc; nodrop omits CPUs on no node; hwloc ignores firmware t
 
 
 @pytest.fixture(autouse=True)
-def _installed() -> None:
+def require_hwloc() -> None:
     if not shutil.which("lstopo-no-graphics"):
         if os.environ.get("NODROP_REQUIRE_LAB"):
             pytest.fail("lstopo-no-graphics is not installed: apt install hwloc")
@@ -39,7 +39,7 @@ def lstopo(*arguments: str, **environment: str) -> str:
 
 
 @functools.cache
-def of_tree(root: Path) -> hwloc.HwlocTopology:
+def read_lstopo(root: Path) -> hwloc.HwlocTopology:
     key, _, value = hwloc.KEEP_GPU_NODES.partition("=")
     result = hwloc.parse_hwloc(lstopo(HWLOC_FSROOT=str(root), HWLOC_COMPONENTS="linux,stop", **{key: value}))
     assert result is not None
@@ -48,8 +48,8 @@ def of_tree(root: Path) -> hwloc.HwlocTopology:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_hwloc_sees_the_same_nodes_cpus_cores_and_memory(name: str) -> None:
-    seen = of_tree(machine(name).tree.root)
-    disagreements = hwloc.find_disagreements(described(name).resources.numa_nodes, seen)
+    seen = read_lstopo(machine(name).tree.root)
+    disagreements = hwloc.find_disagreements(describe_machine(name).resources.numa_nodes, seen)
     allowed = OTHERWISE.get(name)
     assert all(allowed and allowed in each for each in disagreements), disagreements
     assert seen.nodes
@@ -57,14 +57,14 @@ def test_hwloc_sees_the_same_nodes_cpus_cores_and_memory(name: str) -> None:
 
 def test_differences_that_are_expected_are_still_there() -> None:
     for name in OTHERWISE:
-        nodes = described(name).resources.numa_nodes
-        assert hwloc.find_disagreements(nodes, of_tree(machine(name).tree.root)), name
+        nodes = describe_machine(name).resources.numa_nodes
+        assert hwloc.find_disagreements(nodes, read_lstopo(machine(name).tree.root)), name
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {"xeon-offline-node"}))
 def test_hwloc_sees_the_same_sockets(name: str) -> None:
-    seen = of_tree(machine(name).tree.root)
-    for node in described(name).resources.numa_nodes:
+    seen = read_lstopo(machine(name).tree.root)
+    for node in describe_machine(name).resources.numa_nodes:
         if node.socket.value is not None:
             assert set(node.cpus.ids) <= set(seen.packages[node.socket.value]), node.id
 
@@ -97,7 +97,7 @@ def test_machines_that_hwloc_makes_up_are_read_as_they_were_made(
 
 
 def test_a_disagreement_is_a_sentence() -> None:
-    nodes = described("xeon-2n-smt").resources.numa_nodes
+    nodes = describe_machine("xeon-2n-smt").resources.numa_nodes
     other = hwloc.parse_hwloc(lstopo("--input", "package:2 numa:1 core:8 pu:2"))
     disagreements = hwloc.find_disagreements(nodes, other)
     assert disagreements[0] == "node 0 has CPUs 0-7,16-23, hwloc says 0-15"
@@ -107,4 +107,4 @@ def test_a_disagreement_is_a_sentence() -> None:
 def test_what_is_no_export_of_hwloc_says_nothing() -> None:
     assert hwloc.parse_hwloc("") is None
     assert hwloc.parse_hwloc("<topology><object") is None
-    assert hwloc.find_disagreements(described("xeon-2n-smt").resources.numa_nodes, None) == ()
+    assert hwloc.find_disagreements(describe_machine("xeon-2n-smt").resources.numa_nodes, None) == ()

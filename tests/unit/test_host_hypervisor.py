@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.machines import fresh
+from tests.machines import reopen_machine
 from tests.pci_trees import NO_LIBVIRT, PciTree, source
 
 from nodrop.host import hypervisor, libvirt
@@ -30,7 +30,7 @@ OFFERED = """<domainCapabilities><path>/usr/bin/qemu-system-x86_64</path><domain
 <cpu><mode name='host-passthrough' supported='yes'/></cpu></domainCapabilities>"""
 
 
-def intel(tmp_path: Path) -> PciTree:
+def intel_server(tmp_path: Path) -> PciTree:
     """A server with everything enabled."""
     tree = PciTree(tmp_path)
     tree.write("/sys/module/kvm_intel/parameters/ept", "Y")
@@ -48,18 +48,18 @@ def intel(tmp_path: Path) -> PciTree:
     return tree
 
 
-def described(
+def describe_hypervisor(
     tree: PciTree, programs: Mapping[str, str | ProgramOutput] | None = None, answer: LibvirtReply = NO_LIBVIRT
 ) -> Hypervisor:
     return hypervisor.describe(source(tree.root, programs=programs or {QEMU_ASKED: QEMU}, libvirt=answer))
 
 
-def pair(feature: Feature) -> tuple[bool | None, bool | None]:
+def feature_values(feature: Feature) -> tuple[bool | None, bool | None]:
     return feature.supported.value, feature.enabled.value
 
 
 def test_a_server_with_everything_on_has_all_nine(tmp_path: Path) -> None:
-    result = described(intel(tmp_path))
+    result = describe_hypervisor(intel_server(tmp_path))
     assert (result.kind.value, result.version.value, result.emulator_version.value) == (
         "kvm",
         "6.1.0-18-amd64",
@@ -67,7 +67,7 @@ def test_a_server_with_everything_on_has_all_nine(tmp_path: Path) -> None:
     )
     for name in HypervisorCapabilities.model_fields:
         feature = getattr(result.capabilities, name)
-        assert pair(feature) == (True, True), name
+        assert feature_values(feature) == (True, True), name
         assert feature.supported.source and feature.enabled.source, name
 
 
@@ -87,24 +87,24 @@ def test_a_server_with_everything_on_has_all_nine(tmp_path: Path) -> None:
 def test_a_capability_follows_the_file_it_is_read_from(
     tmp_path: Path, file: str, held: str, capability: str, expected: tuple[bool | None, bool | None]
 ) -> None:
-    tree = intel(tmp_path)
+    tree = intel_server(tmp_path)
     tree.write(file, held)
-    assert pair(getattr(described(tree).capabilities, capability)) == expected
+    assert feature_values(getattr(describe_hypervisor(tree).capabilities, capability)) == expected
 
 
 def test_large_pages_that_are_split_are_said_to_be(tmp_path: Path) -> None:
-    tree = intel(tmp_path)
+    tree = intel_server(tmp_path)
     tree.write("/sys/module/kvm/parameters/nx_huge_pages", "Y")
-    feature = described(tree).capabilities.slat_large_pages
-    assert pair(feature) == (True, True)
+    feature = describe_hypervisor(tree).capabilities.slat_large_pages
+    assert feature_values(feature) == (True, True)
     assert "splits" in feature.enabled.why
 
 
 def test_no_large_page_set_aside_is_supported_and_not_enabled(tmp_path: Path) -> None:
-    tree = intel(tmp_path)
+    tree = intel_server(tmp_path)
     for node in range(2):
         tree.write(f"/sys/devices/system/node/node{node}/hugepages/hugepages-1048576kB/nr_hugepages", "0")
-    assert pair(described(tree).capabilities.numa_large_page_pinning) == (True, False)
+    assert feature_values(describe_hypervisor(tree).capabilities.numa_large_page_pinning) == (True, False)
 
 
 def test_amd_is_read_by_its_own_names(tmp_path: Path) -> None:
@@ -114,9 +114,9 @@ def test_amd_is_read_by_its_own_names(tmp_path: Path) -> None:
     tree.write("/sys/class/iommu/ivhd0/amd-iommu/features", "246577efa2254afa:0")
     tree.directory("/sys/kernel/iommu_groups/0")
     tree.write("/proc/interrupts", " 24:  0  IR-PCI-MSI-0000:41:00.0  0-edge  nvme0q0")
-    result = described(tree).capabilities
-    assert pair(result.slat) == pair(result.slat_large_pages) == (True, True)
-    assert pair(result.interrupt_remapping) == (True, True)
+    result = describe_hypervisor(tree).capabilities
+    assert feature_values(result.slat) == feature_values(result.slat_large_pages) == (True, True)
+    assert feature_values(result.interrupt_remapping) == (True, True)
     assert result.iommu_slat_large_pages.supported.value is True
     assert not result.iommu_slat_large_pages.enabled.known
 
@@ -125,10 +125,14 @@ def test_kvm_without_virtualization_in_the_processor_has_no_second_level_tables(
     tree = PciTree(tmp_path, nodes=1)
     tree.directory("/sys/module/kvm")
     tree.directory("/sys/module/kvm_pvm")
-    result = described(tree)
+    result = describe_hypervisor(tree)
     assert result.kind.value == "kvm"
     assert "runs only kernels made for it" in result.kind.why
-    assert pair(result.capabilities.slat) == pair(result.capabilities.slat_large_pages) == (False, False)
+    assert (
+        feature_values(result.capabilities.slat)
+        == feature_values(result.capabilities.slat_large_pages)
+        == (False, False)
+    )
     assert not result.capabilities.no_instruction_emulation.supported.known
 
 
@@ -136,18 +140,18 @@ def test_without_an_iommu_nothing_is_said_of_what_it_could_do(tmp_path: Path) ->
     tree = PciTree(tmp_path)
     tree.directory("/sys/module/kvm_intel")
     tree.directory("/sys/kernel/iommu_groups")
-    result = described(tree).capabilities
-    assert pair(result.iommu_slat) == pair(result.iommu_slat_large_pages) == (None, False)
+    result = describe_hypervisor(tree).capabilities
+    assert feature_values(result.iommu_slat) == feature_values(result.iommu_slat_large_pages) == (None, False)
     assert result.iommu_slat.supported.why == "no IOMMU visible: absent or disabled"
 
 
 def test_qemu_alone_emulates(tmp_path: Path) -> None:
     tree = PciTree(tmp_path)
     tree.directory("/sys/module/printk")
-    result = described(tree)
+    result = describe_hypervisor(tree)
     assert result.kind.value == "qemu"
-    assert pair(result.capabilities.no_instruction_emulation) == (False, False)
-    assert pair(result.capabilities.cpu_pinning) == (True, True)
+    assert feature_values(result.capabilities.no_instruction_emulation) == (False, False)
+    assert feature_values(result.capabilities.cpu_pinning) == (True, True)
 
 
 def test_the_first_domain_of_xen_is_told_from_another(tmp_path: Path) -> None:
@@ -158,9 +162,9 @@ def test_the_first_domain_of_xen_is_told_from_another(tmp_path: Path) -> None:
     tree.write("/sys/hypervisor/version/minor", "17")
     tree.write("/sys/hypervisor/version/extra", ".3")
     tree.write("/sys/hypervisor/properties/features", "00002705")
-    assert described(tree).kind.value == "qemu"
+    assert describe_hypervisor(tree).kind.value == "qemu"
     tree.write("/sys/hypervisor/properties/features", "00002f05")
-    result = described(tree)
+    result = describe_hypervisor(tree)
     assert (result.kind.value, result.version.value) == ("xen", "4.17.3")
     assert result.capabilities.slat.supported.why == "nodrop knows this of KVM only, not of xen"
 
@@ -172,7 +176,7 @@ def test_a_capture_without_the_kernels_modules_has_an_unknown_hypervisor(tmp_pat
 
 
 def test_libvirt_is_the_witness_of_what_it_offers(tmp_path: Path) -> None:
-    result = described(intel(tmp_path), answer=LibvirtReply("9.0.0", CELLS, OFFERED))
+    result = describe_hypervisor(intel_server(tmp_path), answer=LibvirtReply("9.0.0", CELLS, OFFERED))
     assert result.manager_version.value == "libvirt 9.0.0"
     given = result.capabilities
     assert given.no_instruction_emulation.supported.source == "libvirt domcapabilities"
@@ -189,7 +193,9 @@ def test_libvirt_is_the_witness_of_what_it_offers(tmp_path: Path) -> None:
     ],
 )
 def test_vms_that_libvirt_cannot_give_the_hosts_processor_are_emulated(tmp_path: Path, answer: LibvirtReply) -> None:
-    assert pair(described(intel(tmp_path), answer=answer).capabilities.no_instruction_emulation) == (False, False)
+    assert feature_values(
+        describe_hypervisor(intel_server(tmp_path), answer=answer).capabilities.no_instruction_emulation
+    ) == (False, False)
 
 
 def test_a_running_vm_without_the_hosts_processor_shows(tmp_path: Path) -> None:
@@ -198,22 +204,22 @@ def test_a_running_vm_without_the_hosts_processor_shows(tmp_path: Path) -> None:
         "<domain><name>b</name><cpu mode='custom'/></domain>",
     )
     answer = LibvirtReply("9.0.0", CELLS, OFFERED, domains)
-    feature = described(intel(tmp_path), answer=answer).capabilities.no_instruction_emulation
-    assert pair(feature) == (True, False)
+    feature = describe_hypervisor(intel_server(tmp_path), answer=answer).capabilities.no_instruction_emulation
+    assert feature_values(feature) == (True, False)
     assert feature.enabled.why == "1 of 2 running VMs have the host's CPU model"
 
 
 @pytest.mark.parametrize("said", ["<capabilities>", "", "\0\1", "<a>" * 10_000])
 def test_xml_that_is_none_is_as_if_it_were_not_said(tmp_path: Path, said: str) -> None:
     answer = LibvirtReply("9.0.0", said, said, (said,))
-    result = described(intel(tmp_path), answer=answer).capabilities
-    assert pair(result.cpu_pinning) == (True, True)
+    result = describe_hypervisor(intel_server(tmp_path), answer=answer).capabilities
+    assert feature_values(result.cpu_pinning) == (True, True)
     assert libvirt.parse_domain(said) is None
 
 
 def test_an_emulator_that_hangs_is_unknown_with_the_reason(tmp_path: Path) -> None:
     hangs = ProgramOutput(None, "qemu-system-x86_64 did not answer within 1 s")
-    assert described(intel(tmp_path), {QEMU_ASKED: hangs}).emulator_version.why == hangs.why
+    assert describe_hypervisor(intel_server(tmp_path), {QEMU_ASKED: hangs}).emulator_version.why == hangs.why
 
 
 PINNED = """<domain type='kvm' id='3'><name>vbng</name><vcpu placement='static' cpuset='8-15,^9'>3</vcpu>
@@ -239,7 +245,7 @@ def test_a_running_vm_says_what_it_holds() -> None:
 
 
 def test_cpus_that_libvirt_has_bound_belong_to_the_vm() -> None:
-    requested = fresh("xeon-2n-smt")._replace(libvirt=lambda: LibvirtReply("9.0.0", domains=(PINNED,)))
+    requested = reopen_machine("xeon-2n-smt")._replace(libvirt=lambda: LibvirtReply("9.0.0", domains=(PINNED,)))
     cpus = {
         cpu: state for node in describe_host(requested).resources.numa_nodes for cpu, state in node.cpus.cpu.items()
     }

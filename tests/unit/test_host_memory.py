@@ -18,18 +18,18 @@ UNITS = {"KB": 10, "MB": 20, "GB": 30}
 GIB = 2**30
 
 
-def described(tmp_path: Path, name: str):
+def describe_memory(tmp_path: Path, name: str):
     return memory.describe(machine(tmp_path, {TABLE: chips.smbios(name)}))
 
 
 @pytest.mark.parametrize("name", DUMPS)
 def test_modules_are_those_that_dmidecode_lists(name: str, tmp_path: Path, require_tool: Callable[[str], Path]) -> None:
     listed = [each for each in modules(require_tool("dmidecode"), name) if each["Size"][0].isdigit()]
-    result = described(tmp_path, name).modules
+    result = describe_memory(tmp_path, name).modules
     assert len(result) == len(listed)
     for actual, theirs in zip(result, listed, strict=True):
         assert actual.slot.endswith(theirs["Locator"])
-        assert actual.size_bytes.value == size(theirs["Size"])
+        assert actual.size_bytes.value == parse_size(theirs["Size"])
         assert actual.rated_mtps.value == number(theirs["Speed"])
         assert actual.speed_mtps.value == number(theirs.get("Configured Memory Speed", "Unknown"))
         assert actual.rank_count.value == number(theirs.get("Rank", "Unknown"))
@@ -43,7 +43,7 @@ def modules(program: Path, name: str) -> list[dict[str, str]]:
     return [dict(re.findall(r"^\t([^:\n]+): (.*)$", block, re.M)) for block in output.split("Memory Device\n")[1:]]
 
 
-def size(text: str) -> int:
+def parse_size(text: str) -> int:
     count, unit = text.split()
     return int(count) << UNITS[unit]
 
@@ -55,7 +55,7 @@ def number(text: str) -> int | None:
 
 def test_channels_that_hold_more_than_others_show(tmp_path: Path) -> None:
     """A two-socket Supermicro X9DBL: 4, 4 and 16 GB on the three channels of each socket."""
-    result = described(tmp_path, "SuperMicro-X9DBL")
+    result = describe_memory(tmp_path, "SuperMicro-X9DBL")
     assert (result.channels_populated_count.value, result.channels_count.value) == (6, 6)
     assert result.balanced.value is False
     assert result.balanced.why == "channels of 4096 and 16384 MiB"
@@ -64,14 +64,14 @@ def test_channels_that_hold_more_than_others_show(tmp_path: Path) -> None:
 
 def test_bandwidth_is_channels_by_speed_by_eight_bytes(tmp_path: Path) -> None:
     """A Threadripper with four channels of DDR4-2933: 93.9 GB/s."""
-    result = described(tmp_path, "GigaByte-X399")
+    result = describe_memory(tmp_path, "GigaByte-X399")
     assert result.bandwidth_bytes_per_s.value == 4 * 2933e6 * 8
     assert result.balanced.value is True
     assert result.ecc.value is False
 
 
 def test_a_virtual_machines_memory_has_no_made_up_kind_or_channel(tmp_path: Path) -> None:
-    result = described(tmp_path, "VMWare")
+    result = describe_memory(tmp_path, "VMWare")
     assert [each.known for each in (result.kind, result.speed_mtps, result.channels_count, result.balanced)] == [
         False
     ] * 4

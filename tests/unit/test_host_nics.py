@@ -10,8 +10,8 @@ from tests.pci_trees import (
     PciTree,
     RecordedNetwork,
     add_open_file,
-    source,
     build_two_sockets,
+    source,
 )
 
 from nodrop.host import nics, pci
@@ -112,7 +112,9 @@ def test_a_link_speed_that_is_none_leaves_generation_and_limit_unknown(tmp_path:
 
 @pytest.mark.parametrize("width", ["0", "255", "-8", "x8"])
 def test_a_width_that_is_none_leaves_the_limit_unknown(tmp_path: Path, width: str) -> None:
-    nic = describe_nics(single_card_tree(tmp_path, current_link_speed="8.0 GT/s PCIe", current_link_width=width)).nics[0]
+    nic = describe_nics(single_card_tree(tmp_path, current_link_speed="8.0 GT/s PCIe", current_link_width=width)).nics[
+        0
+    ]
     assert not nic.lane_count.known
     assert not nic.pci_limit_bps.known
 
@@ -205,7 +207,9 @@ def test_virtual_functions_belong_to_the_vms_that_were_given_them(tmp_path: Path
     network = RecordedNetwork(
         {"ens3f1": KernelInterface(vf_limits_mbps={0: 2500, 1: 0})}, eswitches={"0000:03:00.1": "legacy"}
     )
-    result = port(describe_nics(build_two_sockets(tmp_path), network, libvirt=LibvirtReply(domains=(domain,))), "0000:03:00.1")
+    result = port(
+        describe_nics(build_two_sockets(tmp_path), network, libvirt=LibvirtReply(domains=(domain,))), "0000:03:00.1"
+    )
     assert result.sriov is not None
     assert (result.sriov.total_count.value, result.sriov.configured_count.value) == (63, 2)
     assert result.sriov.eswitch.value == "legacy"

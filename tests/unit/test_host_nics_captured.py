@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.conftest import LAB_REQUIRED
-from tests.machines import fresh, machine
+from tests.machines import machine, reopen_machine
 
 from nodrop.host import nics, pci
 from nodrop.model.chd import Nic
@@ -26,10 +26,10 @@ class Device(NamedTuple):
 
 
 def cards(name: str) -> tuple[Nic, ...]:
-    return nics.describe(fresh(name)).nics
+    return nics.describe(reopen_machine(name)).nics
 
 
-def of_hwloc(name: str) -> dict[str, Device]:
+def read_hwloc(name: str) -> dict[str, Device]:
     """Return the network functions of a captured machine."""
     if not shutil.which("lstopo-no-graphics"):
         if LAB_REQUIRED:
@@ -54,7 +54,7 @@ def _walk(element: xml.Element, nodes: int, found: dict[str, Device]) -> None:
 
 @pytest.mark.parametrize("name", WITH_CARDS)
 def test_cards_nodes_and_links_are_those_of_hwloc(name: str) -> None:
-    seen = of_hwloc(name)
+    seen = read_hwloc(name)
     own = {port.pci_id: nic for nic in cards(name) for port in nic.ports}
     assert own.keys() == seen.keys()
     for place, nic in own.items():
@@ -90,6 +90,6 @@ def test_whether_ports_are_in_use_is_unknown_without_addresses_and_routes() -> N
 
 
 def test_accelerators_are_counted_on_their_nodes() -> None:
-    result = nics.describe(fresh("xeon-2n-smt")).accelerators
+    result = nics.describe(reopen_machine("xeon-2n-smt")).accelerators
     assert [each.pci_id for each in result if each.node.value == 0][:2] == ["0000:1b:00.0", "0000:1c:00.0"]
     assert {each.kind for each in result} == {"other"}

@@ -9,12 +9,12 @@ from nodrop.host.inputs import ProgramOutput
 SYSTEMD = "/sys/fs/cgroup/system.slice"
 
 
-def of(root, files):
+def describe_settings(root, files):
     return {name: leaf.value for name, leaf in os_settings.describe(machine(root, files)).items()}
 
 
 def test_a_host_set_up_for_packets_says_so(tmp_path):
-    result = of(
+    result = describe_settings(
         tmp_path,
         {
             "/proc/cmdline": "BOOT_IMAGE=/vmlinuz isolcpus=2-5 nohz_full=2-5 rcu_nocbs=2-5 mitigations=off\n",

@@ -45,7 +45,9 @@ def test_lists_of_cpus_are_written_as_the_kernel_does() -> None:
 
 
 def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
-    tree = make_tree(tmp_path, {"/a/number": "42\n", "/a/text": "many\n", "/a/hex": "0x1f", "/a/binary": b"\x00\xff\xfe"})
+    tree = make_tree(
+        tmp_path, {"/a/number": "42\n", "/a/text": "many\n", "/a/hex": "0x1f", "/a/binary": b"\x00\xff\xfe"}
+    )
     assert (tree.read_number("/a/number"), tree.read_number("/a/hex")) == (42, 31)
     assert tree.read_number("/a/text") is None
     assert tree.failure_reason("/a/text") == "holds 'many', a number expected"

@@ -1,7 +1,7 @@
 """Captured machines, described: the machines' facts are known from their captures."""
 
 import pytest
-from tests.machines import NAMES, described
+from tests.machines import NAMES, describe_machine
 
 from nodrop.descriptors import DescriptorForm, add_fingerprints, format_descriptor
 from nodrop.descriptors.chd import parse_chd
@@ -14,7 +14,7 @@ FORMS: tuple[DescriptorForm, ...] = ("json", "xml", "yaml")
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_machine_is_described_without_breaking_an_invariant(name: str) -> None:
-    host = described(name)
+    host = describe_machine(name)
     assert tuple(check_chd(host)) == ()
     offline = set(host.resources.offline_cpus.value or ())
     assert not any(offline.intersection(node.cpus.ids) for node in host.resources.numa_nodes)
@@ -26,13 +26,13 @@ def test_every_machine_is_described_without_breaking_an_invariant(name: str) -> 
     ("name", "form"), [(name, form) for name in ("hmat-initiators", "xeon-2n-smt") for form in FORMS]
 )
 def test_every_form_reads_back_to_the_same_machine(name: str, form: DescriptorForm) -> None:
-    host = add_fingerprints(described(name))
+    host = add_fingerprints(describe_machine(name))
     assert parse_chd(format_descriptor(host, form), name) == host
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_whatever_is_not_known_has_a_reason(name: str) -> None:
-    host = described(name)
+    host = describe_machine(name)
     without = {leaf for leaf, each in list_observations(host) if not each.known and not each.why and each.at}
     assert not without
 
@@ -59,7 +59,7 @@ MACHINES = {
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_nodes_cpus_threads_and_sockets_are_as_they_are_known_to_be(name: str) -> None:
-    nodes = described(name).resources.numa_nodes
+    nodes = describe_machine(name).resources.numa_nodes
     node_count, cpu_count, thread_count, per_socket = MACHINES[name]
     assert len(nodes) == node_count
     assert sum(len(node.cpus.ids) for node in nodes) == cpu_count
@@ -72,51 +72,51 @@ def test_nodes_cpus_threads_and_sockets_are_as_they_are_known_to_be(name: str) -
 
 
 def test_a_node_is_not_a_socket_under_sub_numa_clustering() -> None:
-    nodes = described("epyc-8n-smt").resources.numa_nodes
+    nodes = describe_machine("epyc-8n-smt").resources.numa_nodes
     assert [node.socket.value for node in nodes] == [0, 0, 0, 0, 1, 1, 1, 1]
     assert format_cpu_list(nodes[4].cpus.ids) == "24-29,72-77"
     assert nodes[4].cpus.sibling_sets[0] == (24, 72)
 
 
 def test_a_socket_that_the_kernel_does_not_know_is_unknown() -> None:
-    socket = described("power7-8n-smt4").resources.numa_nodes[0].socket
+    socket = describe_machine("power7-8n-smt4").resources.numa_nodes[0].socket
     assert socket.value is None
     assert "-1" in socket.why
 
 
 def test_nodes_may_have_memory_and_no_cpus_or_neither() -> None:
-    nodes = {node.id: node for node in described("hmat-initiators").resources.numa_nodes}
+    nodes = {node.id: node for node in describe_machine("hmat-initiators").resources.numa_nodes}
     assert nodes[4].cpus.ids == ()
     assert nodes[4].memory.total_bytes.value == 0
     assert nodes[4].socket.why == "it has no CPUs"
-    gpu = {node.id: node for node in described("power9-gpu-memory").resources.numa_nodes}[250]
+    gpu = {node.id: node for node in describe_machine("power9-gpu-memory").resources.numa_nodes}[250]
     assert gpu.memory.total_bytes.value == 15 * 2**30
     assert gpu.cpus.ids == ()
 
 
 def test_a_machine_without_numa_is_one_node() -> None:
-    nodes = described("arm-cortex-a9").resources.numa_nodes
+    nodes = describe_machine("arm-cortex-a9").resources.numa_nodes
     assert [node.id for node in nodes] == [0]
     assert nodes[0].cpus.ids == (0, 1)
     assert nodes[0].memory.total_bytes.source == "/proc/meminfo MemTotal"
 
 
 def test_offline_cpus_are_on_no_node() -> None:
-    resources = described("s390-books").resources
+    resources = describe_machine("s390-books").resources
     assert resources.offline_cpus.value == ()
-    offline = described("xeon-offline-node")
+    offline = describe_machine("xeon-offline-node")
     assert offline.resources.offline_cpus.value == (0, 1, 2, 3, 21, 22, 23)
     assert any("are on no node" in warning for warning in offline.warnings)
 
 
 def test_a_cpu_that_two_nodes_claim_is_counted_once_and_said() -> None:
-    host = described("xeon-wrong-numa")
+    host = describe_machine("xeon-wrong-numa")
     assert format_cpu_list(host.resources.numa_nodes[0].cpus.ids) == "0-7"
     assert any("CPUs 0-7 are on node 1 and on another one" in warning for warning in host.warnings)
 
 
 def test_sparse_nodes_have_their_distances() -> None:
-    host = described("opteron-8n-sparse")
+    host = describe_machine("opteron-8n-sparse")
     assert [node.id for node in host.resources.numa_nodes][:4] == [0, 1, 2, 33]
     between = {(link.a, link.b): link.distance.value for link in host.resources.links}
     assert between[0, 33] == 22
@@ -124,14 +124,14 @@ def test_sparse_nodes_have_their_distances() -> None:
 
 
 def test_large_pages_are_not_normal_memory() -> None:
-    memory = described("opteron-8n-cgroup2").resources.numa_nodes[0].memory
+    memory = describe_machine("opteron-8n-cgroup2").resources.numa_nodes[0].memory
     pages = memory.large_pages[0]
     assert (pages.size_bytes, pages.total_count.value, pages.used_count.value) == (2 << 20, 65, 0)
     assert memory.total_bytes.value - memory.normal.total_bytes.value == 65 * (2 << 20)  # type: ignore[operator]
 
 
 def test_what_was_not_captured_is_not_known_rather_than_free() -> None:
-    state = described("epyc-8n-smt").resources.numa_nodes[0].cpus.cpu[0]
+    state = describe_machine("epyc-8n-smt").resources.numa_nodes[0].cpus.cpu[0]
     assert state.in_use.value is None
     assert state.eligible.value is None
     assert "not in the capture" in state.eligible.why

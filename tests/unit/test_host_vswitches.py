@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.pci_trees import MOMENT, PciTree, RecordedNetwork, source, two_sockets
+from tests.pci_trees import MOMENT, PciTree, RecordedNetwork, build_two_sockets, source
 
 from nodrop.host import nat, vswitches
 from nodrop.host.inputs import ProgramOutput
@@ -23,7 +23,7 @@ def table(*rows: Mapping[str, Any]) -> str:
     return json.dumps({"headings": list(rows[0]), "data": [list(row.values()) for row in rows]})
 
 
-def ordered(**pairs: str) -> list[Any]:
+def ovs_map(**pairs: str) -> list[Any]:
     return ["map", [[key.replace("_", "-"), value] for key, value in pairs.items()]]
 
 
@@ -36,8 +36,8 @@ def interface(name: str, kind: str = "", options: list[Any] | None = None, **ids
         "_uuid": reference(f"i-{name}"),
         "name": name,
         "type": kind,
-        "options": options or ordered(),
-        "external_ids": ordered(**ids),
+        "options": options or ovs_map(),
+        "external_ids": ovs_map(**ids),
     }
 
 
@@ -51,13 +51,13 @@ def root(**more: Any) -> dict[str, Any]:
     return {
         "ovs_version": "3.1.0",
         "dpdk_initialized": False,
-        "other_config": ordered(),
-        "external_ids": ordered(),
+        "other_config": ovs_map(),
+        "external_ids": ovs_map(),
         **more,
     }
 
 
-def described(
+def describe_vswitches(
     tree: PciTree,
     programs: Mapping[str, str | ProgramOutput],
     interfaces: Mapping[str, KernelInterface] | None = None,
@@ -67,24 +67,24 @@ def described(
 
 
 def with_ovs(tmp_path: Path, answer: str | ProgramOutput) -> tuple[VSwitch, ...]:
-    tree = two_sockets(tmp_path)
+    tree = build_two_sockets(tmp_path)
     tree.write("/run/openvswitch/db.sock", "")
-    return described(tree, {OVS_ASKED: answer})
+    return describe_vswitches(tree, {OVS_ASKED: answer})
 
 
 def test_a_machine_without_switches_has_none(tmp_path: Path) -> None:
-    assert described(two_sockets(tmp_path), {}) == ()
+    assert describe_vswitches(build_two_sockets(tmp_path), {}) == ()
 
 
 def test_open_vswitch_with_dpdk_names_its_cards_cpus_and_ports_of_vms(tmp_path: Path) -> None:
     answer = database(
-        root(dpdk_initialized=True, other_config=ordered(pmd_cpu_mask="0x30c", dpdk_init="true")),
+        root(dpdk_initialized=True, other_config=ovs_map(pmd_cpu_mask="0x30c", dpdk_init="true")),
         {"name": "br-phy", "datapath_type": "netdev"},
-        interface("dpdk0", "dpdk", ordered(dpdk_devargs="0000:82:00.0")),
-        interface("vhost0", "dpdkvhostuserclient", ordered(vhost_server_path="/run/vhost0")),
+        interface("dpdk0", "dpdk", ovs_map(dpdk_devargs="0000:82:00.0")),
+        interface("vhost0", "dpdkvhostuserclient", ovs_map(vhost_server_path="/run/vhost0")),
         interface("br-phy", "internal"),
-        interface("tun0", "vxlan", ordered(remote_ip="192.0.2.9")),
-        interface("rep0", "dpdk", ordered(dpdk_devargs="0000:82:00.1,representor=[0]")),
+        interface("tun0", "vxlan", ovs_map(remote_ip="192.0.2.9")),
+        interface("rep0", "dpdk", ovs_map(dpdk_devargs="0000:82:00.1,representor=[0]")),
     )
     (switch,) = with_ovs(tmp_path, answer)
     assert (switch.name, switch.kind.value, switch.version.value) == ("br-phy", "ovs-dpdk", "3.1.0")
@@ -104,7 +104,7 @@ def test_cpus_that_nobody_chose_are_not_guessed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "acceleration"), [({}, "none"), ({"other_config": ordered(hw_offload="true")}, "hardware")]
+    ("more", "acceleration"), [({}, "none"), ({"other_config": ovs_map(hw_offload="true")}, "hardware")]
 )
 def test_the_kernels_datapath_is_as_fast_as_it_is_told(tmp_path: Path, more: dict[str, Any], acceleration: str) -> None:
     answer = database(root(**more), {"name": "br0", "datapath_type": "system"}, interface("ens3f0"))
@@ -113,7 +113,7 @@ def test_the_kernels_datapath_is_as_fast_as_it_is_told(tmp_path: Path, more: dic
 
 
 def test_the_integration_bridge_of_ovn_is_known_by_its_controller(tmp_path: Path) -> None:
-    ids = ordered(ovn_remote="tcp:192.0.2.1:6642", ovn_encap_type="geneve")
+    ids = ovs_map(ovn_remote="tcp:192.0.2.1:6642", ovn_encap_type="geneve")
     answer = database(
         root(external_ids=ids), {"name": "br-int", "datapath_type": ""}, interface("tap1", "", None, iface_id="port-1")
     )
@@ -140,7 +140,7 @@ def test_open_vswitch_that_does_not_answer_is_there_and_unknown(tmp_path: Path, 
 
 
 def test_a_mask_that_is_none_is_unknown_with_what_it_is(tmp_path: Path) -> None:
-    bad = root(dpdk_initialized=True, other_config=ordered(pmd_cpu_mask="all of them"))
+    bad = root(dpdk_initialized=True, other_config=ovs_map(pmd_cpu_mask="all of them"))
     (switch,) = with_ovs(tmp_path, database(bad, {"name": "b", "datapath_type": "netdev"}, interface("b", "internal")))
     assert switch.cpus.why == "holds 'all of them', a mask expected"
 
@@ -163,32 +163,32 @@ local0                             0    down  local0
 
 
 def test_vpp_names_its_version_workers_and_cards(tmp_path: Path) -> None:
-    tree = two_sockets(tmp_path)
+    tree = build_two_sockets(tmp_path)
     tree.write("/run/vpp/cli.sock", "")
     message = {
         "vppctl show version": "vpp v23.10-release built by root on 6a3 at 2023-10-25T12:14:13\n",
         "vppctl show threads": VPP_THREADS,
         "vppctl show hardware-interfaces": VPP_HARDWARE,
     }
-    (switch,) = described(tree, message)
+    (switch,) = describe_vswitches(tree, message)
     assert (switch.kind.value, switch.version.value, switch.cpus.value) == ("vpp", "23.10-release", (6, 8))
     assert (switch.ports.value, switch.virtual_interface_count.value) == (("0000:82:00.0",), 1)
 
 
 def test_vpp_that_does_not_answer_is_there_and_unknown(tmp_path: Path) -> None:
-    tree = two_sockets(tmp_path)
+    tree = build_two_sockets(tmp_path)
     tree.write("/run/vpp/cli.sock", "")
-    (switch,) = described(tree, {})
+    (switch,) = describe_vswitches(tree, {})
     assert switch.kind.value == "vpp"
     assert switch.version.why == "vppctl is not installed"
 
 
 def with_bridge(tmp_path: Path, programs: Mapping[str, str | ProgramOutput], *addresses: str) -> VSwitch:
-    tree = two_sockets(tmp_path)
+    tree = build_two_sockets(tmp_path)
     tree.write("/proc/sys/kernel/osrelease", "6.1.0-18-amd64")
     tree.directory("/sys/class/net/vnet0")
     tree.bridge("virbr0", "vnet0", "ens3f0")
-    (switch,) = described(tree, programs, {"virbr0": KernelInterface(addresses)})
+    (switch,) = describe_vswitches(tree, programs, {"virbr0": KernelInterface(addresses)})
     return switch
 
 

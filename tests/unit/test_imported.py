@@ -16,7 +16,7 @@ from pprint import pformat
 from typing import Any
 
 import pytest
-from tests.recorded import recorded
+from tests.recorded import record_run
 from tests.suts import Step
 
 from nodrop import store
@@ -107,7 +107,7 @@ def trex(**changes: Any) -> dict[str, Any]:
     return content
 
 
-def file_of(content: object, directory: Path, name: str = "result.json") -> Path:
+def write_json(content: object, directory: Path, name: str = "result.json") -> Path:
     path = directory / name
     path.write_text(content if isinstance(content, str) else json.dumps(content))
     return path
@@ -121,7 +121,7 @@ def nfvbench(name: str) -> Any:
     return json.loads((FILES / f"{name}.json").read_text())
 
 
-def only(path: Path) -> Summary:
+def import_summary(path: Path) -> Summary:
     (summary,) = imported.summarize_import(path)
     return summary
 
@@ -148,7 +148,7 @@ def test_its_load_is_what_was_sent_over_both_directions_and_not_what_was_asked_f
     content = nfvbench("ndr_pdr")
     sizes = content["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]
     sizes["64"]["ndr"]["stats"]["total_tx_rate"] = 8_000_000
-    small, large, _ = imported.summarize_import(file_of(content, tmp_path))
+    small, large, _ = imported.summarize_import(write_json(content, tmp_path))
     result = measures(small)["ndr_0.001%"]
     assert (result.value, result.low, result.limit) == (8_000_000, 8_000_000, "tester")
     assert measures(large)["ndr_0.001%"].limit == "sut"
@@ -172,7 +172,7 @@ def test_its_latencies_are_nanoseconds_at_the_load_found() -> None:
 
 
 def test_a_fixed_rate_of_nfvbench_has_what_came_back_and_what_was_lost() -> None:
-    summary = only(FILES / "fixed.json")
+    summary = import_summary(FILES / "fixed.json")
     assert (summary.asked, summary.started_at, "#" in summary.run_id) == ("1Mpps", "2021-07-01T10:20:30+00:00", False)
     result = measures(summary)
     assert result["forwarding_rate_at_1mpps"].value == 999_942
@@ -181,7 +181,7 @@ def test_a_fixed_rate_of_nfvbench_has_what_came_back_and_what_was_lost() -> None
 
 def test_one_way_the_loss_is_that_of_the_direction_with_traffic() -> None:
     """NFVbench's sum covers the other direction: 0 % in this file, in which nothing arrived."""
-    result = measures(only(FILES / "unidirectional.json"))
+    result = measures(import_summary(FILES / "unidirectional.json"))
     assert [measure.value for key, measure in result.items() if key.startswith("loss_at_")] == [1.0]
     assert not any(key.startswith("latency") and key.endswith("mean") for key in result)
 
@@ -191,7 +191,7 @@ def test_a_one_way_search_of_nfvbench_that_lost_frames_found_nothing(tmp_path: P
     chain = content["benchmarks"]["network"]["service_chain"]["PVP"]["result"]
     chain["bidirectional"] = False
     chain["result"]["64"]["ndr"]["stats"]["1"]["drop_percentage"] = 12.5
-    small, *_ = imported.summarize_import(file_of(content, tmp_path))
+    small, *_ = imported.summarize_import(write_json(content, tmp_path))
     assert "ndr_0.001%" not in measures(small)
     assert small.error
     assert "12.50%" in small.error
@@ -202,15 +202,15 @@ def test_a_goal_that_nfvbench_did_not_find_is_no_rate_of_zero(tmp_path: Path) ->
     content = nfvbench("ndr_pdr")
     goal = content["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]["64"]["ndr"]
     goal["rate_pps"] = goal["stats"]["total_tx_rate"] = 0
-    small, *_ = imported.summarize_import(file_of(content, tmp_path))
+    small, *_ = imported.summarize_import(write_json(content, tmp_path))
     assert "ndr_0.001%" not in measures(small)
     assert small.error == "NDR 0.001 %: no load met the goal."
 
 
 def test_what_nodrop_wrote_for_nfvbench_says_the_same_as_its_own_result(tmp_path: Path) -> None:
-    result = recorded(tmp_path, Step(1e6))
-    path = file_of(build_nfvbench_result([result]), tmp_path)
-    summary = only(path)
+    result = record_run(tmp_path, Step(1e6))
+    path = write_json(build_nfvbench_result([result]), tmp_path)
+    summary = import_summary(path)
     actual, own = measures(summary), measures(summarize_result(result))
     for key in ("ndr", "pdr_0.5%"):
         assert actual[key].value == pytest.approx(own[key].value, rel=1e-3)
@@ -218,7 +218,7 @@ def test_what_nodrop_wrote_for_nfvbench_says_the_same_as_its_own_result(tmp_path
 
 
 def test_an_ndr_of_trex_becomes_a_summary(tmp_path: Path) -> None:
-    summary = only(file_of(TREX, tmp_path))
+    summary = import_summary(write_json(TREX, tmp_path))
     assert (summary.source, summary.frame_size, summary.frame_bytes) == ("trex", "64", 64)
     assert (summary.label, summary.trial_count, summary.bidirectional) == ("pvp l2", 8, True)
     result = measures(summary)
@@ -228,7 +228,9 @@ def test_an_ndr_of_trex_becomes_a_summary(tmp_path: Path) -> None:
 
 
 def test_trex_without_allowed_drops_finds_the_ndr(tmp_path: Path) -> None:
-    summary = only(file_of(trex(config__pdr=0, results__drop_rate_percentage=0, results__rate_p=100.0), tmp_path))
+    summary = import_summary(
+        write_json(trex(config__pdr=0, results__drop_rate_percentage=0, results__rate_p=100.0), tmp_path)
+    )
     assert (measures(summary)["ndr"].limit, summary.asked) == ("max_load", "ndr")
 
 
@@ -245,7 +247,7 @@ def test_the_last_trial_of_trex_is_no_result_when_it_does_not_meet_the_goal(
     changes: dict[str, Any], told: str, tmp_path: Path
 ) -> None:
     """Out of iterations, the tool reports its last trial with any loss."""
-    summary = only(file_of(trex(**changes), tmp_path))
+    summary = import_summary(write_json(trex(**changes), tmp_path))
     assert summary.measures == ()
     assert summary.error
     assert told in summary.error
@@ -253,7 +255,10 @@ def test_the_last_trial_of_trex_is_no_result_when_it_does_not_meet_the_goal(
 
 def test_what_the_tool_prints_is_read_as_it_is_printed(tmp_path: Path) -> None:
     output = f"Mapping ports to sides OK\n{pformat(json.dumps(TREX))}\n\nBench Run has finished :-)\n"
-    assert only(file_of(output, tmp_path)).measures == only(file_of(TREX, tmp_path, "plain.json")).measures
+    assert (
+        import_summary(write_json(output, tmp_path)).measures
+        == import_summary(write_json(TREX, tmp_path, "plain.json")).measures
+    )
 
 
 @pytest.mark.parametrize(
@@ -273,7 +278,7 @@ def test_what_the_tool_prints_is_read_as_it_is_printed(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_file_is_a_sentence_with_file_and_key(content: object, told: str, tmp_path: Path) -> None:
-    path = file_of(content, tmp_path)
+    path = write_json(content, tmp_path)
     with pytest.raises(ConfigError) as error:
         import_file(path, tmp_path / "results")
     assert str(path) in str(error.value)
@@ -298,10 +303,10 @@ def test_the_file_is_kept_as_it_was_byte_by_byte(text: str, tmp_path: Path) -> N
 
 
 def test_the_same_file_is_known_by_the_same_id_however_often_it_comes(tmp_path: Path) -> None:
-    source = file_of(TREX, tmp_path, "ndr.json")
+    source = write_json(TREX, tmp_path, "ndr.json")
     os.utime(source, (1e9, 1e9))
     first = import_file(source, tmp_path / "results")
-    copy = file_of(TREX, tmp_path, "copy.json")
+    copy = write_json(TREX, tmp_path, "copy.json")
     second = import_file(copy, tmp_path / "results")
     assert (first.is_new, second.is_new) == (True, False)
     assert first.run_id == second.run_id
@@ -324,7 +329,7 @@ ODD: tuple[Any, ...] = (
 """Replacements for values of another kind."""
 
 
-def spoiled(content: Any, seed: int) -> Any:
+def corrupt(content: Any, seed: int) -> Any:
     """Return the result with odd or missing values at one to three places."""
     draw = random.Random(seed)
     changed = json.loads(json.dumps(content))
@@ -354,7 +359,7 @@ def test_a_file_with_odd_things_in_it_is_a_sentence_or_figures_that_are_finite(n
     refused = 0
     for seed in range(100):
         path = tmp_path / "odd.json"
-        path.write_text(json.dumps(spoiled(original, seed)))
+        path.write_text(json.dumps(corrupt(original, seed)))
         try:
             result = imported.summarize_import(path)
         except ConfigError as error:
@@ -384,7 +389,7 @@ def test_an_archive_of_trex_is_listed_compared_and_followed(tmp_path: Path, caps
     files = []
     for night in range(8):
         load_pps = (12.8e6 if night < 4 else 12.1e6) + 3000 * night
-        file = file_of(trex(results__tx_pps=load_pps, results__title="nightly"), tmp_path, f"{night}.json")
+        file = write_json(trex(results__tx_pps=load_pps, results__title="nightly"), tmp_path, f"{night}.json")
         os.utime(file, (1.79e9 + 86400 * night,) * 2)
         files.append(str(file))
     assert main(["results", "import", *files, *results]) == 0

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 from tests.databases import postgresql
-from tests.recorded import recorded, replaced
+from tests.recorded import overwrite_result, record_run
 from tests.suts import Step
 
 from nodrop import store
@@ -51,17 +51,17 @@ def url(request: pytest.FixtureRequest) -> Iterator[str | None]:
 
 
 @pytest.fixture(scope="module")
-def one(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
-    return recorded(tmp_path_factory.mktemp("one"), Step(1e6), latency__enabled=False)
+def template(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
+    return record_run(tmp_path_factory.mktemp("one"), Step(1e6), latency__enabled=False)
 
 
-def stored(directory: Path, one: RunResult, count: int, **changes: str) -> list[RunResult]:
+def store_results(directory: Path, template: RunResult, count: int, **changes: str) -> list[RunResult]:
     """Store so many results, an hour apart, the oldest first."""
     created = []
     for number in range(count):
-        plan = one.plan.model_copy(update=changes)
+        plan = template.plan.model_copy(update=changes)
         more = {"run_id": f"20260101T{number:02}0000Z-00000{number}", "plan": plan}
-        result = one.model_copy(update=more | {"started_at": f"2026-01-01T{number:02}:00:00+00:00"})
+        result = template.model_copy(update=more | {"started_at": f"2026-01-01T{number:02}:00:00+00:00"})
         store.save(result, directory)
         created.append(result)
     return created
@@ -72,8 +72,8 @@ def ids(directory: Path, url: str | None, **wanted: object) -> list[str]:
         return [row.summary.run_id for row in index.list(ResultFilter.model_validate(wanted))]
 
 
-def test_a_list_is_what_is_on_disk_newest_first(tmp_path: Path, url: str | None, one: RunResult) -> None:
-    first, second, third = stored(tmp_path, one, 3)
+def test_a_list_is_what_is_on_disk_newest_first(tmp_path: Path, url: str | None, template: RunResult) -> None:
+    first, second, third = store_results(tmp_path, template, 3)
     with open_index(tmp_path, url) as index:
         rows = index.list()
         assert [row.summary for row in rows] == [summarize_result(result) for result in (third, second, first)]
@@ -84,27 +84,27 @@ def test_a_list_is_what_is_on_disk_newest_first(tmp_path: Path, url: str | None,
         assert index.find("gone") is None
     shutil.rmtree(tmp_path / second.run_id)
     assert ids(tmp_path, url) == [third.run_id, first.run_id]
-    (later,) = stored(tmp_path / "other", one.model_copy(update={"wall_s": 7.0}), 1)
+    (later,) = store_results(tmp_path / "other", template.model_copy(update={"wall_s": 7.0}), 1)
     shutil.copytree(tmp_path / "other" / later.run_id, tmp_path / "20270101T000000Z-ffffff")
     assert len(ids(tmp_path, url)) == 3, "a directory's name need not be its id"
 
 
-def test_what_is_known_already_is_not_read_again(tmp_path: Path, url: str | None, one: RunResult) -> None:
-    stored(tmp_path, one, 2)
+def test_what_is_known_already_is_not_read_again(tmp_path: Path, url: str | None, template: RunResult) -> None:
+    store_results(tmp_path, template, 2)
     with open_index(tmp_path, url, refresh=False) as index:
         assert index.refresh().read_count == 2
         assert index.refresh().read_count == 0
         assert index.rebuild().read_count == 2
-        index.add(one)  # not in this directory
+        index.add(template)  # not in this directory
         assert index.count() == 2
 
 
 def test_a_result_that_was_changed_is_read_again_and_said_to_be_altered(
-    tmp_path: Path, url: str | None, one: RunResult
+    tmp_path: Path, url: str | None, template: RunResult
 ) -> None:
-    (result,) = stored(tmp_path, one, 1)
+    (result,) = store_results(tmp_path, template, 1)
     with open_index(tmp_path, url) as index:
-        replaced(result.model_copy(update={"wall_s": 99.0}), tmp_path)
+        overwrite_result(result.model_copy(update={"wall_s": 99.0}), tmp_path)
         assert index.refresh().read_count == 1
         (row,) = index.list()
     assert row.summary.wall_s == 99.0
@@ -112,9 +112,9 @@ def test_a_result_that_was_changed_is_read_again_and_said_to_be_altered(
 
 
 def test_a_result_that_cannot_be_read_is_said_and_hides_no_other(
-    tmp_path: Path, url: str | None, one: RunResult
+    tmp_path: Path, url: str | None, template: RunResult
 ) -> None:
-    stored(tmp_path, one, 1)
+    store_results(tmp_path, template, 1)
     broken = tmp_path / "20260202T000000Z-000000"
     broken.mkdir()
     (broken / "result.json").write_text('{"schema_version": "9"}')
@@ -124,13 +124,13 @@ def test_a_result_that_cannot_be_read_is_said_and_hides_no_other(
     assert "unsupported schema_version (9, not" in sentence
 
 
-def test_filters_hold_all_at_once(tmp_path: Path, url: str | None, one: RunResult) -> None:
-    a, b, c = stored(tmp_path, one, 3)
-    facts = one.facts
+def test_filters_hold_all_at_once(tmp_path: Path, url: str | None, template: RunResult) -> None:
+    a, b, c = store_results(tmp_path, template, 3)
+    facts = template.facts
     assert facts
     elsewhere = facts.model_copy(update={"host": facts.host.model_copy(update={"name": "beta_1"})})
-    plan = one.plan.model_copy(update={"label": "50%_nightly"})
-    replaced(b.model_copy(update={"plan": plan, "facts": elsewhere}), tmp_path)
+    plan = template.plan.model_copy(update={"label": "50%_nightly"})
+    overwrite_result(b.model_copy(update={"plan": plan, "facts": elsewhere}), tmp_path)
     with open_index(tmp_path, url) as index:
         index.tag(c.run_id, add=["good", "x"])
         index.tag(b.run_id, add=["good"])
@@ -162,20 +162,22 @@ def test_filters_hold_all_at_once(tmp_path: Path, url: str | None, one: RunResul
 
 
 def test_runs_are_sorted_by_a_figure_the_best_first_and_those_without_last(
-    tmp_path: Path, url: str | None, one: RunResult
+    tmp_path: Path, url: str | None, template: RunResult
 ) -> None:
-    a, b, c = stored(tmp_path, one, 3)
-    lower = one.goals[0].lower
+    a, b, c = store_results(tmp_path, template, 3)
+    lower = template.goals[0].lower
     assert lower
-    faster = one.goals[0].model_copy(update={"lower": lower.model_copy(update={"load_pps": 9e6})})
-    replaced(a.model_copy(update={"goals": (faster,)}), tmp_path)
-    replaced(c.model_copy(update={"goals": ()}), tmp_path)
+    faster = template.goals[0].model_copy(update={"lower": lower.model_copy(update={"load_pps": 9e6})})
+    overwrite_result(a.model_copy(update={"goals": (faster,)}), tmp_path)
+    overwrite_result(c.model_copy(update={"goals": ()}), tmp_path)
     assert ids(tmp_path, url, sort="ndr") == [a.run_id, b.run_id, c.run_id]
     assert ids(tmp_path, url, sort="nothing_of_that_name") == [c.run_id, b.run_id, a.run_id]
 
 
-def test_tags_are_kept_beside_the_result_and_survive_the_index(tmp_path: Path, url: str | None, one: RunResult) -> None:
-    (result,) = stored(tmp_path, one, 1)
+def test_tags_are_kept_beside_the_result_and_survive_the_index(
+    tmp_path: Path, url: str | None, template: RunResult
+) -> None:
+    (result,) = store_results(tmp_path, template, 1)
     with open_index(tmp_path, url) as index:
         assert index.tag(result.run_id, add=["good", "a/b:c"]) == ("a/b:c", "good")
         assert index.tag(result.run_id, add=["x"], remove=["good", "never"]) == ("a/b:c", "x")
@@ -189,11 +191,11 @@ def test_tags_are_kept_beside_the_result_and_survive_the_index(tmp_path: Path, u
     assert (tmp_path / result.run_id / "tags.txt").read_text() == "a/b:c\nx\n"
 
 
-def test_several_directories_share_a_database(tmp_path: Path, url: str | None, one: RunResult) -> None:
+def test_several_directories_share_a_database(tmp_path: Path, url: str | None, template: RunResult) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     url = url or f"sqlite:///{tmp_path}/shared.sqlite"
-    stored(here, one, 1)
-    stored(there, one, 2)
+    store_results(here, template, 1)
+    store_results(there, template, 2)
     with open_index(there, url):
         pass
     assert len(ids(here, url)) == 1
@@ -207,8 +209,8 @@ def test_several_directories_share_a_database(tmp_path: Path, url: str | None, o
 
 
 @pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + bytes(5000)])
-def test_a_file_that_is_no_index_is_set_aside_and_said(content: bytes, tmp_path: Path, one: RunResult) -> None:
-    stored(tmp_path, one, 2)
+def test_a_file_that_is_no_index_is_set_aside_and_said(content: bytes, tmp_path: Path, template: RunResult) -> None:
+    store_results(tmp_path, template, 2)
     file = tmp_path / INDEX_FILE
     file.write_bytes(content)
     with open_index(tmp_path) as index:
@@ -222,8 +224,8 @@ def test_a_file_that_is_no_index_is_set_aside_and_said(content: bytes, tmp_path:
         assert not index.warnings
 
 
-def test_an_index_that_breaks_while_it_is_used_is_made_anew(tmp_path: Path, one: RunResult) -> None:
-    stored(tmp_path, one, 3)
+def test_an_index_that_breaks_while_it_is_used_is_made_anew(tmp_path: Path, template: RunResult) -> None:
+    store_results(tmp_path, template, 3)
     with open_index(tmp_path) as index:
         index.rebuild()
     file = tmp_path / INDEX_FILE
@@ -235,8 +237,8 @@ def test_an_index_that_breaks_while_it_is_used_is_made_anew(tmp_path: Path, one:
         assert "a new one was made" in index.warnings[0]
 
 
-def test_an_index_of_another_version_is_made_anew(tmp_path: Path, url: str | None, one: RunResult) -> None:
-    stored(tmp_path, one, 2)
+def test_an_index_of_another_version_is_made_anew(tmp_path: Path, url: str | None, template: RunResult) -> None:
+    store_results(tmp_path, template, 2)
     with open_index(tmp_path, url):
         pass
     at = url.replace("postgresql:", "postgresql+psycopg:") if url else f"sqlite:///{tmp_path / INDEX_FILE}"
@@ -249,9 +251,9 @@ def test_an_index_of_another_version_is_made_anew(tmp_path: Path, url: str | Non
 
 
 def test_results_that_may_only_be_read_are_listed_from_memory(
-    tmp_path: Path, one: RunResult, require_tool: Callable[[str], Path]
+    tmp_path: Path, template: RunResult, require_tool: Callable[[str], Path]
 ) -> None:
-    stored(tmp_path, one, 2)
+    store_results(tmp_path, template, 2)
     program = (
         "import sys\n"
         "from nodrop.store.index import open_index\n"
@@ -293,9 +295,9 @@ def test_a_database_that_is_not_there_is_a_sentence_without_its_password(
 # Concurrent writers, and writers killed
 
 
-def save_many(directory: str, url: str | None, one: str, worker: int, count: int) -> None:
+def save_many(directory: str, url: str | None, template: str, worker: int, count: int) -> None:
     """Save results as a run does at its end, repeatedly."""
-    result = RunResult.model_validate_json(one)
+    result = RunResult.model_validate_json(template)
     for number in range(count):
         more = {"run_id": f"2026010{worker}T0000{number:02}Z-00000{worker}"}
         created = result.model_copy(update=more)
@@ -307,10 +309,10 @@ def save_many(directory: str, url: str | None, one: str, worker: int, count: int
                 index.tag(created.run_id, add=[f"w{worker}"])
 
 
-def test_several_processes_write_at_the_same_time(tmp_path: Path, url: str | None, one: RunResult) -> None:
+def test_several_processes_write_at_the_same_time(tmp_path: Path, url: str | None, template: RunResult) -> None:
     context = multiprocessing.get_context("spawn")
     workers = [
-        context.Process(target=save_many, args=(str(tmp_path), url, one.model_dump_json(), worker, 5))
+        context.Process(target=save_many, args=(str(tmp_path), url, template.model_dump_json(), worker, 5))
         for worker in range(1, 4)
     ]
     for worker in workers:
@@ -326,8 +328,8 @@ def test_several_processes_write_at_the_same_time(tmp_path: Path, url: str | Non
 
 def test_a_process_that_is_killed_loses_no_result_and_not_the_index(tmp_path: Path, url: str | None) -> None:
     """SIGKILL at random times of saving and indexing: every saved result is listed, and no index needs repair."""
-    one = recorded(tmp_path / "one", Step(1e6), latency__enabled=False)
-    (tmp_path / "one.json").write_text(one.model_dump_json())
+    template = record_run(tmp_path / "one", Step(1e6), latency__enabled=False)
+    (tmp_path / "one.json").write_text(template.model_dump_json())
     results = tmp_path / "results"
     program = (
         "import pathlib, sys\n"
@@ -357,19 +359,19 @@ def test_a_process_that_is_killed_loses_no_result_and_not_the_index(tmp_path: Pa
 # At the end of a run
 
 
-def simulated(results_dir: Path, *more: str) -> int:
+def run_simulation(results_dir: Path, *more: str) -> int:
     quick = ("--sut", "hard-limit", "--profile", "quick", "--set", "search.width=10%", "--quiet")
     return main(["simulate", *quick, "--results-dir", str(results_dir), *more])
 
 
 def test_a_run_is_in_the_index_when_it_is_over(tmp_path: Path, url: str | None) -> None:
-    assert simulated(tmp_path, *(("--set", f"results_index={url}") if url else ())) == 0
+    assert run_simulation(tmp_path, *(("--set", f"results_index={url}") if url else ())) == 0
     with open_index(tmp_path, url, refresh=False) as index:
         assert index.count() == 1
 
 
 def test_an_index_that_cannot_be_reached_ends_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert simulated(tmp_path, "--set", "results_index=postgresql://u@127.0.0.1:1/db") == 0
+    assert run_simulation(tmp_path, "--set", "results_index=postgresql://u@127.0.0.1:1/db") == 0
     error = capsys.readouterr().err
     assert "postgresql://u@127.0.0.1:1/db (" in error
     assert "the run continues without it" in error

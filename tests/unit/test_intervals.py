@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.running import Listener, make_plan, parts
+from tests.running import Listener, make_environment, make_plan
 from tests.suts import Step
 
 from nodrop.model.event import Event, RunStarted, TrialDone, TrialProgress, TrialStarted
@@ -13,7 +13,7 @@ from nodrop.run.execute import execute
 def lines_of(tmp_path: Path, progress: list[tuple[float, int, int, int]]) -> list[str]:
     """Return the lines of a run with these progress reports, an interval of one second, and 30 of 3000 frames lost."""
     listener = Listener()
-    execute(make_plan(tmp_path, rate="1kpps", duration="3s", interval="1s"), listener, parts(Step(990.0)))
+    execute(make_plan(tmp_path, rate="1kpps", duration="3s", interval="1s"), listener, make_environment(Step(990.0)))
     report = [
         TrialProgress(index=0, elapsed_s=elapsed_s, offered_count=offered, received_count=received, lost_count=lost)
         for elapsed_s, offered, received, lost in progress

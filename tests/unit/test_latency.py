@@ -11,7 +11,7 @@ from nodrop.model.trial import DirectionTimes, TrialResult
 WANTED = (25.0, 75.0, 99.0, 99.99)
 
 
-def times(
+def direction_times(
     values_ns: Sequence[int], way: tuple[int, int] = (0, 1), *, stream_id: int = 0, whole: bool = True, every: int = 1
 ) -> DirectionTimes:
     latency = latency_summary(values_ns)
@@ -27,7 +27,7 @@ def trial(*series: DirectionTimes) -> TrialResult:
 
 def test_percentiles_of_both_directions_are_those_of_all_frames() -> None:
     forward, reverse = list(range(1_000, 900_000, 100)), list(range(5_000_000, 9_000_000, 7_000))
-    result = compute_trial_latency(trial(times(forward), times(reverse, (1, 0))), WANTED)
+    result = compute_trial_latency(trial(direction_times(forward), direction_times(reverse, (1, 0))), WANTED)
     expected = hdr_histogram([*forward, *reverse])
     assert result
     assert result.percentiles_ns == {each: expected.get_value_at_percentile(each) for each in WANTED}
@@ -38,7 +38,8 @@ def test_percentiles_of_both_directions_are_those_of_all_frames() -> None:
 def test_a_direction_is_all_of_its_chains_and_nothing_else() -> None:
     slow, fast, back = [9_000] * 10, [1_000] * 30, [50_000] * 5
     result = compute_latency_by_direction(
-        trial(times(slow), times(fast, stream_id=1), times(back, (1, 0), stream_id=2)), WANTED
+        trial(direction_times(slow), direction_times(fast, stream_id=1), direction_times(back, (1, 0), stream_id=2)),
+        WANTED,
     )
     forward, reverse = result[0, 1], result[1, 0]
     assert forward and reverse
@@ -48,14 +49,16 @@ def test_a_direction_is_all_of_its_chains_and_nothing_else() -> None:
 
 
 def test_without_histograms_only_what_summaries_hold_is_known() -> None:
-    one = compute_trial_latency(trial(times([1_000, 2_000, 3_000], whole=False)), (25.0, 50.0, 99.0))
-    two = compute_trial_latency(trial(times([1_000], whole=False), times([2_000], (1, 0), whole=False)), (25.0, 50.0, 100.0))
+    one = compute_trial_latency(trial(direction_times([1_000, 2_000, 3_000], whole=False)), (25.0, 50.0, 99.0))
+    two = compute_trial_latency(
+        trial(direction_times([1_000], whole=False), direction_times([2_000], (1, 0), whole=False)), (25.0, 50.0, 100.0)
+    )
     assert one and set(one.percentiles_ns) == {50.0, 99.0}
     assert two and two.percentiles_ns == {100.0: 2_000}
 
 
 def test_that_not_every_frame_was_measured_is_kept() -> None:
-    result = compute_trial_latency(trial(times([1_000], every=4), times([1_000], (1, 0))), WANTED)
+    result = compute_trial_latency(trial(direction_times([1_000], every=4), direction_times([1_000], (1, 0))), WANTED)
     assert result and result.every == 4
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.factories import simulated_trial
-from tests.recorded import recorded, replaced
+from tests.recorded import overwrite_result, record_run
 from tests.suts import Step
 
 from nodrop.cli import main
@@ -77,7 +77,7 @@ def test_arp_between_tester_and_sut_hides_no_loss_and_is_not_remarked_upon() -> 
     heard = NeighborCounts(port=1, heard_count=2, answered_count=0, announced_count=0)
     result = trial(lab).model_copy(update={"neighbors": (message, heard)})
     actual = build_loss_ledger(result, ONE, CounterDelta({}, lab.counters))
-    assert told(actual) == [("the wire tester0 → sut0", "", 3)]
+    assert list_losses(actual) == [("the wire tester0 → sut0", "", 3)]
     assert actual.remarks == ()
 
 
@@ -85,7 +85,7 @@ def ledger(lab: Lab, before: dict[str, int] | None = None) -> LossLedger:
     return build_loss_ledger(trial(lab), ONE, CounterDelta(before or {}, lab.counters))
 
 
-def told(found: LossLedger) -> list[tuple[str, str, int]]:
+def list_losses(found: LossLedger) -> list[tuple[str, str, int]]:
     """Return place, cause and count of every loss."""
     return [
         (hop.place, name, count)
@@ -169,7 +169,7 @@ PLANTED = {
 def test_a_loss_is_found_at_the_hop_it_was_planted(planted: str) -> None:
     lab, expected = PLANTED[planted]
     result = ledger(lab)
-    assert told(result) == expected
+    assert list_losses(result) == expected
     assert result.lost_count == sum(count for _, _, count in expected)
     assert result.remarks == ()
 
@@ -178,20 +178,20 @@ def test_only_what_was_counted_between_the_readings_matters() -> None:
     lab = Lab(counters(SENT, 970, 970, sut__kernel__NETFILTER_DROP__sut1=30), SENT, 970)
     before = dict.fromkeys(lab.counters, 7)
     after = {name: count + 7 for name, count in lab.counters.items()}
-    assert told(ledger(lab._replace(counters=after), before)) == told(ledger(lab))
+    assert list_losses(ledger(lab._replace(counters=after), before)) == list_losses(ledger(lab))
 
 
 def test_a_cause_never_explains_more_than_was_lost_at_its_hop() -> None:
     lab = Lab(counters(SENT, 970, 970, sut__kernel__NETFILTER_DROP__sut1=999, sut__ip__OutNoRoutes=5), SENT, 970)
-    assert told(ledger(lab)) == [("the SUT, sut0 to sut1", "NETFILTER_DROP", 30)]
+    assert list_losses(ledger(lab)) == [("the SUT, sut0 to sut1", "NETFILTER_DROP", 30)]
 
 
 def test_frames_of_others_are_told_and_the_ledger_still_adds_up() -> None:
     result = ledger(Lab(counters(SENT, SENT + 3, 990), SENT, 990))
-    assert told(result) == [("the wire sut1 → tester1", "", 10)]
+    assert list_losses(result) == [("the wire sut1 → tester1", "", 10)]
     assert result.remarks == ("sut1 counted 3 more frames than reached it",)
     fewer = ledger(Lab(counters(SENT, 0, SENT), SENT, SENT))
-    assert told(fewer) == []
+    assert list_losses(fewer) == []
     assert fewer.remarks == ("sut1 counted 1000 fewer frames than arrived",)
 
 
@@ -220,7 +220,7 @@ def test_without_a_sut_there_is_one_wire_between_the_testers_ports() -> None:
     delta = {"tester/tester1/rx_packets": 990, "tester/tester0/rx_packets": SENT, "tester/tester0/tx_dropped": 10}
     lab = Lab(delta, SENT, 990)
     result = build_loss_ledger(trial(lab), lab_of(()), CounterDelta({}, delta))
-    assert told(result) == [("the wire tester0 → tester1", "receive_refused", 10)]
+    assert list_losses(result) == [("the wire tester0 → tester1", "receive_refused", 10)]
 
 
 def test_two_forwarders_in_line_have_a_wire_between_them() -> None:
@@ -229,7 +229,7 @@ def test_two_forwarders_in_line_have_a_wire_between_them() -> None:
     back = {"sut/inner1/tx_packets": SENT, "sut/inner0/rx_packets": SENT}
     delta = counters(SENT, 990, 990) | forth | back | {"sut/inner1/rx_dropped": 3, "sut/sut1/qdisc/tbf/dropped": 7}
     result = build_loss_ledger(trial(Lab(delta, SENT, 990)), two, CounterDelta({}, delta))
-    assert told(result) == [
+    assert list_losses(result) == [
         ("the wire inner0 → inner1", "receive_refused", 3),
         ("the SUT, inner1 to sut1", "queue_dropped", 7),
     ]
@@ -240,21 +240,21 @@ def test_frames_an_interface_counts_both_as_received_and_as_dropped_were_lost_be
     """Drivers count so for frames that an XDP program passes to a full AF_XDP ring."""
     dropped = {"sut/sut0/rx_dropped": 30, "vnf/sut0/received": SENT - 30, "vnf/sut0/receive_dropped": 30}
     back = {"vnf/sut1/received": SENT, "vnf/sut1/receive_dropped": 0}
-    assert told(ledger(Lab(counters(SENT, 970, 970) | dropped | back, SENT, 970))) == [
+    assert list_losses(ledger(Lab(counters(SENT, 970, 970) | dropped | back, SENT, 970))) == [
         ("the VNF's receive ring of sut0", "ring_full", 30)
     ]
     tester = counters(SENT, SENT, SENT, tester__tester1__rx_dropped=20)
-    assert told(ledger(Lab(tester, SENT, 980, tester_drop_count=20))) == [
+    assert list_losses(ledger(Lab(tester, SENT, 980, tester_drop_count=20))) == [
         ("the tester's receiver on tester1", "tester_dropped", 20)
     ]
 
 
 def test_the_ledger_of_one_trial_is_shown_on_demand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    result = recorded(tmp_path, Step(1e6))
+    result = record_run(tmp_path, Step(1e6))
     lab = Lab(counters(SENT, 970, 970, sut__kernel__NETFILTER_DROP__sut1=20), SENT, 970)
     lost = trial(lab).model_copy(update={"index": 1, "ledger": ledger(lab)})
     trials = (result.trials[0], lost, *result.trials[2:])
-    replaced(result.model_copy(update={"trials": trials}), tmp_path)
+    overwrite_result(result.model_copy(update={"trials": trials}), tmp_path)
 
     def explain(index: int) -> int:
         return main(["explain", "latest", "--trial", str(index), "--results-dir", str(tmp_path)])

@@ -6,7 +6,7 @@ from pathlib import Path
 import altair
 import jsonschema
 import pytest
-from tests.recorded import at_its_pace, recorded
+from tests.recorded import record_run, space_trials
 from tests.running import MILLION
 
 from nodrop.charts import live
@@ -23,10 +23,10 @@ CHARTS = (live.build_search_chart(), live.build_bounds_chart(GOALS), live.build_
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
-    return at_its_pace(recorded(tmp_path_factory.mktemp("live"), MILLION))
+    return space_trials(record_run(tmp_path_factory.mktemp("live"), MILLION))
 
 
-def so_far(result: RunResult, count: int) -> RunResult:
+def first_trials(result: RunResult, count: int) -> RunResult:
     return result.model_copy(update={"trials": result.trials[:count], "steps": result.steps[:count]})
 
 
@@ -60,7 +60,7 @@ def test_what_a_browser_gets_takes_its_data_by_the_same_names_in_both_themes(cha
 def test_rows_at_every_moment_of_a_search_can_be_drawn(result: RunResult) -> None:
     count = sum(trial.phase == "search" for trial in result.trials)
     for until in (1, count // 2, count):
-        rows = live.build_search_rows(so_far(result, until), result.steps[:until])
+        rows = live.build_search_rows(first_trials(result, until), result.steps[:until])
         assert len(rows["trials"]) == until
         for chart in (live.build_search_chart(), live.build_bounds_chart(result.plan.search.goals)):
             filled = chart.model_copy(update={"data": {name: tuple(rows[name]) for name in chart.data}})
@@ -69,14 +69,14 @@ def test_rows_at_every_moment_of_a_search_can_be_drawn(result: RunResult) -> Non
 
 def test_the_trial_that_runs_is_among_those_tried(result: RunResult) -> None:
     now = TrialStarted(index=9, phase="search", trial=Trial(intended_load_pps=1e6, duration_s=2.0))
-    *_, last = live.build_search_rows(so_far(result, 2), result.steps[:2], now)["trials"]
+    *_, last = live.build_search_rows(first_trials(result, 2), result.steps[:2], now)["trials"]
     assert last["outcome"] == live.IS_RUNNING
     assert last["end"] - last["start"] == pytest.approx(2.0)
 
 
 def test_bounds_at_the_end_are_those_of_the_result(result: RunResult) -> None:
     count = sum(trial.phase == "search" for trial in result.trials)
-    rows = live.build_search_rows(so_far(result, count), result.steps)["bounds"]
+    rows = live.build_search_rows(first_trials(result, count), result.steps)["bounds"]
     for each in result.goals:
         assert each.lower and each.upper
         own = [row for row in rows if row["goal"].startswith(each.goal.label)]

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.recorded import SEARCHES, recorded
-from tests.running import Listener, make_plan, parts
+from tests.recorded import SEARCHES, record_run
+from tests.running import Listener, make_environment, make_plan
 from tests.searching import search_plan
 from tests.suts import SmoothCurve, Step
 
@@ -27,7 +27,7 @@ from nodrop.units import format_pps, format_seconds
 CAPACITY_PPS = 1e6
 
 
-def told(plan: SearchPlan, capacity_pps: float, trial_count: int) -> tuple[LoggedSearch, float]:
+def search_after(plan: SearchPlan, capacity_pps: float, trial_count: int) -> tuple[LoggedSearch, float]:
     """Return a search after some trials over a hard limit, and their duration."""
     search, now_s = LoggedSearch(plan), 0.0
     for index in range(trial_count):
@@ -40,13 +40,13 @@ def told(plan: SearchPlan, capacity_pps: float, trial_count: int) -> tuple[Logge
     return search, now_s
 
 
-def plan_of(algorithm: AlgorithmName) -> SearchPlan:
+def plan_search(algorithm: AlgorithmName) -> SearchPlan:
     return search_plan().model_copy(update={"algorithm": algorithm, "search_duration_max_s": 600.0})
 
 
 def test_a_trial_without_loss_has_the_consequence_that_was_said() -> None:
-    plan = plan_of("mlrsearch-01")
-    search, now_s = told(plan, CAPACITY_PPS, 3)
+    plan = plan_search("mlrsearch-01")
+    search, now_s = search_after(plan, CAPACITY_PPS, 3)
     trial = search.ask()
     assert trial
     preview = search.preview(trial, now_s)
@@ -65,8 +65,8 @@ def test_a_trial_without_loss_has_the_consequence_that_was_said() -> None:
 
 
 def test_the_outlook_does_not_disturb_the_search() -> None:
-    plan = plan_of("mlrsearch-01")
-    search, now_s = told(plan, CAPACITY_PPS, 4)
+    plan = plan_search("mlrsearch-01")
+    search, now_s = search_after(plan, CAPACITY_PPS, 4)
     before, trial = search.intervals(), search.ask()
     assert trial
     search.preview(trial, now_s)
@@ -76,33 +76,33 @@ def test_the_outlook_does_not_disturb_the_search() -> None:
 
 def test_the_last_trial_is_said_to_be_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nodrop.explain.lookahead.BUDGET_S", 60.0)  # A busy machine takes more CPU time.
-    steps = recorded(tmp_path, Step(CAPACITY_PPS)).steps
+    steps = record_run(tmp_path, Step(CAPACITY_PPS)).steps
     assert "the search ends" in format_message(steps[-1].if_low_loss) + format_message(steps[-1].if_high_loss)
     assert steps[-1].left_s == pytest.approx(1.5)  # one trial of a second, and the overhead of a trial
 
 
 @pytest.mark.parametrize("algorithm", [name for name in SEARCHES if name not in ("plrsearch",)])
 def test_the_time_left_is_about_what_a_hard_limit_takes(algorithm: AlgorithmName) -> None:
-    plan = plan_of(algorithm)
-    search, now_s = told(plan, CAPACITY_PPS, 1)
+    plan = plan_search(algorithm)
+    search, now_s = search_after(plan, CAPACITY_PPS, 1)
     trial = search.ask()
     assert trial
     left_s = search.preview(trial, now_s).left_s
-    _, end_s = at_the_end(plan)
+    _, end_s = finish_search(plan)
     assert left_s is not None
     assert left_s == pytest.approx(end_s - now_s, rel=0.5)
 
 
-def at_the_end(plan: SearchPlan) -> tuple[LoggedSearch, float]:
+def finish_search(plan: SearchPlan) -> tuple[LoggedSearch, float]:
     for trial_count in range(1, 200):
-        search, now_s = told(plan, CAPACITY_PPS, trial_count)
+        search, now_s = search_after(plan, CAPACITY_PPS, trial_count)
         if search.ask() is None:
             return search, now_s
     raise AssertionError("the search does not come to an end")
 
 
 def test_a_search_that_runs_out_of_time_is_thought_no_further_than_its_time() -> None:
-    plan = plan_of("mlrsearch-01").model_copy(update={"search_duration_max_s": 3.0})
+    plan = plan_search("mlrsearch-01").model_copy(update={"search_duration_max_s": 3.0})
     search = LoggedSearch(plan)
     trial = search.ask()
     assert trial
@@ -111,7 +111,7 @@ def test_a_search_that_runs_out_of_time_is_thought_no_further_than_its_time() ->
 
 
 def test_an_outlook_that_would_take_too_long_is_left_out() -> None:
-    plan = plan_of("mlrsearch-01")
+    plan = plan_search("mlrsearch-01")
     search = create(plan)
     lookahead = Lookahead(plan)
     trial = search.ask()
@@ -125,7 +125,9 @@ def test_an_outlook_that_would_take_too_long_is_left_out() -> None:
 def test_every_search_trial_is_announced_with_its_outlook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nodrop.explain.lookahead.BUDGET_S", 60.0)  # A busy machine is slow to compute.
     listener = Listener()
-    result = execute(make_plan(tmp_path, search__algorithm="mlrsearch-01"), listener, parts(SmoothCurve(9e5)))
+    result = execute(
+        make_plan(tmp_path, search__algorithm="mlrsearch-01"), listener, make_environment(SmoothCurve(9e5))
+    )
     message = [event for event in listener.events if isinstance(event, TrialStarted) and event.phase == "search"]
     assert [(e.index, format_message(e.outlook.if_low_loss)) for e in message] == [
         (s.trial_index, format_message(s.if_low_loss)) for s in result.steps

@@ -18,17 +18,17 @@ from nodrop.search.base import Outcome
 SUTS = STEADY_SUTS | {"a step just above the lowest load": Step(10_020.0)}
 
 
-def plan_of(loss_ratios: tuple[float, ...] = (0.0, 0.005), **changed: object) -> SearchPlan:
+def make_plan(loss_ratios: tuple[float, ...] = (0.0, 0.005), **changed: object) -> SearchPlan:
     plan = search_plan(loss_ratios=loss_ratios)
     return plan.model_copy(update={"algorithm": "binary-loss-verification", **changed})
 
 
-def coarse(**changed: object) -> SearchPlan:
+def coarse_plan(**changed: object) -> SearchPlan:
     """Plan loads of 8, 4, 2 and 1 Mpps with one goal."""
-    return plan_of(loss_ratios=(0.0,), min_load_pps=1e6, max_load_pps=8e6, width_ratio=0.5, **changed)
+    return make_plan(loss_ratios=(0.0,), min_load_pps=1e6, max_load_pps=8e6, width_ratio=0.5, **changed)
 
 
-def first_lossy(lossy_count: int) -> Callable[[Trial], float]:
+def lose_first(lossy_count: int) -> Callable[[Trial], float]:
     """Simulate a transient: the first trials at 4 Mpps lose a tenth, all at 8 Mpps too, and none below."""
     seen: list[Trial] = []
 
@@ -43,14 +43,14 @@ def first_lossy(lossy_count: int) -> Callable[[Trial], float]:
     return answer
 
 
-def mpps(trials: list[Trial]) -> list[float]:
+def loads_mpps(trials: list[Trial]) -> list[float]:
     return [round(trial.intended_load_pps / 1e6, 3) for trial in trials]
 
 
 def test_a_load_passes_when_loss_does_not_come_back() -> None:
-    search = create(coarse(verify_trial_count=3))
-    trials = drive(search, first_lossy(2))
-    assert mpps(trials) == [8.0, 8.0, 8.0, 4.0, 4.0, 4.0]
+    search = create(coarse_plan(verify_trial_count=3))
+    trials = drive(search, lose_first(2))
+    assert loads_mpps(trials) == [8.0, 8.0, 8.0, 4.0, 4.0, 4.0]
     assert [trial.rule for trial in trials] == ["highest", "verify", "verify", "halve", "verify", "verify"]
     [interval] = search.intervals()
     assert (interval.lower_index, interval.lower_valid) == (5, True)
@@ -58,14 +58,14 @@ def test_a_load_passes_when_loss_does_not_come_back() -> None:
 
 
 def test_a_load_fails_when_all_its_trials_lose() -> None:
-    search = create(coarse(verify_trial_count=3))
-    assert mpps(drive(search, first_lossy(3))) == [8.0, 8.0, 8.0, 4.0, 4.0, 4.0, 2.0]
+    search = create(coarse_plan(verify_trial_count=3))
+    assert loads_mpps(drive(search, lose_first(3))) == [8.0, 8.0, 8.0, 4.0, 4.0, 4.0, 2.0]
     [interval] = search.intervals()
     assert (interval.lower_load_pps, interval.upper_load_pps) == pytest.approx((2e6, 4e6), rel=1e-5)
 
 
 def test_one_trial_is_a_search_without_verification() -> None:
-    assert mpps(drive(create(coarse(verify_trial_count=1)), first_lossy(1))) == [8.0, 4.0, 2.0]
+    assert loads_mpps(drive(create(coarse_plan(verify_trial_count=1)), lose_first(1))) == [8.0, 4.0, 2.0]
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_one_trial_is_a_search_without_verification() -> None:
     ],
 )
 def test_loss_of_so_many_frames_or_more_is_not_verified(verify_lost_count: int, expected: list[float]) -> None:
-    search = create(coarse(verify_lost_count=verify_lost_count))
-    answer, loads = first_lossy(1), []
+    search = create(coarse_plan(verify_lost_count=verify_lost_count))
+    answer, loads = lose_first(1), []
     while (trial := search.ask()) is not None:
         loads.append(trial)
         ratio, asked_count = answer(trial), round(trial.intended_load_pps / 1e6) * 2_000_000
@@ -90,11 +90,11 @@ def test_loss_of_so_many_frames_or_more_is_not_verified(verify_lost_count: int, 
                 lost_count=round(ratio * asked_count),
             )
         )
-    assert mpps(loads) == expected
+    assert loads_mpps(loads) == expected
 
 
 def test_frames_never_sent_count_towards_what_is_not_verified() -> None:
-    search = create(coarse(verify_lost_count=100))
+    search = create(coarse_plan(verify_lost_count=100))
     search.tell(Outcome(index=0, loss_ratio=0.5, offered_count=100, unsent_count=100))
     trial = search.ask()
     assert trial is not None
@@ -103,7 +103,7 @@ def test_frames_never_sent_count_towards_what_is_not_verified() -> None:
 
 def test_neighbors_in_the_list_are_as_close_as_asked_and_end_the_search() -> None:
     for name, sut in SUTS.items():
-        plan = plan_of()
+        plan = make_plan()
         search = create(plan)
         drive(search, loss_ratio_of(sut))
         for interval in search.intervals():
@@ -120,31 +120,31 @@ def test_neighbors_in_the_list_are_as_close_as_asked_and_end_the_search() -> Non
 
 
 def test_every_load_is_on_the_list() -> None:
-    plan = plan_of()
+    plan = make_plan()
     for trial in drive(create(plan), loss_ratio_of(SmoothCurve(2e6, 0.3))):
         steps = math.log(plan.max_load_pps / trial.intended_load_pps) / -math.log(1 - plan.width_ratio)
         assert steps == pytest.approx(round(steps), abs=0.01)
 
 
 def test_a_trial_for_one_goal_serves_the_others_once_it_decides_them() -> None:
-    trials = drive(create(plan_of(verify_trial_count=1)), loss_ratio_of(Step(1_234_567.0)))
+    trials = drive(create(make_plan(verify_trial_count=1)), loss_ratio_of(Step(1_234_567.0)))
     alone = [
-        len(drive(create(plan_of((ratio,), verify_trial_count=1)), loss_ratio_of(Step(1_234_567.0))))
+        len(drive(create(make_plan((ratio,), verify_trial_count=1)), loss_ratio_of(Step(1_234_567.0))))
         for ratio in (0.0, 0.005)
     ]
     assert len(trials) < sum(alone) - 5
 
 
 def test_a_single_trial_fails_no_goal_that_wants_its_loss_verified() -> None:
-    plan = plan_of(loss_ratios=(0.005, 0.0), min_load_pps=1e6, max_load_pps=8e6, width_ratio=0.5)
+    plan = make_plan(loss_ratios=(0.005, 0.0), min_load_pps=1e6, max_load_pps=8e6, width_ratio=0.5)
     search = create(plan)
     trials = drive(search, lambda trial: 0.001 if trial.intended_load_pps > 3e6 else 0.0)
-    assert mpps(trials) == [8.0, 8.0, 8.0, 4.0, 4.0, 2.0]
+    assert loads_mpps(trials) == [8.0, 8.0, 8.0, 4.0, 4.0, 2.0]
     assert [trial.goal for trial in trials] == ["PDR 0.005"] + ["NDR"] * 5
 
 
 def test_trials_stop_only_when_neither_verdict_nor_verification_can_change() -> None:
-    for trial in drive(create(plan_of(verify_lost_count=50_000)), loss_ratio_of(Step(1e6))):
+    for trial in drive(create(make_plan(verify_lost_count=50_000)), loss_ratio_of(Step(1e6))):
         assert trial.stop is not None
         assert trial.stop.lost_count is not None
         assert trial.stop.lost_count >= max(50_000, 0.005 * trial.intended_load_pps * trial.duration_s)
@@ -153,7 +153,7 @@ def test_trials_stop_only_when_neither_verdict_nor_verification_can_change() -> 
 def test_whatever_the_trials_say_the_search_ends_and_intervals_can_be_asked() -> None:
     for seed in range(200):
         draw = random.Random(seed)
-        plan = plan_of(
+        plan = make_plan(
             loss_ratios=tuple(draw.choice((0.0, 0.001, 0.005, 0.2)) for _ in range(draw.randint(1, 3))),
             min_load_pps=10 ** draw.uniform(0, 7),
             max_load_pps=1e7,
@@ -176,5 +176,5 @@ def test_whatever_the_trials_say_the_search_ends_and_intervals_can_be_asked() ->
 
 
 def test_one_allowed_load_is_verified_and_no_other_measured() -> None:
-    plan = plan_of(min_load_pps=1e6, max_load_pps=1e6)
-    assert mpps(drive(create(plan), lambda _trial: 0.3)) == [1.0, 1.0]
+    plan = make_plan(min_load_pps=1e6, max_load_pps=1e6)
+    assert loads_mpps(drive(create(plan), lambda _trial: 0.3)) == [1.0, 1.0]

@@ -32,7 +32,7 @@ with machine_lock.measurement_lock("elsewhere"):
 
 
 @pytest.fixture(autouse=True)
-def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def private_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Use a private lock and private records, and ignore the labs of this machine."""
     monkeypatch.delenv(machine_lock.ALONGSIDE, raising=False)
     monkeypatch.setattr(machine_lock, "LOCK_ADDRESS", f"\0nodrop.test.{secrets.token_hex(8)}")
@@ -41,7 +41,7 @@ def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+def lock_holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """Run another process that holds the lock."""
     with subprocess.Popen(
         [sys.executable, "-c", ELSEWHERE, machine_lock.LOCK_ADDRESS[1:], tmp_path / "records"],
@@ -55,37 +55,37 @@ def elsewhere(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_while_one_run_measures_another_is_refused_and_told_who(elsewhere: subprocess.Popen[str]) -> None:
+def test_while_one_run_measures_another_is_refused_and_told_who(lock_holder: subprocess.Popen[str]) -> None:
     with pytest.raises(BusyError) as refusal, measurement_lock("here"):
         pass
     message = str(refusal.value)
-    assert f"process {elsewhere.pid}, results go to {Path('elsewhere').resolve()}" in message
+    assert f"process {lock_holder.pid}, results go to {Path('elsewhere').resolve()}" in message
     assert "use --wait to queue or --alongside to run anyway" in message
 
 
-def test_a_run_alongside_is_not_refused_and_is_seen(elsewhere: subprocess.Popen[str]) -> None:
+def test_a_run_alongside_is_not_refused_and_is_seen(lock_holder: subprocess.Popen[str]) -> None:
     with measurement_lock("here", alongside=True):
-        assert {seen.process.pid for seen in list_active_processes()} == {os.getpid(), elsewhere.pid}
+        assert {seen.process.pid for seen in list_active_processes()} == {os.getpid(), lock_holder.pid}
 
 
-def test_the_environment_may_allow_it_too(elsewhere: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_may_allow_it_too(lock_holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(machine_lock.ALONGSIDE, "1")
     with measurement_lock("here"):
-        assert elsewhere.poll() is None
+        assert lock_holder.poll() is None
 
 
-def test_a_run_that_is_killed_gives_the_turn_back(elsewhere: subprocess.Popen[str]) -> None:
-    elsewhere.send_signal(signal.SIGKILL)
-    elsewhere.wait()
+def test_a_run_that_is_killed_gives_the_turn_back(lock_holder: subprocess.Popen[str]) -> None:
+    lock_holder.send_signal(signal.SIGKILL)
+    lock_holder.wait()
     with measurement_lock("here"):
         (seen,) = list_active_processes()
         assert seen.process.pid == os.getpid()
     assert list_active_processes() == ()
 
 
-def test_a_run_may_wait_for_its_turn(elsewhere: subprocess.Popen[str]) -> None:
-    with subprocess.Popen(["sh", "-c", f"sleep 0.3; kill -9 {elsewhere.pid}"]), measurement_lock("here", wait=True):
-        assert elsewhere.wait() == -signal.SIGKILL
+def test_a_run_may_wait_for_its_turn(lock_holder: subprocess.Popen[str]) -> None:
+    with subprocess.Popen(["sh", "-c", f"sleep 0.3; kill -9 {lock_holder.pid}"]), measurement_lock("here", wait=True):
+        assert lock_holder.wait() == -signal.SIGKILL
 
 
 def test_who_has_the_turn_may_take_it_again() -> None:
@@ -96,11 +96,11 @@ def test_who_has_the_turn_may_take_it_again() -> None:
 
 
 def test_a_run_of_another_user_is_seen_by_what_everybody_may_see(
-    elsewhere: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lock_holder: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path / "of another user")
     (seen,) = list_active_processes()
-    assert (seen.process.pid, seen.role, seen.place) == (elsewhere.pid, "run", None)
+    assert (seen.process.pid, seen.role, seen.place) == (lock_holder.pid, "run", None)
 
 
 def test_a_record_that_outlived_its_process_does_no_harm() -> None:
@@ -137,12 +137,12 @@ def test_nothing_is_cleaned_up_while_a_run_measures(capsys: pytest.CaptureFixtur
 
 
 def test_a_busy_machine_is_exit_code_3(
-    elsewhere: subprocess.Popen[str],
+    lock_holder: subprocess.Popen[str],
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert elsewhere.poll() is None
+    assert lock_holder.poll() is None
     assert main(["run"]) == 3
     assert "nodrop: error: another run is measuring on this machine" in capsys.readouterr().err

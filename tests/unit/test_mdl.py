@@ -34,7 +34,7 @@ def series(rng: random.Random) -> Moments:
     return moments
 
 
-def theirs(moments: Moments) -> tuple[tuple[int, ...], float]:
+def jumpavg_segments(moments: Moments) -> tuple[tuple[int, ...], float]:
     """Return jumpavg's change points and its description length in bits."""
     groups = jumpavg.classify([moment if len(moment) > 1 else moment[0] for moment in moments])
     starts = itertools.accumulate((len(group) for group in groups), initial=0)
@@ -46,7 +46,7 @@ def test_a_series_is_told_in_as_many_bits_as_by_jumpavg_or_fewer() -> None:
     fewer = 0
     for _ in range(600):
         moments = series(rng)
-        coding, (starts, bits) = SeriesCoder(moments), theirs(moments)
+        coding, (starts, bits) = SeriesCoder(moments), jumpavg_segments(moments)
         assert coding.count_bits(starts) == pytest.approx(bits, abs=ROUNDING_BITS)
         own = coding.count_bits(coding.find_shortest())
         assert own <= bits + ROUNDING_BITS

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recorded import recorded
+from tests.recorded import record_run
 from tests.suts import SlowTester
 
 from nodrop import store
@@ -169,8 +169,8 @@ def test_the_worst_doubt_decides_how_far_a_trial_can_be_trusted() -> None:
 def test_a_doubt_that_was_stored_as_a_sentence_prints_it(tmp_path: Path, version: str) -> None:
     sentence = "the tester fell 11.0 ms behind its schedule, in the words of an earlier release"
     doubt = {"code": "sender_late", "verdict": "suspect", "text": sentence}
-    result = recorded(tmp_path / "new", SlowTester(capacity_pps=1e6, tester_pps=5e5))
-    stored = json.loads(store.to_json(result)) if version == "2" else as_version_1(result)
+    result = record_run(tmp_path / "new", SlowTester(capacity_pps=1e6, tester_pps=5e5))
+    stored = json.loads(store.to_json(result)) if version == "2" else to_version_1(result)
     stored["trials"][0]["validity"] = {"verdict": "suspect", "doubts": [doubt]}
     file = tmp_path / "result.json"
     file.write_text(json.dumps(stored))
@@ -187,14 +187,14 @@ def doubt_sentences(trials: Iterable[TrialResult]) -> list[str]:
     return [format_message(doubt) for trial in trials for doubt in trial.validity.doubts]
 
 
-def as_version_1(result: RunResult) -> dict[str, Any]:
+def to_version_1(result: RunResult) -> dict[str, Any]:
     """Return the result as releases before schema version 2 stored it: sentences only."""
     return json.loads(result.model_dump_json(context=AS_SENTENCES)) | {"schema_version": "1"}
 
 
 def test_a_result_of_schema_version_1_reads_as_it_did(tmp_path: Path) -> None:
-    result = recorded(tmp_path / "new", SlowTester(capacity_pps=1e6, tester_pps=5e5))
-    old = as_version_1(result)
+    result = record_run(tmp_path / "new", SlowTester(capacity_pps=1e6, tester_pps=5e5))
+    old = to_version_1(result)
     assert isinstance(old["goals"], list)
     assert isinstance(old["goals"][0]["explanation"], str)
     file = tmp_path / "result.json"

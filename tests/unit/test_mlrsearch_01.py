@@ -12,7 +12,7 @@ from tests.systems import (
     assert_consistent,
     assert_encloses,
     assert_stopping_changes_no_load,
-    fresh,
+    reset_sut,
 )
 
 from nodrop.errors import ConfigError
@@ -36,9 +36,9 @@ LOWEST_LOAD_FAILS = {
 def test_valid_final_bounds_enclose_the_truth(name: str, expansion_coefficient: float) -> None:
     plan = search_plan(expansion_coefficient=expansion_coefficient)
     search = create(plan)
-    drive(search, RecordingMeasurer(fresh(name)))
+    drive(search, RecordingMeasurer(reset_sut(name)))
     for interval in search.intervals():
-        truth = fresh(name).throughput(interval.goal.loss_ratio, plan.final_trial_duration_s)
+        truth = reset_sut(name).throughput(interval.goal.loss_ratio, plan.final_trial_duration_s)
         assert_encloses(interval, truth)
         if not interval.lower_valid:
             assert interval.lower_load_pps == plan.min_load_pps
@@ -51,7 +51,7 @@ def test_valid_final_bounds_enclose_the_truth(name: str, expansion_coefficient: 
 def test_final_intervals_are_as_narrow_as_asked_when_the_smallest_ratio_has_a_lower_bound(name: str) -> None:
     plan = search_plan()
     search = create(plan)
-    drive(search, RecordingMeasurer(fresh(name)))
+    drive(search, RecordingMeasurer(reset_sut(name)))
     for interval in search.intervals():
         assert interval.lower_valid
         assert interval.final
@@ -108,7 +108,7 @@ def test_a_fired_stop_rule_is_certain_however_many_frames_streams_round_up_to() 
 @pytest.mark.parametrize("name", SUTS)
 def test_every_trial_says_why_and_stays_inside_the_allowed_loads(name: str) -> None:
     plan = search_plan(loss_ratios=(0.0, 0.005, 0.02))
-    for trial in drive(create(plan), RecordingMeasurer(fresh(name))):
+    for trial in drive(create(plan), RecordingMeasurer(reset_sut(name))):
         assert len(format_message(trial.reason)) > 20
         assert trial.rule in {"initial", "split", "remeasure", "external-down", "external-up", "step-down"}
         assert trial.goal in {"NDR", "PDR 0.005", "PDR 0.02"} or trial.rule == "initial"
@@ -137,7 +137,7 @@ def test_reasons_read_as_the_story_of_the_search() -> None:
 @pytest.mark.parametrize("name", SUTS)
 def test_intervals_can_be_asked_at_any_time_and_never_contradict_themselves(name: str) -> None:
     search = create(search_plan())
-    measurer = RecordingMeasurer(fresh(name))
+    measurer = RecordingMeasurer(reset_sut(name))
     assert all(i.lower_load_pps is None and i.upper_load_pps is None and not i.final for i in search.intervals())
 
     while (trial := search.ask()) is not None:

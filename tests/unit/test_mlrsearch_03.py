@@ -11,7 +11,7 @@ from tests.systems import (
     assert_consistent,
     assert_encloses,
     assert_stopping_changes_no_load,
-    fresh,
+    reset_sut,
 )
 
 from nodrop.errors import ConfigError
@@ -31,9 +31,9 @@ def plan_03(**changes: float | tuple[float, ...]) -> SearchPlan:
 def test_valid_final_bounds_enclose_the_truth(name: str, doublings: int) -> None:
     plan = plan_03(doublings=doublings)
     search = create(plan)
-    drive(search, RecordingMeasurer(fresh(name)))
+    drive(search, RecordingMeasurer(reset_sut(name)))
     for interval in search.intervals():
-        truth = fresh(name).throughput(interval.goal.loss_ratio, plan.final_trial_duration_s)
+        truth = reset_sut(name).throughput(interval.goal.loss_ratio, plan.final_trial_duration_s)
         assert_encloses(interval, truth)
         if interval.lower_valid and interval.upper_valid:
             assert interval.final
@@ -52,7 +52,7 @@ def test_a_stopped_trial_leads_to_the_same_loads_as_the_whole_one(name: str, los
 @pytest.mark.parametrize("name", SUTS)
 def test_intervals_can_be_asked_at_any_time_and_never_contradict_themselves(name: str) -> None:
     search = create(plan_03())
-    measurer = RecordingMeasurer(fresh(name))
+    measurer = RecordingMeasurer(reset_sut(name))
     assert all(i.lower_load_pps is None and i.upper_load_pps is None and not i.final for i in search.intervals())
     while (trial := search.ask()) is not None:
         search.tell(Outcome(index=len(measurer.results), loss_ratio=measurer(trial)))
@@ -66,7 +66,7 @@ def test_intervals_can_be_asked_at_any_time_and_never_contradict_themselves(name
 @pytest.mark.parametrize("name", SUTS)
 def test_every_trial_says_why_for_which_goal_and_by_which_rule(name: str) -> None:
     plan = plan_03()
-    for trial in drive(create(plan), RecordingMeasurer(fresh(name))):
+    for trial in drive(create(plan), RecordingMeasurer(reset_sut(name))):
         assert len(format_message(trial.reason)) > 20
         assert trial.rule in {"initial", "external-down", "external-up", "bisect", "remeasure"}
         assert trial.goal in {"NDR", "PDR 0.005"} or trial.rule == "initial"

@@ -70,12 +70,12 @@ def test_the_drafts_example_comes_out_to_every_printed_digit() -> None:
             if "+" in "".join(printed_bounds):
                 assert not interval.final
             elif all(printed_bounds):
-                assert as_printed(interval, trials) == printed_bounds
+                assert format_bounds(interval, trials) == printed_bounds
     assert search.ask() is None
     assert all(interval.final and not interval.flags for interval in search.intervals())
 
 
-def as_printed(interval: Interval, trials: list[Trial]) -> list[str]:
+def format_bounds(interval: Interval, trials: list[Trial]) -> list[str]:
     assert interval.lower_index is not None
     assert interval.upper_index is not None
     bounds = [trials[interval.lower_index], trials[interval.upper_index]]
@@ -94,7 +94,7 @@ class PublishedMeasurement(peer.ReceiveRateMeasurement.ReceiveRateMeasurement): 
         self.receive_rate = self.target_tr * (1.0 - self.loss_fraction)
 
 
-class MeasuredForEver(Exception):
+class EndlessSearch(Exception):
     """The library requests the same trial again, and would do so until its time is up."""
 
 
@@ -107,7 +107,7 @@ class PublishedMeasurer(peer.AbstractMeasurer.AbstractMeasurer):  # type: ignore
 
     def measure(self, duration: float, transmit_rate: float) -> PublishedMeasurement:
         if self.trials[-1:] == [(transmit_rate, duration)]:
-            raise MeasuredForEver
+            raise EndlessSearch
         self.trials.append((transmit_rate, duration))
         counts = self.sut(transmit_rate, duration)
         lost_count = counts.intended_count - counts.received_count
@@ -142,7 +142,7 @@ def assert_same_search(plan: SearchPlan, ours: SutFunction, theirs: SutFunction)
     trials = [(t.intended_load_pps, t.duration_s) for t in drive(search, loss_ratio_of(ours))]
     try:
         published_intervals = published_search(plan, measurer)
-    except MeasuredForEver:
+    except EndlessSearch:
         before = measurer.trials[:-1]
         assert trials[: len(before)] == before
         return False

@@ -54,7 +54,7 @@ def plan_for(goals: object, **changes: object) -> SearchPlan:
     return SearchPlan.model_validate(settings | changes)
 
 
-def found(goals: tuple[Goal, ...], answer: Answer, **changes: object) -> tuple[list[Trial], tuple[Interval, ...]]:
+def run_search(goals: tuple[Goal, ...], answer: Answer, **changes: object) -> tuple[list[Trial], tuple[Interval, ...]]:
     search = create(plan_for(goals, **changes))
     trials = drive(search, answer)
     return trials, search.intervals()
@@ -78,7 +78,7 @@ SUTS: dict[str, Sut] = {
 @pytest.mark.parametrize("goals", [CSIT, PROOF, CSIT[:1], PROOF[1:]], ids=["CSIT", "proof", "CSIT NDR", "proof PDR"])
 def test_the_bounds_enclose_the_truth_within_the_width_asked_for(name: str, goals: tuple[Goal, ...]) -> None:
     sut = SUTS[name]
-    _, intervals = found(goals, loss_ratio_of(sut))
+    _, intervals = run_search(goals, loss_ratio_of(sut))
     for interval in intervals:
         assert interval.lower_valid and interval.upper_valid and interval.final
         assert interval.lower_load_pps is not None and interval.upper_load_pps is not None
@@ -90,35 +90,35 @@ def test_the_bounds_enclose_the_truth_within_the_width_asked_for(name: str, goal
 
 @pytest.mark.parametrize("sut", [Jitter(1_500_000.0, 0.05, seed=1), Stalls(2_000_000.0, 3.0, 0.02, seed=3)])
 def test_a_fickle_sut_gets_a_regular_result_from_goals_that_tolerate_it(sut: Sut) -> None:
-    _, intervals = found(CSIT, loss_ratio_of(sut))
+    _, intervals = run_search(CSIT, loss_ratio_of(sut))
     for interval in intervals:
         assert interval.final and interval.flags == ()
         assert (interval.lower_load_pps or 0) > 0.9 * 1_500_000
 
 
 def test_seven_good_trials_of_one_second_and_half_a_second_overhead_make_a_lower_bound_of_csits_goal() -> None:
-    trials, (ndr,) = found(CSIT[:1], loss_ratio_of(Step(1_234_567.0)))
+    trials, (ndr,) = run_search(CSIT[:1], loss_ratio_of(Step(1_234_567.0)))
     assert [trial.intended_load_pps for trial in trials].count(ndr.lower_load_pps or 0) == 7
-    trials, (ndr,) = found(CSIT[:1], loss_ratio_of(Step(1_234_567.0)), overhead_s=0.0)
+    trials, (ndr,) = run_search(CSIT[:1], loss_ratio_of(Step(1_234_567.0)), overhead_s=0.0)
     assert [trial.intended_load_pps for trial in trials].count(ndr.lower_load_pps or 0) == 11
 
 
 def test_goals_of_different_durations_share_their_trials() -> None:
     sut = Step(1_234_567.0)
     goals = (proof_goal("30 s", 0.0), proof_goal("10 s", 0.0, final_s=10.0), proof_goal("PDR", 0.005, final_s=2.0))
-    trials, intervals = found(goals, loss_ratio_of(sut))
+    trials, intervals = run_search(goals, loss_ratio_of(sut))
     for interval in intervals:
         truth = sut.throughput(interval.goal.loss_ratio, interval.goal.final_trial_duration_s or 0.0)
         assert interval.final
         assert (interval.lower_load_pps or 0) <= truth.high_pps
         assert (interval.upper_load_pps or 0) >= truth.low_pps
-    assert len(trials) < sum(len(found((goal,), loss_ratio_of(sut))[0]) for goal in goals)
+    assert len(trials) < sum(len(run_search((goal,), loss_ratio_of(sut))[0]) for goal in goals)
 
 
 def test_long_trials_may_decide_a_goal_of_shorter_ones_which_the_findings_say() -> None:
     """As published: 30 s trials overflow a buffer that absorbs the excess of 1 s trials; both are full-length."""
     answer = loss_ratio_of(Buffer(800_000.0, 400_000))
-    _, (alone,) = found(CSIT[:1], answer)
+    _, (alone,) = run_search(CSIT[:1], answer)
     assert alone.lower_load_pps == pytest.approx(1_200_000, rel=0.006)
 
     search = create(plan_for((csit_goal("1 s", 0.0), proof_goal("30 s", 0.0))))
@@ -132,7 +132,7 @@ def test_long_trials_may_decide_a_goal_of_shorter_ones_which_the_findings_say() 
 
 
 def test_a_goal_met_at_the_highest_load_has_no_upper_bound_and_says_so() -> None:
-    trials, intervals = found(CSIT + PROOF, loss_ratio_of(Step(2 * HIGH)))
+    trials, intervals = run_search(CSIT + PROOF, loss_ratio_of(Step(2 * HIGH)))
     assert {trial.intended_load_pps for trial in trials} == {HIGH}
     for interval in intervals:
         assert (interval.lower_load_pps, interval.lower_valid, interval.upper_valid) == (HIGH, True, False)
@@ -141,7 +141,7 @@ def test_a_goal_met_at_the_highest_load_has_no_upper_bound_and_says_so() -> None
 
 
 def test_a_goal_that_fails_at_the_lowest_load_is_lost_and_the_others_are_found_all_the_same() -> None:
-    _, (ndr, pdr) = found(PROOF, loss_ratio_of(LossFloor(900_000.0, 0.001)))
+    _, (ndr, pdr) = run_search(PROOF, loss_ratio_of(LossFloor(900_000.0, 0.001)))
     assert (ndr.upper_load_pps, ndr.upper_valid, ndr.lower_valid) == (LOW, True, False)
     assert ndr.conditional_throughput_pps is None
     assert "goal-lost" in codes(ndr)
@@ -151,8 +151,8 @@ def test_a_goal_that_fails_at_the_lowest_load_is_lost_and_the_others_are_found_a
 
 def test_fail_fast_ends_the_search_with_the_first_lost_goal_and_keeps_what_is_known() -> None:
     answer = loss_ratio_of(LossFloor(900_000.0, 0.001))
-    all_trials, _ = found(PROOF, answer)
-    trials, (ndr, pdr) = found(PROOF, answer, fail_fast=True)
+    all_trials, _ = run_search(PROOF, answer)
+    trials, (ndr, pdr) = run_search(PROOF, answer, fail_fast=True)
     assert trials == all_trials[: len(trials)]
     assert len(trials) < len(all_trials)
     assert "goal-lost" in codes(ndr)
@@ -161,7 +161,7 @@ def test_fail_fast_ends_the_search_with_the_first_lost_goal_and_keeps_what_is_kn
 
 @pytest.mark.parametrize("goals", [CSIT, PROOF], ids=["CSIT", "proof"])
 def test_a_dead_link_is_lost_at_the_lowest_load_after_a_few_trials(goals: tuple[Goal, ...]) -> None:
-    trials, intervals = found(goals, lambda _trial: 1.0)
+    trials, intervals = run_search(goals, lambda _trial: 1.0)
     assert {trial.intended_load_pps for trial in trials} == {HIGH, LOW}
     assert all("goal-lost" in codes(interval) and interval.final for interval in intervals)
 
@@ -172,10 +172,10 @@ def test_an_upper_bound_from_short_trials_is_flagged_as_such() -> None:
     def warming_up(trial: Trial) -> float:
         return 0.01 if trial.intended_load_pps > (1_000_000 if trial.duration_s < 30 else 2_000_000) else 0.0
 
-    _, (ndr,) = found(PROOF[:1], warming_up)
+    _, (ndr,) = run_search(PROOF[:1], warming_up)
     assert codes(ndr) == ["short-upper-bound"]
     assert ndr.upper_load_pps == pytest.approx(1_000_000, rel=0.01)
-    _, (ndr,) = found(CSIT[:1], warming_up)
+    _, (ndr,) = run_search(CSIT[:1], warming_up)
     assert codes(ndr) == []
 
 
@@ -199,13 +199,13 @@ def test_bounds_can_be_read_after_every_trial_and_point_at_trials_that_say_so() 
 
 
 def test_the_conditional_throughput_is_what_comes_back_of_the_worst_trial_the_goal_counts() -> None:
-    _, (_, pdr) = found(PROOF, loss_ratio_of(SmoothCurve(2_000_000.0, 0.3)))
+    _, (_, pdr) = run_search(PROOF, loss_ratio_of(SmoothCurve(2_000_000.0, 0.3)))
     assert pdr.lower_load_pps is not None and pdr.conditional_throughput_pps is not None
     assert 0.995 * pdr.lower_load_pps <= pdr.conditional_throughput_pps < 0.998 * pdr.lower_load_pps
 
 
 def test_every_trial_says_why_and_none_is_cut_short() -> None:
-    trials, _ = found(CSIT, loss_ratio_of(SmoothCurve(2_000_000.0, 0.3)))
+    trials, _ = run_search(CSIT, loss_ratio_of(SmoothCurve(2_000_000.0, 0.3)))
     assert all(trial.reason and trial.rule and trial.stop is None for trial in trials)
     assert [trial.rule for trial in trials[:3]] == ["highest-load", "forwarding-rate", "beside-forwarding-rate"]
     assert [trial.goal for trial in trials[:3]] == ["", "", ""]
@@ -253,7 +253,7 @@ def test_what_cannot_be_searched_for_is_refused_with_a_remedy(name: str) -> None
 
 def test_a_goal_of_one_trial_length_needs_no_preceding_targets() -> None:
     goal = Goal(label="NDR", loss_ratio=0.0, initial_trial_duration_s=2.0, final_trial_duration_s=2.0)
-    trials, (interval,) = found((goal,), loss_ratio_of(Step(1_234_567.0)), preceding_targets=0)
+    trials, (interval,) = run_search((goal,), loss_ratio_of(Step(1_234_567.0)), preceding_targets=0)
     assert {trial.duration_s for trial in trials} == {2.0}
     assert interval.final and interval.flags == ()
 

@@ -22,7 +22,7 @@ from nodrop.errors import ConfigError
 from nodrop.plan import build
 
 
-def asked(text: str) -> Config:
+def load_text(text: str) -> Config:
     return load([text], {})
 
 
@@ -152,7 +152,7 @@ def test_nfvbench_s_whole_default_file_can_be_planned() -> None:
     ],
 )
 def test_what_acts_here_acts(text: str, expected: dict[str, Any]) -> None:
-    config = asked(text)
+    config = load_text(text)
     for key, value in expected.items():
         result = getattr(config, key)
         assert result == (pytest.approx(value) if key == "goals" else value), key
@@ -193,14 +193,14 @@ def test_what_acts_here_acts(text: str, expected: dict[str, Any]) -> None:
     ],
 )
 def test_what_acts_in_a_section_acts(text: str, section: str, expected: dict[str, Any]) -> None:
-    config = getattr(asked(text), section)
+    config = getattr(load_text(text), section)
     assert {key: getattr(config, key) for key in expected} == expected
 
 
 def test_a_fluentd_server_may_stand_alone_as_in_the_manual() -> None:
-    config = asked("fluentd: {logging_tag: nfvbench, result_tag: resultnfvbench, ip: 127.0.0.1, port: 24224}")
+    config = load_text("fluentd: {logging_tag: nfvbench, result_tag: resultnfvbench, ip: 127.0.0.1, port: 24224}")
     assert [each.logging_tag for each in config.ship.fluentd] == ["nfvbench"]
-    assert asked("fluentd: [{logging_tag: null, result_tag: ''}]").ship.fluentd == ()
+    assert load_text("fluentd: [{logging_tag: null, result_tag: ''}]").ship.fluentd == ()
 
 
 @pytest.mark.parametrize(
@@ -255,8 +255,8 @@ def test_a_later_source_wins_whichever_form_it_is_written_in() -> None:
 
 
 def test_in_one_source_nodrop_s_own_key_wins() -> None:
-    assert asked("{chains: 2, service_chain_count: 9}").chains == 2
-    assert asked("{service_chain_count: 9, chains: 2}").chains == 2
+    assert load_text("{chains: 2, service_chain_count: 9}").chains == 2
+    assert load_text("{service_chain_count: 9, chains: 2}").chains == 2
 
 
 def test_vlans_of_a_loopback_say_how_many_chains_unless_a_number_follows() -> None:
@@ -282,12 +282,12 @@ def test_a_wrong_value_is_forgiven_when_a_later_source_puts_it_right() -> None:
 
 
 def test_what_was_written_is_kept_as_it_was() -> None:
-    config = asked("{flow_count: 100k, measurement: {NDR: 0}, openrc_file: /root/openrc, chains: 2}")
+    config = load_text("{flow_count: 100k, measurement: {NDR: 0}, openrc_file: /root/openrc, chains: 2}")
     assert config.nfvbench == {"flow_count": "100k", "measurement": {"NDR": 0}, "openrc_file": "/root/openrc"}
 
 
 def test_what_would_have_acted_elsewhere_says_so() -> None:
-    message = translation_notes(asked("{sriov: true, cache_size: 100, cores: 9999, pause_sec: 1}").nfvbench)
+    message = translation_notes(load_text("{sriov: true, cache_size: 100, cores: 9999, pause_sec: 1}").nfvbench)
     assert (
         message[1]
         == "sriov: no effect (True); no cloud is configured (openrc_file, clouds_detail), so nothing is staged in "
@@ -297,16 +297,16 @@ def test_what_would_have_acted_elsewhere_says_so() -> None:
 
 
 def test_what_acts_in_a_cloud_says_nothing_where_there_is_one() -> None:
-    assert translation_notes(asked("{openrc_file: x, sriov: true, no_cleanup: true}").nfvbench) == ()
+    assert translation_notes(load_text("{openrc_file: x, sriov: true, no_cleanup: true}").nfvbench) == ()
 
 
 def test_what_would_not_have_acted_says_nothing() -> None:
-    assert translation_notes(asked("{openrc_file: '', sriov: false, cache_size: 0, debug_mask: 3}").nfvbench) == ()
+    assert translation_notes(load_text("{openrc_file: '', sriov: false, cache_size: 0, debug_mask: 3}").nfvbench) == ()
     assert {key for key, _ in iter_unused_keys()} & {("service_chain",), ("rate",)} == set()
 
 
 def test_the_plan_says_what_would_have_acted_elsewhere() -> None:
-    assert any("sriov: no effect (True)" in warning for warning in build(asked("sriov: true")).warnings)
+    assert any("sriov: no effect (True)" in warning for warning in build(load_text("sriov: true")).warnings)
 
 
 @pytest.mark.parametrize(

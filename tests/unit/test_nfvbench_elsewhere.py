@@ -23,7 +23,7 @@ LOCAL = {
 EXT = {"service_chain": "EXT"}
 
 
-def asked(*written: dict[str, Any]) -> Config:
+def load_dicts(*written: dict[str, Any]) -> Config:
     return load([json.dumps(each) for each in written], {})
 
 
@@ -32,29 +32,29 @@ def trex(**profile: Any) -> dict[str, Any]:
 
 
 def test_pvp_with_an_openrc_file_is_staged_in_the_cloud() -> None:
-    config = asked({"openrc_file": "/root/openrc", "vm_forwarder": "vpp", "service_chain": "PVVP"})
+    config = load_dicts({"openrc_file": "/root/openrc", "vm_forwarder": "vpp", "service_chain": "PVVP"})
     assert (config.sut, config.hops) == ("openstack", 2)
     assert (config.openstack.openrc, config.openstack.forwarder) == ("/root/openrc", "vpp")
 
 
 def test_a_name_in_clouds_yaml_does_as_well() -> None:
-    config = asked({"clouds_detail": "lab"})
+    config = load_dicts({"clouds_detail": "lab"})
     assert (config.sut, config.openstack.cloud, config.openstack.forwarder) == ("openstack", "lab", "testpmd")
 
 
 def test_without_a_cloud_chains_are_made_on_this_machine() -> None:
-    assert asked({"vm_forwarder": "vpp"}).sut == "vnf-l3"
-    assert asked({"openrc_file": "x", "l2_loopback": True}).sut == "wire"
+    assert load_dicts({"vm_forwarder": "vpp"}).sut == "vnf-l3"
+    assert load_dicts({"openrc_file": "x", "l2_loopback": True}).sut == "wire"
 
 
 def test_a_cloud_may_be_named_after_what_is_staged_there() -> None:
     """As with `-r openrc` and a file."""
-    config = asked({"service_chain_shared_net": True, "sriov": True}, {"openrc_file": "x"})
+    config = load_dicts({"service_chain_shared_net": True, "sriov": True}, {"openrc_file": "x"})
     assert (config.sut, config.networks, config.openstack.sriov) == ("openstack", "shared", True)
 
 
 def test_networks_have_names_numbers_and_carriers_of_their_own() -> None:
-    config = asked(
+    config = load_dicts(
         {
             "openrc_file": "x",
             "service_chain_count": 2,
@@ -95,7 +95,7 @@ def test_networks_have_names_numbers_and_carriers_of_their_own() -> None:
     ],
 )
 def test_a_key_of_openstack_has_one_here(key: str, value: Any, read: str, expected: Any) -> None:
-    result: Any = asked({"openrc_file": "x", key: value}).openstack
+    result: Any = load_dicts({"openrc_file": "x", key: value}).openstack
     for part in read.split("."):
         result = getattr(result, part)
     assert result == expected
@@ -103,17 +103,17 @@ def test_a_key_of_openstack_has_one_here(key: str, value: Any, read: str, expect
 
 def test_networks_of_an_ext_chain_are_looked_up_where_there_is_a_cloud() -> None:
     networks = {"external_networks": {"left": "l", "right": ["a", "b"]}}
-    assert asked(EXT | {"openrc_file": "x"} | networks).openstack.external.right == ("a", "b")
-    assert asked(EXT | networks).openstack.external.left is None
+    assert load_dicts(EXT | {"openrc_file": "x"} | networks).openstack.external.right == ("a", "b")
+    assert load_dicts(EXT | networks).openstack.external.left is None
 
 
 def test_the_time_of_the_path_check_is_that_of_the_vms_too() -> None:
-    config = asked({"check_traffic_time_sec": 77})
+    config = load_dicts({"check_traffic_time_sec": 77})
     assert (config.path_check_timeout, config.openstack.active_timeout) == (77.0, 77.0)
 
 
 def test_a_profile_with_ports_is_trex() -> None:
-    config = asked(EXT | trex())
+    config = load_dicts(EXT | trex())
     assert config.generator == "trex"
     assert config.trex.ports == (0, 1)
     assert config.trex.start.interfaces == ("0a:00.0", "0a:00.1")
@@ -122,17 +122,17 @@ def test_a_profile_with_ports_is_trex() -> None:
 
 
 def test_a_trex_elsewhere_is_never_started() -> None:
-    config = asked(EXT | trex(ip="10.1.1.1"))
+    config = load_dicts(EXT | trex(ip="10.1.1.1"))
     assert (config.trex.host, config.trex.start.interfaces) == ("10.1.1.1", ())
 
 
 def test_cores_and_speed_of_the_command_line_go_before_those_of_the_profile() -> None:
-    config = asked(EXT | trex(), {"cores": 2, "intf_speed": "10Gbps"})
+    config = load_dicts(EXT | trex(), {"cores": 2, "intf_speed": "10Gbps"})
     assert (config.trex.start.cores, config.engine.cores, config.link_speed) == (2, "auto", "10.0Gbps")
 
 
 def test_chains_of_this_machine_are_measured_by_its_own_engine() -> None:
-    config = asked(trex())
+    config = load_dicts(trex())
     assert (config.sut, config.generator) == ("vnf-l2", "engine")
     assert any(
         "the generator is nodrop's engine, not TRex" in warning for warning in build(config, cpus=(0, 1)).warnings
@@ -140,7 +140,7 @@ def test_chains_of_this_machine_are_measured_by_its_own_engine() -> None:
 
 
 def test_a_profile_without_ports_is_nodrop_s_own_engine() -> None:
-    assert asked(EXT | trex(interfaces=[{"port": 0, "pci": None}, {"port": 1, "pci": None}])).generator == "engine"
+    assert load_dicts(EXT | trex(interfaces=[{"port": 0, "pci": None}, {"port": 1, "pci": None}])).generator == "engine"
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_profile_without_ports_is_nodrop_s_own_engine() -> None:
     ],
 )
 def test_a_key_of_trex_has_one_here(key: str, value: Any, read: str, expected: Any) -> None:
-    config = asked(EXT | trex() | {key: value})
+    config = load_dicts(EXT | trex() | {key: value})
     result: Any = config.trex
     for part in read.split("."):
         result = getattr(result, part)
@@ -185,5 +185,5 @@ def test_a_key_of_trex_has_one_here(key: str, value: Any, read: str, expected: A
 )
 def test_a_profile_that_cannot_be_used_says_why_once(written: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence) as refused:
-        asked(EXT | written)
+        load_dicts(EXT | written)
     assert len(str(refused.value).splitlines()) == 1

@@ -7,7 +7,7 @@ import click
 import pytest
 
 from nodrop.cli import main
-from nodrop.cli.nfvbench_flags import FLAGS, collect_notes, collect_nfvbench_keys
+from nodrop.cli.nfvbench_flags import FLAGS, collect_nfvbench_keys, collect_notes
 from nodrop.cli.run import run
 from nodrop.errors import ConfigError
 
@@ -23,12 +23,12 @@ DOCUMENTED = (
 )
 
 
-def parsed(*arguments: str) -> dict[str, Any]:
+def parse_flags(*arguments: str) -> dict[str, Any]:
     return run.make_context("run", list(arguments), help_option_names=["-h", "--help"]).params
 
 
 def keys(*arguments: str) -> dict[str, Any]:
-    return collect_nfvbench_keys(parsed(*arguments))
+    return collect_nfvbench_keys(parse_flags(*arguments))
 
 
 def test_every_flag_of_nfvbench_is_there() -> None:
@@ -95,7 +95,7 @@ def test_values_of_another_type_are_refused(written: str, capsys: pytest.Capture
 
 
 def test_old_spellings_say_what_replaces_them() -> None:
-    message = list(collect_notes(parsed("--logfile", "a", "--userlabel", "b", "--l2loopback", "1"), None))
+    message = list(collect_notes(parse_flags("--logfile", "a", "--userlabel", "b", "--l2loopback", "1"), None))
     assert message == [
         "--logfile: deprecated spelling; use --log-file",
         "--userlabel: deprecated spelling; use --user-label",
@@ -104,13 +104,13 @@ def test_old_spellings_say_what_replaces_them() -> None:
 
 
 def test_a_note_says_whose_form_json_is_when_nfvbenchs_flags_are_used() -> None:
-    assert list(collect_notes(parsed("--sut", "bridge"), "out.json")) == []
-    (message,) = collect_notes(parsed("--rate", "1kpps"), "out.json")
+    assert list(collect_notes(parse_flags("--sut", "bridge"), "out.json")) == []
+    (message,) = collect_notes(parse_flags("--rate", "1kpps"), "out.json")
     assert message == "--json: out.json contains nodrop's own form; for NFVbench's form use --nfvbench-json FILE"
 
 
 def test_frames_too_small_for_ethernet_are_as_small_as_can_be_and_it_is_said() -> None:
-    flags = parsed("-fs", "32", "-fs", "IMIX")
+    flags = parse_flags("-fs", "32", "-fs", "IMIX")
     assert collect_nfvbench_keys(flags) == {"frame_sizes": [64, "IMIX"]}
     assert list(collect_notes(flags, None)) == ["--frame-size: 32 is below the Ethernet minimum; using 64 bytes"]
 

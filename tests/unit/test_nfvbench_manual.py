@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.nfvbench_manual import CONFIGURATION, LINES, Line
-from tests.running import Listener, make_plan, parts
+from tests.running import Listener, make_environment, make_plan
 
 from nodrop.cli import main
 from nodrop.cli.nfvbench_flags import iter_set_flags
@@ -70,7 +70,7 @@ def test_what_is_no_run_is_carried_out_as_the_command_it_is_here(
     line: Line, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if line.instead == "show":
-        result = execute(make_plan(Path("results")), Listener(), parts())
+        result = execute(make_plan(Path("results")), Listener(), make_environment())
         Path("results.json").write_text(result.model_dump_json())
     if "-r openrc" in line.written:  # The file does not exist.
         assert main(["run", *shlex.split(line.written)]) == 2

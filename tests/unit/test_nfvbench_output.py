@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.running import MILLION, parts
+from tests.running import MILLION, make_environment
 
 from nodrop import store
 from nodrop.cli import main
@@ -20,9 +20,9 @@ FIXED = ("run", "--rate", "10kpps", "--duration", "1", "-q", "--alongside")
 
 
 @pytest.fixture(autouse=True)
-def without_packets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def simulated_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def simulated(plan: Any, on_event: Any, _parts: object = None) -> Any:
-        return execute(plan, on_event, parts(MILLION))
+        return execute(plan, on_event, make_environment(MILLION))
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")

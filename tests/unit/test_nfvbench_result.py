@@ -14,7 +14,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from scripts.schemas import SCHEMAS
 from tests.factories import latency_summary, with_trial
-from tests.running import Listener, make_plan, parts
+from tests.running import Listener, make_environment, make_plan
 from tests.suts import SlowTester
 
 from nodrop.config.nfvbench.schema import NfvbenchConfig
@@ -29,12 +29,12 @@ FILES = Path(__file__).parents[1] / "nfvbench"
 USEC = 1000
 
 
-def times(tx_port: int, rx_port: int, *latencies_ns: int, stream_id: int | None = None) -> DirectionTimes:
+def direction_times(tx_port: int, rx_port: int, *latencies_ns: int, stream_id: int | None = None) -> DirectionTimes:
     latency = latency_summary(latencies_ns)
     return DirectionTimes(tx_port=tx_port, rx_port=rx_port, stream_id=stream_id, latency_every=1, latency=latency)
 
 
-def counted(
+def with_counts(
     trial: TrialResult, counts: dict[int, tuple[int, int]], duration_s: float = 2.0, *directions: DirectionTimes
 ) -> TrialResult:
     """Return the same trial with these counts of sent and received frames per stream."""
@@ -49,34 +49,36 @@ def counted(
     return trial.model_copy(update={"streams": streams, "duration_s": duration_s, "directions": directions})
 
 
-def fixed_run(tmp_path: Path, rate: str = "1000pps", **keys: Any) -> RunResult:
-    return execute(make_plan(tmp_path, rate=rate, duration="2s", **keys), Listener(), parts())
+def run_fixed_rate(tmp_path: Path, rate: str = "1000pps", **keys: Any) -> RunResult:
+    return execute(make_plan(tmp_path, rate=rate, duration="2s", **keys), Listener(), make_environment())
 
 
-def searched_run(tmp_path: Path, **keys: Any) -> RunResult:
-    return execute(make_plan(tmp_path, **keys), Listener(), parts(SlowTester(capacity_pps=1e6, tester_pps=2e6)))
+def run_search(tmp_path: Path, **keys: Any) -> RunResult:
+    return execute(
+        make_plan(tmp_path, **keys), Listener(), make_environment(SlowTester(capacity_pps=1e6, tester_pps=2e6))
+    )
 
 
-def measured(result: dict[str, Any], chain: str = "PVP") -> dict[str, Any]:
+def chain_result(result: dict[str, Any], chain: str = "PVP") -> dict[str, Any]:
     actual: dict[str, Any] = result["benchmarks"]["network"]["service_chain"][chain]["result"]
     return actual
 
 
-def at_size(result: dict[str, Any], size: str = "64") -> dict[str, Any]:
-    actual: dict[str, Any] = measured(result)["result"][size]
+def size_result(result: dict[str, Any], size: str = "64") -> dict[str, Any]:
+    actual: dict[str, Any] = chain_result(result)["result"][size]
     return actual
 
 
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, type]]:
+def iter_leaf_types(value: Any, path: str = "") -> Iterator[tuple[str, type]]:
     """Yield every field with its value's type; integers and floats are both numbers."""
     if isinstance(value, dict):
         for key, below in value.items():
-            yield from leaves(below, f"{path}/{key}")
+            yield from iter_leaf_types(below, f"{path}/{key}")
     else:
         yield path, float if isinstance(value, int | float) and not isinstance(value, bool) else type(value)
 
 
-def valid(result: dict[str, Any]) -> None:
+def assert_valid(result: dict[str, Any]) -> None:
     schema = json.loads((SCHEMAS / "nfvbench-result.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(json.loads(format_nfvbench_json(result)))
 
@@ -84,11 +86,11 @@ def valid(result: dict[str, Any]) -> None:
 # ---- structure ----------------------------------------------------------------------------------------------------
 
 
-def theirs(name: str, leave_out: tuple[str, ...]) -> dict[str, type]:
+def nfvbench_leaf_types(name: str, leave_out: tuple[str, ...]) -> dict[str, type]:
     content = json.loads((FILES / f"{name}.json").read_text())
     return {
         path: kind
-        for path, kind in leaves(content)
+        for path, kind in iter_leaf_types(content)
         if not path.startswith(("/config", "/openstack_spec", "/benchmarks/network/versions", *leave_out))
         and "/compute_nodes/" not in path
         and not path.endswith("/warning")
@@ -96,43 +98,45 @@ def theirs(name: str, leave_out: tuple[str, ...]) -> dict[str, type]:
 
 
 def test_a_fixed_rate_has_every_field_of_nfvbenchs_file_with_the_same_type(tmp_path: Path) -> None:
-    run = fixed_run(tmp_path, chains=2, networks="ports")
+    run = run_fixed_rate(tmp_path, chains=2, networks="ports")
     (trial,) = run.trials
     directions = tuple(
-        times(stream.tx_port, stream.rx_port, 10 * USEC, 20 * USEC, stream_id=stream.stream_id)
+        direction_times(stream.tx_port, stream.rx_port, 10 * USEC, 20 * USEC, stream_id=stream.stream_id)
         for stream in run.plan.traffic.streams
     )
     full = with_trial(run, trial.model_copy(update={"directions": directions}))
-    own = dict(leaves(json.loads(format_nfvbench_json(build_nfvbench_result([full])))))
-    assert {path: own.get(path) for path in theirs("fixed", ())} == theirs("fixed", ())
+    own = dict(iter_leaf_types(json.loads(format_nfvbench_json(build_nfvbench_result([full])))))
+    assert {path: own.get(path) for path in nfvbench_leaf_types("fixed", ())} == nfvbench_leaf_types("fixed", ())
 
 
 def test_a_search_has_every_field_of_nfvbenchs_file_with_the_same_type(tmp_path: Path) -> None:
-    plans = [searched_run(tmp_path, frame_bytes=size) for size in (64, 1518)]
+    plans = [run_search(tmp_path, frame_bytes=size) for size in (64, 1518)]
     runs = [
         run.model_copy(
             update={
                 "plan": run.plan.model_copy(update={"frame_size": size}),
                 "trials": tuple(
-                    trial.model_copy(update={"directions": (times(0, 1, 9 * USEC), times(1, 0, 8 * USEC))})
+                    trial.model_copy(
+                        update={"directions": (direction_times(0, 1, 9 * USEC), direction_times(1, 0, 8 * USEC))}
+                    )
                     for trial in run.trials
                 ),
             }
         )
         for run, size in zip([*plans, plans[0]], ("64", "1518", "IMIX"), strict=True)
     ]
-    own = dict(leaves(json.loads(format_nfvbench_json(build_nfvbench_result(runs)))))
-    expected = theirs("ndr_pdr", ())
+    own = dict(iter_leaf_types(json.loads(format_nfvbench_json(build_nfvbench_result(runs)))))
+    expected = nfvbench_leaf_types("ndr_pdr", ())
     assert {path: own.get(path) for path in expected} == expected
 
 
 def test_all_that_is_written_fits_the_schema(tmp_path: Path) -> None:
-    for run in (fixed_run(tmp_path), searched_run(tmp_path), searched_run(tmp_path, goals={"odd": 0.01, "NDR": 0})):
-        valid(build_nfvbench_result([run]))
+    for run in (run_fixed_rate(tmp_path), run_search(tmp_path), run_search(tmp_path, goals={"odd": 0.01, "NDR": 0})):
+        assert_valid(build_nfvbench_result([run]))
 
 
 def test_the_configuration_has_all_of_nfvbenchs_keys(tmp_path: Path) -> None:
-    config = build_nfvbench_result([fixed_run(tmp_path)])["config"]
+    config = build_nfvbench_result([run_fixed_rate(tmp_path)])["config"]
     assert len(NfvbenchConfig.model_fields) == 81
     assert set(NfvbenchConfig.model_fields) <= set(config)
     added = {"frame_sizes", "generator_profile", "ndr_run", "pdr_run", "single_run", "tg-name", "tg-tool"}
@@ -140,7 +144,7 @@ def test_the_configuration_has_all_of_nfvbenchs_keys(tmp_path: Path) -> None:
 
 
 def test_keys_as_they_were_written_stand_over_the_defaults_and_under_what_the_run_did(tmp_path: Path) -> None:
-    run = fixed_run(
+    run = run_fixed_rate(
         tmp_path,
         rate="2000pps",
         sriov=True,
@@ -173,14 +177,14 @@ def test_keys_as_they_were_written_stand_over_the_defaults_and_under_what_the_ru
 def test_addresses_that_nobody_wrote_are_those_of_the_traffic(
     keys: dict[str, Any], networks: list[str], ports: Any, tmp_path: Path
 ) -> None:
-    run = fixed_run(tmp_path, **keys)
+    run = run_fixed_rate(tmp_path, **keys)
     unwritten = run.model_copy(update={"plan": run.plan.model_copy(update={"nfvbench": {}})})
     generator = build_nfvbench_result([unwritten])["config"]["traffic_generator"]
     assert (generator["ip_addrs"], generator["udp_src_port"]) == (networks, ports)
 
 
 def test_files_are_sorted_indented_and_end_with_a_line(tmp_path: Path) -> None:
-    result = build_nfvbench_result([fixed_run(tmp_path)])
+    result = build_nfvbench_result([run_fixed_rate(tmp_path)])
     text = format_nfvbench_json(result)
     assert text == json.dumps(json.loads(text), indent=4, sort_keys=True) + "\n"
     with pytest.raises(ValueError, match="JSON compliant"):
@@ -188,11 +192,13 @@ def test_files_are_sorted_indented_and_end_with_a_line(tmp_path: Path) -> None:
 
 
 def test_the_tables_are_the_same_before_and_after_the_file(tmp_path: Path) -> None:
-    for run in (fixed_run(tmp_path, chains=2, networks="ports"), searched_run(tmp_path)):
+    for run in (run_fixed_rate(tmp_path, chains=2, networks="ports"), run_search(tmp_path)):
         timed = run.model_copy(
             update={
                 "trials": tuple(
-                    trial.model_copy(update={"directions": (times(0, 1, 9 * USEC), times(1, 0, 8 * USEC))})
+                    trial.model_copy(
+                        update={"directions": (direction_times(0, 1, 9 * USEC), direction_times(1, 0, 8 * USEC))}
+                    )
                     for trial in run.trials
                 )
             }
@@ -202,22 +208,22 @@ def test_the_tables_are_the_same_before_and_after_the_file(tmp_path: Path) -> No
 
 
 def test_the_standard_name_tells_chain_count_flows_and_sizes(tmp_path: Path) -> None:
-    run = fixed_run(tmp_path)
+    run = run_fixed_rate(tmp_path)
     sizes = [
         run.model_copy(update={"plan": run.plan.model_copy(update={"frame_size": size})}) for size in ("64", "IMIX")
     ]
-    flows = measured(build_nfvbench_result([run]))["flow_count"]
+    flows = chain_result(build_nfvbench_result([run]))["flow_count"]
     assert build_standard_name(sizes) == f"PVP-1-{flows}-64-IMIX.json"
 
 
 def test_the_date_is_local_time(tmp_path: Path) -> None:
-    run = fixed_run(tmp_path).model_copy(update={"started_at": "2026-03-01T23:30:00+00:00"})
+    run = run_fixed_rate(tmp_path).model_copy(update={"started_at": "2026-03-01T23:30:00+00:00"})
     local = datetime.fromisoformat("2026-03-01T23:30:00+00:00").astimezone()
     assert build_nfvbench_result([run])["date"] == f"{local:%Y-%m-%d %H:%M:%S}"
 
 
 def test_a_run_without_traffic_has_no_service_chain(tmp_path: Path) -> None:
-    run = fixed_run(tmp_path)
+    run = run_fixed_rate(tmp_path)
     idle = run.model_copy(update={"plan": run.plan.model_copy(update={"no_traffic": True}), "trials": ()})
     assert build_nfvbench_result([idle])["benchmarks"]["network"]["service_chain"] == {}
 
@@ -226,15 +232,15 @@ def test_a_run_without_traffic_has_no_service_chain(tmp_path: Path) -> None:
 
 
 def test_rates_and_counters_of_a_fixed_rate_are_those_of_the_trial(tmp_path: Path) -> None:
-    run = fixed_run(tmp_path, rate="1000pps")
-    trial = counted(
+    run = run_fixed_rate(tmp_path, rate="1000pps")
+    trial = with_counts(
         run.trials[0],
         {0: (1000, 990), 1: (800, 800)},
         2.0,
-        times(0, 1, 10 * USEC, 30 * USEC),
-        times(1, 0, *[50 * USEC] * 6),
+        direction_times(0, 1, 10 * USEC, 30 * USEC),
+        direction_times(1, 0, *[50 * USEC] * 6),
     )
-    result = at_size(build_nfvbench_result([with_trial(run, trial)]))
+    result = size_result(build_nfvbench_result([with_trial(run, trial)]))
     forward = result["run_config"]["direction-forward"]
     # 64-byte frames take 84 bytes of the wire: 500 frames a second are 336,000 bits, of 10 Gb/s 0.00336 percent
     assert forward["orig"] == {
@@ -268,11 +274,15 @@ def test_rates_and_counters_of_a_fixed_rate_are_those_of_the_trial(tmp_path: Pat
 
 
 def test_histograms_are_in_microseconds_and_hold_every_frame(tmp_path: Path) -> None:
-    run = fixed_run(tmp_path)
-    trial = counted(
-        run.trials[0], {0: (3, 3), 1: (1, 1)}, 2.0, times(0, 1, 1_400, 250_000, 9_000_600), times(1, 0, 400)
+    run = run_fixed_rate(tmp_path)
+    trial = with_counts(
+        run.trials[0],
+        {0: (3, 3), 1: (1, 1)},
+        2.0,
+        direction_times(0, 1, 1_400, 250_000, 9_000_600),
+        direction_times(1, 0, 400),
     )
-    result = at_size(build_nfvbench_result([with_trial(run, trial)]))
+    result = size_result(build_nfvbench_result([with_trial(run, trial)]))
     decoded = HdrHistogram.decode(result["stats"]["overall"]["hdrh"].encode())
     recorded = {item.value_iterated_to: item.count_at_value_iterated_to for item in decoded.get_recorded_iterator()}
     assert list(recorded.values()) == [1, 1, 1, 1]
@@ -283,11 +293,11 @@ def test_histograms_are_in_microseconds_and_hold_every_frame(tmp_path: Path) -> 
 
 def test_loss_one_way_is_that_ways_loss(tmp_path: Path) -> None:
     """NFVbench reports the reverse direction's, so almost always none."""
-    run = fixed_run(tmp_path, bidirectional=False)
-    trial = counted(run.trials[0], {0: (1000, 500)})
+    run = run_fixed_rate(tmp_path, bidirectional=False)
+    trial = with_counts(run.trials[0], {0: (1000, 500)})
     result = build_nfvbench_result([with_trial(run, trial)])
-    actual = at_size(result)
-    assert measured(result)["bidirectional"] is False
+    actual = size_result(result)
+    assert chain_result(result)["bidirectional"] is False
     assert actual["stats"]["overall"]["drop_rate_percent"] == 50.0
     assert actual["stats"]["1"]["drop_rate_percent"] == 50.0
     assert actual["stats"]["0"]["drop_rate_percent"] is None
@@ -300,17 +310,19 @@ def test_loss_one_way_is_that_ways_loss(tmp_path: Path) -> None:
 
 
 def test_nothing_sent_and_nothing_received_are_null_and_never_nan(tmp_path: Path) -> None:
-    run = fixed_run(tmp_path)
-    result = at_size(build_nfvbench_result([with_trial(run, counted(run.trials[0], {0: (0, 0), 1: (0, 0)}))]))
+    run = run_fixed_rate(tmp_path)
+    result = size_result(build_nfvbench_result([with_trial(run, with_counts(run.trials[0], {0: (0, 0), 1: (0, 0)}))]))
     assert result["stats"]["overall"]["drop_rate_percent"] is None
     assert result["stats"]["overall"]["rx"]["avg_delay_usec"] is None
     assert "hdrh" not in result["stats"]["overall"]
-    valid(build_nfvbench_result([with_trial(run, counted(run.trials[0], {0: (0, 0), 1: (0, 0)}))]))
+    assert_valid(build_nfvbench_result([with_trial(run, with_counts(run.trials[0], {0: (0, 0), 1: (0, 0)}))]))
 
 
 def test_a_tester_that_fell_short_is_warned_of(tmp_path: Path) -> None:
-    run = fixed_run(tmp_path, rate="1000pps")
-    result = at_size(build_nfvbench_result([with_trial(run, counted(run.trials[0], {0: (500, 500), 1: (500, 500)}))]))
+    run = run_fixed_rate(tmp_path, rate="1000pps")
+    result = size_result(
+        build_nfvbench_result([with_trial(run, with_counts(run.trials[0], {0: (500, 500), 1: (500, 500)}))])
+    )
     assert "only 500 pps of the intended 1.000 kpps" in result["run_config"]["warning"]
     assert result["run_config"]["direction-total"]["orig"]["rate_pps"] == 1000
     assert result["run_config"]["direction-total"]["tx"]["rate_pps"] == 500
@@ -318,23 +330,23 @@ def test_a_tester_that_fell_short_is_warned_of(tmp_path: Path) -> None:
 
 def test_extra_encapsulation_gives_the_rates_of_nfvbenchs_manual(tmp_path: Path) -> None:
     """64 bytes and 28 more on two links of 10 Gb/s: 22,321,428 packets per second, 15 Gb/s."""
-    run = fixed_run(tmp_path, user_info={"extra_encapsulation_bytes": 28})
-    stats = at_size(build_nfvbench_result([run]))["stats"]
+    run = run_fixed_rate(tmp_path, user_info={"extra_encapsulation_bytes": 28})
+    stats = size_result(build_nfvbench_result([run]))["stats"]
     assert stats["theoretical_tx_rate_pps"] == pytest.approx(22321428.57142857)
     assert stats["theoretical_tx_rate_bps"] == pytest.approx(15e9)
 
 
 def test_user_info_of_other_kinds_leaves_line_rate(tmp_path: Path) -> None:
-    stats = at_size(build_nfvbench_result([fixed_run(tmp_path, user_info={"status": "explore"})]))["stats"]
+    stats = size_result(build_nfvbench_result([run_fixed_rate(tmp_path, user_info={"status": "explore"})]))["stats"]
     assert stats["theoretical_tx_rate_pps"] == pytest.approx(2 * 14_880_952.38, abs=1)
 
 
 def test_announcements_stand_beside_the_load_and_are_no_loss(tmp_path: Path) -> None:
-    run = fixed_run(tmp_path, sut="vnf-l3", neighbors__announce_every="0.5s", rate="1000pps")
+    run = run_fixed_rate(tmp_path, sut="vnf-l3", neighbors__announce_every="0.5s", rate="1000pps")
     assert {len(link.station.addresses) for link in run.plan.neighbors.links} == {2}
     neighbors = tuple(NeighborCounts(port=port, heard_count=0, answered_count=0, announced_count=6) for port in (0, 1))
-    trial = counted(run.trials[0], {0: (1000, 1000), 1: (1000, 1000)}).model_copy(update={"neighbors": neighbors})
-    result = at_size(build_nfvbench_result([with_trial(run, trial)]))
+    trial = with_counts(run.trials[0], {0: (1000, 1000), 1: (1000, 1000)}).model_copy(update={"neighbors": neighbors})
+    result = size_result(build_nfvbench_result([with_trial(run, trial)]))
     garp = result["run_config"]["garp-direction-total"]
     # two ports with an IPv4 and an IPv6 address each, every half second; 12 in 2 s; of 64 and of 90 bytes
     assert (garp["orig"]["rate_pps"], garp["tx"]["rate_pps"], garp["rx"]["rate_pps"]) == (8, 6, 0)
@@ -345,18 +357,18 @@ def test_announcements_stand_beside_the_load_and_are_no_loss(tmp_path: Path) -> 
 
 
 def test_each_chain_has_its_counters_and_the_total_is_their_sum(tmp_path: Path) -> None:
-    run = fixed_run(tmp_path, chains=3, networks="ports")
+    run = run_fixed_rate(tmp_path, chains=3, networks="ports")
     counts = {
         stream.stream_id: (100 * stream.chain + 100, 100 * stream.chain + 99) for stream in run.plan.traffic.streams
     }
-    of_first = times(0, 1, 5 * USEC, stream_id=0)
-    result = build_nfvbench_result([with_trial(run, counted(run.trials[0], counts, 2.0, of_first))])
-    path = at_size(result)["packet_path_stats"]["Forward"]
+    of_first = direction_times(0, 1, 5 * USEC, stream_id=0)
+    result = build_nfvbench_result([with_trial(run, with_counts(run.trials[0], counts, 2.0, of_first))])
+    path = size_result(result)["packet_path_stats"]["Forward"]
     sides = [(row["packets"][0], row["packets"][-1]) for row in path["chains"].values()]
     assert list(path["chains"]) == ["0", "1", "2", "total"]
     assert sides == [(100, 99), (200, 199), (300, 299), (600, 597)]
     assert [row["lat_avg_usec"] for row in path["chains"].values()] == [5, None, None, 5]
-    assert measured(result)["service_chain_count"] == 3
+    assert chain_result(result)["service_chain_count"] == 3
 
 
 # ---- a search -----------------------------------------------------------------------------------------------------
@@ -364,12 +376,12 @@ def test_each_chain_has_its_counters_and_the_total_is_their_sum(tmp_path: Path) 
 
 def test_the_rate_of_a_goal_is_what_was_sent_and_not_what_was_asked_for(tmp_path: Path) -> None:
     """NFVbench reports the requested value."""
-    run = searched_run(tmp_path)
+    run = run_search(tmp_path)
     ndr = next(goal for goal in run.goals if goal.goal.label == "NDR")
     assert ndr.lower
     trial = run.trials[ndr.lower.trial_index]
-    slower = counted(trial, {0: (100_000, 100_000), 1: (50_000, 49_000)}, 1.0)
-    result = at_size(build_nfvbench_result([with_trial(run, slower)]))["ndr"]
+    slower = with_counts(trial, {0: (100_000, 100_000), 1: (50_000, 49_000)}, 1.0)
+    result = size_result(build_nfvbench_result([with_trial(run, slower)]))["ndr"]
     assert (result["rate_pps"], result["rate_bps"]) == (150_000, 150_000 * 84 * 8)
     assert result["rate_percent"] == pytest.approx(100 * 150_000 * 84 * 8 / 10e9)
     assert result["load_percent_per_direction"] == pytest.approx(result["rate_percent"] / 2)
@@ -382,21 +394,21 @@ def test_the_rate_of_a_goal_is_what_was_sent_and_not_what_was_asked_for(tmp_path
 
 
 def test_latency_of_a_goal_is_that_of_the_trial_made_for_it(tmp_path: Path) -> None:
-    run = searched_run(tmp_path)
+    run = run_search(tmp_path)
     (timed,) = [each for each in run.latencies if each.label == "NDR"]
     trial = run.trials[timed.trial_index].model_copy(
-        update={"directions": (times(0, 1, 7 * USEC), times(1, 0, 9 * USEC))}
+        update={"directions": (direction_times(0, 1, 7 * USEC), direction_times(1, 0, 9 * USEC))}
     )
-    result = at_size(build_nfvbench_result([with_trial(run, trial)]))["ndr"]
+    result = size_result(build_nfvbench_result([with_trial(run, trial)]))["ndr"]
     assert result["stats"]["overall"]["avg_delay_usec"] == 8
     assert (result["stats"]["0"]["avg_delay_usec"], result["stats"]["1"]["avg_delay_usec"]) == (9, 7)
     assert result["packet_path_stats"]["Forward"]["chains"]["0"]["lat_percentile"]["99"] == 7
 
 
 def test_the_trials_of_a_search_are_all_there_with_totals(tmp_path: Path) -> None:
-    run = searched_run(tmp_path)
+    run = run_search(tmp_path)
     trials = [trial for trial in run.trials if trial.phase == "search"]
-    result = at_size(build_nfvbench_result([run]))
+    result = size_result(build_nfvbench_result([run]))
     iterations = result["iteration_stats"]["ndr_pdr"]
     assert [each["tx_pps"] for each in iterations] == [round(trial.trial.intended_load_pps) for trial in trials]
     assert [each["tx_pkts"] for each in iterations] == [trial.offered_count for trial in trials]
@@ -405,7 +417,7 @@ def test_the_trials_of_a_search_are_all_there_with_totals(tmp_path: Path) -> Non
 
 
 def test_the_time_a_goal_took_is_its_own(tmp_path: Path) -> None:
-    run = searched_run(tmp_path)
+    run = run_search(tmp_path)
     paced = run.model_copy(
         update={
             "trials": tuple(
@@ -414,7 +426,7 @@ def test_the_time_a_goal_took_is_its_own(tmp_path: Path) -> None:
             )
         }
     )
-    result = at_size(build_nfvbench_result([paced]))
+    result = size_result(build_nfvbench_result([paced]))
     for goal in run.goals:
         moved = [
             step.trial_index
@@ -426,24 +438,24 @@ def test_the_time_a_goal_took_is_its_own(tmp_path: Path) -> None:
 
 
 def test_a_goal_that_nothing_meets_is_not_a_rate_of_zero_without_loss(tmp_path: Path) -> None:
-    run = searched_run(tmp_path)
+    run = run_search(tmp_path)
     lost = run.model_copy(update={"goals": tuple(goal.model_copy(update={"lower": None}) for goal in run.goals)})
     result = build_nfvbench_result([lost])
-    actual = at_size(result)["ndr"]
+    actual = size_result(result)["ndr"]
     assert actual["rate_pps"] == 0
     assert actual["stats"]["overall"]["drop_percentage"] is None
     assert "NDR: no load was found that meets it" in actual["stats"]["warning"]
-    assert "PDR: no load was found that meets it" in measured(result)["result"]["warning"]
-    valid(result)
+    assert "PDR: no load was found that meets it" in chain_result(result)["result"]["warning"]
+    assert_valid(result)
 
 
 def test_a_run_that_failed_says_so_and_keeps_what_it_measured(tmp_path: Path) -> None:
-    run = searched_run(tmp_path)
+    run = run_search(tmp_path)
     failed = run.model_copy(update={"status": Status.FAILED, "error": "the lab fell down", "goals": ()})
-    actual = measured(build_nfvbench_result([failed]))["result"]
+    actual = chain_result(build_nfvbench_result([failed]))["result"]
     assert "64: failed: the lab fell down" in actual["warning"]
     assert len(actual["64"]["iteration_stats"]["ndr_pdr"]) == len([t for t in run.trials if t.phase == "search"])
     nothing = failed.model_copy(update={"trials": (), "facts": None, "steps": (), "latencies": ()})
     result = build_nfvbench_result([nothing])
-    assert list(measured(result)["result"]) == ["warning"]
-    valid(result)
+    assert list(chain_result(result)["result"]) == ["warning"]
+    assert_valid(result)

@@ -25,7 +25,7 @@ SUTS: dict[str, Sut] = {
 }
 
 
-def plan_of(**changed: object) -> SearchPlan:
+def make_plan(**changed: object) -> SearchPlan:
     plan = search_plan(loss_ratios=(0.00001, 0.001), min_load_pps=1.0)
     return plan.model_copy(update={"algorithm": "nfvbench", **changed})
 
@@ -53,20 +53,20 @@ def nfvbench_percents(
     return loads
 
 
-def percents(trials: Sequence[Trial], plan: SearchPlan) -> list[float]:
+def load_percents(trials: Sequence[Trial], plan: SearchPlan) -> list[float]:
     return [100 * trial.intended_load_pps / plan.max_load_pps for trial in trials]
 
 
 @pytest.mark.parametrize("epsilon_percent", [1.0, 0.5, 0.1, 0.01])
 @pytest.mark.parametrize("name", SUTS)
 def test_the_loads_are_those_nfvbench_documents(name: str, epsilon_percent: float) -> None:
-    plan, answer = plan_of(load_epsilon_ratio=epsilon_percent / 100), loss_ratio_of(SUTS[name])
+    plan, answer = make_plan(load_epsilon_ratio=epsilon_percent / 100), loss_ratio_of(SUTS[name])
 
     def drop_of(percent: float) -> float:
         trial = Trial(intended_load_pps=plan.max_load_pps * percent / 100, duration_s=plan.final_trial_duration_s)
         return 100 * answer(trial)
 
-    result = percents(drive(create(plan), answer), plan)
+    result = load_percents(drive(create(plan), answer), plan)
     assert result == pytest.approx(nfvbench_percents(0, 200, [0.001, 0.1], epsilon_percent, drop_of), rel=1e-12)
 
 
@@ -74,26 +74,26 @@ def test_the_loads_are_those_nfvbench_documents_whatever_the_trials_say() -> Non
     for seed in range(300):
         limits = [random.Random(seed).choice((0.0, 0.001, 0.1, 5.0)) for _ in range(seed % 4 + 1)]
         goals = search_plan(loss_ratios=tuple(limit / 100 for limit in limits)).goals
-        plan = plan_of(goals=goals, load_epsilon_ratio=0.003)
+        plan = make_plan(goals=goals, load_epsilon_ratio=0.003)
         draws, again = random.Random(seed), random.Random(seed)
 
         def drawn(draw: random.Random) -> float:
             return draw.choice((0.0, 0.00001, 0.0005, 0.02, 0.9, 1.0))
 
-        result = percents(drive(create(plan), lambda _trial, draws=draws: drawn(draws)), plan)
+        result = load_percents(drive(create(plan), lambda _trial, draws=draws: drawn(draws)), plan)
         documented = nfvbench_percents(0, 200, limits, 0.3, lambda _load, again=again: 100 * drawn(again))
         assert result == pytest.approx(documented, rel=1e-12)
 
 
 @pytest.mark.parametrize(("epsilon_ratio", "trial_count"), [(0.01, 8), (0.005, 9), (0.001, 11), (0.0005, 12)])
 def test_one_target_takes_as_many_trials_as_nfvbench_does(epsilon_ratio: float, trial_count: int) -> None:
-    plan = plan_of(goals=plan_of().goals[:1], load_epsilon_ratio=epsilon_ratio)
+    plan = make_plan(goals=make_plan().goals[:1], load_epsilon_ratio=epsilon_ratio)
     assert len(drive(create(plan), loss_ratio_of(Step(3.3e6)))) == trial_count
 
 
 @pytest.mark.parametrize("name", SUTS)
 def test_valid_bounds_enclose_the_truth_within_epsilon_of_the_line_rate(name: str) -> None:
-    plan, sut = plan_of(), SUTS[name]
+    plan, sut = make_plan(), SUTS[name]
     search = create(plan)
     drive(search, loss_ratio_of(sut))
     for interval in search.intervals():
@@ -109,7 +109,7 @@ def test_valid_bounds_enclose_the_truth_within_epsilon_of_the_line_rate(name: st
 
 
 def test_a_target_met_nowhere_is_flagged_where_nfvbench_reports_a_load_of_zero() -> None:
-    search = create(plan_of())
+    search = create(make_plan())
     drive(search, lambda _trial: 1.0)
     for interval in search.intervals():
         assert not interval.lower_valid
@@ -119,7 +119,7 @@ def test_a_target_met_nowhere_is_flagged_where_nfvbench_reports_a_load_of_zero()
 
 
 def test_frames_the_tester_failed_to_send_count_where_nfvbench_only_warns() -> None:
-    search = create(plan_of())
+    search = create(make_plan())
     drive(search, loss_ratio_of(SlowTester(capacity_pps=8e6, tester_pps=6e6)))
     for interval in search.intervals():
         assert interval.lower_load_pps is not None
@@ -127,7 +127,7 @@ def test_frames_the_tester_failed_to_send_count_where_nfvbench_only_warns() -> N
 
 
 def test_a_width_that_is_only_narrow_beside_the_line_rate_is_flagged() -> None:
-    search = create(plan_of())
+    search = create(make_plan())
     drive(search, loss_ratio_of(Step(120_000.0)))
     for interval in search.intervals():
         assert [flag.code for flag in interval.flags] == ["wide-interval"]
@@ -135,7 +135,7 @@ def test_a_width_that_is_only_narrow_beside_the_line_rate_is_flagged() -> None:
 
 @pytest.mark.parametrize("capacity_pps", [10_000.0, 30_000.0])
 def test_loads_below_the_lowest_allowed_are_replaced_by_it_and_measured_once(capacity_pps: float) -> None:
-    plan = plan_of(min_load_pps=25_000.0)
+    plan = make_plan(min_load_pps=25_000.0)
     search = create(plan)
     trials = drive(search, loss_ratio_of(Step(capacity_pps)))
     assert min(trial.intended_load_pps for trial in trials) == plan.min_load_pps
@@ -146,7 +146,7 @@ def test_loads_below_the_lowest_allowed_are_replaced_by_it_and_measured_once(cap
 
 
 def test_a_stopped_trial_is_one_that_no_target_of_its_range_could_still_meet() -> None:
-    trials = drive(create(plan_of()), loss_ratio_of(SmoothCurve(2e6)))
+    trials = drive(create(make_plan()), loss_ratio_of(SmoothCurve(2e6)))
     for trial in trials:
         assert trial.stop is not None
         assert trial.stop.lost_count is not None
@@ -155,7 +155,7 @@ def test_a_stopped_trial_is_one_that_no_target_of_its_range_could_still_meet() -
 
 
 def test_every_trial_says_why_and_intervals_can_be_asked_at_any_time() -> None:
-    search, sut = create(plan_of()), loss_ratio_of(SmoothCurve(2e6))
+    search, sut = create(make_plan()), loss_ratio_of(SmoothCurve(2e6))
     loads: list[float] = []
     assert all(interval.lower_index is None for interval in search.intervals())
     while (trial := search.ask()) is not None:
@@ -171,4 +171,4 @@ def test_every_trial_says_why_and_intervals_can_be_asked_at_any_time() -> None:
 
 
 def test_an_epsilon_too_small_for_numbers_still_ends() -> None:
-    assert len(drive(create(plan_of(load_epsilon_ratio=1e-300)), loss_ratio_of(Step(1e6)))) < 300
+    assert len(drive(create(make_plan(load_epsilon_ratio=1e-300)), loss_ratio_of(Step(1e6)))) < 300

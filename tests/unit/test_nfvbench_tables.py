@@ -22,13 +22,13 @@ def read(name: str) -> dict[str, Any]:
     return content
 
 
-def shown(result: object, columns: int = 100) -> str:
+def render_text(result: object, columns: int = 100) -> str:
     out = io.StringIO()
     Console(file=out, width=columns, highlight=False, markup=False, emoji=False).print(render_nfvbench(result))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
-def measured(result: dict[str, Any], chain: str = "PVP") -> dict[str, Any]:
+def chain_result(result: dict[str, Any], chain: str = "PVP") -> dict[str, Any]:
     actual: dict[str, Any] = result["benchmarks"]["network"]["service_chain"][chain]["result"]["result"]
     return actual
 
@@ -111,11 +111,11 @@ total  500,000        =>       n/a  500,000     0      12      10     141       
 
 
 def test_a_fixed_rate_reads_as_nfvbenchs_users_know_it() -> None:
-    assert shown(read("fixed")) == FIXED
+    assert render_text(read("fixed")) == FIXED
 
 
 def test_a_search_lists_every_ndr_and_then_every_pdr() -> None:
-    lines = shown(read("ndr_pdr")).splitlines()
+    lines = render_text(read("ndr_pdr")).splitlines()
     begin = lines.index("Run Summary:")
     assert [line.split()[:4] for line in lines[begin + 5 : begin + 11]] == [
         ["NDR", "64", "10.0000", "Gbps"],
@@ -131,10 +131,10 @@ def test_a_search_lists_every_ndr_and_then_every_pdr() -> None:
 
 
 def test_goals_that_share_a_trial_are_shown_once() -> None:
-    result, fixed = read("ndr_pdr"), measured(read("fixed"))["64"]
+    result, fixed = read("ndr_pdr"), chain_result(read("fixed"))["64"]
     for goal in ("ndr", "pdr"):
-        measured(result)["64"][goal]["packet_path_stats"] = fixed["packet_path_stats"]
-    titles = [line for line in shown(result).splitlines() if "Chain Packet Counters" in line]
+        chain_result(result)["64"][goal]["packet_path_stats"] = fixed["packet_path_stats"]
+    titles = [line for line in render_text(result).splitlines() if "Chain Packet Counters" in line]
     assert titles == [f"NDR and PDR: {way} Chain Packet Counters and Latency:" for way in ("Forward", "Reverse")]
 
 
@@ -150,20 +150,20 @@ def test_color_is_the_terminals_own_and_only_for_losses() -> None:
 
 
 def test_a_loss_is_never_shown_as_none() -> None:
-    assert "<0.0001%" in shown(read("ndr_pdr"))
+    assert "<0.0001%" in render_text(read("ndr_pdr"))
 
 
 @pytest.mark.parametrize("name", ["fixed", "ndr_pdr", "unidirectional"])
 @pytest.mark.parametrize("columns", [80, 100, 140])
 def test_nothing_is_wider_than_the_terminal_and_nothing_is_cut_off(name: str, columns: int) -> None:
-    text = shown(read(name), columns)
+    text = render_text(read(name), columns)
     assert max(map(len, text.splitlines())) <= columns
     assert "…" not in text
 
 
 def test_what_is_not_a_number_is_not_available() -> None:
     """A file of an early release, of a run that received nothing: NaN, Infinity, no percentiles."""
-    lines = shown(read("unidirectional")).splitlines()
+    lines = render_text(read("unidirectional")).splitlines()
     begin = lines.index("Run Summary:")
     assert lines[begin + 5].split() == ["64", "0.0000%", "n/a", "0", "0"]
     assert not [line for line in lines if "nan" in line.lower().split() or "inf" in line.lower().split()]
@@ -171,13 +171,13 @@ def test_what_is_not_a_number_is_not_available() -> None:
 
 def test_what_nfvbench_is_known_to_get_wrong_is_said_of_its_own_files_alone() -> None:
     one_way, requested = read("unidirectional"), read("ndr_pdr")
-    assert "! traffic went one way: NFVbench reports the loss of the other way as drop rate" in shown(one_way)
-    measured(requested)["64"]["ndr"]["stats"]["total_tx_rate"] = 11_893_134
+    assert "! traffic went one way: NFVbench reports the loss of the other way as drop rate" in render_text(one_way)
+    chain_result(requested)["64"]["ndr"]["stats"]["total_tx_rate"] = 11_893_134
     report = "! NDR of 64: NFVbench requested 14,880,952 pps but sent 11,893,134 pps"
-    assert report in shown(requested)
-    assert report not in shown(read("ndr_pdr"))
+    assert report in render_text(requested)
+    assert report not in render_text(read("ndr_pdr"))
     for result in (one_way, requested):
-        own = shown(result | {"nfvbench_version": "nodrop 0.1.0"})
+        own = render_text(result | {"nfvbench_version": "nodrop 0.1.0"})
         assert "traffic went one way" not in own
         assert "NFVbench requested" not in own
 
@@ -201,18 +201,18 @@ def test_any_field_may_be_missing_or_of_another_kind() -> None:
             assert write_nfvbench(broken, "markdown").startswith("# NFVBench Summary")
             write_nfvbench(broken, "csv")
             if len(path) < 12:
-                assert shown(broken).startswith("===== NFVBench Summary =====")
+                assert render_text(broken).startswith("===== NFVBench Summary =====")
 
 
 def test_percentiles_may_have_numbers_as_keys() -> None:
     result = read("fixed")
-    measured(result)["64"]["stats"]["overall"]["rx"]["lat_percentile"] = {99: 96, 25: 11, 75: 18}
-    assert shown(result) == FIXED
+    chain_result(result)["64"]["stats"]["overall"]["rx"]["lat_percentile"] = {99: 96, 25: 11, 75: 18}
+    assert render_text(result) == FIXED
 
 
 def test_sixty_four_chains_have_a_row_each_in_order_and_a_total() -> None:
     result = read("fixed")
-    forward = measured(result)["64"]["packet_path_stats"]["Forward"]
+    forward = chain_result(result)["64"]["packet_path_stats"]["Forward"]
     forward["chains"] = {str(chain): forward["chains"]["0"] for chain in range(64)} | {"total": forward["chains"]["1"]}
     names = [row[2] for row in rows(result) if row[0].startswith("Forward")]
     assert names == [*map(str, range(64)), "total"]
@@ -220,11 +220,11 @@ def test_sixty_four_chains_have_a_row_each_in_order_and_a_total() -> None:
 
 def test_a_path_of_many_hops_is_continued_below_with_its_chains() -> None:
     result = read("fixed")
-    forward = measured(result)["64"]["packet_path_stats"]["Forward"]
+    forward = chain_result(result)["64"]["packet_path_stats"]["Forward"]
     forward["interfaces"] = ["TRex.TX.p0", *(f"vswitch.RX.eth{hop}" for hop in range(18)), "TRex.RX.p1"]
     for row in forward["chains"].values():
         row["packets"] = [10_000_000 - hop for hop in range(20)]
-    text = shown(result, 80)
+    text = render_text(result, 80)
     assert max(map(len, text.splitlines())) <= 80
     assert "…" not in text
     shown_hops = [f"eth{hop}" for hop in range(18)]
@@ -232,7 +232,7 @@ def test_a_path_of_many_hops_is_continued_below_with_its_chains() -> None:
 
 
 def test_a_summary_in_two_parts_names_goal_and_size_in_both() -> None:
-    lines = shown(read("ndr_pdr"), 80).splitlines()
+    lines = render_text(read("ndr_pdr"), 80).splitlines()
     rows_of_both = [line.split()[:2] for line in lines if line.startswith(("NDR  ", "PDR  "))]
     sizes = [[goal, size] for goal in ("NDR", "PDR") for size in ("64", "1518", "IMIX")]
     assert rows_of_both == sizes * 2
@@ -266,7 +266,7 @@ def test_markdown_tables_have_as_many_cells_in_every_row() -> None:
 
 
 def test_a_file_of_nothing_has_a_header_and_no_tables() -> None:
-    assert shown({}).splitlines()[:3] == [
+    assert render_text({}).splitlines()[:3] == [
         "===== NFVBench Summary =====",
         "Date: unknown",
         "NFVBench version unknown",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as prometheus
-from tests.running import Listener, make_plan, parts
+from tests.running import Listener, make_environment, make_plan
 from tests.suts import Step
 
 from nodrop.export.openmetrics import format_openmetrics, write_textfile
@@ -16,7 +16,7 @@ from nodrop.run.execute import execute
 
 def run(directory: Path) -> tuple[RunResult, Listener]:
     listener = Listener()
-    return execute(make_plan(directory), listener, parts(Step(1e6))), listener
+    return execute(make_plan(directory), listener, make_environment(Step(1e6))), listener
 
 
 def values(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
@@ -92,7 +92,7 @@ def test_nothing_measured_yet_is_an_exposition_too() -> None:
 
 def test_a_fixed_rate_shows_what_was_asked_sent_and_received(tmp_path: Path) -> None:
     plan = make_plan(tmp_path, rate="10kpps", duration="1s", bidirectional=False)
-    result = values(format_openmetrics([execute(plan, Listener(), parts(Step(6e3)))]))
+    result = values(format_openmetrics([execute(plan, Listener(), make_environment(Step(6e3)))]))
     loads = {
         load: result["nodrop_fixed_load_pps", frozenset({"frame_size": "64", "load": load}.items())]
         for load in ("intended", "offered", "received")

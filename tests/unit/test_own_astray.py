@@ -6,20 +6,20 @@ from itertools import pairwise
 import pytest
 from tests.traces import LOAD_PPS, trace
 
-from nodrop.search.probe_search.event_loss import EventRate, is_stall, fit_stall_line
+from nodrop.search.probe_search.event_loss import EventRate, fit_stall_line, is_stall
 from nodrop.search.probe_search.trial_trace import Trace
 
 STALL_S, BUFFER = 0.001, 400.0
 
 
-def stalled(load_pps: float) -> Trace:
+def stalled_trial(load_pps: float) -> Trace:
     """Return a trial in which the SUT stopped twice, for 1 ms behind a buffer of 400 frames."""
     lost = max(0.0, load_pps * STALL_S - BUFFER)
     return trace([0, lost, 0, 0, 0, lost, 0, 0], load_pps)
 
 
 def test_a_large_loss_that_ended_is_a_stall_and_single_frames_are_not() -> None:
-    assert is_stall(stalled(1e6))
+    assert is_stall(stalled_trial(1e6))
     assert not is_stall(trace([0, 1, 0, 0, 3, 0]))
     assert not is_stall(trace([0] * 6))
 
@@ -29,15 +29,15 @@ def test_a_loss_that_went_on_to_the_end_may_be_the_beginning_of_an_overload() ->
 
 
 def test_stalls_at_two_loads_tell_how_long_they_are_and_which_load_a_buffer_bridges() -> None:
-    line = fit_stall_line([stalled(1e6), stalled(0.8e6)])
+    line = fit_stall_line([stalled_trial(1e6), stalled_trial(0.8e6)])
     assert line
     assert line.seconds == pytest.approx(STALL_S)
     assert line.free_pps == pytest.approx(BUFFER / STALL_S)  # 400 frames in 1 ms
 
 
 def test_stalls_at_one_load_leave_open_where_they_cease() -> None:
-    assert fit_stall_line([stalled(1e6)]) is None
-    assert fit_stall_line([stalled(1e6), stalled(1.01e6)]) is None
+    assert fit_stall_line([stalled_trial(1e6)]) is None
+    assert fit_stall_line([stalled_trial(1e6), stalled_trial(1.01e6)]) is None
 
 
 def test_stalls_that_do_not_grow_with_the_load_follow_no_line() -> None:

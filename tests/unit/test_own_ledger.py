@@ -19,18 +19,18 @@ def evidence(goal: Goal, *traces: Trace) -> GoalEvidence:
     return result
 
 
-def lossless(seconds: int, load_pps: float = LOAD_PPS, index: int = 0) -> Trace:
+def lossless_trial(seconds: int, load_pps: float = LOAD_PPS, index: int = 0) -> Trace:
     return trace([0] * seconds, load_pps, window_s=1.0, index=index)
 
 
-def lossy(seconds: int, load_pps: float = LOAD_PPS, index: int = 0, ratio: float = 0.1) -> Trace:
+def lossy_trial(seconds: int, load_pps: float = LOAD_PPS, index: int = 0, ratio: float = 0.1) -> Trace:
     return trace([ratio * load_pps] * seconds, load_pps, window_s=1.0, index=index)
 
 
 def test_a_trial_that_ran_its_time_decides_where_one_trial_does() -> None:
-    assert evidence(NDR, lossless(30)).classification(LOAD_PPS).is_lower
-    assert evidence(NDR, lossy(30)).classification(LOAD_PPS).is_upper
-    assert evidence(NDR, lossless(30), lossy(30, 1.1e6, 1)).bounds() == (LOAD_PPS, 1.1e6)
+    assert evidence(NDR, lossless_trial(30)).classification(LOAD_PPS).is_lower
+    assert evidence(NDR, lossy_trial(30)).classification(LOAD_PPS).is_upper
+    assert evidence(NDR, lossless_trial(30), lossy_trial(30, 1.1e6, 1)).bounds() == (LOAD_PPS, 1.1e6)
 
 
 def test_a_clocks_rounding_does_not_make_a_trial_short() -> None:
@@ -46,7 +46,7 @@ def test_a_trial_stopped_with_more_lost_than_its_whole_time_allows_counts_as_ful
 
 
 def test_a_short_trial_without_loss_counts_for_nothing() -> None:
-    assert evidence(NDR, lossless(29)).at(LOAD_PPS) == []
+    assert evidence(NDR, lossless_trial(29)).at(LOAD_PPS) == []
 
 
 def test_a_short_trial_counts_as_short_where_it_lost_steadily_and_clearly_too_much() -> None:
@@ -80,11 +80,11 @@ def test_where_one_trial_decides_the_first_stretch_of_a_longer_one_counts_alone(
 
 
 def test_trials_of_the_duration_asked_are_not_in_parts() -> None:
-    assert not evidence(NDR, lossless(30), lossy(30, 1.1e6, 1)).in_parts
+    assert not evidence(NDR, lossless_trial(30), lossy_trial(30, 1.1e6, 1)).in_parts
 
 
 def test_a_trial_set_aside_counts_no_longer_and_is_named() -> None:
-    result = evidence(NDR, lossy(30, index=4), lossless(30, index=5))
+    result = evidence(NDR, lossy_trial(30, index=4), lossless_trial(30, index=5))
     assert result.classification(LOAD_PPS).is_upper
     result.set_aside(4)
     assert result.classification(LOAD_PPS).is_lower
@@ -92,13 +92,13 @@ def test_a_trial_set_aside_counts_no_longer_and_is_named() -> None:
 
 
 def test_a_trial_that_never_counted_is_not_named_as_set_aside() -> None:
-    result = evidence(NDR, lossless(3, index=4))
+    result = evidence(NDR, lossless_trial(3, index=4))
     result.set_aside(4)
     assert result.set_aside_indices == frozenset()
 
 
 def test_a_load_decided_early_is_an_upper_bound_until_its_trial_is_set_aside() -> None:
-    result = evidence(SHORT[0], lossy(2, index=7))
+    result = evidence(SHORT[0], lossy_trial(2, index=7))
     assert result.bounds().upper is None
     result.decide_early(LOAD_PPS, 7)
     assert result.bounds().upper == LOAD_PPS and result.is_early(LOAD_PPS)
@@ -107,13 +107,13 @@ def test_a_load_decided_early_is_an_upper_bound_until_its_trial_is_set_aside() -
 
 
 def test_what_classification_says_anyway_is_not_early() -> None:
-    result = evidence(NDR, lossy(30, index=7))
+    result = evidence(NDR, lossy_trial(30, index=7))
     result.decide_early(LOAD_PPS, 7)
     assert not result.is_early(LOAD_PPS)
 
 
 def test_a_load_accepted_after_a_short_trial_is_a_lower_bound_below_the_upper_one_only() -> None:
-    result = evidence(NDR, lossless(10, index=1), lossy(30, 1.1e6, 2))
+    result = evidence(NDR, lossless_trial(10, index=1), lossy_trial(30, 1.1e6, 2))
     result.accept(LOAD_PPS, 1)
     result.accept(1.2e6, 1)
     assert result.bounds() == (LOAD_PPS, 1.1e6)
@@ -121,7 +121,7 @@ def test_a_load_accepted_after_a_short_trial_is_a_lower_bound_below_the_upper_on
 
 
 def test_trials_that_speak_against_a_load_are_those_that_failed_at_it_or_below() -> None:
-    result = evidence(NDR, lossy(30, 0.9e6, 1), lossless(30, 1e6, 2), lossy(30, 1.1e6, 3))
+    result = evidence(NDR, lossy_trial(30, 0.9e6, 1), lossless_trial(30, 1e6, 2), lossy_trial(30, 1.1e6, 3))
     assert result.high_loss_indices(1e6) == [1]
 
 
@@ -141,7 +141,7 @@ def test_half_of_the_time_lost_is_still_tolerated_so_that_deciding_takes_a_littl
 
 
 def test_what_is_missing_after_half_of_the_decision_completes_it() -> None:
-    result = evidence(SHORT[0], lossless(5, index=0))
+    result = evidence(SHORT[0], lossless_trial(5, index=0))
     assert result.classification(LOAD_PPS).undecided
     missing_s = result.missing_s(LOAD_PPS)
     assert missing_s == pytest.approx(10.5 - 5.0 - 2 * OVERHEAD_S, abs=0.05)

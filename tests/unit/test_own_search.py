@@ -14,7 +14,7 @@ from tests.own import (
     codes,
     error_ratio,
     goal,
-    own_plan,
+    probe_plan,
     search,
 )
 
@@ -35,7 +35,7 @@ def is_narrow(interval: Interval) -> bool:
     return width.compute_between(interval.lower_load_pps, interval.upper_load_pps) <= WIDTH_RATIO * (1 + 1e-9)
 
 
-def finding(found: SimulatedSearch, code: str) -> str:
+def finding_text(found: SimulatedSearch, code: str) -> str:
     """Return the text of a finding; fail if it is missing."""
     return next(format_message(flag) for flag in found.findings if flag.code == code)
 
@@ -87,7 +87,7 @@ def test_a_dead_link_meets_no_goal_and_says_so_within_seconds() -> None:
 
 def test_a_capacity_below_the_lowest_load_allowed_is_reported_as_no_rate_at_all() -> None:
     result = simulate_search(
-        own_plan(), create("hard-limit", 1, {"capacity_pps": MIN_LOAD_PPS / 2.0, "buffer_count": 0.0})
+        probe_plan(), create("hard-limit", 1, {"capacity_pps": MIN_LOAD_PPS / 2.0, "buffer_count": 0.0})
     )
     assert result.traffic_s < 5.0
     for interval in result.intervals:
@@ -126,7 +126,7 @@ def test_the_ndr_of_one_second_and_that_of_thirty_come_from_one_search() -> None
     assert short.lower_load_pps - long.lower_load_pps == pytest.approx(1.93e6, rel=0.1)
 
 
-def earlier(found: SimulatedSearch) -> tuple[EarlierGoal, ...]:
+def warm_start(found: SimulatedSearch) -> tuple[EarlierGoal, ...]:
     """Return a search's result as the warm start of the next one."""
     known = []
     for interval in found.intervals:
@@ -137,7 +137,7 @@ def earlier(found: SimulatedSearch) -> tuple[EarlierGoal, ...]:
 
 
 def test_a_warm_start_proves_one_bound_anew_where_nothing_changed() -> None:
-    result = search("hard-limit", earlier=earlier(search("hard-limit")))
+    result = search("hard-limit", earlier=warm_start(search("hard-limit")))
     assert result.traffic_s <= 35.0
     assert all(abs(error_ratio(interval, SUTS["hard-limit"](1))) < 0.005 for interval in result.intervals)
     assert "earlier-lower-bound" in codes(result.intervals[1])
@@ -147,7 +147,7 @@ def test_a_warm_start_proves_one_bound_anew_where_nothing_changed() -> None:
 def test_a_warm_start_finds_the_truth_of_a_sut_that_changed(factor: float) -> None:
 
     sut = create("hard-limit", 1, {"capacity_pps": 9.1e6 * factor})
-    result = simulate_search(own_plan(earlier=earlier(search("hard-limit"))), sut)
+    result = simulate_search(probe_plan(earlier=warm_start(search("hard-limit"))), sut)
     assert all(abs(error_ratio(interval, sut)) < 0.005 for interval in result.intervals)
     assert result.traffic_s <= 70.0
 
@@ -169,14 +169,14 @@ def test_nothing_is_found_on_a_sut_of_which_there_is_nothing_to_find() -> None:
 
 
 def test_a_warm_up_is_reported_with_its_size() -> None:
-    cold_pps, warm_pps = megapackets(finding(search("warm-up"), "warm-up"))
+    cold_pps, warm_pps = megapackets(finding_text(search("warm-up"), "warm-up"))
     # 8 % below its capacity at first, a state that cannot be measured again.
     assert cold_pps == pytest.approx(9.1 * 0.92, rel=0.01)
     assert warm_pps == pytest.approx(9.1, rel=0.01)
 
 
 def test_a_drift_is_reported_with_its_size() -> None:
-    first_pps, last_pps = megapackets(finding(search("drift"), "drift"))
+    first_pps, last_pps = megapackets(finding_text(search("drift"), "drift"))
     assert first_pps == pytest.approx(9.1, rel=0.005)
     assert 9.1 * 0.97 <= last_pps < first_pps
 
@@ -192,7 +192,7 @@ def test_modes_of_whole_trials_are_reported_with_both_capacities() -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_a_mode_that_changes_within_trials_is_reported_with_the_capacity_it_falls_to(seed: int) -> None:
     result = search("two-modes-time", seed)
-    _, slow_pps = megapackets(finding(result, "mode-switching"))
+    _, slow_pps = megapackets(finding_text(result, "mode-switching"))
     assert slow_pps == pytest.approx(8.3, rel=0.002)
     assert not {"drift", "warm-up"} & {flag.code for flag in result.findings}
 
@@ -201,11 +201,11 @@ def test_a_warm_up_is_seen_through_where_only_loss_free_loads_are_looked_for() -
     # No later long trial exceeds the first capacity: the upper bound is measured again.
     sut, result = SUTS["warm-up"](1), search("warm-up", goals=(NDR,))
     assert abs(error_ratio(result.intervals[0], sut)) < 0.01
-    assert finding(result, "warm-up")
+    assert finding_text(result, "warm-up")
 
 
 def test_stalls_are_reported_with_their_length_and_the_load_they_begin_to_cost_frames_at() -> None:
-    text = finding(search("stall-random", 7), "stalls")
+    text = finding_text(search("stall-random", 7), "stalls")
     (free_pps,) = megapackets(text)
     # 4096 frames are buffered while it stops for 1 ms.
     assert free_pps == pytest.approx(4.096, rel=0.02)
@@ -213,19 +213,19 @@ def test_stalls_are_reported_with_their_length_and_the_load_they_begin_to_cost_f
 
 
 def test_a_buffer_is_reported_with_its_size() -> None:
-    text = finding(search("deep-buffer"), "buffer")
+    text = finding_text(search("deep-buffer"), "buffer")
     (count,) = [int(each.replace(",", "")) for each in re.findall(r"([\d,]+) frames", text)]
     assert count == pytest.approx(2_000_000, rel=0.05)
 
 
 def test_a_fall_within_trials_is_reported_as_that_and_not_as_a_drift() -> None:
     result = search("degrading")
-    assert finding(result, "degradation")
+    assert finding_text(result, "degradation")
     assert "drift" not in {flag.code for flag in result.findings}
 
 
 def test_a_tester_that_cannot_keep_up_is_named() -> None:
-    (limit_pps, *_) = megapackets(finding(search("tester-overload"), "tester-limited"))
+    (limit_pps, *_) = megapackets(finding_text(search("tester-overload"), "tester-limited"))
     assert limit_pps == pytest.approx(20.0, rel=0.01)
 
 

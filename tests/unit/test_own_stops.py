@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from tests.cases import Lottery
-from tests.own import LONG, SHORT, own_plan
+from tests.own import LONG, SHORT, probe_plan
 
 from nodrop.model.goal import Goal
 from nodrop.model.trial import Trial
@@ -41,7 +41,7 @@ Told = list[tuple[Trial, float]]
 """Trials with their start times."""
 
 
-def whole(kind: str, seed: int, before: Told, trial: Trial, now_s: float) -> Outcome:
+def measure_to_end(kind: str, seed: int, before: Told, trial: Trial, now_s: float) -> Outcome:
     """Measure the trial to its end, on a copy of the SUT with the same history."""
     twin = SUTS[kind](seed)
     for index, (earlier, started_s) in enumerate(before):
@@ -67,11 +67,11 @@ def test_a_trial_that_counts_as_full_length_though_stopped_would_have_come_out_t
             # Stopped with more loss than the goal's entire trial may have: it counts as a failed one.
             if stopped.stopped_early and lost_count(trial, stopped) > allowed_count:
                 stopped_count += 1
-                assert lost_count(trial, whole(kind, seed, before, trial, now_s)) > allowed_count
+                assert lost_count(trial, measure_to_end(kind, seed, before, trial, now_s)) > allowed_count
         before.append((trial, now_s))
         return stopped
 
-    drive(create(own_plan(goals)), measure)
+    drive(create(probe_plan(goals)), measure)
     assert stopped_count > 0 or kind == "perfect-link"
 
 
@@ -79,7 +79,7 @@ def test_a_trial_that_counts_as_full_length_though_stopped_would_have_come_out_t
 def test_a_trial_stopped_without_that_much_loss_never_makes_a_lower_bound_unflagged(kind: str) -> None:
     for seed in range(3):
         sut = SUTS[kind](seed)
-        search = create(own_plan(LONG))
+        search = create(probe_plan(LONG))
         report = drive(search, lambda trial, index, now_s, sut=sut: simulate_trial(sut, trial, index, now_s))  # type: ignore[misc]
         for interval in search.intervals():
             if interval.lower_index is not None and interval.lower_valid:
@@ -96,7 +96,7 @@ def bounds(interval: Interval) -> tuple[float, float]:
 @pytest.mark.parametrize("kind", ["hard-limit", "smooth-knee", "deep-buffer", "tester-overload", "loss-inversion"])
 def test_a_measurer_that_tells_only_totals_is_enough(kind: str) -> None:
     sut = SUTS[kind](1)
-    search = create(own_plan(LONG))
+    search = create(probe_plan(LONG))
     drive(search, lambda trial, index, now_s: replace(simulate_trial(sut, trial, index, now_s), samples=()))
     for interval in search.intervals():
         lower_pps, _ = bounds(interval)
@@ -106,7 +106,7 @@ def test_a_measurer_that_tells_only_totals_is_enough(kind: str) -> None:
 @pytest.mark.parametrize("kind", sorted(set(SUTS) - {"dead-link", "perfect-link"}))
 def test_a_measurer_that_stops_no_trial_is_enough(kind: str) -> None:
     sut = SUTS[kind](2)
-    search = create(own_plan(LONG))
+    search = create(probe_plan(LONG))
 
     def measure(trial: Trial, index: int, now_s: float) -> Outcome:
         return simulate_trial(sut, trial.model_copy(update={"stop": None}), index, now_s)
@@ -137,7 +137,7 @@ def test_a_measurer_that_answers_at_random_is_done_with_after_a_bounded_number_o
                 started_s=now_s,
             )
 
-        search = create(own_plan(named))
+        search = create(probe_plan(named))
         drive(search, measure)
         assert len(search.intervals()) == len(goals)
         search.findings()
@@ -145,7 +145,7 @@ def test_a_measurer_that_answers_at_random_is_done_with_after_a_bounded_number_o
 
 def test_a_search_can_be_asked_for_its_bounds_after_every_trial() -> None:
     for kind, seed in itertools.product(sorted(SUTS), range(2)):
-        sut, search = SUTS[kind](seed), create(own_plan(LONG))
+        sut, search = SUTS[kind](seed), create(probe_plan(LONG))
 
         def measure(
             trial: Trial, index: int, now_s: float, sut: SimulatedForwarder = sut, search: Search = search

@@ -8,13 +8,13 @@ from tests.traces import trace
 
 from nodrop.model.goal import Goal
 from nodrop.search.probe_search.goal_evidence import GoalEvidence
-from nodrop.search.probe_search.sut_model import SutBehavior, SutModel, is_collapsed, trend
+from nodrop.search.probe_search.sut_model import SutBehavior, SutModel, find_trend, is_collapsed
 from nodrop.search.probe_search.trial_trace import Trace
 
 OFFERED_PPS = 9.2e6
 
 
-def overload(
+def overloaded_trial(
     capacity_pps: float, load_pps: float = OFFERED_PPS, seconds: float = 0.5, index: int = 0, buffered_s: float = 0.0
 ) -> Trace:
     """Return a trial that lost the load above a capacity, from the time on at which a buffer was full."""
@@ -27,7 +27,7 @@ def overload(
 def model(*capacities_pps: float) -> SutModel:
     """Return the model after trials of half a second each that showed these capacities."""
     result = SutModel()
-    probes = [overload(each, index=index) for index, each in enumerate(capacities_pps)]
+    probes = [overloaded_trial(each, index=index) for index, each in enumerate(capacities_pps)]
     for look in probes:
         result.learn(look)
     result.update_behavior(probes)
@@ -64,7 +64,7 @@ def test_a_single_look_shows_nothing_of_how_a_sut_varies() -> None:
 
 def test_what_a_sut_did_before_it_changed_for_good_is_forgotten() -> None:
     result = model(8.5e6, 8.5e6)
-    probes = [overload(9.0e6, index=index) for index in range(2, 7)]
+    probes = [overloaded_trial(9.0e6, index=index) for index in range(2, 7)]
     for look in probes:
         result.learn(look)
     result.update_behavior(probes)
@@ -74,10 +74,10 @@ def test_what_a_sut_did_before_it_changed_for_good_is_forgotten() -> None:
 
 
 def test_three_values_are_no_trend_and_equal_ones_never_are() -> None:
-    assert trend([1.0, 2.0, 3.0]) is None
-    assert trend([5.0] * 10) is None
-    assert trend([1.0, 2.0, 3.0, 4.0]) is SutBehavior.RISING
-    assert trend([4.0, 3.0, 2.0, 1.0]) is SutBehavior.FALLING
+    assert find_trend([1.0, 2.0, 3.0]) is None
+    assert find_trend([5.0] * 10) is None
+    assert find_trend([1.0, 2.0, 3.0, 4.0]) is SutBehavior.RISING
+    assert find_trend([4.0, 3.0, 2.0, 1.0]) is SutBehavior.FALLING
 
 
 def test_the_capacity_is_that_of_the_latest_overload() -> None:
@@ -101,7 +101,7 @@ def test_nothing_is_said_of_a_threshold_before_anything_was_overloaded() -> None
 
 def test_an_estimate_from_far_above_says_that_it_is_one() -> None:
     far = SutModel()
-    far.learn(overload(9.1e6, load_pps=37.5e6))
+    far.learn(overloaded_trial(9.1e6, load_pps=37.5e6))
     estimate, near = far.threshold(GoalEvidence(NDR, 0.5)), model(9.1e6).threshold(GoalEvidence(NDR, 0.5))
     assert estimate and near
     assert not estimate.near and near.near
@@ -116,10 +116,10 @@ def test_of_two_modes_the_more_frequent_one_makes_the_threshold() -> None:
 
 def test_a_trial_in_the_rarer_slow_mode_is_an_exception_and_one_in_the_usual_mode_is_not() -> None:
     result = model(9.1e6, 8.3e6, 9.1e6, 9.1e6, 9.1e6)
-    assert result.is_slow_exception(overload(8.3e6))
-    assert not result.is_slow_exception(overload(9.1e6))
+    assert result.is_slow_exception(overloaded_trial(8.3e6))
+    assert not result.is_slow_exception(overloaded_trial(9.1e6))
     usual = model(8.3e6, 9.1e6, 8.3e6, 8.3e6, 8.3e6)
-    assert not usual.is_slow_exception(overload(8.3e6))
+    assert not usual.is_slow_exception(overloaded_trial(8.3e6))
 
 
 def test_as_long_as_neither_mode_is_clearly_ahead_it_is_open_which_is_usual() -> None:
@@ -138,36 +138,36 @@ def test_a_trial_without_loss_where_slow_ones_lose_was_a_fast_one() -> None:
 
 def test_the_buffer_is_the_smallest_that_any_trial_showed() -> None:
     result = SutModel()
-    result.learn(overload(9.1e6, buffered_s=0.2))
-    result.learn(overload(9.1e6, buffered_s=0.1, index=1))
+    result.learn(overloaded_trial(9.1e6, buffered_s=0.2))
+    result.learn(overloaded_trial(9.1e6, buffered_s=0.1, index=1))
     assert result.buffer_count == pytest.approx(0.1 * (OFFERED_PPS - 9.1e6), rel=1e-3)
     assert SutModel().buffer_count == 0.0
 
 
 def test_a_buffer_matters_in_short_trials_and_not_in_long_ones() -> None:
     result = SutModel()
-    result.learn(overload(9.1e6, buffered_s=0.2))  # 20,000 frames
+    result.learn(overloaded_trial(9.1e6, buffered_s=0.2))  # 20,000 frames
     assert result.buffer_matters(9e6, 1.0)
     assert not result.buffer_matters(9e6, 30.0)
 
 
 def test_what_a_load_will_lose_is_what_exceeds_the_capacity_once_the_buffer_is_full() -> None:
     result = SutModel()
-    result.learn(overload(9.1e6, buffered_s=0.2))
+    result.learn(overloaded_trial(9.1e6, buffered_s=0.2))
     assert result.expected_lost(9.3e6, 1.0) == pytest.approx(0.8 * 0.2e6 - 20_000, rel=1e-3)
     assert result.expected_lost(9.0e6, 1.0) == 0.0
 
 
 def test_a_short_overload_is_expected_to_go_on_as_it_ended() -> None:
-    result, look = model(9.1e6), overload(9.1e6)
+    result, look = model(9.1e6), overloaded_trial(9.1e6)
     assert result.expected_ratio(look, 30.0) == pytest.approx(1.0 - 9.1 / 9.2, rel=1e-3)
     quiet = trace([0] * 10, 8e6)
     assert result.expected_ratio(quiet, 30.0) == 0.0
 
 
 def test_a_sut_that_hardly_forwards_is_swamped_and_tells_no_threshold() -> None:
-    swamped = overload(0.5e6)
-    assert is_collapsed(swamped) and not is_collapsed(overload(5e6))
+    swamped = overloaded_trial(0.5e6)
+    assert is_collapsed(swamped) and not is_collapsed(overloaded_trial(5e6))
     result = SutModel()
     result.learn(swamped)
     assert result.threshold(GoalEvidence(NDR, 0.5)) is None
@@ -190,7 +190,7 @@ def test_a_loss_that_rises_smoothly_is_followed_between_two_loads() -> None:
 def test_a_sut_that_drifts_down_is_expected_to_have_fallen_on_by_the_end_of_the_next_trial() -> None:
     result = SutModel()
     for index, capacity_pps in enumerate((9.1e6, 9.0e6)):
-        result.learn(replace(overload(capacity_pps, index=index), started_s=100.0 * index))
+        result.learn(replace(overloaded_trial(capacity_pps, index=index), started_s=100.0 * index))
     assert result.fall_ratio(30.0) == 0.0
     result.behavior = SutBehavior.FALLING
     # 1.1 % in 100 s.

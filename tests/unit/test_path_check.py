@@ -32,18 +32,18 @@ def check(stream: Stream, *arrivals: tuple[int, int | None]) -> DirectionCheck:
     return to_direction_check(stream, reply)
 
 
-def as_expected(stream: Stream) -> DirectionCheck:
+def expected_arrivals(stream: Stream) -> DirectionCheck:
     return check(stream, (stream.rx_port, stream.rx_vlan))
 
 
 def test_paths_that_deliver_have_no_describe_fault() -> None:
     traffic = chains(64)
-    assert find_faults(traffic, [*map(as_expected, traffic.streams)], PORTS, {}) == []
+    assert find_faults(traffic, [*map(expected_arrivals, traffic.streams)], PORTS, {}) == []
 
 
 def test_a_dead_direction_is_named_with_its_chain_and_who_answered_arp() -> None:
     traffic = chains(5)
-    checks = [check(stream) if stream.stream_id == 6 else as_expected(stream) for stream in traffic.streams]
+    checks = [check(stream) if stream.stream_id == 6 else expected_arrivals(stream) for stream in traffic.streams]
     next_hops = {(0, 3): NextHop(address="192.168.1.4", mac="02:00:00:00:00:04", chain=3)}
     assert find_faults(traffic, checks, PORTS, next_hops) == [
         "chain 3, left to right (tester0 to tester1, VLAN 203 there): 20 learning frames sent, none arrived (its next "
@@ -53,7 +53,9 @@ def test_a_dead_direction_is_named_with_its_chain_and_who_answered_arp() -> None
 
 def test_frames_that_arrive_as_another_chains_are_a_fault_though_the_port_is_right() -> None:
     traffic = chains(2)
-    checks = [check(stream, (1, 201)) if stream.stream_id == 0 else as_expected(stream) for stream in traffic.streams]
+    checks = [
+        check(stream, (1, 201)) if stream.stream_id == 0 else expected_arrivals(stream) for stream in traffic.streams
+    ]
     assert find_faults(traffic, checks, PORTS, {}) == [
         "chain 0, left to right (tester0 to tester1, VLAN 200 there): 20 learning frames sent, 20 arrived at tester1 "
         "in VLAN 201, which is chain 1's (VLAN 200 expected)"
@@ -86,7 +88,7 @@ def test_frames_that_another_chain_sent_on_do_not_prove_their_own() -> None:
         return to_direction_check(stream, {"sent_count": 20, "received_count": 20 * len(macs), "arrivals": seen})
 
     left_to_right, *rest = traffic.streams
-    proven = [as_expected(other) for other in rest]
+    proven = [expected_arrivals(other) for other in rest]
     assert find_faults(traffic, [from_mac_owners(left_to_right, vms[1]), *proven], PORTS, {}) == [
         "chain 0, left to right (tester0 to tester1): 20 learning frames sent, none arrived through its own chain; 20 "
         "from 02:00:00:00:02:11, which is chain 1's"

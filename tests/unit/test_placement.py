@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.hosts import GIB, MOMENT, Shape, host, known
+from tests.hosts import GIB, MOMENT, Shape, host, make_feature
 from tests.vms import forwarder, sample
 
 from nodrop.model.chd import HostDescriptor, Tlb, VSwitch
@@ -32,7 +32,7 @@ def sets(*vcpu_counts: int, **changes: Any) -> tuple[VcpuSet, ...]:
     return tuple(created)
 
 
-def placed(result: PlacementResult) -> Placement:
+def require_placement(result: PlacementResult) -> Placement:
     assert result.placement, result.rejections
     return result.placement
 
@@ -54,7 +54,7 @@ def hypervisor(chd: HostDescriptor, **changes: Any) -> HostDescriptor:
     return chd.model_copy(update={"capabilities": capabilities.model_copy(update={"hypervisor": changed})})
 
 
-def asking(**changes: Any) -> VmDescriptor:
+def vm_with_processor(**changes: Any) -> VmDescriptor:
     return vm(processor=forwarder().profiles[0].processor.model_copy(update=changes))
 
 
@@ -62,7 +62,7 @@ def asking(**changes: Any) -> VmDescriptor:
 
 
 def test_the_sample_of_clause_8_2_2_4_has_its_pairs_on_sibling_threads_and_its_interfaces_on_its_node() -> None:
-    placement = placed(place_vm(sample(), [host()]))
+    placement = require_placement(place_vm(sample(), [host()]))
     first, second = placement.sets
     assert first.node == second.node
     for piece in placement.sets:
@@ -78,11 +78,11 @@ def test_the_sample_of_clause_8_2_2_4_has_its_pairs_on_sibling_threads_and_its_i
 
 def test_sets_go_to_two_nodes_when_one_has_no_room_for_both_or_when_that_is_asked() -> None:
     small = host("small", Shape(cores=6))
-    assert {each.node for each in placed(place_vm(sample(), [small])).sets} == {0, 1}
+    assert {each.node for each in require_placement(place_vm(sample(), [small])).sets} == {0, 1}
     apart = sample().model_copy(
         update={"profiles": (sample().profiles[0].model_copy(update={"separate_nodes": True}),)}
     )
-    placement = placed(place_vm(apart, [host()]))
+    placement = require_placement(place_vm(apart, [host()]))
     assert {each.node for each in placement.sets} == {0, 1}
     assert placement.links[0].bytes_per_s == 0.1e9 / 8
 
@@ -99,26 +99,26 @@ def test_sets_go_to_two_nodes_when_one_has_no_room_for_both_or_when_that_is_aske
     ],
 )
 def test_a_processor_of_another_kind_will_not_do(asked: dict[str, Any], says: str) -> None:
-    violation = place_vm(asking(**asked), [host()]).rejections[0].violations[0]
+    violation = place_vm(vm_with_processor(**asked), [host()]).rejections[0].violations[0]
     assert violation.constraint == "processor"
     assert says in violation.asked + violation.found
 
 
 def test_an_unknown_fact_refuses_a_host_and_says_why_unless_unknown_is_to_pass() -> None:
     blind = processor(host(), isa_extensions=Observation[tuple[str, ...]](why="needs root"))
-    requested = asking(isa_extensions=("aes",))
+    requested = vm_with_processor(isa_extensions=("aes",))
     violation = place_vm(requested, [blind]).rejections[0].violations[0]
     assert violation.found == "unknown (needs root)"
-    passed = placed(place_vm(requested, [blind], options=PlacementOptions(unknown_passes=True)))
+    passed = require_placement(place_vm(requested, [blind], options=PlacementOptions(unknown_passes=True)))
     assert any("unknown" in each for each in passed.warnings)
 
 
 def test_a_capability_has_to_be_supported_and_switched_on_for_sure() -> None:
     requested = vm(hypervisor=forwarder().profiles[0].hypervisor.model_copy(update={"capabilities": ("iommu_slat",)}))
-    assert placed(place_vm(requested, [host()]))
+    assert require_placement(place_vm(requested, [host()]))
     capabilities = host().capabilities.hypervisor.capabilities
     for feature, says in (
-        (known(False), "not supported"),
+        (make_feature(False), "not supported"),
         (Feature(supported=MOMENT.reported(True, "test"), enabled=MOMENT.reported(False, "test")), "not enabled"),
         (Feature(supported=MOMENT.reported(True, "test")), "unknown"),
     ):
@@ -131,7 +131,7 @@ def test_versions_of_hypervisors_are_compared_as_numbers() -> None:
     newer = vm(hypervisor=requested.model_copy(update={"version_min": "6.10"}))
     older = vm(hypervisor=requested.model_copy(update={"version_min": "5.15"}))
     assert constraints(place_vm(newer, [host()])) == ["hypervisor"]
-    assert placed(place_vm(older, [host()]))
+    assert require_placement(place_vm(older, [host()]))
 
 
 def test_every_violated_constraint_of_a_host_is_told() -> None:
@@ -152,19 +152,19 @@ def test_at_75_percent_of_the_clock_75_percent_is_guaranteed_and_labeled() -> No
     slow = host("slow", Shape(base_mhz=2025.0))
     refused = place_vm(forwarder(), [slow])
     assert "0.75 guaranteed" in refused.rejections[0].violations[0].found
-    placement = placed(place_vm(forwarder(), [slow], options=PlacementOptions(guarantee_min_ratio=0.75)))
+    placement = require_placement(place_vm(forwarder(), [slow], options=PlacementOptions(guarantee_min_ratio=0.75)))
     assert placement.guarantee.ratio == 0.75
     assert placement.guarantee.label.startswith("extrapolated (worst-case)")
 
 
 def test_a_faster_clock_gives_no_credit() -> None:
     fast = host("fast", Shape(base_mhz=3600.0))
-    assert placed(place_vm(forwarder(), [fast])).guarantee.ratio == 1.0
+    assert require_placement(place_vm(forwarder(), [fast])).guarantee.ratio == 1.0
 
 
 def test_a_vmd_can_be_content_with_less_by_its_rank() -> None:
     slow = host("slow", Shape(base_mhz=2025.0))
-    assert placed(place_vm(asking(rank_min=0.7), [slow])).guarantee.ratio == 0.75
+    assert require_placement(place_vm(vm_with_processor(rank_min=0.7), [slow])).guarantee.ratio == 0.75
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_vmd_can_be_content_with_less_by_its_rank() -> None:
 )
 def test_the_worst_case_holds_for_the_same_or_a_newer_generation_alone(model: str, does: bool) -> None:
     other = processor(host(), model=MOMENT.reported(model, "test"))
-    result = place_vm(asking(model="E5-2680 v2"), [other])
+    result = place_vm(vm_with_processor(model="E5-2680 v2"), [other])
     assert bool(result.placement) is does
     if result.placement:
         assert any(model in each for each in result.placement.substitutions)
@@ -187,7 +187,7 @@ def test_the_worst_case_holds_for_the_same_or_a_newer_generation_alone(model: st
 def test_slower_cores_are_made_up_for_by_more_where_the_vm_scales() -> None:
     slow = host("slow", Shape(base_mhz=1800.0))
     pairs = VcpuSet(vcpus=(0, 1, 2, 3), pairs=((0, 1), (2, 3)), memory=SetMemory(total_bytes=GIB))
-    placement = placed(place_vm(vm(scales_with_cores=True, vcpu_sets=(pairs,)), [slow]))
+    placement = require_placement(place_vm(vm(scales_with_cores=True, vcpu_sets=(pairs,)), [slow]))
     # 4 vCPUs at 2.7 GHz are 6 at 1.8 GHz.
     assert len(placement.sets[0].cpus) == 6
     assert placement.scaled
@@ -198,10 +198,12 @@ def test_slower_cores_are_made_up_for_by_more_where_the_vm_scales() -> None:
 
 def test_a_table_of_benchmarks_ranks_by_its_figures_and_names_its_source() -> None:
     table = BenchmarkRanking("a benchmark", "who measured", {"E5-2680 v2": 200.0, "E5-2680": 150.0})
-    requested = asking(model="E5-2680 v2")
+    requested = vm_with_processor(model="E5-2680 v2")
     refused = place_vm(requested, [host()], ranking=table).rejections[0].violations[0]
     assert (refused.asked, refused.found) == ("200 in a benchmark", "150")
-    placement = placed(place_vm(requested, [host()], ranking=table, options=PlacementOptions(guarantee_min_ratio=0.7)))
+    placement = require_placement(
+        place_vm(requested, [host()], ranking=table, options=PlacementOptions(guarantee_min_ratio=0.7))
+    )
     assert placement.guarantee.ratio == 0.75
     assert "who measured" in placement.guarantee.label
 
@@ -219,9 +221,9 @@ def test_features_rank_by_what_falls_short_the_most() -> None:
 
 
 def test_a_core_is_never_shared_with_another_vm() -> None:
-    one = placed(place_vm(vm(vcpu_sets=sets(1)), [host("a", Shape(nodes=1, cores=3))]))
+    one = require_placement(place_vm(vm(vcpu_sets=sets(1)), [host("a", Shape(nodes=1, cores=3))]))
     left = subtract_placement(host("a", Shape(nodes=1, cores=3)), one)
-    second = placed(place_vm(vm(vcpu_sets=sets(1)), [left]))
+    second = require_placement(place_vm(vm(vcpu_sets=sets(1)), [left]))
     assert second.sets[0].cpus[0] != one.sets[0].cpus[0] + 3
     assert constraints(place_vm(vm(vcpu_sets=sets(1)), [subtract_placement(left, second)])) == ["cpus"]
 
@@ -229,10 +231,10 @@ def test_a_core_is_never_shared_with_another_vm() -> None:
 def test_isolated_vcpus_leave_the_sibling_empty_and_required_ones_use_it() -> None:
     small = host("a", Shape(nodes=1, cores=3))
     assert constraints(place_vm(vm(vcpu_sets=sets(3), thread_policy="isolate"), [small])) == ["thread pairs"]
-    assert placed(place_vm(vm(vcpu_sets=sets(3), thread_policy="require"), [small]))
+    assert require_placement(place_vm(vm(vcpu_sets=sets(3), thread_policy="require"), [small]))
     flat = host("b", Shape(nodes=1, cores=6, threads=1))
     assert constraints(place_vm(vm(vcpu_sets=sets(2), thread_policy="require"), [flat])) == ["thread pairs"]
-    assert placed(place_vm(vm(vcpu_sets=sets(2), thread_policy="prefer"), [flat]))
+    assert require_placement(place_vm(vm(vcpu_sets=sets(2), thread_policy="prefer"), [flat]))
 
 
 def test_without_smt_pairs_have_two_cores_of_one_cluster_and_that_is_a_substitution() -> None:
@@ -253,25 +255,25 @@ def test_without_smt_pairs_have_two_cores_of_one_cluster_and_that_is_a_substitut
         }
     )
     pairs = VcpuSet(vcpus=(0, 1, 2, 3, 4, 5), pairs=((0, 1), (2, 3), (4, 5)), memory=SetMemory(total_bytes=GIB))
-    placement = placed(place_vm(vm(vcpu_sets=(pairs,)), [report]))
+    placement = require_placement(place_vm(vm(vcpu_sets=(pairs,)), [report]))
     for one, other in pairs.pairs:
         assert placement.sets[0].cpus[one] // 4 == placement.sets[0].cpus[other] // 4
     assert any("SMT is off" in each for each in placement.substitutions)
     assert not placement.warnings
-    unknown = placed(place_vm(vm(vcpu_sets=(pairs,)), [flat]))
+    unknown = require_placement(place_vm(vm(vcpu_sets=(pairs,)), [flat]))
     assert any("last-level caches is unknown" in each for each in unknown.warnings)
 
 
 def test_a_host_keeps_a_core_and_memory_for_itself() -> None:
     bare = host("bare", Shape(nodes=1, cores=2, reserved_cores=0))
     assert constraints(place_vm(vm(vcpu_sets=sets(4)), [bare])) == ["host reserve"]
-    placement = placed(
+    placement = require_placement(
         place_vm(vm(vcpu_sets=sets(4)), [bare], options=PlacementOptions(reserve=HostReserve(core_count=0)))
     )
     assert any("hypervisor threads" in each for each in placement.warnings)
     most = vm(vcpu_sets=sets(1, memory=SetMemory(total_bytes=46 * GIB)))
     assert constraints(place_vm(most, [bare])) == ["host reserve"]
-    assert placed(place_vm(most, [bare], options=PlacementOptions(reserve=HostReserve(memory_bytes=0))))
+    assert require_placement(place_vm(most, [bare], options=PlacementOptions(reserve=HostReserve(memory_bytes=0))))
 
 
 # Memory, ports, links, devices, impact: C7 to C10, C12
@@ -291,10 +293,10 @@ def test_unknown_pages_are_no_pages() -> None:
 
 def test_interfaces_are_on_the_node_of_their_set() -> None:
     chd = host("a", Shape(cores=4))
-    full = subtract_placement(chd, placed(place_vm(vm(vcpu_sets=sets(6)), [chd])))
+    full = subtract_placement(chd, require_placement(place_vm(vm(vcpu_sets=sets(6)), [chd])))
     interface = (Interface(speed_bps=10 * GBPS, mode="dedicated"),)
     dedicated = vm(vcpu_sets=sets(2, interfaces=interface))
-    assert placed(place_vm(dedicated, [full])).sets[0].interfaces[0].pci_id.startswith("0000:83")
+    assert require_placement(place_vm(dedicated, [full])).sets[0].interfaces[0].pci_id.startswith("0000:83")
     elsewhere = full.model_copy(
         update={
             "resources": full.resources.model_copy(
@@ -315,7 +317,7 @@ def test_vfs_are_given_while_the_port_can_carry_them() -> None:
     chd = host("a", Shape(nodes=1, cores=16))
     ends = []
     for _ in range(2):
-        placement = placed(place_vm(vm(vcpu_sets=sets(1, interfaces=interface)), [chd]))
+        placement = require_placement(place_vm(vm(vcpu_sets=sets(1, interfaces=interface)), [chd]))
         ends.append(placement.sets[0].interfaces[0].pci_id)
         chd = subtract_placement(chd, placement)
     assert ends == ["0000:03:10.0", "0000:03:10.1"]
@@ -329,7 +331,7 @@ def test_the_slot_of_a_card_limits_its_ports_together() -> None:
     # tests/hosts.py states 29.8 Gb/s for the slot.
     violation = place_vm(vm(vcpu_sets=sets(1, interfaces=both)), [chd]).rejections[0].violations[0]
     assert violation.constraint == "interfaces"
-    assert placed(place_vm(vm(vcpu_sets=sets(1, interfaces=both[:1])), [chd]))
+    assert require_placement(place_vm(vm(vcpu_sets=sets(1, interfaces=both[:1])), [chd]))
 
 
 def test_a_virtual_switch_has_to_be_accelerated_where_that_is_asked_and_its_burden_is_told() -> None:
@@ -352,7 +354,7 @@ def test_a_virtual_switch_has_to_be_accelerated_where_that_is_asked_and_its_burd
     interface = (Interface(speed_bps=10 * GBPS, bandwidth_bps=GBPS, mode="vswitch"),)
     wants = forwarder().profiles[0].hypervisor.model_copy(update={"accelerated_vswitch": True})
     requested = vm(hypervisor=wants, vcpu_sets=sets(2, interfaces=interface))
-    placement = placed(place_vm(requested, [with_switch("dpdk")]))
+    placement = require_placement(place_vm(requested, [with_switch("dpdk")]))
     assert placement.sets[0].interfaces[0].vswitch == "br0"
     assert 1 not in placement.sets[0].cpus.values(), "the switch polls there"
     assert any("bottleneck" in each for each in placement.warnings)
@@ -362,7 +364,7 @@ def test_a_virtual_switch_has_to_be_accelerated_where_that_is_asked_and_its_burd
 def test_links_between_nodes_are_warned_of_when_unknown_and_refused_when_too_thin() -> None:
     apart = Profile(vcpu_sets=sets(2, 2), links=(SetLink(sets=(0, 1), bandwidth_bps=80 * GBPS),), separate_nodes=True)
     requested = VmDescriptor(name="vm", profiles=(apart,))
-    assert any("between nodes 0 and 1" in each for each in placed(place_vm(requested, [host()])).warnings)
+    assert any("between nodes 0 and 1" in each for each in require_placement(place_vm(requested, [host()])).warnings)
     chd = host()
     link = chd.resources.links[0]
     thin = link.model_copy(
@@ -376,21 +378,23 @@ def test_identical_vms_are_no_more_than_the_vm_says() -> None:
     requested = vm(impact=Impact(option=2, identical_max_count=2), vcpu_sets=sets(1))
     chd = host("a", Shape(nodes=1))
     for name in ("vm", "vm#2"):
-        chd = subtract_placement(chd, placed(place_vm(requested, [chd], vm=name)))
+        chd = subtract_placement(chd, require_placement(place_vm(requested, [chd], vm=name)))
     assert constraints(place_vm(requested, [chd], vm="vm#3")) == ["impact"]
 
 
 def test_what_antagonists_cost_is_taken_off_the_promise_beside_others() -> None:
     requested = vm(impact=Impact(option=1, degradation_max_ratio={"cache": 0.2}), vcpu_sets=sets(1))
-    assert placed(place_vm(requested, [host()])).guarantee.ratio == 1.0
-    beside = subtract_placement(host(), placed(place_vm(forwarder(), [host()])))
-    placement = placed(place_vm(requested, [beside]))
+    assert require_placement(place_vm(requested, [host()])).guarantee.ratio == 1.0
+    beside = subtract_placement(host(), require_placement(place_vm(forwarder(), [host()])))
+    placement = require_placement(place_vm(requested, [beside]))
     assert placement.guarantee.ratio == pytest.approx(0.8)
     assert any("forwarder" in each for each in placement.warnings)
 
 
 def test_storage_is_said_to_be_unchecked() -> None:
-    assert any("storage" in each for each in placed(place_vm(vm(disks=(Disk(size_bytes=GIB),)), [host()])).warnings)
+    assert any(
+        "storage" in each for each in require_placement(place_vm(vm(disks=(Disk(size_bytes=GIB),)), [host()])).warnings
+    )
 
 
 # Profiles, policies, several hosts
@@ -405,26 +409,26 @@ def test_the_first_profile_that_a_host_meets_is_used() -> None:
         )
     )
     both = VmDescriptor(name="vm", profiles=(amd, *forwarder().profiles))
-    assert placed(place_vm(both, [host()])).profile == 1
+    assert require_placement(place_vm(both, [host()])).profile == 1
     refused = place_vm(both.model_copy(update={"profiles": (amd, amd)}), [host()])
     assert refused.rejections[0].violations[0].where == "profile amd"
 
 
 def test_policies_choose_as_they_say() -> None:
     small, large = host("small", Shape(nodes=1, cores=4)), host("large", Shape(nodes=1, cores=16))
-    assert placed(place_vm(forwarder(), [large, small], "best-fit")).host_id == "small"
-    assert placed(place_vm(forwarder(), [large, small], "spread")).host_id == "large"
+    assert require_placement(place_vm(forwarder(), [large, small], "best-fit")).host_id == "small"
+    assert require_placement(place_vm(forwarder(), [large, small], "spread")).host_id == "large"
     exact, fast = host("exact", Shape(nodes=1, cores=16)), host("fast", Shape(nodes=1, cores=8, speed_gbps=25))
     requested = vm(vcpu_sets=sets(2, interfaces=(Interface(speed_bps=10 * GBPS, mode="dedicated"),)))
-    assert placed(place_vm(requested, [exact, fast], "best-fit")).host_id == "fast"
-    assert placed(place_vm(requested, [exact, fast], "minimal-substitutions")).host_id == "exact"
+    assert require_placement(place_vm(requested, [exact, fast], "best-fit")).host_id == "fast"
+    assert require_placement(place_vm(requested, [exact, fast], "minimal-substitutions")).host_id == "exact"
 
 
 def test_a_vm_without_topology_may_be_in_pieces() -> None:
     chd = host("a", Shape(cores=4))
     whole = vm(vcpu_sets=sets(10))
     assert set(constraints(place_vm(whole, [chd]))) == {"cpus"}
-    placement = placed(place_vm(vm(vcpu_sets=sets(10), topology="unrestricted"), [chd]))
+    placement = require_placement(place_vm(vm(vcpu_sets=sets(10), topology="unrestricted"), [chd]))
     assert {each.node for each in placement.sets} == {0, 1}
     assert sorted(vcpu for each in placement.sets for vcpu in each.cpus) == list(range(10))
     assert sum(each.normal_bytes for each in placement.sets) == GIB
@@ -436,7 +440,7 @@ def test_a_vm_without_topology_may_be_in_pieces() -> None:
 
 def test_a_host_afterwards_keeps_what_a_descriptor_has_to_keep() -> None:
     before = host()
-    after = subtract_placement(before, placed(place_vm(sample(), [before], vm="bng")))
+    after = subtract_placement(before, require_placement(place_vm(sample(), [before], vm="bng")))
     node = after.resources.numa_nodes[0]
     used = [cpu for cpu, state in node.cpus.cpu.items() if state.owners == ("bng",)]
     assert len(used) == 14
@@ -454,7 +458,7 @@ def test_a_host_afterwards_keeps_what_a_descriptor_has_to_keep() -> None:
 
 
 def test_slack_is_what_the_next_vm_finds() -> None:
-    placement = placed(place_vm(sample(), [host()]))
+    placement = require_placement(place_vm(sample(), [host()]))
     left = build_inventory(subtract_placement(host(), placement))
     assert placement.slack["host_core_count"] == sum(node.whole_count for node in left.nodes) == 7
     assert placement.slack["node_0_1_GiB_page_count"] == 10
@@ -518,5 +522,10 @@ def test_a_search_that_would_not_end_is_ended_and_says_so() -> None:
 def test_4096_cpus_are_placed() -> None:
     large = host("large", Shape(nodes=8, cores=256, threads=2))
     assert (
-        len(placed(place_vm(vm(vcpu_sets=sets(400, memory=SetMemory(total_bytes=GIB))), [large])).sets[0].cpus) == 400
+        len(
+            require_placement(place_vm(vm(vcpu_sets=sets(400, memory=SetMemory(total_bytes=GIB))), [large]))
+            .sets[0]
+            .cpus
+        )
+        == 400
     )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.hosts import GIB
-from tests.placing import Rules, best, faults, random_host, random_vm
+from tests.placing import Rules, find_best_rank, find_faults, random_host, random_vm
 
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.vmd import VmDescriptor
@@ -56,12 +56,12 @@ def cases(chunk: int) -> "list[Case]":
 def test_a_vm_is_placed_exactly_where_trying_everything_finds_a_place_and_as_well(chunk: int) -> None:
     for each in cases(chunk):
         decision = choose_host(each.vmd, [build_inventory(each.host)], each.options)
-        truth = best(each.vmd, each.host, each.rules)
+        truth = find_best_rank(each.vmd, each.host, each.rules)
         if not decision.candidates:
             assert truth is None, f"seed {each.seed}: a place was missed"
             continue
         placement = assemble_placement("vm", decision.candidates[0])
-        assert faults(placement, each.vmd, each.host, each.rules) == [], f"seed {each.seed}"
+        assert find_faults(placement, each.vmd, each.host, each.rules) == [], f"seed {each.seed}"
         restricted = each.vmd.profiles[0].topology == "restricted"
         assert truth is not None or not restricted, f"seed {each.seed}: placed where there is no place"
         if truth is not None:
@@ -92,16 +92,16 @@ def test_what_a_placement_leaves_is_counted_as_the_first_vm_would_be_there() -> 
         left = subtract_placement(each.host, first)
         decision = choose_host(each.vmd, [build_inventory(left)], each.options, "second")
         if not decision.candidates:
-            assert best(each.vmd, left, each.rules) is None, f"seed {each.seed}"
+            assert find_best_rank(each.vmd, left, each.rules) is None, f"seed {each.seed}"
             continue
         second = assemble_placement("second", decision.candidates[0])
-        assert faults(second, each.vmd, left, each.rules) == [], f"seed {each.seed}"
-        assert not _taken_twice(first, second, each.vmd), f"seed {each.seed}"
+        assert find_faults(second, each.vmd, left, each.rules) == [], f"seed {each.seed}"
+        assert not _double_use(first, second, each.vmd), f"seed {each.seed}"
         seconds += 1
     assert seconds
 
 
-def _taken_twice(first, second, vmd: VmDescriptor) -> set[object]:  # type: ignore[no-untyped-def]
+def _double_use(first, second, vmd: VmDescriptor) -> set[object]:  # type: ignore[no-untyped-def]
     def cpus(placement) -> set[int]:  # type: ignore[no-untyped-def]
         if vmd.profiles[0].cpu_oversubscription_allowed:
             return set()
@@ -114,7 +114,7 @@ def _taken_twice(first, second, vmd: VmDescriptor) -> set[object]:  # type: igno
     return (cpus(first) & cpus(second)) | (functions(first) & functions(second))
 
 
-def shuffled(host: HostDescriptor, draw: random.Random) -> HostDescriptor:
+def shuffle_host(host: HostDescriptor, draw: random.Random) -> HostDescriptor:
     """Return the same host with its lists in another order."""
 
     def mixed(items):  # type: ignore[no-untyped-def]
@@ -141,7 +141,7 @@ def test_the_order_of_what_is_in_a_file_does_not_matter() -> None:
     for each in cases(3):
         draw = random.Random(each.seed)
         before = explain_decision(choose_host(each.vmd, [build_inventory(each.host)], each.options))
-        after = explain_decision(choose_host(each.vmd, [build_inventory(shuffled(each.host, draw))], each.options))
+        after = explain_decision(choose_host(each.vmd, [build_inventory(shuffle_host(each.host, draw))], each.options))
         assert before == after, f"seed {each.seed}"
 
 
@@ -150,7 +150,7 @@ def test_of_several_hosts_the_best_is_taken_in_whatever_order_they_come() -> Non
     for number in range(0, CASES // CHUNKS, 4):
         first, *others = (case(SEED + number + each) for each in range(4))
         hosts = [random_host(random.Random(each.seed), f"host-{at}") for at, each in enumerate((first, *others))]
-        worth = {host.host.id.value: best(first.vmd, host, first.rules) for host in hosts}
+        worth = {host.host.id.value: find_best_rank(first.vmd, host, first.rules) for host in hosts}
         results = [
             explain_decision(choose_host(first.vmd, [build_inventory(each) for each in order], first.options))
             for order in (hosts, hosts[::-1])

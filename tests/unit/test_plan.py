@@ -133,13 +133,13 @@ def earlier_result(made: Plan) -> RunResult:
     )
 
 
-def warm(then: RunResult, **keys: Any) -> Plan:
+def build_warm_start(then: RunResult, **keys: Any) -> Plan:
     config = load((), {"search.warm_start": "latest", "search.algorithm": "nodrop"} | keys)
     return build(config, Resolvers(find_result=lambda _: then), (0, 1))
 
 
 def test_a_warm_start_takes_the_goals_that_had_both_bounds() -> None:
-    (earlier,) = warm(earlier_result(plan())).search.earlier
+    (earlier,) = build_warm_start(earlier_result(plan())).search.earlier
     assert earlier == EarlierGoal(loss_ratio=0.0, final_trial_duration_s=5.0, lower_pps=1e6, upper_pps=1.1e6)
 
 
@@ -148,13 +148,13 @@ def test_a_warm_start_from_something_else_is_refused() -> None:
     with pytest.raises(
         ConfigError, match=r"\(latest: it measured bridge with 64-byte .* this run measures vnf-l2 with"
     ):
-        warm(then)
+        build_warm_start(then)
     with pytest.raises(ConfigError, match=r"this run measures vnf-l2 with 128-byte frames both ways"):
-        warm(earlier_result(plan()), frame_bytes=128)
+        build_warm_start(earlier_result(plan()), frame_bytes=128)
     with pytest.raises(ConfigError, match=r"no goal has both bounds \(latest\); name another result"):
-        warm(earlier_result(plan()).model_copy(update={"goals": ()}))
+        build_warm_start(earlier_result(plan()).model_copy(update={"goals": ()}))
     with pytest.raises(ConfigError, match=r"the search binary always starts from nothing"):
-        warm(earlier_result(plan()), **{"search.algorithm": "binary"})
+        build_warm_start(earlier_result(plan()), **{"search.algorithm": "binary"})
 
 
 def test_frames_are_never_addressed_to_an_interface_of_the_labs() -> None:

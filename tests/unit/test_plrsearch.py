@@ -19,13 +19,13 @@ from nodrop.search.critical_load import estimate_critical_load
 TARGET = 1e-7
 
 
-def plan_of(duration_s: float = 110.0, loss_ratios: tuple[float, ...] = (TARGET,), **changed: object) -> SearchPlan:
+def make_plan(duration_s: float = 110.0, loss_ratios: tuple[float, ...] = (TARGET,), **changed: object) -> SearchPlan:
     """Return the plan of a search, by default of 17 trials from 5.1 s up."""
     plan = search_plan(loss_ratios=loss_ratios)
     return plan.model_copy(update={"algorithm": "plrsearch", "search_duration_max_s": duration_s, **changed})
 
 
-def estimated(search: Search) -> tuple[float, float]:
+def estimate_and_spread(search: Search) -> tuple[float, float]:
     [interval] = search.intervals()
     assert interval.estimate_pps is not None
     assert interval.estimate_sd_pps is not None
@@ -37,7 +37,7 @@ def flag_codes(search: Search) -> set[str]:
 
 
 def test_the_first_four_loads_are_the_drafts_and_then_the_estimate_leads() -> None:
-    trials = drive(create(plan_of()), loss_ratio_of(Step(3_300_000.0)))
+    trials = drive(create(make_plan()), loss_ratio_of(Step(3_300_000.0)))
     loads = [trial.intended_load_pps for trial in trials]
     assert loads[:4] == pytest.approx([5_005_000, 10_000_000, 3_300_000, 3_300_000], rel=1e-6)
     rules = [trial.rule for trial in trials]
@@ -49,7 +49,7 @@ def test_the_first_four_loads_are_the_drafts_and_then_the_estimate_leads() -> No
 
 
 def test_an_estimate_lies_between_the_two_models_and_leads_the_fifth_trial() -> None:
-    search = create(plan_of())
+    search = create(make_plan())
     answer = loss_ratio_of(SmoothCurve(3e6, 0.3))
     for index in range(4):
         trial = search.ask()
@@ -57,19 +57,19 @@ def test_an_estimate_lies_between_the_two_models_and_leads_the_fifth_trial() -> 
         search.tell(Outcome(index=index, loss_ratio=answer(trial)))
     fifth = search.ask()
     assert fifth is not None
-    estimate_pps, sd_pps = estimated(search)
+    estimate_pps, sd_pps = estimate_and_spread(search)
     assert abs(fifth.intended_load_pps - estimate_pps) <= 2 * sd_pps
 
 
 def test_durations_grow_by_the_increment_from_the_initial_count_on() -> None:
-    plan = plan_of(59.0, initial_count=10, duration_increment_s=0.5, overhead_s=0.25)
+    plan = make_plan(59.0, initial_count=10, duration_increment_s=0.5, overhead_s=0.25)
     durations_s = [trial.duration_s for trial in drive(create(plan), loss_ratio_of(Step(1e6)))]
     assert durations_s == pytest.approx([5.5, 6.0, 6.5, 7.0, 7.5, 8.0, 8.5])
     assert sum(durations_s) + 0.25 * 6 <= 59 < sum(durations_s) + 0.25 * 7 + 9.0
 
 
 def test_the_time_that_really_passes_between_trials_counts() -> None:
-    plan = plan_of(60.0, initial_count=0, duration_increment_s=1.0, overhead_s=0.0)
+    plan = make_plan(60.0, initial_count=0, duration_increment_s=1.0, overhead_s=0.0)
     search, now_s, count = create(plan), 0.0, 0
     while (trial := search.ask()) is not None:
         assert now_s + trial.duration_s <= 60.0, "a trial would end too late"
@@ -94,9 +94,9 @@ TRUTHS: dict[str, tuple[Sut, float, float]] = {
 @pytest.mark.parametrize("name", TRUTHS)
 def test_the_estimate_comes_near_the_load_with_the_target_as_mean_loss(name: str) -> None:
     sut, truth_pps, within_ratio = TRUTHS[name]
-    search = create(plan_of(200.0))
+    search = create(make_plan(200.0))
     drive(search, loss_ratio_of(sut))
-    estimate_pps, _ = estimated(search)
+    estimate_pps, _ = estimate_and_spread(search)
     assert estimate_pps == pytest.approx(truth_pps, rel=within_ratio)
 
 
@@ -111,19 +111,19 @@ def test_an_estimate_of_random_loss_is_off_by_a_few_of_its_deviations_at_most() 
             mean_count = asked_count * mean_ratio
             return max(0.0, round(draw.gauss(mean_count, mean_count**0.5))) / asked_count
 
-        search = create(plan_of(200.0))
+        search = create(make_plan(200.0))
         drive(search, answer)
-        estimate_pps, sd_pps = estimated(search)
+        estimate_pps, sd_pps = estimate_and_spread(search)
         assert abs(estimate_pps - 3.3e6) < 4 * sd_pps
         assert sd_pps < 0.01 * 3.3e6
 
 
 def test_the_same_outcomes_lead_to_the_same_search_however_often_it_is_computed() -> None:
     answer: Answer = loss_ratio_of(SmoothCurve(3e6, 0.3))
-    first = create(plan_of())
+    first = create(make_plan())
     first_trials = drive(first, answer)
     estimate_critical_load.cache_clear()
-    second = create(plan_of())
+    second = create(make_plan())
     assert drive(second, answer) == first_trials
     assert second.intervals() == first.intervals()
     assert all(float(f"{trial.intended_load_pps:.9g}") == trial.intended_load_pps for trial in first_trials)
@@ -131,7 +131,7 @@ def test_the_same_outcomes_lead_to_the_same_search_however_often_it_is_computed(
 
 def test_loads_rise_from_the_estimate_towards_a_lossy_one_while_nothing_is_lost() -> None:
     """Weights of the draft: 1 : 1 after one trial without loss, 1 : 2 after two, and so on."""
-    search = create(plan_of())
+    search = create(make_plan())
     answers = [0.5, 0.7, 0.01, 0.0, 0.0, 0.0]
     lossy = [10e6, *[5_005_000.0] * 4, *[10e6] * 4]
     for index, loss_ratio in enumerate(answers):
@@ -142,7 +142,7 @@ def test_loads_rise_from_the_estimate_towards_a_lossy_one_while_nothing_is_lost(
         if index >= 4:
             assert trial.rule == "zero-streak"
             assert format_message(trial.reason).startswith(f"{index - 3} in a row without loss")
-            estimate_pps = _between_models(search)
+            estimate_pps = _lead_estimate(search)
             weight = 2.0 ** (1 - (index - 3))
             expected = (lossy[0] + weight * estimate_pps) / (1 + weight)
             assert trial.intended_load_pps == pytest.approx(expected, rel=1e-8)
@@ -150,10 +150,12 @@ def test_loads_rise_from_the_estimate_towards_a_lossy_one_while_nothing_is_lost(
         search.tell(Outcome(index=index, loss_ratio=loss_ratio))
 
 
-def _between_models(search: Search) -> float:
+def _lead_estimate(search: Search) -> float:
     """Return the leading estimate, from the search's own record of its trials."""
     plan = search._plan
-    return estimate_critical_load(tuple(search._observations), TARGET, plan.min_load_pps, plan.max_load_pps).between_curves_pps
+    return estimate_critical_load(
+        tuple(search._observations), TARGET, plan.min_load_pps, plan.max_load_pps
+    ).between_curves_pps
 
 
 @pytest.mark.parametrize(
@@ -167,15 +169,15 @@ def _between_models(search: Search) -> float:
 def test_an_estimate_at_the_end_of_the_loads_allowed_is_flagged(
     answer: Callable[[Trial], float], flag: str, held_pps: float
 ) -> None:
-    search = create(plan_of())
+    search = create(make_plan())
     trials = drive(search, answer)
-    assert estimated(search)[0] == pytest.approx(held_pps, rel=0.01)
+    assert estimate_and_spread(search)[0] == pytest.approx(held_pps, rel=0.01)
     assert flag in flag_codes(search)
     assert all(1e4 <= trial.intended_load_pps <= 1e7 for trial in trials)
 
 
 def test_frames_never_sent_count_as_lost_and_are_flagged() -> None:
-    search = create(plan_of())
+    search = create(make_plan())
     count = 0
     while (trial := search.ask()) is not None:
         asked_count = round(trial.intended_load_pps * trial.duration_s)
@@ -191,12 +193,12 @@ def test_frames_never_sent_count_as_lost_and_are_flagged() -> None:
             )
         )
         count += 1
-    assert estimated(search)[0] == pytest.approx(5e6, rel=0.001)
+    assert estimate_and_spread(search)[0] == pytest.approx(5e6, rel=0.001)
     assert "tester-limited" in flag_codes(search)
 
 
 def test_there_are_no_bounds_and_before_the_first_trial_no_estimate() -> None:
-    search = create(plan_of())
+    search = create(make_plan())
     [before] = search.intervals()
     assert before.estimate_pps is None
     search.tell(Outcome(index=0, loss_ratio=0.4))
@@ -210,7 +212,7 @@ def test_whatever_comes_of_trials_nothing_raises() -> None:
         draw = random.Random(seed)
         max_load_pps = 10 ** draw.uniform(0.5, 10)
         search = create(
-            plan_of(
+            make_plan(
                 25.0,
                 loss_ratios=(10 ** draw.uniform(-13, -0.1),),
                 min_load_pps=min(max_load_pps, 10 ** draw.uniform(-3, 9)),
@@ -238,7 +240,7 @@ def test_whatever_comes_of_trials_nothing_raises() -> None:
                     started_s=draw.choice((0.0, index * 2.0)),
                 )
             )
-            estimate_pps, sd_pps = estimated(search)
+            estimate_pps, sd_pps = estimate_and_spread(search)
             assert 0 < estimate_pps < math.inf
             assert 0 <= sd_pps <= estimate_pps
 
@@ -246,9 +248,9 @@ def test_whatever_comes_of_trials_nothing_raises() -> None:
 @pytest.mark.parametrize("loss_ratios", [(0.0,), (0.0, 0.005), (0.001, 0.005)])
 def test_it_takes_exactly_one_goal_that_allows_loss(loss_ratios: tuple[float, ...]) -> None:
     with pytest.raises(ConfigError, match="one such goal"):
-        create(plan_of(loss_ratios=loss_ratios))
+        create(make_plan(loss_ratios=loss_ratios))
 
 
 def test_a_first_trial_longer_than_the_search_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"shorter than the first trial \(5\.1 s\)"):
-        create(plan_of(5.0))
+        create(make_plan(5.0))

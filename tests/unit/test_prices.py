@@ -55,20 +55,20 @@ def runs(**figures: Sequence[Measure]) -> Mapping[str, list[Summary]]:
     }
 
 
-def around(mean: float, limit: str = "sut") -> list[Measure]:
+def measures_around(mean: float, limit: str = "sut") -> list[Measure]:
     return [rate(mean * factor, limit=limit) for factor in (0.995, 1.0, 1.005)]
 
 
-def table(**figures: Sequence[Measure]) -> RuleCostTable:
+def compute_costs(**figures: Sequence[Measure]) -> RuleCostTable:
     return compute_rule_costs(PRICING, runs(**figures))
 
 
-def one(found: RuleCostTable, key: str) -> RuleCost:
+def cost_of_rule(found: RuleCostTable, key: str) -> RuleCost:
     return next(price for price in found.prices if price.rule.key == key)
 
 
 def test_a_rate_that_is_thirty_percent_lower_is_a_price_of_thirty_percent() -> None:
-    price = one(table(kept=around(1e6), a=around(0.7e6)), "a")
+    price = cost_of_rule(compute_costs(kept=measures_around(1e6), a=measures_around(0.7e6)), "a")
     assert price.outcome is RuleOutcome.COSTS
     assert price.cost == pytest.approx(0.3, abs=1e-3)
     assert price.low is not None
@@ -78,7 +78,7 @@ def test_a_rate_that_is_thirty_percent_lower_is_a_price_of_thirty_percent() -> N
 
 
 def test_equal_rates_show_no_cost() -> None:
-    price = one(table(kept=around(1e6), a=around(1e6)), "a")
+    price = cost_of_rule(compute_costs(kept=measures_around(1e6), a=measures_around(1e6)), "a")
     assert price.outcome in (RuleOutcome.NOTHING, RuleOutcome.NOT_SHOWN)
     assert price.low is not None
     assert price.high is not None
@@ -86,9 +86,9 @@ def test_equal_rates_show_no_cost() -> None:
 
 
 def test_the_dearest_rule_comes_first_and_the_impossible_ones_are_apart() -> None:
-    result = table(kept=around(1e6), a=around(0.9e6), b=around(0.5e6))
+    result = compute_costs(kept=measures_around(1e6), a=measures_around(0.9e6), b=measures_around(0.5e6))
     assert [price.rule.key for price in result.prices] == ["b", "a", "two"]
-    assert one(result, "two").outcome is RuleOutcome.NOT_MEASURED
+    assert cost_of_rule(result, "two").outcome is RuleOutcome.NOT_MEASURED
     assert [rule.key for rule in result.impossible] == ["no"]
 
 
@@ -102,7 +102,7 @@ def test_the_dearest_rule_comes_first_and_the_impossible_ones_are_apart() -> Non
     ],
 )
 def test_what_the_tester_limited_is_only_a_bound(kept: str, broken: str, bound: CostBound, text: str) -> None:
-    price = one(table(kept=around(1e6, kept), a=around(0.6e6, broken)), "a")
+    price = cost_of_rule(compute_costs(kept=measures_around(1e6, kept), a=measures_around(0.6e6, broken)), "a")
     assert (price.bound, format_cost(price)) == (bound, text)
     assert price.outcome in (RuleOutcome.LIMITED, RuleOutcome.COSTS)
     assert (price.low is None) is (bound in (CostBound.AT_MOST, CostBound.NEITHER))
@@ -111,9 +111,9 @@ def test_what_the_tester_limited_is_only_a_bound(kept: str, broken: str, bound: 
 
 def test_a_rule_without_any_load_costs_all_there_is() -> None:
     rule_costs = compute_rule_costs(
-        PRICING, {**runs(kept=around(1e6)), "b": [run(50 + place, side="b") for place in range(3)]}
+        PRICING, {**runs(kept=measures_around(1e6)), "b": [run(50 + place, side="b") for place in range(3)]}
     )
-    price = one(rule_costs, "b")
+    price = cost_of_rule(rule_costs, "b")
     assert (price.outcome, format_cost(price), format_cost_range(price)) == (RuleOutcome.NO_LOAD, "all", "-")
     assert derive_impact(rule_costs, 1) is not None
     assert "cpu: 1" in format_impact(rule_costs)
@@ -135,23 +135,23 @@ def test_a_goal_that_keeping_all_rules_does_not_meet_prices_nothing_so_the_next_
         },
     )
     assert (rule_costs.text, rule_costs.passed_over) == ("PDR_0.5%", ("NDR",))
-    assert one(rule_costs, "a").cost == pytest.approx(0.5, abs=0.01)
+    assert cost_of_rule(rule_costs, "a").cost == pytest.approx(0.5, abs=0.01)
 
 
 def test_identical_vnfs_are_priced_by_what_each_of_them_does() -> None:
-    result = table(kept=around(1e6), two=around(1.9e6))
-    assert one(result, "two").cost == pytest.approx(0.05, abs=1e-3)
+    result = compute_costs(kept=measures_around(1e6), two=measures_around(1.9e6))
+    assert cost_of_rule(result, "two").cost == pytest.approx(0.05, abs=1e-3)
     assert result.identical_count == 2
     assert derive_impact(result, 2) is not None
-    assert table(kept=around(1e6), two=around(1e6)).identical_count == 1
-    assert table(kept=around(1e6), a=around(1e6)).identical_count is None
+    assert compute_costs(kept=measures_around(1e6), two=measures_around(1e6)).identical_count == 1
+    assert compute_costs(kept=measures_around(1e6), a=measures_around(1e6)).identical_count is None
 
 
 def test_the_impact_section_promises_the_most_that_was_seen() -> None:
-    result = table(kept=around(1e6), b=around(0.6e6), two=around(1.9e6))
+    result = compute_costs(kept=measures_around(1e6), b=measures_around(0.6e6), two=measures_around(1.9e6))
     option = derive_impact(result, 1)
     assert option is not None
-    high = one(result, "b").high
+    high = cost_of_rule(result, "b").high
     assert high is not None
     assert option.degradation_max_ratio == {"cpu": math.ceil(high * 100) / 100}
     text = format_impact(result)
@@ -159,9 +159,9 @@ def test_the_impact_section_promises_the_most_that_was_seen() -> None:
     assert "#   identical_max_count: 2" in text
 
 
-@pytest.mark.parametrize("figures", [{}, {"a": [rate(7e5)]}, {"a": around(2e6), "b": around(1e3)}])
+@pytest.mark.parametrize("figures", [{}, {"a": [rate(7e5)]}, {"a": measures_around(2e6), "b": measures_around(1e3)}])
 def test_its_picture_and_its_texts_are_sound_whatever_was_measured(figures: dict[str, list[Measure]]) -> None:
-    result = table(kept=around(1e6), **figures)
+    result = compute_costs(kept=measures_around(1e6), **figures)
     chart = pictured.build_chart(result)
     require_sound(chart)
     assert "this host has one node" in render_markdown_sections(
@@ -176,7 +176,7 @@ MACHINE = host(shape=Shape(nodes=1, cores=4, threads=1, reserved_cores=0))
 TRUE_RATIO = {"same-core": 0.7, "small-pages": 1.0, "identical-2": 2.0, "identical-3": 2.1, "identical-4": 2.2}
 
 
-def simulated(plan: Plan, seeds: Random) -> RunEnvironment:
+def simulated_environment(plan: Plan, seeds: Random) -> RunEnvironment:
     measurers = []
 
     def make(plan: Plan, _stage: object) -> SimulatedMeasurer:
@@ -203,13 +203,13 @@ def test_known_effects_are_found_again_and_shown_again(tmp_path: Path, capsys: p
     outcome = execute_suite(
         planned.plans,
         lambda _event: None,
-        simulated(planned.plans[0], Random(7)),
+        simulated_environment(planned.plans[0], Random(7)),
         planned.pricing,
         lambda plan, so_far: is_worth_running(planned.pricing, plan, so_far),
     )
     assert not outcome.failures
     cost_table = build_cost_table(outcome.suite, outcome.results)
-    dear, free = one(cost_table, "same-core"), one(cost_table, "small-pages")
+    dear, free = cost_of_rule(cost_table, "same-core"), cost_of_rule(cost_table, "small-pages")
     assert dear.outcome is RuleOutcome.COSTS
     assert dear.low is not None
     assert dear.high is not None
@@ -218,8 +218,8 @@ def test_known_effects_are_found_again_and_shown_again(tmp_path: Path, capsys: p
     # Three were too slow each time, so four were not tried.
     assert (
         cost_table.identical_count,
-        one(cost_table, "identical-3").run_count,
-        one(cost_table, "identical-4").run_count,
+        cost_of_rule(cost_table, "identical-3").run_count,
+        cost_of_rule(cost_table, "identical-4").run_count,
     ) == (
         2,
         3,

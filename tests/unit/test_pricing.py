@@ -30,11 +30,11 @@ def plan(
     return plan_rule_costs(RuleCostRequest(overrides=overrides, **asked), machine, list(cpus), means)
 
 
-def by_key(planned: RuleCostRuns) -> dict[str, PlacementRule]:
+def rules_by_key(planned: RuleCostRuns) -> dict[str, PlacementRule]:
     return {rule.key: rule for rule in planned.pricing.rules}
 
 
-def first(planned: RuleCostRuns, variant: str) -> Plan:
+def first_plan(planned: RuleCostRuns, variant: str) -> Plan:
     return next(each for each in planned.plans if each.variant == variant)
 
 
@@ -63,16 +63,16 @@ def test_two_threads_of_one_core_are_no_place_that_keeps_all_rules() -> None:
 def test_every_rule_can_be_broken_on_two_sockets_with_smt(tmp_path: Path) -> None:
     planned = plan(tmp_path)
     assert not [rule.key for rule in planned.pricing.rules if rule.why_not]
-    assert {each.variant for each in planned.plans} == {BASELINE_VARIANT, *by_key(planned)}
-    stored = first(planned, BASELINE_VARIANT)
+    assert {each.variant for each in planned.plans} == {BASELINE_VARIANT, *rules_by_key(planned)}
+    stored = first_plan(planned, BASELINE_VARIANT)
     assert (stored.engine.cores, cpus_of(stored), stored.lab.sut_pages) == ((0,), (7,), "large")
-    assert cpus_of(first(planned, "same-core")) == (0,)
-    assert cpus_of(first(planned, "sibling")) == (16,)
-    assert cpus_of(first(planned, "other-node")) == (8,)
-    assert cpus_of(first(planned, "not-pinned")) == (None,)
-    assert first(planned, "remote-memory").lab.sut_memory_node == 1
-    assert first(planned, "small-pages").lab.sut_pages == "small"
-    assert first(planned, "softirq").lab.sut_softirq_core == 7
+    assert cpus_of(first_plan(planned, "same-core")) == (0,)
+    assert cpus_of(first_plan(planned, "sibling")) == (16,)
+    assert cpus_of(first_plan(planned, "other-node")) == (8,)
+    assert cpus_of(first_plan(planned, "not-pinned")) == (None,)
+    assert first_plan(planned, "remote-memory").lab.sut_memory_node == 1
+    assert first_plan(planned, "small-pages").lab.sut_pages == "small"
+    assert first_plan(planned, "softirq").lab.sut_softirq_core == 7
 
 
 def test_noisy_neighbors_are_where_only_what_they_stand_for_is_shared(tmp_path: Path) -> None:
@@ -84,32 +84,32 @@ def test_noisy_neighbors_are_where_only_what_they_stand_for_is_shared(tmp_path: 
         "memory-noise": [("memory", 6)],
         "cache-noise": [("cache", 6)],
     }
-    assert not any(by_key(planned)[key].note for key in noisy)
+    assert not any(rules_by_key(planned)[key].note for key in noisy)
 
 
 def test_identical_vnfs_have_a_cpu_each_as_long_as_there_are_some(tmp_path: Path) -> None:
     planned = plan(tmp_path)
-    assert cpus_of(first(planned, "identical-4")) == (7, 6, 5, 4)
-    assert first(planned, "identical-4").lab.chain_count == 4
+    assert cpus_of(first_plan(planned, "identical-4")) == (7, 6, 5, 4)
+    assert first_plan(planned, "identical-4").lab.chain_count == 4
     small = plan(tmp_path, SMALL, range(2))
-    assert cpus_of(first(small, "identical-2")) == (1, 1)
-    assert "share" in by_key(small)["identical-2"].how
-    assert "identical-3" not in by_key(small)
+    assert cpus_of(first_plan(small, "identical-2")) == (1, 1)
+    assert "share" in rules_by_key(small)["identical-2"].how
+    assert "identical-3" not in rules_by_key(small)
 
 
 def test_a_placement_differs_from_the_one_that_keeps_all_rules_in_one_thing(tmp_path: Path) -> None:
     planned = plan(tmp_path)
-    stored = first(planned, BASELINE_VARIANT)
+    stored = first_plan(planned, BASELINE_VARIANT)
     for rule in planned.pricing.rules:
         if rule.vnf_count == 1:
-            broken = first(planned, rule.key)
+            broken = first_plan(planned, rule.key)
             assert broken.traffic == stored.traffic
             assert broken.search == stored.search
             assert broken.engine == stored.engine
 
 
 def test_what_a_machine_of_two_cpus_cannot_break_is_named(tmp_path: Path) -> None:
-    rules = by_key(plan(tmp_path, SMALL, range(2)))
+    rules = rules_by_key(plan(tmp_path, SMALL, range(2)))
     impossible = {key: rule.why_not for key, rule in rules.items() if rule.why_not}
     assert set(impossible) == {"sibling", "sibling-noise", "other-node", "remote-memory"}
     assert "one usable thread" in impossible["sibling"]

@@ -3,7 +3,7 @@
 import pytest
 
 from nodrop.errors import ConfigError
-from nodrop.rates import FixedRate, SearchedRate, compute_fixed_load_pps, parse_rate, compute_theoretical_rate
+from nodrop.rates import FixedRate, SearchedRate, compute_fixed_load_pps, compute_theoretical_rate, parse_rate
 
 TEN_GBPS = 10_000_000_000
 BOTH_WAYS = (0.5, 0.5)

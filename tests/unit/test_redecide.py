@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 from tests.factories import with_trial
-from tests.recorded import SEARCHES, recorded, replaced
-from tests.running import MILLION, Listener, make_plan, parts
+from tests.recorded import SEARCHES, overwrite_result, record_run
+from tests.running import MILLION, Listener, make_environment, make_plan
 from tests.suts import Buffer, SlowTester, SmoothCurve, Step, Sut
 
 from nodrop.cli import main
@@ -41,7 +41,7 @@ def assert_reproduced(result: RunResult) -> None:
 @pytest.mark.parametrize("algorithm", SEARCHES)
 def test_every_search_decides_again_what_is_on_record(algorithm: AlgorithmName, sut: Sut, tmp_path: Path) -> None:
     needs = OWN_NEEDS.get(algorithm, {})
-    assert_reproduced(recorded(tmp_path, sut, search__algorithm=algorithm, **needs))
+    assert_reproduced(record_run(tmp_path, sut, search__algorithm=algorithm, **needs))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -49,26 +49,26 @@ def test_every_search_decides_again_what_is_on_record(algorithm: AlgorithmName, 
 def test_it_does_so_for_suts_that_change_their_mind(algorithm: AlgorithmName, kind: str, tmp_path: Path) -> None:
     needs = OWN_NEEDS.get(algorithm, {})
     assert_reproduced(
-        recorded(tmp_path, SUTS[kind](7), search__algorithm=algorithm, search__max_load="20Mpps", **needs)
+        record_run(tmp_path, SUTS[kind](7), search__algorithm=algorithm, search__max_load="20Mpps", **needs)
     )
 
 
-def lossless(trial: TrialResult) -> TrialResult:
+def without_loss(trial: TrialResult) -> TrialResult:
     streams = [s.model_copy(update={"lost_count": 0, "received_count": s.offered_count}) for s in trial.streams]
     return trial.model_copy(update={"streams": tuple(streams)})
 
 
 def test_a_record_that_was_changed_is_told_from_the_true_one(tmp_path: Path) -> None:
-    result = recorded(tmp_path, MILLION)
+    result = record_run(tmp_path, MILLION)
     lossy = next(trial for trial in result.trials if trial.lost_count)
-    again = redecide(with_trial(result, lossless(lossy)))
+    again = redecide(with_trial(result, without_loss(lossy)))
     assert len(again.steps) < again.trial_count
     assert f"trial {lossy.index}: bounds of NDR" in again.differences[0]
     assert "on record" in again.differences[-1]
 
 
 def test_bounds_that_do_not_follow_from_the_trials_are_named(tmp_path: Path) -> None:
-    result = recorded(tmp_path, MILLION)
+    result = record_run(tmp_path, MILLION)
     ndr = result.goals[0]
     assert ndr.lower
     better = ndr.model_copy(update={"lower": ndr.lower.model_copy(update={"load_pps": 2e6})})
@@ -78,7 +78,7 @@ def test_bounds_that_do_not_follow_from_the_trials_are_named(tmp_path: Path) -> 
 
 
 def test_a_search_that_says_complete_too_early_is_named(tmp_path: Path) -> None:
-    result = recorded(tmp_path, MILLION)
+    result = record_run(tmp_path, MILLION)
     last = result.steps[-1].trial_index
     cut = result.model_copy(update={"trials": result.trials[:last], "steps": result.steps[:-1], "goals": ()})
     (difference,) = redecide(cut).differences
@@ -86,7 +86,7 @@ def test_a_search_that_says_complete_too_early_is_named(tmp_path: Path) -> None:
 
 
 def test_invalid_trials_and_latency_trials_are_left_out(tmp_path: Path) -> None:
-    result = recorded(tmp_path, MILLION)
+    result = record_run(tmp_path, MILLION)
     doubt = Doubt.invalid("tester_drops", dropped_count=5)
     spoiled = result.trials[2].model_copy(
         update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))}
@@ -98,14 +98,14 @@ def test_invalid_trials_and_latency_trials_are_left_out(tmp_path: Path) -> None:
 
 
 def test_a_record_from_before_there_were_steps_can_be_decided_again(tmp_path: Path) -> None:
-    result = recorded(tmp_path, MILLION)
+    result = record_run(tmp_path, MILLION)
     again = redecide(result.model_copy(update={"steps": ()}))
     assert again.differences == ()
     assert [step.after for step in again.steps] == [step.after for step in result.steps]
 
 
 def test_a_verified_record_is_said_to_be_reproduced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    result = recorded(tmp_path, MILLION)
+    result = record_run(tmp_path, MILLION)
     assert main(["explain", "latest", "--verify", "--results-dir", str(tmp_path)]) == 0
     count = len(result.steps)
     assert capsys.readouterr().out == f"reproduced: {count} of {count} trials, all bounds\n"
@@ -114,9 +114,9 @@ def test_a_verified_record_is_said_to_be_reproduced(tmp_path: Path, capsys: pyte
 def test_a_record_that_cannot_be_reproduced_ends_with_where_and_exit_code_5(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    result = recorded(tmp_path, MILLION)
+    result = record_run(tmp_path, MILLION)
     lossy = next(trial for trial in result.trials if trial.lost_count)
-    replaced(with_trial(result, lossless(lossy)), tmp_path)
+    overwrite_result(with_trial(result, without_loss(lossy)), tmp_path)
     assert main(["explain", "latest", "--verify", "--results-dir", str(tmp_path)]) == 5
     captured = capsys.readouterr()
     assert "trials reproduced; verify with the release that measured it" in captured.err
@@ -124,7 +124,7 @@ def test_a_record_that_cannot_be_reproduced_ends_with_where_and_exit_code_5(
 
 
 def test_a_run_without_a_search_cannot_be_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    result = execute(make_plan(tmp_path), Listener(), parts())
-    replaced(result.model_copy(update={"trials": (), "steps": (), "goals": ()}), tmp_path)
+    result = execute(make_plan(tmp_path), Listener(), make_environment())
+    overwrite_result(result.model_copy(update={"trials": (), "steps": (), "goals": ()}), tmp_path)
     assert main(["explain", "latest", "--verify", "--results-dir", str(tmp_path)]) == 5
     assert "has no trials of a search to re-decide" in capsys.readouterr().err

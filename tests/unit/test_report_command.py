@@ -6,14 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.recorded import recorded
+from tests.recorded import record_run
 from tests.running import MILLION
 
 from nodrop.cli import main
 from nodrop.model.result import RunResult
 
 
-def reported(*arguments: object) -> bytes:
+def report_output(*arguments: object) -> bytes:
     """Run in a child process: the renderer's threads outlive the test and take signals meant for other tests."""
     command = [sys.executable, "-m", "nodrop", "report", *map(str, arguments)]
     return subprocess.run(command, check=True, timeout=60, capture_output=True).stdout
@@ -21,7 +21,7 @@ def reported(*arguments: object) -> bytes:
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunResult:
-    return recorded(tmp_path, MILLION)
+    return record_run(tmp_path, MILLION)
 
 
 def rows(text: bytes) -> list[dict[str, str]]:
@@ -42,12 +42,12 @@ def test_the_suffix_says_the_format(suffix: str, begins: bytes, run: RunResult, 
     if suffix == "pdf":
         pytest.importorskip("typst", reason="Typst is not installed: pip install typst")
     file = tmp_path / f"report.{suffix}"
-    reported(tmp_path / run.run_id, "-o", file)
+    report_output(tmp_path / run.run_id, "-o", file)
     assert file.read_bytes().startswith(begins)
 
 
 def test_the_goals_are_a_row_each_in_csv(run: RunResult, tmp_path: Path) -> None:
-    text = rows(reported(tmp_path / run.run_id, "--format", "csv", "-o", "-"))
+    text = rows(report_output(tmp_path / run.run_id, "--format", "csv", "-o", "-"))
     for row, each in zip(text, run.goals, strict=True):
         assert each.lower
         assert each.upper
@@ -57,13 +57,13 @@ def test_the_goals_are_a_row_each_in_csv(run: RunResult, tmp_path: Path) -> None
 
 
 def test_the_trials_are_a_row_each_in_csv(run: RunResult, tmp_path: Path) -> None:
-    text = rows(reported(tmp_path / run.run_id, "--format", "csv", "--table", "trials", "-o", "-"))
+    text = rows(report_output(tmp_path / run.run_id, "--format", "csv", "--table", "trials", "-o", "-"))
     assert [int(row["received_frames"]) for row in text] == [trial.received_count for trial in run.trials]
 
 
 def test_a_report_of_two_says_what_became_of_one_beside_the_other(run: RunResult, tmp_path: Path) -> None:
-    other = recorded(tmp_path, MILLION)
-    message = reported(
+    other = record_run(tmp_path, MILLION)
+    message = report_output(
         tmp_path / run.run_id, "--against", tmp_path / other.run_id, "--format", "md", "-o", "-"
     ).decode()
     assert "## B compared with A" in message

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from tests.recorded import recorded
+from tests.recorded import record_run
 from tests.running import MILLION
 
 from nodrop import store
@@ -22,7 +22,7 @@ HOSTILE = """</script></style><img src=x onerror=alert(1)>"'&<svg onload=alert(2
 
 
 @pytest.fixture(autouse=True)
-def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_drawings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip the drawings, which have their own tests: the renderer's threads outlive a test and take others' signals."""
     monkeypatch.setattr(
         render, "render_svg", lambda chart: f"<svg class=drawn>{chart.name}</svg>" if _is(chart) else ""
@@ -33,7 +33,7 @@ def _is(chart: Chart) -> bool:
     return bool(chart.spec["datasets"])
 
 
-class Seen(HTMLParser):
+class TagCollector(HTMLParser):
     """Tags with their attributes, and whether every opened tag was closed."""
 
     EMPTY = frozenset({"meta", "link", "img", "br", "input"})
@@ -54,9 +54,9 @@ class Seen(HTMLParser):
         assert self.open.pop() == tag
 
 
-def hostile(directory: Path) -> RunResult:
+def hostile_run(directory: Path) -> RunResult:
     """Return a run in which every text from outside tries to break out of its markup."""
-    result = recorded(directory, MILLION, label=HOSTILE, user_info={HOSTILE: HOSTILE})
+    result = record_run(directory, MILLION, label=HOSTILE, user_info={HOSTILE: HOSTILE})
     assert result.facts
     stage = result.facts.stage.model_copy(update={"sut": HOSTILE, "name": HOSTILE})
     host = result.facts.host.model_copy(update={"name": HOSTILE, "cpu_model": HOSTILE})
@@ -66,7 +66,7 @@ def hostile(directory: Path) -> RunResult:
 
 
 def test_what_others_wrote_is_text_and_never_markup(tmp_path: Path) -> None:
-    seen = Seen(render_results_page([hostile(tmp_path)]))
+    seen = TagCollector(render_results_page([hostile_run(tmp_path)]))
     assert not seen.open
     assert not [tag for tag, _ in seen.tags if tag == "img"]
     assert [tag for tag, _ in seen.tags].count("script") == 1
@@ -74,7 +74,7 @@ def test_what_others_wrote_is_text_and_never_markup(tmp_path: Path) -> None:
 
 
 def test_it_fetches_nothing(tmp_path: Path) -> None:
-    seen = Seen(render_results_page([recorded(tmp_path, MILLION)]))
+    seen = TagCollector(render_results_page([record_run(tmp_path, MILLION)]))
     links = [
         value or "" for _, attributes in seen.tags for name, value in attributes.items() if name in ("href", "src")
     ]
@@ -84,7 +84,7 @@ def test_it_fetches_nothing(tmp_path: Path) -> None:
 
 
 def test_its_policy_allows_what_it_brings_along_and_nothing_else(tmp_path: Path) -> None:
-    text = render_results_page([recorded(tmp_path, MILLION)])
+    text = render_results_page([record_run(tmp_path, MILLION)])
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
     assert policy
     assert policy[1].startswith("default-src &#39;none&#39;; style-src &#39;sha256-")
@@ -92,7 +92,7 @@ def test_its_policy_allows_what_it_brings_along_and_nothing_else(tmp_path: Path)
 
 
 def test_all_links_within_lead_somewhere(tmp_path: Path) -> None:
-    seen = Seen(render_results_page([recorded(tmp_path, MILLION, frame_bytes=size) for size in (64, 512)]))
+    seen = TagCollector(render_results_page([record_run(tmp_path, MILLION, frame_bytes=size) for size in (64, 512)]))
     ids = [value for _, attributes in seen.tags for name, value in attributes.items() if name == "id"]
     assert len(ids) == len(set(ids))
     inner = {(attributes.get("href") or "")[1:] for tag, attributes in seen.tags if tag == "a"}
@@ -100,7 +100,7 @@ def test_all_links_within_lead_somewhere(tmp_path: Path) -> None:
 
 
 def test_headings_go_down_step_by_step(tmp_path: Path) -> None:
-    seen = Seen(render_results_page([recorded(tmp_path, MILLION)]))
+    seen = TagCollector(render_results_page([record_run(tmp_path, MILLION)]))
     levels = [int(tag[1]) for tag, _ in seen.tags if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1
     assert levels.count(1) == 1
@@ -108,10 +108,10 @@ def test_headings_go_down_step_by_step(tmp_path: Path) -> None:
 
 
 def test_the_result_can_be_taken_out_of_it_and_read_again(tmp_path: Path) -> None:
-    result = recorded(tmp_path, MILLION, label=HOSTILE)
+    result = record_run(tmp_path, MILLION, label=HOSTILE)
     (link,) = (
         attributes["href"] or ""
-        for tag, attributes in Seen(render_results_page([result])).tags
+        for tag, attributes in TagCollector(render_results_page([result])).tags
         if tag == "a" and attributes.get("download") == "result.json.gz"
     )
     content = gzip.decompress(base64.b64decode(link.partition("base64,")[2]))
@@ -122,11 +122,11 @@ def test_the_result_can_be_taken_out_of_it_and_read_again(tmp_path: Path) -> Non
 
 
 def test_a_password_does_not_travel_with_it(tmp_path: Path) -> None:
-    result = recorded(tmp_path, MILLION)
+    result = record_run(tmp_path, MILLION)
     plan = result.plan.model_copy(update={"results_index": "postgresql://me:secret@host/db"})
     link = next(
         attributes["href"] or ""
-        for tag, attributes in Seen(render_results_page([result.model_copy(update={"plan": plan})])).tags
+        for tag, attributes in TagCollector(render_results_page([result.model_copy(update={"plan": plan})])).tags
         if attributes.get("download") == "result.json.gz"
     )
     stored = json.loads(gzip.decompress(base64.b64decode(link.partition("base64,")[2])))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.recorded import recorded
+from tests.recorded import record_run
 from tests.running import MILLION
 
 from nodrop.report.document import build_document
@@ -28,5 +28,5 @@ def test_the_figures_of_a_file_of_nfvbench_are_shown_with_whose_they_are() -> No
 
 def test_runs_of_both_stand_in_one_report(tmp_path: Path) -> None:
     summaries = [each.summary for each in select_results([str(NDR_PDR)])]
-    output = build_document([recorded(tmp_path, MILLION)], imported=summaries)
+    output = build_document([record_run(tmp_path, MILLION)], imported=summaries)
     assert "imported" in {section.name for section in output.sections}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
-from tests.recorded import recorded
+from tests.recorded import record_run
 from tests.running import MILLION
 
 from nodrop.report.document import build_document
@@ -16,8 +16,8 @@ HOSTILE = "| <script>alert(1)</script> [x](javascript:alert(1)) ![y](z) `a` **b*
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> str:
-    result = recorded(tmp_path, MILLION, label=HOSTILE)
+def render_hostile(tmp_path: Path) -> str:
+    result = record_run(tmp_path, MILLION, label=HOSTILE)
     plan = result.plan.model_copy(update={"warnings": (HOSTILE,)})
     return render_markdown(build_document([result.model_copy(update={"plan": plan})]))
 
@@ -26,9 +26,9 @@ def without_code(text: str) -> str:
     return re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
 
 
-def test_what_others_wrote_stays_text(written: str) -> None:
+def test_what_others_wrote_stays_text(render_hostile: str) -> None:
     """Parse with markdown-it, a dependency of rich."""
-    tokens = MarkdownIt("commonmark").enable("table").parse(written)
+    tokens = MarkdownIt("commonmark").enable("table").parse(render_hostile)
     pieces = [piece for token in tokens for piece in (token, *(token.children or ()))]
     assert not [piece for piece in pieces if piece.type in ("image", "link_open")]
     markup = {piece.content.strip() for piece in pieces if piece.type in ("html_block", "html_inline")}
@@ -41,10 +41,10 @@ def test_a_text_is_on_one_line() -> None:
     assert escape_markdown("a\r\n\n- b|c") == "a - b\\|c"
 
 
-def test_rows_have_as_many_cells_as_there_are_columns(written: str) -> None:
-    rows = [line for line in without_code(written).splitlines() if line.startswith("| ")]
+def test_rows_have_as_many_cells_as_there_are_columns(render_hostile: str) -> None:
+    rows = [line for line in without_code(render_hostile).splitlines() if line.startswith("| ")]
     assert rows
-    for table in re.findall(r"((?:^\|.*\n)+)", without_code(written), flags=re.MULTILINE):
+    for table in re.findall(r"((?:^\|.*\n)+)", without_code(render_hostile), flags=re.MULTILINE):
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
 
 

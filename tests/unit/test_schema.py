@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 from scripts.schemas import SCHEMAS, python_schemas, stale
-from tests.running import Listener, make_plan, parts
+from tests.running import Listener, make_environment, make_plan
 from tests.suts import SlowTester
 
 from nodrop import store
@@ -24,12 +24,12 @@ def test_the_committed_schemas_are_current() -> None:
 
 
 def test_a_stored_result_fits_its_schema(tmp_path: Path) -> None:
-    result = execute(make_plan(tmp_path), Listener(), parts(SlowTester(capacity_pps=1e6, tester_pps=5e5)))
+    result = execute(make_plan(tmp_path), Listener(), make_environment(SlowTester(capacity_pps=1e6, tester_pps=5e5)))
     jsonschema.Draft202012Validator(read("result.json")).validate(json.loads(store.to_json(result)))
 
 
 def test_a_changed_result_does_not_fit_the_schema(tmp_path: Path) -> None:
-    result = json.loads(store.to_json(execute(make_plan(tmp_path), Listener(), parts())))
+    result = json.loads(store.to_json(execute(make_plan(tmp_path), Listener(), make_environment())))
     for change in ({"schema_version": "0"}, {"status": "fine"}, {"surprise": 1}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.Draft202012Validator(read("result.json")).validate(result | change)

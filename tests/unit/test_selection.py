@@ -4,8 +4,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.recorded import recorded
-from tests.running import MILLION, Listener, make_plan, parts
+from tests.recorded import record_run
+from tests.running import MILLION, Listener, make_environment, make_plan
 from tests.suts import Step
 
 from nodrop import store
@@ -20,17 +20,17 @@ NFVBENCH = sorted((Path(__file__).parents[1] / "nfvbench").glob("*.json"))
 
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[RunResult, ...]]:
+def stored_runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[RunResult, ...]]:
     """Return a directory with three runs, the later two with a label, and these runs."""
     directory = tmp_path_factory.mktemp("results")
     labels: tuple[dict[str, str], ...] = ({}, {"label": "nightly"}, {"label": "nightly"})
-    return directory, tuple(recorded(directory, Step(1e6 + index), **keys) for index, keys in enumerate(labels))
+    return directory, tuple(record_run(directory, Step(1e6 + index), **keys) for index, keys in enumerate(labels))
 
 
 @pytest.fixture
-def directory(stored: tuple[Path, tuple[RunResult, ...]], tmp_path: Path) -> Path:
+def directory(stored_runs: tuple[Path, tuple[RunResult, ...]], tmp_path: Path) -> Path:
     """Return a copy of it for changes."""
-    return Path(shutil.copytree(stored[0], tmp_path / "results"))
+    return Path(shutil.copytree(stored_runs[0], tmp_path / "results"))
 
 
 def ids(found: tuple[SelectedResult, ...]) -> list[str]:
@@ -38,20 +38,20 @@ def ids(found: tuple[SelectedResult, ...]) -> list[str]:
 
 
 def test_files_directories_ids_and_commas_mean_each_result_once(
-    stored: tuple[Path, tuple[RunResult, ...]], directory: Path
+    stored_runs: tuple[Path, tuple[RunResult, ...]], directory: Path
 ) -> None:
-    first, second, third = (result.run_id for result in stored[1])
+    first, second, third = (result.run_id for result in stored_runs[1])
     words = (str(directory / first), f"{second},{third}", f"{directory}/{third}/result.json")
     results = select_results(words, directory)
     assert ids(results) == [first, second, third]
     assert results[1].path == directory / second / "result.json"
-    assert results[1].result() == stored[1][1]
+    assert results[1].result() == stored_runs[1][1]
 
 
 def test_a_label_means_all_that_have_it_and_a_tag_as_well(
-    stored: tuple[Path, tuple[RunResult, ...]], directory: Path
+    stored_runs: tuple[Path, tuple[RunResult, ...]], directory: Path
 ) -> None:
-    first, second, third = (result.run_id for result in stored[1])
+    first, second, third = (result.run_id for result in stored_runs[1])
     assert ids(select_results(["label:nightly"], directory)) == [second, third]
     assert ids(select_results(["label:night*"], directory)) == [second, third]
     with open_index(directory) as index:
@@ -62,10 +62,10 @@ def test_a_label_means_all_that_have_it_and_a_tag_as_well(
 
 
 def test_the_latest_is_the_last_run_or_all_of_its_suite(tmp_path: Path) -> None:
-    alone = recorded(tmp_path, MILLION)
+    alone = record_run(tmp_path, MILLION)
     assert ids(select_results(["latest"], tmp_path)) == [alone.run_id]
     plans = [make_plan(tmp_path, frame_bytes=size, latency__enabled=False) for size in (64, 128)]
-    outcome = execute_suite(plans, Listener(), parts())
+    outcome = execute_suite(plans, Listener(), make_environment())
     suite_id, run_ids = outcome.suite.suite_id, [result.run_id for result in outcome.results]
     (directory := tmp_path / "elsewhere").mkdir()
     for expected in (suite_id, str(tmp_path / suite_id), str(tmp_path / suite_id / "suite.json")):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.hosts import MOMENT, host
-from tests.recorded import recorded
+from tests.recorded import record_run
 from tests.running import MILLION
 from tests.verdicts import rate, run
 
@@ -15,7 +15,7 @@ from nodrop.model.result import RunResult
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
-    return recorded(tmp_path_factory.mktemp("results"), MILLION)
+    return record_run(tmp_path_factory.mktemp("results"), MILLION)
 
 
 def with_facts(result: RunResult, **host: object) -> RunResult:
@@ -25,13 +25,13 @@ def with_facts(result: RunResult, **host: object) -> RunResult:
 
 
 def test_two_runs_of_one_configuration_do_not_differ(result: RunResult, tmp_path: Path) -> None:
-    again = recorded(tmp_path / "elsewhere", MILLION, label="again")
+    again = record_run(tmp_path / "elsewhere", MILLION, label="again")
     assert result.run_id != again.run_id
     assert diff_setups([result], [again]) == ()
 
 
 def test_what_likely_matters_comes_first(result: RunResult, tmp_path: Path) -> None:
-    other = recorded(tmp_path, MILLION, hops=2, search__width="2%", frame_bytes=128)
+    other = record_run(tmp_path, MILLION, hops=2, search__width="2%", frame_bytes=128)
     actual = diff_setups([result], [with_facts(other, kernel="7.0", memory_bytes=1)])
     texts = [each.text for each in actual]
     order = ["SUT", "traffic", "kernel", "memory in bytes", "goal width"]
@@ -41,7 +41,7 @@ def test_what_likely_matters_comes_first(result: RunResult, tmp_path: Path) -> N
 
 
 def test_keys_that_nobody_thought_of_are_told_by_their_names(result: RunResult, tmp_path: Path) -> None:
-    other = recorded(tmp_path, MILLION, engine__catch_up="30ms")
+    other = record_run(tmp_path, MILLION, engine__catch_up="30ms")
     assert [(each.text, each.a, each.b) for each in diff_setups([result], [other])] == [
         ("engine.catch_up_max_s", "0.02", "0.03")
     ]
@@ -97,7 +97,7 @@ def test_hosts_that_are_set_up_differently_are_told_likeliest_first(result: RunR
 
 
 def test_what_differs_of_hosts_is_told_before_what_differs_of_the_search(result: RunResult, tmp_path: Path) -> None:
-    other = recorded(tmp_path, MILLION, hops=2, search__width="2%")
+    other = record_run(tmp_path, MILLION, hops=2, search__width="2%")
     actual = diff_setups(
         with_hosts(result, with_settings(swap="off")),
         with_hosts(with_facts(other, kernel="7.0"), with_settings(swap="on")),

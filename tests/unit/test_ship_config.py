@@ -20,7 +20,7 @@ fluentd:
 """The example of NFVbench's documentation, 7.1.11, which has a mapping where its code takes a list."""
 
 
-def written(directory: Path, text: str) -> Path:
+def write_config(directory: Path, text: str) -> Path:
     file = directory / "nfvbench.cfg"
     file.write_text(text)
     return file
@@ -35,13 +35,13 @@ def written(directory: Path, text: str) -> Path:
     ],
 )
 def test_nfvbenchs_fluentd_is_taken_as_it_is(tmp_path: Path, text: str) -> None:
-    (entry,) = load([written(tmp_path, text)], {}).ship.fluentd
+    (entry,) = load([write_config(tmp_path, text)], {}).ship.fluentd
     assert (entry.logging_tag, entry.result_tag) == ("nfvdbench", "resultnfvdbench")
     assert (entry.ip, entry.port, entry.tls) == ("127.0.0.1", 24224, None)
 
 
 def test_nfvbenchs_other_keys_of_shipping_are_taken(tmp_path: Path) -> None:
-    ship = load([written(tmp_path, "{log_file: /tmp/log, debug: true, user_id: 1000, group_id: 100}")], {}).ship
+    ship = load([write_config(tmp_path, "{log_file: /tmp/log, debug: true, user_id: 1000, group_id: 100}")], {}).ship
     assert (ship.log_file, ship.debug, ship.user_id, ship.group_id) == ("/tmp/log", True, 1000, 100)
 
 

@@ -19,15 +19,15 @@ SETTLED_S = 10_000.0
 """All warm-ups and drifts are over by this time."""
 
 
-def taken(sut: Sut, load_pps: float, duration_s: float, start_s: float, stop: StopRule | None = None) -> OfferedTrial:
+def offer(sut: Sut, load_pps: float, duration_s: float, start_s: float, stop: StopRule | None = None) -> OfferedTrial:
     return offer_trial(sut, Trial(intended_load_pps=load_pps, duration_s=duration_s, stop=stop), start_s)
 
 
-def share_met(sut: Sut, load_pps: float, loss_ratio: float, duration_s: float, trial_count: int = 100) -> float:
+def ratio_met(sut: Sut, load_pps: float, loss_ratio: float, duration_s: float, trial_count: int = 100) -> float:
     """Return how many of these independent trials meet the ratio, with starts spread over all phases."""
     met, start_s = 0, SETTLED_S
     for position in range(trial_count):
-        met += taken(sut, load_pps, duration_s, start_s).loss_ratio <= loss_ratio
+        met += offer(sut, load_pps, duration_s, start_s).loss_ratio <= loss_ratio
         start_s += duration_s + 0.5 + position * math.sqrt(2) % 3
     return met / trial_count
 
@@ -53,12 +53,12 @@ def test_half_of_all_trials_or_more_meet_a_ratio_up_to_the_truth_and_fewer_above
     truth_pps = sut.truth_pps(loss_ratio, duration_s)
     margin = GRADUAL.get(name, 0.005)
     if math.isinf(truth_pps):
-        assert share_met(sut, 1e9, loss_ratio, duration_s) == 1
+        assert ratio_met(sut, 1e9, loss_ratio, duration_s) == 1
     elif truth_pps == 0:
-        assert share_met(sut, 1.0, loss_ratio, duration_s) == 0
+        assert ratio_met(sut, 1.0, loss_ratio, duration_s) == 0
     else:
-        assert share_met(sut, truth_pps * (1 - margin), loss_ratio, duration_s) > 0.5
-        assert share_met(sut, truth_pps * (1 + margin), loss_ratio, duration_s) < 0.5
+        assert ratio_met(sut, truth_pps * (1 - margin), loss_ratio, duration_s) > 0.5
+        assert ratio_met(sut, truth_pps * (1 + margin), loss_ratio, duration_s) < 0.5
 
 
 @pytest.mark.parametrize(
@@ -91,14 +91,14 @@ def test_truths_that_can_be_worked_out_by_hand(name: str, loss_ratio: float, tru
 def test_the_same_seed_and_trials_give_the_same_counts(make: Callable[[int], Sut]) -> None:
     def counts(seed: int) -> list[OfferedTrial]:
         sut = make(seed)
-        return [taken(sut, load_pps, 1.0, start_s) for start_s, load_pps in enumerate(LOADS_PPS)]
+        return [offer(sut, load_pps, 1.0, start_s) for start_s, load_pps in enumerate(LOADS_PPS)]
 
     assert counts(3) == counts(3)
 
 
 @pytest.mark.parametrize("name", ["noisy-capacity", "noisy-windows", "stall-random", "two-modes-time", "smooth-knee"])
 def test_another_seed_gives_other_counts(name: str) -> None:
-    assert taken(SUTS[name](1), 9.3e6, 30.0, 0.0) != taken(SUTS[name](2), 9.3e6, 30.0, 0.0)
+    assert offer(SUTS[name](1), 9.3e6, 30.0, 0.0) != offer(SUTS[name](2), 9.3e6, 30.0, 0.0)
 
 
 @pytest.mark.parametrize("make", SUTS.values(), ids=SUTS)
@@ -107,7 +107,7 @@ def test_windows_count_whole_frames_since_the_start_and_lose_no_more_than_was_of
 ) -> None:
     sut = make(3)
     for start_s, load_pps in enumerate(LOADS_PPS):
-        trial = taken(sut, load_pps, 0.93, 2.0 * start_s)
+        trial = offer(sut, load_pps, 0.93, 2.0 * start_s)
         assert trial.end_s == sorted(trial.end_s)
         assert trial.end_s[-1] == 0.93
         assert trial.offered_count == sorted(trial.offered_count)
@@ -131,7 +131,7 @@ def test_windows_count_whole_frames_since_the_start_and_lose_no_more_than_was_of
 def test_a_trial_stops_at_the_end_of_the_first_window_in_which_its_rule_says_so(
     stop: StopRule, clause: StopClause | None, elapsed_s: float
 ) -> None:
-    trial = taken(HardLimit(capacity_pps=9e6), 10e6, 1.0, 0.0, stop)
+    trial = offer(HardLimit(capacity_pps=9e6), 10e6, 1.0, 0.0, stop)
     assert trial.stopped_by == clause
     assert trial.elapsed_s == pytest.approx(elapsed_s)
     assert trial.lost_count[-1] == round(1e6 * elapsed_s)
@@ -139,34 +139,34 @@ def test_a_trial_stops_at_the_end_of_the_first_window_in_which_its_rule_says_so(
 
 def test_a_buffer_holds_what_it_held_when_a_trial_was_stopped() -> None:
     sut = DeepBuffer(capacity_pps=9e6, buffer_count=2e6)
-    taken(sut, 10e6, 30.0, 0.0, StopRule(elapsed_s=1.5))
-    trial = taken(sut, 10e6, 1.0, 1.5)
+    offer(sut, 10e6, 30.0, 0.0, StopRule(elapsed_s=1.5))
+    trial = offer(sut, 10e6, 1.0, 1.5)
     assert trial.lost_count[-1] == 500_000
 
 
 def test_a_buffer_is_worked_off_between_trials() -> None:
     sut = DeepBuffer(capacity_pps=9e6, buffer_count=2e6)
-    taken(sut, 10e6, 2.0, 0.0)
-    assert taken(sut, 10e6, 2.0, 2.1).lost_count[-1] == 2_000_000 - 900_000
-    assert taken(sut, 10e6, 2.0, 60.0).lost_count[-1] == 0
+    offer(sut, 10e6, 2.0, 0.0)
+    assert offer(sut, 10e6, 2.0, 2.1).lost_count[-1] == 2_000_000 - 900_000
+    assert offer(sut, 10e6, 2.0, 60.0).lost_count[-1] == 0
 
 
 @pytest.mark.parametrize("name", ["noisy-windows", "stall-periodic", "stall-random", "two-modes-time", "drift"])
 def test_what_changes_by_itself_is_the_same_whatever_was_offered_before(name: str) -> None:
     undisturbed, disturbed = SUTS[name](5), SUTS[name](5)
-    taken(disturbed, 20e6, 30.0, 0.0, StopRule(lost_count=0))
-    taken(disturbed, 9.0e6, 7.3, 3.1)
-    assert taken(disturbed, 9.2e6, 20.0, 40.0) == taken(undisturbed, 9.2e6, 20.0, 40.0)
+    offer(disturbed, 20e6, 30.0, 0.0, StopRule(lost_count=0))
+    offer(disturbed, 9.0e6, 7.3, 3.1)
+    assert offer(disturbed, 9.2e6, 20.0, 40.0) == offer(undisturbed, 9.2e6, 20.0, 40.0)
 
 
 def test_a_stall_loses_what_the_buffer_cannot_hold() -> None:
-    trial = taken(SUTS["stall-periodic"](1), 5e6, 2.0, 0.0)
+    trial = offer(SUTS["stall-periodic"](1), 5e6, 2.0, 0.0)
     assert trial.lost_count[-1] == 5_000 - 4_096
 
 
 def test_a_sut_warms_up_by_the_time_on_the_wall() -> None:
     sut = WarmUp(capacity_pps=10e6, cold_ratio=0.1, warm_up_s=20.0)
-    colds = [taken(sut, 10e6, 1.0, start_s).loss_ratio for start_s in (0.0, 20.0, 40.0)]
+    colds = [offer(sut, 10e6, 1.0, start_s).loss_ratio for start_s in (0.0, 20.0, 40.0)]
     assert colds == pytest.approx([0.1 / math.e**power for power in (0.025, 1.025, 2.025)], rel=0.01)
     assert sut.truth_pps(0.0, 1.0, at_s=20.0) == pytest.approx(10e6 * (1 - 0.1 / math.e))
 
@@ -177,14 +177,14 @@ def test_a_drift_is_true_to_the_time() -> None:
 
 
 def test_a_tester_that_cannot_send_leaves_frames_unsent_and_none_lost() -> None:
-    trial = taken(SUTS["tester-overload"](1), 25e6, 1.0, 0.0)
+    trial = offer(SUTS["tester-overload"](1), 25e6, 1.0, 0.0)
     assert (trial.offered_count[-1], trial.lost_count[-1], trial.unsent_count) == (20_000_000, 0, 5_000_000)
     assert trial.loss_ratio == 0.2
 
 
 def test_random_loss_has_the_mean_and_the_spread_of_a_poisson_process() -> None:
     sut = LossFloor(floor_ratio=1e-6, seed=1)
-    counts = [taken(sut, 1e6, 10.0, 20.0 * position).lost_count[-1] for position in range(300)]
+    counts = [offer(sut, 1e6, 10.0, 20.0 * position).lost_count[-1] for position in range(300)]
     mean = sum(counts) / len(counts)
     variance = sum((count - mean) ** 2 for count in counts) / len(counts)
     assert mean == pytest.approx(10.0, abs=0.6)

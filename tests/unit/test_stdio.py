@@ -15,7 +15,7 @@ from nodrop.cli import main
 from nodrop.errors import ConfigError, GeneratorError
 from nodrop.model.choices import AlgorithmName
 from nodrop.search import create
-from nodrop.stdio import serve_search, compute_step_s
+from nodrop.stdio import compute_step_s, serve_search
 from nodrop.stdio.jsonl import MessageStream
 
 CAPACITY_PPS = 1.3e6
@@ -25,7 +25,7 @@ Message = dict[str, Any]
 Change = Callable[[Message], Message]
 
 
-def forwarded(load_pps: float, elapsed_s: float) -> Message:
+def forwarded_counts(load_pps: float, elapsed_s: float) -> Message:
     """Return the counts of a forwarder that loses everything above its capacity."""
     sent_count = round(load_pps * elapsed_s)
     return {"elapsed": elapsed_s, "sent": sent_count, "lost": max(0, sent_count - int(CAPACITY_PPS * elapsed_s))}
@@ -82,16 +82,16 @@ class Measurer:
     def _go_on(self) -> None:
         self._elapsed_s += self._wanted["step"]
         if self._elapsed_s < self._wanted["duration"]:
-            self._answers.append(json.dumps({"progress": forwarded(self._wanted["load"], self._elapsed_s)}))
+            self._answers.append(json.dumps({"progress": forwarded_counts(self._wanted["load"], self._elapsed_s)}))
         else:
             self._end(self._wanted["duration"])
 
     def _end(self, elapsed_s: float) -> None:
-        report = self._change(forwarded(self._wanted["load"], elapsed_s))
+        report = self._change(forwarded_counts(self._wanted["load"], elapsed_s))
         self._answers.append(json.dumps(report.get("answer", {"trial": report})))
 
 
-def failed(measurer: Measurer, algorithm: AlgorithmName = "mlrsearch-01", **flags: Any) -> str:
+def failure_reason(measurer: Measurer, algorithm: AlgorithmName = "mlrsearch-01", **flags: Any) -> str:
     """Return why there is no result: the reason sent to the other side and raised."""
     with pytest.raises(ConfigError) as raised:
         measurer.converse(algorithm, **flags)
@@ -276,11 +276,11 @@ def test_unknown_fields_are_ignored() -> None:
     ],
 )
 def test_params_that_cannot_be_used_are_answered_with_why(params: Message, sentence: str) -> None:
-    assert sentence in failed(Measurer(params))
+    assert sentence in failure_reason(Measurer(params))
 
 
 def test_flags_that_cannot_be_used_are_answered_with_why() -> None:
-    message = failed(Measurer(PARAMS), width="3", budget="soon")
+    message = failure_reason(Measurer(PARAMS), width="3", budget="soon")
     assert "command line: width: should be less than 1 (3.0)" in message
     assert "command line: budget: 'soon' is not a duration" in message
 
@@ -302,7 +302,7 @@ def test_flags_that_cannot_be_used_are_answered_with_why() -> None:
     ],
 )
 def test_answers_that_cannot_be_used_are_answered_with_why(answer: Any, sentence: str) -> None:
-    assert sentence in failed(Measurer(PARAMS, change=lambda _: {"answer": answer}))
+    assert sentence in failure_reason(Measurer(PARAMS, change=lambda _: {"answer": answer}))
 
 
 @pytest.mark.parametrize("line", ["sent 5 lost 3", '{"trial": {"lost": NaN}}', "[" * 5000, '{"trial": 1', "7" * 5000])
@@ -339,11 +339,11 @@ def test_an_input_that_ends_is_a_sentence(count: int) -> None:
         serve_search(MessageStream(iter(message), Measurer(PARAMS)), "mlrsearch-01", {})  # type: ignore[arg-type]
 
 
-def piped(said: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_piped(said: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*COMMAND, *arguments], input=said, capture_output=True, text=True, timeout=30, check=False)
 
 
-def messages(process: subprocess.Popen[str], measurer: Measurer) -> Iterator[Message]:
+def run_messages(process: subprocess.Popen[str], measurer: Measurer) -> Iterator[Message]:
     """Run the conversation through pipes, line by line; it would block if a line were not flushed."""
     assert process.stdin and process.stdout
     for answer in measurer:
@@ -362,7 +362,7 @@ def test_the_conversation_goes_through_pipes(algorithm: AlgorithmName) -> None:
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
-        *_, ended = messages(process, Measurer(PARAMS))
+        *_, ended = run_messages(process, Measurer(PARAMS))
     assert process.returncode == 0
     assert ended == Measurer(PARAMS).converse(
         algorithm, goals=[{"label": "NDR", "loss_ratio": "0"}], final_trial_duration="2s"
@@ -370,7 +370,7 @@ def test_the_conversation_goes_through_pipes(algorithm: AlgorithmName) -> None:
 
 
 def test_failed_is_exit_code_2() -> None:
-    ended = piped('{"params": {}}\n', "--search", "mlrsearch-01")
+    ended = run_piped('{"params": {}}\n', "--search", "mlrsearch-01")
     assert ended.returncode == 2
     assert "max_load is missing" in json.loads(ended.stdout)["failed"]
     assert ended.stderr.startswith("nodrop: error: params: max_load is missing")
@@ -378,7 +378,7 @@ def test_failed_is_exit_code_2() -> None:
 
 @pytest.mark.parametrize("said", ["", json.dumps({"params": PARAMS}) + "\n"])
 def test_an_input_that_ends_is_exit_code_4_without_a_traceback(said: str) -> None:
-    ended = piped(said, "--search", "mlrsearch-01")
+    ended = run_piped(said, "--search", "mlrsearch-01")
     assert ended.returncode == 4
     assert "the input ended" in ended.stderr and "Traceback" not in ended.stderr
     assert "result" not in ended.stdout

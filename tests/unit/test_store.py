@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.running import Listener, make_plan, parts
+from tests.running import Listener, make_environment, make_plan
 
 from nodrop import __version__, store
 from nodrop.cli import main
@@ -18,7 +18,7 @@ from nodrop.store import checksums
 
 @pytest.fixture
 def result(tmp_path: Path) -> RunResult:
-    return execute(make_plan(tmp_path / "elsewhere", latency__enabled=False), Listener(), parts())
+    return execute(make_plan(tmp_path / "elsewhere", latency__enabled=False), Listener(), make_environment())
 
 
 def test_a_result_is_read_back_as_it_was_by_file_directory_id_and_as_the_latest(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recorded import recorded
+from tests.recorded import record_run
 from tests.suts import Step
 
 from nodrop import __version__
@@ -110,7 +110,7 @@ def test_no_runs_at_all_are_a_table_with_columns_and_without_rows(form: Any) -> 
 
 
 def test_trials_and_windows_add_up_to_what_the_run_counted(tmp_path: Path) -> None:
-    result = recorded(tmp_path, Step(1e6))
+    result = record_run(tmp_path, Step(1e6))
     trials = csv_rows(table.build_trial_table(result))
     assert [int(row["trial_index"]) for row in trials] == [trial.index for trial in result.trials]
     for row, trial in zip(trials, result.trials, strict=True):

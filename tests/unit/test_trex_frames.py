@@ -35,12 +35,12 @@ COUNT = 200
 SEQUENCE_AT = 13
 
 
-def a_stream(*layers: Layer, ranges: tuple[FieldRange, ...] = (), frame_bytes: int = 128) -> Stream:
+def make_stream(*layers: Layer, ranges: tuple[FieldRange, ...] = (), frame_bytes: int = 128) -> Stream:
     """Return a stream with these headers."""
     return plain_stream(1, 0, 1, layers=layers, ranges=ranges, sizes=(SizeShare(frame_bytes=frame_bytes),))
 
 
-def changing(
+def changing_field(
     layer: int,
     field: str,
     values: IncrementedValues | ListedValues | RandomValues,
@@ -53,14 +53,14 @@ def changing(
     )
 
 
-def of_trex(stream: Stream, count: int) -> list[bytes]:
+def trex_frames(stream: Stream, count: int) -> list[bytes]:
     """Return the first frames that TRex sends of the stream."""
     traffic = Traffic(streams=(stream,))
     requested = build_stream_set(traffic, PLAN, build_templates(traffic)).ports[0].streams[0]["stream"]
     return list(itertools.islice(Vm(requested).frames(), count))
 
 
-def of_engine(stream: Stream) -> dict[int, bytes]:
+def engine_frames(stream: Stream) -> dict[int, bytes]:
     """Return the frames that nodrop's own engine sends of the stream, by number."""
     frames: list[bytes] = []
     ended = Event()
@@ -120,73 +120,73 @@ def check_sums(stream: Stream, frame: bytes) -> None:
 
 COUNT_UP = IncrementedValues(count=5)
 CASES = {
-    "nothing changes": a_stream(ETHERNET, IPV4, UDP, frame_bytes=64),
-    "one field": a_stream(ETHERNET, IPV4, UDP, ranges=(changing(2, "src_port", COUNT_UP),), frame_bytes=64),
-    "steps": a_stream(ETHERNET, IPV4, UDP, ranges=(changing(1, "dst", IncrementedValues(count=7, step=256)),)),
-    "steps up to the last value": a_stream(
-        ETHERNET, IPV4, Udp(src_port=65000, dst_port=9), ranges=(changing(2, "src_port", IncrementedValues(count=6, step=107)),)  # noqa: E501
+    "nothing changes": make_stream(ETHERNET, IPV4, UDP, frame_bytes=64),
+    "one field": make_stream(ETHERNET, IPV4, UDP, ranges=(changing_field(2, "src_port", COUNT_UP),), frame_bytes=64),
+    "steps": make_stream(ETHERNET, IPV4, UDP, ranges=(changing_field(1, "dst", IncrementedValues(count=7, step=256)),)),
+    "steps up to the last value": make_stream(
+        ETHERNET, IPV4, Udp(src_port=65000, dst_port=9), ranges=(changing_field(2, "src_port", IncrementedValues(count=6, step=107)),)  # noqa: E501
     ),
-    "fields abreast": a_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing(2, "src_port", COUNT_UP), changing(1, "src", IncrementedValues(count=3)))
+    "fields abreast": make_stream(
+        ETHERNET, IPV4, UDP, ranges=(changing_field(2, "src_port", COUNT_UP), changing_field(1, "src", IncrementedValues(count=3)))
     ),
-    "fields one after the other": a_stream(
+    "fields one after the other": make_stream(
         ETHERNET,
         IPV4,
         UDP,
         ranges=(
-            changing(1, "src", IncrementedValues(count=3)),
-            changing(1, "dst", IncrementedValues(count=4), every=3),
-            changing(2, "dst_port", ListedValues(values=(7, 80, 443)), every=12),
+            changing_field(1, "src", IncrementedValues(count=3)),
+            changing_field(1, "dst", IncrementedValues(count=4), every=3),
+            changing_field(2, "dst_port", ListedValues(values=(7, 80, 443)), every=12),
         ),
     ),
-    "a value for several frames": a_stream(ETHERNET, IPV4, TCP, ranges=(changing(2, "src_port", COUNT_UP, every=7),)),
-    "two values for as many": a_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing(1, "src", COUNT_UP, every=4), changing(1, "dst", COUNT_UP, every=4))
+    "a value for several frames": make_stream(ETHERNET, IPV4, TCP, ranges=(changing_field(2, "src_port", COUNT_UP, every=7),)),
+    "two values for as many": make_stream(
+        ETHERNET, IPV4, UDP, ranges=(changing_field(1, "src", COUNT_UP, every=4), changing_field(1, "dst", COUNT_UP, every=4))
     ),
-    "a period before the end": a_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing(1, "src", COUNT_UP, period=3), changing(2, "src_port", COUNT_UP, 2, 7))
+    "a period before the end": make_stream(
+        ETHERNET, IPV4, UDP, ranges=(changing_field(1, "src", COUNT_UP, period=3), changing_field(2, "src_port", COUNT_UP, 2, 7))
     ),
-    "a period after the end": a_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing(1, "src", COUNT_UP, period=13), changing(1, "dst", COUNT_UP, 2, 14))
+    "a period after the end": make_stream(
+        ETHERNET, IPV4, UDP, ranges=(changing_field(1, "src", COUNT_UP, period=13), changing_field(1, "dst", COUNT_UP, 2, 14))
     ),
-    "random values": a_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing(1, "src", RandomValues(count=40, span=2**24, seed=5)),)
+    "random values": make_stream(
+        ETHERNET, IPV4, UDP, ranges=(changing_field(1, "src", RandomValues(count=40, span=2**24, seed=5)),)
     ),
-    "listed addresses": a_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing(1, "dst", ListedValues(values=("10.0.0.1", "192.0.2.7", "198.51.100.1"))),)  # noqa: E501
+    "listed addresses": make_stream(
+        ETHERNET, IPV4, UDP, ranges=(changing_field(1, "dst", ListedValues(values=("10.0.0.1", "192.0.2.7", "198.51.100.1"))),)  # noqa: E501
     ),
-    "listed MAC addresses": a_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing(0, "src", ListedValues(values=("02:00:00:00:00:09", "06:00:11:22:33:44"))),)  # noqa: E501
+    "listed MAC addresses": make_stream(
+        ETHERNET, IPV4, UDP, ranges=(changing_field(0, "src", ListedValues(values=("02:00:00:00:00:09", "06:00:11:22:33:44"))),)  # noqa: E501
     ),
-    "MAC addresses that count": a_stream(ETHERNET, IPV4, UDP, ranges=(changing(0, "src", IncrementedValues(count=300)),)),  # noqa: E501
-    "VLANs": a_stream(
-        ETHERNET, Vlan(id=100, pcp=5), IPV4, UDP, ranges=(changing(1, "id", IncrementedValues(count=30)),), frame_bytes=68  # noqa: E501
+    "MAC addresses that count": make_stream(ETHERNET, IPV4, UDP, ranges=(changing_field(0, "src", IncrementedValues(count=300)),)),  # noqa: E501
+    "VLANs": make_stream(
+        ETHERNET, Vlan(id=100, pcp=5), IPV4, UDP, ranges=(changing_field(1, "id", IncrementedValues(count=30)),), frame_bytes=68  # noqa: E501
     ),
-    "labels": a_stream(
+    "labels": make_stream(
         ETHERNET, Mpls(label=16, tc=3), Mpls(label=2**20 - 9), IPV4, UDP,
-        ranges=(changing(2, "label", IncrementedValues(count=8)),),
+        ranges=(changing_field(2, "label", IncrementedValues(count=8)),),
     ),
-    "VXLAN, source port and addresses inside": a_stream(
+    "VXLAN, source port and addresses inside": make_stream(
         ETHERNET, IPV4, Udp(src_port=49152, dst_port=4789), Vxlan(vni=5), ETHERNET, IPV4, UDP,
         ranges=(
-            changing(2, "src_port", IncrementedValues(count=8)),
-            changing(3, "vni", IncrementedValues(count=2)),
-            changing(5, "src", IncrementedValues(count=9)),
-            changing(6, "dst_port", IncrementedValues(count=3)),
+            changing_field(2, "src_port", IncrementedValues(count=8)),
+            changing_field(3, "vni", IncrementedValues(count=2)),
+            changing_field(5, "src", IncrementedValues(count=9)),
+            changing_field(6, "dst_port", IncrementedValues(count=3)),
         ),
     ),
-    "VXLAN over IPv6": a_stream(
+    "VXLAN over IPv6": make_stream(
         ETHERNET, IPV6, Udp(src_port=49152, dst_port=4789), Vxlan(vni=5), ETHERNET, IPV4, UDP,
-        ranges=(changing(5, "src", IncrementedValues(count=9)),), frame_bytes=256,
+        ranges=(changing_field(5, "src", IncrementedValues(count=9)),), frame_bytes=256,
     ),
-    "IPv6": a_stream(
-        ETHERNET, IPV6, UDP, ranges=(changing(1, "src", IncrementedValues(count=600)), changing(2, "dst_port", COUNT_UP))  # noqa: E501
+    "IPv6": make_stream(
+        ETHERNET, IPV6, UDP, ranges=(changing_field(1, "src", IncrementedValues(count=600)), changing_field(2, "dst_port", COUNT_UP))  # noqa: E501
     ),
-    "listed IPv6 addresses": a_stream(
-        ETHERNET, IPV6, TCP, ranges=(changing(1, "dst", ListedValues(values=("2001:2::5", "2001:db8::1", "fd00::7"))),)
+    "listed IPv6 addresses": make_stream(
+        ETHERNET, IPV6, TCP, ranges=(changing_field(1, "dst", ListedValues(values=("2001:2::5", "2001:db8::1", "fd00::7"))),)
     ),
-    "GRE": a_stream(ETHERNET, IPV4, Gre(key=77), IPV4, UDP, ranges=(changing(2, "key", IncrementedValues(count=5)),)),
-    "echo requests": a_stream(ETHERNET, IPV4, IcmpEcho(identifier=3), ranges=(changing(1, "dst", COUNT_UP),)),
+    "GRE": make_stream(ETHERNET, IPV4, Gre(key=77), IPV4, UDP, ranges=(changing_field(2, "key", IncrementedValues(count=5)),)),
+    "echo requests": make_stream(ETHERNET, IPV4, IcmpEcho(identifier=3), ranges=(changing_field(1, "dst", COUNT_UP),)),
 }  # fmt: skip
 
 
@@ -197,7 +197,7 @@ def test_trex_sends_the_frames_that_the_engine_sends(stream: Stream) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_trex_sends_the_frames_that_the_engine_sends_whatever_changes(seed: int) -> None:
-    check_same(any_stream(random.Random(seed)))
+    check_same(random_stream(random.Random(seed)))
 
 
 @pytest.mark.parametrize("stream", CASES.values(), ids=CASES)
@@ -212,15 +212,15 @@ def test_the_server_of_our_tests_reads_programs_as_trex_runs_them(stream: Stream
 
 
 def check_same(stream: Stream) -> None:
-    sent = of_engine(stream)
+    sent = engine_frames(stream)
     assert len(sent) >= 10
-    expected = of_trex(stream, max(sent) + 1)
+    expected = trex_frames(stream, max(sent) + 1)
     for number, frame in sent.items():
         assert headers(stream, expected[number]).hex() == headers(stream, frame).hex(), number
         check_sums(stream, expected[number])
 
 
-def any_stream(draw: random.Random) -> Stream:
+def random_stream(draw: random.Random) -> Stream:
     """Draw headers and ranges of any kind that TRex supports."""
     tags = [Vlan(id=draw.randrange(4000), pcp=draw.randrange(8)) for _ in range(draw.randrange(3))]
     if len(tags) == 2:
@@ -237,13 +237,13 @@ def any_stream(draw: random.Random) -> Stream:
             (IncrementedValues(count=count, step=draw.randrange(1, 3)), RandomValues(count=count, span=90, seed=1))
         )
         every = draw.choice((1, 1, 2, 3, 6))
-        ranges.append(changing(layer, field, values, every, draw.choice((None, None, draw.randrange(2, 60)))))
-    return a_stream(*layers, ranges=tuple(ranges))
+        ranges.append(changing_field(layer, field, values, every, draw.choice((None, None, draw.randrange(2, 60)))))
+    return make_stream(*layers, ranges=tuple(ranges))
 
 
 def test_more_random_values_than_trex_can_be_given_are_drawn_by_it_and_it_is_said() -> None:
-    stream = a_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing(1, "src", RandomValues(count=100_000, span=2**24, seed=5)),)
+    stream = make_stream(
+        ETHERNET, IPV4, UDP, ranges=(changing_field(1, "src", RandomValues(count=100_000, span=2**24, seed=5)),)
     )
     traffic = Traffic(streams=(stream,))
     stream_set = build_stream_set(traffic, PLAN, build_templates(traffic))
@@ -256,17 +256,17 @@ def test_more_random_values_than_trex_can_be_given_are_drawn_by_it_and_it_is_sai
     ("stream", "words"),
     [
         (
-            a_stream(
-                ETHERNET, IPV4, UDP, ranges=(changing(1, "src", IncrementedValues(count=60_001), period=100_000),)
+            make_stream(
+                ETHERNET, IPV4, UDP, ranges=(changing_field(1, "src", IncrementedValues(count=60_001), period=100_000),)
             ),
             "list of 100000 values of src is too long",
         ),
         (
-            a_stream(ETHERNET, IPV4, IcmpEcho(), ranges=(changing(2, "identifier", COUNT_UP),)),
+            make_stream(ETHERNET, IPV4, IcmpEcho(), ranges=(changing_field(2, "identifier", COUNT_UP),)),
             "cannot compute a changing checksum of icmp_echo",
         ),
         (
-            a_stream(
+            make_stream(
                 ETHERNET,
                 IPV6,
                 Udp(src_port=5, dst_port=4789),
@@ -274,7 +274,7 @@ def test_more_random_values_than_trex_can_be_given_are_drawn_by_it_and_it_is_sai
                 ETHERNET,
                 IPV4,
                 TCP,
-                ranges=(changing(5, "src", COUNT_UP), changing(2, "src_port", COUNT_UP)),
+                ranges=(changing_field(5, "src", COUNT_UP), changing_field(2, "src_port", COUNT_UP)),
                 frame_bytes=256,
             ),
             "two nested checksums of a frame",

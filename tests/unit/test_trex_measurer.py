@@ -9,7 +9,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from tests.traffic import two_way_traffic
 from tests.trex_paced import PacedServer
-from tests.trex_responder import Responder, Silence
+from tests.trex_responder import NoAnswer, Responder
 
 from nodrop.errors import GeneratorError
 from nodrop.formatting.messages import format_message
@@ -22,12 +22,14 @@ from nodrop.model.trial import FIXED, StopRule, Trial, TrialResult, ValidityStat
 TRAFFIC = two_way_traffic(2)
 
 
-def nothing() -> None:
+def report_no_problem() -> None:
     """Report no problem of the path."""
 
 
 @contextmanager
-def measurer(server: PacedServer, check_alive: Any = nothing, **plan: Any) -> Iterator[tuple[TrexMeasurer, Responder]]:
+def measurer(
+    server: PacedServer, check_alive: Any = report_no_problem, **plan: Any
+) -> Iterator[tuple[TrexMeasurer, Responder]]:
     with Responder(server.methods) as responder:
         requested = TrexPlan(**{"rpc_port": responder.port, "latency_chains": (0,), "timeout_s": 2.0} | plan)
         with TrexMeasurer(requested, TRAFFIC, check_alive=check_alive) as measuring:
@@ -140,7 +142,9 @@ def test_trials_of_a_search_send_nothing_but_the_traffic_asked_for() -> None:
     with measurer(PacedServer()) as (measuring, responder):
         measuring.measure(Trial(intended_load_pps=20_000, duration_s=0.1), 0, "search", lambda *_: None)
         rules = [
-            params["stream"]["flow_stats"]["rule_type"] for method, params in responder.asked if method == "add_stream"
+            params["stream"]["flow_stats"]["rule_type"]
+            for method, params in responder.requests
+            if method == "add_stream"
         ]
     assert rules == ["stats", "stats"]
 
@@ -166,7 +170,7 @@ def test_latency_streams_take_a_tenth_of_the_load_at_most() -> None:
         result = measuring.measure(Trial(intended_load_pps=2_000, duration_s=0.2), 0, FIXED, lambda *_: None)
         rates = [
             params["stream"]["mode"]["rate"]["value"]
-            for method, params in responder.asked
+            for method, params in responder.requests
             if method == "add_stream" and params["stream"]["flow_stats"]["rule_type"] == "latency"
         ]
     assert rates == [100.0, 100.0]
@@ -198,11 +202,11 @@ def test_filters_are_removed_after_every_trial_however_it_ends() -> None:
 
     with measurer(PacedServer()) as (measuring, responder):
         measuring.measure(Trial(intended_load_pps=1000, duration_s=0.1), 0, "search", lambda *_: None)
-        assert [method for method, _ in responder.asked[-4:]] == ["stop_traffic"] * 2 + ["remove_rx_filters"] * 2
+        assert [method for method, _ in responder.requests[-4:]] == ["stop_traffic"] * 2 + ["remove_rx_filters"] * 2
     with measurer(PacedServer(), check_alive=dead) as (measuring, responder):
         with pytest.raises(GeneratorError, match="the path is gone"):
             measuring.measure(Trial(intended_load_pps=1000, duration_s=5.0), 0, "search", lambda *_: None)
-        assert [method for method, _ in responder.asked[-4:]] == ["stop_traffic"] * 2 + ["remove_rx_filters"] * 2
+        assert [method for method, _ in responder.requests[-4:]] == ["stop_traffic"] * 2 + ["remove_rx_filters"] * 2
 
 
 def test_an_interrupted_trial_at_a_fixed_rate_keeps_its_counts() -> None:
@@ -241,7 +245,7 @@ def test_a_server_that_vanishes_is_one_invalid_trial_and_is_found_again() -> Non
     answers = dict(server.methods)
 
     def silent(_: dict[str, Any]) -> Any:
-        raise Silence
+        raise NoAnswer
 
     with measurer(server, timeout_s=0.3) as (measuring, responder):
 
@@ -266,7 +270,7 @@ def test_what_a_measurer_says_of_the_server() -> None:
 
 def test_a_server_that_is_not_there_is_an_error_before_anything_runs() -> None:
     with pytest.raises(TrexNoReply, match="no TRex server at"):
-        TrexMeasurer(TrexPlan(rpc_port=1), TRAFFIC, check_alive=nothing).__enter__()
+        TrexMeasurer(TrexPlan(rpc_port=1), TRAFFIC, check_alive=report_no_problem).__enter__()
 
 
 def test_requests_are_made_by_one_thread_at_a_time() -> None:

@@ -101,21 +101,21 @@ def chains(count: int) -> Traffic:
     return Traffic(streams=tuple(stream(chain, way) for chain in range(count) for way in (0, 1)))
 
 
-def across(port: int, frame: bytes, *, shift: int = 0) -> list[tuple[int, bytes]]:
+def forward_across(port: int, frame: bytes, *, shift: int = 0) -> list[tuple[int, bytes]]:
     """Forward to the other side, into the chain's VLAN there."""
     vlan = int.from_bytes(frame[14:16], "big") + (100 if port == 0 else -100) + shift
     return [(1 - port, frame[:14] + vlan.to_bytes(2, "big") + frame[16:])]
 
 
-def checked(server: Server, traffic: Traffic) -> Any:
+def run_check(server: Server, traffic: Traffic) -> Any:
     """Return the report of the check."""
     plan = TrexPlan(ports=(4, 5))
     return relay.check_path(server, plan, traffic, neighbors=NOBODY, names=NAMES, next_hops={})  # type: ignore[arg-type]
 
 
 def test_every_chain_and_direction_is_proven_by_frames_of_its_own() -> None:
-    server = Server(across)
-    result = checked(server, chains(3))
+    server = Server(forward_across)
+    result = run_check(server, chains(3))
     assert [(one.chain, one.tx_port, one.received_count > 0) for one in result] == [
         (chain, way, True) for chain in range(3) for way in (0, 1)
     ]
@@ -133,22 +133,22 @@ def test_every_chain_and_direction_is_proven_by_frames_of_its_own() -> None:
 
 def test_a_dead_direction_is_named_with_its_chain() -> None:
     def forward(port: int, frame: bytes) -> list[tuple[int, bytes]]:
-        return [] if (port, frame[15]) == (1, 201) else across(port, frame)
+        return [] if (port, frame[15]) == (1, 201) else forward_across(port, frame)
 
     with pytest.raises(
         NoPathError, match=r"chain 1, right to left \(right0 to left0, VLAN 101 there\): .* none arrived"
     ) as no:
-        checked(Server(forward), chains(2))
+        run_check(Server(forward), chains(2))
     assert no.value.chains == (1,)
 
 
 def test_frames_of_one_chain_do_not_prove_another() -> None:
     def forward(port: int, frame: bytes) -> list[tuple[int, bytes]]:
         shift = 1 if (port, frame[15]) == (0, 100) else 0
-        return across(port, frame, shift=shift)
+        return forward_across(port, frame, shift=shift)
 
     with pytest.raises(NoPathError, match=r"arrived at right0 in VLAN 201, which is chain 1's \(VLAN 200 expected\)"):
-        checked(Server(forward), chains(2))
+        run_check(Server(forward), chains(2))
 
 
 def test_next_hops_are_asked_for_and_stations_answer_meanwhile() -> None:

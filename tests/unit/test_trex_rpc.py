@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from tests.trex_responder import Error, Responder, Silence
+from tests.trex_responder import Error, NoAnswer, Responder
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.trex.errors import TrexNoReply, TrexPortsInUse, TrexRefused, TrexVersionError
@@ -28,7 +28,7 @@ def client(methods: dict[str, Any], timeout_s: float = 5.0) -> Iterator[tuple[Rp
             rpc.close()
 
 
-def once(*answers: Any) -> Any:
+def answer_in_order(*answers: Any) -> Any:
     """Return a method that returns these values in order."""
     left = list(answers)
 
@@ -44,7 +44,7 @@ def once(*answers: Any) -> Any:
 def test_a_request_carries_its_parameters_and_gives_its_result() -> None:
     with client({"ping": lambda params: {"ts": params["x"]}}) as (rpc, server):
         assert rpc.call("ping", {"x": 7}) == {"ts": 7}
-        assert server.asked == [("ping", {"x": 7})]
+        assert server.requests == [("ping", {"x": 7})]
 
 
 def test_a_long_request_is_compressed_and_so_is_its_answer() -> None:
@@ -78,7 +78,7 @@ def test_results_of_a_batch_are_in_the_order_asked() -> None:
 def test_a_batch_that_is_too_long_goes_in_several_messages() -> None:
     with client({"add_stream": lambda _: None}) as (rpc, server):
         rpc.batch([RpcCall("add_stream", {"text": "x" * 90_000})] * 20)
-        assert len(server.asked) == 20
+        assert len(server.requests) == 20
         assert len(server.compressed) == 4
 
 
@@ -86,46 +86,49 @@ def test_a_request_longer_than_a_server_takes_is_not_sent() -> None:
     with client({}) as (rpc, server):
         with pytest.raises(GeneratorError, match=r"add_stream is too large \(1000.* bytes, limit 999999\)"):
             rpc.call("add_stream", {"text": "x" * 1_000_000})
-        assert server.asked == []
+        assert server.requests == []
 
 
 def test_a_refusal_is_given_in_the_servers_words() -> None:
-    with client({"add_stream": once(Error(-32602, "field 'isg' value is null"))}) as (rpc, _):
+    with client({"add_stream": answer_in_order(Error(-32602, "field 'isg' value is null"))}) as (rpc, _):
         with pytest.raises(TrexRefused, match="field 'isg' value is null") as caught:
             rpc.call("add_stream", {})
         assert (caught.value.method, caught.value.code) == ("add_stream", -32602)
 
 
 def test_the_whole_of_a_batch_is_carried_out_though_one_of_it_is_refused() -> None:
-    with client({"bad": once(Error(-32000, "no")), "good": lambda _: 1}) as (rpc, server):
+    with client({"bad": answer_in_order(Error(-32000, "no")), "good": lambda _: 1}) as (rpc, server):
         with pytest.raises(TrexRefused):
             rpc.batch([RpcCall("bad", {}), RpcCall("good", {})])
-        assert [method for method, _ in server.asked] == ["bad", "good"]
+        assert [method for method, _ in server.requests] == ["bad", "good"]
 
 
 def test_a_server_that_says_try_again_is_asked_again() -> None:
-    with client({"acquire": once(Error(-32001, "busy"), Error(-32001, "busy"), "abc")}) as (rpc, _):
+    with client({"acquire": answer_in_order(Error(-32001, "busy"), Error(-32001, "busy"), "abc")}) as (rpc, _):
         assert rpc.call("acquire", {}) == "abc"
 
 
 def test_work_in_progress_is_awaited_by_its_ticket() -> None:
-    results = once(Error(-32002, "17"), {"state": "IDLE"})
-    with client({"get_port_status": once(Error(-32002, "17")), "get_async_results": results}) as (rpc, server):
+    results = answer_in_order(Error(-32002, "17"), {"state": "IDLE"})
+    with client({"get_port_status": answer_in_order(Error(-32002, "17")), "get_async_results": results}) as (
+        rpc,
+        server,
+    ):
         assert rpc.call("get_port_status", {"api_h": "h"}) == {"state": "IDLE"}
-        assert server.asked[1:] == [("get_async_results", {"ticket_id": 17, "api_h": "h"})] * 2
+        assert server.requests[1:] == [("get_async_results", {"ticket_id": 17, "api_h": "h"})] * 2
 
 
 def test_reading_is_repeated_when_no_answer_comes_and_changing_is_not() -> None:
-    stats = once(Silence(), {"opackets": 1})
-    with client({"get_port_stats": stats, "start_traffic": once(Silence(), {})}, 0.2) as (rpc, server):
+    stats = answer_in_order(NoAnswer(), {"opackets": 1})
+    with client({"get_port_stats": stats, "start_traffic": answer_in_order(NoAnswer(), {})}, 0.2) as (rpc, server):
         assert rpc.call("get_port_stats", {}) == {"opackets": 1}
         with pytest.raises(TrexNoReply, match=r"no reply to start_traffic .*timeout after 0.2 s"):
             rpc.call("start_traffic", {})
-        assert [method for method, _ in server.asked] == ["get_port_stats", "get_port_stats", "start_traffic"]
+        assert [method for method, _ in server.requests] == ["get_port_stats", "get_port_stats", "start_traffic"]
 
 
 def test_a_connection_is_of_use_again_after_an_answer_that_never_came() -> None:
-    with client({"acquire": once(Silence(), "abc")}, 0.2) as (rpc, _):
+    with client({"acquire": answer_in_order(NoAnswer(), "abc")}, 0.2) as (rpc, _):
         with pytest.raises(TrexNoReply):
             rpc.call("acquire", {})
         assert rpc.call("acquire", {}) == "abc"
@@ -179,7 +182,7 @@ def test_an_interface_that_both_sides_speak_is_version_info(api: tuple[int, int]
     with Responder(server_methods(api)) as server, TrexSession(plan(server)) as session:
         assert (session.version, session.api, session.build) == ("v3.08", spoken, "Oct 1 2025 12:00")
         assert session.call("get_system_info")["dp_core_count"] == 2
-        assert server.asked[-1] == ("get_system_info", {"api_h": "handle12"})
+        assert server.requests[-1] == ("get_system_info", {"api_h": "handle12"})
 
 
 def test_a_server_of_another_major_version_is_named() -> None:
@@ -219,15 +222,15 @@ def test_ports_are_taken_swept_and_released_again() -> None:
         with TrexSession(plan(server, user="me")) as session:
             ports = session.acquire_ports([0, 1])
             assert [port.handler for port in ports] == ["held0", "held1"]
-            before = len(server.asked)
-        used = [params for method, params in server.asked if method == "acquire"]
+            before = len(server.requests)
+        used = [params for method, params in server.requests if method == "acquire"]
         assert [(params["user"], params["force"], params["port_id"]) for params in used] == [
             ("me", True, 0),
             ("me", True, 1),
         ]
-        swept = [method for method, params in server.asked[:before] if params.get("port_id") == 0]
+        swept = [method for method, params in server.requests[:before] if params.get("port_id") == 0]
         assert swept[1:5] == ["stop_traffic", "remove_rx_filters", "remove_all_streams", "get_port_status"]
-        left = [(method, params["port_id"], params["handler"]) for method, params in server.asked[before:]]
+        left = [(method, params["port_id"], params["handler"]) for method, params in server.requests[before:]]
         assert left[3] == ("release", 0, "held0")
         assert left[-1] == ("release", 1, "held1")
 
@@ -239,7 +242,7 @@ def test_ports_are_released_though_the_server_refuses_to_stop() -> None:
     with Responder(server_methods(stop_traffic=refuse)) as server:
         with TrexSession(plan(server)) as session:
             session.acquire_ports([0])
-        assert server.asked[-1][0] == "release"
+        assert server.requests[-1][0] == "release"
 
 
 def test_a_port_in_service_mode_is_brought_out_of_it() -> None:
@@ -252,13 +255,13 @@ def test_a_port_in_service_mode_is_brought_out_of_it() -> None:
     )
     with Responder(methods) as server, TrexSession(plan(server)) as session:
         session.acquire_ports([0])
-        removed = [params["capture_id"] for method, params in server.asked if params.get("command") == "remove"]
+        removed = [params["capture_id"] for method, params in server.requests if params.get("command") == "remove"]
         assert removed == [3]
-        assert ("service", False) in [(method, params.get("enabled")) for method, params in server.asked]
+        assert ("service", False) in [(method, params.get("enabled")) for method, params in server.requests]
 
 
 def test_whoever_holds_a_port_is_named() -> None:
-    held = server_methods(acquire=once(Error(-32000, "port is already taken by 'anna'")))
+    held = server_methods(acquire=answer_in_order(Error(-32000, "port is already taken by 'anna'")))
     with Responder(held) as server, TrexSession(plan(server, take_over=False)) as session:
         used = pytest.raises(TrexPortsInUse, match="already taken by 'anna'; wait until that user is done")
         with used:
@@ -266,7 +269,7 @@ def test_whoever_holds_a_port_is_named() -> None:
 
 
 def test_a_port_that_was_taken_meanwhile_is_named() -> None:
-    lost = server_methods(start_traffic=once(Error(-32000, "port is not owned by you")))
+    lost = server_methods(start_traffic=answer_in_order(Error(-32000, "port is not owned by you")))
     with Responder(lost) as server, TrexSession(plan(server)) as session:
         (port,) = session.acquire_ports([0])
         with pytest.raises(TrexPortsInUse, match="another user acquired them during the run"):

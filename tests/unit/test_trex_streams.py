@@ -31,7 +31,7 @@ IMIX = (
 )
 
 
-def made(*streams: Stream, plan: TrexPlan | None = None, counter_count: int = 1023) -> StreamSet:
+def make_stream_set(*streams: Stream, plan: TrexPlan | None = None, counter_count: int = 1023) -> StreamSet:
     """Return the streams in the form that a server receives."""
     traffic = Traffic(streams=streams)
     return build_stream_set(traffic, plan or TrexPlan(), build_templates(traffic), counter_count=counter_count)
@@ -46,7 +46,7 @@ def test_a_stream_as_add_stream_takes_it() -> None:
     stream = plain_stream(
         4, 0, 1, ranges=(FieldRange(layer=2, field="src_port", values=IncrementedValues(count=3)),), chain=0
     )
-    requested = made(stream).ports[0].streams
+    requested = make_stream_set(stream).ports[0].streams
     packet = requested[0]["stream"].pop("packet")
     assert json.loads(json.dumps(requested)) == [
         {
@@ -97,7 +97,7 @@ def test_a_stream_as_add_stream_takes_it() -> None:
 
 
 def test_loads_of_a_port_add_up_to_its_part_and_sizes_to_their_weights() -> None:
-    result = made(plain_stream(0, 0, 1, sizes=IMIX, share=3.0), plain_stream(1, 1, 0, sizes=IMIX, share=1.0))
+    result = make_stream_set(plain_stream(0, 0, 1, sizes=IMIX, share=3.0), plain_stream(1, 1, 0, sizes=IMIX, share=1.0))
     rates = [stream["stream"]["mode"]["rate"]["value"] for stream in result.ports[0].streams]
     assert rates == pytest.approx([0.75 * 7 / 12, 0.75 * 4 / 12, 0.75 / 12])
     assert [port.load_ratio for port in result.ports] == [0.75, 0.25]
@@ -106,7 +106,7 @@ def test_loads_of_a_port_add_up_to_its_part_and_sizes_to_their_weights() -> None
 
 
 def test_latency_streams_are_part_of_the_load_and_have_counters_of_their_own() -> None:
-    result = made(*chains(2), plan=TrexPlan(latency_chains=(1,), latency_load_pps=500))
+    result = make_stream_set(*chains(2), plan=TrexPlan(latency_chains=(1,), latency_load_pps=500))
     assert [(one.pg_id, one.latency_pg_id) for one in result.counted] == [(1, None), (2, None), (3, 5), (4, 6)]
     port = result.ports[0]
     assert (port.load_ratio, port.latency_load_pps) == (0.5, 500)
@@ -118,24 +118,24 @@ def test_latency_streams_are_part_of_the_load_and_have_counters_of_their_own() -
 
 
 def test_numbers_are_unique_on_all_ports_at_128_chains_and_beyond() -> None:
-    result = made(*chains(200), plan=TrexPlan(latency_chains=tuple(range(64))))
+    result = make_stream_set(*chains(200), plan=TrexPlan(latency_chains=tuple(range(64))))
     numbers = [one.pg_id for one in result.counted] + [one.latency_pg_id for one in result.counted if one.latency_pg_id]
     assert len(set(numbers)) == len(numbers) == 400 + 128
 
 
 def test_counters_that_do_not_suffice_are_named_with_what_to_write() -> None:
     with pytest.raises(GeneratorError, match=r"128 streams exceed the 127 counters .* trex.flow_stats: false"):
-        made(*chains(64), counter_count=127)
+        make_stream_set(*chains(64), counter_count=127)
     with pytest.raises(GeneratorError, match="latency of 130 streams exceeds TRex's limit of 128"):
-        made(*chains(65), plan=TrexPlan(latency_chains=tuple(range(65))))
-    without = made(*chains(64), plan=TrexPlan(flow_stats=False), counter_count=127)
+        make_stream_set(*chains(65), plan=TrexPlan(latency_chains=tuple(range(65))))
+    without = make_stream_set(*chains(64), plan=TrexPlan(flow_stats=False), counter_count=127)
     assert {one.pg_id for one in without.counted} == {None}
     assert without.ports[0].streams[0]["stream"]["flow_stats"] == {"enabled": False}
 
 
 def test_a_latency_frame_that_has_to_be_larger_is_said() -> None:
     tagged = plain_stream(0, 0, 1, layers=(ETHERNET, Vlan(id=100), IPV4, UDP))
-    result = made(tagged, plan=TrexPlan(latency_chains=(0,)))
+    result = make_stream_set(tagged, plan=TrexPlan(latency_chains=(0,)))
     sizes = [len(base64.b64decode(stream["stream"]["packet"]["binary"])) + 4 for stream in result.ports[0].streams]
     assert sizes == [64, 68]
     assert result.notes == (
@@ -145,13 +145,13 @@ def test_a_latency_frame_that_has_to_be_larger_is_said() -> None:
 
 def test_vxlan_is_counted_inside_and_its_port_told_to_trex() -> None:
     tunnel = (ETHERNET, IPV4, Udp(src_port=49152, dst_port=4789), Vxlan(vni=7), ETHERNET, IPV4, UDP)
-    result = made(plain_stream(0, 0, 1, layers=tunnel, sizes=(SizeShare(frame_bytes=128),)))
+    result = make_stream_set(plain_stream(0, 0, 1, layers=tunnel, sizes=(SizeShare(frame_bytes=128),)))
     assert result.ports[0].streams[0]["stream"]["flow_stats"]["vxlan"] is True
     assert (result.ports[0].vxlan_ports, result.ports[1].vxlan_ports) == ((4789,), ())
 
 
 def test_labels_are_counted_at_the_ports_only_and_it_is_said() -> None:
-    result = made(
+    result = make_stream_set(
         plain_stream(0, 0, 1, layers=(ETHERNET, Mpls(label=16), IPV4, UDP)), plan=TrexPlan(latency_chains=(0,))
     )
     assert result.counted[0].pg_id is None
@@ -161,7 +161,7 @@ def test_labels_are_counted_at_the_ports_only_and_it_is_said() -> None:
 
 def test_frames_made_beforehand_are_as_many_as_asked_and_it_is_said_what_that_means() -> None:
     ranges = (FieldRange(layer=1, field="src", values=IncrementedValues(count=1000)),)
-    result = made(plain_stream(0, 0, 1, ranges=ranges), plan=TrexPlan(cache_size=100, latency_chains=(0,)))
+    result = make_stream_set(plain_stream(0, 0, 1, ranges=ranges), plan=TrexPlan(cache_size=100, latency_chains=(0,)))
     assert [stream["stream"]["vm"].get("cache") for stream in result.ports[0].streams] == [100, None]
     assert result.notes == (
         "trex.cache_size: TRex repeats 100 prebuilt frames of each stream, so at most 100 of 1000 flows occur",
@@ -169,7 +169,7 @@ def test_frames_made_beforehand_are_as_many_as_asked_and_it_is_said_what_that_me
 
 
 def test_one_direction_leaves_the_other_port_without_streams() -> None:
-    result = made(plain_stream(0, 0, 1), plan=TrexPlan(ports=(3, 2)))
+    result = make_stream_set(plain_stream(0, 0, 1), plan=TrexPlan(ports=(3, 2)))
     assert [(port.number, len(port.streams), port.load_ratio) for port in result.ports] == [(3, 1, 1.0), (2, 0, 0)]
     assert result.ports[1].multiplier(1e6) == 0.0
 

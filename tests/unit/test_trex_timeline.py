@@ -20,21 +20,21 @@ from nodrop.generator.trex.trial_windows import (
 from nodrop.model.trial import Windows
 
 
-def look(at_s: float, offered: int, received: int, answer_s: float = 0.0) -> CountSample:
+def count_sample(at_s: float, offered: int, received: int, answer_s: float = 0.0) -> CountSample:
     return CountSample(at_s, at_s + answer_s, (offered,), (received,))
 
 
 def test_frames_that_may_still_come_are_not_certainly_lost() -> None:
     losses = CertainLoss(allowance_s=0.05)
     for at_s, offered, received in [(0.1, 100, 60), (0.14, 140, 100), (0.16, 160, 120)]:
-        losses.update(look(at_s, offered, received))
+        losses.update(count_sample(at_s, offered, received))
     assert (losses.count, losses.first_s) == (0, None)
 
 
 def test_frames_missing_for_longer_than_they_can_be_on_their_way_are_lost() -> None:
     losses = CertainLoss(allowance_s=0.05)
     for at_s, offered, received in [(0.1, 100, 60), (0.2, 200, 90), (0.3, 300, 120)]:
-        losses.update(look(at_s, offered, received))
+        losses.update(count_sample(at_s, offered, received))
     assert (losses.count, losses.first_s) == (80, 0.2)
 
 
@@ -74,7 +74,7 @@ def test_a_buffer_that_fills_is_no_loss() -> None:
     """80 of 100 frames pass each window; 60 fit into a buffer, and arrive at the end."""
     offered = [100, 200, 300, 400, 500, 500]
     received = [80, 160, 240, 320, 400, 460]
-    samples = [look(at / 10, *counts) for at, counts in enumerate(zip(offered, received, strict=True))]
+    samples = [count_sample(at / 10, *counts) for at, counts in enumerate(zip(offered, received, strict=True))]
     (in_flight_count,) = in_flight(samples)
     assert in_flight_count == 60
     assert cumulative_loss(offered, received, in_flight_count, lost=40) == [0, 0, 0, 20, 40, 40]

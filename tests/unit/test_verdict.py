@@ -14,12 +14,12 @@ GOOD = (1.000e6, 1.004e6, 0.997e6, 1.002e6, 0.998e6)
 SLOW = tuple(each * 0.95 for each in (0.999e6, 1.003e6, 0.998e6, 1.001e6, 1.000e6))
 
 
-def compared(a: tuple[float, ...], b: tuple[float, ...], **rates: object) -> Comparison:
+def compare_rates(a: tuple[float, ...], b: tuple[float, ...], **rates: object) -> Comparison:
     return compare(*sides([rate(each) for each in a], [rate(each, **rates) for each in b]))  # type: ignore[arg-type]
 
 
 def test_a_side_that_is_five_percent_slower_is_worse_by_that_much() -> None:
-    message = compared(GOOD, SLOW)
+    message = compare_rates(GOOD, SLOW)
     (ndr,) = message.metrics
     assert message.verdict is ndr.verdict is ComparisonOutcome.WORSE
     assert ndr.effect == pytest.approx(-0.05, abs=0.001)
@@ -89,7 +89,7 @@ def test_the_interval_of_what_is_equivalent_is_inside_the_margin() -> None:
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_one_or_two_runs_each_decide_nothing_however_far_apart_they_are(count: int) -> None:
-    message = compared(GOOD[:count], tuple(each / 2 for each in GOOD[:count]))
+    message = compare_rates(GOOD[:count], tuple(each / 2 for each in GOOD[:count]))
     (ndr,) = message.metrics
     assert message.verdict is ComparisonOutcome.UNDECIDED
     assert ndr.reason
@@ -106,12 +106,12 @@ def test_one_run_against_nineteen_is_enough_where_it_is_far_from_all() -> None:
 
 
 def test_runs_that_all_say_the_same_are_not_proof_of_the_smallest_difference() -> None:
-    assert compared((1e6,) * 5, (0.9995e6,) * 5).verdict is not ComparisonOutcome.WORSE
-    assert compared((1e6,) * 5, (0.95e6,) * 5).verdict is ComparisonOutcome.WORSE
+    assert compare_rates((1e6,) * 5, (0.9995e6,) * 5).verdict is not ComparisonOutcome.WORSE
+    assert compare_rates((1e6,) * 5, (0.95e6,) * 5).verdict is ComparisonOutcome.WORSE
 
 
 def test_a_figure_that_was_the_testers_never_makes_b_worse() -> None:
-    message = compared(GOOD, SLOW, limit="tester")
+    message = compare_rates(GOOD, SLOW, limit="tester")
     assert message.verdict is ComparisonOutcome.UNDECIDED
     assert "B forwards at least this rate" in message.metrics[0].reason
     assert message.metrics[0].repeats_needed is None
@@ -151,10 +151,10 @@ def test_drift_that_looks_like_a_difference_decides_nothing_and_in_turn_it_cance
 
 
 def test_a_run_far_from_the_others_and_two_bands_are_pointed_out() -> None:
-    flags = {flag.code for flag in compared((*GOOD, 0.9e6), (*SLOW, 0.952e6)).metrics[0].flags}
+    flags = {flag.code for flag in compare_rates((*GOOD, 0.9e6), (*SLOW, 0.952e6)).metrics[0].flags}
     assert flags == {"outlier"}
     bands = (1.000e6, 0.950e6, 0.951e6, 1.001e6, 0.949e6, 0.999e6)
-    flags = {flag.code for flag in compared(bands, bands).metrics[0].flags}
+    flags = {flag.code for flag in compare_rates(bands, bands).metrics[0].flags}
     assert flags == {"two_modes"}
 
 
@@ -180,7 +180,7 @@ def test_loss_is_compared_in_points_as_there_is_no_ratio_to_nothing() -> None:
 
 
 def test_a_side_that_forwards_nothing_is_worse() -> None:
-    assert compared(GOOD, (0.0,) * 5, width=0.0).verdict is ComparisonOutcome.WORSE
+    assert compare_rates(GOOD, (0.0,) * 5, width=0.0).verdict is ComparisonOutcome.WORSE
 
 
 def test_frame_sizes_are_compared_with_their_like() -> None:

@@ -21,25 +21,25 @@ DEMANDED = [noise for noise in NOISES if noise.has_requirement]
 BLOCKS = next(noise for noise in NOISES if noise.name == "drift-blocks")
 
 
-def told(noise: Noise, repeats: int, effect: float, pairs: int = PAIRS) -> Tally:
+def make_tally(noise: Noise, repeats: int, effect: float, pairs: int = PAIRS) -> Tally:
     def pair(rng: Random) -> tuple[list[Summary], list[Summary]]:
         return draw_runs(noise, rng, repeats, effect)
 
     return tally_comparisons(pair, noise.name, repeats, effect, range(pairs))
 
 
-def bearable(pairs: int = PAIRS) -> int:
+def max_false_alarms(pairs: int = PAIRS) -> int:
     """Return the count of false alarms that is exceeded once in a thousand times, if each has the nominal chance."""
     return int(binom.ppf(ONE_IN_A_THOUSAND, pairs, NOMINAL))
 
 
 @pytest.mark.parametrize("noise", DEMANDED, ids=lambda noise: noise.name)
 def test_where_nothing_differs_hardly_ever_anything_is_called(noise: Noise) -> None:
-    assert told(noise, 5, 0.0).called <= bearable()
+    assert make_tally(noise, 5, 0.0).called <= max_false_alarms()
 
 
 def test_that_would_be_noticed_if_drift_were_called_a_difference() -> None:
-    assert told(BLOCKS, 5, 0.0).called > bearable()
+    assert make_tally(BLOCKS, 5, 0.0).called > max_false_alarms()
 
 
 def test_and_if_each_of_many_measures_were_judged_as_if_it_were_the_only_one() -> None:
@@ -51,22 +51,22 @@ def test_and_if_each_of_many_measures_were_judged_as_if_it_were_the_only_one() -
         return any(ttest_ind(a, b, equal_var=False).pvalue < NOMINAL for a, b in columns)
 
     called = sum(is_called(draw_runs(NOISES[0], Random(seed), 5, 0.0)) for seed in range(PAIRS))
-    assert called > bearable()
+    assert called > max_false_alarms()
 
 
 def test_two_percent_at_half_a_percent_of_noise_are_found_by_five_repeats() -> None:
-    assert told(NOISES[0], 5, 0.02).ndr_ratio(ComparisonOutcome.WORSE) >= 0.95
+    assert make_tally(NOISES[0], 5, 0.02).ndr_ratio(ComparisonOutcome.WORSE) >= 0.95
 
 
 def test_that_would_be_noticed_if_the_noise_were_greater() -> None:
     louder = Noise("louder", "", create_gaussian(4 * SD))
-    assert told(louder, 5, 0.02).ndr_ratio(ComparisonOutcome.WORSE) < 0.95
+    assert make_tally(louder, 5, 0.02).ndr_ratio(ComparisonOutcome.WORSE) < 0.95
 
 
 @pytest.mark.parametrize("noise", DEMANDED, ids=lambda noise: noise.name)
 def test_what_differs_by_the_margin_is_hardly_ever_called_equivalent(noise: Noise) -> None:
-    apart = told(noise, 5, 0.01)
-    assert apart.ndr.get(ComparisonOutcome.EQUIVALENT.value, 0) <= bearable()
+    apart = make_tally(noise, 5, 0.01)
+    assert apart.ndr.get(ComparisonOutcome.EQUIVALENT.value, 0) <= max_false_alarms()
 
 
 @pytest.mark.parametrize("sut", ["stall-random", "two-modes-trial"])
@@ -75,7 +75,7 @@ def test_searches_of_one_simulated_sut_are_not_told_apart_and_of_a_slower_one_th
     slower = [run_search(sut, seed, 0.05) for seed in range(20, 40)]
     alike: DrawPair = partial(_dealt, same, same)
     apart: DrawPair = partial(_dealt, same, slower)
-    assert tally_comparisons(alike, sut, 5, 0.0, range(60)).called <= bearable(60)
+    assert tally_comparisons(alike, sut, 5, 0.0, range(60)).called <= max_false_alarms(60)
     assert tally_comparisons(apart, sut, 5, 0.05, range(60)).ndr_ratio(ComparisonOutcome.WORSE) >= 0.95
 
 

@@ -26,17 +26,17 @@ def values(at: tuple[float, ...], width: float = 0.0) -> RunSample:
     return RunSample(at, (width,) * len(at))
 
 
-def found(at_a: tuple[float, ...] = A, at_b: tuple[float, ...] = B, width: float = 0.0) -> EffectEstimate:
+def estimate(at_a: tuple[float, ...] = A, at_b: tuple[float, ...] = B, width: float = 0.0) -> EffectEstimate:
     return estimate_effect(values(at_a, width), values(at_b, width), floor=1e-9, assumed=0.02)
 
 
-def in_turn(count: int) -> list[RunPair]:
+def make_pairs(count: int) -> list[RunPair]:
     return [RunPair(index, index, 1) for index in range(count)]
 
 
 def test_sides_with_repeats_are_compared_as_scipy_does_by_welch() -> None:
     reference = stats.ttest_ind(B, A, equal_var=False)
-    actual = found()
+    actual = estimate()
     assert actual.method == "welch"
     assert actual.p == pytest.approx(reference.pvalue)
     assert actual.freedom == pytest.approx(reference.df)
@@ -48,19 +48,19 @@ def test_two_one_sided_tests_are_scipys_with_shifted_sides() -> None:
     margin = 0.25
     above = stats.ttest_ind([each + margin for each in B], A, equal_var=False, alternative="greater").pvalue
     below = stats.ttest_ind([each - margin for each in B], A, equal_var=False, alternative="less").pvalue
-    assert found().p_equivalent(margin) == pytest.approx(max(above, below))
+    assert estimate().p_equivalent(margin) == pytest.approx(max(above, below))
 
 
 def test_a_side_with_one_run_is_compared_by_the_scatter_of_the_other() -> None:
-    actual = found(at_a=(10.0,))
+    actual = estimate(at_a=(10.0,))
     reference = stats.ttest_ind(B, (10.0,), equal_var=True)
     assert actual.method == "pooled"
     assert actual.p == pytest.approx(reference.pvalue)
-    assert found(B, (10.0,)).p == pytest.approx(reference.pvalue)
+    assert estimate(B, (10.0,)).p == pytest.approx(reference.pvalue)
 
 
 def test_one_run_each_has_an_interval_from_an_assumption() -> None:
-    own = found((10.0,), (10.1,))
+    own = estimate((10.0,), (10.1,))
     assert own.method == "assumed"
     half = stats.norm.ppf(0.975) * 0.02 * math.sqrt(2)
     assert own.interval(0.95) == pytest.approx((0.1 - half, 0.1 + half))
@@ -78,7 +78,7 @@ def test_pairs_in_balanced_turn_are_compared_as_scipy_does_paired() -> None:
 def test_a_steady_drift_leaves_no_trace_when_sides_are_measured_in_turn() -> None:
     places = range(12)
     at = [5.0 - 0.003 * place + 1e-6 * (place % 3) for place in places]
-    own = estimate_effect(values(tuple(at[::2])), values(tuple(at[1::2])), 1e-9, 0.02, in_turn(6))
+    own = estimate_effect(values(tuple(at[::2])), values(tuple(at[1::2])), 1e-9, 0.02, make_pairs(6))
     assert own.effect == pytest.approx(0.0, abs=2e-6)
     assert estimate_effect(values(tuple(at[::2])), values(tuple(at[1::2])), 1e-9, 0.02).effect == pytest.approx(
         -0.003, 1e-2
@@ -86,7 +86,7 @@ def test_a_steady_drift_leaves_no_trace_when_sides_are_measured_in_turn() -> Non
 
 
 def test_few_pairs_are_compared_as_if_they_were_none() -> None:
-    assert estimate_effect(values(A[:4]), values(B[:4]), 1e-9, 0.02, in_turn(4)).method == "welch"
+    assert estimate_effect(values(A[:4]), values(B[:4]), 1e-9, 0.02, make_pairs(4)).method == "welch"
 
 
 def test_identical_figures_are_not_infinitely_sure() -> None:
@@ -106,7 +106,7 @@ def test_bounds_that_always_fall_on_the_same_loads_leave_their_width_open_howeve
 
 
 def test_scatter_wider_than_the_bounds_averages_their_width_out() -> None:
-    assert found(width=0.02).error == pytest.approx(found().error, rel=1e-6)
+    assert estimate(width=0.02).error == pytest.approx(estimate().error, rel=1e-6)
 
 
 def test_what_is_left_of_a_quantized_mean_is_at_least_what_simulation_finds_and_at_most_twice_that() -> None:

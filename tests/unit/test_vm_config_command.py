@@ -6,7 +6,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 from tests.hosts import Shape, host
-from tests.placements import of_sample
+from tests.placements import sample_placement
 from tests.vms import sample
 
 from nodrop.cli import nodrop
@@ -22,7 +22,7 @@ def files(tmp_path: Path) -> Path:
     (tmp_path / "host").write_text(format_descriptor(host(), "json"))
     (tmp_path / "other").write_text(format_descriptor(host("host-b"), "xml"))
     (tmp_path / "small").write_text(format_descriptor(host("small", Shape(cores=2)), "json"))
-    (tmp_path / "placement").write_text(format_descriptor(of_sample(), "json"))
+    (tmp_path / "placement").write_text(format_descriptor(sample_placement(), "json"))
     return tmp_path
 
 
@@ -33,7 +33,7 @@ def run(files: Path, *words: str) -> Result:
 
 def test_a_placement_is_written_as_it_was_given(files: Path) -> None:
     done = run(files, "--host", "@other", "--host", "@host", "--placement", "@placement", "--format", "libvirt")
-    assert done.stdout == libvirt.write_domain(build_instance(sample(), of_sample(), host()))
+    assert done.stdout == libvirt.write_domain(build_instance(sample(), sample_placement(), host()))
 
 
 def test_without_a_placement_the_vm_is_placed(files: Path) -> None:

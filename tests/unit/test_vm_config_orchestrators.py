@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 import yaml
 from tests.hosts import Shape, host
-from tests.placements import drawn, of_sample, small
+from tests.placements import random_placement, sample_placement, small_vm
 from tests.vms import sample
 
 from nodrop.errors import ConfigError
@@ -42,12 +42,12 @@ SCALARS = {
 }
 
 
-def the_sample() -> Instance:
-    return build_instance(sample(), of_sample(), host())
+def sample_instance() -> Instance:
+    return build_instance(sample(), sample_placement(), host())
 
 
-def hostile() -> Instance:
-    vmd, placement = small()
+def hostile_instance() -> Instance:
+    vmd, placement = small_vm()
     return build_instance(vmd, placement.model_copy(update={"vm": HOSTILE}), host(shape=Shape(nodes=1)))
 
 
@@ -56,12 +56,12 @@ def hostile() -> Instance:
     [("nova.sh", nova.write_commands), ("k8s.yaml", k8s.write_manifests), ("tosca.yaml", tosca.write_service)],
 )
 def test_the_sample_of_the_standard_is_written_as_it_was(form: str, text: Any) -> None:
-    assert text(the_sample()) == (HERE / form).read_text()
+    assert text(sample_instance()) == (HERE / form).read_text()
 
 
 def test_nova_knows_every_extra_spec_and_takes_every_value() -> None:
     for seed in DRAWN:
-        for name, value in nova.build_extra_specs(build_instance(*drawn(seed))).items():
+        for name, value in nova.build_extra_specs(build_instance(*random_placement(seed))).items():
             _check_extra_spec(name, value)
 
 
@@ -74,7 +74,7 @@ def test_an_extra_spec_that_nova_does_not_know_would_be_noticed() -> None:
 
 def test_the_guest_has_one_numa_node_for_each_of_the_hosts_in_openstack() -> None:
     for seed in DRAWN:
-        whole = build_instance(*drawn(seed))
+        whole = build_instance(*random_placement(seed))
         specs = nova.build_extra_specs(whole)
         assert specs["hw:numa_nodes"] == str(len(whole.nodes))
         cells = [set(specs[f"hw:numa_cpus.{cell}"].split(",")) for cell in range(len(whole.nodes))]
@@ -83,14 +83,14 @@ def test_the_guest_has_one_numa_node_for_each_of_the_hosts_in_openstack() -> Non
 
 def test_all_memory_is_in_whole_pages_where_nova_has_one_size_for_all() -> None:
     for seed in DRAWN:
-        whole = build_instance(*drawn(seed))
+        whole = build_instance(*random_placement(seed))
         page = nova.find_page_bytes(whole)
         for cell in nova.list_numa_cells(whole):
             assert cell.memory_mib * 2**20 % (page or 1) == 0
 
 
 def test_the_commands_are_a_script_whatever_the_vm_is_called() -> None:
-    script = nova.write_commands(hostile(), image="it's; $(reboot)")
+    script = nova.write_commands(hostile_instance(), image="it's; $(reboot)")
     subprocess.run(["sh", "-n"], input=script, text=True, check=True)
     code = "\n".join(line for line in script.splitlines() if not line.startswith("#"))
     words = shlex.split(code.replace("\\\n", ""))
@@ -100,12 +100,12 @@ def test_the_commands_are_a_script_whatever_the_vm_is_called() -> None:
 
 def test_kubernetes_takes_every_pod() -> None:
     for seed in DRAWN:
-        for document in yaml.safe_load_all(k8s.write_manifests(build_instance(*drawn(seed)))):
+        for document in yaml.safe_load_all(k8s.write_manifests(build_instance(*random_placement(seed)))):
             _check_manifest(document)
 
 
 def test_a_pod_that_kubernetes_does_not_take_would_be_noticed() -> None:
-    pod = k8s.build_pod(the_sample())
+    pod = k8s.build_pod(sample_instance())
     pod["spec"]["containers"][0]["hugepages"] = "1Gi"
     with pytest.raises(jsonschema.ValidationError):
         _check_manifest(pod)
@@ -114,14 +114,14 @@ def test_a_pod_that_kubernetes_does_not_take_would_be_noticed() -> None:
 def test_every_container_is_guaranteed() -> None:
     """Kubernetes pins only containers whose requests equal their limits, with whole CPUs."""
     for seed in DRAWN:
-        for container in k8s.build_pod(build_instance(*drawn(seed)))["spec"]["containers"]:
+        for container in k8s.build_pod(build_instance(*random_placement(seed)))["spec"]["containers"]:
             amounts = container["resources"]
             assert amounts["requests"] == amounts["limits"]
             assert amounts["limits"]["cpu"].isdigit() and "memory" in amounts["limits"]
 
 
 def test_the_device_plugin_offers_just_the_functions_of_the_placement() -> None:
-    documents = list(yaml.safe_load_all(k8s.write_manifests(the_sample())))
+    documents = list(yaml.safe_load_all(k8s.write_manifests(sample_instance())))
     resources = json.loads(documents[0]["data"]["config.json"])["resourceList"]
     offered = {
         f"{each['resourcePrefix']}/{each['resourceName']}": each["selectors"][0]["pciAddresses"] for each in resources
@@ -132,7 +132,7 @@ def test_the_device_plugin_offers_just_the_functions_of_the_placement() -> None:
 
 
 def test_a_host_that_is_no_label_is_refused() -> None:
-    vmd, placement = small()
+    vmd, placement = small_vm()
     with pytest.raises(ConfigError, match="not a valid label value"):
         k8s.build_pod(
             build_instance(vmd, placement.model_copy(update={"hostname": HOSTILE}), host(shape=Shape(nodes=1)))
@@ -141,28 +141,28 @@ def test_a_host_that_is_no_label_is_refused() -> None:
 
 def test_sol001_defines_every_type_and_property() -> None:
     for seed in DRAWN:
-        for template in _templates(build_instance(*drawn(seed))):
+        for template in _templates(build_instance(*random_placement(seed))):
             _check_template(template)
-    for template in _templates(the_sample()):
+    for template in _templates(sample_instance()):
         _check_template(template)
 
 
 def test_a_property_that_sol001_does_not_define_would_be_noticed() -> None:
-    template = next(_templates(the_sample()))
+    template = next(_templates(sample_instance()))
     template["capabilities"]["virtual_compute"]["properties"]["virtual_cpu"]["num_virtual_cpus"] = 14
     with pytest.raises(AssertionError):
         _check_template(template)
 
 
 def test_names_of_strangers_stay_words_in_yaml() -> None:
-    for text in (k8s.write_manifests(hostile()), tosca.write_service(hostile())):
+    for text in (k8s.write_manifests(hostile_instance()), tosca.write_service(hostile_instance())):
         documents = list(yaml.safe_load_all(text))
         assert all("evil" not in each for each in documents)
         assert "\x00" not in text
 
 
 def test_long_names_stay_apart_and_short_enough() -> None:
-    vmd, placement = small()
+    vmd, placement = small_vm()
     names = [
         build_instance(vmd, placement.model_copy(update={"vm": "v" * 300 + end}), host(shape=Shape(nodes=1))).name
         for end in "ab"

@@ -16,7 +16,7 @@ from nodrop import vmimage
 from nodrop.cli import nodrop
 from nodrop.errors import ImageError
 from nodrop.vmimage.bundle_program import find_libraries
-from nodrop.vmimage.initrd import InitrdEntry, build_archive, make_executable_entry, link_entry
+from nodrop.vmimage.initrd import InitrdEntry, build_archive, link_entry, make_executable_entry
 from nodrop.vmimage.manifest import describe_package, list_licenses
 from nodrop.vmimage.modules import KernelModules
 from nodrop.vmimage.packages import Deb, Packages
@@ -149,7 +149,7 @@ def test_the_first_file_system_unpacks_to_what_was_put_in(tmp_path: Path, requir
     assert (tmp_path / "bin/sh").read_bytes() == b"program" and (tmp_path / "a/b/c").read_bytes() == b"text"
 
 
-def written(content: str, **more: str) -> dict[str, list[dict[str, str]]]:
+def write_files(content: str, **more: str) -> dict[str, list[dict[str, str]]]:
     return {"write_files": [{"path": "/etc/nfvbenchvm.conf", "permissions": "0644", "content": content, **more}]}
 
 
@@ -158,29 +158,29 @@ WAYS = {
     "as it is": CONTENT,
     "as on Windows": CONTENT.replace("\n", "\r\n"),
     "quoted": "".join(f'{key}="{value}"\n' for key, value in (line.split("=") for line in CONTENT.splitlines())),
-    "block": "#cloud-config\n" + yaml.safe_dump(written(CONTENT), default_style="|"),
-    "single quotes": "#cloud-config\n" + yaml.safe_dump(written(CONTENT), default_style="'"),
-    "double quotes": "#cloud-config\n" + yaml.safe_dump(written(CONTENT), default_style='"'),
-    "as PyYAML likes": "#cloud-config\n" + yaml.safe_dump(written(CONTENT), sort_keys=False),
-    "JSON": "#cloud-config\n" + json.dumps(written(CONTENT)),
-    "base64": "#cloud-config\n" + yaml.safe_dump(written(CODED, encoding="b64")),
-    "base64 in JSON": "#cloud-config\n" + json.dumps(written(CODED, encoding="base64")),
+    "block": "#cloud-config\n" + yaml.safe_dump(write_files(CONTENT), default_style="|"),
+    "single quotes": "#cloud-config\n" + yaml.safe_dump(write_files(CONTENT), default_style="'"),
+    "double quotes": "#cloud-config\n" + yaml.safe_dump(write_files(CONTENT), default_style='"'),
+    "as PyYAML likes": "#cloud-config\n" + yaml.safe_dump(write_files(CONTENT), sort_keys=False),
+    "JSON": "#cloud-config\n" + json.dumps(write_files(CONTENT)),
+    "base64": "#cloud-config\n" + yaml.safe_dump(write_files(CODED, encoding="b64")),
+    "base64 in JSON": "#cloud-config\n" + json.dumps(write_files(CODED, encoding="base64")),
 }
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_guest_understands_every_way_to_write_what_it_is_told(way: str, require_tool: Callable[[str], Path]) -> None:
-    done = understood(WAYS[way], require_tool)
+    done = parse_user_data(WAYS[way], require_tool)
     assert (done.stdout, done.stderr) == (CONTENT, "")
 
 
-def understood(user_data: str, require_tool: Callable[[str], Path]) -> "subprocess.CompletedProcess[str]":
+def parse_user_data(user_data: str, require_tool: Callable[[str], Path]) -> "subprocess.CompletedProcess[str]":
     command = [require_tool("busybox"), "sh", GUEST / "user-data"]
     return subprocess.run(command, input=user_data, capture_output=True, text=True, check=True, timeout=20)
 
 
 def test_a_value_that_a_shell_could_take_for_more_is_a_fault(require_tool: Callable[[str], Path]) -> None:
-    done = understood("FORWARDER=$(reboot)\nTG_NET1=10.0.0.0/8\n", require_tool)
+    done = parse_user_data("FORWARDER=$(reboot)\nTG_NET1=10.0.0.0/8\n", require_tool)
     assert done.stdout == "TG_NET1=10.0.0.0/8\n"
     assert done.stderr == "nodrop-vm: fault: FORWARDER=$(reboot) requested; no value has such characters\n"
 

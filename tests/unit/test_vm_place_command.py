@@ -20,7 +20,7 @@ def place(files: None, tmp_path: Path):  # noqa: ARG001
     """Run the command; return its result and raise nodrop's errors. @ stands for the directory of the files."""
 
     def run(*arguments: str) -> Result:
-        result = invoked(tmp_path, *arguments)
+        result = invoke_place(tmp_path, *arguments)
         if isinstance(result.exception, NodropError):
             raise result.exception
         return result
@@ -28,7 +28,7 @@ def place(files: None, tmp_path: Path):  # noqa: ARG001
     return run
 
 
-def invoked(directory: Path, *arguments: str) -> Result:
+def invoke_place(directory: Path, *arguments: str) -> Result:
     words = [each.replace("@", f"{directory}/") for each in arguments]
     return CliRunner().invoke(nodrop, ["vm", "place", *words], env={"COLUMNS": "100"})
 
@@ -136,7 +136,7 @@ def test_many_refused_hosts_are_counted_by_what_decides(tmp_path: Path) -> None:
     for number in range(6):
         shape = Shape(nodes=1, cores=2) if number < 4 else Shape(nodes=1, cores=16, large_pages=1)
         (many / f"{number}.json").write_text(format_descriptor(host(f"host-{number}", shape), "json"))
-    runner = invoked(tmp_path, "--vmd", "@sample.yaml", "--host", "@many")
+    runner = invoke_place(tmp_path, "--vmd", "@sample.yaml", "--host", "@many")
     assert "6 hosts rejected, by the first failed constraint" in runner.stdout
     assert "      4" in runner.stdout
     assert "cpus, e.g. host-0" in runner.stdout

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.placements import GIB, of_sample
+from tests.placements import GIB, sample_placement
 
 from nodrop.cli import nodrop
 from nodrop.descriptors import format_descriptor
@@ -21,7 +21,7 @@ PID = 4711
 
 def process(root: Path, moved: dict[int, str] | None = None, pages: int = 4, devices: bool = True) -> FileTree:
     """Return the sample's process, on the CPUs of its placement except for the moved ones."""
-    cpus = {vcpu: str(cpu) for each in of_sample().sets for vcpu, cpu in each.cpus.items()} | (moved or {})
+    cpus = {vcpu: str(cpu) for each in sample_placement().sets for vcpu, cpu in each.cpus.items()} | (moved or {})
     names = {
         PID: ("qemu-system-x86", "0,16"),
         PID + 1: ("IO mon_iothread", "0,16"),
@@ -60,13 +60,15 @@ def process(root: Path, moved: dict[int, str] | None = None, pages: int = 4, dev
 
 
 def test_a_vm_as_it_was_placed_has_nothing_that_differs(tmp_path: Path) -> None:
-    result = compare_deployment(of_sample(), read_running_vm(process(tmp_path), "etsi-8-2-2-4"))
+    result = compare_deployment(sample_placement(), read_running_vm(process(tmp_path), "etsi-8-2-2-4"))
     assert {each.state for each in result} == {"as placed"}
     assert len(result) == 14 + 1 + 2 + 1 + 2
 
 
 def test_a_vcpu_that_may_run_elsewhere_differs(tmp_path: Path) -> None:
-    result = compare_deployment(of_sample(), read_running_vm(process(tmp_path, moved={3: "18-19", 4: "5"}), str(PID)))
+    result = compare_deployment(
+        sample_placement(), read_running_vm(process(tmp_path, moved={3: "18-19", 4: "5"}), str(PID))
+    )
     assert [(each.what, each.asked, each.found) for each in result if each.state == "differs"] == [
         ("vCPU 3", "CPU 18", "CPU 18-19"),
         ("vCPU 4", "CPU 3", "CPU 5"),
@@ -74,7 +76,9 @@ def test_a_vcpu_that_may_run_elsewhere_differs(tmp_path: Path) -> None:
 
 
 def test_missing_pages_and_devices_differ(tmp_path: Path) -> None:
-    result = compare_deployment(of_sample(), read_running_vm(process(tmp_path, pages=3, devices=False), str(PID)))
+    result = compare_deployment(
+        sample_placement(), read_running_vm(process(tmp_path, pages=3, devices=False), str(PID))
+    )
     assert {each.what: each.found for each in result if each.state == "differs"} == {
         "pages of 1024 MiB on node 0": "3",
         "device 0000:03:00.0": "not assigned",
@@ -88,14 +92,14 @@ def test_memory_on_a_node_that_was_not_placed_differs(tmp_path: Path) -> None:
     file.write_text(
         file.read_text().replace("7f1000000000 bind:0 anon=1572864", "7f1000000000 default anon=9 N3=99999")
     )
-    result = _normal(compare_deployment(of_sample(), read_running_vm(tree, str(PID))))
+    result = _normal(compare_deployment(sample_placement(), read_running_vm(tree, str(PID))))
     assert (result.state, result.found) == ("differs", "6144 MiB on node 0, 390 MiB on node 3")
 
 
 def test_what_the_kernel_does_not_show_is_unknown(tmp_path: Path) -> None:
     tree = process(tmp_path)
     (tmp_path / f"proc/{PID}/numa_maps").unlink()
-    result = _normal(compare_deployment(of_sample(), read_running_vm(tree, str(PID))))
+    result = _normal(compare_deployment(sample_placement(), read_running_vm(tree, str(PID))))
     assert (result.state, result.found) == ("unknown", "unknown: not in the capture")
 
 
@@ -118,12 +122,12 @@ def test_malformed_files_of_a_process_are_unknown_not_a_crash(tmp_path: Path) ->
     tree = process(tmp_path)
     (tmp_path / f"proc/{PID}/task/{PID + 10}/status").write_bytes(b"\xff\x00Cpus_allowed_list:\tx-y\n")
     (tmp_path / f"proc/{PID}/maps").write_bytes(b"\x00zz-qq\n7f0")
-    result = compare_deployment(of_sample(), read_running_vm(tree, str(PID)))
+    result = compare_deployment(sample_placement(), read_running_vm(tree, str(PID)))
     assert next(each for each in result if each.what == "vCPU 0").state == "unknown"
 
 
 def test_a_placement_is_read_alone_and_out_of_several(tmp_path: Path) -> None:
-    placement = of_sample()
+    placement = sample_placement()
     other = placement.model_copy(update={"vm": "other"})
     results = [PlacementResult(vm=each.vm, policy="best-fit", placement=each) for each in (placement, other)]
     for name, value in (("one", placement), ("result", results[0]), ("batch", PlacementBatch(results=tuple(results)))):

@@ -218,13 +218,13 @@ def test_what_is_probably_not_meant_is_remarked_on(text: str, said: str, tmp_pat
     assert str(remark).startswith(said)
 
 
-def checked(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+def run_check(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     code = main(["vm", "check", *arguments])
     return code, *capsys.readouterr()
 
 
 def test_the_command_says_in_words_what_a_vm_needs(capsys: pytest.CaptureFixture[str]) -> None:
-    code, message, _ = checked(capsys, str(EXAMPLES / "etsi-8.2.2.4.txt"))
+    code, message, _ = run_check(capsys, str(EXAMPLES / "etsi-8.2.2.4.txt"))
     assert code == 0
     assert message.startswith("etsi-8.2.2.4: 14 vCPUs, 14 GiB of memory, 2 interfaces\n")
     for part in (
@@ -241,7 +241,7 @@ def test_the_command_says_in_words_what_a_vm_needs(capsys: pytest.CaptureFixture
 def test_the_command_writes_the_canonical_form_and_remarks_beside_it(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    code, message, beside = checked(capsys, str(EXAMPLES / "etsi-8.2.2.4.txt"), "--format", "yaml")
+    code, message, beside = run_check(capsys, str(EXAMPLES / "etsi-8.2.2.4.txt"), "--format", "yaml")
     assert (code, vmd(message, tmp_path)) == (0, sample())
     assert len(beside.splitlines()) == 6
 
@@ -249,6 +249,6 @@ def test_the_command_writes_the_canonical_form_and_remarks_beside_it(
 def test_the_command_refuses_with_exit_code_2(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "vm.yaml"
     file.write_text(SMALL.replace("vcpus: 4,5", "vcpus: 3,5"))
-    code, message, beside = checked(capsys, str(file))
+    code, message, beside = run_check(capsys, str(file))
     assert (code, message) == (2, "")
     assert f"nodrop: error: {file}: line 3: profiles.0.vcpu_sets.0.vcpus: vCPU 3 " in beside

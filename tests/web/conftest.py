@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
-from tests.api.serving import Server, real_server
-from tests.conftest import lacking
+from tests.api.serving import Server, run_server
+from tests.conftest import skip_or_fail
 
 SCREENSHOTS = Path(os.environ.get("NODROP_SCREENSHOTS", Path(__file__).parents[2] / ".ci/screenshots"))
 WITHIN_MS = 15_000
@@ -40,7 +40,7 @@ Open = Callable[..., Page]
 def browser() -> Iterator[Browser]:
     program = shutil.which("chromium")
     if not program:
-        lacking("chromium is not installed")
+        skip_or_fail("chromium is not installed")
     expect.set_options(timeout=WITHIN_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"])
@@ -51,7 +51,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Run `nodrop serve`, with short runs; yield the server."""
-    with real_server(tmp_path_factory.mktemp("server")) as server:
+    with run_server(tmp_path_factory.mktemp("server")) as server:
         yield server
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Route
-from tests.recorded import recorded
+from tests.recorded import record_run
 from tests.suts import SmoothCurve
-from tests.unit.test_charts import WIDE, every_chart
+from tests.unit.test_charts import WIDE, build_charts
 
 from nodrop.server import pages
 
@@ -72,7 +72,7 @@ def page(browser: Browser) -> Page:
 
 
 def test_a_browser_draws_what_is_drawn_without_one(page: Page, tmp_path: Path) -> None:
-    charts = every_chart(recorded(tmp_path, SmoothCurve(9e5), **WIDE))
+    charts = build_charts(record_run(tmp_path, SmoothCurve(9e5), **WIDE))
     lines = "\n".join(chart.model_dump_json() for chart in charts)
     done = subprocess.run([sys.executable, "-c", RENDER], input=lines, text=True, capture_output=True, check=True)
     drawings: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]

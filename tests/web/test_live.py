@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.api.serving import Server, real_server
+from tests.api.serving import Server, run_server
 from tests.web.conftest import LOOKS, NARROW, WIDE, Open, barriers, shoot, sideways
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
@@ -113,7 +113,7 @@ def test_without_scripts_the_page_is_whole_and_asks_to_be_loaded_again(server: S
 
 def test_a_page_finds_its_way_back_when_the_server_was_started_again(tmp_path: Path, open_page: Open) -> None:
     (tmp_path / "first").mkdir()
-    with real_server(tmp_path / "first") as server:
+    with run_server(tmp_path / "first") as server:
         port = server.url.rpartition(":")[2]
         page = open_page(start_run(server, **LONG), complains=False)
         expect(page.locator("progress")).to_be_visible(timeout=TIMEOUT_MS)

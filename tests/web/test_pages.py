@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.api.serving import Server, real_server
-from tests.recorded import recorded
+from tests.api.serving import Server, run_server
+from tests.recorded import record_run
 from tests.suts import SmoothCurve
 from tests.web.conftest import LOOKS, NARROW, Look, Open, barriers, shoot, sideways
 
@@ -31,11 +31,11 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measured]:
     results = directory / "results"
     shares = [1, 1.002, 0.998, 0.948, 0.951, 0.949]
     nightly = tuple(
-        recorded(results, SmoothCurve(share * CAPACITY_PPS, 0.002), label="nightly", search__width="1%").run_id
+        record_run(results, SmoothCurve(share * CAPACITY_PPS, 0.002), label="nightly", search__width="1%").run_id
         for share in shares
     )
-    hostile = recorded(results, SmoothCurve(CAPACITY_PPS, 0.002), label=HOSTILE, search__width="1%").run_id
-    with real_server(directory) as server:
+    hostile = record_run(results, SmoothCurve(CAPACITY_PPS, 0.002), label=HOSTILE, search__width="1%").run_id
+    with run_server(directory) as server:
         yield Measured(server, nightly, hostile)
 
 
@@ -212,7 +212,7 @@ def test_one_logs_in_with_a_token_and_stays_so(tmp_path: Path, open_page: Open) 
     tokens = tmp_path / "tokens"
     tokens.write_text(TOKEN)
     tokens.chmod(0o600)
-    with real_server(tmp_path, "--token-file", str(tokens)) as server:
+    with run_server(tmp_path, "--token-file", str(tokens)) as server:
         page = inspect_page(open_page, f"{server.url}/results?label=x", "login", (LOOKS[0], LOOKS[3]))
         page.get_by_label("Token").fill("f" * 32)
         page.keyboard.press("Enter")

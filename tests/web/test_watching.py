@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.running import MILLION, Listener, make_plan, parts
+from tests.running import MILLION, Listener, make_environment, make_plan
 
 from nodrop.formatting.messages import AS_SENTENCES
 from nodrop.model.event import Event
@@ -50,7 +50,7 @@ def journaled(event: Event) -> tuple[str, dict[str, Any]]:
 @pytest.fixture(scope="module")
 def events(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, dict[str, Any]]]:
     listener = Listener()
-    execute(make_plan(tmp_path_factory.mktemp("watched")), listener, parts(MILLION))
+    execute(make_plan(tmp_path_factory.mktemp("watched")), listener, make_environment(MILLION))
     return [journaled(event) for event in listener.events]
 
 
@@ -81,7 +81,7 @@ def with_sentences(goal: GoalResult) -> dict[str, Any]:
 
 def test_what_was_found_is_what_the_result_has(tmp_path: Path) -> None:
     listener, live = Listener(), LiveRun(RUNNING)
-    result = execute(make_plan(tmp_path), listener, parts(MILLION))
+    result = execute(make_plan(tmp_path), listener, make_environment(MILLION))
     for event in listener.events:
         live.handle(*journaled(event))
     assert [with_sentences(goal) for goal in live.state.goals] == [with_sentences(goal) for goal in result.goals]
