@@ -16,8 +16,8 @@ class DisturbanceCause(NamedTuple):
     """The host checks that may explain doubtful trials, and the CPUs concerned."""
 
     checks: tuple[str, ...]
-    whose: Literal["tester", "SUT"] = "tester"
-    """Whose CPUs are affected."""
+    role: Literal["tester", "SUT"] = "tester"
+    """The process whose CPUs are affected."""
 
 
 DISTURBANCE_CAUSES = {
@@ -56,7 +56,7 @@ def find_disturbances(
         for role, role_cpus in cpus.items()
     }
     return tuple(
-        _make_finding(code, indices, failing[DISTURBANCE_CAUSES[code].whose])
+        _make_finding(code, indices, failing[DISTURBANCE_CAUSES[code].role])
         for code, indices in indices_by_code.items()
         if indices
     )
@@ -80,17 +80,13 @@ def _make_finding(code: str, indices: Sequence[int], failing: dict[str, str]) ->
 def _failing_checks(host: HostDescriptor, role: str, role_cpus: Sequence[int]) -> Iterator[tuple[str, str]]:
     """Yield the failing checks, limited to the CPUs of the disturbed process if known."""
     cpus = parse_isolated_cpus(host)
-    open_ = sorted(set(role_cpus) - set(cpus or ()))
-    if cpus is not None and open_:
-        yield "A2", f"{_cpus(open_)} of the {role} {'is' if len(open_) == 1 else 'are'} not isolated (A2 fails)"
+    shared = sorted(set(role_cpus) - set(cpus or ()))
+    if cpus is not None and shared:
+        yield "A2", f"the {role} runs on CPUs without isolation: {format_cpu_list(shared)} (A2 fails)"
     elif cpus is not None and not cpus:
         yield "A2", "no CPU is isolated (A2 fails)"
-    if hit := sorted((parse_interrupt_cpus(host) or set()) & set(role_cpus)):
-        yield "A3", f"interrupts of network cards go to {_cpus(hit)} of the {role} (A3 fails)"
-    for each in check_host(host):
-        if each.id == "A5" and each.status == "fail":
-            yield "A5", f"{each.evidence[0].value} (A5 fails)"
-
-
-def _cpus(cpus: Sequence[int]) -> str:
-    return f"CPU{'' if len(cpus) == 1 else 's'} {format_cpu_list(cpus)}"
+    if interrupted := sorted((parse_interrupt_cpus(host) or set()) & set(role_cpus)):
+        yield "A3", f"interrupts of network cards go to CPUs of the {role}: {format_cpu_list(interrupted)} (A3 fails)"
+    for check in check_host(host):
+        if check.id == "A5" and check.status == "fail":
+            yield "A5", f"{check.evidence[0].value} (A5 fails)"
