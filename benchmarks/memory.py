@@ -85,7 +85,9 @@ def _parse_options() -> argparse.Namespace:
         description=f"Resident memory of the engine at {LOAD_PPS:g} frames per second in 256 flows, with the latency "
         f"of every frame: half of the time in trials of {TRIAL_S:g} s, half in one trial.",
     )
-    parser.add_argument("--minutes", type=float, default=10.0, help="duration of both halves together (default: 10)")
+    parser.add_argument(
+        "--minutes", metavar="N", type=float, default=10.0, help="duration of both halves together (default: 10)"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every sample to FILE")
     options = parser.parse_args()
     if not 0.05 <= options.minutes <= 1440:

@@ -54,8 +54,8 @@ class PlacementTimes(NamedTuple):
 def main(arguments: Sequence[str]) -> int:
     """Place a VM on each fleet and report whether the requirement is met."""
     parser = argparse.ArgumentParser(prog="scripts/bench placement", description=__doc__)
-    parser.add_argument("--hosts", type=int, default=1000, help="number of hosts (default: 1000)")
-    parser.add_argument("--rounds", type=int, default=5, help="measurements of each fleet (default: 5)")
+    parser.add_argument("--hosts", metavar="N", type=int, default=1000, help="number of hosts (default: 1000)")
+    parser.add_argument("--rounds", metavar="N", type=int, default=5, help="measurements of each fleet (default: 5)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the times to FILE")
     options = parser.parse_args(arguments)
     print(

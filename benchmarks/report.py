@@ -1,6 +1,6 @@
 """`scripts/bench report`: time of the command `nodrop report`, and size of its file.
 
-The result of one search is reported as measured, with more trials (copies of its own), and with eight frame sizes. The
+The result of one search is reported as measured, with other numbers of trials, and with eight frame sizes. The
 time includes the start of Python and of the renderer.
 """
 
@@ -63,7 +63,9 @@ def main() -> int:
 def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/bench report", description=__doc__.splitlines()[0])
     parser.add_argument("result", nargs="?", help="result.json of a search (default: run a search first)")
-    parser.add_argument("--rounds", type=int, default=5, help="measurements of each report (default: %(default)s)")
+    parser.add_argument(
+        "--rounds", metavar="N", type=int, default=5, help="measurements of each report (default: %(default)s)"
+    )
     parser.add_argument("--json", metavar="FILE", help="also write the measurements to FILE")
     return parser.parse_args()
 

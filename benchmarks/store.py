@@ -35,10 +35,10 @@ class CommandTime(NamedTuple):
 def main(arguments: Sequence[str]) -> int:
     """Create results, measure the commands and report whether the requirement is met."""
     parser = argparse.ArgumentParser(prog="scripts/bench store", description=__doc__)
-    parser.add_argument("--results", type=int, default=10_000, help="number of results (default: 10000)")
-    parser.add_argument("--repeats", type=int, default=7, help="measurements of each command (default: 7)")
+    parser.add_argument("--results", metavar="N", type=int, default=10_000, help="number of results (default: 10000)")
+    parser.add_argument("--repeats", metavar="N", type=int, default=7, help="measurements of each command (default: 7)")
     parser.add_argument("--cold", action="store_true", help="also measure with the page cache dropped; requires root")
-    parser.add_argument("--index", help="URL of a database that replaces the index file in the directory")
+    parser.add_argument("--index", metavar="URL", help="database that replaces the index file in the directory")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the times to FILE")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="nodrop-store-") as directory:

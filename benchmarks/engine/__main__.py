@@ -76,8 +76,12 @@ def _parse_options() -> argparse.Namespace:
         prog="scripts/bench engine",
         description="Packet rates of nodrop, trafgen and dpdk-testpmd. Needs two idle CPUs.",
     )
-    parser.add_argument("--rounds", type=int, default=3, help="measurements of each generator (default: 3)")
-    parser.add_argument("--seconds", type=float, default=1.5, help="length of each measurement (default: 1.5)")
+    parser.add_argument(
+        "--rounds", metavar="N", type=int, default=3, help="measurements of each generator (default: 3)"
+    )
+    parser.add_argument(
+        "--seconds", metavar="S", type=float, default=1.5, help="length of each measurement (default: 1.5)"
+    )
     parser.add_argument(
         "--only",
         type=_parse_group_names,

@@ -23,9 +23,9 @@ class RateMeasurement:
     round: int
     window_s: float
     sent_pps: float
-    """By the kernel's counter of the sending port; on a DPDK port by the generator's own counter."""
+    """Send rate by the kernel's counter of the port; on a DPDK port by the generator's own counter."""
     received_pps: float | None
-    """By the generator's own counter of accepted frames."""
+    """Receive rate by the generator's own counter of accepted frames."""
     cpu_cores: float | None
     """CPU time of all its processes per second, user and system; None if unknown."""
     softirq_cores: float

@@ -53,8 +53,12 @@ def main() -> int:
 
 def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/bench search", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=100, help="runs of each search on each SUT (default: 100)")
-    parser.add_argument("--first-seed", type=int, default=0, help="first of consecutive seeds (default: 0)")
+    parser.add_argument(
+        "--seeds", metavar="N", type=int, default=100, help="runs of each search on each SUT (default: 100)"
+    )
+    parser.add_argument(
+        "--first-seed", metavar="N", type=int, default=0, help="first of consecutive seeds (default: 0)"
+    )
     parser.add_argument("--sut", action="append", choices=list(SUTS), help="limit to this kind of SUT; may be repeated")
     parser.add_argument("--goals", choices=list(GOAL_SETS), help="limit to these goals")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every run to FILE")

@@ -207,8 +207,10 @@ def _create_row(name: str, bounds: Sequence[StatedBound]) -> CalibrationRow:
 
 def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/bench coverage", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=60, help="searches on each kind of SUT (default: 60)")
-    parser.add_argument("--first-seed", type=int, default=0, help="first of consecutive seeds (default: 0)")
+    parser.add_argument("--seeds", metavar="N", type=int, default=60, help="searches on each kind of SUT (default: 60)")
+    parser.add_argument(
+        "--first-seed", metavar="N", type=int, default=0, help="first of consecutive seeds (default: 0)"
+    )
     parser.add_argument("--sut", action="append", choices=SUTS, help="limit to this kind of SUT; may be repeated")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every bound to FILE")
     options = parser.parse_args()

@@ -79,16 +79,19 @@ def main() -> int:
 
 def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/bench verdict", description=__doc__)
-    parser.add_argument("--pairs", type=int, default=1000, help="comparisons in each cell (default: 1000)")
+    parser.add_argument("--pairs", metavar="N", type=int, default=1000, help="comparisons in each cell (default: 1000)")
     parser.add_argument(
-        "--searches", type=int, default=200, help="searches of each simulated SUT; 0: none (default: 200)"
+        "--searches", metavar="N", type=int, default=200, help="searches of each simulated SUT; 0: none (default: 200)"
     )
-    parser.add_argument("--first-seed", type=int, default=0, help="first of consecutive seeds (default: 0)")
+    parser.add_argument(
+        "--first-seed", metavar="N", type=int, default=0, help="first of consecutive seeds (default: 0)"
+    )
     parser.add_argument(
         "--noise", action="append", choices=list(BY_NAME), help="limit to this kind of noise; may be repeated"
     )
     parser.add_argument(
         "--processes",
+        metavar="N",
         type=int,
         default=len(os.sched_getaffinity(0)),
         help="number of processes (default: number of CPUs)",

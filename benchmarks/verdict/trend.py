@@ -73,10 +73,13 @@ def main() -> int:
 
 def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/bench trend", description=__doc__)
-    parser.add_argument("--series", type=int, default=1000, help="series of each kind (default: 1000)")
-    parser.add_argument("--first-seed", type=int, default=0, help="first of consecutive seeds (default: 0)")
+    parser.add_argument("--series", metavar="N", type=int, default=1000, help="series of each kind (default: 1000)")
+    parser.add_argument(
+        "--first-seed", metavar="N", type=int, default=0, help="first of consecutive seeds (default: 0)"
+    )
     parser.add_argument(
         "--processes",
+        metavar="N",
         type=int,
         default=len(os.sched_getaffinity(0)),
         help="number of processes (default: number of CPUs)",
