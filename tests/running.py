@@ -6,14 +6,14 @@ from typing import Any, Self
 
 from tests.suts import Step
 
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.generator.base import Measurer
 from nodrop.model.choices import SutKind
 from nodrop.model.event import Event
 from nodrop.model.facts import StageFacts
 from nodrop.model.lab_plan import LabPlan
 from nodrop.model.plan import Plan
-from nodrop.plan import build
+from nodrop.plan import build_plan
 from nodrop.run.execute import RunEnvironment
 from nodrop.simulation import SimulatedMeasurer, SutFunction
 from nodrop.stage.base import OnProgress, Stage
@@ -56,7 +56,7 @@ class NullStage:
 
 def plan_lab(sut: SutKind, **keys: Any) -> LabPlan:
     """Return the lab that a run against this SUT would bring up, without CPUs bound."""
-    return build(load((), {"sut": sut, "vnf.core": "none", "vnf.queue_slots": 1024, **keys})).lab
+    return build_plan(build_config((), {"sut": sut, "vnf.core": "none", "vnf.queue_slots": 1024, **keys})).lab
 
 
 def make_plan(results_dir: Path, **overrides: Any) -> Plan:
@@ -69,7 +69,7 @@ def make_plan(results_dir: Path, **overrides: Any) -> Plan:
         "results_dir": str(results_dir),
     }
     keys = short | {key.replace("__", "."): value for key, value in overrides.items()}
-    return build(load((), keys))
+    return build_plan(build_config((), keys))
 
 
 def make_environment(

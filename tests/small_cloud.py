@@ -20,7 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 import yaml
 
 from nodrop.model.cloud import CloudLogin
-from nodrop.stage.openstack.login import Cloud, connect
+from nodrop.stage.openstack.login import Cloud, connect_cloud
 
 SERVICES = ("identity", "image", "compute", "network", "placement")
 VERSIONS = {"image": "v2.9", "compute": "v2.1", "network": "v2.0", "identity": "v3.14", "placement": "v1.0"}
@@ -245,4 +245,4 @@ def clouds_yaml(small: SmallCloud, directory: Path, **auth: Any) -> Path:
 
 def log_in(on_wait: Callable[[str], None] | None = None) -> Cloud:
     """Log in to it; OS_CLIENT_CONFIG_FILE points to its address."""
-    return connect(CloudLogin(cloud="small"), on_wait)
+    return connect_cloud(CloudLogin(cloud="small"), on_wait)

@@ -62,22 +62,22 @@ class Responder:
         zipped = message[:4] == b"\xab\xe8\x5c\xea"
         self.compressed.append(zipped)
         body = zlib.decompress(message[8:]) if zipped else message
-        requested = json.loads(body)
+        request = json.loads(body)
         if len(body) > 999_999:
             replies: Any = {"jsonrpc": "2.0", "id": None, "error": {"code": -32603, "message": "Request is too large"}}
-        elif isinstance(requested, list):
-            replies = [self._reply(each) for each in requested]
+        elif isinstance(request, list):
+            replies = [self._reply(each) for each in request]
             replies = replies[0] if len(replies) == 1 else replies
         else:
-            replies = self._reply(requested)
+            replies = self._reply(request)
         text = json.dumps(replies).encode()
         return struct.pack(">II", 0xABE85CEA, len(text)) + zlib.compress(text) if zipped else text
 
-    def _reply(self, asked: dict[str, Any]) -> dict[str, Any]:
-        self.requests.append((asked["method"], asked["params"]))
-        frame = {"jsonrpc": "2.0", "id": asked["id"]}
+    def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
+        self.requests.append((request["method"], request["params"]))
+        frame = {"jsonrpc": "2.0", "id": request["id"]}
         try:
-            return frame | {"result": self.methods[asked["method"]](asked["params"])}
+            return frame | {"result": self.methods[request["method"]](request["params"])}
         except KeyError:
             return frame | {"error": {"code": -32601, "message": "Method not found"}}
         except Error as error:

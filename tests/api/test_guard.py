@@ -76,7 +76,7 @@ def test_tokens_are_read_one_a_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "mode", "said"),
+    ("text", "mode", "message"),
     [
         (TOKEN, 0o644, "chmod 600"),
         (TOKEN, 0o620, "chmod 600"),
@@ -86,13 +86,13 @@ def test_tokens_are_read_one_a_line(tmp_path: Path) -> None:
         (None, 0o600, "No such file"),
     ],
 )
-def test_a_token_file_that_will_not_do_is_refused(text: str | None, mode: int, said: str, tmp_path: Path) -> None:
+def test_a_token_file_that_will_not_do_is_refused(text: str | None, mode: int, message: str, tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     if text is not None:
         file.write_text(text)
         file.chmod(mode)
         assert stat.S_IMODE(file.stat().st_mode) == mode
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=message):
         read_tokens(file)
 
 

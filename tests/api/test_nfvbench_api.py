@@ -84,7 +84,7 @@ def test_the_end_that_was_told_by_id_is_not_told_again_without_one(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("content", "status", "said"),
+    ("content", "status", "message"),
     [
         (b"{", 400, "line 1"),
         (b"", 400, "invalid JSON"),
@@ -101,14 +101,14 @@ def test_the_end_that_was_told_by_id_is_not_told_again_without_one(tmp_path: Pat
     ],
 )
 def test_a_body_that_cannot_be_used_is_a_sentence_in_both_forms(
-    content: bytes, status: int, said: str, tmp_path: Path
+    content: bytes, status: int, message: str, tmp_path: Path
 ) -> None:
     with serve_app(tmp_path) as client:
         theirs = client.post("/start_run", content=content, headers=JSON)
         actual = client.post("/api/v1/runs", content=content, headers=JSON)
         assert (theirs.status_code, actual.status_code) == (status, status)
         assert theirs.json() == {"status": "ERROR", "error_message": actual.json()["detail"]}
-        assert said in actual.json()["detail"]
+        assert message in actual.json()["detail"]
         assert "Traceback" not in theirs.text
         assert client.get("/api/v1/runs").json()["total_count"] == 0
 

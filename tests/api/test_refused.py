@@ -109,9 +109,9 @@ def test_a_refused_key_is_answered_with_403_and_begins_nothing(key: str, tmp_pat
         assert client.get("/api/v1/runs").json()["total_count"] == 0
 
 
-@pytest.mark.parametrize("written", ["/etc/passwd", "../results/x", "20260131T120000Z-3f9a2c/../..", "."])
-def test_a_warm_start_is_a_run_id_and_no_file(written: str) -> None:
-    assert "run id" in "".join(find_forbidden_keys({"search": {"warm_start": written}}))
+@pytest.mark.parametrize("text", ["/etc/passwd", "../results/x", "20260131T120000Z-3f9a2c/../..", "."])
+def test_a_warm_start_is_a_run_id_and_no_file(text: str) -> None:
+    assert "run id" in "".join(find_forbidden_keys({"search": {"warm_start": text}}))
 
 
 def test_a_run_id_is_a_warm_start() -> None:

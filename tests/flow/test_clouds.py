@@ -7,7 +7,7 @@ from typing import Any, Self
 import pytest
 from tests.running import MILLION, Listener, NullStage
 
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.errors import GeneratorError, NoPathError, StageError
 from nodrop.model.event import StageProgress
 from nodrop.model.facts import ChainFacts, StageFacts
@@ -93,7 +93,7 @@ class Cloud:
 
 
 def plans(results_dir: Path, **keys: Any) -> tuple[Plan, ...]:
-    return build_each(load((), SHORT | {"results_dir": str(results_dir)} | keys), cpus=(0, 1))
+    return build_each(build_config((), SHORT | {"results_dir": str(results_dir)} | keys), cpus=(0, 1))
 
 
 def test_a_run_is_settled_with_the_vlans_and_stations_of_the_cloud(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from nodrop.cli.measure import measure
 from nodrop.cli.outputs import Outputs
 from nodrop.cli.suite_output import render_suite
 from nodrop.cli.variant_plans import make_variant_plans
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError, GeneratorError
 from nodrop.export.nfvbench import build_nfvbench_result
@@ -52,7 +52,7 @@ def ids_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def config(tmp_path: Path, overlay: dict[str, Any] | None = None, **keys: Any) -> Config:
     requested = SHORT | {"results_dir": str(tmp_path)} | {key.replace("__", "."): value for key, value in keys.items()}
-    return load((), requested, overlays=(json.dumps(overlay),) if overlay else ())
+    return build_config((), requested, overlays=(json.dumps(overlay),) if overlay else ())
 
 
 def make_environment(b_pps: float = 0.95e6, broken: str = "") -> RunEnvironment:

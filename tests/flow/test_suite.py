@@ -16,14 +16,14 @@ from nodrop.cli import nodrop
 from nodrop.cli.console import print_renderable
 from nodrop.cli.measure import measure
 from nodrop.cli.outputs import Outputs
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.errors import ConfigError, GeneratorError, SearchError
 from nodrop.model.event import RunStarted, SuiteDone
 from nodrop.model.plan import Plan
 from nodrop.model.result import Status
 from nodrop.model.suite import Suite
 from nodrop.model.trial import TrialResult
-from nodrop.plan import build, build_each
+from nodrop.plan import build_plan, build_each
 from nodrop.report.document.suite import build_suite_table
 from nodrop.report.line_progress import LineProgress
 from nodrop.report.terminal import render_blocks
@@ -42,7 +42,7 @@ def ids_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def plans_for(tmp_path: Path, **keys: Any) -> tuple[Plan, ...]:
     short = {"rate": "10kpps", "duration": "1s", "results_dir": str(tmp_path)}
-    return build_each(load((), short | {key.replace("__", "."): value for key, value in keys.items()}))
+    return build_each(build_config((), short | {key.replace("__", "."): value for key, value in keys.items()}))
 
 
 def fail_at(frame_size: str, error: BaseException) -> RunEnvironment:
@@ -102,12 +102,12 @@ def test_a_mix_of_ones_own_is_what_imix_stands_for(tmp_path: Path) -> None:
 )
 def test_sizes_that_cannot_be_are_refused(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        build_each(load((), keys))
+        build_each(build_config((), keys))
 
 
 def test_a_command_that_measures_one_size_says_so() -> None:
     with pytest.raises(ConfigError, match=r"frame_sizes: several sizes where one is possible \(64, 128\)"):
-        build(load((), {"frame_sizes": [64, 128]}))
+        build_plan(build_config((), {"frame_sizes": [64, 128]}))
 
 
 def test_without_traffic_one_size_is_enough(tmp_path: Path) -> None:

@@ -119,11 +119,11 @@ def api_sync(machine: Machine, params: Params) -> Any:
     return {"api_vers": [{"type": "core", "api_h": machine.api_handle}]}
 
 
-def _check_api(mine: tuple[int, int], asked: tuple[int, int]) -> None:
-    versions = f"server: '{mine[0]}.{mine[1]}', client: '{asked[0]}.{asked[1]}'"
-    if asked > mine:
+def _check_api(mine: tuple[int, int], requested: tuple[int, int]) -> None:
+    versions = f"server: '{mine[0]}.{mine[1]}', client: '{requested[0]}.{requested[1]}'"
+    if requested > mine:
         raise Refusal(f"client version is too new to be supported by the server - {versions}")
-    if asked[0] < mine[0]:
+    if requested[0] < mine[0]:
         raise Refusal(f"a newer client version is required to connect to the server - {versions}")
 
 

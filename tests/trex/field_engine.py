@@ -36,9 +36,14 @@ class Variable(Protocol):
 class CountingVariable:
     """`flow_var` between two values."""
 
-    def __init__(self, asked: dict[str, Any]) -> None:
-        self.size = asked["size"]
-        low, high, init, step = asked["min_value"], asked["max_value"], asked["init_value"], asked["step"]
+    def __init__(self, instruction: dict[str, Any]) -> None:
+        self.size = instruction["size"]
+        low, high, init, step = (
+            instruction["min_value"],
+            instruction["max_value"],
+            instruction["init_value"],
+            instruction["step"],
+        )
         if step == 0:
             raise VmRefused("VM: step cannot be 0")
         if high < low:
@@ -47,7 +52,7 @@ class CountingVariable:
             raise VmRefused(f"VM: requested flow var init value: '{init}' should be in range")
         if self.size < 8 and max(init, low, high, step) >> 8 * self.size:
             raise VmRefused(f"VM: requested value is bigger than {2 ** (8 * self.size) - 1}")
-        rising = asked["op"] == "inc"
+        rising = instruction["op"] == "inc"
         over = (high - low + 1) % step
         if over:  # silently widened to a whole number of steps
             low, high = (low, high + step - over) if rising else (low - step + over, high)
@@ -78,15 +83,15 @@ class CountingVariable:
 class ListVariable:
     """`flow_var` over a list, in ascending order."""
 
-    def __init__(self, asked: dict[str, Any]) -> None:
-        self.size, self._values, self._step = asked["size"], asked["value_list"], asked["step"]
+    def __init__(self, instruction: dict[str, Any]) -> None:
+        self.size, self._values, self._step = instruction["size"], instruction["value_list"], instruction["step"]
         if not 0 < self._step <= len(self._values):
             raise VmRefused("VM: step cannot be 0, or bigger than list size")
         if len(self._values) > VALUES_MAX:
             raise VmRefused(f"VM: value_list size is bigger than {VALUES_MAX}")
         if any(value >> 8 * self.size for value in self._values):
             raise VmRefused(f"VM: requested value is bigger than {2 ** (8 * self.size) - 1}")
-        if asked["op"] != "inc":
+        if instruction["op"] != "inc":
             raise VmRefused("only inc is emulated for lists")
         self._index, self.value = 0, 0
 
@@ -108,9 +113,9 @@ class ListVariable:
 class RandomVariable:
     """`flow_var_rand_limit`: a number of random values, repeated."""
 
-    def __init__(self, asked: dict[str, Any]) -> None:
-        self.size, self._limit, self._seed = asked["size"], asked["limit"], asked["seed"] & 0xFFFFFFFF
-        self._low, self._high = asked["min_value"], asked["max_value"]
+    def __init__(self, instruction: dict[str, Any]) -> None:
+        self.size, self._limit, self._seed = instruction["size"], instruction["limit"], instruction["seed"] & 0xFFFFFFFF
+        self._low, self._high = instruction["min_value"], instruction["max_value"]
         if not 0 < self._limit < 2 ** (8 * (1, 2, 4, 8).index(self.size) + 8):
             raise VmRefused(f"limit {self._limit} can't be zero, or bigger than size {self.size}")
         if not self._low <= self._high or (self.size < 8 and self._high >> 8 * self.size):
@@ -150,30 +155,30 @@ class Vm:
         if self._cache > CACHE_MAX:
             raise VmRefused("Cache is too big try to reduce it")
         self._variables: dict[str, Variable] = {}
-        for at, requested in enumerate(self._program):
-            self._declare(at, requested)
+        for at, instruction in enumerate(self._program):
+            self._declare(at, instruction)
         lists = [one.list_bytes for one in self._variables.values() if isinstance(one, ListVariable)]
         if any(size + 30 > PROGRAM_BYTES_MAX for size in lists) or sum(lists) + 30 * len(self._program) > 65535:
             raise VmRefused("a program of more than 65535 bytes, which TRex cuts short without a word")
         if sum(one.size for one in self._variables.values()) > VARIABLES_BYTES_MAX:
             raise VmRefused("too many flow variables")
 
-    def _declare(self, at: int, asked: dict[str, Any]) -> None:
-        kind = asked["type"]
+    def _declare(self, at: int, instruction: dict[str, Any]) -> None:
+        kind = instruction["type"]
         if kind in KINDS:
-            if asked["name"] in self._variables:
-                raise VmRefused(f"flow variable name {asked['name']} already exists")
-            if asked["size"] not in (1, 2, 4, 8):
+            if instruction["name"] in self._variables:
+                raise VmRefused(f"flow variable name {instruction['name']} already exists")
+            if instruction["size"] not in (1, 2, 4, 8):
                 raise VmRefused("non valid length")
-            one: Variable = ListVariable(asked) if "value_list" in asked else KINDS[kind](asked)
-            self._variables[asked["name"]] = one
-            following = asked.get("next_var")
+            one: Variable = ListVariable(instruction) if "value_list" in instruction else KINDS[kind](instruction)
+            self._variables[instruction["name"]] = one
+            following = instruction.get("next_var")
             if following:
                 behind = self._program[at + 1] if at + 1 < len(self._program) else {"type": "nothing"}
                 if behind["type"] not in KINDS or behind["name"] != following or behind.get("split_to_cores", True):
                     raise VmRefused("next_var is used but order of instructions is incorrect or some are split")
         elif kind == "write_flow_var":
-            end = asked["pkt_offset"] + self._variables[asked["name"]].size
+            end = instruction["pkt_offset"] + self._variables[instruction["name"]].size
             if end > min(len(self._packet), OFFSET_MAX):
                 raise VmRefused(f"packet write with packet_offset {end} bigger than packet size {len(self._packet)}")
 
@@ -192,39 +197,39 @@ class Vm:
     def _next(self) -> bytes:
         frame = bytearray(self._packet)
         skipping = False
-        for requested in self._program:
-            kind = requested["type"]
+        for instruction in self._program:
+            kind = instruction["type"]
             if kind in KINDS:
                 if not skipping:
-                    skipping = not self._variables[requested["name"]].run()
-                skipping = skipping and bool(requested.get("next_var"))
+                    skipping = not self._variables[instruction["name"]].run()
+                skipping = skipping and bool(instruction.get("next_var"))
             else:
                 skipping = False
-                getattr(self, f"_{kind}")(frame, requested)
+                getattr(self, f"_{kind}")(frame, instruction)
         return bytes(frame)
 
-    def _write_flow_var(self, frame: bytearray, asked: dict[str, Any]) -> None:
-        one = self._variables[asked["name"]]
-        value = (one.value + asked["add_value"]) & (2 ** (8 * one.size) - 1)
-        order = "big" if asked["is_big_endian"] else "little"
-        frame[asked["pkt_offset"] : asked["pkt_offset"] + one.size] = value.to_bytes(one.size, order)  # type: ignore[arg-type]
+    def _write_flow_var(self, frame: bytearray, instruction: dict[str, Any]) -> None:
+        one = self._variables[instruction["name"]]
+        value = (one.value + instruction["add_value"]) & (2 ** (8 * one.size) - 1)
+        order = "big" if instruction["is_big_endian"] else "little"
+        frame[instruction["pkt_offset"] : instruction["pkt_offset"] + one.size] = value.to_bytes(one.size, order)  # type: ignore[arg-type]
 
-    def _write_mask_flow_var(self, frame: bytearray, asked: dict[str, Any]) -> None:
-        value = (self._variables[asked["name"]].value + asked["add_value"]) & 0xFFFFFFFF
-        shift, size, at = asked["shift"], asked["pkt_cast_size"], asked["pkt_offset"]
+    def _write_mask_flow_var(self, frame: bytearray, instruction: dict[str, Any]) -> None:
+        value = (self._variables[instruction["name"]].value + instruction["add_value"]) & 0xFFFFFFFF
+        shift, size, at = instruction["shift"], instruction["pkt_cast_size"], instruction["pkt_offset"]
         value = value << shift if shift > 0 else value >> -shift
         there = int.from_bytes(frame[at : at + size], "big")
-        mask = asked["mask"] & (2 ** (8 * size) - 1)
+        mask = instruction["mask"] & (2 ** (8 * size) - 1)
         frame[at : at + size] = ((there & ~mask) | (value & mask)).to_bytes(size, "big")
 
-    def _fix_checksum_ipv4(self, frame: bytearray, asked: dict[str, Any]) -> None:
-        at = asked["pkt_offset"]
+    def _fix_checksum_ipv4(self, frame: bytearray, instruction: dict[str, Any]) -> None:
+        at = instruction["pkt_offset"]
         header = at + 4 * (frame[at] & 15)
         frame[at + 10 : at + 12] = b"\0\0"
         frame[at + 10 : at + 12] = internet_checksum(frame[at:header])
 
-    def _fix_checksum_hw(self, frame: bytearray, asked: dict[str, Any]) -> None:
-        ip, l4 = asked["l2_len"], asked["l2_len"] + asked["l3_len"]
+    def _fix_checksum_hw(self, frame: bytearray, instruction: dict[str, Any]) -> None:
+        ip, l4 = instruction["l2_len"], instruction["l2_len"] + instruction["l3_len"]
         if frame[ip] >> 4 == 4:
             self._fix_checksum_ipv4(frame, {"pkt_offset": ip})
             end = ip + int.from_bytes(frame[ip + 2 : ip + 4], "big")
@@ -232,7 +237,7 @@ class Vm:
         else:
             end = l4 + int.from_bytes(frame[ip + 4 : ip + 6], "big")
             addresses = frame[ip + 8 : ip + 40]
-        protocol = {11: UDP, 13: TCP}[asked["l4_type"]]
+        protocol = {11: UDP, 13: TCP}[instruction["l4_type"]]
         at = l4 + (6 if protocol == UDP else 16)
         frame[at : at + 2] = b"\0\0"
         pseudo = bytes(addresses) + protocol.to_bytes(4, "big") + (end - l4).to_bytes(4, "big")

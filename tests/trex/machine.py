@@ -84,7 +84,7 @@ class Machine:
             options.backend,
             options.queue_slots,
             stretch=faults.stretch,
-            heard=self,
+            receiver=self,
         )
         self.slow = SlowSender(self.link)
         self.sender.start()

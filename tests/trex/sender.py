@@ -123,12 +123,12 @@ class Sender(threading.Thread):
         queue_slots: int,
         *,
         stretch: float,
-        heard: ResultReceiver,
+        receiver: ResultReceiver,
     ) -> None:
         """Start the engine without flows. Everything takes `stretch` times as long as it should."""
         super().__init__(daemon=True)
         self._ports = [{"backend": backend, "interface": name, "queue_slots": queue_slots} for name in interfaces]
-        self._stretch, self._heard = stretch, heard
+        self._stretch, self._receiver = stretch, receiver
         self._ended = self._is_trial = False
         self._engine = EngineProcess(netns_pid, self._watch)
         self._folder = tempfile.TemporaryDirectory(prefix="nodrop-trex-")
@@ -159,9 +159,11 @@ class Sender(threading.Thread):
     def await_first_frames(self) -> None:
         """Wait until frames leave: the engine takes a moment to start, which TRex does not."""
         ports = {flow.port for flow in self.flows() if flow.is_due}
-        before = self._heard.passed()
+        before = self._receiver.passed()
         end_s = time.monotonic() + BEGIN_MAX_S
-        while time.monotonic() < end_s and all(self._heard.passed()[port].sent == before[port].sent for port in ports):
+        while time.monotonic() < end_s and all(
+            self._receiver.passed()[port].sent == before[port].sent for port in ports
+        ):
             time.sleep(0.001)
 
     def stop(self, port: int) -> None:
@@ -184,7 +186,7 @@ class Sender(threading.Thread):
             if not due or not {flow.key for flow in due} <= self._running:
                 return bool(due)
             left = sum(flow.left for flow in due) - len(due)
-            return self._heard.passed()[port].sent - self._before[port].sent < left
+            return self._receiver.passed()[port].sent - self._before[port].sent < left
 
     def running(self) -> list[RunningFlow]:
         """Return the running flows with their current counts.
@@ -196,7 +198,7 @@ class Sender(threading.Thread):
             flows = [flow for flow in self._flows.values() if flow.key in self._running]
             if not flows:
                 return []
-            now = self._heard.passed()
+            now = self._receiver.passed()
         result = []
         for flow in flows:
             same = [other for other in flows if other.port == flow.port]
@@ -246,7 +248,7 @@ class Sender(threading.Thread):
                 self.changed.notify_all()
                 wait_s = self._begin_s - time.monotonic() if self._flows else None
                 if wait_s is not None and wait_s <= 0:
-                    self._running, self._before = {*self._flows}, self._heard.passed()
+                    self._running, self._before = {*self._flows}, self._receiver.passed()
                     return [*self._flows.values()]
                 self.changed.wait(wait_s)
         return []
@@ -285,8 +287,8 @@ class Sender(threading.Thread):
             for number, (flow, counts) in enumerate(zip(flows, reply["streams"], strict=True)):
                 flow.sent = flow.received = 0
                 flow.left -= counts["offered_count"]
-                self._heard.settle(flow, counts, times.get(number))
-            self._heard.drops(reply["tester_drop_count"], reply["tester_cpu_ratio"], flows)
+                self._receiver.settle(flow, counts, times.get(number))
+            self._receiver.drops(reply["tester_drop_count"], reply["tester_cpu_ratio"], flows)
             self._running.clear()
 
     def _hear(self, flows: list[Flow], window: dict[str, Any]) -> None:

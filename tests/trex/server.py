@@ -42,21 +42,21 @@ def read_options(arguments: list[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def machine_options(asked: argparse.Namespace) -> Options:
+def machine_options(options: argparse.Namespace) -> Options:
     """Return the machine's options, from the command line."""
-    major, minor = map(int, asked.api.split("."))
+    major, minor = map(int, options.api.split("."))
     return Options(
-        netns_pid=asked.netns_pid,
-        interfaces=tuple(asked.interfaces.split(",")),
+        netns_pid=options.netns_pid,
+        interfaces=tuple(options.interfaces.split(",")),
         api=(major, minor),
-        version=asked.version,
-        mode=asked.mode,
-        backend=asked.backend,
-        cores=asked.cores,
-        counter_count=asked.counters,
-        speed_gbps=asked.speed_gbps,
-        has_histograms=not asked.no_hdrh,
-        has_software=not asked.hardware,
+        version=options.version,
+        mode=options.mode,
+        backend=options.backend,
+        cores=options.cores,
+        counter_count=options.counters,
+        speed_gbps=options.speed_gbps,
+        has_histograms=not options.no_hdrh,
+        has_software=not options.hardware,
     )
 
 
@@ -102,21 +102,21 @@ class Server:
 
 def main() -> None:
     """Serve until a signal or a request ends it."""
-    requested = read_options()
+    options = read_options()
     signal.signal(signal.SIGTERM, _end)
     try:
-        machine = Machine(machine_options(requested), faults.read(requested))
+        machine = Machine(machine_options(options), faults.read(options))
     except (NodropError, OSError) as error:
         sys.exit(str(error))
     machine_ends = True
     try:
-        server = Server(machine, requested.rpc_port, requested.publish_port)
-        print(f"serving {', '.join(machine.options.interfaces)} on port {requested.rpc_port}", flush=True)
+        server = Server(machine, options.rpc_port, options.publish_port)
+        print(f"serving {', '.join(machine.options.interfaces)} on port {options.rpc_port}", flush=True)
         server.serve()
     except KeyboardInterrupt:
         pass
     except zmq.ZMQError as error:
-        sys.exit(f"port {requested.rpc_port}: {error}")
+        sys.exit(f"port {options.rpc_port}: {error}")
     except SystemExit as end:
         if end.code == 1:
             machine_ends = False

@@ -24,11 +24,11 @@ class Instruction:
     fields: dict[str, Any]
 
 
-def read(asked: list[Any], frame_bytes: int) -> tuple[Instruction, ...]:
+def read(requested: list[Any], frame_bytes: int) -> tuple[Instruction, ...]:
     """Read the instructions of a stream. Raises Refusal."""
     known: dict[str, int] = {}
     result = []
-    for fields in asked:
+    for fields in requested:
         if not isinstance(fields, dict):
             raise Refusal("instruction is not an object", -32602)
         params = Params(fields)

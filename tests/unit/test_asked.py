@@ -8,8 +8,8 @@ import yaml
 from tests.recorded import record_run
 from tests.running import MILLION
 
-from nodrop.config.load import load
-from nodrop.plan import build, build_each
+from nodrop.config.load import build_config
+from nodrop.plan import build_plan, build_each
 
 
 @pytest.mark.parametrize(
@@ -24,21 +24,21 @@ from nodrop.plan import build, build_each
     ],
 )
 def test_the_kept_configuration_gives_the_same_plan(written: dict[str, Any]) -> None:
-    plan = build(load([], written))
-    again = build(load([yaml.safe_dump(plan.asked, sort_keys=False)], {}))
+    plan = build_plan(build_config([], written))
+    again = build_plan(build_config([yaml.safe_dump(plan.asked, sort_keys=False)], {}))
     assert again.model_copy(update={"nfvbench": plan.nfvbench}) == plan
 
 
 def test_each_frame_size_is_asked_for_alone() -> None:
-    plans = build_each(load([], {"frame_sizes": [64, "IMIX", 1518]}))
+    plans = build_each(build_config([], {"frame_sizes": [64, "IMIX", 1518]}))
     for plan in plans:
         assert plan.asked is not None
-        assert build(load([yaml.safe_dump(plan.asked, sort_keys=False)], {})) == plan
+        assert build_plan(build_config([yaml.safe_dump(plan.asked, sort_keys=False)], {})) == plan
 
 
 def test_where_results_go_is_not_kept() -> None:
     text = {"results_index": "postgresql://me@host/db", "ship.openmetrics_file": "/tmp/m", "results_dir": "r"}
-    assert build(load([], text)).asked == {}
+    assert build_plan(build_config([], text)).asked == {}
 
 
 def test_it_is_stored_with_the_result(tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ def make_calibration(tmp_path: Path, limit_pps: float = 1e6) -> Calibration:
     return result
 
 
-def measure_run(tmp_path: Path, known: Calibration | None) -> RunResult:
-    built_plan = make_plan(tmp_path).model_copy(update={"calibration": known})
+def measure_run(tmp_path: Path, existing: Calibration | None) -> RunResult:
+    built_plan = make_plan(tmp_path).model_copy(update={"calibration": existing})
     return execute(built_plan, Listener(), make_environment(MILLION))
 
 

@@ -96,7 +96,7 @@ NODE = "resources.numa_nodes.0"
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         (
             "value: 68719476736\n",
@@ -125,13 +125,13 @@ NODE = "resources.numa_nodes.0"
         ("chd_version: '1'", "chd_version: '9'", "line 1: chd_version: should be '1' ('9')"),
     ],
 )
-def test_what_cannot_be_is_refused_with_its_key_and_value(old: str, new: str, said: str, tmp_path: Path) -> None:
+def test_what_cannot_be_is_refused_with_its_key_and_value(old: str, new: str, message: str, tmp_path: Path) -> None:
     assert old in YAML
-    assert said in refusal(YAML.replace(old, new, 1), tmp_path)
+    assert message in refusal(YAML.replace(old, new, 1), tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ('{"a": 1, "a": 2}', "key 'a' is a duplicate"),
         ('{"a": NaN}', "NaN is not a JSON number"),
@@ -161,9 +161,9 @@ def test_what_cannot_be_is_refused_with_its_key_and_value(old: str, new: str, sa
     ],
     ids=range(19),
 )
-def test_hostile_files_are_refused_in_a_sentence(content: str | bytes, said: str, tmp_path: Path) -> None:
+def test_hostile_files_are_refused_in_a_sentence(content: str | bytes, message: str, tmp_path: Path) -> None:
     started = time.monotonic()
-    assert said in refusal(content, tmp_path)
+    assert message in refusal(content, tmp_path)
     assert time.monotonic() - started < 30
 
 
@@ -207,9 +207,9 @@ def test_captured_machines_are_the_same_after_they_were_written_and_read(name: s
     assert list_altered(value) == ()
 
 
-@pytest.mark.parametrize("held", ["-5", "9" * 20, "9" * 31, "nan", "", "\xff"])
-def test_a_number_that_cannot_be_is_unknown_so_that_every_description_reads_back(held: str, tmp_path: Path) -> None:
-    source = machine("xeon-2n-smt")._replace(tree=make_tree(tmp_path, {"/sys/x": held.encode("latin-1")}))
+@pytest.mark.parametrize("content", ["-5", "9" * 20, "9" * 31, "nan", "", "\xff"])
+def test_a_number_that_cannot_be_is_unknown_so_that_every_description_reads_back(content: str, tmp_path: Path) -> None:
+    source = machine("xeon-2n-smt")._replace(tree=make_tree(tmp_path, {"/sys/x": content.encode("latin-1")}))
     result = observe_number(source, "/sys/x")
     assert not result.known
     assert result.why.startswith("holds ")

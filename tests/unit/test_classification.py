@@ -67,8 +67,8 @@ CASES = [
 ]
 
 
-def classification_letter(found: Classification) -> str:
-    return "L" if found.is_lower else "U" if found.is_upper else "?"
+def classification_letter(result: Classification) -> str:
+    return "L" if result.is_lower else "U" if result.is_upper else "?"
 
 
 @pytest.mark.parametrize(("point", "each", "row"), CASES, ids=[f"point {p}, {g.label}" for p, g, _ in CASES])

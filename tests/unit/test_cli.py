@@ -33,9 +33,11 @@ def in_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run_simulated(made: RunEnvironment, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+def run_simulated(environment: RunEnvironment, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     """Execute `nodrop run` without packets."""
-    monkeypatch.setattr("nodrop.run.execute.execute", lambda plan, on_event, _parts: execute(plan, on_event, made))
+    monkeypatch.setattr(
+        "nodrop.run.execute.execute", lambda plan, on_event, _parts: execute(plan, on_event, environment)
+    )
     return main(["run", *SHORT, *arguments])
 
 

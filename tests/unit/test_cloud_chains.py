@@ -54,7 +54,7 @@ def plan(count: int = 1, **more: Any) -> CloudPlan:
     )
 
 
-def networks(asked: CloudPlan, **segments: Any) -> Mapping[str, Json]:
+def networks(cloud_plan: CloudPlan, **segments: Any) -> Mapping[str, Json]:
     """Return networks as Neutron shows them to administrators, by default with VLANs from 100."""
     return {
         network.name: {
@@ -63,11 +63,11 @@ def networks(asked: CloudPlan, **segments: Any) -> Mapping[str, Json]:
             "provider:segmentation_id": segments.get(network.name, 100 + index),
             "provider:physical_network": "physnet1",
         }
-        for index, network in enumerate(asked.networks)
+        for index, network in enumerate(cloud_plan.networks)
     }
 
 
-def read_chains(asked: CloudPlan, **changed: Json) -> CloudState:
+def read_chains(cloud_plan: CloudPlan, **changed: Json) -> CloudState:
     ports = {
         port.name: {
             "mac_address": f"FA:16:3E:00:{server.chain:02}:0{side}",
@@ -76,7 +76,7 @@ def read_chains(asked: CloudPlan, **changed: Json) -> CloudState:
             "binding:host_id": "compute1",
             **changed.get(port.name, {}),
         }
-        for server in asked.servers
+        for server in cloud_plan.servers
         for side, port in enumerate(server.ports)
     }
     servers = {
@@ -86,15 +86,18 @@ def read_chains(asked: CloudPlan, **changed: Json) -> CloudState:
             chain_facts.HOST_ID: "h1",
             **changed.get(server.name, {}),
         }
-        for server in asked.servers
+        for server in cloud_plan.servers
     }
     return CloudState("here", ports, servers, {}, ())
 
 
-def facts(asked: CloudPlan, of: LabPlan, **segments: Any) -> tuple[ChainFacts, ...]:
+def facts(cloud_plan: CloudPlan, of: LabPlan, **segments: Any) -> tuple[ChainFacts, ...]:
     return tuple(
         chain_facts.chain_facts(
-            asked, of, tuple(chain_facts.network_facts(asked, networks(asked, **segments))), read_chains(asked)
+            cloud_plan,
+            of,
+            tuple(chain_facts.network_facts(cloud_plan, networks(cloud_plan, **segments))),
+            read_chains(cloud_plan),
         )
     )
 
@@ -194,7 +197,7 @@ def test_a_mac_that_is_there_twice_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"binding:vif_type": "binding_failed"}, r"is not bound on compute1 \(binding_failed\)"),
         ({"binding:vif_type": "unbound", "binding:host_id": ""}, r"is not bound on a host \(unbound\)"),
@@ -203,8 +206,8 @@ def test_a_mac_that_is_there_twice_is_an_error() -> None:
         ({"mac_address": ""}, "no longer exists"),
     ],
 )
-def test_a_port_that_is_not_as_it_has_to_be_is_an_error(changed: Json, said: str) -> None:
-    with pytest.raises(StageError, match=f"port vm0-1 .*{said}"):
+def test_a_port_that_is_not_as_it_has_to_be_is_an_error(changed: Json, message: str) -> None:
+    with pytest.raises(StageError, match=f"port vm0-1 .*{message}"):
         tuple(chain_facts.server_facts(plan(), read_chains(plan(), **{"vm0-1": changed}), set()))
 
 

@@ -3,7 +3,7 @@
 import yaml
 
 from nodrop.model.cloud import CloudPort, CloudRoute, CloudServer
-from nodrop.stage.openstack.guest_config import CONF, GuestFacts, neighbors, user_data, user_data_digest
+from nodrop.stage.openstack.guest_config import CONF, GuestFacts, list_neighbors, build_user_data, compute_user_data_digest
 
 PORTS = (CloudPort(name="p0", network="left"), CloudPort(name="p1", network="right"))
 BRIDGE = CloudServer(name="vm", chain=0, ports=PORTS)
@@ -31,7 +31,7 @@ def parse_user_data(text: str) -> dict[str, str]:
 
 
 def test_a_cross_connect_is_told_its_macs_and_whom_it_sends_to() -> None:
-    assert parse_user_data(user_data(BRIDGE, GuestFacts(MACS, TESTER), queue_count=2)) == {
+    assert parse_user_data(build_user_data(BRIDGE, GuestFacts(MACS, TESTER), queue_count=2)) == {
         "FORWARDER": "vnf-l2",
         "INTF_MAC1": MACS[0],
         "TG_MAC1": TESTER[0],
@@ -42,7 +42,7 @@ def test_a_cross_connect_is_told_its_macs_and_whom_it_sends_to() -> None:
 
 
 def test_a_router_is_told_its_addresses_and_what_is_behind_which_neighbor() -> None:
-    lines = parse_user_data(user_data(ROUTER, GuestFacts(MACS, (None, None)), mbuf_count=32768))
+    lines = parse_user_data(build_user_data(ROUTER, GuestFacts(MACS, (None, None)), mbuf_count=32768))
     assert lines == {
         "FORWARDER": "vpp",
         "INTF_MAC1": MACS[0],
@@ -62,14 +62,14 @@ def test_a_router_is_told_its_addresses_and_what_is_behind_which_neighbor() -> N
 
 def test_a_port_of_management_is_told_with_its_address() -> None:
     guest = GuestFacts(MACS, TESTER, management=("fa:16:3e:00:00:03", "10.0.0.5/24", "10.0.0.1"))
-    lines = parse_user_data(user_data(BRIDGE, guest))
+    lines = parse_user_data(build_user_data(BRIDGE, guest))
     assert lines["INTF_MAC_MGMT"] == "fa:16:3e:00:00:03"
     assert lines["INTF_MGMT_CIDR"] == "10.0.0.5/24"
     assert lines["INTF_MGMT_IP_GW"] == "10.0.0.1"
 
 
 def test_a_shell_that_is_given_all_lines_as_one_finds_every_value() -> None:
-    content = user_data(ROUTER, GuestFacts(MACS, TESTER))
+    content = build_user_data(ROUTER, GuestFacts(MACS, TESTER))
     values = "".join(value for value in parse_user_data(content).values())
     assert not set(values) & set(" #'\"$`;&|<>()*?[]\\")
 
@@ -77,11 +77,11 @@ def test_a_shell_that_is_given_all_lines_as_one_finds_every_value() -> None:
 def test_a_vm_sends_to_the_vms_beside_it_and_at_the_ends_to_the_tester() -> None:
     first, second = BRIDGE, BRIDGE.model_copy(update={"hop": 1})
     macs = [("a0", "a1"), ("b0", "b1")]
-    assert neighbors((first, second), 0, macs, TESTER) == (TESTER[0], "b0")
-    assert neighbors((first, second), 1, macs, TESTER) == ("a1", TESTER[1])
+    assert list_neighbors((first, second), 0, macs, TESTER) == (TESTER[0], "b0")
+    assert list_neighbors((first, second), 1, macs, TESTER) == ("a1", TESTER[1])
 
 
 def test_whatever_a_vm_is_told_otherwise_has_another_digest() -> None:
-    one, other = (user_data(BRIDGE, GuestFacts(MACS, ends)) for ends in (TESTER, TESTER[::-1]))
-    assert user_data_digest(one) != user_data_digest(other)
-    assert user_data_digest(one) == user_data_digest(user_data(BRIDGE, GuestFacts(MACS, TESTER)))
+    one, other = (build_user_data(BRIDGE, GuestFacts(MACS, ends)) for ends in (TESTER, TESTER[::-1]))
+    assert compute_user_data_digest(one) != compute_user_data_digest(other)
+    assert compute_user_data_digest(one) == compute_user_data_digest(build_user_data(BRIDGE, GuestFacts(MACS, TESTER)))

@@ -33,7 +33,7 @@ def test_a_network_that_fits_is_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         (
             {"provider:segmentation_id": 101},
@@ -44,8 +44,8 @@ def test_a_network_that_fits_is_taken() -> None:
         ({"admin_state_up": False}, "Mismatch of 'admin_state_up' .* is False instead of True"),
     ],
 )
-def test_a_network_that_differs_is_told_with_both_values(changed: dict[str, Any], said: str) -> None:
-    with pytest.raises(StageError, match=said):
+def test_a_network_that_differs_is_told_with_both_values(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(StageError, match=message):
         existing_resources.find_network(CLOUD, WANTED, [network(**changed)])
 
 

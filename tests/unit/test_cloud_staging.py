@@ -36,18 +36,22 @@ class Services(SmallCloud):
         self.replies[f"{NETWORK}/quotas/p1/details.json"] = {"quota": {}}
         self.add(f"{IMAGE}/images", name="image", status="active", tags=[])
 
-    def _finish(self, path: str, made: dict[str, Any]) -> None:
+    def _finish(self, path: str, created: dict[str, Any]) -> None:
         if path.endswith("/os-extra_specs"):
             self.resources.pop(path)
-            self.resources[FLAVORS][-1]["extra_specs"] = {"hw:cpu_policy": made["hw:cpu_policy"]}
+            self.resources[FLAVORS][-1]["extra_specs"] = {"hw:cpu_policy": created["hw:cpu_policy"]}
         if path == NETWORKS:
-            made |= {"provider:network_type": "vlan", "provider:segmentation_id": 100 + int(made["id"])}
+            created |= {"provider:network_type": "vlan", "provider:segmentation_id": 100 + int(created["id"])}
         if path == PORTS:
-            made |= {"mac_address": f"fa:16:3e:00:00:{int(made['id']):02x}", "fixed_ips": [], "binding:vif_type": "ovs"}
+            created |= {
+                "mac_address": f"fa:16:3e:00:00:{int(created['id']):02x}",
+                "fixed_ips": [],
+                "binding:vif_type": "ovs",
+            }
         if path == SERVERS:
             host = {"OS-EXT-SRV-ATTR:host": "compute1", "hostId": "h1"}
             fault = {"fault": {"message": "No valid host was found."}} if self.status == "ERROR" else {}
-            made |= {
+            created |= {
                 "status": self.status,
                 "flavor": {"original_name": "flavor"},
                 "image": {"id": "1"},
@@ -55,8 +59,8 @@ class Services(SmallCloud):
                 **fault,
             }
             for port in self.resources[PORTS]:
-                if {"port": port["id"]} in made["networks"]:
-                    port["device_id"] = made["id"]
+                if {"port": port["id"]} in created["networks"]:
+                    port["device_id"] = created["id"]
 
     def posts(self) -> list[str]:
         """Return the last path parts of all creation requests."""
@@ -116,8 +120,8 @@ def plan(count: int = 1, **more: Any) -> CloudPlan:
     )
 
 
-def stage(asked: CloudPlan) -> OpenStackStage:
-    count = len(asked.servers)
+def stage(cloud_plan: CloudPlan) -> OpenStackStage:
+    count = len(cloud_plan.servers)
     lab = LabPlan(
         sut="openstack",
         networks="vlan",
@@ -127,7 +131,7 @@ def stage(asked: CloudPlan) -> OpenStackStage:
         forwarders=(),
         sut_queue_slots=64,
     )
-    return OpenStackStage(lab, asked, tester_is_here=False)
+    return OpenStackStage(lab, cloud_plan, tester_is_here=False)
 
 
 def test_a_chain_more_is_one_request_more(small_cloud: Services) -> None:
@@ -233,10 +237,10 @@ def test_where_port_security_stays_on_every_address_is_let_through(small_cloud: 
     allowed: list[object] = []
     finish = small_cloud.finish
 
-    def finished(path: str, made: dict[str, Any]) -> None:
+    def finished(path: str, created: dict[str, Any]) -> None:
         if path == PORTS:
-            allowed.append(made.get("allowed_address_pairs"))
-        finish(path, made)
+            allowed.append(created.get("allowed_address_pairs"))
+        finish(path, created)
 
     small_cloud.finish = finished
     small_cloud.failures = [("POST", PORTS, "Unrecognized attribute(s) 'port_security_enabled'")]

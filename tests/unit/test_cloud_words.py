@@ -90,8 +90,8 @@ LIMITS = {
 QUOTAS = {"port": {"limit": 5, "used": 2, "reserved": 1}, "network": {"limit": 2, "used": 0, "reserved": 0}}
 
 
-def check(told: FakeCloud, **wanted: int) -> None:
-    requirements.check_quotas(cast("Cloud", told), {name.replace("_", " "): count for name, count in wanted.items()})
+def check(cloud: FakeCloud, **expected: int) -> None:
+    requirements.check_quotas(cast("Cloud", cloud), {name.replace("_", " "): count for name, count in expected.items()})
 
 
 def test_everything_that_is_short_is_said_at_once_with_how_much() -> None:

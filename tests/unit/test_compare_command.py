@@ -131,7 +131,7 @@ def test_a_picture_is_drawn_beside_the_text(compare: Compare, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("label:main",), "all runs are of one setup"),
         ((), "expected two sides, got 0 results"),
@@ -146,10 +146,12 @@ def test_a_picture_is_drawn_beside_the_text(compare: Compare, tmp_path: Path) ->
         (("label:main", "label:patch", "--plot", "x.gif"), "x.gif"),
     ],
 )
-def test_what_cannot_be_done_is_refused_in_a_sentence(compare: Compare, arguments: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_done_is_refused_in_a_sentence(
+    compare: Compare, arguments: tuple[str, ...], message: str
+) -> None:
     code, out, err = compare(*arguments)
     assert (code, out) == (2, "")
-    assert err.startswith("nodrop: error: ") and said in err
+    assert err.startswith("nodrop: error: ") and message in err
 
 
 def test_the_capacity_a_sut_is_held_to_is_part_of_its_name() -> None:

@@ -49,12 +49,12 @@ def command_output(*command: str | Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize(("written", "expected"), CASES)
-def test_bash_completes(written: str, expected: list[str], require_tool: RequireTool) -> None:
-    words = written.split()
+@pytest.mark.parametrize(("text", "expected"), CASES)
+def test_bash_completes(text: str, expected: list[str], require_tool: RequireTool) -> None:
+    words = text.split()
     program = f"""
         eval "$(nodrop completion bash)"
-        COMP_WORDS=({written}) COMP_CWORD={len(words) - 1}
+        COMP_WORDS=({text}) COMP_CWORD={len(words) - 1}
         _nodrop_completion nodrop
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
@@ -69,18 +69,18 @@ def test_bash_is_offered_every_command(require_tool: RequireTool) -> None:
     )
 
 
-@pytest.mark.parametrize(("written", "expected"), [*CASES, A_RESULT])
-def test_fish_completes(written: str, expected: list[str], require_tool: RequireTool) -> None:
-    program = f"nodrop completion fish | source; complete -C '{written}'"
+@pytest.mark.parametrize(("text", "expected"), [*CASES, A_RESULT])
+def test_fish_completes(text: str, expected: list[str], require_tool: RequireTool) -> None:
+    program = f"nodrop completion fish | source; complete -C '{text}'"
     result = command_output(require_tool("fish"), "--no-config", "-c", program).splitlines()
     assert [line.split("\t")[0] for line in result] == expected
 
 
-@pytest.mark.parametrize(("written", "expected"), AT_A_TERMINAL)
+@pytest.mark.parametrize(("text", "expected"), AT_A_TERMINAL)
 @pytest.mark.parametrize("shell", SET_UP)
-def test_tab_completes_at_a_terminal(shell: str, written: str, expected: list[str], require_tool: RequireTool) -> None:
+def test_tab_completes_at_a_terminal(shell: str, text: str, expected: list[str], require_tool: RequireTool) -> None:
     set_up = f'{SET_UP[shell]}; PS1=; echo ready-"now"\n'
-    assert expected[0] in type_keys([str(require_tool(shell)), *QUIET[shell]], set_up, f"{written}\t", expected[0])
+    assert expected[0] in type_keys([str(require_tool(shell)), *QUIET[shell]], set_up, f"{text}\t", expected[0])
 
 
 def type_keys(shell: list[str], set_up: str, keys: str, awaited: str) -> str:

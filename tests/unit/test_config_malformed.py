@@ -6,7 +6,7 @@ import pytest
 from tests.malformed import VALID, bodies, texts
 
 from nodrop.cli import main
-from nodrop.config.load import NamedMapping, load
+from nodrop.config.load import NamedMapping, build_config
 from nodrop.errors import ConfigError
 
 SEED = 5
@@ -14,7 +14,7 @@ SEED = 5
 
 @pytest.mark.parametrize("number", range(len(VALID)))
 def test_what_malformed_configurations_are_made_of_is_valid(number: int) -> None:
-    load([NamedMapping("valid", VALID[number])], {})
+    build_config([NamedMapping("valid", VALID[number])], {})
 
 
 def test_200_malformed_files_are_refused_with_a_sentence_that_names_a_key_or_a_line(tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_200_malformed_files_are_refused_with_a_sentence_that_names_a_key_or_a_l
     for malformed in texts(200, SEED):
         file.write_text(malformed.text)
         with pytest.raises(ConfigError) as caught:
-            load([file], {})
+            build_config([file], {})
         message = str(caught.value)
         assert message.startswith(f"{file}: line "), message
         assert malformed.where in message
@@ -32,7 +32,7 @@ def test_200_malformed_files_are_refused_with_a_sentence_that_names_a_key_or_a_l
 def test_200_malformed_bodies_are_refused_with_a_sentence_that_names_the_key() -> None:
     for malformed in bodies(200, SEED):
         with pytest.raises(ConfigError) as caught:
-            load([NamedMapping("request body", malformed.body)], {})
+            build_config([NamedMapping("request body", malformed.body)], {})
         message = str(caught.value)
         assert message.startswith("request body: "), message
         assert malformed.where in message

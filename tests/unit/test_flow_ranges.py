@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from nodrop.config.flows import FlowsConfig, GatewaysConfig, TunnelConfig
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.errors import ConfigError
 from nodrop.model.layer import Ipv4, Udp
 from nodrop.model.traffic import Stream, Traffic
-from nodrop.plan import build
+from nodrop.plan import build_plan
 
 Flow = tuple[int, int, int, int]
 """Source and destination address and port, as numbers."""
@@ -22,7 +22,7 @@ EXAMPLE = {"flows.ip": ["110.0.0.0/8", "120.0.0.0/8"], "chains": 3, "flow_count"
 
 
 def traffic(keys: dict[str, Any]) -> Traffic:
-    return build(load((), keys), cpus=(0, 1)).traffic
+    return build_plan(build_config((), keys), cpus=(0, 1)).traffic
 
 
 def flows(stream: Stream, frames: int) -> Iterator[Flow]:
@@ -182,7 +182,7 @@ def test_written_ranges_change_when_the_flows_have_gone_through() -> None:
 
 
 def test_a_routing_chain_has_routes_to_the_destinations_of_its_flows_and_of_no_others() -> None:
-    plan = build(load((), EXAMPLE | {"sut": "vnf-l3"}), cpus=(0, 1))
+    plan = build_plan(build_config((), EXAMPLE | {"sut": "vnf-l3"}), cpus=(0, 1))
     routed = [
         {ipaddress.ip_network(route.prefix) for port in forwarder.ports for route in port.routes}
         for forwarder in plan.lab.forwarders
@@ -195,13 +195,13 @@ def test_a_routing_chain_has_routes_to_the_destinations_of_its_flows_and_of_no_o
                 if any(network.version == 4 and ipaddress.ip_address(flow[1]) in network for network in networks)
             ]
             assert owners == [stream.chain]
-    alone = build(load((), EXAMPLE | {"sut": "vnf-l3", "chains": 1}), cpus=(0, 1)).lab.forwarders[0]
+    alone = build_plan(build_config((), EXAMPLE | {"sut": "vnf-l3", "chains": 1}), cpus=(0, 1)).lab.forwarders[0]
     assert [port.routes[-1].prefix for port in alone.ports] == ["110.0.0.0/8", "120.0.0.0/8"]
 
 
 def test_every_chain_has_the_next_gateways() -> None:
     gateways = {"gateways.tester": ["10.0.0.100", "10.1.0.100"], "gateways.sut": ["10.0.0.1", "10.1.0.1"]}
-    plan = build(load((), {"sut": "vnf-l3", "chains": 2, "networks": "ports", **gateways}), cpus=(0, 1))
+    plan = build_plan(build_config((), {"sut": "vnf-l3", "chains": 2, "networks": "ports", **gateways}), cpus=(0, 1))
     assert [(link.station.addresses[0], link.next_hop) for link in plan.neighbors.links] == [
         ("10.0.0.100", "10.0.0.1"),
         ("10.1.0.100", "10.1.0.1"),

@@ -14,16 +14,16 @@ from nodrop.simulation.duration_estimate import DEAD_S, DurationEstimate, estima
 from nodrop.simulation.search_run import simulate_search
 
 
-def plans(**asked: Any) -> tuple[Plan, ...]:
-    return build_each(load([], asked), cpus=[0, 1])
+def plans(**requested: Any) -> tuple[Plan, ...]:
+    return build_each(load([], requested), cpus=[0, 1])
 
 
-def estimate(asked: Mapping[str, Any]) -> DurationEstimate:
-    return estimate_duration(plans(**asked))
+def estimate(requested: Mapping[str, Any]) -> DurationEstimate:
+    return estimate_duration(plans(**requested))
 
 
-def part(found: DurationEstimate, what: str) -> Any:
-    return next(each for each in found.parts if each.what == what)
+def part(result: DurationEstimate, what: str) -> Any:
+    return next(each for each in result.parts if each.what == what)
 
 
 @pytest.mark.parametrize("profile", ["quick", "standard", "csit"])

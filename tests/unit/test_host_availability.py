@@ -151,10 +151,10 @@ def test_pods_have_the_cpus_that_the_kubelet_gave_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "held", ["", "{", "[]", '{"entries": 5}', '{"entries": {"a": 1}}', '{"entries": {"a": {"b": "x"}}}']
+    "content", ["", "{", "[]", '{"entries": 5}', '{"entries": {"a": 1}}', '{"entries": {"a": {"b": "x"}}}']
 )
-def test_a_malformed_state_of_the_kubelet_gives_nobody(tmp_path: Path, held: str) -> None:
-    assert vm_cpu_policy.read_kubelet_owners(make_tree(tmp_path, {vm_cpu_policy.KUBELET_STATE: held})) == {}
+def test_a_malformed_state_of_the_kubelet_gives_nobody(tmp_path: Path, content: str) -> None:
+    assert vm_cpu_policy.read_kubelet_owners(make_tree(tmp_path, {vm_cpu_policy.KUBELET_STATE: content})) == {}
 
 
 def test_in_a_container_what_is_not_seen_is_not_known_to_be_free(tmp_path: Path) -> None:

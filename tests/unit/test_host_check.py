@@ -21,11 +21,11 @@ Change = Callable[[HostDescriptor], HostDescriptor]
 UNKNOWN = MOMENT.unknown("needs root")
 
 
-def replace_leaf(found: HostDescriptor, path: str, value: object) -> HostDescriptor:
+def replace_leaf(chd: HostDescriptor, path: str, value: object) -> HostDescriptor:
     """Return the descriptor with one leaf replaced, e.g. `capabilities.processor.slat`."""
     first, _, rest = path.partition(".")
-    inner = getattr(found, first)
-    return found.model_copy(update={first: replace_leaf(inner, rest, value) if rest else value})
+    inner = getattr(chd, first)
+    return chd.model_copy(update={first: replace_leaf(inner, rest, value) if rest else value})
 
 
 def leaf(path: str, value: object) -> Change:
@@ -33,9 +33,9 @@ def leaf(path: str, value: object) -> Change:
 
 
 def setting(**values: str | None) -> Change:
-    def change(found: HostDescriptor) -> HostDescriptor:
+    def change(chd: HostDescriptor) -> HostDescriptor:
         message = {name: UNKNOWN if value is None else MOMENT.reported(value, "test") for name, value in values.items()}
-        return replace_leaf(found, "capabilities.settings", {**found.capabilities.settings, **message})
+        return replace_leaf(chd, "capabilities.settings", {**chd.capabilities.settings, **message})
 
     return change
 
@@ -84,10 +84,10 @@ def eligible_cpus(value: Observation[bool]) -> Change:
 
 
 def switches(acceleration: str | None) -> Change:
-    def change(found: HostDescriptor) -> HostDescriptor:
+    def change(chd: HostDescriptor) -> HostDescriptor:
         how = UNKNOWN if acceleration is None else MOMENT.reported(acceleration, "test")
         switch = VSwitch(name="br0", kind=MOMENT.reported("ovs", "test"), acceleration=how)
-        return setting(polling_processes="none")(replace_leaf(found, "capabilities.vswitches", (switch,)))
+        return setting(polling_processes="none")(replace_leaf(chd, "capabilities.vswitches", (switch,)))
 
     return change
 
@@ -434,14 +434,16 @@ SETTINGS = (
 )
 
 
-@pytest.mark.parametrize("held", ["", "many", "eth0=", "eth0=x eth1=2", "\x00", "9" * 5000, "-1", "\u0663", "=", "1-"])
-def test_settings_that_hold_nonsense_neither_raise_nor_pass(held):
+@pytest.mark.parametrize(
+    "content", ["", "many", "eth0=", "eth0=x eth1=2", "\x00", "9" * 5000, "-1", "\u0663", "=", "1-"]
+)
+def test_settings_that_hold_nonsense_neither_raise_nor_pass(content):
     for name in SETTINGS:
         good = {**ISOLATED, "nic_irq_cpus": "eth0=0", "nic_queues": "eth0=4", "irqbalance": "not running"}
         good |= {"locked_memory_max": "unlimited", "max_map_count": "65530"}
         passing = {each.id for each in check_host(setting(**good)(host())) if each.status == "pass"}
         assert {"A2", "A3", "A4", "A8", "A10"} <= passing
-        broken = {each.id: each.status for each in check_host(setting(**{**good, name: held})(host()))}
+        broken = {each.id: each.status for each in check_host(setting(**{**good, name: content})(host()))}
         about = {"isolated_cpus": "A2", "nohz_full": "A2", "nic_irq_cpus": "A3", "nic_queues": "A8", "irqbalance": "A4"}
         assert broken[about.get(name, "A10")] != "pass"
 

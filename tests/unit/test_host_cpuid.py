@@ -63,10 +63,10 @@ def run_cpuid(program: Path, name: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
 
 
-def entries(said: str, leaf: str) -> tuple[int, int]:
+def entries(message: str, leaf: str) -> tuple[int, int]:
     """Return data and instruction entries in the descriptor's order; for a missing leaf none."""
     count = r"# entries\s*= 0x\w+ \((\d+)\)\n"
-    block = re.search(rf"\({leaf}\):\n\s*instruction {count}.*\n\s*data {count}", said)
+    block = re.search(rf"\({leaf}\):\n\s*instruction {count}.*\n\s*data {count}", message)
     return (int(block[2]), int(block[1])) if block else (0, 0)
 
 
@@ -173,10 +173,10 @@ def test_this_machine_answers_as_the_program_cpuid_says(require_tool: Callable[[
     assert theirs is not None
     assert own is not None, "nodrop-observe is not built"
 
-    def steady(found: Cpuid) -> dict[tuple[int, int, str], int]:
+    def steady(result: Cpuid) -> dict[tuple[int, int, str], int]:
         return {
             (leaf, subleaf, name): value
-            for (leaf, subleaf), registers in found.leaves.items()
+            for (leaf, subleaf), registers in result.leaves.items()
             for name, value in registers._asdict().items()
             if (leaf, name) not in VARYING
         }

@@ -102,7 +102,7 @@ def test_the_operators_own_cpus_are_eligible(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--eligible-cpus", "two"), "--eligible-cpus: invalid CPU list 'two'"),
         (("--root", str(TREES)), "neither sys/ nor proc/"),
@@ -112,11 +112,11 @@ def test_the_operators_own_cpus_are_eligible(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_done_is_a_sentence(
-    arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["host", "describe", *arguments]) == 2
     printed = capsys.readouterr().err
-    assert said in printed
+    assert message in printed
     assert "Traceback" not in printed
 
 

@@ -43,23 +43,23 @@ def files(root: Path) -> list[Path]:
     return [each for each in root.rglob("*") if each.is_file() and not each.is_symlink()]
 
 
-@pytest.mark.parametrize("held", HOSTILE.values(), ids=HOSTILE.keys())
-def test_files_that_all_hold_nonsense_leave_every_figure_unknown(tmp_path: Path, held: bytes) -> None:
+@pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE.keys())
+def test_files_that_all_hold_nonsense_leave_every_figure_unknown(tmp_path: Path, content: bytes) -> None:
     add_open_file(build_two_sockets(tmp_path), 812, "testpmd", "/dev/vfio/60")
     for file in files(tmp_path):
-        file.write_bytes(held)
+        file.write_bytes(content)
     result, _, _ = describe_devices(tmp_path)
     for nic in result.nics:
         assert not nic.pci_limit_bps.known and not nic.pci_generation.known
         assert not any(port.link_speed_bps.known or port.link.known for port in nic.ports)
 
 
-@pytest.mark.parametrize("held", [b"\xff\xfe\x00", b"-1"], ids=["binary", "minus one"])
-def test_any_one_file_of_nonsense_leaves_the_rest_as_it_is(tmp_path: Path, held: bytes) -> None:
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"-1"], ids=["binary", "minus one"])
+def test_any_one_file_of_nonsense_leaves_the_rest_as_it_is(tmp_path: Path, content: bytes) -> None:
     build_two_sockets(tmp_path)
     for file in files(tmp_path):
         before = file.read_bytes()
-        file.write_bytes(held)
+        file.write_bytes(content)
         result, _, _ = describe_devices(tmp_path)
         assert len(result.nics) + len(result.accelerators) >= 2, file
         file.write_bytes(before)

@@ -59,14 +59,14 @@ vmx flags\t: ept vpid ept_1gb
 }
 
 
-def corrupt(held: bytes, chance: random.Random) -> bytes:
+def corrupt(content: bytes, chance: random.Random) -> bytes:
     """Return the content truncated, with changed bytes, or replaced."""
     kind = chance.randrange(4)
     if kind == 0:
-        return held[: chance.randrange(len(held) + 1)]
+        return content[: chance.randrange(len(content) + 1)]
     if kind == 1:
         return chance.choice(ABSURD)
-    changed = bytearray(held)
+    changed = bytearray(content)
     for _ in range(chance.randrange(1, 9)):
         if changed:
             changed[chance.randrange(len(changed))] = chance.randrange(256)

@@ -84,11 +84,11 @@ def test_modes_without_a_sane_speed_have_none(names: tuple[str, ...]) -> None:
     assert find_fastest_bps(parse_link_modes(mode_message(*names))) is None
 
 
-@pytest.mark.parametrize(("mode", "said"), [(0, "legacy"), (1, "switchdev"), (7, None)])
-def test_a_cards_switch_is_in_one_of_two_modes(mode: int, said: str | None) -> None:
+@pytest.mark.parametrize(("mode", "message"), [(0, "legacy"), (1, "switchdev"), (7, None)])
+def test_a_cards_switch_is_in_one_of_two_modes(mode: int, message: str | None) -> None:
     result, why = parse_eswitch(eswitch(mode))
-    assert result == said
-    assert bool(why) == (said is None)
+    assert result == message
+    assert bool(why) == (message is None)
 
 
 def test_a_driver_that_keeps_the_kernel_waiting_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:

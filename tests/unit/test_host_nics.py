@@ -28,12 +28,12 @@ def describe_nics(tree: PciTree, network: RecordedNetwork | None = None, **more:
     return nics.describe(source(tree.root, network or RecordedNetwork(), **more))  # type: ignore[arg-type]
 
 
-def card(found: HostDevices, name: str) -> Nic:
-    return next(nic for nic in found.nics if nic.id == name)
+def card(devices: HostDevices, name: str) -> Nic:
+    return next(nic for nic in devices.nics if nic.id == name)
 
 
-def port(found: HostDevices, name: str) -> Port:
-    return next(each for nic in found.nics for each in nic.ports if each.pci_id == name)
+def port(devices: HostDevices, name: str) -> Port:
+    return next(each for nic in devices.nics for each in nic.ports if each.pci_id == name)
 
 
 def single_card_tree(tmp_path: Path, **files: str) -> PciTree:
@@ -95,9 +95,9 @@ def test_a_node_of_minus_one_is_the_only_one_where_there_is_one(tmp_path: Path) 
     assert "the only node" in node.why
 
 
-@pytest.mark.parametrize("said", ["7", "4294967295", "\x00\xff", "", "1e9"])
-def test_a_node_that_is_none_is_unknown_with_what_was_said(tmp_path: Path, said: str) -> None:
-    node = describe_nics(single_card_tree(tmp_path, numa_node=said)).nics[0].node
+@pytest.mark.parametrize("message", ["7", "4294967295", "\x00\xff", "", "1e9"])
+def test_a_node_that_is_none_is_unknown_with_what_was_said(tmp_path: Path, message: str) -> None:
+    node = describe_nics(single_card_tree(tmp_path, numa_node=message)).nics[0].node
     assert not node.known
     assert node.why
 
@@ -295,10 +295,10 @@ def test_a_card_whose_interface_is_in_another_network_namespace_is_not_given_awa
     assert result.eligible.why == "its interface is in another network namespace"
 
 
-@pytest.mark.parametrize("said", ["network", "0x0200000000", "-1", "\xff\xfe"])
-def test_a_function_whose_class_cannot_be_read_is_left_out(tmp_path: Path, said: str) -> None:
+@pytest.mark.parametrize("message", ["network", "0x0200000000", "-1", "\xff\xfe"])
+def test_a_function_whose_class_cannot_be_read_is_left_out(tmp_path: Path, message: str) -> None:
     tree = single_card_tree(tmp_path)
-    tree.write("/sys/bus/pci/devices/0000:03:00.0/class", said)
+    tree.write("/sys/bus/pci/devices/0000:03:00.0/class", message)
     assert pci.list_functions(source(tree.root).tree) == ()
 
 

@@ -44,12 +44,12 @@ def read_hwloc(name: str) -> dict[str, Device]:
     return result
 
 
-def _walk(element: xml.Element, nodes: int, found: dict[str, Device]) -> None:
+def _walk(element: xml.Element, nodes: int, result: dict[str, Device]) -> None:
     nodes = int(element.get("nodeset", hex(nodes)), 16)
     if element.get("type") == "PCIDev" and element.get("pci_type", "").startswith("02"):
-        found[element.get("pci_busid", "")] = Device(nodes, float(element.get("pci_link_speed", "0")) * 1e9)
+        result[element.get("pci_busid", "")] = Device(nodes, float(element.get("pci_link_speed", "0")) * 1e9)
     for each in element:
-        _walk(each, nodes, found)
+        _walk(each, nodes, result)
 
 
 @pytest.mark.parametrize("name", WITH_CARDS)

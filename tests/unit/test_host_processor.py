@@ -132,7 +132,7 @@ def test_large_pages_of_guests_that_are_split_say_so(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("said", "flush", "expected"),
+    ("message", "flush", "expected"),
     [
         ("Mitigation: PTE Inversion; VMX: conditional cache flushes, SMT vulnerable", "cond", False),
         ("Mitigation: PTE Inversion; VMX: cache flushes, SMT disabled", None, False),
@@ -142,9 +142,9 @@ def test_large_pages_of_guests_that_are_split_say_so(tmp_path):
         (None, None, None),
     ],
 )
-def test_flushing_the_first_cache_on_entry_negates_its_extension(tmp_path, said, flush, expected):
+def test_flushing_the_first_cache_on_entry_negates_its_extension(tmp_path, message, flush, expected):
     """Texts of Linux, arch/x86/kernel/cpu/bugs.c, l1tf_show_state."""
-    files: dict[str, str | bytes] = {f"{CPU}/vulnerabilities/l1tf": said} if said else {}
+    files: dict[str, str | bytes] = {f"{CPU}/vulnerabilities/l1tf": message} if message else {}
     if flush:
         files[f"{KVM}/kvm_intel/parameters/vmentry_l1d_flush"] = flush
     assert describe_processor(tmp_path, cpuinfo(SKYLAKE, "vmx"), files).cache_extension.enabled.value is expected

@@ -70,7 +70,7 @@ def test_a_capture_without_processes_does_not_say_that_irqbalance_is_off(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("text", "kept"),
+    ("text", "expected"),
     [
         ("ks=http://root:hunter2@10.0.0.1/ks.cfg quiet", "ks=http://...@10.0.0.1/ks.cfg quiet"),
         ("rd.password=hunter2 ro", "rd.password=... ro"),
@@ -78,10 +78,10 @@ def test_a_capture_without_processes_does_not_say_that_irqbalance_is_off(tmp_pat
         ("isolcpus=1-3 --auth-required", "isolcpus=1-3 --auth-required"),
     ],
 )
-def test_secrets_on_the_command_line_are_left_out_even_of_captures(tmp_path, text, kept):
+def test_secrets_on_the_command_line_are_left_out_even_of_captures(tmp_path, text, expected):
     source = machine(tmp_path, {"/proc/cmdline": text})
-    assert os_settings.describe(source)["kernel_cmdline"].value == kept
-    assert source.tree.touched["/proc/cmdline"] == kept.encode()
+    assert os_settings.describe(source)["kernel_cmdline"].value == expected
+    assert source.tree.touched["/proc/cmdline"] == expected.encode()
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from nodrop.system.cpu_sets import format_cpu_list, parse_cpu_list
 
 
 @pytest.mark.parametrize(
-    ("written", "cpus"),
+    ("text", "cpus"),
     [
         ("0-3,8\n", (0, 1, 2, 3, 8)),
         ("", ()),
@@ -34,8 +34,8 @@ from nodrop.system.cpu_sets import format_cpu_list, parse_cpu_list
         ("\x00\xff", None),
     ],
 )
-def test_lists_of_cpus_are_read_as_the_kernel_writes_them(written: str, cpus: tuple[int, ...] | None) -> None:
-    assert parse_cpu_list(written) == cpus
+def test_lists_of_cpus_are_read_as_the_kernel_writes_them(text: str, cpus: tuple[int, ...] | None) -> None:
+    assert parse_cpu_list(text) == cpus
 
 
 def test_lists_of_cpus_are_written_as_the_kernel_does() -> None:
@@ -148,10 +148,10 @@ def test_a_hostile_capture_writes_nothing_outside_and_reads_nothing_outside(tmp_
     assert not target.exists()
 
 
-@pytest.mark.parametrize("held", [b"", b"no tar", b"\x1f\x8b\x08\x00broken"])
-def test_what_is_no_capture_is_refused_in_a_sentence(tmp_path: Path, held: bytes) -> None:
+@pytest.mark.parametrize("content", [b"", b"no tar", b"\x1f\x8b\x08\x00broken"])
+def test_what_is_no_capture_is_refused_in_a_sentence(tmp_path: Path, content: bytes) -> None:
     place = tmp_path / "x.tar.gz"
-    place.write_bytes(held)
+    place.write_bytes(content)
     with pytest.raises(ConfigError, match="--root: "), open_capture(place):
         pass
 
@@ -170,8 +170,8 @@ def test_a_truncated_capture_and_an_empty_directory_are_refused(tmp_path: Path) 
 ABSURD = ("", "-5", "99999999999999999999999", "\x00\x01\x02", "0-", "ffffffff,", "NaN", "1e9", "0-16384", "%s{}" * 50)
 
 
-@pytest.mark.parametrize("held", ABSURD)
-def test_a_machine_of_absurd_files_is_described_without_an_error(tmp_path: Path, held: str) -> None:
+@pytest.mark.parametrize("content", ABSURD)
+def test_a_machine_of_absurd_files_is_described_without_an_error(tmp_path: Path, content: str) -> None:
     base = "/sys/devices/system"
     names = (
         f"{base}/cpu/online",
@@ -203,7 +203,7 @@ def test_a_machine_of_absurd_files_is_described_without_an_error(tmp_path: Path,
         "/nodrop-capture.json",
         "/cpuid.txt",
     )
-    make_tree(tmp_path, dict.fromkeys(names, held))
+    make_tree(tmp_path, dict.fromkeys(names, content))
     with open_capture(tmp_path) as source:
         assert tuple(check_chd(describe_host(source))) == ()
 

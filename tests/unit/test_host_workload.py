@@ -85,9 +85,9 @@ def test_the_bng_is_no_row_of_table_1_and_is_told_by_the_text(name):
     assert "no row of table 1" in function.note
 
 
-@pytest.mark.parametrize(("written", "name"), [("sgw", "S-GW"), ("s-gw", "S-GW"), ("e-cpe", "E-CPE (Enterprise-CPE)")])
-def test_letters_and_hyphens_do_not_matter(written, name):
-    assert find_function(written).name == name
+@pytest.mark.parametrize(("text", "name"), [("sgw", "S-GW"), ("s-gw", "S-GW"), ("e-cpe", "E-CPE (Enterprise-CPE)")])
+def test_letters_and_hyphens_do_not_matter(text, name):
+    assert find_function(text).name == name
 
 
 def test_a_near_miss_is_told_the_name_that_was_meant():

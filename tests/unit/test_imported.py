@@ -235,7 +235,7 @@ def test_trex_without_allowed_drops_finds_the_ndr(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"results__drop_rate_percentage": 3.5}, "at 12.85 Mpps 3.5 % were dropped"),
         ({"results__queue_full_percentage": 9.0}, "TRex could not queue 9 %"),
@@ -244,13 +244,13 @@ def test_trex_without_allowed_drops_finds_the_ndr(tmp_path: Path) -> None:
     ],
 )
 def test_the_last_trial_of_trex_is_no_result_when_it_does_not_meet_the_goal(
-    changes: dict[str, Any], told: str, tmp_path: Path
+    changes: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     """Out of iterations, the tool reports its last trial with any loss."""
     summary = import_summary(write_json(trex(**changes), tmp_path))
     assert summary.measures == ()
     assert summary.error
-    assert told in summary.error
+    assert message in summary.error
 
 
 def test_what_the_tool_prints_is_read_as_it_is_printed(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_what_the_tool_prints_is_read_as_it_is_printed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (trex(results__tx_pps=None), "results.tx_pps: not a number of at least 0 (null)"),
         (trex(config__pdr="none"), 'config.pdr: not a number of at least 0 ("none")'),
@@ -277,12 +277,12 @@ def test_what_the_tool_prints_is_read_as_it_is_printed(tmp_path: Path) -> None:
         ('{"results": {"title": "\\ud800"}, "config": {}}', "a lone surrogate"),
     ],
 )
-def test_a_broken_file_is_a_sentence_with_file_and_key(content: object, told: str, tmp_path: Path) -> None:
+def test_a_broken_file_is_a_sentence_with_file_and_key(content: object, message: str, tmp_path: Path) -> None:
     path = write_json(content, tmp_path)
     with pytest.raises(ConfigError) as error:
         import_file(path, tmp_path / "results")
     assert str(path) in str(error.value)
-    assert told in str(error.value)
+    assert message in str(error.value)
     assert not (tmp_path / "results").exists()
 
 

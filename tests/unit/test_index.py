@@ -67,9 +67,9 @@ def store_results(directory: Path, template: RunResult, count: int, **changes: s
     return created
 
 
-def ids(directory: Path, url: str | None, **wanted: object) -> list[str]:
+def ids(directory: Path, url: str | None, **expected: object) -> list[str]:
     with open_index(directory, url) as index:
-        return [row.summary.run_id for row in index.list(ResultFilter.model_validate(wanted))]
+        return [row.summary.run_id for row in index.list(ResultFilter.model_validate(expected))]
 
 
 def test_a_list_is_what_is_on_disk_newest_first(tmp_path: Path, url: str | None, template: RunResult) -> None:

@@ -39,7 +39,7 @@ def goal_result(
     final: bool = True,
     shared: bool = False,
     out_of_time: bool = False,
-    **found: Any,
+    **result: Any,
 ) -> GoalResult:
     """Return the result of a goal between the first trial and the last."""
     interval = Interval(
@@ -51,7 +51,7 @@ def goal_result(
         upper_load_pps=trials[-1].trial.intended_load_pps if trials else None,
         upper_valid=upper,
         final=final,
-    ).model_copy(update=found)
+    ).model_copy(update=result)
     (judged,) = compute_goal_results(PLAN, [interval], trials, shared, out_of_time)
     return judged
 

@@ -85,11 +85,11 @@ def ledger(lab: Lab, before: dict[str, int] | None = None) -> LossLedger:
     return build_loss_ledger(trial(lab), ONE, CounterDelta(before or {}, lab.counters))
 
 
-def list_losses(found: LossLedger) -> list[tuple[str, str, int]]:
+def list_losses(result: LossLedger) -> list[tuple[str, str, int]]:
     """Return place, cause and count of every loss."""
     return [
         (hop.place, name, count)
-        for way in found.ways
+        for way in result.ways
         for hop in way.hops
         for name, count in [*((c.name, c.count) for c in hop.causes), ("", hop.unattributed_count)]
         if count

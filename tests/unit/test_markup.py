@@ -41,7 +41,7 @@ def test_random_values_read_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "no well-formed XML"),
         ("<a>", "no well-formed XML"),
@@ -55,8 +55,8 @@ def test_random_values_read_back() -> None:
         ("<a type='list'>" * 100 + "</a>" * 100, "nested deeper"),
     ],
 )
-def test_what_is_not_of_this_form_is_refused_with_a_reason(text: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_what_is_not_of_this_form_is_refused_with_a_reason(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         from_xml(text)
 
 

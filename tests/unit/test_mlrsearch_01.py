@@ -289,12 +289,12 @@ def test_a_total_loss_at_every_load_ends_at_the_lowest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"min_load_pps": 2e6, "max_load_pps": 1e6}, "is not above search.min_load"),
         ({"initial_s": 3.0, "final_s": 2.0}, "make final_trial_duration at least as long"),
     ],
 )
-def test_plans_that_leave_nothing_to_search_are_refused(wrong: dict[str, float], told: str) -> None:
-    with pytest.raises(ConfigError, match=told):
+def test_plans_that_leave_nothing_to_search_are_refused(wrong: dict[str, float], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         create(search_plan(**wrong))  # type: ignore[arg-type]

@@ -123,8 +123,8 @@ def assert_same_bounds(ours: Interval, published: Any) -> None:
         assert ours.upper_load_pps == high.target_tr
 
 
-def assert_same_search(plan: SearchPlan, ours: SutFunction, theirs: SutFunction) -> list[Trial]:
-    published_trials, published_intervals = published_search(plan, theirs)
+def assert_same_search(plan: SearchPlan, ours: SutFunction, reference: SutFunction) -> list[Trial]:
+    published_trials, published_intervals = published_search(plan, reference)
     search = create(plan)
     trials = drive(search, loss_ratio_of(ours))
     assert [(t.intended_load_pps, t.duration_s) for t in trials] == published_trials

@@ -135,9 +135,9 @@ def assert_same_bounds(ours: Interval, published: Any) -> None:
     assert (ours.upper_load_pps, ours.upper_valid) == (high.target_tr, high.loss_fraction > ratio)
 
 
-def assert_same_search(plan: SearchPlan, ours: SutFunction, theirs: SutFunction) -> bool:
+def assert_same_search(plan: SearchPlan, ours: SutFunction, reference: SutFunction) -> bool:
     """Assert the same trials; return True if all agree, False if the library would repeat one forever."""
-    measurer = PublishedMeasurer(theirs)
+    measurer = PublishedMeasurer(reference)
     search = create(plan)
     trials = [(t.intended_load_pps, t.duration_s) for t in drive(search, loss_ratio_of(ours))]
     try:

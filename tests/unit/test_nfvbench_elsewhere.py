@@ -23,8 +23,8 @@ LOCAL = {
 EXT = {"service_chain": "EXT"}
 
 
-def load_dicts(*written: dict[str, Any]) -> Config:
-    return load([json.dumps(each) for each in written], {})
+def load_dicts(*text: dict[str, Any]) -> Config:
+    return load([json.dumps(each) for each in text], {})
 
 
 def trex(**profile: Any) -> dict[str, Any]:

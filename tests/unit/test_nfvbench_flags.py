@@ -47,7 +47,7 @@ def test_every_flag_does_or_says_something() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "expected"),
+    ("text", "expected"),
     [
         ("-fs 64 -fs IMIX -fs 1518", {"frame_sizes": [64, "IMIX", 1518]}),
         ("-fs=64 --rate=100% --duration=10", {"frame_sizes": [64], "rate": "100%", "duration_sec": "10"}),
@@ -69,8 +69,8 @@ def test_every_flag_does_or_says_something() -> None:
         ("--sut bridge --chains 2", {}),
     ],
 )
-def test_flags_set_the_keys_they_set_in_nfvbench(written: str, expected: dict[str, Any]) -> None:
-    assert keys(*written.split()) == expected
+def test_flags_set_the_keys_they_set_in_nfvbench(text: str, expected: dict[str, Any]) -> None:
+    assert keys(*text.split()) == expected
 
 
 def test_user_info_is_merged_key_by_key() -> None:
@@ -79,18 +79,18 @@ def test_user_info_is_merged_key_by_key() -> None:
     assert requested == {"user_info": {"a": {"b": 1, "c": 4}, "d": 3}}
 
 
-@pytest.mark.parametrize("written", ["{", "[1]", "text", "1"])
-def test_user_info_that_is_no_object_is_refused(written: str) -> None:
+@pytest.mark.parametrize("text", ["{", "[1]", "text", "1"])
+def test_user_info_that_is_no_object_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="is not a JSON object"):
-        keys("--user-info", written)
+        keys("--user-info", text)
 
 
 @pytest.mark.parametrize(
-    "written",
+    "text",
     ["-scc many", "--vlan-tagging perhaps", "--debug-mask 0xzz", "--port seven", "--i40e-mixed never"],
 )
-def test_values_of_another_type_are_refused(written: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", *written.split()]) == 2
+def test_values_of_another_type_are_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", *text.split()]) == 2
     assert "nodrop: error: Invalid value for" in capsys.readouterr().err
 
 
@@ -132,7 +132,7 @@ def test_the_version_is_told_where_nfvbenchs_users_ask_for_it(capsys: pytest.Cap
     assert capsys.readouterr().out.startswith("nodrop ")
 
 
-@pytest.mark.parametrize("written", ["--chains 2 -scc 3", "--frame-bytes 64 -fs 128"])
-def test_one_thing_asked_in_both_forms_is_an_error(written: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", *written.split()]) == 2
+@pytest.mark.parametrize("text", ["--chains 2 -scc 3", "--frame-bytes 64 -fs 128"])
+def test_one_thing_asked_in_both_forms_is_an_error(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", *text.split()]) == 2
     assert "set the same thing; use one of them" in capsys.readouterr().err

@@ -35,9 +35,9 @@ def is_narrow(interval: Interval) -> bool:
     return width.compute_between(interval.lower_load_pps, interval.upper_load_pps) <= WIDTH_RATIO * (1 + 1e-9)
 
 
-def finding_text(found: SimulatedSearch, code: str) -> str:
+def finding_text(result: SimulatedSearch, code: str) -> str:
     """Return the text of a finding; fail if it is missing."""
-    return next(format_message(flag) for flag in found.findings if flag.code == code)
+    return next(format_message(flag) for flag in result.findings if flag.code == code)
 
 
 def megapackets(text: str) -> list[float]:
@@ -126,10 +126,10 @@ def test_the_ndr_of_one_second_and_that_of_thirty_come_from_one_search() -> None
     assert short.lower_load_pps - long.lower_load_pps == pytest.approx(1.93e6, rel=0.1)
 
 
-def warm_start(found: SimulatedSearch) -> tuple[EarlierGoal, ...]:
+def warm_start(result: SimulatedSearch) -> tuple[EarlierGoal, ...]:
     """Return a search's result as the warm start of the next one."""
     known = []
-    for interval in found.intervals:
+    for interval in result.intervals:
         assert interval.lower_load_pps and interval.upper_load_pps
         loads = {"lower_pps": interval.lower_load_pps, "upper_pps": interval.upper_load_pps}
         known.append(EarlierGoal(loss_ratio=interval.goal.loss_ratio, final_trial_duration_s=30.0, **loads))

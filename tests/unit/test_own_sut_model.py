@@ -34,8 +34,8 @@ def model(*capacities_pps: float) -> SutModel:
     return result
 
 
-def threshold_pps(found: SutModel, goal: Goal) -> float:
-    estimate = found.threshold(GoalEvidence(goal, 0.5))
+def threshold_pps(result: SutModel, goal: Goal) -> float:
+    estimate = result.threshold(GoalEvidence(goal, 0.5))
     assert estimate
     return estimate.load_pps
 

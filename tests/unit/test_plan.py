@@ -120,16 +120,16 @@ def test_the_lowest_load_suits_the_most_demanding_goal() -> None:
     assert search.min_load_pps == pytest.approx(2 / (0.5 * 0.001))
 
 
-def earlier_result(made: Plan) -> RunResult:
+def earlier_result(created: Plan) -> RunResult:
     """Return a run of that plan that found one goal completely and the other by half."""
-    ndr, pdr = made.search.goals
+    ndr, pdr = created.search.goals
     bounds = [Bound(load_pps=pps, loss_ratio=0.0, duration_s=5.0, trial_index=0) for pps in (1e6, 1.1e6)]
     results = [
         GoalResult(goal=goal, lower=bounds[0], upper=upper, regular=False, limit=Limit.SUT, explanation="")
         for goal, upper in ((ndr, bounds[1]), (pdr, None))
     ]
     return RunResult(
-        run_id="then", started_at="", wall_s=1.0, status=Status.COMPLETE, plan=made, facts=None, goals=tuple(results)
+        run_id="then", started_at="", wall_s=1.0, status=Status.COMPLETE, plan=created, facts=None, goals=tuple(results)
     )
 
 

@@ -30,8 +30,8 @@ def cloud(**keys: Any) -> CloudPlan:
     return built_plan
 
 
-def network(made: CloudPlan, name: str) -> CloudNetwork:
-    return next(each for each in made.networks if each.name == name)
+def network(cloud_plan: CloudPlan, name: str) -> CloudNetwork:
+    return next(each for each in cloud_plan.networks if each.name == name)
 
 
 def test_one_chain_is_a_vm_between_two_networks() -> None:

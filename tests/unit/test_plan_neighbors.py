@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.errors import ConfigError
 from nodrop.model.neighbor import NeighborPlan
 from nodrop.model.trex import TrexPort
-from nodrop.plan import build
+from nodrop.plan import build_plan
 from nodrop.plan.resolvers import Resolvers
 
 
 def neighbors(sut: str, **keys: Any) -> NeighborPlan:
     text = {"sut": sut, **{key.replace("__", "."): value for key, value in keys.items()}}
-    return build(load((), text), cpus=(0, 1)).neighbors
+    return build_plan(build_config((), text), cpus=(0, 1)).neighbors
 
 
 @pytest.mark.parametrize("sut", ["router", "vnf-l3"])
@@ -76,7 +76,7 @@ def test_ports_of_several_chains_have_links_of_their_own() -> None:
 def external(**keys: Any) -> NeighborPlan:
     text = {"sut": "ext", "ports": ["a", "b"], **{key.replace("__", "."): value for key, value in keys.items()}}
     macs = ("02:00:00:00:00:0a", "02:00:00:00:00:0b")
-    return build(load((), text), Resolvers(inspect_ports=lambda _: macs), (0, 1)).neighbors
+    return build_plan(build_config((), text), Resolvers(inspect_ports=lambda _: macs), (0, 1)).neighbors
 
 
 def test_chains_of_a_sut_that_is_there_are_asked_for_in_their_vlans_by_their_own_stations() -> None:
@@ -109,7 +109,7 @@ def test_in_front_of_a_router_trex_announces_its_stations_as_it_answers_nobody_d
     def through_trex(**keys: Any) -> NeighborPlan:
         text = {"sut": "ext", "generator": "trex", **{key.replace("__", "."): value for key, value in keys.items()}}
         result = tuple(TrexPort(number=at, mac=f"02:00:00:00:00:0{at}", speed_bps=None, driver="x") for at in (0, 1))
-        return build(load((), text), Resolvers(inspect_trex=lambda _: result), (0, 1)).neighbors
+        return build_plan(build_config((), text), Resolvers(inspect_trex=lambda _: result), (0, 1)).neighbors
 
     gateways = {"gateways__tester": ["10.0.0.100", "10.1.0.100"], "gateways__sut": ["10.0.0.1", "10.1.0.1"]}
     assert through_trex(**gateways).announce_every_s == 1

@@ -22,9 +22,9 @@ def test_links_of_the_private_lab_are_those_of_veth() -> None:
     assert link_speed(Config()) == (10 * GBPS, [])
 
 
-@pytest.mark.parametrize("written", [None, "auto"])
-def test_the_slower_interface_says_what_a_full_link_is(written: str | None) -> None:
-    config = Config(ports=("eth1", "eth2"), link_speed=written)
+@pytest.mark.parametrize("text", [None, "auto"])
+def test_the_slower_interface_says_what_a_full_link_is(text: str | None) -> None:
+    config = Config(ports=("eth1", "eth2"), link_speed=text)
     assert link_speed(config) == (10 * GBPS, [])
 
 
@@ -43,7 +43,7 @@ def test_a_speed_that_is_not_the_interfaces_own_is_taken_and_warned_of() -> None
     ]
 
 
-@pytest.mark.parametrize("written", ["fast", "0bps", "-1Gbps"])
-def test_what_is_no_speed_is_refused(written: str) -> None:
+@pytest.mark.parametrize("text", ["fast", "0bps", "-1Gbps"])
+def test_what_is_no_speed_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match=r"link_speed: .*write for example 10Gbps"):
-        link_speed(Config(link_speed=written))
+        link_speed(Config(link_speed=text))

@@ -63,8 +63,8 @@ def compute_costs(**figures: Sequence[Measure]) -> RuleCostTable:
     return compute_rule_costs(PRICING, runs(**figures))
 
 
-def cost_of_rule(found: RuleCostTable, key: str) -> RuleCost:
-    return next(price for price in found.prices if price.rule.key == key)
+def cost_of_rule(costs: RuleCostTable, key: str) -> RuleCost:
+    return next(price for price in costs.prices if price.rule.key == key)
 
 
 def test_a_rate_that_is_thirty_percent_lower_is_a_price_of_thirty_percent() -> None:
@@ -93,7 +93,7 @@ def test_the_dearest_rule_comes_first_and_the_impossible_ones_are_apart() -> Non
 
 
 @pytest.mark.parametrize(
-    ("kept", "broken", "bound", "text"),
+    ("expected", "broken", "bound", "text"),
     [
         ("tester", "sut", CostBound.AT_LEAST, "≥ 40 %"),
         ("sut", "tester", CostBound.AT_MOST, "≤ 40 %"),
@@ -101,8 +101,8 @@ def test_the_dearest_rule_comes_first_and_the_impossible_ones_are_apart() -> Non
         ("sut", "shared_cpu", CostBound.AT_MOST, "≤ 40 %"),
     ],
 )
-def test_what_the_tester_limited_is_only_a_bound(kept: str, broken: str, bound: CostBound, text: str) -> None:
-    price = cost_of_rule(compute_costs(kept=measures_around(1e6, kept), a=measures_around(0.6e6, broken)), "a")
+def test_what_the_tester_limited_is_only_a_bound(expected: str, broken: str, bound: CostBound, text: str) -> None:
+    price = cost_of_rule(compute_costs(kept=measures_around(1e6, expected), a=measures_around(0.6e6, broken)), "a")
     assert (price.bound, format_cost(price)) == (bound, text)
     assert price.outcome in (RuleOutcome.LIMITED, RuleOutcome.COSTS)
     assert (price.low is None) is (bound in (CostBound.AT_MOST, CostBound.NEITHER))

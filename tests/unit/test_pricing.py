@@ -24,10 +24,10 @@ MEANS = HostMeans(stress_ng=True)
 
 
 def plan(
-    tmp_path: Path, machine: Any = TWO_SOCKETS, cpus: Any = ALL, means: HostMeans = MEANS, **asked: Any
+    tmp_path: Path, machine: Any = TWO_SOCKETS, cpus: Any = ALL, means: HostMeans = MEANS, **requested: Any
 ) -> RuleCostRuns:
-    overrides = {"results_dir": str(tmp_path), **asked.pop("overrides", {})}
-    return plan_rule_costs(RuleCostRequest(overrides=overrides, **asked), machine, list(cpus), means)
+    overrides = {"results_dir": str(tmp_path), **requested.pop("overrides", {})}
+    return plan_rule_costs(RuleCostRequest(overrides=overrides, **requested), machine, list(cpus), means)
 
 
 def rules_by_key(planned: RuleCostRuns) -> dict[str, PlacementRule]:

@@ -10,7 +10,7 @@ BOTH_WAYS = (0.5, 0.5)
 
 
 @pytest.mark.parametrize(
-    ("written", "labels"),
+    ("text", "labels"),
     [
         ("ndr", ("NDR",)),
         ("PDR", ("PDR",)),
@@ -19,12 +19,12 @@ BOTH_WAYS = (0.5, 0.5)
         (" Ndr ", ("NDR",)),
     ],
 )
-def test_what_to_search_for_is_understood_in_any_order_and_case(written: str, labels: tuple[str, ...]) -> None:
-    assert parse_rate(written) == SearchedRate(labels)
+def test_what_to_search_for_is_understood_in_any_order_and_case(text: str, labels: tuple[str, ...]) -> None:
+    assert parse_rate(text) == SearchedRate(labels)
 
 
 @pytest.mark.parametrize(
-    ("written", "amount", "unit"),
+    ("text", "amount", "unit"),
     [
         ("10kpps", 10e3, "pps"),
         ("1Mpps", 1e6, "pps"),
@@ -39,8 +39,8 @@ def test_what_to_search_for_is_understood_in_any_order_and_case(written: str, la
         (".5%", 0.005, "ratio"),
     ],
 )
-def test_fixed_rates_are_understood(written: str, amount: float, unit: str) -> None:
-    rate = parse_rate(written)
+def test_fixed_rates_are_understood(text: str, amount: float, unit: str) -> None:
+    rate = parse_rate(text)
     assert isinstance(rate, FixedRate)
     assert rate.amount == pytest.approx(amount)
     assert rate.unit == unit
@@ -54,10 +54,10 @@ def test_what_is_no_rate_is_refused_with_the_forms_there_are(written: object) ->
         parse_rate(written)
 
 
-@pytest.mark.parametrize("written", ["0pps", "-1kpps", "0%", "100.1%", "200%"])
-def test_a_rate_of_nothing_or_of_more_than_all_is_refused(written: str) -> None:
+@pytest.mark.parametrize("text", ["0pps", "-1kpps", "0%", "100.1%", "200%"])
+def test_a_rate_of_nothing_or_of_more_than_all_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="above 0"):
-        parse_rate(written)
+        parse_rate(text)
 
 
 def test_bytes_are_not_taken_for_bits() -> None:
@@ -66,7 +66,7 @@ def test_bytes_are_not_taken_for_bits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "ratios", "load_pps"),
+    ("text", "ratios", "load_pps"),
     [
         ("10kpps", BOTH_WAYS, 10e3),
         ("10kpps", (1.0,), 10e3),
@@ -81,14 +81,14 @@ def test_bytes_are_not_taken_for_bits() -> None:
         ("100%", BOTH_WAYS, 29_761_904),
     ],
 )
-def test_a_rate_is_a_load_over_all_directions(written: str, ratios: tuple[float, ...], load_pps: float) -> None:
-    rate = parse_rate(written)
+def test_a_rate_is_a_load_over_all_directions(text: str, ratios: tuple[float, ...], load_pps: float) -> None:
+    rate = parse_rate(text)
     assert isinstance(rate, FixedRate)
     assert compute_fixed_load_pps(rate, 64, ratios, TEN_GBPS) == pytest.approx(load_pps, rel=1e-6)
 
 
 @pytest.mark.parametrize(
-    ("written", "frame_bytes", "ratios", "figures"),
+    ("text", "frame_bytes", "ratios", "figures"),
     [
         ("1.7Mpps", 1518, BOTH_WAYS, r"1.700 Mpps\), which is 1.625 Mpps or 20.00 Gb/s"),
         ("14.9Mpps", 64, (1.0,), r"14.90 Mpps\), which is 14.88 Mpps or 10.00 Gb/s"),
@@ -96,9 +96,9 @@ def test_a_rate_is_a_load_over_all_directions(written: str, ratios: tuple[float,
     ],
 )
 def test_more_than_the_line_rate_is_refused_with_both_figures(
-    written: str, frame_bytes: int, ratios: tuple[float, ...], figures: str
+    text: str, frame_bytes: int, ratios: tuple[float, ...], figures: str
 ) -> None:
-    rate = parse_rate(written)
+    rate = parse_rate(text)
     assert isinstance(rate, FixedRate)
     with pytest.raises(ConfigError, match=figures):
         compute_fixed_load_pps(rate, frame_bytes, ratios, TEN_GBPS)

@@ -71,7 +71,7 @@ def test_a_report_of_two_says_what_became_of_one_beside_the_other(run: RunResult
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["-o", "report.docx"], "name a file that ends in .html, .md"),
         (["--table", "trials"], "--table: not available with --format html; use --format csv"),
@@ -81,7 +81,7 @@ def test_a_report_of_two_says_what_became_of_one_beside_the_other(run: RunResult
     ],
 )
 def test_what_cannot_be_made_is_refused_in_a_sentence(
-    arguments: list[str], said: str, run: RunResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, run: RunResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["report", str(tmp_path / run.run_id), *arguments]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err

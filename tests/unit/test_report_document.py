@@ -11,9 +11,9 @@ from nodrop.report.document import build_document
 from nodrop.report.document.blocks import Document, Fold, Table
 
 
-def tables(shown: Document) -> dict[str, Table]:
+def tables(document: Document) -> dict[str, Table]:
     """Return all tables by caption."""
-    blocks = [block for section in shown.sections for block in section.blocks]
+    blocks = [block for section in document.sections for block in section.blocks]
     result: dict[str, Table] = {}
     while blocks:
         block = blocks.pop()

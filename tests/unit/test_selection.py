@@ -33,8 +33,8 @@ def directory(stored_runs: tuple[Path, tuple[RunResult, ...]], tmp_path: Path) -
     return Path(shutil.copytree(stored_runs[0], tmp_path / "results"))
 
 
-def ids(found: tuple[SelectedResult, ...]) -> list[str]:
-    return [each.summary.run_id for each in found]
+def ids(selected: tuple[SelectedResult, ...]) -> list[str]:
+    return [each.summary.run_id for each in selected]
 
 
 def test_files_directories_ids_and_commas_mean_each_result_once(

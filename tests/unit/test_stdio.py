@@ -164,16 +164,16 @@ def test_the_loss_ratio_of_the_other_side_goes_before_its_counts() -> None:
 
 
 def test_a_loss_ratio_alone_is_an_answer() -> None:
-    def ratio_alone(told: Message) -> Message:
-        return {"loss_ratio": told["lost"] / told["sent"]}
+    def ratio_alone(message: Message) -> Message:
+        return {"loss_ratio": message["lost"] / message["sent"]}
 
     ended = Measurer(PARAMS, streams=False, change=ratio_alone).converse()
     assert ended["result"] == Measurer(PARAMS, streams=False).converse()["result"]
 
 
 def test_frames_that_were_not_sent_count_as_lost() -> None:
-    def slow(told: Message) -> Message:
-        return told | {"sent": min(told["sent"], 1e6 * told["elapsed"]), "lost": 0}
+    def slow(message: Message) -> Message:
+        return message | {"sent": min(message["sent"], 1e6 * message["elapsed"]), "lost": 0}
 
     ended = Measurer(PARAMS, change=slow).converse()
     lower_pps, upper_pps = ended["result"]["0.0"]
@@ -339,8 +339,10 @@ def test_an_input_that_ends_is_a_sentence(count: int) -> None:
         serve_search(MessageStream(iter(message), Measurer(PARAMS)), "mlrsearch-01", {})  # type: ignore[arg-type]
 
 
-def run_piped(said: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *arguments], input=said, capture_output=True, text=True, timeout=30, check=False)
+def run_piped(message: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments], input=message, capture_output=True, text=True, timeout=30, check=False
+    )
 
 
 def run_messages(process: subprocess.Popen[str], measurer: Measurer) -> Iterator[Message]:
@@ -376,9 +378,9 @@ def test_failed_is_exit_code_2() -> None:
     assert ended.stderr.startswith("nodrop: error: params: max_load is missing")
 
 
-@pytest.mark.parametrize("said", ["", json.dumps({"params": PARAMS}) + "\n"])
-def test_an_input_that_ends_is_exit_code_4_without_a_traceback(said: str) -> None:
-    ended = run_piped(said, "--search", "mlrsearch-01")
+@pytest.mark.parametrize("message", ["", json.dumps({"params": PARAMS}) + "\n"])
+def test_an_input_that_ends_is_exit_code_4_without_a_traceback(message: str) -> None:
+    ended = run_piped(message, "--search", "mlrsearch-01")
     assert ended.returncode == 4
     assert "the input ended" in ended.stderr and "Traceback" not in ended.stderr
     assert "result" not in ended.stdout

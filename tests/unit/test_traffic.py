@@ -195,7 +195,7 @@ def test_two_tunnels_at_once_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "written", "says"),
+    ("key", "text", "says"),
     [
         ("imix", "64", "write size:weight"),
         ("imix", "64:x", "valid integer"),
@@ -205,9 +205,9 @@ def test_two_tunnels_at_once_are_refused() -> None:
         ("forward", "100%", "less than 1"),
     ],
 )
-def test_what_is_written_wrongly_is_named_with_how_to_write_it(key: str, written: str, says: str) -> None:
+def test_what_is_written_wrongly_is_named_with_how_to_write_it(key: str, text: str, says: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        load((), {f"traffic.{key}": written})
+        load((), {f"traffic.{key}": text})
     assert f"traffic.{key}" in str(refused.value) and says in str(refused.value)
 
 

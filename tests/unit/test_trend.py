@@ -196,15 +196,15 @@ def test_loss_is_compared_by_difference_also_from_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         ([], "NDR: no run measured it."),
         ([1e6], "NDR has one usable run, 1.000 Mpps; a trend needs more."),
         ([1e6] * 20, "NDR is steady over 20 runs: 1.000 Mpps ± 0 %."),
     ],
 )
-def test_where_nothing_changed_it_says_so(values: list[float], said: str) -> None:
-    assert list(describe_trend(analyze_trend(trend_series(values)))) == [said]
+def test_where_nothing_changed_it_says_so(values: list[float], message: str) -> None:
+    assert list(describe_trend(analyze_trend(trend_series(values)))) == [message]
 
 
 def test_runs_with_other_traffic_are_series_of_their_own_in_the_order_of_time() -> None:

@@ -57,7 +57,7 @@ def test_a_file_holds_what_the_output_would(files: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--format", "nova", "--emulate"), "use it with libvirt"),
         (("--format", "k8s", "--image", "a", "--image", "b"), "--image: given 2 times; --format k8s takes one"),
@@ -65,7 +65,7 @@ def test_a_file_holds_what_the_output_would(files: Path) -> None:
         (("--format", "nova", "-o", "/nowhere/at/all"), "-o /nowhere/at/all: cannot be written"),
     ],
 )
-def test_what_cannot_be_is_refused_in_a_sentence(files: Path, words: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_is_refused_in_a_sentence(files: Path, words: tuple[str, ...], message: str) -> None:
     done = run(files, "--host", "@host", "--placement", "@placement", *words)
     assert isinstance(done.exception, ConfigError)
-    assert said in str(done.exception)
+    assert message in str(done.exception)

@@ -161,7 +161,7 @@ def test_the_same_vm_on_the_same_host_has_the_same_ids() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"host_id": "host-b"}, "it is for host 'host-b', not 'host-a'"),
         ({"profile": -1}, "it is for profile -1, the VM has 1"),
@@ -170,8 +170,8 @@ def test_the_same_vm_on_the_same_host_has_the_same_ids() -> None:
         ({"sets": sample_placement().sets[:1]}, "it has vCPU sets 0, the VM has 0 to 1"),
     ],
 )
-def test_a_placement_of_something_else_is_refused(change: dict[str, object], said: str) -> None:
-    with pytest.raises(ConfigError, match=re.escape(said)):
+def test_a_placement_of_something_else_is_refused(change: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
         build_instance(sample(), sample_placement().model_copy(update=change), host())
 
 

@@ -203,12 +203,12 @@ def _check_template(template: Mapping[str, Any]) -> None:
         assert set(requirement) <= set(kind["requirements"])
 
 
-def _check_properties(kind: str, found: Mapping[str, Any]) -> None:
+def _check_properties(kind: str, result: Mapping[str, Any]) -> None:
     known = _properties(kind)
-    assert set(found) <= set(known), f"{kind}: {set(found) - set(known)}"
-    missing = {name for name, each in known.items() if each.get("required", True)} - set(found)
+    assert set(result) <= set(known), f"{kind}: {set(result) - set(known)}"
+    missing = {name for name, each in known.items() if each.get("required", True)} - set(result)
     assert not missing, f"{kind}: {missing}"
-    for name, value in found.items():
+    for name, value in result.items():
         _check_value(known[name], value)
 
 
@@ -218,15 +218,15 @@ def _properties(kind: str) -> dict[str, Any]:
     return _properties(SOL001[kind]["derived_from"]) | SOL001[kind]["properties"]
 
 
-def _check_value(known: Mapping[str, Any], value: Any) -> None:
-    kind = known["type"]
-    for constraint in known.get("constraints", []):
+def _check_value(existing: Mapping[str, Any], value: Any) -> None:
+    kind = existing["type"]
+    for constraint in existing.get("constraints", []):
         assert value in constraint.get("valid_values", [value])
         assert "greater_or_equal" not in constraint or kind != "integer" or value >= constraint["greater_or_equal"]
     if kind in ("list", "map"):
         assert isinstance(value, list if kind == "list" else dict)
         for each in value if kind == "list" else value.values():
-            _check_value(known["entry_schema"], each)
+            _check_value(existing["entry_schema"], each)
     elif kind in SCALARS:
         assert not isinstance(value, (list, dict))
         assert isinstance(value, str) == (kind not in ("integer", "boolean")), f"{kind}: {value!r}"

@@ -87,8 +87,8 @@ def test_a_copyright_file_for_people_alone_is_pointed_at() -> None:
     assert list_licenses("This package was debianized by ...") == ("see its copyright file",)
 
 
-def module(*told: str) -> bytes:
-    return b"\x7fELF\0" + b"".join(each.encode() + b"\0" for each in told)
+def module(*message: str) -> bytes:
+    return b"\x7fELF\0" + b"".join(each.encode() + b"\0" for each in message)
 
 
 def test_modules_come_with_all_they_need_and_the_files_modprobe_reads() -> None:

@@ -145,8 +145,8 @@ def test_a_file_without_a_placement_is_one_sentence(tmp_path: Path) -> None:
     assert str(done.exception).endswith("not a placement; pass a file written by `nodrop vm place`")
 
 
-def _normal(found: tuple[PlacementAgreement, ...]) -> PlacementAgreement:
-    return next(each for each in found if each.what == "normal memory")
+def _normal(result: tuple[PlacementAgreement, ...]) -> PlacementAgreement:
+    return next(each for each in result if each.what == "normal memory")
 
 
 def _write(file: Path, text: str) -> None:

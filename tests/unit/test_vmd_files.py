@@ -89,7 +89,7 @@ def test_the_names_of_the_standard_are_modes_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         (
             "total_bytes: 2GB",
@@ -146,9 +146,11 @@ def test_the_names_of_the_standard_are_modes_too(tmp_path: Path) -> None:
         ("vcpus: 4,5", "vcpus: &a [*a]", "more than 24 levels"),
     ],
 )
-def test_what_cannot_be_is_refused_with_its_line_key_and_value(old: str, new: str, said: str, tmp_path: Path) -> None:
+def test_what_cannot_be_is_refused_with_its_line_key_and_value(
+    old: str, new: str, message: str, tmp_path: Path
+) -> None:
     assert old in SMALL
-    assert said in refusal(SMALL.replace(old, new), tmp_path)
+    assert message in refusal(SMALL.replace(old, new), tmp_path)
 
 
 def test_a_cloud_vm_of_a_nonillion_vcpus_is_refused(tmp_path: Path) -> None:
@@ -202,7 +204,7 @@ def test_a_directory_and_a_file_that_is_not_there_are_refused(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             "hypervisor: {accelerated_vswitch: true}",
@@ -211,11 +213,11 @@ def test_a_directory_and_a_file_that_is_not_there_are_refused(tmp_path: Path) ->
         ("topology: unrestricted", "line 12: profiles.0.topology: unrestricted: sets and pairs"),
     ],
 )
-def test_what_is_probably_not_meant_is_remarked_on(text: str, said: str, tmp_path: Path) -> None:
+def test_what_is_probably_not_meant_is_remarked_on(text: str, message: str, tmp_path: Path) -> None:
     file = tmp_path / "vm.yaml"
     file.write_text(SMALL + text)
     (remark,) = read_vmd(file)[1]
-    assert str(remark).startswith(said)
+    assert str(remark).startswith(message)
 
 
 def run_check(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

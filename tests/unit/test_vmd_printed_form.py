@@ -103,7 +103,7 @@ def test_links_counted_from_one_are_shifted_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("cpu-sets: 2", "cpu-sets: 3", "does not match the 2 sets described"),
         ("cpu-set 1:", "cpu-set 0:", "line 20: cpu-set 0: duplicate"),
@@ -141,11 +141,11 @@ def test_links_counted_from_one_are_shifted_together() -> None:
         ("    total: 4GB\n", "", "memory.total_bytes: missing"),
     ],
 )
-def test_what_is_not_understood_is_refused_with_its_line(old: str, new: str, said: str) -> None:
+def test_what_is_not_understood_is_refused_with_its_line(old: str, new: str, message: str) -> None:
     assert old in PRINTED
     with pytest.raises(ConfigError) as caught:
         parse_vmd(PRINTED.replace(old, new, 1), "x.txt")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert all(line.startswith(("x.txt: line ", "and ")) for line in str(caught.value).splitlines())
 
 
