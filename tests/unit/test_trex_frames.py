@@ -40,7 +40,7 @@ def make_stream(*layers: Layer, ranges: tuple[FieldRange, ...] = (), frame_bytes
     return plain_stream(1, 0, 1, layers=layers, ranges=ranges, sizes=(SizeShare(frame_bytes=frame_bytes),))
 
 
-def changing_field(
+def vary(
     layer: int,
     field: str,
     values: IncrementedValues | ListedValues | RandomValues,
@@ -121,72 +121,72 @@ def check_sums(stream: Stream, frame: bytes) -> None:
 COUNT_UP = IncrementedValues(count=5)
 CASES = {
     "nothing changes": make_stream(ETHERNET, IPV4, UDP, frame_bytes=64),
-    "one field": make_stream(ETHERNET, IPV4, UDP, ranges=(changing_field(2, "src_port", COUNT_UP),), frame_bytes=64),
-    "steps": make_stream(ETHERNET, IPV4, UDP, ranges=(changing_field(1, "dst", IncrementedValues(count=7, step=256)),)),
+    "one field": make_stream(ETHERNET, IPV4, UDP, ranges=(vary(2, "src_port", COUNT_UP),), frame_bytes=64),
+    "steps": make_stream(ETHERNET, IPV4, UDP, ranges=(vary(1, "dst", IncrementedValues(count=7, step=256)),)),
     "steps up to the last value": make_stream(
-        ETHERNET, IPV4, Udp(src_port=65000, dst_port=9), ranges=(changing_field(2, "src_port", IncrementedValues(count=6, step=107)),)  # noqa: E501
+        ETHERNET, IPV4, Udp(src_port=65000, dst_port=9), ranges=(vary(2, "src_port", IncrementedValues(count=6, step=107)),)
     ),
     "fields abreast": make_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing_field(2, "src_port", COUNT_UP), changing_field(1, "src", IncrementedValues(count=3)))
+        ETHERNET, IPV4, UDP, ranges=(vary(2, "src_port", COUNT_UP), vary(1, "src", IncrementedValues(count=3)))
     ),
     "fields one after the other": make_stream(
         ETHERNET,
         IPV4,
         UDP,
         ranges=(
-            changing_field(1, "src", IncrementedValues(count=3)),
-            changing_field(1, "dst", IncrementedValues(count=4), every=3),
-            changing_field(2, "dst_port", ListedValues(values=(7, 80, 443)), every=12),
+            vary(1, "src", IncrementedValues(count=3)),
+            vary(1, "dst", IncrementedValues(count=4), every=3),
+            vary(2, "dst_port", ListedValues(values=(7, 80, 443)), every=12),
         ),
     ),
-    "a value for several frames": make_stream(ETHERNET, IPV4, TCP, ranges=(changing_field(2, "src_port", COUNT_UP, every=7),)),
+    "a value for several frames": make_stream(ETHERNET, IPV4, TCP, ranges=(vary(2, "src_port", COUNT_UP, every=7),)),
     "two values for as many": make_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing_field(1, "src", COUNT_UP, every=4), changing_field(1, "dst", COUNT_UP, every=4))
+        ETHERNET, IPV4, UDP, ranges=(vary(1, "src", COUNT_UP, every=4), vary(1, "dst", COUNT_UP, every=4))
     ),
     "a period before the end": make_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing_field(1, "src", COUNT_UP, period=3), changing_field(2, "src_port", COUNT_UP, 2, 7))
+        ETHERNET, IPV4, UDP, ranges=(vary(1, "src", COUNT_UP, period=3), vary(2, "src_port", COUNT_UP, 2, 7))
     ),
     "a period after the end": make_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing_field(1, "src", COUNT_UP, period=13), changing_field(1, "dst", COUNT_UP, 2, 14))
+        ETHERNET, IPV4, UDP, ranges=(vary(1, "src", COUNT_UP, period=13), vary(1, "dst", COUNT_UP, 2, 14))
     ),
     "random values": make_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing_field(1, "src", RandomValues(count=40, span=2**24, seed=5)),)
+        ETHERNET, IPV4, UDP, ranges=(vary(1, "src", RandomValues(count=40, span=2**24, seed=5)),)
     ),
     "listed addresses": make_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing_field(1, "dst", ListedValues(values=("10.0.0.1", "192.0.2.7", "198.51.100.1"))),)  # noqa: E501
+        ETHERNET, IPV4, UDP, ranges=(vary(1, "dst", ListedValues(values=("10.0.0.1", "192.0.2.7", "198.51.100.1"))),)
     ),
     "listed MAC addresses": make_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing_field(0, "src", ListedValues(values=("02:00:00:00:00:09", "06:00:11:22:33:44"))),)  # noqa: E501
+        ETHERNET, IPV4, UDP, ranges=(vary(0, "src", ListedValues(values=("02:00:00:00:00:09", "06:00:11:22:33:44"))),)
     ),
-    "MAC addresses that count": make_stream(ETHERNET, IPV4, UDP, ranges=(changing_field(0, "src", IncrementedValues(count=300)),)),  # noqa: E501
+    "MAC addresses that count": make_stream(ETHERNET, IPV4, UDP, ranges=(vary(0, "src", IncrementedValues(count=300)),)),
     "VLANs": make_stream(
-        ETHERNET, Vlan(id=100, pcp=5), IPV4, UDP, ranges=(changing_field(1, "id", IncrementedValues(count=30)),), frame_bytes=68  # noqa: E501
+        ETHERNET, Vlan(id=100, pcp=5), IPV4, UDP, ranges=(vary(1, "id", IncrementedValues(count=30)),), frame_bytes=68
     ),
     "labels": make_stream(
         ETHERNET, Mpls(label=16, tc=3), Mpls(label=2**20 - 9), IPV4, UDP,
-        ranges=(changing_field(2, "label", IncrementedValues(count=8)),),
+        ranges=(vary(2, "label", IncrementedValues(count=8)),),
     ),
     "VXLAN, source port and addresses inside": make_stream(
         ETHERNET, IPV4, Udp(src_port=49152, dst_port=4789), Vxlan(vni=5), ETHERNET, IPV4, UDP,
         ranges=(
-            changing_field(2, "src_port", IncrementedValues(count=8)),
-            changing_field(3, "vni", IncrementedValues(count=2)),
-            changing_field(5, "src", IncrementedValues(count=9)),
-            changing_field(6, "dst_port", IncrementedValues(count=3)),
+            vary(2, "src_port", IncrementedValues(count=8)),
+            vary(3, "vni", IncrementedValues(count=2)),
+            vary(5, "src", IncrementedValues(count=9)),
+            vary(6, "dst_port", IncrementedValues(count=3)),
         ),
     ),
     "VXLAN over IPv6": make_stream(
         ETHERNET, IPV6, Udp(src_port=49152, dst_port=4789), Vxlan(vni=5), ETHERNET, IPV4, UDP,
-        ranges=(changing_field(5, "src", IncrementedValues(count=9)),), frame_bytes=256,
+        ranges=(vary(5, "src", IncrementedValues(count=9)),), frame_bytes=256,
     ),
     "IPv6": make_stream(
-        ETHERNET, IPV6, UDP, ranges=(changing_field(1, "src", IncrementedValues(count=600)), changing_field(2, "dst_port", COUNT_UP))  # noqa: E501
+        ETHERNET, IPV6, UDP, ranges=(vary(1, "src", IncrementedValues(count=600)), vary(2, "dst_port", COUNT_UP))
     ),
     "listed IPv6 addresses": make_stream(
-        ETHERNET, IPV6, TCP, ranges=(changing_field(1, "dst", ListedValues(values=("2001:2::5", "2001:db8::1", "fd00::7"))),)
+        ETHERNET, IPV6, TCP, ranges=(vary(1, "dst", ListedValues(values=("2001:2::5", "2001:db8::1", "fd00::7"))),)
     ),
-    "GRE": make_stream(ETHERNET, IPV4, Gre(key=77), IPV4, UDP, ranges=(changing_field(2, "key", IncrementedValues(count=5)),)),
-    "echo requests": make_stream(ETHERNET, IPV4, IcmpEcho(identifier=3), ranges=(changing_field(1, "dst", COUNT_UP),)),
+    "GRE": make_stream(ETHERNET, IPV4, Gre(key=77), IPV4, UDP, ranges=(vary(2, "key", IncrementedValues(count=5)),)),
+    "echo requests": make_stream(ETHERNET, IPV4, IcmpEcho(identifier=3), ranges=(vary(1, "dst", COUNT_UP),)),
 }  # fmt: skip
 
 
@@ -237,14 +237,12 @@ def random_stream(draw: random.Random) -> Stream:
             (IncrementedValues(count=count, step=draw.randrange(1, 3)), RandomValues(count=count, span=90, seed=1))
         )
         every = draw.choice((1, 1, 2, 3, 6))
-        ranges.append(changing_field(layer, field, values, every, draw.choice((None, None, draw.randrange(2, 60)))))
+        ranges.append(vary(layer, field, values, every, draw.choice((None, None, draw.randrange(2, 60)))))
     return make_stream(*layers, ranges=tuple(ranges))
 
 
 def test_more_random_values_than_trex_can_be_given_are_drawn_by_it_and_it_is_said() -> None:
-    stream = make_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing_field(1, "src", RandomValues(count=100_000, span=2**24, seed=5)),)
-    )
+    stream = make_stream(ETHERNET, IPV4, UDP, ranges=(vary(1, "src", RandomValues(count=100_000, span=2**24, seed=5)),))
     traffic = Traffic(streams=(stream,))
     stream_set = build_stream_set(traffic, PLAN, build_templates(traffic))
     frames = list(itertools.islice(Vm(stream_set.ports[0].streams[0]["stream"]).frames(), 200))
@@ -256,13 +254,11 @@ def test_more_random_values_than_trex_can_be_given_are_drawn_by_it_and_it_is_sai
     ("stream", "words"),
     [
         (
-            make_stream(
-                ETHERNET, IPV4, UDP, ranges=(changing_field(1, "src", IncrementedValues(count=60_001), period=100_000),)
-            ),
+            make_stream(ETHERNET, IPV4, UDP, ranges=(vary(1, "src", IncrementedValues(count=60_001), period=100_000),)),
             "list of 100000 values of src is too long",
         ),
         (
-            make_stream(ETHERNET, IPV4, IcmpEcho(), ranges=(changing_field(2, "identifier", COUNT_UP),)),
+            make_stream(ETHERNET, IPV4, IcmpEcho(), ranges=(vary(2, "identifier", COUNT_UP),)),
             "cannot compute a changing checksum of icmp_echo",
         ),
         (
@@ -274,7 +270,7 @@ def test_more_random_values_than_trex_can_be_given_are_drawn_by_it_and_it_is_sai
                 ETHERNET,
                 IPV4,
                 TCP,
-                ranges=(changing_field(5, "src", COUNT_UP), changing_field(2, "src_port", COUNT_UP)),
+                ranges=(vary(5, "src", COUNT_UP), vary(2, "src_port", COUNT_UP)),
                 frame_bytes=256,
             ),
             "two nested checksums of a frame",
