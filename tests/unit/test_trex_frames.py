@@ -124,7 +124,10 @@ CASES = {
     "one field": make_stream(ETHERNET, IPV4, UDP, ranges=(vary(2, "src_port", COUNT_UP),), frame_bytes=64),
     "steps": make_stream(ETHERNET, IPV4, UDP, ranges=(vary(1, "dst", IncrementedValues(count=7, step=256)),)),
     "steps up to the last value": make_stream(
-        ETHERNET, IPV4, Udp(src_port=65000, dst_port=9), ranges=(vary(2, "src_port", IncrementedValues(count=6, step=107)),)
+        ETHERNET,
+        IPV4,
+        Udp(src_port=65000, dst_port=9),
+        ranges=(vary(2, "src_port", IncrementedValues(count=6, step=107)),),
     ),
     "fields abreast": make_stream(
         ETHERNET, IPV4, UDP, ranges=(vary(2, "src_port", COUNT_UP), vary(1, "src", IncrementedValues(count=3)))
@@ -158,7 +161,9 @@ CASES = {
     "listed MAC addresses": make_stream(
         ETHERNET, IPV4, UDP, ranges=(vary(0, "src", ListedValues(values=("02:00:00:00:00:09", "06:00:11:22:33:44"))),)
     ),
-    "MAC addresses that count": make_stream(ETHERNET, IPV4, UDP, ranges=(vary(0, "src", IncrementedValues(count=300)),)),
+    "MAC addresses that count": make_stream(
+        ETHERNET, IPV4, UDP, ranges=(vary(0, "src", IncrementedValues(count=300)),)
+    ),
     "VLANs": make_stream(
         ETHERNET, Vlan(id=100, pcp=5), IPV4, UDP, ranges=(vary(1, "id", IncrementedValues(count=30)),), frame_bytes=68
     ),
