@@ -62,17 +62,17 @@ def test_without_a_known_token_nothing_but_health_is_told(authorization: str | N
 
 
 def test_any_of_the_tokens_lets_in_by_whatever_name_the_server_is_called(tmp_path: Path) -> None:
-    with serve_app(tmp_path, Tokens([TOKEN, "another-token-of-somebody"]), "0.0.0.0") as client:
-        for token in (TOKEN, "another-token-of-somebody"):
+    with serve_app(tmp_path, Tokens([TOKEN, "another-token-of-a-user"]), "0.0.0.0") as client:
+        for token in (TOKEN, "another-token-of-a-user"):
             headers = {"Authorization": f"Bearer {token}", "Host": "tester.example:7555"}
             assert client.get("/version", headers=headers).status_code == 200
 
 
 def test_tokens_are_read_one_a_line(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
-    file.write_text(f"# of the laboratory\n{TOKEN}\n\n  another-token-of-somebody  \n")
+    file.write_text(f"# of the laboratory\n{TOKEN}\n\n  another-token-of-a-user  \n")
     file.chmod(0o600)
-    assert read_tokens(file) == (TOKEN, "another-token-of-somebody")
+    assert read_tokens(file) == (TOKEN, "another-token-of-a-user")
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_a_failed_run_is_told_as_a_sentence_and_the_next_one_begins(tmp_path: Pa
             run = client.post("/start_run", json={"label": "fail"}).json()["request_id"]
             await_over(client, run)
             failed = {
-                "error_message": "the lab asked, the kernel says no",
+                "error_message": "lab: refused by the kernel",
                 "request_id": run,
                 "status": "ERROR",
             }

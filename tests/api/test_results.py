@@ -40,7 +40,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
         entry = RunEntry(
             id=run_id, state=state, asked={}, created_at=f"2026-01-31T12:00:0{order}", run_ids=tuple(result_ids)
         )
-        journal.save(entry.model_copy(update={"error": None if result_ids else "the lab asked, there is none"}))
+        journal.save(entry.model_copy(update={"error": None if result_ids else "lab: not available"}))
     with serve_app(directory) as served:
         yield served
 
@@ -110,7 +110,7 @@ def test_the_report_is_text_markdown_or_csv(client: TestClient) -> None:
 def test_a_run_without_a_result_says_why(what: str, client: TestClient) -> None:
     answer = client.get(f"/api/v1/runs/{NONE}/{what}")
     assert answer.status_code == 409
-    assert "the lab asked, there is none" in answer.json()["detail"]
+    assert "lab: not available" in answer.json()["detail"]
 
 
 def test_metrics_are_of_the_last_result(client: TestClient) -> None:

@@ -82,7 +82,7 @@ def test_a_crash_is_one_failed_run_and_the_next_one_works(tmp_path: Path) -> Non
         assert Path(over["error"].rpartition(" ")[2]).read_text() == "about to fall\n"
         assert await_over(client, garbled)["state"] == "failed"
         report = await_over(client, failed)
-        assert (report["exit_code"], report["error"]) == (3, "the lab asked, the kernel says no")
+        assert (report["exit_code"], report["error"]) == (3, "lab: refused by the kernel")
 
 
 def test_a_worker_that_cannot_be_started_is_a_failed_run(tmp_path: Path) -> None:

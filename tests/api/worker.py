@@ -45,7 +45,7 @@ def main() -> int:
             print("this is no event", flush=True)
             time.sleep(60)
         case "fail":
-            say("WorkerDone", exit_code=3, error="the lab asked, the kernel says no")
+            say("WorkerDone", exit_code=3, error="lab: refused by the kernel")
             return 3
     for index in range(3):
         tell_progress(index)

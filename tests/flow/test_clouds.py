@@ -56,7 +56,7 @@ class CountingStage(NullStage):
             vlans=(self._vlan, self._vlan + 1),
             macs=("fa:16:3e:00:00:01", "fa:16:3e:00:00:02"),
         )
-        return super().facts.model_copy(update={"name": f"made anew: {self.restaged}", "chains": (chain,), "up_s": 4.0})
+        return super().facts.model_copy(update={"name": f"restaged: {self.restaged}", "chains": (chain,), "up_s": 4.0})
 
     def restage(self, chains: Sequence[int]) -> bool:
         if self.restaged:
@@ -181,7 +181,7 @@ def test_chains_through_which_nothing_passes_are_made_anew_once(tmp_path: Path) 
     result = execute(plans(tmp_path)[0], Listener(), parts)
     assert result.status is Status.COMPLETE
     assert cloud.stages[0].restaged == (0,)
-    assert result.facts and result.facts.stage.name == "made anew: (0,)"
+    assert result.facts and result.facts.stage.name == "restaged: (0,)"
 
 
 def test_chains_that_are_not_helped_by_that_are_told_to_have_been_made_anew(tmp_path: Path) -> None:

@@ -329,12 +329,12 @@ def interruptible() -> Iterator[None]:
 
 @pytest.mark.usefixtures("interruptible")
 def test_a_signal_while_the_path_is_taken_down_waits_until_the_result_is_stored(tmp_path: Path) -> None:
-    class SignalledStage(NullStage):
+    class InterruptedStage(NullStage):
         def __exit__(self, *exc: object) -> None:
             os.kill(os.getpid(), signal.SIGINT)
             super().__exit__(*exc)
 
-    listener, stage = Listener(), SignalledStage()
+    listener, stage = Listener(), InterruptedStage()
     with pytest.raises(KeyboardInterrupt):
         execute(make_plan(tmp_path), listener, make_environment(stage=stage))
     assert stage.is_down
@@ -343,17 +343,17 @@ def test_a_signal_while_the_path_is_taken_down_waits_until_the_result_is_stored(
 
 @pytest.mark.usefixtures("interruptible")
 def test_a_signal_that_another_thread_takes_waits_as_well(tmp_path: Path) -> None:
-    class SignalledStage(NullStage):
+    class InterruptedStage(NullStage):
         def __exit__(self, *exc: object) -> None:
-            signalling = threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT))
-            signalling.start()
-            signalling.join()
+            sender = threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT))
+            sender.start()
+            sender.join()
             super().__exit__(*exc)
 
     resting = threading.Event()
     other = threading.Thread(target=resting.wait)
     other.start()  # If every other thread blocks a signal, no thread handles it.
-    listener, stage = Listener(), SignalledStage()
+    listener, stage = Listener(), InterruptedStage()
     try:
         with pytest.raises(KeyboardInterrupt):
             execute(make_plan(tmp_path), listener, make_environment(stage=stage))

@@ -142,7 +142,7 @@ def test_ports_that_somebody_else_takes_are_rename_error(lab: LabRecord) -> None
     with (
         run_trex_server(lab, "--taken-at", "get_port_stats:9") as taken,
         taken.measurer() as measurer,
-        pytest.raises(TrexPortsInUse, match="somebody-else acquired it"),
+        pytest.raises(TrexPortsInUse, match="another-user acquired it"),
     ):
         measure(measurer, duration_s=2.0)
 

@@ -20,7 +20,7 @@ from tests.trex.wire import Refusal
 DEFAULT_PROFILE, ALL_PROFILES = "_", "*"
 MULTIPLIERS = ("raw", "pps", "bps", "bpsl1", "percentage")
 GROUPS_MAX = 1152
-INTRUDER = "somebody-else"
+INTRUDER = "another-user"
 
 Method = Callable[[Machine, Params], Any]
 METHODS: dict[str, Method] = {}

@@ -14,10 +14,10 @@ from typing import Any
 
 from tests.running import plan_lab
 
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.generator.trex.measurer import TrexMeasurer
 from nodrop.model.lab_plan import LabPlan
-from nodrop.plan import build
+from nodrop.plan import build_plan
 from nodrop.run.local_planning import make_local_resolvers
 from nodrop.stage import persistent_lab, registry
 
@@ -46,8 +46,10 @@ class Trex:
     def measurer(self, **keys: Any) -> Iterator[TrexMeasurer]:
         """Create a measurer for it, as a run with these keys would."""
         given = {"generator": "trex", "trex.rpc_port": self.rpc_port, "trex.publish_port": self.publish_port}
-        config = load((), {"sut": "ext"} | given | {key.replace("__", "."): value for key, value in keys.items()})
-        plan = build(config, make_local_resolvers(config.results_dir))
+        config = build_config(
+            (), {"sut": "ext"} | given | {key.replace("__", "."): value for key, value in keys.items()}
+        )
+        plan = build_plan(config, make_local_resolvers(config.results_dir))
         assert plan.trex
         names = plan.lab.tester_interfaces
         with TrexMeasurer(
@@ -82,7 +84,7 @@ def running_lab(plan: LabPlan | None = None) -> Iterator[registry.LabRecord]:
     try:
         yield persistent_lab.bring_up(plan or plan_lab("vnf-l2"), name)
     finally:
-        if registry.read(name):
+        if registry.read_record(name):
             persistent_lab.take_down(name)
 
 

@@ -74,7 +74,7 @@ class Server:
         self._published_s = 0.0
 
     def serve(self) -> None:
-        """Answer until it is told to end."""
+        """Answer requests until its end."""
         while not self._machine.is_ending:
             if self._answering.poll(POLL_MS):
                 self._answer(self._answering.recv())

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.errors import ConfigError
 from nodrop.formatting import describe_traffic
 from nodrop.generator.engine import capture_file, capture_request
 from nodrop.model.plan import Plan
 from nodrop.model.traffic import ReplayContents, ReplaySource, SizeShare
-from nodrop.plan import addressing, build
+from nodrop.plan import addressing, build_plan
 from nodrop.plan.resolvers import Resolvers
 
 FOUND = ReplayContents(
@@ -26,7 +26,7 @@ FOUND = ReplayContents(
 def build_plan(**keys: Any) -> Plan:
     """Build a plan; two underscores stand for two dots. Every file contains FOUND, every filter passes."""
     requested = {key.replace("__", "."): value for key, value in keys.items()}
-    return build(load((), requested), Resolvers(inspect_replay=lambda _source: FOUND))
+    return build_plan(build_config((), requested), Resolvers(inspect_replay=lambda _source: FOUND))
 
 
 def refusal(**keys: Any) -> str:
@@ -71,13 +71,15 @@ def test_what_cannot_be_captured_is_refused_by_its_key() -> None:
         raise ConfigError(f"{section}.filter: {text}")
 
     with pytest.raises(ConfigError, match=r"capture.filter: udp prt"):
-        build(load((), {"capture.file": "x", "capture.filter": "udp prt"}), Resolvers(check_filter=no_filter))
+        build_plan(
+            build_config((), {"capture.file": "x", "capture.filter": "udp prt"}), Resolvers(check_filter=no_filter)
+        )
 
 
 def test_replayed_frames_get_the_addresses_of_the_port_and_the_lab_their_size() -> None:
     plan = build_plan(traffic__replay__file="dns.pcap", traffic__rx_shift=[4])
     there, back = plan.traffic.streams
-    assert (there.ethernet.src, there.ethernet.dst) == (addressing.tester_mac(0), addressing.sut_mac(0))
+    assert (there.ethernet.src, there.ethernet.dst) == (addressing.build_tester_mac(0), addressing.build_sut_mac(0))
     assert (there.sizes, there.rx_offsets, there.flow_count) == (FOUND.sizes, (46, 58), 4)
     assert there.replay
     assert there.replay.file == str(Path("dns.pcap").absolute())
@@ -98,7 +100,7 @@ def test_the_file_is_asked_for_with_filter_and_limit() -> None:
         return FOUND
 
     keys = {"traffic.replay.file": "/a/b", "traffic.replay.filter": "udp", "traffic.replay.frames": 7}
-    build(load((), keys), Resolvers(inspect_replay=inspect))
+    build_plan(build_config((), keys), Resolvers(inspect_replay=inspect))
     assert requested == [ReplaySource(file="/a/b", filter="udp", frame_count_max=7)]
 
 
@@ -124,4 +126,4 @@ def test_a_file_has_its_own_headers_and_sizes() -> None:
 
 def test_nothing_is_looked_into_unless_somebody_can() -> None:
     with pytest.raises(ConfigError, match=r"traffic.replay.file: files cannot be read here \(.*x\)"):
-        build(load((), {"traffic.replay.file": "x"}))
+        build_plan(build_config((), {"traffic.replay.file": "x"}))

@@ -229,7 +229,7 @@ def test_a_signal_ends_a_run_once_and_what_was_measured_is_printed(
 ) -> None:
     trials = 0
 
-    def signalled(intended_load_pps: float, duration_s: float) -> SutCounts:
+    def interrupt_run(intended_load_pps: float, duration_s: float) -> SutCounts:
         nonlocal trials
         trials += 1
         if trials > 5:
@@ -237,7 +237,7 @@ def test_a_signal_ends_a_run_once_and_what_was_measured_is_printed(
         return MILLION(intended_load_pps, duration_s)
 
     before = signal.getsignal(number)
-    assert run_simulated(make_environment(signalled), monkeypatch) == exit_code
+    assert run_simulated(make_environment(interrupt_run), monkeypatch) == exit_code
     printed = capsys.readouterr()
     assert f"nodrop: stopped by {number.name}" in printed.err
     assert "interrupted; partial results follow, 4 trials" in printed.out

@@ -16,11 +16,11 @@ from nodrop.run import machine_lock
 from nodrop.stage import persistent_lab
 from nodrop.stage.openstack import cleanup, requests, rollback
 from nodrop.stage.openstack.cleanup import NfvbenchNames, find_nfvbench_leftovers
-from nodrop.stage.openstack.ownership_tags import flavor_tag, ownership_tag, server_group_name
+from nodrop.stage.openstack.ownership_tags import build_flavor_tag, build_ownership_tag, build_server_group_name
 from nodrop.system import runtime_dirs
 
 NETWORK, COMPUTE, IMAGE = "/network/v2.0", "/compute/v2.1", "/image/v2"
-OURS = ownership_tag("nodrop")
+OURS = build_ownership_tag("nodrop")
 
 
 @pytest.fixture
@@ -45,10 +45,10 @@ def staged_cloud(small_cloud: SmallCloud) -> SmallCloud:
     """Put a chain of nodrop into the cloud, with resources of other users."""
     small_cloud.add(f"{IMAGE}/images", name="nodrop-vm", tags=[OURS], status="active")
     small_cloud.add(f"{IMAGE}/images", name="debian", tags=[], status="active")
-    small_cloud.add(f"{COMPUTE}/flavors", name="nodrop.medium", description=flavor_tag("nodrop", "p1"))
-    small_cloud.add(f"{COMPUTE}/flavors", name="nodrop.other", description=flavor_tag("nodrop", "p2"))
+    small_cloud.add(f"{COMPUTE}/flavors", name="nodrop.medium", description=build_flavor_tag("nodrop", "p1"))
+    small_cloud.add(f"{COMPUTE}/flavors", name="nodrop.other", description=build_flavor_tag("nodrop", "p2"))
     small_cloud.add(f"{COMPUTE}/flavors", name="m1.small", description=None)
-    small_cloud.add(f"{COMPUTE}/os-server-groups", name=server_group_name("nodrop"))
+    small_cloud.add(f"{COMPUTE}/os-server-groups", name=build_server_group_name("nodrop"))
     network = small_cloud.add(
         f"{NETWORK}/networks", name="nodrop-left-0", description=OURS, created_at="2026-11-22T03:04:05Z"
     )

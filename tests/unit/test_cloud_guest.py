@@ -3,7 +3,13 @@
 import yaml
 
 from nodrop.model.cloud import CloudPort, CloudRoute, CloudServer
-from nodrop.stage.openstack.guest_config import CONF, GuestFacts, list_neighbors, build_user_data, compute_user_data_digest
+from nodrop.stage.openstack.guest_config import (
+    CONF,
+    GuestFacts,
+    list_neighbors,
+    build_user_data,
+    compute_user_data_digest,
+)
 
 PORTS = (CloudPort(name="p0", network="left"), CloudPort(name="p1", network="right"))
 BRIDGE = CloudServer(name="vm", chain=0, ports=PORTS)

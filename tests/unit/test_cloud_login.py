@@ -18,9 +18,9 @@ from tests.small_cloud import SmallCloud, clouds_yaml, log_in, serve_cloud
 from nodrop.errors import ConfigError, StageError
 from nodrop.model.cloud import CloudLogin
 from nodrop.stage.openstack import openrc, requests
-from nodrop.stage.openstack.login import connect
+from nodrop.stage.openstack.login import connect_cloud
 from nodrop.stage.openstack.requests import CloudError
-from nodrop.stage.openstack.rest import Post, create, delete, list_all
+from nodrop.stage.openstack.rest import Post, create_resource, delete_resource, list_all
 
 HORIZON = """#!/usr/bin/env bash
 # as Horizon gives it
@@ -84,9 +84,9 @@ def test_a_file_from_horizon_needs_only_the_password(
     file.write_text(HORIZON.format(base=small_cloud.base))
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(ConfigError, match=r"no password of user demo and no terminal .* set OS_PASSWORD"):
-        connect(CloudLogin(openrc=str(file)))
+        connect_cloud(CloudLogin(openrc=str(file)))
     monkeypatch.setenv("OS_PASSWORD", "secret")
-    cloud = connect(CloudLogin(openrc=str(file)))
+    cloud = connect_cloud(CloudLogin(openrc=str(file)))
     assert (cloud.name, cloud.project_name, cloud.user_name) == ("127.0.0.1", "demo", "demo")
 
 
@@ -96,20 +96,20 @@ def test_an_openrc_file_that_needs_a_shell_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         ConfigError, match=r"OS_AUTH_URL needs a shell .* write the values, or load the file in your shell"
     ):
-        connect(CloudLogin(openrc=str(file)))
+        connect_cloud(CloudLogin(openrc=str(file)))
     with pytest.raises(ConfigError, match="No such file"):
-        connect(CloudLogin(openrc=str(tmp_path / "none")))
+        connect_cloud(CloudLogin(openrc=str(tmp_path / "none")))
 
 
 def test_a_cloud_is_known_by_name_or_by_the_environment(
     small_cloud: SmallCloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert connect(CloudLogin(cloud="small")).is_admin
+    assert connect_cloud(CloudLogin(cloud="small")).is_admin
     monkeypatch.setenv("OS_CLOUD", "small")
-    assert connect(CloudLogin()).name == "small"
+    assert connect_cloud(CloudLogin()).name == "small"
     monkeypatch.delenv("OS_CLOUD")
     with pytest.raises(ConfigError, match="no cloud is named"):
-        connect(CloudLogin())
+        connect_cloud(CloudLogin())
     variables = {
         "AUTH_URL": f"{small_cloud.base}/identity/v3",
         "USERNAME": "demo",
@@ -119,7 +119,7 @@ def test_a_cloud_is_known_by_name_or_by_the_environment(
     domains = {"USER_DOMAIN_NAME": "Default", "PROJECT_DOMAIN_NAME": "Default", "REGION_NAME": "R"}
     for name, value in (variables | domains).items():
         monkeypatch.setenv(f"OS_{name}", value)
-    assert connect(CloudLogin()).project_id == "p1"
+    assert connect_cloud(CloudLogin()).project_id == "p1"
 
 
 def test_who_is_no_administrator_is_known_by_the_token(small_cloud: SmallCloud) -> None:
@@ -130,7 +130,7 @@ def test_who_is_no_administrator_is_known_by_the_token(small_cloud: SmallCloud) 
 @pytest.mark.usefixtures("small_cloud")
 def test_a_name_that_no_file_has_is_told_with_those_it_has() -> None:
     with pytest.raises(ConfigError, match=r"cloud other is not configured: .*clouds.yaml has small; name one of these"):
-        connect(CloudLogin(cloud="other"))
+        connect_cloud(CloudLogin(cloud="other"))
 
 
 def test_a_wrong_password_is_said_and_not_shown(small_cloud: SmallCloud) -> None:
@@ -204,7 +204,7 @@ def test_a_password_is_asked_for_on_a_terminal_and_not_shown(small_cloud: SmallC
 def test_without_the_sdk_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openstack", None)
     with pytest.raises(StageError, match=r"pip install 'nodrop\[openstack\]'"):
-        connect(CloudLogin(cloud="small"))
+        connect_cloud(CloudLogin(cloud="small"))
 
 
 def test_questions_are_repeated_while_a_service_is_away(small_cloud: SmallCloud) -> None:
@@ -242,7 +242,7 @@ def test_what_is_made_is_made_once_whatever_becomes_of_the_answer(small_cloud: S
         result = list_all(cloud, "networks", "network", "/networks?name=n", "networks")
         return {"network": result[0]} if result else None
 
-    answer = create(cloud, "create network n", Post("network", "/networks", {"network": {"name": "n"}}), look)
+    answer = create_resource(cloud, "create network n", Post("network", "/networks", {"network": {"name": "n"}}), look)
     assert answer["network"]["name"] == "n"
     assert len(small_cloud.resources["/network/v2.0/networks"]) == 1
     posts = [path for method, path in small_cloud.requests if method == "POST"]
@@ -253,9 +253,9 @@ def test_what_is_refused_says_what_was_asked_and_what_to_do(small_cloud: SmallCl
     cloud = log_in()
     small_cloud.failures = [("POST", "/network", 403)]
     with pytest.raises(CloudError, match="cloud small: cannot create x: HTTP 403: failure 403; ask an administrator"):
-        create(cloud, "create x", Post("network", "/networks", {"network": {}}), lambda: None)
+        create_resource(cloud, "create x", Post("network", "/networks", {"network": {}}), lambda: None)
     # A resource that is already gone counts as deleted.
-    assert delete(cloud, "delete network 7", "network", "/networks/7") is None
+    assert delete_resource(cloud, "delete network 7", "network", "/networks/7") is None
 
 
 @pytest.mark.usefixtures("small_cloud")

@@ -253,6 +253,6 @@ def test_where_port_security_stays_on_every_address_is_let_through(small_cloud: 
 
 def test_what_a_request_without_an_answer_made_is_found_by_name_and_mark(small_cloud: Services) -> None:
     own = small_cloud.add(NETWORKS, name="left0", description=ownership_tag("nodrop"))
-    small_cloud.add(NETWORKS, name="left0", description="of somebody else")
+    small_cloud.add(NETWORKS, name="left0", description="of another user")
     small_cloud.add(NETWORKS, name="left9", description=ownership_tag("nodrop"))
     assert [each.id for each in rollback.find_untracked(log_in(), plan(), ())] == [own["id"]]

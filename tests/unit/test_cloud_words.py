@@ -68,7 +68,7 @@ class FakeCloud:
             network=SimpleNamespace(get=lambda path, **_: self._answer(path, network)),
         )
 
-    def reporting_errors(self, _asked: str) -> AbstractContextManager[None]:
+    def reporting_errors(self, _request: str) -> AbstractContextManager[None]:
         return nullcontext()
 
     def _answer(self, path: str, body: dict[str, Any] | int) -> Any:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.config.schema import Config, GoalConfig
 from nodrop.errors import ConfigError
 
@@ -17,27 +17,27 @@ def file(tmp_path: Path) -> Path:
 def refusal(file: Path, text: str) -> str:
     file.write_text(text)
     with pytest.raises(ConfigError) as caught:
-        load([file], {})
+        build_config([file], {})
     return str(caught.value).replace(f"{file}", "lab.yaml")
 
 
 def test_no_configuration_at_all_is_the_defaults() -> None:
-    assert load([], {}) == Config()
+    assert build_config([], {}) == Config()
     assert Config().goals == {"NDR": 0.0, "PDR": 0.005}
 
 
 def test_an_empty_file_and_an_empty_section_change_nothing(file: Path) -> None:
     file.write_text("")
-    assert load([file], {}) == Config()
+    assert build_config([file], {}) == Config()
     file.write_text("search:\nengine:\n")
-    assert load([file], {}) == Config()
+    assert build_config([file], {}) == Config()
 
 
 def test_flags_win_over_files_and_later_files_over_earlier_ones(tmp_path: Path) -> None:
     first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
     first.write_text("frame_bytes: 128\nflow_count: 1\nsearch: {width: 2%, min_load: 1kpps}")
     second.write_text("flow_count: 2\nsearch: {width: 3%}")
-    config = load([first, second], {"search.width": "4%"})
+    config = build_config([first, second], {"search.width": "4%"})
     assert (config.frame_bytes, config.flow_count) == (128, 2)
     assert (config.search.width, config.search.min_load) == (0.04, 1000.0)
 
@@ -46,14 +46,14 @@ def test_who_names_one_goal_names_all(tmp_path: Path) -> None:
     first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
     first.write_text("goals: {NDR: 0, PDR: 1%}")
     second.write_text("goals: {soft: 2%}")
-    assert load([first, second], {}).goals == {"soft": 0.02}
+    assert build_config([first, second], {}).goals == {"soft": 0.02}
 
 
 def test_quantities_are_written_with_their_units(file: Path) -> None:
     file.write_text(
         "search: {initial_trial_duration: 200ms, max_load: 2Mpps, width: 0.5%}\nengine: {cores: [0, 1]}\nvnf: {core: 1}"
     )
-    config = load([file], {})
+    config = build_config([file], {})
     assert config.search.initial_trial_duration == pytest.approx(0.2)
     assert config.search.max_load == 2e6
     assert config.search.width == pytest.approx(0.005)
@@ -63,7 +63,7 @@ def test_quantities_are_written_with_their_units(file: Path) -> None:
 
 def test_a_goal_is_a_loss_ratio_or_has_attributes(file: Path) -> None:
     file.write_text("goals: {NDR: 0, second: {loss_ratio: 0.5%, final_trial_duration: 1s, exceed_ratio: 50%}}")
-    config = load([file], {"search.duration_sum": "21s"})
+    config = build_config([file], {"search.duration_sum": "21s"})
     assert config.goals == {
         "NDR": 0.0,
         "second": GoalConfig(loss_ratio=0.005, final_trial_duration=1.0, exceed_ratio=0.5),
@@ -72,7 +72,7 @@ def test_a_goal_is_a_loss_ratio_or_has_attributes(file: Path) -> None:
 
 
 def test_a_flag_sets_an_attribute_of_a_goal() -> None:
-    goals = load([], {"goals.NDR.loss_ratio": 0, "goals.NDR.width": "1%"}).goals
+    goals = build_config([], {"goals.NDR.loss_ratio": 0, "goals.NDR.width": "1%"}).goals
     assert goals == {"NDR": GoalConfig(loss_ratio=0.0, width=0.01)}
 
 
@@ -150,12 +150,12 @@ def test_every_wrong_key_is_named_at_once(file: Path) -> None:
 def test_a_wrong_flag_is_not_blamed_on_a_file(file: Path) -> None:
     file.write_text("flow_count: 2")
     with pytest.raises(ConfigError, match=r"^command line: frame_bytes: should be .* \(1\)$"):
-        load([file], {"frame_bytes": 1})
+        build_config([file], {"frame_bytes": 1})
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"gone\.yaml: cannot read the configuration \(No such file or directory\)"):
-        load([tmp_path / "gone.yaml"], {})
+        build_config([tmp_path / "gone.yaml"], {})
 
 
 def test_every_key_says_what_it_is() -> None:
@@ -174,6 +174,6 @@ def test_a_password_of_the_index_is_refused_and_not_told(url: str) -> None:
     with pytest.raises(
         ConfigError, match="results_index: the URL contains a password, which every result would store"
     ) as refused:
-        load((), {"results_index": url})
+        build_config((), {"results_index": url})
     assert "secret" not in str(refused.value)
-    assert load((), {"results_index": "postgresql://u@h/db?host=/run"}).results_index
+    assert build_config((), {"results_index": "postgresql://u@h/db?host=/run"}).results_index

@@ -11,9 +11,9 @@ from tests.nfvbench_defaults import DEFAULTS
 
 from nodrop.cli import main
 from nodrop.config.keys import iter_leaves
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.config.nfvbench.schema import NfvbenchConfig
-from nodrop.config.nfvbench.untranslated import translation_notes
+from nodrop.config.nfvbench.untranslated import list_translation_notes
 from nodrop.config.schema import Config
 from nodrop.system.yaml_reader import parse_document
 
@@ -32,7 +32,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Any:
 def test_the_defaults_as_written_are_the_defaults(run: Any, tmp_path: Path) -> None:
     file = tmp_path / "default.yaml"
     file.write_text(run("default"))
-    assert load([file], {}).model_copy(update={"nfvbench": {}}) == Config()
+    assert build_config([file], {}).model_copy(update={"nfvbench": {}}) == Config()
 
 
 def test_the_defaults_have_every_key_under_what_it_means(run: Any) -> None:
@@ -43,15 +43,15 @@ def test_the_defaults_have_every_key_under_what_it_means(run: Any) -> None:
 
 
 def test_the_defaults_of_nfvbench_as_written_are_accepted_and_say_nothing(run: Any) -> None:
-    config = load([run("default", "--nfvbench")], {})
+    config = build_config([run("default", "--nfvbench")], {})
     assert (config.flow_count, config.duration, config.chains) == (10000, 60.0, 1)
-    assert translation_notes(config.nfvbench) == ()
+    assert list_translation_notes(config.nfvbench) == ()
 
 
 def test_what_is_shown_can_be_read_again(run: Any) -> None:
     text = "{service_chain_count: 3, user_label: '010', goals: {NDR: 0, x: {loss_ratio: 1%}}, ports: [eth1, eth2]}"
     output = run("show", "-c", text)
-    again, before = load([output], {}), load([text], {})
+    again, before = build_config([output], {}), build_config([text], {})
     assert again.model_copy(update={"nfvbench": {}}) == before.model_copy(update={"nfvbench": {}})
 
 
@@ -89,7 +89,7 @@ def test_nfvbench_s_own_flags_show_the_same(capsys: pytest.CaptureFixture[str]) 
     output = json.loads(capsys.readouterr().out)
     assert (output["flow_count"], output["service_chain_count"]) == (7, 1)
     assert main(["run", "--show-default-config"]) == 0
-    assert load([capsys.readouterr().out], {}).flow_count == 10000
+    assert build_config([capsys.readouterr().out], {}).flow_count == 10000
 
 
 @pytest.mark.parametrize(("option", "root"), [((), Config), (("--nfvbench",), NfvbenchConfig)])

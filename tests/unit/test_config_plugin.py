@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nodrop.cli import main
-from nodrop.config.load import load, load_with_sources
+from nodrop.config.load import build_config, load_with_sources
 from nodrop.errors import ConfigError
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "config-plugin"
@@ -36,13 +36,13 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
 
 def test_a_plugin_stands_between_built_in_defaults_and_the_user(install: Install) -> None:
     install("site", "def defaults(): return {'frame_bytes': 128, 'hops': 2, 'chains': 2}")
-    config = load(["hops: 1"], {"chains": 3})
+    config = build_config(["hops: 1"], {"chains": 3})
     assert (config.frame_bytes, config.hops, config.chains) == (128, 1, 3)
 
 
 def test_a_plugin_goes_before_the_defaults_of_a_command(install: Install) -> None:
     install("site", "defaults = {'frame_bytes': 128}")
-    assert load([], {}, {"frame_bytes": 256, "hops": 2}).frame_bytes == 128
+    assert build_config([], {}, {"frame_bytes": 256, "hops": 2}).frame_bytes == 128
 
 
 def test_several_plugins_apply_in_the_order_of_their_names(install: Install) -> None:
@@ -55,15 +55,15 @@ def test_several_plugins_apply_in_the_order_of_their_names(install: Install) -> 
 
 def test_a_plugin_may_write_nfvbench_s_keys(install: Install) -> None:
     install("site", "defaults = {'service_chain_count': 4, 'openrc_file': '/etc/openrc'}")
-    config = load([], {})
+    config = build_config([], {})
     assert (config.chains, config.nfvbench["openrc_file"]) == (4, "/etc/openrc")
 
 
 @pytest.mark.parametrize("off", ["plugins: false", "{plugins: no}"])
 def test_plugins_are_left_out_on_request(install: Install, off: str) -> None:
     install("site", "raise RuntimeError('never loaded')")
-    assert load([off], {}).chains == 1
-    assert load([], {"plugins": False}).chains == 1
+    assert build_config([off], {}).chains == 1
+    assert build_config([], {"plugins": False}).chains == 1
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_plugins_are_left_out_on_request(install: Install, off: str) -> None:
 def test_a_plugin_that_fails_is_named(install: Install, source: str, sentence: str) -> None:
     install("site", source)
     with pytest.raises(ConfigError) as caught:
-        load([], {})
+        build_config([], {})
     assert str(caught.value).startswith("plugin site")
     assert sentence in str(caught.value)
 
@@ -106,7 +106,7 @@ def test_the_example_works_as_it_is_installed(tmp_path: Path, monkeypatch: pytes
     assert '[project.entry-points."nodrop.config"]\nsite-lab = "nodrop_site_lab:defaults"\n' in declared
     (info / "entry_points.txt").write_text("[nodrop.config]\nsite-lab = nodrop_site_lab:defaults\n")
     monkeypatch.syspath_prepend(str(site))
-    config = load(["search: {max_load: 1Mpps}"], {})
+    config = build_config(["search: {max_load: 1Mpps}"], {})
     assert (config.profile, config.search.max_load, config.user_info["site"]) == ("standard", 1e6, "example")
     assert config.goals == {"NDR": 0.0, "PDR": 0.001}
     sys.modules.pop("nodrop_site_lab")

@@ -112,8 +112,8 @@ def brute_force(
                     return max(1e-300, b - m)
 
             log_likelihood = 0.0
-            for load_pps, asked_count, lost_count in observations:
-                mean = loss_rate(load_pps) * asked_count / load_pps
+            for load_pps, intended_count, lost_count in observations:
+                mean = loss_rate(load_pps) * intended_count / load_pps
                 log_likelihood -= lost_count * math.log1p(1 / mean) + math.log1p(mean)
             weighed.append((log_likelihood, loss_rate))
     highest = max(log_likelihood for log_likelihood, _ in weighed)

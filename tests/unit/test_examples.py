@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nodrop.config.load import load
-from nodrop.plan import build
+from nodrop.config.load import build_config
+from nodrop.plan import build_plan
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CAPACITY_PPS = 1.3e6
@@ -38,7 +38,7 @@ def test_a_shell_script_is_the_measurer_of_a_search(options: tuple[str, ...]) ->
 
 def test_the_regression_to_be_found_is_one_of_five_percent_and_nothing_else() -> None:
     main, patch = (str(EXAMPLES / "regression" / f"{name}.yaml") for name in ("main", "patch"))
-    before, after = build(load((main,), {})), build(load((main, patch), {}))
+    before, after = build_plan(build_config((main,), {})), build_plan(build_config((main, patch), {}))
     assert before.lab.sut_capacity_pps and after.lab.sut_capacity_pps
     assert after.lab.sut_capacity_pps / before.lab.sut_capacity_pps == pytest.approx(0.95)
     same = {"lab": before.lab, "label": before.label, "asked": before.asked}

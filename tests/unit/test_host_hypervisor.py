@@ -14,7 +14,7 @@ from nodrop.host.inputs import LibvirtReply, ProgramOutput
 from nodrop.model.chd import Hypervisor, HypervisorCapabilities
 from nodrop.model.observation import Feature
 
-QEMU_ASKED = "qemu-system-x86_64 --version"
+QEMU_COMMAND = "qemu-system-x86_64 --version"
 QEMU = "QEMU emulator version 7.2.11 (Debian 1:7.2+dfsg-7+deb12u6)\nCopyright (c) 2003-2022 Fabrice Bellard\n"
 CASCADE_LAKE = "vmx flags\t: vnmi preemption_timer posted_intr invvpid ept_x_only ept_ad ept_1gb flexpriority"
 # Registers of the VT-d units of a Cascade Lake server, as its kernel prints them at boot.
@@ -51,7 +51,7 @@ def intel_server(tmp_path: Path) -> PciTree:
 def describe_hypervisor(
     tree: PciTree, programs: Mapping[str, str | ProgramOutput] | None = None, answer: LibvirtReply = NO_LIBVIRT
 ) -> Hypervisor:
-    return hypervisor.describe(source(tree.root, programs=programs or {QEMU_ASKED: QEMU}, libvirt=answer))
+    return hypervisor.describe(source(tree.root, programs=programs or {QEMU_COMMAND: QEMU}, libvirt=answer))
 
 
 def feature_values(feature: Feature) -> tuple[bool | None, bool | None]:
@@ -219,7 +219,7 @@ def test_xml_that_is_none_is_as_if_it_were_not_said(tmp_path: Path, message: str
 
 def test_an_emulator_that_hangs_is_unknown_with_the_reason(tmp_path: Path) -> None:
     hangs = ProgramOutput(None, "qemu-system-x86_64 did not answer within 1 s")
-    assert describe_hypervisor(intel_server(tmp_path), {QEMU_ASKED: hangs}).emulator_version.why == hangs.why
+    assert describe_hypervisor(intel_server(tmp_path), {QEMU_COMMAND: hangs}).emulator_version.why == hangs.why
 
 
 PINNED = """<domain type='kvm' id='3'><name>vbng</name><vcpu placement='static' cpuset='8-15,^9'>3</vcpu>

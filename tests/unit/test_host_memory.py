@@ -19,7 +19,7 @@ GIB = 2**30
 
 
 def describe_memory(tmp_path: Path, name: str):
-    return memory.describe(machine(tmp_path, {TABLE: chips.smbios(name)}))
+    return memory.describe_memory(machine(tmp_path, {TABLE: chips.smbios(name)}))
 
 
 @pytest.mark.parametrize("name", DUMPS)
@@ -113,7 +113,7 @@ def edac(controllers: int, populated: int, *, channels: int = 6) -> dict[str, st
 
 
 def test_without_root_the_error_counters_tell_modules_and_channels(tmp_path: Path) -> None:
-    result = memory.describe(machine(tmp_path, edac(2, populated=4)))
+    result = memory.describe_memory(machine(tmp_path, edac(2, populated=4)))
     assert (result.kind.value, result.ecc.value) == ("DDR4", True)
     assert (result.channels_populated_count.value, result.channels_count.value) == (8, 12)
     assert (result.balanced.value, result.balanced.why) == (False, "4 channels are empty")
@@ -123,14 +123,16 @@ def test_without_root_the_error_counters_tell_modules_and_channels(tmp_path: Pat
 
 
 def test_channels_that_the_firmware_does_not_name_are_counted_by_the_kernel(tmp_path: Path) -> None:
-    result = memory.describe(machine(tmp_path, {TABLE: chips.smbios("Lenovo-ThinkPad-W510"), **edac(1, 2, channels=2)}))
+    result = memory.describe_memory(
+        machine(tmp_path, {TABLE: chips.smbios("Lenovo-ThinkPad-W510"), **edac(1, 2, channels=2)})
+    )
     assert (result.channels_populated_count.value, result.channels_count.value) == (2, 2)
     assert result.speed_mtps.value == 1334
     assert result.speed_mtps.confidence == "inferred"
 
 
 def test_neither_tables_nor_counters_is_said(tmp_path: Path) -> None:
-    result = memory.describe(machine(tmp_path, {}))
+    result = memory.describe_memory(machine(tmp_path, {}))
     assert not result.kind.known
     assert "not in the capture" in result.kind.why
     assert result.modules == ()
@@ -149,7 +151,7 @@ def test_neither_tables_nor_counters_is_said(tmp_path: Path) -> None:
 )
 def test_tables_that_lie_about_their_length_end_there(table: bytes, tmp_path: Path) -> None:
     assert len(list(smbios.parse_structures(table))) <= 1
-    memory.describe(machine(tmp_path, {TABLE: table}))
+    memory.describe_memory(machine(tmp_path, {TABLE: table}))
 
 
 @pytest.mark.parametrize("name", DUMPS)

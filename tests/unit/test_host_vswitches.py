@@ -13,8 +13,8 @@ from nodrop.host.inputs import ProgramOutput
 from nodrop.host.network import KernelInterface
 from nodrop.model.chd import VSwitch
 
-OVS_ASKED = "ovs-vsctl --timeout=1 --format=json -- list Open_vSwitch -- list Bridge -- list Port -- list Interface"
-NFT_ASKED = "nft --json list ruleset"
+OVS_COMMAND = "ovs-vsctl --timeout=1 --format=json -- list Open_vSwitch -- list Bridge -- list Port -- list Interface"
+NFT_COMMAND = "nft --json list ruleset"
 NO_RULES = '{"nftables": []}'
 
 
@@ -63,13 +63,13 @@ def describe_vswitches(
     interfaces: Mapping[str, KernelInterface] | None = None,
 ) -> tuple[VSwitch, ...]:
     network = RecordedNetwork(interfaces)
-    return vswitches.describe(source(tree.root, network, {NFT_ASKED: NO_RULES, **programs}))
+    return vswitches.describe_vswitches(source(tree.root, network, {NFT_COMMAND: NO_RULES, **programs}))
 
 
 def with_ovs(tmp_path: Path, answer: str | ProgramOutput) -> tuple[VSwitch, ...]:
     tree = build_two_sockets(tmp_path)
     tree.write("/run/openvswitch/db.sock", "")
-    return describe_vswitches(tree, {OVS_ASKED: answer})
+    return describe_vswitches(tree, {OVS_COMMAND: answer})
 
 
 def test_a_machine_without_switches_has_none(tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_a_bridge_tells_its_cards_from_its_virtual_interfaces(tmp_path: Path) ->
 def test_a_bridge_translates_if_a_rule_hides_what_comes_from_it(
     tmp_path: Path, said: str | ProgramOutput, mode: str | None
 ) -> None:
-    assert with_bridge(tmp_path, {NFT_ASKED: said}, "192.168.122.1/24").mode.value == mode
+    assert with_bridge(tmp_path, {NFT_COMMAND: said}, "192.168.122.1/24").mode.value == mode
 
 
 def test_rules_of_the_older_iptables_count_too(tmp_path: Path) -> None:
@@ -239,13 +239,13 @@ def test_rules_of_the_older_iptables_count_too(tmp_path: Path) -> None:
     tree.write("/proc/net/ip_tables_names", "filter\nnat")
     saved = "-A POSTROUTING -s 192.168.122.0/24 ! -d 192.168.122.0/24 -j MASQUERADE\n-A POSTROUTING -o eth0 -j ACCEPT\n"
     network = RecordedNetwork({"virbr0": KernelInterface(("192.168.122.1/24",))})
-    requested = {NFT_ASKED: NO_RULES, "iptables-legacy-save -t nat": saved}
+    requested = {NFT_COMMAND: NO_RULES, "iptables-legacy-save -t nat": saved}
     masquerade_rules = nat.read_masquerade_rules(source(tree.root, network, requested))
     assert nat.infer_mode(source(tree.root), "virbr0", masquerade_rules).value == "nat"
 
 
 def test_without_privilege_rules_are_unknown_and_the_reason_is_said(tmp_path: Path) -> None:
     refused = ProgramOutput(None, "nft failed: netlink: Error: cache initialization failed: Operation not permitted")
-    mode = with_bridge(tmp_path, {NFT_ASKED: refused}, "192.168.122.1/24").mode
+    mode = with_bridge(tmp_path, {NFT_COMMAND: refused}, "192.168.122.1/24").mode
     assert (mode.known, mode.why) == (False, "needs root")
     assert MOMENT.at == mode.at

@@ -81,13 +81,13 @@ def test_loss_of_so_many_frames_or_more_is_not_verified(verify_lost_count: int, 
     answer, loads = lose_first(1), []
     while (trial := search.ask()) is not None:
         loads.append(trial)
-        ratio, asked_count = answer(trial), round(trial.intended_load_pps / 1e6) * 2_000_000
+        ratio, intended_count = answer(trial), round(trial.intended_load_pps / 1e6) * 2_000_000
         search.tell(
             Outcome(
                 index=len(loads) - 1,
                 loss_ratio=ratio,
-                offered_count=asked_count,
-                lost_count=round(ratio * asked_count),
+                offered_count=intended_count,
+                lost_count=round(ratio * intended_count),
             )
         )
     assert loads_mpps(loads) == expected

@@ -105,7 +105,7 @@ def test_a_run_of_another_user_is_seen_by_what_everybody_may_see(
 
 def test_a_record_that_outlived_its_process_does_no_harm() -> None:
     with registered_process("server", "http://127.0.0.1:7555"):
-        (path,) = runtime_dirs.runtime_subdir(machine_lock.KIND).glob("*")
+        (path,) = runtime_dirs.ensure_runtime_subdir(machine_lock.KIND).glob("*")
         stored = path.read_text()
         (seen,) = list_active_processes()
     assert seen.text().startswith("server of ")

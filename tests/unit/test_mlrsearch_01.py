@@ -101,8 +101,8 @@ def test_a_fired_stop_rule_is_certain_however_many_frames_streams_round_up_to() 
         trials = drive(search, loss_ratio_of(Step(plan.max_load_pps * draw.random())))
         for trial in trials:
             if trial.stop is not None:
-                asked_of_two_streams = 2 * math.ceil(trial.intended_load_pps * trial.duration_s / 2)
-                assert (trial.stop.lost_count + 1) / asked_of_two_streams > largest_ratio
+                intended_of_two_streams = 2 * math.ceil(trial.intended_load_pps * trial.duration_s / 2)
+                assert (trial.stop.lost_count + 1) / intended_of_two_streams > largest_ratio
 
 
 @pytest.mark.parametrize("name", SUTS)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.errors import ConfigError
 from nodrop.model.lab_plan import LabPlan
 from nodrop.plan.chain_ends import plan_chain_ends
@@ -13,7 +13,7 @@ from nodrop.plan.tester_ports import TesterPorts
 
 
 def lab(**keys: Any) -> LabPlan:
-    config = load((), keys)
+    config = build_config((), keys)
     check_lab(config)
     macs = tuple(f"02:00:00:00:00:{len(name):02x}" for name in config.ports)
     return plan_private_lab(config, (0, 1), 128, TesterPorts("ports", config.ports, macs))
@@ -54,7 +54,7 @@ def test_on_shared_networks_one_vlan_a_side_or_none_holds_for_all() -> None:
 @pytest.mark.parametrize("networks", ["vlan", "shared"])
 @pytest.mark.parametrize("hops", [1, 2])
 def test_two_tester_ports_carry_all_chains_and_every_interface_has_one_end(networks: str, hops: int) -> None:
-    config = load((), {"chains": 5, "hops": hops, "networks": networks})
+    config = build_config((), {"chains": 5, "hops": hops, "networks": networks})
     created = lab(chains=5, hops=hops, networks=networks)
     assert created.tester_interfaces == ("tester0", "tester1")
     assert {(end.chain, end.side, end.port) for ends in plan_chain_ends(config, created) for end in ends} == {
@@ -127,7 +127,7 @@ def test_what_does_not_go_together_names_key_found_and_remedy(keys: dict[str, An
 
 def test_a_wire_between_named_interfaces_is_one_that_is_there() -> None:
     """NFVbench calls this setup a loopback; frames are addressed to the other port."""
-    config = load((), {"sut": "wire", "ports": ["a", "bb"], "chains": 2, "vlans": [[111, 112], [211, 212]]})
+    config = build_config((), {"sut": "wire", "ports": ["a", "bb"], "chains": 2, "vlans": [[111, 112], [211, 212]]})
     created = lab(sut="wire", ports=["a", "bb"], chains=2, vlans=[[111, 112], [211, 212]])
     assert (created.sut, created.tester_interfaces, created.forwarders) == ("ext", ("a", "bb"), ())
     for left, right in plan_chain_ends(config, created):

@@ -10,25 +10,25 @@ import pytest
 import yaml
 from tests.nfvbench_defaults import DEFAULTS
 
-from nodrop.config.convert import convert
+from nodrop.config.convert import convert_config
 from nodrop.config.keys import SHARED, is_nfvbench_key, iter_leaves
-from nodrop.config.load import NamedMapping, load, load_with_sources
+from nodrop.config.load import NamedMapping, build_config, load_with_sources
 from nodrop.config.nfvbench.loopback import Loopback, parse_loopback
 from nodrop.config.nfvbench.rules import RULES
 from nodrop.config.nfvbench.schema import NfvbenchConfig
-from nodrop.config.nfvbench.untranslated import OUTPUT_KEYS, UNUSED_KEYS, iter_unused_keys, translation_notes
+from nodrop.config.nfvbench.untranslated import OUTPUT_KEYS, UNUSED_KEYS, iter_unused_keys, list_translation_notes
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
-from nodrop.plan import build
+from nodrop.plan import build_plan
 
 
 def load_text(text: str) -> Config:
-    return load([text], {})
+    return build_config([text], {})
 
 
 def refusal(text: str) -> str:
     with pytest.raises(ConfigError) as caught:
-        load([text], {})
+        build_config([text], {})
     return str(caught.value).removeprefix("inline configuration: ")
 
 
@@ -81,16 +81,16 @@ def test_every_key_a_rule_writes_is_nodrop_s() -> None:
 def test_nfvbench_s_whole_default_file_is_accepted_and_says_nothing(tmp_path: Path) -> None:
     file = tmp_path / "nfvbench.cfg"
     file.write_text(yaml.safe_dump(DEFAULTS))
-    config = load([file], {})
+    config = build_config([file], {})
     assert (config.sut, config.chains, config.hops, config.networks) == ("vnf-l2", 1, 1, "vlan")
     assert config.goals == pytest.approx({"NDR": 0.00001, "PDR": 0.001})
     assert (config.flow_count, config.duration, config.rate) == (10000, 60.0, "ndr_pdr")
     assert config.frame_sizes == (64,)
-    assert translation_notes(config.nfvbench) == ()
+    assert list_translation_notes(config.nfvbench) == ()
 
 
 def test_nfvbench_s_whole_default_file_can_be_planned() -> None:
-    plan = build(load([NamedMapping("nfvbench.cfg", DEFAULTS)], {}))
+    plan = build_plan(build_config([NamedMapping("nfvbench.cfg", DEFAULTS)], {}))
     assert plan.search.final_trial_duration_s == 60
     assert plan.nfvbench["measurement"] == DEFAULTS["measurement"]
 
@@ -247,11 +247,11 @@ def test_what_nfvbench_would_let_through_is_refused_with_its_line(text: str, sen
 
 def test_a_later_source_wins_whichever_form_it_is_written_in() -> None:
     theirs, own = "{service_chain_count: 3, measurement: {PDR: 1}}", "{chains: 5, goals: {NDR: 0}}"
-    assert (load([theirs, own], {}).chains, load([own, theirs], {}).chains) == (5, 3)
-    assert load([theirs, own], {}).goals == {"NDR": 0.0}
-    assert load([own, theirs], {}).goals == pytest.approx({"NDR": 0.00001, "PDR": 0.01})
-    assert load([own], {"service_chain_count": 7}).chains == 7
-    assert load([theirs], {"chains": 2}).chains == 2
+    assert (build_config([theirs, own], {}).chains, build_config([own, theirs], {}).chains) == (5, 3)
+    assert build_config([theirs, own], {}).goals == {"NDR": 0.0}
+    assert build_config([own, theirs], {}).goals == pytest.approx({"NDR": 0.00001, "PDR": 0.01})
+    assert build_config([own], {"service_chain_count": 7}).chains == 7
+    assert build_config([theirs], {"chains": 2}).chains == 2
 
 
 def test_in_one_source_nodrop_s_own_key_wins() -> None:
@@ -262,22 +262,22 @@ def test_in_one_source_nodrop_s_own_key_wins() -> None:
 def test_vlans_of_a_loopback_say_how_many_chains_unless_a_number_follows() -> None:
     # In NFVbench a flag overrides the number in the file, but not the number in another flag.
     file = "{service_chain_count: 1, vlan_tagging: true}"
-    assert load([file], {"l2_loopback": "100,101"}).vlans == ((100, 101), (100, 101))
-    assert load([file], {"l2_loopback": "100,101", "service_chain_count": 1}).vlans == ((100,), (100,))
-    assert load([file], {"l2_loopback": "100"}).chains == 1
+    assert build_config([file], {"l2_loopback": "100,101"}).vlans == ((100, 101), (100, 101))
+    assert build_config([file], {"l2_loopback": "100,101", "service_chain_count": 1}).vlans == ((100,), (100,))
+    assert build_config([file], {"l2_loopback": "100"}).chains == 1
     with pytest.raises(ConfigError, match="too few VLANs for 2 chains"):
-        load([file], {"l2_loopback": "100", "service_chain_count": 2})
+        build_config([file], {"l2_loopback": "100", "service_chain_count": 2})
 
 
 def test_keys_that_act_together_do_so_from_several_sources() -> None:
     profiles = "traffic_profile: [{name: mine, l2frame_size: [256]}]"
-    assert load([profiles, "traffic: {profile: mine}"], {}).frame_sizes == (256,)
-    assert load(["vlan_tagging: false", "vlans: [[1], [2]]"], {}).vlans is None
-    assert load(["{vlan_tagging: true, vlans: [[1], [2]]}"], {"vlan_tagging": False}).networks == "ports"
+    assert build_config([profiles, "traffic: {profile: mine}"], {}).frame_sizes == (256,)
+    assert build_config(["vlan_tagging: false", "vlans: [[1], [2]]"], {}).vlans is None
+    assert build_config(["{vlan_tagging: true, vlans: [[1], [2]]}"], {"vlan_tagging": False}).networks == "ports"
 
 
 def test_a_wrong_value_is_forgiven_when_a_later_source_puts_it_right() -> None:
-    config = load(["{service_chain: FOO, service_chain_count: 3}", "service_chain: PVVP"], {})
+    config = build_config(["{service_chain: FOO, service_chain_count: 3}", "service_chain: PVVP"], {})
     assert (config.hops, config.chains) == (2, 3)
 
 
@@ -287,7 +287,7 @@ def test_what_was_written_is_kept_as_it_was() -> None:
 
 
 def test_what_would_have_acted_elsewhere_says_so() -> None:
-    message = translation_notes(load_text("{sriov: true, cache_size: 100, cores: 9999, pause_sec: 1}").nfvbench)
+    message = list_translation_notes(load_text("{sriov: true, cache_size: 100, cores: 9999, pause_sec: 1}").nfvbench)
     assert (
         message[1]
         == "sriov: no effect (True); no cloud is configured (openrc_file, clouds_detail), so nothing is staged in "
@@ -297,16 +297,19 @@ def test_what_would_have_acted_elsewhere_says_so() -> None:
 
 
 def test_what_acts_in_a_cloud_says_nothing_where_there_is_one() -> None:
-    assert translation_notes(load_text("{openrc_file: x, sriov: true, no_cleanup: true}").nfvbench) == ()
+    assert list_translation_notes(load_text("{openrc_file: x, sriov: true, no_cleanup: true}").nfvbench) == ()
 
 
 def test_what_would_not_have_acted_says_nothing() -> None:
-    assert translation_notes(load_text("{openrc_file: '', sriov: false, cache_size: 0, debug_mask: 3}").nfvbench) == ()
+    assert (
+        list_translation_notes(load_text("{openrc_file: '', sriov: false, cache_size: 0, debug_mask: 3}").nfvbench)
+        == ()
+    )
     assert {key for key, _ in iter_unused_keys()} & {("service_chain",), ("rate",)} == set()
 
 
 def test_the_plan_says_what_would_have_acted_elsewhere() -> None:
-    assert any("sriov: no effect (True)" in warning for warning in build(load_text("sriov: true")).warnings)
+    assert any("sriov: no effect (True)" in warning for warning in build_plan(load_text("sriov: true")).warnings)
 
 
 @pytest.mark.parametrize(
@@ -347,16 +350,18 @@ def test_anything_else_is_no_loopback(written: object) -> None:
 def test_what_is_converted_means_the_same(mapping: dict[str, Any], tmp_path: Path) -> None:
     before, after = tmp_path / "nfvbench.cfg", tmp_path / "nodrop.yaml"
     before.write_text(yaml.safe_dump(mapping))
-    converted = convert(before)
+    converted = convert_config(before)
     after.write_text(converted.text)
     loaded = load_with_sources([after], {})
-    assert loaded.config.model_copy(update={"nfvbench": {}}) == load([before], {}).model_copy(update={"nfvbench": {}})
+    assert loaded.config.model_copy(update={"nfvbench": {}}) == build_config([before], {}).model_copy(
+        update={"nfvbench": {}}
+    )
     sources = {entry.source_key for entry in loaded.keys.values()}
     assert not any(any(RULES.find(key)) and key in sources for key in loaded.keys if is_nfvbench_key(key))
 
 
 def test_a_conversion_lists_what_became_of_each_key() -> None:
-    converted = convert("{service_chain_count: 3, measurement: {NDR: 0, PDR: 1}, pause_sec: 1}")
+    converted = convert_config("{service_chain_count: 3, measurement: {NDR: 0, PDR: 1}, pause_sec: 1}")
     assert converted.changes == (
         "service_chain_count: 3 becomes chains: 3",
         "measurement.NDR: 0 is included in goals",

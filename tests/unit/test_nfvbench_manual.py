@@ -13,7 +13,7 @@ from tests.running import Listener, make_environment, make_plan
 from nodrop.cli import main
 from nodrop.cli.nfvbench_flags import iter_set_flags
 from nodrop.cli.run import load_config, run
-from nodrop.plan import build
+from nodrop.plan import build_plan
 from nodrop.run import machine_lock
 from nodrop.run.execute import execute
 from nodrop.stage import persistent_lab
@@ -60,7 +60,7 @@ def test_a_command_line_of_the_manual_comes_to_what_the_manual_says(line: Line) 
 
 @pytest.mark.parametrize("line", [line for line in RUNS if line.later], ids=lambda line: line.written)
 def test_what_comes_later_is_said(line: Line) -> None:
-    plan = build(load_config(flags(line)))
+    plan = build_plan(load_config(flags(line)))
     notes = [flag.name for flag, _ in iter_set_flags(flags(line)) if flag.note]
     assert any(message.startswith(line.later) for message in (*plan.warnings, *notes))
 

@@ -37,11 +37,11 @@ def lost_count(trial: Trial, outcome: Outcome) -> float:
     return outcome.loss_ratio * trial.intended_load_pps * outcome.elapsed_s
 
 
-Told = list[tuple[Trial, float]]
+TrialLog = list[tuple[Trial, float]]
 """Trials with their start times."""
 
 
-def measure_to_end(kind: str, seed: int, before: Told, trial: Trial, now_s: float) -> Outcome:
+def measure_to_end(kind: str, seed: int, before: TrialLog, trial: Trial, now_s: float) -> Outcome:
     """Measure the trial to its end, on a copy of the SUT with the same history."""
     twin = SUTS[kind](seed)
     for index, (earlier, started_s) in enumerate(before):
@@ -55,7 +55,7 @@ def measure_to_end(kind: str, seed: int, before: Told, trial: Trial, now_s: floa
 def test_a_trial_that_counts_as_full_length_though_stopped_would_have_come_out_the_same(
     kind: str, seed: int, goals: tuple[Goal, ...]
 ) -> None:
-    sut, before = SUTS[kind](seed), Told()
+    sut, before = SUTS[kind](seed), TrialLog()
     stopped_count = 0
 
     def measure(trial: Trial, index: int, now_s: float) -> Outcome:

@@ -7,17 +7,17 @@ from typing import Any
 import jsonschema
 import pytest
 
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.errors import ConfigError
 from nodrop.model.pattern import LoadPattern
-from nodrop.plan import build
+from nodrop.plan import build_plan
 
 ENGINE_SCHEMA = json.loads((Path(__file__).parents[2] / "schema/engine.json").read_text())
 
 
 def pattern(**keys: Any) -> LoadPattern:
     text = {f"pattern.{key}": value for key, value in keys.items()}
-    return build(load((), text), cpus=(0, 1)).traffic.pattern
+    return build_plan(build_config((), text), cpus=(0, 1)).traffic.pattern
 
 
 @pytest.mark.parametrize(

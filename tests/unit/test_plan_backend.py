@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.errors import ConfigError
 from nodrop.model.plan import Plan
-from nodrop.plan import build
+from nodrop.plan import build_plan
 
 
 def plan(**keys: Any) -> Plan:
-    return build(load((), {key.replace("__", "."): value for key, value in keys.items()}), cpus=(2, 3))
+    return build_plan(build_config((), {key.replace("__", "."): value for key, value in keys.items()}), cpus=(2, 3))
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.errors import ConfigError
 from nodrop.model.layer import Ethernet, Ipv4, Mpls, Vlan, Vxlan
 from nodrop.model.plan import Plan
-from nodrop.plan import build
+from nodrop.plan import build_plan
 from nodrop.plan.resolvers import Resolvers
 
 VTEPS = {"tunnel.src_vteps": ["10.1.0.1", "10.2.0.1"], "tunnel.dst_vtep": "10.9.0.1"}
@@ -16,9 +16,9 @@ VTEPS = {"tunnel.src_vteps": ["10.1.0.1", "10.2.0.1"], "tunnel.dst_vtep": "10.9.
 
 def plan(**keys: Any) -> Plan:
     text = {key.replace("__", "."): value for key, value in keys.items()}
-    config = load((), {"frame_bytes": 256, "flow_count": 200, "sut": "wire"} | text)
+    config = build_config((), {"frame_bytes": 256, "flow_count": 200, "sut": "wire"} | text)
     macs = Resolvers(inspect_ports=lambda names: tuple(f"02:00:00:00:00:{len(name):02x}" for name in names))
-    return build(config, macs, (0, 1))
+    return build_plan(config, macs, (0, 1))
 
 
 def test_every_chain_has_its_vxlan_network_between_the_addresses_written() -> None:
@@ -65,8 +65,8 @@ def test_the_frame_size_is_that_of_the_outer_frame_and_only_a_warning_lets_it_gr
     grown = plan(tunnel__kind=kind, frame_bytes=64)
     assert grown.traffic.frame_bytes == least
     assert grown.warnings[-1].startswith(f"frames of 64 bytes are sent with {least}, to which all rates refer: ")
-    as_asked = plan(tunnel__kind=kind, frame_bytes=least)
-    assert as_asked.traffic.frame_bytes == least and not as_asked.warnings
+    smallest = plan(tunnel__kind=kind, frame_bytes=least)
+    assert smallest.traffic.frame_bytes == least and not smallest.warnings
 
 
 def test_the_ends_of_tunnels_are_stations_and_whoever_is_next_is_asked_for() -> None:

@@ -107,9 +107,9 @@ def test_an_estimate_of_random_loss_is_off_by_a_few_of_its_deviations_at_most() 
 
         def answer(trial: Trial, draw: random.Random = draw) -> float:
             mean_ratio = min(0.9, TARGET * 10 ** min(6.0, 100 * (trial.intended_load_pps / 3.3e6 - 1)))
-            asked_count = trial.intended_load_pps * trial.duration_s
-            mean_count = asked_count * mean_ratio
-            return max(0.0, round(draw.gauss(mean_count, mean_count**0.5))) / asked_count
+            intended_count = trial.intended_load_pps * trial.duration_s
+            mean_count = intended_count * mean_ratio
+            return max(0.0, round(draw.gauss(mean_count, mean_count**0.5))) / intended_count
 
         search = create(make_plan(200.0))
         drive(search, answer)
@@ -180,13 +180,13 @@ def test_frames_never_sent_count_as_lost_and_are_flagged() -> None:
     search = create(make_plan())
     count = 0
     while (trial := search.ask()) is not None:
-        asked_count = round(trial.intended_load_pps * trial.duration_s)
-        offered_count = min(asked_count, round(5e6 * trial.duration_s))
-        unsent_count = asked_count - offered_count
+        intended_count = round(trial.intended_load_pps * trial.duration_s)
+        offered_count = min(intended_count, round(5e6 * trial.duration_s))
+        unsent_count = intended_count - offered_count
         search.tell(
             Outcome(
                 index=count,
-                loss_ratio=unsent_count / asked_count,
+                loss_ratio=unsent_count / intended_count,
                 elapsed_s=trial.duration_s,
                 offered_count=offered_count,
                 unsent_count=unsent_count,

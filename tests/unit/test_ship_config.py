@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.running import make_plan
 
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.errors import ConfigError
 from nodrop.model.shipping import Aggregator, Forwarding, Tls
 
@@ -35,13 +35,15 @@ def write_config(directory: Path, text: str) -> Path:
     ],
 )
 def test_nfvbenchs_fluentd_is_taken_as_it_is(tmp_path: Path, text: str) -> None:
-    (entry,) = load([write_config(tmp_path, text)], {}).ship.fluentd
+    (entry,) = build_config([write_config(tmp_path, text)], {}).ship.fluentd
     assert (entry.logging_tag, entry.result_tag) == ("nfvdbench", "resultnfvdbench")
     assert (entry.ip, entry.port, entry.tls) == ("127.0.0.1", 24224, None)
 
 
 def test_nfvbenchs_other_keys_of_shipping_are_taken(tmp_path: Path) -> None:
-    ship = load([write_config(tmp_path, "{log_file: /tmp/log, debug: true, user_id: 1000, group_id: 100}")], {}).ship
+    ship = build_config(
+        [write_config(tmp_path, "{log_file: /tmp/log, debug: true, user_id: 1000, group_id: 100}")], {}
+    ).ship
     assert (ship.log_file, ship.debug, ship.user_id, ship.group_id) == ("/tmp/log", True, 1000, 100)
 
 

@@ -17,7 +17,7 @@ from nodrop.model.summary import Summary
 PAIRS = 120
 NOMINAL = 0.05
 ONE_IN_A_THOUSAND = 0.999
-DEMANDED = [noise for noise in NOISES if noise.has_requirement]
+REQUIRED = [noise for noise in NOISES if noise.has_requirement]
 BLOCKS = next(noise for noise in NOISES if noise.name == "drift-blocks")
 
 
@@ -33,7 +33,7 @@ def max_false_alarms(pairs: int = PAIRS) -> int:
     return int(binom.ppf(ONE_IN_A_THOUSAND, pairs, NOMINAL))
 
 
-@pytest.mark.parametrize("noise", DEMANDED, ids=lambda noise: noise.name)
+@pytest.mark.parametrize("noise", REQUIRED, ids=lambda noise: noise.name)
 def test_where_nothing_differs_hardly_ever_anything_is_called(noise: Noise) -> None:
     assert make_tally(noise, 5, 0.0).called <= max_false_alarms()
 
@@ -63,7 +63,7 @@ def test_that_would_be_noticed_if_the_noise_were_greater() -> None:
     assert make_tally(louder, 5, 0.02).ndr_ratio(ComparisonOutcome.WORSE) < 0.95
 
 
-@pytest.mark.parametrize("noise", DEMANDED, ids=lambda noise: noise.name)
+@pytest.mark.parametrize("noise", REQUIRED, ids=lambda noise: noise.name)
 def test_what_differs_by_the_margin_is_hardly_ever_called_equivalent(noise: Noise) -> None:
     apart = make_tally(noise, 5, 0.01)
     assert apart.ndr.get(ComparisonOutcome.EQUIVALENT.value, 0) <= max_false_alarms()

@@ -162,8 +162,8 @@ def test_a_common_slope_is_scipys_of_centerd_sides() -> None:
     assert seen
     # analysis of covariance by least squares: a mean for each side, one slope
     rows = [(0.0, index, at) for index, at in enumerate(at_a)] + [(1.0, index, at) for index, at in enumerate(at_b)]
-    centerd = [(index - 2.0, at - (sum(at_a) / 5 if side == 0.0 else sum(at_b) / 5)) for side, index, at in rows]
-    line = stats.linregress([x for x, _ in centerd], [y for _, y in centerd])
+    centered = [(index - 2.0, at - (sum(at_a) / 5 if side == 0.0 else sum(at_b) / 5)) for side, index, at in rows]
+    line = stats.linregress([x for x, _ in centered], [y for _, y in centered])
     t = line.slope / (line.stderr * math.sqrt((10 - 2) / (10 - 3)))  # The second mean uses a degree of freedom.
     assert seen.slope == pytest.approx(line.slope)
     assert seen.p == pytest.approx(2 * stats.t.sf(abs(t), 7))

@@ -118,9 +118,9 @@ def test_a_table_of_scores_comes_from_a_file_that_says_who_measured(place, tmp_p
     vmd = forwarder().model_copy(update={"profiles": (profile.model_copy(update={"processor": ranked}),)})
     (tmp_path / "ranked.yaml").write_text(format_descriptor(vmd, "yaml"))
     table = tmp_path / "scores.yaml"
-    table.write_text("name: a benchmark\nsource: somebody\nscores:\n  E5-2680: 120\n")
+    table.write_text("name: a benchmark\nsource: a vendor\nscores:\n  E5-2680: 120\n")
     requested = ("--vmd", "@ranked.yaml", "--host", "@hosts", "--ranking", "@scores.yaml")
-    assert "a benchmark (somebody)" in " ".join(place(*requested).output.split())
+    assert "a benchmark (a vendor)" in " ".join(place(*requested).output.split())
     for text, says in (("scores: {E5-2680: 120}\n", "source: missing"), ("source: x\nscores: {a: -1}\n", "above 0")):
         table.write_text(text)
         with pytest.raises(NodropError, match=says):

@@ -51,7 +51,7 @@ func (p *printer) take(_ context.Context, logs plog.Logs) error {
 	}
 	if p.unacknowledged > 0 {
 		p.unacknowledged--
-		return errors.New("as asked, the acknowledgement is lost")
+		return errors.New("the acknowledgement is lost on request")
 	}
 	return nil
 }

@@ -3,15 +3,15 @@
 import { readFileSync } from "node:fs";
 import fluent from "@fluent-org/logger";
 
-const asked = JSON.parse(process.argv[2]);
+const options = JSON.parse(process.argv[2]);
 const server = new fluent.FluentServer({
-  listenOptions: { host: "127.0.0.1", port: asked.port },
-  tlsOptions: asked.certificate && { cert: readFileSync(asked.certificate), key: readFileSync(asked.key) },
+  listenOptions: { host: "127.0.0.1", port: options.port },
+  tlsOptions: options.certificate && { cert: readFileSync(options.certificate), key: readFileSync(options.key) },
   security: {
     serverHostname: "aggregator.test",
-    sharedKey: asked.shared_key,
-    authorize: Boolean(asked.user),
-    userDict: { [asked.user]: asked.password },
+    sharedKey: options.shared_key,
+    authorize: Boolean(options.user),
+    userDict: { [options.user]: options.password },
   },
 });
 server.on("entry", (tag, time, fields) => {
