@@ -23,7 +23,7 @@ from nodrop.model.plan import Plan
 from nodrop.model.result import Status
 from nodrop.model.suite import Suite
 from nodrop.model.trial import TrialResult
-from nodrop.plan import build_plan, build_each
+from nodrop.plan import build_each, build_plan
 from nodrop.report.document.suite import build_suite_table
 from nodrop.report.line_progress import LineProgress
 from nodrop.report.terminal import render_blocks

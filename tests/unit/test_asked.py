@@ -9,7 +9,7 @@ from tests.recorded import record_run
 from tests.running import MILLION
 
 from nodrop.config.load import build_config
-from nodrop.plan import build_plan, build_each
+from nodrop.plan import build_each, build_plan
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ FOUND = ReplayContents(
 )
 
 
-def build_plan(**keys: Any) -> Plan:
+def plan_keys(**keys: Any) -> Plan:
     """Build a plan; two underscores stand for two dots. Every file contains FOUND, every filter passes."""
     requested = {key.replace("__", "."): value for key, value in keys.items()}
     return build_plan(build_config((), requested), Resolvers(inspect_replay=lambda _source: FOUND))
@@ -31,29 +31,29 @@ def build_plan(**keys: Any) -> Plan:
 
 def refusal(**keys: Any) -> str:
     with pytest.raises(ConfigError) as error:
-        build_plan(**keys)
+        plan_keys(**keys)
     return str(error.value)
 
 
 def test_a_capture_is_of_the_latency_trials_and_of_both_ways_unless_said_otherwise() -> None:
-    assert build_plan().capture is None
-    capture = build_plan(capture__file="seen.pcapng").capture
+    assert plan_keys().capture is None
+    capture = plan_keys(capture__file="seen.pcapng").capture
     assert capture
     assert (capture.file, capture.trials, capture.way) == (str(Path("seen.pcapng").absolute()), "latency", "both")
-    live = build_plan(sut="xdp", capture__file="seen.pcapng").capture
+    live = plan_keys(sut="xdp", capture__file="seen.pcapng").capture
     assert live
     assert live.way == "received"
 
 
 def test_each_captured_trial_has_its_own_file() -> None:
-    plan = build_plan(capture__file="/tmp/seen", capture__trials="latency").capture
+    plan = plan_keys(capture__file="/tmp/seen", capture__trials="latency").capture
     assert capture_request(plan, 3, "search") is None
     assert capture_request(None, 3, "latency NDR") is None
     requested = capture_request(plan, 12, "latency NDR")
     assert requested
     assert requested["file"] == "/tmp/seen-12.pcapng"
     assert capture_file("/tmp/a.b.pcap", 7) == "/tmp/a.b-7.pcap"
-    every = build_plan(capture__file="/tmp/seen", capture__trials="all").capture
+    every = plan_keys(capture__file="/tmp/seen", capture__trials="all").capture
     assert capture_request(every, 0, "search")
 
 
@@ -71,13 +71,13 @@ def test_what_cannot_be_captured_is_refused_by_its_key() -> None:
         raise ConfigError(f"{section}.filter: {text}")
 
     with pytest.raises(ConfigError, match=r"capture.filter: udp prt"):
-        build_plan(
+        plan_keys(
             build_config((), {"capture.file": "x", "capture.filter": "udp prt"}), Resolvers(check_filter=no_filter)
         )
 
 
 def test_replayed_frames_get_the_addresses_of_the_port_and_the_lab_their_size() -> None:
-    plan = build_plan(traffic__replay__file="dns.pcap", traffic__rx_shift=[4])
+    plan = plan_keys(traffic__replay__file="dns.pcap", traffic__rx_shift=[4])
     there, back = plan.traffic.streams
     assert (there.ethernet.src, there.ethernet.dst) == (addressing.build_tester_mac(0), addressing.build_sut_mac(0))
     assert (there.sizes, there.rx_offsets, there.flow_count) == (FOUND.sizes, (46, 58), 4)
@@ -120,7 +120,7 @@ def test_a_file_has_its_own_headers_and_sizes() -> None:
     assert "flows: frames of a file are sent unchanged" in refusal(traffic__replay__file="x", flows__udp_source=53)
     assert refusal(traffic__replay__filter="udp").startswith("traffic.replay.filter: set without a file")
     assert (
-        not build_plan(traffic__replay__file="x", traffic__forward="80%", bidirectional=True).traffic.streams[0].ranges
+        not plan_keys(traffic__replay__file="x", traffic__forward="80%", bidirectional=True).traffic.streams[0].ranges
     )
 
 

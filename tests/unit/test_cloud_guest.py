@@ -6,9 +6,9 @@ from nodrop.model.cloud import CloudPort, CloudRoute, CloudServer
 from nodrop.stage.openstack.guest_config import (
     CONF,
     GuestFacts,
-    list_neighbors,
     build_user_data,
     compute_user_data_digest,
+    list_neighbors,
 )
 
 PORTS = (CloudPort(name="p0", network="left"), CloudPort(name="p1", network="right"))
