@@ -86,7 +86,7 @@ def test_a_crash_is_one_failed_run_and_the_next_one_works(tmp_path: Path) -> Non
 
 
 def test_a_worker_that_cannot_be_started_is_a_failed_run(tmp_path: Path) -> None:
-    from tests.api import serve_app as module
+    from tests.api import serving as module
 
     before = module.WORKER
     module.WORKER = (str(tmp_path / "no-such-program"),)
