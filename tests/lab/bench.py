@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nodrop import plan as planning
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.generator.engine import EngineMeasurer
 from nodrop.model.plan import Plan
 from nodrop.model.trial import StopRule, Trial, TrialResult
@@ -17,8 +17,8 @@ from nodrop.stage.netns import NetnsStage
 
 INSIDE = """
 import os, sys
-from nodrop.stage.namespace import join
-join(int(sys.argv[1]))
+from nodrop.stage.namespace import join_namespaces
+join_namespaces(int(sys.argv[1]))
 os.execvp(sys.argv[2], sys.argv[2:])
 """
 
@@ -75,8 +75,8 @@ def bench(**keys: object) -> Iterator[Bench]:
 @contextlib.contextmanager
 def changed_lab(keys: dict[str, object], *commands: str) -> Iterator[Bench]:
     """Bring up a lab and run these commands in the SUT's namespace; the measurer is not started."""
-    config = load((), keys)
-    plan = planning.build(config, make_local_resolvers(config.results_dir))
+    config = build_config((), keys)
+    plan = planning.build_plan(config, make_local_resolvers(config.results_dir))
     with NetnsStage(plan.lab, "bench") as stage:
         measurer = EngineMeasurer(
             plan.engine,

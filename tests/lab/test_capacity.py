@@ -5,9 +5,9 @@ import time
 import pytest
 from tests.lab.bench import bench
 
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.errors import ConfigError
-from nodrop.plan import build
+from nodrop.plan import build_plan
 
 CAPACITY_PPS = 2_000
 QUEUE_SLOTS = 64
@@ -34,4 +34,4 @@ def test_only_a_vnf_can_be_held_to_a_rate() -> None:
     with pytest.raises(
         ConfigError, match=r"vnf.capacity: bridge has no configurable limit \(2.000 kpps\); write sut: vnf-l2"
     ):
-        build(load((), {"sut": "bridge", "vnf.capacity": "2kpps"}))
+        build_plan(build_config((), {"sut": "bridge", "vnf.capacity": "2kpps"}))

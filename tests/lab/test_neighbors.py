@@ -75,10 +75,8 @@ def test_a_router_that_forgets_its_neighbors_in_a_trial_asks_again_and_loses_not
     with bench(**{"sut": "router", "engine.backend": backend, **ip_keys(version)}) as lab:
         entries = lab.run("sut", "ip", f"-{version}", "neigh", "show", "nud", "reachable")
         for port in range(2):
-            assert (
-                f"{addressing.tester_ip(1, port, version)} dev sut{port} lladdr {addressing.tester_mac(port)}"
-                in entries
-            )
+            address, mac = addressing.build_tester_ip(1, port, version), addressing.build_tester_mac(port)
+            assert f"{address} dev sut{port} lladdr {mac}" in entries
         assert "PERMANENT" not in lab.run("sut", "ip", "neigh", "show", "nud", "all")
         for port_facts, planned in zip(lab.measurer.ports, lab.plan.lab.forwarders[0].ports, strict=True):
             assert port_facts.next_hop is not None
@@ -94,7 +92,7 @@ def test_a_router_that_forgets_its_neighbors_in_a_trial_asks_again_and_loses_not
 
 @pytest.mark.parametrize("sut", ["bridge", "router"])
 def test_announcements_come_at_their_interval_and_count_as_no_test_frame(sut: str) -> None:
-    mac = addressing.tester_mac(0).replace(":", "")
+    mac = addressing.build_tester_mac(0).replace(":", "")
     with bench(sut=sut, **{"neighbors.announce_every": "0.1s"}) as lab:
         command = lab.inside("sut", sys.executable, "-c", COUNT_ANNOUNCEMENTS, "sut0", mac)
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as counting:
@@ -121,7 +119,7 @@ def test_the_tester_is_found_in_its_vlan_and_nowhere_else(
     keys |= {"traffic.qinq": tags[0]} if len(tags) > 1 else {}
     with bench(**keys, **{"neighbors.resolve": True}) as lab:
         macs = [port.next_hop.mac for port in lab.measurer.ports if port.next_hop]
-        assert macs == [addressing.tester_mac(1), addressing.tester_mac(0)]
+        assert macs == [addressing.build_tester_mac(1), addressing.build_tester_mac(0)]
         options = ("-i", "sut0", "-Q", "in", "--immediate-mode", "-s", "0", "-Z", "root", "-w", capture)
         with subprocess.Popen(lab.inside("sut", tcpdump, *options), stderr=subprocess.PIPE, text=True) as capturing:
             assert capturing.stderr
@@ -142,7 +140,7 @@ def test_the_tester_is_found_in_its_vlan_and_nowhere_else(
     columns = [word for field in (*fields, "icmpv6.checksum.status") for word in ("-e", field)]
     command = [tshark, "-n", "-r", capture, "-Y", "arp.opcode == 2 or icmpv6.type == 136", "-T", "fields", *columns]
     replies = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
-    mac, address = addressing.tester_mac(0), addressing.tester_ip(1, 0, version)
+    mac, address = addressing.build_tester_mac(0), addressing.build_tester_ip(1, 0, version)
     inner = [mac, address, "", "", ""] if version == 4 else ["", "", address, mac, "1"]
     assert [line.split("\t") for line in replies] == [["", *map(str, tags)][-2:] + inner]
 
@@ -159,7 +157,7 @@ def neighbor_request(version: int, tags: tuple[int, ...]) -> bytes:
     """Return a request for the address of the tester's first station, in these VLANs or untagged, a separate link."""
     kinds = (0x88A8, 0x8100)[-len(tags) :] if tags else ()
     shim = b"".join(kind.to_bytes(2) + tag.to_bytes(2) for kind, tag in zip(kinds, tags, strict=True))
-    sender, target = bytes.fromhex("020000000099"), ip_address(addressing.tester_ip(1, 0, version)).packed
+    sender, target = bytes.fromhex("020000000099"), ip_address(addressing.build_tester_ip(1, 0, version)).packed
     if version == 4:
         arp = bytes.fromhex("0001080006040001") + sender + ip_address("198.18.9.9").packed + bytes(6) + target
         return b"\xff" * 6 + sender + shim + b"\x08\x06" + arp + bytes(18)
@@ -175,7 +173,7 @@ def neighbor_request(version: int, tags: tuple[int, ...]) -> bytes:
 @pytest.mark.parametrize("version", [4, 6])
 def test_a_next_hop_that_keeps_silent_ends_the_run_with_its_name(version: int) -> None:
     keys = {"sut": "router", "neighbors.timeout": "100ms", "neighbors.tries": 2, **ip_keys(version)}
-    address = addressing.sut_ips(1, 0)[version == 6]
+    address = addressing.build_sut_ips(1, 0)[version == 6]
     message = f"tester0: no reply to 2 requests for {address} by .* in 0.2 s"
     with changed_lab(keys, "ip addr flush dev sut0") as lab, pytest.raises(GeneratorError, match=message):
         lab.measurer.__enter__()
@@ -190,7 +188,7 @@ def test_a_router_with_a_mac_address_nobody_planned_is_found(backend: str) -> No
     with changed_lab(keys, f"ip link set sut0 address {mac}") as lab, lab.measurer as measurer:
         near, far = (port.next_hop for port in measurer.ports)
         assert near and far
-        assert (near.mac, far.mac) == (mac, addressing.sut_mac(1))
+        assert (near.mac, far.mac) == (mac, addressing.build_sut_mac(1))
         measurer.check_path()
         result = lab.measure(LOAD_PPS, 0.5)
     assert result.offered_count == result.received_count > 0

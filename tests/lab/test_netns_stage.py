@@ -43,8 +43,8 @@ with NetnsStage(LabPlan.model_validate_json(sys.argv[1]), "test") as stage:
 
 SEND_ACROSS = """
 import socket, sys
-from nodrop.stage.namespace import join
-join(int(sys.argv[1]))
+from nodrop.stage.namespace import join_namespaces
+join_namespaces(int(sys.argv[1]))
 def port(name):
     packets = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0003))
     packets.bind((name, 0))

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 def name() -> Iterator[str]:
     name = f"test-no-traffic-{os.getpid()}"
     yield name
-    if registry.read(name):
+    if registry.read_record(name):
         persistent_lab.take_down(name)
 
 

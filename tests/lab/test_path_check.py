@@ -39,7 +39,7 @@ def test_the_next_hop_of_every_chain_is_found_in_its_vlan_and_its_frames_go_ther
         result = lab.measure(3_000, 0.3)
         next_hops = [[(hop.chain, hop.address, hop.mac) for hop in port.next_hops] for port in lab.measurer.ports]
     assert next_hops == [
-        [(chain, f"10.{side}.0.{chain + 1}", addressing.sut_mac(2 * chain + side)) for chain in range(3)]
+        [(chain, f"10.{side}.0.{chain + 1}", addressing.build_sut_mac(2 * chain + side)) for chain in range(3)]
         for side in range(2)
     ]
     assert all(stream.received_count == stream.offered_count > 0 for stream in result.streams)

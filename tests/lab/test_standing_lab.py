@@ -13,7 +13,7 @@ from tests.running import plan_lab
 from nodrop.errors import ConfigError, StageError
 from nodrop.stage import persistent_lab, registry
 from nodrop.stage.persistent_lab import PersistentLabStage
-from nodrop.stage.process_identity import ProcessIdentity, await_end, identify, is_running, terminate
+from nodrop.stage.process_identity import ProcessIdentity, await_end, identify_process, is_running, terminate_process
 from nodrop.system import runtime_dirs
 
 pytestmark = pytest.mark.lab
@@ -26,7 +26,7 @@ def name() -> Iterator[str]:
     """Yield a unique lab name; take the lab down afterwards, also after a failed test."""
     name = f"test-{os.getpid()}"
     yield name
-    if registry.read(name):
+    if registry.read_record(name):
         persistent_lab.take_down(name)
 
 
@@ -47,7 +47,7 @@ def test_a_lab_outlives_the_command_that_brought_it_up_and_goes_down_by_name(nam
     assert f"nodrop lab exec --name {name} sut -- tcpdump" in up.stdout
 
     assert f"lab {name} is up" in nodrop_lab("status").stdout
-    lab = registry.read(name)
+    lab = registry.read_record(name)
     assert lab
 
     down = nodrop_lab("down", "--name", name)
@@ -89,10 +89,10 @@ def test_a_stage_on_a_standing_lab_leaves_it_standing(name: str) -> None:
 def test_a_stage_on_a_standing_lab_notices_its_end(name: str) -> None:
     lab = persistent_lab.bring_up(PLAN, name)
     with PersistentLabStage(name) as stage:
-        terminate(lab.keeper, 1.0)
+        terminate_process(lab.keeper, 1.0)
         with pytest.raises(StageError, match="keeper of the SUT's namespace"):
             stage.check_alive()
-        terminate(lab.holder, 1.0)
+        terminate_process(lab.holder, 1.0)
         with pytest.raises(StageError, match="the lab's process"):
             stage.check_alive()
 
@@ -106,7 +106,7 @@ def test_a_lab_whose_vnf_died_can_still_be_looked_into(
     monkeypatch.setenv("NODROP_BIN_DIR", str(tmp_path))
     lab = persistent_lab.bring_up(plan_lab("vnf-l2"), name)
     (vnf,) = lab.sut_processes
-    terminate(vnf, 1.0)
+    terminate_process(vnf, 1.0)
     with pytest.raises(StageError, match=rf"the SUT's process {vnf.pid} died"), PersistentLabStage(name):
         pass
     assert nodrop_lab("exec", "--name", name, "sut", "--", "true").returncode == 0
@@ -115,7 +115,7 @@ def test_a_lab_whose_vnf_died_can_still_be_looked_into(
 def test_a_killed_lab_can_be_brought_up_again(name: str) -> None:
     lab = persistent_lab.bring_up(PLAN, name)
     os.kill(lab.holder.pid, signal.SIGKILL)
-    terminate(lab.holder, 1.0)
+    terminate_process(lab.holder, 1.0)
     assert "has failed" in nodrop_lab("status").stdout
     with pytest.raises(StageError, match="died and the lab with it"), PersistentLabStage(name):
         pass
@@ -127,7 +127,7 @@ def test_a_second_lab_of_the_same_name_is_refused_and_the_first_stays(name: str)
     lab = persistent_lab.bring_up(PLAN, name)
     with pytest.raises(StageError, match="is already up"):
         persistent_lab.bring_up(PLAN, name)
-    assert registry.read(name) == lab
+    assert registry.read_record(name) == lab
     assert lab.describe_failure() is None
 
 
@@ -138,7 +138,7 @@ def test_a_lab_that_cannot_be_recorded_does_not_stay(name: str, monkeypatch: pyt
         started.append(lab)
         raise OSError("disk full")
 
-    monkeypatch.setattr(registry, "write", fail)
+    monkeypatch.setattr(registry, "write_record", fail)
     with pytest.raises(OSError, match="disk full"):
         persistent_lab.bring_up(PLAN, name)
     await_end(started[0].holder, 2.0)
@@ -150,8 +150,8 @@ def test_a_process_that_got_a_recorded_pid_later_is_left_alone(name: str) -> Non
     lab = persistent_lab.bring_up(PLAN, name)
     persistent_lab.take_down(name)
     with subprocess.Popen(["sleep", "60"]) as bystander:
-        reused = identify(bystander.pid).model_copy(update={"start_ticks": lab.holder.start_ticks - 1})
-        registry.write(name, lab.model_copy(update={"holder": reused, "keeper": reused}))
+        reused = identify_process(bystander.pid).model_copy(update={"start_ticks": lab.holder.start_ticks - 1})
+        registry.write_record(name, lab.model_copy(update={"holder": reused, "keeper": reused}))
         assert persistent_lab.take_down(name) is False
         assert bystander.poll() is None
         bystander.kill()
@@ -169,18 +169,18 @@ def test_a_name_that_leaves_the_records_directory_is_refused() -> None:
 
 
 def test_records_are_private_under_any_umask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path / "nodrop")
+    monkeypatch.setattr(runtime_dirs, "find_runtime_root", lambda: tmp_path / "nodrop")
     before = os.umask(0)
     try:
-        directory = runtime_dirs.runtime_subdir("labs")
+        directory = runtime_dirs.ensure_runtime_subdir("labs")
     finally:
         os.umask(before)
     assert {path.stat().st_mode & 0o777 for path in (directory, directory.parent)} == {0o700}
 
 
 def test_records_that_others_could_write_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path)
+    monkeypatch.setattr(runtime_dirs, "find_runtime_root", lambda: tmp_path)
     (tmp_path / "labs").mkdir()
     (tmp_path / "labs").chmod(0o777)
     with pytest.raises(StageError, match="only this user can write"):
-        registry.names()
+        registry.list_names()

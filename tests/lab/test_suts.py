@@ -18,10 +18,10 @@ from tests.running import plan_lab
 from nodrop.errors import StageError
 from nodrop.model.choices import SutKind
 from nodrop.plan import addressing
-from nodrop.plan.chain_ends import entrance_mac
+from nodrop.plan.chain_ends import find_entrance_mac
 from nodrop.stage import ovs
 from nodrop.stage.netns import NetnsStage
-from nodrop.stage.process_identity import await_end, identify, is_running
+from nodrop.stage.process_identity import await_end, identify_process, is_running
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
@@ -67,7 +67,7 @@ def send_one(lab: Bench, frame: bytes, near: str = "tester0", far: str = "tester
 
 
 def ethernet(lab: Bench, kind: int) -> bytes:
-    macs = bytes.fromhex((entrance_mac(lab.plan.lab, 0, 0) + addressing.tester_mac(0)).replace(":", ""))
+    macs = bytes.fromhex((find_entrance_mac(lab.plan.lab, 0, 0) + addressing.build_tester_mac(0)).replace(":", ""))
     return macs + kind.to_bytes(2)
 
 
@@ -175,7 +175,7 @@ def test_a_killed_holder_takes_every_part_of_the_sut_along(sut: SutKind, require
     mounts = Path("/proc/self/mounts").read_text()
     with NetnsStage(plan_lab(sut), "test") as stage:
         namespaces = network_namespaces(stage.facts)
-        processes = [identify(process.pid) for process in stage.facts.sut_processes]
+        processes = [identify_process(process.pid) for process in stage.facts.sut_processes]
         os.kill(stage.facts.tester_pid, signal.SIGKILL)
         assert wait_until_empty(namespaces) == set()
     for process in processes:  # a process outside its namespace may still be ending

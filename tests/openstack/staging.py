@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from tests.openstack.services.layout import ROOT, Layout
 from tests.openstack.services.register import connection
 
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.model.cloud import CloudPlan
 from nodrop.model.plan import Plan
-from nodrop.plan import build
+from nodrop.plan import build_plan
 from nodrop.plan.resolvers import Resolvers
 from nodrop.stage.openstack.stage import OpenStackStage
 
@@ -55,8 +55,9 @@ def plan(layout: Layout, image: Path | str, **keys: Any) -> Plan:
     """Return a plan from keys with `__` for the dot, e.g. openstack__sriov; None omits a key of DEFAULT_KEYS."""
     values = DEFAULT_KEYS | {"openstack.cloud": "admin", "openstack.image.file": str(image)}
     values |= {key.replace("__", "."): value for key, value in keys.items()}
+    keys = {key: value for key, value in values.items() if value is not None}
     with environment(layout):
-        return build(load((), {key: value for key, value in values.items() if value is not None}), RESOLVERS, (0, 1))
+        return build_plan(build_config((), keys), RESOLVERS, (0, 1))
 
 
 @contextlib.contextmanager

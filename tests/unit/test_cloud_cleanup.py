@@ -33,7 +33,7 @@ def small_cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sma
     for name in ("BETWEEN_PASSES_S", "POLL_S"):
         monkeypatch.setattr(rollback, name, 0.01)
     monkeypatch.setattr(machine_lock, "LOCK_ADDRESS", f"\0nodrop.test.{os.getpid()}.cleanup")
-    monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path / "records")
+    monkeypatch.setattr(runtime_dirs, "find_runtime_root", lambda: tmp_path / "records")
     monkeypatch.setattr(persistent_lab, "_find_holders", lambda: iter(()))
     with serve_cloud(SmallCloud()) as cloud:
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(clouds_yaml(cloud, tmp_path)))

@@ -24,7 +24,7 @@ from nodrop.run import machine_lock
 from nodrop.system import runtime_dirs
 from nodrop.stage import registry
 machine_lock.LOCK_ADDRESS = "\\0" + sys.argv[1]
-runtime_dirs.runtime_root = lambda: Path(sys.argv[2])
+runtime_dirs.find_runtime_root = lambda: Path(sys.argv[2])
 with machine_lock.measurement_lock("elsewhere"):
     print("taken", flush=True)
     sys.stdin.read()
@@ -36,7 +36,7 @@ def private_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Use a private lock and private records, and ignore the labs of this machine."""
     monkeypatch.delenv(machine_lock.ALONGSIDE, raising=False)
     monkeypatch.setattr(machine_lock, "LOCK_ADDRESS", f"\0nodrop.test.{secrets.token_hex(8)}")
-    monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path / "records")
+    monkeypatch.setattr(runtime_dirs, "find_runtime_root", lambda: tmp_path / "records")
     monkeypatch.setattr(persistent_lab, "_find_holders", lambda: iter(()))
 
 
@@ -98,7 +98,7 @@ def test_who_has_the_turn_may_take_it_again() -> None:
 def test_a_run_of_another_user_is_seen_by_what_everybody_may_see(
     lock_holder: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path / "of another user")
+    monkeypatch.setattr(runtime_dirs, "find_runtime_root", lambda: tmp_path / "of another user")
     (seen,) = list_active_processes()
     assert (seen.process.pid, seen.role, seen.place) == (lock_holder.pid, "run", None)
 
@@ -115,7 +115,7 @@ def test_a_record_that_outlived_its_process_does_no_harm() -> None:
 
 
 def test_a_run_that_cannot_be_recorded_measures_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: Path("/dev/null"))
+    monkeypatch.setattr(runtime_dirs, "find_runtime_root", lambda: Path("/dev/null"))
     with measurement_lock("here"):
         pass
 

@@ -36,7 +36,7 @@ def in_a_directory_with_the_configuration(tmp_path: Path, monkeypatch: pytest.Mo
     """Use a private record directory, so that other processes on the machine do not matter."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(machine_lock, "LOCK_ADDRESS", f"\0nodrop.test.{secrets.token_hex(8)}")
-    monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path / "records")
+    monkeypatch.setattr(runtime_dirs, "find_runtime_root", lambda: tmp_path / "records")
     monkeypatch.setattr(persistent_lab, "_find_holders", lambda: iter(()))
     Path("nfvbench.cfg").write_text(CONFIGURATION)
 
