@@ -14,7 +14,7 @@ from nodrop.config.key_help import (
     format_default,
     format_range,
 )
-from nodrop.config.keys import SHARED, find_field, find_section, is_section, iter_leaves, user_fields
+from nodrop.config.keys import SHARED, find_field, find_section, is_section, iter_leaves, list_user_fields
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.nfvbench.untranslated import OUTPUT_KEYS
 from nodrop.config.outputs import FluentdConfig
@@ -56,11 +56,11 @@ def _key_tables(root: type[BaseModel], above: Key) -> Iterator[str]:
     section = find_section(root, above) or root
     heading = f"`{'.'.join(above)}`" if above else "Top level"
     yield f"### {heading}\n\n| key | default | values | meaning | NFVbench's key |\n|---|---|---|---|---|"
-    for name, field in user_fields(section).items():
+    for name, field in list_user_fields(section).items():
         if not is_section(field):
             yield _row(root, (*above, name))
     yield ""
-    for name, field in user_fields(section).items():
+    for name, field in list_user_fields(section).items():
         key = (*above, name)
         if is_section(field):
             yield from _key_tables(root, key)
@@ -71,7 +71,7 @@ def _key_tables(root: type[BaseModel], above: Key) -> Iterator[str]:
 def _item_table(key: Key, model: type[BaseModel]) -> Iterator[str]:
     """Yield a table for the keys of each item of a list or mapping."""
     yield f"### Each item of `{'.'.join(key)}`\n\n| key | default | values | meaning |\n|---|---|---|---|"
-    for name, field in user_fields(model).items():
+    for name, field in list_user_fields(model).items():
         default = "" if field.is_required() else f"`{to_yaml_line(to_plain(field.default))}`"
         yield f"| `{name}` | {default} | {_cell(format_range(model, (name,)))} | {_cell(_meaning(field.description))} |"
     yield ""

@@ -10,11 +10,11 @@ from benchmarks.engine.packet_generator import RECEIVE_CPU, SEND_CPU
 from benchmarks.engine.session import read_engine_version
 from benchmarks.engine.tool_process import BenchmarkError
 
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.errors import NodropError
 from nodrop.formatting.messages import format_message
 from nodrop.model.result import RunResult
-from nodrop.plan import build
+from nodrop.plan import build_plan
 from nodrop.run.execute import execute
 
 TRIAL_S = 1.0
@@ -73,6 +73,6 @@ def _search(frame: Frame, budget_s: float) -> RunResult:
             "results_dir": directory,
         }
         try:
-            return execute(build(load((), keys)), lambda _: None)
+            return execute(build_plan(build_config((), keys)), lambda _: None)
         except NodropError as error:
             raise BenchmarkError(str(error)) from None

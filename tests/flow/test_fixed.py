@@ -11,11 +11,11 @@ from tests.suts import SlowTester, Step
 from nodrop import store
 from nodrop.charts import search_bounds
 from nodrop.cli.console import print_renderable
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.errors import ConfigError, SearchError
 from nodrop.model.result import DirectionCheck, RunResult, Status
 from nodrop.model.trial import FIXED, Doubt, TrialResult, Validity, ValidityStatus
-from nodrop.plan import build
+from nodrop.plan import build_plan
 from nodrop.plan.resolvers import Resolvers
 from nodrop.report.line_progress import LineProgress, format_trial_line
 from nodrop.report.story import render_story
@@ -188,9 +188,9 @@ def test_what_tells_of_searches_copes_with_runs_that_have_none(tmp_path: Path) -
     for result in (fixed, checked):
         with pytest.raises(ConfigError, match="no search"):
             search_bounds.build_chart(result, ())
-    config = load((), {"search.warm_start": fixed.run_id})
+    config = build_config((), {"search.warm_start": fixed.run_id})
     with pytest.raises(ConfigError, match="no goal has both bounds"):
-        build(config, Resolvers(find_result=lambda expected: store.load(expected, tmp_path)))
+        build_plan(config, Resolvers(find_result=lambda expected: store.load(expected, tmp_path)))
 
 
 def test_a_bound_that_was_not_sent_in_full_says_what_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,10 +93,10 @@ def read_chains(cloud_plan: CloudPlan, **changed: Json) -> CloudState:
 
 def facts(cloud_plan: CloudPlan, of: LabPlan, **segments: Any) -> tuple[ChainFacts, ...]:
     return tuple(
-        chain_facts.chain_facts(
+        chain_facts.build_chain_facts(
             cloud_plan,
             of,
-            tuple(chain_facts.network_facts(cloud_plan, networks(cloud_plan, **segments))),
+            tuple(chain_facts.build_network_facts(cloud_plan, networks(cloud_plan, **segments))),
             read_chains(cloud_plan),
         )
     )
@@ -120,12 +120,12 @@ def test_networks_of_a_tunnel_give_their_numbers() -> None:
     requested, report = plan(), {}
     for name, network in networks(requested, left0=7000, right0=7001).items():
         report[name] = network | {"provider:network_type": "vxlan"}
-    result = tuple(chain_facts.network_facts(requested, report))
-    [chain] = chain_facts.chain_facts(requested, lab(tagged=False), result, read_chains(requested))
+    result = tuple(chain_facts.build_network_facts(requested, report))
+    [chain] = chain_facts.build_chain_facts(requested, lab(tagged=False), result, read_chains(requested))
     assert chain.vnis == (7000, 7001)
     assert chain.vlans is None
     with pytest.raises(StageError, match=r"network left0 has no VLAN \(kind vxlan\); request kind vlan"):
-        chain_facts.chain_ids("here", requested, lab(), result)
+        chain_facts.build_chain_ids("here", requested, lab(), result)
 
 
 def test_two_networks_with_one_vlan_at_a_port_of_the_tester_are_an_error() -> None:
@@ -159,7 +159,7 @@ def test_who_is_not_told_a_vlan_may_write_it_and_else_is_told_who_is() -> None:
     with pytest.raises(
         StageError, match="segmentation id of network left0 is unknown, as only administrators can read it"
     ):
-        chain_facts.chain_ids("here", plan(), lab(), tuple(chain_facts.network_facts(plan(), bare)))
+        chain_facts.build_chain_ids("here", plan(), lab(), tuple(chain_facts.build_network_facts(plan(), bare)))
     text = plan().model_copy(
         update={
             "networks": tuple(
@@ -168,7 +168,7 @@ def test_who_is_not_told_a_vlan_may_write_it_and_else_is_told_who_is() -> None:
             )
         }
     )
-    [result] = chain_facts.chain_ids("here", text, lab(), tuple(chain_facts.network_facts(text, bare)))
+    [result] = chain_facts.build_chain_ids("here", text, lab(), tuple(chain_facts.build_network_facts(text, bare)))
     assert result.vlans == (300, 301)
 
 
@@ -180,9 +180,9 @@ def test_where_routers_stand_they_are_the_stations_and_edges_the_tester_s_networ
     routers = tuple(CloudRouter(name=f"r{side}", networks=(f"edge_{side}0", f"{side}0")) for side in ("left", "right"))
     requested = plan(routers=routers)
     requested = requested.model_copy(update={"networks": (*edges, *requested.networks)})
-    result = tuple(chain_facts.network_facts(requested, networks(requested)))
-    standing = read_chains(requested)._replace(router_macs=("FA:16:3E:AA:00:00", "FA:16:3E:AA:00:01"))
-    [chain] = chain_facts.chain_facts(requested, lab(), result, standing)
+    result = tuple(chain_facts.build_network_facts(requested, networks(requested)))
+    state = read_chains(requested)._replace(router_macs=("FA:16:3E:AA:00:00", "FA:16:3E:AA:00:01"))
+    [chain] = chain_facts.build_chain_facts(requested, lab(), result, state)
     assert chain.vlans == (100, 101)
     assert chain.macs == ("fa:16:3e:aa:00:00", "fa:16:3e:aa:00:01")
 
@@ -190,7 +190,7 @@ def test_where_routers_stand_they_are_the_stations_and_edges_the_tester_s_networ
 def test_a_mac_that_is_there_twice_is_an_error() -> None:
     with pytest.raises(StageError, match="ports vm0-0 and vm1-1 have the same MAC address fa:16:3e:00:00:00"):
         tuple(
-            chain_facts.server_facts(
+            chain_facts.build_server_facts(
                 plan(2), read_chains(plan(2), **{"vm1-1": {"mac_address": "fa:16:3e:00:00:00"}}), set()
             )
         )
@@ -208,7 +208,7 @@ def test_a_mac_that_is_there_twice_is_an_error() -> None:
 )
 def test_a_port_that_is_not_as_it_has_to_be_is_an_error(changed: Json, message: str) -> None:
     with pytest.raises(StageError, match=f"port vm0-1 .*{message}"):
-        tuple(chain_facts.server_facts(plan(), read_chains(plan(), **{"vm0-1": changed}), set()))
+        tuple(chain_facts.build_server_facts(plan(), read_chains(plan(), **{"vm0-1": changed}), set()))
 
 
 def test_what_only_administrators_are_told_is_not_missed() -> None:
@@ -216,7 +216,7 @@ def test_what_only_administrators_are_told_is_not_missed() -> None:
     report = read_chains(requested)
     bare = {name: {key: port[key] for key in ("mac_address", "device_id")} for name, port in report.ports.items()}
     servers = {name: {"id": server["id"], "hostId": "h1"} for name, server in report.servers.items()}
-    [server] = chain_facts.server_facts(requested, report._replace(ports=bare, servers=servers), set())
+    [server] = chain_facts.build_server_facts(requested, report._replace(ports=bare, servers=servers), set())
     assert (server.host, server.restaged) == ("", False)
     chain_facts.check_hosts(requested, report._replace(servers=servers))
 

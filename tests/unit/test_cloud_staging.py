@@ -15,7 +15,7 @@ from nodrop.errors import StageError
 from nodrop.model.cloud import CloudFlavor, CloudImage, CloudLogin, CloudNetwork, CloudPlan, CloudPort, CloudServer
 from nodrop.model.lab_plan import LabPlan
 from nodrop.stage.openstack import requests, rollback
-from nodrop.stage.openstack.ownership_tags import ownership_tag
+from nodrop.stage.openstack.ownership_tags import build_ownership_tag
 from nodrop.stage.openstack.stage import OpenStackStage
 
 NETWORK, COMPUTE, IMAGE = "/network/v2.0", "/compute/v2.1", "/image/v2"
@@ -68,7 +68,11 @@ class Services(SmallCloud):
 
     def left(self) -> dict[str, int]:
         """Return the number of resources of each kind, images excluded."""
-        return {path: len(held) for path, held in self.resources.items() if held and path != f"{IMAGE}/images"}
+        return {
+            path: len(resources)
+            for path, resources in self.resources.items()
+            if resources and path != f"{IMAGE}/images"
+        }
 
 
 @pytest.fixture
@@ -219,16 +223,16 @@ def test_only_a_vm_that_was_told_something_else_is_made_anew(small_cloud: Servic
 
 
 def test_a_chain_is_made_anew_once_on_its_own_ports(small_cloud: Services) -> None:
-    with stage(plan(2)) as standing:
-        before = standing.facts
+    with stage(plan(2)) as running:
+        before = running.facts
         ids = {server["name"]: server["id"] for server in small_cloud.resources[SERVERS]}
-        assert standing.restage([1])
-        assert standing.facts.chains == before.chains
-        assert standing.facts.cloud
-        assert [server.restaged for server in standing.facts.cloud.servers] == [False, True]
-        assert standing.facts.cloud.servers[0].id == ids["vm0"]
-        assert standing.facts.cloud.servers[1].id != ids["vm1"]
-        assert not standing.restage([1])
+        assert running.restage([1])
+        assert running.facts.chains == before.chains
+        assert running.facts.cloud
+        assert [server.restaged for server in running.facts.cloud.servers] == [False, True]
+        assert running.facts.cloud.servers[0].id == ids["vm0"]
+        assert running.facts.cloud.servers[1].id != ids["vm1"]
+        assert not running.restage([1])
     assert small_cloud.left() == {}
 
 
@@ -244,15 +248,15 @@ def test_where_port_security_stays_on_every_address_is_let_through(small_cloud: 
 
     small_cloud.finish = finished
     small_cloud.failures = [("POST", PORTS, "Unrecognized attribute(s) 'port_security_enabled'")]
-    standing = stage(plan())
-    standing._on_progress = lambda text, _done, _count: message.append(text)
-    with standing:
+    running = stage(plan())
+    running._on_progress = lambda text, _done, _count: message.append(text)
+    with running:
         assert allowed == [[{"ip_address": "0.0.0.0/0"}, {"ip_address": "::/0"}]] * 2
     assert any("port security cannot be disabled" in text for text in message)
 
 
 def test_what_a_request_without_an_answer_made_is_found_by_name_and_mark(small_cloud: Services) -> None:
-    own = small_cloud.add(NETWORKS, name="left0", description=ownership_tag("nodrop"))
+    own = small_cloud.add(NETWORKS, name="left0", description=build_ownership_tag("nodrop"))
     small_cloud.add(NETWORKS, name="left0", description="of another user")
-    small_cloud.add(NETWORKS, name="left9", description=ownership_tag("nodrop"))
+    small_cloud.add(NETWORKS, name="left9", description=build_ownership_tag("nodrop"))
     assert [each.id for each in rollback.find_untracked(log_in(), plan(), ())] == [own["id"]]

@@ -33,7 +33,7 @@ NOTHING = Inventory(image=None, flavor=None, networks={}, subnets={}, ports={}, 
 
 
 def fault_message(message: str) -> str:
-    return servers.fault_message(SERVER, PLAN, {"status": "ERROR", "fault": {"message": message, "code": 500}})
+    return servers.format_fault(SERVER, PLAN, {"status": "ERROR", "fault": {"message": message, "code": 500}})
 
 
 def test_that_there_is_no_host_is_said_with_all_that_one_has_to_have() -> None:
@@ -54,7 +54,7 @@ def test_other_faults_are_said_with_where_to_look() -> None:
     assert "check that an agent or driver" in fault_message("Binding failed for port 1b2c, please check neutron logs")
     assert "a quota is exhausted" in fault_message("Quota exceeded, too many servers in group")
     assert "nova-compute's log" in fault_message("Something else")
-    assert "Nova gives no reason" in servers.fault_message(SERVER, PLAN, {"status": "DELETED"})
+    assert "Nova gives no reason" in servers.format_fault(SERVER, PLAN, {"status": "DELETED"})
 
 
 class FakeCloud:
@@ -62,7 +62,7 @@ class FakeCloud:
 
     def __init__(self, compute: dict[str, int], network: dict[str, Any] | int) -> None:
         self.name, self.project_name, self.project_id = "here", "demo", "p1"
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         self.sdk = SimpleNamespace(
             compute=SimpleNamespace(get=lambda path, **_: self._answer(path, {"limits": {"absolute": compute}})),
             network=SimpleNamespace(get=lambda path, **_: self._answer(path, network)),
@@ -72,7 +72,7 @@ class FakeCloud:
         return nullcontext()
 
     def _answer(self, path: str, body: dict[str, Any] | int) -> Any:
-        self.asked.append(path)
+        self.requests.append(path)
         if isinstance(body, int):
             raise CloudError(f"it answers {body}", body)
         result = body if "limits" in body else {"quota": body}
@@ -109,7 +109,7 @@ def test_everything_that_is_short_is_said_at_once_with_how_much() -> None:
 def test_of_what_nothing_is_to_be_made_no_quota_is_asked() -> None:
     report = FakeCloud(LIMITS, QUOTAS)
     check(report, instances=0, ports=0)
-    assert report.asked == []
+    assert report.requests == []
 
 
 def test_quotas_that_this_user_may_not_read_are_left_to_the_cloud() -> None:
@@ -136,8 +136,8 @@ def test_other_refusals_and_those_of_an_administrator_stay_as_they_are() -> None
 
 
 def test_what_is_there_needs_no_administrator() -> None:
-    there = NOTHING._replace(flavor={"disk": 10}, networks={"left": {}, "right": {}})
-    assert list(requirements.admin_requirements(PLAN.model_copy(update={"hosts": ()}), there)) == []
+    cloud = NOTHING._replace(flavor={"disk": 10}, networks={"left": {}, "right": {}})
+    assert list(requirements.list_admin_requirements(PLAN.model_copy(update={"hosts": ()}), cloud)) == []
 
 
 def test_what_was_made_is_counted_by_kind() -> None:

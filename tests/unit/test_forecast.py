@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.model.plan import Plan
 from nodrop.plan import build_each
 from nodrop.simulation import registry
@@ -15,7 +15,7 @@ from nodrop.simulation.search_run import simulate_search
 
 
 def plans(**requested: Any) -> tuple[Plan, ...]:
-    return build_each(load([], requested), cpus=[0, 1])
+    return build_each(build_config([], requested), cpus=[0, 1])
 
 
 def estimate(requested: Mapping[str, Any]) -> DurationEstimate:

@@ -33,9 +33,9 @@ def describe_devices(root: Path) -> tuple[nics.HostDevices, object, object]:
     )
     machine = source(root, network, {}, LibvirtReply("9", "<a/>", "<b/>", (domain, "<c/>")))
     return (
-        nics.describe(machine, vswitches.describe(machine)),
-        vswitches.describe(machine),
-        hypervisor.describe(machine),
+        nics.describe_devices(machine, vswitches.describe_vswitches(machine)),
+        vswitches.describe_vswitches(machine),
+        hypervisor.describe_hypervisor(machine),
     )
 
 

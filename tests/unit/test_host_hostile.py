@@ -82,8 +82,10 @@ def describe_all(source: Source) -> None:
 def test_spoilt_files_never_end_in_a_traceback(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
     files = {
-        path: corrupt(held if isinstance(held, bytes) else held.encode(), chance) if chance.random() < 0.5 else held
-        for path, held in FILES.items()
+        path: corrupt(content if isinstance(content, bytes) else content.encode(), chance)
+        if chance.random() < 0.5
+        else content
+        for path, content in FILES.items()
     }
     dump = chance.choice(sorted(CPUID.glob("*.txt"))).read_bytes()
     cpuid = parse_dump(corrupt(dump, chance).decode(errors="replace"))
@@ -91,7 +93,7 @@ def test_spoilt_files_never_end_in_a_traceback(seed: int, tmp_path: Path) -> Non
 
 
 def test_numbers_beyond_all_measure_are_unknown_with_what_was_found(tmp_path: Path) -> None:
-    result = processor.describe(
+    result = processor.describe_processor(
         machine(
             tmp_path,
             {
@@ -113,4 +115,4 @@ def test_a_directory_where_a_file_should_be_is_said(tmp_path: Path) -> None:
     (tmp_path / "sys/firmware/dmi/tables/DMI").mkdir(parents=True)
     source = Source(FileTree(tmp_path), MOMENT)
     describe_all(source)
-    assert processor.describe(source).vendor.why
+    assert processor.describe_processor(source).vendor.why

@@ -51,7 +51,7 @@ def intel_server(tmp_path: Path) -> PciTree:
 def describe_hypervisor(
     tree: PciTree, programs: Mapping[str, str | ProgramOutput] | None = None, answer: LibvirtReply = NO_LIBVIRT
 ) -> Hypervisor:
-    return hypervisor.describe(source(tree.root, programs=programs or {QEMU_COMMAND: QEMU}, libvirt=answer))
+    return hypervisor.describe_hypervisor(source(tree.root, programs=programs or {QEMU_COMMAND: QEMU}, libvirt=answer))
 
 
 def feature_values(feature: Feature) -> tuple[bool | None, bool | None]:
@@ -170,7 +170,7 @@ def test_the_first_domain_of_xen_is_told_from_another(tmp_path: Path) -> None:
 
 
 def test_a_capture_without_the_kernels_modules_has_an_unknown_hypervisor(tmp_path: Path) -> None:
-    result = hypervisor.describe(source(tmp_path))
+    result = hypervisor.describe_hypervisor(source(tmp_path))
     assert (result.kind.known, result.kind.why) == (False, "not in the capture")
     assert not result.capabilities.cpu_pinning.supported.known
 
@@ -178,10 +178,10 @@ def test_a_capture_without_the_kernels_modules_has_an_unknown_hypervisor(tmp_pat
 def test_libvirt_is_the_witness_of_what_it_offers(tmp_path: Path) -> None:
     result = describe_hypervisor(intel_server(tmp_path), answer=LibvirtReply("9.0.0", CELLS, OFFERED))
     assert result.manager_version.value == "libvirt 9.0.0"
-    given = result.capabilities
-    assert given.no_instruction_emulation.supported.source == "libvirt domcapabilities"
-    assert given.cpu_pinning.supported.why == "vcpupin; 4 CPUs"
-    assert given.numa_memory_pinning.supported.why == "numatune; 2 nodes with memory"
+    capabilities = result.capabilities
+    assert capabilities.no_instruction_emulation.supported.source == "libvirt domcapabilities"
+    assert capabilities.cpu_pinning.supported.why == "vcpupin; 4 CPUs"
+    assert capabilities.numa_memory_pinning.supported.why == "numatune; 2 nodes with memory"
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ NO_ROUTES = "Iface\tDestination\tGateway"
 
 
 def describe_nics(tree: PciTree, network: RecordedNetwork | None = None, **more: object) -> HostDevices:
-    return nics.describe(source(tree.root, network or RecordedNetwork(), **more))  # type: ignore[arg-type]
+    return nics.describe_devices(source(tree.root, network or RecordedNetwork(), **more))  # type: ignore[arg-type]
 
 
 def card(devices: HostDevices, name: str) -> Nic:
@@ -176,7 +176,7 @@ def test_a_port_that_a_virtual_switch_drives_itself_is_on_it(tmp_path: Path) -> 
     switch = VSwitch(
         name="br-phy", kind=MOMENT.reported("ovs-dpdk", "test"), ports=MOMENT.reported(("0000:82:00.0",), "test")
     )
-    result = nics.describe(source(tree.root, RecordedNetwork()), (switch,))
+    result = nics.describe_devices(source(tree.root, RecordedNetwork()), (switch,))
     assert (port(result, "0000:82:00.0").vswitch, port(result, "0000:82:00.0").use.value) == ("br-phy", "shared")
     assert port(result, "0000:82:00.1").in_use.value is False
 

@@ -26,7 +26,7 @@ class Device(NamedTuple):
 
 
 def cards(name: str) -> tuple[Nic, ...]:
-    return nics.describe(reopen_machine(name)).nics
+    return nics.describe_devices(reopen_machine(name)).nics
 
 
 def read_hwloc(name: str) -> dict[str, Device]:
@@ -90,6 +90,6 @@ def test_whether_ports_are_in_use_is_unknown_without_addresses_and_routes() -> N
 
 
 def test_accelerators_are_counted_on_their_nodes() -> None:
-    result = nics.describe(reopen_machine("xeon-2n-smt")).accelerators
+    result = nics.describe_devices(reopen_machine("xeon-2n-smt")).accelerators
     assert [each.pci_id for each in result if each.node.value == 0][:2] == ["0000:1b:00.0", "0000:1c:00.0"]
     assert {each.kind for each in result} == {"other"}

@@ -36,8 +36,8 @@ def cpuinfo(fields: dict[str, str], flags: str, **others: str) -> dict[str, str 
 
 
 def describe_processor(root: Path, *parts: dict[str, str | bytes], dumped: str = "") -> Processor:
-    files = {path: held for part in parts for path, held in part.items()}
-    return processor.describe(machine(root, files, dump(dumped) if dumped else None))
+    files = {path: content for part in parts for path, content in part.items()}
+    return processor.describe_processor(machine(root, files, dump(dumped) if dumped else None))
 
 
 def feature_values(feature: Feature) -> tuple[bool | None, bool | None]:
@@ -316,7 +316,7 @@ def test_a_machine_is_what_lscpu_says_it_is(machine_and_lscpu):
     source, command = machine_and_lscpu
     output = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=20).stdout)
     listed = dict(_flat(output["lscpu"]))
-    result = processor.describe(source)
+    result = processor.describe_processor(source)
     assert result.architecture.value == listed["Architecture:"] or not source.live
     assert str(result.model.value) == " ".join(listed["Model name:"].split())
     for field, leaf in (
@@ -338,7 +338,7 @@ def test_a_machines_caches_are_those_of_lscpu(machine_and_lscpu):
     expected = {
         (int(row["level"]), row["type"].lower(), int(row["one-size"]), int(row["all-size"])) for row in output["caches"]
     }
-    result = processor.describe(source).caches
+    result = processor.describe_processor(source).caches
     assert expected == {
         (each.level, each.kind, each.size_bytes.value, each.size_bytes.value * each.instance_count.value)
         for each in result
@@ -347,7 +347,7 @@ def test_a_machines_caches_are_those_of_lscpu(machine_and_lscpu):
 
 def test_clusters_of_unlike_cores_are_no_sockets():
     """Cortex-A510, A710, A715 and X3 of one chip: its kernel calls each cluster a package."""
-    result = processor.describe(reopen_machine("arm-big-little"))
+    result = processor.describe_processor(reopen_machine("arm-big-little"))
     assert not result.socket_count.known
     assert result.model.value == "Cortex-A510"
     assert "Cortex-X3" in result.model.why

@@ -10,7 +10,7 @@ SYSTEMD = "/sys/fs/cgroup/system.slice"
 
 
 def describe_settings(root, files):
-    return {name: leaf.value for name, leaf in os_settings.describe(machine(root, files)).items()}
+    return {name: leaf.value for name, leaf in os_settings.describe_os_settings(machine(root, files)).items()}
 
 
 def test_a_host_set_up_for_packets_says_so(tmp_path):
@@ -55,7 +55,7 @@ def test_a_host_set_up_for_packets_says_so(tmp_path):
 
 
 def test_nothing_isolated_is_an_answer(tmp_path):
-    result = os_settings.describe(
+    result = os_settings.describe_os_settings(
         machine(tmp_path, {"/proc/cmdline": "quiet\n", "/sys/devices/system/cpu/isolated": "\n"})
     )
     assert result["isolated_cpus"].value == "none"
@@ -64,7 +64,7 @@ def test_nothing_isolated_is_an_answer(tmp_path):
 
 
 def test_a_capture_without_processes_does_not_say_that_irqbalance_is_off(tmp_path):
-    result = os_settings.describe(machine(tmp_path, {}))
+    result = os_settings.describe_os_settings(machine(tmp_path, {}))
     assert not result["irqbalance"].known
     assert all(leaf.why for leaf in result.values() if not leaf.known)
 
@@ -80,7 +80,7 @@ def test_a_capture_without_processes_does_not_say_that_irqbalance_is_off(tmp_pat
 )
 def test_secrets_on_the_command_line_are_left_out_even_of_captures(tmp_path, text, expected):
     source = machine(tmp_path, {"/proc/cmdline": text})
-    assert os_settings.describe(source)["kernel_cmdline"].value == expected
+    assert os_settings.describe_os_settings(source)["kernel_cmdline"].value == expected
     assert source.tree.touched["/proc/cmdline"] == expected.encode()
 
 
@@ -96,21 +96,21 @@ def test_secrets_on_the_command_line_are_left_out_even_of_captures(tmp_path, tex
 )
 def test_the_packet_filter_is_told_by_its_hooks(tmp_path, ruleset, expected):
     source = machine(tmp_path, {})._replace(live=True, programs=lambda *_: ProgramOutput(ruleset))
-    assert os_settings.describe(source)["firewall"].value == expected
+    assert os_settings.describe_os_settings(source)["firewall"].value == expected
 
 
 def test_a_packet_filter_that_cannot_be_asked_is_unknown(tmp_path):
     source = machine(tmp_path, {})._replace(live=True, programs=lambda *_: ProgramOutput(None, "nft is not installed"))
-    assert not os_settings.describe(source)["firewall"].known
+    assert not os_settings.describe_os_settings(source)["firewall"].known
 
 
 def test_an_id_is_stable_and_does_not_give_the_machine_id_away(tmp_path):
     source = machine(tmp_path, {"/etc/machine-id": "0123456789abcdef0123456789abcdef\n"})
-    result = identity.describe(source).id
+    result = identity.describe_identity(source).id
     assert result.value is not None
     assert "0123456789abcdef" not in result.value
     captured = machine(tmp_path / "again", {"/etc/machine-id": source.tree.touched["/etc/machine-id"] or b""})
-    assert identity.describe(captured).id.value == result.value
+    assert identity.describe_identity(captured).id.value == result.value
 
 
 def test_a_virtual_machine_names_its_hypervisor(tmp_path):
@@ -127,8 +127,8 @@ def test_fillers_that_makers_left_in_are_no_product(tmp_path):
         "/sys/class/dmi/id/sys_vendor": "To be filled by O.E.M.\n",
         "/sys/class/dmi/id/product_name": "Default string\n",
     }
-    assert not identity.describe(machine(tmp_path, files)).product.known
+    assert not identity.describe_identity(machine(tmp_path, files)).product.known
 
 
 def test_every_leaf_has_its_time(tmp_path):
-    assert {leaf.at for leaf in os_settings.describe(machine(tmp_path, {})).values()} == {MOMENT.at}
+    assert {leaf.at for leaf in os_settings.describe_os_settings(machine(tmp_path, {})).values()} == {MOMENT.at}

@@ -10,7 +10,7 @@ from tests.machines import make_tree
 
 from nodrop.descriptors.chd_rules import check_chd
 from nodrop.errors import ConfigError
-from nodrop.host.capture import capture, open_capture
+from nodrop.host.capture import capture_host, open_capture
 from nodrop.host.describe import describe_host
 from nodrop.host.file_tree import FILE_BYTES_MAX, FileTree
 from nodrop.host.inputs import Source
@@ -100,30 +100,30 @@ def test_links_of_a_capture_never_lead_out_of_it(tmp_path: Path) -> None:
 
 
 def test_a_machine_is_the_same_by_its_capture(tmp_path: Path) -> None:
-    live = capture(tmp_path / "here.tar.gz")
+    live = capture_host(tmp_path / "here.tar.gz")
     with tarfile.open(tmp_path / "here.tar.gz") as archive:
         assert not [name for name in archive.getnames() if name.startswith("/") or ".." in name]
     with open_capture(tmp_path / "here.tar.gz") as source:
         again = describe_host(source)
     assert again.captured_at == live.captured_at
     assert again.host.hostname.value == live.host.hostname.value
-    actual, theirs = live.resources.numa_nodes, again.resources.numa_nodes
-    assert [node.cpus.sibling_sets for node in actual] == [node.cpus.sibling_sets for node in theirs]
-    assert [node.memory.total_bytes for node in actual] == [node.memory.total_bytes for node in theirs]
-    assert [node.memory.large_pages for node in actual] == [node.memory.large_pages for node in theirs]
+    actual, again_nodes = live.resources.numa_nodes, again.resources.numa_nodes
+    assert [node.cpus.sibling_sets for node in actual] == [node.cpus.sibling_sets for node in again_nodes]
+    assert [node.memory.total_bytes for node in actual] == [node.memory.total_bytes for node in again_nodes]
+    assert [node.memory.large_pages for node in actual] == [node.memory.large_pages for node in again_nodes]
     eligible = [[each.eligible for each in node.cpus.cpu.values()] for node in actual]
-    assert eligible == [[each.eligible for each in node.cpus.cpu.values()] for node in theirs]
+    assert eligible == [[each.eligible for each in node.cpus.cpu.values()] for node in again_nodes]
 
 
 def _tar(place: Path, *entries: tuple[str, str | bytes]) -> Path:
     with tarfile.open(place, "w:gz") as archive:
-        for name, held in entries:
+        for name, content in entries:
             entry = tarfile.TarInfo(name)
-            if isinstance(held, bytes):
-                entry.size = len(held)
-                archive.addfile(entry, io.BytesIO(held))
+            if isinstance(content, bytes):
+                entry.size = len(content)
+                archive.addfile(entry, io.BytesIO(content))
             else:
-                entry.type, entry.linkname = (tarfile.SYMTYPE, held) if held else (tarfile.CHRTYPE, "")
+                entry.type, entry.linkname = (tarfile.SYMTYPE, content) if content else (tarfile.CHRTYPE, "")
                 archive.addfile(entry)
     return place
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
-from nodrop.plan import build
+from nodrop.plan import build_plan
 
 LOCAL = {
     "name": "t",
@@ -24,7 +24,7 @@ EXT = {"service_chain": "EXT"}
 
 
 def load_dicts(*text: dict[str, Any]) -> Config:
-    return load([json.dumps(each) for each in text], {})
+    return build_config([json.dumps(each) for each in text], {})
 
 
 def trex(**profile: Any) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def test_chains_of_this_machine_are_measured_by_its_own_engine() -> None:
     config = load_dicts(trex())
     assert (config.sut, config.generator) == ("vnf-l2", "engine")
     assert any(
-        "the generator is nodrop's engine, not TRex" in warning for warning in build(config, cpus=(0, 1)).warnings
+        "the generator is nodrop's engine, not TRex" in warning for warning in build_plan(config, cpus=(0, 1)).warnings
     )
 
 

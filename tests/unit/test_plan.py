@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.config.schema import GoalConfig, SearchConfig
 from nodrop.errors import ConfigError
 from nodrop.model.choices import SutKind
@@ -14,7 +14,7 @@ from nodrop.model.goal import Bound, GoalResult, Limit
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult, Status
 from nodrop.model.search_plan import EarlierGoal
-from nodrop.plan import build
+from nodrop.plan import build_plan
 from nodrop.plan.resolvers import Resolvers
 from nodrop.rates import compute_line_rate_pps
 
@@ -23,7 +23,7 @@ SEARCH_PAGE = (Path(__file__).parents[2] / "docs/reference/search-options.md").r
 
 def plan(cpus: tuple[int, ...] = (0, 1), **overrides: Any) -> Plan:
     keys = {key.replace("__", "."): value for key, value in overrides.items()}
-    return build(load((), keys), cpus=cpus)
+    return build_plan(build_config((), keys), cpus=cpus)
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,8 @@ def earlier_result(created: Plan) -> RunResult:
 
 
 def build_warm_start(then: RunResult, **keys: Any) -> Plan:
-    config = load((), {"search.warm_start": "latest", "search.algorithm": "nodrop"} | keys)
-    return build(config, Resolvers(find_result=lambda _: then), (0, 1))
+    config = build_config((), {"search.warm_start": "latest", "search.algorithm": "nodrop"} | keys)
+    return build_plan(config, Resolvers(find_result=lambda _: then), (0, 1))
 
 
 def test_a_warm_start_takes_the_goals_that_had_both_bounds() -> None:
@@ -209,9 +209,9 @@ def test_latency_is_asked_for_at_every_goal_and_half_of_the_one_with_most_loss()
 
 
 def test_a_standing_lab_is_taken_as_it_is() -> None:
-    standing = plan(sut="bridge").lab
-    built_plan = build(load((), {"lab": "mine"}), Resolvers(find_lab={"mine": standing}.__getitem__), (0, 1))
-    assert (built_plan.standing_lab, built_plan.lab) == ("mine", standing)
+    lab = plan(sut="bridge").lab
+    built_plan = build_plan(build_config((), {"lab": "mine"}), Resolvers(find_lab={"mine": lab}.__getitem__), (0, 1))
+    assert (built_plan.standing_lab, built_plan.lab) == ("mine", lab)
     assert built_plan.traffic.streams[0].ethernet.dst == built_plan.traffic.streams[1].ethernet.src
 
 
@@ -256,9 +256,9 @@ def test_a_standing_lab_is_taken_as_it_is() -> None:
     ],
 )
 def test_what_does_not_go_together_is_refused(keys: dict[str, Any], sentence: str) -> None:
-    standing = plan().lab
+    lab = plan().lab
     with pytest.raises(ConfigError, match=sentence):
-        build(load((), keys), Resolvers(find_lab=lambda _: standing), (0, 1))
+        build_plan(build_config((), keys), Resolvers(find_lab=lambda _: lab), (0, 1))
 
 
 def test_every_chain_has_ports_networks_and_forwarders_of_its_own() -> None:
@@ -332,11 +332,13 @@ def test_only_what_can_stand_in_line_is_put_in_line(sut: str) -> None:
 )
 def test_memory_and_neighbors_that_cannot_be_had_are_refused(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        build(load((), keys), Resolvers(inspect_ports=lambda names: names), cpus=(0, 1, 2))
+        build_plan(build_config((), keys), Resolvers(inspect_ports=lambda names: names), cpus=(0, 1, 2))
 
 
 def test_a_noisy_neighbor_is_on_the_suts_cpus_unless_told() -> None:
     keys = {"antagonist.kind": "memory"}
-    assert [(one.kind, one.core) for one in build(load((), keys), cpus=(0, 1, 2)).lab.antagonists] == [("memory", 2)]
-    two = build(load((), {**keys, "antagonist.cores": [0, 1]}), cpus=(0, 1, 2)).lab.antagonists
+    assert [(one.kind, one.core) for one in build_plan(build_config((), keys), cpus=(0, 1, 2)).lab.antagonists] == [
+        ("memory", 2)
+    ]
+    two = build_plan(build_config((), {**keys, "antagonist.cores": [0, 1]}), cpus=(0, 1, 2)).lab.antagonists
     assert [one.core for one in two] == [0, 1]

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.errors import ConfigError
 from nodrop.model.cloud import CloudFlavor, CloudNetwork, CloudPlan
 from nodrop.model.facts import ChainFacts
 from nodrop.model.layer import Ethernet, Vlan, Vxlan
 from nodrop.model.plan import Plan
-from nodrop.plan import build
+from nodrop.plan import build_plan
 from nodrop.plan.resolvers import Resolvers
 from nodrop.plan.stage_facts import apply_stage_facts
 
@@ -21,7 +21,9 @@ HERE = Resolvers(inspect_ports=lambda _: MACS)
 
 def plan(**keys: Any) -> Plan:
     """Build a plan; keys with `__` for the dot, e.g. openstack__sriov."""
-    return build(load((), PORTS | {key.replace("__", "."): value for key, value in keys.items()}), HERE, (0, 1))
+    return build_plan(
+        build_config((), PORTS | {key.replace("__", "."): value for key, value in keys.items()}), HERE, (0, 1)
+    )
 
 
 def cloud(**keys: Any) -> CloudPlan:
@@ -199,8 +201,8 @@ def test_networks_of_a_sut_that_others_staged_are_found_only() -> None:
 def test_a_vm_descriptor_says_what_the_flavor_is() -> None:
     result = CloudFlavor(name="", vcpus=6, ram_mib=8192, disk_gib=1, extra_specs={"hw:cpu_policy": "dedicated"})
     lookups = HERE._replace(read_flavor=lambda vmd, host: result if (vmd, host) == ("a.vmd", None) else pytest.fail())
-    built_plan = build(
-        load((), PORTS | {"openstack.flavor.vmd": "a.vmd", "openstack.flavor.name": "f"}), lookups, (0, 1)
+    built_plan = build_plan(
+        build_config((), PORTS | {"openstack.flavor.vmd": "a.vmd", "openstack.flavor.name": "f"}), lookups, (0, 1)
     )
     assert built_plan.cloud
     assert built_plan.cloud.flavor == result.model_copy(update={"name": "f"})
@@ -258,7 +260,7 @@ def test_a_vm_descriptor_says_what_the_flavor_is() -> None:
 )
 def test_what_does_not_go_together_names_key_found_and_remedy(keys: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
-        build(load((), PORTS | keys), HERE, (0, 1))
+        build_plan(build_config((), PORTS | keys), HERE, (0, 1))
 
 
 def chains(count: int, **kind: Any) -> list[ChainFacts]:
@@ -312,5 +314,5 @@ def test_a_tunnel_is_settled_inside() -> None:
 
 
 def test_a_plan_without_a_cloud_is_left_as_it_is() -> None:
-    built_plan = build(load((), {}), cpus=(0, 1))
+    built_plan = build_plan(build_config((), {}), cpus=(0, 1))
     assert apply_stage_facts(built_plan, chains(1, vlans=700)) is built_plan

@@ -5,19 +5,21 @@ from typing import Any
 
 import pytest
 
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.config.traffic import GENOME_BYTES, RangeConfig, TrafficConfig
 from nodrop.errors import ConfigError
 from nodrop.formatting import describe_traffic, format_load_per_direction
 from nodrop.model.layer import Ipv4, Udp
 from nodrop.model.traffic import FieldRange, IncrementedValues, RandomValues, Stream, Traffic
-from nodrop.plan import build
+from nodrop.plan import build_plan
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/traffic.md").read_text()
 
 
 def traffic(**keys: Any) -> Traffic:
-    return build(load((), {key.replace("__", "."): value for key, value in keys.items()}), cpus=(0, 1)).traffic
+    return build_plan(
+        build_config((), {key.replace("__", "."): value for key, value in keys.items()}), cpus=(0, 1)
+    ).traffic
 
 
 def first(**keys: Any) -> Stream:
@@ -74,7 +76,7 @@ def test_mixed_sizes_of_a_file_stay_together(tmp_path: Path) -> None:
     files = [tmp_path / "one.yaml", tmp_path / "two.yaml"]
     files[0].write_text("traffic: {imix: {64: 7, 1518: 1}, vlan: 5}")
     files[1].write_text("traffic: {imix: {128: 1}}")
-    config = load(files, {})
+    config = build_config(files, {})
     assert (config.traffic.imix, config.traffic.vlan) == ({128: 1}, 5)
 
 
@@ -86,7 +88,7 @@ def test_sizes_said_twice_are_refused() -> None:
 def test_the_highest_load_is_the_line_rate_at_the_mean_size_and_of_the_busiest_direction() -> None:
     """Source: 10 Gb/s over (size + 20) bytes a frame, RFC 2544 section 20."""
     keys = {"traffic.imix": "64:1,1518:1", "traffic.forward": "80%"}
-    plan = build(load((), keys), cpus=(0, 1))
+    plan = build_plan(build_config((), keys), cpus=(0, 1))
     assert plan.search.max_load_pps == pytest.approx(10e9 / 8 / (791 + 20) / 0.8)
     assert format_load_per_direction(1e6, plan.traffic) == "800.0 kpps + 200.0 kpps"
 
@@ -148,7 +150,7 @@ traffic:
     - {field: dst_mac, count: 4, step: 2, together: true}
     - {field: dst_ip, count: 3, seed: 1, span: 100}
 """)
-    stream = build(load([file], {}), cpus=(0, 1)).traffic.streams[0]
+    stream = build_plan(build_config([file], {}), cpus=(0, 1)).traffic.streams[0]
     assert stream.ranges == (
         FieldRange(layer=3, field="src_port", values=IncrementedValues(count=10)),
         FieldRange(layer=1, field="id", values=IncrementedValues(count=4), every=10),
@@ -174,7 +176,7 @@ def test_ranges_that_cannot_be_are_refused(ranges: str, says: str, tmp_path: Pat
     file = tmp_path / "ranges.yaml"
     file.write_text(f"traffic: {{ranges: {ranges}}}")
     with pytest.raises(ConfigError) as refused:
-        build(load([file], {}), cpus=(0, 1))
+        build_plan(build_config([file], {}), cpus=(0, 1))
     assert says in str(refused.value)
 
 
@@ -184,7 +186,7 @@ def test_in_a_tunnel_plain_names_are_of_the_inner_headers(tmp_path: Path) -> Non
 frame_bytes: 128
 traffic: {vxlan: 5, ranges: [{field: outer_src_port, count: 8}, {field: dst_ip, values: [10.0.0.1, 10.0.0.2]}]}
 """)
-    stream = build(load([file], {}), cpus=(0, 1)).traffic.streams[0]
+    stream = build_plan(build_config([file], {}), cpus=(0, 1)).traffic.streams[0]
     assert [(part.layer, part.field) for part in stream.ranges] == [(6, "src_port"), (2, "src_port"), (5, "dst")]
     assert isinstance(stream.layers[2], Udp) and isinstance(stream.layers[5], Ipv4)
 
@@ -207,7 +209,7 @@ def test_two_tunnels_at_once_are_refused() -> None:
 )
 def test_what_is_written_wrongly_is_named_with_how_to_write_it(key: str, text: str, says: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        load((), {f"traffic.{key}": text})
+        build_config((), {f"traffic.{key}": text})
     assert f"traffic.{key}" in str(refused.value) and says in str(refused.value)
 
 
@@ -223,7 +225,7 @@ def test_the_reference_page_has_a_row_for_every_key_and_the_letters_of_the_genom
 
 def test_chains_in_vlans_have_their_tags_and_the_room_for_them() -> None:
     """The switch removes the tag before a chain sees the frame, which then has the requested size."""
-    plan = build(load((), {"chains": 2, "vlans": [[100, 101], [200, 201]]}), cpus=(0, 1))
+    plan = build_plan(build_config((), {"chains": 2, "vlans": [[100, 101], [200, 201]]}), cpus=(0, 1))
     tags = [[layer.id for layer in stream.layers if layer.kind == "vlan"] for stream in plan.traffic.streams]
     assert tags == [[100], [200], [101], [201]]
     assert [stream.rx_vlan for stream in plan.traffic.streams] == [200, 100, 201, 101]

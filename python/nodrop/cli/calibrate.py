@@ -35,9 +35,9 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
     """
     from nodrop.cli.measure import measure
     from nodrop.cli.outputs import Outputs
-    from nodrop.config.load import load
+    from nodrop.config.load import build_config
     from nodrop.model.result import RunResult
-    from nodrop.plan import build
+    from nodrop.plan import build_plan
     from nodrop.report.calibration import describe_calibration
     from nodrop.run.local_planning import make_local_resolvers
     from nodrop.run.machine_lock import measurement_lock
@@ -57,7 +57,7 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
         "results_dir": flags["results_dir"],
     }
     overrides = collect_overrides({**flags, "goals": ("NDR=0",)}, {})
-    config = load(flags["files"], overrides | {key: value for key, value in command_keys.items() if value})
-    plan = build(config, make_local_resolvers(config.results_dir))
+    config = build_config(flags["files"], overrides | {key: value for key, value in command_keys.items() if value})
+    plan = build_plan(config, make_local_resolvers(config.results_dir))
     with measurement_lock(plan.results_dir, alongside=flags["alongside"], wait=flags["wait"]):
         return measure([plan], Outputs(json_file), quiet, epilogue=save)

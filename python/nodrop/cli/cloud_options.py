@@ -97,19 +97,19 @@ def select_cloud(
 
 
 def _load_config(files: Sequence[str], settings: Sequence[str]) -> "Config":
-    from nodrop.config.load import load
+    from nodrop.config.load import build_config
 
     pairs = [parse_key_value("--set", text, "openstack.cloud=NAME") for text in settings]
-    return load(files, {key: parse_value(value) for key, value in pairs})
+    return build_config(files, {key: parse_value(value) for key, value in pairs})
 
 
 def list_cloud(selection: CloudSelection) -> CloudInventory:
     """Log in and list the resources. Raises ConfigError and StageError."""
     from nodrop.stage.openstack import cleanup
     from nodrop.stage.openstack.cleanup import find_nfvbench_leftovers
-    from nodrop.stage.openstack.login import connect
+    from nodrop.stage.openstack.login import connect_cloud
 
-    cloud = connect(selection.login, lambda text: click.echo(f"nodrop: {text}", err=True))
+    cloud = connect_cloud(selection.login, lambda text: click.echo(f"nodrop: {text}", err=True))
     listed = cleanup.list_project(cloud)
     tagged = cleanup.select_tagged(listed, selection.label)
     return CloudInventory(cloud, tagged, find_nfvbench_leftovers(listed, selection.names))

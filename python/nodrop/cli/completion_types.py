@@ -31,7 +31,7 @@ def _complete_results(context: click.Context, incomplete: str) -> Items:
 def _complete_labs(_context: click.Context, incomplete: str) -> Items:
     from nodrop.stage import registry
 
-    return _filter_by_prefix(registry.names(), incomplete)
+    return _filter_by_prefix(registry.list_names(), incomplete)
 
 
 def _complete_settings(_context: click.Context, incomplete: str) -> Items:

@@ -79,7 +79,7 @@ def status() -> None:
     """List the labs."""
     from nodrop.stage import registry
 
-    records = {name: record for name in registry.names() if (record := registry.read(name))}
+    records = {name: record for name in registry.list_names() if (record := registry.read_record(name))}
     if not records:
         click.echo("no labs; create one with 'nodrop lab up'")
     for name, record in records.items():
@@ -102,7 +102,7 @@ def execute(name: str, where: str, command: tuple[str, ...]) -> None:
     """
     from nodrop.stage import namespace, persistent_lab, seccomp
 
-    if namespace.join(persistent_lab.find_namespace_pid(name, where)) == namespace.USER_NAMESPACE:
+    if namespace.join_namespaces(persistent_lab.find_namespace_pid(name, where)) == namespace.USER_NAMESPACE:
         seccomp.pretend_setgroups()
     try:
         os.execvp(command[0], command)
@@ -131,6 +131,6 @@ def _list_examples(name: str, facts: "StageFacts") -> tuple[str, ...]:
 def _make_plan(keys: dict[str, Any]) -> "LabPlan":
     """Plan the lab that `nodrop run` would create with these keys."""
     from nodrop import plan
-    from nodrop.config.load import load
+    from nodrop.config.load import build_config
 
-    return plan.build(load((), keys)).lab
+    return plan.build_plan(build_config((), keys)).lab

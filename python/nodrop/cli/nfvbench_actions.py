@@ -67,10 +67,10 @@ def _make_arguments(
 
 def _show_trex_log(files: Sequence[str], keys: Mapping[str, Any]) -> int:
     """Print the log of the TRex server at the configured port."""
-    from nodrop.config.load import load
+    from nodrop.config.load import build_config
     from nodrop.generator.trex.server import log_text
 
-    port = load(files, keys).trex.rpc_port
+    port = build_config(files, keys).trex.rpc_port
     text = log_text(port)
     if text is None:
         click.echo(f"nodrop: no log of a TRex server started by nodrop at port {port}", err=True)

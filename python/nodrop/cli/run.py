@@ -135,10 +135,10 @@ def _check_calibration(plan: "Plan", config: "Config") -> None:
 
 def load_config(flags: dict[str, Any], overlays: "Sequence[Source]" = ()) -> "Config":
     """Load the configuration of files and flags, and of overlays that override both. Raises ConfigError."""
-    from nodrop.config.load import load
+    from nodrop.config.load import build_config
 
     defaults = {"repeat": INTERLEAVED_REPEATS} if flags.get("interleave") else None
-    return load(flags["files"], _collect_keys(flags), defaults, overlays)
+    return build_config(flags["files"], _collect_keys(flags), defaults, overlays)
 
 
 def _collect_keys(flags: dict[str, Any]) -> dict[str, Any]:

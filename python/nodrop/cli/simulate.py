@@ -141,8 +141,8 @@ def _parse_parameters(flags: dict[str, Any]) -> dict[str, float]:
 
 
 def _make_plan(flags: dict[str, Any], algorithm: AlgorithmName | None = None) -> "Plan":
-    from nodrop.config.load import load
-    from nodrop.plan import build
+    from nodrop.config.load import build_config
+    from nodrop.plan import build_plan
 
     keys = collect_overrides(flags | {"algorithm": algorithm}, {"results_dir": flags["results_dir"]})
-    return build(load(flags["files"], keys, DEFAULTS))
+    return build_plan(build_config(flags["files"], keys, DEFAULTS))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from nodrop.config.keys import SHARED
 from nodrop.config.load import LoadedConfig, Source, load_with_sources
 from nodrop.config.nfvbench.rules import RULES
-from nodrop.config.nfvbench.untranslated import translation_notes
+from nodrop.config.nfvbench.untranslated import list_translation_notes
 from nodrop.config.yaml_writer import dump_pairs
 from nodrop.system.yaml_reader import Key, to_yaml_line
 
@@ -22,7 +22,7 @@ class ConvertedConfig(NamedTuple):
     """What each key was converted to, one sentence each."""
 
 
-def convert(source: Source) -> ConvertedConfig:
+def convert_config(source: Source) -> ConvertedConfig:
     """Convert a configuration to nodrop's keys. Raises ConfigError if it is invalid."""
     loaded = load_with_sources([source], {}, plugins=False)
     unused = [key for key in loaded.nfvbench if key[0] not in SHARED and not any(RULES.find(key))]
@@ -59,7 +59,7 @@ def _list_changes(loaded: LoadedConfig, unused: list[Key]) -> Iterator[str]:
             yield f"{name}: {to_yaml_line(entry.value)} is included in {', '.join(combined)}"
         else:
             yield f"{name}: {to_yaml_line(entry.value)} is dropped; it has no effect with the other keys"
-    yield from translation_notes(loaded.config.nfvbench)
+    yield from list_translation_notes(loaded.config.nfvbench)
 
 
 def _combined_keys(key: Key, loaded: LoadedConfig) -> list[str]:

@@ -11,8 +11,8 @@ from nodrop.config.keys import (
     find_section,
     is_nfvbench_key,
     is_section,
+    list_user_fields,
     suggest_key,
-    user_fields,
 )
 from nodrop.config.nfvbench.rules import RULES
 from nodrop.config.nfvbench.schema import NfvbenchConfig
@@ -99,7 +99,7 @@ def _describe_meaning(root: type[BaseModel], key: Key) -> list[str]:
 
 def _list_keys(root: type[BaseModel], key: Key) -> Iterator[str]:
     section = find_section(root, key)
-    for name, field in user_fields(section).items() if section else ():
+    for name, field in list_user_fields(section).items() if section else ():
         yield f"    {name}: {' '.join((field.description or '').split())}"
 
 

@@ -37,7 +37,7 @@ def find_section(root: type[BaseModel], key: Key) -> type[BaseModel] | None:
     section: type[BaseModel] = root
     parts = iter(key)
     for part in parts:
-        field = user_fields(section).get(part)
+        field = list_user_fields(section).get(part)
         if field is not None and is_section(field):
             section = typing.cast("type[BaseModel]", field.annotation)
         elif field is not None and (item := _item_model(field)) and next(parts, None):
@@ -54,7 +54,7 @@ def _item_model(field: FieldInfo) -> type[BaseModel] | None:
     return of[0] if is_list and isinstance(of[0], type) and issubclass(of[0], BaseModel) else None
 
 
-def user_fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+def list_user_fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
     """Return the fields that users set, by key."""
     return {
         field.alias or name: field
@@ -71,19 +71,19 @@ def is_section(field: FieldInfo) -> bool:
 def find_field(root: type[BaseModel], key: Key) -> FieldInfo | None:
     """Return the field of a key; None for an unknown key."""
     parent = find_section(root, key[:-1])
-    return user_fields(parent).get(key[-1]) if parent and key else None
+    return list_user_fields(parent).get(key[-1]) if parent and key else None
 
 
 def iter_leaves(root: type[BaseModel], above: Key = ()) -> Iterator[Leaf]:
     """Yield every key that has a value, in the order of the schema."""
-    for name, field in user_fields(root).items():
+    for name, field in list_user_fields(root).items():
         if is_section(field):
             yield from iter_leaves(typing.cast("type[BaseModel]", field.annotation), (*above, name))
         else:
             yield Leaf((*above, name), field)
 
 
-SHARED = frozenset(user_fields(Config)) & frozenset(user_fields(NfvbenchConfig)) - {TRAFFIC}
+SHARED = frozenset(list_user_fields(Config)) & frozenset(list_user_fields(NfvbenchConfig)) - {TRAFFIC}
 """Top-level keys that have the same meaning in both key sets."""
 
 
@@ -91,8 +91,8 @@ def is_nfvbench_key(key: Key) -> bool:
     """Return whether only NFVbench has a key."""
     if key[0] == TRAFFIC:
         traffic = typing.cast("type[BaseModel]", find_section(NfvbenchConfig, (TRAFFIC,)))
-        return len(key) > 1 and key[1] in user_fields(traffic)
-    return key[0] not in SHARED and key[0] in user_fields(NfvbenchConfig)
+        return len(key) > 1 and key[1] in list_user_fields(traffic)
+    return key[0] not in SHARED and key[0] in list_user_fields(NfvbenchConfig)
 
 
 def suggest_key(key: Key) -> str:
@@ -102,7 +102,7 @@ def suggest_key(key: Key) -> str:
         name
         for root in (Config, NfvbenchConfig)
         if (section := find_section(root, above))
-        for name in user_fields(section)
+        for name in list_user_fields(section)
     ]
     prefix = ".".join(above) + "." if above else ""
     by_lower = {name.lower(): name for name in names}

@@ -21,7 +21,7 @@ from nodrop.config.source import NamedMapping, Source, read_source
 from nodrop.errors import ConfigError
 from nodrop.system.yaml_reader import Key, ParsedFile, from_mapping, preview_value
 
-__all__ = ["LoadedConfig", "NamedMapping", "Source", "load", "load_with_sources"]
+__all__ = ["LoadedConfig", "NamedMapping", "Source", "build_config", "load_with_sources"]
 
 DEFAULTS = "defaults of the command"
 UNDIVIDED = frozenset({GOALS, ("traffic", "imix")})
@@ -46,7 +46,7 @@ class FlatFile(NamedTuple):
     keys: tuple[tuple[Key, Any], ...]
 
 
-def load(
+def build_config(
     sources: Sequence[Source],
     overrides: Mapping[str, Any],
     defaults: Mapping[str, Any] | None = None,
@@ -73,7 +73,7 @@ def load_with_sources(
     plugins: bool = True,
     overlays: Sequence[Source] = (),
 ) -> LoadedConfig:
-    """Merge as `load`, and keep the source of each value; `plugins=False` ignores plugins. Raises ConfigError."""
+    """Merge as `build_config` and keep the source of each value; `plugins=False` ignores plugins. Raises ConfigError."""
     files = [_flatten_file(read_source(source)) for source in sources]
     files.append(_flatten_dotted(overrides, COMMAND_LINE))
     files += [_flatten_file(read_source(source)) for source in overlays]
@@ -112,7 +112,7 @@ def _validate(keys: KeyTable, translator: Translator) -> Config:
     for key in [key for key in keys if key[0] in INTERNAL]:
         errors.append(f"{keys.pop(key).locate(key)}: unknown key; write NFVbench's keys at the top level")
     try:
-        config = Config.model_validate(nest(keys) | {"nfvbench": translator.to_mapping()})
+        config = Config.model_validate(nest_keys(keys) | {"nfvbench": translator.to_mapping()})
     except ValidationError as error:
         for detail in error.errors():
             key = tuple(str(part) for part in detail["loc"])
@@ -124,7 +124,7 @@ def _validate(keys: KeyTable, translator: Translator) -> Config:
     return config
 
 
-def nest(keys: KeyTable) -> dict[str, Any]:
+def nest_keys(keys: KeyTable) -> dict[str, Any]:
     """Return the values as a nested mapping. Raises ConfigError if a key has both a value and keys below it."""
     nested: dict[str, Any] = {}
     for (*above, last), entry in keys.items():

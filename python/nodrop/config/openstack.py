@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from nodrop.config.flows import Address, Network
-from nodrop.config.per_side import number_to_text
+from nodrop.config.per_side import convert_number_to_text
 from nodrop.model.base import Value
 from nodrop.model.cloud import LoopbackForwarder, NetworkKind, NetworkRole
 from nodrop.units import parse_seconds
@@ -43,7 +43,7 @@ Seconds = Annotated[float, Field(gt=0, le=86400), BeforeValidator(parse_seconds,
 ExtraSpec = Annotated[
     str,
     BeforeValidator(
-        lambda value: str(value) if isinstance(value, bool) else number_to_text(value),
+        lambda value: str(value) if isinstance(value, bool) else convert_number_to_text(value),
         json_schema_input_type=str | float | bool,
     ),
 ]

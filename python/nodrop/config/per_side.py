@@ -23,7 +23,7 @@ def parse_vlans(value: object) -> object:
     return _parse_sides(value, "VLANs", "[[100, 101], [200, 201]], or [100, 200] for one chain")
 
 
-def number_to_text(value: object) -> object:
+def convert_number_to_text(value: object) -> object:
     """Return a number as text, any other value unchanged."""
     return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 from nodrop.config.flows import FlowsConfig, GatewaysConfig, TunnelConfig
 from nodrop.config.openstack import OpenStackConfig
 from nodrop.config.outputs import ShipConfig
-from nodrop.config.per_side import number_to_text, parse_macs, parse_vlans
+from nodrop.config.per_side import convert_number_to_text, parse_macs, parse_vlans
 from nodrop.config.traffic import FrameSizes, TrafficConfig
 from nodrop.config.trex import TrexConfig
 from nodrop.model.base import Value
@@ -35,7 +35,7 @@ Share = Annotated[float, Field(ge=0, lt=1), BeforeValidator(parse_ratio, json_sc
 Fraction = Annotated[float, Field(ge=0, le=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Width = Annotated[float, Field(gt=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Rate = Annotated[str, BeforeValidator(check_rate)]
-Text = Annotated[str, BeforeValidator(number_to_text, json_schema_input_type=str | float)]
+Text = Annotated[str, BeforeValidator(convert_number_to_text, json_schema_input_type=str | float)]
 UserInfo = Annotated[
     dict[str, Any],
     BeforeValidator(lambda value: {} if value is None else value, json_schema_input_type=dict[str, Any] | None),

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from nodrop.config.keys import is_section, user_fields
+from nodrop.config.keys import is_section, list_user_fields
 from nodrop.config.nfvbench.loopback import Loopback
 from nodrop.system.yaml_reader import Key, to_yaml_line
 
@@ -58,7 +58,7 @@ def to_plain(value: Any) -> Any:
 
 def collect_changes(model: BaseModel) -> dict[str, Any]:
     """Return the values that differ from the defaults, as a nested mapping."""
-    fields, changes = user_fields(type(model)), {}
+    fields, changes = list_user_fields(type(model)), {}
     for name, attribute in _attributes(model):
         field, value = fields[name], getattr(model, attribute)
         if is_section(field):
@@ -81,12 +81,12 @@ def _no_comment(_key: Key) -> str:
 def _attributes(model: BaseModel) -> list[tuple[str, str]]:
     """Return pairs of key and attribute name."""
     names = {field.alias or name: name for name, field in type(model).model_fields.items()}
-    return [(name, names[name]) for name in user_fields(type(model))]
+    return [(name, names[name]) for name in list_user_fields(type(model))]
 
 
 def _dump_model(model: BaseModel, above: Key, comment: CommentFunction, *, described: bool) -> Iterable[str]:
     indent = INDENT * len(above)
-    fields = user_fields(type(model))
+    fields = list_user_fields(type(model))
     for name, attribute in _attributes(model):
         field, value = fields[name], getattr(model, attribute)
         if described:

@@ -30,7 +30,7 @@ FILES_MAX = 500_000
 TOTAL_BYTES_MAX = 512 << 20
 
 
-def capture(file: Path, eligible_cpus: tuple[int, ...] | None = None) -> HostDescriptor:
+def capture_host(file: Path, eligible_cpus: tuple[int, ...] | None = None) -> HostDescriptor:
     """Describe this machine and store all files read for it in a tar archive, compressed according to its suffix.
 
     Raises: ConfigError if the file cannot be written.

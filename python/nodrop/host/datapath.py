@@ -21,7 +21,7 @@ RESCTRL = "/sys/fs/resctrl"
 _LOCKED = re.compile(r"^Max locked memory\s+(\d+|unlimited)\s", re.MULTILINE)
 
 
-def describe(source: Source) -> dict[str, Observation[str]]:
+def describe_datapath(source: Source) -> dict[str, Observation[str]]:
     """Return `nic_irq_cpus`, `nic_queues`, `polling_processes`, `locked_memory_max` and other settings by name."""
     cards = _cards(source.tree)
     return {

@@ -60,12 +60,12 @@ def describe_host(
     moment, counted = source.moment, utilization.start_measurement(source) if with_load and source.live else None
     with ThreadPoolExecutor(CONCURRENT_PARTS) as pool:
         hwloc_reading = pool.submit(hwloc.read_hwloc, source)
-        switches = pool.submit(vswitches.describe, source)
-        makers = pool.submit(hypervisor.describe, source)
-        topologies = pool.submit(topology.describe, source)
-        host_identity, chip = identity.describe(source), processor.describe(source)
-        modules, set_up = memory.describe(source), os_settings.describe(source)
-        devices = nics.describe(source, switches.result())
+        switches = pool.submit(vswitches.describe_vswitches, source)
+        makers = pool.submit(hypervisor.describe_hypervisor, source)
+        topologies = pool.submit(topology.describe_topology, source)
+        host_identity, chip = identity.describe_identity(source), processor.describe_processor(source)
+        modules, set_up = memory.describe_memory(source), os_settings.describe_os_settings(source)
+        devices = nics.describe_devices(source, switches.result())
         nodes, links, offline, warnings = topologies.result()
         doubts = hwloc.find_disagreements(nodes, hwloc_reading.result())
         capabilities = HostCapabilities(
@@ -74,7 +74,7 @@ def describe_host(
             memory=modules,
             hypervisor=makers.result(),
             vswitches=switches.result(),
-            settings={**set_up, **datapath.describe(source)},
+            settings={**set_up, **datapath.describe_datapath(source)},
         )
     left = nics.find_unplaced(nodes, devices)
     available = add_availability(source, nodes, utilization.finish_measurement(source, counted), eligible_cpus)

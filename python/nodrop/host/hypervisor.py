@@ -28,7 +28,7 @@ class DetectedHypervisor(NamedTuple):
     version: Observation[str]
 
 
-def describe(source: Source) -> Hypervisor:
+def describe_hypervisor(source: Source) -> Hypervisor:
     """Describe the hypervisor, its management software and its capabilities."""
     emulator, manager = _emulator(source), _manager(source)
     maker = _detect(source, emulator)

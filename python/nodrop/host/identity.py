@@ -20,7 +20,7 @@ _HASHED = b"nodrop-hash-"
 _FILLERS = ("to be filled by o.e.m.", "default string", "not specified", "system product name", "none", "n/a")
 
 
-def describe(source: Source) -> HostIdentity:
+def describe_identity(source: Source) -> HostIdentity:
     """Describe the identity of a host."""
     return HostIdentity(
         id=_id(source),
@@ -53,7 +53,7 @@ def detect_virtualization(source: Source) -> Observation[str]:
 def _id(source: Source) -> Observation[str]:
     hashed = source.tree.read_text(MACHINE_ID, keep=_hash_machine_id)
     if hashed is None:
-        return observations.unreadable(source, MACHINE_ID)
+        return observations.observe_unreadable(source, MACHINE_ID)
     if not hashed:
         return source.moment.unknown("holds nothing", MACHINE_ID)
     return source.moment.inferred(hashed.removeprefix(_HASHED.decode()), MACHINE_ID, "a hash of it")
@@ -70,7 +70,7 @@ def _hash_machine_id(content: bytes) -> bytes:
 def _hostname(source: Source) -> Observation[str]:
     if source.live:
         return source.moment.reported(platform.node(), "uname")
-    return observations.first_known(
+    return observations.select_first_known(
         lambda: observations.observe_text(source, "/proc/sys/kernel/hostname"),
         lambda: observations.observe_text(source, "/etc/hostname"),
     )
@@ -90,7 +90,7 @@ def _os(source: Source) -> Observation[str]:
     path = "/etc/os-release"
     text = source.tree.read_text(path)
     if text is None:
-        return observations.unreadable(source, path)
+        return observations.observe_unreadable(source, path)
     fields = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
     for key in ("PRETTY_NAME", "NAME"):
         if name := fields.get(key, "").strip("\"' "):
@@ -106,7 +106,7 @@ def _dmi(source: Source, *names: str) -> Observation[str]:
     if words:
         return source.moment.reported(" ".join(words), path)
     return (
-        observations.unreadable(source, path)
+        observations.observe_unreadable(source, path)
         if texts[0] is None
         else source.moment.unknown("the firmware does not say", path)
     )

@@ -14,7 +14,7 @@ _BUS_BYTES = 8
 """Width of a channel; DDR5 has two subchannels of half the width."""
 
 
-def describe(source: Source) -> MemoryCapabilities:
+def describe_memory(source: Source) -> MemoryCapabilities:
     """Describe memory by SMBIOS; EDAC supplies what SMBIOS omits or shows to root only."""
     listed, counted = read_firmware_dimms(source), read_edac_dimms(source)
     dimms = listed or counted

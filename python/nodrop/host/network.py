@@ -111,7 +111,7 @@ def _link_modes(interface: str) -> tuple[tuple[str, ...], str]:
 
 
 def _firmware(interface: str) -> tuple[str, str]:
-    version = ethtool.firmware_version(interface)
+    version = ethtool.read_firmware_version(interface)
     return (version, "") if version else ("", "the driver names none")
 
 

@@ -37,7 +37,7 @@ class HostDevices(NamedTuple):
     accelerators: tuple[Accelerator, ...]
 
 
-def describe(source: Source, switches: tuple[VSwitch, ...] = ()) -> HostDevices:
+def describe_devices(source: Source, switches: tuple[VSwitch, ...] = ()) -> HostDevices:
     """Describe all cards, with the virtual switches of their ports. Virtual interfaces are not ports."""
     functions = pci.list_functions(source.tree)
     context = ports.collect_context(source, functions, switches)

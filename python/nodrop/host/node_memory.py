@@ -21,7 +21,7 @@ TOLERATED_RATIO = 0.05
 """Normal deviation between the kernel's own totals: old kernels count their reserved memory on nodes."""
 
 
-def describe(source: Source, node: int, *, alone: bool) -> NodeMemory:
+def describe_node_memory(source: Source, node: int, *, alone: bool) -> NodeMemory:
     """Describe the memory of a node; machine-wide values apply if it is the only node."""
     info, path = _meminfo(source.tree, node, alone=alone)
     total = _observe_bytes(source, info, "MemTotal", path)

@@ -17,14 +17,14 @@ def observe_number(source: Source, path: str) -> Observation[int]:
     number = source.tree.read_number(path)
     if number is not None and not 0 <= number < VALUE_MAX:
         return source.moment.unknown(f"holds {number}, a number from 0 to 2^64 expected", path)
-    return unreadable(source, path) if number is None else source.moment.reported(number, path)
+    return observe_unreadable(source, path) if number is None else source.moment.reported(number, path)
 
 
 def observe_text(source: Source, path: str) -> Observation[str]:
     """Return the text of a file; an empty file is unknown."""
     text = source.tree.read_text(path)
     if text is None:
-        return unreadable(source, path)
+        return observe_unreadable(source, path)
     return source.moment.reported(text, path) if text else source.moment.unknown("holds nothing", path)
 
 
@@ -32,13 +32,13 @@ def observe_switch(source: Source, path: str) -> Observation[bool]:
     """Return a boolean kernel setting: 1 or 0, Y or N."""
     text = source.tree.read_text(path)
     if text is None:
-        return unreadable(source, path)
+        return observe_unreadable(source, path)
     if text not in _SWITCHES:
         return source.moment.unknown(f"holds {text[:40]!r}, 0 or 1 expected", path)
     return source.moment.reported(_SWITCHES[text], path)
 
 
-def first_known(*ways: Callable[[], Observation[T]]) -> Observation[T]:
+def select_first_known(*ways: Callable[[], Observation[T]]) -> Observation[T]:
     """Return the first known value; if all are unknown, the first one's reason."""
     refusals = []
     for way in ways:
@@ -48,6 +48,6 @@ def first_known(*ways: Callable[[], Observation[T]]) -> Observation[T]:
     return refusals[0]
 
 
-def unreadable(source: Source, path: str) -> Observation[T]:
+def observe_unreadable(source: Source, path: str) -> Observation[T]:
     """Return an unknown value with the read error of this path."""
     return source.moment.unknown(source.tree.failure_reason(path) or "unreadable", path)

@@ -42,7 +42,7 @@ _PLAIN_FILES = {
 }
 
 
-def describe(source: Source) -> dict[str, Observation[str]]:
+def describe_os_settings(source: Source) -> dict[str, Observation[str]]:
     """Return every setting by name."""
     ways: dict[str, Callable[[Source], Observation[str]]] = {
         "kernel_cmdline": _cmdline,
@@ -67,7 +67,7 @@ def describe(source: Source) -> dict[str, Observation[str]]:
 
 def _cmdline(source: Source) -> Observation[str]:
     text = cmdline.read_cmdline(source)
-    return observations.unreadable(source, CMDLINE) if text is None else source.moment.reported(text, CMDLINE)
+    return observations.observe_unreadable(source, CMDLINE) if text is None else source.moment.reported(text, CMDLINE)
 
 
 def _cpus(source: Source, path: str, argument: str) -> Observation[str]:
@@ -79,13 +79,13 @@ def _cpus(source: Source, path: str, argument: str) -> Observation[str]:
         source.live and source.tree.failure_reason(path) == "no such file"
     ):
         return source.moment.inferred("none", CMDLINE, f"{path}: {source.tree.failure_reason(path)}")
-    return observations.unreadable(source, path)
+    return observations.observe_unreadable(source, path)
 
 
 def _rcu_nocbs(source: Source) -> Observation[str]:
     arguments = cmdline.read_arguments(source, "rcu_nocbs")
     if arguments is None:
-        return observations.unreadable(source, CMDLINE)
+        return observations.observe_unreadable(source, CMDLINE)
     return source.moment.reported((arguments[-1] or "all") if arguments else "none", CMDLINE)
 
 
@@ -94,7 +94,7 @@ def _irq_affinity(source: Source) -> Observation[str]:
     path = "/proc/irq/default_smp_affinity"
     cpus = cpu_lists.read_cpu_mask(source.tree, path)
     return (
-        observations.unreadable(source, path)
+        observations.observe_unreadable(source, path)
         if cpus is None
         else source.moment.reported(format_cpu_list(cpus) or "none", path)
     )
@@ -104,7 +104,7 @@ def _transparent_hugepages(source: Source) -> Observation[str]:
     path = "/sys/kernel/mm/transparent_hugepage/enabled"
     text = source.tree.read_text(path)
     if text is None:
-        return observations.unreadable(source, path)
+        return observations.observe_unreadable(source, path)
     chosen = _CHOSEN.search(text)
     return source.moment.reported(chosen[1] if chosen else text, path)
 
@@ -113,7 +113,7 @@ def _swap(source: Source) -> Observation[str]:
     path = "/proc/swaps"
     text = source.tree.read_text(path)
     if text is None:
-        return observations.unreadable(source, path)
+        return observations.observe_unreadable(source, path)
     rows = [line.split() for line in text.splitlines()[1:]]
     kib = [int(row[2]) for row in rows if len(row) > 2 and re.fullmatch(r"\d{1,15}", row[2])]
     if len(kib) != len(rows):
@@ -126,7 +126,7 @@ def _rt_throttling(source: Source) -> Observation[str]:
     paths = [_RT.format(each) for each in ("runtime", "period")]
     runtime, period = (source.tree.read_number(path) for path in paths)
     if runtime is None or period is None:
-        return observations.unreadable(source, paths[0] if runtime is None else paths[1])
+        return observations.observe_unreadable(source, paths[0] if runtime is None else paths[1])
     off = runtime < 0 or runtime >= period
     return source.moment.reported("off" if off else f"on, {runtime} of {period} us", paths[0])
 
@@ -138,7 +138,7 @@ def _tuned_profile(source: Source) -> Observation[str]:
         return source.moment.reported(text, path)
     if text is None and source.live and not source.tree.exists(_TUNED):
         return source.moment.inferred("none", _TUNED, "tuned is not installed")
-    return observations.unreadable(source, path) if text is None else source.moment.reported("none", path)
+    return observations.observe_unreadable(source, path) if text is None else source.moment.reported("none", path)
 
 
 def _mitigations(source: Source) -> Observation[str]:
@@ -146,7 +146,7 @@ def _mitigations(source: Source) -> Observation[str]:
     tree = source.tree
     names = tree.list_directory(_VULNERABILITIES)
     if not names:
-        return observations.unreadable(source, _VULNERABILITIES)
+        return observations.observe_unreadable(source, _VULNERABILITIES)
     texts = {name: tree.read_text(f"{_VULNERABILITIES}/{name}") for name in names}
     affected = [f"{name}: {text}" for name, text in texts.items() if text and text != "Not affected"]
     reported = cmdline.read_arguments(source, "mitigations")
@@ -156,7 +156,7 @@ def _mitigations(source: Source) -> Observation[str]:
 
 
 def _power_profile(source: Source) -> Observation[str]:
-    return observations.first_known(
+    return observations.select_first_known(
         lambda: observations.observe_text(source, f"{_CPU}/cpu0/cpufreq/energy_performance_preference"),
         lambda: observations.observe_text(source, "/sys/firmware/acpi/platform_profile"),
         lambda: observations.observe_text(source, f"{_CPU}/cpu0/power/energy_perf_bias"),

@@ -36,7 +36,7 @@ class OvsDatabase(NamedTuple):
     """By the reference of their port."""
 
 
-def describe(source: Source, masquerading: nat.MasqueradeRules) -> Iterator[VSwitch]:
+def describe_ovs(source: Source, masquerading: nat.MasqueradeRules) -> Iterator[VSwitch]:
     """Yield every bridge of Open vSwitch; one switch without ports if it has none or does not answer."""
     if not is_running(source):
         return

@@ -28,7 +28,7 @@ class HostTopology(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def describe(source: Source) -> HostTopology:
+def describe_topology(source: Source) -> HostTopology:
     """Describe the nodes of a machine, including those without CPUs and those without memory."""
     tree, warnings = source.tree, list[str]()
     online = cpu_lists.read_online_cpus(tree)
@@ -44,7 +44,7 @@ def describe(source: Source) -> HostTopology:
                 sibling_sets=_sibling_sets(siblings, cpus, node, warnings),
                 cpu={cpu: CpuState() for cpu in cpus},
             ),
-            memory=node_memory.describe(source, node, alone=len(nodes) == 1),
+            memory=node_memory.describe_node_memory(source, node, alone=len(nodes) == 1),
         )
         for node, cpus in nodes.items()
     )

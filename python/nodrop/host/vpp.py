@@ -18,7 +18,7 @@ _DEVICE = re.compile(r"address (" + ADDRESS.pattern.removesuffix(r"\.[0-7]") + r
 _VIRTUAL = re.compile(r"^(?:VirtualEthernet|vhost-|memif|tap|virtio-|host-)\S*\s", re.MULTILINE)
 
 
-def describe(source: Source) -> Iterator[VSwitch]:
+def describe_vpp(source: Source) -> Iterator[VSwitch]:
     """Yield VPP as one switch if its socket exists."""
     if not source.tree.exists(SOCKET):
         return

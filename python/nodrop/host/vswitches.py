@@ -11,16 +11,16 @@ from nodrop.model.chd import VSwitch
 RELEASE = "/proc/sys/kernel/osrelease"
 
 
-def describe(source: Source) -> tuple[VSwitch, ...]:
+def describe_vswitches(source: Source) -> tuple[VSwitch, ...]:
     """Describe every running virtual switch: Open vSwitch with OVN and DPDK, VPP, Linux bridges."""
     with ThreadPoolExecutor() as pool:
-        programs = pool.submit(lambda: tuple(vpp.describe(source)))
+        programs = pool.submit(lambda: tuple(vpp.describe_vpp(source)))
         masquerading = (
             nat.read_masquerade_rules(source)
             if _list_bridges(source) or ovs.is_running(source)
             else nat.MasqueradeRules((), {})
         )
-        ovs_switches = ovs.describe(source, masquerading)
+        ovs_switches = ovs.describe_ovs(source, masquerading)
         return (*ovs_switches, *programs.result(), *_describe_bridges(source, masquerading))
 
 

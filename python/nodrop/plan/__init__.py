@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from nodrop.config.nfvbench.untranslated import translation_notes
+from nodrop.config.nfvbench.untranslated import list_translation_notes
 from nodrop.config.schema import Config
 from nodrop.config.yaml_writer import collect_changes
 from nodrop.model.goal import Goal
@@ -21,15 +21,15 @@ from nodrop.plan.capture import plan_capture
 from nodrop.plan.cloud import plan_cloud
 from nodrop.plan.fixed_rate import plan_fixed, plan_link_speed, select_goals
 from nodrop.plan.frame_sizes import find_max_frame_bytes, name_frame_size, require_one_size, split_sizes
-from nodrop.plan.lab import check_lab, check_persistent_lab, lab_warnings, plan_private_lab
+from nodrop.plan.lab import check_lab, check_persistent_lab, list_lab_warnings, plan_private_lab
 from nodrop.plan.neighbors import plan_neighbors
 from nodrop.plan.pcap_replay import ReplayInput, find_replay
 from nodrop.plan.resolvers import NO_RESOLVERS, Resolvers
 from nodrop.plan.search import plan_search
 from nodrop.plan.shipping import plan_shipping
 from nodrop.plan.tester_ports import find_tester_ports
-from nodrop.plan.traffic import plan_traffic, traffic_warnings
-from nodrop.plan.trex import plan_trex, trex_warnings
+from nodrop.plan.traffic import list_traffic_warnings, plan_traffic
+from nodrop.plan.trex import list_trex_warnings, plan_trex
 from nodrop.plan.warm_start import read_warm_start
 from nodrop.rates import compute_line_rate_pps
 
@@ -63,7 +63,7 @@ class _Path(NamedTuple):
     warnings: Sequence[str]
 
 
-def build(config: Config, resolvers: Resolvers = NO_RESOLVERS, cpus: Sequence[int] | None = None) -> Plan:
+def build_plan(config: Config, resolvers: Resolvers = NO_RESOLVERS, cpus: Sequence[int] | None = None) -> Plan:
     """Build the plan of one run.
 
     Args:
@@ -108,11 +108,11 @@ def build(config: Config, resolvers: Resolvers = NO_RESOLVERS, cpus: Sequence[in
 def build_each(
     config: Config, resolvers: Resolvers = NO_RESOLVERS, cpus: Sequence[int] | None = None
 ) -> tuple[Plan, ...]:
-    """Build a plan for every frame size, in order, and all of them for every repeat; see `build`."""
+    """Build a plan for every frame size, in order, and all of them for every repeat; see `build_plan`."""
     configs = split_sizes(config)
     if config.no_traffic:  # all sizes and repeats have the same path
         configs = tuple(each.model_copy(update={"repeat": 1}) for each in configs[:1])
-    plans = [build(each, resolvers, cpus) for each in configs]
+    plans = [build_plan(each, resolvers, cpus) for each in configs]
     return tuple(
         plan.model_copy(update={"repeat": repeat}) for repeat in range(1, plans[0].repeat_count + 1) for plan in plans
     )
@@ -168,8 +168,8 @@ def _repeatable_keys(config: Config) -> dict[str, object]:
 
 
 def _warnings(config: Config, path: _Path, traffic: Traffic) -> Iterator[str]:
-    yield from lab_warnings(path.lab)
-    yield from traffic_warnings(config, traffic)
+    yield from list_lab_warnings(path.lab)
+    yield from list_traffic_warnings(config, traffic)
     yield from path.warnings
-    yield from trex_warnings(config, path.trex)
-    yield from translation_notes(config.nfvbench)
+    yield from list_trex_warnings(config, path.trex)
+    yield from list_translation_notes(config.nfvbench)

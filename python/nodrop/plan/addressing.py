@@ -21,12 +21,12 @@ INNER_IPS_EACH = 1024
 FIRST_INNER_IPS = ipaddress.IPv4Address("169.254.0.1"), ipaddress.IPv6Address("fe80::1")
 
 
-def end_index(chain: int, side: int) -> int:
+def get_end_index(chain: int, side: int) -> int:
     """Return the index of a chain's left (0) or right (1) end; even indices are left."""
     return 2 * chain + side
 
 
-def tester_mac(port: int) -> str:
+def build_tester_mac(port: int) -> str:
     """Return the tester's MAC address at a port.
 
     It is locally administered and no interface's address: the kernel would pass frames to an interface's own address to
@@ -35,17 +35,17 @@ def tester_mac(port: int) -> str:
     return f"02:6e:64:00:00:{port:02x}"
 
 
-def sut_mac(place: int) -> str:
+def build_sut_mac(place: int) -> str:
     """Return the SUT's MAC address at an end of a chain."""
     return f"02:6e:64:00:01:{place:02x}"
 
 
-def inner_mac(end: int, kind: int = BETWEEN) -> str:
+def build_inner_mac(end: int, kind: int = BETWEEN) -> str:
     """Return the MAC address at one end of a link inside the SUT."""
     return f"02:6e:64:00:{2 + kind:02x}:{end:02x}"
 
 
-def inner_station_mac(mac: str) -> str:
+def build_inner_station_mac(mac: str) -> str:
     """Return the MAC address inside a tunnel for a station outside of it."""
     return f"02:6e:65{mac[8:]}"
 
@@ -58,17 +58,17 @@ def test_networks(chain_count: int, place: int) -> tuple[IPNetwork, ...]:
     return tuple(_part(network, bits, chain) for network in SIDES[side])
 
 
-def tester_ip(chain_count: int, place: int, version: int = 4) -> str:
+def build_tester_ip(chain_count: int, place: int, version: int = 4) -> str:
     """Return the first address of the network behind the tester at an end of a chain."""
     return str(next(network[1] for network in test_networks(chain_count, place) if network.version == version))
 
 
-def sut_ips(chain_count: int, place: int) -> tuple[str, ...]:
+def build_sut_ips(chain_count: int, place: int) -> tuple[str, ...]:
     """Return the SUT's addresses at an end of a chain: the last but one of each network."""
     return tuple(str(network[-2]) for network in test_networks(chain_count, place))
 
 
-def inner_ips(end: int, kind: int = BETWEEN) -> tuple[str, ...]:
+def build_inner_ips(end: int, kind: int = BETWEEN) -> tuple[str, ...]:
     """Return the link-local addresses at one end of a link inside the SUT (RFC 3927, RFC 4291 2.5.6)."""
     return tuple(str(first + INNER_IPS_EACH * kind + end) for first in FIRST_INNER_IPS)
 

@@ -37,14 +37,14 @@ def plan_engine(config: Config, lab: LabPlan, backend: Backend, available: Seque
         backend=backend,
         devices=_plan_devices(config, lab) if backend == "dpdk" else (),
         huge_pages=config.engine.dpdk.huge_pages == "auto",
-        cores=engine_cores(config, backend, available),
+        cores=select_engine_cores(config, backend, available),
         queue_slots=config.engine.queue_slots,
         catch_up_max_s=config.engine.catch_up,
         latency_every=config.engine.latency_every,
     )
 
 
-def engine_cores(config: Config, backend: Backend, available: Sequence[int]) -> tuple[int, ...]:
+def select_engine_cores(config: Config, backend: Backend, available: Sequence[int]) -> tuple[int, ...]:
     """Return the CPUs of the engine's threads.
 
     Sending by an XDP program, or receiving through DPDK, occupies a CPU, so the other thread has its own if the SUT

@@ -44,16 +44,16 @@ def plan_chain_ends(config: Config, lab: LabPlan) -> tuple[tuple[ChainEnd, Chain
     return tuple(_pairs(config, lab))
 
 
-def tester_mac(lab: LabPlan, port: int) -> str:
+def find_tester_mac(lab: LabPlan, port: int) -> str:
     """Return the tester's MAC address at a port: the interface's own address if the SUT is external."""
-    return lab.tester_macs[port] if lab.tester_macs else addressing.tester_mac(port)
+    return lab.tester_macs[port] if lab.tester_macs else addressing.build_tester_mac(port)
 
 
-def entrance_mac(lab: LabPlan, chain: int, side: int) -> str:
+def find_entrance_mac(lab: LabPlan, chain: int, side: int) -> str:
     """Return the destination MAC address of frames into one end of a chain."""
     if lab.sut in TRANSPARENT:
-        return tester_mac(lab, lab.port(chain, 1 - side))
-    return addressing.sut_mac(addressing.end_index(chain, side))
+        return find_tester_mac(lab, lab.port(chain, 1 - side))
+    return addressing.build_sut_mac(addressing.get_end_index(chain, side))
 
 
 def _pairs(config: Config, lab: LabPlan) -> Iterator[tuple[ChainEnd, ChainEnd]]:
@@ -68,22 +68,25 @@ def _pairs(config: Config, lab: LabPlan) -> Iterator[tuple[ChainEnd, ChainEnd]]:
 
 
 def _end(config: Config, lab: LabPlan, chain: int, side: int, flows: tuple[addressing.IPNetwork, ...]) -> ChainEnd:
-    chains, place = lab.chain_count, addressing.end_index(chain, side)
+    chains, place = lab.chain_count, addressing.get_end_index(chain, side)
     port, gateways = lab.port(chain, side), config.gateways
     tester_ipv4 = _gateway("gateways.tester", gateways.tester, gateways.tester_step, chain, side)
     sut_ipv4 = _gateway("gateways.sut", gateways.sut, gateways.sut_step, chain, side)
     if lab.cloud:
-        tester_ipv4 = tester_ipv4 or cloud_addresses.tester_ip(config, chain, side)
-        sut_ipv4 = sut_ipv4 or cloud_addresses.entrance_ip(config, chain, side)
-    ipv4, ipv6 = addressing.sut_ips(chains, place)
+        tester_ipv4 = tester_ipv4 or cloud_addresses.build_tester_ip(config, chain, side)
+        sut_ipv4 = sut_ipv4 or cloud_addresses.build_entrance_ip(config, chain, side)
+    ipv4, ipv6 = addressing.build_sut_ips(chains, place)
     return ChainEnd(
         chain=chain,
         side=side,
         port=port,
         tags=(Vlan(id=lab.vlans[chain][side]),) if lab.vlans else (),
-        tester_mac=tester_mac(lab, port),
-        next_mac=config.macs[side][chain] if config.macs else entrance_mac(lab, chain, side),
-        tester_ips=(tester_ipv4 or addressing.tester_ip(chains, place, 4), addressing.tester_ip(chains, place, 6)),
+        tester_mac=find_tester_mac(lab, port),
+        next_mac=config.macs[side][chain] if config.macs else find_entrance_mac(lab, chain, side),
+        tester_ips=(
+            tester_ipv4 or addressing.build_tester_ip(chains, place, 4),
+            addressing.build_tester_ip(chains, place, 6),
+        ),
         networks=(*addressing.test_networks(chains, place), *flows),
         sut_ips=(sut_ipv4 or ipv4, ipv6),
     )

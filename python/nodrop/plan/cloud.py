@@ -22,9 +22,9 @@ from nodrop.model.cloud import (
 )
 from nodrop.model.lab_plan import LabPlan
 from nodrop.plan import addressing, cloud_addresses
-from nodrop.plan.chain_ends import ChainEnd, plan_chain_ends, tester_mac
+from nodrop.plan.chain_ends import ChainEnd, find_tester_mac, plan_chain_ends
 from nodrop.plan.chain_networks import uses_cloud
-from nodrop.plan.cloud_addresses import EDGES, INNER, cidr, outer_role
+from nodrop.plan.cloud_addresses import EDGES, INNER, build_cidr, get_outer_role
 from nodrop.plan.cloud_check import check_cloud
 from nodrop.plan.resolvers import ReadFlavor
 from nodrop.units import format_count
@@ -100,10 +100,10 @@ def _flavor(config: Config, read_flavor: ReadFlavor) -> CloudFlavor:
 def _tester_macs(config: Config, lab: LabPlan) -> tuple[str, str]:
     """Return the destination addresses of frames that VMs send: the tester's ports, or their addresses inside
     tunnels."""
-    left, right = (tester_mac(lab, lab.port(0, side)) for side in range(2))
+    left, right = (find_tester_mac(lab, lab.port(0, side)) for side in range(2))
     if config.tunnel.kind == "none":
         return left, right
-    return addressing.inner_station_mac(left), addressing.inner_station_mac(right)
+    return addressing.build_inner_station_mac(left), addressing.build_inner_station_mac(right)
 
 
 def _external(config: Config) -> Iterator[CloudNetwork]:
@@ -180,7 +180,7 @@ class _Builder:
         names = self._openstack.router_names
         for chain, ends in enumerate(self._ends):
             for side, base in enumerate((names.left, names.right)):
-                inner = cloud_addresses.vm_ip(self._config, chain, side)
+                inner = cloud_addresses.build_vm_ip(self._config, chain, side)
                 vias = [inner, inner]
                 vias[side] = ends[side].tester_ips[0]
                 yield CloudRouter(
@@ -213,7 +213,7 @@ class _Builder:
                 f"openstack.networks.{role}.physical_network", network.physical_network, instance
             ),
             subnet=None if role == "floating" else self._subnet(role, network, name, instance),
-            cidr=str(cidr(self._config, role)),
+            cidr=str(build_cidr(self._config, role)),
             gateway=gateway,
             transport_label=self._transport_label(role, instance),
         )
@@ -238,7 +238,7 @@ class _Builder:
     def _segment(self, role: NetworkRole, kind: NetworkKind, instance: _NetworkInstance) -> int | None:
         value = getattr(self._openstack.networks, role).segmentation_id
         key = f"openstack.networks.{role}.segmentation_id"
-        if value is None and role in ("left", "right", *EDGES) and role == outer_role(self._config, _side(role)):
+        if value is None and role in ("left", "right", *EDGES) and role == get_outer_role(self._config, _side(role)):
             key, value = _tester_segments(self._config, kind, _side(role))
         if isinstance(value, tuple):
             own = _pick_value(key, value, instance)
@@ -253,9 +253,9 @@ class _Builder:
 
     def _gateway(self, role: NetworkRole, instance: _NetworkInstance) -> str | None:
         if self._config.routers and role in EDGES:
-            return cloud_addresses.entrance_ip(self._config, instance.number, _side(role))
+            return cloud_addresses.build_entrance_ip(self._config, instance.number, _side(role))
         if role == "management" or (self._config.routers and role in INNER):
-            return str(cloud_addresses.gateway(self._config, role))
+            return str(cloud_addresses.build_gateway(self._config, role))
         value = getattr(self._openstack.networks, role).gateway
         return None if value is None else str(value)
 
@@ -297,12 +297,18 @@ class _Builder:
 
     def _addresses(self, chain: int, hop: int) -> tuple[str, str]:
         config, last = self._config, self._config.hops - 1
-        left = cloud_addresses.vm_ip(config, chain, 0) if hop == 0 else cloud_addresses.middle_ip(config, chain, hop)
+        left = (
+            cloud_addresses.build_vm_ip(config, chain, 0)
+            if hop == 0
+            else cloud_addresses.build_middle_ip(config, chain, hop)
+        )
         right = (
-            cloud_addresses.vm_ip(config, chain, 1) if hop == last else cloud_addresses.middle_ip(config, chain, hop)
+            cloud_addresses.build_vm_ip(config, chain, 1)
+            if hop == last
+            else cloud_addresses.build_middle_ip(config, chain, hop)
         )
         masks = [
-            cidr(config, role).prefixlen
+            build_cidr(config, role).prefixlen
             for role in ("left" if hop == 0 else "middle", "right" if hop == last else "middle")
         ]
         return f"{left}/{masks[0]}", f"{right}/{masks[1]}"
@@ -312,9 +318,9 @@ class _Builder:
         VM."""
         config, last, chain = self._config, self._config.hops - 1, ends[0].chain
         if config.routers:
-            return self._traffic_routes(ends, [str(cloud_addresses.gateway(config, role)) for role in INNER])
-        left = ends[0].tester_ips[0] if hop == 0 else cloud_addresses.middle_ip(config, chain, hop - 1)
-        right = ends[1].tester_ips[0] if hop == last else cloud_addresses.middle_ip(config, chain, hop + 1)
+            return self._traffic_routes(ends, [str(cloud_addresses.build_gateway(config, role)) for role in INNER])
+        left = ends[0].tester_ips[0] if hop == 0 else cloud_addresses.build_middle_ip(config, chain, hop - 1)
+        right = ends[1].tester_ips[0] if hop == last else cloud_addresses.build_middle_ip(config, chain, hop + 1)
         return self._traffic_routes(ends, [left, right])
 
     def _traffic_routes(self, ends: tuple[ChainEnd, ChainEnd], vias: Sequence[str]) -> tuple[CloudRoute, ...]:

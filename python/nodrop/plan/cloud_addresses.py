@@ -12,46 +12,46 @@ EDGES: tuple[NetworkRole, NetworkRole] = ("edge_left", "edge_right")
 INNER: tuple[NetworkRole, NetworkRole] = ("left", "right")
 
 
-def cidr(config: Config, role: NetworkRole) -> IPv4Network:
+def build_cidr(config: Config, role: NetworkRole) -> IPv4Network:
     """Return the address range of the networks of a role."""
     return getattr(config.openstack.networks, role).cidr or IPv4Network(DEFAULT_NETWORKS[role][1])
 
 
-def gateway(config: Config, role: NetworkRole) -> IPv4Address:
+def build_gateway(config: Config, role: NetworkRole) -> IPv4Address:
     """Return the router's address in the networks of a role."""
-    return getattr(config.openstack.networks, role).gateway or cidr(config, role)[1]
+    return getattr(config.openstack.networks, role).gateway or build_cidr(config, role)[1]
 
 
-def tester_ip(config: Config, chain: int, side: int) -> str:
+def build_tester_ip(config: Config, chain: int, side: int) -> str:
     """Return the tester's address at an end of a chain, counted down from the end of its network."""
-    return _at(config, outer_role(config, side), -2 - chain)
+    return _at(config, get_outer_role(config, side), -2 - chain)
 
 
-def entrance_ip(config: Config, chain: int, side: int) -> str:
+def build_entrance_ip(config: Config, chain: int, side: int) -> str:
     """Return the next hop of frames into a chain: its router, or its VM."""
     if config.gateways.sut:
         return str(config.gateways.sut[side] + chain * int(config.gateways.sut_step))
-    return str(gateway(config, EDGES[side])) if config.routers else _at(config, INNER[side], 1 + chain)
+    return str(build_gateway(config, EDGES[side])) if config.routers else _at(config, INNER[side], 1 + chain)
 
 
-def vm_ip(config: Config, chain: int, side: int) -> str:
+def build_vm_ip(config: Config, chain: int, side: int) -> str:
     """Return the VM's address at an end of a chain; addresses after the router's if there is one."""
-    return _at(config, INNER[side], 2 + chain) if config.routers else entrance_ip(config, chain, side)
+    return _at(config, INNER[side], 2 + chain) if config.routers else build_entrance_ip(config, chain, side)
 
 
-def middle_ip(config: Config, chain: int, hop: int) -> str:
+def build_middle_ip(config: Config, chain: int, hop: int) -> str:
     """Return the address of one of two VMs on the network between them."""
     return _at(config, "middle", 1 + 2 * chain + hop)
 
 
-def outer_role(config: Config, side: int) -> NetworkRole:
+def get_outer_role(config: Config, side: int) -> NetworkRole:
     """Return the role of the tester's networks on a side."""
     return EDGES[side] if config.routers else INNER[side]
 
 
 def _at(config: Config, role: NetworkRole, place: int) -> str:
     """Return an address of a role's networks by position. Raises ConfigError if the network is too small."""
-    network = cidr(config, role)
+    network = build_cidr(config, role)
     # testers count down, VMs and routers up: in a shared network each has one half
     usable = network.num_addresses // (2 if config.networks == "shared" else 1)
     if abs(place) >= usable:

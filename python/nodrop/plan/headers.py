@@ -108,7 +108,9 @@ def _tunnel(traffic: TrafficConfig, ends: StreamEnds) -> Iterator[Layer]:
     if traffic.vxlan is not None:
         yield Udp(src_port=FIRST_DYNAMIC_PORT, dst_port=VXLAN_PORT)
         yield Vxlan(vni=traffic.vxlan)
-        yield Ethernet(src=addressing.inner_station_mac(ends.src_mac), dst=addressing.inner_station_mac(ends.dst_mac))
+        yield Ethernet(
+            src=addressing.build_inner_station_mac(ends.src_mac), dst=addressing.build_inner_station_mac(ends.dst_mac)
+        )
     if traffic.gre is not None:
         yield Gre(key=traffic.gre)
 

@@ -22,7 +22,7 @@ from nodrop.model.lab_plan import (
     Route,
 )
 from nodrop.plan import addressing
-from nodrop.plan.chain_ends import ChainEnd, plan_chain_ends, tester_mac
+from nodrop.plan.chain_ends import ChainEnd, find_tester_mac, plan_chain_ends
 from nodrop.plan.chain_networks import SIDES, WITHOUT_EDGE_SWITCH, choose_networks, plan_vlans
 from nodrop.plan.tester_ports import TesterPorts
 from nodrop.units import format_bytes, format_count, format_pps
@@ -129,7 +129,7 @@ def check_persistent_lab(config: Config, existing: LabPlan, largest: int) -> Lab
     return existing
 
 
-def lab_warnings(lab: LabPlan) -> Iterator[str]:
+def list_lab_warnings(lab: LabPlan) -> Iterator[str]:
     """Yield reasons to doubt figures measured in a lab."""
     vnfs = _count_cores(forwarder.core for forwarder in lab.forwarders if lab.sut != "ovs")
     edges = _count_cores(edge.core for edge in lab.edges)
@@ -309,7 +309,7 @@ class _Station(NamedTuple):
 
     @classmethod
     def inside(cls, end: int, kind: int) -> "_Station":
-        return cls(addressing.inner_mac(end, kind), addressing.inner_ips(end, kind))
+        return cls(addressing.build_inner_mac(end, kind), addressing.build_inner_ips(end, kind))
 
 
 class _Builder:
@@ -351,7 +351,7 @@ class _Builder:
             near = f"edge{chain}{SIDES[side][0]}"
             self._link("sut", near, SIDES[side] if self._routed else "sut", self._outer(end))
             vlan = end.tags[0].id if end.tags else None
-            mac = addressing.sut_mac(addressing.end_index(chain, side)) if shared else None
+            mac = addressing.build_sut_mac(addressing.get_end_index(chain, side)) if shared else None
             ports.append(AccessPort(interface=near, chain=chain, vlan=vlan, mac=mac))
         return EdgeSwitch(trunk=f"sut{side}", ports=tuple(ports), core=core, yields=yields)
 
@@ -360,7 +360,7 @@ class _Builder:
         link."""
         pairs = []
         for chain, ends in enumerate(self._ends):
-            place, letter = addressing.end_index(chain, side), SIDES[side][0]
+            place, letter = addressing.get_end_index(chain, side), SIDES[side][0]
             self._link(SIDES[side], f"in{chain}{letter}", "sut", f"vnf{chain}{letter}")
             station, chain_place = (_Station.inside(place, kind) for kind in ROUTER_LINK)
             inwards = _port(f"in{chain}{letter}", station, chain_place, ends[1 - side])
@@ -383,18 +383,18 @@ class _Builder:
                 yield Forwarder(chain=chain, ports=ports, core=core, yields=yields, idle_interfaces=idle)
 
     def _tester_side(self, end: ChainEnd) -> ForwarderPort:
-        station = _Station(addressing.sut_mac(addressing.end_index(end.chain, end.side)), end.sut_ips)
-        return _port(self._outer(end), station, _Station(tester_mac(self._lab, end.port), end.tester_ips), end)
+        station = _Station(addressing.build_sut_mac(addressing.get_end_index(end.chain, end.side)), end.sut_ips)
+        return _port(self._outer(end), station, _Station(find_tester_mac(self._lab, end.port), end.tester_ips), end)
 
     def _behind_router(self, end: ChainEnd) -> ForwarderPort:
-        place = addressing.end_index(end.chain, end.side)
+        place = addressing.get_end_index(end.chain, end.side)
         router, station = (_Station.inside(place, kind) for kind in ROUTER_LINK)
         return _port(f"vnf{end.chain}{SIDES[end.side][0]}", station, router, end)
 
     def _between(self, ends: tuple[ChainEnd, ChainEnd], side: int) -> ForwarderPort:
         """Return the port of a forwarder on the link to the chain's other forwarder, which leads to the networks of the
         opposite side."""
-        near, far = (addressing.end_index(ends[0].chain, one) for one in (side, 1 - side))
+        near, far = (addressing.get_end_index(ends[0].chain, one) for one in (side, 1 - side))
         station, peer = (_Station.inside(place, addressing.BETWEEN) for place in (near, far))
         return _port(f"inner{near}", station, peer, ends[1 - side])
 

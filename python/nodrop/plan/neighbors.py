@@ -11,7 +11,7 @@ from nodrop.model.layer import Vlan
 from nodrop.model.neighbor import NeighborLink, NeighborPlan, Station
 from nodrop.model.traffic import Stream, Traffic
 from nodrop.plan.chain_ends import TRANSPARENT, ChainEnd, plan_chain_ends
-from nodrop.plan.tunnel import tunnel_tags, vtep_ip, vtep_next_hop
+from nodrop.plan.tunnel import build_tunnel_tags, build_vtep_ip, build_vtep_next_hop
 
 ROUTING_SUTS: frozenset[SutKind] = frozenset({"router", "vnf-l3"})
 """SUTs that have addresses, and resolve the tester's."""
@@ -100,13 +100,13 @@ def _links(config: Config, lab: LabPlan, traffic: Traffic, resolves: bool) -> It
 
 def _tester_addresses(config: Config, end: ChainEnd) -> tuple[str, ...]:
     """Return the tester's addresses, IPv4 first."""
-    return end.tester_ips if config.tunnel.kind == "none" else (vtep_ip(config, end),)
+    return end.tester_ips if config.tunnel.kind == "none" else (build_vtep_ip(config, end),)
 
 
 def _tags(config: Config, end: ChainEnd, streams: Sequence[Stream]) -> tuple[Vlan, ...]:
     """Return the chain's tags, or those its frames begin with; for a varying VLAN, the first."""
     if config.tunnel.kind != "none":
-        return tunnel_tags(config, end)
+        return build_tunnel_tags(config, end)
     if end.tags or not streams:
         return end.tags
     tags = itertools.takewhile(lambda layer: isinstance(layer, Vlan), streams[0].layers[1:])
@@ -118,7 +118,7 @@ def _next_hop(config: Config, lab: LabPlan, ends: tuple[ChainEnd, ChainEnd], str
     near, far = ends
     is_v6 = stream.ip is not None and stream.ip.kind == "ipv6"
     if config.tunnel.kind != "none" and (not _routes(lab) or lab.cloud or config.tunnel.gateways):
-        return vtep_next_hop(config, near, far)
+        return build_vtep_next_hop(config, near, far)
     if _routes(lab) or (config.gateways.sut is not None and not is_v6):
         return near.sut_ips[is_v6]
     if lab.sut == "ext" and not _ext_has_addresses(config):

@@ -49,7 +49,7 @@ def find_replay(config: Config, inspect: InspectReplay) -> ReplayInput | None:
     return ReplayInput(source, inspect(source))
 
 
-def replay_streams(config: Config, lab: LabPlan, replayed: ReplayInput) -> Iterator[Stream]:
+def build_replay_streams(config: Config, lab: LabPlan, replayed: ReplayInput) -> Iterator[Stream]:
     """Yield one stream for each direction of each chain; each sends all frames of the file."""
     source, contents = replayed
     shifted = itertools.product(contents.signature_offsets, config.traffic.rx_shift)

@@ -69,11 +69,11 @@ def plan_search(
         **options,
     )
     plan = plan.model_copy(update={"goals": tuple(plan.complete(goal) for goal in plan.goals)})
-    lowest_pps = max(lowest_load_pps(goal, stream_count) for goal in plan.goals)
+    lowest_pps = max(compute_lowest_load_pps(goal, stream_count) for goal in plan.goals)
     return _check(config, plan.model_copy(update={"min_load_pps": _or(requested.min_load, lowest_pps)}))
 
 
-def lowest_load_pps(goal: Goal, stream_count: int) -> float:
+def compute_lowest_load_pps(goal: Goal, stream_count: int) -> float:
     """Return the lowest load at which one width is a whole frame of each stream, even in the shortest trials.
 
     Below it, counting whole frames decides where bounds lie. FD.io CSIT stops at 2 x 9001 frames per second, which

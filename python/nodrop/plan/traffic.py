@@ -14,8 +14,8 @@ from nodrop.plan.chain_ends import ChainEnd, plan_chain_ends
 from nodrop.plan.flow_fields import PORTS_MAX, StreamFlows, plan_flows
 from nodrop.plan.frame_sizes import plan_sizes
 from nodrop.plan.headers import StreamEnds, find_field, plan_layers
-from nodrop.plan.pcap_replay import ReplayInput, replay_streams
-from nodrop.plan.tunnel import check_tunnel, tunnel_layers
+from nodrop.plan.pcap_replay import ReplayInput, build_replay_streams
+from nodrop.plan.tunnel import build_tunnel_layers, check_tunnel
 
 BEHIND_HEADERS_BYTES = 18 + 4
 """Signature and FCS."""
@@ -32,7 +32,7 @@ def plan_traffic(config: Config, lab: LabPlan, replayed: ReplayInput | None = No
     Raises: ConfigError if headers, sizes and ranges contradict each other.
     """
     if replayed:
-        streams = tuple(replay_streams(config, lab, replayed))
+        streams = tuple(build_replay_streams(config, lab, replayed))
     else:
         check_tunnel(config, lab.chain_count)
         streams = tuple(_streams(config, lab))
@@ -103,7 +103,7 @@ def _ends(config: Config, near: ChainEnd, far: ChainEnd, flows: StreamFlows) -> 
             for source, destination in zip(near.networks[:2], far.networks[:2], strict=True)
         },
         tags=near.tags,
-        tunnel=tunnel_layers(config, near, far),
+        tunnel=build_tunnel_layers(config, near, far),
     )
 
 
@@ -164,7 +164,7 @@ def _values(entry: RangeConfig) -> IncrementedValues | ListedValues | RandomValu
     return IncrementedValues(count=entry.count, step=entry.step)
 
 
-def traffic_warnings(config: Config, traffic: Traffic) -> Iterator[str]:
+def list_traffic_warnings(config: Config, traffic: Traffic) -> Iterator[str]:
     """Yield deviations of the sent frames from the configuration."""
     if config.traffic.replay.file is not None:
         return
@@ -181,7 +181,7 @@ def traffic_warnings(config: Config, traffic: Traffic) -> Iterator[str]:
 
 def _chain_bytes(config: Config, end: ChainEnd) -> int:
     """Return the bytes of headers that distinguish chains, in addition to the configured headers."""
-    outside = tunnel_layers(config, end, end)[:-1] or end.tags
+    outside = build_tunnel_layers(config, end, end)[:-1] or end.tags
     return sum(layer.header_bytes for layer in outside)
 
 

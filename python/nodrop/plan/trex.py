@@ -39,7 +39,7 @@ def plan_trex(config: Config) -> TrexPlan | None:
     )
 
 
-def trex_warnings(config: Config, trex: TrexPlan | None) -> Iterator[str]:
+def list_trex_warnings(config: Config, trex: TrexPlan | None) -> Iterator[str]:
     """Yield deviations of TRex from nodrop's engine."""
     if trex is None:
         return

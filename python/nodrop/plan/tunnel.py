@@ -81,18 +81,18 @@ def _check_addresses(config: Config) -> None:
             )
 
 
-def tunnel_layers(config: Config, near: ChainEnd, far: ChainEnd) -> tuple[Layer, ...]:
+def build_tunnel_layers(config: Config, near: ChainEnd, far: ChainEnd) -> tuple[Layer, ...]:
     """Return all headers outside of the packet, from the outer to the inner Ethernet header; empty without a tunnel."""
     section, chain, side = config.tunnel, near.chain, near.side
     if section.kind == "none":
         return ()
     return (
         Ethernet(src=near.tester_mac, dst=near.next_mac),
-        *tunnel_tags(config, near),
+        *build_tunnel_tags(config, near),
         *_tunnel(config, near, far, chain, side),
         Ethernet(
-            src=addressing.inner_station_mac(near.tester_mac),
-            dst=config.macs[side][chain] if config.macs else addressing.inner_station_mac(near.next_mac),
+            src=addressing.build_inner_station_mac(near.tester_mac),
+            dst=config.macs[side][chain] if config.macs else addressing.build_inner_station_mac(near.next_mac),
         ),
     )
 
@@ -104,7 +104,11 @@ def _tunnel(config: Config, near: ChainEnd, far: ChainEnd, chain: int, side: int
         service = _number(section.service_labels, FIRST_SERVICE_LABEL, side, chain)
         return tuple(Mpls(label=label, tc=LABEL_CLASS, ttl=LABEL_TTL) for label in (transport, service))
     return (
-        Ipv4(src=vtep_ip(config, near), dst=str(section.dst_vtep or vtep_ip(config, far)), dscp=config.traffic.dscp),
+        Ipv4(
+            src=build_vtep_ip(config, near),
+            dst=str(section.dst_vtep or build_vtep_ip(config, far)),
+            dscp=config.traffic.dscp,
+        ),
         Udp(src_port=FIRST_DYNAMIC_PORT, dst_port=VXLAN_PORT),
         Vxlan(vni=_number(section.vnis, FIRST_VNI, side, chain)),
     )
@@ -114,21 +118,21 @@ def _number(sides: Sides | None, first: int, side: int, chain: int) -> int:
     return sides[side][chain] if sides else first + chain
 
 
-def tunnel_tags(config: Config, near: ChainEnd) -> tuple[Vlan, ...]:
+def build_tunnel_tags(config: Config, near: ChainEnd) -> tuple[Vlan, ...]:
     """Return the VLAN tags outside of a tunnel."""
     return near.tags if config.tunnel.vlan is None else (Vlan(id=config.tunnel.vlan),)
 
 
-def vtep_ip(config: Config, end: ChainEnd) -> str:
+def build_vtep_ip(config: Config, end: ChainEnd) -> str:
     """Return the tester's address at the end of a tunnel."""
     vteps = config.tunnel.src_vteps
     return str(vteps[end.side]) if vteps else str(end.networks[0][1])
 
 
-def vtep_next_hop(config: Config, near: ChainEnd, far: ChainEnd) -> str:
+def build_vtep_next_hop(config: Config, near: ChainEnd, far: ChainEnd) -> str:
     """Return the address that resolves to the destination MAC of tunneled frames: a gateway, or the tunnel's other
     end."""
     section = config.tunnel
     if section.gateways:
         return str(section.gateways[near.side])
-    return str(ipaddress.ip_address(str(section.dst_vtep or vtep_ip(config, far))))
+    return str(ipaddress.ip_address(str(section.dst_vtep or build_vtep_ip(config, far))))

@@ -20,7 +20,7 @@ from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult, Status
 from nodrop.model.shipping import Aggregator, ShipPlan
 from nodrop.report.log import EventLog
-from nodrop.system.log_files import LOGGER, LogFile, LogLines, SeverityCounter, attached, timestamp
+from nodrop.system.log_files import LOGGER, LogFile, LogLines, SeverityCounter, attached, format_timestamp
 
 if TYPE_CHECKING:
     from nodrop.export.fluentd.sender import Sender
@@ -120,7 +120,7 @@ def _open_fluentd(ship: ShipPlan, tally: SeverityCounter, report: ReportMessage)
     from nodrop.export.fluentd.log_records import LogRecords
     from nodrop.export.fluentd.records import build_records
 
-    run_date = timestamp(time.time())
+    run_date = format_timestamp(time.time())
     senders = {entry.aggregator.name: _open_sender(ship, entry.aggregator) for entry in ship.forwardings}
     logs = [
         LogRecords(senders[entry.aggregator.name], entry.logging_tag, run_date)

@@ -26,7 +26,7 @@ from pydantic import ValidationError
 from nodrop.errors import BusyError, StageError
 from nodrop.model.base import Value
 from nodrop.stage import persistent_lab, registry
-from nodrop.stage.process_identity import ProcessIdentity, identify, is_running
+from nodrop.stage.process_identity import ProcessIdentity, identify_process, is_running
 from nodrop.stage.registry import LabRecord
 from nodrop.system import runtime_dirs
 
@@ -86,7 +86,7 @@ class MachineActivity(NamedTuple):
 
 def find_activity() -> MachineActivity:
     """Find all runs, servers and labs on this machine."""
-    labs = {name: lab for name in registry.names() if (lab := registry.read(name))}
+    labs = {name: lab for name in registry.list_names() if (lab := registry.read_record(name))}
     return MachineActivity(list_active_processes(), labs, persistent_lab.find_unrecorded())
 
 
@@ -134,7 +134,7 @@ def registered_process(role: Role, place: str) -> Iterator[None]:
 
 
 def _record_process(role: Role, place: str) -> Path:
-    process = identify(os.getpid())
+    process = identify_process(os.getpid())
     entry = ActiveProcess(
         role=role,
         process=process,
@@ -143,7 +143,7 @@ def _record_process(role: Role, place: str) -> Path:
         command=" ".join(_format_command(sys.argv)),
         place=place,
     )
-    path = runtime_dirs.runtime_subdir(KIND) / f"{process.pid}-{threading.get_native_id()}.json"
+    path = runtime_dirs.ensure_runtime_subdir(KIND) / f"{process.pid}-{threading.get_native_id()}.json"
     path.write_text(entry.model_dump_json())
     return path
 
@@ -152,7 +152,9 @@ def list_active_processes() -> tuple[ActiveProcess, ...]:
     """Return every run and server of this user, and the owner of the lock."""
     processes = []
     with contextlib.suppress(StageError):  # without a directory there are no records
-        processes = [each for path in sorted(runtime_dirs.runtime_subdir(KIND).glob("*.json")) if (each := _read(path))]
+        processes = [
+            each for path in sorted(runtime_dirs.ensure_runtime_subdir(KIND).glob("*.json")) if (each := _read(path))
+        ]
     owner = _lock_owner()
     if owner and owner.process.pid not in {each.process.pid for each in processes}:
         processes.append(owner)
@@ -217,7 +219,7 @@ def _read_process(pid: int, uid: int) -> ActiveProcess | None:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
         return ActiveProcess(
             role="run",
-            process=identify(pid),
+            process=identify_process(pid),
             user=_get_user_name(uid),
             since=f"{since:%Y-%m-%dT%H:%M:%SZ}",
             command=" ".join(word for word in words if word),

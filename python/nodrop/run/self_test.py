@@ -7,8 +7,8 @@ from nodrop.config.schema import Config, EngineConfig
 from nodrop.errors import NodropError
 from nodrop.generator.engine import EngineMeasurer
 from nodrop.model.choices import Backend
-from nodrop.plan import build
-from nodrop.stage.capability_checks import CapabilityCheck, all_checks
+from nodrop.plan import build_plan
+from nodrop.stage.capability_checks import CapabilityCheck, list_checks
 from nodrop.stage.dpdk import describe_dpdk
 from nodrop.stage.netns import NetnsStage
 
@@ -18,7 +18,7 @@ REQUIRED = "af_packet"
 
 def run_checks() -> Iterator[CapabilityCheck]:
     """Yield all checks as they complete, in reading order."""
-    for check in all_checks():
+    for check in list_checks():
         yield check()
     yield from check_backends()
 
@@ -30,7 +30,7 @@ def check_backends() -> Iterator[CapabilityCheck]:
 
 
 def _check_backend(backend: Backend) -> CapabilityCheck:
-    plan = build(Config(sut="wire", engine=EngineConfig(backend=backend, queue_slots=1024)))
+    plan = build_plan(Config(sut="wire", engine=EngineConfig(backend=backend, queue_slots=1024)))
     result = error_text = ""
     try:
         with (

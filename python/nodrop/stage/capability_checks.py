@@ -13,7 +13,7 @@ from nodrop.errors import GeneratorError, NodropError, StageError
 from nodrop.model.base import Value
 from nodrop.model.lab_plan import Forwarder, ForwarderPort, LabPlan
 from nodrop.stage import namespace
-from nodrop.stage.host_facts import CLOCK_SOURCE, cpu_flags, read_host, read_text
+from nodrop.stage.host_facts import CLOCK_SOURCE, read_cpu_flags, read_host, read_text
 from nodrop.stage.netns import NetnsStage
 from nodrop.system.native_binaries import find_binary
 
@@ -41,7 +41,7 @@ class CapabilityCheck(Value):
     """What to do if the check fails."""
 
 
-def all_checks() -> tuple[Callable[[], CapabilityCheck], ...]:
+def list_checks() -> tuple[Callable[[], CapabilityCheck], ...]:
     """Return every check, in reading order."""
     return (
         check_kernel,
@@ -144,7 +144,7 @@ def check_memory() -> CapabilityCheck:
 def check_clock() -> CapabilityCheck:
     """Check that the clock is cheap to read and steady across cores."""
     source = read_text(CLOCK_SOURCE) or "unknown"
-    flags = cpu_flags()
+    flags = read_cpu_flags()
     steady = " and ".join(flag for flag in ("constant_tsc", "nonstop_tsc") if flag in flags)
     return CapabilityCheck(
         name="clock",

@@ -12,7 +12,7 @@ from nodrop.errors import StageError
 from nodrop.model.facts import StageFacts
 from nodrop.model.lab_plan import LabPlan
 from nodrop.stage import links
-from nodrop.stage.lab_inspection import chain_facts
+from nodrop.stage.lab_inspection import read_chain_facts
 
 IFF_UP = 1
 """Source: <linux/if.h>, netdevice(7)."""
@@ -49,7 +49,7 @@ class ExternalStage:
             sut_pid=0,
             sut_shares_tester_cpu=False,
             interfaces=links.read_interfaces(self._names, "tester"),
-            chains=tuple(chain_facts(plan)),
+            chains=tuple(read_chain_facts(plan)),
         )
         return self
 

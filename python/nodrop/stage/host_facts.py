@@ -22,7 +22,7 @@ def read_host() -> HostFacts:
     )
 
 
-def cpu_flags() -> frozenset[str]:
+def read_cpu_flags() -> frozenset[str]:
     """Return the feature flags of the first CPU, as the kernel names them; empty on architectures without flags."""
     return frozenset(_cpu_field("flags").split())
 
@@ -48,7 +48,7 @@ def _virtualization() -> str:
     hypervisor = read_text(Path("/sys/hypervisor/type"))
     if hypervisor:
         return hypervisor
-    if "hypervisor" not in cpu_flags():
+    if "hypervisor" not in read_cpu_flags():
         return "none"
     dmi = Path("/sys/class/dmi/id")
     maker = " ".join(filter(None, (read_text(dmi / "sys_vendor"), read_text(dmi / "product_name"))))

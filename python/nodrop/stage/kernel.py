@@ -8,7 +8,7 @@ from typing import Any
 
 from nodrop.errors import StageError
 from nodrop.model.lab_plan import Forwarder, ForwarderPort, LabPlan
-from nodrop.stage.links import index_of, netlink_for, set_up
+from nodrop.stage.links import find_index, netlink_for, set_up
 
 BRIDGE_AGEING_CENTISECONDS = 24 * 3600 * 100
 """A bridge that expires an address during a one-way run starts to flood, which changes the SUT."""
@@ -74,12 +74,12 @@ def _create_bridge(netlink: Any, name: str, mtu_bytes: int, forwarder: Forwarder
         br_ageing_time=BRIDGE_AGEING_CENTISECONDS,
     )
     for port in forwarder.ports:
-        netlink.link("set", index=index_of(port.interface), master=index_of(name))
+        netlink.link("set", index=find_index(port.interface), master=find_index(name))
     set_up(netlink, name)
 
 
 def _configure_router_port(netlink: Any, port: ForwarderPort) -> None:
-    index = index_of(port.interface)
+    index = find_index(port.interface)
     netlink.link("set", index=index, address=port.mac)
     set_up(netlink, port.interface)
     for address in map(ipaddress.ip_address, port.addresses):

@@ -25,12 +25,12 @@ def read_facts(request: LabRequest, privilege: str, pids: Namespaces, children: 
         sut_processes=tuple(child.fact for child in children),
         sut_shares_tester_cpu=plan.sut in ON_SENDER_CPU,
         interfaces=tuple(_interfaces(plan, pids)),
-        chains=tuple(chain_facts(plan, children)),
+        chains=tuple(read_chain_facts(plan, children)),
         router_pids={place: pid for place, pid in pids.items() if place != "sut"},
     )
 
 
-def chain_facts(plan: LabPlan, children: Sequence[SutChild] = ()) -> Iterator[ChainFacts]:
+def read_chain_facts(plan: LabPlan, children: Sequence[SutChild] = ()) -> Iterator[ChainFacts]:
     """Yield every chain in order; where forwarders are processes, the VNFs are the first of `children`."""
     vnfs = children if plan.sut in FORWARDERS else ()
     for chain in range(plan.chain_count):

@@ -77,7 +77,7 @@ def _interface_facts(link: Any, name: str, namespace: str) -> InterfaceFacts:
     return InterfaceFacts(
         name=name,
         namespace=namespace,
-        driver=ethtool.driver_name(name),
+        driver=ethtool.read_driver_name(name),
         mac=link.get("address"),
         mtu_bytes=link.get("mtu"),
         link_speed_bps=ethtool.link_speed_bps(name),
@@ -86,7 +86,7 @@ def _interface_facts(link: Any, name: str, namespace: str) -> InterfaceFacts:
 
 def set_up(netlink: Any, name: str) -> None:
     """Bring an interface up without an automatic address."""
-    index = index_of(name)
+    index = find_index(name)
     generation = {"attrs": [("IFLA_INET6_ADDR_GEN_MODE", ADDRESS_GENERATION_NONE)]}
     with contextlib.suppress(
         _netlink_error()
@@ -95,7 +95,7 @@ def set_up(netlink: Any, name: str) -> None:
     netlink.link("set", index=index, state="up")
 
 
-def index_of(name: str) -> int:
+def find_index(name: str) -> int:
     """Return the index of an interface in this network namespace."""
     return socket.if_nametoindex(name)
 

@@ -48,7 +48,7 @@ def unshare_lab() -> str:
     return ROOT
 
 
-def join(pid: int) -> str:
+def join_namespaces(pid: int) -> str:
     """Move this single-threaded process into the user and network namespaces of another process.
 
     Returns: `user namespace` if it became root of one, `root` otherwise.

@@ -12,7 +12,7 @@ from nodrop.model.lab_plan import LabPlan
 from nodrop.stage import registry
 from nodrop.stage.holder_client import HOLDER, LOG_LINES, STANDING, UP_TIMEOUT_S, LabLog, await_up, start_holder
 from nodrop.stage.holder_protocol import STAY, LabRequest, LabUp
-from nodrop.stage.process_identity import ProcessIdentity, await_end, identify, is_running, terminate
+from nodrop.stage.process_identity import ProcessIdentity, await_end, identify_process, is_running, terminate_process
 from nodrop.stage.registry import LabRecord
 from nodrop.system.json_child import log_tail
 
@@ -62,14 +62,14 @@ class PersistentLabStage:
 def bring_up(plan: LabPlan, name: str) -> LabRecord:
     """Bring up a persistent lab. Raises StageError, also if a lab of that name is up."""
     with registry.locked():
-        lab = registry.read(name)
+        lab = registry.read_record(name)
         if lab and is_running(lab.holder):
             raise StageError(f"lab {name} is already up; take it down first: nodrop lab down --name {name}")
         try:
             with registry.log_path(name).open("w+b") as log:
                 return _start(LabRequest(name=name, plan=plan), log)
         except BaseException:
-            registry.remove(name)
+            registry.remove_record(name)
             raise
 
 
@@ -80,12 +80,12 @@ def take_down(name: str) -> bool:
     Raises: StageError if it has no record.
     """
     with registry.locked():
-        lab = registry.read(name) or _unknown_lab(name)
+        lab = registry.read_record(name) or _unknown_lab(name)
         stood = is_running(lab.holder)
-        terminate(lab.holder, END_TIMEOUT_S)
+        terminate_process(lab.holder, END_TIMEOUT_S)
         for process in (lab.keeper, *lab.sut_processes):
             await_end(process, END_TIMEOUT_S)
-        registry.remove(name)
+        registry.remove_record(name)
         return stood
 
 
@@ -95,14 +95,14 @@ def find_unrecorded() -> tuple[ProcessIdentity, ...]:
     Their command line, which only `bring_up` writes, and their separate network namespace identify them.
     """
     with registry.locked():  # a lab that is being brought up has no record yet
-        recorded = {lab.holder for name in registry.names() if (lab := registry.read(name))}
-        holders = tuple(identify(pid) for pid in _find_holders())
+        recorded = {lab.holder for name in registry.list_names() if (lab := registry.read_record(name))}
+        holders = tuple(identify_process(pid) for pid in _find_holders())
     return tuple(process for process in holders if process not in recorded)
 
 
 def end_unrecorded(process: ProcessIdentity) -> None:
     """End a lab that `find_unrecorded` returned."""
-    terminate(process, END_TIMEOUT_S)
+    terminate_process(process, END_TIMEOUT_S)
 
 
 def _find_holders() -> Iterator[int]:
@@ -128,7 +128,7 @@ def _is_holder(process: Path) -> bool:
 
 def find_lab(name: str) -> LabRecord:
     """Return a lab that is up. Raises StageError if no lab has that name, or it has failed."""
-    lab = registry.read(name) or _unknown_lab(name)
+    lab = registry.read_record(name) or _unknown_lab(name)
     _check_up(name, lab)
     return lab
 
@@ -139,7 +139,7 @@ def find_namespace_pid(name: str, namespace: str) -> int:
 
     Raises: StageError if the lab does not exist or its namespaces have ended.
     """
-    lab = registry.read(name) or _unknown_lab(name)
+    lab = registry.read_record(name) or _unknown_lab(name)
     routers = lab.facts.router_pids
     if namespace in ("left", "right"):
         if namespace not in routers:
@@ -158,7 +158,7 @@ def _start(request: LabRequest, log: LabLog) -> LabRecord:
     holder = start_holder([STANDING], request, log)
     try:
         lab = _build_record(request.plan, await_up(holder, request.plan, log))
-        registry.write(request.name, lab)
+        registry.write_record(request.name, lab)
         holder.send(STAY)
     finally:
         holder.end(UP_TIMEOUT_S)
@@ -169,9 +169,9 @@ def _build_record(plan: LabPlan, answer: LabUp) -> LabRecord:
     return LabRecord(
         facts=answer.facts,
         plan=plan,
-        holder=identify(answer.facts.tester_pid),
-        keeper=identify(answer.facts.sut_pid),
-        sut_processes=tuple(identify(process.pid) for process in answer.facts.sut_processes),
+        holder=identify_process(answer.facts.tester_pid),
+        keeper=identify_process(answer.facts.sut_pid),
+        sut_processes=tuple(identify_process(process.pid) for process in answer.facts.sut_processes),
     )
 
 
@@ -187,5 +187,5 @@ def _check_up(name: str, lab: LabRecord) -> None:
 
 
 def _unknown_lab(name: str) -> LabRecord:
-    labs = ", ".join(registry.names()) or "none"
+    labs = ", ".join(registry.list_names()) or "none"
     raise StageError(f"lab {name} does not exist (labs: {labs}); bring it up: nodrop lab up --name {name}")

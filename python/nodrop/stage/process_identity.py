@@ -22,7 +22,7 @@ class ProcessIdentity(Value):
     """Clock ticks between boot and its start: field 22 of /proc/<pid>/stat, proc(5)."""
 
 
-def identify(pid: int) -> ProcessIdentity:
+def identify_process(pid: int) -> ProcessIdentity:
     """Return the identity of a running process. Raises StageError if no process has this pid."""
     ticks = _start_ticks(pid)
     if ticks is None:
@@ -35,7 +35,7 @@ def is_running(process: ProcessIdentity) -> bool:
     return _start_ticks(process.pid) == process.start_ticks
 
 
-def terminate(process: ProcessIdentity, timeout_s: float) -> None:
+def terminate_process(process: ProcessIdentity, timeout_s: float) -> None:
     """End this process and wait for its end: SIGTERM, then SIGKILL after a timeout."""
     with _open_pidfd(process) as handle:
         if handle is not None:

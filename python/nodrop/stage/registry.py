@@ -51,7 +51,7 @@ class LabRecord(Value):
 @contextlib.contextmanager
 def locked() -> Iterator[None]:
     """Keep other nodrop processes of this user from changing the records while the block runs."""
-    descriptor = os.open(runtime_dirs.runtime_subdir(SUBDIR), os.O_RDONLY)
+    descriptor = os.open(runtime_dirs.ensure_runtime_subdir(SUBDIR), os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
@@ -59,7 +59,7 @@ def locked() -> Iterator[None]:
         os.close(descriptor)
 
 
-def read(name: str) -> LabRecord | None:
+def read_record(name: str) -> LabRecord | None:
     """Return the record of a lab; None without one. Raises StageError if it is not readable."""
     path = _path(name, ".json")
     try:
@@ -73,7 +73,7 @@ def read(name: str) -> LabRecord | None:
         ) from None
 
 
-def write(name: str, lab: LabRecord) -> None:
+def write_record(name: str, lab: LabRecord) -> None:
     """Write the record of a lab atomically."""
     path = _path(name, ".json")
     draft = path.with_suffix(".json.new")
@@ -81,15 +81,15 @@ def write(name: str, lab: LabRecord) -> None:
     draft.replace(path)
 
 
-def remove(name: str) -> None:
+def remove_record(name: str) -> None:
     """Remove the record and the log of a lab."""
     _path(name, ".json").unlink(missing_ok=True)
     log_path(name).unlink(missing_ok=True)
 
 
-def names() -> tuple[str, ...]:
+def list_names() -> tuple[str, ...]:
     """Return the names of all recorded labs, up or not."""
-    return tuple(sorted(path.stem for path in runtime_dirs.runtime_subdir(SUBDIR).glob("*.json")))
+    return tuple(sorted(path.stem for path in runtime_dirs.ensure_runtime_subdir(SUBDIR).glob("*.json")))
 
 
 def log_path(name: str) -> Path:
@@ -100,4 +100,4 @@ def log_path(name: str) -> Path:
 def _path(name: str, suffix: str) -> Path:
     if not NAME.fullmatch(name):
         raise ConfigError(f"invalid lab name {name!r}; use 1 to 64 letters, digits, '.', '_' or '-'")
-    return runtime_dirs.runtime_subdir(SUBDIR) / (name + suffix)
+    return runtime_dirs.ensure_runtime_subdir(SUBDIR) / (name + suffix)

@@ -15,7 +15,7 @@ from nodrop.stage.antagonist import running_antagonists
 from nodrop.stage.links import Namespaces
 from nodrop.stage.ovs import open_vswitch
 from nodrop.stage.sut_process import SutChild
-from nodrop.stage.vnf import FORWARDERS, edge_commands, start_all, vnf_commands
+from nodrop.stage.vnf import FORWARDERS, build_edge_commands, build_vnf_commands, start_all
 from nodrop.system import ethtool
 
 KERNEL_SUTS: dict[SutKind, Callable[[LabPlan], None]] = {
@@ -47,8 +47,8 @@ def install_sut(plan: LabPlan, pids: Namespaces) -> Iterator[InstalledSut]:
         with namespace.inside_network_of(pids["sut"]):
             KERNEL_SUTS[plan.sut](plan)
     with contextlib.ExitStack() as stack:
-        commands = [*vnf_commands(plan, pids["sut"])] if plan.sut in FORWARDERS else []
-        children = stack.enter_context(start_all([*commands, *edge_commands(plan, pids["sut"])], plan))
+        commands = [*build_vnf_commands(plan, pids["sut"])] if plan.sut in FORWARDERS else []
+        children = stack.enter_context(start_all([*commands, *build_edge_commands(plan, pids["sut"])], plan))
         if plan.sut_softirq_core is not None:
             steer_receiving(plan.sut_softirq_core, plan.sut_interfaces, pids["sut"])
         switches = stack.enter_context(open_vswitch(plan, pids["sut"])) if plan.sut == "ovs" else ()

@@ -43,13 +43,13 @@ def start_all(commands: Sequence[VnfCommand], plan: LabPlan) -> Iterator[tuple[S
         stop_all(children)
 
 
-def vnf_commands(plan: LabPlan, sut_pid: int) -> Iterator[VnfCommand]:
+def build_vnf_commands(plan: LabPlan, sut_pid: int) -> Iterator[VnfCommand]:
     """Yield a VNF for each forwarder."""
     for position, forwarder in enumerate(plan.forwarders):
         yield VnfCommand(f"vnf{position}", "the loopback VNF", _vnf_arguments(plan, forwarder, sut_pid))
 
 
-def edge_commands(plan: LabPlan, sut_pid: int) -> Iterator[VnfCommand]:
+def build_edge_commands(plan: LabPlan, sut_pid: int) -> Iterator[VnfCommand]:
     """Yield the edge switches that connect shared tester ports to the chains."""
     for side, edge in zip(("left", "right"), plan.edges, strict=False):
         yield VnfCommand(f"edge {side}", f"the {side} edge switch", _edge_arguments(plan, edge, sut_pid))

@@ -17,13 +17,13 @@ ETHTOOL_SGRO = 0x2C
 SPEED_UNKNOWN_MBPS = 0xFFFFFFFF
 
 
-def driver_name(interface: str) -> str:
+def read_driver_name(interface: str) -> str:
     """Return the driver of an interface in this process's network namespace; `unknown` if it is not reported."""
     answer = _ask(interface, ETHTOOL_GDRVINFO, 196)
     return answer[4:36].split(b"\0")[0].decode() if answer else "unknown"
 
 
-def firmware_version(interface: str) -> str | None:
+def read_firmware_version(interface: str) -> str | None:
     """Return the firmware version of an interface's card, empty if the driver names none; None without a reply."""
     answer = _ask(interface, ETHTOOL_GDRVINFO, 196)
     return answer[68:100].split(b"\0")[0].decode(errors="replace").strip() if answer else None

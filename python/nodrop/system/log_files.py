@@ -18,12 +18,12 @@ FIELDS = "fields"
 """Attribute of a log record that holds the message's values for programs."""
 
 
-def timestamp(seconds: float) -> str:
+def format_timestamp(seconds: float) -> str:
     """Format a time in UTC as NFVbench does: `2026-01-31T12:00:00.123456+0000`."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f%z")
 
 
-def level_name(levelno: int) -> str:
+def format_level_name(levelno: int) -> str:
     """Return the name of a log level."""
     return logging.getLevelName(levelno)
 
@@ -34,7 +34,7 @@ class TextLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the line; continuation lines of a message are indented."""
         message = record.getMessage().replace("\n", "\n    ")
-        return f"{timestamp(record.created)} {record.levelname:<7} {message}{_trace(record)}"
+        return f"{format_timestamp(record.created)} {record.levelname:<7} {message}{_trace(record)}"
 
 
 class JsonLines(logging.Formatter):
@@ -43,7 +43,7 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the object, with the field names of the records sent to Fluentd and the message's values as fields."""
         content = {
-            "@timestamp": timestamp(record.created),
+            "@timestamp": format_timestamp(record.created),
             "loglevel": record.levelname,
             "message": record.getMessage() + _trace(record),
             **getattr(record, FIELDS, {}),

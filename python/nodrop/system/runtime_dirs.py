@@ -7,9 +7,9 @@ from pathlib import Path
 from nodrop.errors import StageError
 
 
-def runtime_subdir(kind: str) -> Path:
+def ensure_runtime_subdir(kind: str) -> Path:
     """Return the directory for one kind of files. Raises StageError if another user could have written to it."""
-    path = runtime_root() / kind
+    path = find_runtime_root() / kind
     try:
         for part in (path.parent, path):
             part.mkdir(mode=0o700, exist_ok=True)
@@ -19,7 +19,7 @@ def runtime_subdir(kind: str) -> Path:
     return path
 
 
-def runtime_root() -> Path:
+def find_runtime_root() -> Path:
     """Return the parent directory; root's does not depend on the environment, so that sudo finds the files of a root
     shell."""
     uid = os.geteuid()

@@ -63,7 +63,7 @@ def _describe(root: str | None, capture: str | None, cpus: tuple[int, ...] | Non
     if root and capture:
         raise ConfigError("--root and --capture exclude each other: a capture is of this machine; omit one of them")
     if capture:
-        return captures.capture(Path(capture), cpus)
+        return captures.capture_host(Path(capture), cpus)
     if root:
         with captures.open_capture(Path(root)) as source:
             return describe_host(source, cpus)

@@ -27,7 +27,7 @@ def expand_path(file: str | None) -> str | None:
     return str(Path(file).expanduser()) if file else None
 
 
-def single_or_list(values: Sequence[Any] | None) -> Any:
+def collapse_list(values: Sequence[Any] | None) -> Any:
     """Return a single value alone, so that it is incremented by chain, and several values as a list."""
     return None if not values else values[0] if len(values) == 1 else list(values)
 
@@ -61,8 +61,8 @@ for section, role in NETWORKS.items():
     RULES.alias(f"{section}.subnet", f"{target}.subnet")
     RULES.alias(f"{section}.cidr", f"{target}.cidr")
     RULES.alias(f"{section}.network_type", f"{target}.type", convert_network_type)
-    RULES.alias(f"{section}.segmentation_id", f"{target}.segmentation_id", single_or_list)
-    RULES.alias(f"{section}.physical_network", f"{target}.physical_network", single_or_list)
+    RULES.alias(f"{section}.segmentation_id", f"{target}.segmentation_id", collapse_list)
+    RULES.alias(f"{section}.physical_network", f"{target}.physical_network", collapse_list)
 for section in ("management_network", "edge_networks.left", "edge_networks.right"):
     RULES.alias(f"{section}.gateway", f"openstack.networks.{NETWORKS[section]}.gateway")
 
@@ -108,8 +108,8 @@ def translate_external(settings: NfvbenchSettings) -> NodropKeys:
     is_cloud = has_cloud(settings.config)
     return (
         {
-            "openstack.external.left": single_or_list(networks.left) if is_cloud else None,
-            "openstack.external.right": single_or_list(networks.right) if is_cloud else None,
+            "openstack.external.left": collapse_list(networks.left) if is_cloud else None,
+            "openstack.external.right": collapse_list(networks.right) if is_cloud else None,
         }
         if settings.has("external_networks")
         else {}

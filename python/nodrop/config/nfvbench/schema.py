@@ -28,7 +28,7 @@ from nodrop.config.nfvbench.value_types import (
     Text,
     Vlan,
     Vlans,
-    as_list,
+    wrap_list,
 )
 from nodrop.model.base import Value
 
@@ -252,7 +252,7 @@ class FluentdServer(Value):
 
 
 OneOrMoreAggregators = BeforeValidator(
-    lambda value: as_list(value) or (), json_schema_input_type=list[FluentdServer] | FluentdServer | None
+    lambda value: wrap_list(value) or (), json_schema_input_type=list[FluentdServer] | FluentdServer | None
 )
 """A single server needs no list around it; null is none."""
 

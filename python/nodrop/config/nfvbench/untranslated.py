@@ -81,7 +81,7 @@ def iter_unused_keys() -> Iterator[tuple[Key, str]]:
         yield leaf.key, next((UNUSED_KEYS[key] for key in paths if key in UNUSED_KEYS), SILENT)
 
 
-def translation_notes(original: Mapping[str, Any]) -> tuple[str, ...]:
+def list_translation_notes(original: Mapping[str, Any]) -> tuple[str, ...]:
     """Return a note for each of NFVbench's keys that is set and acts differently in nodrop.
 
     Args:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from nodrop.config.nfvbench.loopback import parse_loopback
-from nodrop.config.per_side import number_to_text, parse_mac, parse_vlans
+from nodrop.config.per_side import convert_number_to_text, parse_mac, parse_vlans
 from nodrop.units import parse_bps, parse_count, parse_percent, parse_seconds
 
 PORT_MAX = 65535
@@ -84,7 +84,7 @@ def parse_size(value: object) -> str:
     return text
 
 
-def as_list(value: object) -> object:
+def wrap_list(value: object) -> object:
     """Return a single value as a list."""
     return value if value is None or isinstance(value, (list, tuple)) else [value]
 
@@ -134,24 +134,24 @@ Vlans = Annotated[
     tuple[tuple[Vlan, ...], tuple[Vlan, ...]] | None,
     BeforeValidator(parse_vlans, json_schema_input_type=list[int] | list[list[int]] | None),
 ]
-Macs = Annotated[tuple[Mac, ...] | None, BeforeValidator(as_list, json_schema_input_type=str | list[str] | None)]
+Macs = Annotated[tuple[Mac, ...] | None, BeforeValidator(wrap_list, json_schema_input_type=str | list[str] | None)]
 Pair = Annotated[tuple[Address, ...], Field(min_length=2, max_length=2)]
 Segments = Annotated[
     tuple[Annotated[int, Field(ge=0, lt=2**24)], ...] | None,
-    BeforeValidator(as_list, json_schema_input_type=int | list[int] | None),
+    BeforeValidator(wrap_list, json_schema_input_type=int | list[int] | None),
 ]
 Labels = Annotated[
     tuple[Annotated[int, Field(ge=0, lt=2**20)], ...] | None,
-    BeforeValidator(as_list, json_schema_input_type=int | list[int] | None),
+    BeforeValidator(wrap_list, json_schema_input_type=int | list[int] | None),
 ]
 Sizes = Annotated[
     tuple[Annotated[str, BeforeValidator(parse_size, json_schema_input_type=int | str)], ...],
     Field(min_length=1),
-    BeforeValidator(as_list, json_schema_input_type=int | str | list[int | str]),
+    BeforeValidator(wrap_list, json_schema_input_type=int | str | list[int | str]),
 ]
-Rate = Annotated[str, BeforeValidator(number_to_text, json_schema_input_type=str | float)]
-Text = Annotated[str, BeforeValidator(number_to_text, json_schema_input_type=str | float)]
-Names = Annotated[tuple[str, ...] | None, BeforeValidator(as_list, json_schema_input_type=str | list[str] | None)]
+Rate = Annotated[str, BeforeValidator(convert_number_to_text, json_schema_input_type=str | float)]
+Text = Annotated[str, BeforeValidator(convert_number_to_text, json_schema_input_type=str | float)]
+Names = Annotated[tuple[str, ...] | None, BeforeValidator(wrap_list, json_schema_input_type=str | list[str] | None)]
 Chain = Annotated[Literal["PVP", "PVVP", "EXT"], BeforeValidator(parse_chain, json_schema_input_type=str)]
 Speed = Annotated[
     float | Literal["auto"] | None, BeforeValidator(parse_speed, json_schema_input_type=float | str | None)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from nodrop.system.log_files import SeverityCounter, timestamp
+from nodrop.system.log_files import SeverityCounter, format_timestamp
 
 START, RUN_SUMMARY = "START", "RUN_SUMMARY"
 
@@ -52,5 +52,10 @@ class LogRecords(logging.Handler):
         self._send(RUN_SUMMARY, message, time.time(), **counts)
 
     def _send(self, level: str, message: str, at_s: float, **more: int) -> None:
-        record = {"runlogdate": self._run_date, "loglevel": level, "message": message, "@timestamp": timestamp(at_s)}
+        record = {
+            "runlogdate": self._run_date,
+            "loglevel": level,
+            "message": message,
+            "@timestamp": format_timestamp(at_s),
+        }
         self._sink.enqueue(self._tag, record | more)

@@ -12,7 +12,7 @@ from nodrop.export.nfvbench import build_nfvbench_result
 from nodrop.model.layer import Mpls, Vlan, Vxlan
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
-from nodrop.system.log_files import timestamp
+from nodrop.system.log_files import format_timestamp
 
 SINGLE_RUN = "single_run"
 ITERATIONS = "iteration_stats"
@@ -64,7 +64,7 @@ def _build_header(run: RunResult, run_date: str) -> Record:
     sut = run.plan.lab.sut
     return {
         "runlogdate": run_date,
-        "@timestamp": timestamp(ended.timestamp()),
+        "@timestamp": format_timestamp(ended.timestamp()),
         "run_id": run.run_id,
         "user_label": run.plan.label,
         "version": run.facts.versions.nodrop if run.facts else __version__,

@@ -133,7 +133,7 @@ atexit.register(stop_all)
 
 def log_path(rpc_port: int) -> Path:
     """Return the path of the log of a server started at this port, in a directory only this user can write."""
-    return runtime_dirs.runtime_subdir("trex") / f"{rpc_port}.log"
+    return runtime_dirs.ensure_runtime_subdir("trex") / f"{rpc_port}.log"
 
 
 def log_text(rpc_port: int) -> str | None:

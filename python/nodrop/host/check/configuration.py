@@ -5,15 +5,16 @@ from functools import partial
 from nodrop.host.check.rule import (
     CheckRule,
     Condition,
-    all_of,
-    any_of,
-    conclude,
+    build_condition,
+    build_unknown_condition,
+    combine_all,
+    combine_any,
     get_setting,
     judge_observation,
-    unknown_condition,
 )
 from nodrop.host.check.tuning_commands import (
     add_queues,
+    build_empty_remedy,
     create_vfs,
     disable_irqbalance,
     disable_turbo,
@@ -21,7 +22,6 @@ from nodrop.host.check.tuning_commands import (
     list_nics,
     list_noisy_services,
     move_cards,
-    no_remedy,
     raise_limits,
     reserve_large_pages,
     steer_interrupts,
@@ -62,7 +62,7 @@ def _judge_polling(host: HostDescriptor) -> Condition:
     ]
     programs = get_setting(host, "polling_processes")
     running = judge_observation("DPDK programs", programs, lambda text: text != "none")
-    return any_of(*drivers, *switches, running)
+    return combine_any(*drivers, *switches, running)
 
 
 def _judge_isolation(host: HostDescriptor) -> Condition:
@@ -77,7 +77,7 @@ def _judge_isolation(host: HostDescriptor) -> Condition:
     tickless = judge_observation(
         "CPUs without ticks (nohz_full)", get_setting(host, "nohz_full"), lambda text: _covers(text, required_cpus)
     )
-    callback_free = any_of(
+    callback_free = combine_any(
         tickless,
         judge_observation(
             "CPUs without callbacks (rcu_nocbs)",
@@ -85,7 +85,7 @@ def _judge_isolation(host: HostDescriptor) -> Condition:
             lambda text: _covers(text, required_cpus),
         ),
     )
-    return all_of(isolated, tickless, callback_free._replace(evidence=callback_free.evidence[1:]))
+    return combine_all(isolated, tickless, callback_free._replace(evidence=callback_free.evidence[1:]))
 
 
 def _covers(text: str, required_cpus: set[int]) -> bool | None:
@@ -112,13 +112,17 @@ def _judge_interrupts(host: HostDescriptor) -> Condition:
     if targets is None:
         return routing
     if cpus is None:
-        return all_of(
-            routing, unknown_condition("isolated CPUs", get_setting(host, "isolated_cpus").why or "not recorded")
+        return combine_all(
+            routing, build_unknown_condition("isolated CPUs", get_setting(host, "isolated_cpus").why or "not recorded")
         )
     if not cpus:
-        return all_of(routing, conclude("CPUs kept free of them", False, "none, as no CPU is isolated", setting.source))
+        return combine_all(
+            routing, build_condition("CPUs kept free of them", False, "none, as no CPU is isolated", setting.source)
+        )
     overlap = format_cpu_list(targets & set(cpus))
-    return all_of(routing, conclude("isolated CPUs with interrupts", not overlap, overlap or "none", setting.source))
+    return combine_all(
+        routing, build_condition("isolated CPUs with interrupts", not overlap, overlap or "none", setting.source)
+    )
 
 
 def _judge_irqbalance(host: HostDescriptor) -> Condition:
@@ -134,7 +138,7 @@ def _judge_background(host: HostDescriptor) -> Condition:
     services = (
         f"{' '.join(restless)} among those running" if restless else "none of those known to wake up by themselves"
     )
-    return all_of(
+    return combine_all(
         judge_observation("services", get_setting(host, "services"), lambda _: not restless, services),
         judge_observation("firewall", get_setting(host, "firewall"), _is_off),
     )
@@ -143,7 +147,7 @@ def _judge_background(host: HostDescriptor) -> Condition:
 def _judge_clock_rate(host: HostDescriptor) -> Condition:
     turbo, governor = host.capabilities.processor.turbo, host.capabilities.processor.governor
     if turbo.supported.value is False:
-        return conclude("turbo supported", True, "no", turbo.supported.source)
+        return build_condition("turbo supported", True, "no", turbo.supported.source)
     condition = judge_observation("turbo on", turbo.enabled, lambda on: not on)
     return condition._replace(evidence=(*condition.evidence, *judge_observation("governor", governor).evidence))
 
@@ -151,14 +155,14 @@ def _judge_clock_rate(host: HostDescriptor) -> Condition:
 def _judge_locality(host: HostDescriptor) -> Condition:
     """Judge whether each card is on a node with CPUs for VMs."""
     cards = [
-        conclude(nic.id, *_judge_node_cpus(node), nic.node.source)
+        build_condition(nic.id, *_judge_node_cpus(node), nic.node.source)
         for node in host.resources.numa_nodes
         for nic in node.nics
     ]
     unplaced = [
-        unknown_condition(f"node of {nic.id}", nic.node.why or "not said") for nic in host.resources.unplaced_nics
+        build_unknown_condition(f"node of {nic.id}", nic.node.why or "not said") for nic in host.resources.unplaced_nics
     ]
-    return all_of(*cards, *unplaced) if cards or unplaced else unknown_condition("cards", "none found")
+    return combine_all(*cards, *unplaced) if cards or unplaced else build_unknown_condition("cards", "none found")
 
 
 def _judge_node_cpus(node: NumaNode) -> tuple[bool | None, str]:
@@ -187,7 +191,7 @@ def _parse_number(text: str) -> int | None:
 
 
 def _judge_pinning(host: HostDescriptor) -> Condition:
-    return all_of(
+    return combine_all(
         judge_observation(
             "memory a process may lock, in bytes",
             get_setting(host, "locked_memory_max"),
@@ -214,21 +218,23 @@ def _judge_large_pages(host: HostDescriptor) -> Condition:
             label = f"pages of {each.size_bytes >> 20} MiB on node {node.id}"
             facts.append((node.id, judge_observation(label, each.total_count, lambda count: count > 0)))
     if not facts:
-        return unknown_condition("large pages", "the descriptor holds none")
+        return build_unknown_condition("large pages", "the descriptor holds none")
     nodes = {number for number, _ in facts}
-    return all_of(*(any_of(*(fact for at, fact in facts if at == number)) for number in sorted(nodes)))
+    return combine_all(*(combine_any(*(fact for at, fact in facts if at == number)) for number in sorted(nodes)))
 
 
 def _judge_sriov(host: HostDescriptor) -> Condition:
     ports = [(port.pci_id, port.sriov) for nic in list_nics(host) for port in nic.ports]
     if not ports:
-        return unknown_condition("cards", "none found")
+        return build_unknown_condition("cards", "none found")
     shared = [
         judge_observation(f"virtual functions of {name}", sriov.configured_count, lambda count: count > 0)
         for name, sriov in ports
         if sriov
     ]
-    return any_of(*shared) if shared else conclude("ports with SR-IOV", False, "none", "sysfs sriov_totalvfs")
+    return (
+        combine_any(*shared) if shared else build_condition("ports with SR-IOV", False, "none", "sysfs sriov_totalvfs")
+    )
 
 
 _advice = partial(CheckRule, required=False, control_plane=False)
@@ -304,7 +310,7 @@ RULES = (
         BARE_METAL_CLAUSE,
         "Threads that share data wait for each other; this depends on the VNF's design and is not visible on the host.",
         None,
-        no_remedy,
+        build_empty_remedy,
     ),
     _advice(
         "A10",

@@ -10,7 +10,7 @@ from nodrop.host.check.remedy import (
     enable_module_parameter,
     install_package,
 )
-from nodrop.host.check.rule import CheckRule, Condition, Remedy, conclude, judge_feature, judge_observation
+from nodrop.host.check.rule import CheckRule, Condition, Remedy, build_condition, judge_feature, judge_observation
 from nodrop.model.chd import HostDescriptor
 
 CLAUSE = "7.2"
@@ -26,7 +26,7 @@ def _judge_capability(name: str, label: str) -> Callable[[HostDescriptor], Condi
     def judge(host: HostDescriptor) -> Condition:
         hypervisor = host.capabilities.hypervisor
         if hypervisor.kind.value == "none":
-            return conclude("hypervisor", False, "none", hypervisor.kind.source)
+            return build_condition("hypervisor", False, "none", hypervisor.kind.source)
         fact = judge_feature(label, getattr(hypervisor.capabilities, name))
         return fact._replace(evidence=(*judge_observation("hypervisor", hypervisor.kind).evidence, *fact.evidence))
 

@@ -13,10 +13,10 @@ from nodrop.host.check.rule import (
     CheckRule,
     Condition,
     Remedy,
-    all_of,
+    build_unknown_condition,
+    combine_all,
     judge_feature,
     judge_observation,
-    unknown_condition,
 )
 from nodrop.model.chd import HostDescriptor, PageSize, Processor
 from nodrop.model.observation import Feature
@@ -33,15 +33,15 @@ def _processor(host: HostDescriptor) -> Processor:
 def _judge_each_size(label: str, pages: Mapping[PageSize, Feature]) -> Condition:
     """Judge a capability for every size of large pages."""
     if not pages:
-        return unknown_condition(label, "the descriptor says nothing of it")
-    return all_of(*(judge_feature(f"{label} {size}", pages[size]) for size in SIZES if size in pages))
+        return build_unknown_condition(label, "the descriptor says nothing of it")
+    return combine_all(*(judge_feature(f"{label} {size}", pages[size]) for size in SIZES if size in pages))
 
 
 def _judge_sizes_supported(label: str, pages: Mapping[PageSize, Feature]) -> Condition:
     """Judge hardware support for every size of large pages; using it is up to the hypervisor."""
     if not pages:
-        return unknown_condition(label, "the descriptor says nothing of it")
-    return all_of(
+        return build_unknown_condition(label, "the descriptor says nothing of it")
+    return combine_all(
         *(judge_observation(f"{label} {size} supported", pages[size].supported) for size in SIZES if size in pages)
     )
 
@@ -50,8 +50,8 @@ def _judge_tlb(host: HostDescriptor) -> Condition:
     """Judge whether the TLB holds every page size."""
     by_size = _processor(host).tlb_large_pages
     if not by_size:
-        return unknown_condition("TLB entries for large pages", "the descriptor says nothing of them")
-    return all_of(
+        return build_unknown_condition("TLB entries for large pages", "the descriptor says nothing of them")
+    return combine_all(
         *(judge_observation(f"TLB entries for {size} pages", by_size[size]) for size in SIZES if size in by_size)
     )
 

@@ -91,10 +91,10 @@ def judge_feature(label: str, feature: Feature) -> Condition:
         return supported
     if enabled.holds:  # what is on, is there
         return Condition(True, (*(supported.evidence if supported.holds else ()), *enabled.evidence))
-    return all_of(supported, enabled)
+    return combine_all(supported, enabled)
 
 
-def all_of(*facts: Condition) -> Condition:
+def combine_all(*facts: Condition) -> Condition:
     """Combine conditions: fails if one fails, holds only if all are known to hold."""
     answers = [fact.holds for fact in facts]
     if False in answers:  # what decides is all there is to say
@@ -102,19 +102,19 @@ def all_of(*facts: Condition) -> Condition:
     return Condition(None if None in answers or not answers else True, _evidence(facts))
 
 
-def any_of(*facts: Condition) -> Condition:
+def combine_any(*facts: Condition) -> Condition:
     """Combine conditions: holds if one holds."""
     answers = [fact.holds for fact in facts]
     holds = True if True in answers else None if None in answers or not answers else False
     return Condition(holds, _evidence(facts))
 
 
-def conclude(label: str, holds: bool | None, value: str, source: str) -> Condition:
+def build_condition(label: str, holds: bool | None, value: str, source: str) -> Condition:
     """Return a condition derived from several observations."""
     return Condition(holds, (CheckEvidence(value=f"{label}: {value}", source=source),))
 
 
-def unknown_condition(label: str, reason: str) -> Condition:
+def build_unknown_condition(label: str, reason: str) -> Condition:
     """Return a condition without data."""
     return Condition(None, (CheckEvidence(value=f"{label}: unknown, {reason}", source=""),))
 

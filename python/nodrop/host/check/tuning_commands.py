@@ -171,6 +171,6 @@ def create_vfs(host: HostDescriptor) -> Remedy:
     )
 
 
-def no_remedy(_: HostDescriptor) -> Remedy:
+def build_empty_remedy(_: HostDescriptor) -> Remedy:
     """Return no remedy."""
     return Remedy()

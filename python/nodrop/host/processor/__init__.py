@@ -18,12 +18,12 @@ from nodrop.model.chd import Processor
 _IOTLB = "no register and no file tells; no table of models is published"
 
 
-def describe(source: Source) -> Processor:
+def describe_processor(source: Source) -> Processor:
     """Describe the processor; of identical sockets the first."""
     chip = read_inputs(source)
     counted = counts.count_cores(chip)
     slat = virtualization.describe_slat(chip)
-    io = iommu.describe(chip)
+    io = iommu.describe_iommu(chip)
     return Processor(
         architecture=identification.read_architecture(chip),
         vendor=identification.read_vendor(chip),

@@ -48,7 +48,7 @@ def read_caches(chip: ProcessorInputs) -> tuple[Cache, ...]:
                 size_bytes=_size(chip, f"{path}/size"),
                 line_bytes=observations.observe_number(chip.source, f"{path}/coherency_line_size"),
                 ways_count=observations.observe_number(chip.source, f"{path}/ways_of_associativity"),
-                shared_cpus=observations.unreadable(chip.source, f"{path}/shared_cpu_list")
+                shared_cpus=observations.observe_unreadable(chip.source, f"{path}/shared_cpu_list")
                 if shared is None
                 else moment.reported(shared, f"{path}/shared_cpu_map"),
                 instance_count=_count_instances(chip, name),
@@ -88,7 +88,7 @@ def _from_cpuid(chip: ProcessorInputs, each: CpuidCache) -> Cache:
 def _size(chip: ProcessorInputs, path: str) -> Observation[int]:
     text = chip.source.tree.read_text(path)
     if text is None:
-        return observations.unreadable(chip.source, path)
+        return observations.observe_unreadable(chip.source, path)
     if (match := _SIZE.fullmatch(text)) is None:
         return chip.source.moment.unknown(f"holds {text[:40]!r}, a size expected", path)
     size = int(match[1]) * _UNIT[match[2]]

@@ -51,7 +51,7 @@ def describe_smt(chip: ProcessorInputs, counts: CoreCounts) -> Feature:
     elif active.value:
         supported = moment.inferred(True, active.source, "it is active")
     else:
-        supported = observations.unreadable(chip.source, f"{_SMT}/control")
+        supported = observations.observe_unreadable(chip.source, f"{_SMT}/control")
     return Feature(supported=supported, enabled=active)
 
 

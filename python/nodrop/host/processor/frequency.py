@@ -13,7 +13,7 @@ _GHZ_IN_NAME = re.compile(r"@\s*(\d{1,2}\.\d{1,3})\s*GHz", re.I)
 
 def read_base(chip: ProcessorInputs) -> Observation[float]:
     """Return the guaranteed frequency without turbo."""
-    return observations.first_known(
+    return observations.select_first_known(
         lambda: _read_khz(chip, f"{chip.first}/cpufreq/base_frequency"),
         lambda: _read_leaf_0x16(chip, "eax"),
         lambda: _read_mhz(chip, f"{chip.first}/acpi_cppc/nominal_freq"),
@@ -24,7 +24,7 @@ def read_base(chip: ProcessorInputs) -> Observation[float]:
 
 def read_max(chip: ProcessorInputs) -> Observation[float]:
     """Return the maximum single-core turbo frequency."""
-    return observations.first_known(
+    return observations.select_first_known(
         lambda: _read_khz(chip, f"{chip.first}/cpufreq/cpuinfo_max_freq"), lambda: _read_leaf_0x16(chip, "ebx")
     )
 
@@ -62,7 +62,7 @@ def read_governor(chip: ProcessorInputs) -> Observation[str]:
     )
     path = f"{chip.first}/cpufreq/scaling_governor"
     if not governors:
-        return observations.unreadable(chip.source, path)
+        return observations.observe_unreadable(chip.source, path)
     driver = tree.read_text(f"{chip.first}/cpufreq/scaling_driver")
     return chip.source.moment.reported(", ".join(governors), path, f"driver {driver}" if driver else "")
 
@@ -76,7 +76,7 @@ def read_idle_states(chip: ProcessorInputs) -> Observation[tuple[str, ...]]:
         driver = tree.read_text(f"{CPUS}/cpuidle/current_driver")
         if driver == "none":
             return moment.reported((), f"{CPUS}/cpuidle/current_driver", "no driver")
-        return observations.unreadable(chip.source, path)
+        return observations.observe_unreadable(chip.source, path)
     names = [
         tree.read_text(f"{path}/{each}/name") for each in states if tree.read_text(f"{path}/{each}/disable") != "1"
     ]

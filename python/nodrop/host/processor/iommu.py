@@ -26,7 +26,7 @@ class IommuFeatures(NamedTuple):
     posted_interrupts: Feature
 
 
-def describe(chip: ProcessorInputs) -> IommuFeatures:
+def describe_iommu(chip: ProcessorInputs) -> IommuFeatures:
     """Describe the capabilities of the units, and what the kernel uses."""
     units = iommu_units.read_iommu_units(chip.source)
     present = Feature(supported=_observe_present(chip, units), enabled=_observe_enabled(chip))
@@ -60,7 +60,7 @@ def _observe_present(chip: ProcessorInputs, units: tuple[IommuUnit, ...]) -> Obs
     if tree.list_directory(GROUPS):
         return moment.inferred(True, GROUPS, "the kernel has groups of devices")
     if not tree.list_directory(_ACPI):
-        return observations.unreadable(chip.source, _ACPI)
+        return observations.observe_unreadable(chip.source, _ACPI)
     if chip.virtual:
         return moment.inferred(False, _ACPI, "the hypervisor shows none: no table DMAR or IVRS")
     return moment.unknown("no table DMAR, IVRS or IORT: none there, or off in the firmware", _ACPI)
@@ -70,7 +70,7 @@ def _observe_enabled(chip: ProcessorInputs) -> Observation[bool]:
     moment, tree = chip.source.moment, chip.source.tree
     groups = tree.list_directory(GROUPS)
     if not groups and tree.failure_reason(GROUPS):
-        return observations.unreadable(chip.source, GROUPS)
+        return observations.observe_unreadable(chip.source, GROUPS)
     kinds = sorted({kind for each in groups[:512] if (kind := tree.read_text(f"{GROUPS}/{each}/type"))})
     reason = f"{len(groups)} groups" + (f", of type {', '.join(kinds)}" if kinds else "") if groups else "no groups"
     return moment.reported(bool(groups), GROUPS, reason)
@@ -123,7 +123,7 @@ def _observe_remapping(chip: ProcessorInputs, present: Feature, supported: Obser
     moment, tree = chip.source.moment, chip.source.tree
     text = tree.read_text(_INTERRUPTS)
     if text is None:
-        return observations.unreadable(chip.source, _INTERRUPTS)
+        return observations.observe_unreadable(chip.source, _INTERRUPTS)
     if match := _REMAPPED.search(text):
         return moment.reported(True, _INTERRUPTS, f"interrupts by {match[0]}")
     if "MSI" in text or "IO-APIC" in text:

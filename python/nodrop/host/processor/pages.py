@@ -41,7 +41,7 @@ def _supported(chip: ProcessorInputs, size: PageSize) -> Observation[bool]:
 def _kernel_has_size(chip: ProcessorInputs, size: PageSize) -> Observation[bool]:
     moment, tree = chip.source.moment, chip.source.tree
     if not tree.list_directory(_HUGEPAGES):
-        return observations.unreadable(chip.source, _HUGEPAGES)
+        return observations.observe_unreadable(chip.source, _HUGEPAGES)
     path = f"{_HUGEPAGES}/hugepages-{_SIZE_KB[size]}kB"
     return moment.reported(tree.exists(path), path)
 

@@ -70,7 +70,7 @@ def describe_cache_extension(chip: ProcessorInputs) -> Feature:
     supported = moment.inferred(True, CPUINFO, "caches of x86 go by physical address: an exit evicts nothing")
     l1tf = tree.read_text(_L1TF)
     if l1tf is None:
-        return Feature(supported=supported, enabled=observations.unreadable(chip.source, _L1TF))
+        return Feature(supported=supported, enabled=observations.observe_unreadable(chip.source, _L1TF))
     flushes = "cache flushes" in l1tf
     flush = tree.read_text(f"{_MODULES}/kvm_intel/parameters/vmentry_l1d_flush")
     if flush is not None and flush in ("never", "not required"):

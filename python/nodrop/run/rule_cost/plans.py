@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from nodrop.config.load import Source, load
+from nodrop.config.load import Source, build_config
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.chd import HostDescriptor
@@ -146,7 +146,7 @@ def _make_breaking_keys(broken: BrokenRule, baseline: Config) -> dict[str, Any]:
 
 def _load_config(request: RuleCostRequest, defaults: Mapping[str, Any], keys: Mapping[str, Any]) -> Config:
     """Load the configuration with keys that override the user's: CPUs, and those that break a rule."""
-    return load(request.sources, {**request.overrides, **keys}, defaults)
+    return build_config(request.sources, {**request.overrides, **keys}, defaults)
 
 
 def _make_plans(config: Config, cpus: Sequence[int]) -> tuple[Plan, ...]:

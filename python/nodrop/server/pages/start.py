@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from nodrop.config.load import load
+from nodrop.config.load import build_config
 from nodrop.config.schema import Config
 from nodrop.server.pages.context import Site
 from nodrop.server.pages.forms import TOKEN_FIELD, read_form
@@ -103,7 +103,7 @@ async def _render_page(request: Request, site: Site, result: FormCheck, status: 
 
 def _load_defaults(site: Site) -> Config:
     """Return the configuration of empty fields."""
-    return load(site.config.sources, {})
+    return build_config(site.config.sources, {})
 
 
 def _build_preview_values(request: Request, site: Site, result: FormCheck) -> dict[str, Any]:

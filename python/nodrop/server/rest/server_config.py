@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nodrop.config.load import NamedMapping, load
+from nodrop.config.load import NamedMapping, build_config
 from nodrop.model.base import Value
 from nodrop.model.plan import Plan
 from nodrop.run.local_planning import make_plans
@@ -27,7 +27,7 @@ class ServerConfig(Value):
 
 def make_server_config(config: Sequence[str], results_dir: str | None) -> ServerConfig:
     """Validate the server's configuration. Raises ConfigError."""
-    loaded = load(config, {"results_dir": results_dir} if results_dir else {})
+    loaded = build_config(config, {"results_dir": results_dir} if results_dir else {})
     sources = tuple(str(Path(source).absolute()) if os.path.isfile(source) else source for source in config)  # noqa: PTH113
     directory = str(Path(loaded.results_dir).absolute())
     return ServerConfig(sources=sources, results_dir=directory, results_index=loaded.results_index)
@@ -37,5 +37,5 @@ def make_request_plans(server: ServerConfig, body: Mapping[str, Any], *, query_t
     """Everything that a body asks to be run, decided: a plan for each frame size; complete once a TRex server was
     requested, where there is one. Raises ConfigError.
     """
-    config = load([*server.sources, NamedMapping(BODY, body)], {"results_dir": server.results_dir})
+    config = build_config([*server.sources, NamedMapping(BODY, body)], {"results_dir": server.results_dir})
     return make_plans(config, query_trex=query_trex)

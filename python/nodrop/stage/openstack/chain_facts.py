@@ -30,7 +30,7 @@ class CloudState(NamedTuple):
     """MACs of the routers towards the tester, in the plan's order: chain by chain, left and right."""
 
 
-def network_facts(plan: CloudPlan, networks: Mapping[str, Json]) -> Iterator[CloudNetworkFacts]:
+def build_network_facts(plan: CloudPlan, networks: Mapping[str, Json]) -> Iterator[CloudNetworkFacts]:
     """Yield the networks as Neutron reports them; values reported to administrators only are those of the plan."""
     for planned in plan.networks:
         network = networks[planned.name]
@@ -47,7 +47,7 @@ def network_facts(plan: CloudPlan, networks: Mapping[str, Json]) -> Iterator[Clo
         )
 
 
-def server_facts(plan: CloudPlan, read: CloudState, restaged: set[str]) -> Iterator[CloudServerFacts]:
+def build_server_facts(plan: CloudPlan, read: CloudState, restaged: set[str]) -> Iterator[CloudServerFacts]:
     """Yield the VMs as Nova reports them. Raises StageError if a port is not bound, or MAC addresses collide."""
     owners: dict[str, str] = {}
     for planned in plan.servers:
@@ -100,7 +100,9 @@ class ChainIds(NamedTuple):
     """VXLAN network identifiers, or MPLS labels."""
 
 
-def chain_ids(cloud: str, plan: CloudPlan, lab: LabPlan, networks: Sequence[CloudNetworkFacts]) -> tuple[ChainIds, ...]:
+def build_chain_ids(
+    cloud: str, plan: CloudPlan, lab: LabPlan, networks: Sequence[CloudNetworkFacts]
+) -> tuple[ChainIds, ...]:
     """Return the identifiers of every chain. Raises StageError if one is unknown or not unique."""
     networks_by_vlan: dict[tuple[int, int], CloudNetworkFacts] = {}
     ids = []
@@ -119,11 +121,11 @@ def chain_ids(cloud: str, plan: CloudPlan, lab: LabPlan, networks: Sequence[Clou
     return tuple(ids)
 
 
-def chain_facts(
+def build_chain_facts(
     plan: CloudPlan, lab: LabPlan, networks: Sequence[CloudNetworkFacts], read: CloudState
 ) -> Iterator[ChainFacts]:
     """Yield the facts of each chain that the tester needs. Raises StageError if chains cannot be told apart."""
-    for chain, ids in enumerate(chain_ids(read.cloud, plan, lab, networks)):
+    for chain, ids in enumerate(build_chain_ids(read.cloud, plan, lab, networks)):
         left, right = (
             lab.tester_interfaces[lab.port(chain, side)] if lab.tester_interfaces else "" for side in range(2)
         )

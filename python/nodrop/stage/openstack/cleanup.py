@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from nodrop.model.cloud import CloudResource, ResourceKind
 from nodrop.stage.openstack import rest
 from nodrop.stage.openstack.login import Cloud
-from nodrop.stage.openstack.ownership_tags import CHAIN, belongs_to_project, is_tagged, owner_label
+from nodrop.stage.openstack.ownership_tags import CHAIN, belongs_to_project, is_tagged, read_owner_label
 
 Json = Mapping[str, Any]
 ORDER: tuple[ResourceKind, ...] = (
@@ -80,10 +80,10 @@ def select_tagged(listed: ResourceLists, label: str | None = None) -> tuple[Left
     """Return the listed resources that nodrop created."""
     chains = _chains(listed)
     return tuple(
-        Leftover(to_resource(kind, each), tag_label, chains.get(str(each["id"]), ""), creation_time(each))
+        Leftover(to_resource(kind, each), tag_label, chains.get(str(each["id"]), ""), format_creation_time(each))
         for kind in ORDER
         for each in listed[kind]
-        if (tag_label := owner_label(kind, each)) and label in (None, tag_label)
+        if (tag_label := read_owner_label(kind, each)) and label in (None, tag_label)
     )
 
 
@@ -105,7 +105,7 @@ def to_resource(kind: ResourceKind, resource: Json) -> CloudResource:
     return CloudResource(kind=kind, name=name, id=str(resource["id"]))
 
 
-def creation_time(resource: Json) -> str:
+def format_creation_time(resource: Json) -> str:
     """Return the creation time as `2026-11-22 03:04`; empty if the service does not report it."""
     return str(resource.get("created_at") or resource.get("created") or "")[:16].replace("T", " ")
 
@@ -149,7 +149,7 @@ def find_nfvbench_leftovers(listed: ResourceLists, names: NfvbenchNames) -> tupl
         _found({kind: [each for each in some if not is_tagged(kind, each)] for kind, some in listed.items()}, names)
     )
     return tuple(
-        Leftover(to_resource(kind, each), "", _chain(str(each.get("name", "")), names), creation_time(each))
+        Leftover(to_resource(kind, each), "", _chain(str(each.get("name", "")), names), format_creation_time(each))
         for kind in ORDER
         for each in matches.get(kind, ())
     )

@@ -36,7 +36,7 @@ def find_network(cloud: Cloud, planned: CloudNetwork, listed: Iterable[Json]) ->
     of_name = [each for each in listed if each.get("name") == planned.name]
     own = [each for each in of_name if _in_project(cloud, each)]
     open_to_all = [each for each in of_name if each.get("shared") or each.get("router:external")]
-    network = single_match(
+    network = select_single_match(
         cloud, "network", planned.name, own or open_to_all or (of_name if planned.must_exist else [])
     )
     if network is None:
@@ -68,7 +68,7 @@ def find_subnet(cloud: Cloud, planned: CloudNetwork, network: Json, listed: Iter
     if planned.subnet is None:
         return None
     of_network = [each for each in listed if each.get("network_id") == network["id"]]
-    subnet = single_match(
+    subnet = select_single_match(
         cloud, "subnet", planned.subnet, [each for each in of_network if each.get("name") == planned.subnet]
     )
     if subnet is None:
@@ -94,7 +94,9 @@ def find_subnet(cloud: Cloud, planned: CloudNetwork, network: Json, listed: Iter
 
 def find_flavor(cloud: Cloud, planned: CloudFlavor, listed: Iterable[Json]) -> Json | None:
     """Find a flavor, listed with its extra specs. Raises StageError if it differs."""
-    flavor = single_match(cloud, "flavor", planned.name, [each for each in listed if each.get("name") == planned.name])
+    flavor = select_single_match(
+        cloud, "flavor", planned.name, [each for each in listed if each.get("name") == planned.name]
+    )
     if flavor is None:
         return None
     specs: Json = flavor.get("extra_specs") or {}
@@ -122,7 +124,7 @@ def find_image(cloud: Cloud, planned: CloudImage, listed: Iterable[Json]) -> Jso
     Properties of images that nodrop did not create must equal the plan's; those of its own images can be set later.
     """
     active = [each for each in listed if each.get("name") == planned.name and each.get("status") == "active"]
-    image = single_match(
+    image = select_single_match(
         cloud, "image", planned.name, [each for each in active if each.get("owner") == cloud.project_id] or active
     )
     if image is None:
@@ -140,7 +142,7 @@ def find_image(cloud: Cloud, planned: CloudImage, listed: Iterable[Json]) -> Jso
 def find_port(cloud: Cloud, planned: CloudPort, network_id: str, listed: Iterable[Json]) -> Json | None:
     """Find a port that nodrop created: other ports may be in use. Raises StageError."""
     of_name = [each for each in listed if each.get("name") == planned.name and _in_project(cloud, each)]
-    port = single_match(cloud, "port", planned.name, of_name)
+    port = select_single_match(cloud, "port", planned.name, of_name)
     if port is None:
         return None
     if not is_tagged("port", port):
@@ -194,7 +196,7 @@ def find_server(
     of_name = [
         each for each in listed if each.get("name") == planned.name and each.get("tenant_id") == cloud.project_id
     ]
-    server = single_match(cloud, "server", planned.name, of_name)
+    server = select_single_match(cloud, "server", planned.name, of_name)
     if server is None:
         return None
     metadata: Json = server.get("metadata") or {}
@@ -219,7 +221,7 @@ def _in_project(cloud: Cloud, resource: Json) -> bool:
     return bool(resource.get("project_id", resource.get("tenant_id")) == cloud.project_id)
 
 
-def single_match(cloud: Cloud, what: str, name: str, candidates: Sequence[Json]) -> Json | None:
+def select_single_match(cloud: Cloud, what: str, name: str, candidates: Sequence[Json]) -> Json | None:
     """Return the one candidate; None without one. Raises StageError if there are several."""
     if len(candidates) > 1:
         ids = ", ".join(str(each["id"]) for each in candidates)

@@ -29,7 +29,9 @@ class GuestFacts(NamedTuple):
     """MAC, address with prefix length and gateway of its management port."""
 
 
-def user_data(server: CloudServer, guest: GuestFacts, *, queue_count: int = 1, mbuf_count: int | None = None) -> str:
+def build_user_data(
+    server: CloudServer, guest: GuestFacts, *, queue_count: int = 1, mbuf_count: int | None = None
+) -> str:
     """Return a VM's user data as cloud-config.
 
     Args:
@@ -46,7 +48,7 @@ def user_data(server: CloudServer, guest: GuestFacts, *, queue_count: int = 1, m
     return f"#cloud-config\nwrite_files:\n- path: {CONF}\n  permissions: '0644'\n  content: |\n{content}"
 
 
-def user_data_digest(text: str) -> str:
+def compute_user_data_digest(text: str) -> str:
     """Return the digest by which a VM with the same user data is recognized."""
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -70,7 +72,7 @@ def _lines(server: CloudServer, guest: GuestFacts) -> Iterator[tuple[str, str]]:
         yield "INTF_MGMT_IP_GW", gateway or ""
 
 
-def neighbors(
+def list_neighbors(
     servers: Sequence[CloudServer], index: int, macs: Sequence[tuple[str, ...]], ends: tuple[str | None, str | None]
 ) -> tuple[str | None, str | None]:
     """Return the MACs of a VM's left and right neighbors.

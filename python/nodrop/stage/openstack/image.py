@@ -19,7 +19,7 @@ QCOW2 = b"QFI\xfb"
 ACTIVE = "active"
 
 
-def disk_format(head: bytes) -> str:
+def detect_disk_format(head: bytes) -> str:
     """Return Glance's name for the format of an image that begins with these bytes."""
     return "qcow2" if head.startswith(QCOW2) else "raw"
 
@@ -42,12 +42,14 @@ def upload_image(
     with path.open("rb") as file:
         head = file.read(len(QCOW2))
         file.seek(0)
-        post = Post("image", "/images", request_bodies.image_body(image, label, disk_format(head)))
-        created = rest.create(cloud, f"create image {image.name}", post, lambda: _queued(cloud, image.name))
+        post = Post("image", "/images", request_bodies.build_image_body(image, label, detect_disk_format(head)))
+        created = rest.create_resource(cloud, f"create image {image.name}", post, lambda: _queued(cloud, image.name))
         on_created(created)
         reader = _HashingReader(file, path.stat().st_size, on_sent)
-        rest.upload(cloud, f"upload {path} as image {image.name}", "image", f"/images/{created['id']}/file", reader)
-    uploaded = rest.get(cloud, f"read image {image.name}", "image", f"/images/{created['id']}")
+        rest.upload_file(
+            cloud, f"upload {path} as image {image.name}", "image", f"/images/{created['id']}/file", reader
+        )
+    uploaded = rest.get_resource(cloud, f"read image {image.name}", "image", f"/images/{created['id']}")
     _check(cloud, image, uploaded, reader)
     return uploaded
 

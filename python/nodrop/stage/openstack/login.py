@@ -17,10 +17,10 @@ from nodrop.stage.openstack import openrc
 from nodrop.stage.openstack.requests import (
     UNAVAILABLE,
     RetryingRequests,
-    http_status_of,
+    extract_service_message,
+    find_http_status,
     reporting_errors,
     retry_while_unavailable,
-    service_message,
 )
 from nodrop.system.log_files import LOGGER
 
@@ -88,7 +88,7 @@ class Cloud:
                 raise
 
         def unavailable_reason(answer: Created | Exception) -> str:
-            return service_message(answer) if isinstance(answer, Exception) else ""
+            return extract_service_message(answer) if isinstance(answer, Exception) else ""
 
         with self.reporting_errors(action):
             answer = retry_while_unavailable(send_request, unavailable_reason, self._requests.on_retry)
@@ -97,7 +97,7 @@ class Cloud:
             return answer
 
 
-def connect(login: CloudLogin, on_wait: Callable[[str], None] | None = None) -> Cloud:
+def connect_cloud(login: CloudLogin, on_wait: Callable[[str], None] | None = None) -> Cloud:
     """Log in. Raises ConfigError for invalid settings, StageError for errors of the cloud.
 
     Args:
@@ -146,7 +146,7 @@ def _region(login: CloudLogin) -> Any:
         lacking = ", ".join(sorted(option.dest for option in error.options))
         raise ConfigError(f"{where}: {lacking} missing for the login; add it") from None
     except (ConfigException, NoMatchingPlugin) as error:
-        raise ConfigError(f"{where}: openstacksdk cannot read it: {service_message(error)}") from None
+        raise ConfigError(f"{where}: openstacksdk cannot read it: {extract_service_message(error)}") from None
 
 
 def _sources(login: CloudLogin) -> tuple[Any, str | None, dict[str, Any]]:
@@ -239,7 +239,7 @@ def _access(name: str, region: Any, session: Any) -> Any:
 def _login_failure(error: Exception, config: Mapping[str, Any]) -> str:
     from keystoneauth1 import exceptions as known
 
-    message = service_message(error)
+    message = extract_service_message(error)
     auth = config.get("auth") or {}
     user = auth.get("username") or auth.get("user_id") or "this user"
     project = auth.get("project_name") or auth.get("project_id") or "its project"
@@ -279,4 +279,4 @@ def _is_answer_lost(error: Exception) -> bool:
     """Return whether the request may have been carried out without its reply arriving."""
     from keystoneauth1.exceptions import RetriableConnectionFailure
 
-    return http_status_of(error) in UNAVAILABLE or isinstance(error, RetriableConnectionFailure)
+    return find_http_status(error) in UNAVAILABLE or isinstance(error, RetriableConnectionFailure)

@@ -19,14 +19,14 @@ USER_DATA = "nodrop-user-data"
 """Metadata key of a server: SHA-256 of its user data, which Nova does not return."""
 
 
-def ownership_tag(label: str) -> str:
+def build_ownership_tag(label: str) -> str:
     """Return the tag of all resources created under a label."""
     return f"{TAG}:{label}"
 
 
-def flavor_tag(label: str, project_id: str) -> str:
+def build_flavor_tag(label: str, project_id: str) -> str:
     """Return the tag of a flavor, which names the project because flavors belong to none."""
-    return f"{ownership_tag(label)} {PROJECT_MARKER} {project_id}"
+    return f"{build_ownership_tag(label)} {PROJECT_MARKER} {project_id}"
 
 
 def belongs_to_project(text: str | None, project_id: str) -> bool:
@@ -34,9 +34,9 @@ def belongs_to_project(text: str | None, project_id: str) -> bool:
     return f" {PROJECT_MARKER} " not in (text or "") or str(text).endswith(f" {PROJECT_MARKER} {project_id}")
 
 
-def server_group_name(label: str, chain: int | None = None) -> str:
+def build_server_group_name(label: str, chain: int | None = None) -> str:
     """Return the name of a server group: for all VMs, or for one chain's."""
-    return ownership_tag(label) if chain is None else f"{ownership_tag(label)} chain {chain}"
+    return build_ownership_tag(label) if chain is None else f"{build_ownership_tag(label)} chain {chain}"
 
 
 def parse_label(text: str | None) -> str | None:
@@ -45,7 +45,7 @@ def parse_label(text: str | None) -> str | None:
     return label if kind == TAG and label else None
 
 
-def owner_label(kind: ResourceKind, resource: Json) -> str | None:
+def read_owner_label(kind: ResourceKind, resource: Json) -> str | None:
     """Return the label under which nodrop created a resource; None if it did not."""
     if kind == "server":
         metadata: Json = resource.get("metadata") or {}
@@ -59,4 +59,4 @@ def owner_label(kind: ResourceKind, resource: Json) -> str | None:
 
 def is_tagged(kind: ResourceKind, resource: Json) -> bool:
     """Return whether nodrop created a resource."""
-    return owner_label(kind, resource) is not None
+    return read_owner_label(kind, resource) is not None

@@ -11,7 +11,7 @@ from nodrop.model.cloud import CloudFlavor, CloudImage, CloudPlan, CloudResource
 from nodrop.stage.openstack import image, inventory, request_bodies, rest
 from nodrop.stage.openstack.inventory import Inventory
 from nodrop.stage.openstack.login import Cloud
-from nodrop.stage.openstack.ownership_tags import flavor_tag
+from nodrop.stage.openstack.ownership_tags import build_flavor_tag
 from nodrop.stage.openstack.requests import CloudError
 from nodrop.stage.openstack.rest import Json, Post
 from nodrop.stage.openstack.routers import ActiveRouter, FloatingIps, Routers
@@ -81,9 +81,9 @@ class Provisioner:
             existing = inventory.list_groups(self._cloud).get(name)
             return {"server_group": existing} if existing else None
 
-        group: Json = rest.create(self._cloud, action, Post("compute", "/os-server-groups", body), find_existing)[
-            "server_group"
-        ]
+        group: Json = rest.create_resource(
+            self._cloud, action, Post("compute", "/os-server-groups", body), find_existing
+        )["server_group"]
         self.record("server_group", group)
         return group
 
@@ -113,14 +113,14 @@ class Provisioner:
         return uploaded
 
     def _create_flavor(self, planned: CloudFlavor) -> Json:
-        body = {"flavor": request_bodies.flavor_body(planned, self._plan.label, self._cloud.project_id)}
+        body = {"flavor": request_bodies.build_flavor_body(planned, self._plan.label, self._cloud.project_id)}
 
         def find_existing() -> Json | None:
-            own_tag = flavor_tag(self._plan.label, self._cloud.project_id)
+            own_tag = build_flavor_tag(self._plan.label, self._cloud.project_id)
             existing = (each for each in inventory.list_flavors(self._cloud) if each["name"] == planned.name)
             return next(({"flavor": each} for each in existing if each.get("description") == own_tag), None)
 
-        flavor: Json = rest.create(
+        flavor: Json = rest.create_resource(
             self._cloud, f"create flavor {planned.name}", Post("compute", "/flavors", body), find_existing
         )["flavor"]
         self.record("flavor", flavor)
@@ -133,11 +133,11 @@ class Provisioner:
         pairs = ", ".join(f"{key}={value}" for key, value in planned.extra_specs.items())
         action = f"set the extra specs {pairs} of flavor {planned.name}"
         path, body = f"/flavors/{flavor_id}/os-extra_specs", {"extra_specs": planned.extra_specs}
-        rest.create(self._cloud, action, Post("compute", path, body, rest.VALIDATED_SPECS), lambda: None)
+        rest.create_resource(self._cloud, action, Post("compute", path, body, rest.VALIDATED_SPECS), lambda: None)
 
     def _create_networks(self) -> None:
         bodies_by_name = {
-            planned.name: request_bodies.network_body(planned, self._plan.label, is_admin=self._cloud.is_admin)
+            planned.name: request_bodies.build_network_body(planned, self._plan.label, is_admin=self._cloud.is_admin)
             for planned in self._plan.networks
         }
         self._reuse_all("network", bodies_by_name, self._existing.networks, self.networks)
@@ -145,7 +145,7 @@ class Provisioner:
 
     def _create_subnets(self) -> None:
         planned = {
-            network.name: request_bodies.subnet_body(network, self._plan.label, self.networks[network.name]["id"])
+            network.name: request_bodies.build_subnet_body(network, self._plan.label, self.networks[network.name]["id"])
             for network in self._plan.networks
             if network.subnet and not network.must_exist
         }
@@ -165,11 +165,11 @@ class Provisioner:
 
     def _port_bodies(self, *, secure: bool = False) -> dict[str, Json]:
         return {
-            port.name: request_bodies.port_body(
+            port.name: request_bodies.build_port_body(
                 port,
                 self._plan.label,
                 self.networks[port.network]["id"],
-                request_bodies.fixed_address(server, port, self.subnets.get(port.network)),
+                request_bodies.build_fixed_address(server, port, self.subnets.get(port.network)),
                 secure=secure,
             )
             for server in self._plan.servers
@@ -214,9 +214,9 @@ class Provisioner:
             matches = [next((each for each in existing if _matches(each, body)), None) for body in planned]
             return {key: matches} if all(matches) else None
 
-        created: list[Json] = rest.create(self._cloud, action, Post("network", path, {key: planned}), find_existing)[
-            key
-        ]
+        created: list[Json] = rest.create_resource(
+            self._cloud, action, Post("network", path, {key: planned}), find_existing
+        )[key]
         return created
 
 

@@ -15,27 +15,27 @@ Body = dict[str, Any]
 ANY_ADDRESS = ("0.0.0.0/0", "::/0")
 
 
-def image_body(planned: CloudImage, label: str, disk_format: str) -> Body:
+def build_image_body(planned: CloudImage, label: str, disk_format: str) -> Body:
     """Return the body for an image without data."""
     return {
         "name": planned.name,
         "disk_format": disk_format,
         "container_format": "bare",
         "visibility": "private",
-        "tags": [ownership_tags.ownership_tag(label)],
+        "tags": [ownership_tags.build_ownership_tag(label)],
         **planned.properties,
     }
 
 
-def flavor_body(planned: CloudFlavor, label: str, project_id: str) -> Body:
+def build_flavor_body(planned: CloudFlavor, label: str, project_id: str) -> Body:
     """Return the body for a flavor; extra specs need a second request."""
     size = {"vcpus": planned.vcpus, "ram": planned.ram_mib, "disk": planned.disk_gib}
-    return {"name": planned.name, "description": ownership_tags.flavor_tag(label, project_id), **size}
+    return {"name": planned.name, "description": ownership_tags.build_flavor_tag(label, project_id), **size}
 
 
-def network_body(planned: CloudNetwork, label: str, *, is_admin: bool) -> Body:
+def build_network_body(planned: CloudNetwork, label: str, *, is_admin: bool) -> Body:
     """Return the body for a network; only administrators choose its kind, unless the plan sets a number."""
-    body: Body = {"name": planned.name, "description": ownership_tags.ownership_tag(label)}
+    body: Body = {"name": planned.name, "description": ownership_tags.build_ownership_tag(label)}
     is_numbered = planned.segmentation_id is not None or planned.physical_network is not None
     if planned.kind != "any" and (is_admin or is_numbered):
         body["provider:network_type"] = planned.kind
@@ -46,12 +46,12 @@ def network_body(planned: CloudNetwork, label: str, *, is_admin: bool) -> Body:
     return body
 
 
-def subnet_body(planned: CloudNetwork, label: str, network_id: str) -> Body:
+def build_subnet_body(planned: CloudNetwork, label: str, network_id: str) -> Body:
     """Return the body for a subnet, without DHCP, whose messages would disturb the measurement."""
     return {
         "name": planned.subnet,
         "network_id": network_id,
-        "description": ownership_tags.ownership_tag(label),
+        "description": ownership_tags.build_ownership_tag(label),
         "ip_version": ipaddress.ip_network(planned.cidr).version if planned.cidr else 4,
         "cidr": planned.cidr,
         "gateway_ip": planned.gateway,
@@ -59,7 +59,9 @@ def subnet_body(planned: CloudNetwork, label: str, network_id: str) -> Body:
     }
 
 
-def port_body(planned: CloudPort, label: str, network_id: str, address: Json | None, *, secure: bool = False) -> Body:
+def build_port_body(
+    planned: CloudPort, label: str, network_id: str, address: Json | None, *, secure: bool = False
+) -> Body:
     """Return the body for a port that passes all frames.
 
     Args:
@@ -69,7 +71,11 @@ def port_body(planned: CloudPort, label: str, network_id: str, address: Json | N
         address: subnet and address; None: Neutron chooses.
         secure: keep port security, but allow every address.
     """
-    body: Body = {"name": planned.name, "network_id": network_id, "description": ownership_tags.ownership_tag(label)}
+    body: Body = {
+        "name": planned.name,
+        "network_id": network_id,
+        "description": ownership_tags.build_ownership_tag(label),
+    }
     if planned.vnic_type != "normal":
         body["binding:vnic_type"] = planned.vnic_type
     if address:
@@ -80,7 +86,7 @@ def port_body(planned: CloudPort, label: str, network_id: str, address: Json | N
     return {**body, "port_security_enabled": False}
 
 
-def fixed_address(server: CloudServer, planned: CloudPort, on: Json | None) -> Json | None:
+def build_fixed_address(server: CloudServer, planned: CloudPort, on: Json | None) -> Json | None:
     """Return subnet and address for a port of a routing VM, if the subnet contains its planned address."""
     side = server.ports.index(planned)
     if on is None or server.addresses is None or side >= len(server.addresses):
@@ -103,7 +109,7 @@ class BootOptions(NamedTuple):
     """`host` or `zone:host`; None: Nova chooses."""
 
 
-def server_body(planned: CloudServer, plan: CloudPlan, options: BootOptions) -> Body:
+def build_server_body(planned: CloudServer, plan: CloudPlan, options: BootOptions) -> Body:
     """Return the body for a loopback VM."""
     zone, _, host = (options.host or "").rpartition(":")
     zone = zone or plan.availability_zone or ""
@@ -115,9 +121,9 @@ def server_body(planned: CloudServer, plan: CloudPlan, options: BootOptions) -> 
         "config_drive": True,
         "user_data": base64.b64encode(options.user_data.encode()).decode(),
         "metadata": {
-            ownership_tags.TAG: ownership_tags.ownership_tag(plan.label),
+            ownership_tags.TAG: ownership_tags.build_ownership_tag(plan.label),
             ownership_tags.CHAIN: str(planned.chain),
-            ownership_tags.USER_DATA: guest_config.user_data_digest(options.user_data),
+            ownership_tags.USER_DATA: guest_config.compute_user_data_digest(options.user_data),
         },
     }
     if zone:

@@ -171,7 +171,7 @@ def reporting_errors(cloud: str, action: str) -> Iterator[None]:
     except Exception as error:
         if not type(error).__module__.startswith(("openstack", "keystoneauth1", "requests")):
             raise
-        raise request_error(cloud, action, error) from error
+        raise build_request_error(cloud, action, error) from error
 
 
 class CloudError(StageError):
@@ -183,10 +183,10 @@ class CloudError(StageError):
         """HTTP status; None: no reply."""
 
 
-def request_error(cloud: str, action: str, error: Exception) -> CloudError:
+def build_request_error(cloud: str, action: str, error: Exception) -> CloudError:
     """Return the error for an exception of the SDK."""
-    status = http_status_of(error)
-    message = service_message(error)
+    status = find_http_status(error)
+    message = extract_service_message(error)
     if status is None:
         return CloudError(
             f"cloud {cloud}: cannot {action}: no reply: {message}; check that its service can be reached", None
@@ -195,7 +195,7 @@ def request_error(cloud: str, action: str, error: Exception) -> CloudError:
     return CloudError(f"cloud {cloud}: cannot {action}: HTTP {status}: {message}; {advice}", status)
 
 
-def http_status_of(error: BaseException) -> int | None:
+def find_http_status(error: BaseException) -> int | None:
     """Return the HTTP status of an exception of the SDK or keystoneauth."""
     status = getattr(error, "status_code", None) or getattr(error, "http_status", None)
     if status is None and (response := getattr(error, "response", None)) is not None:
@@ -203,7 +203,7 @@ def http_status_of(error: BaseException) -> int | None:
     return int(status) if status else None
 
 
-def service_message(error: BaseException) -> str:
+def extract_service_message(error: BaseException) -> str:
     """Return a service's message in one line, without details of the request."""
     text = str(getattr(error, "details", None) or getattr(error, "message", None) or error)
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]{0,200}>", " ", text)).strip()

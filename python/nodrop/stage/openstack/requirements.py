@@ -68,7 +68,7 @@ def _short(planned: Mapping[str, int], quotas: Mapping[str, Quota]) -> Iterator[
 
 
 def _compute(cloud: Cloud) -> dict[str, Quota]:
-    reported = rest.get(cloud, "read Nova's limits of the project", "compute", "/limits")["limits"]["absolute"]
+    reported = rest.get_resource(cloud, "read Nova's limits of the project", "compute", "/limits")["limits"]["absolute"]
     return {what: Quota(reported[most], reported[used]) for what, (most, used) in COMPUTE.items() if most in reported}
 
 
@@ -76,7 +76,7 @@ def _network(cloud: Cloud) -> dict[str, Quota]:
     """Return Neutron's quotas; empty if this user may not read them: an exhausted one then fails the request itself."""
     path = f"/quotas/{cloud.project_id}/details.json"
     try:
-        reported = rest.get(cloud, "read Neutron's quotas of the project", "network", path)["quota"]
+        reported = rest.get_resource(cloud, "read Neutron's quotas of the project", "network", path)["quota"]
     except CloudError as refused:
         if refused.status not in (FORBIDDEN, NOT_FOUND):
             raise
@@ -97,11 +97,11 @@ def explaining_admin_requirements(cloud: Cloud, plan: CloudPlan, existing: Inven
     except CloudError as refused:
         if refused.status != FORBIDDEN or cloud.is_admin:
             raise
-        listed = "; ".join(admin_requirements(plan, existing)) or "nothing else"
+        listed = "; ".join(list_admin_requirements(plan, existing)) or "nothing else"
         raise StageError(f"{refused}; by default policies, an administrator is required for: {listed}") from refused
 
 
-def admin_requirements(plan: CloudPlan, existing: Inventory) -> Iterator[str]:
+def list_admin_requirements(plan: CloudPlan, existing: Inventory) -> Iterator[str]:
     """Yield what the services' default policies reserve for administrators, each with an alternative.
 
     Source: the sample policies of Nova and Neutron (os_compute_api:os-flavor-manage, :servers:create:zero_disk_flavor,

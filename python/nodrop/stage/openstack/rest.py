@@ -52,7 +52,7 @@ def list_by_name(cloud: Cloud, what: str, path: str, key: str, names: Sequence[s
     ]
 
 
-def create(cloud: Cloud, action: str, post: Post, find_existing: Callable[[], Json | None]) -> Json:
+def create_resource(cloud: Cloud, action: str, post: Post, find_existing: Callable[[], Json | None]) -> Json:
     """Send a creating request and return its reply, without duplicates if replies are lost.
 
     Args:
@@ -72,26 +72,26 @@ def create(cloud: Cloud, action: str, post: Post, find_existing: Callable[[], Js
     return cloud.create_once(action, send_request, find_existing)
 
 
-def get(cloud: Cloud, action: str, service: Service, path: str) -> Json:
+def get_resource(cloud: Cloud, action: str, service: Service, path: str) -> Json:
     """Return the reply to a GET request. Raises StageError."""
     with cloud.reporting_errors(action):
         return _json(_adapter(cloud, service).get(path, **_version(service)))
 
 
-def upload(cloud: Cloud, action: str, service: Service, path: str, blocks: Iterable[bytes]) -> None:
+def upload_file(cloud: Cloud, action: str, service: Service, path: str, blocks: Iterable[bytes]) -> None:
     """Send the bytes of a file. Raises StageError."""
     with cloud.reporting_errors(action):
         headers = {"Content-Type": "application/octet-stream"}
         _check(_adapter(cloud, service).put(path, data=blocks, headers=headers))
 
 
-def update(cloud: Cloud, action: str, service: Service, path: str, body: Json) -> Json:
+def update_resource(cloud: Cloud, action: str, service: Service, path: str, body: Json) -> Json:
     """Return the reply to a PUT request. Raises StageError."""
     with cloud.reporting_errors(action):
         return _json(_adapter(cloud, service).put(path, json=body, **_version(service)))
 
 
-def delete(cloud: Cloud, action: str, service: Service, path: str) -> None:
+def delete_resource(cloud: Cloud, action: str, service: Service, path: str) -> None:
     """Delete a resource that may no longer exist. Raises StageError."""
     with cloud.reporting_errors(action):
         answer = _adapter(cloud, service).delete(path, **_version(service))

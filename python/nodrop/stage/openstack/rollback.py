@@ -159,7 +159,7 @@ class _Deletion:
         try:
             if each.kind == "router":
                 detach_router(self._cloud, each)
-            rest.delete(self._cloud, action, endpoint.service, f"{endpoint.path}/{each.id}")
+            rest.delete_resource(self._cloud, action, endpoint.service, f"{endpoint.path}/{each.id}")
         except CloudError as refused:
             return refused
         return None

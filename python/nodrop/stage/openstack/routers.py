@@ -10,9 +10,9 @@ from typing import NamedTuple
 from nodrop.errors import StageError
 from nodrop.model.cloud import CloudPlan, CloudResource, CloudRouter, NetworkRole
 from nodrop.stage.openstack import rest
-from nodrop.stage.openstack.existing_resources import single_match
+from nodrop.stage.openstack.existing_resources import select_single_match
 from nodrop.stage.openstack.login import Cloud
-from nodrop.stage.openstack.ownership_tags import is_tagged, ownership_tag
+from nodrop.stage.openstack.ownership_tags import build_ownership_tag, is_tagged
 from nodrop.stage.openstack.requests import CloudError
 from nodrop.stage.openstack.rest import Json, Post
 
@@ -75,10 +75,12 @@ class Routers:
             if router["id"] in joining and gateway.get("network_id") == outside["id"]:
                 self._record_router(router, found=True)
                 return
-        router_match = single_match(self._cloud, "router", name, [each for each in existing if each["name"] == name])
+        router_match = select_single_match(
+            self._cloud, "router", name, [each for each in existing if each["name"] == name]
+        )
         router = router_match or self._make(name, {"external_gateway_info": {"network_id": outside["id"]}})
         self._record_router(router, found=router_match is not None)
-        if inside["id"] not in router_interfaces(self._cloud, name, router["id"]):
+        if inside["id"] not in list_router_interfaces(self._cloud, name, router["id"]):
             self._attach(router, inside)
 
     def _named(self, names: Sequence[str]) -> list[Json]:
@@ -92,12 +94,12 @@ class Routers:
         router = existing_router or self._make(planned.name, {})
         self._record_router(router, found=existing_router is not None)
         sides = [self._subnet(planned, network, subnets) for network in planned.networks]
-        interfaces = router_interfaces(self._cloud, planned.name, router["id"])
+        interfaces = list_router_interfaces(self._cloud, planned.name, router["id"])
         missing = [subnet for subnet in sides if subnet["id"] not in interfaces]
         for subnet in missing:
             self._attach(router, subnet)
         if missing:
-            interfaces = router_interfaces(self._cloud, planned.name, router["id"])
+            interfaces = list_router_interfaces(self._cloud, planned.name, router["id"])
         self._give_routes(planned, router)
         left, right = (interfaces[subnet["id"]] for subnet in sides)
         return ActiveRouter(planned.name, router["id"], (left[0], right[0]), (left[1], right[1]))
@@ -115,7 +117,7 @@ class Routers:
         own = [
             each for each in existing if each["name"] == planned.name and each["project_id"] == self._cloud.project_id
         ]
-        router = single_match(self._cloud, "router", planned.name, own)
+        router = select_single_match(self._cloud, "router", planned.name, own)
         if router and not is_tagged("router", router):
             action, has = _routes(planned), _pairs(router.get("routes") or [])
             if not action <= has:
@@ -127,16 +129,16 @@ class Routers:
         return router
 
     def _make(self, name: str, more: Json) -> Json:
-        body = {"name": name, "description": ownership_tag(self._label), **more}
+        body = {"name": name, "description": build_ownership_tag(self._label), **more}
 
         def find_existing() -> Json | None:
             own_routers = (
-                each for each in self._named([name]) if each.get("description") == ownership_tag(self._label)
+                each for each in self._named([name]) if each.get("description") == build_ownership_tag(self._label)
             )
             return next(({"router": each} for each in own_routers), None)
 
         post = Post("network", "/routers", {"router": body})
-        router: Json = rest.create(self._cloud, f"create router {name}", post, find_existing)["router"]
+        router: Json = rest.create_resource(self._cloud, f"create router {name}", post, find_existing)["router"]
         return router
 
     def _attach(self, router: Json, subnet: Json) -> None:
@@ -145,9 +147,9 @@ class Routers:
         action = f"attach router {name} to subnet {subnet.get('name') or subnet['id']}"
         body = {"subnet_id": subnet["id"]} if subnet.get("gateway_ip") else {"port_id": self._port(name, subnet)["id"]}
         try:
-            rest.update(self._cloud, action, "network", f"/routers/{router['id']}/add_router_interface", body)
+            rest.update_resource(self._cloud, action, "network", f"/routers/{router['id']}/add_router_interface", body)
         except StageError:
-            if subnet["id"] not in router_interfaces(
+            if subnet["id"] not in list_router_interfaces(
                 self._cloud, name, router["id"]
             ):  # else a reply was lost and the retry found the interface attached
                 raise
@@ -156,7 +158,7 @@ class Routers:
         name = f"{router}-{subnet.get('name') or subnet['id']}"
         body = {
             "name": name,
-            "description": ownership_tag(self._label),
+            "description": build_ownership_tag(self._label),
             "network_id": subnet["network_id"],
             "fixed_ips": [{"subnet_id": subnet["id"]}],
         }
@@ -164,11 +166,12 @@ class Routers:
         def find_existing() -> Json | None:
             existing = rest.list_by_name(self._cloud, "ports", "/ports", "ports", [name])
             return next(
-                ({"port": each} for each in existing if each.get("description") == ownership_tag(self._label)), None
+                ({"port": each} for each in existing if each.get("description") == build_ownership_tag(self._label)),
+                None,
             )
 
         post = Post("network", "/ports", {"port": body})
-        port: Json = rest.create(self._cloud, f"create port {name}", post, find_existing)["port"]
+        port: Json = rest.create_resource(self._cloud, f"create port {name}", post, find_existing)["port"]
         return port
 
     def _give_routes(self, planned: CloudRouter, router: Json) -> None:
@@ -178,10 +181,10 @@ class Routers:
             return
         routes = [{"destination": prefix, "nexthop": via} for prefix, via in sorted(action)]
         what = f"set the routes {_format_routes(action)} of router {planned.name}"
-        rest.update(self._cloud, what, "network", f"/routers/{router['id']}", {"router": {"routes": routes}})
+        rest.update_resource(self._cloud, what, "network", f"/routers/{router['id']}", {"router": {"routes": routes}})
 
 
-def router_interfaces(cloud: Cloud, name: str, router_id: str) -> dict[str, tuple[str, str]]:
+def list_router_interfaces(cloud: Cloud, name: str, router_id: str) -> dict[str, tuple[str, str]]:
     """Return address and MAC of a router's interfaces by subnet. Raises StageError."""
     return {
         fixed["subnet_id"]: (fixed["ip_address"], port["mac_address"])
@@ -203,7 +206,7 @@ def detach_router(cloud: Cloud, router: CloudResource) -> None:
 
 def _change_if_there(cloud: Cloud, router: CloudResource, path: str, body: Json) -> None:
     try:
-        rest.update(cloud, f"detach router {router.name}", "network", path, body)
+        rest.update_resource(cloud, f"detach router {router.name}", "network", path, body)
     except CloudError as refused:
         if refused.status != NOT_FOUND:
             raise
@@ -277,7 +280,7 @@ class FloatingIps:
         body = {
             "floating_network_id": outside["id"],
             "port_id": port["id"],
-            "description": ownership_tag(self._plan.label),
+            "description": build_ownership_tag(self._plan.label),
         }
 
         def find_existing() -> Json | None:
@@ -287,7 +290,7 @@ class FloatingIps:
 
         action = f"allocate a floating IP of {outside['name']} for server {server}"
         post = Post("network", "/floatingips", {"floatingip": body})
-        floating: Json = existing or rest.create(self._cloud, action, post, find_existing)["floatingip"]
+        floating: Json = existing or rest.create_resource(self._cloud, action, post, find_existing)["floatingip"]
         address = str(floating["floating_ip_address"])
         self._record(CloudResource(kind="floating_ip", name=address, id=floating["id"], found=existing is not None))
         return address

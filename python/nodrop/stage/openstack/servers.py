@@ -9,7 +9,7 @@ from nodrop.model.cloud import CloudPlan, CloudServer
 from nodrop.stage.openstack import existing_resources, guest_config, inventory, request_bodies, rest
 from nodrop.stage.openstack.guest_config import GuestFacts
 from nodrop.stage.openstack.login import Cloud
-from nodrop.stage.openstack.ownership_tags import server_group_name
+from nodrop.stage.openstack.ownership_tags import build_server_group_name
 from nodrop.stage.openstack.provision import Provisioner
 from nodrop.stage.openstack.request_bodies import BootOptions
 from nodrop.stage.openstack.rest import Json, Post
@@ -73,7 +73,7 @@ class ServerProvisioner:
             flavor=self._provisioner.flavor["name"],
             image_id=self._provisioner.image["id"],
             ports=[self._provisioner.ports[port.name] for port in server.ports],
-            user_data_digest=guest_config.user_data_digest(self._user_data_by_name[server.name]),
+            user_data_digest=guest_config.compute_user_data_digest(self._user_data_by_name[server.name]),
         )
         if match is None:
             return False
@@ -93,10 +93,10 @@ class ServerProvisioner:
         ends = self._plan.tester_macs or (None, None)
         facts = GuestFacts(
             macs=macs[index],
-            neighbors=guest_config.neighbors(chain, index, macs, (None, None) if self._plan.routers else ends),
+            neighbors=guest_config.list_neighbors(chain, index, macs, (None, None) if self._plan.routers else ends),
             management=self._management(server),
         )
-        return guest_config.user_data(
+        return guest_config.build_user_data(
             server, facts, queue_count=self._plan.multiqueue, mbuf_count=self._plan.mbuf_count
         )
 
@@ -137,7 +137,7 @@ class ServerProvisioner:
         return bool(server.hop) and self._plan.same_host and not self._plan.hosts and self._cloud.is_admin
 
     def _request(self, server: CloudServer) -> None:
-        body = request_bodies.server_body(server, self._plan, self._booting(server))
+        body = request_bodies.build_server_body(server, self._plan, self._booting(server))
 
         def find_existing() -> Json | None:
             """Find it by name and metadata, which includes the digest of its user data."""
@@ -146,7 +146,9 @@ class ServerProvisioner:
             return next(({"server": each} for each in existing if each["metadata"] == metadata), None)
 
         action = f"create server {server.name}" + (f" on {self._host(server)}" if self._host(server) else "")
-        created: Json = rest.create(self._cloud, action, Post("compute", "/servers", body), find_existing)["server"]
+        created: Json = rest.create_resource(self._cloud, action, Post("compute", "/servers", body), find_existing)[
+            "server"
+        ]
         self.found[server.name] = {"status": "BUILD", **created, "name": server.name}
         self._provisioner.record("server", self.found[server.name])
 
@@ -175,7 +177,7 @@ class ServerProvisioner:
         if key is not None and not self.group_count:
             return None
         if key not in self._groups:
-            name = server_group_name(self._plan.label, key)
+            name = build_server_group_name(self._plan.label, key)
             self._groups[key] = self._provisioner.server_group(name, self._plan.server_group or "affinity")
         return self._groups[key]
 
@@ -189,7 +191,7 @@ class ServerProvisioner:
             for name, server in list(waiting.items()):
                 state = now.get(name, {"status": "DELETED"})
                 if state["status"] in FAILED:
-                    raise StageError(f"cloud {self._cloud.name}: {fault_message(server, self._plan, state)}")
+                    raise StageError(f"cloud {self._cloud.name}: {format_fault(server, self._plan, state)}")
                 self.found[name] = {**self.found[name], **state}
                 if is_done(state):
                     del waiting[name]
@@ -212,7 +214,7 @@ class ServerProvisioner:
     def _delete(self, servers: Sequence[Json]) -> None:
         """Delete servers and wait until they are gone, which frees their ports."""
         for server in servers:
-            rest.delete(self._cloud, f"delete server {server['name']}", "compute", f"/servers/{server['id']}")
+            rest.delete_resource(self._cloud, f"delete server {server['name']}", "compute", f"/servers/{server['id']}")
         deleted = {server["id"] for server in servers}
         self._provisioner.resources[:] = [each for each in self._provisioner.resources if each.id not in deleted]
         end_s = time.monotonic() + GONE_S
@@ -245,7 +247,7 @@ QUOTA_FAULT = re.compile(r"quota", re.IGNORECASE)
 IMAGE_FAULT = re.compile(r"image", re.IGNORECASE)
 
 
-def fault_message(server: CloudServer, plan: CloudPlan, reported: Json) -> str:
+def format_fault(server: CloudServer, plan: CloudPlan, reported: Json) -> str:
     """Return the state of a failed server and the fix: Nova often reports only that no host is valid.
 
     Args:

@@ -14,7 +14,7 @@ from nodrop.stage.base import OnProgress, ignore_progress
 from nodrop.stage.external import ExternalStage
 from nodrop.stage.openstack import chain_facts, inventory, requirements, rollback
 from nodrop.stage.openstack.chain_facts import CloudState
-from nodrop.stage.openstack.login import Cloud, connect
+from nodrop.stage.openstack.login import Cloud, connect_cloud
 from nodrop.stage.openstack.provision import Provisioner
 from nodrop.stage.openstack.rest import Json
 from nodrop.stage.openstack.servers import ServerProvisioner, group_count
@@ -150,7 +150,7 @@ class OpenStackStage:
     def _bring_up(self) -> None:
         plan = self._plan
         self._report("logging in", 0)
-        self._cloud = cloud = connect(plan.login, lambda text: self._report(text, 0))
+        self._cloud = cloud = connect_cloud(plan.login, lambda text: self._report(text, 0))
         groups = group_count(plan, is_admin=cloud.is_admin)
         existing = inventory.read_inventory(cloud, plan, with_groups=bool(groups))
         self._provisioner = Provisioner(cloud, plan, existing, self._report)
@@ -159,7 +159,9 @@ class OpenStackStage:
                 cloud, inventory.count_missing(plan, existing, max(0, groups - len(existing.groups)))
             )
             self._provisioner.create_networks()
-            chain_facts.chain_ids(cloud.name, plan, self._lab, self._networks())  # before ports are created in vain
+            chain_facts.build_chain_ids(
+                cloud.name, plan, self._lab, self._networks()
+            )  # before ports are created in vain
             self._provisioner.create_ports()
             self._servers = ServerProvisioner(cloud, plan, self._provisioner, self._report)
             self._servers.ensure(existing.servers)
@@ -173,7 +175,7 @@ class OpenStackStage:
         macs = tuple(router.macs[0] for router in self._provisioner.routers)
         read = CloudState(self._cloud.name, ports, self._servers.found, self._addresses, macs)
         networks = self._networks()
-        servers = tuple(chain_facts.server_facts(plan, read, self._servers.restaged))
+        servers = tuple(chain_facts.build_server_facts(plan, read, self._servers.restaged))
         chain_facts.check_hosts(plan, read)
         return StageFacts(
             name="openstack",
@@ -183,7 +185,7 @@ class OpenStackStage:
             sut_pid=0,
             sut_shares_tester_cpu=False,
             interfaces=self._interfaces(),
-            chains=tuple(chain_facts.chain_facts(plan, self._lab, networks, read)),
+            chains=tuple(chain_facts.build_chain_facts(plan, self._lab, networks, read)),
             cloud=CloudFacts(
                 cloud=self._cloud.name,
                 is_admin=self._cloud.is_admin,
@@ -198,7 +200,7 @@ class OpenStackStage:
 
     def _networks(self) -> tuple[CloudNetworkFacts, ...]:
         assert self._provisioner
-        return tuple(chain_facts.network_facts(self._plan, self._provisioner.networks))
+        return tuple(chain_facts.build_network_facts(self._plan, self._provisioner.networks))
 
     def _interfaces(self) -> tuple[InterfaceFacts, ...]:
         """Return the tester's interfaces; none if another program sends."""
@@ -236,10 +238,10 @@ class OpenStackStage:
 
     def _report(self, text: str, more_count: int) -> None:
         self._done_count += more_count
-        self._on_progress(text, self._done_count, step_count(self._plan))
+        self._on_progress(text, self._done_count, count_steps(self._plan))
 
 
-def step_count(plan: CloudPlan) -> int:
+def count_steps(plan: CloudPlan) -> int:
     """Return the number of resources of a plan."""
     subnets = sum(bool(network.subnet) for network in plan.networks)
     ports = sum(len(server.ports) for server in plan.servers)

@@ -59,14 +59,14 @@ def collect_interface_notes(instance: Instance) -> list[str]:
         if line.mode == "sriov" and line.bandwidth_bps:
             notes.append(f"{where}: {_pacing_note(instance, line)}")
         if line.mode == "vswitch" and line.vswitch_kind in VHOST_USER:
-            path = socket_path(instance, piece, line)
+            path = build_socket_path(instance, piece, line)
             notes.append(f"{where}: virtual switch {line.vswitch} has to connect as a client to {path}.")
             if line.bandwidth_bps:
                 notes.append(f"{where}: its {_mbps(line)} Mbit/s have to be limited in the switch itself.")
     return notes
 
 
-def socket_path(instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> str:
+def build_socket_path(instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> str:
     """Return the path of a vhost-user socket; short, as socket names are limited."""
     short = hashlib.sha256(instance.uuid.encode()).hexdigest()[:8]
     return f"{SOCKETS[line.vswitch_kind]}/vhu-{short}-{piece.placed.index}-{line.index}"
@@ -96,7 +96,7 @@ def _add_virtual(devices: xml.Element, instance: Instance, piece: PlacedPiece, l
     element = xml.SubElement(devices, "interface", type="vhostuser" if user else "bridge")
     xml.SubElement(element, "mac", address=instance.mac(piece.placed.index, line.index))
     if user:
-        xml.SubElement(element, "source", type="unix", path=socket_path(instance, piece, line), mode="server")
+        xml.SubElement(element, "source", type="unix", path=build_socket_path(instance, piece, line), mode="server")
     else:
         xml.SubElement(element, "source", bridge=line.vswitch)
         if line.vswitch_kind in ("ovs", "ovn"):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from nodrop.model.placement import Guarantee
 from nodrop.model.vmd import Profile, VcpuSet, VmDescriptor
 from nodrop.vm.place.host_constraints import HostDecision, check_host_constraints
-from nodrop.vm.place.inventory import HostInventory, natural_sort_key
+from nodrop.vm.place.inventory import HostInventory, build_natural_sort_key
 from nodrop.vm.place.policy import STEPS_MIN, PlacementOptions
 from nodrop.vm.place.requirements import VmNeed, count_needs
 from nodrop.vm.place.search import CandidateKey, NodeAssignment, NodeSearch
@@ -51,8 +51,8 @@ def choose_host(vmd: VmDescriptor, hosts: Sequence[HostInventory], options: Plac
             candidates.append(candidate)
         else:
             refused.append(host)
-    candidates.sort(key=lambda each: (each.key, natural_sort_key(each.inventory.id), each.profile))
-    refused.sort(key=lambda each: natural_sort_key(each.id))
+    candidates.sort(key=lambda each: (each.key, build_natural_sort_key(each.inventory.id), each.profile))
+    refused.sort(key=lambda each: build_natural_sort_key(each.id))
     return Decision(name, vmd, options, tuple(candidates), tuple(refused))
 
 

@@ -119,12 +119,12 @@ class HostInventory(NamedTuple):
 
 
 @lru_cache(maxsize=65_536)
-def address_sort_key(pci_id: str) -> tuple[object, ...]:
+def build_address_sort_key(pci_id: str) -> tuple[object, ...]:
     """Return the sort key of a PCI address, with hexadecimal numbers by value."""
     return tuple((0, int(part, 16), "") if _is_hex(part) else (1, 0, part) for part in re.split(r"[:.]", pci_id))
 
 
-def natural_sort_key(name: str) -> tuple[object, ...]:
+def build_natural_sort_key(name: str) -> tuple[object, ...]:
     """Return the natural sort key of a name, so that `host-2` precedes `host-10`."""
     return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in _DIGITS.split(name) if part)
 
@@ -164,7 +164,9 @@ def build_inventory(host: HostDescriptor) -> HostInventory:
         homeless_ports=_ports(host.resources.unplaced_nics, switches),
         homeless_devices=tuple(
             (each.pci_id, each.kind, each.model.value or "")
-            for each in sorted(host.resources.unplaced_accelerators, key=lambda each: address_sort_key(each.pci_id))
+            for each in sorted(
+                host.resources.unplaced_accelerators, key=lambda each: build_address_sort_key(each.pci_id)
+            )
             if each.in_use.value is False
         ),
     )
@@ -247,7 +249,7 @@ class _NodeCounter:
             ports=ports,
             devices=tuple(
                 (each.pci_id, each.kind, each.model.value or "")
-                for each in sorted(self.node.accelerators, key=lambda each: address_sort_key(each.pci_id))
+                for each in sorted(self.node.accelerators, key=lambda each: build_address_sort_key(each.pci_id))
                 if each.in_use.value is False
             ),
             host_cpus=tuple(sorted(self.host_cpus)),
@@ -300,11 +302,11 @@ def _promised_bps(port: Port) -> float:
 
 def _ports(nics: tuple[Nic, ...], switches: Mapping[str, str]) -> tuple[FreePort, ...]:
     rooms = (_port(port, nic, switches) for nic in nics for port in nic.ports)
-    return tuple(sorted(rooms, key=lambda room: address_sort_key(room.pci_id)))
+    return tuple(sorted(rooms, key=lambda room: build_address_sort_key(room.pci_id)))
 
 
 def _port(port: Port, nic: Nic, switches: Mapping[str, str]) -> FreePort:
-    vfs = sorted(port.sriov.vfs if port.sriov else (), key=lambda vf: address_sort_key(vf.pci_id))
+    vfs = sorted(port.sriov.vfs if port.sriov else (), key=lambda vf: build_address_sort_key(vf.pci_id))
     used_vfs = [vf for vf in vfs if vf.in_use.value is not False]
     vswitch = port.vswitch or switches.get(port.netdev, "")
     refusal = _why_ineligible(port.eligible)

@@ -55,7 +55,7 @@ class NoAssignment(NamedTuple):
     proven: bool
 
 
-def why_refused(port: FreePort, request: InterfaceRequest, inventory: HostInventory, accelerated: bool) -> str:
+def explain_refusal(port: FreePort, request: InterfaceRequest, inventory: HostInventory, accelerated: bool) -> str:
     """Return why a port cannot serve an interface regardless of the rest; empty: it can."""
     interface = request.interface
     if port.speed_bps is None:
@@ -139,7 +139,7 @@ class _BranchAndBound:
         )
         self.wanted = [requests[at] for at in self.order]
         self.choices = [
-            [port for port in each.ports if not why_refused(port, each, inventory, solver.accelerated)]
+            [port for port in each.ports if not explain_refusal(port, each, inventory, solver.accelerated)]
             for each in self.wanted
         ]
         self.whole: set[str] = set()

@@ -185,7 +185,7 @@ class NodeSearch:
     @cached_property
     def twins(self) -> list[list[int]]:
         """For each node the identical nodes before it, at equal distances to all others."""
-        shapes = [node_shape(room, self.inventory) for room in self.inventory.nodes]
+        shapes = [compute_node_shape(room, self.inventory) for room in self.inventory.nodes]
         nodes = range(len(shapes))
         links = {self.link(one, other) for one in nodes for other in nodes if one < other}
         if len(links) > 1:
@@ -374,7 +374,7 @@ class NodeSearch:
         return self.solver.ends([each for at, node in enumerate(nodes) for each in self.wanted(node, at)])
 
 
-def node_shape(room: FreeNode, inventory: HostInventory) -> tuple[object, ...]:
+def compute_node_shape(room: FreeNode, inventory: HostInventory) -> tuple[object, ...]:
     """Return the properties of a node relevant to placement, without names."""
     nics = {port.nic: len({other.nic for other in room.ports[:at]}) for at, port in reversed([*enumerate(room.ports)])}
     return (

@@ -10,7 +10,7 @@ from nodrop.vm.place.host_choice import Candidate, Decision, scale_profile
 from nodrop.vm.place.host_constraints import check_host_constraints
 from nodrop.vm.place.inventory import FreeNode, HostInventory
 from nodrop.vm.place.policy import PlacementOptions
-from nodrop.vm.place.ports import NoAssignment, why_refused
+from nodrop.vm.place.ports import NoAssignment, explain_refusal
 from nodrop.vm.place.requirements import SetNeed, VmNeed, count_needs
 from nodrop.vm.place.search import NodeAssignment, NodeSearch, NoNodeAssignment, count_normal_bytes, sum_node_traffic
 
@@ -191,7 +191,7 @@ def _interface_violation(search: NodeSearch, node: int, positions: tuple[int, ..
     requests = [each for position in positions for each in search.wanted(node, position)]
     accelerated = search.solver.accelerated
     for each in requests:
-        refusals = {port.pci_id: why_refused(port, each, search.inventory, accelerated) for port in room.ports}
+        refusals = {port.pci_id: explain_refusal(port, each, search.inventory, accelerated) for port in room.ports}
         requested = f"interface {each.number}: {format_bps(each.interface.speed_bps)} {each.interface.mode}"
         if not room.ports:
             return Violation(constraint="interfaces", asked=requested, found="no port on this node")
