@@ -10,48 +10,48 @@ from typing import Any, NamedTuple
 class Line(NamedTuple):
     """A command line as printed."""
 
-    written: str
+    text: str
     page: str
     """The manual's section."""
     keys: dict[str, Any] = {}  # noqa: RUF012 - never changed
     """Dotted keys of the resulting configuration."""
-    instead: str = ""
+    command: str = ""
     """The command that replaces the run."""
-    later: str = ""
+    remark: str = ""
     """Parts that are reported as planned, or as without meaning here."""
 
 
 LOOPBACK = {"sut": "wire", "frame_sizes": (64,), "rate": "100%", "duration": 10.0, "neighbors.resolve": False}
 LINES = (
-    Line("--version", "is it working", instead="version"),
-    Line("--help", "is it working", instead="help"),
+    Line("--version", "is it working", command="version"),
+    Line("--help", "is it working", command="help"),
     Line("-c nfvbench.cfg --rate 10kpps", "a single run", {"rate": "10kpps"}),
-    Line("--show-default-config", "the default configuration", instead="config"),
+    Line("--show-default-config", "the default configuration", command="config"),
     Line("-c nfvbench.cfg --rate 1%", "a single run at 1 %", {"rate": "1%"}),
     Line("-c nfvbench.cfg -fs 1518", "NDR and PDR of 1518 bytes", {"frame_sizes": (1518,), "rate": "ndr_pdr"}),
     Line("-c nfvbench.cfg", "NDR and PDR", {"rate": "ndr_pdr", "goals": {"NDR": 1e-5, "PDR": 1e-3}}),
     Line('-c "flow_count: 100k"', "flows, inline", {"flow_count": 100_000}),
     Line('-c "{flow_count: 100k}"', "flows, inline", {"flow_count": 100_000}),
     Line("--flow-count 100k", "flows, by flag", {"flow_count": 100_000}),
-    Line('-c "{flow_count: 100k, debug: true}" --show-config', "the running configuration", instead="config"),
-    Line("--show-config", "the running configuration", instead="config"),
-    Line("--show-json-config", "the running configuration", instead="config"),
+    Line('-c "{flow_count: 100k, debug: true}" --show-config', "the running configuration", command="config"),
+    Line("--show-config", "the running configuration", command="config"),
+    Line("--show-json-config", "the running configuration", command="config"),
     Line("--no-traffic", "check connectivity and configuration", {"no_traffic": True}),
     Line("-0", "check connectivity and configuration", {"no_traffic": True}),
-    Line("--restart", "force TRex to restart", {"rate": "ndr_pdr"}, later="restart"),
+    Line("--restart", "force TRex to restart", {"rate": "ndr_pdr"}, remark="restart"),
     Line(
         "-c nfvbench.cfg --no-cleanup --rate 100000pps --duration 30 --interval 15 --json results.json",
         "a fixed rate run",
         {"rate": "100000pps", "duration": 30.0, "interval": 15.0},
-        later="no_cleanup",
+        remark="no_cleanup",
     ),
-    Line("--show-summary results.json", "a result again", instead="show"),
-    Line("-ss results.json", "a result again", instead="show"),
+    Line("--show-summary results.json", "a result again", command="show"),
+    Line("-ss results.json", "a result again", command="show"),
     Line(
         "-c nfvbench.cfg --rate 1Mbps --inter-node --service-chain PVVP",
         "another packet path",
         {"rate": "1Mbps", "hops": 2},
-        later="--inter-node",
+        remark="--inter-node",
     ),
     Line("-c nfvbench.cfg --duration 120 --json results.json", "longer trials", {"search.final_trial_duration": 120.0}),
     Line("-c nfvbench.cfg --rate 10000pps -scc 3", "3 chains", {"rate": "10000pps", "chains": 3}),
@@ -101,9 +101,9 @@ LINES = (
         LOOPBACK | {"chains": 1},
     ),
     Line("-c nfvbench.cfg --l2-loopback=false", "loopback off", {"sut": "vnf-l2"}),
-    Line("--status -r openrc", "what there is", instead="status"),
-    Line("--cleanup -r openrc", "be rid of it", instead="cleanup"),
-    Line("--force-cleanup", "be rid of it, unasked", instead="cleanup"),
+    Line("--status -r openrc", "what there is", command="status"),
+    Line("--cleanup -r openrc", "be rid of it", command="cleanup"),
+    Line("--force-cleanup", "be rid of it, unasked", command="cleanup"),
     Line("--service-mode", "look at the frames", {"rate": "ndr_pdr", "capture.file": "service-mode.pcapng"}),
     Line(
         """--user-info='{"status":"explore","description":{"target":"lab","ok":true,"version":2020}}'""",
@@ -115,20 +115,20 @@ LINES = (
         "the theoretical rate",
         {"user_info": {"extra_encapsulation_bytes": 28}},
     ),
-    Line("--no-flow-stats", "spare TRex", {"rate": "ndr_pdr"}, later="no_flow_stats"),
+    Line("--no-flow-stats", "spare TRex", {"rate": "ndr_pdr"}, remark="no_flow_stats"),
     Line("--no-latency-streams", "spare TRex", {"latency.enabled": False}),
     Line("--no-latency-stats", "spare TRex", {"latency.enabled": False}),
     Line(
         "-c nfvbench.cfg --rate 10Mpps --duration 1 -scc 2 --no-cleanup",
         "in a log",
         {"rate": "10Mpps", "duration": 1.0, "chains": 2},
-        later="no_cleanup",
+        remark="no_cleanup",
     ),
     Line(
         "-c nfvbench.cfg --rate 1Mpps --duration 1 -scc 2 --no-cleanup",
         "in a log",
         {"rate": "1Mpps", "duration": 1.0, "chains": 2},
-        later="no_cleanup",
+        remark="no_cleanup",
     ),
 )
 

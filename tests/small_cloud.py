@@ -164,19 +164,19 @@ class _Handler(BaseHTTPRequestHandler):
         kind, _, last = path.rpartition("/")
         if last == "detail":
             flavors = query.get("flavor")
-            held = self.cloud.resources.get(kind, [])
-            some = [each for each in held if not flavors or each.get("flavor", {}).get("id") in flavors]
+            resources = self.cloud.resources.get(kind, [])
+            some = [each for each in resources if not flavors or each.get("flavor", {}).get("id") in flavors]
             return {kind.rpartition("/")[2]: some}
         names = query.get("name")
-        held = self.cloud.resources.get(path, [])
+        resources = self.cloud.resources.get(path, [])
         key = last.replace("os-", "").replace("-", "_")
-        return {key: [each for each in held if not names or each["name"] in names]}
+        return {key: [each for each in resources if not names or each["name"] in names]}
 
     def _log_in(self, body: Any, failure: Failure | None) -> None:
-        given = body["auth"]["identity"]["password"]["user"]["password"]
+        password = body["auth"]["identity"]["password"]["user"]["password"]
         if isinstance(failure, int):
             self._say(failure, {"error": {"message": f"failure {failure}"}})
-        elif given == self.cloud.password:
+        elif password == self.cloud.password:
             self._say(201, self.cloud.token(), {"X-Subject-Token": "t"})
         else:
             self._say(401, {"error": {"message": "The request you have made requires authentication."}})

@@ -104,12 +104,12 @@ def test_a_body_that_cannot_be_used_is_a_sentence_in_both_forms(
     content: bytes, status: int, message: str, tmp_path: Path
 ) -> None:
     with serve_app(tmp_path) as client:
-        theirs = client.post("/start_run", content=content, headers=JSON)
+        nfvbench = client.post("/start_run", content=content, headers=JSON)
         actual = client.post("/api/v1/runs", content=content, headers=JSON)
-        assert (theirs.status_code, actual.status_code) == (status, status)
-        assert theirs.json() == {"status": "ERROR", "error_message": actual.json()["detail"]}
+        assert (nfvbench.status_code, actual.status_code) == (status, status)
+        assert nfvbench.json() == {"status": "ERROR", "error_message": actual.json()["detail"]}
         assert message in actual.json()["detail"]
-        assert "Traceback" not in theirs.text
+        assert "Traceback" not in nfvbench.text
         assert client.get("/api/v1/runs").json()["total_count"] == 0
 
 

@@ -84,8 +84,8 @@ def test_every_key_that_takes_text_is_refused_or_harmless() -> None:
 
 
 def test_what_is_called_harmless_is_there() -> None:
-    there = {*text_keys(Config), *text_keys(NfvbenchConfig)}
-    assert [name for name in HARMLESS if not any(is_covered(key, [name]) for key in there)] == []
+    keys = {*text_keys(Config), *text_keys(NfvbenchConfig)}
+    assert [name for name in HARMLESS if not any(is_covered(key, [name]) for key in keys)] == []
 
 
 def is_covered(key: str, names: Iterable[str]) -> bool:

@@ -119,19 +119,19 @@ def spoil(count: int, faults: dict[str, int]) -> tuple[list[int], int, int, int]
         return bool(faults[fault]) and number % faults[fault] == 0
 
     delivered: list[int] = []
-    held: list[tuple[int, int]] = []
+    delayed: list[tuple[int, int]] = []
     corrupted = 0
     for number in range(1, count + 1):
         if hits("drop_every", number):
             pass
         elif hits("delay_every", number):
-            held.append((number + max(1, faults["delay_frames"]), number))
+            delayed.append((number + max(1, faults["delay_frames"]), number))
         else:
             is_corrupted = hits("corrupt_every", number)
             corrupted += is_corrupted
             delivered += [number] * ((not is_corrupted) + hits("repeat_every", number))
-        while held and held[0][0] <= number:
-            delivered.append(held.pop(0)[1])
+        while delayed and delayed[0][0] <= number:
+            delivered.append(delayed.pop(0)[1])
     came = list(dict.fromkeys(delivered))
     return came, count - len(came), len(delivered) - len(came), corrupted
 

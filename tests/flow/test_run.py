@@ -377,6 +377,6 @@ def test_what_a_generator_does_otherwise_than_planned_is_kept_with_the_result(tm
         notes = ("sizes come in another order",)
 
     make = make_environment()
-    there = make._replace(open_generator=lambda plan, _stage: Different(plan.traffic, MILLION))
-    result = execute(make_plan(tmp_path), Listener(), there)
+    environment = make._replace(open_generator=lambda plan, _stage: Different(plan.traffic, MILLION))
+    result = execute(make_plan(tmp_path), Listener(), environment)
     assert result.plan.warnings[-1] == "sizes come in another order"

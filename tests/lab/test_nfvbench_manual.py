@@ -14,20 +14,20 @@ pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
 SHORTER = ("--duration", "0.5", "--interval", "0.25")
 RUN = {
-    line.written: line
+    line.text: line
     for line in LINES
-    if "--rate" in line.written
-    and any(part in line.written for part in ("10kpps", "100000pps --duration", "PVVP", "-scc 3 -fc", "123,", "no-tag"))
+    if "--rate" in line.text
+    and any(part in line.text for part in ("10kpps", "100000pps --duration", "PVVP", "-scc 3 -fc", "123,", "no-tag"))
 }
 
 
 def run_line(line: Line, directory: Path, *more: str) -> list[dict[str, Any]]:
     """Run a command line in a separate directory; return its results."""
     (directory / "nfvbench.cfg").write_text(CONFIGURATION)
-    command = [sys.executable, "-m", "nodrop", "run", *shlex.split(line.written), *more]
+    command = [sys.executable, "-m", "nodrop", "run", *shlex.split(line.text), *more]
     done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr + done.stdout
-    assert not line.later or f"{line.later}: " in " ".join((done.stderr + done.stdout).split())
+    assert not line.remark or f"{line.remark}: " in " ".join((done.stderr + done.stdout).split())
     return [json.loads(path.read_text()) for path in sorted(directory.glob("results/*/result.json"))]
 
 
@@ -44,7 +44,7 @@ def test_a_command_line_of_the_manual_measures(written: str, tmp_path: Path) -> 
 
 
 def test_the_check_without_traffic_checks_both_ways_and_measures_nothing(tmp_path: Path) -> None:
-    line = next(line for line in LINES if line.written == "--no-traffic")
+    line = next(line for line in LINES if line.text == "--no-traffic")
     (result,) = run_line(line, tmp_path)
     assert result["trials"] == []
     assert {(check["tx_port"], check["rx_port"]) for check in result["checks"]} == {(0, 1), (1, 0)}

@@ -40,13 +40,13 @@ def handle(machine: Machine, name: str, values: dict[str, Any]) -> Any:
     if machine.faults.before(name):
         for port in machine.ports:
             port.acquire(INTRUDER, 1, force=True)
-    known = METHODS.get(name)
-    if known is None or name not in supported(machine):
+    method = METHODS.get(name)
+    if method is None or name not in supported(machine):
         raise Refusal(f"method '{name}' is not registered", -32601)
     params = Params(values)
     if name not in WITHOUT_HANDLE and params.text("api_h") != machine.api_handle:
         raise Refusal("API handler provided mismatch, reconnect to the server")
-    return known(machine, params)
+    return method(machine, params)
 
 
 def supported(machine: Machine) -> list[str]:

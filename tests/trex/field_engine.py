@@ -218,9 +218,9 @@ class Vm:
         value = (self._variables[instruction["name"]].value + instruction["add_value"]) & 0xFFFFFFFF
         shift, size, at = instruction["shift"], instruction["pkt_cast_size"], instruction["pkt_offset"]
         value = value << shift if shift > 0 else value >> -shift
-        there = int.from_bytes(frame[at : at + size], "big")
+        field = int.from_bytes(frame[at : at + size], "big")
         mask = instruction["mask"] & (2 ** (8 * size) - 1)
-        frame[at : at + size] = ((there & ~mask) | (value & mask)).to_bytes(size, "big")
+        frame[at : at + size] = ((field & ~mask) | (value & mask)).to_bytes(size, "big")
 
     def _fix_checksum_ipv4(self, frame: bytearray, instruction: dict[str, Any]) -> None:
         at = instruction["pkt_offset"]

@@ -147,7 +147,7 @@ class Machine:
         stored = self.sender.flows(port.number)
         self.sender.stop(port.number)
         self.sender.await_counts()
-        port.paused = [flow for flow in stored if flow.left >= 1]
+        port.paused = [flow for flow in stored if flow.remaining >= 1]
         port.is_paused, port.is_started = True, False
 
     def resume(self, port: Port, multiplier: float) -> None:
@@ -260,9 +260,9 @@ class Machine:
     @property
     def cpu_percent(self) -> float:
         """CPU usage of the sending threads."""
-        known = self.faults.cpu_percent
+        configured = self.faults.cpu_percent
         is_busy = any(port.is_started for port in self.ports)
-        return known if known is not None and is_busy else self.totals.cpu_percent if is_busy else 0.0
+        return configured if configured is not None and is_busy else self.totals.cpu_percent if is_busy else 0.0
 
     def smooth(self) -> None:
         """Update the rates, slowly."""

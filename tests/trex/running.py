@@ -45,9 +45,9 @@ class Trex:
     @contextlib.contextmanager
     def measurer(self, **keys: Any) -> Iterator[TrexMeasurer]:
         """Create a measurer for it, as a run with these keys would."""
-        given = {"generator": "trex", "trex.rpc_port": self.rpc_port, "trex.publish_port": self.publish_port}
+        base = {"generator": "trex", "trex.rpc_port": self.rpc_port, "trex.publish_port": self.publish_port}
         config = build_config(
-            (), {"sut": "ext"} | given | {key.replace("__", "."): value for key, value in keys.items()}
+            (), {"sut": "ext"} | base | {key.replace("__", "."): value for key, value in keys.items()}
         )
         plan = build_plan(config, make_local_resolvers(config.results_dir))
         assert plan.trex
@@ -59,8 +59,8 @@ class Trex:
 
     def run(self, folder: Path, *flags: str, **keys: Any) -> "subprocess.CompletedProcess[str]":
         """Execute `nodrop run` with it, its result as JSON on standard output; keys with `__` for the dot."""
-        given = {"generator": "trex", "trex.rpc_port": self.rpc_port, "trex.publish_port": self.publish_port}
-        return nodrop_run(folder, *flags, **given | {key.replace("__", "."): value for key, value in keys.items()})
+        base = {"generator": "trex", "trex.rpc_port": self.rpc_port, "trex.publish_port": self.publish_port}
+        return nodrop_run(folder, *flags, **base | {key.replace("__", "."): value for key, value in keys.items()})
 
 
 def nodrop_run(folder: Path, *flags: str, **keys: Any) -> "subprocess.CompletedProcess[str]":

@@ -61,7 +61,7 @@ class Flow:
     port: int
     stream: TrexStream
     load_pps: float
-    left: float
+    remaining: float
     """Frames not yet sent; infinite for an endless stream."""
     is_frozen: bool = False
     """Whether received frames are not counted."""
@@ -79,7 +79,7 @@ class Flow:
     @property
     def is_due(self) -> bool:
         """Whether at least one frame is to be sent."""
-        return self.left >= 1 and not self.is_stopped
+        return self.remaining >= 1 and not self.is_stopped
 
     @property
     def key(self) -> tuple[int, int]:
@@ -88,7 +88,7 @@ class Flow:
 
     def resumed(self, ratio: float) -> "Flow":
         """Return the rest of the flow at this share of its load, over the same time."""
-        return Flow(self.port, self.stream, self.load_pps * ratio, self.left * ratio, self.is_frozen)
+        return Flow(self.port, self.stream, self.load_pps * ratio, self.remaining * ratio, self.is_frozen)
 
 
 class RunningFlow(NamedTuple):
@@ -185,7 +185,7 @@ class Sender(threading.Thread):
             due = [flow for flow in self.flows(port) if flow.is_due]
             if not due or not {flow.key for flow in due} <= self._running:
                 return bool(due)
-            left = sum(flow.left for flow in due) - len(due)
+            left = sum(flow.remaining for flow in due) - len(due)
             return self._receiver.passed()[port].sent - self._before[port].sent < left
 
     def running(self) -> list[RunningFlow]:
@@ -205,7 +205,7 @@ class Sender(threading.Thread):
             share = flow.load_pps / sum(other.load_pps for other in same)
             leave, arrive = flow.way
             more = now[leave].sent - self._before[leave].sent - sum(other.sent for other in same)
-            sent = int(min(flow.sent + round(share * max(0, more)), flow.left + 1))
+            sent = int(min(flow.sent + round(share * max(0, more)), flow.remaining + 1))
             came = now[arrive].received - self._before[arrive].received - sum(other.received for other in same)
             received = min(flow.received + round(share * max(0, came)), sent)
             result.append(RunningFlow(flow, sent, received))
@@ -259,7 +259,7 @@ class Sender(threading.Thread):
         self._open([(port, stream) for port, stream in self._streams if (port, stream.number) in keys])
         by_key = {flow.key: flow for flow in due}
         flows = [by_key[port, stream.number] for port, stream in self._opened]
-        duration_s = min(flow.left / flow.load_pps for flow in due)
+        duration_s = min(flow.remaining / flow.load_pps for flow in due)
         # At random one frame more than requested, or none.
         duration_s += self._odd.choice((0.1, 0.6)) / max(flow.load_pps for flow in due)
         timed = any(flow.stream.is_latency for flow in due)
@@ -286,7 +286,7 @@ class Sender(threading.Thread):
         with self.changed:
             for number, (flow, counts) in enumerate(zip(flows, reply["streams"], strict=True)):
                 flow.sent = flow.received = 0
-                flow.left -= counts["offered_count"]
+                flow.remaining -= counts["offered_count"]
                 self._receiver.settle(flow, counts, times.get(number))
             self._receiver.drops(reply["tester_drop_count"], reply["tester_cpu_ratio"], flows)
             self._running.clear()
@@ -343,12 +343,12 @@ class Sender(threading.Thread):
     def _file(self, stream: TrexStream) -> Path:
         """Return a file with the stream's different frames."""
         count_max = stream.cache or CACHE_MAX
-        known = (stream.frame, repr(stream.instructions), stream.seed, count_max)
-        if known not in self._files:
+        key = (stream.frame, repr(stream.instructions), stream.seed, count_max)
+        if key not in self._files:
             path = Path(self._folder.name) / f"{len(self._files)}.pcap"
             with path.open("wb") as file:
                 file.write(PCAP.pack(PCAP_MAGIC, 2, 4, 0, 0, SNAP_BYTES, ETHERNET))
                 for frame in vm.frames(stream.frame, stream.instructions, stream.seed, count_max):
                     file.write(RECORD.pack(0, 0, len(frame), len(frame)) + frame)
-            self._files[known] = path
-        return self._files[known]
+            self._files[key] = path
+        return self._files[key]

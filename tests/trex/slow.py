@@ -53,7 +53,7 @@ class SlowSender(threading.Thread):
             for flow in flows:
                 stream = flow.stream
                 frames = itertools.cycle(vm.frames(stream.frame, stream.instructions, stream.seed, FRAMES_MAX))
-                duration_s = flow.left / flow.load_pps
+                duration_s = flow.remaining / flow.load_pps
                 # Bursts are limited by their number, endless streams by the time for which they are sent.
                 start_s = begin_s + stream.start_s
                 self._timed.append(TimedFlow(flow, frames, start_s, begin_s + duration_s))

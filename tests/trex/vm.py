@@ -26,7 +26,7 @@ class Instruction:
 
 def read(requested: list[Any], frame_bytes: int) -> tuple[Instruction, ...]:
     """Read the instructions of a stream. Raises Refusal."""
-    known: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     result = []
     for fields in requested:
         if not isinstance(fields, dict):
@@ -39,13 +39,13 @@ def read(requested: list[Any], frame_bytes: int) -> tuple[Instruction, ...]:
         _check_place(instruction, frame_bytes)
         if kind in ("write_flow_var", "write_mask_flow_var", "trim_pkt_size"):
             name = instruction.fields["name"]
-            if name not in known:
+            if name not in sizes:
                 raise Refusal(f"variable '{name}' does not exist")
-            instruction.fields.setdefault("size", known[name])
+            instruction.fields.setdefault("size", sizes[name])
         elif kind == "tuple_flow_var":
-            known |= {f"{instruction.fields['name']}.ip": 4, f"{instruction.fields['name']}.port": 2}
+            sizes |= {f"{instruction.fields['name']}.ip": 4, f"{instruction.fields['name']}.port": 2}
         elif "name" in instruction.fields:
-            known[instruction.fields["name"]] = instruction.fields["size"]
+            sizes[instruction.fields["name"]] = instruction.fields["size"]
         result.append(instruction)
     return tuple(result)
 

@@ -49,12 +49,12 @@ def test_without_a_state_directory_of_its_own_it_is_below_home(tmp_path: Path) -
 
 
 def test_the_sut_between_the_ports_is_no_part_of_the_key_but_the_engines_cores_are(tmp_path: Path) -> None:
-    known, result = make_calibration(tmp_path), measure_run(tmp_path, None)
+    stored, result = make_calibration(tmp_path), measure_run(tmp_path, None)
     assert result.facts
-    assert calibration.build_key(result.plan, result.facts.host) == known.key
+    assert calibration.build_key(result.plan, result.facts.host) == stored.key
     bound = result.plan.engine.model_copy(update={"cores": (7,)})
     other = result.plan.model_copy(update={"engine": bound})
-    assert calibration.build_key(other, result.facts.host) != known.key
+    assert calibration.build_key(other, result.facts.host) != stored.key
 
 
 def test_trials_above_what_the_tester_can_do_by_itself_are_told(tmp_path: Path) -> None:
@@ -112,8 +112,8 @@ def test_what_is_kept_is_of_the_back_end_that_the_ports_were_opened_with(tmp_pat
     others = {"af_packet", "af_xdp", "xdp_live"} - {backend}
     for name in (backend, *others):
         requested = make_plan(tmp_path, engine__backend=name, engine__cores=list(built_plan.engine.cores) or "none")
-        known = calibration.find(calibration.build_key(requested, read_host()), environment)
-        assert (known is not None) == (name == backend)
+        stored = calibration.find(calibration.build_key(requested, read_host()), environment)
+        assert (stored is not None) == (name == backend)
     result = with_backend(measure_run(tmp_path, actual), backend)
     warning = describe_uncalibrated_loads(result)
     assert warning and warning in list_warnings(result)

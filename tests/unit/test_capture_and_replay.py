@@ -78,12 +78,12 @@ def test_what_cannot_be_captured_is_refused_by_its_key() -> None:
 
 def test_replayed_frames_get_the_addresses_of_the_port_and_the_lab_their_size() -> None:
     plan = plan_keys(traffic__replay__file="dns.pcap", traffic__rx_shift=[4])
-    there, back = plan.traffic.streams
-    assert (there.ethernet.src, there.ethernet.dst) == (addressing.build_tester_mac(0), addressing.build_sut_mac(0))
-    assert (there.sizes, there.rx_offsets, there.flow_count) == (FOUND.sizes, (46, 58), 4)
-    assert there.replay
-    assert there.replay.file == str(Path("dns.pcap").absolute())
-    assert (back.tx_port, back.replay) == (1, there.replay)
+    forth, back = plan.traffic.streams
+    assert (forth.ethernet.src, forth.ethernet.dst) == (addressing.build_tester_mac(0), addressing.build_sut_mac(0))
+    assert (forth.sizes, forth.rx_offsets, forth.flow_count) == (FOUND.sizes, (46, 58), 4)
+    assert forth.replay
+    assert forth.replay.file == str(Path("dns.pcap").absolute())
+    assert (back.tx_port, back.replay) == (1, forth.replay)
     assert plan.lab.mtu_bytes == 1600 - 18
     assert plan.traffic.frame_bytes == pytest.approx((9 * 76 + 1600) / 10)
     assert (

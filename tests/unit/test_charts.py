@@ -145,8 +145,8 @@ def test_a_curve_has_the_percentiles_that_the_figures_have() -> None:
     series = (direction_times(0, range(1000, 901_000, 1000)), direction_times(1, range(5_000, 905_000, 1000)))
     figures = merge_latency(series, (50.0, 90.0, 99.0))
     assert figures
-    known = dict(compute_latency_curve(series))
-    assert {percentile: known[percentile] for percentile in (50.0, 90.0, 99.0)} == figures.percentiles_ns
+    curve = dict(compute_latency_curve(series))
+    assert {percentile: curve[percentile] for percentile in (50.0, 90.0, 99.0)} == figures.percentiles_ns
 
 
 def test_no_curve_is_drawn_without_histograms(tmp_path: Path) -> None:

@@ -96,20 +96,20 @@ def check(cloud: FakeCloud, **expected: int) -> None:
 
 def test_everything_that_is_short_is_said_at_once_with_how_much() -> None:
     pytest.importorskip("openstack")
-    report = FakeCloud(LIMITS, QUOTAS)
+    cloud = FakeCloud(LIMITS, QUOTAS)
     with pytest.raises(StageError) as error:
-        check(report, instances=3, cores=1000, networks=2, ports=4)
+        check(cloud, instances=3, cores=1000, networks=2, ports=4)
     assert "instances: 3 needed, 9 of 10 in use, so 2 short; ports: 4 needed, 3 of 5 in use, so 2 short" in str(
         error.value
     )
     assert "cores" not in str(error.value)
-    check(report, instances=1, cores=1000, networks=2, ports=2)
+    check(cloud, instances=1, cores=1000, networks=2, ports=2)
 
 
 def test_of_what_nothing_is_to_be_made_no_quota_is_asked() -> None:
-    report = FakeCloud(LIMITS, QUOTAS)
-    check(report, instances=0, ports=0)
-    assert report.requests == []
+    cloud = FakeCloud(LIMITS, QUOTAS)
+    check(cloud, instances=0, ports=0)
+    assert cloud.requests == []
 
 
 def test_quotas_that_this_user_may_not_read_are_left_to_the_cloud() -> None:

@@ -137,10 +137,10 @@ def test_a_wrong_file_is_refused_in_a_sentence(text: str, sentence: str, file: P
 
 def test_a_key_like_no_other_is_answered_with_all_there_are(file: Path) -> None:
     sentence = refusal(file, "vnf: {zzz: 1}")
-    known = (
+    summary = (
         "vnf.core, vnf.backend, vnf.queue_slots, vnf.capacity, vnf.table, vnf.pages, vnf.memory_node, vnf.softirq_core"
     )
-    assert sentence == f"lab.yaml: line 1: vnf.zzz: unknown key (1); valid keys: {known}"
+    assert sentence == f"lab.yaml: line 1: vnf.zzz: unknown key (1); valid keys: {summary}"
 
 
 def test_every_wrong_key_is_named_at_once(file: Path) -> None:

@@ -31,9 +31,11 @@ def stated_probabilities(bounds: list[StatedBound]) -> list[tuple[float, bool]]:
 
 
 def test_bounds_are_wrong_about_as_often_as_stated(bounds: list[StatedBound]) -> None:
-    known = stated_probabilities(bounds)
-    assert len(known) > 0.9 * len(bounds)
-    assert fmean(wrong for _, wrong in known) == pytest.approx(fmean(chance for chance, _ in known), abs=0.05)
+    probabilities = stated_probabilities(bounds)
+    assert len(probabilities) > 0.9 * len(bounds)
+    assert fmean(wrong for _, wrong in probabilities) == pytest.approx(
+        fmean(chance for chance, _ in probabilities), abs=0.05
+    )
 
 
 def test_chances_tell_bounds_that_are_wrong_from_others(bounds: list[StatedBound]) -> None:

@@ -115,19 +115,19 @@ def test_a_server_without_tls_is_a_sentence_for_a_client_with_it(tmp_path: Path)
 def test_an_impostor_that_does_not_know_the_key_gets_no_record(tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.write_text("secret\n")
-    heard: list[bytes] = []
+    received: list[bytes] = []
 
     def reply(connection: socket.socket) -> None:
         connection.sendall(msgpack.packb(["HELO", {"nonce": b"n" * 16, "auth": b"", "keepalive": True}]))
         connection.recv(65536)
         connection.sendall(msgpack.packb(["PONG", True, "", "impostor", "0" * 128]))
-        heard.append(connection.recv(65536))
+        received.append(connection.recv(65536))
 
     with serve_connections(reply) as port:
         path = buffered_record(tmp_path, Aggregator(host="127.0.0.1", port=port, shared_key_file=str(key)))
         with pytest.raises(ShipError, match="did not prove knowledge of the shared key"):
             deliver(path)
-    assert heard == [b""]
+    assert received == [b""]
 
 
 def test_a_connection_that_is_not_kept_alive_takes_one_chunk(tmp_path: Path) -> None:

@@ -48,21 +48,21 @@ def test_a_preempted_sut_points_at_its_own_cpu_not_at_the_tester_s(tmp_path):
 
 
 def test_interrupts_on_the_tester_s_cpu_are_named(tmp_path):
-    there = host_with_settings(isolated_cpus="1-3", nic_irq_cpus="eth0=0 eth1=2-3")
-    (disturbances,) = find_disturbances([doubtful_trial(tmp_path, "sender_stalled")], there, (1, 2))
+    chd = host_with_settings(isolated_cpus="1-3", nic_irq_cpus="eth0=0 eth1=2-3")
+    (disturbances,) = find_disturbances([doubtful_trial(tmp_path, "sender_stalled")], chd, (1, 2))
     assert "interrupts of network cards go to CPUs of the tester: 2 (A3 fails)" in format_message(disturbances)
     assert "A2 fails" not in format_message(disturbances)
 
 
 def test_where_nothing_fails_only_the_checks_are_named(tmp_path):
-    there = host_with_settings(isolated_cpus="1-3", nic_irq_cpus="eth0=0")
-    (disturbances,) = find_disturbances([doubtful_trial(tmp_path, "sender_stalled")], there, (1,))
+    chd = host_with_settings(isolated_cpus="1-3", nic_irq_cpus="eth0=0")
+    (disturbances,) = find_disturbances([doubtful_trial(tmp_path, "sender_stalled")], chd, (1,))
     assert format_message(disturbances) == "In trial #0 the tester's sender stalled. See: nodrop host check A2 A3."
 
 
 def test_without_a_descriptor_or_known_settings_nothing_is_claimed_of_the_host(tmp_path):
-    for there in (None, host()):
-        (disturbances,) = find_disturbances([doubtful_trial(tmp_path, "held_up")], there, (1,))
+    for chd in (None, host()):
+        (disturbances,) = find_disturbances([doubtful_trial(tmp_path, "held_up")], chd, (1,))
         assert "fails" not in format_message(disturbances)
 
 

@@ -411,8 +411,8 @@ def test_this_machine_is_checked_by_the_command(capsys, monkeypatch):
 
 @pytest.mark.parametrize(("change", "code"), [(None, 10), (CASES["H6"][1], 9)])
 def test_the_exit_code_tells_failed_from_unknown(tmp_path, capsys, change, code):
-    there = change(host()) if change else host()
-    (tmp_path / "host.json").write_text(there.model_dump_json())
+    changed = change(host()) if change else host()
+    (tmp_path / "host.json").write_text(changed.model_dump_json())
     assert main(["host", "check", "--host", str(tmp_path / "host.json")]) == code
     assert main(["host", "check", "--host", str(tmp_path / "host.json"), "y7"]) == 0
     assert "pinned" in capsys.readouterr().out

@@ -169,8 +169,8 @@ def test_this_machine_answers_as_the_program_cpuid_says(require_tool: Callable[[
     with pinned_to((0,)):
         own = read_cpuid()
         output = subprocess.run([program, "-1", "-r"], capture_output=True, text=True, timeout=20, check=True).stdout
-    theirs = parse_dump(output)
-    assert theirs is not None
+    reference = parse_dump(output)
+    assert reference is not None
     assert own is not None, "nodrop-observe is not built"
 
     def steady(result: Cpuid) -> dict[tuple[int, int, str], int]:
@@ -181,6 +181,6 @@ def test_this_machine_answers_as_the_program_cpuid_says(require_tool: Callable[[
             if (leaf, name) not in VARYING
         }
 
-    actual, expected = steady(own), steady(theirs)
+    actual, expected = steady(own), steady(reference)
     assert actual.keys() & expected.keys() == actual.keys()
     assert {key: expected[key] for key in actual} == actual

@@ -36,8 +36,10 @@ def test_this_machine_is_as_lscpu_sees_it(capsys: pytest.CaptureFixture[str]) ->
     sets = [set(each) for node in result for each in node.cpus.sibling_sets]
     assert sorted(map(sorted, sets)) == sorted(map(sorted, cores.values()))
     sockets = {int(cpu): int(socket or 0) for cpu, _, socket, _ in rows}
-    known = [(node.socket.value, {sockets[cpu] for cpu in node.cpus.ids}) for node in result if node.socket.known]
-    assert all(len(theirs) == 1 for _, theirs in known)
+    sockets_by_node = [
+        (node.socket.value, {sockets[cpu] for cpu in node.cpus.ids}) for node in result if node.socket.known
+    ]
+    assert all(len(theirs) == 1 for _, theirs in sockets_by_node)
 
 
 def test_memory_is_what_the_kernel_says_in_meminfo(capsys: pytest.CaptureFixture[str]) -> None:

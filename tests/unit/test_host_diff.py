@@ -100,8 +100,8 @@ def test_what_is_there_on_one_host_alone_is_told_as_a_whole() -> None:
 
 
 def test_what_became_known_is_told_apart() -> None:
-    known = LATER.reported("1.2", "BIOS")
-    change = single_change("host.bios", known)
+    observation = LATER.reported("1.2", "BIOS")
+    change = single_change("host.bios", observation)
     assert (change.kind, change.a_text, change.b_text) == ("known", "unknown", "1.2")
     hidden: Observation[str] = LATER.unknown("needs root")
     change = single_change("host.kernel", hidden)
@@ -151,8 +151,8 @@ def test_the_command_compares_files_of_any_form(tmp_path: Path, capsys: pytest.C
     b.write_text(
         format_descriptor(add_fingerprints(replace_leaf(host(), "host.kernel", LATER.reported("7", "uname"))), "xml")
     )
-    code, text, beside = run_diff(capsys, str(a), str(b))
-    assert (code, beside) == (1, "")
+    code, text, error = run_diff(capsys, str(a), str(b))
+    assert (code, error) == (1, "")
     assert "1 difference: 1 in identity.\n" in text
     assert "  kernel: 6.1.0 → 7  [test | uname]\n" in text
     code, text, _ = run_diff(capsys, str(a), str(a), "--format", "json")
@@ -162,8 +162,8 @@ def test_the_command_compares_files_of_any_form(tmp_path: Path, capsys: pytest.C
 def test_the_command_warns_of_an_edited_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "a.json"
     file.write_text(format_descriptor(add_fingerprints(host()), "json").replace('"DDR4"', '"DDR5"'))
-    code, _, beside = run_diff(capsys, str(file), str(file))
-    assert (code, beside) == (
+    code, _, error = run_diff(capsys, str(file), str(file))
+    assert (code, error) == (
         0,
         f"nodrop: warning: {file}: its capabilities were changed after they were written\n" * 2,
     )
@@ -190,9 +190,9 @@ def test_a_run_without_a_description_is_refused_in_a_sentence(
     result = record_run(tmp_path, MILLION)
     assert result.facts
     assert result.facts.chd is None
-    code, _, beside = run_diff(capsys, result.run_id, "latest", "--results-dir", str(tmp_path))
+    code, _, error = run_diff(capsys, result.run_id, "latest", "--results-dir", str(tmp_path))
     assert code == 2
-    assert f"run {result.run_id}, of an older release, has no description of its host" in beside
+    assert f"run {result.run_id}, of an older release, has no description of its host" in error
 
 
 def test_what_is_no_descriptor_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,14 +27,14 @@ def test_modules_are_those_that_dmidecode_lists(name: str, tmp_path: Path, requi
     listed = [each for each in modules(require_tool("dmidecode"), name) if each["Size"][0].isdigit()]
     result = describe_memory(tmp_path, name).modules
     assert len(result) == len(listed)
-    for actual, theirs in zip(result, listed, strict=True):
-        assert actual.slot.endswith(theirs["Locator"])
-        assert actual.size_bytes.value == parse_size(theirs["Size"])
-        assert actual.rated_mtps.value == number(theirs["Speed"])
-        assert actual.speed_mtps.value == number(theirs.get("Configured Memory Speed", "Unknown"))
-        assert actual.rank_count.value == number(theirs.get("Rank", "Unknown"))
-        assert (actual.part.value or "") == theirs.get("Part Number", "").strip().replace("Not Specified", "")
-        assert actual.kind.value == {"Unknown": None, "DRAM": None}.get(theirs["Type"], theirs["Type"])
+    for actual, reference in zip(result, listed, strict=True):
+        assert actual.slot.endswith(reference["Locator"])
+        assert actual.size_bytes.value == parse_size(reference["Size"])
+        assert actual.rated_mtps.value == number(reference["Speed"])
+        assert actual.speed_mtps.value == number(reference.get("Configured Memory Speed", "Unknown"))
+        assert actual.rank_count.value == number(reference.get("Rank", "Unknown"))
+        assert (actual.part.value or "") == reference.get("Part Number", "").strip().replace("Not Specified", "")
+        assert actual.kind.value == {"Unknown": None, "DRAM": None}.get(reference["Type"], reference["Type"])
 
 
 def modules(program: Path, name: str) -> list[dict[str, str]]:

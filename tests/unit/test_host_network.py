@@ -92,11 +92,11 @@ def test_a_cards_switch_is_in_one_of_two_modes(mode: int, message: str | None) -
 
 
 def test_a_driver_that_keeps_the_kernel_waiting_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    held, requested = threading.Event(), list[str]()
+    release, requested = threading.Event(), list[str]()
 
     def never(interface: str) -> tuple[str, str]:
         requested.append(interface)
-        held.wait()
+        release.wait()
         return "too late", ""
 
     monkeypatch.setattr(network, "ANSWER_TIMEOUT_S", 0.05)
@@ -106,7 +106,7 @@ def test_a_driver_that_keeps_the_kernel_waiting_is_waited_for_once(monkeypatch: 
     assert kernel.read_firmware("ens4") == ("", "the kernel did not answer within 0.05 s")
     assert kernel.read_interfaces()[0] == {}
     assert requested == ["ens3"]
-    held.set()
+    release.set()
 
 
 def test_this_kernel_is_asked_without_an_error() -> None:

@@ -43,8 +43,8 @@ def interface(name: str, kind: str = "", options: list[Any] | None = None, **ids
 
 def database(root: Mapping[str, Any], bridge: Mapping[str, Any], *interfaces: Mapping[str, Any]) -> str:
     ports = [{"_uuid": reference(f"p-{each['name']}"), "interfaces": each["_uuid"]} for each in interfaces]
-    held = {"ports": ["set", [each["_uuid"] for each in ports]], **bridge}
-    return "\n".join((table(root), table(held), table(*ports), table(*interfaces)))
+    record = {"ports": ["set", [each["_uuid"] for each in ports]], **bridge}
+    return "\n".join((table(root), table(record), table(*ports), table(*interfaces)))
 
 
 def root(**more: Any) -> dict[str, Any]:

@@ -192,11 +192,11 @@ def test_tags_are_kept_beside_the_result_and_survive_the_index(
 
 
 def test_several_directories_share_a_database(tmp_path: Path, url: str | None, template: RunResult) -> None:
-    here, there = tmp_path / "here", tmp_path / "there"
+    here, other = tmp_path / "here", tmp_path / "there"
     url = url or f"sqlite:///{tmp_path}/shared.sqlite"
     store_results(here, template, 1)
-    store_results(there, template, 2)
-    with open_index(there, url):
+    store_results(other, template, 2)
+    with open_index(other, url):
         pass
     assert len(ids(here, url)) == 1
     assert len(ids(here, url, everywhere=True)) == 3

@@ -73,9 +73,9 @@ def trial(lab: Lab) -> TrialResult:
 
 def test_arp_between_tester_and_sut_hides_no_loss_and_is_not_remarked_upon() -> None:
     lab = Lab(counters(SENT - 3 + 5, SENT - 3 + 2, SENT - 3 + 2), SENT, SENT - 3)
-    message = NeighborCounts(port=0, heard_count=0, answered_count=1, announced_count=4)
-    heard = NeighborCounts(port=1, heard_count=2, answered_count=0, announced_count=0)
-    result = trial(lab).model_copy(update={"neighbors": (message, heard)})
+    near_counts = NeighborCounts(port=0, heard_count=0, answered_count=1, announced_count=4)
+    far_counts = NeighborCounts(port=1, heard_count=2, answered_count=0, announced_count=0)
+    result = trial(lab).model_copy(update={"neighbors": (near_counts, far_counts)})
     actual = build_loss_ledger(result, ONE, CounterDelta({}, lab.counters))
     assert list_losses(actual) == [("the wire tester0 → sut0", "", 3)]
     assert actual.remarks == ()

@@ -151,9 +151,9 @@ def interval(loss_ratio: float, lower_pps: float | None, upper_pps: float | None
 
 @pytest.mark.parametrize("forwarded_pps", [None, 1e5, 9.5e5, 5e6])
 def test_the_supposed_sut_agrees_with_the_bounds(forwarded_pps: float | None) -> None:
-    known = [interval(0.0, 9e5, 1e6), interval(0.005, 9.2e5, 1.1e6)]
-    sut = MinimalSut(search_plan(), known, forwarded_pps)
-    for each in known:
+    intervals = [interval(0.0, 9e5, 1e6), interval(0.005, 9.2e5, 1.1e6)]
+    sut = MinimalSut(search_plan(), intervals, forwarded_pps)
+    for each in intervals:
         assert each.lower_load_pps and each.upper_load_pps
         assert sut.loss_ratio(each.lower_load_pps) <= each.goal.loss_ratio < sut.loss_ratio(each.upper_load_pps)
 

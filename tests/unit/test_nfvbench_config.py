@@ -72,10 +72,10 @@ def test_every_key_acts_here_or_says_what_happens_instead() -> None:
 
 def test_every_key_a_rule_writes_is_nodrop_s() -> None:
     own = {".".join(leaf.key) for leaf in iter_leaves(Config)}
-    theirs = {".".join(leaf.key) for leaf in iter_leaves(NfvbenchConfig)}
+    nfvbench = {".".join(leaf.key) for leaf in iter_leaves(NfvbenchConfig)}
     for rule in RULES:
         assert set(rule.writes) <= own
-        assert {read for read in rule.reads if read not in theirs} == set()
+        assert {read for read in rule.reads if read not in nfvbench} == set()
 
 
 def test_nfvbench_s_whole_default_file_is_accepted_and_says_nothing(tmp_path: Path) -> None:
@@ -246,12 +246,12 @@ def test_what_nfvbench_would_let_through_is_refused_with_its_line(text: str, sen
 
 
 def test_a_later_source_wins_whichever_form_it_is_written_in() -> None:
-    theirs, own = "{service_chain_count: 3, measurement: {PDR: 1}}", "{chains: 5, goals: {NDR: 0}}"
-    assert (build_config([theirs, own], {}).chains, build_config([own, theirs], {}).chains) == (5, 3)
-    assert build_config([theirs, own], {}).goals == {"NDR": 0.0}
-    assert build_config([own, theirs], {}).goals == pytest.approx({"NDR": 0.00001, "PDR": 0.01})
+    nfvbench, own = "{service_chain_count: 3, measurement: {PDR: 1}}", "{chains: 5, goals: {NDR: 0}}"
+    assert (build_config([nfvbench, own], {}).chains, build_config([own, nfvbench], {}).chains) == (5, 3)
+    assert build_config([nfvbench, own], {}).goals == {"NDR": 0.0}
+    assert build_config([own, nfvbench], {}).goals == pytest.approx({"NDR": 0.00001, "PDR": 0.01})
     assert build_config([own], {"service_chain_count": 7}).chains == 7
-    assert build_config([theirs], {"chains": 2}).chains == 2
+    assert build_config([nfvbench], {"chains": 2}).chains == 2
 
 
 def test_in_one_source_nodrop_s_own_key_wins() -> None:

@@ -33,8 +33,8 @@ def keys(*arguments: str) -> dict[str, Any]:
 
 def test_every_flag_of_nfvbench_is_there() -> None:
     context = click.Context(run, help_option_names=["-h", "--help"])
-    known = {name for parameter in run.get_params(context) for name in parameter.opts}
-    assert set(DOCUMENTED.split()) - known == set()
+    options = {name for parameter in run.get_params(context) for name in parameter.opts}
+    assert set(DOCUMENTED.split()) - options == set()
 
 
 def test_no_flag_has_two_meanings() -> None:

@@ -19,8 +19,8 @@ from nodrop.run.execute import execute
 from nodrop.stage import persistent_lab
 from nodrop.system import runtime_dirs
 
-RUNS = [line for line in LINES if not line.instead]
-SAID = {
+RUNS = [line for line in LINES if not line.command]
+EXPECTED_OUTPUT = {
     "version": "nodrop 0",
     "help": "Usage: nodrop run",
     "config": "flow_count",
@@ -42,7 +42,7 @@ def in_a_directory_with_the_configuration(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def flags(line: Line) -> dict[str, Any]:
-    return run.make_context("run", shlex.split(line.written)).params
+    return run.make_context("run", shlex.split(line.text)).params
 
 
 def value_at(values: Mapping[str, Any], key: str) -> Any:
@@ -52,29 +52,29 @@ def value_at(values: Mapping[str, Any], key: str) -> Any:
     return result
 
 
-@pytest.mark.parametrize("line", RUNS, ids=lambda line: line.written)
+@pytest.mark.parametrize("line", RUNS, ids=lambda line: line.text)
 def test_a_command_line_of_the_manual_comes_to_what_the_manual_says(line: Line) -> None:
     config = load_config(flags(line)).model_dump()
     assert {key: value_at(config, key) for key in line.keys} == line.keys
 
 
-@pytest.mark.parametrize("line", [line for line in RUNS if line.later], ids=lambda line: line.written)
+@pytest.mark.parametrize("line", [line for line in RUNS if line.remark], ids=lambda line: line.text)
 def test_what_comes_later_is_said(line: Line) -> None:
     plan = build_plan(load_config(flags(line)))
     notes = [flag.name for flag, _ in iter_set_flags(flags(line)) if flag.note]
-    assert any(message.startswith(line.later) for message in (*plan.warnings, *notes))
+    assert any(message.startswith(line.remark) for message in (*plan.warnings, *notes))
 
 
-@pytest.mark.parametrize("line", [line for line in LINES if line.instead], ids=lambda line: line.written)
+@pytest.mark.parametrize("line", [line for line in LINES if line.command], ids=lambda line: line.text)
 def test_what_is_no_run_is_carried_out_as_the_command_it_is_here(
     line: Line, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if line.instead == "show":
+    if line.command == "show":
         result = execute(make_plan(Path("results")), Listener(), make_environment())
         Path("results.json").write_text(result.model_dump_json())
-    if "-r openrc" in line.written:  # The file does not exist.
-        assert main(["run", *shlex.split(line.written)]) == 2
+    if "-r openrc" in line.text:  # The file does not exist.
+        assert main(["run", *shlex.split(line.text)]) == 2
         assert "openrc file openrc: cannot read it" in capsys.readouterr().err
         return
-    assert main(["run", *shlex.split(line.written)]) == 0
-    assert SAID[line.instead] in capsys.readouterr().out
+    assert main(["run", *shlex.split(line.text)]) == 0
+    assert EXPECTED_OUTPUT[line.command] in capsys.readouterr().out

@@ -128,12 +128,12 @@ def test_the_ndr_of_one_second_and_that_of_thirty_come_from_one_search() -> None
 
 def warm_start(result: SimulatedSearch) -> tuple[EarlierGoal, ...]:
     """Return a search's result as the warm start of the next one."""
-    known = []
+    goals = []
     for interval in result.intervals:
         assert interval.lower_load_pps and interval.upper_load_pps
         loads = {"lower_pps": interval.lower_load_pps, "upper_pps": interval.upper_load_pps}
-        known.append(EarlierGoal(loss_ratio=interval.goal.loss_ratio, final_trial_duration_s=30.0, **loads))
-    return tuple(known)
+        goals.append(EarlierGoal(loss_ratio=interval.goal.loss_ratio, final_trial_duration_s=30.0, **loads))
+    return tuple(goals)
 
 
 def test_a_warm_start_proves_one_bound_anew_where_nothing_changed() -> None:

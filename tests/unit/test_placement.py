@@ -385,8 +385,8 @@ def test_identical_vms_are_no_more_than_the_vm_says() -> None:
 def test_what_antagonists_cost_is_taken_off_the_promise_beside_others() -> None:
     requested = vm(impact=Impact(option=1, degradation_max_ratio={"cache": 0.2}), vcpu_sets=sets(1))
     assert require_placement(place_vm(requested, [host()])).guarantee.ratio == 1.0
-    beside = subtract_placement(host(), require_placement(place_vm(forwarder(), [host()])))
-    placement = require_placement(place_vm(requested, [beside]))
+    remaining = subtract_placement(host(), require_placement(place_vm(forwarder(), [host()])))
+    placement = require_placement(place_vm(requested, [remaining]))
     assert placement.guarantee.ratio == pytest.approx(0.8)
     assert any("forwarder" in each for each in placement.warnings)
 

@@ -59,8 +59,8 @@ def test_a_run_that_never_came_up_has_no_facts_to_differ_in(result: RunResult) -
 
 
 def test_of_other_testers_results_what_is_known_is_compared() -> None:
-    theirs = run(1, rate(1e6), source="nfvbench", version="3.6.1", kernel="")
-    actual = {each.text: (each.a, each.b) for each in diff_summaries([run(0, rate(1e6))], [theirs])}
+    foreign = run(1, rate(1e6), source="nfvbench", version="3.6.1", kernel="")
+    actual = {each.text: (each.a, each.b) for each in diff_summaries([run(0, rate(1e6))], [foreign])}
     assert actual == {
         "kernel": ("6.1", "-"),
         "tester": ("nodrop", "nfvbench"),

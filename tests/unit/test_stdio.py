@@ -41,7 +41,7 @@ class Measurer:
     """
 
     def __init__(self, params: Message, *, streams: bool = True, change: Change = lambda report: report) -> None:
-        self.heard: list[Message] = []
+        self.received: list[Message] = []
         self._answers = [json.dumps({"params": params})]
         self._streams = streams
         self._change = change
@@ -50,7 +50,7 @@ class Measurer:
 
     def write(self, line: str) -> int:
         message = json.loads(line)
-        self.heard.append(message)
+        self.received.append(message)
         if "measure" in message or "stream" in message:
             self._wanted, self._elapsed_s = message.get("measure") or message["stream"], 0.0
         if ("stream" in message and self._streams) or message.get("stop") is False:
@@ -73,11 +73,11 @@ class Measurer:
     def converse(self, algorithm: AlgorithmName = "mlrsearch-01", **flags: Any) -> Message:
         """Run the entire conversation; return the last line."""
         serve_search(MessageStream(self, self), algorithm, flags)  # type: ignore[arg-type]
-        return self.heard[-1]
+        return self.received[-1]
 
     @property
     def trials(self) -> list[Message]:
-        return [text for message in self.heard if (text := message.get("measure") or message.get("stream"))]
+        return [text for message in self.received if (text := message.get("measure") or message.get("stream"))]
 
     def _go_on(self) -> None:
         self._elapsed_s += self._wanted["step"]
@@ -95,7 +95,7 @@ def failure_reason(measurer: Measurer, algorithm: AlgorithmName = "mlrsearch-01"
     """Return why there is no result: the reason sent to the other side and raised."""
     with pytest.raises(ConfigError) as raised:
         measurer.converse(algorithm, **flags)
-    assert measurer.heard[-1] == {"failed": str(raised.value)}
+    assert measurer.received[-1] == {"failed": str(raised.value)}
     return str(raised.value)
 
 
@@ -146,7 +146,7 @@ def test_a_streaming_trial_is_stopped_once_it_is_decided() -> None:
     stopped = [trial for trial in ended["trials"] if trial["stopped_by"]]
     assert stopped
     assert all(trial["elapsed"] < trial["duration"] for trial in stopped)
-    assert {"stop": True} in measurer.heard and {"stop": False} in measurer.heard
+    assert {"stop": True} in measurer.received and {"stop": False} in measurer.heard
     spent_s = sum(trial["elapsed"] + 0.5 for trial in ended["trials"])
     assert ended["elapsed"] == pytest.approx(spent_s)
     assert spent_s < sum(trial["duration"] for trial in ended["trials"])
@@ -311,7 +311,7 @@ def test_lines_that_are_not_json_are_answered_with_why(line: str) -> None:
     lines = iter([json.dumps({"params": PARAMS}), line])
     with pytest.raises(ConfigError, match="send it as one line of JSON"):
         serve_search(MessageStream(lines, measurer), "mlrsearch-01", {})  # type: ignore[arg-type]
-    assert list(measurer.heard[-1]) == ["failed"]
+    assert list(measurer.received[-1]) == ["failed"]
 
 
 def test_time_that_goes_back_is_an_error() -> None:

@@ -43,8 +43,8 @@ def trend_series(
         )
         for number, value in enumerate(values)
     )
-    known = {"key": "ndr", "text": "NDR", "unit": "pps", "better": "higher"}
-    return TrendSeries(points=points, **(known | keys))
+    fields = {"key": "ndr", "text": "NDR", "unit": "pps", "better": "higher"}
+    return TrendSeries(points=points, **(fields | keys))
 
 
 def noisy_values(*parts: tuple[int, float], seed: int = 1, noise: float = 0.005) -> list[float]:
@@ -56,7 +56,7 @@ def noisy_values(*parts: tuple[int, float], seed: int = 1, noise: float = 0.005)
 def summary(number: int, value: float | None = 1e6, limit: str = "sut", **keys: Any) -> Summary:
     """Return a run that found an NDR, or none."""
     measure = Measure(key="ndr", text="NDR", unit="pps", better="higher", value=value or 0.0, limit=limit)
-    known = {
+    fields = {
         "run_id": f"r{number}",
         "started_at": day(number),
         "wall_s": 60,
@@ -78,7 +78,7 @@ def summary(number: int, value: float | None = 1e6, limit: str = "sut", **keys: 
         "trial_count": 9,
         "measures": () if value is None else (measure,),
     }
-    return Summary(**(known | keys))
+    return Summary(**(fields | keys))
 
 
 def test_a_step_is_found_where_it_is_with_its_size_and_direction() -> None:

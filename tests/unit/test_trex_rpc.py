@@ -200,9 +200,9 @@ def test_a_server_in_another_mode_is_named() -> None:
 
 
 def test_a_port_where_nobody_listens_is_named_at_once() -> None:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        port = held.getsockname()[1]
+    with socket.socket() as methods:
+        methods.bind(("127.0.0.1", 0))
+        port = methods.getsockname()[1]
         with pytest.raises(TrexNoReply, match=f"no TRex server at 127.0.0.1, port {port} .*start one there"):
             TrexSession(TrexPlan(rpc_port=port)).__enter__()
 
@@ -261,8 +261,8 @@ def test_a_port_in_service_mode_is_brought_out_of_it() -> None:
 
 
 def test_whoever_holds_a_port_is_named() -> None:
-    held = server_methods(acquire=answer_in_order(Error(-32000, "port is already taken by 'anna'")))
-    with Responder(held) as server, TrexSession(plan(server, take_over=False)) as session:
+    methods = server_methods(acquire=answer_in_order(Error(-32000, "port is already taken by 'anna'")))
+    with Responder(methods) as server, TrexSession(plan(server, take_over=False)) as session:
         used = pytest.raises(TrexPortsInUse, match="already taken by 'anna'; wait until that user is done")
         with used:
             session.acquire_ports([0])

@@ -35,16 +35,16 @@ def test_whichever_side_is_called_a_says_the_same_the_other_way_round() -> None:
         at_a = [rate(1e6 * math.exp(rng.gauss(0.0, 0.005))) for _ in range(count)]
         at_b = [rate(1e6 * math.exp(rng.gauss(-shift, 0.005))) for _ in range(count)]
         a, b = sides(at_a, at_b, rng.choice(("in turn", "one after the other")))
-        there, back = compare(a, b).metrics[0], compare(b, a).metrics[0]
+        forth, back = compare(a, b).metrics[0], compare(b, a).metrics[0]
         mirrored = {
             ComparisonOutcome.WORSE: ComparisonOutcome.BETTER,
             ComparisonOutcome.BETTER: ComparisonOutcome.WORSE,
         }
-        assert back.verdict is mirrored.get(there.verdict, there.verdict)
-        assert back.p == pytest.approx(there.p)
-        assert math.log1p(back.effect) == pytest.approx(-math.log1p(there.effect))
-        assert math.log1p(back.low) == pytest.approx(-math.log1p(there.high))
-        assert back.repeats_needed == there.repeats_needed
+        assert back.verdict is mirrored.get(forth.verdict, forth.verdict)
+        assert back.p == pytest.approx(forth.p)
+        assert math.log1p(back.effect) == pytest.approx(-math.log1p(forth.effect))
+        assert math.log1p(back.low) == pytest.approx(-math.log1p(forth.high))
+        assert back.repeats_needed == forth.repeats_needed
 
 
 def test_neither_the_order_of_runs_nor_the_size_of_figures_matters() -> None:

@@ -172,14 +172,14 @@ def test_long_names_stay_apart_and_short_enough() -> None:
 
 
 def _check_extra_spec(name: str, value: str) -> None:
-    known = NOVA.get(re.sub(r"\.\d+$", ".{num}", name)) or NOVA.get(name.replace("trait:", "trait{group}:"))
-    assert known, f"{name} is not known"
-    if known["type"] == "int":
-        assert int(value) >= known.get("min", 0)
-    if known["type"] == "bool":
+    definition = NOVA.get(re.sub(r"\.\d+$", ".{num}", name)) or NOVA.get(name.replace("trait:", "trait{group}:"))
+    assert definition, f"{name} is not known"
+    if definition["type"] == "int":
+        assert int(value) >= definition.get("min", 0)
+    if definition["type"] == "bool":
         assert value in ("true", "false")
-    assert value in known.get("enum", [value])
-    assert re.fullmatch(known.get("pattern", ".*"), value), f"{name}={value}"
+    assert value in definition.get("enum", [value])
+    assert re.fullmatch(definition.get("pattern", ".*"), value), f"{name}={value}"
 
 
 def _check_manifest(document: Mapping[str, Any]) -> None:
@@ -204,12 +204,12 @@ def _check_template(template: Mapping[str, Any]) -> None:
 
 
 def _check_properties(kind: str, result: Mapping[str, Any]) -> None:
-    known = _properties(kind)
-    assert set(result) <= set(known), f"{kind}: {set(result) - set(known)}"
-    missing = {name for name, each in known.items() if each.get("required", True)} - set(result)
+    definition = _properties(kind)
+    assert set(result) <= set(definition), f"{kind}: {set(result) - set(definition)}"
+    missing = {name for name, each in definition.items() if each.get("required", True)} - set(result)
     assert not missing, f"{kind}: {missing}"
     for name, value in result.items():
-        _check_value(known[name], value)
+        _check_value(definition[name], value)
 
 
 def _properties(kind: str) -> dict[str, Any]:

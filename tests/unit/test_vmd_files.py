@@ -243,14 +243,14 @@ def test_the_command_says_in_words_what_a_vm_needs(capsys: pytest.CaptureFixture
 def test_the_command_writes_the_canonical_form_and_remarks_beside_it(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    code, message, beside = run_check(capsys, str(EXAMPLES / "etsi-8.2.2.4.txt"), "--format", "yaml")
+    code, message, error = run_check(capsys, str(EXAMPLES / "etsi-8.2.2.4.txt"), "--format", "yaml")
     assert (code, vmd(message, tmp_path)) == (0, sample())
-    assert len(beside.splitlines()) == 6
+    assert len(error.splitlines()) == 6
 
 
 def test_the_command_refuses_with_exit_code_2(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "vm.yaml"
     file.write_text(SMALL.replace("vcpus: 4,5", "vcpus: 3,5"))
-    code, message, beside = run_check(capsys, str(file))
+    code, message, error = run_check(capsys, str(file))
     assert (code, message) == (2, "")
-    assert f"nodrop: error: {file}: line 3: profiles.0.vcpu_sets.0.vcpus: vCPU 3 " in beside
+    assert f"nodrop: error: {file}: line 3: profiles.0.vcpu_sets.0.vcpus: vCPU 3 " in error
