@@ -57,13 +57,13 @@ class EngineSession:
 
     def await_next_window(self) -> Message:
         """Return the next window that ends from now on, and discard those that are already reported."""
-        while self._process.lines.next_line(0) is not None:
+        while self._process.lines.read_line(0) is not None:
             pass
         return self._await_reply("window")
 
     def read_reply(self, timeout_s: float) -> Message | None:
         """Return the next reply; None after the timeout. Raises BenchmarkError if the engine reports an error."""
-        line = self._process.lines.next_line(timeout_s)
+        line = self._process.lines.read_line(timeout_s)
         if line is None:
             self._process.check_running()
             return None

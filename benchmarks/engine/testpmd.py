@@ -190,7 +190,7 @@ def _await_line(process: ToolProcess, pattern: str) -> str:
     """Return the first group of the pattern in the first line that matches it."""
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline:
-        line = process.lines.next_line(0.1)
+        line = process.lines.read_line(0.1)
         if line is None:
             process.check_running()
         elif match := re.search(pattern, line):

@@ -65,7 +65,7 @@ def _describe_source(key: Key, keys: KeyTable) -> str:
     if not entries:
         return DEFAULT
     entry = entries[-1]
-    line = entry.source.line(entry.source_key)
+    line = entry.source.find_line(entry.source_key)
     place = f"{entry.source.name}, line {line}" if line else entry.source.name
     return place if entry.source_key[: len(key)] == key else f"{place}: {'.'.join(entry.source_key)}"
 

@@ -73,7 +73,7 @@ def load_with_sources(
     plugins: bool = True,
     overlays: Sequence[Source] = (),
 ) -> LoadedConfig:
-    """Merge as `build_config` and keep the source of each value; `plugins=False` ignores plugins. Raises ConfigError."""
+    """Merge as `build_config` and keep each value's source; `plugins=False` ignores plugins. Raises ConfigError."""
     files = [_flatten_file(read_source(source)) for source in sources]
     files.append(_flatten_dotted(overrides, COMMAND_LINE))
     files += [_flatten_file(read_source(source)) for source in overlays]

@@ -25,7 +25,7 @@ class SourcedValue(NamedTuple):
     def locate(self, key: Key) -> str:
         """Return source, line and key for a message about this key or a key below it."""
         translated = key[: len(self.source_key)] != self.source_key and self.source_key[: len(key)] != key
-        line = self.source.line(self.source_key if translated else key)
+        line = self.source.find_line(self.source_key if translated else key)
         place = f"{self.source.name}: line {line}" if line else self.source.name
         name = f"{'.'.join(self.source_key)} (translated to {'.'.join(key)})" if translated else ".".join(key)
         return f"{place}: {name}"

@@ -74,7 +74,7 @@ class EngineProcess:
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
             self._check_alive()
-            line = self._child.next_line(POLL_S)
+            line = self._child.read_line(POLL_S)
             if line is None:
                 if self._child.has_closed_output:
                     raise EngineDied(self._describe_end())

@@ -100,7 +100,7 @@ class HopCounterReader:
             # every frame.
             arguments += ["--other-host"] if routed else []
         self._child = JsonChild([find_binary("nodrop-observe", StageError), *arguments])
-        message = self._child.next_object(ANSWER_TIMEOUT_S)
+        message = self._child.read_object(ANSWER_TIMEOUT_S)
         if message.get("event") != "ready":
             raise StageError(str(message.get("message", "nodrop-observe did not start")))
         self._drops_refusal = message.get("drops_refusal")
@@ -111,7 +111,7 @@ class HopCounterReader:
         start_s = time.monotonic()
         try:
             self._child.send(b"read\n")
-            counters = self._child.next_object(ANSWER_TIMEOUT_S)["counters"]
+            counters = self._child.read_object(ANSWER_TIMEOUT_S)["counters"]
         except (OSError, KeyError):
             self._refusal = "nodrop-observe stopped replying"
             return {}

@@ -34,7 +34,7 @@ def start_holder(options: list[str], request: LabRequest, log: LabLog) -> JsonCh
 def await_up(holder: JsonChild, plan: LabPlan, log: LabLog) -> LabUp:
     """Return the holder's first message. Raises StageError if the lab is not up."""
     problem = f"lab with SUT {plan.sut} did not come up"
-    line = holder.next_line(UP_TIMEOUT_S)
+    line = holder.read_line(UP_TIMEOUT_S)
     if line is None:
         reason = (
             "its process ended without a reply" if holder.has_closed_output else f"no reply within {UP_TIMEOUT_S:g} s"

@@ -68,7 +68,7 @@ class NetnsStage:
 
     def _ending(self) -> str | None:
         assert self._holder and self._log
-        line = self._holder.next_line(0)
+        line = self._holder.read_line(0)
         if line is not None:
             message = parse_message(line)
             if isinstance(message, SutExited):

@@ -64,7 +64,7 @@ def _start(program: str, command: VnfCommand, children: list[SutChild]) -> LineR
 
 
 def _await_ready(child: SutChild, stdout: LineReader, sut: str, deadline: float) -> None:
-    line = stdout.next_line(max(0.0, deadline - time.monotonic()))
+    line = stdout.read_line(max(0.0, deadline - time.monotonic()))
     message = parse_object(line)
     if message.get("event") == "ready":
         table = message.get("table")

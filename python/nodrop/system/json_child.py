@@ -44,13 +44,13 @@ class JsonChild:
         """Write one line, which ends with a newline. Raises BrokenPipeError once the child has ended."""
         self._stdin.write(line)
 
-    def next_line(self, timeout_s: float) -> str | None:
+    def read_line(self, timeout_s: float) -> str | None:
         """Return the next line of its output; None on a timeout or once the output is closed."""
-        return self._reader.next_line(timeout_s)
+        return self._reader.read_line(timeout_s)
 
-    def next_object(self, timeout_s: float) -> dict[str, Any]:
+    def read_object(self, timeout_s: float) -> dict[str, Any]:
         """Return the JSON object of the next line; empty without one."""
-        return parse_object(self.next_line(timeout_s))
+        return parse_object(self.read_line(timeout_s))
 
     def end(self, timeout_s: float, drain_s: float = 0.0) -> None:
         """Close its standard input, which ends it; kill it after a timeout. Never raises.

@@ -21,7 +21,7 @@ class LineReader:
         """Return the descriptor, so that selectors can watch it."""
         return self._descriptor
 
-    def next_line(self, timeout_s: float) -> str | None:
+    def read_line(self, timeout_s: float) -> str | None:
         """Return the next line without its end; None on a timeout or once the writer has closed its end."""
         deadline = time.monotonic() + timeout_s
         while not self._lines and not self.ended:
@@ -34,7 +34,7 @@ class LineReader:
     def drain(self, timeout_s: float) -> None:
         """Read until every process that holds the other end has closed it, or until the timeout."""
         deadline = time.monotonic() + timeout_s
-        while self.next_line(max(0.0, deadline - time.monotonic())) is not None:
+        while self.read_line(max(0.0, deadline - time.monotonic())) is not None:
             pass
 
     def _read(self) -> None:

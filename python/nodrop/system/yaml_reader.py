@@ -56,7 +56,7 @@ class ParsedFile(NamedTuple):
     lines: Mapping[Key, int]
     """Line of every key and list item, from 1; empty for content that was not parsed from text."""
 
-    def line(self, key: Key) -> int | None:
+    def find_line(self, key: Key) -> int | None:
         """Return the line of a key, or of its closest parent."""
         while key and key not in self.lines:
             key = key[:-1]

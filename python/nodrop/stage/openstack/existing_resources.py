@@ -167,7 +167,7 @@ def find_port(cloud: Cloud, planned: CloudPort, network_id: str, listed: Iterabl
 class ServerMatch(NamedTuple):
     """A server of the planned name."""
 
-    found: Json
+    server: Json
     differences: tuple[str, ...]
     """How it differs from the plan; empty if it does not."""
 

@@ -70,7 +70,7 @@ class Provisioner:
         """Return floating IPs by server name, creating the missing ones. Raises StageError."""
         return FloatingIps(self._cloud, self._plan, self._add).allocate(self.networks, self.subnets, self.ports)
 
-    def server_group(self, name: str, policy: str) -> Json:
+    def ensure_server_group(self, name: str, policy: str) -> Json:
         """Return a server group, creating it if needed. Raises StageError."""
         if existing_group := self._reuse("server_group", self._existing.groups.get(name)):
             return existing_group

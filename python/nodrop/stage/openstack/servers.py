@@ -38,7 +38,7 @@ class ServerProvisioner:
         self._groups: dict[int | None, Json] = {}
         self._user_data_by_name: dict[str, str] = {}
         """By server name."""
-        self.found: dict[str, Json] = {}
+        self.servers: dict[str, Json] = {}
         """By name, as last reported by Nova."""
         self.restaged: set[str] = set()
 
@@ -56,14 +56,14 @@ class ServerProvisioner:
     def restage(self, chains: Sequence[int]) -> None:
         """Re-create these chains' servers on the same ports. Raises StageError."""
         again = [server for server in self._plan.servers if server.chain in chains]
-        self._delete([self.found.pop(server.name) for server in again])
+        self._delete([self.servers.pop(server.name) for server in again])
         self.restaged |= {server.name for server in again}
         self._create(again)
 
     def read(self) -> dict[str, Json]:
         """Return the current servers by name, without deleted ones."""
         listed = {server["id"]: server for server in inventory.list_servers(self._cloud)}
-        return {name: listed[server["id"]] for name, server in self.found.items() if server["id"] in listed}
+        return {name: listed[server["id"]] for name, server in self.servers.items() if server["id"] in listed}
 
     def _reuse(self, server: CloudServer, existing: Sequence[Json]) -> bool:
         match = existing_resources.find_server(
@@ -79,10 +79,10 @@ class ServerProvisioner:
             return False
         if match.differences:
             self._report(f"re-creating server {server.name} ({'; '.join(match.differences)})", 0)
-            self._delete([match.found])
+            self._delete([match.server])
             return False
-        self.found[server.name] = match.found
-        self._provisioner.record("server", self.found[server.name], found=True)
+        self.servers[server.name] = match.server
+        self._provisioner.record("server", self.servers[server.name], found=True)
         self._report(f"server {server.name} exists", 1)
         return True
 
@@ -149,8 +149,8 @@ class ServerProvisioner:
         created: Json = rest.create_resource(self._cloud, action, Post("compute", "/servers", body), find_existing)[
             "server"
         ]
-        self.found[server.name] = {"status": "BUILD", **created, "name": server.name}
-        self._provisioner.record("server", self.found[server.name])
+        self.servers[server.name] = {"status": "BUILD", **created, "name": server.name}
+        self._provisioner.record("server", self.servers[server.name])
 
     def _booting(self, server: CloudServer) -> BootOptions:
         group = self._server_group(server)
@@ -168,7 +168,7 @@ class ServerProvisioner:
             return hosts[server.chain % len(hosts)]
         if self._follows_first_host(server):
             first = next(each for each in self._plan.servers if each.chain == server.chain)
-            return str(self.found[first.name][HOST])
+            return str(self.servers[first.name][HOST])
         return None
 
     def _server_group(self, server: CloudServer) -> Json | None:
@@ -178,7 +178,7 @@ class ServerProvisioner:
             return None
         if key not in self._groups:
             name = build_server_group_name(self._plan.label, key)
-            self._groups[key] = self._provisioner.server_group(name, self._plan.server_group or "affinity")
+            self._groups[key] = self._provisioner.ensure_server_group(name, self._plan.server_group or "affinity")
         return self._groups[key]
 
     def _await_all(
@@ -192,7 +192,7 @@ class ServerProvisioner:
                 state = now.get(name, {"status": "DELETED"})
                 if state["status"] in FAILED:
                     raise StageError(f"cloud {self._cloud.name}: {format_fault(server, self._plan, state)}")
-                self.found[name] = {**self.found[name], **state}
+                self.servers[name] = {**self.servers[name], **state}
                 if is_done(state):
                     del waiting[name]
                     self._report(f"server {name} {what}", what == "is ACTIVE")
@@ -202,7 +202,7 @@ class ServerProvisioner:
                 time.sleep(self._plan.poll_s)
 
     def _timeout_message(self, waiting: Sequence[str], count: int) -> str:
-        first = self.found[waiting[0]]
+        first = self.servers[waiting[0]]
         task = first.get("OS-EXT-STS:task_state")
         return (
             f"cloud {self._cloud.name}: {len(waiting)} of {format_count(count, 'server')} not ACTIVE within "

@@ -173,7 +173,7 @@ class OpenStackStage:
         plan = self._plan
         ports = {port["name"]: port for port in inventory.list_ports(self._cloud, plan) if self._is_own(port["id"])}
         macs = tuple(router.macs[0] for router in self._provisioner.routers)
-        read = CloudState(self._cloud.name, ports, self._servers.found, self._addresses, macs)
+        read = CloudState(self._cloud.name, ports, self._servers.servers, self._addresses, macs)
         networks = self._networks()
         servers = tuple(chain_facts.build_server_facts(plan, read, self._servers.restaged))
         chain_facts.check_hosts(plan, read)
@@ -228,7 +228,7 @@ class OpenStackStage:
 
     def _start_monitor(self) -> None:
         if self._servers and self._plan.servers:
-            self._monitor = ServerMonitor(self._servers.read, frozenset(self._servers.found))
+            self._monitor = ServerMonitor(self._servers.read, frozenset(self._servers.servers))
             self._monitor.start()
 
     def _stop_monitor(self) -> None:

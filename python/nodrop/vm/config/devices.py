@@ -81,7 +81,7 @@ def _add_interface(devices: xml.Element, instance: Instance, piece: PlacedPiece,
 
 def _add_vf(devices: xml.Element, instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> xml.Element:
     element = xml.SubElement(devices, "interface", type="hostdev", managed="yes")
-    xml.SubElement(element, "mac", address=instance.mac(piece.placed.index, line.index))
+    xml.SubElement(element, "mac", address=instance.compute_mac(piece.placed.index, line.index))
     _address(xml.SubElement(element, "source"), line.pci_id, type="pci")
     return element
 
@@ -94,7 +94,7 @@ def _add_virtual(devices: xml.Element, instance: Instance, piece: PlacedPiece, l
         )
     user = line.vswitch_kind in VHOST_USER
     element = xml.SubElement(devices, "interface", type="vhostuser" if user else "bridge")
-    xml.SubElement(element, "mac", address=instance.mac(piece.placed.index, line.index))
+    xml.SubElement(element, "mac", address=instance.compute_mac(piece.placed.index, line.index))
     if user:
         xml.SubElement(element, "source", type="unix", path=build_socket_path(instance, piece, line), mode="server")
     else:
@@ -173,7 +173,7 @@ def _set_address(element: xml.Element, buses: dict[int, int], piece: int) -> Non
 
 
 def _pacing_note(instance: Instance, line: PlacedInterface) -> str:
-    vf = instance.vf(line)
+    vf = instance.find_vf(line)
     if vf and vf.port.netdev:
         return f"before the start: ip link set {quote(vf.port.netdev)} vf {vf.number} max_tx_rate {_mbps(line)}"
     return f"its function {line.pci_id} has to be limited to {_mbps(line)} Mbit/s; its port is unknown."

@@ -130,18 +130,18 @@ class Instance(Value):
             each.devices or any(line.mode != "vswitch" for line in each.interfaces) for each in self.placement.sets
         )
 
-    def mac(self, vcpu_set: int, interface: int) -> str:
+    def compute_mac(self, vcpu_set: int, interface: int) -> str:
         """Return a locally administered address, stable for the same interface of the same VM on the same host."""
         words = f"{self.placement.vm}@{self.placement.host_id}#{vcpu_set}.{interface}"
         return ":".join(f"{each:02x}" for each in b"\x02" + hashlib.sha256(words.encode()).digest()[:5])
 
-    def port(self, pci_id: str) -> Port | None:
+    def find_port(self, pci_id: str) -> Port | None:
         """Return a port of the host."""
         return next((each for each in self._ports if each.pci_id == pci_id), None)
 
-    def vf(self, line: PlacedInterface) -> PortVf | None:
+    def find_vf(self, line: PlacedInterface) -> PortVf | None:
         """Return the virtual function behind an interface, if the host's descriptor contains it."""
-        port = self.port(line.port_pci_id)
+        port = self.find_port(line.port_pci_id)
         if port is None or port.sriov is None:
             return None
         number = next((n for n, each in enumerate(port.sriov.vfs) if each.pci_id == line.pci_id), None)

@@ -26,7 +26,7 @@ class AssembledPiece(NamedTuple):
 
 def assemble_placement(vm: str, candidate: Candidate) -> Placement:
     """Build the placement, without explanations."""
-    assignment, inventory = candidate.found, candidate.inventory
+    assignment, inventory = candidate.assignment, candidate.inventory
     pieces = (
         _split_pieces(candidate, assignment)
         if isinstance(assignment, SplitAssignment)
@@ -99,7 +99,7 @@ def _split_pieces(candidate: Candidate, assignment: SplitAssignment) -> list[Ass
 
 def _assign_interfaces(candidate: Candidate) -> dict[int, list[PlacedInterface]]:
     """Return the ports of each set's interfaces; of equal VFs the first free one."""
-    assignment, switches = candidate.found, candidate.inventory.switches
+    assignment, switches = candidate.assignment, candidate.inventory.switches
     vf_counts: dict[str, int] = {}
     ends = iter(assignment.ends.ports)
     placed: dict[int, list[PlacedInterface]] = {}
@@ -132,7 +132,7 @@ def _assign_devices(candidate: Candidate, pieces: list[AssembledPiece]) -> dict[
     """Return devices by set: the first set on their node, otherwise the first set."""
     nodes = {device[0]: at for at, node in enumerate(candidate.inventory.nodes) for device in node.devices}
     by_set: dict[int, tuple[str, ...]] = {}
-    for pci_id in candidate.found.devices:
+    for pci_id in candidate.assignment.devices:
         near = [piece.need.number for piece in pieces if piece.node == nodes.get(pci_id)]
         number = near[0] if near else pieces[0].need.number
         by_set[number] = (*by_set.get(number, ()), pci_id)
@@ -140,9 +140,9 @@ def _assign_devices(candidate: Candidate, pieces: list[AssembledPiece]) -> dict[
 
 
 def _links(candidate: Candidate) -> Iterator[PlacedLink]:
-    if isinstance(candidate.found, NodeAssignment):
+    if isinstance(candidate.assignment, NodeAssignment):
         nodes = candidate.inventory.nodes
-        for (one, other), requested in sorted(sum_node_traffic(candidate.need, candidate.found.nodes).items()):
+        for (one, other), requested in sorted(sum_node_traffic(candidate.need, candidate.assignment.nodes).items()):
             yield PlacedLink(a=nodes[one].id, b=nodes[other].id, bytes_per_s=requested)
 
 

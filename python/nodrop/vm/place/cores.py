@@ -64,7 +64,7 @@ def assign_cpus(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules) -> 
 
 def _count_opened(node: FreeNode, assignment: CpuAssignment) -> int:
     cpus = {cpu for each in assignment for cpu in each.values()}
-    part_used = {core.cpus for core in node.shared if core.held}
+    part_used = {core.cpus for core in node.shared if core.is_assigned}
     return sum(not cpus.isdisjoint(core.cpus) for core in node.shared if core.cpus not in part_used)
 
 
@@ -162,7 +162,7 @@ def _pack(rooms: list[int], sizes: Sequence[int], dead: set[tuple[object, ...]] 
 
 def _assign_threads(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules) -> CpuAssignment | None:
     """Assign any free threads, first on cores in use; a pair is still on one core."""
-    cores = sorted(node.shared, key=lambda core: (not core.held, -len(core.cpus), core.cpus))
+    cores = sorted(node.shared, key=lambda core: (not core.is_assigned, -len(core.cpus), core.cpus))
     free = [list(core.cpus) for core in cores]
     groups = sorted(_iter_groups(needs), key=lambda each: (-each[0], each[1]))
     pieces = (
@@ -177,7 +177,7 @@ def _assign_threads(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules)
     for (position, piece), room in zip(pieces, where, strict=True):
         assignment[position].update(zip(piece, free[room], strict=False))
         del free[room][: len(piece)]
-    begun = set(where) | {room for room, core in enumerate(cores) if core.held}
+    begun = set(where) | {room for room, core in enumerate(cores) if core.is_assigned}
     order = sorted(range(len(free)), key=lambda room: room not in begun)
     left = iter([cpu for room in order for cpu in free[room]])
     for position, need in enumerate(needs):

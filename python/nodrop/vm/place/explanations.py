@@ -88,12 +88,12 @@ def _reasons(decision: Decision, placement: Placement) -> Iterator[str]:
     else:
         fit = f"of {len(others) + 1} hosts that fit, {placement.hostname} by {decision.options.policy}"
         yield f"{fit}: {_decisive_criterion(decision)}"
-    if isinstance(best.found, SplitAssignment):
+    if isinstance(best.assignment, SplitAssignment):
         nodes = sorted({each.node for each in placement.sets})
         if len(nodes) > 1:
             yield f"split over nodes {', '.join(map(str, nodes))}: no node has enough resources, no topology required"
         return
-    for position, at in enumerate(best.found.nodes):
+    for position, at in enumerate(best.assignment.nodes):
         for says in explain_other_nodes(decision, best, position, at):
             yield f"set {position} not on {says}"
 
@@ -141,13 +141,13 @@ def _warnings(best: Candidate, placement: Placement) -> Iterator[str]:
         yield f"host descriptors do not cover storage: disks not checked: {len(profile.disks)}"
     if not placement.emulator_cpus:
         yield "no CPU is left for hypervisor threads, which will disturb the vCPUs; reserve a core (--reserve cores=1)"
-    if not best.found.proven:
+    if not best.assignment.proven:
         yield "the search reached its step limit: a better placement may exist"
 
 
 def _cluster_warnings(best: Candidate) -> Iterator[str]:
-    if isinstance(best.found, NodeAssignment):
-        for at in sorted(set(best.found.nodes)):
+    if isinstance(best.assignment, NodeAssignment):
+        for at in sorted(set(best.assignment.nodes)):
             node = best.inventory.nodes[at]
             if node.clusters is None:
                 yield f"node {node.id}: sharing of last-level caches is unknown; pairs may be separated"
@@ -164,10 +164,10 @@ def _memory_warnings(best: Candidate, placement: Placement) -> Iterator[str]:
 
 
 def _link_warnings(best: Candidate) -> Iterator[str]:
-    if not isinstance(best.found, NodeAssignment):
+    if not isinstance(best.assignment, NodeAssignment):
         return
     nodes = best.inventory.nodes
-    for (one, other), requested in sorted(sum_node_traffic(best.need, best.found.nodes).items()):
+    for (one, other), requested in sorted(sum_node_traffic(best.need, best.assignment.nodes).items()):
         ids = sorted((nodes[one].id, nodes[other].id))
         link = best.inventory.links.get((ids[0], ids[1]))
         if link is None or link.total is None or link.used is None:
@@ -177,7 +177,7 @@ def _link_warnings(best: Candidate) -> Iterator[str]:
 def _iter_ends(best: Candidate) -> Iterator[tuple[int, int, FreePort]]:
     """Yield set, interface and port of all interfaces."""
     interfaces = [(each.number, index) for each in best.need.sets for index in range(len(each.interfaces))]
-    for (number, index), port in zip(interfaces, best.found.ends.ports, strict=True):
+    for (number, index), port in zip(interfaces, best.assignment.ends.ports, strict=True):
         yield number, index, port
 
 

@@ -20,7 +20,7 @@ class Candidate(NamedTuple):
     inventory: HostInventory
     profile: int
     need: VmNeed
-    found: NodeAssignment | SplitAssignment
+    assignment: NodeAssignment | SplitAssignment
     verdict: HostDecision
     guarantee: Guarantee
     scaled: bool

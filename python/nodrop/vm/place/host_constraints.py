@@ -36,7 +36,7 @@ def check_host_constraints(
     profile: Profile, inventory: HostInventory, options: PlacementOptions, vm: str
 ) -> HostDecision:
     """Check every requirement that applies to the entire host."""
-    standing = options.ranking.standing(profile.processor, inventory.host.capabilities.processor)
+    standing = options.ranking.rank_processor(profile.processor, inventory.host.capabilities.processor)
     findings = [
         *_check_processor(profile, inventory, standing, options),
         *_check_memory(profile, inventory),

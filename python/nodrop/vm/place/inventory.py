@@ -18,7 +18,7 @@ class FreeCore(NamedTuple):
     """Free, or with capacity left if sharing is allowed."""
     whole: bool
     """Whether every thread of the core is free."""
-    held: bool = False
+    is_assigned: bool = False
     """Whether another VM or a virtual switch uses it."""
 
 
@@ -229,7 +229,7 @@ class _NodeCounter:
                 is_assigned = is_assigned or eligible is True
         self.refused += refused
         if open_cpus:
-            self.shared.append(FreeCore(tuple(open_cpus), whole=False, held=is_assigned))
+            self.shared.append(FreeCore(tuple(open_cpus), whole=False, is_assigned=is_assigned))
         self.spare_count += not is_assigned
 
     def room(self, ports: tuple[FreePort, ...]) -> FreeNode:

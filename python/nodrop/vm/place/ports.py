@@ -81,21 +81,21 @@ class PortSolver:
         self.inventory = inventory
         self.policy = policy
         self.accelerated = accelerated
-        self._known: dict[tuple[object, ...], PortAssignment | NoAssignment] = {}
+        self._assignments: dict[tuple[object, ...], PortAssignment | NoAssignment] = {}
         nodes = [{port.vswitch for port in node.ports if port.vswitch} for node in inventory.nodes]
         self._spanning = any(one & other for at, one in enumerate(nodes) for other in nodes[at + 1 :])
 
-    def ends(self, requests: Sequence[InterfaceRequest]) -> PortAssignment | NoAssignment:
+    def assign_ports(self, requests: Sequence[InterfaceRequest]) -> PortAssignment | NoAssignment:
         """Assign all interfaces: node by node, or jointly if a virtual switch spans nodes."""
         if self._spanning:
-            return self._remembered(requests)
+            return self._assign_cached(requests)
         parts: dict[int, list[int]] = {}
         for position, each in enumerate(requests):
             parts.setdefault(id(each.ports), []).append(position)
         ports: dict[int, FreePort] = {}
         cost, larger_count, proven = (0, 0, 0), 0, True
         for positions in parts.values():
-            ends = self._remembered([requests[position] for position in positions])
+            ends = self._assign_cached([requests[position] for position in positions])
             if isinstance(ends, NoAssignment):
                 return ends
             ports.update(zip(positions, ends.ports, strict=True))
@@ -104,15 +104,15 @@ class PortSolver:
             proven = proven and ends.proven
         return PortAssignment(tuple(ports[position] for position in range(len(requests))), cost, larger_count, proven)
 
-    def _remembered(self, requests: Sequence[InterfaceRequest]) -> PortAssignment | NoAssignment:
+    def _assign_cached(self, requests: Sequence[InterfaceRequest]) -> PortAssignment | NoAssignment:
         if not requests:
             return NO_PORTS
         key = tuple((id(each.ports), each.kind) for each in requests)
-        if key not in self._known:
-            self._known[key] = _BranchAndBound(self, requests).best()
-        return self._known[key]
+        if key not in self._assignments:
+            self._assignments[key] = _BranchAndBound(self, requests).best()
+        return self._assignments[key]
 
-    def cost(self, larger: int, down: int, opened: int, distinct: int) -> PortCost:
+    def compute_cost(self, larger: int, down: int, opened: int, distinct: int) -> PortCost:
         """Return the cost in the order of the policy's weights."""
         if self.policy == "minimal-substitutions":
             return larger, down, opened
@@ -137,10 +137,10 @@ class _BranchAndBound:
                 at,
             ),
         )
-        self.wanted = [requests[at] for at in self.order]
+        self.requests = [requests[at] for at in self.order]
         self.choices = [
             [port for port in each.ports if not explain_refusal(port, each, inventory, solver.accelerated)]
-            for each in self.wanted
+            for each in self.requests
         ]
         self.whole: set[str] = set()
         self.vf_counts: dict[str, int] = {}
@@ -159,18 +159,18 @@ class _BranchAndBound:
         if self.best_cost is None:
             return NoAssignment(proven)
         of = dict(zip(self.order, self.best_ports, strict=True))
-        larger = sum(_is_larger(each, port) for each, port in zip(self.wanted, self.best_ports, strict=True))
+        larger = sum(_is_larger(each, port) for each, port in zip(self.requests, self.best_ports, strict=True))
         return PortAssignment(tuple(of[at] for at in range(len(of))), self.best_cost, larger, proven)
 
     def _can_carry(self) -> bool:
         """Return whether VFs and slot bandwidth suffice in total: a quick check."""
         virtual = {
             port.pci_id: len(port.vfs)
-            for each, ports in zip(self.wanted, self.choices, strict=True)
+            for each, ports in zip(self.requests, self.choices, strict=True)
             if each.interface.mode == "sriov"
             for port in ports
         }
-        if sum(each.interface.mode == "sriov" for each in self.wanted) > sum(virtual.values()):
+        if sum(each.interface.mode == "sriov" for each in self.requests) > sum(virtual.values()):
             return False
         ports = {port.pci_id: port for choices in self.choices for port in choices}.values()
         speeds: dict[str, float] = {}
@@ -181,15 +181,15 @@ class _BranchAndBound:
         for nic, speed in speeds.items():
             limit = inventory.nic_limits.get(nic)
             carried += speed if limit is None else min(speed, max(0.0, limit - inventory.nic_used.get(nic, 0.0)))
-        return sum(each.reserved_bps for each in self.wanted) <= carried
+        return sum(each.reserved_bps for each in self.requests) <= carried
 
     def _try(self, at: int) -> None:
-        if at == len(self.wanted):
+        if at == len(self.requests):
             cost = self._cost(0)
             if self.best_cost is None or cost < self.best_cost:
                 self.best_cost, self.best_ports = cost, list(self.chosen)
             return
-        request = self.wanted[at]
+        request = self.requests[at]
         for port in self._worth_trying(at):
             self.steps += 1
             if self.steps > STEPS_MAX:
@@ -197,13 +197,13 @@ class _BranchAndBound:
             if not self._fits(port, request):
                 continue
             self._put(port, request, 1)
-            if self.best_cost is None or self._cost(len(self.wanted) - at - 1) < self.best_cost:
+            if self.best_cost is None or self._cost(len(self.requests) - at - 1) < self.best_cost:
                 self._try(at + 1)
             self._put(port, request, -1)
 
     def _worth_trying(self, at: int) -> Iterable[FreePort]:
         """Return the ports to try; of equal interfaces, a later one's port never precedes the earlier one's."""
-        before, request = (self.wanted[at - 1] if at else None), self.wanted[at]
+        before, request = (self.requests[at - 1] if at else None), self.requests[at]
         if before and before.kind == request.kind and before.ports is request.ports:
             last = self.chosen[-1]
             return self.choices[at][self.choices[at].index(last) :]
@@ -248,8 +248,8 @@ class _BranchAndBound:
     def _cost(self, still: int) -> PortCost:
         """Return the cost of the chosen ports, or a lower bound with this many interfaces still to assign."""
         ports = {port.pci_id: port for port in self.chosen}.values()
-        return self.solver.cost(
-            sum(_is_larger(each, port) for each, port in zip(self.wanted, self.chosen, strict=False)),
+        return self.solver.compute_cost(
+            sum(_is_larger(each, port) for each, port in zip(self.requests, self.chosen, strict=False)),
             sum(port.down for port in ports),
             sum(not port.opened for port in ports),
             len(ports) + still,

@@ -69,7 +69,7 @@ class NodeSearch:
         self.alike = [each.alike for each in need.sets]
         self._costs: dict[tuple[int, int], PortCost] = {}
         self._suits: dict[tuple[int, int], bool] = {}
-        self._taken: dict[tuple[int, tuple[int, ...]], int | None] = {}
+        self._core_counts: dict[tuple[int, tuple[int, ...]], int | None] = {}
 
     def run(self) -> NodeAssignment | NoNodeAssignment:
         """Return the best assignment, or none."""
@@ -92,7 +92,7 @@ class NodeSearch:
                 return False
             # Of sets that take more than half of the largest node no two share one.
             half = max(self.whole, default=0) // 2
-            if sum(self.cores_of_set(each) > half for each in self.need.sets) > len(self.whole):
+            if sum(self.count_set_cores(each) > half for each in self.need.sets) > len(self.whole):
                 return False
         return "large pages" in self.ignored or all(
             sum(each.page_count for each in self.need.sets if each.page_bytes == size)
@@ -213,7 +213,7 @@ class NodeSearch:
         larger = sum(each.speed_bps not in speeds for each in interfaces)
         whole = sum(each.mode == "dedicated" for each in interfaces)
         opened = whole + (whole < len(interfaces) and not any(port.opened for port in ports))
-        return self.solver.cost(larger, 0, opened, len(interfaces))
+        return self.solver.compute_cost(larger, 0, opened, len(interfaces))
 
     @cached_property
     def whole(self) -> list[int]:
@@ -245,9 +245,9 @@ class NodeSearch:
             return None
         if "cpus" in self.ignored:
             return None
-        return sum(self.cores_of_set(each) for each in self.need.sets)
+        return sum(self.count_set_cores(each) for each in self.need.sets)
 
-    def cores_of_set(self, need: SetNeed) -> int:
+    def count_set_cores(self, need: SetNeed) -> int:
         """Return the cores that a set uses, if all cores are alike."""
         if self.manner.smt_off:
             return need.vcpu_count
@@ -255,12 +255,12 @@ class NodeSearch:
 
     def _fits(self, node: int, positions: tuple[int, ...]) -> bool:
         """Return whether sets fit on a node together, without interfaces."""
-        return all(each in self.ignored for each in self.shortages(node, positions))
+        return all(each in self.ignored for each in self.list_shortages(node, positions))
 
-    def shortages(self, node: int, positions: tuple[int, ...]) -> Iterator[Constraint]:
+    def list_shortages(self, node: int, positions: tuple[int, ...]) -> Iterator[Constraint]:
         """Yield the resources that sets lack on a node together, without interfaces."""
         room, needs = self.inventory.nodes[node], [self.need.sets[each] for each in positions]
-        if self.cores_taken(node, positions) is None:
+        if self.count_cores(node, positions) is None:
             yield "cpus"
         for size in {each.page_bytes for each in needs if each.page_count}:
             requested = sum(each.page_count for each in needs if each.page_bytes == size)
@@ -276,24 +276,24 @@ class NodeSearch:
         if is_exceeded(sum(each.bandwidth for each in needs), room.bandwidth_total, room.bandwidth_used):
             yield "memory bandwidth"
 
-    def cores_taken(self, node: int, positions: tuple[int, ...]) -> int | None:
+    def count_cores(self, node: int, positions: tuple[int, ...]) -> int | None:
         """Return the cores that sets use on a node; None: they do not fit."""
-        if (node, positions) not in self._taken:
+        if (node, positions) not in self._core_counts:
             needs = [self.need.sets[each] for each in positions]
-            self._taken[node, positions] = count_cores(self.inventory.nodes[node], needs, self.manner)
-        return self._taken[node, positions]
+            self._core_counts[node, positions] = count_cores(self.inventory.nodes[node], needs, self.manner)
+        return self._core_counts[node, positions]
 
     def _connects(self, node: int, position: int) -> bool:
         if "interfaces" in self.ignored:
             return True
-        ends = self.solver.ends(self.wanted(node, position))
+        ends = self.solver.assign_ports(self.list_requests(node, position))
         self.proven = self.proven and ends.proven
         if isinstance(ends, NoAssignment):
             return False
         self._costs[node, position] = ends.cost
         return True
 
-    def wanted(self, node: int, position: int) -> list[InterfaceRequest]:
+    def list_requests(self, node: int, position: int) -> list[InterfaceRequest]:
         """Return the interfaces of a set on a node."""
         need, ports = self.need.sets[position], self.inventory.nodes[node].ports
         return [
@@ -307,7 +307,7 @@ class NodeSearch:
         least = (self.substitution_count, *weight) if self._substitutions_first else weight
         if self.best and least > self.best.key[: len(least)]:
             return
-        if self._overdrawn(nodes):
+        if self._exceeds_reserve(nodes):
             return
         ends = self._ends(nodes)
         devices = assign_devices(self.need.devices, [self.inventory.nodes[node].devices for node in sorted(set(nodes))])
@@ -345,7 +345,7 @@ class NodeSearch:
 
     def _on(self, node: int, nodes: tuple[int, ...]) -> int:
         """Return the cores used on a node by an assignment."""
-        return self.cores_taken(node, tuple(at for at, each in enumerate(nodes) if each == node)) or 0
+        return self.count_cores(node, tuple(at for at, each in enumerate(nodes) if each == node)) or 0
 
     def _distance(self, nodes: Sequence[int]) -> int:
         return sum(self._apart(one, other) for at, one in enumerate(nodes) for other in nodes[at + 1 :])
@@ -358,7 +358,7 @@ class NodeSearch:
         ids = sorted((self.inventory.nodes[one].id, self.inventory.nodes[other].id))
         return self.inventory.links.get((ids[0], ids[1]), UNKNOWN_LINK)
 
-    def _overdrawn(self, nodes: tuple[int, ...]) -> bool:
+    def _exceeds_reserve(self, nodes: tuple[int, ...]) -> bool:
         """Return whether the host reserve or a link between nodes is exceeded."""
         core_count = sum(self._on(node, nodes) for node in set(nodes))
         if core_count > max(0, self.spare_count) and "host reserve" not in self.ignored:
@@ -371,14 +371,16 @@ class NodeSearch:
     def _ends(self, nodes: tuple[int, ...]) -> PortAssignment | NoAssignment:
         if "interfaces" in self.ignored:
             return NO_PORTS
-        return self.solver.ends([each for at, node in enumerate(nodes) for each in self.wanted(node, at)])
+        return self.solver.assign_ports(
+            [each for at, node in enumerate(nodes) for each in self.list_requests(node, at)]
+        )
 
 
 def compute_node_shape(room: FreeNode, inventory: HostInventory) -> tuple[object, ...]:
     """Return the properties of a node relevant to placement, without names."""
     nics = {port.nic: len({other.nic for other in room.ports[:at]}) for at, port in reversed([*enumerate(room.ports)])}
     return (
-        sorted((len(core.cpus), core.whole, core.held) for core in room.shared),
+        sorted((len(core.cpus), core.whole, core.is_assigned) for core in room.shared),
         room.clusters and sorted(sum(core.cpus[0] in each for core in room.cores) for each in room.clusters),
         sorted(room.pages.items()),
         (room.normal_free_bytes, room.normal_total_bytes, room.bandwidth_total, room.bandwidth_used),

@@ -93,7 +93,7 @@ def assign_ports(need: VmNeed, inventory: HostInventory, options: PlacementOptio
         for each in need.sets
         for index, one in enumerate(each.interfaces)
     ]
-    return solver.ends(requests)
+    return solver.assign_ports(requests)
 
 
 def pool_nodes(inventory: HostInventory, order: "list[int] | range") -> FreeNode:
@@ -134,7 +134,9 @@ def _core_rules(need: VmNeed, inventory: HostInventory) -> CoreRules:
 
 def _taken_count(assignment: CpuAssignment, inventory: HostInventory) -> int:
     cpus = {cpu for each in assignment for cpu in each.values()}
-    return sum(not core.held and not cpus.isdisjoint(core.cpus) for node in inventory.nodes for core in node.shared)
+    return sum(
+        not core.is_assigned and not cpus.isdisjoint(core.cpus) for node in inventory.nodes for core in node.shared
+    )
 
 
 def _devices(inventory: HostInventory) -> list[tuple[tuple[str, str, str], ...]]:

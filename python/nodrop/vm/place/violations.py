@@ -105,10 +105,10 @@ def explain_other_nodes(decision: Decision, best: Candidate, position: int, at: 
 
 def _node_violations(search: NodeSearch, node: int, positions: tuple[int, ...]) -> Iterator[Violation]:
     room, needs = search.inventory.nodes[node], [search.need.sets[each] for each in positions]
-    for constraint in search.shortages(node, positions):
+    for constraint in search.list_shortages(node, positions):
         yield describe_shortage(constraint, room, needs, search)
-    requests = [each for position in positions for each in search.wanted(node, position)]
-    if isinstance(search.solver.ends(requests), NoAssignment):
+    requests = [each for position in positions for each in search.list_requests(node, position)]
+    if isinstance(search.solver.assign_ports(requests), NoAssignment):
         yield _interface_violation(search, node, positions)
 
 
@@ -188,7 +188,7 @@ def _free_pages_text(room: FreeNode, size: int) -> str:
 def _interface_violation(search: NodeSearch, node: int, positions: tuple[int, ...]) -> Violation:
     """Return interfaces without any suitable port; otherwise their joint conflict."""
     room = search.inventory.nodes[node]
-    requests = [each for position in positions for each in search.wanted(node, position)]
+    requests = [each for position in positions for each in search.list_requests(node, position)]
     accelerated = search.solver.accelerated
     for each in requests:
         refusals = {port.pci_id: explain_refusal(port, each, search.inventory, accelerated) for port in room.ports}

@@ -33,5 +33,5 @@ class Ranking(Protocol):
     def name(self) -> str:
         """Name in reports."""
 
-    def standing(self, requested: ProcessorRequirements, actual: Processor) -> ProcessorStanding:
+    def rank_processor(self, requested: ProcessorRequirements, actual: Processor) -> ProcessorStanding:
         """Rank a host's processor against a VM's requirements."""

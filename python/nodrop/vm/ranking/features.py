@@ -21,7 +21,7 @@ class FeatureRanking(NamedTuple):
     reference: Processor
     name: str = "features"
 
-    def standing(self, requested: ProcessorRequirements, actual: Processor) -> ProcessorStanding:
+    def rank_processor(self, requested: ProcessorRequirements, actual: Processor) -> ProcessorStanding:
         """Rank a host's processor against the reference host's."""
         reference_model, model = self.reference.model.value or "the reference", actual.model.value or "an unknown model"
         if self.reference.model.value and is_same_model(self.reference.model.value, model):

@@ -18,7 +18,7 @@ class BenchmarkRanking(NamedTuple):
     scores: Mapping[str, float]
     """By model, in any common spelling: `E5-2680 v2`."""
 
-    def standing(self, requested: ProcessorRequirements, actual: Processor) -> ProcessorStanding:
+    def rank_processor(self, requested: ProcessorRequirements, actual: Processor) -> ProcessorStanding:
         """How a host's processor stands to what a VM asks."""
         if requested.rank_min is None and not requested.model:
             return ProcessorStanding(1.0, AS_DECLARED)

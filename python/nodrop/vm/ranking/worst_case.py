@@ -19,7 +19,7 @@ class WorstCaseRanking(NamedTuple):
 
     name: str = "worst-case"
 
-    def standing(self, requested: ProcessorRequirements, actual: Processor) -> ProcessorStanding:
+    def rank_processor(self, requested: ProcessorRequirements, actual: Processor) -> ProcessorStanding:
         """How a host's processor stands to what a VM asks."""
         model = actual.model.value or "unknown"
         if requested.model and actual.model.value is None:
