@@ -138,7 +138,7 @@ def test_a_server_that_vanishes_leaves_an_invalid_trial_that_says_so(lab: LabRec
     assert doubt_codes(result) == {"generator_gone"}
 
 
-def test_ports_that_somebody_else_takes_are_rename_error(lab: LabRecord) -> None:
+def test_ports_that_somebody_else_takes_are_named(lab: LabRecord) -> None:
     with (
         run_trex_server(lab, "--taken-at", "get_port_stats:9") as taken,
         taken.measurer() as measurer,

@@ -49,7 +49,7 @@ def is_gone(rpc_port: int, timeout_s: float = 10.0) -> bool:
     return connection_error("127.0.0.1", rpc_port, 1.0) is not None
 
 
-def test_a_server_is_started_kept_for_the_next_run_and_doubts_of_end(lab: LabRecord, tmp_path: Path) -> None:
+def test_a_server_is_started_kept_for_the_next_run_and_ended(lab: LabRecord, tmp_path: Path) -> None:
     install(tmp_path, "v3.08", "--netns-pid", str(lab.facts.tester_pid))
     trex_plan = plan(lab, tmp_path)
     assert [port.number for port in inspect_trex_ports(trex_plan)] == [0, 1]

@@ -36,7 +36,7 @@ def expected_arrivals(stream: Stream) -> DirectionCheck:
     return check(stream, (stream.rx_port, stream.rx_vlan))
 
 
-def test_paths_that_deliver_have_no_describe_fault() -> None:
+def test_paths_that_deliver_have_no_fault() -> None:
     traffic = chains(64)
     assert find_faults(traffic, [*map(expected_arrivals, traffic.streams)], PORTS, {}) == []
 

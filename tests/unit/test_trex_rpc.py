@@ -178,7 +178,7 @@ def plan(server: Responder, **others: Any) -> TrexPlan:
 
 
 @pytest.mark.parametrize(("api", "spoken"), [((5, 1), "5.1"), ((5, 7), "5.1"), ((5, 0), "5.0"), ((4, 8), "4.6")])
-def test_an_interface_that_both_sides_speak_is_version_info(api: tuple[int, int], spoken: str) -> None:
+def test_an_interface_that_both_sides_speak_is_found(api: tuple[int, int], spoken: str) -> None:
     with Responder(server_methods(api)) as server, TrexSession(plan(server)) as session:
         assert (session.version, session.api, session.build) == ("v3.08", spoken, "Oct 1 2025 12:00")
         assert session.call("get_system_info")["dp_core_count"] == 2

@@ -156,7 +156,7 @@ def test_no_number_of_repeats_shows_what_the_bounds_hide() -> None:
     assert find_repeats_needed(seen, margin=0.01, alpha=0.05, alpha_equivalent=0.025, at_least=3) is None
 
 
-def test_a_common_slope_is_scipys_of_centerd_sides() -> None:
+def test_a_common_slope_is_scipys_of_centered_sides() -> None:
     at_a, at_b = (1.0, 0.9, 0.85, 0.7, 0.66), (1.3, 1.32, 1.1, 1.05, 1.0)
     seen = estimate_drift(values(at_a), values(at_b))
     assert seen
