@@ -39,7 +39,7 @@ class Complaint(NamedTuple):
 
 def format_place(document: ParsedFile, key: Key) -> str:
     """File, line and key of a value."""
-    line = document.line(key)
+    line = document.find_line(key)
     parts = (document.name, f"line {line}" if line else "", ".".join(key))
     return ": ".join(part for part in parts if part)
 

@@ -37,7 +37,8 @@ def parse_vmd(text: str, name: str) -> tuple[VmDescriptor, tuple[Remark, ...]]:
     vmd = validate_document(VmDescriptor, document)
     refuse(document, vmd_rules.check_vmd(vmd))
     doubtful = [
-        Remark(f"{'.'.join(each.key)}: {each.text}", document.find_line(each.key)) for each in vmd_rules.find_doubts(vmd)
+        Remark(f"{'.'.join(each.key)}: {each.text}", document.find_line(each.key))
+        for each in vmd_rules.find_doubts(vmd)
     ]
     return vmd, (*remarks, *doubtful)
 
