@@ -19,7 +19,7 @@ from pathlib import Path
 from nodrop.errors import StageError
 from nodrop.model.lab_plan import ForwarderPort, LabPlan
 from nodrop.stage import namespace
-from nodrop.stage.sut_process import SutChild
+from nodrop.stage.sut_process import SutChild, raise_priority
 
 RUN_DIRECTORY = "/run"
 DATABASE, SOCKET = "/run/conf.db", "/run/db.sock"
@@ -114,6 +114,7 @@ def _switch(programs: dict[str, str], sut_pid: int, server_pid: int, core: int |
 
     def enter_bound() -> None:
         enter()
+        raise_priority()
         if core is not None:
             os.sched_setaffinity(0, {core})
 

@@ -1,13 +1,19 @@
 """A process of the SUT and its end."""
 
+import contextlib
+import os
 import subprocess
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from nodrop.model.facts import SutProcess
 from nodrop.system.json_child import format_status
 
 STOP_TIMEOUT_S = 1.0
+HIGH_PRIORITY = -10
+SESSION_PRIORITY = -19
+"""Nice values of a forwarding process and of its session, as `nodrop-vnf` sets them for itself."""
 
 
 class SutChild:
@@ -70,3 +76,15 @@ def stop_all(children: Sequence[SutChild]) -> None:
     deadline = time.monotonic() + STOP_TIMEOUT_S
     for child in children:
         child.reap(deadline)
+
+
+def raise_priority() -> None:
+    """Give the calling process, a child about to run a forwarder, priority over others; no effect without permission.
+
+    Source: sched(7), "The autogroup feature": nice values count only among the processes of one session.
+    """
+    os.setsid()
+    with contextlib.suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, HIGH_PRIORITY)
+    with contextlib.suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(SESSION_PRIORITY))
