@@ -203,3 +203,14 @@ def test_a_trial_half_of_which_nothing_passed_has_a_threshold_above_nothing(capa
     whole = OFFERED_PPS * 0.05
     result.learn(trace([whole] * 20 + [whole / 92] * 20, OFFERED_PPS, window_s=0.05, index=9))
     assert threshold_pps(result, PDR) > 0.0
+
+
+@pytest.mark.parametrize("goal", [NDR, PDR])
+@pytest.mark.parametrize("paused_share", [0.3, 0.6, 0.8])
+def test_a_pause_of_the_sut_does_not_make_the_expected_threshold_zero(goal: Goal, paused_share: float) -> None:
+    count, per_window = 40, OFFERED_PPS * 0.05
+    paused = round(paused_share * count)
+    interrupted = [0.2 * per_window] * (count - paused) + [per_window] * paused
+    sut_model = SutModel()
+    sut_model.learn(trace(interrupted, OFFERED_PPS, window_s=0.05, intended_s=30.0))
+    assert threshold_pps(sut_model, goal) >= 0.4 * 0.8 * (1.0 - paused_share) * OFFERED_PPS

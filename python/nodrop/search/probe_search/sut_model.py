@@ -33,8 +33,11 @@ MIN_LOST_FRAMES = 10
 """Fewest lost frames of a meaningful loss ratio."""
 
 
+MIN_CAPACITY_SHARE = 0.5
+"""Least threshold, as a share of the forwarding rate of the latest trial that shows it. A trial in which nothing came
+through for a while would have lost too much at any load, but most often a later trial does not meet such a pause."""
 MIN_THRESHOLD_PPS = 1.0
-"""Least threshold: a trial that forwarded nothing for a while would have lost too much at any load."""
+"""Least threshold of a SUT that forwarded nothing."""
 SAME_CAPACITY_RATIO = 0.002
 """Relative difference up to which two capacities count as the same."""
 MODES_APART = 0.015
@@ -201,6 +204,11 @@ class SutModel:
         informative = [trace for trace in self.current if _is_informative(trace) and not is_collapsed(trace)]
         if not informative:
             return None
+        estimate = self._threshold(informative, evidence)
+        least_pps = MIN_CAPACITY_SHARE * max(median(informative[-1].tail_pps), informative[-1].capacity_pps)
+        return estimate._replace(load_pps=max(estimate.load_pps, least_pps))
+
+    def _threshold(self, informative: list[Trace], evidence: GoalEvidence) -> Estimate:
         ratio, full_s = evidence.goal.loss_ratio, evidence.full_s
         if (between := self._interpolated(ratio)) is not None:
             return between
