@@ -100,7 +100,7 @@ def test_a_driver_that_keeps_the_kernel_waiting_is_waited_for_once(monkeypatch: 
         return "too late", ""
 
     monkeypatch.setattr(network, "ANSWER_TIMEOUT_S", 0.05)
-    monkeypatch.setattr(network, "_firmware", never)
+    monkeypatch.setattr(network, "_read_firmware", never)
     kernel = NetlinkReader()
     assert kernel.read_firmware("ens3") == ("", "the kernel did not answer within 0.05 s")
     assert kernel.read_firmware("ens4") == ("", "the kernel did not answer within 0.05 s")

@@ -26,17 +26,17 @@ def convert_config(source: Source) -> ConvertedConfig:
     """Convert a configuration to nodrop's keys. Raises ConfigError if it is invalid."""
     loaded = load_with_sources([source], {}, plugins=False)
     unused = [key for key in loaded.nfvbench if key[0] not in SHARED and not any(RULES.find(key))]
-    own = dump_pairs(_own_values(loaded), lambda key: _nfvbench_key(key, loaded))
+    own = dump_pairs(_list_own_values(loaded), lambda key: _find_nfvbench_key(key, loaded))
     rest = dump_pairs(((key, loaded.nfvbench[key].value) for key in unused), lambda _: "")
     text = own + (f"\n# {UNTRANSLATED_HEADING}\n{rest}" if rest else "")
     return ConvertedConfig(text or "{}\n", tuple(_list_changes(loaded, unused)))
 
 
-def _own_values(loaded: LoadedConfig) -> Iterator[tuple[Key, object]]:
+def _list_own_values(loaded: LoadedConfig) -> Iterator[tuple[Key, object]]:
     return ((key, entry.value) for key, entry in loaded.keys.items())
 
 
-def _nfvbench_key(key: Key, loaded: LoadedConfig) -> str:
+def _find_nfvbench_key(key: Key, loaded: LoadedConfig) -> str:
     """Return NFVbench's key that a key was translated from; empty if it was not translated."""
     source_key = loaded.keys[key].source_key
     return ".".join(source_key) if source_key != key[: len(source_key)] else ""
@@ -45,7 +45,7 @@ def _nfvbench_key(key: Key, loaded: LoadedConfig) -> str:
 def _list_changes(loaded: LoadedConfig, unused: list[Key]) -> Iterator[str]:
     translated: dict[str, list[str]] = {}
     for key, entry in loaded.keys.items():
-        if origin := _nfvbench_key(key, loaded):
+        if origin := _find_nfvbench_key(key, loaded):
             translated.setdefault(origin, []).append(f"{'.'.join(key)}: {to_yaml_line(entry.value)}")
     for key, entry in loaded.nfvbench.items():
         name = ".".join(key)
@@ -55,14 +55,14 @@ def _list_changes(loaded: LoadedConfig, unused: list[Key]) -> Iterator[str]:
             yield f"{name}: {to_yaml_line(entry.value)} becomes {', '.join(translated[name])}"
         elif key in unused:
             yield f"{name}: {to_yaml_line(entry.value)} is kept unchanged"
-        elif combined := _combined_keys(key, loaded):
+        elif combined := _list_combined_keys(key, loaded):
             yield f"{name}: {to_yaml_line(entry.value)} is included in {', '.join(combined)}"
         else:
             yield f"{name}: {to_yaml_line(entry.value)} is dropped; it has no effect with the other keys"
     yield from list_translation_notes(loaded.config.nfvbench)
 
 
-def _combined_keys(key: Key, loaded: LoadedConfig) -> list[str]:
+def _list_combined_keys(key: Key, loaded: LoadedConfig) -> list[str]:
     """Return nodrop's keys that this and other keys of NFVbench's were translated to."""
     names = dict.fromkeys(name for rule in RULES.find(key) for name in rule.writes)
     entries = {name: loaded.keys.get(tuple(name.split("."))) for name in names}

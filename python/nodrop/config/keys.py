@@ -40,14 +40,14 @@ def find_section(root: type[BaseModel], key: Key) -> type[BaseModel] | None:
         field = list_user_fields(section).get(part)
         if field is not None and is_section(field):
             section = typing.cast("type[BaseModel]", field.annotation)
-        elif field is not None and (item := _item_model(field)) and next(parts, None):
+        elif field is not None and (item := _find_item_model(field)) and next(parts, None):
             section = item
         else:
             return None
     return section
 
 
-def _item_model(field: FieldInfo) -> type[BaseModel] | None:
+def _find_item_model(field: FieldInfo) -> type[BaseModel] | None:
     """Return the model of a list's items; None if items have no keys."""
     of = typing.get_args(field.annotation)
     is_list = typing.get_origin(field.annotation) is tuple and of[1:] == (...,)

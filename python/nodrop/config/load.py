@@ -77,7 +77,7 @@ def load_with_sources(
     files = [_flatten_file(read_source(source)) for source in sources]
     files.append(_flatten_dotted(overrides, COMMAND_LINE))
     files += [_flatten_file(read_source(source)) for source in overlays]
-    use_plugins = plugins and _plugins_enabled(files)
+    use_plugins = plugins and _are_plugins_enabled(files)
     plugin_files = [_flatten_file(each) for each in plugin.load_plugins()] if use_plugins else []
     keys: KeyTable = {}
     translator = Translator()
@@ -170,7 +170,7 @@ def _is_section(key: Key) -> bool:
     return find_section(Config, key) is not None or find_section(NfvbenchConfig, key) is not None
 
 
-def _plugins_enabled(files: Sequence[FlatFile]) -> bool:
+def _are_plugins_enabled(files: Sequence[FlatFile]) -> bool:
     """Return the last value of `plugins`, true if no source sets it."""
     values = [value for file in files for key, value in file.keys if key == PLUGINS]
     return not values or values[-1] not in (False, "false", "no", "off")

@@ -119,12 +119,12 @@ RATIO_FORM, ATTRIBUTES_FORM = "(ratio)", "(attributes)"
 """The two forms of a goal: a loss ratio, or a mapping of attributes."""
 
 
-def _goal_form(value: object) -> str:
+def _detect_goal_form(value: object) -> str:
     return ATTRIBUTES_FORM if isinstance(value, (dict, GoalConfig)) else RATIO_FORM
 
 
 GoalInput = Annotated[
-    Annotated[Share, Tag(RATIO_FORM)] | Annotated[GoalConfig, Tag(ATTRIBUTES_FORM)], Discriminator(_goal_form)
+    Annotated[Share, Tag(RATIO_FORM)] | Annotated[GoalConfig, Tag(ATTRIBUTES_FORM)], Discriminator(_detect_goal_form)
 ]
 
 

@@ -20,7 +20,7 @@ CommentFunction = Callable[[Key], str]
 
 def dump_commented(model: BaseModel) -> str:
     """Return all keys with their values, each below its description."""
-    return "\n".join(_dump_model(model, (), _no_comment, described=True)) + "\n"
+    return "\n".join(_dump_model(model, (), _omit_comment, described=True)) + "\n"
 
 
 def dump_annotated(model: BaseModel, comment: CommentFunction) -> str:
@@ -44,7 +44,7 @@ def to_plain(value: Any) -> Any:
     """Return a value in types of YAML and JSON, as a user writes it."""
     if isinstance(value, BaseModel):
         return {
-            **{name: to_plain(getattr(value, attribute)) for name, attribute in _attributes(value)},
+            **{name: to_plain(getattr(value, attribute)) for name, attribute in _list_attributes(value)},
             **{name: to_plain(extra) for name, extra in (value.model_extra or {}).items()},
         }
     if isinstance(value, Loopback):
@@ -59,7 +59,7 @@ def to_plain(value: Any) -> Any:
 def collect_changes(model: BaseModel) -> dict[str, Any]:
     """Return the values that differ from the defaults, as a nested mapping."""
     fields, changes = list_user_fields(type(model)), {}
-    for name, attribute in _attributes(model):
+    for name, attribute in _list_attributes(model):
         field, value = fields[name], getattr(model, attribute)
         if is_section(field):
             below = collect_changes(value)
@@ -74,11 +74,11 @@ class _Section(dict[str, Any]):
     """A mapping that is a section, not a value."""
 
 
-def _no_comment(_key: Key) -> str:
+def _omit_comment(_key: Key) -> str:
     return ""
 
 
-def _attributes(model: BaseModel) -> list[tuple[str, str]]:
+def _list_attributes(model: BaseModel) -> list[tuple[str, str]]:
     """Return pairs of key and attribute name."""
     names = {field.alias or name: name for name, field in type(model).model_fields.items()}
     return [(name, names[name]) for name in list_user_fields(type(model))]
@@ -87,7 +87,7 @@ def _attributes(model: BaseModel) -> list[tuple[str, str]]:
 def _dump_model(model: BaseModel, above: Key, comment: CommentFunction, *, described: bool) -> Iterable[str]:
     indent = INDENT * len(above)
     fields = list_user_fields(type(model))
-    for name, attribute in _attributes(model):
+    for name, attribute in _list_attributes(model):
         field, value = fields[name], getattr(model, attribute)
         if described:
             if not above:

@@ -33,44 +33,44 @@ def add_availability(
     """Return the nodes with eligibility, use and utilization of their CPUs."""
     online = [cpu for node in nodes for cpu in node.cpus.ids]
     decided = vm_cpu_policy.find_policy(source, own, online)
-    holders = _holders(source, frozenset(online))
-    caches = _caches(source, nodes) if load.memory_bytes_per_s else {}
+    holders = _find_holders(source, frozenset(online))
+    caches = _collect_cache_ids(source, nodes) if load.memory_bytes_per_s else {}
     return tuple(
         node.model_copy(
             update={
                 "cpus": _with_states(source, node.cpus, decided, holders, load),
-                "memory": node.memory.model_copy(update={"bandwidth": _bandwidth(source, node, caches, load)}),
+                "memory": node.memory.model_copy(update={"bandwidth": _build_bandwidth(source, node, caches, load)}),
             }
         )
         for node in nodes
     )
 
 
-def _holders(source: Source, online: frozenset[int]) -> CpuHolders:
+def _find_holders(source: Source, online: frozenset[int]) -> CpuHolders:
     isolated = frozenset(parse_cpu_list(source.tree.read_text(ISOLATED) or "") or ())
     users: CpuUsers = cpu_users.find_cpu_users(source.tree, isolated)
     alone = {cpu: list(names) for cpu, names in vm_cpu_policy.read_kubelet_owners(source.tree).items()}
     shared = dict[int, list[str]]()
-    for thread in (*users.threads, *_bound(source)):
+    for thread in (*users.threads, *_list_bound_threads(source)):
         cpus = online.intersection(thread.cpus)
         for cpu in cpus:
             (alone if len(cpus) == 1 else shared).setdefault(cpu, []).append(thread.owner)
-    return CpuHolders(_each_once(alone), _each_once(shared), users.hidden)
+    return CpuHolders(_deduplicate_owners(alone), _deduplicate_owners(shared), users.hidden)
 
 
-def _bound(source: Source) -> Iterator[CpuThread]:
+def _list_bound_threads(source: Source) -> Iterator[CpuThread]:
     """Yield vCPU threads as libvirt reports them, including VMs whose processes are hidden from this one."""
     for vm in libvirt.list_domains(source):
         yield from (CpuThread(f"VM {vm.name}", cpus) for cpus in vm.vcpu_cpus.values())
 
 
-def _each_once(names: Mapping[int, Sequence[str]]) -> dict[int, tuple[str, ...]]:
+def _deduplicate_owners(names: Mapping[int, Sequence[str]]) -> dict[int, tuple[str, ...]]:
     return {cpu: tuple(dict.fromkeys(each)) for cpu, each in names.items()}
 
 
 def _with_states(source: Source, cpus: NodeCpus, decided: VmCpuPolicy, holders: CpuHolders, load: HostLoad) -> NodeCpus:
     states = {
-        cpu: _held(source, cpu, holders).model_copy(
+        cpu: _build_cpu_state(source, cpu, holders).model_copy(
             update={
                 "eligible": decided.observe_eligibility(source, cpu),
                 "oversubscription_ratio": decided.observe_ratio(source, cpu),
@@ -82,7 +82,7 @@ def _with_states(source: Source, cpus: NodeCpus, decided: VmCpuPolicy, holders: 
     return cpus.model_copy(update={"cpu": states})
 
 
-def _held(source: Source, cpu: int, holders: CpuHolders) -> CpuState:
+def _build_cpu_state(source: Source, cpu: int, holders: CpuHolders) -> CpuState:
     """Return the state of a CPU: dedicated if its one owner is bound to it only, otherwise shared."""
     alone, sharing = holders.alone.get(cpu, ()), holders.among_others.get(cpu, ())
     names = tuple(dict.fromkeys((*alone, *sharing)))
@@ -100,7 +100,7 @@ def _held(source: Source, cpu: int, holders: CpuHolders) -> CpuState:
     return CpuState(in_use=moment.inferred(False, THREADS, reason), use=moment.inferred(free, THREADS, reason))
 
 
-def _caches(source: Source, nodes: Sequence[NumaNode]) -> dict[int, frozenset[int | None]]:
+def _collect_cache_ids(source: Source, nodes: Sequence[NumaNode]) -> dict[int, frozenset[int | None]]:
     """Return the last-level caches of each node's CPUs."""
     return {
         node.id: frozenset(source.tree.read_number(f"{CPUS}/cpu{cpu}/cache/index3/id") for cpu in node.cpus.ids)
@@ -108,7 +108,7 @@ def _caches(source: Source, nodes: Sequence[NumaNode]) -> dict[int, frozenset[in
     }
 
 
-def _bandwidth(
+def _build_bandwidth(
     source: Source, node: NumaNode, caches: Mapping[int, frozenset[int | None]], load: HostLoad
 ) -> Bandwidth:
     """Return the memory bandwidth of the last-level caches that belong to this node only."""

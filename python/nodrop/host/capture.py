@@ -40,10 +40,10 @@ def capture_host(file: Path, eligible_cpus: tuple[int, ...] | None = None) -> Ho
     for path in UNAME_FILES:
         source.tree.read_text(path)
     try:
-        with tarfile.open(file, _mode(file)) as archive:  # type: ignore[call-overload]
-            _add(archive, ABOUT_FILE, json.dumps(_about(source), indent=1).encode())
+        with tarfile.open(file, _build_tar_mode(file)) as archive:  # type: ignore[call-overload]
+            _add(archive, ABOUT_FILE, json.dumps(_describe_capture(source), indent=1).encode())
             if source.cpuid:
-                _add(archive, CPUID_FILE, _dump(source.cpuid).encode())
+                _add(archive, CPUID_FILE, _dump_cpuid(source.cpuid).encode())
             _add_tree(archive, source.tree)
     except OSError as error:
         raise ConfigError(f"--capture: cannot write {file}: {error.strerror}; name a writable file") from None
@@ -57,14 +57,14 @@ def open_capture(place: Path) -> Iterator[Source]:
     Raises: ConfigError if it is neither.
     """
     if place.is_dir():
-        yield _source(place)
+        yield _build_source(place)
         return
     with tempfile.TemporaryDirectory(prefix="nodrop-capture-") as directory:
         _unpack(place, Path(directory))
-        yield _source(Path(directory))
+        yield _build_source(Path(directory))
 
 
-def _source(directory: Path) -> Source:
+def _build_source(directory: Path) -> Source:
     """Return the source in a directory, or in its only subdirectory, as other tools pack it."""
     root = directory
     inside = [each for each in directory.iterdir() if each.is_dir()]
@@ -80,7 +80,7 @@ def _source(directory: Path) -> Source:
     return Source(FileTree(root, refused), ObservationTime(at), cpuid=parse_dump(dump) if dump else None)
 
 
-def _about(source: Source) -> Mapping[str, object]:
+def _describe_capture(source: Source) -> Mapping[str, object]:
     return {"nodrop": __version__, "at": source.moment.at, "refused": dict(source.tree.failures)}
 
 
@@ -148,11 +148,11 @@ def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
     archive.addfile(entry, io.BytesIO(content))
 
 
-def _mode(file: Path) -> str:
+def _build_tar_mode(file: Path) -> str:
     return "w:" + {".gz": "gz", ".tgz": "gz", ".xz": "xz", ".bz2": "bz2"}.get(file.suffix, "")
 
 
-def _dump(cpuid: Cpuid) -> str:
+def _dump_cpuid(cpuid: Cpuid) -> str:
     line = "   {:#010x} {:#04x}: eax={:#010x} ebx={:#010x} ecx={:#010x} edx={:#010x}\n"
     return "".join(line.format(*leaf, *registers) for leaf, registers in cpuid.leaves.items())
 
@@ -169,7 +169,7 @@ def _unpack(archive: Path, directory: Path) -> None:
                         f"--root: {archive} has more than {FILES_MAX} files or {TOTAL_BYTES_MAX >> 20} MiB; "
                         "not a capture of a machine"
                     )
-                place = _inside(directory, entry.name)
+                place = _resolve_inside(directory, entry.name)
                 if place is None:
                     continue
                 if entry.issym():
@@ -181,7 +181,7 @@ def _unpack(archive: Path, directory: Path) -> None:
                     place.write_bytes(content.read(FILE_BYTES_MAX))
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
         raise ConfigError(
-            f"--root: cannot read {archive}: {_reason(error)}; name a directory or a tar archive"
+            f"--root: cannot read {archive}: {_format_reason(error)}; name a directory or a tar archive"
         ) from None
     for place, target in links.items():
         with contextlib.suppress(OSError, ValueError):
@@ -189,12 +189,12 @@ def _unpack(archive: Path, directory: Path) -> None:
             place.symlink_to(target)
 
 
-def _inside(directory: Path, name: str) -> Path | None:
+def _resolve_inside(directory: Path, name: str) -> Path | None:
     parts = [part for part in name.split("/") if part not in ("", ".")]
     return directory.joinpath(*parts) if parts and ".." not in parts and "\0" not in name else None
 
 
-def _reason(error: Exception) -> str:
+def _format_reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror.lower()
     return "not a tar archive, or truncated"

@@ -65,7 +65,7 @@ def read_siblings(tree: FileTree, cpus: Sequence[int], warnings: list[str]) -> M
             siblings[cpu] = threads
     missing = [cpu for cpu in cpus if cpu not in siblings]
     if missing:
-        siblings |= _siblings_by_core_id(tree, missing)
+        siblings |= _collect_siblings_by_core_id(tree, missing)
     if alone := [cpu for cpu in cpus if cpu not in siblings]:
         path = f"{CPUS}/cpu{alone[0]}/topology/thread_siblings_list"
         warnings.append(
@@ -75,7 +75,7 @@ def read_siblings(tree: FileTree, cpus: Sequence[int], warnings: list[str]) -> M
     return siblings
 
 
-def _siblings_by_core_id(tree: FileTree, cpus: Sequence[int]) -> dict[int, tuple[int, ...]]:
+def _collect_siblings_by_core_id(tree: FileTree, cpus: Sequence[int]) -> dict[int, tuple[int, ...]]:
     """Return siblings by socket and core id of /proc/cpuinfo."""
     info = _read_cpuinfo_topology(tree)
     cores = dict[tuple[str, str], list[int]]()

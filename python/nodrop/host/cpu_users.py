@@ -44,11 +44,11 @@ def find_cpu_users(tree: FileTree, isolated: frozenset[int]) -> CpuUsers:
     for pid in names:
         if time.monotonic() > until:
             return CpuUsers(tuple(threads), f"not all processes were looked at within {TIME_LIMIT_S:g} s")
-        threads += _process_threads(tree, pid, isolated)
-    return CpuUsers(tuple(threads), _why_hidden(tree))
+        threads += _list_process_threads(tree, pid, isolated)
+    return CpuUsers(tuple(threads), _explain_hidden(tree))
 
 
-def _why_hidden(tree: FileTree) -> str:
+def _explain_hidden(tree: FileTree) -> str:
     namespace = tree.read_link("/proc/self/ns/pid")
     if namespace != FIRST_PID_NAMESPACE:
         return (
@@ -59,7 +59,7 @@ def _why_hidden(tree: FileTree) -> str:
     return "" if tree.exists("/proc/1/status") else "processes of others are hidden (hidepid)"
 
 
-def _process_threads(tree: FileTree, pid: str, isolated: frozenset[int]) -> Iterator[CpuThread]:
+def _list_process_threads(tree: FileTree, pid: str, isolated: frozenset[int]) -> Iterator[CpuThread]:
     """Yield the threads of a process that occupy CPUs; kernel threads (which have no memory of their own) never do."""
     name = tree.read_text(f"/proc/{pid}/comm") or ""
     machine = bool(_VM_PROGRAMS.fullmatch(name))

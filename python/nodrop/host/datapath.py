@@ -23,24 +23,24 @@ _LOCKED = re.compile(r"^Max locked memory\s+(\d+|unlimited)\s", re.MULTILINE)
 
 def describe_datapath(source: Source) -> dict[str, Observation[str]]:
     """Return `nic_irq_cpus`, `nic_queues`, `polling_processes`, `locked_memory_max` and other settings by name."""
-    cards = _cards(source.tree)
+    cards = _list_cards(source.tree)
     return {
-        "nic_irq_cpus": _per_card(source, cards, _irq_cpus, f"{IRQ}/*/smp_affinity_list"),
-        "nic_queues": _per_card(source, cards, _queues, f"{NET}/*/queues"),
-        "polling_processes": _polling_processes(source),
-        "locked_memory_max": _locked_memory(source),
+        "nic_irq_cpus": _observe_cards(source, cards, _read_irq_cpus, f"{IRQ}/*/smp_affinity_list"),
+        "nic_queues": _observe_cards(source, cards, _read_queues, f"{NET}/*/queues"),
+        "polling_processes": _observe_polling_processes(source),
+        "locked_memory_max": _observe_locked_memory(source),
         "max_map_count": _read_number(source, MAP_COUNT),
         "dma_entry_limit": _read_number(source, DMA_LIMIT),
-        "resctrl": _resctrl(source),
+        "resctrl": _observe_resctrl(source),
     }
 
 
-def _cards(tree: FileTree) -> tuple[str, ...]:
+def _list_cards(tree: FileTree) -> tuple[str, ...]:
     """Return the interfaces backed by a device: NICs, not bridges or veth."""
     return tuple(name for name in tree.list_directory(NET) if tree.exists(f"{NET}/{name}/device"))
 
 
-def _per_card(
+def _observe_cards(
     source: Source, cards: tuple[str, ...], of: Callable[[FileTree, str], str | None], place: str
 ) -> Observation[str]:
     """Return one word per NIC, e.g. `eth0=0-1 eth1=2`."""
@@ -55,14 +55,14 @@ def _per_card(
     return source.moment.reported(" ".join(f"{card}={text}" for card, text in texts.items()), place)
 
 
-def _irq_cpus(tree: FileTree, card: str) -> str | None:
+def _read_irq_cpus(tree: FileTree, card: str) -> str | None:
     """Return the CPUs that handle the NIC's interrupts, or those allowed to if only these are reported."""
     device = f"{NET}/{card}/device"
     cpus: set[int] = set()
     numbers = (
         tree.list_directory(f"{device}/msi_irqs")
         or tree.list_directory(f"{device}/../msi_irqs")
-        or _legacy_interrupt(tree, f"{device}/irq")
+        or _find_legacy_interrupt(tree, f"{device}/irq")
     )
     for number in numbers:
         text = tree.read_text(f"{IRQ}/{number}/effective_affinity_list") or tree.read_text(
@@ -72,19 +72,19 @@ def _irq_cpus(tree: FileTree, card: str) -> str | None:
     return format_cpu_list(cpus) or None
 
 
-def _legacy_interrupt(tree: FileTree, path: str) -> tuple[str, ...]:
+def _find_legacy_interrupt(tree: FileTree, path: str) -> tuple[str, ...]:
     """Return the legacy interrupt of a NIC without MSI."""
     number = tree.read_number(path)
     return (str(number),) if number else ()
 
 
-def _queues(tree: FileTree, card: str) -> str | None:
+def _read_queues(tree: FileTree, card: str) -> str | None:
     """Return the number of receive queues (RSS)."""
     count = sum(name.startswith("rx-") for name in tree.list_directory(f"{NET}/{card}/queues"))
     return str(count) if count else None
 
 
-def _polling_processes(source: Source) -> Observation[str]:
+def _observe_polling_processes(source: Source) -> Observation[str]:
     """Return the file prefixes of running DPDK programs."""
     if not source.live and not source.tree.exists(DPDK_RUNTIME):
         return source.moment.unknown(source.tree.failure_reason(DPDK_RUNTIME), DPDK_RUNTIME)
@@ -94,7 +94,7 @@ def _polling_processes(source: Source) -> Observation[str]:
     return source.moment.reported(" ".join(runs) or "none", DPDK_RUNTIME)
 
 
-def _locked_memory(source: Source) -> Observation[str]:
+def _observe_locked_memory(source: Source) -> Observation[str]:
     text = source.tree.read_text(LIMITS)
     match = _LOCKED.search(text or "")
     if match is None:
@@ -111,7 +111,7 @@ def _read_number(source: Source, path: str) -> Observation[str]:
     )
 
 
-def _resctrl(source: Source) -> Observation[str]:
+def _observe_resctrl(source: Source) -> Observation[str]:
     """Return the resources that resctrl can partition; `off` if it is not mounted."""
     if not source.live and not source.tree.exists(RESCTRL):
         return source.moment.unknown(source.tree.failure_reason(RESCTRL), RESCTRL)

@@ -38,7 +38,7 @@ def open_this_machine() -> Source:
     """Return this machine's current files, programs and kernel interfaces."""
     return Source(
         FileTree("/"),
-        _now(),
+        _start_observation(),
         cpuid=read_cpuid(),
         programs=run_program,
         live=True,
@@ -96,5 +96,5 @@ def describe_host(
     return add_fingerprints(described)
 
 
-def _now() -> ObservationTime:
+def _start_observation() -> ObservationTime:
     return ObservationTime(datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))

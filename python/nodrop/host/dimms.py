@@ -84,7 +84,9 @@ def read_firmware_dimms(source: Source) -> Dimms | None:
     ]
     if not devices:
         return None
-    slots = _with_unique_names([_firmware_dimm(each) for each in devices], [each.read_text(0x11) for each in devices])
+    slots = _with_unique_names(
+        [_build_firmware_dimm(each) for each in devices], [each.read_text(0x11) for each in devices]
+    )
     corrections = {each.read_byte(6) for each in arrays if each.handle not in other_arrays}
     channels = {each.channel for each in slots}
     return Dimms(
@@ -106,7 +108,7 @@ def read_edac_dimms(source: Source) -> Dimms | None:
         last = _LAST_CHANNEL.search(tree.read_text(f"{path}/max_location") or "")
         channels += int(last[1]) + 1 if last else 0
         for name in tree.list_directory(path):
-            if re.fullmatch(r"(?:dimm|rank)\d{1,4}", name) and (dimm := _edac_dimm(source, controller, name)):
+            if re.fullmatch(r"(?:dimm|rank)\d{1,4}", name) and (dimm := _build_edac_dimm(source, controller, name)):
                 slots.append(dimm)
                 modes.add((tree.read_text(f"{path}/{name}/dimm_edac_mode") or "").lower())
     if not slots:
@@ -124,16 +126,16 @@ def _with_unique_names(slots: list[Dimm], banks: list[str]) -> tuple[Dimm, ...]:
     )
 
 
-def _firmware_dimm(each: smbios.Structure) -> Dimm:
+def _build_firmware_dimm(each: smbios.Structure) -> Dimm:
     locator, bank = each.read_text(0x10), each.read_text(0x11)
     ranks = (each.read_byte(0x1B) or 0) & 0xF
     part = each.read_text(0x1A)
     return Dimm(
         slot=locator or bank or f"handle {each.handle:#06x}",
-        size_bytes=_size_bytes(each),
+        size_bytes=_decode_size_bytes(each),
         kind=_KINDS.get(each.read_byte(0x12) or 0),
-        rated_mtps=_mtps(each, 0x15, 0x54),
-        speed_mtps=_mtps(each, 0x20, 0x58),
+        rated_mtps=_decode_mtps(each, 0x15, 0x54),
+        speed_mtps=_decode_mtps(each, 0x20, 0x58),
         channel=parse_channel(locator, bank),
         rank_count=ranks or None,
         part="" if part.lower() in ("not specified", "unknown", "none", "no dimm") else part,
@@ -141,7 +143,7 @@ def _firmware_dimm(each: smbios.Structure) -> Dimm:
     )
 
 
-def _size_bytes(each: smbios.Structure) -> int | None:
+def _decode_size_bytes(each: smbios.Structure) -> int | None:
     size = each.read_word(0x0C)
     if size is None or size == _UNKNOWN_SIZE:
         return None
@@ -150,7 +152,7 @@ def _size_bytes(each: smbios.Structure) -> int | None:
     return (size & 0x7FFF) << (10 if size & 0x8000 else 20)
 
 
-def _mtps(each: smbios.Structure, offset: int, longer: int) -> int | None:
+def _decode_mtps(each: smbios.Structure, offset: int, longer: int) -> int | None:
     speed = each.read_word(offset)
     if speed == _UNKNOWN_SIZE:
         speed = each.read_dword(longer)
@@ -167,7 +169,7 @@ def parse_channel(locator: str, bank: str) -> str | None:
     return None
 
 
-def _edac_dimm(source: Source, controller: str, name: str) -> Dimm | None:
+def _build_edac_dimm(source: Source, controller: str, name: str) -> Dimm | None:
     tree, path = source.tree, f"{EDAC}/{controller}/{name}"
     size = tree.read_number(f"{path}/size")
     place = _EDAC_CHANNEL.search(tree.read_text(f"{path}/dimm_location") or "")

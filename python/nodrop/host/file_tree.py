@@ -44,7 +44,7 @@ class FileTree:
             content = self._read(path)
             content = keep(content) if keep else content
         except OSError as error:
-            self._refuse(path, error)
+            self._record_failure(path, error)
             content = None
         self.touched[path] = content
         return content
@@ -67,20 +67,20 @@ class FileTree:
     def list_directory(self, directory: str) -> tuple[str, ...]:
         """Return the entries of a directory in natural order; empty if there is no such directory."""
         try:
-            entries = os.listdir(self._place(directory))
+            entries = os.listdir(self._locate(directory))
         except OSError as error:
-            self._refuse(directory, error)
+            self._record_failure(directory, error)
             entries = []
         self.touched.setdefault(directory, None)
-        return tuple(sorted(entries, key=_natural_order))
+        return tuple(sorted(entries, key=_build_natural_order))
 
     def exists(self, path: str) -> bool:
         """Return whether a file or directory exists."""
         self.touched.setdefault(path, None)
         try:
-            os.stat(self._place(path))
+            os.stat(self._locate(path))
         except OSError as error:
-            self._refuse(path, error)
+            self._record_failure(path, error)
             return False
         return True
 
@@ -89,19 +89,19 @@ class FileTree:
         self.touched.setdefault(path, None)
         directory, name = os.path.split(path.rstrip("/"))
         try:
-            return os.readlink(os.path.join(self._place(directory), name))
+            return os.readlink(os.path.join(self._locate(directory), name))
         except OSError as error:
-            self._refuse(path, error)
+            self._record_failure(path, error)
             return None
 
     def resolve_path(self, path: str) -> str | None:
         """Return the path with all links resolved, relative to the root; None: does not exist."""
         self.touched.setdefault(path, None)
         try:
-            place = self._place(path)
+            place = self._locate(path)
             os.stat(place)
         except OSError as error:
-            self._refuse(path, error)
+            self._record_failure(path, error)
             return None
         place = os.path.realpath(place) if self.live else place
         return place if self.live else "/" + os.path.relpath(place, self.root)
@@ -120,7 +120,7 @@ class FileTree:
         self._refused[path] = f"holds {_quote_start(content)}, {expected} expected"
 
     def _read(self, path: str) -> bytes:
-        file = os.open(self._place(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        file = os.open(self._locate(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             if not stat.S_ISREG(os.fstat(file).st_mode):
                 raise IsADirectoryError
@@ -132,16 +132,16 @@ class FileTree:
         finally:
             os.close(file)
 
-    def _place(self, path: str) -> str:
+    def _locate(self, path: str) -> str:
         """Return the path on this machine; links of a captured tree are resolved below its root."""
         if self.live:
             return path
         directory, _, name = path.rpartition("/")
         if directory not in self._places:
-            self._places[directory] = self._resolved(str(self.root), directory)
-        return self._resolved(self._places[directory], name)
+            self._places[directory] = self._resolve(str(self.root), directory)
+        return self._resolve(self._places[directory], name)
 
-    def _resolved(self, place: str, path: str) -> str:
+    def _resolve(self, place: str, path: str) -> str:
         """Resolve a path from a place, following every link."""
         root = str(self.root)
         left = [part for part in reversed(path.split("/")) if part not in ("", ".")]
@@ -163,7 +163,7 @@ class FileTree:
                 break
         raise OSError("links without an end")
 
-    def _refuse(self, path: str, error: OSError) -> None:
+    def _record_failure(self, path: str, error: OSError) -> None:
         if isinstance(error, (FileNotFoundError, NotADirectoryError)):
             reason = "no such file" if self.live else self._missing.get(path, "not in the capture")
         elif isinstance(error, PermissionError):
@@ -173,7 +173,7 @@ class FileTree:
         self._refused[path] = reason
 
 
-def _natural_order(name: str) -> tuple[tuple[int, int | str], ...]:
+def _build_natural_order(name: str) -> tuple[tuple[int, int | str], ...]:
     return tuple((0, int(part)) if part.isdigit() and part.isascii() else (1, part) for part in _DIGITS.split(name))
 
 

@@ -30,14 +30,14 @@ class DetectedHypervisor(NamedTuple):
 
 def describe_hypervisor(source: Source) -> Hypervisor:
     """Describe the hypervisor, its management software and its capabilities."""
-    emulator, manager = _emulator(source), _manager(source)
+    emulator, manager = _observe_emulator(source), _observe_manager(source)
     maker = _detect(source, emulator)
     return Hypervisor(
         kind=maker.kind,
         version=maker.version,
         emulator_version=emulator,
         manager_version=manager,
-        capabilities=_capabilities(source, maker.kind),
+        capabilities=_describe_capabilities(source, maker.kind),
     )
 
 
@@ -45,13 +45,13 @@ def _detect(source: Source, emulator: Observation[str]) -> DetectedHypervisor:
     """Return the first hypervisor detected; in a VM the one for nested guests, not the one it runs under."""
     tree, moment = source.tree, source.moment
     if _is_dom0(source):
-        return DetectedHypervisor(moment.reported("xen", "/sys/hypervisor"), _xen_version(source))
+        return DetectedHypervisor(moment.reported("xen", "/sys/hypervisor"), _observe_xen_version(source))
     if tree.exists("/dev/mshv"):
         return DetectedHypervisor(
             moment.reported("hyper-v", "/dev/mshv"), moment.unknown("not implemented for Hyper-V", "/dev/mshv")
         )
     if module := kvm.find_module(source):
-        return DetectedHypervisor(_kvm_kind(source, module), _kernel_release(source))
+        return DetectedHypervisor(_observe_kvm_kind(source, module), _observe_kernel_release(source))
     if tree.exists("/sys/module/vmmon"):
         return DetectedHypervisor(
             moment.reported("vmware", "/sys/module/vmmon"), _read_text(source, "/sys/module/vmmon/version")
@@ -80,7 +80,7 @@ def _is_dom0(source: Source) -> bool:
     return bool(features and re.fullmatch(r"[0-9a-f]+", features) and int(features, 16) >> 11 & 1)
 
 
-def _xen_version(source: Source) -> Observation[str]:
+def _observe_xen_version(source: Source) -> Observation[str]:
     parts = [source.tree.read_text(f"/sys/hypervisor/version/{name}") for name in ("major", "minor", "extra")]
     if parts[0] is None or parts[1] is None:
         return source.moment.unknown(
@@ -89,7 +89,7 @@ def _xen_version(source: Source) -> Observation[str]:
     return source.moment.reported(f"{parts[0]}.{parts[1]}{parts[2] or ''}", "/sys/hypervisor/version")
 
 
-def _kvm_kind(source: Source, module: str) -> Observation[str]:
+def _observe_kvm_kind(source: Source, module: str) -> Observation[str]:
     """Return `kvm` if its device answers as expected."""
     moment, path = source.moment, f"/sys/module/{module}"
     reason = kvm.MODULES.get(module, "")
@@ -103,7 +103,7 @@ def _kvm_kind(source: Source, module: str) -> Observation[str]:
     return moment.reported("kvm", KVM_DEVICE, reason)
 
 
-def _kernel_release(source: Source) -> Observation[str]:
+def _observe_kernel_release(source: Source) -> Observation[str]:
     return _read_text(source, RELEASE, "the kernel's: KVM is a part of it")
 
 
@@ -116,7 +116,7 @@ def _read_text(source: Source, path: str, reason: str = "") -> Observation[str]:
     )
 
 
-def _emulator(source: Source) -> Observation[str]:
+def _observe_emulator(source: Source) -> Observation[str]:
     usual = EMULATORS.get(os.uname().machine, f"qemu-system-{os.uname().machine}")
     alternatives = [each for each in OTHER_EMULATORS if source.live and source.tree.exists(each)]
     reason = ""
@@ -130,28 +130,28 @@ def _emulator(source: Source) -> Observation[str]:
     return source.moment.unknown(reason, f"{usual} --version")
 
 
-def _manager(source: Source) -> Observation[str]:
+def _observe_manager(source: Source) -> Observation[str]:
     reply = source.libvirt()
     if reply.version:
         return source.moment.reported(f"libvirt {reply.version}", "libvirt")
     return source.moment.unknown(reply.why, "libvirt")
 
 
-def _capabilities(source: Source, kind: Observation[str]) -> HypervisorCapabilities:
+def _describe_capabilities(source: Source, kind: Observation[str]) -> HypervisorCapabilities:
     if kind.value == "kvm":
         return kvm.describe_capabilities(source)
     reason = {None: f"the hypervisor is not known: {kind.why}", "none": "no hypervisor here"}.get(
         kind.value, f"nodrop knows this of KVM only, not of {kind.value}"
     )
     if kind.value == "qemu":
-        return _emulation_capabilities(source, reason)
+        return _describe_emulation_capabilities(source, reason)
     unknown: Observation[bool] = source.moment.unknown(reason)
     return HypervisorCapabilities(
         **dict.fromkeys(HypervisorCapabilities.model_fields, Feature(supported=unknown, enabled=unknown))
     )
 
 
-def _emulation_capabilities(source: Source, reason: str) -> HypervisorCapabilities:
+def _describe_emulation_capabilities(source: Source, reason: str) -> HypervisorCapabilities:
     """Return the capabilities without hardware virtualization; the kernel still places threads and memory."""
     no = source.moment.inferred(False, "/sys/module", "emulation does not use it")
     unknown: Observation[bool] = source.moment.unknown(reason)

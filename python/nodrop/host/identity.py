@@ -23,12 +23,12 @@ _FILLERS = ("to be filled by o.e.m.", "default string", "not specified", "system
 def describe_identity(source: Source) -> HostIdentity:
     """Describe the identity of a host."""
     return HostIdentity(
-        id=_id(source),
-        hostname=_hostname(source),
-        product=_dmi(source, "sys_vendor", "product_name"),
-        bios=_dmi(source, "bios_vendor", "bios_version", "bios_date"),
-        kernel=_kernel(source),
-        os=_os(source),
+        id=_observe_id(source),
+        hostname=_observe_hostname(source),
+        product=_observe_dmi(source, "sys_vendor", "product_name"),
+        bios=_observe_dmi(source, "bios_vendor", "bios_version", "bios_date"),
+        kernel=_observe_kernel(source),
+        os=_observe_os(source),
         virtualization=detect_virtualization(source),
     )
 
@@ -38,7 +38,7 @@ def detect_virtualization(source: Source) -> Observation[str]:
     moment, chip = source.moment, read_inputs(source)
     if kind := source.tree.read_text("/sys/hypervisor/type"):
         return moment.reported(kind, "/sys/hypervisor/type")
-    maker = _dmi(source, "sys_vendor", "product_name")
+    maker = _observe_dmi(source, "sys_vendor", "product_name")
     if chip.virtual:
         signature = source.cpuid.hypervisor if source.cpuid else ""
         if not signature:
@@ -50,7 +50,7 @@ def detect_virtualization(source: Source) -> Observation[str]:
     return moment.unknown("this architecture does not say", "/proc/cpuinfo")
 
 
-def _id(source: Source) -> Observation[str]:
+def _observe_id(source: Source) -> Observation[str]:
     hashed = source.tree.read_text(MACHINE_ID, keep=_hash_machine_id)
     if hashed is None:
         return observations.observe_unreadable(source, MACHINE_ID)
@@ -67,7 +67,7 @@ def _hash_machine_id(content: bytes) -> bytes:
     return _HASHED + hashlib.sha256(b"nodrop host " + content).hexdigest()[:32].encode()
 
 
-def _hostname(source: Source) -> Observation[str]:
+def _observe_hostname(source: Source) -> Observation[str]:
     if source.live:
         return source.moment.reported(platform.node(), "uname")
     return observations.select_first_known(
@@ -76,7 +76,7 @@ def _hostname(source: Source) -> Observation[str]:
     )
 
 
-def _kernel(source: Source) -> Observation[str]:
+def _observe_kernel(source: Source) -> Observation[str]:
     if source.live:
         return source.moment.reported(platform.release(), "uname")
     release = observations.observe_text(source, "/proc/sys/kernel/osrelease")
@@ -86,7 +86,7 @@ def _kernel(source: Source) -> Observation[str]:
     return release
 
 
-def _os(source: Source) -> Observation[str]:
+def _observe_os(source: Source) -> Observation[str]:
     path = "/etc/os-release"
     text = source.tree.read_text(path)
     if text is None:
@@ -98,7 +98,7 @@ def _os(source: Source) -> Observation[str]:
     return source.moment.unknown("names no system", path)
 
 
-def _dmi(source: Source, *names: str) -> Observation[str]:
+def _observe_dmi(source: Source, *names: str) -> Observation[str]:
     """Return DMI strings without the placeholders left by some vendors."""
     texts = [source.tree.read_text(f"{DMI}/{name}") for name in names]
     words = [each for each in texts if each and each.lower() not in _FILLERS]

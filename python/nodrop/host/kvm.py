@@ -38,52 +38,52 @@ def find_module(source: Source) -> str:
 def describe_capabilities(source: Source) -> HypervisorCapabilities:
     """Describe the nine capabilities with their evidence."""
     loaded = find_module(source)
-    slat = _slat(source, loaded)
+    slat = _describe_slat(source, loaded)
     iommu_units = read_iommu_units(source)
     return HypervisorCapabilities(
         slat=slat,
-        slat_large_pages=_slat_large_pages(source, loaded, slat),
-        iommu_slat=_iommu_slat(source),
-        iommu_slat_large_pages=_iommu_large_pages(source, iommu_units),
-        interrupt_remapping=_remapping(source, iommu_units),
-        no_instruction_emulation=_no_emulation(source, loaded),
+        slat_large_pages=_describe_slat_large_pages(source, loaded, slat),
+        iommu_slat=_describe_iommu_slat(source),
+        iommu_slat_large_pages=_describe_iommu_large_pages(source, iommu_units),
+        interrupt_remapping=_describe_remapping(source, iommu_units),
+        no_instruction_emulation=_describe_no_emulation(source, loaded),
         cpu_pinning=describe_pinning(source, "cpu_pinning") or Feature(),
         numa_memory_pinning=describe_pinning(source, "numa_memory_pinning") or Feature(),
         numa_large_page_pinning=describe_pinning(source, "numa_large_page_pinning") or Feature(),
     )
 
 
-def _slat(source: Source, loaded: str) -> Feature:
+def _describe_slat(source: Source, loaded: str) -> Feature:
     moment, tree = source.moment, source.tree
     names = {"kvm_intel": "ept", "kvm_amd": "npt"}
     if loaded == "kvm_pvm":
-        return _same_for_both(
+        return _build_uniform_feature(
             moment.inferred(False, "/sys/module/kvm_pvm", "kvm_pvm keeps copies of the guests' page tables instead")
         )
     if loaded not in names:
-        return _same_for_both(
+        return _build_uniform_feature(
             moment.inferred(True, f"/sys/module/{loaded}", "KVM knows no other way on this architecture")
         )
     path = f"/sys/module/{loaded}/parameters/{names[loaded]}"
     enabled = _read_switch(source, path)
     if enabled.value:
-        return _same_for_both(enabled)
-    flags = _cpu_flags(source)
+        return _build_uniform_feature(enabled)
+    flags = _read_cpu_flags(source)
     supported: Observation[bool] = moment.unknown(tree.failure_reason("/proc/cpuinfo"), "/proc/cpuinfo")
     if flags:
         supported = moment.reported(names[loaded] in flags, "/proc/cpuinfo")
     return Feature(supported=supported, enabled=enabled)
 
 
-def _slat_large_pages(source: Source, loaded: str, slat: Feature) -> Feature:
+def _describe_slat_large_pages(source: Source, loaded: str, slat: Feature) -> Feature:
     """Return whether second-level tables support large pages, and whether they are used, unsplit or split."""
     moment = source.moment
     if slat.supported.value is False:
-        return _same_for_both(slat.supported)
+        return _build_uniform_feature(slat.supported)
     if loaded != "kvm_intel":
         where, reason = f"/sys/module/{loaded}", "second-level tables have the page sizes of the others"
         supported = moment.inferred(True, where, reason)
-    elif "ept_1gb" in _cpu_flags(source):
+    elif "ept_1gb" in _read_cpu_flags(source):
         supported = moment.inferred(True, "/proc/cpuinfo", "ept_1gb: 1 GiB, hence 2 MiB too")
     else:
         supported = moment.unknown("in register IA32_VMX_EPT_VPID_CAP; no ept_1gb in /proc/cpuinfo", "/proc/cpuinfo")
@@ -99,17 +99,17 @@ def _slat_large_pages(source: Source, loaded: str, slat: Feature) -> Feature:
     )
 
 
-def _iommu_slat(source: Source) -> Feature:
+def _describe_iommu_slat(source: Source) -> Feature:
     moment = source.moment
     if not _is_iommu_on(source):
-        return Feature(supported=moment.unknown(NO_IOMMU, CLASS), enabled=_iommu_off(source))
+        return Feature(supported=moment.unknown(NO_IOMMU, CLASS), enabled=_observe_iommu_off(source))
     reason = "devices are in IOMMU groups, by which VFIO gives a VM's memory to a device"
     loaded = source.tree.exists(VFIO) or source.tree.exists("/sys/module/iommufd")
     note = "" if loaded else "; VFIO is not loaded yet"
-    return _same_for_both(moment.inferred(True, GROUPS, reason + note))
+    return _build_uniform_feature(moment.inferred(True, GROUPS, reason + note))
 
 
-def _iommu_large_pages(source: Source, units: tuple[IommuUnit, ...]) -> Feature:
+def _describe_iommu_large_pages(source: Source, units: tuple[IommuUnit, ...]) -> Feature:
     moment = source.moment
     supported: Observation[bool] = moment.unknown(
         "this IOMMU does not say it in sysfs" if _is_iommu_on(source) else NO_IOMMU, CLASS
@@ -120,7 +120,7 @@ def _iommu_large_pages(source: Source, units: tuple[IommuUnit, ...]) -> Feature:
             every, units[0].path, "CAP.SLLPS of every unit, or AMD's tables, which hold all sizes"
         )
     if not _is_iommu_on(source):
-        return Feature(supported=supported, enabled=_iommu_off(source))
+        return Feature(supported=supported, enabled=_observe_iommu_off(source))
     path = f"{VFIO}/parameters/disable_hugepages"
     disabled = _read_switch(source, path)
     if disabled.value is None:
@@ -130,7 +130,7 @@ def _iommu_large_pages(source: Source, units: tuple[IommuUnit, ...]) -> Feature:
     )
 
 
-def _remapping(source: Source, units: tuple[IommuUnit, ...]) -> Feature:
+def _describe_remapping(source: Source, units: tuple[IommuUnit, ...]) -> Feature:
     moment, path = source.moment, "/proc/interrupts"
     text = source.tree.read_text(path)
     if text is None:
@@ -148,7 +148,7 @@ def _remapping(source: Source, units: tuple[IommuUnit, ...]) -> Feature:
     return Feature(supported=supported, enabled=enabled)
 
 
-def _no_emulation(source: Source, loaded: str) -> Feature:
+def _describe_no_emulation(source: Source, loaded: str) -> Feature:
     """Return whether guests get the host's CPU model unchanged, so that no instruction is emulated."""
     moment = source.moment
     offered, capabilities = (
@@ -158,7 +158,7 @@ def _no_emulation(source: Source, loaded: str) -> Feature:
         unknown: Observation[bool] = moment.unknown(MODULES[loaded], f"/sys/module/{loaded}")
         return Feature(supported=unknown, enabled=unknown)
     if capabilities is not None and not capabilities.findall("guest/arch/domain[@type='kvm']"):
-        return _same_for_both(moment.reported(False, "libvirt capabilities", "libvirt offers no VMs of KVM"))
+        return _build_uniform_feature(moment.reported(False, "libvirt capabilities", "libvirt offers no VMs of KVM"))
     if offered is None:
         reason = "KVM runs guests' code on the processor itself, if they are given the host's CPU model"
         supported = moment.inferred(True, f"/sys/module/{loaded}", reason)
@@ -171,7 +171,7 @@ def _no_emulation(source: Source, loaded: str) -> Feature:
         )
         supported = moment.reported(is_passthrough and by_kvm, "libvirt domcapabilities", reason)
     if not supported.value:
-        return _same_for_both(supported)
+        return _build_uniform_feature(supported)
     running = libvirt.list_domains(source)
     if not running:
         return Feature(supported=supported, enabled=moment.inferred(True, supported.source, PER_VM_WHY))
@@ -183,7 +183,7 @@ def _no_emulation(source: Source, loaded: str) -> Feature:
 def describe_pinning(source: Source, name: str) -> Feature | None:
     """Return support for pinning threads and memory of VMs, which the kernel provides to any VM manager."""
     moment, tree = source.moment, source.tree
-    if feature := _pinning_by_libvirt(source, name):
+    if feature := _describe_pinning_by_libvirt(source, name):
         return feature
     if name == "cpu_pinning":
         path, reason = (
@@ -195,14 +195,16 @@ def describe_pinning(source: Source, name: str) -> Feature | None:
     if not nodes:
         reason = "a kernel without NUMA nodes" if tree.exists("/sys/devices/system") else tree.failure_reason(NODES)
         is_local = tree.live and tree.exists("/sys/devices/system")
-        return _same_for_both(moment.inferred(False, NODES, reason) if is_local else moment.unknown(reason, NODES))
+        return _build_uniform_feature(
+            moment.inferred(False, NODES, reason) if is_local else moment.unknown(reason, NODES)
+        )
     if name == "numa_memory_pinning":
         reason = f"the kernel keeps memory on the nodes it is given; {len(nodes)} here"
         return Feature(supported=moment.inferred(True, NODES, reason), enabled=moment.inferred(True, NODES, PER_VM_WHY))
-    return _large_pages_by_node(source, nodes) if name == "numa_large_page_pinning" else None
+    return _describe_large_pages_by_node(source, nodes) if name == "numa_large_page_pinning" else None
 
 
-def _pinning_by_libvirt(source: Source, name: str) -> Feature | None:
+def _describe_pinning_by_libvirt(source: Source, name: str) -> Feature | None:
     """Return pinning support as reported by libvirt: CPUs and memory of each node."""
     moment, reported = source.moment, libvirt.parse_xml(source.libvirt().capabilities)
     cells = reported.findall("host/topology/cells/cell") if reported is not None else []
@@ -221,13 +223,13 @@ def _pinning_by_libvirt(source: Source, name: str) -> Feature | None:
     )
 
 
-def _large_pages_by_node(source: Source, nodes: list[str]) -> Feature:
+def _describe_large_pages_by_node(source: Source, nodes: list[str]) -> Feature:
     moment, tree = source.moment, source.tree
     places = [f"{NODES}/{node}/hugepages" for node in nodes]
     sizes = sorted({size for place in places for size in tree.list_directory(place)})
     if not sizes:
         reason = tree.failure_reason(places[0]) or "no sizes listed"
-        return _same_for_both(moment.unknown(reason, places[0]))
+        return _build_uniform_feature(moment.unknown(reason, places[0]))
     counts = [
         tree.read_number(f"{place}/{size}/nr_hugepages") for place in places for size in tree.list_directory(place)
     ]
@@ -256,7 +258,7 @@ def _read_switch(source: Source, path: str) -> Observation[bool]:
     return source.moment.reported(text in ("Y", "1"), path)
 
 
-def _cpu_flags(source: Source) -> frozenset[str]:
+def _read_cpu_flags(source: Source) -> frozenset[str]:
     """Return the flags of the first processor, including the VMX flags."""
     lines = (source.tree.read_text("/proc/cpuinfo") or "").split("\n\n", 1)[0].splitlines()
     return frozenset(
@@ -264,11 +266,11 @@ def _cpu_flags(source: Source) -> frozenset[str]:
     )
 
 
-def _same_for_both(observation: Observation[bool]) -> Feature:
+def _build_uniform_feature(observation: Observation[bool]) -> Feature:
     return Feature(supported=observation, enabled=observation)
 
 
-def _iommu_off(source: Source) -> Observation[bool]:
+def _observe_iommu_off(source: Source) -> Observation[bool]:
     if source.tree.exists(GROUPS) or source.live:
         return source.moment.reported(False, GROUPS, "no device is in an IOMMU group")
     return source.moment.unknown(source.tree.failure_reason(GROUPS), GROUPS)

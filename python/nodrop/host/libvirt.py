@@ -46,7 +46,7 @@ def query_libvirt() -> LibvirtReply:
     uri = os.environ.get(URI_VARIABLE, "")
     if uri and urllib.parse.urlsplit(uri).hostname:
         return LibvirtReply(why=f"{URI_VARIABLE} names another machine: {uri}")
-    if not uri and (reason := _why_no_daemon()):
+    if not uri and (reason := _explain_missing_daemon()):
         return LibvirtReply(why=reason)
     try:
         import libvirt  # noqa: F401  (an extra)
@@ -55,7 +55,7 @@ def query_libvirt() -> LibvirtReply:
     return _query_library(uri or SYSTEM)
 
 
-def _why_no_daemon() -> str:
+def _explain_missing_daemon() -> str:
     """Return why no daemon is reachable; empty: one is listening."""
     reason = NO_DAEMON
     for socket in SOCKETS:
@@ -105,7 +105,7 @@ def parse_domain(text: str) -> LibvirtDomain | None:
         vcpu_cpus={each: cpus for each, cpus in bound.items() if cpus},
         emulator_cpus=_parse_cpus(emulator.get("cpuset")) if emulator is not None else common,
         vcpu_count=count,
-        devices=tuple(_addresses(root)),
+        devices=tuple(_list_addresses(root)),
         interfaces=tuple(each.get("dev", "") for each in root.iterfind("devices/interface/target") if each.get("dev")),
         host_cpu=model is not None and model.get("mode") == "host-passthrough",
     )
@@ -119,7 +119,7 @@ def parse_xml(text: str) -> xml.Element | None:
         return None
 
 
-def _addresses(root: xml.Element) -> Iterator[str]:
+def _list_addresses(root: xml.Element) -> Iterator[str]:
     """Yield the PCI addresses of host devices, including interfaces of type hostdev."""
     for kind in ("hostdev", "interface"):
         for address in root.iterfind(f"devices/{kind}/source/address"):
@@ -179,7 +179,7 @@ def _fill(sheet: _PartialReply, uri: str) -> LibvirtReply:
         number = connection.getLibVersion()
         sheet.keep(version=f"{number // 1_000_000}.{number // 1000 % 1000}.{number % 1000}")
         running = connection.listAllDomains(libvirt.VIR_CONNECT_LIST_DOMAINS_ACTIVE)
-        sheet.keep(domains=tuple(_domain_xml(running, libvirt.libvirtError)))
+        sheet.keep(domains=tuple(_list_domain_xml(running, libvirt.libvirtError)))
         # Last what may take long: a daemon that has just started tries every emulator first.
         sheet.keep(capabilities=connection.getCapabilities())
         sheet.keep(why=NEEDS_ROOT)
@@ -208,7 +208,7 @@ def _fill_domain_capabilities(sheet: _PartialReply, uri: str) -> None:
         sheet.keep(why=f"libvirt: {error.get_error_message()}")
 
 
-def _domain_xml(running: list[Any], ended_error: type[Exception]) -> Iterator[str]:
+def _list_domain_xml(running: list[Any], ended_error: type[Exception]) -> Iterator[str]:
     for each in running:
         try:
             yield each.XMLDesc()

@@ -19,23 +19,23 @@ def describe_memory(source: Source) -> MemoryCapabilities:
     listed, counted = read_firmware_dimms(source), read_edac_dimms(source)
     dimms = listed or counted
     if dimms is None:
-        return _unknown(source)
+        return _build_unknown(source)
     present = tuple(each for each in dimms.slots if each.size_bytes != 0)
-    speed = _speed(source, present, dimms.source)
-    populated = _populated(source, present, counted, dimms.source)
+    speed = _observe_speed(source, present, dimms.source)
+    populated = _observe_populated(source, present, counted, dimms.source)
     return MemoryCapabilities(
-        kind=_kind(source, present, dimms.source),
+        kind=_observe_kind(source, present, dimms.source),
         speed_mtps=speed,
-        ecc=_observe(source, _first_not_none(dimms.has_ecc, counted.has_ecc if counted else None), dimms.source),
+        ecc=_observe(source, _select_first(dimms.has_ecc, counted.has_ecc if counted else None), dimms.source),
         channels_populated_count=populated,
-        channels_count=_channels(source, dimms, counted),
-        balanced=_balanced(source, dimms, counted),
-        bandwidth_bytes_per_s=_bandwidth(source, populated, speed),
-        modules=tuple(_module(source, each) for each in present),
+        channels_count=_observe_channels(source, dimms, counted),
+        balanced=_observe_balanced(source, dimms, counted),
+        bandwidth_bytes_per_s=_observe_bandwidth(source, populated, speed),
+        modules=tuple(_build_module(source, each) for each in present),
     )
 
 
-def _unknown(source: Source) -> MemoryCapabilities:
+def _build_unknown(source: Source) -> MemoryCapabilities:
     firmware, counters = (
         source.tree.failure_reason(TABLE) or "no memory is listed",
         source.tree.failure_reason(EDAC) or "no module is listed",
@@ -52,12 +52,12 @@ def _unknown(source: Source) -> MemoryCapabilities:
     )
 
 
-def _kind(source: Source, present: tuple[Dimm, ...], path: str) -> Observation[str]:
+def _observe_kind(source: Source, present: tuple[Dimm, ...], path: str) -> Observation[str]:
     kinds = sorted({each.kind for each in present if each.kind})
     return _observe(source, " ".join(kinds) or None, path)
 
 
-def _speed(source: Source, present: tuple[Dimm, ...], path: str) -> Observation[int]:
+def _observe_speed(source: Source, present: tuple[Dimm, ...], path: str) -> Observation[int]:
     """Return the configured speed of the slowest module, which limits all."""
     set_up = [each.speed_mtps for each in present if each.speed_mtps]
     rated = [each.rated_mtps for each in present if each.rated_mtps]
@@ -69,7 +69,7 @@ def _speed(source: Source, present: tuple[Dimm, ...], path: str) -> Observation[
     return _observe(source, None, path)
 
 
-def _populated(source: Source, present: tuple[Dimm, ...], counted: Dimms | None, path: str) -> Observation[int]:
+def _observe_populated(source: Source, present: tuple[Dimm, ...], counted: Dimms | None, path: str) -> Observation[int]:
     for slots, origin in ((present, path), (counted.slots if counted else (), EDAC)):
         channels = {each.channel for each in slots if each.size_bytes}
         if channels and None not in channels:
@@ -77,7 +77,7 @@ def _populated(source: Source, present: tuple[Dimm, ...], counted: Dimms | None,
     return source.moment.unknown("the slots' names do not tell their channels", path)
 
 
-def _channels(source: Source, dimms: Dimms, counted: Dimms | None) -> Observation[int]:
+def _observe_channels(source: Source, dimms: Dimms, counted: Dimms | None) -> Observation[int]:
     if dimms.channel_count is not None:
         return source.moment.inferred(dimms.channel_count, dimms.source, "by the names of all slots")
     if counted and counted.channel_count is not None:
@@ -85,7 +85,7 @@ def _channels(source: Source, dimms: Dimms, counted: Dimms | None) -> Observatio
     return source.moment.unknown("the slots' names do not tell their channels", dimms.source)
 
 
-def _balanced(source: Source, dimms: Dimms, counted: Dimms | None) -> Observation[bool]:
+def _observe_balanced(source: Source, dimms: Dimms, counted: Dimms | None) -> Observation[bool]:
     """Return whether all channels have the same capacity: an unequal one cannot be fully interleaved."""
     for each in filter(None, (dimms, counted)):
         if each.channel_count is None or any(slot.channel is None or slot.size_bytes is None for slot in each.slots):
@@ -100,14 +100,14 @@ def _balanced(source: Source, dimms: Dimms, counted: Dimms | None) -> Observatio
     return source.moment.unknown("the slots' names do not tell their channels", dimms.source)
 
 
-def _bandwidth(source: Source, channels: Observation[int], speed: Observation[int]) -> Observation[float]:
+def _observe_bandwidth(source: Source, channels: Observation[int], speed: Observation[int]) -> Observation[float]:
     if channels.value is None or speed.value is None:
         return source.moment.unknown(f"{channels.why if channels.value is None else speed.why}", channels.source)
     total = float(channels.value * speed.value * 1_000_000 * _BUS_BYTES)
     return source.moment.inferred(total, channels.source, f"{channels.value} channels of {speed.value} MT/s by 8 bytes")
 
 
-def _module(source: Source, each: Dimm) -> MemoryModule:
+def _build_module(source: Source, each: Dimm) -> MemoryModule:
     return MemoryModule(
         slot=each.slot,
         size_bytes=_observe(source, each.size_bytes, each.source),
@@ -128,5 +128,5 @@ def _observe(source: Source, value: T | None, path: str) -> Observation[T]:
     return source.moment.reported(value, path)
 
 
-def _first_not_none(value: T | None, other: T | None) -> T | None:
+def _select_first(value: T | None, other: T | None) -> T | None:
     return other if value is None else value

@@ -43,7 +43,7 @@ def read_masquerade_rules(source: Source) -> MasqueradeRules:
     addresses = {name: each.addresses for name, each in interfaces.items()}
     answer = source.programs("nft", "--json", "list", "ruleset")
     if answer.text is None or reason:
-        return MasqueradeRules((), addresses, _reason(reason or answer.why))
+        return MasqueradeRules((), addresses, _format_reason(reason or answer.why))
     try:
         rules = [*_parse_nft(json.loads(answer.text))]
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
@@ -51,7 +51,7 @@ def read_masquerade_rules(source: Source) -> MasqueradeRules:
     if "nat" in (source.tree.read_text(LEGACY_TABLES) or "").split():
         answer = source.programs("iptables-legacy-save", "-t", "nat")
         if answer.text is None:
-            return MasqueradeRules(tuple(rules), addresses, _reason(answer.why))
+            return MasqueradeRules(tuple(rules), addresses, _format_reason(answer.why))
         rules += _parse_iptables(answer.text)
     return MasqueradeRules(tuple(rules), addresses)
 
@@ -90,8 +90,8 @@ def _parse_nft(document: Any) -> Iterator[MasqueradeRule]:
         if any(_masquerades(expression) for expression in expressions):
             matches = [expression["match"] for expression in expressions if "match" in expression]
             yield MasqueradeRule(
-                tuple(_matched_values(matches, "saddr")),
-                tuple(each for key in ("iifname", "iif", "ibrname") for each in _matched_values(matches, key)),
+                tuple(_list_matched_values(matches, "saddr")),
+                tuple(each for key in ("iifname", "iif", "ibrname") for each in _list_matched_values(matches, key)),
             )
 
 
@@ -99,23 +99,23 @@ def _masquerades(expression: Any) -> bool:
     return "masquerade" in expression or "snat" in expression or expression.get("xt", {}).get("name") == "MASQUERADE"
 
 
-def _matched_values(matches: list[Any], key: str) -> Iterator[str]:
+def _list_matched_values(matches: list[Any], key: str) -> Iterator[str]:
     """Yield the values that a field is compared with: names, addresses, networks."""
     for match in matches:
         left = match.get("left", {})
         field = left.get("payload", {}).get("field") or left.get("meta", {}).get("key")
         if field == key and match.get("op") in ("==", "in"):
-            yield from _values(match.get("right"))
+            yield from _list_values(match.get("right"))
 
 
-def _values(right: Any) -> Iterator[str]:
+def _list_values(right: Any) -> Iterator[str]:
     if isinstance(right, str):
         yield right
     elif isinstance(right, dict) and "prefix" in right:
         yield f"{right['prefix']['addr']}/{right['prefix']['len']}"
     elif isinstance(right, dict) and isinstance(right.get("set"), list):
         for each in right["set"]:
-            yield from _values(each)
+            yield from _list_values(each)
     else:
         yield f"{right}"
 
@@ -129,5 +129,5 @@ def _parse_iptables(text: str) -> Iterable[MasqueradeRule]:
             )
 
 
-def _reason(reason: str) -> str:
+def _format_reason(reason: str) -> str:
     return "needs root" if "not permitted" in reason or "ermission denied" in reason else reason

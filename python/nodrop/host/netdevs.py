@@ -55,14 +55,14 @@ def find_stack(tree: FileTree, interface: str) -> InterfaceStack:
     uppers: list[str] = []
     pending = [interface]
     while pending and len(uppers) < STACK_MAX:
-        for upper in _directly_above(tree, pending.pop()):
+        for upper in _list_direct_uppers(tree, pending.pop()):
             if upper not in uppers and upper != interface:
                 uppers.append(upper)
                 pending.append(upper)
     return InterfaceStack(tuple(uppers), tuple(each for each in uppers if tree.exists(f"{CLASS}/{each}/bridge")))
 
 
-def _directly_above(tree: FileTree, interface: str) -> Iterator[str]:
+def _list_direct_uppers(tree: FileTree, interface: str) -> Iterator[str]:
     directory = f"{CLASS}/{interface}"
     master = tree.read_link(f"{directory}/master")
     if master:

@@ -61,7 +61,7 @@ class NetlinkReader:
 
     def read_interfaces(self) -> tuple[Mapping[str, KernelInterface], str]:
         """Return all interfaces by name."""
-        return self._answer(_interfaces, {})
+        return self._answer(_read_interfaces, {})
 
     def read_link_modes(self, interface: str) -> tuple[tuple[str, ...], str]:
         """Return the link modes supported by the hardware."""
@@ -69,11 +69,11 @@ class NetlinkReader:
 
     def read_firmware(self, interface: str) -> tuple[str, str]:
         """Return the firmware version."""
-        return self._answer(lambda: _firmware(interface), "")
+        return self._answer(lambda: _read_firmware(interface), "")
 
     def read_eswitch(self, pci_id: str) -> tuple[Eswitch | None, str]:
         """Return how a card switches between its virtual functions."""
-        return self._answer(lambda: _eswitch(pci_id), None)
+        return self._answer(lambda: _read_eswitch(pci_id), None)
 
     def _answer(self, query: Callable[[], tuple[T, str]], nothing: T) -> tuple[T, str]:
         """Return the result of a query, or none after an earlier timeout: the same driver would block again."""
@@ -85,7 +85,7 @@ class NetlinkReader:
         return answer
 
 
-def _interfaces() -> tuple[Mapping[str, KernelInterface], str]:
+def _read_interfaces() -> tuple[Mapping[str, KernelInterface], str]:
     from pyroute2 import IPRoute
     from pyroute2.netlink.exceptions import NetlinkError
 
@@ -106,16 +106,16 @@ def _link_modes(interface: str) -> tuple[tuple[str, ...], str]:
         with NlEthtool() as netlink:
             answers = list(netlink.get_linkmode(ifname=interface))
     except (OSError, NetlinkError) as error:
-        return (), f"the driver does not say ({_reason(error)})"
+        return (), f"the driver does not say ({_format_reason(error)})"
     return (parse_link_modes(answers[0]), "") if answers else ((), "no answer")
 
 
-def _firmware(interface: str) -> tuple[str, str]:
+def _read_firmware(interface: str) -> tuple[str, str]:
     version = ethtool.read_firmware_version(interface)
     return (version, "") if version else ("", "the driver names none")
 
 
-def _eswitch(pci_id: str) -> tuple[Eswitch | None, str]:
+def _read_eswitch(pci_id: str) -> tuple[Eswitch | None, str]:
     from pyroute2 import DL
     from pyroute2.netlink import NLM_F_REQUEST
     from pyroute2.netlink.devlink import devlinkcmd
@@ -128,7 +128,7 @@ def _eswitch(pci_id: str) -> tuple[Eswitch | None, str]:
         with DL() as netlink:
             answers = list(netlink.nlm_request(message, msg_type=netlink.prid, msg_flags=NLM_F_REQUEST))
     except (OSError, NetlinkError) as error:
-        return None, _reason(error)
+        return None, _format_reason(error)
     return parse_eswitch(answers[0]) if answers else (None, "no answer")
 
 
@@ -141,13 +141,13 @@ def parse_interfaces(links: list[Any], addresses: list[Any]) -> dict[str, Kernel
             addresses_by_index.setdefault(message["index"], []).append(f"{address}/{message['prefixlen']}")
     return {
         link.get_attr("IFLA_IFNAME"): KernelInterface(
-            tuple(addresses_by_index.get(link["index"], ())), dict(_vf_limits(link))
+            tuple(addresses_by_index.get(link["index"], ())), dict(_list_vf_limits(link))
         )
         for link in links
     }
 
 
-def _vf_limits(link: Any) -> Iterator[tuple[int, int]]:
+def _list_vf_limits(link: Any) -> Iterator[tuple[int, int]]:
     listed = link.get_attr("IFLA_VFINFO_LIST")
     for name, each in listed["attrs"] if listed else ():
         rate = each.get_attr("IFLA_VF_RATE") if name == "IFLA_VF_INFO" else None
@@ -177,7 +177,7 @@ def parse_eswitch(answer: Any) -> tuple[Eswitch | None, str]:
     return ESWITCH_MODES[mode], ""
 
 
-def _reason(error: Exception) -> str:
+def _format_reason(error: Exception) -> str:
     """Translate a netlink error."""
     code = getattr(error, "code", getattr(error, "errno", None))
     return {1: "needs root", 13: "needs root", 19: "no such device", 95: "not supported"}.get(code or 0, str(error))

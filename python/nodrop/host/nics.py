@@ -42,18 +42,18 @@ def describe_devices(source: Source, switches: tuple[VSwitch, ...] = ()) -> Host
     functions = pci.list_functions(source.tree)
     context = ports.collect_context(source, functions, switches)
     return HostDevices(
-        nics=(*_cards(context, functions), *_non_pci_cards(context)),
+        nics=(*_list_cards(context, functions), *_list_non_pci_cards(context)),
         accelerators=tuple(_describe_accelerators(context, functions)),
     )
 
 
-def _cards(context: PortContext, functions: tuple[PciFunction, ...]) -> Iterator[Nic]:
+def _list_cards(context: PortContext, functions: tuple[PciFunction, ...]) -> Iterator[Nic]:
     physical = (each for each in functions if each.base_class == NETWORK and not each.virtual_of)
     for card, card_functions in itertools.groupby(physical, key=lambda function: function.card):
-        yield _card(context, card, tuple(card_functions))
+        yield _build_card(context, card, tuple(card_functions))
 
 
-def _card(context: PortContext, card: str, functions: tuple[PciFunction, ...]) -> Nic:
+def _build_card(context: PortContext, card: str, functions: tuple[PciFunction, ...]) -> Nic:
     source, first = context.source, functions[0]
     path = pci.read_path(source, first)
     model = load_pci_names().observe_device(source.moment, first.vendor, first.device)
@@ -62,8 +62,8 @@ def _card(context: PortContext, card: str, functions: tuple[PciFunction, ...]) -
         node=pci.find_node(source, first.path),
         vendor=load_pci_names().observe_vendor(source.moment, first.vendor),
         model=model,
-        driver=_driver(source, functions),
-        firmware=_firmware(source, functions),
+        driver=_observe_driver(source, functions),
+        firmware=_observe_firmware(source, functions),
         pci_generation=path.generation,
         pci_generation_max=path.generation_max,
         lane_count=path.lanes,
@@ -73,14 +73,14 @@ def _card(context: PortContext, card: str, functions: tuple[PciFunction, ...]) -
     )
 
 
-def _driver(source: Source, functions: tuple[PciFunction, ...]) -> Observation[str]:
+def _observe_driver(source: Source, functions: tuple[PciFunction, ...]) -> Observation[str]:
     """Return the driver of the interface if there is one: a paravirtual card has a different one on the bus."""
-    drivers = dict.fromkeys(each for function in functions if (each := _driver_of(source, function)))
+    drivers = dict.fromkeys(each for function in functions if (each := _read_driver_name(source, function)))
     path = f"{functions[0].path}/driver"
     return source.moment.reported(", ".join(drivers), path) if drivers else source.moment.unknown("none is bound", path)
 
 
-def _driver_of(source: Source, function: PciFunction) -> str:
+def _read_driver_name(source: Source, function: PciFunction) -> str:
     for interface in netdevs.list_interfaces(source.tree, function):
         link = source.tree.read_link(f"{netdevs.CLASS}/{interface}/device/driver")
         if link:
@@ -88,7 +88,7 @@ def _driver_of(source: Source, function: PciFunction) -> str:
     return ports.read_driver(source, function)
 
 
-def _firmware(source: Source, functions: tuple[PciFunction, ...]) -> Observation[str]:
+def _observe_firmware(source: Source, functions: tuple[PciFunction, ...]) -> Observation[str]:
     if source.network is None:
         return source.moment.unknown(NOT_CAPTURED, "ioctl ethtool")
     reason = "it has no interface in the kernel"
@@ -100,7 +100,7 @@ def _firmware(source: Source, functions: tuple[PciFunction, ...]) -> Observation
     return source.moment.unknown(reason, "ioctl ethtool")
 
 
-def _non_pci_cards(context: PortContext) -> Iterator[Nic]:
+def _list_non_pci_cards(context: PortContext) -> Iterator[Nic]:
     """Yield cards on other buses: of a system on chip, of a hypervisor, on USB."""
     source = context.source
     for name in netdevs.list_device_interfaces(source.tree):
@@ -148,7 +148,7 @@ def _describe_accelerators(context: PortContext, functions: tuple[PciFunction, .
     """Yield the accelerators of a machine; virtual functions only count towards their physical function."""
     source = context.source
     for each in functions:
-        kind = _accelerator_kind(each)
+        kind = _get_accelerator_kind(each)
         if kind and not each.virtual_of:
             yield Accelerator(
                 pci_id=each.id,
@@ -161,7 +161,7 @@ def _describe_accelerators(context: PortContext, functions: tuple[PciFunction, .
             )
 
 
-def _accelerator_kind(function: PciFunction) -> Literal["crypto", "other"] | None:
+def _get_accelerator_kind(function: PciFunction) -> Literal["crypto", "other"] | None:
     intel = function.vendor == INTEL
     if function.base_class == ENCRYPTION or (intel and function.device in QUICK_ASSIST):
         return "crypto"

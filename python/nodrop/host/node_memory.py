@@ -23,20 +23,20 @@ TOLERATED_RATIO = 0.05
 
 def describe_node_memory(source: Source, node: int, *, alone: bool) -> NodeMemory:
     """Describe the memory of a node; machine-wide values apply if it is the only node."""
-    info, path = _meminfo(source.tree, node, alone=alone)
+    info, path = _read_meminfo(source.tree, node, alone=alone)
     total = _observe_bytes(source, info, "MemTotal", path)
-    pages = _large_pages(source, node, info, path, alone=alone)
+    pages = _list_large_pages(source, node, info, path, alone=alone)
     return NodeMemory(
         total_bytes=total,
         large_pages=pages,
-        normal=_normal(source, total, pages, info, path),
-        bandwidth=_bandwidth(source, node),
+        normal=_build_normal(source, total, pages, info, path),
+        bandwidth=_build_bandwidth(source, node),
     )
 
 
 def find_contradictions(source: Source, nodes: Sequence[NodeMemory]) -> list[str]:
     """Return a warning if the memory of all nodes differs from the machine's total; the kernel reports both."""
-    whole = _meminfo(source.tree, -1, alone=True)[0].get("MemTotal", 0)
+    whole = _read_meminfo(source.tree, -1, alone=True)[0].get("MemTotal", 0)
     sizes = [node.total_bytes.value for node in nodes]
     total = sum(size for size in sizes if size is not None)
     if None in sizes or not whole or abs(total - whole) <= TOLERATED_RATIO * whole:
@@ -46,7 +46,7 @@ def find_contradictions(source: Source, nodes: Sequence[NodeMemory]) -> list[str
     ]
 
 
-def _meminfo(tree: FileTree, node: int, *, alone: bool) -> tuple[Mapping[str, int], str]:
+def _read_meminfo(tree: FileTree, node: int, *, alone: bool) -> tuple[Mapping[str, int], str]:
     """Return the values of meminfo (sizes in bytes) and its path. A line is e.g. `Node 0 MemTotal:  32768 kB`."""
     path = f"{NODES}/node{node}/meminfo"
     text = tree.read_text(path)
@@ -68,7 +68,7 @@ def _observe_bytes(source: Source, info: Mapping[str, int], key: str, path: str)
     return source.moment.unknown(source.tree.failure_reason(path) or f"has no {key} that is a number", path)
 
 
-def _large_pages(
+def _list_large_pages(
     source: Source, node: int, info: Mapping[str, int], path: str, *, alone: bool
 ) -> tuple[LargePages, ...]:
     """Return large pages of every size on this node; on old kernels only the default size."""
@@ -78,9 +78,9 @@ def _large_pages(
         directory = HUGEPAGES
     sizes = sorted(filter(None, (_parse_size(name) for name in tree.list_directory(directory))))
     if sizes:
-        return tuple(_pages(source, f"{directory}/hugepages-{size >> 10}kB", size, alone=alone) for size in sizes)
+        return tuple(_build_pages(source, f"{directory}/hugepages-{size >> 10}kB", size, alone=alone) for size in sizes)
     size_path = "/proc/meminfo"
-    size = _meminfo(tree, -1, alone=True)[0].get("Hugepagesize", 0)
+    size = _read_meminfo(tree, -1, alone=True)[0].get("Hugepagesize", 0)
     if not size or "HugePages_Total" not in info:
         return ()
     total, free = info["HugePages_Total"], info.get("HugePages_Free")
@@ -88,9 +88,11 @@ def _large_pages(
         LargePages(
             size_bytes=size,
             total_count=source.moment.reported(total, f"{path} HugePages_Total", f"size from {size_path}"),
-            used_count=_used(source, total, free, f"{path} HugePages_Free"),
+            used_count=_observe_used(source, total, free, f"{path} HugePages_Free"),
             surplus_count=_observe_bytes(source, info, "HugePages_Surp", path),
-            reserved_count=_observe_bytes(source, info, "HugePages_Rsvd", path) if alone else _machine_wide(source),
+            reserved_count=_observe_bytes(source, info, "HugePages_Rsvd", path)
+            if alone
+            else _observe_machine_count(source),
         ),
     )
 
@@ -101,16 +103,18 @@ def _parse_size(name: str) -> int:
     return int(size) << 10 if size.isdecimal() and len(size) < 12 and name == f"hugepages-{size}kB" else 0
 
 
-def _pages(source: Source, directory: str, size: int, *, alone: bool) -> LargePages:
+def _build_pages(source: Source, directory: str, size: int, *, alone: bool) -> LargePages:
     total = _observe_count(source, f"{directory}/nr_hugepages")
     free = source.tree.read_number(f"{directory}/free_hugepages")
     reserved = f"{HUGEPAGES}/hugepages-{size >> 10}kB/resv_hugepages"
     return LargePages(
         size_bytes=size,
         total_count=total,
-        used_count=_used(source, total.value, free, f"{directory}/free_hugepages"),
+        used_count=_observe_used(source, total.value, free, f"{directory}/free_hugepages"),
         surplus_count=_observe_count(source, f"{directory}/surplus_hugepages"),
-        reserved_count=_observe_count(source, reserved) if alone else _machine_wide(source, reserved, total.value),
+        reserved_count=_observe_count(source, reserved)
+        if alone
+        else _observe_machine_count(source, reserved, total.value),
     )
 
 
@@ -121,7 +125,7 @@ def _observe_count(source: Source, path: str) -> Observation[int]:
     return source.moment.reported(count, path)
 
 
-def _used(source: Source, total: int | None, free: int | None, path: str) -> Observation[int]:
+def _observe_used(source: Source, total: int | None, free: int | None, path: str) -> Observation[int]:
     if total is None or free is None:
         return source.moment.unknown(source.tree.failure_reason(path) or "their total is not known", path)
     if not 0 <= free <= total:
@@ -129,7 +133,7 @@ def _used(source: Source, total: int | None, free: int | None, path: str) -> Obs
     return source.moment.inferred(total - free, path, "total less free")
 
 
-def _machine_wide(source: Source, path: str = HUGEPAGES, total: int | None = None) -> Observation[int]:
+def _observe_machine_count(source: Source, path: str = HUGEPAGES, total: int | None = None) -> Observation[int]:
     count = source.tree.read_number(path)
     if count == 0 or total == 0:
         return source.moment.inferred(0, path, "none on the whole machine" if count == 0 else "the node has none")
@@ -138,7 +142,7 @@ def _machine_wide(source: Source, path: str = HUGEPAGES, total: int | None = Non
     )
 
 
-def _normal(
+def _build_normal(
     source: Source,
     total: Observation[int],
     pages: tuple[LargePages, ...],
@@ -165,11 +169,11 @@ def _normal(
     if size.value and free.value is not None:
         usage = moment.inferred(round(1 - free.value / size.value, 4), path, "what is not free, of the total")
     return NormalMemory(
-        total_bytes=size, free_bytes=free, usage_ratio=usage, oversubscribable=_oversubscribable(source)
+        total_bytes=size, free_bytes=free, usage_ratio=usage, oversubscribable=_observe_oversubscribable(source)
     )
 
 
-def _oversubscribable(source: Source) -> Observation[bool]:
+def _observe_oversubscribable(source: Source) -> Observation[bool]:
     """Return whether memory can be overcommitted. Source: Linux, Documentation/mm/overcommit-accounting.rst."""
     mode = source.tree.read_number(OVERCOMMIT)
     if mode not in (0, 1, 2):
@@ -180,13 +184,13 @@ def _oversubscribable(source: Source) -> Observation[bool]:
     return source.moment.reported(mode != 2, OVERCOMMIT, f"vm.overcommit_memory={mode}: {means}")
 
 
-def _bandwidth(source: Source, node: int) -> Bandwidth:
+def _build_bandwidth(source: Source, node: int) -> Bandwidth:
     """Return the read bandwidth of the nearest CPUs from ACPI HMAT. Source: numaperf.rst; MiB per second."""
     path = f"{NODES}/node{node}/access0/initiators/read_bandwidth"
     speed = source.tree.read_number(path)
     if not speed or speed < 0:
         return Bandwidth(
-            total_bytes_per_s=source.moment.unknown(_why_no_bandwidth(source.tree.failure_reason(path)), path)
+            total_bytes_per_s=source.moment.unknown(_explain_missing_bandwidth(source.tree.failure_reason(path)), path)
         )
     return Bandwidth(
         total_bytes_per_s=source.moment.reported(
@@ -195,5 +199,5 @@ def _bandwidth(source: Source, node: int) -> Bandwidth:
     )
 
 
-def _why_no_bandwidth(reason: str) -> str:
+def _explain_missing_bandwidth(reason: str) -> str:
     return "the firmware does not say" if reason == "no such file" else reason or "the firmware says 0"

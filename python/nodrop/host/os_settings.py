@@ -45,32 +45,32 @@ _PLAIN_FILES = {
 def describe_os_settings(source: Source) -> dict[str, Observation[str]]:
     """Return every setting by name."""
     ways: dict[str, Callable[[Source], Observation[str]]] = {
-        "kernel_cmdline": _cmdline,
-        "isolated_cpus": lambda at: _cpus(at, f"{_CPU}/isolated", "isolcpus"),
-        "nohz_full": lambda at: _cpus(at, f"{_CPU}/nohz_full", "nohz_full"),
-        "rcu_nocbs": _rcu_nocbs,
-        "irqbalance": _irqbalance,
-        "irq_affinity": _irq_affinity,
-        "transparent_hugepages": _transparent_hugepages,
-        "swap": _swap,
-        "rt_throttling": _rt_throttling,
-        "tuned_profile": _tuned_profile,
-        "mitigations": _mitigations,
-        "power_profile": _power_profile,
-        "firewall": _firewall,
-        "services": _services,
+        "kernel_cmdline": _observe_cmdline,
+        "isolated_cpus": lambda at: _observe_cpus(at, f"{_CPU}/isolated", "isolcpus"),
+        "nohz_full": lambda at: _observe_cpus(at, f"{_CPU}/nohz_full", "nohz_full"),
+        "rcu_nocbs": _observe_rcu_nocbs,
+        "irqbalance": _observe_irqbalance,
+        "irq_affinity": _observe_irq_affinity,
+        "transparent_hugepages": _observe_transparent_hugepages,
+        "swap": _observe_swap,
+        "rt_throttling": _observe_rt_throttling,
+        "tuned_profile": _observe_tuned_profile,
+        "mitigations": _observe_mitigations,
+        "power_profile": _observe_power_profile,
+        "firewall": _observe_firewall,
+        "services": _observe_services,
     }
     settings = {name: way(source) for name, way in ways.items()}
-    settings |= {name: _switch(source, path, words) for name, (path, words) in _SWITCHES.items()}
+    settings |= {name: _observe_switch(source, path, words) for name, (path, words) in _SWITCHES.items()}
     return settings | {name: observations.observe_text(source, path) for name, path in _PLAIN_FILES.items()}
 
 
-def _cmdline(source: Source) -> Observation[str]:
+def _observe_cmdline(source: Source) -> Observation[str]:
     text = cmdline.read_cmdline(source)
     return observations.observe_unreadable(source, CMDLINE) if text is None else source.moment.reported(text, CMDLINE)
 
 
-def _cpus(source: Source, path: str, argument: str) -> Observation[str]:
+def _observe_cpus(source: Source, path: str, argument: str) -> Observation[str]:
     """Return a CPU list; a kernel without the file may have been built without the feature."""
     text = source.tree.read_text(path)
     if text is not None:
@@ -82,14 +82,14 @@ def _cpus(source: Source, path: str, argument: str) -> Observation[str]:
     return observations.observe_unreadable(source, path)
 
 
-def _rcu_nocbs(source: Source) -> Observation[str]:
+def _observe_rcu_nocbs(source: Source) -> Observation[str]:
     arguments = cmdline.read_arguments(source, "rcu_nocbs")
     if arguments is None:
         return observations.observe_unreadable(source, CMDLINE)
     return source.moment.reported((arguments[-1] or "all") if arguments else "none", CMDLINE)
 
 
-def _irq_affinity(source: Source) -> Observation[str]:
+def _observe_irq_affinity(source: Source) -> Observation[str]:
     """Return the default CPUs of interrupts."""
     path = "/proc/irq/default_smp_affinity"
     cpus = cpu_lists.read_cpu_mask(source.tree, path)
@@ -100,7 +100,7 @@ def _irq_affinity(source: Source) -> Observation[str]:
     )
 
 
-def _transparent_hugepages(source: Source) -> Observation[str]:
+def _observe_transparent_hugepages(source: Source) -> Observation[str]:
     path = "/sys/kernel/mm/transparent_hugepage/enabled"
     text = source.tree.read_text(path)
     if text is None:
@@ -109,7 +109,7 @@ def _transparent_hugepages(source: Source) -> Observation[str]:
     return source.moment.reported(chosen[1] if chosen else text, path)
 
 
-def _swap(source: Source) -> Observation[str]:
+def _observe_swap(source: Source) -> Observation[str]:
     path = "/proc/swaps"
     text = source.tree.read_text(path)
     if text is None:
@@ -121,7 +121,7 @@ def _swap(source: Source) -> Observation[str]:
     return source.moment.reported(f"{sum(kib)} KiB on {' '.join(row[0] for row in rows)}" if kib else "none", path)
 
 
-def _rt_throttling(source: Source) -> Observation[str]:
+def _observe_rt_throttling(source: Source) -> Observation[str]:
     """Return the share of each period available to real-time tasks; -1: unlimited."""
     paths = [_RT.format(each) for each in ("runtime", "period")]
     runtime, period = (source.tree.read_number(path) for path in paths)
@@ -131,7 +131,7 @@ def _rt_throttling(source: Source) -> Observation[str]:
     return source.moment.reported("off" if off else f"on, {runtime} of {period} us", paths[0])
 
 
-def _tuned_profile(source: Source) -> Observation[str]:
+def _observe_tuned_profile(source: Source) -> Observation[str]:
     path = f"{_TUNED}/active_profile"
     text = source.tree.read_text(path)
     if text:
@@ -141,7 +141,7 @@ def _tuned_profile(source: Source) -> Observation[str]:
     return observations.observe_unreadable(source, path) if text is None else source.moment.reported("none", path)
 
 
-def _mitigations(source: Source) -> Observation[str]:
+def _observe_mitigations(source: Source) -> Observation[str]:
     """Return the CPU vulnerabilities with their mitigation status; `none` if the CPU is not affected."""
     tree = source.tree
     names = tree.list_directory(_VULNERABILITIES)
@@ -155,7 +155,7 @@ def _mitigations(source: Source) -> Observation[str]:
     )
 
 
-def _power_profile(source: Source) -> Observation[str]:
+def _observe_power_profile(source: Source) -> Observation[str]:
     return observations.select_first_known(
         lambda: observations.observe_text(source, f"{_CPU}/cpu0/cpufreq/energy_performance_preference"),
         lambda: observations.observe_text(source, "/sys/firmware/acpi/platform_profile"),
@@ -163,14 +163,14 @@ def _power_profile(source: Source) -> Observation[str]:
     )
 
 
-def _switch(source: Source, path: str, words: dict[int, str]) -> Observation[str]:
+def _observe_switch(source: Source, path: str, words: dict[int, str]) -> Observation[str]:
     observation = observations.observe_number(source, path)
     if observation.value is None:
         return source.moment.unknown(observation.why, path)
     return source.moment.reported(words.get(observation.value, str(observation.value)), path)
 
 
-def _irqbalance(source: Source) -> Observation[str]:
+def _observe_irqbalance(source: Source) -> Observation[str]:
     """Return `running` or `not running`."""
     processes = [each for each in source.tree.list_directory("/proc") if each.isdecimal()][:_MOST_PROCESSES]
     if not processes:
@@ -183,17 +183,17 @@ def _irqbalance(source: Source) -> Observation[str]:
     return source.moment.reported("running" if runs else "not running", "/proc/*/comm")
 
 
-def _services(source: Source) -> Observation[str]:
+def _observe_services(source: Source) -> Observation[str]:
     """Return the systemd services that have processes."""
     names = [each for each in source.tree.list_directory(_SLICE) if each.endswith(".service")]
     if not names:
         reason = source.tree.failure_reason(_SLICE)
         return source.moment.unknown(f"{reason}: systemd does not run here" if reason else "no services", _SLICE)
-    running = [each for each in names if _populated(source, f"{_SLICE}/{each}")]
+    running = [each for each in names if _is_populated(source, f"{_SLICE}/{each}")]
     return source.moment.reported(" ".join(each.removesuffix(".service") for each in running) or "none", _SLICE)
 
 
-def _firewall(source: Source) -> Observation[str]:
+def _observe_firewall(source: Source) -> Observation[str]:
     """Return nftables hooks and iptables tables, which every packet of the kernel passes; readable by root only."""
     if not source.live:
         return source.moment.unknown("not in the capture", "nft")
@@ -210,6 +210,6 @@ def _firewall(source: Source) -> Observation[str]:
     return source.moment.reported("none", "nft list ruleset")
 
 
-def _populated(source: Source, path: str) -> bool:
+def _is_populated(source: Source, path: str) -> bool:
     text = source.tree.read_text(f"{path}/cgroup.events")
     return text is None or "populated 1" in text

@@ -43,10 +43,10 @@ def describe_ovs(source: Source, masquerading: nat.MasqueradeRules) -> Iterator[
     answer = source.programs(OVS_VSCTL, "--timeout=1", "--format=json", "--", *_list_arguments())
     database = _parse_database(answer.text) if answer.text is not None else None
     if database is None:
-        yield _unanswered(source, answer.why or f"{OVS_VSCTL} answered in an unknown form")
+        yield _build_unanswered(source, answer.why or f"{OVS_VSCTL} answered in an unknown form")
         return
     for bridge in database.bridges or ({"name": "ovs", "datapath_type": ""},):
-        yield _switch(source, database, bridge, masquerading)
+        yield _build_switch(source, database, bridge, masquerading)
 
 
 def is_running(source: Source) -> bool:
@@ -59,7 +59,7 @@ def _list_arguments() -> list[str]:
     return " -- ".join(f"list {table}" for table in TABLES).split()
 
 
-def _unanswered(source: Source, reason: str) -> VSwitch:
+def _build_unanswered(source: Source, reason: str) -> VSwitch:
     unknown: Observation[Any] = source.moment.unknown(reason, OVS_VSCTL)
     return VSwitch(
         name="ovs",
@@ -75,18 +75,18 @@ def _unanswered(source: Source, reason: str) -> VSwitch:
     )
 
 
-def _switch(source: Source, database: OvsDatabase, bridge: OvsRow, masquerading: nat.MasqueradeRules) -> VSwitch:
+def _build_switch(source: Source, database: OvsDatabase, bridge: OvsRow, masquerading: nat.MasqueradeRules) -> VSwitch:
     moment, name = source.moment, str(bridge.get("name", ""))[:64] or "unnamed"
-    interfaces = [each for port in _as_list(bridge.get("ports")) for each in database.interfaces.get(str(port), ())]
-    kind = _kind(database, bridge, name)
-    physical = tuple(dict.fromkeys(port for each in interfaces if (port := _physical(source, each))))
+    interfaces = [each for port in _wrap_list(bridge.get("ports")) for each in database.interfaces.get(str(port), ())]
+    kind = _get_kind(database, bridge, name)
+    physical = tuple(dict.fromkeys(port for each in interfaces if (port := _find_physical(source, each))))
     return VSwitch(
         name=name,
         kind=moment.reported(kind, f"{OVS_VSCTL} list Bridge"),
-        version=_version(source, database.root),
-        acceleration=moment.reported(_acceleration(database, bridge), f"{OVS_VSCTL} list Open_vSwitch"),
+        version=_observe_version(source, database.root),
+        acceleration=moment.reported(_get_acceleration(database, bridge), f"{OVS_VSCTL} list Open_vSwitch"),
         mode=nat.infer_mode(source, name, masquerading),
-        cpus=_cpus(source, database, bridge),
+        cpus=_observe_cpus(source, database, bridge),
         capacity_bps=moment.unknown("not measured"),
         used_bps=moment.unknown("not measured"),
         virtual_interface_count=moment.reported(
@@ -96,7 +96,7 @@ def _switch(source: Source, database: OvsDatabase, bridge: OvsRow, masquerading:
     )
 
 
-def _kind(database: OvsDatabase, bridge: OvsRow, name: str) -> str:
+def _get_kind(database: OvsDatabase, bridge: OvsRow, name: str) -> str:
     external_ids = database.root.get("external_ids") or {}
     if "ovn-remote" in external_ids and name == external_ids.get("ovn-bridge", "br-int"):
         return "ovn"
@@ -107,12 +107,12 @@ def _has_dpdk(database: OvsDatabase, bridge: OvsRow) -> bool:
     return bridge.get("datapath_type") == "netdev" and database.root.get("dpdk_initialized") is True
 
 
-def _acceleration(database: OvsDatabase, bridge: OvsRow) -> str:
+def _get_acceleration(database: OvsDatabase, bridge: OvsRow) -> str:
     offloads = (database.root.get("other_config") or {}).get("hw-offload") == "true"
     return "hardware" if offloads else "dpdk" if _has_dpdk(database, bridge) else "none"
 
 
-def _version(source: Source, root: OvsRow) -> Observation[str]:
+def _observe_version(source: Source, root: OvsRow) -> Observation[str]:
     if isinstance(version := root.get("ovs_version"), str) and version:
         return source.moment.reported(version, f"{OVS_VSCTL} get Open_vSwitch . ovs_version")
     answer = source.programs("ovs-vswitchd", "--version")
@@ -122,7 +122,7 @@ def _version(source: Source, root: OvsRow) -> Observation[str]:
     return source.moment.inferred(match[1], "ovs-vswitchd --version", "of the program installed; the database has none")
 
 
-def _cpus(source: Source, database: OvsDatabase, bridge: OvsRow) -> Observation[tuple[int, ...]]:
+def _observe_cpus(source: Source, database: OvsDatabase, bridge: OvsRow) -> Observation[tuple[int, ...]]:
     """Return the CPUs its threads poll on. The kernel datapath, and one without DPDK ports, use none."""
     path = f"{OVS_VSCTL} get Open_vSwitch . other_config:pmd-cpu-mask"
     if not _has_dpdk(database, bridge):
@@ -137,7 +137,7 @@ def _cpus(source: Source, database: OvsDatabase, bridge: OvsRow) -> Observation[
     return source.moment.reported(tuple(cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1), path)
 
 
-def _physical(source: Source, interface: OvsRow) -> str:
+def _find_physical(source: Source, interface: OvsRow) -> str:
     """Return the name of a physical interface, or the PCI address of a card driven by DPDK; empty: neither."""
     name, kind = str(interface.get("name", "")), interface.get("type")
     if kind == "dpdk":
@@ -150,19 +150,19 @@ def _physical(source: Source, interface: OvsRow) -> str:
 def _is_virtual(source: Source, interface: OvsRow) -> bool:
     if "iface-id" in (interface.get("external_ids") or {}) or "representor" in str(interface.get("options")):
         return True
-    return interface.get("type") not in NOT_VIRTUAL and not _physical(source, interface)
+    return interface.get("type") not in NOT_VIRTUAL and not _find_physical(source, interface)
 
 
 def _parse_database(text: str) -> OvsDatabase | None:
     """Parse the answer: one JSON document per table and line."""
     try:
-        root, bridges, ports, interfaces = (tuple(_rows(json.loads(line))) for line in text.splitlines())
+        root, bridges, ports, interfaces = (tuple(_list_rows(json.loads(line))) for line in text.splitlines())
         by_reference = {each["_uuid"]: each for each in interfaces}
         return OvsDatabase(
             root=root[0] if root else {},
             bridges=bridges[:BRIDGES_MAX],
             interfaces={
-                port["_uuid"]: tuple(by_reference[i] for i in _as_list(port["interfaces"]) if i in by_reference)
+                port["_uuid"]: tuple(by_reference[i] for i in _wrap_list(port["interfaces"]) if i in by_reference)
                 for port in ports
             },
         )
@@ -170,12 +170,12 @@ def _parse_database(text: str) -> OvsDatabase | None:
         return None
 
 
-def _rows(table: Any) -> Iterator[OvsRow]:
+def _list_rows(table: Any) -> Iterator[OvsRow]:
     for row in table["data"]:
-        yield dict(zip(table["headings"], map(_plain, row), strict=True))
+        yield dict(zip(table["headings"], map(_decode_value, row), strict=True))
 
 
-def _plain(value: Any) -> Any:
+def _decode_value(value: Any) -> Any:
     """Convert an OVSDB value: `["set", [...]]`, `["map", [[key, value], ...]]`, `["uuid", "..."]`, or a scalar."""
     if not isinstance(value, list):
         return value
@@ -183,10 +183,10 @@ def _plain(value: Any) -> Any:
     if kind == "uuid":
         return str(content)
     if kind == "map":
-        return {str(_plain(key)): _plain(each) for key, each in content}
-    return [_plain(each) for each in content]
+        return {str(_decode_value(key)): _decode_value(each) for key, each in content}
+    return [_decode_value(each) for each in content]
 
 
-def _as_list(value: Any) -> list[Any]:
+def _wrap_list(value: Any) -> list[Any]:
     """Return a column as a list; it may contain one value or a set."""
     return value if isinstance(value, list) else [] if value is None else [value]

@@ -141,11 +141,11 @@ def find_node(source: Source, device: str) -> Observation[int]:
 def read_path(source: Source, function: PciFunction) -> PciePath:
     """Return the current and maximum link, and the narrowest link on the path to the processor."""
     return PciePath(
-        generation=_generation(source, f"{function.path}/current_link_speed"),
-        generation_max=_generation(source, f"{function.path}/max_link_speed"),
-        lanes=_lanes(source, f"{function.path}/current_link_width"),
-        lanes_max=_lanes(source, f"{function.path}/max_link_width"),
-        limit_bps=_limit(source, function),
+        generation=_observe_generation(source, f"{function.path}/current_link_speed"),
+        generation_max=_observe_generation(source, f"{function.path}/max_link_speed"),
+        lanes=_observe_lanes(source, f"{function.path}/current_link_width"),
+        lanes_max=_observe_lanes(source, f"{function.path}/max_link_width"),
+        limit_bps=_observe_limit(source, function),
     )
 
 
@@ -154,22 +154,22 @@ def compute_limit_bps(generation: PcieGeneration, lanes: int) -> float:
     return generation.bps * lanes * PROTOCOL_RATIO
 
 
-def _generation(source: Source, path: str) -> Observation[int]:
-    generation = _speed(source.tree, path)
+def _observe_generation(source: Source, path: str) -> Observation[int]:
+    generation = _find_generation(source.tree, path)
     return (
         source.moment.reported(generation.number, path)
         if generation
-        else source.moment.unknown(_why_no_link(source, path), path)
+        else source.moment.unknown(_explain_missing_link(source, path), path)
     )
 
 
-def _why_no_link(source: Source, path: str) -> str:
+def _explain_missing_link(source: Source, path: str) -> str:
     """Return why a link is unknown; virtual devices have none."""
     reason = source.tree.failure_reason(path)
     return "it has no link of PCI Express" if reason == "no such file" else reason
 
 
-def _speed(tree: FileTree, path: str) -> PcieGeneration | None:
+def _find_generation(tree: FileTree, path: str) -> PcieGeneration | None:
     text = tree.read_text(path)
     if text is None:
         return None
@@ -180,26 +180,26 @@ def _speed(tree: FileTree, path: str) -> PcieGeneration | None:
     return generation
 
 
-def _lanes(source: Source, path: str) -> Observation[int]:
+def _observe_lanes(source: Source, path: str) -> Observation[int]:
     tree = source.tree
     lane_count = tree.read_number(path)
     if lane_count is None:
-        return source.moment.unknown(_why_no_link(source, path), path)
+        return source.moment.unknown(_explain_missing_link(source, path), path)
     if lane_count not in _LANES:
         return source.moment.unknown(f"holds {lane_count}, no width of a link", path)
     return source.moment.reported(lane_count, path)
 
 
-def _limit(source: Source, function: PciFunction) -> Observation[float]:
+def _observe_limit(source: Source, function: PciFunction) -> Observation[float]:
     speed, width = f"{function.path}/current_link_speed", f"{function.path}/current_link_width"
-    generation, lanes = _speed(source.tree, speed), _lanes(source, width)
+    generation, lanes = _find_generation(source.tree, speed), _observe_lanes(source, width)
     if not generation or lanes.value is None:
         return source.moment.unknown(
-            lanes.why if generation else _why_no_link(source, speed), width if generation else speed
+            lanes.why if generation else _explain_missing_link(source, speed), width if generation else speed
         )
     if function.vendor == INTEL and function.device in LINK_IN_CHIPSET:
         return source.moment.unknown("a part of the chipset: the link it reports is not the one it has", speed)
-    links = [(function.id, generation, lanes.value), *_links_above(source, function)]
+    links = [(function.id, generation, lanes.value), *_list_links_above(source, function)]
     slowest_link, slowest, count = min(links, key=lambda link: compute_limit_bps(link[1], link[2]))
     sum_of = (
         f"{slowest.gtps:g} GT/s * {count} lanes * {slowest.data}/{slowest.sent} encoding * "
@@ -211,12 +211,12 @@ def _limit(source: Source, function: PciFunction) -> Observation[float]:
     )
 
 
-def _links_above(source: Source, function: PciFunction) -> Iterator[tuple[str, PcieGeneration, int]]:
+def _list_links_above(source: Source, function: PciFunction) -> Iterator[tuple[str, PcieGeneration, int]]:
     """Yield the known links of the bridges on the path."""
     real = source.tree.resolve_path(function.path) or ""
     for name in real.split("/"):
         if name != function.id and ADDRESS.fullmatch(name):
-            generation = _speed(source.tree, f"{DEVICES}/{name}/current_link_speed")
-            lanes = _lanes(source, f"{DEVICES}/{name}/current_link_width").value
+            generation = _find_generation(source.tree, f"{DEVICES}/{name}/current_link_speed")
+            lanes = _observe_lanes(source, f"{DEVICES}/{name}/current_link_width").value
             if generation and lanes:
                 yield name, generation, lanes

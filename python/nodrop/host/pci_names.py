@@ -22,30 +22,30 @@ class PciNames:
         """Return the name of a vendor; its number if it is not listed."""
         if vendor is None:
             return moment.unknown("its number cannot be read")
-        return self._seen(moment, self._after(f"\n{vendor:04x}  ", 0), f"{vendor:04x}")
+        return self._observe_name(moment, self._find_after(f"\n{vendor:04x}  ", 0), f"{vendor:04x}")
 
     def observe_device(self, moment: ObservationTime, vendor: int | None, device: int | None) -> Observation[str]:
         """Return the name of a device; the numbers of vendor and device if it is not listed."""
         if vendor is None or device is None:
             return moment.unknown("its number cannot be read")
-        return self._seen(moment, self._device(vendor, device), f"{vendor:04x}:{device:04x}")
+        return self._observe_name(moment, self._find_device(vendor, device), f"{vendor:04x}:{device:04x}")
 
-    def _device(self, vendor: int, device: int) -> str:
+    def _find_device(self, vendor: int, device: int) -> str:
         start = self._text.find(f"\n{vendor:04x}  ")
         if start < 0:
             return ""
         line = self._text.find("\n", start + 1)
         while line >= 0 and self._text[line + 1 : line + 2] in ("\t", "#", "\n"):
             if self._text.startswith(f"\n\t{device:04x}  ", line):
-                return self._after(f"\n\t{device:04x}  ", line)
+                return self._find_after(f"\n\t{device:04x}  ", line)
             line = self._text.find("\n", line + 1)
         return ""
 
-    def _after(self, prefix: str, begin: int) -> str:
+    def _find_after(self, prefix: str, begin: int) -> str:
         start = self._text.find(prefix, begin)
         return "" if start < 0 else self._text[start + len(prefix) :].split("\n", 1)[0].strip()
 
-    def _seen(self, moment: ObservationTime, name: str, number: str) -> Observation[str]:
+    def _observe_name(self, moment: ObservationTime, name: str, number: str) -> Observation[str]:
         if name:
             return moment.seen(name, self._source, "database")
         return moment.reported(number, "/sys/bus/pci", MISSING if not self._source else f"not in {self._source}")

@@ -58,7 +58,7 @@ def collect_context(source: Source, functions: tuple[PciFunction, ...], switches
     """Collect the data shared by all ports."""
     interfaces, reason = source.network.read_interfaces() if source.network else ({}, NOT_CAPTURED)
     routed, routed_why = netdevs.read_routed_interfaces(source.tree)
-    handed_over = any(_device_files(source, each) for each in functions)
+    handed_over = any(_list_device_files(source, each) for each in functions)
     return PortContext(
         source=source,
         functions={each.id: each for each in functions},
@@ -75,24 +75,24 @@ def collect_context(source: Source, functions: tuple[PciFunction, ...], switches
 def describe_ports(context: PortContext, function: PciFunction, model: Observation[str]) -> tuple[Port, ...]:
     """Return the ports of a function: one, except for cards with several ports per function."""
     interfaces = netdevs.list_interfaces(context.source.tree, function)
-    return tuple(_port(context, function, each, model) for each in interfaces or ("",))
+    return tuple(_describe_port(context, function, each, model) for each in interfaces or ("",))
 
 
 def describe_non_pci_port(context: PortContext, interface: str) -> Port:
     """Return the port of a card on another bus than PCI."""
-    state = _kernel_state(context, None, interface)
-    return _build_port(context.source, ("", interface), _type_speed(context.source, interface), state)
+    state = _observe_kernel_state(context, None, interface)
+    return _build_port(context.source, ("", interface), _observe_type_speed(context.source, interface), state)
 
 
-def _port(context: PortContext, function: PciFunction, interface: str, model: Observation[str]) -> Port:
+def _describe_port(context: PortContext, function: PciFunction, interface: str, model: Observation[str]) -> Port:
     """Return the current state of a port."""
     source = context.source
-    sriov = _sriov(context, function, interface)
-    state = _state(context, function, interface)
+    sriov = _describe_sriov(context, function, interface)
+    state = _observe_state(context, function, interface)
     if sriov and (vfs := sriov.vfs):
         state = _with_vfs(context, state, function, len(vfs), [each.owner for each in vfs if each.in_use.value])
-    speed = _type_speed(source, interface)
-    model_speed = None if speed.known else _speed_by_model(source, model)
+    speed = _observe_type_speed(source, interface)
+    model_speed = None if speed.known else _observe_speed_by_model(source, model)
     return _build_port(source, (function.id, interface), model_speed or speed, state).model_copy(
         update={"sriov": sriov}
     )
@@ -105,7 +105,7 @@ def _build_port(source: Source, place: tuple[str, str], speed: Observation[int],
         netdev=interface,
         speed_bps=speed,
         link_speed_bps=_link_speed(source, interface),
-        link=_link(source, interface),
+        link=_observe_link(source, interface),
         eligible=state.eligible,
         in_use=state.in_use,
         use=state.use,
@@ -123,19 +123,19 @@ def observe_in_use(context: PortContext, function: PciFunction) -> Observation[b
     """Return whether a device other than a network card is in use."""
     source, bound = context.source, read_driver(context.source, function)
     if _is_user_space_driver(bound):
-        return _user_space_state(context, function, bound).in_use
+        return _observe_user_space_state(context, function, bound).in_use
     path = f"{function.path}/driver"
     if not bound:
         return source.moment.inferred(False, path, "no driver is bound")
     return source.moment.unknown(f"the kernel has it, by {bound}, and does not say for whom", path)
 
 
-def _state(context: PortContext, function: PciFunction, interface: str) -> PortState:
+def _observe_state(context: PortContext, function: PciFunction, interface: str) -> PortState:
     bound = read_driver(context.source, function)
     if _is_user_space_driver(bound):
-        return _user_space_state(context, function, bound)
+        return _observe_user_space_state(context, function, bound)
     if interface:
-        return _kernel_state(context, function, interface)
+        return _observe_kernel_state(context, function, interface)
     moment, path = context.source.moment, f"{function.path}/driver"
     if not bound:
         reason = "no driver is bound"
@@ -148,20 +148,20 @@ def _state(context: PortContext, function: PciFunction, interface: str) -> PortS
     return PortState(moment.unknown(reason, path), moment.unknown(reason, path), moment.unknown(reason, path))
 
 
-def _user_space_state(context: PortContext, function: PciFunction, bound: str) -> PortState:
+def _observe_user_space_state(context: PortContext, function: PciFunction, bound: str) -> PortState:
     """Return the state of a function driven by a program or a VM."""
     source, moment, path = context.source, context.source.moment, f"{function.path}/driver"
     eligible = moment.reported(True, path, f"bound to {bound}")
     if switch := context.switches.get(function.id):
-        return _used_state(context, eligible, "shared", (switch,), PortEvidence(path, f"driven by {switch}"))._replace(
-            vswitch=switch
-        )
+        return _build_used_state(
+            context, eligible, "shared", (switch,), PortEvidence(path, f"driven by {switch}")
+        )._replace(vswitch=switch)
     if vm := context.owners.get(function.id):
-        return _used_state(context, eligible, "dedicated", (vm,), PortEvidence("libvirt", f"given to {vm}"))
-    files = _device_files(source, function)
+        return _build_used_state(context, eligible, "dedicated", (vm,), PortEvidence("libvirt", f"given to {vm}"))
+    files = _list_device_files(source, function)
     if processes := context.holders.find_processes(files):
         owners = tuple(name_process(source.tree, process) for process in processes)
-        return _used_state(
+        return _build_used_state(
             context, eligible, "dedicated", owners, PortEvidence(f"/proc/{processes[0]}/fd", f"{files[0]} is open")
         )
     if not files or context.holders.why:
@@ -170,7 +170,7 @@ def _user_space_state(context: PortContext, function: PciFunction, bound: str) -
     return _free_state(context, "/proc/*/fd", f"no process has {files[0]} open")._replace(eligible=eligible)
 
 
-def _kernel_state(context: PortContext, function: PciFunction | None, interface: str) -> PortState:
+def _observe_kernel_state(context: PortContext, function: PciFunction | None, interface: str) -> PortState:
     """Return the state of a function with a kernel interface."""
     source, moment = context.source, context.source.moment
     built = netdevs.find_stack(source.tree, interface)
@@ -181,21 +181,25 @@ def _kernel_state(context: PortContext, function: PciFunction | None, interface:
     path = f"{netdevs.CLASS}/{interface}"
     if switch:
         eligible = moment.reported(True, path, f"through {switch}")
-        return _used_state(context, eligible, "shared", (switch,), PortEvidence(path, f"on {switch}"))._replace(
+        return _build_used_state(context, eligible, "shared", (switch,), PortEvidence(path, f"on {switch}"))._replace(
             vswitch=switch
         )
     if used := next((each for each in family if _is_used_by_host(context, each)), ""):
         reason = "it has an address or a route of the host" + (f", through {used}" if used != interface else "")
-        return _used_state(context, moment.reported(False, path, reason), "shared", (HOST,), PortEvidence(path, reason))
-    if processes := context.holders.find_processes(_device_files(source, function) if function else ()):
+        return _build_used_state(
+            context, moment.reported(False, path, reason), "shared", (HOST,), PortEvidence(path, reason)
+        )
+    if processes := context.holders.find_processes(_list_device_files(source, function) if function else ()):
         owners = tuple(name_process(source.tree, process) for process in processes)
         reason = "its device file is open"
-        return _used_state(
+        return _build_used_state(
             context, moment.inferred(True, path, reason), "dedicated", owners, PortEvidence(path, reason)
         )
     if built.uppers:
         reason = f"{', '.join(built.uppers)} stands on it"
-        return _used_state(context, moment.inferred(False, path, reason), "shared", (HOST,), PortEvidence(path, reason))
+        return _build_used_state(
+            context, moment.inferred(False, path, reason), "shared", (HOST,), PortEvidence(path, reason)
+        )
     if not context.interfaces and context.routed_why:
         reason = f"whether the host uses it: {context.routed_why}"
         return PortState(moment.unknown(reason, path), moment.unknown(reason, path), moment.unknown(reason, path))
@@ -216,7 +220,7 @@ def _free_state(context: PortContext, source: str, reason: str) -> PortState:
     )
 
 
-def _used_state(
+def _build_used_state(
     context: PortContext,
     eligible: Observation[bool],
     use: Literal["dedicated", "shared"],
@@ -243,7 +247,7 @@ def _with_vfs(
     )
 
 
-def _sriov(context: PortContext, function: PciFunction, interface: str) -> Sriov | None:
+def _describe_sriov(context: PortContext, function: PciFunction, interface: str) -> Sriov | None:
     source, tree, moment = context.source, context.source.tree, context.source.moment
     path = f"{function.path}/sriov_totalvfs"
     if not tree.exists(path):
@@ -258,17 +262,17 @@ def _sriov(context: PortContext, function: PciFunction, interface: str) -> Sriov
         (int(match[1]), each) for each in tree.list_directory(function.path) if (match := _VF_LINK.fullmatch(each))
     )
     limits = context.interfaces.get(interface)
-    vfs = tuple(_vf(context, function, number, link, limits) for number, link in links[: observed_total.value])
+    vfs = tuple(_describe_vf(context, function, number, link, limits) for number, link in links[: observed_total.value])
     mode, reason = source.network.read_eswitch(function.id) if source.network else (None, NOT_CAPTURED)
     return Sriov(
         total_count=observed_total,
-        configured_count=_configured_vfs(source, function, observed_total.value, len(links)),
+        configured_count=_observe_configured_vfs(source, function, observed_total.value, len(links)),
         vfs=tuple(each for each in vfs if each),
         eswitch=moment.reported(mode, "netlink devlink") if mode else moment.unknown(reason, "netlink devlink"),
     )
 
 
-def _configured_vfs(source: Source, function: PciFunction, total: int | None, listed: int) -> Observation[int]:
+def _observe_configured_vfs(source: Source, function: PciFunction, total: int | None, listed: int) -> Observation[int]:
     path = f"{function.path}/sriov_numvfs"
     count = source.tree.read_number(path)
     if count is None:
@@ -280,7 +284,7 @@ def _configured_vfs(source: Source, function: PciFunction, total: int | None, li
     return source.moment.reported(count, path)
 
 
-def _vf(
+def _describe_vf(
     context: PortContext, physical: PciFunction, number: int, link: str, limits: KernelInterface | None
 ) -> Vf | None:
     source, moment = context.source, context.source.moment
@@ -291,7 +295,7 @@ def _vf(
     interfaces = (
         () if _is_user_space_driver(read_driver(source, function)) else netdevs.list_interfaces(source.tree, function)
     )
-    state = _state(context, function, next(iter(interfaces), ""))
+    state = _observe_state(context, function, next(iter(interfaces), ""))
     limit = limits.vf_limits_mbps.get(number) if limits else None
     reason = context.interfaces_why or "the driver says nothing of it"
     return Vf(
@@ -304,9 +308,11 @@ def _vf(
     )
 
 
-def _type_speed(source: Source, interface: str) -> Observation[int]:
+def _observe_type_speed(source: Source, interface: str) -> Observation[int]:
     modes, reason = (
-        source.network.read_link_modes(interface) if interface and source.network else ((), _no_interface(interface))
+        source.network.read_link_modes(interface)
+        if interface and source.network
+        else ((), _explain_missing_interface(interface))
     )
     fastest = network.find_fastest_bps(modes)
     if fastest is None:
@@ -314,7 +320,7 @@ def _type_speed(source: Source, interface: str) -> Observation[int]:
     return source.moment.reported(fastest, "netlink ethtool")
 
 
-def _speed_by_model(source: Source, model: Observation[str]) -> Observation[int] | None:
+def _observe_speed_by_model(source: Source, model: Observation[str]) -> Observation[int] | None:
     """Return the speed in the model name of pci.ids; None: not in the name."""
     speeds = [match[1] for match in _SPEED.finditer(model.value or "")] if model.confidence == "database" else []
     if not speeds:
@@ -328,7 +334,7 @@ def _speed_by_model(source: Source, model: Observation[str]) -> Observation[int]
 def _link_speed(source: Source, interface: str) -> Observation[int]:
     path = f"{netdevs.CLASS}/{interface}/speed"
     if not interface:
-        return source.moment.unknown(_no_interface(interface))
+        return source.moment.unknown(_explain_missing_interface(interface))
     mbps = source.tree.read_number(path)
     if mbps is None:
         down = source.tree.read_text(f"{netdevs.CLASS}/{interface}/operstate") in _DOWN
@@ -338,9 +344,9 @@ def _link_speed(source: Source, interface: str) -> Observation[int]:
     return source.moment.reported(mbps * 10**6, path)
 
 
-def _link(source: Source, interface: str) -> Observation[bool]:
+def _observe_link(source: Source, interface: str) -> Observation[bool]:
     if not interface:
-        return source.moment.unknown(_no_interface(interface))
+        return source.moment.unknown(_explain_missing_interface(interface))
     path, other = f"{netdevs.CLASS}/{interface}/carrier", f"{netdevs.CLASS}/{interface}/operstate"
     carrier = source.tree.read_text(path)
     if carrier in ("0", "1"):
@@ -350,7 +356,7 @@ def _link(source: Source, interface: str) -> Observation[bool]:
     return source.moment.unknown(source.tree.failure_reason(path) or f"holds {carrier!r}, 0 or 1 expected", path)
 
 
-def _no_interface(interface: str) -> str:
+def _explain_missing_interface(interface: str) -> str:
     return NOT_CAPTURED if interface else "it has no interface in the kernel"
 
 
@@ -358,7 +364,7 @@ def _is_user_space_driver(bound: str) -> bool:
     return "vfio" in bound or "uio" in bound or bound == "pciback"
 
 
-def _device_files(source: Source, function: PciFunction) -> tuple[str, ...]:
+def _list_device_files(source: Source, function: PciFunction) -> tuple[str, ...]:
     """Return the device files through which user space accesses a function."""
     tree = source.tree
     group = (tree.read_link(f"{function.path}/iommu_group") or "").rsplit("/", 1)[-1]

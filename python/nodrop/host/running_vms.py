@@ -26,7 +26,7 @@ def read_running_vm(tree: FileTree, vm: str) -> RunningVm:
         ConfigError: No VM or several have this name, or the threads do not name their vCPUs.
     """
     pid = int(vm) if vm.isascii() and vm.isdigit() else _find_pid(tree, vm)
-    threads = tuple(_threads(tree, pid))
+    threads = tuple(_list_threads(tree, pid))
     if not threads:
         raise ConfigError(
             f"process {pid}: {tree.failure_reason(f'/proc/{pid}/task') or 'it has no threads'}; is the VM running?"
@@ -37,11 +37,11 @@ def read_running_vm(tree: FileTree, vm: str) -> RunningVm:
             f"process {pid}: no thread is named as a vCPU (`CPU 0/KVM`); start QEMU with "
             "-name NAME,debug-threads=on, as libvirt does"
         )
-    memory, memory_why = _memory(tree, pid)
-    devices, devices_why = _devices(tree, pid)
+    memory, memory_why = _read_memory(tree, pid)
+    devices, devices_why = _read_devices(tree, pid)
     return RunningVm(
         pid=pid,
-        name=_name(tree, pid) or "",
+        name=_read_vm_name(tree, pid) or "",
         vcpus=vcpus,
         others=tuple(each for each in threads if not VCPU.fullmatch(each.name)),
         memory=memory,
@@ -53,7 +53,9 @@ def read_running_vm(tree: FileTree, vm: str) -> RunningVm:
 
 def _find_pid(tree: FileTree, name: str) -> int:
     names_by_pid = {
-        int(each): _name(tree, int(each)) for each in tree.list_directory("/proc") if each.isascii() and each.isdigit()
+        int(each): _read_vm_name(tree, int(each))
+        for each in tree.list_directory("/proc")
+        if each.isascii() and each.isdigit()
     }
     pids = [pid for pid, each in names_by_pid.items() if each == name]
     if len(pids) == 1:
@@ -67,7 +69,7 @@ def _find_pid(tree: FileTree, name: str) -> int:
     raise ConfigError(f"VM {name!r}: {matches_text}; pass a process id")
 
 
-def _name(tree: FileTree, pid: int) -> str | None:
+def _read_vm_name(tree: FileTree, pid: int) -> str | None:
     """Return the VM's name from QEMU's arguments; None: not QEMU."""
     words = (tree.read_text(f"/proc/{pid}/cmdline") or "").split("\0")
     if "qemu" not in words[0] or "-name" not in words[:-1]:
@@ -76,7 +78,7 @@ def _name(tree: FileTree, pid: int) -> str | None:
     return match[1] if match else None
 
 
-def _threads(tree: FileTree, pid: int) -> Iterator[VmThread]:
+def _list_threads(tree: FileTree, pid: int) -> Iterator[VmThread]:
     for each in tree.list_directory(f"/proc/{pid}/task"):
         directory = f"/proc/{pid}/task/{each}"
         status = tree.read_text(f"{directory}/status") or ""
@@ -86,7 +88,7 @@ def _threads(tree: FileTree, pid: int) -> Iterator[VmThread]:
             yield VmThread(id=int(each), name=tree.read_text(f"{directory}/comm") or "", cpus=cpus)
 
 
-def _memory(tree: FileTree, pid: int) -> tuple[tuple[VmMemory, ...], str]:
+def _read_memory(tree: FileTree, pid: int) -> tuple[tuple[VmMemory, ...], str]:
     maps, numa_maps = tree.read_text(f"/proc/{pid}/maps"), f"/proc/{pid}/numa_maps"
     pages = tree.read_text(numa_maps)
     if maps is None or pages is None:
@@ -110,7 +112,7 @@ def _is_guest_memory(line: str) -> bool:
     return "file=" not in line or "file=/memfd:" in line
 
 
-def _devices(tree: FileTree, pid: int) -> tuple[tuple[str, ...], str]:
+def _read_devices(tree: FileTree, pid: int) -> tuple[tuple[str, ...], str]:
     directory = f"/proc/{pid}/fd"
     numbers = tree.list_directory(directory)
     if not numbers:

@@ -27,22 +27,22 @@ class Structure(NamedTuple):
 
     def read_byte(self, offset: int) -> int | None:
         """Return a byte; None if the structure, of an older version, is shorter."""
-        return self._number(offset, 1)
+        return self._read_number(offset, 1)
 
     def read_word(self, offset: int) -> int | None:
         """Return two bytes."""
-        return self._number(offset, 2)
+        return self._read_number(offset, 2)
 
     def read_dword(self, offset: int) -> int | None:
         """Return four bytes."""
-        return self._number(offset, 4)
+        return self._read_number(offset, 4)
 
     def read_text(self, offset: int) -> str:
         """Return the string that a byte refers to; empty if there is none."""
         place = self.read_byte(offset) or 0
         return self.strings[place - 1] if 0 < place <= len(self.strings) else ""
 
-    def _number(self, offset: int, size: int) -> int | None:
+    def _read_number(self, offset: int, size: int) -> int | None:
         field = self.body[offset : offset + size]
         return int.from_bytes(field, "little") if len(field) == size else None
 

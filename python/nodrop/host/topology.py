@@ -32,16 +32,16 @@ def describe_topology(source: Source) -> HostTopology:
     """Describe the nodes of a machine, including those without CPUs and those without memory."""
     tree, warnings = source.tree, list[str]()
     online = cpu_lists.read_online_cpus(tree)
-    nodes = _nodes(tree, online, warnings)
+    nodes = _read_nodes(tree, online, warnings)
     sockets = {cpu: tree.read_number(f"{CPUS}/cpu{cpu}/topology/physical_package_id") for cpu in online}
     siblings = cpu_lists.read_siblings(tree, online, warnings)
     described = tuple(
         NumaNode(
             id=node,
-            socket=_socket(source, cpus, sockets),
+            socket=_observe_socket(source, cpus, sockets),
             cpus=NodeCpus(
                 ids=cpus,
-                sibling_sets=_sibling_sets(siblings, cpus, node, warnings),
+                sibling_sets=_list_sibling_sets(siblings, cpus, node, warnings),
                 cpu={cpu: CpuState() for cpu in cpus},
             ),
             memory=node_memory.describe_node_memory(source, node, alone=len(nodes) == 1),
@@ -51,13 +51,13 @@ def describe_topology(source: Source) -> HostTopology:
     warnings += node_memory.find_contradictions(source, [node.memory for node in described])
     return HostTopology(
         nodes=described,
-        links=_links(source, tuple(nodes)),
-        offline_cpus=_offline_cpus(source, online),
+        links=_list_links(source, tuple(nodes)),
+        offline_cpus=_observe_offline_cpus(source, online),
         warnings=tuple(warnings),
     )
 
 
-def _nodes(tree: FileTree, online: Sequence[int], warnings: list[str]) -> dict[int, tuple[int, ...]]:
+def _read_nodes(tree: FileTree, online: Sequence[int], warnings: list[str]) -> dict[int, tuple[int, ...]]:
     """Return the CPUs of each node; a single node if the kernel reports none. Each CPU is on one node only."""
     if not online:
         warnings.append("CPUs that run are not known: " + (tree.failure_reason(f"{CPUS}/online") or "none listed"))
@@ -82,7 +82,7 @@ def _nodes(tree: FileTree, online: Sequence[int], warnings: list[str]) -> dict[i
     return nodes
 
 
-def _socket(source: Source, cpus: Iterable[int], sockets: Mapping[int, int | None]) -> Observation[int]:
+def _observe_socket(source: Source, cpus: Iterable[int], sockets: Mapping[int, int | None]) -> Observation[int]:
     of = sorted({sockets.get(cpu, None) for cpu in cpus}, key=lambda socket: -1 if socket is None else socket)
     path = f"{CPUS}/cpu{next(iter(cpus), 0)}/topology/physical_package_id"
     if not of:
@@ -95,7 +95,7 @@ def _socket(source: Source, cpus: Iterable[int], sockets: Mapping[int, int | Non
     return source.moment.reported(of[0], path)
 
 
-def _sibling_sets(
+def _list_sibling_sets(
     siblings: Mapping[int, tuple[int, ...]], cpus: Sequence[int], node: int, warnings: list[str]
 ) -> tuple[tuple[int, ...], ...]:
     """Return the sibling sets of a node's CPUs in order; they partition the CPUs."""
@@ -113,17 +113,17 @@ def _sibling_sets(
     return tuple(sets)
 
 
-def _links(source: Source, nodes: Sequence[int]) -> tuple[NodeLink, ...]:
+def _list_links(source: Source, nodes: Sequence[int]) -> tuple[NodeLink, ...]:
     """Return the links between all pairs of nodes."""
-    distances = {node: _distances(source.tree, node, nodes) for node in nodes}
+    distances = {node: _read_distances(source.tree, node, nodes) for node in nodes}
     return tuple(
-        NodeLink(a=a, b=b, distance=_distance(source, a, b, distances), bandwidth=_link_bandwidth(source, a, b))
+        NodeLink(a=a, b=b, distance=_observe_distance(source, a, b, distances), bandwidth=_link_bandwidth(source, a, b))
         for place, a in enumerate(nodes)
         for b in nodes[place + 1 :]
     )
 
 
-def _distances(tree: FileTree, node: int, nodes: Sequence[int]) -> Mapping[int, int]:
+def _read_distances(tree: FileTree, node: int, nodes: Sequence[int]) -> Mapping[int, int]:
     """Return the distances from a node, which the file lists in the order of the online nodes."""
     path = f"{NODES}/node{node}/distance"
     text = tree.read_text(path)
@@ -136,7 +136,7 @@ def _distances(tree: FileTree, node: int, nodes: Sequence[int]) -> Mapping[int, 
     return {to: int(part) for to, part in zip(nodes, parts, strict=True)}
 
 
-def _distance(source: Source, a: int, b: int, distances: Mapping[int, Mapping[int, int]]) -> Observation[int]:
+def _observe_distance(source: Source, a: int, b: int, distances: Mapping[int, Mapping[int, int]]) -> Observation[int]:
     path = f"{NODES}/node{a}/distance"
     forward, backward = distances[a].get(b), distances[b].get(a)
     if forward is None:
@@ -163,7 +163,7 @@ def _link_bandwidth(source: Source, a: int, b: int) -> Bandwidth:
     )
 
 
-def _offline_cpus(source: Source, online: Sequence[int]) -> Observation[tuple[int, ...]]:
+def _observe_offline_cpus(source: Source, online: Sequence[int]) -> Observation[tuple[int, ...]]:
     path = f"{CPUS}/present"
     text = source.tree.read_text(path)
     present = None if text is None else parse_cpu_list(text)

@@ -59,7 +59,9 @@ def finish_measurement(source: Source, first: LoadCounters | None) -> HostLoad:
 
 def read_counters(tree: FileTree) -> LoadCounters:
     """Read the current counters."""
-    return LoadCounters(time.monotonic(), dict(_cpus(tree.read_text(STAT) or "")), dict(_memory(tree)))
+    return LoadCounters(
+        time.monotonic(), dict(_read_cpu_ticks(tree.read_text(STAT) or "")), dict(_read_memory_bytes(tree))
+    )
 
 
 def compute_load(first: LoadCounters, second: LoadCounters) -> HostLoad:
@@ -78,7 +80,7 @@ def compute_load(first: LoadCounters, second: LoadCounters) -> HostLoad:
     return HostLoad(window_s, busy, memory)
 
 
-def _cpus(stat: str) -> Iterator[tuple[int, tuple[int, int]]]:
+def _read_cpu_ticks(stat: str) -> Iterator[tuple[int, tuple[int, int]]]:
     """Yield busy and total ticks of each CPU.
 
     Source: proc_pid_stat(5), /proc/stat: user nice system idle iowait irq softirq steal guest guest_nice; the last
@@ -96,7 +98,7 @@ def _cpus(stat: str) -> Iterator[tuple[int, tuple[int, int]]]:
             yield int(name[3:]), (sum(spent) - spent[3] - spent[4], sum(spent))
 
 
-def _memory(tree: FileTree) -> Iterator[tuple[int, int]]:
+def _read_memory_bytes(tree: FileTree) -> Iterator[tuple[int, int]]:
     """Yield the bytes by id of the last-level cache, over all control groups; a group's counters include its subgroups.
 
     Source: Linux, Documentation/arch/x86/resctrl.rst.

@@ -69,11 +69,11 @@ def find_policy(source: Source, declared: Sequence[int] | None, online: Sequence
         return VmCpuPolicy(frozenset(declared) & frozenset(online), "user", "declared")
     tree = source.tree
     every: tuple[Callable[[FileTree, Sequence[int]], VmCpuPolicy | None], ...] = (
-        _nova_policy,
-        _kubelet_policy,
-        _slice_policy,
-        _partition_policy,
-        _boot_policy,
+        _find_nova_policy,
+        _find_kubelet_policy,
+        _find_slice_policy,
+        _find_partition_policy,
+        _find_boot_policy,
     )
     for look in every:
         if policy := look(tree, online):
@@ -86,10 +86,10 @@ def find_policy(source: Source, declared: Sequence[int] | None, online: Sequence
     return VmCpuPolicy(frozenset(online), ISOLATED, "inferred", "no policy found: nothing keeps VMs off any CPU")
 
 
-def _nova_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
+def _find_nova_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
     """Read Nova's CPU sets. Source: OpenStack Nova, configuration reference, group compute."""
     for path in NOVA:
-        settings = _nova_settings(tree, path)
+        settings = _read_nova_settings(tree, path)
         sets = {
             key: _parse_nova_set(settings.get(key)) for key in ("cpu_dedicated_set", "cpu_shared_set", "vcpu_pin_set")
         }
@@ -107,7 +107,7 @@ def _nova_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
     return None
 
 
-def _nova_settings(tree: FileTree, path: str) -> dict[str, str]:
+def _read_nova_settings(tree: FileTree, path: str) -> dict[str, str]:
     """Read only the relevant lines of the file: others contain passwords."""
     text = tree.read_text(path, keep=lambda content: b"\n".join(_NOVA_LINE.findall(content))) or ""
     return {
@@ -134,12 +134,12 @@ def _parse_ratio(text: str | None) -> float | None:
     return ratio if 0 < ratio < 1e6 else None
 
 
-def _kubelet_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
+def _find_kubelet_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
     """Return the policy of the static CPU manager, which gives pods exclusive CPUs except the reserved ones.
 
     Source: Kubernetes, KubeletConfiguration v1beta1: cpuManagerPolicy, reservedSystemCPUs.
     """
-    settings = _kubelet_settings(tree)
+    settings = _read_kubelet_settings(tree)
     if settings.get("cpuManagerPolicy") != "static":
         return None
     reserved = parse_cpu_list(str(settings.get("reservedSystemCPUs") or ""))
@@ -148,7 +148,7 @@ def _kubelet_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None
     return VmCpuPolicy(allowed, f"{KUBELET} cpuManagerPolicy: static", "reported", reason)
 
 
-def _kubelet_settings(tree: FileTree) -> dict[str, Any]:
+def _read_kubelet_settings(tree: FileTree) -> dict[str, Any]:
     settings_line = re.compile(rb"^(?:cpuManagerPolicy|reservedSystemCPUs):[^\n]*$", re.MULTILINE)
     text = tree.read_text(KUBELET, keep=lambda content: b"\n".join(settings_line.findall(content))) or ""
     try:
@@ -158,13 +158,13 @@ def _kubelet_settings(tree: FileTree) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def _slice_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
+def _find_slice_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
     """Return the CPUs that systemd allows libvirt's VMs, if restricted."""
     cpus = parse_cpu_list(tree.read_text(SLICE) or "")
     return VmCpuPolicy(frozenset(cpus) & frozenset(online), SLICE, "reported") if cpus else None
 
 
-def _partition_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
+def _find_partition_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
     """Return the CPUs of isolated partitions. Source: Linux, admin-guide/cgroup-v2.rst, cpuset.cpus.partition."""
     cpus, names = set[int](), list[str]()
     for group in _list_groups(tree):
@@ -188,7 +188,7 @@ def _list_groups(tree: FileTree) -> Iterator[str]:
                     yield f"{group}/{below}"
 
 
-def _boot_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
+def _find_boot_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
     cpus = parse_cpu_list(tree.read_text(ISOLATED) or "")
     if not cpus:
         return None
@@ -201,12 +201,12 @@ def read_kubelet_owners(tree: FileTree) -> dict[int, tuple[str, ...]]:
     """Return the pods with exclusive CPUs. Source: Kubernetes, cpu_manager_state checkpoint."""
     try:
         entries = json.loads(tree.read_text(KUBELET_STATE) or "{}").get("entries") or {}
-        return _owners((pod, name, cpus) for pod, each in entries.items() for name, cpus in each.items())
+        return _collect_owners((pod, name, cpus) for pod, each in entries.items() for name, cpus in each.items())
     except (ValueError, AttributeError, TypeError):
         return {}
 
 
-def _owners(assigned: Any) -> dict[int, tuple[str, ...]]:
+def _collect_owners(assigned: Any) -> dict[int, tuple[str, ...]]:
     owners = dict[int, tuple[str, ...]]()
     for pod, container, cpus in assigned:
         for cpu in parse_cpu_list(str(cpus)) or ():

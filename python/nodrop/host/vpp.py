@@ -31,7 +31,7 @@ def describe_vpp(source: Source) -> Iterator[VSwitch]:
     )
     match = _VERSION.search(version.text or "")
     polling = _WORKER.findall(threads.text or "") or _MAIN.findall(threads.text or "")
-    ports = tuple(dict.fromkeys(_function(each) for each in _DEVICE.findall(hardware.text or "")))
+    ports = tuple(dict.fromkeys(_find_function(each) for each in _DEVICE.findall(hardware.text or "")))
     form = "vppctl answered in an unknown form"
     yield VSwitch(
         name="vpp",
@@ -57,7 +57,7 @@ def describe_vpp(source: Source) -> Iterator[VSwitch]:
     )
 
 
-def _function(address: str) -> str:
+def _find_function(address: str) -> str:
     """Convert an address of VPP, which writes two digits for the function: `0000:07:00.00`."""
     place, function = address.rsplit(".", 1)
     return f"{place}.{int(function, 16):x}"

@@ -87,9 +87,9 @@ def build_plan(config: Config, resolvers: Resolvers = NO_RESOLVERS, cpus: Sequen
         interval_s=config.interval,
         percentiles=config.latency.percentiles,
         link_speed_bps=path.link_speed_bps,
-        path_check_timeout_s=_path_check_timeout_s(config),
+        path_check_timeout_s=_compute_path_check_timeout_s(config),
         repeat_count=config.repeat,
-        asked=_repeatable_keys(requested),
+        asked=_collect_repeatable_keys(requested),
         lab=path.lab if config.lab else fit_lab(path.lab, backend),
         standing_lab=config.lab,
         cloud=plan_cloud(config, path.lab, resolvers.read_flavor),
@@ -101,7 +101,7 @@ def build_plan(config: Config, resolvers: Resolvers = NO_RESOLVERS, cpus: Sequen
         latency=_plan_latency(config, search.goals, is_searching=not fixed and not config.no_traffic),
         capture=plan_capture(config, backend, path.lab, resolvers.check_filter),
         ship=plan_shipping(config.ship),
-        warnings=tuple(_warnings(config, path, traffic)),
+        warnings=tuple(_list_warnings(config, path, traffic)),
     )
 
 
@@ -143,31 +143,31 @@ def _plan_search(config: Config, path: _Path, traffic: Traffic, resolvers: Resol
 
 def _plan_latency(config: Config, goals: tuple[Goal, ...], *, is_searching: bool) -> LatencyPlan:
     return LatencyPlan(
-        points=_latency_points(goals) if config.latency.enabled and is_searching else (),
+        points=_list_latency_points(goals) if config.latency.enabled and is_searching else (),
         duration_s=config.latency.trial_duration or PROFILES[config.profile].latency_trial_duration_s,
     )
 
 
-def _latency_points(goals: tuple[Goal, ...]) -> tuple[LatencyPoint, ...]:
+def _list_latency_points(goals: tuple[Goal, ...]) -> tuple[LatencyPoint, ...]:
     """Return the lower bound of every goal, and half of the bound that allows the most loss."""
     at_goals = tuple(LatencyPoint(label=goal.label, goal_label=goal.label, load_ratio=1.0) for goal in goals)
     highest = max(goals, key=lambda goal: goal.loss_ratio).label
     return (*at_goals, LatencyPoint(label=f"50 % of {highest}", goal_label=highest, load_ratio=0.5))
 
 
-def _path_check_timeout_s(config: Config) -> float:
+def _compute_path_check_timeout_s(config: Config) -> float:
     if config.path_check_timeout is not None:
         return config.path_check_timeout
     return BOOT_S if config.sut == "openstack" else 0.0
 
 
-def _repeatable_keys(config: Config) -> dict[str, object]:
+def _collect_repeatable_keys(config: Config) -> dict[str, object]:
     """Return the keys that repeat a run on any machine, without its destinations."""
     keys = {key: value for key, value in collect_changes(config).items() if key not in NOT_REPEATED_KEYS}
     return dict(json.loads(json.dumps(keys)))  # equal to what is read back from the result's file
 
 
-def _warnings(config: Config, path: _Path, traffic: Traffic) -> Iterator[str]:
+def _list_warnings(config: Config, path: _Path, traffic: Traffic) -> Iterator[str]:
     yield from list_lab_warnings(path.lab)
     yield from list_traffic_warnings(config, traffic)
     yield from path.warnings

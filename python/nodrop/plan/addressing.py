@@ -55,7 +55,7 @@ def test_networks(chain_count: int, place: int) -> tuple[IPNetwork, ...]:
     chain."""
     bits = (chain_count - 1).bit_length()
     chain, side = divmod(place, 2)
-    return tuple(_part(network, bits, chain) for network in SIDES[side])
+    return tuple(_get_part(network, bits, chain) for network in SIDES[side])
 
 
 def build_tester_ip(chain_count: int, place: int, version: int = 4) -> str:
@@ -73,7 +73,7 @@ def build_inner_ips(end: int, kind: int = BETWEEN) -> tuple[str, ...]:
     return tuple(str(first + INNER_IPS_EACH * kind + end) for first in FIRST_INNER_IPS)
 
 
-def _part(network: IPNetwork, bits: int, number: int) -> IPNetwork:
+def _get_part(network: IPNetwork, bits: int, number: int) -> IPNetwork:
     """Return one of 2**bits equal parts of a network, without creating the others."""
     prefix = network.prefixlen + bits
     first = int(network.network_address) + (number << (network.max_prefixlen - prefix))

@@ -80,7 +80,7 @@ def _plan_devices(config: Config, lab: LabPlan) -> tuple[str, ...]:
     """Return DPDK's arguments for each tester port. Raises ConfigError if they do not match the lab."""
     requested = config.engine.dpdk.devices
     if requested == "auto":
-        return tuple(_lab_devices(config, lab))
+        return tuple(_list_lab_devices(config, lab))
     port_count = len(lab.tester_interfaces)
     if len(requested) != port_count:
         raise ConfigError(
@@ -97,14 +97,14 @@ def _plan_devices(config: Config, lab: LabPlan) -> tuple[str, ...]:
     return requested
 
 
-def _lab_devices(config: Config, lab: LabPlan) -> Iterator[str]:
+def _list_lab_devices(config: Config, lab: LabPlan) -> Iterator[str]:
     driver = config.engine.dpdk.driver
     for number, interface in enumerate(lab.tester_interfaces):
         device = f"{driver}{number},iface={interface}"
-        yield f"{device},{_ring_arguments(config)}" if driver == "net_af_packet" else device
+        yield f"{device},{_format_ring_arguments(config)}" if driver == "net_af_packet" else device
 
 
-def _ring_arguments(config: Config) -> str:
+def _format_ring_arguments(config: Config) -> str:
     """Return ring arguments: slots that hold a frame, in blocks of full pages, bypassing the qdisc as other backends
     do."""
     slot_bytes = SLOT_BYTES_MIN

@@ -41,7 +41,7 @@ class ChainEnd(Value):
 
 def plan_chain_ends(config: Config, lab: LabPlan) -> tuple[tuple[ChainEnd, ChainEnd], ...]:
     """Return the left and right end of every chain, in order."""
-    return tuple(_pairs(config, lab))
+    return tuple(_list_pairs(config, lab))
 
 
 def find_tester_mac(lab: LabPlan, port: int) -> str:
@@ -56,7 +56,7 @@ def find_entrance_mac(lab: LabPlan, chain: int, side: int) -> str:
     return addressing.build_sut_mac(addressing.get_end_index(chain, side))
 
 
-def _pairs(config: Config, lab: LabPlan) -> Iterator[tuple[ChainEnd, ChainEnd]]:
+def _list_pairs(config: Config, lab: LabPlan) -> Iterator[tuple[ChainEnd, ChainEnd]]:
     count = lab.chain_count
     base = [
         (addressing.test_networks(count, 2 * chain), addressing.test_networks(count, 2 * chain + 1))
@@ -70,8 +70,8 @@ def _pairs(config: Config, lab: LabPlan) -> Iterator[tuple[ChainEnd, ChainEnd]]:
 def _end(config: Config, lab: LabPlan, chain: int, side: int, flows: tuple[addressing.IPNetwork, ...]) -> ChainEnd:
     chains, place = lab.chain_count, addressing.get_end_index(chain, side)
     port, gateways = lab.port(chain, side), config.gateways
-    tester_ipv4 = _gateway("gateways.tester", gateways.tester, gateways.tester_step, chain, side)
-    sut_ipv4 = _gateway("gateways.sut", gateways.sut, gateways.sut_step, chain, side)
+    tester_ipv4 = _find_gateway("gateways.tester", gateways.tester, gateways.tester_step, chain, side)
+    sut_ipv4 = _find_gateway("gateways.sut", gateways.sut, gateways.sut_step, chain, side)
     if lab.cloud:
         tester_ipv4 = tester_ipv4 or cloud_addresses.build_tester_ip(config, chain, side)
         sut_ipv4 = sut_ipv4 or cloud_addresses.build_entrance_ip(config, chain, side)
@@ -92,7 +92,7 @@ def _end(config: Config, lab: LabPlan, chain: int, side: int, flows: tuple[addre
     )
 
 
-def _gateway(
+def _find_gateway(
     key: str, bases: tuple[IPv4Address, IPv4Address] | None, step: IPv4Address, chain: int, side: int
 ) -> str | None:
     """Return a chain's address, counted from the first chain's; None if none is configured. Raises ConfigError."""

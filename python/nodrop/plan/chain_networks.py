@@ -61,7 +61,7 @@ def choose_networks(config: Config) -> Networks:
 def plan_vlans(config: Config, networks: Networks) -> tuple[tuple[int, int], ...]:
     """Return the VLANs of every chain, left and right; empty if frames have no tag. Raises ConfigError."""
     if uses_cloud(config):
-        return _cloud_vlans(config, networks)
+        return _list_cloud_vlans(config, networks)
     if config.vlans is None:
         return tuple(_default_vlans(config.chains)) if networks == "vlan" else ()
     sides = [_check_vlans(config, networks, side, ids) for side, ids in enumerate(config.vlans)]
@@ -76,7 +76,7 @@ def _default_networks(config: Config) -> Networks:
     return "shared" if config.sut == "ext" and config.vlans is None else "vlan"
 
 
-def _cloud_vlans(config: Config, networks: Networks) -> tuple[tuple[int, int], ...]:
+def _list_cloud_vlans(config: Config, networks: Networks) -> tuple[tuple[int, int], ...]:
     """Return the configured VLANs, or placeholders for those that the cloud assigns; empty if chains have no tags.
 
     Raises: ConfigError if chains cannot be distinguished.

@@ -45,7 +45,9 @@ def plan_cloud(config: Config, lab: LabPlan, read_flavor: ReadFlavor) -> CloudPl
     section = config.openstack
     login = CloudLogin(cloud=section.cloud, openrc=None if section.cloud else section.openrc)
     if config.sut == "ext":
-        return CloudPlan(login=login, label=section.label, networks=tuple(_external(config)), poll_s=section.poll)
+        return CloudPlan(
+            login=login, label=section.label, networks=tuple(_list_external_networks(config)), poll_s=section.poll
+        )
     zone, hosts = choose_hosts(config)
     builder = _Builder(config, lab)
     return CloudPlan(
@@ -54,7 +56,7 @@ def plan_cloud(config: Config, lab: LabPlan, read_flavor: ReadFlavor) -> CloudPl
         image=CloudImage(
             name=section.image.name, file=section.image.file, properties=MULTIQUEUE if section.multiqueue > 1 else {}
         ),
-        flavor=_flavor(config, read_flavor),
+        flavor=_build_flavor(config, read_flavor),
         networks=tuple(builder.networks()),
         servers=tuple(builder.servers()),
         routers=tuple(builder.routers()) if config.routers else (),
@@ -64,7 +66,7 @@ def plan_cloud(config: Config, lab: LabPlan, read_flavor: ReadFlavor) -> CloudPl
         same_host=section.server_group not in ("anti-affinity", "soft-anti-affinity"),
         multiqueue=section.multiqueue,
         mbuf_count=section.mbufs,
-        tester_macs=_tester_macs(config, lab),
+        tester_macs=_list_tester_macs(config, lab),
         active_timeout_s=section.active_timeout,
         poll_s=section.poll,
         keep=section.keep,
@@ -84,7 +86,7 @@ def choose_hosts(config: Config) -> tuple[str | None, tuple[str, ...]]:
     return next(iter(zones), None), hosts
 
 
-def _flavor(config: Config, read_flavor: ReadFlavor) -> CloudFlavor:
+def _build_flavor(config: Config, read_flavor: ReadFlavor) -> CloudFlavor:
     section = config.openstack.flavor
     if section.vmd is not None:
         return read_flavor(section.vmd, section.host).model_copy(update={"name": section.name})
@@ -97,7 +99,7 @@ def _flavor(config: Config, read_flavor: ReadFlavor) -> CloudFlavor:
     )
 
 
-def _tester_macs(config: Config, lab: LabPlan) -> tuple[str, str]:
+def _list_tester_macs(config: Config, lab: LabPlan) -> tuple[str, str]:
     """Return the destination addresses of frames that VMs send: the tester's ports, or their addresses inside
     tunnels."""
     left, right = (find_tester_mac(lab, lab.port(0, side)) for side in range(2))
@@ -106,7 +108,7 @@ def _tester_macs(config: Config, lab: LabPlan) -> tuple[str, str]:
     return addressing.build_inner_station_mac(left), addressing.build_inner_station_mac(right)
 
 
-def _external(config: Config) -> Iterator[CloudNetwork]:
+def _list_external_networks(config: Config) -> Iterator[CloudNetwork]:
     """Yield networks of an external SUT, one per side for each chain or for all."""
     section = config.openstack.external
     shared = config.networks == "shared"
@@ -146,16 +148,16 @@ class _Builder:
     def networks(self) -> Iterator[CloudNetwork]:
         """Yield the networks that all chains share, then those of each chain."""
         if self._is_shared:
-            yield from self._chain_networks(_NetworkInstance(None))
+            yield from self._list_chain_networks(_NetworkInstance(None))
         for chain in range(self._config.chains):
             if not self._is_shared:
-                yield from self._chain_networks(_NetworkInstance(chain, chain, str(chain)))
-            for instance in self._idle_networks(chain):
-                yield self._network("idle", instance)
+                yield from self._list_chain_networks(_NetworkInstance(chain, chain, str(chain)))
+            for instance in self._list_idle_networks(chain):
+                yield self._build_network("idle", instance)
         if self._openstack.management:
-            yield self._network("management", _NetworkInstance(None))
+            yield self._build_network("management", _NetworkInstance(None))
         if self._openstack.floating_ip:
-            yield self._network("floating", _NetworkInstance(None))
+            yield self._build_network("floating", _NetworkInstance(None))
 
     def servers(self) -> Iterator[CloudServer]:
         """Yield the VMs, chain by chain, from left to right."""
@@ -168,10 +170,10 @@ class _Builder:
                     name=name,
                     chain=chain,
                     hop=hop,
-                    ports=tuple(self._ports(name, chain, hop)),
+                    ports=tuple(self._list_ports(name, chain, hop)),
                     forwarder=self._openstack.forwarder,
-                    addresses=self._addresses(chain, hop) if routes else None,
-                    routes=self._routes(ends, hop) if routes else (),
+                    addresses=self._list_addresses(chain, hop) if routes else None,
+                    routes=self._list_routes(ends, hop) if routes else (),
                     floating_ip=self._openstack.floating_ip,
                 )
 
@@ -186,36 +188,36 @@ class _Builder:
                 yield CloudRouter(
                     name=f"{base}{chain}",
                     networks=(
-                        self._chain_network_name(EDGES[side], chain),
-                        self._chain_network_name(INNER[side], chain),
+                        self._build_chain_network_name(EDGES[side], chain),
+                        self._build_chain_network_name(INNER[side], chain),
                     ),
-                    routes=self._traffic_routes(ends, vias),
+                    routes=self._list_traffic_routes(ends, vias),
                 )
 
-    def _chain_networks(self, instance: _NetworkInstance) -> Iterator[CloudNetwork]:
+    def _list_chain_networks(self, instance: _NetworkInstance) -> Iterator[CloudNetwork]:
         roles: list[NetworkRole] = [*EDGES] if self._config.routers else []
         for role in (*roles, *(("left", "middle", "right") if self._config.hops > 1 else INNER)):
-            yield self._network(role, instance)
+            yield self._build_network(role, instance)
 
-    def _network(self, role: NetworkRole, instance: _NetworkInstance) -> CloudNetwork:
+    def _build_network(self, role: NetworkRole, instance: _NetworkInstance) -> CloudNetwork:
         network: NetworkConfig = getattr(self._openstack.networks, role)
         name = self._name_network(role, network.name, instance)
-        kind = self._kind(role)
-        gateway = self._gateway(role, instance)
+        kind = self._get_kind(role)
+        gateway = self._get_gateway(role, instance)
         return CloudNetwork(
             name=name,
             role=role,
             chain=instance.chain,
             must_exist=role == "floating",
             kind=kind,
-            segmentation_id=self._segment(role, kind, instance),
+            segmentation_id=self._get_segment(role, kind, instance),
             physical_network=_pick_value(
                 f"openstack.networks.{role}.physical_network", network.physical_network, instance
             ),
-            subnet=None if role == "floating" else self._subnet(role, network, name, instance),
+            subnet=None if role == "floating" else self._get_subnet(role, network, name, instance),
             cidr=str(build_cidr(self._config, role)),
             gateway=gateway,
-            transport_label=self._transport_label(role, instance),
+            transport_label=self._get_transport_label(role, instance),
         )
 
     def _name_network(self, role: NetworkRole, value: str | tuple[str, ...] | None, instance: _NetworkInstance) -> str:
@@ -225,57 +227,61 @@ class _Builder:
             return f"{value}{instance.suffix}"
         return f"{DEFAULT_NETWORKS[role][0]}{instance.suffix}".removesuffix("-")
 
-    def _subnet(self, role: NetworkRole, network: NetworkConfig, name: str, instance: _NetworkInstance) -> str:
+    def _get_subnet(self, role: NetworkRole, network: NetworkConfig, name: str, instance: _NetworkInstance) -> str:
         return self._name_network(role, network.subnet, instance) if network.subnet else name
 
-    def _kind(self, role: NetworkRole) -> NetworkKind:
+    def _get_kind(self, role: NetworkRole) -> NetworkKind:
         """Return the configured type; for networks of the tester, the type that matches its frames."""
         value: NetworkKind | None = getattr(self._openstack.networks, role).type
         if value is None and role in INNER and self._config.tunnel.kind != "none":
             return self._config.tunnel.kind
         return value or ("any" if role in ROLES_WITHOUT_CHAIN else "vlan")
 
-    def _segment(self, role: NetworkRole, kind: NetworkKind, instance: _NetworkInstance) -> int | None:
+    def _get_segment(self, role: NetworkRole, kind: NetworkKind, instance: _NetworkInstance) -> int | None:
         value = getattr(self._openstack.networks, role).segmentation_id
         key = f"openstack.networks.{role}.segmentation_id"
-        if value is None and role in ("left", "right", *EDGES) and role == get_outer_role(self._config, _side(role)):
-            key, value = _tester_segments(self._config, kind, _side(role))
+        if (
+            value is None
+            and role in ("left", "right", *EDGES)
+            and role == get_outer_role(self._config, _get_side(role))
+        ):
+            key, value = _find_tester_segments(self._config, kind, _get_side(role))
         if isinstance(value, tuple):
             own = _pick_value(key, value, instance)
             return None if own is None else int(own)
         return None if value is None else int(value) + instance.number
 
-    def _transport_label(self, role: NetworkRole, instance: _NetworkInstance) -> int | None:
+    def _get_transport_label(self, role: NetworkRole, instance: _NetworkInstance) -> int | None:
         labels = self._config.tunnel.transport_labels
         if role not in INNER or self._config.tunnel.kind != "mpls" or labels is None:
             return None
-        return labels[_side(role)][instance.number]
+        return labels[_get_side(role)][instance.number]
 
-    def _gateway(self, role: NetworkRole, instance: _NetworkInstance) -> str | None:
+    def _get_gateway(self, role: NetworkRole, instance: _NetworkInstance) -> str | None:
         if self._config.routers and role in EDGES:
-            return cloud_addresses.build_entrance_ip(self._config, instance.number, _side(role))
+            return cloud_addresses.build_entrance_ip(self._config, instance.number, _get_side(role))
         if role == "management" or (self._config.routers and role in INNER):
             return str(cloud_addresses.build_gateway(self._config, role))
         value = getattr(self._openstack.networks, role).gateway
         return None if value is None else str(value)
 
-    def _chain_network_name(self, role: NetworkRole, chain: int) -> str:
+    def _build_chain_network_name(self, role: NetworkRole, chain: int) -> str:
         """Return the name of a chain's network of a role."""
         is_one = self._is_shared or role in ROLES_WITHOUT_CHAIN
         instance = _NetworkInstance(None) if is_one else _NetworkInstance(chain, chain, str(chain))
         return self._name_network(role, getattr(self._openstack.networks, role).name, instance)
 
-    def _idle_networks(self, chain: int) -> Iterator[_NetworkInstance]:
+    def _list_idle_networks(self, chain: int) -> Iterator[_NetworkInstance]:
         for hop in range(self._config.hops):
-            yield from self._vm_idle_networks(chain, hop)
+            yield from self._list_vm_idle_networks(chain, hop)
 
-    def _vm_idle_networks(self, chain: int, hop: int) -> Iterator[_NetworkInstance]:
+    def _list_vm_idle_networks(self, chain: int, hop: int) -> Iterator[_NetworkInstance]:
         hops, count = self._config.hops, self._config.idle_interfaces
         for index in range(count):
             suffix = f"{chain}.{hop}.{index}" if hops > 1 else f"{chain}.{index}"
             yield _NetworkInstance(chain, (chain * hops + hop) * count + index, suffix)
 
-    def _ports(self, name: str, chain: int, hop: int) -> Iterator[CloudPort]:
+    def _list_ports(self, name: str, chain: int, hop: int) -> Iterator[CloudPort]:
         last = self._config.hops - 1
         sides: tuple[NetworkRole, NetworkRole] = (
             "left" if hop == 0 else "middle",
@@ -283,19 +289,21 @@ class _Builder:
         )
         for side, role in enumerate(sides):
             yield CloudPort(
-                name=f"{name}-{side}", network=self._chain_network_name(role, chain), vnic_type=self._vnic_type(role)
+                name=f"{name}-{side}",
+                network=self._build_chain_network_name(role, chain),
+                vnic_type=self._get_vnic_type(role),
             )
         idle = self._openstack.networks.idle.name
-        for index, instance in enumerate(self._vm_idle_networks(chain, hop)):
+        for index, instance in enumerate(self._list_vm_idle_networks(chain, hop)):
             yield CloudPort(name=f"{name}-idle{index}", network=self._name_network("idle", idle, instance))
         if self._openstack.management:
-            yield CloudPort(name=f"{name}-management", network=self._chain_network_name("management", chain))
+            yield CloudPort(name=f"{name}-management", network=self._build_chain_network_name("management", chain))
 
-    def _vnic_type(self, role: NetworkRole) -> VnicType:
+    def _get_vnic_type(self, role: NetworkRole) -> VnicType:
         is_direct = self._openstack.sriov and (role != "middle" or self._openstack.sriov_middle)
         return "direct" if is_direct else "normal"
 
-    def _addresses(self, chain: int, hop: int) -> tuple[str, str]:
+    def _list_addresses(self, chain: int, hop: int) -> tuple[str, str]:
         config, last = self._config, self._config.hops - 1
         left = (
             cloud_addresses.build_vm_ip(config, chain, 0)
@@ -313,27 +321,27 @@ class _Builder:
         ]
         return f"{left}/{masks[0]}", f"{right}/{masks[1]}"
 
-    def _routes(self, ends: tuple[ChainEnd, ChainEnd], hop: int) -> tuple[CloudRoute, ...]:
+    def _list_routes(self, ends: tuple[ChainEnd, ChainEnd], hop: int) -> tuple[CloudRoute, ...]:
         """Return routes to the networks behind the tester's ports, through the tester, a router, or the chain's other
         VM."""
         config, last, chain = self._config, self._config.hops - 1, ends[0].chain
         if config.routers:
-            return self._traffic_routes(ends, [str(cloud_addresses.build_gateway(config, role)) for role in INNER])
+            return self._list_traffic_routes(ends, [str(cloud_addresses.build_gateway(config, role)) for role in INNER])
         left = ends[0].tester_ips[0] if hop == 0 else cloud_addresses.build_middle_ip(config, chain, hop - 1)
         right = ends[1].tester_ips[0] if hop == last else cloud_addresses.build_middle_ip(config, chain, hop + 1)
-        return self._traffic_routes(ends, [left, right])
+        return self._list_traffic_routes(ends, [left, right])
 
-    def _traffic_routes(self, ends: tuple[ChainEnd, ChainEnd], vias: Sequence[str]) -> tuple[CloudRoute, ...]:
+    def _list_traffic_routes(self, ends: tuple[ChainEnd, ChainEnd], vias: Sequence[str]) -> tuple[CloudRoute, ...]:
         """Return routes to the traffic's networks behind both of the tester's ports."""
         prefixes = self._config.flows.ip or (ends[0].networks[0], ends[1].networks[0])
         return tuple(CloudRoute(prefix=str(prefix), via=via) for prefix, via in zip(prefixes, vias, strict=True))
 
 
-def _side(role: NetworkRole) -> int:
+def _get_side(role: NetworkRole) -> int:
     return int(role in ("right", "edge_right"))
 
 
-def _tester_segments(config: Config, kind: NetworkKind, side: int) -> tuple[str, tuple[int, ...] | None]:
+def _find_tester_segments(config: Config, kind: NetworkKind, side: int) -> tuple[str, tuple[int, ...] | None]:
     """Return the tester's segmentation IDs on a side, and the key that sets them."""
     tunnel = config.tunnel
     key, both = {

@@ -24,24 +24,26 @@ def build_gateway(config: Config, role: NetworkRole) -> IPv4Address:
 
 def build_tester_ip(config: Config, chain: int, side: int) -> str:
     """Return the tester's address at an end of a chain, counted down from the end of its network."""
-    return _at(config, get_outer_role(config, side), -2 - chain)
+    return _get_address_at(config, get_outer_role(config, side), -2 - chain)
 
 
 def build_entrance_ip(config: Config, chain: int, side: int) -> str:
     """Return the next hop of frames into a chain: its router, or its VM."""
     if config.gateways.sut:
         return str(config.gateways.sut[side] + chain * int(config.gateways.sut_step))
-    return str(build_gateway(config, EDGES[side])) if config.routers else _at(config, INNER[side], 1 + chain)
+    return (
+        str(build_gateway(config, EDGES[side])) if config.routers else _get_address_at(config, INNER[side], 1 + chain)
+    )
 
 
 def build_vm_ip(config: Config, chain: int, side: int) -> str:
     """Return the VM's address at an end of a chain; addresses after the router's if there is one."""
-    return _at(config, INNER[side], 2 + chain) if config.routers else build_entrance_ip(config, chain, side)
+    return _get_address_at(config, INNER[side], 2 + chain) if config.routers else build_entrance_ip(config, chain, side)
 
 
 def build_middle_ip(config: Config, chain: int, hop: int) -> str:
     """Return the address of one of two VMs on the network between them."""
-    return _at(config, "middle", 1 + 2 * chain + hop)
+    return _get_address_at(config, "middle", 1 + 2 * chain + hop)
 
 
 def get_outer_role(config: Config, side: int) -> NetworkRole:
@@ -49,7 +51,7 @@ def get_outer_role(config: Config, side: int) -> NetworkRole:
     return EDGES[side] if config.routers else INNER[side]
 
 
-def _at(config: Config, role: NetworkRole, place: int) -> str:
+def _get_address_at(config: Config, role: NetworkRole, place: int) -> str:
     """Return an address of a role's networks by position. Raises ConfigError if the network is too small."""
     network = build_cidr(config, role)
     # testers count down, VMs and routers up: in a shared network each has one half

@@ -190,7 +190,7 @@ class _RangeFlows:
         if self._flows.ip is not None:
             _check_networks(self._flows.ip, config.traffic.ip)
         self._ports = [
-            _port_range(f"flows.udp_{end}", ports, config.traffic.transport)
+            _parse_port_range(f"flows.udp_{end}", ports, config.traffic.transport)
             for end, ports in (("source", self._flows.udp_source), ("destination", self._flows.udp_destination))
         ]
         if self._ports[1][0] == 0:
@@ -201,11 +201,11 @@ class _RangeFlows:
 
     def plan(self, shares: dict[StreamKey, int]) -> dict[StreamKey, StreamFlows]:
         """Return streams in the order of their shares. Raises ConfigError if their flows are impossible."""
-        most = [self._max_flows(way) for way in range(2 if self._config.bidirectional else 1)]
+        most = [self._compute_max_flows(way) for way in range(2 if self._config.bidirectional else 1)]
         for (_, way, _), count in shares.items():
             if count > most[way]:
                 raise ConfigError(self._describe_excess(shares, most))
-        return {place: self._stream(place, count) for place, count in shares.items()}
+        return {place: self._build_stream(place, count) for place, count in shares.items()}
 
     def _make_pools(self, chains: ChainNetworks) -> list[list[_AddressPool]]:
         """Return pools by chain and side; chains share the pools of configured networks."""
@@ -225,7 +225,7 @@ class _RangeFlows:
 
         return [[own(left), own(right)] for left, right in chains]
 
-    def _sizes(self, way: int, chain: int = 0) -> tuple[int, ...]:
+    def _list_sizes(self, way: int, chain: int = 0) -> tuple[int, ...]:
         """Return the number of values that a stream can use of each field, in the order of `FIELD_ORDER`."""
         pools = self._pools[chain]
         dst, src = pools[1 - way].each, pools[way].each
@@ -233,10 +233,10 @@ class _RangeFlows:
         most = [RANDOM_MAX if is_random else max(sizes) for is_random in self._is_random]
         return tuple(min(size, most[place // 2]) for place, size in enumerate(sizes))
 
-    def _max_flows(self, way: int) -> int:
+    def _compute_max_flows(self, way: int) -> int:
         """Return the largest number of flows of a stream."""
         product = 1
-        for size in self._sizes(way):
+        for size in self._list_sizes(way):
             product *= size
         return min(product, FLOWS_MAX)
 
@@ -245,7 +245,7 @@ class _RangeFlows:
         total = each_way * most[0] if len(most) == 1 else min(2 * each_way * most[0], 2 * each_way * most[1] + 1)
         networks = ", ".join(map(str, self._flows.ip or addressing.SIDES[0][:1] + addressing.SIDES[1][:1]))
         way = most.index(min(most))
-        dst, src, src_ports, dst_ports = self._sizes(way)
+        dst, src, src_ports, dst_ports = self._list_sizes(way)
         available = (
             f"of {networks} each of {each_way} streams a way has {dst} destination and {src} source addresses, with "
             f"{src_ports} source and {dst_ports} destination ports"
@@ -259,9 +259,9 @@ class _RangeFlows:
         static = ", write flows.static_source: false" if self._flows.static_source else ""
         return f"{problem}, at most {total} are possible: {available}; widen {wider}{static}, or write {total} or less"
 
-    def _stream(self, place: StreamKey, count: int) -> StreamFlows:
+    def _build_stream(self, place: StreamKey, count: int) -> StreamFlows:
         chain, way, _ = place
-        fit = fit_parallel(count, self._sizes(way, chain))
+        fit = fit_parallel(count, self._list_sizes(way, chain))
         pools = self._pools[chain]
         dst = pools[1 - way].take("dst", fit.parts[0].value_count)
         src = pools[way].take("src", fit.parts[1].value_count)
@@ -272,10 +272,10 @@ class _RangeFlows:
             dst_ips={dst.version: str(dst)},
             src_port=src_port,
             dst_port=dst_port,
-            changing=_select_varying(FIELD_ORDER, self._values(place, fit), fit),
+            changing=_select_varying(FIELD_ORDER, self._list_values(place, fit), fit),
         )
 
-    def _values(self, place: StreamKey, fit: FlowFit) -> list[IncrementedValues | RandomValues]:
+    def _list_values(self, place: StreamKey, fit: FlowFit) -> list[IncrementedValues | RandomValues]:
         """Return the values: random addresses are drawn from the stream's block, random ports from their range."""
         chain, way, number = place
         seed = self._flows.seed + 8 * ((2 * chain + way) * self._config.traffic.streams + number)
@@ -319,7 +319,7 @@ NOT_UNICAST = {
 """Networks that routers do not forward to a neighbor."""
 
 
-def _port_range(key: str, ports: int | tuple[int, int] | None, transport: str) -> tuple[int, int]:
+def _parse_port_range(key: str, ports: int | tuple[int, int] | None, transport: str) -> tuple[int, int]:
     """Return the first port and the number of ports. Raises ConfigError."""
     if ports is None:
         return DNS_PORT, 1

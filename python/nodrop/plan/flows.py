@@ -53,7 +53,7 @@ def fit_parallel(flow_count: int, sizes: Sequence[int]) -> FlowFit:
     if max(sizes) >= flow_count:
         return FlowFit(tuple(FieldShare(find_largest_divisor(flow_count, size), 1) for size in sizes), None)
     if math.lcm(*sizes) >= flow_count:
-        return FlowFit(tuple(FieldShare(size, 1) for size in sizes), _period(flow_count, math.lcm(*sizes)))
+        return FlowFit(tuple(FieldShare(size, 1) for size in sizes), _compute_period(flow_count, math.lcm(*sizes)))
     return fit_nested(flow_count, sizes)
 
 
@@ -70,7 +70,7 @@ def fit_nested(flow_count: int, sizes: Sequence[int]) -> FlowFit:
             left = -(-left // exact[-1])
     every = [math.prod(exact[:place]) for place in range(len(exact))]
     parts = tuple(FieldShare(count, stay if count > 1 else 1) for count, stay in zip(exact, every, strict=True))
-    return FlowFit(parts, _period(flow_count, math.prod(exact)))
+    return FlowFit(parts, _compute_period(flow_count, math.prod(exact)))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -80,5 +80,5 @@ def find_largest_divisor(number: int, most: int) -> int:
     return max(divisor for low in small for divisor in (low, number // low) if divisor <= most)
 
 
-def _period(flow_count: int, through: int) -> int | None:
+def _compute_period(flow_count: int, through: int) -> int | None:
     return flow_count if through != flow_count else None

@@ -38,7 +38,7 @@ def split_sizes(config: Config) -> tuple[Config, ...]:
 
     Raises: ConfigError if other keys set sizes as well.
     """
-    return tuple(_sized(config, size) for size in config.frame_sizes) or (config,)
+    return tuple(_set_frame_size(config, size) for size in config.frame_sizes) or (config,)
 
 
 def require_one_size(config: Config) -> Config:
@@ -60,7 +60,7 @@ def name_frame_size(config: Config) -> str:
     return traffic.genome if traffic.genome is not None else str(config.frame_bytes)
 
 
-def _sized(config: Config, size: int | str) -> Config:
+def _set_frame_size(config: Config, size: int | str) -> Config:
     """Return the configuration with one of the sizes; `IMIX` is the configured mix if there is one."""
     traffic = config.traffic
     keys = [

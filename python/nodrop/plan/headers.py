@@ -65,11 +65,16 @@ def plan_layers(traffic: TrafficConfig, ends: StreamEnds) -> tuple[Layer, ...]:
     if traffic.vxlan is not None and traffic.gre is not None:
         raise ConfigError("traffic.vxlan and traffic.gre: frames can have one tunnel; remove one of them")
     if ends.tunnel:
-        return (*ends.tunnel, *_tags(traffic), *_packet(traffic, ends))
-    tags = (*ends.tags, *_tags(traffic))
+        return (*ends.tunnel, *_build_tags(traffic), *_build_packet(traffic, ends))
+    tags = (*ends.tags, *_build_tags(traffic))
     if ends.tags and any(isinstance(tag, Vlan) for tag in tags[len(ends.tags) :]):
         raise ConfigError("traffic.vlan: chains are distinguished by VLAN already; write vlans, or networks: ports")
-    return (Ethernet(src=ends.src_mac, dst=ends.dst_mac), *tags, *_tunnel(traffic, ends), *_packet(traffic, ends))
+    return (
+        Ethernet(src=ends.src_mac, dst=ends.dst_mac),
+        *tags,
+        *_build_tunnel(traffic, ends),
+        *_build_packet(traffic, ends),
+    )
 
 
 def find_field(layers: tuple[Layer, ...], field: RangeField) -> tuple[int, FieldName]:
@@ -83,14 +88,14 @@ def find_field(layers: tuple[Layer, ...], field: RangeField) -> tuple[int, Field
 
 
 def _is_tunneled(layers: tuple[Layer, ...]) -> bool:
-    return any(layer.kind in ("vxlan", "gre") for layer in layers) or len([*_ethernets(layers)]) > 1
+    return any(layer.kind in ("vxlan", "gre") for layer in layers) or len([*_build_ethernets(layers)]) > 1
 
 
-def _ethernets(layers: tuple[Layer, ...]) -> Iterator[Layer]:
+def _build_ethernets(layers: tuple[Layer, ...]) -> Iterator[Layer]:
     return (layer for layer in layers if layer.kind == "ethernet")
 
 
-def _tags(traffic: TrafficConfig) -> Iterator[Layer]:
+def _build_tags(traffic: TrafficConfig) -> Iterator[Layer]:
     if traffic.qinq is not None:
         yield Vlan(kind="qinq", id=traffic.qinq)
     if traffic.vlan is not None:
@@ -99,7 +104,7 @@ def _tags(traffic: TrafficConfig) -> Iterator[Layer]:
         yield Mpls(label=label)
 
 
-def _tunnel(traffic: TrafficConfig, ends: StreamEnds) -> Iterator[Layer]:
+def _build_tunnel(traffic: TrafficConfig, ends: StreamEnds) -> Iterator[Layer]:
     """Yield the outer headers, and with VXLAN the inner Ethernet header."""
     if traffic.vxlan is None and traffic.gre is None:
         return
@@ -115,7 +120,7 @@ def _tunnel(traffic: TrafficConfig, ends: StreamEnds) -> Iterator[Layer]:
         yield Gre(key=traffic.gre)
 
 
-def _packet(traffic: TrafficConfig, ends: StreamEnds) -> Iterator[Layer]:
+def _build_packet(traffic: TrafficConfig, ends: StreamEnds) -> Iterator[Layer]:
     yield make_ip_layer(ends.src_ips[traffic.ip], ends.dst_ips[traffic.ip], traffic.dscp)
     match traffic.transport:
         case "udp":

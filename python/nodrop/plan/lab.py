@@ -70,13 +70,13 @@ def plan_private_lab(config: Config, available: Sequence[int], largest: int, tes
         networks=networks,
         chain_count=config.chains,
         vlans=plan_vlans(config, networks),
-        tester_interfaces=_tester_interfaces(config, networks, tester),
+        tester_interfaces=_list_tester_interfaces(config, networks, tester),
         tester_macs=tester.macs,
         sut_interfaces=(),
         forwarders=(),
         mtu_bytes=max(ETHERNET_MTU_BYTES if not tester.names else LEAST_MTU_BYTES, largest - ETHERNET_BYTES),
         sut_backend=config.vnf.backend if config.sut in VNF_SUTS else "af_packet",
-        sut_queue_slots=config.vnf.queue_slots or _queue_slots(config.chains),
+        sut_queue_slots=config.vnf.queue_slots or _compute_queue_slots(config.chains),
         sut_capacity_pps=config.vnf.capacity,
         sut_table_bytes=config.vnf.table,
         sut_pages=config.vnf.pages,
@@ -84,13 +84,13 @@ def plan_private_lab(config: Config, available: Sequence[int], largest: int, tes
         sut_softirq_core=config.vnf.softirq_core,
         takes_addressed_ports=config.allow_addressed_ports,
         tester_is_here=config.generator == "engine",
-        cloud=_cloud_shape(config),
+        cloud=_build_cloud_shape(config),
     )
     built = lab if config.sut in WITHOUT_EDGE_SWITCH else _Builder(config, lab, _Cores(config, available)).build()
-    return built.model_copy(update={"antagonists": tuple(_antagonists(config, built, available))})
+    return built.model_copy(update={"antagonists": tuple(_list_antagonists(config, built, available))})
 
 
-def _cloud_shape(config: Config) -> CloudShape | None:
+def _build_cloud_shape(config: Config) -> CloudShape | None:
     if config.sut != "openstack":
         return None
     return CloudShape(forwarder=config.openstack.forwarder, hop_count=config.hops, has_routers=config.routers)
@@ -200,7 +200,7 @@ def check_lab(config: Config) -> None:
             )
 
 
-def _antagonists(config: Config, lab: LabPlan, available: Sequence[int]) -> Iterator[Antagonist]:
+def _list_antagonists(config: Config, lab: LabPlan, available: Sequence[int]) -> Iterator[Antagonist]:
     """Yield noisy neighbors on the configured CPUs, or on those of the SUT. Raises ConfigError."""
     kind, requested = config.antagonist.kind, config.antagonist.cores
     if kind == "none":
@@ -251,7 +251,7 @@ def _check_addresses(config: Config, existing: LabPlan) -> None:
                 )
 
 
-def _tester_interfaces(config: Config, networks: str, tester: TesterPorts) -> tuple[str, ...]:
+def _list_tester_interfaces(config: Config, networks: str, tester: TesterPorts) -> tuple[str, ...]:
     count = 2 * config.chains if networks == "ports" else 2
     if config.sut not in ("ext", "openstack") and not tester.names:
         return tuple(f"tester{port}" for port in range(count))
@@ -267,7 +267,7 @@ def _tester_interfaces(config: Config, networks: str, tester: TesterPorts) -> tu
     return tester.names
 
 
-def _queue_slots(chain_count: int) -> int:
+def _compute_queue_slots(chain_count: int) -> int:
     slots = QUEUE_SLOTS
     while slots > QUEUE_SLOTS_MIN and slots * chain_count > QUEUE_SLOTS * CHAINS_WITH_FULL_QUEUES:
         slots //= 2
@@ -329,9 +329,9 @@ class _Builder:
 
     def build(self) -> LabPlan:
         lab, sides = self._lab, range(len(SIDES))
-        edges = tuple(self._edge(side) for side in sides) if self._edge_places else ()
-        routers = tuple(self._router(side) for side in sides) if self._routed else ()
-        forwarders = tuple(self._forwarders())
+        edges = tuple(self._build_edge(side) for side in sides) if self._edge_places else ()
+        routers = tuple(self._build_router(side) for side in sides) if self._routed else ()
+        forwarders = tuple(self._list_forwarders())
         return lab.model_copy(
             update={
                 "sut_interfaces": tuple(f"sut{port}" for port in range(len(lab.tester_interfaces))),
@@ -342,20 +342,20 @@ class _Builder:
             }
         )
 
-    def _edge(self, side: int) -> EdgeSwitch:
+    def _build_edge(self, side: int) -> EdgeSwitch:
         shared = self._lab.networks == "shared"
         core, yields = self._edge_places[side]
         ports = []
         for chain, ends in enumerate(self._ends):
             end = ends[side]
             near = f"edge{chain}{SIDES[side][0]}"
-            self._link("sut", near, SIDES[side] if self._routed else "sut", self._outer(end))
+            self._link("sut", near, SIDES[side] if self._routed else "sut", self._get_outer_interface(end))
             vlan = end.tags[0].id if end.tags else None
             mac = addressing.build_sut_mac(addressing.get_end_index(chain, side)) if shared else None
             ports.append(AccessPort(interface=near, chain=chain, vlan=vlan, mac=mac))
         return EdgeSwitch(trunk=f"sut{side}", ports=tuple(ports), core=core, yields=yields)
 
-    def _router(self, side: int) -> PathRouter:
+    def _build_router(self, side: int) -> PathRouter:
         """Return a router for all chains of a side, which reaches each chain through the next hop on the chain's
         link."""
         pairs = []
@@ -363,15 +363,17 @@ class _Builder:
             place, letter = addressing.get_end_index(chain, side), SIDES[side][0]
             self._link(SIDES[side], f"in{chain}{letter}", "sut", f"vnf{chain}{letter}")
             station, chain_place = (_Station.inside(place, kind) for kind in ROUTER_LINK)
-            inwards = _port(f"in{chain}{letter}", station, chain_place, ends[1 - side])
-            pairs.append((self._tester_side(ends[side]), inwards))
+            inwards = _build_port(f"in{chain}{letter}", station, chain_place, ends[1 - side])
+            pairs.append((self._build_tester_side(ends[side]), inwards))
         return PathRouter(namespace=SIDES[side], ports=tuple(pairs))
 
-    def _forwarders(self) -> Iterator[Forwarder]:
+    def _list_forwarders(self) -> Iterator[Forwarder]:
         for chain, ends in enumerate(self._ends):
-            outer = [self._behind_router(end) if self._routed else self._tester_side(end) for end in ends]
+            outer = [
+                self._build_port_behind_router(end) if self._routed else self._build_tester_side(end) for end in ends
+            ]
             if self._hops > 1:
-                near, far = (self._between(ends, side) for side in range(2))
+                near, far = (self._build_middle_port(ends, side) for side in range(2))
                 self._link("sut", near.interface, "sut", far.interface)
                 pairs = [(outer[0], near), (far, outer[1])]
             else:
@@ -379,32 +381,34 @@ class _Builder:
             for hop, ports in enumerate(pairs):
                 position = chain * self._hops + hop
                 core, yields = self._places[position]
-                idle = tuple(self._idle(position))
+                idle = tuple(self._list_idle_interfaces(position))
                 yield Forwarder(chain=chain, ports=ports, core=core, yields=yields, idle_interfaces=idle)
 
-    def _tester_side(self, end: ChainEnd) -> ForwarderPort:
+    def _build_tester_side(self, end: ChainEnd) -> ForwarderPort:
         station = _Station(addressing.build_sut_mac(addressing.get_end_index(end.chain, end.side)), end.sut_ips)
-        return _port(self._outer(end), station, _Station(find_tester_mac(self._lab, end.port), end.tester_ips), end)
+        return _build_port(
+            self._get_outer_interface(end), station, _Station(find_tester_mac(self._lab, end.port), end.tester_ips), end
+        )
 
-    def _behind_router(self, end: ChainEnd) -> ForwarderPort:
+    def _build_port_behind_router(self, end: ChainEnd) -> ForwarderPort:
         place = addressing.get_end_index(end.chain, end.side)
         router, station = (_Station.inside(place, kind) for kind in ROUTER_LINK)
-        return _port(f"vnf{end.chain}{SIDES[end.side][0]}", station, router, end)
+        return _build_port(f"vnf{end.chain}{SIDES[end.side][0]}", station, router, end)
 
-    def _between(self, ends: tuple[ChainEnd, ChainEnd], side: int) -> ForwarderPort:
+    def _build_middle_port(self, ends: tuple[ChainEnd, ChainEnd], side: int) -> ForwarderPort:
         """Return the port of a forwarder on the link to the chain's other forwarder, which leads to the networks of the
         opposite side."""
         near, far = (addressing.get_end_index(ends[0].chain, one) for one in (side, 1 - side))
         station, peer = (_Station.inside(place, addressing.BETWEEN) for place in (near, far))
-        return _port(f"inner{near}", station, peer, ends[1 - side])
+        return _build_port(f"inner{near}", station, peer, ends[1 - side])
 
-    def _outer(self, end: ChainEnd) -> str:
+    def _get_outer_interface(self, end: ChainEnd) -> str:
         """Return the interface towards the tester of a chain, or of the router before it."""
         if self._lab.networks == "ports":
             return f"sut{end.port}"
         return f"chain{end.chain}{SIDES[end.side][0]}"
 
-    def _idle(self, position: int) -> Iterator[str]:
+    def _list_idle_interfaces(self, position: int) -> Iterator[str]:
         for number in range(self._idle_count):
             name = f"idle{position}-{number}"
             self._link("sut", name, "sut", f"net{position}-{number}")
@@ -415,7 +419,7 @@ class _Builder:
         self._links.append(Link(near=near_end, far=LinkEnd(namespace=far_namespace, interface=far)))
 
 
-def _port(interface: str, station: _Station, peer: _Station, behind: ChainEnd) -> ForwarderPort:
+def _build_port(interface: str, station: _Station, peer: _Station, behind: ChainEnd) -> ForwarderPort:
     """Return a port that leads, through its neighbor, to the networks behind one end of its chain."""
     vias = {4: peer.ips[0], 6: peer.ips[1]}
     return ForwarderPort(

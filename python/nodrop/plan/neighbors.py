@@ -34,7 +34,7 @@ def plan_neighbors(config: Config, lab: LabPlan, traffic: Traffic) -> NeighborPl
     resolves = _resolves(config, lab)
     needed = resolves or _routes(lab) or lab.sut in REMOTE_SUTS or section.announce_every is not None
     return NeighborPlan(
-        links=tuple(_links(config, lab, traffic, resolves)) if needed else (),
+        links=tuple(_list_links(config, lab, traffic, resolves)) if needed else (),
         announce_every_s=section.announce_every
         or (DEFAULT_ANNOUNCE_S if _is_forgotten(config, lab, resolves) else None),
         timeout_s=section.timeout,
@@ -74,7 +74,7 @@ def _ext_has_addresses(config: Config) -> bool:
     return config.gateways.sut is not None or config.tunnel.kind != "none"
 
 
-def _links(config: Config, lab: LabPlan, traffic: Traffic, resolves: bool) -> Iterator[NeighborLink]:
+def _list_links(config: Config, lab: LabPlan, traffic: Traffic, resolves: bool) -> Iterator[NeighborLink]:
     """Yield one link for each end of each chain."""
     by_chain: dict[int, list[Stream]] = {}
     for stream in traffic.streams:
@@ -91,19 +91,19 @@ def _links(config: Config, lab: LabPlan, traffic: Traffic, resolves: bool) -> It
                 chain=near.chain,
                 station=Station(
                     mac=near.tester_mac,
-                    addresses=_tester_addresses(config, near),
-                    tags=_tags(config, near, leaving or streams),
+                    addresses=_list_tester_addresses(config, near),
+                    tags=_list_tags(config, near, leaving or streams),
                 ),
-                next_hop=_next_hop(config, lab, (near, far), leaving[0]) if sends_requests else None,
+                next_hop=_find_next_hop(config, lab, (near, far), leaving[0]) if sends_requests else None,
             )
 
 
-def _tester_addresses(config: Config, end: ChainEnd) -> tuple[str, ...]:
+def _list_tester_addresses(config: Config, end: ChainEnd) -> tuple[str, ...]:
     """Return the tester's addresses, IPv4 first."""
     return end.tester_ips if config.tunnel.kind == "none" else (build_vtep_ip(config, end),)
 
 
-def _tags(config: Config, end: ChainEnd, streams: Sequence[Stream]) -> tuple[Vlan, ...]:
+def _list_tags(config: Config, end: ChainEnd, streams: Sequence[Stream]) -> tuple[Vlan, ...]:
     """Return the chain's tags, or those its frames begin with; for a varying VLAN, the first."""
     if config.tunnel.kind != "none":
         return build_tunnel_tags(config, end)
@@ -113,7 +113,7 @@ def _tags(config: Config, end: ChainEnd, streams: Sequence[Stream]) -> tuple[Vla
     return tuple(tag for tag in tags if isinstance(tag, Vlan))[:TAG_COUNT_MAX]
 
 
-def _next_hop(config: Config, lab: LabPlan, ends: tuple[ChainEnd, ChainEnd], stream: Stream) -> str:
+def _find_next_hop(config: Config, lab: LabPlan, ends: tuple[ChainEnd, ChainEnd], stream: Stream) -> str:
     """Return the router on the link, or for a transparent SUT the tester at the far end."""
     near, far = ends
     is_v6 = stream.ip is not None and stream.ip.kind == "ipv6"
@@ -126,4 +126,4 @@ def _next_hop(config: Config, lab: LabPlan, ends: tuple[ChainEnd, ChainEnd], str
             "gateways.sut: missing, the addresses of an external SUT are unknown; write them for the left and the "
             "right, or macs, or neighbors.resolve: false"
         )
-    return _tester_addresses(config, far)[is_v6]
+    return _list_tester_addresses(config, far)[is_v6]

@@ -25,36 +25,36 @@ ReadSpeed = Callable[[str], int | None]
 """Returns the speed of an interface, in bits per second; None if it reports none."""
 
 
-def _no_labs(name: str) -> LabPlan:
+def _reject_lab(name: str) -> LabPlan:
     raise ConfigError(f"lab: persistent labs cannot be looked up here ({name}); remove lab")
 
 
-def _no_results(name: str) -> RunResult:
+def _reject_result(name: str) -> RunResult:
     raise ConfigError(f"search.warm_start: results cannot be looked up here ({name}); remove search.warm_start")
 
 
-def _no_files(source: ReplaySource) -> ReplayContents:
+def _reject_file(source: ReplaySource) -> ReplayContents:
     raise ConfigError(f"traffic.replay.file: files cannot be read here ({source.file}); remove traffic.replay.file")
 
 
-def _any_filter(_text: str, _section: str) -> None:
+def _accept_any_filter(_text: str, _section: str) -> None:
     """Accept every filter unchecked."""
 
 
-def _no_interfaces(names: tuple[str, ...]) -> tuple[str, ...]:
+def _list_no_interfaces(names: tuple[str, ...]) -> tuple[str, ...]:
     raise ConfigError(f"ports: interfaces cannot be inspected here ({', '.join(names)}); remove ports")
 
 
-def _no_trex(_plan: TrexPlan) -> tuple[TrexPort, ...]:
+def _list_no_trex_ports(_plan: TrexPlan) -> tuple[TrexPort, ...]:
     """Return no ports, since servers are not queried."""
     return ()
 
 
-def _no_flavor(vmd: str, _host: str | None) -> CloudFlavor:
+def _reject_flavor(vmd: str, _host: str | None) -> CloudFlavor:
     raise ConfigError(f"openstack.flavor.vmd: descriptors cannot be read here ({vmd}); write the flavor itself")
 
 
-def _no_speed(_interface: str) -> int | None:
+def _get_no_speed(_interface: str) -> int | None:
     """Return no speed, since interfaces are not inspected."""
     return None
 
@@ -62,16 +62,16 @@ def _no_speed(_interface: str) -> int | None:
 class Resolvers(NamedTuple):
     """Functions to look up names. Each raises ConfigError, or its room's error, for a missing object."""
 
-    find_lab: Callable[[str], LabPlan] = _no_labs
+    find_lab: Callable[[str], LabPlan] = _reject_lab
     """Returns the plan of a persistent lab."""
-    find_result: Callable[[str], RunResult] = _no_results
+    find_result: Callable[[str], RunResult] = _reject_result
     """Returns the stored result of a file, a run ID or `latest`."""
-    inspect_replay: InspectReplay = _no_files
-    check_filter: CheckFilter = _any_filter
-    inspect_ports: InspectPorts = _no_interfaces
-    read_speed: ReadSpeed = _no_speed
-    inspect_trex: InspectTrex = _no_trex
-    read_flavor: ReadFlavor = _no_flavor
+    inspect_replay: InspectReplay = _reject_file
+    check_filter: CheckFilter = _accept_any_filter
+    inspect_ports: InspectPorts = _list_no_interfaces
+    read_speed: ReadSpeed = _get_no_speed
+    inspect_trex: InspectTrex = _list_no_trex_ports
+    read_flavor: ReadFlavor = _reject_flavor
 
 
 NO_RESOLVERS = Resolvers()

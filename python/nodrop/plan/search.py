@@ -45,32 +45,36 @@ def plan_search(
     Raises: ConfigError when values do not go together.
     """
     requested, profile = config.search, PROFILES[config.profile]
-    algorithm = _or(requested.algorithm, profile.algorithm)
+    algorithm = _default_to(requested.algorithm, profile.algorithm)
     _check_used(config, algorithm)
-    final_s = _or(requested.final_trial_duration, profile.final_trial_duration_s)
+    final_s = _default_to(requested.final_trial_duration, profile.final_trial_duration_s)
     options = {
         name: getattr(requested, key) for key, name in ALGORITHM_OPTIONS.items() if getattr(requested, key) is not None
     }
     plan = SearchPlan(
         algorithm=algorithm,
-        goals=tuple(_goals(config, profile, algorithm)),
+        goals=tuple(_build_goals(config, profile, algorithm)),
         min_load_pps=1.0,
-        max_load_pps=_or(requested.max_load, line_rate_pps),
-        initial_trial_duration_s=_or(requested.initial_trial_duration, min(profile.initial_trial_duration_s, final_s)),
+        max_load_pps=_default_to(requested.max_load, line_rate_pps),
+        initial_trial_duration_s=_default_to(
+            requested.initial_trial_duration, min(profile.initial_trial_duration_s, final_s)
+        ),
         final_trial_duration_s=final_s,
-        width_ratio=_or(requested.width, profile.width_ratio),
-        intermediate_phases=_or(requested.intermediate_phases, profile.intermediate_phases),
-        expansion_coefficient=_or(requested.expansion_coefficient, profile.expansion_coefficient),
-        search_duration_max_s=_or(requested.budget, _or(requested.max_duration, profile.search_duration_max_s)),
+        width_ratio=_default_to(requested.width, profile.width_ratio),
+        intermediate_phases=_default_to(requested.intermediate_phases, profile.intermediate_phases),
+        expansion_coefficient=_default_to(requested.expansion_coefficient, profile.expansion_coefficient),
+        search_duration_max_s=_default_to(
+            requested.budget, _default_to(requested.max_duration, profile.search_duration_max_s)
+        ),
         budgeted=requested.budget is not None or algorithm in TIME_LIMITED_SEARCHES,
-        repeat_invalid=_or(requested.repeat_invalid, profile.repeat_invalid),
+        repeat_invalid=_default_to(requested.repeat_invalid, profile.repeat_invalid),
         overhead_s=profile.overhead_s,
         earlier=earlier,
         **options,
     )
     plan = plan.model_copy(update={"goals": tuple(plan.complete(goal) for goal in plan.goals)})
     lowest_pps = max(compute_lowest_load_pps(goal, stream_count) for goal in plan.goals)
-    return _check(config, plan.model_copy(update={"min_load_pps": _or(requested.min_load, lowest_pps)}))
+    return _check(config, plan.model_copy(update={"min_load_pps": _default_to(requested.min_load, lowest_pps)}))
 
 
 def compute_lowest_load_pps(goal: Goal, stream_count: int) -> float:
@@ -83,25 +87,27 @@ def compute_lowest_load_pps(goal: Goal, stream_count: int) -> float:
     return float(math.ceil(stream_count / (goal.initial_trial_duration_s * goal.width_ratio)))
 
 
-def _goals(config: Config, profile: SearchProfile, algorithm: AlgorithmName) -> Iterator[Goal]:
+def _build_goals(config: Config, profile: SearchProfile, algorithm: AlgorithmName) -> Iterator[Goal]:
     """Every goal with what it has of its own and what the search gives to all."""
     exceed_ratio = profile.exceed_ratio if algorithm in GOAL_ATTRIBUTE_SEARCHES else 0.0
     for label, value in config.goals.items():
-        own = _attributes(value)
+        own = _build_attributes(value)
         final_s = own.final_trial_duration or config.search.final_trial_duration or profile.final_trial_duration_s
         least_s = profile.duration_sum_s if algorithm in GOAL_ATTRIBUTE_SEARCHES else 0.0
         yield Goal(
             label=label,
             loss_ratio=own.loss_ratio,
-            exceed_ratio=_or(own.exceed_ratio, _or(config.search.exceed_ratio, exceed_ratio)),
+            exceed_ratio=_default_to(own.exceed_ratio, _default_to(config.search.exceed_ratio, exceed_ratio)),
             initial_trial_duration_s=own.initial_trial_duration,
             final_trial_duration_s=own.final_trial_duration,
-            duration_sum_s=_or(own.duration_sum, _or(config.search.duration_sum, max(least_s, final_s))),
+            duration_sum_s=_default_to(
+                own.duration_sum, _default_to(config.search.duration_sum, max(least_s, final_s))
+            ),
             width_ratio=own.width,
         )
 
 
-def _attributes(value: float | GoalConfig) -> GoalConfig:
+def _build_attributes(value: float | GoalConfig) -> GoalConfig:
     return value if isinstance(value, GoalConfig) else GoalConfig(loss_ratio=value)
 
 
@@ -112,17 +118,17 @@ def _check_used(config: Config, algorithm: AlgorithmName) -> None:
             f"search.warm_start: {config.search.warm_start} has no effect, the search {algorithm} always starts from "
             "nothing; remove it or set search.algorithm to nodrop"
         )
-    check_goal_attributes(algorithm, dict(_goal_keys(config)))
+    check_goal_attributes(algorithm, dict(_list_goal_keys(config)))
 
 
-def _goal_keys(config: Config) -> Iterator[tuple[str, str]]:
+def _list_goal_keys(config: Config) -> Iterator[tuple[str, str]]:
     """Yield path and value of every key that sets an attribute of goals in addition to the loss ratio."""
     if config.search.exceed_ratio:
         yield "search.exceed_ratio", format_ratio(config.search.exceed_ratio)
     if config.search.duration_sum:
         yield "search.duration_sum", format_seconds(config.search.duration_sum)
     for label, goal in config.goals.items():
-        for key, value in _attributes(goal).model_dump(exclude_none=True, exclude={"loss_ratio"}).items():
+        for key, value in _build_attributes(goal).model_dump(exclude_none=True, exclude={"loss_ratio"}).items():
             text = format_ratio(value) if key in RATIOS else format_seconds(value)
             yield f"goals.{label}.{key}", text
 
@@ -131,11 +137,11 @@ def _check(config: Config, plan: SearchPlan) -> SearchPlan:
     """Return the plan. Raises ConfigError for values that contradict each other."""
 
     def path_of(label: str, key: str) -> str:
-        return f"goals.{label}.{key}" if getattr(_attributes(config.goals[label]), key) else f"search.{key}"
+        return f"goals.{label}.{key}" if getattr(_build_attributes(config.goals[label]), key) else f"search.{key}"
 
     plan.check(path_of)
     return plan
 
 
-def _or(value: T | None, default: T) -> T:
+def _default_to(value: T | None, default: T) -> T:
     return default if value is None else value

@@ -13,16 +13,16 @@ TLS_FILES = ("ca_file", "certificate_file", "key_file")
 
 def plan_shipping(ship: ShipConfig) -> ShipPlan:
     """Return the destinations. Raises ConfigError if a required file is unreadable."""
-    forwardings = tuple(_forwarding(entry, f"ship.fluentd.{at}") for at, entry in enumerate(ship.fluentd))
+    forwardings = tuple(_build_forwarding(entry, f"ship.fluentd.{at}") for at, entry in enumerate(ship.fluentd))
     tagged = tuple(entry for entry in forwardings if entry.logging_tag or entry.result_tag)
     return ShipPlan(
         forwardings=tagged,
-        buffer_dir=(_absolute(ship.buffer_dir) or str(default_buffer_dir())) if tagged else "",
+        buffer_dir=(_make_absolute(ship.buffer_dir) or str(default_buffer_dir())) if tagged else "",
         buffer_bytes_max=ship.buffer_bytes,
         wait_s=ship.wait,
-        events_file=_absolute(ship.events_file),
-        openmetrics_file=_absolute(ship.openmetrics_file),
-        log_file=_absolute(ship.log_file),
+        events_file=_make_absolute(ship.events_file),
+        openmetrics_file=_make_absolute(ship.openmetrics_file),
+        log_file=_make_absolute(ship.log_file),
         log_format=ship.log_format,
         debug=ship.debug,
         user_id=ship.user_id,
@@ -37,18 +37,20 @@ def default_buffer_dir() -> Path:
     return base / "nodrop" / "ship"
 
 
-def _forwarding(entry: FluentdConfig, key: str) -> Forwarding:
-    for file_key, file in _files(entry):
+def _build_forwarding(entry: FluentdConfig, key: str) -> Forwarding:
+    for file_key, file in _list_files(entry):
         _require_readable(f"{key}.{file_key}", file)
     _check_pairs(entry, key)
-    tls = entry.tls and entry.tls.model_copy(update={name: _absolute(getattr(entry.tls, name)) for name in TLS_FILES})
+    tls = entry.tls and entry.tls.model_copy(
+        update={name: _make_absolute(getattr(entry.tls, name)) for name in TLS_FILES}
+    )
     aggregator = Aggregator(
         host=entry.ip,
         port=entry.port,
         tls=tls,
-        shared_key_file=_absolute(entry.shared_key_file),
+        shared_key_file=_make_absolute(entry.shared_key_file),
         username=entry.username,
-        password_file=_absolute(entry.password_file),
+        password_file=_make_absolute(entry.password_file),
     )
     return Forwarding(aggregator=aggregator, logging_tag=entry.logging_tag, result_tag=entry.result_tag)
 
@@ -62,7 +64,7 @@ def _check_pairs(entry: FluentdConfig, key: str) -> None:
         raise ConfigError(f"{key}.tls.key_file: set without certificate_file; write the file of its certificate")
 
 
-def _files(entry: FluentdConfig) -> Iterator[tuple[str, str]]:
+def _list_files(entry: FluentdConfig) -> Iterator[tuple[str, str]]:
     for name in ("shared_key_file", "password_file"):
         if file := getattr(entry, name):
             yield name, file
@@ -79,5 +81,5 @@ def _require_readable(key: str, file: str) -> None:
         raise ConfigError(f"{key}: cannot read the file ({file}: {error.strerror}); name a readable file") from None
 
 
-def _absolute(file: str | None) -> str | None:
+def _make_absolute(file: str | None) -> str | None:
     return str(Path(file).absolute()) if file else None

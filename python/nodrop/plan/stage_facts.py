@@ -23,13 +23,15 @@ def apply_stage_facts(plan: Plan, chains: Sequence[ChainFacts]) -> Plan:
         chain, side = facts_by_chain[each.chain], side_of(each.chain, each.tx_port)
         return each.model_copy(
             update={
-                "layers": _layers(each.layers, chain, side),
+                "layers": _update_layers(each.layers, chain, side),
                 "rx_vlan": chain.vlans[1 - side] if chain.vlans and each.rx_vlan is not None else each.rx_vlan,
             }
         )
 
     def link(each: NeighborLink) -> NeighborLink:
-        tags = _first(each.station.tags, Vlan, _vlan(facts_by_chain[each.chain], side_of(each.chain, each.port)))
+        tags = _select_first(
+            each.station.tags, Vlan, _collect_vlan_update(facts_by_chain[each.chain], side_of(each.chain, each.port))
+        )
         return each.model_copy(update={"station": each.station.model_copy(update={"tags": tags})})
 
     vlans = tuple(chain.vlans for chain in chains if chain.vlans)
@@ -42,19 +44,19 @@ def apply_stage_facts(plan: Plan, chains: Sequence[ChainFacts]) -> Plan:
     )
 
 
-def _layers(layers: Sequence[Layer], chain: ChainFacts, side: int) -> tuple[Layer, ...]:
+def _update_layers(layers: Sequence[Layer], chain: ChainFacts, side: int) -> tuple[Layer, ...]:
     """Return the headers of frames into a chain; in a tunnel, outer VLANs and stations are the underlay's."""
     tunnels = [index for index, layer in enumerate(layers) if isinstance(layer, Vxlan | Mpls)]
     if not tunnels:
-        tagged = _first(tuple(layers), Vlan, _vlan(chain, side))
-        return _first(tagged, Ethernet, _station(chain, side))
+        tagged = _select_first(tuple(layers), Vlan, _collect_vlan_update(chain, side))
+        return _select_first(tagged, Ethernet, _collect_station_update(chain, side))
     split = tunnels[-1]  # of a stack of labels the last one is the network's
     number = {"vni" if isinstance(layers[split], Vxlan) else "label": chain.vnis[side]} if chain.vnis else {}
-    inner = _first(tuple(layers[split + 1 :]), Ethernet, _station(chain, side))
+    inner = _select_first(tuple(layers[split + 1 :]), Ethernet, _collect_station_update(chain, side))
     return (*layers[:split], layers[split].model_copy(update=number), *inner)
 
 
-def _first(layers: tuple[Any, ...], kind: type, update: dict[str, Any]) -> tuple[Any, ...]:
+def _select_first(layers: tuple[Any, ...], kind: type, update: dict[str, Any]) -> tuple[Any, ...]:
     """Return the layers with the first of a kind changed."""
     index = next((index for index, layer in enumerate(layers) if isinstance(layer, kind)), None)
     if index is None or not update:
@@ -62,9 +64,9 @@ def _first(layers: tuple[Any, ...], kind: type, update: dict[str, Any]) -> tuple
     return (*layers[:index], layers[index].model_copy(update=update), *layers[index + 1 :])
 
 
-def _vlan(chain: ChainFacts, side: int) -> dict[str, Any]:
+def _collect_vlan_update(chain: ChainFacts, side: int) -> dict[str, Any]:
     return {"id": chain.vlans[side]} if chain.vlans else {}
 
 
-def _station(chain: ChainFacts, side: int) -> dict[str, Any]:
+def _collect_station_update(chain: ChainFacts, side: int) -> dict[str, Any]:
     return {"dst": chain.macs[side]} if chain.macs else {}

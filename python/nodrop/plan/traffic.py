@@ -35,7 +35,7 @@ def plan_traffic(config: Config, lab: LabPlan, replayed: ReplayInput | None = No
         streams = tuple(build_replay_streams(config, lab, replayed))
     else:
         check_tunnel(config, lab.chain_count)
-        streams = tuple(_streams(config, lab))
+        streams = tuple(_build_streams(config, lab))
         _check_sizes(streams[0])
     return Traffic(streams=streams, pattern=_plan_pattern(config.pattern))
 
@@ -63,7 +63,7 @@ def _plan_pattern(section: PatternConfig) -> LoadPattern:
             return WaveLoad(kind=section.kind, period_s=period_s, amplitude_ratio=amplitude_ratio)
 
 
-def _streams(config: Config, lab: LabPlan) -> Iterator[Stream]:
+def _build_streams(config: Config, lab: LabPlan) -> Iterator[Stream]:
     """Yield the streams of each direction and chain, addressed to their next hop."""
     section = config.traffic
     sizes, order = plan_sizes(config)
@@ -73,7 +73,7 @@ def _streams(config: Config, lab: LabPlan) -> Iterator[Stream]:
     for ends, way, number in itertools.product(chains, ways, range(section.streams)):
         near, far = ends[way], ends[1 - way]
         stream_flows = flows[near.chain, way, number]
-        layers = plan_layers(section, _ends(config, near, far, stream_flows))
+        layers = plan_layers(section, _build_ends(config, near, far, stream_flows))
         header_bytes = sum(layer.header_bytes for layer in layers)
         yield Stream(
             stream_id=(2 * near.chain + way) * section.streams + number,
@@ -82,15 +82,15 @@ def _streams(config: Config, lab: LabPlan) -> Iterator[Stream]:
             chain=near.chain,
             rx_vlan=far.tags[0].id if far.tags else None,
             share=(section.forward if way == 0 else 1 - section.forward) if config.bidirectional else 1.0,
-            sizes=_with_room(sizes, header_bytes, _chain_bytes(config, near)),
+            sizes=_with_room(sizes, header_bytes, _sum_chain_bytes(config, near)),
             size_order=order,
             layers=layers,
-            ranges=_ranges(config, layers, stream_flows),
+            ranges=_list_ranges(config, layers, stream_flows),
             rx_offsets=tuple(header_bytes + shift for shift in section.rx_shift),
         )
 
 
-def _ends(config: Config, near: ChainEnd, far: ChainEnd, flows: StreamFlows) -> StreamEnds:
+def _build_ends(config: Config, near: ChainEnd, far: ChainEnd, flows: StreamFlows) -> StreamEnds:
     return StreamEnds(
         src_mac=near.tester_mac,
         dst_mac=near.next_mac,
@@ -107,7 +107,7 @@ def _ends(config: Config, near: ChainEnd, far: ChainEnd, flows: StreamFlows) -> 
     )
 
 
-def _ranges(config: Config, layers: tuple[Layer, ...], flows: StreamFlows) -> tuple[FieldRange, ...]:
+def _list_ranges(config: Config, layers: tuple[Layer, ...], flows: StreamFlows) -> tuple[FieldRange, ...]:
     """Return the ranges of the flows, then the configured ones: each varies once per pass of the previous ones."""
     ranges = [
         FieldRange(layer=layer, field=field, values=part.values, every=part.every, period=part.period)
@@ -115,7 +115,7 @@ def _ranges(config: Config, layers: tuple[Layer, ...], flows: StreamFlows) -> tu
         for layer, field in [find_field(layers, part.field)]
     ]
     if config.tunnel.kind == "vxlan" and flows.flow_count > 1:
-        ranges.append(_entropy(layers, flows.flow_count))
+        ranges.append(_build_entropy(layers, flows.flow_count))
     used = {part.field for part in flows.changing}
     through, every = flows.flow_count, flows.changing[-1].every if flows.changing else 1
     for entry in config.traffic.ranges:
@@ -124,7 +124,7 @@ def _ranges(config: Config, layers: tuple[Layer, ...], flows: StreamFlows) -> tu
                 f"traffic.ranges: the flows vary this field already ({entry.field}); use fewer flows, or another field"
             )
         every = every if entry.together else through
-        ranges.append(_range(entry, layers, every))
+        ranges.append(_build_range(entry, layers, every))
         through = max(through, every * ranges[-1].values.count)
     if len(ranges) > RANGES_MAX:
         raise ConfigError(
@@ -134,7 +134,7 @@ def _ranges(config: Config, layers: tuple[Layer, ...], flows: StreamFlows) -> tu
     return tuple(ranges)
 
 
-def _entropy(layers: tuple[Layer, ...], flow_count: int) -> FieldRange:
+def _build_entropy(layers: tuple[Layer, ...], flow_count: int) -> FieldRange:
     """Return an outer source port for each flow, by which networks below the tunnel distribute them (RFC 7348 section
     5)."""
     layer, field = find_field(layers, "outer_src_port")
@@ -143,9 +143,9 @@ def _entropy(layers: tuple[Layer, ...], flow_count: int) -> FieldRange:
     return FieldRange(layer=layer, field=field, values=IncrementedValues(count=count), period=period)
 
 
-def _range(entry: RangeConfig, layers: tuple[Layer, ...], every: int) -> FieldRange:
+def _build_range(entry: RangeConfig, layers: tuple[Layer, ...], every: int) -> FieldRange:
     layer, field = find_field(layers, entry.field)
-    values = _values(entry)
+    values = _build_values(entry)
     if every * values.count > FRAMES_MAX:
         raise ConfigError(
             f"traffic.ranges: the period exceeds {FRAMES_MAX} frames ({entry.field}: {values.count} values of {every} "
@@ -154,7 +154,7 @@ def _range(entry: RangeConfig, layers: tuple[Layer, ...], every: int) -> FieldRa
     return FieldRange(layer=layer, field=field, values=values, every=every)
 
 
-def _values(entry: RangeConfig) -> IncrementedValues | ListedValues | RandomValues:
+def _build_values(entry: RangeConfig) -> IncrementedValues | ListedValues | RandomValues:
     if entry.values is not None:
         return ListedValues(values=entry.values)
     if entry.count is None:
@@ -179,7 +179,7 @@ def list_traffic_warnings(config: Config, traffic: Traffic) -> Iterator[str]:
             )
 
 
-def _chain_bytes(config: Config, end: ChainEnd) -> int:
+def _sum_chain_bytes(config: Config, end: ChainEnd) -> int:
     """Return the bytes of headers that distinguish chains, in addition to the configured headers."""
     outside = build_tunnel_layers(config, end, end)[:-1] or end.tags
     return sum(layer.header_bytes for layer in outside)
@@ -187,19 +187,19 @@ def _chain_bytes(config: Config, end: ChainEnd) -> int:
 
 def _with_room(sizes: tuple[SizeShare, ...], header_bytes: int, chain_bytes: int) -> tuple[SizeShare, ...]:
     """Return the sizes; those too small only because of the chain's headers become the smallest possible."""
-    least, plain = _smallest(header_bytes), _smallest(header_bytes - chain_bytes)
+    least, plain = _find_smallest_frame(header_bytes), _find_smallest_frame(header_bytes - chain_bytes)
     return tuple(
         size.model_copy(update={"frame_bytes": least}) if plain <= size.frame_bytes < least else size for size in sizes
     )
 
 
-def _smallest(header_bytes: int) -> int:
+def _find_smallest_frame(header_bytes: int) -> int:
     return max(SMALLEST_FRAME_BYTES, header_bytes + BEHIND_HEADERS_BYTES)
 
 
 def _check_sizes(stream: Stream) -> None:
     """Raise ConfigError for sizes too small for headers and signature."""
-    smallest = _smallest(stream.header_bytes)
+    smallest = _find_smallest_frame(stream.header_bytes)
     for size in stream.sizes:
         if size.frame_bytes < smallest:
             key = "frame_bytes" if len(stream.sizes) == 1 else "traffic.imix or traffic.genome"

@@ -31,7 +31,7 @@ def plan_trex(config: Config) -> TrexPlan | None:
         start=_start(config),
         take_over=section.take_over,
         latency_load_pps=section.latency_load if has_latency else 0.0,
-        latency_chains=_latency_chains(config) if has_latency else (),
+        latency_chains=_list_latency_chains(config) if has_latency else (),
         histograms=section.histograms,
         cache_size=section.cache_size,
         flow_stats=section.flow_stats and not section.service_mode,
@@ -52,7 +52,7 @@ def list_trex_warnings(config: Config, trex: TrexPlan | None) -> Iterator[str]:
         yield "trex.service_mode: TRex then counts ports only, not streams (true)"
 
 
-def _latency_chains(config: Config) -> tuple[int, ...]:
+def _list_latency_chains(config: Config) -> tuple[int, ...]:
     """Return all chains, or as many as there are counters for, evenly chosen."""
     most = LATENCY_STREAMS_MAX // (2 if config.bidirectional else 1)
     count = min(config.chains, most)
@@ -92,7 +92,7 @@ def _check(config: Config) -> None:
         )
     if config.routers and config.sut == "wire":
         raise ConfigError("routers: nothing is between the ports (true); remove routers")
-    for key, value in _engine_only(config):
+    for key, value in _list_engine_only_keys(config):
         raise ConfigError(f"{key}: not possible with TRex ({value}); remove {key}, or write generator: engine")
     start = config.trex.start
     if start.interfaces and len(start.interfaces) <= max(config.trex.ports):
@@ -102,7 +102,7 @@ def _check(config: Config) -> None:
         )
 
 
-def _engine_only(config: Config) -> Iterator[tuple[str, object]]:
+def _list_engine_only_keys(config: Config) -> Iterator[tuple[str, object]]:
     """Yield keys that only nodrop's engine supports."""
     if config.pattern.kind != "flat":
         yield "pattern.kind", config.pattern.kind

@@ -89,7 +89,7 @@ def build_tunnel_layers(config: Config, near: ChainEnd, far: ChainEnd) -> tuple[
     return (
         Ethernet(src=near.tester_mac, dst=near.next_mac),
         *build_tunnel_tags(config, near),
-        *_tunnel(config, near, far, chain, side),
+        *_build_tunnel(config, near, far, chain, side),
         Ethernet(
             src=addressing.build_inner_station_mac(near.tester_mac),
             dst=config.macs[side][chain] if config.macs else addressing.build_inner_station_mac(near.next_mac),
@@ -97,11 +97,11 @@ def build_tunnel_layers(config: Config, near: ChainEnd, far: ChainEnd) -> tuple[
     )
 
 
-def _tunnel(config: Config, near: ChainEnd, far: ChainEnd, chain: int, side: int) -> tuple[Layer, ...]:
+def _build_tunnel(config: Config, near: ChainEnd, far: ChainEnd, chain: int, side: int) -> tuple[Layer, ...]:
     section = config.tunnel
     if section.kind == "mpls":
-        transport = _number(section.transport_labels, FIRST_TRANSPORT_LABEL, side, chain)
-        service = _number(section.service_labels, FIRST_SERVICE_LABEL, side, chain)
+        transport = _get_number(section.transport_labels, FIRST_TRANSPORT_LABEL, side, chain)
+        service = _get_number(section.service_labels, FIRST_SERVICE_LABEL, side, chain)
         return tuple(Mpls(label=label, tc=LABEL_CLASS, ttl=LABEL_TTL) for label in (transport, service))
     return (
         Ipv4(
@@ -110,11 +110,11 @@ def _tunnel(config: Config, near: ChainEnd, far: ChainEnd, chain: int, side: int
             dscp=config.traffic.dscp,
         ),
         Udp(src_port=FIRST_DYNAMIC_PORT, dst_port=VXLAN_PORT),
-        Vxlan(vni=_number(section.vnis, FIRST_VNI, side, chain)),
+        Vxlan(vni=_get_number(section.vnis, FIRST_VNI, side, chain)),
     )
 
 
-def _number(sides: Sides | None, first: int, side: int, chain: int) -> int:
+def _get_number(sides: Sides | None, first: int, side: int, chain: int) -> int:
     return sides[side][chain] if sides else first + chain
 
 

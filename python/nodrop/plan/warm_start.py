@@ -16,7 +16,7 @@ def read_warm_start(name: str, result: RunResult, sut: str, traffic: Traffic) ->
 
     Raises: ConfigError if the result measured something else, or has no bounds.
     """
-    then, now = _text(result.plan.lab.sut_text, result.plan.traffic), _text(sut, traffic)
+    then, now = _read_text(result.plan.lab.sut_text, result.plan.traffic), _read_text(sut, traffic)
     if (result.plan.lab.sut_text, result.plan.traffic) != (sut, traffic):
         other = f"it measured {then}, this run measures {now}" if then != now else "its frames have other addresses"
         raise ConfigError(
@@ -38,6 +38,6 @@ def read_warm_start(name: str, result: RunResult, sut: str, traffic: Traffic) ->
     return bounds
 
 
-def _text(sut: str, traffic: Traffic) -> str:
+def _read_text(sut: str, traffic: Traffic) -> str:
     ways = "both ways" if len(traffic.direction_ratios) > 1 else "one way"
     return f"{sut} with {traffic.frame_bytes:g}-byte frames {ways} in {traffic.streams[0].flow_count} flows each way"

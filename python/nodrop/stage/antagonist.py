@@ -19,7 +19,7 @@ from nodrop.errors import StageError
 from nodrop.model.choices import AntagonistKind
 from nodrop.model.lab_plan import Antagonist
 from nodrop.stage.namespace import signal_on_parent_exit
-from nodrop.stage.sut_process import SutChild, stop_all
+from nodrop.stage.sut_process import SutChild, raise_priority, stop_all
 
 PROGRAM = "stress-ng"
 INSTALL = "apt install stress-ng"
@@ -60,6 +60,13 @@ def _start(antagonist: Antagonist) -> SutChild:
     if program is None:
         raise StageError(f"antagonist {antagonist.kind}: {PROGRAM} is not installed; {INSTALL}")
     parent = os.getpid()
+
+    def enter() -> None:
+        raise_priority()  # competes with the SUT on equal terms
+        signal_on_parent_exit(
+            parent, signal.SIGTERM
+        )  # on SIGTERM stress-ng ends its stressors, on SIGKILL it leaves them
+
     command = [
         program,
         *STRESSORS[antagonist.kind],
@@ -74,10 +81,7 @@ def _start(antagonist: Antagonist) -> SutChild:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         cwd="/tmp",  # stress-ng creates a directory of its own in its working directory
-        start_new_session=True,
-        # On SIGTERM stress-ng ends its stressors, on SIGKILL it leaves them. preexec_fn is safe: the holder has one
-        # thread.
-        preexec_fn=lambda: signal_on_parent_exit(parent, signal.SIGTERM),  # noqa: PLW1509
+        preexec_fn=enter,  # noqa: PLW1509  # safe: the holder has one thread
     )
     return SutChild(
         f"antagonist {antagonist.kind} {antagonist.core}",
@@ -99,14 +103,16 @@ def _await_busy(child: SutChild, deadline: float) -> None:
 
 def _is_busy(pid: int) -> bool:
     """Return whether its stressors have used CPU time."""
-    return any(_ticks(int(stressor)) >= BUSY_TICKS for stressor in _read(f"/proc/{pid}/task/{pid}/children").split())
+    return any(
+        _read_ticks(int(stressor)) >= BUSY_TICKS for stressor in _read(f"/proc/{pid}/task/{pid}/children").split()
+    )
 
 
-def _ticks(pid: int) -> int:
+def _read_ticks(pid: int) -> int:
     """Return CPU time so far (fields 14 and 15 of /proc/<pid>/stat), its descendants included."""
     fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
     own = sum(map(int, fields[11:13])) if fields else 0
-    return own + sum(_ticks(int(child)) for child in _read(f"/proc/{pid}/task/{pid}/children").split())
+    return own + sum(_read_ticks(int(child)) for child in _read(f"/proc/{pid}/task/{pid}/children").split())
 
 
 def _read(path: str) -> str:

@@ -151,7 +151,7 @@ def check_clock() -> CapabilityCheck:
         ok=source in CHEAP_CLOCKS,
         required=False,
         found=f"{source}, {steady or 'the CPU does not guarantee a steady TSC'}",
-        remedy=f"choose a clock source that is read without a system call; available: {_clock_sources()}",
+        remedy=f"choose a clock source that is read without a system call; available: {_read_clock_sources()}",
     )
 
 
@@ -208,7 +208,7 @@ def _check_program(name: str, program: str, error: type[NodropError]) -> Capabil
     return CapabilityCheck(name=name, ok=not refusal, required=True, found=result, remedy=refusal)
 
 
-def _clock_sources() -> str:
+def _read_clock_sources() -> str:
     return read_text(CLOCK_SOURCE.with_name("available_clocksource")) or "none reported"
 
 

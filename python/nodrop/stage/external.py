@@ -23,7 +23,7 @@ LINK_LOCAL_SCOPE = 253
 def read_port_macs(names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the MAC addresses of interfaces. Raises StageError if one does not exist."""
     with links.netlink_for("read the tester's interfaces") as netlink:
-        return tuple(str(_link(netlink, name).get("address")) for name in names)
+        return tuple(str(_find_link(netlink, name).get("address")) for name in names)
 
 
 class ExternalStage:
@@ -76,7 +76,7 @@ class ExternalStage:
                 raise StageError(f"ports: {name} disappeared during the run; restore it") from None
 
 
-def _link(netlink: Any, name: str) -> Any:
+def _find_link(netlink: Any, name: str) -> Any:
     try:
         index = socket.if_nametoindex(name)
     except OSError:
@@ -89,7 +89,7 @@ def _link(netlink: Any, name: str) -> Any:
 
 
 def _check(netlink: Any, name: str, plan: LabPlan) -> None:
-    link = _link(netlink, name)
+    link = _find_link(netlink, name)
     if not link["flags"] & IFF_UP:
         raise StageError(f"ports: {name} is down; bring it up: ip link set {name} up")
     if link.get("IFLA_CARRIER") == 0:
@@ -107,9 +107,9 @@ def _check(netlink: Any, name: str, plan: LabPlan) -> None:
         if address["scope"] != LINK_LOCAL_SCOPE
     ]
     if addresses:
-        raise _refusal(name, f"has the IP address {addresses[0]}")
+        raise _build_refusal(name, f"has the IP address {addresses[0]}")
     if any(_leads_by(route, link["index"]) for route in netlink.get_routes(table=254)):
-        raise _refusal(name, "carries a route of this host")
+        raise _build_refusal(name, "carries a route of this host")
 
 
 def _leads_by(route: Any, index: int) -> bool:
@@ -117,7 +117,7 @@ def _leads_by(route: Any, index: int) -> bool:
     return bool(route.get("oif") == index and not str(route.get("dst") or "").startswith("fe80:"))
 
 
-def _refusal(name: str, reason: str) -> StageError:
+def _build_refusal(name: str, reason: str) -> StageError:
     return StageError(
         f"ports: {name} {reason}, so other traffic may use it; name an interface that is for tests only, or set "
         "allow_addressed_ports: true (--set allow_addressed_ports=true)"

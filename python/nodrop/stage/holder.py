@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     request = LabRequest.model_validate_json(sys.stdin.buffer.readline())
     if options.standing and os.fork():
         os._exit(0)  # the caller reaps this process; init becomes the parent of the lab's
-    signal.signal(signal.SIGTERM, _on_terminate)
+    signal.signal(signal.SIGTERM, _handle_termination)
     try:
         _hold(request, options.parent)
     except StageError as error:
@@ -82,7 +82,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _on_terminate(*_: object) -> NoReturn:
+def _handle_termination(*_: object) -> NoReturn:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise SystemExit(0)
 

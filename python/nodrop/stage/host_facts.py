@@ -14,17 +14,17 @@ def read_host() -> HostFacts:
     return HostFacts(
         name=platform.node(),
         kernel=platform.release(),
-        cpu_model=_cpu_field("model name") or platform.machine(),
+        cpu_model=_read_cpu_field("model name") or platform.machine(),
         core_count=len(os.sched_getaffinity(0)),
         memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         clock_source=read_text(CLOCK_SOURCE) or "unknown",
-        virtualization=_virtualization(),
+        virtualization=_detect_virtualization(),
     )
 
 
 def read_cpu_flags() -> frozenset[str]:
     """Return the feature flags of the first CPU, as the kernel names them; empty on architectures without flags."""
-    return frozenset(_cpu_field("flags").split())
+    return frozenset(_read_cpu_field("flags").split())
 
 
 def read_text(path: Path) -> str:
@@ -35,7 +35,7 @@ def read_text(path: Path) -> str:
         return ""
 
 
-def _cpu_field(name: str) -> str:
+def _read_cpu_field(name: str) -> str:
     for line in read_text(Path("/proc/cpuinfo")).splitlines():
         key, _, value = line.partition(":")
         if key.strip() == name:
@@ -43,7 +43,7 @@ def _cpu_field(name: str) -> str:
     return ""
 
 
-def _virtualization() -> str:
+def _detect_virtualization() -> str:
     """Return the hypervisor of this machine; `none` without one."""
     hypervisor = read_text(Path("/sys/hypervisor/type"))
     if hypervisor:

@@ -24,7 +24,7 @@ def read_facts(request: LabRequest, privilege: str, pids: Namespaces, children: 
         sut_pid=pids["sut"],
         sut_processes=tuple(child.fact for child in children),
         sut_shares_tester_cpu=plan.sut in ON_SENDER_CPU,
-        interfaces=tuple(_interfaces(plan, pids)),
+        interfaces=tuple(_list_interfaces(plan, pids)),
         chains=tuple(read_chain_facts(plan, children)),
         router_pids={place: pid for place, pid in pids.items() if place != "sut"},
     )
@@ -36,21 +36,21 @@ def read_chain_facts(plan: LabPlan, children: Sequence[SutChild] = ()) -> Iterat
     for chain in range(plan.chain_count):
         first, count = chain * plan.hop_count, plan.hop_count
         forwarders = plan.of_chain(chain)
-        ends = _ends(plan, chain)
+        ends = _find_ends(plan, chain)
         left, right = (plan.tester_interfaces[plan.port(chain, side)] for side in range(2))
         yield ChainFacts(
             chain=chain,
             tester_interfaces=(left, right),
             vlans=plan.vlans[chain] if plan.vlans else None,
             macs=(ends[0].mac, ends[1].mac) if ends else None,
-            networks=(_prefixes(ends[0]), _prefixes(ends[1])) if ends else ((), ()),
+            networks=(_list_prefixes(ends[0]), _list_prefixes(ends[1])) if ends else ((), ()),
             interfaces=tuple(port.interface for forwarder in forwarders for port in forwarder.ports),
             pids=tuple(child.pid for child in vnfs[first : first + count]),
             idle_interfaces=tuple(name for forwarder in forwarders for name in forwarder.idle_interfaces),
         )
 
 
-def _ends(plan: LabPlan, chain: int) -> tuple[ForwarderPort, ForwarderPort] | None:
+def _find_ends(plan: LabPlan, chain: int) -> tuple[ForwarderPort, ForwarderPort] | None:
     """Return the outermost router or forwarder ports of a chain, left and right, if it has any."""
     if plan.routers:
         left, right = (router.ports[chain][0] for router in plan.routers)
@@ -59,11 +59,11 @@ def _ends(plan: LabPlan, chain: int) -> tuple[ForwarderPort, ForwarderPort] | No
     return (forwarders[0].ports[0], forwarders[-1].ports[1]) if forwarders else None
 
 
-def _prefixes(port: ForwarderPort) -> tuple[str, ...]:
+def _list_prefixes(port: ForwarderPort) -> tuple[str, ...]:
     return tuple(route.prefix for route in port.routes)
 
 
-def _interfaces(plan: LabPlan, pids: Namespaces) -> Iterator[InterfaceFacts]:
+def _list_interfaces(plan: LabPlan, pids: Namespaces) -> Iterator[InterfaceFacts]:
     yield from links.read_interfaces(plan.tester_interfaces, "tester")
     for place in plan.namespaces:
         with namespace.inside_network_of(pids[place]):

@@ -70,10 +70,10 @@ def read_interfaces(names: tuple[str, ...], namespace: str) -> tuple[InterfaceFa
     """Return the facts of the named interfaces, in that order."""
     with netlink_for("read interfaces") as netlink:
         links = {link.get("ifname"): link for link in netlink.get_links()}
-    return tuple(_interface_facts(links[name], name, namespace) for name in names)
+    return tuple(_build_interface_facts(links[name], name, namespace) for name in names)
 
 
-def _interface_facts(link: Any, name: str, namespace: str) -> InterfaceFacts:
+def _build_interface_facts(link: Any, name: str, namespace: str) -> InterfaceFacts:
     return InterfaceFacts(
         name=name,
         namespace=namespace,
@@ -89,7 +89,7 @@ def set_up(netlink: Any, name: str) -> None:
     index = find_index(name)
     generation = {"attrs": [("IFLA_INET6_ADDR_GEN_MODE", ADDRESS_GENERATION_NONE)]}
     with contextlib.suppress(
-        _netlink_error()
+        _get_netlink_error()
     ):  # a kernel without IPv6 rejects the attribute and assigns no address either
         netlink.link("set", index=index, IFLA_AF_SPEC={"attrs": [("AF_INET6", generation)]})
     netlink.link("set", index=index, state="up")
@@ -108,14 +108,14 @@ def netlink_for(action: str) -> Iterator[Any]:
     try:
         with IPRoute() as netlink:
             yield netlink
-    except _netlink_error() as error:
+    except _get_netlink_error() as error:
         raise StageError(
             f"cannot {action}: {error}; load the required modules (`modprobe -a veth bridge`) or run a kernel that "
             "has them"
         ) from error
 
 
-def _netlink_error() -> type[Exception]:
+def _get_netlink_error() -> type[Exception]:
     from pyroute2 import NetlinkError
 
     error: type[Exception] = NetlinkError

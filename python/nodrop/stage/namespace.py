@@ -44,7 +44,7 @@ def unshare_lab() -> str:
         _unshare_user()
         return USER_NAMESPACE
     except OSError as error:
-        raise StageError(_refusal("a network namespace", error)) from error
+        raise StageError(_format_refusal("a network namespace", error)) from error
     return ROOT
 
 
@@ -56,7 +56,7 @@ def join_namespaces(pid: int) -> str:
     Raises: StageError if the process has ended or belongs to another user.
     """
     try:
-        privilege = ROOT if _same_namespace(pid, "user") else USER_NAMESPACE
+        privilege = ROOT if _is_same_namespace(pid, "user") else USER_NAMESPACE
         if privilege == USER_NAMESPACE:
             _set_namespace(pid, "user", CLONE_NEWUSER)
         _set_namespace(pid, "net", CLONE_NEWNET)
@@ -140,23 +140,23 @@ def _unshare_user() -> None:
         Path("/proc/self/uid_map").write_text(f"0 {uid} 1")
         Path("/proc/self/gid_map").write_text(f"0 {gid} 1")
     except OSError as error:
-        raise StageError(_refusal("a user namespace with a network namespace", error)) from error
+        raise StageError(_format_refusal("a user namespace with a network namespace", error)) from error
 
 
-def _refusal(what: str, error: OSError) -> str:
-    return f"cannot create {what}: {error.strerror}; {_remedy(error)}"
+def _format_refusal(what: str, error: OSError) -> str:
+    return f"cannot create {what}: {error.strerror}; {_find_remedy(error)}"
 
 
-def _remedy(error: OSError) -> str:
+def _find_remedy(error: OSError) -> str:
     """Return the fix for the first setting that explains the error."""
     if error.errno == errno.EINVAL:
         return "this kernel is built without CONFIG_USER_NS or CONFIG_NET_NS; run as root on a kernel that has them"
     for name in ("user.max_user_namespaces", "user.max_net_namespaces", "kernel.unprivileged_userns_clone"):
-        if _setting(name) == "0":
+        if _read_setting(name) == "0":
             return f"run as root, or have root set: sysctl -w {name}={_ENOUGH[name]}"
     if error.errno == errno.ENOSPC:
         return "too many namespaces exist; raise sysctl user.max_user_namespaces and user.max_net_namespaces"
-    if _setting("kernel.apparmor_restrict_unprivileged_userns") == "1":
+    if _read_setting("kernel.apparmor_restrict_unprivileged_userns") == "1":
         return (
             "AppArmor forbids user namespaces to unprivileged programs; run as root, or have root set: sysctl -w "
             "kernel.apparmor_restrict_unprivileged_userns=0"
@@ -171,14 +171,14 @@ _ENOUGH = {
 }
 
 
-def _setting(name: str) -> str | None:
+def _read_setting(name: str) -> str | None:
     try:
         return Path("/proc/sys", *name.split(".")).read_text().strip()
     except OSError:
         return None
 
 
-def _same_namespace(pid: int, kind: str) -> bool:
+def _is_same_namespace(pid: int, kind: str) -> bool:
     namespace, own_namespace = Path(f"/proc/{pid}/ns/{kind}").stat(), Path(f"/proc/self/ns/{kind}").stat()
     return (namespace.st_dev, namespace.st_ino) == (own_namespace.st_dev, own_namespace.st_ino)
 

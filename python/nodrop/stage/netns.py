@@ -62,11 +62,11 @@ class NetnsStage:
     def check_alive(self) -> None:
         """Raise StageError if the lab or its SUT has ended."""
         if not self._fallen:
-            self._fallen = self._ending()
+            self._fallen = self._describe_ending()
         if self._fallen:
             raise StageError(self._fallen)
 
-    def _ending(self) -> str | None:
+    def _describe_ending(self) -> str | None:
         assert self._holder and self._log
         line = self._holder.read_line(0)
         if line is not None:

@@ -63,7 +63,7 @@ class _OvsTools:
         done = subprocess.run(
             command,
             preexec_fn=self._enter,
-            env=_environment(),
+            env=_collect_environment(),
             input=stdin_text,
             capture_output=True,
             text=True,
@@ -76,7 +76,7 @@ class _OvsTools:
 def _connect(plan: LabPlan, tools: _OvsTools) -> None:
     """Create one bridge, with flows from each port of a pair to the other."""
     tools.run("ovs-vsctl", "add-br", BRIDGE, "--", "set", "bridge", BRIDGE, "datapath_type=netdev", "fail-mode=secure")
-    numbers = {port.interface: str(number) for number, port in enumerate(_ports(plan), start=1)}
+    numbers = {port.interface: str(number) for number, port in enumerate(_list_ports(plan), start=1)}
     added: list[str] = []
     for interface, number in numbers.items():
         added += ["--", "add-port", BRIDGE, interface]
@@ -90,7 +90,7 @@ def _connect(plan: LabPlan, tools: _OvsTools) -> None:
     tools.run("ovs-ofctl", "add-flows", BRIDGE, "-", stdin_text="".join(flows))
 
 
-def _ports(plan: LabPlan) -> Iterator[ForwarderPort]:
+def _list_ports(plan: LabPlan) -> Iterator[ForwarderPort]:
     for forwarder in plan.forwarders:
         yield from forwarder.ports
 
@@ -126,7 +126,7 @@ def _switch(programs: dict[str, str], sut_pid: int, server_pid: int, core: int |
 @contextlib.contextmanager
 def _run_process(name: str, command: list[str], enter: Callable[[], None]) -> Iterator[SutChild]:
     # preexec_fn is safe: the holder has one thread.
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=enter, env=_environment())  # noqa: PLW1509
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=enter, env=_collect_environment())  # noqa: PLW1509
     child = SutChild(name, name, process)
     try:
         yield child
@@ -183,5 +183,5 @@ def find_programs() -> dict[str, str]:
     return {name: where for name, where in paths.items() if where}
 
 
-def _environment() -> dict[str, str]:
+def _collect_environment() -> dict[str, str]:
     return os.environ | {"OVS_RUNDIR": RUN_DIRECTORY, "OVS_LOGDIR": RUN_DIRECTORY, "OVS_DBDIR": RUN_DIRECTORY}

@@ -38,12 +38,12 @@ class PersistentLabStage:
     @property
     def facts(self) -> StageFacts:
         """Facts of the lab."""
-        return self._entered().facts
+        return self._get_record().facts
 
     @property
     def plan(self) -> LabPlan:
         """Plan that the lab was brought up from."""
-        return self._entered().plan
+        return self._get_record().plan
 
     def restage(self, chains: Sequence[int]) -> bool:  # noqa: ARG002 - there is nothing to gain by it
         """Return False: lab chains are not re-created."""
@@ -51,9 +51,9 @@ class PersistentLabStage:
 
     def check_alive(self) -> None:
         """Raise StageError if a process of the lab has ended since it was brought up."""
-        _check_up(self._name, self._entered())
+        _check_up(self._name, self._get_record())
 
-    def _entered(self) -> LabRecord:
+    def _get_record(self) -> LabRecord:
         if not self._lab:
             raise StageError(f"lab {self._name} has no facts before its stage is entered; enter the stage first")
         return self._lab
@@ -80,7 +80,7 @@ def take_down(name: str) -> bool:
     Raises: StageError if it has no record.
     """
     with registry.locked():
-        lab = registry.read_record(name) or _unknown_lab(name)
+        lab = registry.read_record(name) or _refuse_unknown_lab(name)
         stood = is_running(lab.holder)
         terminate_process(lab.holder, END_TIMEOUT_S)
         for process in (lab.keeper, *lab.sut_processes):
@@ -128,7 +128,7 @@ def _is_holder(process: Path) -> bool:
 
 def find_lab(name: str) -> LabRecord:
     """Return a lab that is up. Raises StageError if no lab has that name, or it has failed."""
-    lab = registry.read_record(name) or _unknown_lab(name)
+    lab = registry.read_record(name) or _refuse_unknown_lab(name)
     _check_up(name, lab)
     return lab
 
@@ -139,7 +139,7 @@ def find_namespace_pid(name: str, namespace: str) -> int:
 
     Raises: StageError if the lab does not exist or its namespaces have ended.
     """
-    lab = registry.read_record(name) or _unknown_lab(name)
+    lab = registry.read_record(name) or _refuse_unknown_lab(name)
     routers = lab.facts.router_pids
     if namespace in ("left", "right"):
         if namespace not in routers:
@@ -186,6 +186,6 @@ def _check_up(name: str, lab: LabRecord) -> None:
         )
 
 
-def _unknown_lab(name: str) -> LabRecord:
+def _refuse_unknown_lab(name: str) -> LabRecord:
     labs = ", ".join(registry.list_names()) or "none"
     raise StageError(f"lab {name} does not exist (labs: {labs}); bring it up: nodrop lab up --name {name}")

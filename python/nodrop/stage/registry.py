@@ -61,7 +61,7 @@ def locked() -> Iterator[None]:
 
 def read_record(name: str) -> LabRecord | None:
     """Return the record of a lab; None without one. Raises StageError if it is not readable."""
-    path = _path(name, ".json")
+    path = _build_path(name, ".json")
     try:
         return LabRecord.model_validate_json(path.read_text())
     except FileNotFoundError:
@@ -75,7 +75,7 @@ def read_record(name: str) -> LabRecord | None:
 
 def write_record(name: str, lab: LabRecord) -> None:
     """Write the record of a lab atomically."""
-    path = _path(name, ".json")
+    path = _build_path(name, ".json")
     draft = path.with_suffix(".json.new")
     draft.write_text(lab.model_dump_json())
     draft.replace(path)
@@ -83,7 +83,7 @@ def write_record(name: str, lab: LabRecord) -> None:
 
 def remove_record(name: str) -> None:
     """Remove the record and the log of a lab."""
-    _path(name, ".json").unlink(missing_ok=True)
+    _build_path(name, ".json").unlink(missing_ok=True)
     log_path(name).unlink(missing_ok=True)
 
 
@@ -94,10 +94,10 @@ def list_names() -> tuple[str, ...]:
 
 def log_path(name: str) -> Path:
     """Return the path of the log of a lab's processes."""
-    return _path(name, ".log")
+    return _build_path(name, ".log")
 
 
-def _path(name: str, suffix: str) -> Path:
+def _build_path(name: str, suffix: str) -> Path:
     if not NAME.fullmatch(name):
         raise ConfigError(f"invalid lab name {name!r}; use 1 to 64 letters, digits, '.', '_' or '-'")
     return runtime_dirs.ensure_runtime_subdir(SUBDIR) / (name + suffix)

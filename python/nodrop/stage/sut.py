@@ -126,14 +126,14 @@ def _write_rps_mask(core: int, interfaces: Sequence[str], sut_pid: int, writer: 
         namespace.mount_sysfs("/sys")
         for interface in interfaces:
             for queue in Path("/sys/class/net", interface, "queues").glob("rx-*"):
-                (queue / "rps_cpus").write_text(_mask(core))
+                (queue / "rps_cpus").write_text(_format_mask(core))
     except OSError as error:
         os.write(writer, f"{error.filename or 'sysfs'}: {error.strerror}".encode())
     finally:
         os._exit(0)
 
 
-def _mask(core: int) -> str:
+def _format_mask(core: int) -> str:
     """Return the mask of one CPU as the kernel reads it: hexadecimal, 32 bits per group."""
     groups = core // MASK_BITS
     return ",".join([f"{1 << core % MASK_BITS:x}", *["0" * (MASK_BITS // 4)] * groups])

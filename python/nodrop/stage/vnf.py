@@ -46,13 +46,13 @@ def start_all(commands: Sequence[VnfCommand], plan: LabPlan) -> Iterator[tuple[S
 def build_vnf_commands(plan: LabPlan, sut_pid: int) -> Iterator[VnfCommand]:
     """Yield a VNF for each forwarder."""
     for position, forwarder in enumerate(plan.forwarders):
-        yield VnfCommand(f"vnf{position}", "the loopback VNF", _vnf_arguments(plan, forwarder, sut_pid))
+        yield VnfCommand(f"vnf{position}", "the loopback VNF", _build_vnf_arguments(plan, forwarder, sut_pid))
 
 
 def build_edge_commands(plan: LabPlan, sut_pid: int) -> Iterator[VnfCommand]:
     """Yield the edge switches that connect shared tester ports to the chains."""
     for side, edge in zip(("left", "right"), plan.edges, strict=False):
-        yield VnfCommand(f"edge {side}", f"the {side} edge switch", _edge_arguments(plan, edge, sut_pid))
+        yield VnfCommand(f"edge {side}", f"the {side} edge switch", _build_edge_arguments(plan, edge, sut_pid))
 
 
 def _start(program: str, command: VnfCommand, children: list[SutChild]) -> LineReader:
@@ -79,26 +79,26 @@ def _await_ready(child: SutChild, stdout: LineReader, sut: str, deadline: float)
     )
 
 
-def _vnf_arguments(plan: LabPlan, forwarder: Forwarder, sut_pid: int) -> list[str]:
+def _build_vnf_arguments(plan: LabPlan, forwarder: Forwarder, sut_pid: int) -> list[str]:
     kind = FORWARDERS[plan.sut]
-    ports = _routing_arguments(forwarder) if kind == "l3" else _port_arguments(forwarder)
+    ports = _list_routing_arguments(forwarder) if kind == "l3" else _list_port_arguments(forwarder)
     arguments = [kind, "--netns", str(sut_pid), *ports]
     if kind == "xdp":
         return arguments
     capacity = () if plan.sut_capacity_pps is None else ("--capacity", f"{plan.sut_capacity_pps:g}")
-    return [*arguments, *_common_arguments(plan, forwarder), *_memory_arguments(plan), *capacity]
+    return [*arguments, *_list_common_arguments(plan, forwarder), *_list_memory_arguments(plan), *capacity]
 
 
-def _edge_arguments(plan: LabPlan, edge: EdgeSwitch, sut_pid: int) -> list[str]:
+def _build_edge_arguments(plan: LabPlan, edge: EdgeSwitch, sut_pid: int) -> list[str]:
     arguments = ["edge", "--netns", str(sut_pid), "--trunk", edge.trunk]
     for port in edge.ports:
         vlan = f",vlan={port.vlan}" if port.vlan is not None else ""
         mac = f",mac={port.mac}" if port.mac is not None else ""
         arguments += ["--access", f"{port.interface},trunk={edge.trunk}{vlan}{mac}"]
-    return [*arguments, "--trunk-slots", str(plan.trunk_queue_slots), *_common_arguments(plan, edge)]
+    return [*arguments, "--trunk-slots", str(plan.trunk_queue_slots), *_list_common_arguments(plan, edge)]
 
 
-def _common_arguments(plan: LabPlan, process: Forwarder | EdgeSwitch) -> Iterator[str]:
+def _list_common_arguments(plan: LabPlan, process: Forwarder | EdgeSwitch) -> Iterator[str]:
     yield from ("--backend", plan.sut_backend, "--queue-slots", str(plan.sut_queue_slots))
     yield from ("--mtu", str(plan.mtu_bytes))
     if process.core is not None:
@@ -107,7 +107,7 @@ def _common_arguments(plan: LabPlan, process: Forwarder | EdgeSwitch) -> Iterato
         yield "--yielding"
 
 
-def _memory_arguments(plan: LabPlan) -> Iterator[str]:
+def _list_memory_arguments(plan: LabPlan) -> Iterator[str]:
     yield from ("--pages", plan.sut_pages)
     if plan.sut_table_bytes is not None:
         yield from ("--table", str(plan.sut_table_bytes))
@@ -115,12 +115,12 @@ def _memory_arguments(plan: LabPlan) -> Iterator[str]:
         yield from ("--memory-node", str(plan.sut_memory_node))
 
 
-def _port_arguments(forwarder: Forwarder) -> Iterator[str]:
+def _list_port_arguments(forwarder: Forwarder) -> Iterator[str]:
     for port in forwarder.ports:
         yield from ("--port", f"{port.interface},peer={port.peer_mac}")
 
 
-def _routing_arguments(forwarder: Forwarder) -> Iterator[str]:
+def _list_routing_arguments(forwarder: Forwarder) -> Iterator[str]:
     """Yield ports and routes; a router resolves its neighbors' MAC addresses."""
     for port in forwarder.ports:
         addresses = "".join(f",address={address}" for address in port.addresses)

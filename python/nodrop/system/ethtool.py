@@ -19,19 +19,19 @@ SPEED_UNKNOWN_MBPS = 0xFFFFFFFF
 
 def read_driver_name(interface: str) -> str:
     """Return the driver of an interface in this process's network namespace; `unknown` if it is not reported."""
-    answer = _ask(interface, ETHTOOL_GDRVINFO, 196)
+    answer = _query_driver(interface, ETHTOOL_GDRVINFO, 196)
     return answer[4:36].split(b"\0")[0].decode() if answer else "unknown"
 
 
 def read_firmware_version(interface: str) -> str | None:
     """Return the firmware version of an interface's card, empty if the driver names none; None without a reply."""
-    answer = _ask(interface, ETHTOOL_GDRVINFO, 196)
+    answer = _query_driver(interface, ETHTOOL_GDRVINFO, 196)
     return answer[68:100].split(b"\0")[0].decode(errors="replace").strip() if answer else None
 
 
 def link_speed_bps(interface: str) -> int | None:
     """Return the nominal speed of a link in bits per second; None if the driver reports none."""
-    answer = _ask(interface, ETHTOOL_GSET, 44)
+    answer = _query_driver(interface, ETHTOOL_GSET, 44)
     if not answer:
         return None
     (low,), (high,) = struct.unpack_from("=H", answer, 12), struct.unpack_from("=H", answer, 28)
@@ -47,7 +47,7 @@ def enable_gro(interface: str) -> None:
     _exchange(interface, struct.pack("=II", ETHTOOL_SGRO, 1))
 
 
-def _ask(interface: str, command: int, size: int) -> bytes | None:
+def _query_driver(interface: str, command: int, size: int) -> bytes | None:
     return _exchange(interface, struct.pack("=I", command).ljust(size, b"\0"))
 
 

@@ -56,7 +56,7 @@ class LogLines(logging.StreamHandler[TextIO]):
 
     def __init__(self, stream: TextIO, as_json: bool) -> None:
         super().__init__(stream)
-        self.setFormatter(_formatter(as_json))
+        self.setFormatter(_build_formatter(as_json))
 
 
 class LogFile(logging.FileHandler):
@@ -65,7 +65,7 @@ class LogFile(logging.FileHandler):
     def __init__(self, path: Path, as_json: bool) -> None:
         """Open the file. Raises OSError."""
         super().__init__(path, encoding="utf-8")
-        self.setFormatter(_formatter(as_json))
+        self.setFormatter(_build_formatter(as_json))
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002
         """Report the error once and remove this handler."""
@@ -113,7 +113,7 @@ def attached(*handlers: logging.Handler, debug: bool = False) -> Iterator[None]:
         LOGGER.setLevel(before)
 
 
-def _formatter(as_json: bool) -> logging.Formatter:
+def _build_formatter(as_json: bool) -> logging.Formatter:
     return JsonLines() if as_json else TextLines()
 
 

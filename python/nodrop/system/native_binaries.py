@@ -15,7 +15,7 @@ def find_binary(name: str, error: type[NodropError]) -> Path:
 
     Raises: the given error class, with the directories that were searched.
     """
-    directories = _own_directories()
+    directories = _list_own_directories()
     path = shutil.which(name, path=os.pathsep.join(directories)) or shutil.which(name)
     if path:
         return Path(path)
@@ -25,7 +25,7 @@ def find_binary(name: str, error: type[NodropError]) -> Path:
     )
 
 
-def _own_directories() -> list[str]:
+def _list_own_directories() -> list[str]:
     schemes = (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))
     scripts = [sysconfig.get_path("scripts", scheme) for scheme in schemes]
     override = os.environ.get("NODROP_BIN_DIR")

@@ -196,14 +196,14 @@ class _Reader:
         if path:
             self.lines.setdefault(path, node.start_mark.line + 1)
         if isinstance(node, yaml.MappingNode) and node.tag == f"{TAG}map":
-            return self._mapping(node, path)
+            return self._build_mapping(node, path)
         if isinstance(node, yaml.SequenceNode) and node.tag == f"{TAG}seq":
             return [self.value(item, (*path, str(index))) for index, item in enumerate(node.value)]
         if isinstance(node, yaml.ScalarNode):
-            return _scalar(node)
+            return _build_scalar(node)
         return _fail(node, f"unsupported tag {node.tag}")
 
-    def _mapping(self, node: yaml.MappingNode, path: Key) -> dict[Any, Any]:
+    def _build_mapping(self, node: yaml.MappingNode, path: Key) -> dict[Any, Any]:
         mapping: dict[Any, Any] = {}
         inherited: dict[Any, Any] = {}
         for key_node, value_node in node.value:
@@ -211,9 +211,9 @@ class _Reader:
                 for below in value_node.value if isinstance(value_node, yaml.SequenceNode) else [value_node]:
                     if not isinstance(below, yaml.MappingNode):
                         _fail(value_node, "a mapping is required after <<")
-                    inherited = self._mapping(below, path) | inherited
+                    inherited = self._build_mapping(below, path) | inherited
                 continue
-            key = _scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else None
+            key = _build_scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else None
             if not isinstance(key, (str, int, float)) or isinstance(key, bool):
                 _fail(
                     key_node,
@@ -226,7 +226,7 @@ class _Reader:
         return inherited | mapping
 
 
-def _scalar(node: yaml.ScalarNode) -> Any:
+def _build_scalar(node: yaml.ScalarNode) -> Any:
     """Return text, a number, a boolean or None."""
     kind, text = node.tag.removeprefix(TAG), str(node.value)
     pattern = IMPLICIT_TYPES[kind][0] if kind in IMPLICIT_TYPES else ""

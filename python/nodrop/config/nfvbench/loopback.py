@@ -36,7 +36,7 @@ def parse_loopback(value: object) -> Loopback:
         return Loopback(text == "true")
     if text == "no-tag":
         return Loopback(on=True, tagged=False)
-    sides = [_vlans(side, value) for side in text.split("_")]
+    sides = [_list_vlans(side, value) for side in text.split("_")]
     if len(sides) > 2:
         raise ValueError(f"{value!r} has {len(sides)} lists of VLANs; {FORMS}")
     left, right = sides[0], sides[-1]
@@ -45,7 +45,7 @@ def parse_loopback(value: object) -> Loopback:
     return Loopback(on=True, tagged=True, vlans=(left, right))
 
 
-def _vlans(text: str, value: object) -> tuple[int, ...]:
+def _list_vlans(text: str, value: object) -> tuple[int, ...]:
     # the example in NFVbench's manual ends in a comma
     parts = text.removesuffix(",").split(",")
     invalid = [part for part in parts if not re.fullmatch(r"[0-9]{1,4}", part) or not VLAN_MIN <= int(part) <= VLAN_MAX]

@@ -61,7 +61,7 @@ def translate_networks(settings: NfvbenchSettings) -> NodropKeys:
     tagged = loopback.tagged if loopback.on and loopback.tagged is not None else config.vlan_tagging if is_set else None
     vlans = collect_vlans(settings)
     if is_staged(config):
-        return _cloud_networks(settings, tagged, vlans)
+        return _translate_cloud_networks(settings, tagged, vlans)
     if tagged is False:
         networks = "shared" if config.service_chain_shared_net or count_chains(settings) > 1 else "ports"
         return {"networks": networks, "vlans": None}
@@ -73,7 +73,9 @@ def translate_networks(settings: NfvbenchSettings) -> NodropKeys:
     return own | ({"networks": "auto"} if settings.has("service_chain_shared_net") else {})
 
 
-def _cloud_networks(settings: NfvbenchSettings, tagged: bool | None, vlans: list[list[int]] | None) -> NodropKeys:
+def _translate_cloud_networks(
+    settings: NfvbenchSettings, tagged: bool | None, vlans: list[list[int]] | None
+) -> NodropKeys:
     """Return the same for a cloud, where networks have VLANs even if the tester's frames have none."""
     is_set = settings.has("service_chain_shared_net", "vlan_tagging")
     shared = {"networks": "shared" if settings.config.service_chain_shared_net else "auto"} if is_set else {}
@@ -105,7 +107,7 @@ def collect_vlans(settings: NfvbenchSettings) -> list[list[int]] | None:
         with contextlib.suppress(ValueError):  # nodrop's key of the same name reports the error
             sides = parse_vlans(settings.shared.get("vlans"))
     elif not (config.vxlan or config.mpls or is_staged(config)):
-        sides = _segment_vlans(config, count)
+        sides = _list_segment_vlans(config, count)
     if not sides:
         return None
     listed = [list(side) for side in sides]
@@ -120,7 +122,7 @@ def collect_vlans(settings: NfvbenchSettings) -> list[list[int]] | None:
     return [side[:count] for side in listed] if is_counted else listed
 
 
-def _segment_vlans(config: NfvbenchConfig, count: int) -> list[list[int]] | None:
+def _list_segment_vlans(config: NfvbenchConfig, count: int) -> list[list[int]] | None:
     """Return the VLANs of the chains' networks."""
     sides = [config.internal_networks.left, config.internal_networks.right]
     if any(side.network_type != "vlan" or side.segmentation_id is None for side in sides):

@@ -61,7 +61,7 @@ class Generator(Value):
     """Address of the generator."""
 
 
-def _generators() -> tuple[Generator, ...]:
+def _list_generators() -> tuple[Generator, ...]:
     interfaces = [{"port": port, "pci": None, "switch_port": None} for port in (0, 1)]
     return (
         Generator.model_validate(
@@ -124,7 +124,7 @@ class TrafficGenerator(Value):
     """Destination MAC addresses of the left port, one for each chain."""
     mac_addrs_right: Macs = None
     """Destination MAC addresses of the right port, one for each chain."""
-    generator_profile: tuple[Generator, ...] = Field(default_factory=_generators)
+    generator_profile: tuple[Generator, ...] = Field(default_factory=_list_generators)
     """Traffic generators, each with name, tool, interfaces and cores."""
 
 

@@ -52,7 +52,7 @@ class Translator:
 
     def find_errors(self) -> Iterator[str]:
         """Yield a message for every value that cannot be used."""
-        booleans = dict(find_unexpected_booleans(NfvbenchConfig, self._nfvbench_only()))
+        booleans = dict(find_unexpected_booleans(NfvbenchConfig, self._collect_nfvbench_only()))
         try:
             self._validate()
         except ValidationError as error:
@@ -78,12 +78,12 @@ class Translator:
         except ValueError as error:
             self._rule_errors[number] = f"{entry.locate(read)}: {error}"
 
-    def _nfvbench_only(self) -> KeyTable:
+    def _collect_nfvbench_only(self) -> KeyTable:
         return {key: entry for key, entry in self.keys.items() if key[0] not in SHARED}
 
     def _validate(self) -> NfvbenchSettings:
         shared = {key: entry for key, entry in self.keys.items() if key[0] in SHARED}
-        config = NfvbenchConfig.model_validate(_nest(self._nfvbench_only()))
+        config = NfvbenchConfig.model_validate(_nest(self._collect_nfvbench_only()))
         return NfvbenchSettings(config, {key: self._source_numbers[key] for key in self.keys}, _nest(shared))
 
 

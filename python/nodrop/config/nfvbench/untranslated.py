@@ -90,14 +90,14 @@ def list_translation_notes(original: Mapping[str, Any]) -> tuple[str, ...]:
     config = NfvbenchConfig.model_validate({key: value for key, value in original.items() if key not in SHARED})
     default = NfvbenchConfig()
     notes = []
-    for key, note in (*iter_unused_keys(), *_ineffective_keys(config)):
+    for key, note in (*iter_unused_keys(), *_list_ineffective_keys(config)):
         value = get_key_value(config, ".".join(key))
         if note and _has_effect(key, value) and value != get_key_value(default, ".".join(key)):
             notes.append(f"{'.'.join(key)}: no effect ({preview_value(_get_original(original, key))}); {note}")
-    return (*notes, *_adjustment_notes(config))
+    return (*notes, *_list_adjustment_notes(config))
 
 
-def _ineffective_keys(config: NfvbenchConfig) -> Iterator[tuple[Key, str]]:
+def _list_ineffective_keys(config: NfvbenchConfig) -> Iterator[tuple[Key, str]]:
     """Yield every translated key that has no effect with the other keys, with its note."""
     tables = ({} if has_cloud(config) else CLOUD_KEYS) | ({} if find_usable_trex(config) else TREX_KEYS)
     for leaf in iter_leaves(NfvbenchConfig):
@@ -113,7 +113,7 @@ def _has_effect(key: Key, value: Any) -> bool:
     return bool(value)
 
 
-def _adjustment_notes(config: NfvbenchConfig) -> Iterator[str]:
+def _list_adjustment_notes(config: NfvbenchConfig) -> Iterator[str]:
     """Yield notes on values that are not translated literally."""
     available = len(os.sched_getaffinity(0))
     if config.cores and config.cores > available and not find_usable_trex(config):

@@ -18,7 +18,7 @@ RANDOM = "random"
 def parse_address(value: object) -> str:
     """Parse an IPv4 address. Raises ValueError."""
     try:
-        return str(ipaddress.IPv4Address(_text(value)))
+        return str(ipaddress.IPv4Address(_convert_to_text(value)))
     except ValueError:
         raise ValueError(f"{value!r} is not an IPv4 address; write for example 192.168.1.1") from None
 
@@ -26,7 +26,7 @@ def parse_address(value: object) -> str:
 def parse_network(value: object) -> str:
     """Parse an IPv4 network, ignoring host bits. Raises ValueError."""
     try:
-        return str(ipaddress.IPv4Network(_text(value), strict=False))
+        return str(ipaddress.IPv4Network(_convert_to_text(value), strict=False))
     except ValueError:
         raise ValueError(f"{value!r} is not an IPv4 network; write for example 10.0.0.0/8") from None
 
@@ -34,7 +34,7 @@ def parse_network(value: object) -> str:
 def parse_step(value: object) -> str:
     """Parse the step between addresses: `0.0.0.1` or the equivalent integer. Raises ValueError."""
     try:
-        number = ipaddress.IPv4Address(value if isinstance(value, int) else _text(value))
+        number = ipaddress.IPv4Address(value if isinstance(value, int) else _convert_to_text(value))
     except ValueError:
         number = ipaddress.IPv4Address(0)
     if isinstance(value, bool) or not int(number):
@@ -68,7 +68,7 @@ def parse_ports(value: object) -> object:
         return None
     items = value if isinstance(value, (list, tuple)) else [value]
     try:
-        ports = tuple(_whole(port) for port in items)
+        ports = tuple(_parse_integer(port) for port in items)
     except ValueError:
         ports = ()
     if len(ports) not in (1, 2) or not all(1 <= port <= PORT_MAX for port in ports) or ports[0] > ports[-1]:
@@ -106,13 +106,13 @@ def parse_speed(value: object) -> object:
     return speed_bps
 
 
-def _text(value: object) -> str:
+def _convert_to_text(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError(value)
     return value
 
 
-def _whole(value: object) -> int:
+def _parse_integer(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise ValueError(value)
     return int(value)

@@ -25,7 +25,7 @@ def check_host(host: HostDescriptor, profile: CheckProfile = "data-plane") -> tu
 def _apply_rule(rule: CheckRule, host: HostDescriptor, profile: CheckProfile) -> HostCheck:
     is_needed = profile == "data-plane" or rule.control_plane
     condition = rule.judge(host) if rule.judge else Condition(None)
-    status = _status(condition) if rule.judge and is_needed else "not required"
+    status = _get_status(condition) if rule.judge and is_needed else "not required"
     remedy = rule.remedy(host)
     is_open = status in ("fail", "unknown")
     return HostCheck(
@@ -43,5 +43,5 @@ def _apply_rule(rule: CheckRule, host: HostDescriptor, profile: CheckProfile) ->
     )
 
 
-def _status(condition: Condition) -> CheckStatus:
+def _get_status(condition: Condition) -> CheckStatus:
     return {True: "pass", False: "fail", None: "unknown"}[condition.holds]  # type: ignore[return-value]

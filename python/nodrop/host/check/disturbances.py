@@ -52,7 +52,7 @@ def find_disturbances(
     }
     cpus = {"tester": tester_cpus, "SUT": sut_cpus}
     failing = {
-        role: dict(_failing_checks(host, role, role_cpus)) if host and any(indices_by_code.values()) else {}
+        role: dict(_list_failing_checks(host, role, role_cpus)) if host and any(indices_by_code.values()) else {}
         for role, role_cpus in cpus.items()
     }
     return tuple(
@@ -77,7 +77,7 @@ def _make_finding(code: str, indices: Sequence[int], failing: dict[str, str]) ->
     return Flag.of(HOST_FINDING, disturbance=code, **trials, checks=" ".join(checks), failures=failures or None)
 
 
-def _failing_checks(host: HostDescriptor, role: str, role_cpus: Sequence[int]) -> Iterator[tuple[str, str]]:
+def _list_failing_checks(host: HostDescriptor, role: str, role_cpus: Sequence[int]) -> Iterator[tuple[str, str]]:
     """Yield the failing checks, limited to the CPUs of the disturbed process if known."""
     cpus = parse_isolated_cpus(host)
     shared = sorted(set(role_cpus) - set(cpus or ()))

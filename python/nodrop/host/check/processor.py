@@ -26,7 +26,7 @@ SIZES: tuple[PageSize, ...] = ("2M", "1G")
 IOMMU_TYPES = "cat /sys/class/iommu/*/intel-iommu/cap /sys/class/iommu/*/amd-iommu/features"
 
 
-def _processor(host: HostDescriptor) -> Processor:
+def _get_processor(host: HostDescriptor) -> Processor:
     return host.capabilities.processor
 
 
@@ -48,7 +48,7 @@ def _judge_sizes_supported(label: str, pages: Mapping[PageSize, Feature]) -> Con
 
 def _judge_tlb(host: HostDescriptor) -> Condition:
     """Judge whether the TLB holds every page size."""
-    by_size = _processor(host).tlb_large_pages
+    by_size = _get_processor(host).tlb_large_pages
     if not by_size:
         return build_unknown_condition("TLB entries for large pages", "the descriptor says nothing of them")
     return combine_all(
@@ -57,12 +57,12 @@ def _judge_tlb(host: HostDescriptor) -> Condition:
 
 
 def _judge_vm_exits(host: HostDescriptor) -> Condition:
-    return judge_observation("spares VM exits by", _processor(host).reduced_exits, holds=bool)
+    return judge_observation("spares VM exits by", _get_processor(host).reduced_exits, holds=bool)
 
 
 def _judge_smt(host: HostDescriptor) -> Condition:
     """Judge whether SMT is available; using it is up to the operator."""
-    smt = _processor(host).smt
+    smt = _get_processor(host).smt
     supported = judge_observation("SMT supported", smt.supported)
     if smt.enabled.value:
         return judge_observation("SMT active", smt.enabled)
@@ -71,11 +71,11 @@ def _judge_smt(host: HostDescriptor) -> Condition:
 
 
 def _judge_io_cache(host: HostDescriptor) -> Condition:
-    return judge_feature("direct cache access of devices", _processor(host).direct_cache_access)
+    return judge_feature("direct cache access of devices", _get_processor(host).direct_cache_access)
 
 
 def _judge_iotlb(host: HostDescriptor) -> Condition:
-    return judge_observation("IOTLB entries for large pages", _processor(host).iotlb_large_pages)
+    return judge_observation("IOTLB entries for large pages", _get_processor(host).iotlb_large_pages)
 
 
 class _HardwareRemedy:
@@ -89,7 +89,7 @@ class _HardwareRemedy:
         by_hand = (
             describe_bios_setting(host, self.setting) if self.setting else describe_missing_hardware(host, self.what)
         )
-        arguments = self.arguments.get(_processor(host).vendor.value or "", "")
+        arguments = self.arguments.get(_get_processor(host).vendor.value or "", "")
         if not arguments:
             return Remedy(by_hand=by_hand, verify=self.verify)
         return Remedy(add_kernel_arguments(host, arguments), f"first {by_hand}; after the command reboot", self.verify)
@@ -98,7 +98,7 @@ class _HardwareRemedy:
 def _enable_tlb_tags(host: HostDescriptor) -> Remedy:
     """Return how to enable Intel's VPID; AMD's ASIDs cannot be disabled."""
     lacking = describe_missing_hardware(host, "tagged TLBs (VPID, ASID)")
-    if _processor(host).vendor.value != "Intel":
+    if _get_processor(host).vendor.value != "Intel":
         return Remedy(by_hand=lacking, verify=FLAGS.format("flushbyasid"))
     return enable_module_parameter("kvm_intel", "vpid", lacking)
 
@@ -123,7 +123,7 @@ RULES = (
         "large pages",
         CLAUSE,
         "A large page spares steps of address translation, and one TLB entry of it covers far more memory.",
-        lambda host: _judge_each_size("large pages of", _processor(host).large_pages),
+        lambda host: _judge_each_size("large pages of", _get_processor(host).large_pages),
         _HardwareRemedy("pages of 2 MiB and 1 GiB (flags pse, pdpe1gb)", FLAGS.format("pse|pdpe1gb")),
     ),
     CheckRule(
@@ -131,7 +131,7 @@ RULES = (
         "large pages for devices",
         CLAUSE,
         "Devices that write packets into large pages need fewer translations of the IOMMU for them.",
-        lambda host: _judge_each_size("I/O large pages of", _processor(host).io_large_pages),
+        lambda host: _judge_each_size("I/O large pages of", _get_processor(host).io_large_pages),
         _HardwareRemedy("an IOMMU that takes large pages", IOMMU_TYPES, "iommu", IOMMU_ON),
         control_plane=False,
     ),
@@ -169,7 +169,7 @@ RULES = (
         "second-level address translation",
         CLAUSE,
         "The processor translates a VM's addresses itself instead of leaving the hypervisor for each.",
-        lambda host: judge_observation("SLAT supported", _processor(host).slat.supported),
+        lambda host: judge_observation("SLAT supported", _get_processor(host).slat.supported),
         _HardwareRemedy("nested paging (EPT, NPT)", FLAGS.format("ept|npt"), "virtualization"),
     ),
     CheckRule(
@@ -177,7 +177,7 @@ RULES = (
         "second-level translation of large pages",
         CLAUSE,
         "Large pages of a VM stay large down to the memory, with one translation for each.",
-        lambda host: _judge_sizes_supported("SLAT of", _processor(host).slat_large_pages),
+        lambda host: _judge_sizes_supported("SLAT of", _get_processor(host).slat_large_pages),
         _HardwareRemedy("nested paging of large pages", FLAGS.format("ept_1gb|ept_ad|npt|pdpe1gb"), "virtualization"),
     ),
     CheckRule(
@@ -185,7 +185,7 @@ RULES = (
         "caches kept over VM exits",
         CLAUSE,
         "A cache that is flushed when a VM is entered starts cold each time.",
-        lambda host: judge_feature("cache kept over VM exits", _processor(host).cache_extension),
+        lambda host: judge_feature("cache kept over VM exits", _get_processor(host).cache_extension),
         _keep_cache,
     ),
     CheckRule(
@@ -193,7 +193,7 @@ RULES = (
         "TLB entries tagged by VM",
         CLAUSE,
         "With VPID or ASID the TLB need not be flushed whenever VMs take turns.",
-        lambda host: judge_feature("VPID or ASID", _processor(host).tlb_extension),
+        lambda host: judge_feature("VPID or ASID", _get_processor(host).tlb_extension),
         _enable_tlb_tags,
     ),
     CheckRule(
@@ -201,7 +201,7 @@ RULES = (
         "second-level translation for devices",
         CLAUSE,
         "An IOMMU lets a device reach a VM's memory directly, past the hypervisor.",
-        lambda host: judge_observation("I/O SLAT supported", _processor(host).iommu_slat.supported),
+        lambda host: judge_observation("I/O SLAT supported", _get_processor(host).iommu_slat.supported),
         _HardwareRemedy("an IOMMU (VT-d, AMD-Vi, SMMU)", "ls /sys/class/iommu", "iommu", IOMMU_ON),
         control_plane=False,
     ),
@@ -210,7 +210,7 @@ RULES = (
         "second-level translation of large pages for devices",
         CLAUSE,
         "Packets into large pages of a VM need one translation each; without it passthrough fell behind (clause 6.1).",
-        lambda host: _judge_sizes_supported("I/O SLAT of", _processor(host).iommu_slat_large_pages),
+        lambda host: _judge_sizes_supported("I/O SLAT of", _get_processor(host).iommu_slat_large_pages),
         _HardwareRemedy("an IOMMU that takes large pages", IOMMU_TYPES, "iommu", IOMMU_ON),
         required=False,
         control_plane=False,
@@ -220,7 +220,9 @@ RULES = (
         "interrupt remapping",
         CLAUSE,
         "Interrupts of a device go straight to its VM, and cannot be forged by another.",
-        lambda host: judge_observation("interrupt remapping supported", _processor(host).interrupt_remapping.supported),
+        lambda host: judge_observation(
+            "interrupt remapping supported", _get_processor(host).interrupt_remapping.supported
+        ),
         _HardwareRemedy("an IOMMU that remaps interrupts", REMAPPING, "iommu", IOMMU_ON),
         control_plane=False,
     ),

@@ -38,13 +38,14 @@ def _check(item: RecordItem, host: HostDescriptor) -> HostCheck:
         clause=CLAUSE,
         required=False,
         status=status,
-        evidence=tuple(_evidence(leaf) for leaf in leaves) or (CheckEvidence(value="missing: none found", source=""),),
+        evidence=tuple(_build_evidence(leaf) for leaf in leaves)
+        or (CheckEvidence(value="missing: none found", source=""),),
         why="Setups can be compared only if this is known for both.",
         verify="nodrop host describe",
     )
 
 
-def _evidence(leaf: AnyObservation) -> CheckEvidence:
+def _build_evidence(leaf: AnyObservation) -> CheckEvidence:
     if not leaf.known:
         return CheckEvidence(value=f"missing: {leaf.why or 'not detected'}", source=leaf.source)
     return CheckEvidence(
@@ -52,31 +53,31 @@ def _evidence(leaf: AnyObservation) -> CheckEvidence:
     )
 
 
-def _nics(host: HostDescriptor) -> Iterable[Nic]:
+def _list_nics(host: HostDescriptor) -> Iterable[Nic]:
     placed = (nic for node in host.resources.numa_nodes for nic in node.nics)
     return (*placed, *host.resources.unplaced_nics)
 
 
-def _settings(*names: str) -> Callable[[HostDescriptor], Sequence[AnyObservation]]:
+def _select_settings(*names: str) -> Callable[[HostDescriptor], Sequence[AnyObservation]]:
     return lambda host: [get_setting(host, name) for name in names]
 
 
-def _sizes(host: HostDescriptor) -> list[AnyObservation]:
+def _list_sizes(host: HostDescriptor) -> list[AnyObservation]:
     return [node.memory.total_bytes for node in host.resources.numa_nodes]
 
 
-def _hypervisor(host: HostDescriptor) -> list[AnyObservation]:
+def _list_hypervisor(host: HostDescriptor) -> list[AnyObservation]:
     hypervisor = host.capabilities.hypervisor
     return [hypervisor.kind] if hypervisor.kind.value == "none" else [hypervisor.kind, hypervisor.version]
 
 
-def _switches(host: HostDescriptor) -> list[AnyObservation]:
+def _list_switches(host: HostDescriptor) -> list[AnyObservation]:
     """Return the virtual switches; their absence, once checked, is known too."""
     nothing: AnyObservation = Observation(value="none", source="host describe", confidence="reported")
     return [leaf for each in host.capabilities.vswitches for leaf in (each.kind, each.version)] or [nothing]
 
 
-def _large_pages(host: HostDescriptor) -> list[AnyObservation]:
+def _list_large_pages(host: HostDescriptor) -> list[AnyObservation]:
     return [pages.total_count for node in host.resources.numa_nodes for pages in node.memory.large_pages]
 
 
@@ -89,7 +90,7 @@ RECORD_ITEMS = (
         lambda host: [host.capabilities.processor.core_count, host.capabilities.processor.threads_per_core_count],
     ),
     RecordItem("R4", "microcode", lambda host: [host.capabilities.processor.microcode]),
-    RecordItem("R5", "memory: kind and size", lambda host: [host.capabilities.memory.kind, *_sizes(host)]),
+    RecordItem("R5", "memory: kind and size", lambda host: [host.capabilities.memory.kind, *_list_sizes(host)]),
     RecordItem(
         "R6",
         "memory modules: size, speed, slot",
@@ -98,14 +99,14 @@ RECORD_ITEMS = (
     RecordItem(
         "R7",
         "cards: maker, model, firmware",
-        lambda host: [leaf for nic in _nics(host) for leaf in (nic.vendor, nic.model, nic.firmware)],
+        lambda host: [leaf for nic in _list_nics(host) for leaf in (nic.vendor, nic.model, nic.firmware)],
     ),
     RecordItem(
         "R8",
         "cards: slots as they run",
-        lambda host: [leaf for nic in _nics(host) for leaf in (nic.pci_generation, nic.lane_count)],
+        lambda host: [leaf for nic in _list_nics(host) for leaf in (nic.pci_generation, nic.lane_count)],
     ),
-    RecordItem("R9", "interrupts of cards", _settings("nic_irq_cpus", "irqbalance")),
+    RecordItem("R9", "interrupts of cards", _select_settings("nic_irq_cpus", "irqbalance")),
     RecordItem("R10", "BIOS: version and date", lambda host: [host.host.bios]),
     RecordItem(
         "R11",
@@ -118,9 +119,9 @@ RECORD_ITEMS = (
     ),
     RecordItem("R12", "operating system", lambda host: [host.host.os]),
     RecordItem("R13", "kernel", lambda host: [host.host.kernel]),
-    RecordItem("R14", "kernel command line", _settings("kernel_cmdline")),
-    RecordItem("R15", "hypervisor: kind and version", _hypervisor),
-    RecordItem("R16", "virtual switches: kind and version", _switches),
-    RecordItem("R17", "CPUs isolated", _settings("isolated_cpus")),
-    RecordItem("R18", "memory in large pages", _large_pages),
+    RecordItem("R14", "kernel command line", _select_settings("kernel_cmdline")),
+    RecordItem("R15", "hypervisor: kind and version", _list_hypervisor),
+    RecordItem("R16", "virtual switches: kind and version", _list_switches),
+    RecordItem("R17", "CPUs isolated", _select_settings("isolated_cpus")),
+    RecordItem("R18", "memory in large pages", _list_large_pages),
 )

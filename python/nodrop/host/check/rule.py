@@ -77,7 +77,7 @@ def judge_observation(
         reason = observation.why or "no data"
         return Condition(None, (CheckEvidence(value=f"{label}: unknown, {reason}", source=observation.source),))
     evidence = CheckEvidence(
-        value=f"{label}: {value_text or format_value(observation.value)}{_confidence_note(observation)}",
+        value=f"{label}: {value_text or format_value(observation.value)}{_format_confidence_note(observation)}",
         source=observation.source,
     )
     return Condition(holds(observation.value), (evidence,))
@@ -98,15 +98,15 @@ def combine_all(*facts: Condition) -> Condition:
     """Combine conditions: fails if one fails, holds only if all are known to hold."""
     answers = [fact.holds for fact in facts]
     if False in answers:  # what decides is all there is to say
-        return Condition(False, _evidence(fact for fact in facts if fact.holds is False))
-    return Condition(None if None in answers or not answers else True, _evidence(facts))
+        return Condition(False, _merge_evidence(fact for fact in facts if fact.holds is False))
+    return Condition(None if None in answers or not answers else True, _merge_evidence(facts))
 
 
 def combine_any(*facts: Condition) -> Condition:
     """Combine conditions: holds if one holds."""
     answers = [fact.holds for fact in facts]
     holds = True if True in answers else None if None in answers or not answers else False
-    return Condition(holds, _evidence(facts))
+    return Condition(holds, _merge_evidence(facts))
 
 
 def build_condition(label: str, holds: bool | None, value: str, source: str) -> Condition:
@@ -140,7 +140,7 @@ def format_value(value: object) -> str:
     return str(value) or "none"
 
 
-def _confidence_note(observation: Observation[T]) -> str:
+def _format_confidence_note(observation: Observation[T]) -> str:
     return (
         f" ({observation.confidence}: {observation.why})"
         if observation.confidence in ("inferred", "database", "declared")
@@ -148,5 +148,5 @@ def _confidence_note(observation: Observation[T]) -> str:
     )
 
 
-def _evidence(facts: Iterable[Condition]) -> tuple[CheckEvidence, ...]:
+def _merge_evidence(facts: Iterable[Condition]) -> tuple[CheckEvidence, ...]:
     return tuple(each for fact in facts for each in fact.evidence)

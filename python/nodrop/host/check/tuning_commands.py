@@ -27,13 +27,13 @@ NOISY_SERVICES = frozenset(
 
 def advise_isolated_cpus(host: HostDescriptor) -> str:
     """Return the CPUs to isolate if none are: all but the first core of every node, as a kernel CPU list."""
-    housekeeping = {cpu for node in host.resources.numa_nodes for cpu in _first_core(node)}
+    housekeeping = {cpu for node in host.resources.numa_nodes for cpu in _list_first_core(node)}
     return format_cpu_list(
         cpu for node in host.resources.numa_nodes for cpu in node.cpus.ids if cpu not in housekeeping
     )
 
 
-def _first_core(node: NumaNode) -> tuple[int, ...]:
+def _list_first_core(node: NumaNode) -> tuple[int, ...]:
     return min(node.cpus.sibling_sets, default=())
 
 
@@ -79,7 +79,7 @@ def isolate_cpus(host: HostDescriptor) -> Remedy:
 
 def steer_interrupts(host: HostDescriptor) -> Remedy:
     """Send interrupts to the first cores."""
-    first = format_cpu_list(cpu for node in host.resources.numa_nodes for cpu in _first_core(node)) or "0"
+    first = format_cpu_list(cpu for node in host.resources.numa_nodes for cpu in _list_first_core(node)) or "0"
     return Remedy(
         fix='for irq in /sys/class/net/*/device/msi_irqs/* /sys/class/net/*/device/../msi_irqs/*; do [ -e "$irq" ] && '
         f'echo {first} > "/proc/irq/${{irq##*/}}/smp_affinity_list"; done',

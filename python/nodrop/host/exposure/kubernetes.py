@@ -51,18 +51,18 @@ def query_kubernetes(run: Callable[..., ProgramOutput], hostname: str) -> StackE
         return run("kubectl", "--request-timeout=2s", "get", "--raw", path)
 
     if not _is_configured():
-        return _unavailable("no cluster is named: neither KUBECONFIG nor ~/.kube/config")
+        return _build_unavailable("no cluster is named: neither KUBECONFIG nor ~/.kube/config")
     answer = get(NODES)
-    nodes = list(_items(answer))
+    nodes = list(_list_items(answer))
     if not nodes:
-        return _unavailable(answer.why or "it lists no node")
+        return _build_unavailable(answer.why or "it lists no node")
     node = next((each for each in nodes if _is_named(each, hostname)), None)
     if node is None:
         names = ", ".join(str(each.get("metadata", {}).get("name")) for each in nodes[:5])
-        return _unavailable(f"this host, {hostname}, is none of its nodes: {names}")
+        return _build_unavailable(f"this host, {hostname}, is none of its nodes: {names}")
     name = node.get("metadata", {}).get("name")
     answers = [
-        next((each for each in _items(get(path)) if each["metadata"].get("name") == name), None)
+        next((each for each in _list_items(get(path)) if each["metadata"].get("name") == name), None)
         for path in (TOPOLOGIES, FUNCTIONS)
     ]
     exposed_node = KubernetesNode(node, *answers)
@@ -78,7 +78,7 @@ def _is_configured() -> bool:
     return bool(os.environ.get("KUBECONFIG")) or os.path.isfile(Path("~/.kube/config").expanduser())  # noqa: PTH113 - never raises
 
 
-def _unavailable(reason: str) -> StackExposure:
+def _build_unavailable(reason: str) -> StackExposure:
     unknown = FeatureExposure(status="unknown", value=reason)
     return StackExposure(name=NAME, level="orchestrator", why=reason, features=dict.fromkeys(READERS, unknown))
 
@@ -91,7 +91,7 @@ def _parse_json(answer: ProgramOutput) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def _items(answer: ProgramOutput) -> Iterator[dict[str, Any]]:
+def _list_items(answer: ProgramOutput) -> Iterator[dict[str, Any]]:
     items = _parse_json(answer).get("items")
     for each in items if isinstance(items, list) else ():
         if isinstance(each, dict) and isinstance(each.get("metadata"), dict):
@@ -107,68 +107,72 @@ def _is_named(node: dict[str, Any], hostname: str) -> bool:
     return hostname in names
 
 
-def _exposed(value: str, source: str) -> FeatureExposure:
+def _build_exposed(value: str, source: str) -> FeatureExposure:
     return FeatureExposure(status="exposed", value=value, source=source)
 
 
-def _absent(what: str, source: str) -> FeatureExposure:
+def _build_absent(what: str, source: str) -> FeatureExposure:
     return FeatureExposure(status="not exposed", value=f"no {what}", source=source)
 
 
-def _resources(node: KubernetesNode, *words: str) -> dict[str, str]:
+def _collect_resources(node: KubernetesNode, *words: str) -> dict[str, str]:
     """Return device plugin resources whose names contain any of these words; all without words."""
     extended = {key: value for key, value in node.allocatable.items() if not key.startswith(PLAIN)}
     return {key: value for key, value in extended.items() if not words or any(word in key.lower() for word in words)}
 
 
-def _devices(*words: str, what: str) -> Callable[[KubernetesNode], FeatureExposure]:
+def _build_device_reader(*words: str, what: str) -> Callable[[KubernetesNode], FeatureExposure]:
     place = "status.allocatable, of device plugins"
 
     def way(node: KubernetesNode) -> FeatureExposure:
-        resources = _resources(node, *words)
-        return _exposed(_pairs(resources), place) if resources else _absent(what, place)
+        resources = _collect_resources(node, *words)
+        return _build_exposed(_format_pairs(resources), place) if resources else _build_absent(what, place)
 
     return way
 
 
-def _pairs(pairs: dict[str, str]) -> str:
+def _format_pairs(pairs: dict[str, str]) -> str:
     return ", ".join(f"{key}={value}" for key, value in sorted(pairs.items()))
 
 
-def _labeled(*beginnings: str, what: str, partly: bool = False) -> Callable[[KubernetesNode], FeatureExposure]:
+def _build_label_reader(
+    *beginnings: str, what: str, partly: bool = False
+) -> Callable[[KubernetesNode], FeatureExposure]:
     place = f"labels {LABELS}{' or '.join(beginnings)}"
 
     def way(node: KubernetesNode) -> FeatureExposure:
         labels = {key: value for key, value in node.labels.items() if key.startswith(beginnings)}
         if not labels:
-            return _absent(f"{what}: node feature discovery sets none", place)
+            return _build_absent(f"{what}: node feature discovery sets none", place)
         value = (
-            _pairs(labels) if len(labels) <= 3 else f"{len(labels)} labels, as {_pairs(dict(list(labels.items())[:2]))}"
+            _format_pairs(labels)
+            if len(labels) <= 3
+            else f"{len(labels)} labels, as {_format_pairs(dict(list(labels.items())[:2]))}"
         )
         return FeatureExposure(status="partly" if partly else "exposed", value=value, source=place)
 
     return way
 
 
-def _memory(node: KubernetesNode) -> FeatureExposure:
+def _describe_memory(node: KubernetesNode) -> FeatureExposure:
     memory = node.allocatable.get("memory")
     place = "status.allocatable.memory"
-    return _exposed(f"{memory} allocatable", place) if memory else _absent("such resource", place)
+    return _build_exposed(f"{memory} allocatable", place) if memory else _build_absent("such resource", place)
 
 
-def _large_pages(node: KubernetesNode) -> FeatureExposure:
+def _describe_large_pages(node: KubernetesNode) -> FeatureExposure:
     pages = {key: value for key, value in node.allocatable.items() if key.startswith("hugepages-")}
     place = "status.allocatable.hugepages-*"
-    return _exposed(_pairs(pages), place) if pages else _absent("such resource", place)
+    return _build_exposed(_format_pairs(pages), place) if pages else _build_absent("such resource", place)
 
 
-def _zones(what: str, partly: bool) -> Callable[[KubernetesNode], FeatureExposure]:
+def _build_zone_reader(what: str, partly: bool) -> Callable[[KubernetesNode], FeatureExposure]:
     """Return a reader for features of the node's resource topology."""
     place = "NodeResourceTopology.zones"
 
     def way(node: KubernetesNode) -> FeatureExposure:
         if node.topology is None:
-            return _absent(f"{what}: the node has no NodeResourceTopology", place)
+            return _build_absent(f"{what}: the node has no NodeResourceTopology", place)
         zones = [each for each in node.topology.get("zones", []) if each.get("type") == "Node"]
         names = sorted({resource.get("name", "") for each in zones for resource in each.get("resources", [])})
         value = f"{len(zones)} NUMA zones with {', '.join(names[:5])}"
@@ -177,47 +181,49 @@ def _zones(what: str, partly: bool) -> Callable[[KubernetesNode], FeatureExposur
     return way
 
 
-def _functions(node: KubernetesNode) -> FeatureExposure:
+def _describe_functions(node: KubernetesNode) -> FeatureExposure:
     place = "SriovNetworkNodeState.status.interfaces"
     if node.functions is None:
-        return _devices("sriov", "_vf", what="SR-IOV resource, and no SriovNetworkNodeState")(node)
+        return _build_device_reader("sriov", "_vf", what="SR-IOV resource, and no SriovNetworkNodeState")(node)
     interfaces = node.functions.get("status", {}).get("interfaces", [])
-    return _exposed(
+    return _build_exposed(
         ", ".join(f"{each.get('name')}: {each.get('totalvfs', 0)} functions" for each in interfaces) or "none", place
     )
 
 
-def _kernel(node: KubernetesNode) -> FeatureExposure:
+def _describe_kernel(node: KubernetesNode) -> FeatureExposure:
     version = node.node.get("status", {}).get("nodeInfo", {}).get("kernelVersion")
     place = "status.nodeInfo.kernelVersion"
-    return _exposed(str(version), place) if version else _absent("such field", place)
+    return _build_exposed(str(version), place) if version else _build_absent("such field", place)
 
 
-def _cores(node: KubernetesNode) -> FeatureExposure:
+def _describe_cores(node: KubernetesNode) -> FeatureExposure:
     cpus = node.allocatable.get("cpu")
     place = "status.allocatable.cpu"
     if not cpus:
-        return _absent("such resource", place)
+        return _build_absent("such resource", place)
     return FeatureExposure(status="partly", value=f"{cpus} CPUs allocatable, by number and not by name", source=place)
 
 
 READERS: dict[str, Callable[[KubernetesNode], FeatureExposure]] = {
-    "hypervisor": _devices("kubevirt.io/kvm", what="kvm resource"),
-    "iommu": _labeled("iommu-", what="label"),
-    "direct-cache": _labeled("ddio", "cpu-ddio", what="label"),
-    "memory": _memory,
-    "large-pages": _large_pages,
-    "nic": _labeled("pci-0200", "pci-0280", "network-", what="label of a network card"),
-    "crypto": _devices(*CRYPTO, what="resource of a crypto device"),
-    "pci-socket": _zones("node of a device", partly=True),
-    "pci-bandwidth": _labeled("pci-bandwidth", what="label"),
-    "sriov": _functions,
-    "cpu": _labeled("cpu-", what="label of the processor"),
-    "ovs": _labeled("ovs", "network-ovs", what="label"),
-    "cores": _cores,
-    "isolation": _labeled("cpu-isolated", "kernel-config.NO_HZ_FULL", "kernel-config.NO_HZ", what="label", partly=True),
-    "core-socket": _zones("socket or node of a CPU", partly=False),
-    "kernel": _kernel,
-    "tlb": _labeled("cpu-tlb", what="label"),
+    "hypervisor": _build_device_reader("kubevirt.io/kvm", what="kvm resource"),
+    "iommu": _build_label_reader("iommu-", what="label"),
+    "direct-cache": _build_label_reader("ddio", "cpu-ddio", what="label"),
+    "memory": _describe_memory,
+    "large-pages": _describe_large_pages,
+    "nic": _build_label_reader("pci-0200", "pci-0280", "network-", what="label of a network card"),
+    "crypto": _build_device_reader(*CRYPTO, what="resource of a crypto device"),
+    "pci-socket": _build_zone_reader("node of a device", partly=True),
+    "pci-bandwidth": _build_label_reader("pci-bandwidth", what="label"),
+    "sriov": _describe_functions,
+    "cpu": _build_label_reader("cpu-", what="label of the processor"),
+    "ovs": _build_label_reader("ovs", "network-ovs", what="label"),
+    "cores": _describe_cores,
+    "isolation": _build_label_reader(
+        "cpu-isolated", "kernel-config.NO_HZ_FULL", "kernel-config.NO_HZ", what="label", partly=True
+    ),
+    "core-socket": _build_zone_reader("socket or node of a CPU", partly=False),
+    "kernel": _describe_kernel,
+    "tlb": _build_label_reader("cpu-tlb", what="label"),
 }
 """By key of the row."""

@@ -37,8 +37,8 @@ def query_libvirt_exposure(run: Callable[..., ProgramOutput], uri: str = SYSTEM)
     answer = virsh("capabilities")
     root = _parse_xml(answer.text)
     if root is None:
-        return _unavailable(answer.why or "it answered with something that is no XML")
-    host = LibvirtHost(root, tuple(_devices(virsh)), virsh)
+        return _build_unavailable(answer.why or "it answered with something that is no XML")
+    host = LibvirtHost(root, tuple(_read_devices(virsh)), virsh)
     version = virsh("version", "--daemon").text or ""
     return StackExposure(
         name=NAME,
@@ -48,7 +48,7 @@ def query_libvirt_exposure(run: Callable[..., ProgramOutput], uri: str = SYSTEM)
     )
 
 
-def _unavailable(reason: str) -> StackExposure:
+def _build_unavailable(reason: str) -> StackExposure:
     return StackExposure(
         name=NAME,
         level="hypervisor",
@@ -64,36 +64,38 @@ def _parse_xml(text: str | None) -> xml.Element | None:
         return None
 
 
-def _devices(virsh: Virsh) -> Iterator[xml.Element]:
+def _read_devices(virsh: Virsh) -> Iterator[xml.Element]:
     names = (virsh("nodedev-list", "--cap", "pci").text or "").split()
     for name in names[:DEVICES_MAX]:
         if (root := _parse_xml(virsh("nodedev-dumpxml", name).text)) is not None:
             yield root
 
 
-def _exposed(value: str, source: str) -> FeatureExposure:
+def _build_exposed(value: str, source: str) -> FeatureExposure:
     return FeatureExposure(status="exposed", value=value, source=source)
 
 
-def _absent(looked_for: str, source: str) -> FeatureExposure:
+def _build_absent(looked_for: str, source: str) -> FeatureExposure:
     return FeatureExposure(status="not exposed", value=f"no {looked_for}", source=source)
 
 
-def _hypervisor(host: LibvirtHost) -> FeatureExposure:
+def _describe_hypervisor(host: LibvirtHost) -> FeatureExposure:
     kinds = {each.get("type", "") for each in host.capabilities.iterfind("guest/arch/domain")}
     place = "capabilities: guest/arch/domain"
-    return _exposed(" ".join(sorted(kinds)), place) if kinds else _absent("kind of guest", place)
+    return _build_exposed(" ".join(sorted(kinds)), place) if kinds else _build_absent("kind of guest", place)
 
 
-def _iommu(host: LibvirtHost) -> FeatureExposure:
+def _describe_iommu(host: LibvirtHost) -> FeatureExposure:
     element = host.capabilities.find("host/iommu")
     place = "capabilities: host/iommu"
     return (
-        _exposed(f"support: {element.get('support')}", place) if element is not None else _absent("such element", place)
+        _build_exposed(f"support: {element.get('support')}", place)
+        if element is not None
+        else _build_absent("such element", place)
     )
 
 
-def _memory(host: LibvirtHost) -> FeatureExposure:
+def _describe_memory(host: LibvirtHost) -> FeatureExposure:
     answer = host.virsh("nodememstats")
     pairs = (line.partition(":") for line in (answer.text or "").splitlines())
     kib = {
@@ -103,22 +105,22 @@ def _memory(host: LibvirtHost) -> FeatureExposure:
     }
     if "total" not in kib or "free" not in kib:
         return FeatureExposure(status="unknown", value=answer.why or "no figures", source="nodememstats")
-    return _exposed(f"{kib['free'] / 2**20:.1f} of {kib['total'] / 2**20:.1f} GiB free", "nodememstats")
+    return _build_exposed(f"{kib['free'] / 2**20:.1f} of {kib['total'] / 2**20:.1f} GiB free", "nodememstats")
 
 
-def _large_pages(host: LibvirtHost) -> FeatureExposure:
+def _describe_large_pages(host: LibvirtHost) -> FeatureExposure:
     sizes = [each for each in host.capabilities.iterfind("host/topology/cells/cell/pages") if each.get("size") != "4"]
     place = "capabilities: host/topology/cells/cell/pages; freepages"
     if not sizes:
-        return _absent("large pages in the cells", place)
+        return _build_absent("large pages in the cells", place)
     free = host.virsh("freepages", "--all")
     reported = ", ".join(f"{each.text} of {int(each.get('size', '0')) >> 10} MiB" for each in sizes)
     if free.text is None:
         return FeatureExposure(status="partly", value=f"{reported}; how many are free: {free.why}", source=place)
-    return _exposed(f"{reported}; and how many are free", place)
+    return _build_exposed(f"{reported}; and how many are free", place)
 
 
-def _devices_of_class(host: LibvirtHost, *prefixes: str) -> list[xml.Element]:
+def _list_devices_of_class(host: LibvirtHost, *prefixes: str) -> list[xml.Element]:
     return [each for each in host.devices if (each.findtext("capability/class") or "").startswith(prefixes)]
 
 
@@ -128,49 +130,49 @@ def _list_devices(host: LibvirtHost, *prefixes: str) -> FeatureExposure:
         return FeatureExposure(status="unknown", value="it lists no PCI device", source=place)
     names = [
         (each.findtext("capability/product") or "").strip() or "by its id"
-        for each in _devices_of_class(host, *prefixes)
+        for each in _list_devices_of_class(host, *prefixes)
     ]
-    return _exposed(", ".join(dict.fromkeys(names)) or "none here", place)
+    return _build_exposed(", ".join(dict.fromkeys(names)) or "none here", place)
 
 
 def _read_cards(host: LibvirtHost, path: str, reported: Callable[[xml.Element], str], what: str) -> FeatureExposure:
     """Return an element of all network cards."""
     place = f"nodedev-dumpxml: {path}"
-    cards = _devices_of_class(host, NETWORK)
+    cards = _list_devices_of_class(host, NETWORK)
     if not cards:
         return FeatureExposure(status="unknown", value="it lists no network card to look at", source=place)
     values = [reported(each) for card in cards for each in card.iterfind(path)]
     if not values:  # libvirt leaves out what a card does not have
         return FeatureExposure(status="unknown", value=f"no network card here has a {what} to show", source=place)
-    return _exposed(", ".join(dict.fromkeys(values)), place)
+    return _build_exposed(", ".join(dict.fromkeys(values)), place)
 
 
-def _cpu(host: LibvirtHost) -> FeatureExposure:
+def _describe_cpu(host: LibvirtHost) -> FeatureExposure:
     model = host.capabilities.findtext("host/cpu/model")
     flags = host.capabilities.findall("host/cpu/feature")
     place = "capabilities: host/cpu"
-    return _exposed(f"{model}, {len(flags)} more flags", place) if model else _absent("model", place)
+    return _build_exposed(f"{model}, {len(flags)} more flags", place) if model else _build_absent("model", place)
 
 
-def _cores(host: LibvirtHost) -> FeatureExposure:
+def _describe_cores(host: LibvirtHost) -> FeatureExposure:
     place = "capabilities: cell/cpus/cpu@siblings; vcpupin of each VM"
     cpus = host.capabilities.findall("host/topology/cells/cell/cpus/cpu")
     if not any(each.get("siblings") for each in cpus):
-        return _absent("siblings", place)
+        return _build_absent("siblings", place)
     running = len((host.virsh("list", "--name").text or "").split())
     reported = f"{len(cpus)} CPUs with their siblings, pinning of {running} VMs; not what the host itself uses"
     return FeatureExposure(status="partly", value=reported, source=place)
 
 
-def _sockets(host: LibvirtHost) -> FeatureExposure:
+def _describe_sockets(host: LibvirtHost) -> FeatureExposure:
     place = "capabilities: cell/cpus/cpu@socket_id"
     sockets = {each.get("socket_id") for each in host.capabilities.iterfind("host/topology/cells/cell/cpus/cpu")} - {
         None
     }
     return (
-        _exposed(f"{len(sockets)} sockets" if len(sockets) != 1 else "1 socket", place)
+        _build_exposed(f"{len(sockets)} sockets" if len(sockets) != 1 else "1 socket", place)
         if sockets
-        else _absent("socket", place)
+        else _build_absent("socket", place)
     )
 
 
@@ -183,17 +185,17 @@ def _search_words(*words: str) -> Callable[[LibvirtHost], FeatureExposure]:
         place = f"capabilities, nodedev-dumpxml: {' or '.join(words)}"
         if matches:
             return FeatureExposure(status="partly", value=f"mentioned: {' '.join(matches)}", source=place)
-        return _absent("element or word about it", place)
+        return _build_absent("element or word about it", place)
 
     return way
 
 
 READERS: dict[str, Callable[[LibvirtHost], FeatureExposure]] = {
-    "hypervisor": _hypervisor,
-    "iommu": _iommu,
+    "hypervisor": _describe_hypervisor,
+    "iommu": _describe_iommu,
     "direct-cache": _search_words("ddio", "direct cache", "sdci"),
-    "memory": _memory,
-    "large-pages": _large_pages,
+    "memory": _describe_memory,
+    "large-pages": _describe_large_pages,
     "nic": lambda said: _list_devices(said, NETWORK),
     "crypto": lambda said: _list_devices(said, *CRYPTO),
     "pci-socket": lambda said: _read_cards(said, "capability/numa", lambda at: f"node {at.get('node')}", "node"),
@@ -209,11 +211,11 @@ READERS: dict[str, Callable[[LibvirtHost], FeatureExposure]] = {
         lambda at: f"up to {at.get('maxCount')} functions",
         "virtual function",
     ),
-    "cpu": _cpu,
+    "cpu": _describe_cpu,
     "ovs": _search_words("dpdk", "openvswitch", "netdev datapath"),
-    "cores": _cores,
+    "cores": _describe_cores,
     "isolation": _search_words("isolated", "isolcpus"),
-    "core-socket": _sockets,
+    "core-socket": _describe_sockets,
     "kernel": _search_words("kernel", "uname"),
     "tlb": _search_words("tlb"),
 }

@@ -80,10 +80,10 @@ def _query(hostname: str) -> StackExposure:
             )
         return build_exposure(read_compute_host(cloud, hypervisor), read_version(cloud))
     except Exception as error:  # whatever a cloud answers, it ends no command
-        return build_unavailable(_reason(error))
+        return build_unavailable(_format_reason(error))
 
 
-def _reason(error: Exception) -> str:
+def _format_reason(error: Exception) -> str:
     text = " ".join(str(error).split())[:160]
     if getattr(getattr(error, "response", None), "status_code", 0) == FORBIDDEN:
         return f"this user may not list compute hosts, an administrator may: {text}"
@@ -133,32 +133,32 @@ def build_exposure(host: ComputeHost, version: str = "") -> StackExposure:
     )
 
 
-def _exposed(value: str, source: str) -> FeatureExposure:
+def _build_exposed(value: str, source: str) -> FeatureExposure:
     return FeatureExposure(status="exposed", value=value, source=source)
 
 
-def _partly(value: str, source: str) -> FeatureExposure:
+def _build_partly_exposed(value: str, source: str) -> FeatureExposure:
     return FeatureExposure(status="partly", value=value, source=source)
 
 
-def _absent(what: str, source: str) -> FeatureExposure:
+def _build_absent(what: str, source: str) -> FeatureExposure:
     return FeatureExposure(status="not exposed", value=f"no {what}", source=source)
 
 
-def _hypervisor(host: ComputeHost) -> FeatureExposure:
+def _describe_hypervisor(host: ComputeHost) -> FeatureExposure:
     kind = host.hypervisor.get("hypervisor_type")
     place = "Nova os-hypervisors: hypervisor_type, state"
-    return _exposed(f"{kind}, {host.hypervisor.get('state')}", place) if kind else _absent("type", place)
+    return _build_exposed(f"{kind}, {host.hypervisor.get('state')}", place) if kind else _build_absent("type", place)
 
 
-def _inventory(name: str, what: str) -> Callable[[ComputeHost], FeatureExposure]:
+def _build_inventory_reader(name: str, what: str) -> Callable[[ComputeHost], FeatureExposure]:
     place = f"Placement inventories: {name}"
 
     def way(host: ComputeHost) -> FeatureExposure:
         inventory = host.inventories.get(name)
         if inventory is None:
-            return _absent(f"{what}: no inventory of {name}", place)
-        return _exposed(f"{_count_free(host, name)} of {inventory['total']} {name} free", place)
+            return _build_absent(f"{what}: no inventory of {name}", place)
+        return _build_exposed(f"{_count_free(host, name)} of {inventory['total']} {name} free", place)
 
     return way
 
@@ -169,91 +169,99 @@ def _count_free(host: ComputeHost, name: str) -> int:
     return int(whole) - host.usages.get(name, 0)
 
 
-def _classes(*words: str, what: str, partly: bool = False) -> Callable[[ComputeHost], FeatureExposure]:
+def _build_class_reader(*words: str, what: str, partly: bool = False) -> Callable[[ComputeHost], FeatureExposure]:
     """Return a reader for device resource classes whose names contain any of these words."""
     place = f"Placement resource classes: {' or '.join(words)}"
 
     def way(host: ComputeHost) -> FeatureExposure:
         classes = sorted(name for name in host.inventories if any(word in name for word in words))
         if not classes:
-            return _absent(what, place)
+            return _build_absent(what, place)
         value = ", ".join(f"{name}={host.inventories[name]['total']}" for name in classes)
-        return _partly(value, place) if partly else _exposed(value, place)
+        return _build_partly_exposed(value, place) if partly else _build_exposed(value, place)
 
     return way
 
 
-def _traits(*words: str, what: str) -> Callable[[ComputeHost], FeatureExposure]:
+def _build_trait_reader(*words: str, what: str) -> Callable[[ComputeHost], FeatureExposure]:
     place = f"Placement traits: {' or '.join(words)}"
 
     def way(host: ComputeHost) -> FeatureExposure:
         traits = sorted(trait for trait in host.traits if any(word in trait for word in words))
         if not traits:
-            return _absent(what, place)
-        return _exposed(", ".join(traits[:3]) + (f" and {len(traits) - 3} more" if len(traits) > 3 else ""), place)
+            return _build_absent(what, place)
+        return _build_exposed(
+            ", ".join(traits[:3]) + (f" and {len(traits) - 3} more" if len(traits) > 3 else ""), place
+        )
 
     return way
 
 
-def _cpu(host: ComputeHost) -> FeatureExposure:
+def _describe_cpu(host: ComputeHost) -> FeatureExposure:
     info = host.hypervisor.get("cpu_info")
     flags = [trait for trait in host.traits if trait.startswith("HW_CPU_")]
     place = "Nova os-hypervisors: cpu_info; Placement traits: HW_CPU_*"
     model = info.get("model") if isinstance(info, dict) else None
     if not model and not flags:
-        return _absent("model and no trait", place)
+        return _build_absent("model and no trait", place)
     value = f"{model or 'no model'}, {len(flags)} traits"
-    return _exposed(value, place) if model and flags else _partly(value, place)
+    return _build_exposed(value, place) if model and flags else _build_partly_exposed(value, place)
 
 
-def _ovs(host: ComputeHost) -> FeatureExposure:
+def _describe_ovs(host: ComputeHost) -> FeatureExposure:
     place = "Neutron agents: configurations.datapath_type"
     kinds = {each.get("configurations", {}).get("datapath_type") for each in host.agents} - {None}
     if not kinds:
-        return _absent("agent that tells its datapath", place)
-    return _exposed(f"datapath {', '.join(sorted(kinds))}{' (user space)' if 'netdev' in kinds else ''}", place)
+        return _build_absent("agent that tells its datapath", place)
+    return _build_exposed(f"datapath {', '.join(sorted(kinds))}{' (user space)' if 'netdev' in kinds else ''}", place)
 
 
-def _cores(host: ComputeHost) -> FeatureExposure:
+def _describe_cores(host: ComputeHost) -> FeatureExposure:
     place = "Placement inventories and usages: VCPU, PCPU"
     counts = [f"{_count_free(host, name)} {name} free" for name in ("VCPU", "PCPU") if name in host.inventories]
-    return _partly(f"{', '.join(counts)}, by number and not by name", place) if counts else _absent("inventory", place)
+    return (
+        _build_partly_exposed(f"{', '.join(counts)}, by number and not by name", place)
+        if counts
+        else _build_absent("inventory", place)
+    )
 
 
-def _isolation(host: ComputeHost) -> FeatureExposure:
+def _describe_isolation(host: ComputeHost) -> FeatureExposure:
     place = "Placement inventories: PCPU"
     inventory = host.inventories.get("PCPU")
     if inventory is None:
-        return _absent("inventory of PCPU: no cpu_dedicated_set", place)
-    return _partly(
+        return _build_absent("inventory of PCPU: no cpu_dedicated_set", place)
+    return _build_partly_exposed(
         f"{inventory['total']} CPUs kept for VMs that have them alone; whether the host leaves them alone is not said",
         place,
     )
 
 
-def _kernel(host: ComputeHost) -> FeatureExposure:
+def _describe_kernel(host: ComputeHost) -> FeatureExposure:
     place = "Nova os-hypervisors: hypervisor_version, servers' details"
     reported = host.hypervisor.get("hypervisor_version")
-    return _absent(f"kernel: hypervisor_version is {reported}, that of the emulator", place)
+    return _build_absent(f"kernel: hypervisor_version is {reported}, that of the emulator", place)
 
 
 READERS: dict[str, Callable[[ComputeHost], FeatureExposure]] = {
-    "hypervisor": _hypervisor,
-    "iommu": _traits("IOMMU", what="trait of it"),
-    "direct-cache": _traits("DDIO", "DIRECT_CACHE", what="trait of it"),
-    "memory": _inventory("MEMORY_MB", "memory"),
-    "large-pages": _classes("HUGEPAGE", "MEMORY_PAGE", what="inventory of pages: Nova keeps them to itself"),
-    "nic": _classes("CUSTOM_PCI_", "NET_BW_", what="PCI device in Placement, and no bandwidth of a card", partly=True),
-    "crypto": _classes("CRYPTO", "QAT", what="such device in Placement"),
-    "pci-socket": _traits("NUMA", "SOCKET", what="trait of a node or socket"),
-    "pci-bandwidth": _classes("PCI_BW", "PCI_BANDWIDTH", what="inventory of it"),
-    "sriov": _classes("SRIOV_NET_VF", "_VF", what="virtual functions in Placement"),
-    "cpu": _cpu,
-    "ovs": _ovs,
-    "cores": _cores,
-    "isolation": _isolation,
-    "core-socket": _traits("NUMA", "SOCKET", what="trait of a node or socket"),
-    "kernel": _kernel,
-    "tlb": _traits("TLB", what="trait of it"),
+    "hypervisor": _describe_hypervisor,
+    "iommu": _build_trait_reader("IOMMU", what="trait of it"),
+    "direct-cache": _build_trait_reader("DDIO", "DIRECT_CACHE", what="trait of it"),
+    "memory": _build_inventory_reader("MEMORY_MB", "memory"),
+    "large-pages": _build_class_reader("HUGEPAGE", "MEMORY_PAGE", what="inventory of pages: Nova keeps them to itself"),
+    "nic": _build_class_reader(
+        "CUSTOM_PCI_", "NET_BW_", what="PCI device in Placement, and no bandwidth of a card", partly=True
+    ),
+    "crypto": _build_class_reader("CRYPTO", "QAT", what="such device in Placement"),
+    "pci-socket": _build_trait_reader("NUMA", "SOCKET", what="trait of a node or socket"),
+    "pci-bandwidth": _build_class_reader("PCI_BW", "PCI_BANDWIDTH", what="inventory of it"),
+    "sriov": _build_class_reader("SRIOV_NET_VF", "_VF", what="virtual functions in Placement"),
+    "cpu": _describe_cpu,
+    "ovs": _describe_ovs,
+    "cores": _describe_cores,
+    "isolation": _describe_isolation,
+    "core-socket": _build_trait_reader("NUMA", "SOCKET", what="trait of a node or socket"),
+    "kernel": _describe_kernel,
+    "tlb": _build_trait_reader("TLB", what="trait of it"),
 }
 """By the key of the row."""

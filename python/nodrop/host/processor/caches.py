@@ -45,7 +45,7 @@ def read_caches(chip: ProcessorInputs) -> tuple[Cache, ...]:
             Cache(
                 level=level,
                 kind=kind,
-                size_bytes=_size(chip, f"{path}/size"),
+                size_bytes=_observe_size(chip, f"{path}/size"),
                 line_bytes=observations.observe_number(chip.source, f"{path}/coherency_line_size"),
                 ways_count=observations.observe_number(chip.source, f"{path}/ways_of_associativity"),
                 shared_cpus=observations.observe_unreadable(chip.source, f"{path}/shared_cpu_list")
@@ -85,7 +85,7 @@ def _from_cpuid(chip: ProcessorInputs, each: CpuidCache) -> Cache:
     )
 
 
-def _size(chip: ProcessorInputs, path: str) -> Observation[int]:
+def _observe_size(chip: ProcessorInputs, path: str) -> Observation[int]:
     text = chip.source.tree.read_text(path)
     if text is None:
         return observations.observe_unreadable(chip.source, path)

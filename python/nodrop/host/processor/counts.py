@@ -29,7 +29,7 @@ def count_cores(chip: ProcessorInputs) -> CoreCounts:
     cores = {reported[cpu] for cpu in running if cpu in reported}
     topology = f"{CPUS}/cpu*/topology"
     return CoreCounts(
-        _sockets(chip, len(sockets), f"{topology}/physical_package_id"),
+        _observe_sockets(chip, len(sockets), f"{topology}/physical_package_id"),
         _observe_count(chip, len(cores), f"{topology}/thread_siblings_list"),
         _observe_count(chip, max(map(len, cores), default=0), f"{topology}/thread_siblings_list"),
     )
@@ -55,7 +55,7 @@ def describe_smt(chip: ProcessorInputs, counts: CoreCounts) -> Feature:
     return Feature(supported=supported, enabled=active)
 
 
-def _sockets(chip: ProcessorInputs, count: int, path: str) -> Observation[int]:
+def _observe_sockets(chip: ProcessorInputs, count: int, path: str) -> Observation[int]:
     if len(chip.parts) > 1 and count > 1:
         return chip.source.moment.unknown("the kernel's packages are clusters of unlike cores here", path)
     return _observe_count(chip, count, path)

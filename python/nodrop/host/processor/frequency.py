@@ -17,8 +17,8 @@ def read_base(chip: ProcessorInputs) -> Observation[float]:
         lambda: _read_khz(chip, f"{chip.first}/cpufreq/base_frequency"),
         lambda: _read_leaf_0x16(chip, "eax"),
         lambda: _read_mhz(chip, f"{chip.first}/acpi_cppc/nominal_freq"),
-        lambda: _base_by_name(chip),
-        lambda: _base_by_firmware(chip),
+        lambda: _observe_base_by_name(chip),
+        lambda: _observe_base_by_firmware(chip),
     )
 
 
@@ -121,7 +121,7 @@ def _read_leaf_0x16(chip: ProcessorInputs, register: str) -> Observation[float]:
     return chip.source.moment.reported(float(mhz), source)
 
 
-def _base_by_firmware(chip: ProcessorInputs) -> Observation[float]:
+def _observe_base_by_firmware(chip: ProcessorInputs) -> Observation[float]:
     """Return the frequency of the first populated socket in SMBIOS."""
     moment = chip.source.moment
     for each in smbios.read_structures(chip.source):
@@ -131,7 +131,7 @@ def _base_by_firmware(chip: ProcessorInputs) -> Observation[float]:
     return moment.unknown(chip.source.tree.failure_reason(smbios.TABLE) or "not listed", smbios.TABLE)
 
 
-def _base_by_name(chip: ProcessorInputs) -> Observation[float]:
+def _observe_base_by_name(chip: ProcessorInputs) -> Observation[float]:
     name = chip.fields.get("model name", "")
     if (match := _GHZ_IN_NAME.search(name)) is None:
         return chip.source.moment.unknown("no file and no leaf tells", CPUINFO)

@@ -31,20 +31,20 @@ def describe_iommu(chip: ProcessorInputs) -> IommuFeatures:
     units = iommu_units.read_iommu_units(chip.source)
     present = Feature(supported=_observe_present(chip, units), enabled=_observe_enabled(chip))
     if present.supported.value is False:
-        return _no_iommu(chip, present)
+        return _build_no_iommu(chip, present)
     translates = _observe_all_units(chip, units, [each.translates for each in units], "CAP.SAGAW")
     remaps = _observe_all_units(chip, units, [each.remaps for each in units], "ECAP.IR")
     posts = _observe_all_units(chip, units, [each.posts for each in units], "CAP.PI, GAMSup")
     return IommuFeatures(
         present,
         Feature(supported=translates, enabled=_observe_translating(chip, present, translates)),
-        {size: _large_pages(chip, units, present, size) for size in _SIZES},
+        {size: _describe_large_pages(chip, units, present, size) for size in _SIZES},
         Feature(supported=remaps, enabled=_observe_remapping(chip, present, remaps)),
         Feature(supported=posts, enabled=_observe_posting(chip, posts)),
     )
 
 
-def _no_iommu(chip: ProcessorInputs, present: Feature) -> IommuFeatures:
+def _build_no_iommu(chip: ProcessorInputs, present: Feature) -> IommuFeatures:
     """Return unsupported features if there is no IOMMU."""
     no: Observation[bool] = chip.source.moment.inferred(False, present.supported.source, "there is no IOMMU")
     neither = Feature(supported=no, enabled=no)
@@ -90,7 +90,9 @@ def _observe_all_units(
     return moment.reported(all(unit_values), units[0].path, register + count)
 
 
-def _large_pages(chip: ProcessorInputs, units: tuple[IommuUnit, ...], present: Feature, size: PageSize) -> Feature:
+def _describe_large_pages(
+    chip: ProcessorInputs, units: tuple[IommuUnit, ...], present: Feature, size: PageSize
+) -> Feature:
     supported = _observe_all_units(
         chip, units, [each.has_page_size(size) for each in units], "CAP.SLLPS, or all of AMD's tables"
     )

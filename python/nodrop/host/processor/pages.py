@@ -17,28 +17,31 @@ _EPT_CAPABILITIES = 0x48C
 
 def describe_large_pages(chip: ProcessorInputs) -> dict[PageSize, Feature]:
     """Describe the processor's large pages; enabled: the kernel has pages of this size."""
-    return {size: Feature(supported=_supported(chip, size), enabled=_kernel_has_size(chip, size)) for size in _SIZE_KB}
+    return {
+        size: Feature(supported=_observe_supported(chip, size), enabled=_observe_kernel_support(chip, size))
+        for size in _SIZE_KB
+    }
 
 
 def describe_second_level(chip: ProcessorInputs, slat: Feature) -> dict[PageSize, Feature]:
     """Describe large pages of guests; enabled with second-level translation, though executable ones may be split."""
     features: dict[PageSize, Feature] = {}
     for size in _SIZE_KB:
-        supported = _second_level_supported(chip, slat, size)
-        features[size] = Feature(supported=supported, enabled=_second_level_enabled(chip, slat, supported))
+        supported = _observe_second_level_supported(chip, slat, size)
+        features[size] = Feature(supported=supported, enabled=_observe_second_level_enabled(chip, slat, supported))
     return features
 
 
-def _supported(chip: ProcessorInputs, size: PageSize) -> Observation[bool]:
+def _observe_supported(chip: ProcessorInputs, size: PageSize) -> Observation[bool]:
     if "flags" in chip.fields:
         return chip.observe_flag(_FLAGS[size])
-    kernel_support = _kernel_has_size(chip, size)
+    kernel_support = _observe_kernel_support(chip, size)
     if kernel_support.value:
         return chip.source.moment.inferred(True, kernel_support.source, "the kernel keeps pages of this size")
     return chip.source.moment.unknown(kernel_support.why or "no flag tells", kernel_support.source)
 
 
-def _kernel_has_size(chip: ProcessorInputs, size: PageSize) -> Observation[bool]:
+def _observe_kernel_support(chip: ProcessorInputs, size: PageSize) -> Observation[bool]:
     moment, tree = chip.source.moment, chip.source.tree
     if not tree.list_directory(_HUGEPAGES):
         return observations.observe_unreadable(chip.source, _HUGEPAGES)
@@ -46,20 +49,20 @@ def _kernel_has_size(chip: ProcessorInputs, size: PageSize) -> Observation[bool]
     return moment.reported(tree.exists(path), path)
 
 
-def _second_level_supported(chip: ProcessorInputs, slat: Feature, size: PageSize) -> Observation[bool]:
+def _observe_second_level_supported(chip: ProcessorInputs, slat: Feature, size: PageSize) -> Observation[bool]:
     moment = chip.source.moment
     if not slat.supported.known:
         return moment.unknown(slat.supported.why, slat.supported.source)
     if not slat.supported.value:
         return moment.inferred(False, slat.supported.source, "no second-level translation")
     if not chip.amd:
-        return _ept_supports(chip, size)
-    own_support = _supported(chip, size)
+        return _observe_ept_support(chip, size)
+    own_support = _observe_supported(chip, size)
     reason = "nested paging takes the processor's own page sizes"
     return moment.inferred(bool(own_support.value), own_support.source, reason) if own_support.known else own_support
 
 
-def _ept_supports(chip: ProcessorInputs, size: PageSize) -> Observation[bool]:
+def _observe_ept_support(chip: ProcessorInputs, size: PageSize) -> Observation[bool]:
     moment = chip.source.moment
     if "ept_1gb" in chip.flags:
         if size == "1G":
@@ -73,7 +76,9 @@ def _ept_supports(chip: ProcessorInputs, size: PageSize) -> Observation[bool]:
     return moment.unknown(register.why, register.source)
 
 
-def _second_level_enabled(chip: ProcessorInputs, slat: Feature, supported: Observation[bool]) -> Observation[bool]:
+def _observe_second_level_enabled(
+    chip: ProcessorInputs, slat: Feature, supported: Observation[bool]
+) -> Observation[bool]:
     moment, tree = chip.source.moment, chip.source.tree
     if not slat.enabled.known or not supported.known:
         lacking = slat.enabled if not slat.enabled.known else supported

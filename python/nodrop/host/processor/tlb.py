@@ -72,11 +72,11 @@ def _list_cpuid_tlbs(chip: ProcessorInputs) -> tuple[_ListedTlb, ...]:
     if cpuid is None:
         return ()
     if chip.amd:
-        return tuple(each for each in _amd(cpuid) if each.entries)
-    return tuple(_intel_list(cpuid)) or tuple(_intel_descriptors(cpuid))
+        return tuple(each for each in _list_amd_tlbs(cpuid) if each.entries)
+    return tuple(_list_intel_tlbs(cpuid)) or tuple(_list_intel_descriptors(cpuid))
 
 
-def _intel_list(cpuid: Cpuid) -> Iterator[_ListedTlb]:
+def _list_intel_tlbs(cpuid: Cpuid) -> Iterator[_ListedTlb]:
     """Yield the TLBs of leaf 18H, of newer processors."""
     for subleaf, each in enumerate(cpuid.list_subleaves(0x18)):
         kind = _KINDS.get(each.edx & 0x1F)
@@ -92,7 +92,7 @@ def _intel_list(cpuid: Cpuid) -> Iterator[_ListedTlb]:
         )
 
 
-def _intel_descriptors(cpuid: Cpuid) -> Iterator[_ListedTlb]:
+def _list_intel_descriptors(cpuid: Cpuid) -> Iterator[_ListedTlb]:
     """Yield the TLBs of leaf 2: one byte each, looked up in a table."""
     registers = cpuid.get(2)
     if registers is None or registers.eax & 0xFF != 1:
@@ -111,7 +111,7 @@ def _intel_descriptors(cpuid: Cpuid) -> Iterator[_ListedTlb]:
             yield _ListedTlb(row.level, row.kind, row.pages, row.entries, ways, "cpuid 0x2", f"descriptor {code:#04x}")
 
 
-def _amd(cpuid: Cpuid) -> Iterator[_ListedTlb]:
+def _list_amd_tlbs(cpuid: Cpuid) -> Iterator[_ListedTlb]:
     if (first := cpuid.get(0x8000_0005)) is not None:
         for register, page in ((first.ebx, "4K"), (first.eax, "2M")):
             for shift, kind in _HALVES:
@@ -120,17 +120,17 @@ def _amd(cpuid: Cpuid) -> Iterator[_ListedTlb]:
                     1, kind, (page,), entries, entries if ways == 0xFF else ways or None, "cpuid 0x80000005"
                 )
     if (second := cpuid.get(0x8000_0006)) is not None:
-        yield from _amd_wide(second.ebx, 2, "4K", "cpuid 0x80000006")
-        yield from _amd_wide(second.eax, 2, "2M", "cpuid 0x80000006")
+        yield from _list_wide_amd_tlbs(second.ebx, 2, "4K", "cpuid 0x80000006")
+        yield from _list_wide_amd_tlbs(second.eax, 2, "2M", "cpuid 0x80000006")
     if (huge := cpuid.get(0x8000_0019)) is not None:
-        yield from _amd_wide(huge.eax, 1, "1G", "cpuid 0x80000019")
-        yield from _amd_wide(huge.ebx, 2, "1G", "cpuid 0x80000019")
+        yield from _list_wide_amd_tlbs(huge.eax, 1, "1G", "cpuid 0x80000019")
+        yield from _list_wide_amd_tlbs(huge.ebx, 2, "1G", "cpuid 0x80000019")
 
 
 _HALVES: tuple[tuple[int, TlbKind], ...] = ((16, "data"), (0, "instruction"))
 
 
-def _amd_wide(register: int, level: int, page: str, source: str) -> Iterator[_ListedTlb]:
+def _list_wide_amd_tlbs(register: int, level: int, page: str, source: str) -> Iterator[_ListedTlb]:
     """Yield TLBs of a register: 12 bits of entries, 4 of associativity code; without upper half unified."""
     halves: tuple[tuple[int, TlbKind], ...] = _HALVES if register >> 16 else ((0, "unified"),)
     for shift, kind in halves:

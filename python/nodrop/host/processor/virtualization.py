@@ -18,7 +18,7 @@ _L1TF = "/sys/devices/system/cpu/vulnerabilities/l1tf"
 
 def describe_virtualization(chip: ProcessorInputs) -> Feature:
     """Describe VT-x or AMD-V; enabled: not disabled by the firmware."""
-    return Feature(supported=_supported(chip), enabled=_enabled(chip))
+    return Feature(supported=_observe_supported(chip), enabled=_enabled(chip))
 
 
 def read_reduced_exits(chip: ProcessorInputs) -> Observation[tuple[str, ...]]:
@@ -38,7 +38,7 @@ def read_reduced_exits(chip: ProcessorInputs) -> Observation[tuple[str, ...]]:
 def describe_slat(chip: ProcessorInputs) -> Feature:
     """Describe EPT or nested paging."""
     if "flags" not in chip.fields:
-        return _unknown_feature(chip)
+        return _describe_unknown_feature(chip)
     supported = _observe_flag(chip, "ept", "npt")
     return Feature(supported=supported, enabled=_observe_parameter(chip, supported, "ept", "npt"))
 
@@ -47,7 +47,7 @@ def describe_tlb_extension(chip: ProcessorInputs) -> Feature:
     """Describe VPID or ASID, with which guest TLB entries survive VM exits."""
     moment, cpuid = chip.source.moment, chip.source.cpuid
     if "flags" not in chip.fields:
-        return _unknown_feature(chip)
+        return _describe_unknown_feature(chip)
     if chip.amd:
         supported = chip.observe_flag("svm")
         if supported.value and cpuid and (svm := cpuid.get(0x8000_000A)) is not None:
@@ -56,7 +56,7 @@ def describe_tlb_extension(chip: ProcessorInputs) -> Feature:
         on = moment.inferred(True, f"{_MODULES}/kvm_amd", "KVM gives every guest an ASID")
         return Feature(
             supported=supported,
-            enabled=_unless_unsupported(chip, supported, on if loaded else _module_not_loaded(chip)),
+            enabled=_observe_unless_unsupported(chip, supported, on if loaded else _observe_missing_module(chip)),
         )
     supported = _observe_flag(chip, "vpid")
     return Feature(supported=supported, enabled=_observe_parameter(chip, supported, "vpid", "vpid"))
@@ -66,7 +66,7 @@ def describe_cache_extension(chip: ProcessorInputs) -> Feature:
     """Describe whether guest cache lines survive VM exits: tags are physical, but the kernel may flush L1."""
     moment, tree = chip.source.moment, chip.source.tree
     if "flags" not in chip.fields:
-        return _unknown_feature(chip)
+        return _describe_unknown_feature(chip)
     supported = moment.inferred(True, CPUINFO, "caches of x86 go by physical address: an exit evicts nothing")
     l1tf = tree.read_text(_L1TF)
     if l1tf is None:
@@ -88,13 +88,13 @@ def _observe_flag(chip: ProcessorInputs, *names: str) -> Observation[bool]:
     return chip.source.moment.unknown(_FEW_FLAGS, CPUINFO) if _lists_few_flags(chip) and not flag.value else flag
 
 
-def _supported(chip: ProcessorInputs) -> Observation[bool]:
+def _observe_supported(chip: ProcessorInputs) -> Observation[bool]:
     """Return support by CPUID first, as the kernel clears the flag if the firmware disabled it."""
     moment, cpuid = chip.source.moment, chip.source.cpuid
     if chip.intel and cpuid and (bit := cpuid.test_bit(1, "ecx", 5)) is not None:
-        return moment.reported(bit, "cpuid 0x1", _hypervisor_note(chip))
+        return moment.reported(bit, "cpuid 0x1", _format_hypervisor_note(chip))
     if chip.amd and cpuid and (bit := cpuid.test_bit(0x8000_0001, "ecx", 2)) is not None:
-        return moment.reported(bit, "cpuid 0x80000001", _hypervisor_note(chip))
+        return moment.reported(bit, "cpuid 0x80000001", _format_hypervisor_note(chip))
     if "flags" in chip.fields:
         flag = chip.observe_flag("vmx", "svm")
         return flag if flag.value else moment.reported(False, CPUINFO, "no flag vmx or svm; the firmware may hide it")
@@ -102,7 +102,7 @@ def _supported(chip: ProcessorInputs) -> Observation[bool]:
 
 
 def _enabled(chip: ProcessorInputs) -> Observation[bool]:
-    moment, tree, supported = chip.source.moment, chip.source.tree, _supported(chip)
+    moment, tree, supported = chip.source.moment, chip.source.tree, _observe_supported(chip)
     kvm = read_kvm_version(chip.source)
     if supported.known and not supported.value:
         kvm_note = "; /dev/kvm answers by other means than the processor's" if kvm.value == _KVM_API else ""
@@ -112,10 +112,10 @@ def _enabled(chip: ProcessorInputs) -> Observation[bool]:
     for module in ("kvm_intel", "kvm_amd"):
         if tree.exists(f"{_MODULES}/{module}/parameters"):
             return moment.inferred(True, f"{_MODULES}/{module}", "its module is loaded, which refuses where it is off")
-    return _enabled_by_register(chip, supported, kvm)
+    return _observe_enabled_by_register(chip, supported, kvm)
 
 
-def _enabled_by_register(
+def _observe_enabled_by_register(
     chip: ProcessorInputs, supported: Observation[bool], kvm: Observation[int]
 ) -> Observation[bool]:
     """Return whether it is enabled by MSR, if KVM cannot answer."""
@@ -136,12 +136,12 @@ def _observe_parameter(chip: ProcessorInputs, supported: Observation[bool], inte
     module, name = ("kvm_amd", amd) if chip.amd else ("kvm_intel", intel)
     path = f"{_MODULES}/{module}/parameters/{name}"
     loaded = chip.source.tree.exists(f"{_MODULES}/{module}")
-    return _unless_unsupported(
-        chip, supported, observations.observe_switch(chip.source, path) if loaded else _module_not_loaded(chip)
+    return _observe_unless_unsupported(
+        chip, supported, observations.observe_switch(chip.source, path) if loaded else _observe_missing_module(chip)
     )
 
 
-def _unless_unsupported(
+def _observe_unless_unsupported(
     chip: ProcessorInputs, supported: Observation[bool], enabled: Observation[bool]
 ) -> Observation[bool]:
     if supported.known and not supported.value:
@@ -149,16 +149,16 @@ def _unless_unsupported(
     return enabled
 
 
-def _module_not_loaded(chip: ProcessorInputs) -> Observation[bool]:
+def _observe_missing_module(chip: ProcessorInputs) -> Observation[bool]:
     module = "kvm_amd" if chip.amd else "kvm_intel"
     return chip.source.moment.unknown(f"{module} is not loaded", f"{_MODULES}/{module}")
 
 
-def _unknown_feature(chip: ProcessorInputs) -> Feature:
+def _describe_unknown_feature(chip: ProcessorInputs) -> Feature:
     reason = chip.source.tree.failure_reason(CPUINFO) or "this architecture does not list it"
     unknown: Observation[bool] = chip.source.moment.unknown(reason, CPUINFO)
     return Feature(supported=unknown, enabled=unknown)
 
 
-def _hypervisor_note(chip: ProcessorInputs) -> str:
+def _format_hypervisor_note(chip: ProcessorInputs) -> str:
     return "as the hypervisor shows it" if chip.virtual else ""

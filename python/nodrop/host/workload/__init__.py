@@ -94,18 +94,18 @@ def read_table(number: int) -> tuple[tuple[str, ...], ...]:
 @cache
 def list_functions() -> tuple[NetworkFunction, ...]:
     """List every VNF of table 1, then those mentioned only in the text."""
-    return (*_table_functions(), *UNLISTED_FUNCTIONS)
+    return (*_list_table_functions(), *UNLISTED_FUNCTIONS)
 
 
-def _table_functions() -> Iterator[NetworkFunction]:
+def _list_table_functions() -> Iterator[NetworkFunction]:
     use_case = ""
     for case, name, *marks in read_table(1)[2:]:
         use_case = case or use_case
         if name != NO_VNF:
-            yield NetworkFunction(name=name, use_case=use_case, classes=tuple(_classes(marks)))
+            yield NetworkFunction(name=name, use_case=use_case, classes=tuple(_list_classes(marks)))
 
 
-def _classes(marks: Sequence[str]) -> Iterator[WorkloadClass]:
+def _list_classes(marks: Sequence[str]) -> Iterator[WorkloadClass]:
     for place, mark in enumerate(marks):
         if mark:
             plane, name = COLUMNS[place]
@@ -116,9 +116,13 @@ def _classes(marks: Sequence[str]) -> Iterator[WorkloadClass]:
 
 def find_function(name: str) -> NetworkFunction:
     """Return the VNF of a name, ignoring case and punctuation. Raises ConfigError with similar names."""
-    functions_by_key = {key: (function, function.name) for function in list_functions() for key in _keys(function.name)}
-    functions_by_key |= {_key(alias): (functions_by_key[_key(meant)][0], alias) for alias, meant in ALIASES.items()}
-    requested = _key(name)
+    functions_by_key = {
+        key: (function, function.name) for function in list_functions() for key in _list_keys(function.name)
+    }
+    functions_by_key |= {
+        _normalize_name(alias): (functions_by_key[_normalize_name(meant)][0], alias) for alias, meant in ALIASES.items()
+    }
+    requested = _normalize_name(name)
     for key in (requested, requested.removeprefix("v")):
         if key in functions_by_key:
             return functions_by_key[key][0]
@@ -127,50 +131,50 @@ def find_function(name: str) -> NetworkFunction:
     raise ConfigError(f"unknown VNF {name} (not in ETSI GS NFV-PER 001); {meant}")
 
 
-def _keys(name: str) -> tuple[str, ...]:
+def _list_keys(name: str) -> tuple[str, ...]:
     """Return the lookup keys of both names, e.g. of `E-CPE (Enterprise-CPE)`."""
-    return tuple(_key(part) for part in (name, *re.split(r"[()]", name)) if part.strip())
+    return tuple(_normalize_name(part) for part in (name, *re.split(r"[()]", name)) if part.strip())
 
 
-def _key(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 @cache
 def list_features() -> tuple[PerformanceFeature, ...]:
     """List every row of table 3, combined with the same row of table 2."""
-    bare = {_feature_key(row[0]): row for row in read_table(2)[1:]}
-    return tuple(_feature(row, bare.get(_feature_key(row[0]))) for row in read_table(3)[1:])
+    bare = {_get_feature_key(row[0]): row for row in read_table(2)[1:]}
+    return tuple(_build_feature(row, bare.get(_get_feature_key(row[0]))) for row in read_table(3)[1:])
 
 
-def _feature(row: Sequence[str], bare: Sequence[str] | None) -> PerformanceFeature:
+def _build_feature(row: Sequence[str], bare: Sequence[str] | None) -> PerformanceFeature:
     name = BOLD.sub("", row[0])
     return PerformanceFeature(
         name=name,
-        bare_metal=None if bare is None else _layers(read_table(2)[0], bare),
-        virtualised=_layers(read_table(3)[0], row),
+        bare_metal=None if bare is None else _list_layers(read_table(2)[0], bare),
+        virtualised=_list_layers(read_table(3)[0], row),
         is_hypervisors=name != row[0],
         checks=CHECKS.get(name, ()),
         record=RECORDS.get(name, ()),
     )
 
 
-def _layers(heading: Sequence[str], row: Sequence[str]) -> tuple[Layer, ...]:
+def _list_layers(heading: Sequence[str], row: Sequence[str]) -> tuple[Layer, ...]:
     return tuple(LAYERS[title] for title, mark in zip(heading[1:], row[1:], strict=True) if mark)
 
 
-def _feature_key(name: str) -> str:
+def _get_feature_key(name: str) -> str:
     """Return a key common to both tables: table 2 writes `IO` for `I/O`, and table 3 adds what is pinned to what."""
-    return _key(BOLD.sub("", name).partition(" (pinning")[0])
+    return _normalize_name(BOLD.sub("", name).partition(" (pinning")[0])
 
 
 def list_standings(vnf: NetworkFunction) -> tuple[FeatureStanding, ...]:
     """List the relevance of each feature for a VNF according to the document."""
     names = {each.name for each in vnf.classes}
-    return tuple(_standing(feature, names, {each.plane for each in vnf.classes}) for feature in list_features())
+    return tuple(_judge_standing(feature, names, {each.plane for each in vnf.classes}) for feature in list_features())
 
 
-def _standing(feature: PerformanceFeature, names: set[str], planes: set[str]) -> FeatureStanding:
+def _judge_standing(feature: PerformanceFeature, names: set[str], planes: set[str]) -> FeatureStanding:
     if any(name.startswith("intermediate NF") for name in names):
         reason = "clause 6.1 analyzed this workload"
         if feature.name.startswith("Extended instruction set") and "intermediate NF with encryption" in names:

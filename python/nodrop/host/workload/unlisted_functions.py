@@ -3,7 +3,7 @@
 from nodrop.model.workload import NetworkFunction, WorkloadClass
 
 
-def _class_in(plane: str, name: str, clause: str) -> WorkloadClass:
+def _build_class(plane: str, name: str, clause: str) -> WorkloadClass:
     return WorkloadClass(plane=plane, name=name, clause=clause)
 
 
@@ -11,10 +11,10 @@ BRAS = NetworkFunction(
     name="BRAS",
     use_case="",
     classes=(
-        _class_in("data plane", "intermediate NF", "clause 6.1"),
-        _class_in("control plane", "routing", "clause 5"),
-        _class_in("control plane", "authentication", "clause 5"),
-        _class_in("control plane", "session management", "clause 5"),
+        _build_class("data plane", "intermediate NF", "clause 6.1"),
+        _build_class("control plane", "routing", "clause 5"),
+        _build_class("control plane", "authentication", "clause 5"),
+        _build_class("control plane", "session management", "clause 5"),
     ),
     note="no row of table 1. Clause 6.1 names it, beside P-GW and PE, as a data plane workload in an intermediate "
     "element, and measured a prototype of it (annex D: BRAS/BNG); clause 5 takes PPP sessions, BGP routing "
@@ -25,7 +25,7 @@ UNLISTED_FUNCTIONS: tuple[NetworkFunction, ...] = (
     NetworkFunction(
         name="CGNAT",
         use_case="",
-        classes=(_class_in("data plane", "intermediate NF", "annex D"),),
+        classes=(_build_class("data plane", "intermediate NF", "annex D"),),
         note="no row of table 1. Annex D counts it among the edge functions whose features are like those of the BRAS "
         "it measured",
     ),
@@ -33,21 +33,21 @@ UNLISTED_FUNCTIONS: tuple[NetworkFunction, ...] = (
         name="router",
         use_case="",
         classes=(
-            _class_in("data plane", "intermediate NF", "clause 5"),
-            _class_in("storage", "non-intensive", "clause 5"),
+            _build_class("data plane", "intermediate NF", "clause 5"),
+            _build_class("storage", "non-intensive", "clause 5"),
         ),
         note="no row of table 1. Clause 5 takes it as its example of an intermediate NF, and of storage little used",
     ),
     NetworkFunction(
         name="IPSec tunneller",
         use_case="",
-        classes=(_class_in("data plane", "intermediate NF with encryption", "clause 5"),),
+        classes=(_build_class("data plane", "intermediate NF with encryption", "clause 5"),),
         note="no row of table 1. Clause 5 takes it as its example of an intermediate NF with encryption",
     ),
     NetworkFunction(
         name="network probe",
         use_case="",
-        classes=(_class_in("storage", "R/W intensive", "clause 5"),),
+        classes=(_build_class("storage", "R/W intensive", "clause 5"),),
         note="no row of table 1. Clause 5 takes it as an example of storage written to all the time",
     ),
 )

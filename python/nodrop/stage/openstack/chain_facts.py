@@ -52,7 +52,7 @@ def build_server_facts(plan: CloudPlan, read: CloudState, restaged: set[str]) ->
     owners: dict[str, str] = {}
     for planned in plan.servers:
         server = read.servers[planned.name]
-        ports = [_port(read, planned, port.name) for port in planned.ports]
+        ports = [_find_port(read, planned, port.name) for port in planned.ports]
         macs = tuple(str(port["mac_address"]).lower() for port in ports)
         for port, mac in zip(planned.ports, macs, strict=True):
             if other := owners.setdefault(mac, port.name) if mac in owners else None:
@@ -69,7 +69,7 @@ def build_server_facts(plan: CloudPlan, read: CloudState, restaged: set[str]) ->
             host=str(server.get(HOST) or ""),
             availability_zone=str(server.get(ZONE) or ""),
             macs=macs,
-            address=read.addresses.get(planned.name) or _management_address(plan, planned, read),
+            address=read.addresses.get(planned.name) or _find_management_address(plan, planned, read),
             restaged=planned.name in restaged,
         )
 
@@ -107,15 +107,15 @@ def build_chain_ids(
     networks_by_vlan: dict[tuple[int, int], CloudNetworkFacts] = {}
     ids = []
     for chain in range(lab.chain_count):
-        left, right = sides = (_side_network(networks, chain, 0), _side_network(networks, chain, 1))
+        left, right = sides = (_find_side_network(networks, chain, 0), _find_side_network(networks, chain, 1))
         if lab.vlans:
             for side, network in enumerate(sides):
-                _reserve_vlan(cloud, networks_by_vlan, (lab.port(chain, side), _vlan(cloud, network)), network)
-        is_tunneled = all((network.kind or _planned(plan, network).kind) in TUNNELS for network in sides)
+                _reserve_vlan(cloud, networks_by_vlan, (lab.port(chain, side), _get_vlan(cloud, network)), network)
+        is_tunneled = all((network.kind or _find_planned_network(plan, network).kind) in TUNNELS for network in sides)
         ids.append(
             ChainIds(
-                vlans=(_vlan(cloud, left), _vlan(cloud, right)) if lab.vlans else None,
-                vnis=(_number(cloud, left), _number(cloud, right)) if is_tunneled else None,
+                vlans=(_get_vlan(cloud, left), _get_vlan(cloud, right)) if lab.vlans else None,
+                vnis=(_parse_number(cloud, left), _parse_number(cloud, right)) if is_tunneled else None,
             )
         )
     return tuple(ids)
@@ -134,11 +134,11 @@ def build_chain_facts(
             tester_interfaces=(left, right),
             vlans=ids.vlans,
             vnis=ids.vnis,
-            macs=_chain_macs(plan, read, chain),
+            macs=_find_chain_macs(plan, read, chain),
         )
 
 
-def _chain_macs(plan: CloudPlan, read: CloudState, chain: int) -> tuple[str, str] | None:
+def _find_chain_macs(plan: CloudPlan, read: CloudState, chain: int) -> tuple[str, str] | None:
     if plan.routers:
         return read.router_macs[2 * chain].lower(), read.router_macs[2 * chain + 1].lower()
     servers = [server for server in plan.servers if server.chain == chain]
@@ -148,7 +148,7 @@ def _chain_macs(plan: CloudPlan, read: CloudState, chain: int) -> tuple[str, str
     return str(left["mac_address"]).lower(), str(right["mac_address"]).lower()
 
 
-def _side_network(networks: Sequence[CloudNetworkFacts], chain: int, side: int) -> CloudNetworkFacts:
+def _find_side_network(networks: Sequence[CloudNetworkFacts], chain: int, side: int) -> CloudNetworkFacts:
     for role in SIDES[side]:
         for network in networks:
             if network.role == role and network.chain in (chain, None):
@@ -171,16 +171,16 @@ def _reserve_vlan(
         )
 
 
-def _vlan(cloud: str, network: CloudNetworkFacts) -> int:
+def _get_vlan(cloud: str, network: CloudNetworkFacts) -> int:
     if network.kind not in (None, "vlan"):
         raise StageError(
             f"cloud {cloud}: network {network.name} has no VLAN (kind {network.kind}); request kind vlan, or frames "
             "without tags"
         )
-    return _number(cloud, network)
+    return _parse_number(cloud, network)
 
 
-def _number(cloud: str, network: CloudNetworkFacts) -> int:
+def _parse_number(cloud: str, network: CloudNetworkFacts) -> int:
     if network.segmentation_id is None:
         raise StageError(
             f"cloud {cloud}: segmentation id of network {network.name} is unknown, as only administrators can read "
@@ -190,11 +190,11 @@ def _number(cloud: str, network: CloudNetworkFacts) -> int:
     return network.segmentation_id
 
 
-def _planned(plan: CloudPlan, network: CloudNetworkFacts) -> CloudNetwork:
+def _find_planned_network(plan: CloudPlan, network: CloudNetworkFacts) -> CloudNetwork:
     return next(each for each in plan.networks if each.name == network.name)
 
 
-def _port(read: CloudState, server: CloudServer, name: str) -> Json:
+def _find_port(read: CloudState, server: CloudServer, name: str) -> Json:
     """Return a port once it is bound. Raises StageError."""
     port = read.ports.get(name)
     if port is None or not port.get("mac_address"):
@@ -210,17 +210,17 @@ def _port(read: CloudState, server: CloudServer, name: str) -> Json:
     if port.get(VIF_TYPE) in UNBOUND:
         raise StageError(
             f"cloud {read.cloud}: port {name} is not bound on {port.get(BOUND_HOST) or 'a host'} ({port[VIF_TYPE]}); "
-            f"check that an agent or driver for network {_network_of(server, name)} runs there (openstack network "
-            "agent list), and neutron-server's log"
+            f"check that an agent or driver for network {_find_network_name(server, name)} runs there "
+            "(openstack network agent list), and neutron-server's log"
         )
     return port
 
 
-def _network_of(server: CloudServer, port_name: str) -> str:
+def _find_network_name(server: CloudServer, port_name: str) -> str:
     return next(port.network for port in server.ports if port.name == port_name)
 
 
-def _management_address(plan: CloudPlan, server: CloudServer, read: CloudState) -> str | None:
+def _find_management_address(plan: CloudPlan, server: CloudServer, read: CloudState) -> str | None:
     roles = {network.name: network.role for network in plan.networks}
     for port in server.ports:
         fixed = read.ports[port.name].get("fixed_ips") if roles.get(port.network) == "management" else None

@@ -78,7 +78,7 @@ def find_leftovers(cloud: Cloud, label: str | None = None) -> tuple[Leftover, ..
 
 def select_tagged(listed: ResourceLists, label: str | None = None) -> tuple[Leftover, ...]:
     """Return the listed resources that nodrop created."""
-    chains = _chains(listed)
+    chains = _collect_chains(listed)
     return tuple(
         Leftover(to_resource(kind, each), tag_label, chains.get(str(each["id"]), ""), format_creation_time(each))
         for kind in ORDER
@@ -110,7 +110,7 @@ def format_creation_time(resource: Json) -> str:
     return str(resource.get("created_at") or resource.get("created") or "")[:16].replace("T", " ")
 
 
-def _chains(listed: ResourceLists) -> dict[str, str]:
+def _collect_chains(listed: ResourceLists) -> dict[str, str]:
     """Return the chain of resources by id: a server's is in its metadata, a port's is its server's, and a network's is
     that of all its ports."""
     chain_by_id = {each["id"]: str((each.get("metadata") or {}).get(CHAIN, "")) for each in listed["server"]}
@@ -146,18 +146,22 @@ def find_nfvbench_leftovers(listed: ResourceLists, names: NfvbenchNames) -> tupl
         names: names in NFVbench's configuration.
     """
     matches = dict(
-        _found({kind: [each for each in some if not is_tagged(kind, each)] for kind, some in listed.items()}, names)
+        _list_matches(
+            {kind: [each for each in some if not is_tagged(kind, each)] for kind, some in listed.items()}, names
+        )
     )
     return tuple(
-        Leftover(to_resource(kind, each), "", _chain(str(each.get("name", "")), names), format_creation_time(each))
+        Leftover(
+            to_resource(kind, each), "", _parse_chain(str(each.get("name", "")), names), format_creation_time(each)
+        )
         for kind in ORDER
         for each in matches.get(kind, ())
     )
 
 
-def _found(listed: ResourceLists, names: NfvbenchNames) -> Iterator[tuple[ResourceKind, list[Json]]]:
-    servers = _of_names(listed["server"], [names.servers])
-    networks = _of_names(listed["network"], names.networks)
+def _list_matches(listed: ResourceLists, names: NfvbenchNames) -> Iterator[tuple[ResourceKind, list[Json]]]:
+    servers = _filter_by_name(listed["server"], [names.servers])
+    networks = _filter_by_name(listed["network"], names.networks)
     network_ids = {each["id"] for each in networks}
     ports = [each for each in listed["port"] if _is_its_port(each, servers, network_ids, names)]
     port_ids = {each["id"] for each in ports}
@@ -174,7 +178,7 @@ def _found(listed: ResourceLists, names: NfvbenchNames) -> Iterator[tuple[Resour
     )
 
 
-def _of_names(listed: Collection[Json], names: Collection[str]) -> list[Json]:
+def _filter_by_name(listed: Collection[Json], names: Collection[str]) -> list[Json]:
     pattern = re.compile(f"(?:{'|'.join(map(re.escape, names))}){NUMBER_SUFFIX}")
     return [each for each in listed if pattern.fullmatch(str(each.get("name")))]
 
@@ -186,7 +190,7 @@ def _is_its_port(port: Json, servers: Collection[Json], network_ids: Collection[
     return port["network_id"] in network_ids and str(port.get("name")).startswith(names.servers)
 
 
-def _chain(name: str, names: NfvbenchNames) -> str:
+def _parse_chain(name: str, names: NfvbenchNames) -> str:
     prefixes = "|".join(map(re.escape, (names.servers, *names.networks)))
     match = re.match(rf"(?:{prefixes})(\d+)", name)
     return match[1] if match else ""

@@ -34,7 +34,7 @@ def find_network(cloud: Cloud, planned: CloudNetwork, listed: Iterable[Json]) ->
     Raises StageError if it must exist and does not, if it differs, or if there are two.
     """
     of_name = [each for each in listed if each.get("name") == planned.name]
-    own = [each for each in of_name if _in_project(cloud, each)]
+    own = [each for each in of_name if _is_in_project(cloud, each)]
     open_to_all = [each for each in of_name if each.get("shared") or each.get("router:external")]
     network = select_single_match(
         cloud, "network", planned.name, own or open_to_all or (of_name if planned.must_exist else [])
@@ -131,7 +131,9 @@ def find_image(cloud: Cloud, planned: CloudImage, listed: Iterable[Json]) -> Jso
         return None
     if planned.file and image.get("os_hash_value") and image.get("os_hash_algo") in hashlib.algorithms_available:
         algorithm = str(image["os_hash_algo"])
-        content = PropertyCheck(algorithm, _file_digest(planned.file, algorithm)[:16], str(image["os_hash_value"])[:16])
+        content = PropertyCheck(
+            algorithm, _compute_file_digest(planned.file, algorithm)[:16], str(image["os_hash_value"])[:16]
+        )
         _require_match(cloud, "image", image, [content])
     if not is_tagged("image", image):
         properties = [PropertyCheck(key, value, image.get(key)) for key, value in planned.properties.items()]
@@ -141,7 +143,7 @@ def find_image(cloud: Cloud, planned: CloudImage, listed: Iterable[Json]) -> Jso
 
 def find_port(cloud: Cloud, planned: CloudPort, network_id: str, listed: Iterable[Json]) -> Json | None:
     """Find a port that nodrop created: other ports may be in use. Raises StageError."""
-    of_name = [each for each in listed if each.get("name") == planned.name and _in_project(cloud, each)]
+    of_name = [each for each in listed if each.get("name") == planned.name and _is_in_project(cloud, each)]
     port = select_single_match(cloud, "port", planned.name, of_name)
     if port is None:
         return None
@@ -208,7 +210,7 @@ def find_server(
         PropertyCheck("chain", str(planned.chain), metadata.get(CHAIN)),
         PropertyCheck("user data", user_data_digest[:16], str(metadata.get(USER_DATA, ""))[:16]),
     )
-    differences = tuple(_differences(checks))
+    differences = tuple(_list_differences(checks))
     if differences and not is_tagged("server", server):
         raise StageError(
             f"cloud {cloud.name}: Instance {planned.name} cannot be reused ({'; '.join(differences)}), and nodrop did "
@@ -217,7 +219,7 @@ def find_server(
     return ServerMatch(server, differences)
 
 
-def _in_project(cloud: Cloud, resource: Json) -> bool:
+def _is_in_project(cloud: Cloud, resource: Json) -> bool:
     return bool(resource.get("project_id", resource.get("tenant_id")) == cloud.project_id)
 
 
@@ -232,7 +234,7 @@ def select_single_match(cloud: Cloud, what: str, name: str, candidates: Sequence
     return candidates[0] if candidates else None
 
 
-def _differences(checks: Iterable[PropertyCheck]) -> Iterator[str]:
+def _list_differences(checks: Iterable[PropertyCheck]) -> Iterator[str]:
     for name, expected, actual in checks:
         if expected is not None and expected != actual:
             yield f"{name} is {'not set' if actual in (None, '') else actual} instead of {expected}"
@@ -240,7 +242,7 @@ def _differences(checks: Iterable[PropertyCheck]) -> Iterator[str]:
 
 def _require_match(cloud: Cloud, kind: ResourceKind, resource: Json, checks: Sequence[PropertyCheck]) -> None:
     """Raise StageError, in NFVbench's words, if a property differs from the plan's."""
-    differing = [check for check in checks if any(_differences([check]))]
+    differing = [check for check in checks if any(_list_differences([check]))]
     if not differing:
         return
     what, name = kind.replace("_", " "), resource.get("name") or resource["id"]
@@ -248,11 +250,11 @@ def _require_match(cloud: Cloud, kind: ResourceKind, resource: Json, checks: Seq
     first, *more = differing
     raise StageError(
         f"cloud {cloud.name}: Mismatch of '{first.name}' for reused {what} {name}: "
-        f"{'; '.join(_differences([first]))}{''.join(f'; {each}' for each in _differences(more))}; {advice}, or give "
-        "another name"
+        f"{'; '.join(_list_differences([first]))}{''.join(f'; {each}' for each in _list_differences(more))}; {advice}, "
+        "or give another name"
     )
 
 
-def _file_digest(file: str, algorithm: str) -> str:
+def _compute_file_digest(file: str, algorithm: str) -> str:
     with Path(file).expanduser().open("rb") as content:
         return hashlib.file_digest(content, algorithm).hexdigest()

@@ -40,7 +40,7 @@ def build_user_data(
         queue_count: queues of each of its interfaces.
         mbuf_count: buffers of VPP; None: VPP's default.
     """
-    lines = dict(_lines(server, guest))
+    lines = dict(_list_lines(server, guest))
     lines["VIF_MQ_SIZE"] = str(queue_count)
     if mbuf_count:
         lines["NUM_MBUFS"] = str(mbuf_count)
@@ -53,7 +53,7 @@ def compute_user_data_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _lines(server: CloudServer, guest: GuestFacts) -> Iterator[tuple[str, str]]:
+def _list_lines(server: CloudServer, guest: GuestFacts) -> Iterator[tuple[str, str]]:
     yield "FORWARDER", server.forwarder
     for side in (0, 1):
         number = side + 1

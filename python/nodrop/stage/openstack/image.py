@@ -38,12 +38,14 @@ def upload_image(
 
     Raises StageError.
     """
-    path = _path(image)
+    path = _find_path(image)
     with path.open("rb") as file:
         head = file.read(len(QCOW2))
         file.seek(0)
         post = Post("image", "/images", request_bodies.build_image_body(image, label, detect_disk_format(head)))
-        created = rest.create_resource(cloud, f"create image {image.name}", post, lambda: _queued(cloud, image.name))
+        created = rest.create_resource(
+            cloud, f"create image {image.name}", post, lambda: _find_queued(cloud, image.name)
+        )
         on_created(created)
         reader = _HashingReader(file, path.stat().st_size, on_sent)
         rest.upload_file(
@@ -63,7 +65,7 @@ def set_properties(cloud: Cloud, image: CloudImage, existing: Json) -> None:
             cloud.sdk.image.update_image(existing["id"], **missing)
 
 
-def _path(image: CloudImage) -> Path:
+def _find_path(image: CloudImage) -> Path:
     if image.file is None:
         raise StageError(
             f"openstack.image.file: image {image.name} is not in Glance and no file is set; name the file to upload, "
@@ -78,7 +80,7 @@ def _path(image: CloudImage) -> Path:
     return path
 
 
-def _queued(cloud: Cloud, name: str) -> Json | None:
+def _find_queued(cloud: Cloud, name: str) -> Json | None:
     return next((image for image in inventory.list_images(cloud, name) if image["status"] == "queued"), None)
 
 

@@ -34,18 +34,18 @@ def read_inventory(cloud: Cloud, plan: CloudPlan, *, with_groups: bool) -> Inven
 
     Raises StageError if a resource has a name of the plan and differs from it.
     """
-    networks = _networks(cloud, plan)
-    subnets = _subnets(cloud, plan, networks)
+    networks = _find_networks(cloud, plan)
+    subnets = _find_subnets(cloud, plan, networks)
     image, flavor = (plan.image, plan.flavor) if plan.servers else (None, None)
     return Inventory(
         image=existing_resources.find_image(cloud, image, list_images(cloud, image.name)) if image else None,
         flavor=existing_resources.find_flavor(cloud, flavor, list_flavors(cloud)) if flavor else None,
         networks=networks,
         subnets=subnets,
-        ports=_ports(cloud, plan, networks),
+        ports=_find_ports(cloud, plan, networks),
         servers=list_servers(cloud) if plan.servers else [],
         groups=list_groups(cloud) if with_groups else {},
-        routers=_routers(cloud, plan),
+        routers=_find_routers(cloud, plan),
     )
 
 
@@ -82,7 +82,7 @@ def count_missing(plan: CloudPlan, existing: Inventory, group_count: int) -> Map
     server_count = sum(server.name not in named for server in plan.servers)
     ports = [port for server in plan.servers for port in server.ports if port.name not in existing.ports]
     routers = [router for router in plan.routers if router.name not in existing.routers]
-    flavor = _size(plan.flavor, existing.flavor) if plan.flavor else (0, 0)
+    flavor = _get_size(plan.flavor, existing.flavor) if plan.flavor else (0, 0)
     floating = sum(server.floating_ip and server.name not in named for server in plan.servers)
     return {
         "instances": server_count,
@@ -97,17 +97,17 @@ def count_missing(plan: CloudPlan, existing: Inventory, group_count: int) -> Map
     }
 
 
-def _size(planned: CloudFlavor, existing: Json | None) -> tuple[int, int]:
+def _get_size(planned: CloudFlavor, existing: Json | None) -> tuple[int, int]:
     return (existing["vcpus"], existing["ram"]) if existing else (planned.vcpus, planned.ram_mib)
 
 
-def _networks(cloud: Cloud, plan: CloudPlan) -> dict[str, Json]:
+def _find_networks(cloud: Cloud, plan: CloudPlan) -> dict[str, Json]:
     listed = rest.list_by_name(cloud, "networks", "/networks", "networks", [network.name for network in plan.networks])
     networks = ((planned.name, existing_resources.find_network(cloud, planned, listed)) for planned in plan.networks)
     return {name: network for name, network in networks if network}
 
 
-def _subnets(cloud: Cloud, plan: CloudPlan, networks: Mapping[str, Json]) -> dict[str, Json]:
+def _find_subnets(cloud: Cloud, plan: CloudPlan, networks: Mapping[str, Json]) -> dict[str, Json]:
     planned = [network for network in plan.networks if network.subnet and network.name in networks]
     names = sorted({network.subnet for network in planned if network.subnet})
     listed = rest.list_by_name(cloud, "subnets", "/subnets", "subnets", names)
@@ -117,7 +117,7 @@ def _subnets(cloud: Cloud, plan: CloudPlan, networks: Mapping[str, Json]) -> dic
     return {name: subnet for name, subnet in subnets if subnet}
 
 
-def _ports(cloud: Cloud, plan: CloudPlan, networks: Mapping[str, Json]) -> dict[str, Json]:
+def _find_ports(cloud: Cloud, plan: CloudPlan, networks: Mapping[str, Json]) -> dict[str, Json]:
     """Return the existing ports; none without networks."""
     if not networks or not plan.servers:
         return {}
@@ -133,6 +133,6 @@ def _ports(cloud: Cloud, plan: CloudPlan, networks: Mapping[str, Json]) -> dict[
     return dict(existing_ports())
 
 
-def _routers(cloud: Cloud, plan: CloudPlan) -> frozenset[str]:
+def _find_routers(cloud: Cloud, plan: CloudPlan) -> frozenset[str]:
     names = [router.name for router in plan.routers]
     return frozenset(router["name"] for router in rest.list_by_name(cloud, "routers", "/routers", "routers", names))

@@ -113,12 +113,12 @@ def connect_cloud(login: CloudLogin, on_wait: Callable[[str], None] | None = Non
     logging.getLogger("keystoneauth").addHandler(
         logging.NullHandler()
     )  # keeps keystoneauth's warnings off the terminal
-    region = _region(login)
-    name = _name(login, region.config)
+    region = _load_region(login)
+    name = _find_name(login, region.config)
     _refuse_v2(name, region.config)
     session = region.get_session()
     requests = RetryingRequests(session, on_wait or (lambda text: LOGGER.warning("cloud %s: %s", name, text)))
-    access = _access(name, region, session)
+    access = _request_access(name, region, session)
     _require_services(name, region, access)
     from openstack.connection import Connection
 
@@ -130,17 +130,17 @@ def is_named() -> bool:
     return bool(os.environ.get("OS_CLOUD") or os.environ.get("OS_AUTH_URL"))
 
 
-def _region(login: CloudLogin) -> Any:
+def _load_region(login: CloudLogin) -> Any:
     from keystoneauth1.exceptions import MissingRequiredOptions, NoMatchingPlugin
     from openstack.exceptions import ConfigException
 
-    loader, name, settings = _sources(login)
+    loader, name, settings = _find_sources(login)
     where = f"cloud {name}" if name else f"openrc file {login.openrc}" if login.openrc else "OS_... variables"
     try:
         unchecked = loader.get_one(cloud=name, validate=False, **settings)
         auth = {**unchecked.config, **(unchecked.config.get("auth") or {})}
         if unchecked.config.get("auth_type") in PASSWORD_METHODS and _needs_password(auth):
-            settings = {**settings, "auth": {**(settings.get("auth") or {}), "password": _password(where, auth)}}
+            settings = {**settings, "auth": {**(settings.get("auth") or {}), "password": _read_password(where, auth)}}
         return loader.get_one(cloud=name, app_name="nodrop", **settings)
     except MissingRequiredOptions as error:
         lacking = ", ".join(sorted(option.dest for option in error.options))
@@ -149,17 +149,17 @@ def _region(login: CloudLogin) -> Any:
         raise ConfigError(f"{where}: openstacksdk cannot read it: {extract_service_message(error)}") from None
 
 
-def _sources(login: CloudLogin) -> tuple[Any, str | None, dict[str, Any]]:
+def _find_sources(login: CloudLogin) -> tuple[Any, str | None, dict[str, Any]]:
     """Return a configuration loader, the name to look up, and additional settings."""
     from openstack.config import OpenStackConfig
 
     if login.openrc and not login.cloud:
-        return OpenStackConfig(load_yaml_config=False, load_envvars=False), None, _openrc_settings(login.openrc)
+        return OpenStackConfig(load_yaml_config=False, load_envvars=False), None, _read_openrc_settings(login.openrc)
     loader = OpenStackConfig()
     if name := login.cloud or os.environ.get("OS_CLOUD"):
         clouds = sorted(each for each in loader.get_cloud_names() if each != "defaults")
         if name not in clouds:
-            raise ConfigError(f"cloud {name} is not configured: {_missing_cloud_advice(loader, clouds)}")
+            raise ConfigError(f"cloud {name} is not configured: {_advise_missing_cloud(loader, clouds)}")
         return loader, name, {}
     if os.environ.get("OS_AUTH_URL"):
         return OpenStackConfig(load_yaml_config=False), "envvars", {}
@@ -169,7 +169,7 @@ def _sources(login: CloudLogin) -> tuple[Any, str | None, dict[str, Any]]:
     )
 
 
-def _missing_cloud_advice(loader: Any, clouds: list[str]) -> str:
+def _advise_missing_cloud(loader: Any, clouds: list[str]) -> str:
     file = getattr(loader, "config_filename", None)
     if not file:
         return (
@@ -179,7 +179,7 @@ def _missing_cloud_advice(loader: Any, clouds: list[str]) -> str:
     return f"{file} has {', '.join(clouds) or 'no cloud'}; name one of these, or add it there"
 
 
-def _openrc_settings(path: str) -> dict[str, Any]:
+def _read_openrc_settings(path: str) -> dict[str, Any]:
     """Return the file's variables in openstacksdk's form."""
     openrc_values = openrc.read_openrc(path)
     environment = {name: value for name, value in os.environ.items() if name == "OS_PASSWORD"}
@@ -193,7 +193,7 @@ def _openrc_settings(path: str) -> dict[str, Any]:
     return {name.removeprefix("OS_").lower(): value for name, value in values.items() if name not in {"OS_CLOUD"}}
 
 
-def _name(login: CloudLogin, config: Mapping[str, Any]) -> str:
+def _find_name(login: CloudLogin, config: Mapping[str, Any]) -> str:
     named = login.cloud or (None if login.openrc else os.environ.get("OS_CLOUD"))
     return named or urlsplit(str((config.get("auth") or {}).get("auth_url", ""))).hostname or "unnamed"
 
@@ -202,7 +202,7 @@ def _needs_password(auth: Mapping[str, Any]) -> bool:
     return bool(auth.get("username") or auth.get("user_id")) and not auth.get("password")
 
 
-def _password(where: str, auth: Mapping[str, Any]) -> str:
+def _read_password(where: str, auth: Mapping[str, Any]) -> str:
     """Return the password from the environment or the terminal. Only the SDK keeps it."""
     if password := os.environ.get("OS_PASSWORD"):
         return password
@@ -224,26 +224,28 @@ def _refuse_v2(name: str, config: Mapping[str, Any]) -> None:
         )
 
 
-def _access(name: str, region: Any, session: Any) -> Any:
+def _request_access(name: str, region: Any, session: Any) -> Any:
     """Return the contents of the token. Raises StageError."""
     url = (region.config.get("auth") or {}).get("auth_url", "its identity service")
     try:
         access = session.auth.get_access(session)
     except Exception as error:
-        raise StageError(f"cloud {name}: cannot log in at {url}: {_login_failure(error, region.config)}") from error
+        raise StageError(
+            f"cloud {name}: cannot log in at {url}: {_explain_login_failure(error, region.config)}"
+        ) from error
     if not access.project_id:
         raise StageError(f"cloud {name}: the token is for no project; name one (OS_PROJECT_NAME, project_name)")
     return access
 
 
-def _login_failure(error: Exception, config: Mapping[str, Any]) -> str:
+def _explain_login_failure(error: Exception, config: Mapping[str, Any]) -> str:
     from keystoneauth1 import exceptions as known
 
     message = extract_service_message(error)
     auth = config.get("auth") or {}
     user = auth.get("username") or auth.get("user_id") or "this user"
     project = auth.get("project_name") or auth.get("project_id") or "its project"
-    if any(isinstance(each, known.SSLError) for each in _causes(error)):
+    if any(isinstance(each, known.SSLError) for each in _list_causes(error)):
         return f"its certificate is not trusted: {message}; name the authority's file (cacert, OS_CACERT)"
     if isinstance(error, known.Unauthorized):
         return (
@@ -255,7 +257,7 @@ def _login_failure(error: Exception, config: Mapping[str, Any]) -> str:
     return f"it replied: {message}"
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
+def _list_causes(error: BaseException | None) -> Iterator[BaseException]:
     """Yield an exception and its causes: a failed version discovery may result from a failed connection."""
     while error is not None:
         yield error

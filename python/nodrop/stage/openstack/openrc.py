@@ -49,7 +49,7 @@ def parse_openrc(text: str) -> Openrc:
     unresolved: dict[str, None] = {}
     for line in filter(STATEMENT.match, text.splitlines()):
         for match in ASSIGNMENT.finditer(line):
-            name, value = match["name"], _value(match["value"])
+            name, value = match["name"], _parse_value(match["value"])
             values.pop(name, None)
             unresolved.pop(name, None)
             if value is None:
@@ -59,7 +59,7 @@ def parse_openrc(text: str) -> Openrc:
     return Openrc(values, tuple(unresolved))
 
 
-def _value(text: str) -> str | None:
+def _parse_value(text: str) -> str | None:
     """Return a value without quotes; None if it needs a shell."""
     if EXPANDED.search(re.sub(r"'[^']*'|\\.", "", text)):
         return None

@@ -154,16 +154,16 @@ class Provisioner:
         self._create_missing("subnet", planned, self.subnets)
 
     def _create_ports(self) -> None:
-        self._reuse_all("port", self._port_bodies(), self._existing.ports, self.ports)
+        self._reuse_all("port", self._build_port_bodies(), self._existing.ports, self.ports)
         try:
-            self._create_missing("port", self._port_bodies(), self.ports)
+            self._create_missing("port", self._build_port_bodies(), self.ports)
         except CloudError as refused:
             if refused.status not in (BAD_REQUEST, FORBIDDEN) or "port_security" not in str(refused):
                 raise
             self._report("port security cannot be disabled in this cloud; ports allow every address instead", 0)
-            self._create_missing("port", self._port_bodies(secure=True), self.ports)
+            self._create_missing("port", self._build_port_bodies(secure=True), self.ports)
 
-    def _port_bodies(self, *, secure: bool = False) -> dict[str, Json]:
+    def _build_port_bodies(self, *, secure: bool = False) -> dict[str, Json]:
         return {
             port.name: request_bodies.build_port_body(
                 port,

@@ -74,7 +74,7 @@ class RetryingRequests:
 
     def _request(self, url: str, method: str, **options: Any) -> Any:
         """Return a reply, or raise the exception of the last attempt."""
-        service = _service(options, url)
+        service = _get_service(options, url)
         options.setdefault("timeout", TIMEOUTS_S)
 
         def send_request() -> Any:
@@ -97,7 +97,7 @@ class RetryingRequests:
                 who = service if service != DISCOVERY else urlsplit(url).netloc
                 return f"{who} cannot be reached" if is_worth_it else ""
             self._was_reached = True
-            status = _status(answer)
+            status = _get_status(answer)
             return f"{service} replied {status}" if status in UNAVAILABLE else ""
 
         answer = retry_while_unavailable(send_request, unavailable_reason, self.on_retry)
@@ -106,11 +106,11 @@ class RetryingRequests:
         return answer
 
 
-def _status(answer: Any) -> int | None:
+def _get_status(answer: Any) -> int | None:
     return getattr(answer, "http_status", None) or getattr(answer, "status_code", None)
 
 
-def _service(options: Mapping[str, Any], url: str) -> str:
+def _get_service(options: Mapping[str, Any], url: str) -> str:
     """Return the service type in the catalog; requests without one are logins or version discovery."""
     service = (options.get("endpoint_filter") or {}).get("service_type")
     return str(service) if service else "identity" if _is_login(url) else DISCOVERY

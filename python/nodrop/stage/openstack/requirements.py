@@ -50,29 +50,29 @@ def check_quotas(cloud: Cloud, needs: Mapping[str, int]) -> None:
     planned = {what: count for what, count in needs.items() if count}
     quotas: dict[str, Quota] = {}
     if planned.keys() & COMPUTE.keys():
-        quotas |= _compute(cloud)
+        quotas |= _read_compute_quotas(cloud)
     if planned.keys() & NETWORK.keys():
-        quotas |= _network(cloud)
-    if short := tuple(_short(planned, quotas)):
+        quotas |= _read_network_quotas(cloud)
+    if short := tuple(_list_shortages(planned, quotas)):
         raise StageError(
             f"cloud {cloud.name}: quotas of project {cloud.project_name} are too small: {'; '.join(short)}; delete "
             "what is not needed, use fewer chains, or have an administrator raise them (openstack quota set)"
         )
 
 
-def _short(planned: Mapping[str, int], quotas: Mapping[str, Quota]) -> Iterator[str]:
+def _list_shortages(planned: Mapping[str, int], quotas: Mapping[str, Quota]) -> Iterator[str]:
     for what, count in planned.items():
         quota = quotas.get(what)
         if quota and quota.most >= 0 and (lacking := quota.used + count - quota.most) > 0:
             yield f"{what}: {count} needed, {quota.used} of {quota.most} in use, so {lacking} short"
 
 
-def _compute(cloud: Cloud) -> dict[str, Quota]:
+def _read_compute_quotas(cloud: Cloud) -> dict[str, Quota]:
     reported = rest.get_resource(cloud, "read Nova's limits of the project", "compute", "/limits")["limits"]["absolute"]
     return {what: Quota(reported[most], reported[used]) for what, (most, used) in COMPUTE.items() if most in reported}
 
 
-def _network(cloud: Cloud) -> dict[str, Quota]:
+def _read_network_quotas(cloud: Cloud) -> dict[str, Quota]:
     """Return Neutron's quotas; empty if this user may not read them: an exhausted one then fails the request itself."""
     path = f"/quotas/{cloud.project_id}/details.json"
     try:

@@ -37,9 +37,9 @@ def list_all(cloud: Cloud, what: str, service: Service, path: str, key: str) -> 
     next_path: str | None = path
     with cloud.reporting_errors(f"list {what}"):
         while next_path:
-            answer = _json(_adapter(cloud, service).get(next_path, **_version(service)))
+            answer = _parse_json(_get_adapter(cloud, service).get(next_path, **_build_version(service)))
             resources += answer[key]
-            next_path = _next(path, key, answer)
+            next_path = _find_next_page(path, key, answer)
     return resources
 
 
@@ -47,7 +47,7 @@ def list_by_name(cloud: Cloud, what: str, path: str, key: str, names: Sequence[s
     """List those visible Neutron resources that have one of these names."""
     return [
         each
-        for some in _chunks(names)
+        for some in _split_chunks(names)
         for each in list_all(cloud, what, "network", f"{path}?{'&'.join(f'name={quote(name)}' for name in some)}", key)
     ]
 
@@ -65,9 +65,11 @@ def create_resource(cloud: Cloud, action: str, post: Post, find_existing: Callab
     """
 
     def send_request() -> Json:
-        adapter = _adapter(cloud, post.service)
-        version = {"microversion": post.better} if _has(adapter, post.better) else _version(post.service)
-        return _json(adapter.post(post.path, json=post.body, **version))
+        adapter = _get_adapter(cloud, post.service)
+        version = (
+            {"microversion": post.better} if _has_microversion(adapter, post.better) else _build_version(post.service)
+        )
+        return _parse_json(adapter.post(post.path, json=post.body, **version))
 
     return cloud.create_once(action, send_request, find_existing)
 
@@ -75,45 +77,45 @@ def create_resource(cloud: Cloud, action: str, post: Post, find_existing: Callab
 def get_resource(cloud: Cloud, action: str, service: Service, path: str) -> Json:
     """Return the reply to a GET request. Raises StageError."""
     with cloud.reporting_errors(action):
-        return _json(_adapter(cloud, service).get(path, **_version(service)))
+        return _parse_json(_get_adapter(cloud, service).get(path, **_build_version(service)))
 
 
 def upload_file(cloud: Cloud, action: str, service: Service, path: str, blocks: Iterable[bytes]) -> None:
     """Send the bytes of a file. Raises StageError."""
     with cloud.reporting_errors(action):
         headers = {"Content-Type": "application/octet-stream"}
-        _check(_adapter(cloud, service).put(path, data=blocks, headers=headers))
+        _check(_get_adapter(cloud, service).put(path, data=blocks, headers=headers))
 
 
 def update_resource(cloud: Cloud, action: str, service: Service, path: str, body: Json) -> Json:
     """Return the reply to a PUT request. Raises StageError."""
     with cloud.reporting_errors(action):
-        return _json(_adapter(cloud, service).put(path, json=body, **_version(service)))
+        return _parse_json(_get_adapter(cloud, service).put(path, json=body, **_build_version(service)))
 
 
 def delete_resource(cloud: Cloud, action: str, service: Service, path: str) -> None:
     """Delete a resource that may no longer exist. Raises StageError."""
     with cloud.reporting_errors(action):
-        answer = _adapter(cloud, service).delete(path, **_version(service))
+        answer = _get_adapter(cloud, service).delete(path, **_build_version(service))
         if answer.status_code != 404:
             _check(answer)
 
 
-def _adapter(cloud: Cloud, service: Service) -> Any:
+def _get_adapter(cloud: Cloud, service: Service) -> Any:
     return getattr(cloud.sdk, service)
 
 
-def _has(adapter: Any, microversion: str) -> bool:
+def _has_microversion(adapter: Any, microversion: str) -> bool:
     from openstack.utils import supports_microversion
 
     return bool(microversion) and bool(supports_microversion(adapter, microversion))
 
 
-def _version(service: Service) -> dict[str, str]:
+def _build_version(service: Service) -> dict[str, str]:
     return {"microversion": MICROVERSIONS[service]} if service in MICROVERSIONS else {}
 
 
-def _json(answer: Any) -> Json:
+def _parse_json(answer: Any) -> Json:
     _check(answer)
     document: Json = answer.json() if answer.content else {}
     return document
@@ -125,7 +127,7 @@ def _check(answer: Any) -> None:
     raise_from_response(answer)
 
 
-def _next(path: str, key: str, answer: Json) -> str | None:
+def _find_next_page(path: str, key: str, answer: Json) -> str | None:
     """Return the path of the next page. Links may name internal hosts, so only their query is used."""
     link = answer.get("next") or next(
         (link["href"] for link in answer.get(f"{key}_links", []) if link.get("rel") == "next"), None
@@ -133,6 +135,6 @@ def _next(path: str, key: str, answer: Json) -> str | None:
     return f"{path.partition('?')[0]}?{urlsplit(link).query}" if link else None
 
 
-def _chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:
+def _split_chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:
     for first in range(0, len(names), NAMES_PER_REQUEST):
         yield names[first : first + NAMES_PER_REQUEST]

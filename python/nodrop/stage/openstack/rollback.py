@@ -52,7 +52,7 @@ def roll_back(cloud: Cloud, resources: Sequence[CloudResource], on_progress: OnP
 def find_untracked(cloud: Cloud, plan: CloudPlan, recorded: Sequence[CloudResource]) -> Iterator[CloudResource]:
     """Yield resources with the plan's tag and names that are not recorded: created by requests without a reply."""
     ids = {each.id for each in recorded}
-    names = _names(plan)
+    names = _list_names(plan)
     try:
         left = cleanup.find_leftovers(cloud, plan.label)
     except StageError as error:
@@ -74,7 +74,7 @@ def format_counts(resources: Sequence[CloudResource]) -> str:
     return ", ".join(format_count(count, kind) for kind, count in counts.items())
 
 
-def _names(plan: CloudPlan) -> frozenset[str]:
+def _list_names(plan: CloudPlan) -> frozenset[str]:
     """Return the names of all resources that a plan creates."""
     return frozenset(
         name
@@ -123,7 +123,7 @@ class _Deletion:
         for kind in ORDER:
             some = [each for each in self._resources if each.kind == kind]
             if kind == "flavor":
-                some = self._unused(some)
+                some = self._list_unused(some)
             if some and self._lost_contact:
                 for each in some:
                     self._keep(each, self._lost_contact)
@@ -164,7 +164,7 @@ class _Deletion:
             return refused
         return None
 
-    def _unused(self, flavors: Sequence[CloudResource]) -> list[CloudResource]:
+    def _list_unused(self, flavors: Sequence[CloudResource]) -> list[CloudResource]:
         """Return the flavors without servers: other projects may use a flavor."""
         unused = []
         for each in flavors:
@@ -199,7 +199,7 @@ class _Deletion:
                 self._report_gone(deleted)
             if time.monotonic() > end:
                 for each in waited.values():
-                    self._keep(each, _still_there_message(existing[each.id]))
+                    self._keep(each, _format_still_exists(existing[each.id]))
                 return
             if waited:
                 time.sleep(POLL_S)
@@ -215,7 +215,7 @@ class _Deletion:
         )
 
 
-def _still_there_message(server: Json) -> str:
+def _format_still_exists(server: Json) -> str:
     fault = (server.get("fault") or {}).get("message")
     state = server.get("OS-EXT-STS:task_state") or server.get("status")
     return (

@@ -52,7 +52,7 @@ class Routers:
 
         Raises StageError.
         """
-        existing = self._named([router.name for router in planned])
+        existing = self._list_named([router.name for router in planned])
         return tuple(self._bring_up(router, subnets, existing) for router in planned)
 
     def ensure_gateway(self, name: str, inside: Json, outside: Json) -> None:
@@ -78,12 +78,12 @@ class Routers:
         router_match = select_single_match(
             self._cloud, "router", name, [each for each in existing if each["name"] == name]
         )
-        router = router_match or self._make(name, {"external_gateway_info": {"network_id": outside["id"]}})
+        router = router_match or self._create(name, {"external_gateway_info": {"network_id": outside["id"]}})
         self._record_router(router, found=router_match is not None)
         if inside["id"] not in list_router_interfaces(self._cloud, name, router["id"]):
             self._attach(router, inside)
 
-    def _named(self, names: Sequence[str]) -> list[Json]:
+    def _list_named(self, names: Sequence[str]) -> list[Json]:
         return rest.list_by_name(self._cloud, "routers", "/routers", "routers", names)
 
     def _record_router(self, router: Json, *, found: bool) -> None:
@@ -91,9 +91,9 @@ class Routers:
 
     def _bring_up(self, planned: CloudRouter, subnets: Mapping[str, Json], existing: Sequence[Json]) -> ActiveRouter:
         existing_router = self._find(planned, existing)
-        router = existing_router or self._make(planned.name, {})
+        router = existing_router or self._create(planned.name, {})
         self._record_router(router, found=existing_router is not None)
-        sides = [self._subnet(planned, network, subnets) for network in planned.networks]
+        sides = [self._find_subnet(planned, network, subnets) for network in planned.networks]
         interfaces = list_router_interfaces(self._cloud, planned.name, router["id"])
         missing = [subnet for subnet in sides if subnet["id"] not in interfaces]
         for subnet in missing:
@@ -104,7 +104,7 @@ class Routers:
         left, right = (interfaces[subnet["id"]] for subnet in sides)
         return ActiveRouter(planned.name, router["id"], (left[0], right[0]), (left[1], right[1]))
 
-    def _subnet(self, planned: CloudRouter, network: str, subnets: Mapping[str, Json]) -> Json:
+    def _find_subnet(self, planned: CloudRouter, network: str, subnets: Mapping[str, Json]) -> Json:
         if network not in subnets:
             raise StageError(
                 f"cloud {self._cloud.name}: router {planned.name} cannot be attached to network {network}: no known "
@@ -119,7 +119,7 @@ class Routers:
         ]
         router = select_single_match(self._cloud, "router", planned.name, own)
         if router and not is_tagged("router", router):
-            action, has = _routes(planned), _pairs(router.get("routes") or [])
+            action, has = _list_routes(planned), _list_pairs(router.get("routes") or [])
             if not action <= has:
                 raise StageError(
                     f"cloud {self._cloud.name}: Mismatch of 'routes' for reused router {planned.name}: "
@@ -128,12 +128,12 @@ class Routers:
                 )
         return router
 
-    def _make(self, name: str, more: Json) -> Json:
+    def _create(self, name: str, more: Json) -> Json:
         body = {"name": name, "description": build_ownership_tag(self._label), **more}
 
         def find_existing() -> Json | None:
             own_routers = (
-                each for each in self._named([name]) if each.get("description") == build_ownership_tag(self._label)
+                each for each in self._list_named([name]) if each.get("description") == build_ownership_tag(self._label)
             )
             return next(({"router": each} for each in own_routers), None)
 
@@ -145,7 +145,11 @@ class Routers:
         """Give a router an interface: on the subnet's gateway address if it has one, else on the first free address."""
         name = router["name"]
         action = f"attach router {name} to subnet {subnet.get('name') or subnet['id']}"
-        body = {"subnet_id": subnet["id"]} if subnet.get("gateway_ip") else {"port_id": self._port(name, subnet)["id"]}
+        body = (
+            {"subnet_id": subnet["id"]}
+            if subnet.get("gateway_ip")
+            else {"port_id": self._ensure_port(name, subnet)["id"]}
+        )
         try:
             rest.update_resource(self._cloud, action, "network", f"/routers/{router['id']}/add_router_interface", body)
         except StageError:
@@ -154,7 +158,7 @@ class Routers:
             ):  # else a reply was lost and the retry found the interface attached
                 raise
 
-    def _port(self, router: str, subnet: Json) -> Json:
+    def _ensure_port(self, router: str, subnet: Json) -> Json:
         name = f"{router}-{subnet.get('name') or subnet['id']}"
         body = {
             "name": name,
@@ -176,8 +180,8 @@ class Routers:
 
     def _give_routes(self, planned: CloudRouter, router: Json) -> None:
         """Set exactly the planned routes, on a router that nodrop created."""
-        action = _routes(planned)
-        if action == _pairs(router.get("routes") or []) or not is_tagged("router", router):
+        action = _list_routes(planned)
+        if action == _list_pairs(router.get("routes") or []) or not is_tagged("router", router):
             return
         routes = [{"destination": prefix, "nexthop": via} for prefix, via in sorted(action)]
         what = f"set the routes {_format_routes(action)} of router {planned.name}"
@@ -188,7 +192,7 @@ def list_router_interfaces(cloud: Cloud, name: str, router_id: str) -> dict[str,
     """Return address and MAC of a router's interfaces by subnet. Raises StageError."""
     return {
         fixed["subnet_id"]: (fixed["ip_address"], port["mac_address"])
-        for port in _interfaces(cloud, name, router_id)
+        for port in _list_interfaces(cloud, name, router_id)
         for fixed in port["fixed_ips"]
     }
 
@@ -200,7 +204,7 @@ def detach_router(cloud: Cloud, router: CloudResource) -> None:
     """
     path = f"/routers/{router.id}"
     _change_if_there(cloud, router, path, {"router": {"routes": []}})
-    for port in _interfaces(cloud, router.name, router.id):
+    for port in _list_interfaces(cloud, router.name, router.id):
         _change_if_there(cloud, router, f"{path}/remove_router_interface", {"port_id": port["id"]})
 
 
@@ -212,7 +216,7 @@ def _change_if_there(cloud: Cloud, router: CloudResource, path: str, body: Json)
             raise
 
 
-def _interfaces(cloud: Cloud, name: str, router_id: str) -> list[Json]:
+def _list_interfaces(cloud: Cloud, name: str, router_id: str) -> list[Json]:
     ports = rest.list_all(cloud, f"ports of router {name}", "network", f"/ports?device_id={router_id}", "ports")
     return [port for port in ports if _is_interface(port)]
 
@@ -221,11 +225,11 @@ def _is_interface(port: Json) -> bool:
     return INTERFACE in str(port.get("device_owner"))
 
 
-def _routes(planned: CloudRouter) -> set[tuple[str, str]]:
+def _list_routes(planned: CloudRouter) -> set[tuple[str, str]]:
     return {(route.prefix, route.via) for route in planned.routes}
 
 
-def _pairs(routes: Sequence[Json]) -> set[tuple[str, str]]:
+def _list_pairs(routes: Sequence[Json]) -> set[tuple[str, str]]:
     return {(each["destination"], each["nexthop"]) for each in routes}
 
 
@@ -257,16 +261,18 @@ class FloatingIps:
         planned = {server.name: ports[server.ports[-1].name] for server in self._plan.servers if server.floating_ip}
         if not planned:
             return {}
-        outside, inside = networks[self._network("floating")], self._network("management")
+        outside, inside = networks[self._find_network("floating")], self._find_network("management")
         self._refuse(outside, inside, subnets)
         routers = Routers(self._cloud, self._plan.label, self._record)
         routers.ensure_gateway(f"{inside}-router", subnets[inside], outside)
         path = f"/floatingips?project_id={self._cloud.project_id}"
         existing = rest.list_all(self._cloud, "floating IPs", "network", path, "floatingips")
         of_ports = {each["port_id"]: each for each in existing if each.get("port_id")}
-        return {name: self._address(name, port, outside, of_ports.get(port["id"])) for name, port in planned.items()}
+        return {
+            name: self._ensure_address(name, port, outside, of_ports.get(port["id"])) for name, port in planned.items()
+        }
 
-    def _network(self, role: NetworkRole) -> str:
+    def _find_network(self, role: NetworkRole) -> str:
         return next(network.name for network in self._plan.networks if network.role == role)
 
     def _refuse(self, outside: Json, inside: str, subnets: Mapping[str, Json]) -> None:
@@ -276,7 +282,7 @@ class FloatingIps:
         if inside not in subnets:
             raise StageError(f"{problem}: no known subnet of network {inside}; set its subnet")
 
-    def _address(self, server: str, port: Json, outside: Json, existing: Json | None) -> str:
+    def _ensure_address(self, server: str, port: Json, outside: Json, existing: Json | None) -> str:
         body = {
             "floating_network_id": outside["id"],
             "port_id": port["id"],

@@ -49,7 +49,7 @@ class ServerProvisioner:
 
     def ensure(self, existing: Sequence[Json]) -> None:
         """Reuse matching servers, create the others, and wait until all are ACTIVE. Raises StageError."""
-        self._user_data_by_name = {server.name: self._user_data(server) for server in self._plan.servers}
+        self._user_data_by_name = {server.name: self._build_user_data(server) for server in self._plan.servers}
         missing = [server for server in self._plan.servers if not self._reuse(server, existing)]
         self._create(missing)
 
@@ -86,7 +86,7 @@ class ServerProvisioner:
         self._report(f"server {server.name} exists", 1)
         return True
 
-    def _user_data(self, server: CloudServer) -> str:
+    def _build_user_data(self, server: CloudServer) -> str:
         chain = [each for each in self._plan.servers if each.chain == server.chain]
         macs = [tuple(self._provisioner.ports[port.name]["mac_address"] for port in each.ports) for each in chain]
         index = chain.index(server)
@@ -94,13 +94,13 @@ class ServerProvisioner:
         facts = GuestFacts(
             macs=macs[index],
             neighbors=guest_config.list_neighbors(chain, index, macs, (None, None) if self._plan.routers else ends),
-            management=self._management(server),
+            management=self._find_management(server),
         )
         return guest_config.build_user_data(
             server, facts, queue_count=self._plan.multiqueue, mbuf_count=self._plan.mbuf_count
         )
 
-    def _management(self, server: CloudServer) -> tuple[str, str, str | None] | None:
+    def _find_management(self, server: CloudServer) -> tuple[str, str, str | None] | None:
         roles = {network.name: network.role for network in self._plan.networks}
         for port in server.ports:
             if roles.get(port.network) != "management":
@@ -137,7 +137,7 @@ class ServerProvisioner:
         return bool(server.hop) and self._plan.same_host and not self._plan.hosts and self._cloud.is_admin
 
     def _request(self, server: CloudServer) -> None:
-        body = request_bodies.build_server_body(server, self._plan, self._booting(server))
+        body = request_bodies.build_server_body(server, self._plan, self._build_boot_options(server))
 
         def find_existing() -> Json | None:
             """Find it by name and metadata, which includes the digest of its user data."""
@@ -145,25 +145,25 @@ class ServerProvisioner:
             existing = (each for each in inventory.list_servers(self._cloud) if each["name"] == server.name)
             return next(({"server": each} for each in existing if each["metadata"] == metadata), None)
 
-        action = f"create server {server.name}" + (f" on {self._host(server)}" if self._host(server) else "")
+        action = f"create server {server.name}" + (f" on {self._find_host(server)}" if self._find_host(server) else "")
         created: Json = rest.create_resource(self._cloud, action, Post("compute", "/servers", body), find_existing)[
             "server"
         ]
         self.servers[server.name] = {"status": "BUILD", **created, "name": server.name}
         self._provisioner.record("server", self.servers[server.name])
 
-    def _booting(self, server: CloudServer) -> BootOptions:
-        group = self._server_group(server)
+    def _build_boot_options(self, server: CloudServer) -> BootOptions:
+        group = self._ensure_server_group(server)
         return BootOptions(
             image_id=self._provisioner.image["id"],
             flavor_id=self._provisioner.flavor["id"],
             port_ids=tuple(self._provisioner.ports[port.name]["id"] for port in server.ports),
             user_data=self._user_data_by_name[server.name],
             group_id=group["id"] if group else None,
-            host=self._host(server),
+            host=self._find_host(server),
         )
 
-    def _host(self, server: CloudServer) -> str | None:
+    def _find_host(self, server: CloudServer) -> str | None:
         if hosts := self._plan.hosts:
             return hosts[server.chain % len(hosts)]
         if self._follows_first_host(server):
@@ -171,7 +171,7 @@ class ServerProvisioner:
             return str(self.servers[first.name][HOST])
         return None
 
-    def _server_group(self, server: CloudServer) -> Json | None:
+    def _ensure_server_group(self, server: CloudServer) -> Json | None:
         """Return the common server group; or the chain's own, which keeps it on one host without naming the host."""
         key = None if self._plan.server_group else server.chain
         if key is not None and not self.group_count:
@@ -197,11 +197,11 @@ class ServerProvisioner:
                     del waiting[name]
                     self._report(f"server {name} {what}", what == "is ACTIVE")
             if waiting and time.monotonic() > end_s:
-                raise StageError(self._timeout_message(list(waiting), len(servers)))
+                raise StageError(self._format_timeout(list(waiting), len(servers)))
             if waiting:
                 time.sleep(self._plan.poll_s)
 
-    def _timeout_message(self, waiting: Sequence[str], count: int) -> str:
+    def _format_timeout(self, waiting: Sequence[str], count: int) -> str:
         first = self.servers[waiting[0]]
         task = first.get("OS-EXT-STS:task_state")
         return (
@@ -258,14 +258,14 @@ def format_fault(server: CloudServer, plan: CloudPlan, reported: Json) -> str:
     message = " ".join(str((reported.get("fault") or {}).get("message") or "").split()).rstrip(".")
     status = reported["status"]
     reason = message or "Nova gives no reason"
-    return f"server {server.name} is {status}: {reason}; {_fault_advice(server, plan, message)}"
+    return f"server {server.name} is {status}: {reason}; {_advise_fault(server, plan, message)}"
 
 
-def _fault_advice(server: CloudServer, plan: CloudPlan, message: str) -> str:
+def _advise_fault(server: CloudServer, plan: CloudPlan, message: str) -> str:
     if QUOTA_FAULT.search(message):
         return "a quota is exhausted: delete what is not needed, or ask an administrator for more"
     if NO_HOST_FAULT.search(message):
-        return f"no compute host has all that it needs: {', '.join(_host_requirements(server, plan))}"
+        return f"no compute host has all that it needs: {', '.join(_list_host_requirements(server, plan))}"
     if PORT_FAULT.search(message):
         return (
             "its ports could not be bound on the host: check that an agent or driver for these networks runs there, "
@@ -276,7 +276,7 @@ def _fault_advice(server: CloudServer, plan: CloudPlan, message: str) -> str:
     return "see nova-compute's log on its host"
 
 
-def _host_requirements(server: CloudServer, plan: CloudPlan) -> Iterator[str]:
+def _list_host_requirements(server: CloudServer, plan: CloudPlan) -> Iterator[str]:
     """Yield the requirements on a compute host."""
     if plan.flavor:
         yield f"{plan.flavor.vcpus} vCPUs and {plan.flavor.ram_mib} MiB free"

@@ -160,7 +160,7 @@ class OpenStackStage:
             )
             self._provisioner.create_networks()
             chain_facts.build_chain_ids(
-                cloud.name, plan, self._lab, self._networks()
+                cloud.name, plan, self._lab, self._list_networks()
             )  # before ports are created in vain
             self._provisioner.create_ports()
             self._servers = ServerProvisioner(cloud, plan, self._provisioner, self._report)
@@ -174,7 +174,7 @@ class OpenStackStage:
         ports = {port["name"]: port for port in inventory.list_ports(self._cloud, plan) if self._is_own(port["id"])}
         macs = tuple(router.macs[0] for router in self._provisioner.routers)
         read = CloudState(self._cloud.name, ports, self._servers.servers, self._addresses, macs)
-        networks = self._networks()
+        networks = self._list_networks()
         servers = tuple(chain_facts.build_server_facts(plan, read, self._servers.restaged))
         chain_facts.check_hosts(plan, read)
         return StageFacts(
@@ -184,7 +184,7 @@ class OpenStackStage:
             tester_pid=os.getpid(),
             sut_pid=0,
             sut_shares_tester_cpu=False,
-            interfaces=self._interfaces(),
+            interfaces=self._list_interfaces(),
             chains=tuple(chain_facts.build_chain_facts(plan, self._lab, networks, read)),
             cloud=CloudFacts(
                 cloud=self._cloud.name,
@@ -198,11 +198,11 @@ class OpenStackStage:
             up_s=stage_s,
         )
 
-    def _networks(self) -> tuple[CloudNetworkFacts, ...]:
+    def _list_networks(self) -> tuple[CloudNetworkFacts, ...]:
         assert self._provisioner
         return tuple(chain_facts.build_network_facts(self._plan, self._provisioner.networks))
 
-    def _interfaces(self) -> tuple[InterfaceFacts, ...]:
+    def _list_interfaces(self) -> tuple[InterfaceFacts, ...]:
         """Return the tester's interfaces; none if another program sends."""
         return self._ports.facts.interfaces if self._ports else ()
 

@@ -24,7 +24,7 @@ def add_disks(devices: xml.Element, images: tuple[str, ...]) -> None:
         disk = xml.SubElement(devices, "disk", type="block" if block else "file", device="disk")
         xml.SubElement(disk, "driver", name="qemu", type=form, cache="none", io="native", iothread="1")
         xml.SubElement(disk, "source", {"dev" if block else "file": image})
-        xml.SubElement(disk, "target", dev=_disk_name(number), bus="virtio")
+        xml.SubElement(disk, "target", dev=_build_disk_name(number), bus="virtio")
         if number == 0:
             xml.SubElement(disk, "boot", order="1")
 
@@ -41,7 +41,7 @@ def add_others(devices: xml.Element, instance: Instance) -> None:
     """Add accelerators, the guest's IOMMU, and the fixed devices of every domain."""
     for piece in instance.pieces:
         for address in piece.placed.devices:
-            _host_device(devices, address)
+            _build_host_device(devices, address)
     if instance.has_device:
         arm = find_architecture(instance) == "aarch64"
         iommu = xml.SubElement(devices, "iommu", model="smmuv3" if arm else "intel")
@@ -57,12 +57,12 @@ def collect_interface_notes(instance: Instance) -> list[str]:
     for piece, line in instance.lines:
         where = f"Interface {line.index} of vCPU set {piece.placed.index}"
         if line.mode == "sriov" and line.bandwidth_bps:
-            notes.append(f"{where}: {_pacing_note(instance, line)}")
+            notes.append(f"{where}: {_format_pacing_note(instance, line)}")
         if line.mode == "vswitch" and line.vswitch_kind in VHOST_USER:
             path = build_socket_path(instance, piece, line)
             notes.append(f"{where}: virtual switch {line.vswitch} has to connect as a client to {path}.")
             if line.bandwidth_bps:
-                notes.append(f"{where}: its {_mbps(line)} Mbit/s have to be limited in the switch itself.")
+                notes.append(f"{where}: its {_convert_to_mbps(line)} Mbit/s have to be limited in the switch itself.")
     return notes
 
 
@@ -74,7 +74,7 @@ def build_socket_path(instance: Instance, piece: PlacedPiece, line: PlacedInterf
 
 def _add_interface(devices: xml.Element, instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> xml.Element:
     if line.mode == "dedicated":
-        return _host_device(devices, line.pci_id)
+        return _build_host_device(devices, line.pci_id)
     add = _add_vf if line.mode == "sriov" else _add_virtual
     return add(devices, instance, piece, line)
 
@@ -82,7 +82,7 @@ def _add_interface(devices: xml.Element, instance: Instance, piece: PlacedPiece,
 def _add_vf(devices: xml.Element, instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> xml.Element:
     element = xml.SubElement(devices, "interface", type="hostdev", managed="yes")
     xml.SubElement(element, "mac", address=instance.compute_mac(piece.placed.index, line.index))
-    _address(xml.SubElement(element, "source"), line.pci_id, type="pci")
+    _add_address(xml.SubElement(element, "source"), line.pci_id, type="pci")
     return element
 
 
@@ -111,13 +111,13 @@ def _add_virtual(devices: xml.Element, instance: Instance, piece: PlacedPiece, l
     return element
 
 
-def _host_device(devices: xml.Element, address: str) -> xml.Element:
+def _build_host_device(devices: xml.Element, address: str) -> xml.Element:
     element = xml.SubElement(devices, "hostdev", mode="subsystem", type="pci", managed="yes")
-    _address(xml.SubElement(element, "source"), address)
+    _add_address(xml.SubElement(element, "source"), address)
     return element
 
 
-def _address(parent: xml.Element, address: str, **more: str) -> None:
+def _add_address(parent: xml.Element, address: str, **more: str) -> None:
     where = parse_pci_address(address)
     parts = {each: f"0x{digits}" for each, digits in where._asdict().items()}
     xml.SubElement(parent, "address", {**more, **parts})
@@ -137,12 +137,12 @@ def _add_buses(devices: xml.Element, instance: Instance) -> dict[int, int]:
             continue
         root += 1
         index += 1
-        bus = _controller(devices, index, "pcie-expander-bus")
+        bus = _build_controller(devices, index, "pcie-expander-bus")
         target = xml.SubElement(bus, "target", busNr=str(256 - root * BUS_STEP))
         xml.SubElement(target, "node").text = str(guest.find_cell(instance, piece.number).id)
         buses[piece.number] = index + 1
         for slot in range(len(piece.placed.interfaces)):
-            port = _controller(devices, index + 1 + slot, "pcie-root-port")
+            port = _build_controller(devices, index + 1 + slot, "pcie-root-port")
             place = {
                 "type": "pci",
                 "domain": "0x0000",
@@ -155,7 +155,7 @@ def _add_buses(devices: xml.Element, instance: Instance) -> dict[int, int]:
     return buses
 
 
-def _controller(devices: xml.Element, index: int, model: str) -> xml.Element:
+def _build_controller(devices: xml.Element, index: int, model: str) -> xml.Element:
     return xml.SubElement(devices, "controller", type="pci", index=str(index), model=model)
 
 
@@ -172,18 +172,20 @@ def _set_address(element: xml.Element, buses: dict[int, int], piece: int) -> Non
         buses[piece] += 1
 
 
-def _pacing_note(instance: Instance, line: PlacedInterface) -> str:
+def _format_pacing_note(instance: Instance, line: PlacedInterface) -> str:
     vf = instance.find_vf(line)
     if vf and vf.port.netdev:
-        return f"before the start: ip link set {quote(vf.port.netdev)} vf {vf.number} max_tx_rate {_mbps(line)}"
-    return f"its function {line.pci_id} has to be limited to {_mbps(line)} Mbit/s; its port is unknown."
+        return (
+            f"before the start: ip link set {quote(vf.port.netdev)} vf {vf.number} max_tx_rate {_convert_to_mbps(line)}"
+        )
+    return f"its function {line.pci_id} has to be limited to {_convert_to_mbps(line)} Mbit/s; its port is unknown."
 
 
-def _mbps(line: PlacedInterface) -> int:
+def _convert_to_mbps(line: PlacedInterface) -> int:
     return round((line.bandwidth_bps or 0) / 1e6)
 
 
-def _disk_name(number: int) -> str:
+def _build_disk_name(number: int) -> str:
     """Return vda to vdz, vdaa ..., as named by the kernel."""
     letters = ""
     number += 1

@@ -49,7 +49,7 @@ def list_cells(instance: Instance) -> tuple[GuestCell, ...]:
             cell = GuestCell(0, piece.number, () if number else piece.vcpus, size, page, placed.node)
             (more if number else first).append(cell)
     cells = [each._replace(id=number) for number, each in enumerate([*first, *more])]
-    homeless = [vcpu for piece in instance.pieces if not _bytes(piece.placed) for vcpu in piece.vcpus]
+    homeless = [vcpu for piece in instance.pieces if not _sum_bytes(piece.placed) for vcpu in piece.vcpus]
     if homeless:
         cells[0] = cells[0]._replace(vcpus=tuple(sorted((*cells[0].vcpus, *homeless))))
     return tuple(cells)
@@ -69,7 +69,7 @@ def compute_topology(instance: Instance) -> CpuTopology:
     """
     count = len(instance.cpu_of)
     owner = {vcpu: each.number for each in instance.pieces for vcpu in each.vcpus}
-    threads = _threads_per_core(instance, owner)
+    threads = _count_threads_per_core(instance, owner)
     sizes = [size for size in range(count, 0, -1) if count % size == 0 and size % threads == 0]
     fit = next((size for size in sizes if _is_aligned(size, count, owner)), threads)
     return CpuTopology(sockets=count // fit, cores=fit // threads, threads=threads)
@@ -94,7 +94,7 @@ def split_memory_unit(size: int) -> tuple[int, Literal["MiB", "KiB", "b"]]:
     return (size // 1024, "KiB") if size % 1024 == 0 else (size, "b")
 
 
-def _threads_per_core(instance: Instance, owner: dict[int, int]) -> int:
+def _count_threads_per_core(instance: Instance, owner: dict[int, int]) -> int:
     """Return n if each n consecutive vCPUs are threads of one core and in one set."""
     count, cpu_of = len(instance.cpu_of), instance.cpu_of
     most = max((len(each) for each in instance.siblings.values()), default=1)
@@ -111,5 +111,5 @@ def _is_aligned(size: int, count: int, owner: dict[int, int]) -> bool:
     return all(len({owner[vcpu] for vcpu in range(start, start + size)}) == 1 for start in range(0, count, size))
 
 
-def _bytes(placed: PlacedSet) -> int:
+def _sum_bytes(placed: PlacedSet) -> int:
     return placed.normal_bytes + placed.large_page_count * (placed.large_page_bytes or 0)

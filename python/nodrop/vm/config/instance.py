@@ -161,7 +161,7 @@ def build_instance(vmd: VmDescriptor, placement: Placement, host: HostDescriptor
     """
     whole = Instance(vmd=vmd, placement=placement, host=host)
     has_profile = 0 <= placement.profile < len(vmd.profiles)
-    faults = [*_host_faults(whole), *(_sets_faults(whole) if has_profile else ())]
+    faults = [*_list_host_faults(whole), *(_list_sets_faults(whole) if has_profile else ())]
     if not has_profile:
         faults.append(f"it is for profile {placement.profile}, the VM has {len(vmd.profiles)} (counted from 0)")
     if faults:
@@ -192,7 +192,7 @@ def parse_pci_address(address: str) -> PciAddress:
     return PciAddress(*(each.lower() for each in match.groups()))
 
 
-def _host_faults(whole: Instance) -> list[str]:
+def _list_host_faults(whole: Instance) -> list[str]:
     faults = []
     placement = whole.placement
     if any("\ud800" <= char <= "\udfff" for char in placement.vm + placement.host_id + placement.hostname):
@@ -210,7 +210,7 @@ def _host_faults(whole: Instance) -> list[str]:
     return faults
 
 
-def _sets_faults(whole: Instance) -> list[str]:
+def _list_sets_faults(whole: Instance) -> list[str]:
     requested, placed = whole.profile.vcpu_sets, whole.placement.sets
     if {each.index for each in placed} != set(range(len(requested))):
         return [
@@ -230,7 +230,7 @@ def _set_faults(requested: VcpuSet, pieces: Sequence[PlacedSet]) -> list[str]:
     where, faults = f"vCPU set {pieces[0].index}", []
     vcpus = sorted(vcpu for each in pieces for vcpu in each.cpus)
     lines = sum(len(each.interfaces) for each in pieces)
-    size = sum(map(_bytes, pieces))
+    size = sum(map(_sum_bytes, pieces))
     if vcpus != sorted(requested.vcpus):
         faults.append(f"{where} has vCPUs {_join(vcpus)}, required are {_join(sorted(requested.vcpus))}")
     if lines != len(requested.interfaces):
@@ -244,7 +244,7 @@ def _set_faults(requested: VcpuSet, pieces: Sequence[PlacedSet]) -> list[str]:
     return faults
 
 
-def _bytes(placed: PlacedSet) -> int:
+def _sum_bytes(placed: PlacedSet) -> int:
     return placed.normal_bytes + placed.large_page_count * (placed.large_page_bytes or 0)
 
 

@@ -36,12 +36,12 @@ class _ManifestDumper(yaml.SafeDumper):
     """Writes multi-line strings as block scalars."""
 
 
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = "|" if "\n" in text else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-_ManifestDumper.add_representer(str, _text)
+_ManifestDumper.add_representer(str, _represent_text)
 
 
 def write_manifests(instance: Instance, image: str = "") -> str:
@@ -56,13 +56,13 @@ def build_pod(instance: Instance, image: str = "") -> dict[str, Any]:
     host = instance.placement.hostname
     if not LABEL.fullmatch(host):
         raise ConfigError(f"host name {host!r}: not a valid label value, so no Kubernetes node has it")
-    lines = [_network_name(instance, piece, line) for piece, line in instance.lines]
+    lines = [_build_network_name(instance, piece, line) for piece, line in instance.lines]
     metadata: dict[str, Any] = {"name": instance.name}
     if lines:
         metadata["annotations"] = {"k8s.v1.cni.cncf.io/networks": ", ".join(lines)}
     spec: dict[str, Any] = {"nodeSelector": {"kubernetes.io/hostname": host}, "restartPolicy": "Never"}
-    sizes = _page_sizes(instance)
-    spec["containers"] = [_container(instance, each, image) for each in instance.pieces]
+    sizes = _list_page_sizes(instance)
+    spec["containers"] = [_build_container(instance, each, image) for each in instance.pieces]
     if sizes:
         spec["volumes"] = [
             {"name": f"hugepages-{size.lower()}", "emptyDir": {"medium": f"HugePages-{size}"}} for size in sizes
@@ -74,19 +74,19 @@ def build_device_plugin(instance: Instance) -> list[dict[str, Any]]:
     """Build the device plugin's resources: one per function of the placement."""
     resources: list[dict[str, Any]] = [
         {
-            "resourceName": _resource(instance, piece, line),
+            "resourceName": _build_resource(instance, piece, line),
             "resourcePrefix": PREFIX,
-            "selectors": [{"pciAddresses": [_address(line.pci_id)]}],
+            "selectors": [{"pciAddresses": [_build_address(line.pci_id)]}],
         }
         for piece, line in instance.lines
         if line.mode != "vswitch"
     ]
     resources += [
         {
-            "resourceName": _device(instance, piece, number),
+            "resourceName": _build_device(instance, piece, number),
             "resourcePrefix": PREFIX,
             "deviceType": "accelerator",
-            "selectors": [{"pciAddresses": [_address(address)]}],
+            "selectors": [{"pciAddresses": [_build_address(address)]}],
         }
         for piece in instance.pieces
         for number, address in enumerate(piece.placed.devices)
@@ -102,17 +102,17 @@ def build_networks(instance: Instance) -> list[dict[str, Any]]:
     """Build one NetworkAttachmentDefinition of Multus per interface."""
     networks = []
     for piece, line in instance.lines:
-        metadata: dict[str, Any] = {"name": _network_name(instance, piece, line)}
+        metadata: dict[str, Any] = {"name": _build_network_name(instance, piece, line)}
         if line.mode != "vswitch":
             metadata["annotations"] = {
-                "k8s.v1.cni.cncf.io/resourceName": f"{PREFIX}/{_resource(instance, piece, line)}"
+                "k8s.v1.cni.cncf.io/resourceName": f"{PREFIX}/{_build_resource(instance, piece, line)}"
             }
         networks.append(
             {
                 "apiVersion": "k8s.cni.cncf.io/v1",
                 "kind": "NetworkAttachmentDefinition",
                 "metadata": metadata,
-                "spec": {"config": json.dumps(_cni(instance, piece, line))},
+                "spec": {"config": json.dumps(_build_cni(instance, piece, line))},
             }
         )
     return networks
@@ -125,15 +125,15 @@ def collect_notes(instance: Instance) -> tuple[str, ...]:
         f"VM {instance.placement.vm} on {instance.placement.hostname}, as a pod. The image has to be a container "
         "image.",
         f"The node's kubelet has to run with {kubelet}, and to reserve the CPUs that are not for pods "
-        f"(reservedSystemCPUs{_reserved(instance)}).",
+        f"(reservedSystemCPUs{_format_reserved(instance)}).",
         "The kubelet chooses the CPUs itself and accepts no list. The placement maps vCPUs to CPUs "
         f"{', '.join(f'{vcpu}:{cpu}' for vcpu, cpu in instance.cpu_of.items())}.",
-        *_notes_of_sets(instance),
-        *_notes_of_lines(instance),
+        *_list_set_notes(instance),
+        *_list_line_notes(instance),
     )
 
 
-def _container(instance: Instance, piece: PlacedPiece, image: str) -> dict[str, Any]:
+def _build_container(instance: Instance, piece: PlacedPiece, image: str) -> dict[str, Any]:
     placed = piece.placed
     if not placed.cpus:
         raise ConfigError(
@@ -143,27 +143,27 @@ def _container(instance: Instance, piece: PlacedPiece, image: str) -> dict[str, 
     normal = placed.normal_bytes or NORMAL_MIN_BYTES
     amounts = {"cpu": str(len(placed.cpus)), "memory": f"{-(-normal // MEBIBYTE)}Mi"}
     if placed.large_page_count and placed.large_page_bytes:
-        size = _page_size(placed.large_page_bytes)
+        size = _format_page_size(placed.large_page_bytes)
         amounts[f"hugepages-{size}"] = f"{placed.large_page_count * placed.large_page_bytes // MEBIBYTE}Mi"
     for line in placed.interfaces:
         if line.mode != "vswitch":
-            amounts[f"{PREFIX}/{_resource(instance, piece, line)}"] = "1"
+            amounts[f"{PREFIX}/{_build_resource(instance, piece, line)}"] = "1"
     for number, _ in enumerate(placed.devices):
-        amounts[f"{PREFIX}/{_device(instance, piece, number)}"] = "1"
+        amounts[f"{PREFIX}/{_build_device(instance, piece, number)}"] = "1"
     container: dict[str, Any] = {
         "name": f"set{piece.number}",
         "image": image or instance.vmd.image or f"{instance.name}:latest",
         "resources": {"requests": amounts, "limits": dict(amounts)},
     }
     if placed.large_page_count and placed.large_page_bytes:
-        size = _page_size(placed.large_page_bytes)
+        size = _format_page_size(placed.large_page_bytes)
         name = f"hugepages-{size.lower()}"
         container["volumeMounts"] = [{"name": name, "mountPath": f"/dev/{name}"}]
     return container
 
 
-def _cni(instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> dict[str, Any]:
-    config: dict[str, Any] = {"cniVersion": "0.3.1", "name": _network_name(instance, piece, line)}
+def _build_cni(instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> dict[str, Any]:
+    config: dict[str, Any] = {"cniVersion": "0.3.1", "name": _build_network_name(instance, piece, line)}
     if line.mode == "dedicated":
         return {**config, "type": "host-device"}
     if line.mode == "sriov":
@@ -184,29 +184,29 @@ def _cni(instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> dict[
     return {**config, "type": kind, "bridge": line.vswitch}
 
 
-def _network_name(instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> str:
+def _build_network_name(instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> str:
     return f"{instance.name}-{piece.placed.index}-{line.index}"
 
 
-def _resource(instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> str:
-    return _resource_name(f"{instance.name}-{piece.placed.index}-net{line.index}")
+def _build_resource(instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> str:
+    return _build_resource_name(f"{instance.name}-{piece.placed.index}-net{line.index}")
 
 
-def _device(instance: Instance, piece: PlacedPiece, number: int) -> str:
-    return _resource_name(f"{instance.name}-{piece.placed.index}-device{number}")
+def _build_device(instance: Instance, piece: PlacedPiece, number: int) -> str:
+    return _build_resource_name(f"{instance.name}-{piece.placed.index}-device{number}")
 
 
-def _resource_name(name: str) -> str:
+def _build_resource_name(name: str) -> str:
     """Return a valid resource name, without dashes."""
     return name.replace("-", "_")
 
 
-def _address(text: str) -> str:
+def _build_address(text: str) -> str:
     where = parse_pci_address(text)
     return f"{where.domain}:{where.bus}:{where.slot}.{where.function}"
 
 
-def _page_size(size: int) -> str:
+def _format_page_size(size: int) -> str:
     """Format a page size for Kubernetes: 2Mi, 1Gi."""
     for unit, step in (("Gi", 2**30), ("Mi", MEBIBYTE)):
         if size % step == 0:
@@ -214,21 +214,21 @@ def _page_size(size: int) -> str:
     return f"{size // 1024}Ki"
 
 
-def _page_sizes(instance: Instance) -> list[str]:
+def _list_page_sizes(instance: Instance) -> list[str]:
     sizes = {
         each.placed.large_page_bytes
         for each in instance.pieces
         if each.placed.large_page_count and each.placed.large_page_bytes
     }
-    return [_page_size(each) for each in sorted(sizes)]
+    return [_format_page_size(each) for each in sorted(sizes)]
 
 
-def _reserved(instance: Instance) -> str:
+def _format_reserved(instance: Instance) -> str:
     cpus = instance.placement.emulator_cpus
     return f", {','.join(map(str, cpus))} among them" if cpus else ""
 
 
-def _notes_of_sets(instance: Instance) -> list[str]:
+def _list_set_notes(instance: Instance) -> list[str]:
     notes = []
     if len(instance.pieces) > 1:
         notes.append(
@@ -250,7 +250,7 @@ def _notes_of_sets(instance: Instance) -> list[str]:
     return notes
 
 
-def _notes_of_lines(instance: Instance) -> list[str]:
+def _list_line_notes(instance: Instance) -> list[str]:
     notes = []
     for piece, line in instance.lines:
         where = f"Interface {line.index} of vCPU set {piece.placed.index}"

@@ -50,21 +50,21 @@ def write_domain(instance: Instance, options: DomainOptions = DEFAULT_OPTIONS) -
 def collect_notes(instance: Instance, options: DomainOptions = DEFAULT_OPTIONS) -> tuple[str, ...]:
     """Collect limitations and required actions for the user of the domain."""
     return (
-        *_notes_of_guest(instance),
-        *_notes_of_host(instance, options),
+        *_list_guest_notes(instance),
+        *_list_host_notes(instance, options),
         *collect_interface_notes(instance),
-        *_notes_of_disks(instance, options),
+        *_list_disk_notes(instance, options),
     )
 
 
 def _add_identity(root: xml.Element, instance: Instance) -> None:
-    _leaf(root, "name", instance.name)
-    _leaf(root, "uuid", instance.uuid)
+    _add_leaf(root, "name", instance.name)
+    _add_leaf(root, "uuid", instance.uuid)
     if instance.placement.vm != instance.name and to_plain_line(instance.placement.vm):
-        _leaf(root, "title", to_plain_line(instance.placement.vm))
+        _add_leaf(root, "title", to_plain_line(instance.placement.vm))
     size, unit = guest.split_memory_unit(sum(each.memory_bytes for each in guest.list_cells(instance)))
-    _leaf(root, "memory", size, unit=unit)
-    _leaf(root, "currentMemory", size, unit=unit)
+    _add_leaf(root, "memory", size, unit=unit)
+    _add_leaf(root, "currentMemory", size, unit=unit)
 
 
 def _add_memory(root: xml.Element, instance: Instance, kind: DomainType) -> None:
@@ -90,9 +90,9 @@ def _add_memory(root: xml.Element, instance: Instance, kind: DomainType) -> None
 
 
 def _add_cpus(root: xml.Element, instance: Instance, has_disk: bool) -> None:
-    _leaf(root, "vcpu", len(instance.cpu_of), placement="static")
+    _add_leaf(root, "vcpu", len(instance.cpu_of), placement="static")
     if has_disk:
-        _leaf(root, "iothreads", 1)
+        _add_leaf(root, "iothreads", 1)
     tune = xml.SubElement(root, "cputune")
     for vcpu, cpu in instance.cpu_of.items():
         xml.SubElement(tune, "vcpupin", vcpu=str(vcpu), cpuset=str(cpu))
@@ -106,7 +106,7 @@ def _add_cpus(root: xml.Element, instance: Instance, has_disk: bool) -> None:
 def _add_system(root: xml.Element, instance: Instance, kind: DomainType) -> None:
     arm = find_architecture(instance) == "aarch64"
     system = xml.SubElement(root, "os", {"firmware": "efi"} if arm else {})
-    _leaf(system, "type", "hvm", arch="aarch64" if arm else "x86_64", machine="virt" if arm else "q35")
+    _add_leaf(system, "type", "hvm", arch="aarch64" if arm else "x86_64", machine="virt" if arm else "q35")
     features = xml.SubElement(root, "features")
     xml.SubElement(features, "acpi")
     if not arm:
@@ -146,7 +146,7 @@ def _is_shared(instance: Instance) -> bool:
     return bool(kinds & {"ovs-dpdk", "vpp"})
 
 
-def _notes_of_guest(instance: Instance) -> list[str]:
+def _list_guest_notes(instance: Instance) -> list[str]:
     notes = []
     for each in guest.list_cells(instance):
         first, vcpu_set = guest.find_cell(instance, each.piece).id, instance.pieces[each.piece].placed.index
@@ -170,7 +170,7 @@ def _notes_of_guest(instance: Instance) -> list[str]:
     return notes
 
 
-def _notes_of_host(instance: Instance, options: DomainOptions) -> list[str]:
+def _list_host_notes(instance: Instance, options: DomainOptions) -> list[str]:
     notes = []
     if instance.host.capabilities.processor.architecture.value is None:
         notes.append(f"The host's architecture is not known; this is for {find_architecture(instance)}.")
@@ -184,7 +184,7 @@ def _notes_of_host(instance: Instance, options: DomainOptions) -> list[str]:
     return notes
 
 
-def _notes_of_disks(instance: Instance, options: DomainOptions) -> list[str]:
+def _list_disk_notes(instance: Instance, options: DomainOptions) -> list[str]:
     notes = []
     if not options.images:
         notes.append("No disk: no image given. The first image boots.")
@@ -205,7 +205,7 @@ def _refuse_unwritable(root: xml.Element) -> None:
                 )
 
 
-def _leaf(parent: xml.Element, name: str, text: str | int, **attributes: str) -> None:
+def _add_leaf(parent: xml.Element, name: str, text: str | int, **attributes: str) -> None:
     xml.SubElement(parent, name, attributes).text = str(text)
 
 

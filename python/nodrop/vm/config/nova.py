@@ -48,15 +48,15 @@ class NovaCell(NamedTuple):
 
 def write_commands(instance: Instance, image: str = "") -> str:
     """Return a POSIX shell script with the `openstack` client that creates the VM. Raises ConfigError."""
-    server = _server(instance, image)
+    server = _format_server(instance, image)
     return "\n".join(
         (
             "#!/bin/sh",
             *format_hash_comments(collect_notes(instance)).splitlines(),
             "set -e",
             "",
-            _flavor(instance),
-            *_ports(instance),
+            _format_flavor(instance),
+            *_format_ports(instance),
             server,
         )
     )
@@ -71,7 +71,7 @@ def build_extra_specs(instance: Instance) -> dict[str, str]:
     else:
         specs |= {
             "hw:cpu_policy": "dedicated",
-            "hw:cpu_thread_policy": "require" if shape.threads > 1 else _thread_policy(instance),
+            "hw:cpu_thread_policy": "require" if shape.threads > 1 else _get_thread_policy(instance),
             "hw:emulator_threads_policy": "share",
         }
     for name, count in shape._asdict().items():
@@ -88,7 +88,7 @@ def build_extra_specs(instance: Instance) -> dict[str, str]:
         specs |= {"hw:pci_numa_affinity_policy": "required", "hw:viommu_model": "auto"}
     if any(line.mode == "vswitch" for piece in instance.pieces for line in piece.placed.interfaces):
         specs["hw:vif_multiqueue_enabled"] = "true"
-    if aliases := _aliases(instance):
+    if aliases := _format_aliases(instance):
         specs["pci_passthrough:alias"] = aliases
     for flag in profile.processor.isa_extensions:
         if flag in TRAITS:
@@ -102,7 +102,7 @@ def list_numa_cells(instance: Instance) -> tuple[NovaCell, ...]:
     for node in instance.nodes:
         pieces = [each for each in instance.pieces if each.placed.node == node]
         vcpus = tuple(sorted(vcpu for each in pieces for vcpu in each.vcpus))
-        unsorted.append(NovaCell(vcpus, sum(_memory_mib(instance, each) for each in pieces), node))
+        unsorted.append(NovaCell(vcpus, sum(_compute_memory_mib(instance, each) for each in pieces), node))
     cells = sorted((each for each in unsorted if each.vcpus), key=lambda cell: cell.vcpus)
     rest = sum(each.memory_mib for each in unsorted if not each.vcpus)
     return (cells[0]._replace(memory_mib=cells[0].memory_mib + rest), *cells[1:])
@@ -129,9 +129,9 @@ def collect_notes(instance: Instance) -> tuple[str, ...]:
             if instance.placement.emulator_cpus
             else "; cpu_shared_set CPUs for the hypervisor's own threads."
         ),
-        *_notes_of_nodes(instance),
-        *_notes_of_memory(instance),
-        *_notes_of_devices(instance),
+        *_list_node_notes(instance),
+        *_list_memory_notes(instance),
+        *_list_device_notes(instance),
     )
 
 
@@ -146,17 +146,17 @@ def build_flavor(instance: Instance) -> CloudFlavor:
     )
 
 
-def _flavor(instance: Instance) -> str:
+def _format_flavor(instance: Instance) -> str:
     flavor = build_flavor(instance)
     head = f"openstack flavor create --vcpus {flavor.vcpus} --ram {flavor.ram_mib} --disk {flavor.disk_gib}"
     properties = [f"  --property {quote(f'{name}={value}')}" for name, value in flavor.extra_specs.items()]
     return " \\\n".join((head, *properties, f"  {instance.name}")) + "\n"
 
 
-def _ports(instance: Instance) -> list[str]:
+def _format_ports(instance: Instance) -> list[str]:
     commands = []
     for number, (piece, line) in enumerate(instance.lines):
-        name = _port_name(instance, number)
+        name = _build_port_name(instance, number)
         policy = ""
         if line.bandwidth_bps and line.mode != "dedicated":
             kbps = round(line.bandwidth_bps / 1000)
@@ -171,36 +171,36 @@ def _ports(instance: Instance) -> list[str]:
     return [*commands, ""] if commands else []
 
 
-def _server(instance: Instance, image: str) -> str:
+def _format_server(instance: Instance, image: str) -> str:
     if not instance.placement.hostname:
         raise ConfigError(f"placement of {instance.placement.vm!r} names no host; Nova needs its name")
     image = image or instance.vmd.image
     chosen = quote(image) if image else '"${IMAGE:?name of the image in Glance}"'
-    ports = [f"  --port {_port_name(instance, number)}" for number, _ in enumerate(instance.lines)]
+    ports = [f"  --port {_build_port_name(instance, number)}" for number, _ in enumerate(instance.lines)]
     head = f"openstack --os-compute-api-version 2.74 server create --flavor {instance.name} --image {chosen}"
     where = f"  --host {quote(instance.placement.hostname)}"
     return " \\\n".join((head, *(ports or ["  --nic none"]), where, f"  {instance.name}")) + "\n"
 
 
-def _port_name(instance: Instance, number: int) -> str:
+def _build_port_name(instance: Instance, number: int) -> str:
     return f"{instance.name}-{number}"
 
 
-def _memory_mib(instance: Instance, piece: PlacedPiece) -> int:
+def _compute_memory_mib(instance: Instance, piece: PlacedPiece) -> int:
     """Return the memory in MiB, rounded up to pages."""
     step = max(find_page_bytes(instance) or 0, MEBIBYTE)
     size = piece.placed.normal_bytes + piece.placed.large_page_count * (piece.placed.large_page_bytes or 0)
     return -(-size // step) * step // MEBIBYTE
 
 
-def _thread_policy(instance: Instance) -> str:
+def _get_thread_policy(instance: Instance) -> str:
     used = list(instance.cpu_of.values())
     alone = all(len(instance.siblings.get(cpu, frozenset({cpu})) & set(used)) == 1 for cpu in used)
     policy = instance.profile.thread_policy
     return policy if policy != "require" else "isolate" if alone else "prefer"
 
 
-def _aliases(instance: Instance) -> str:
+def _format_aliases(instance: Instance) -> str:
     requested: dict[str, int] = {}
     for each in instance.profile.other_io:
         name = CRYPTO_ALIAS if each.kind == "crypto" else OTHER_ALIAS
@@ -209,7 +209,7 @@ def _aliases(instance: Instance) -> str:
     return ",".join(f"{name}:{count}" for name, count in requested.items())
 
 
-def _notes_of_nodes(instance: Instance) -> list[str]:
+def _list_node_notes(instance: Instance) -> list[str]:
     notes = []
     if len(instance.nodes) < len(instance.pieces):
         notes.append(
@@ -225,7 +225,7 @@ def _notes_of_nodes(instance: Instance) -> list[str]:
     return notes
 
 
-def _notes_of_memory(instance: Instance) -> list[str]:
+def _list_memory_notes(instance: Instance) -> list[str]:
     page = find_page_bytes(instance)
     if page is None:
         return []
@@ -242,14 +242,14 @@ def _notes_of_memory(instance: Instance) -> list[str]:
     ]
 
 
-def _notes_of_devices(instance: Instance) -> list[str]:
+def _list_device_notes(instance: Instance) -> list[str]:
     notes = []
     if instance.has_device:
         notes.append("The image has to set hw_machine_type=q35 (on Arm: virt), for the guest's own IOMMU.")
     functions = sorted(line.pci_id for _, line in instance.lines if line.mode != "vswitch")
     if functions:
         notes.append(f"nova.conf of the host: [pci] device_spec has to list {', '.join(functions)}.")
-    if aliases := _aliases(instance):
+    if aliases := _format_aliases(instance):
         devices = sorted(each for piece in instance.pieces for each in piece.placed.devices)
         notes.append(
             f"nova.conf: [pci] alias has to define {aliases}; the placement has {', '.join(devices) or 'none'}."

@@ -32,14 +32,14 @@ def build_templates(instance: Instance) -> dict[str, Any]:
     """Build the node templates by name."""
     name = instance.name
     disks = {f"{name}-disk{number}": each for number, each in enumerate(instance.profile.disks)}
-    compute = _compute(instance)
+    compute = _build_compute(instance)
     if disks:
         compute["requirements"] = [{"virtual_storage": each} for each in disks]
     templates = {name: compute}
     for order, (piece, line) in enumerate(instance.lines):
-        templates[f"{name}-cp{order}"] = _connection(instance, piece, line, order)
+        templates[f"{name}-cp{order}"] = _build_connection(instance, piece, line, order)
     for disk, requested in disks.items():
-        properties = {"virtual_block_storage_data": {"size_of_storage": _size(requested.size_bytes)}}
+        properties = {"virtual_block_storage_data": {"size_of_storage": _format_size(requested.size_bytes)}}
         templates[disk] = {"type": f"{NODE}Vdu.VirtualBlockStorage", "properties": properties}
     return templates
 
@@ -53,7 +53,7 @@ def collect_notes(instance: Instance) -> tuple[str, ...]:
     )
 
 
-def _compute(instance: Instance) -> dict[str, Any]:
+def _build_compute(instance: Instance) -> dict[str, Any]:
     properties = {
         "name": instance.name,
         "description": to_plain_line(instance.placement.vm) or instance.name,
@@ -61,9 +61,9 @@ def _compute(instance: Instance) -> dict[str, Any]:
         "vdu_profile": {"min_number_of_instances": 1, "max_number_of_instances": 1},
     }
     virtual = {
-        "logical_node": {f"set{each.number}": _logical_node(each) for each in instance.pieces},
-        "virtual_memory": _memory(instance),
-        "virtual_cpu": _cpu(instance),
+        "logical_node": {f"set{each.number}": _build_logical_node(each) for each in instance.pieces},
+        "virtual_memory": _build_memory(instance),
+        "virtual_cpu": _build_cpu(instance),
     }
     return {
         "type": f"{NODE}Vdu.Compute",
@@ -72,7 +72,7 @@ def _compute(instance: Instance) -> dict[str, Any]:
     }
 
 
-def _cpu(instance: Instance) -> dict[str, Any]:
+def _build_cpu(instance: Instance) -> dict[str, Any]:
     profile, shape = instance.profile, guest.compute_topology(instance)
     architecture = profile.processor.architecture or instance.host.capabilities.processor.architecture.value
     cpu: dict[str, Any] = {"cpu_architecture": architecture} if architecture else {}
@@ -97,41 +97,41 @@ def _cpu(instance: Instance) -> dict[str, Any]:
     return cpu
 
 
-def _memory(instance: Instance) -> dict[str, Any]:
+def _build_memory(instance: Instance) -> dict[str, Any]:
     cells = guest.list_cells(instance)
     memory: dict[str, Any] = {
-        "virtual_mem_size": _size(sum(each.memory_bytes for each in cells)),
+        "virtual_mem_size": _format_size(sum(each.memory_bytes for each in cells)),
         "virtual_mem_oversubscription_policy": "allowed" if instance.profile.memory_oversubscription_allowed else "1:1",
     }
     sizes = sorted({each.page_bytes for each in cells if each.page_bytes})
     requirements = {"memoryAllocationPolicy": "strictLocalAssignment"}
     if sizes:
         counts = [sum(each.memory_bytes for each in cells if each.page_bytes == size) // size for size in sizes]
-        requirements["memoryPageSize"] = ",".join(map(_size, sizes))
+        requirements["memoryPageSize"] = ",".join(map(_format_size, sizes))
         requirements["numberOfPages"] = ",".join(map(str, counts))
     memory["vdu_mem_requirements"] = requirements
     memory["numa_enabled"] = True
     return memory
 
 
-def _logical_node(piece: PlacedPiece) -> dict[str, Any]:
+def _build_logical_node(piece: PlacedPiece) -> dict[str, Any]:
     placed = piece.placed
     requirements = {
         "numaNode": str(placed.node),
         "vcpus": ",".join(map(str, piece.vcpus)),
-        "normalMemory": _size(placed.normal_bytes),
+        "normalMemory": _format_size(placed.normal_bytes),
     }
     if piece.pairs:
         requirements["threadPairs"] = " ".join(",".join(map(str, each)) for each in piece.pairs)
     if placed.large_page_count and placed.large_page_bytes:
-        requirements["memoryPageSize"] = _size(placed.large_page_bytes)
+        requirements["memoryPageSize"] = _format_size(placed.large_page_bytes)
         requirements["numberOfPages"] = str(placed.large_page_count)
     if placed.devices:
         requirements["pciAddresses"] = ",".join(map(to_plain_line, placed.devices))
     return {"logical_node_requirements": requirements}
 
 
-def _connection(instance: Instance, piece: PlacedPiece, line: PlacedInterface, order: int) -> dict[str, Any]:
+def _build_connection(instance: Instance, piece: PlacedPiece, line: PlacedInterface, order: int) -> dict[str, Any]:
     names = {"dedicated": "fully dedicated port", "sriov": "SR-IOV function", "vswitch": "virtual switch"}
     requirements = {"interfaceType": names[line.mode], "speed": f"{line.speed_bps:.0f} bit/s"}
     where = {"numaNode": str(piece.placed.node)}
@@ -155,7 +155,7 @@ def _connection(instance: Instance, piece: PlacedPiece, line: PlacedInterface, o
     return {"type": f"{NODE}VduCp", "properties": properties, "requirements": binding}
 
 
-def _size(size: int) -> str:
+def _format_size(size: int) -> str:
     """Format a scalar-unit.size of TOSCA."""
     for unit, step in (("GiB", 2**30), ("MiB", MEBIBYTE), ("KiB", 1024)):
         if size and size % step == 0:

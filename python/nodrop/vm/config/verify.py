@@ -18,15 +18,15 @@ STRAY_MAX_BYTES = 4 * MEBIBYTE
 def compare_deployment(placement: Placement, running: RunningVm) -> tuple[PlacementAgreement, ...]:
     """Compare every vCPU, the other threads, the memory of each node and every host device."""
     return (
-        *_vcpus(placement, running),
-        *_others(placement, running),
-        *_large_pages(placement, running),
-        *_normal(placement, running),
-        *_devices(placement, running),
+        *_compare_vcpus(placement, running),
+        *_compare_other_threads(placement, running),
+        *_compare_large_pages(placement, running),
+        *_compare_normal_memory(placement, running),
+        *_compare_devices(placement, running),
     )
 
 
-def _vcpus(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreement]:
+def _compare_vcpus(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreement]:
     requested = {vcpu: cpu for each in placement.sets for vcpu, cpu in each.cpus.items()}
     for vcpu in sorted({*requested, *running.vcpus}):
         what = f"vCPU {vcpu}"
@@ -34,12 +34,14 @@ def _vcpus(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreem
         if vcpu not in requested:
             yield PlacementAgreement(what=what, asked="none", found="a thread", state="differs")
         elif thread is None:
-            yield PlacementAgreement(what=what, asked=_cpus((requested[vcpu],)), found="no thread", state="differs")
+            yield PlacementAgreement(
+                what=what, asked=_format_cpus((requested[vcpu],)), found="no thread", state="differs"
+            )
         else:
             yield _compare_cpus(what, (requested[vcpu],), thread.cpus)
 
 
-def _others(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreement]:
+def _compare_other_threads(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreement]:
     if not placement.emulator_cpus:
         return
     allowed, threads = (
@@ -51,8 +53,8 @@ def _others(placement: Placement, running: RunningVm) -> Iterator[PlacementAgree
     cpus = sorted({cpu for each in pinned for cpu in each.cpus or ()})
     yield PlacementAgreement(
         what=f"{len(threads)} threads of the hypervisor",
-        asked=_cpus(placement.emulator_cpus),
-        found=_cpus(tuple(cpus)) if pinned else "unknown",
+        asked=_format_cpus(placement.emulator_cpus),
+        found=_format_cpus(tuple(cpus)) if pinned else "unknown",
         state="differs" if stray else "as placed" if pinned else "unknown",
     )
 
@@ -62,7 +64,7 @@ def _is_preallocation_thread(thread: VmThread) -> bool:
     return thread.name.startswith("TC ")
 
 
-def _large_pages(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreement]:
+def _compare_large_pages(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreement]:
     requested: dict[tuple[int, int], int] = {}
     for each in placement.sets:
         if each.large_page_count and each.large_page_bytes:
@@ -83,7 +85,7 @@ def _large_pages(placement: Placement, running: RunningVm) -> Iterator[Placement
         )
 
 
-def _normal(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreement]:
+def _compare_normal_memory(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreement]:
     nodes = {each.node for each in placement.sets if each.normal_bytes}
     if not nodes:
         return
@@ -92,7 +94,7 @@ def _normal(placement: Placement, running: RunningVm) -> Iterator[PlacementAgree
     actual_text = ", ".join(f"{size // MEBIBYTE} MiB on node {node}" for node, size in sorted(actual.items())) or "none"
     stray = any(size > STRAY_MAX_BYTES for node, size in actual.items() if node not in own)
     requested = ", ".join(
-        f"at most {_normal_bytes(placement.sets, node) // MEBIBYTE} MiB on node {node}" for node in sorted(nodes)
+        f"at most {_sum_normal_bytes(placement.sets, node) // MEBIBYTE} MiB on node {node}" for node in sorted(nodes)
     )
     yield PlacementAgreement(
         what="normal memory",
@@ -102,7 +104,7 @@ def _normal(placement: Placement, running: RunningVm) -> Iterator[PlacementAgree
     )
 
 
-def _devices(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreement]:
+def _compare_devices(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreement]:
     lines = [line.pci_id for each in placement.sets for line in each.interfaces if line.mode != "vswitch"]
     for address in (*lines, *(device for each in placement.sets for device in each.devices)):
         has = address in running.devices
@@ -113,17 +115,17 @@ def _devices(placement: Placement, running: RunningVm) -> Iterator[PlacementAgre
         )
 
 
-def _normal_bytes(sets: tuple[PlacedSet, ...], node: int) -> int:
+def _sum_normal_bytes(sets: tuple[PlacedSet, ...], node: int) -> int:
     return sum(each.normal_bytes for each in sets if each.node == node)
 
 
 def _compare_cpus(what: str, requested: tuple[int, ...], actual: tuple[int, ...] | None) -> PlacementAgreement:
     state = "unknown" if actual is None else "as placed" if set(actual) == set(requested) else "differs"
-    actual_text = "unknown" if actual is None else _cpus(actual)
+    actual_text = "unknown" if actual is None else _format_cpus(actual)
     return PlacementAgreement.model_validate(
-        {"what": what, "asked": _cpus(requested), "found": actual_text, "state": state}
+        {"what": what, "asked": _format_cpus(requested), "found": actual_text, "state": state}
     )
 
 
-def _cpus(cpus: tuple[int, ...]) -> str:
+def _format_cpus(cpus: tuple[int, ...]) -> str:
     return f"CPU {format_cpu_list(cpus)}" if cpus else "none"

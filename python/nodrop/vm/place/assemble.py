@@ -30,7 +30,7 @@ def assemble_placement(vm: str, candidate: Candidate) -> Placement:
     pieces = (
         _split_pieces(candidate, assignment)
         if isinstance(assignment, SplitAssignment)
-        else _whole_pieces(candidate, assignment)
+        else _build_whole_pieces(candidate, assignment)
     )
     interfaces = _assign_interfaces(candidate)
     devices = _assign_devices(candidate, pieces)
@@ -59,13 +59,13 @@ def assemble_placement(vm: str, candidate: Candidate) -> Placement:
         profile=candidate.profile,
         scaled=candidate.need.profile if candidate.scaled else None,
         sets=tuple(sets),
-        links=tuple(_links(candidate)),
+        links=tuple(_list_links(candidate)),
         emulator_cpus=select_emulator_cpus(inventory, pieces),
         guarantee=candidate.guarantee,
     )
 
 
-def _whole_pieces(candidate: Candidate, assignment: NodeAssignment) -> list[AssembledPiece]:
+def _build_whole_pieces(candidate: Candidate, assignment: NodeAssignment) -> list[AssembledPiece]:
     need, inventory = candidate.need, candidate.inventory
     profile = need.profile
     smt_off = inventory.smt_off and any(each.groups for each in need.sets)
@@ -139,7 +139,7 @@ def _assign_devices(candidate: Candidate, pieces: list[AssembledPiece]) -> dict[
     return by_set
 
 
-def _links(candidate: Candidate) -> Iterator[PlacedLink]:
+def _list_links(candidate: Candidate) -> Iterator[PlacedLink]:
     if isinstance(candidate.assignment, NodeAssignment):
         nodes = candidate.inventory.nodes
         for (one, other), requested in sorted(sum_node_traffic(candidate.need, candidate.assignment.nodes).items()):

@@ -81,7 +81,7 @@ def _assign_cores(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules) -
     for position, need in enumerate(needs):
         singles = list(need.singles)
         while singles:
-            core = _core_for_singles(free, len(singles), manner.policy)
+            core = _select_core_for_singles(free, len(singles), manner.policy)
             if core is None:
                 return None
             free.remove(core)
@@ -91,7 +91,7 @@ def _assign_cores(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules) -
     return assignment
 
 
-def _core_for_singles(free: Sequence[FreeCore], left: int, policy: ThreadPolicy) -> FreeCore | None:
+def _select_core_for_singles(free: Sequence[FreeCore], left: int, policy: ThreadPolicy) -> FreeCore | None:
     """Return the best core for single vCPUs: the largest they fill, otherwise the smallest that holds them."""
     if policy == "isolate":
         return min(free, key=lambda core: len(core.cpus), default=None)
@@ -124,7 +124,7 @@ def _assign_without_smt(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRu
         return None
     clusters = [[cpu for cpu in free if cpu in cluster] for cluster in node.clusters] if node.clusters else [free]
     groups = sorted(_iter_groups(needs), key=lambda each: (-each[0], each[1]))
-    where = _pack([len(each) for each in clusters], [size for size, _, _ in groups])
+    where = _pack_pieces([len(each) for each in clusters], [size for size, _, _ in groups])
     if where is None:
         return None
     assignment: CpuAssignment = [{} for _ in needs]
@@ -138,7 +138,9 @@ def _assign_without_smt(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRu
     return assignment
 
 
-def _pack(rooms: list[int], sizes: Sequence[int], dead: set[tuple[object, ...]] | None = None) -> list[int] | None:
+def _pack_pieces(
+    rooms: list[int], sizes: Sequence[int], dead: set[tuple[object, ...]] | None = None
+) -> list[int] | None:
     """Return the bin for each size, largest first; tries tight bins first, all before giving up."""
     if not sizes:
         return []
@@ -152,7 +154,7 @@ def _pack(rooms: list[int], sizes: Sequence[int], dead: set[tuple[object, ...]] 
             continue
         tried.add(rooms[room])
         rooms[room] -= sizes[0]
-        rest = _pack(rooms, sizes[1:], dead)
+        rest = _pack_pieces(rooms, sizes[1:], dead)
         rooms[room] += sizes[0]
         if rest is not None:
             return [room, *rest]
@@ -170,7 +172,7 @@ def _assign_threads(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules)
         if manner.smt_off
         else [(position, group) for _, position, group in groups]
     )
-    where = _first_fit(free, pieces) or _pack([len(each) for each in free], [len(each) for _, each in pieces])
+    where = _fit_first(free, pieces) or _pack_pieces([len(each) for each in free], [len(each) for _, each in pieces])
     if where is None:
         return None
     assignment: CpuAssignment = [{} for _ in needs]
@@ -189,7 +191,7 @@ def _assign_threads(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules)
     return assignment
 
 
-def _first_fit(free: Sequence[Sequence[int]], pieces: Sequence[tuple[int, tuple[int, ...]]]) -> list[int] | None:
+def _fit_first(free: Sequence[Sequence[int]], pieces: Sequence[tuple[int, tuple[int, ...]]]) -> list[int] | None:
     """Return for each piece the first core with enough free threads."""
     rooms = [len(each) for each in free]
     where = []

@@ -53,11 +53,11 @@ def explain_decision(decision: Decision, *, in_full: bool = True) -> PlacementRe
         policy=decision.options.policy,
         placement=add_explanations(assemble_placement(decision.vm, best), decision) if best else None,
         alternatives=tuple(each.inventory.id for each in decision.candidates[1:]),
-        rejections=tuple(_rejections(decision, in_full or len(decision.refused) <= REJECTIONS_IN_FULL)),
+        rejections=tuple(_list_rejections(decision, in_full or len(decision.refused) <= REJECTIONS_IN_FULL)),
     )
 
 
-def _rejections(decision: Decision, in_full: bool) -> Iterator[Rejection]:
+def _list_rejections(decision: Decision, in_full: bool) -> Iterator[Rejection]:
     reported: set[Constraint] = set()
     for host in decision.refused:
         first = () if in_full else find_deciding(decision, host)
@@ -72,22 +72,22 @@ def add_explanations(placement: Placement, decision: Decision) -> Placement:
     best = decision.candidates[0]
     return placement.model_copy(
         update={
-            "substitutions": tuple(_substitutions(best, placement)),
-            "warnings": tuple(_warnings(best, placement)),
-            "reasons": tuple(_reasons(decision, placement)),
+            "substitutions": tuple(_list_substitutions(best, placement)),
+            "warnings": tuple(_list_warnings(best, placement)),
+            "reasons": tuple(_list_reasons(decision, placement)),
             "slack": compute_slack(best.inventory, placement),
         }
     )
 
 
-def _reasons(decision: Decision, placement: Placement) -> Iterator[str]:
+def _list_reasons(decision: Decision, placement: Placement) -> Iterator[str]:
     best, *others = decision.candidates
     if not others:
         count = len(decision.refused)
         yield f"{placement.hostname} is the only host that fits" + (f", of {count + 1}" if count else "")
     else:
         fit = f"of {len(others) + 1} hosts that fit, {placement.hostname} by {decision.options.policy}"
-        yield f"{fit}: {_decisive_criterion(decision)}"
+        yield f"{fit}: {_find_decisive_criterion(decision)}"
     if isinstance(best.assignment, SplitAssignment):
         nodes = sorted({each.node for each in placement.sets})
         if len(nodes) > 1:
@@ -98,7 +98,7 @@ def _reasons(decision: Decision, placement: Placement) -> Iterator[str]:
             yield f"set {position} not on {says}"
 
 
-def _decisive_criterion(decision: Decision) -> str:
+def _find_decisive_criterion(decision: Decision) -> str:
     """Return the first criterion in which the best host beats the second."""
     best, second = decision.candidates[:2]
     policy = decision.options.policy
@@ -108,7 +108,7 @@ def _decisive_criterion(decision: Decision) -> str:
     return f"as good as {second.inventory.hostname}; the first by name"
 
 
-def _substitutions(best: Candidate, placement: Placement) -> Iterator[str]:
+def _list_substitutions(best: Candidate, placement: Placement) -> Iterator[str]:
     if best.verdict.standing.substitution:
         yield f"processor: {best.verdict.standing.substitution}"
     if best.scaled:
@@ -126,15 +126,15 @@ def _substitutions(best: Candidate, placement: Placement) -> Iterator[str]:
             yield f"interface {index} of set {number}: {speeds}"
 
 
-def _warnings(best: Candidate, placement: Placement) -> Iterator[str]:
+def _list_warnings(best: Candidate, placement: Placement) -> Iterator[str]:
     profile = best.need.profile
     yield from best.verdict.warnings
     if best.inventory.smt_off and any(each.groups for each in best.need.sets):
-        yield from _cluster_warnings(best)
-    yield from _memory_warnings(best, placement)
+        yield from _list_cluster_warnings(best)
+    yield from _list_memory_warnings(best, placement)
     yield from _link_warnings(best)
     for port in {port.pci_id: port for _, _, port in _iter_ends(best)}.values():
-        yield from _port_warnings(port, best)
+        yield from _list_port_warnings(port, best)
     if profile.cpu_oversubscription_allowed and (profile.thread_policy != "prefer"):
         yield f"thread policy {profile.thread_policy} is ignored: CPUs may be oversubscribed"
     if profile.disks:
@@ -145,7 +145,7 @@ def _warnings(best: Candidate, placement: Placement) -> Iterator[str]:
         yield "the search reached its step limit: a better placement may exist"
 
 
-def _cluster_warnings(best: Candidate) -> Iterator[str]:
+def _list_cluster_warnings(best: Candidate) -> Iterator[str]:
     if isinstance(best.assignment, NodeAssignment):
         for at in sorted(set(best.assignment.nodes)):
             node = best.inventory.nodes[at]
@@ -153,7 +153,7 @@ def _cluster_warnings(best: Candidate) -> Iterator[str]:
                 yield f"node {node.id}: sharing of last-level caches is unknown; pairs may be separated"
 
 
-def _memory_warnings(best: Candidate, placement: Placement) -> Iterator[str]:
+def _list_memory_warnings(best: Candidate, placement: Placement) -> Iterator[str]:
     rooms = {node.id: node for node in best.inventory.nodes}
     for node in sorted({each.node for each in placement.sets}):
         requested = sum(each.bandwidth_bytes_per_s for each in placement.sets if each.node == node)
@@ -181,7 +181,7 @@ def _iter_ends(best: Candidate) -> Iterator[tuple[int, int, FreePort]]:
         yield number, index, port
 
 
-def _port_warnings(port: FreePort, best: Candidate) -> Iterator[str]:
+def _list_port_warnings(port: FreePort, best: Candidate) -> Iterator[str]:
     inventory = best.inventory
     modes = {
         best.need.sets[number].interfaces[index].mode
@@ -208,11 +208,11 @@ def compute_slack(inventory: HostInventory, placement: Placement) -> dict[str, f
     left: dict[str, float] = {"host_core_count": sum(node.whole_count for node in after.nodes)}
     for node in after.nodes:
         if any(each.node == node.id for each in placement.sets):
-            left |= {f"node_{node.id}_{name}": value for name, value in _node_slack(node)}
+            left |= {f"node_{node.id}_{name}": value for name, value in _list_node_slack(node)}
     return left
 
 
-def _node_slack(node: FreeNode) -> Iterator[tuple[str, float]]:
+def _list_node_slack(node: FreeNode) -> Iterator[tuple[str, float]]:
     yield "core_count", node.whole_count
     for size, count in sorted(node.pages.items()):
         if count is not None:

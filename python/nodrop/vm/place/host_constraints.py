@@ -45,7 +45,7 @@ def check_host_constraints(
     ]
     refused = [each for each in findings if not (each.unknown and options.unknown_passes)]
     passed = [each for each in findings if each.unknown and options.unknown_passes]
-    impact_ratio, impact_warnings = _impact_of_neighbors(profile, inventory)
+    impact_ratio, impact_warnings = _sum_neighbor_impact(profile, inventory)
     return HostDecision(
         tuple(Violation(constraint=each.constraint, asked=each.asked, found=each.found) for each in refused),
         standing,
@@ -67,7 +67,7 @@ def _check_processor(
         missing = sorted(set(requested.isa_extensions) - set(extensions or ()))
         if extensions is None:
             yield _Finding(
-                "processor", ", ".join(requested.isa_extensions), _unknown_text(actual.isa_extensions), unknown=True
+                "processor", ", ".join(requested.isa_extensions), _format_unknown(actual.isa_extensions), unknown=True
             )
         elif missing:
             yield _Finding("processor", ", ".join(requested.isa_extensions), f"no {', '.join(missing)}")
@@ -93,16 +93,16 @@ def _check_hypervisor(profile: Profile, inventory: HostInventory) -> Iterator[_F
         version = actual.version.value
         if version is None:
             yield _Finding(
-                "hypervisor", f"{requested.version_min} or newer", _unknown_text(actual.version), unknown=True
+                "hypervisor", f"{requested.version_min} or newer", _format_unknown(actual.version), unknown=True
             )
-        elif _version_key(version) < _version_key(requested.version_min):
+        elif _build_version_key(version) < _build_version_key(requested.version_min):
             yield _Finding("hypervisor", f"{requested.version_min} or newer", version)
     for name in requested.capabilities:
         feature = getattr(actual.capabilities, name)
         for state, observation in (("supported", feature.supported), ("enabled", feature.enabled)):
             if not observation.value:
                 unknown = observation.value is None
-                says = _unknown_text(observation) if unknown else f"not {state}"
+                says = _format_unknown(observation) if unknown else f"not {state}"
                 yield _Finding("hypervisor", f"{name.replace('_', ' ')} {state}", says, unknown)
                 break
     if requested.accelerated_vswitch and not any(switch.accelerated for switch in inventory.switches.values()):
@@ -126,12 +126,12 @@ def _check_impact(profile: Profile, inventory: HostInventory, vm: str) -> Iterat
         caches = inventory.host.capabilities.processor.caches
         size = next((each.size_bytes for each in caches if each.level == 3), Observation[int]())
         if size.value is None:
-            yield _Finding("impact", f"{llc_bytes:,.0f} bytes of last-level cache", _unknown_text(size), unknown=True)
+            yield _Finding("impact", f"{llc_bytes:,.0f} bytes of last-level cache", _format_unknown(size), unknown=True)
         elif llc_bytes > size.value:
             yield _Finding("impact", f"{llc_bytes:,.0f} bytes of last-level cache", f"{size.value:,} bytes")
 
 
-def _impact_of_neighbors(profile: Profile, inventory: HostInventory) -> tuple[float, tuple[str, ...]]:
+def _sum_neighbor_impact(profile: Profile, inventory: HostInventory) -> tuple[float, tuple[str, ...]]:
     """Return the performance left next to the VMs on the host; descriptors do not tell which antagonists they are."""
     if profile.impact is None or not inventory.vms:
         return 1.0, ()
@@ -152,23 +152,23 @@ def is_same_image(owner: str, vm: str) -> bool:
 
 def _check_equal(constraint: Constraint, what: str, requested: str, actual: Observation[str]) -> Iterator[_Finding]:
     if actual.value is None:
-        yield _Finding(constraint, f"{what} {requested}", _unknown_text(actual), unknown=True)
+        yield _Finding(constraint, f"{what} {requested}", _format_unknown(actual), unknown=True)
     elif not is_same_vendor(requested, actual.value):
         yield _Finding(constraint, f"{what} {requested}", actual.value)
 
 
 def _check_at_least(constraint: Constraint, requested: int, actual: Observation[int], unit: str) -> Iterator[_Finding]:
     if actual.value is None:
-        yield _Finding(constraint, f"{requested:,} {unit}", _unknown_text(actual), unknown=True)
+        yield _Finding(constraint, f"{requested:,} {unit}", _format_unknown(actual), unknown=True)
     elif actual.value < requested:
         yield _Finding(constraint, f"{requested:,} {unit}", f"{actual.value:,}")
 
 
-def _unknown_text(observation: Observation[Any]) -> str:
+def _format_unknown(observation: Observation[Any]) -> str:
     return f"unknown ({observation.why})" if observation.why else "unknown"
 
 
-def _version_key(version: str) -> tuple[int, ...]:
+def _build_version_key(version: str) -> tuple[int, ...]:
     """Return the sort key of a version: the leading numbers, e.g. of `6.1.0-27-amd64`."""
     head = re.match(r"[^\d]*(\d+(?:\.\d+)*)", version)
     return tuple(int(part) for part in head[1].split(".")) if head else ()

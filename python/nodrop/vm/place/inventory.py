@@ -139,7 +139,7 @@ def build_inventory(host: HostDescriptor) -> HostInventory:
         id=identify_host(host),
         hostname=host.host.hostname.value or identify_host(host),
         host=host,
-        nodes=tuple(each.room(_ports(each.node.nics, switches)) for each in counted),
+        nodes=tuple(each.room(_list_ports(each.node.nics, switches)) for each in counted),
         links={
             (min(link.a, link.b), max(link.a, link.b)): NodeLinkRoom(
                 link.distance.value, link.bandwidth.total_bytes_per_s.value, link.bandwidth.used_bytes_per_s.value
@@ -147,7 +147,7 @@ def build_inventory(host: HostDescriptor) -> HostInventory:
             for link in host.resources.links
         },
         nic_limits={nic.id: nic.pci_limit_bps.value for nic in nics},
-        nic_used={nic.id: sum(_promised_bps(port) for port in nic.ports) for nic in nics},
+        nic_used={nic.id: sum(_sum_promised_bps(port) for port in nic.ports) for nic in nics},
         switches={
             each.name: FreeSwitch(
                 each.name,
@@ -161,7 +161,7 @@ def build_inventory(host: HostDescriptor) -> HostInventory:
         smt_off=all(each.largest <= 1 for each in counted),
         spare_core_count=sum(each.spare_count for each in counted),
         vms=frozenset(owner for each in counted for owner in each.owners),
-        homeless_ports=_ports(host.resources.unplaced_nics, switches),
+        homeless_ports=_list_ports(host.resources.unplaced_nics, switches),
         homeless_devices=tuple(
             (each.pci_id, each.kind, each.model.value or "")
             for each in sorted(
@@ -240,7 +240,7 @@ class _NodeCounter:
             id=self.node.id,
             cores=tuple(self.cores),
             shared=tuple(self.shared),
-            clusters=_clusters(self.node),
+            clusters=_list_clusters(self.node),
             pages={each.size_bytes: _free_pages(each) for each in memory.large_pages},
             normal_free_bytes=_free_normal(memory),
             normal_total_bytes=memory.normal.total_bytes.value if memory.normal.oversubscribable.value else None,
@@ -273,7 +273,7 @@ def _has_room(state: CpuState) -> bool:
     return state.use.value == "shared" and ratio is not None and len(state.owners) + 1 <= ratio
 
 
-def _clusters(node: NumaNode) -> tuple[frozenset[int], ...] | None:
+def _list_clusters(node: NumaNode) -> tuple[frozenset[int], ...] | None:
     sets = node.cpus.clusters.value
     return None if sets is None else tuple(frozenset(each) for each in sorted(sets))
 
@@ -292,7 +292,7 @@ def _free_normal(memory: NodeMemory) -> int | None:
     return int(normal.total_bytes.value * (1 - normal.usage_ratio.value))
 
 
-def _promised_bps(port: Port) -> float:
+def _sum_promised_bps(port: Port) -> float:
     """Return the bandwidth of a card's slot in use: a dedicated port's speed, or the rate limits of VFs."""
     if port.use.value == "dedicated" and port.in_use.value:
         return float(port.speed_bps.value or 0)
@@ -300,17 +300,17 @@ def _promised_bps(port: Port) -> float:
     return sum(vf.pacing_bps.value or 0.0 for vf in vfs if vf.in_use.value is not False)
 
 
-def _ports(nics: tuple[Nic, ...], switches: Mapping[str, str]) -> tuple[FreePort, ...]:
-    rooms = (_port(port, nic, switches) for nic in nics for port in nic.ports)
+def _list_ports(nics: tuple[Nic, ...], switches: Mapping[str, str]) -> tuple[FreePort, ...]:
+    rooms = (_build_port(port, nic, switches) for nic in nics for port in nic.ports)
     return tuple(sorted(rooms, key=lambda room: build_address_sort_key(room.pci_id)))
 
 
-def _port(port: Port, nic: Nic, switches: Mapping[str, str]) -> FreePort:
+def _build_port(port: Port, nic: Nic, switches: Mapping[str, str]) -> FreePort:
     vfs = sorted(port.sriov.vfs if port.sriov else (), key=lambda vf: build_address_sort_key(vf.pci_id))
     used_vfs = [vf for vf in vfs if vf.in_use.value is not False]
     vswitch = port.vswitch or switches.get(port.netdev, "")
-    refusal = _why_ineligible(port.eligible)
-    dedicated = refusal or _why_in_use(port, vswitch) or (f"{len(used_vfs)} of its VFs in use" if used_vfs else "")
+    refusal = _explain_ineligible(port.eligible)
+    dedicated = refusal or _explain_use(port, vswitch) or (f"{len(used_vfs)} of its VFs in use" if used_vfs else "")
     free = tuple(vf.pci_id for vf in vfs if vf.in_use.value is False)
     return FreePort(
         pci_id=port.pci_id,
@@ -320,7 +320,7 @@ def _port(port: Port, nic: Nic, switches: Mapping[str, str]) -> FreePort:
         link_speed_bps=port.link_speed_bps.value,
         down=port.link.value is False,
         dedicated_refusal=dedicated,
-        sriov_refusal=refusal or _why_no_vf(port, free),
+        sriov_refusal=refusal or _explain_missing_vf(port, free),
         vfs=free,
         paced_bps=sum(vf.pacing_bps.value or 0.0 for vf in used_vfs),
         unpaced_count=sum(not vf.pacing_bps.value for vf in used_vfs),
@@ -330,13 +330,13 @@ def _port(port: Port, nic: Nic, switches: Mapping[str, str]) -> FreePort:
     )
 
 
-def _why_ineligible(eligible: Observation[bool]) -> str:
+def _explain_ineligible(eligible: Observation[bool]) -> str:
     if eligible.value is None:
         return "eligibility for VMs is unknown" + (f" ({eligible.why})" if eligible.why else "")
     return "" if eligible.value else "not for VMs"
 
 
-def _why_in_use(port: Port, vswitch: str) -> str:
+def _explain_use(port: Port, vswitch: str) -> str:
     if vswitch:
         return f"on virtual switch {vswitch}"
     if port.in_use.value is None:
@@ -344,7 +344,7 @@ def _why_in_use(port: Port, vswitch: str) -> str:
     return f"in use by {', '.join(port.owners) or 'unknown owners'}" if port.in_use.value else ""
 
 
-def _why_no_vf(port: Port, free: tuple[str, ...]) -> str:
+def _explain_missing_vf(port: Port, free: tuple[str, ...]) -> str:
     if port.sriov is None:
         return "no SR-IOV"
     if port.use.value == "dedicated" and port.in_use.value is not False:

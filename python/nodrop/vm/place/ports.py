@@ -63,11 +63,11 @@ def explain_refusal(port: FreePort, request: InterfaceRequest, inventory: HostIn
     if port.speed_bps < interface.speed_bps:
         return "too slow"
     if interface.mode == "vswitch":
-        return port.vswitch_refusal or _why_not_accelerated(port, inventory, accelerated)
+        return port.vswitch_refusal or _explain_missing_acceleration(port, inventory, accelerated)
     return port.dedicated_refusal if interface.mode == "dedicated" else port.sriov_refusal
 
 
-def _why_not_accelerated(port: FreePort, inventory: HostInventory, requested: bool) -> str:
+def _explain_missing_acceleration(port: FreePort, inventory: HostInventory, requested: bool) -> str:
     switch = inventory.switches.get(port.vswitch)
     if not requested or (switch and switch.accelerated):
         return ""
@@ -185,23 +185,23 @@ class _BranchAndBound:
 
     def _try(self, at: int) -> None:
         if at == len(self.requests):
-            cost = self._cost(0)
+            cost = self._compute_cost(0)
             if self.best_cost is None or cost < self.best_cost:
                 self.best_cost, self.best_ports = cost, list(self.chosen)
             return
         request = self.requests[at]
-        for port in self._worth_trying(at):
+        for port in self._list_candidates(at):
             self.steps += 1
             if self.steps > STEPS_MAX:
                 return
             if not self._fits(port, request):
                 continue
             self._put(port, request, 1)
-            if self.best_cost is None or self._cost(len(self.requests) - at - 1) < self.best_cost:
+            if self.best_cost is None or self._compute_cost(len(self.requests) - at - 1) < self.best_cost:
                 self._try(at + 1)
             self._put(port, request, -1)
 
-    def _worth_trying(self, at: int) -> Iterable[FreePort]:
+    def _list_candidates(self, at: int) -> Iterable[FreePort]:
         """Return the ports to try; of equal interfaces, a later one's port never precedes the earlier one's."""
         before, request = (self.requests[at - 1] if at else None), self.requests[at]
         if before and before.kind == request.kind and before.ports is request.ports:
@@ -245,7 +245,7 @@ class _BranchAndBound:
         else:
             self.port_bps[port.pci_id] = self.port_bps.get(port.pci_id, 0) + bps
 
-    def _cost(self, still: int) -> PortCost:
+    def _compute_cost(self, still: int) -> PortCost:
         """Return the cost of the chosen ports, or a lower bound with this many interfaces still to assign."""
         ports = {port.pci_id: port for port in self.chosen}.values()
         return self.solver.compute_cost(

@@ -36,25 +36,25 @@ def subtract_placement(host: HostDescriptor, placement: Placement) -> HostDescri
             "numa_nodes": tuple(
                 node.model_copy(
                     update={
-                        "nics": _nics(nodes[node.id].nics, interfaces, placement.vm),
-                        "accelerators": _accelerators(node.accelerators, devices),
+                        "nics": _list_nics(nodes[node.id].nics, interfaces, placement.vm),
+                        "accelerators": _list_accelerators(node.accelerators, devices),
                     }
                 )
                 for node in nodes.values()
             ),
-            "links": tuple(_link(each, placement) for each in host.resources.links),
-            "unplaced_nics": _nics(host.resources.unplaced_nics, interfaces, placement.vm),
-            "unplaced_accelerators": _accelerators(host.resources.unplaced_accelerators, devices),
+            "links": tuple(_build_link(each, placement) for each in host.resources.links),
+            "unplaced_nics": _list_nics(host.resources.unplaced_nics, interfaces, placement.vm),
+            "unplaced_accelerators": _list_accelerators(host.resources.unplaced_accelerators, devices),
         }
     )
-    vswitches = tuple(_vswitch(each, interfaces) for each in host.capabilities.vswitches)
+    vswitches = tuple(_build_vswitch(each, interfaces) for each in host.capabilities.vswitches)
     update: dict[str, object] = {"resources": resources}
     if vswitches != host.capabilities.vswitches:
         update["capabilities"] = host.capabilities.model_copy(update={"vswitches": vswitches, "sha256": ""})
     return host.model_copy(update=update)
 
 
-def _placed_value(before: Observation[T], value: T, vm: str = "") -> Observation[T]:
+def _observe_placed(before: Observation[T], value: T, vm: str = "") -> Observation[T]:
     """Return an observation with the value after the placement, not measured."""
     reason = f"{vm} placed" if vm else "a VM placed"
     return before.model_copy(
@@ -62,100 +62,102 @@ def _placed_value(before: Observation[T], value: T, vm: str = "") -> Observation
     )
 
 
-def _increased(before: Observation[T], added: float, vm: str) -> Observation[T]:
+def _observe_increased(before: Observation[T], added: float, vm: str) -> Observation[T]:
     """Return an increased count; an unknown one remains unknown."""
     if before.value is None or not added:
         return before
-    return _placed_value(before, before.value + added, vm)  # type: ignore[operator,arg-type]
+    return _observe_placed(before, before.value + added, vm)  # type: ignore[operator,arg-type]
 
 
 def _with_set(node: NumaNode, placed: PlacedSet, vm: str) -> NumaNode:
-    cpus = {cpu: _cpu(state, vm) if cpu in placed.cpus.values() else state for cpu, state in node.cpus.cpu.items()}
+    cpus = {
+        cpu: _build_cpu(state, vm) if cpu in placed.cpus.values() else state for cpu, state in node.cpus.cpu.items()
+    }
     normal = node.memory.normal
-    free = _increased(normal.free_bytes, -min(placed.normal_bytes, normal.free_bytes.value or 0), vm)
+    free = _observe_increased(normal.free_bytes, -min(placed.normal_bytes, normal.free_bytes.value or 0), vm)
     usage = normal.usage_ratio
     if usage.value is not None and normal.total_bytes.value:
-        usage = _placed_value(usage, min(1.0, usage.value + placed.normal_bytes / normal.total_bytes.value), vm)
+        usage = _observe_placed(usage, min(1.0, usage.value + placed.normal_bytes / normal.total_bytes.value), vm)
     memory = node.memory.model_copy(
         update={
-            "large_pages": tuple(_pages(each, placed, vm) for each in node.memory.large_pages),
+            "large_pages": tuple(_build_pages(each, placed, vm) for each in node.memory.large_pages),
             "normal": normal.model_copy(update={"free_bytes": free, "usage_ratio": usage}),
-            "bandwidth": _used(node.memory.bandwidth, placed.bandwidth_bytes_per_s, vm),
+            "bandwidth": _build_used(node.memory.bandwidth, placed.bandwidth_bytes_per_s, vm),
         }
     )
     return node.model_copy(update={"cpus": node.cpus.model_copy(update={"cpu": cpus}), "memory": memory})
 
 
-def _cpu(state: CpuState, vm: str) -> CpuState:
+def _build_cpu(state: CpuState, vm: str) -> CpuState:
     use: Use = "shared" if state.use.value == "shared" else "dedicated"
     return state.model_copy(
         update={
-            "in_use": _placed_value(state.in_use, True, vm),
-            "use": _placed_value(state.use, use, vm),
+            "in_use": _observe_placed(state.in_use, True, vm),
+            "use": _observe_placed(state.use, use, vm),
             "owners": (*state.owners, vm),
         }
     )
 
 
-def _pages(pages: LargePages, placed: PlacedSet, vm: str) -> LargePages:
+def _build_pages(pages: LargePages, placed: PlacedSet, vm: str) -> LargePages:
     if pages.size_bytes != placed.large_page_bytes:
         return pages
-    return pages.model_copy(update={"used_count": _increased(pages.used_count, placed.large_page_count, vm)})
+    return pages.model_copy(update={"used_count": _observe_increased(pages.used_count, placed.large_page_count, vm)})
 
 
-def _used(bandwidth: Bandwidth, added: float, vm: str) -> Bandwidth:
-    return bandwidth.model_copy(update={"used_bytes_per_s": _increased(bandwidth.used_bytes_per_s, added, vm)})
+def _build_used(bandwidth: Bandwidth, added: float, vm: str) -> Bandwidth:
+    return bandwidth.model_copy(update={"used_bytes_per_s": _observe_increased(bandwidth.used_bytes_per_s, added, vm)})
 
 
-def _link(link: NodeLink, placement: Placement) -> NodeLink:
+def _build_link(link: NodeLink, placement: Placement) -> NodeLink:
     added = sum(each.bytes_per_s for each in placement.links if {each.a, each.b} == {link.a, link.b})
-    return link.model_copy(update={"bandwidth": _used(link.bandwidth, added, placement.vm)})
+    return link.model_copy(update={"bandwidth": _build_used(link.bandwidth, added, placement.vm)})
 
 
-def _nics(nics: tuple[Nic, ...], interfaces: list[PlacedInterface], vm: str) -> tuple[Nic, ...]:
+def _list_nics(nics: tuple[Nic, ...], interfaces: list[PlacedInterface], vm: str) -> tuple[Nic, ...]:
     return tuple(
-        nic.model_copy(update={"ports": tuple(_port(port, interfaces, vm) for port in nic.ports)}) for nic in nics
+        nic.model_copy(update={"ports": tuple(_build_port(port, interfaces, vm) for port in nic.ports)}) for nic in nics
     )
 
 
-def _port(port: Port, interfaces: list[PlacedInterface], vm: str) -> Port:
+def _build_port(port: Port, interfaces: list[PlacedInterface], vm: str) -> Port:
     mine = {each.pci_id: each for each in interfaces if each.port_pci_id == port.pci_id and each.mode != "vswitch"}
     if not mine:
         return port
     whole = port.pci_id in mine
     update: dict[str, object] = {
-        "in_use": _placed_value(port.in_use, True, vm),
-        "use": _placed_value(port.use, "dedicated" if whole else "shared", vm),
+        "in_use": _observe_placed(port.in_use, True, vm),
+        "use": _observe_placed(port.use, "dedicated" if whole else "shared", vm),
     }
     if whole:
         update["owners"] = (*port.owners, vm)
     elif port.sriov:
-        vfs = tuple(_vf(vf, mine[vf.pci_id], vm) if vf.pci_id in mine else vf for vf in port.sriov.vfs)
+        vfs = tuple(_build_vf(vf, mine[vf.pci_id], vm) if vf.pci_id in mine else vf for vf in port.sriov.vfs)
         update["sriov"] = port.sriov.model_copy(update={"vfs": vfs})
     return port.model_copy(update=update)
 
 
-def _vf(vf: Vf, interface: PlacedInterface, vm: str) -> Vf:
-    update: dict[str, object] = {"in_use": _placed_value(vf.in_use, True, vm), "owner": vm}
+def _build_vf(vf: Vf, interface: PlacedInterface, vm: str) -> Vf:
+    update: dict[str, object] = {"in_use": _observe_placed(vf.in_use, True, vm), "owner": vm}
     if interface.bandwidth_bps:
-        update["pacing_bps"] = _placed_value(vf.pacing_bps, interface.bandwidth_bps, vm)
+        update["pacing_bps"] = _observe_placed(vf.pacing_bps, interface.bandwidth_bps, vm)
     return vf.model_copy(update=update)
 
 
-def _accelerators(accelerators: tuple[Accelerator, ...], assigned: frozenset[str]) -> tuple[Accelerator, ...]:
+def _list_accelerators(accelerators: tuple[Accelerator, ...], assigned: frozenset[str]) -> tuple[Accelerator, ...]:
     return tuple(
-        each.model_copy(update={"in_use": _placed_value(each.in_use, True)}) if each.pci_id in assigned else each
+        each.model_copy(update={"in_use": _observe_placed(each.in_use, True)}) if each.pci_id in assigned else each
         for each in accelerators
     )
 
 
-def _vswitch(vswitch: VSwitch, interfaces: list[PlacedInterface]) -> VSwitch:
+def _build_vswitch(vswitch: VSwitch, interfaces: list[PlacedInterface]) -> VSwitch:
     mine = [each for each in interfaces if each.vswitch == vswitch.name]
     if not mine:
         return vswitch
     return vswitch.model_copy(
         update={
-            "used_bps": _increased(vswitch.used_bps, sum(each.bandwidth_bps or 0.0 for each in mine), ""),
-            "virtual_interface_count": _increased(vswitch.virtual_interface_count, len(mine), ""),
+            "used_bps": _observe_increased(vswitch.used_bps, sum(each.bandwidth_bps or 0.0 for each in mine), ""),
+            "virtual_interface_count": _observe_increased(vswitch.virtual_interface_count, len(mine), ""),
         }
     )

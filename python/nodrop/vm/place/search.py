@@ -74,15 +74,15 @@ class NodeSearch:
     def run(self) -> NodeAssignment | NoNodeAssignment:
         """Return the best assignment, or none."""
         nodes = range(len(self.inventory.nodes))
-        if self._enough_in_all() and all(
-            any(self._alone(node, position) for node in nodes) for position in range(len(self.need.sets))
+        if self._has_enough_in_total() and all(
+            any(self._fits_alone(node, position) for node in nodes) for position in range(len(self.need.sets))
         ):
             self._try([], [()] * len(nodes))
         if self.best is None:
             return NoNodeAssignment(self.proven)
         return self.best._replace(proven=self.proven and self.best.ends.proven)
 
-    def _enough_in_all(self) -> bool:
+    def _has_enough_in_total(self) -> bool:
         """Return whether cores and pages of all nodes suffice in total: a quick check."""
         if self.cores_requested is not None:
             has_reserve = "host reserve" not in self.ignored
@@ -116,23 +116,23 @@ class NodeSearch:
             on_node[node] = (*before, at)
             # What is quickest to know comes first.
             if (
-                self._may(at, nodes, before)
-                and self._promising(nodes)
-                and self._alone(node, at)
+                self._may_use(at, nodes, before)
+                and self._is_promising(nodes)
+                and self._fits_alone(node, at)
                 and (not before or self._fits(node, on_node[node]))
-                and (not self.interface_count or self._promising(nodes))
+                and (not self.interface_count or self._is_promising(nodes))
             ):
                 self._try(nodes, on_node)
             nodes.pop()
             on_node[node] = before
 
-    def _alone(self, node: int, position: int) -> bool:
+    def _fits_alone(self, node: int, position: int) -> bool:
         """Return whether a node can hold a set alone."""
         if (node, position) not in self._suits:
             self._suits[node, position] = self._fits(node, (position,)) and self._connects(node, position)
         return self._suits[node, position]
 
-    def _may(self, at: int, nodes: Sequence[int], before: tuple[int, ...]) -> bool:
+    def _may_use(self, at: int, nodes: Sequence[int], before: tuple[int, ...]) -> bool:
         """Return whether a set may use a node: alone if required; of equal sets not before the earlier one's."""
         if before and self.separate:
             return False
@@ -140,24 +140,24 @@ class NodeSearch:
             return nodes[-1] >= nodes[-2]
         return True
 
-    def _promising(self, nodes: Sequence[int]) -> bool:
+    def _is_promising(self, nodes: Sequence[int]) -> bool:
         """Return whether an assignment starting with these nodes can still beat the best one."""
         if self.best is None:
             return True
         # Ports for all sets cost no less than those for one of them cost alone.
         costs = [cost for at, node in enumerate(nodes) if (cost := self._costs.get((node, at)))]
         cost = self.least_cost if self.options.policy == "spread" else max([self.least_cost, *costs])
-        least = self._least(nodes)
+        least = self._bound_key(nodes)
         if self._substitutions_first:
             whole: CandidateKey = (self.substitution_count + cost[0], *least)
         else:
             whole = least
         if self.cores_requested is not None:
-            whole = (*whole, *self._tail(cost))
+            whole = (*whole, *self._build_key_tail(cost))
         prefix = self.best.key[: len(whole)]
         return whole < prefix or (whole == prefix and len(whole) < len(self.best.key))
 
-    def _least(self, nodes: Sequence[int]) -> CandidateKey:
+    def _bound_key(self, nodes: Sequence[int]) -> CandidateKey:
         """Return a lower bound of the weight: the remaining sets on nodes in use, or on the best ones.
 
         Only its first parts if the number of cores depends on the node.
@@ -165,12 +165,14 @@ class NodeSearch:
         used = set(nodes)
         further = len(self.need.sets) - len(nodes) if self.separate else 0
         pairs = math.comb(len(self.need.sets), 2) - math.comb(len(nodes), 2)
-        near = (len(used) + further, self._distance(nodes) + pairs * (self.nearest if further else LOCAL_DISTANCE))
+        near = (len(used) + further, self._get_distance(nodes) + pairs * (self.nearest if further else LOCAL_DISTANCE))
         if self.cores_requested is None:
             return near
         others = [node for node in range(len(self.inventory.nodes)) if node not in used]
         cores, pages = (
-            sum(have[node] for node in used) + self._extreme([have[node] for node in others], further) - requested
+            sum(have[node] for node in used)
+            + self._compute_extreme([have[node] for node in others], further)
+            - requested
             for have, requested in ((self.whole, self.cores_requested), (self.pages, self.pages_requested))
         )
         host_cores = sum(self.whole) - self.cores_requested
@@ -178,7 +180,7 @@ class NodeSearch:
             return (*near, -host_cores, -cores, -pages)
         return (*near, cores, pages, host_cores)
 
-    def _extreme(self, values: list[int], count: int) -> int:
+    def _compute_extreme(self, values: list[int], count: int) -> int:
         """Return the sum of the best values for the policy."""
         return sum(sorted(values, reverse=self.options.policy == "spread")[:count])
 
@@ -235,7 +237,7 @@ class NodeSearch:
     def nearest(self) -> int:
         """The smallest distance of two nodes."""
         nodes = range(len(self.inventory.nodes))
-        return min((self._apart(one, other) for one in nodes for other in nodes if one < other), default=0)
+        return min((self._sum_distances(one, other) for one in nodes for other in nodes if one < other), default=0)
 
     @cached_property
     def cores_requested(self) -> int | None:
@@ -303,19 +305,19 @@ class NodeSearch:
 
     def _finish(self, nodes: tuple[int, ...]) -> None:
         """Weigh a complete assignment, cheap criteria first."""
-        weight = self._weight(nodes)
+        weight = self._compute_weight(nodes)
         least = (self.substitution_count, *weight) if self._substitutions_first else weight
         if self.best and least > self.best.key[: len(least)]:
             return
         if self._exceeds_reserve(nodes):
             return
-        ends = self._ends(nodes)
+        ends = self._assign_ports(nodes)
         devices = assign_devices(self.need.devices, [self.inventory.nodes[node].devices for node in sorted(set(nodes))])
         if isinstance(ends, NoAssignment) or (devices is None and "devices" not in self.ignored):
             self.proven = self.proven and ends.proven
             return
         count = self.substitution_count + ends.larger_count
-        key = self._key(weight, ends.cost)
+        key = self._build_key(weight, ends.cost)
         if self.best is None or key < self.best.key:
             self.best = NodeAssignment(nodes, ends, devices or (), key, count, proven=True)
 
@@ -323,34 +325,34 @@ class NodeSearch:
     def _substitutions_first(self) -> bool:
         return self.options.policy == "minimal-substitutions"
 
-    def _key(self, weight: CandidateKey, cost: PortCost) -> CandidateKey:
+    def _build_key(self, weight: CandidateKey, cost: PortCost) -> CandidateKey:
         if self._substitutions_first:
-            return (self.substitution_count + cost[0], *weight, *self._tail(cost))
-        return (*weight, *self._tail(cost))
+            return (self.substitution_count + cost[0], *weight, *self._build_key_tail(cost))
+        return (*weight, *self._build_key_tail(cost))
 
-    def _tail(self, cost: PortCost) -> CandidateKey:
+    def _build_key_tail(self, cost: PortCost) -> CandidateKey:
         """Return the last weights: ports, and substitutions unless they are first."""
         return cost[1:] if self._substitutions_first else (*cost[:2], self.substitution_count + cost[2])
 
-    def _weight(self, nodes: tuple[int, ...]) -> CandidateKey:
+    def _compute_weight(self, nodes: tuple[int, ...]) -> CandidateKey:
         """Return nodes and their distances, then the remaining resources, negated for `spread`."""
         used = set(nodes)
-        core_count = sum(self._on(node, nodes) for node in used)
+        core_count = sum(self._count_cores_on(node, nodes) for node in used)
         node_cores = sum(self.whole[node] for node in used) - core_count
         host_cores = sum(self.whole) - core_count
         pages = sum(self.pages[node] for node in used) - self.pages_requested
         if self.options.policy == "spread":
-            return (len(used), self._distance(nodes), -host_cores, -node_cores, -pages)
-        return (len(used), self._distance(nodes), node_cores, pages, host_cores)
+            return (len(used), self._get_distance(nodes), -host_cores, -node_cores, -pages)
+        return (len(used), self._get_distance(nodes), node_cores, pages, host_cores)
 
-    def _on(self, node: int, nodes: tuple[int, ...]) -> int:
+    def _count_cores_on(self, node: int, nodes: tuple[int, ...]) -> int:
         """Return the cores used on a node by an assignment."""
         return self.count_cores(node, tuple(at for at, each in enumerate(nodes) if each == node)) or 0
 
-    def _distance(self, nodes: Sequence[int]) -> int:
-        return sum(self._apart(one, other) for at, one in enumerate(nodes) for other in nodes[at + 1 :])
+    def _get_distance(self, nodes: Sequence[int]) -> int:
+        return sum(self._sum_distances(one, other) for at, one in enumerate(nodes) for other in nodes[at + 1 :])
 
-    def _apart(self, one: int, other: int) -> int:
+    def _sum_distances(self, one: int, other: int) -> int:
         return LOCAL_DISTANCE if one == other else self.link(one, other).distance or REMOTE_DISTANCE
 
     def link(self, one: int, other: int) -> NodeLinkRoom:
@@ -360,7 +362,7 @@ class NodeSearch:
 
     def _exceeds_reserve(self, nodes: tuple[int, ...]) -> bool:
         """Return whether the host reserve or a link between nodes is exceeded."""
-        core_count = sum(self._on(node, nodes) for node in set(nodes))
+        core_count = sum(self._count_cores_on(node, nodes) for node in set(nodes))
         if core_count > max(0, self.spare_count) and "host reserve" not in self.ignored:
             return True
         return "node links" not in self.ignored and any(
@@ -368,7 +370,7 @@ class NodeSearch:
             for (one, other), requested in sum_node_traffic(self.need, nodes).items()
         )
 
-    def _ends(self, nodes: tuple[int, ...]) -> PortAssignment | NoAssignment:
+    def _assign_ports(self, nodes: tuple[int, ...]) -> PortAssignment | NoAssignment:
         if "interfaces" in self.ignored:
             return NO_PORTS
         return self.solver.assign_ports(

@@ -50,23 +50,25 @@ def split_vm(
     if any(True for _ in list_shortages(need, inventory, options)):
         return None
     order = sorted(range(len(inventory.nodes)), key=lambda at: (-inventory.nodes[at].whole_count, at))
-    assignment = assign_cpus(pool_nodes(inventory, order), need.sets, _core_rules(need, inventory))
+    assignment = assign_cpus(pool_nodes(inventory, order), need.sets, _build_core_rules(need, inventory))
     ends = assign_ports(need, inventory, options)
-    devices = assign_devices(need.devices, _devices(inventory))
+    devices = assign_devices(need.devices, _assign_devices(inventory))
     if assignment is None or not isinstance(ends, PortAssignment) or devices is None:
         return None
-    pieces = tuple(_pieces(need, inventory, options, assignment, order))
+    pieces = tuple(_build_pieces(need, inventory, options, assignment, order))
     count = substitution_count + ends.larger_count
-    return SplitAssignment(pieces, ends, devices, _key(pieces, inventory, options, ends, count), count, ends.proven)
+    return SplitAssignment(
+        pieces, ends, devices, _build_key(pieces, inventory, options, ends, count), count, ends.proven
+    )
 
 
 def list_shortages(need: VmNeed, inventory: HostInventory, options: PlacementOptions) -> Iterator[Constraint]:
     """Yield the resources that a VM lacks on all nodes together."""
     nodes = inventory.nodes
-    assignment = assign_cpus(pool_nodes(inventory, range(len(nodes))), need.sets, _core_rules(need, inventory))
+    assignment = assign_cpus(pool_nodes(inventory, range(len(nodes))), need.sets, _build_core_rules(need, inventory))
     if assignment is None:
         yield "cpus"
-    elif _taken_count(assignment, inventory) > max(0, inventory.spare_core_count - options.reserve.core_count):
+    elif _count_assigned_cores(assignment, inventory) > max(0, inventory.spare_core_count - options.reserve.core_count):
         yield "host reserve"
     for size in need.page_sizes:
         if sum(each.page_count for each in need.sets if each.page_bytes == size) > sum(
@@ -80,7 +82,7 @@ def list_shortages(need: VmNeed, inventory: HostInventory, options: PlacementOpt
         yield "host reserve"
     if isinstance(assign_ports(need, inventory, options), NoAssignment):
         yield "interfaces"
-    if assign_devices(need.devices, _devices(inventory)) is None:
+    if assign_devices(need.devices, _assign_devices(inventory)) is None:
         yield "devices"
 
 
@@ -126,24 +128,24 @@ def pool_nodes(inventory: HostInventory, order: "list[int] | range") -> FreeNode
     )
 
 
-def _core_rules(need: VmNeed, inventory: HostInventory) -> CoreRules:
+def _build_core_rules(need: VmNeed, inventory: HostInventory) -> CoreRules:
     profile = need.profile
     smt_off = inventory.smt_off and any(each.groups for each in need.sets)
     return CoreRules(profile.thread_policy, profile.cpu_oversubscription_allowed, smt_off)
 
 
-def _taken_count(assignment: CpuAssignment, inventory: HostInventory) -> int:
+def _count_assigned_cores(assignment: CpuAssignment, inventory: HostInventory) -> int:
     cpus = {cpu for each in assignment for cpu in each.values()}
     return sum(
         not core.is_assigned and not cpus.isdisjoint(core.cpus) for node in inventory.nodes for core in node.shared
     )
 
 
-def _devices(inventory: HostInventory) -> list[tuple[tuple[str, str, str], ...]]:
+def _assign_devices(inventory: HostInventory) -> list[tuple[tuple[str, str, str], ...]]:
     return [*(node.devices for node in inventory.nodes), inventory.homeless_devices]
 
 
-def _pieces(
+def _build_pieces(
     need: VmNeed, inventory: HostInventory, options: PlacementOptions, assignment: CpuAssignment, order: list[int]
 ) -> Iterator[SplitPiece]:
     memory = _Memory(need, inventory, options)
@@ -163,7 +165,7 @@ def _pieces(
                 yield SplitPiece(each.number, at, node_cpus, of_pages, of_normal)
 
 
-def _key(
+def _build_key(
     pieces: tuple[SplitPiece, ...],
     inventory: HostInventory,
     options: PlacementOptions,

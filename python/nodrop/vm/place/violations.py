@@ -34,7 +34,7 @@ def list_violations(decision: Decision, host: HostInventory) -> tuple[Violation,
     violations: list[Violation] = []
     for index, profile in enumerate(decision.vmd.profiles):
         name = f"profile {profile.name or index}" if several else ""
-        for each in _profile_violations(count_needs(profile), host, decision.options, decision.vm):
+        for each in _list_profile_violations(count_needs(profile), host, decision.options, decision.vm):
             where = ", ".join(part for part in (name, each.where) if part)
             violations.append(each.model_copy(update={"where": where}) if where != each.where else each)
     return tuple(violations)
@@ -58,7 +58,9 @@ def find_deciding(decision: Decision, host: HostInventory) -> tuple[Violation, .
     return (next(alone, together),)
 
 
-def _profile_violations(need: VmNeed, host: HostInventory, options: PlacementOptions, vm: str) -> Iterator[Violation]:
+def _list_profile_violations(
+    need: VmNeed, host: HostInventory, options: PlacementOptions, vm: str
+) -> Iterator[Violation]:
     verdict = check_host_constraints(need.profile, host, options, vm)
     grown = scale_profile(need.profile, verdict, options)
     if grown:
@@ -69,20 +71,20 @@ def _profile_violations(need: VmNeed, host: HostInventory, options: PlacementOpt
         yield Violation(constraint="node", asked="a NUMA node", found="none described")
         return
     if need.profile.topology == "unrestricted":
-        yield from _pooled_violations(need, host, options)
+        yield from _list_pooled_violations(need, host, options)
         return
     search = NodeSearch(need, host, options)
     alone = [each for position in range(len(need.sets)) for each in _set_violations(search, position)]
     yield from alone
     lacking: set[Constraint] = {"cpus" if each.constraint == "thread pairs" else each.constraint for each in alone}
-    yield from _joint_violations(need, host, options, frozenset(lacking))
+    yield from _list_joint_violations(need, host, options, frozenset(lacking))
 
 
 def _set_violations(search: NodeSearch, position: int) -> Iterator[Violation]:
     """Yield the violations of a set on each node, if no node meets all requirements."""
     violations: list[Violation] = []
     for node, room in enumerate(search.inventory.nodes):
-        node_violations = list(_node_violations(search, node, (position,)))
+        node_violations = list(_list_node_violations(search, node, (position,)))
         if not node_violations:
             return
         violations += [each.model_copy(update={"where": f"set {position}, node {room.id}"}) for each in node_violations]
@@ -98,18 +100,18 @@ def explain_other_nodes(decision: Decision, best: Candidate, position: int, at: 
     search = NodeSearch(best.need, best.inventory, decision.options)
     for node, room in enumerate(best.inventory.nodes):
         if node != at:
-            violations = list(_node_violations(search, node, (position,)))
+            violations = list(_list_node_violations(search, node, (position,)))
             if violations:
                 yield f"node {room.id}: " + "; ".join(f"{each.asked} required, {each.found}" for each in violations)
 
 
-def _node_violations(search: NodeSearch, node: int, positions: tuple[int, ...]) -> Iterator[Violation]:
+def _list_node_violations(search: NodeSearch, node: int, positions: tuple[int, ...]) -> Iterator[Violation]:
     room, needs = search.inventory.nodes[node], [search.need.sets[each] for each in positions]
     for constraint in search.list_shortages(node, positions):
         yield describe_shortage(constraint, room, needs, search)
     requests = [each for position in positions for each in search.list_requests(node, position)]
     if isinstance(search.solver.assign_ports(requests), NoAssignment):
-        yield _interface_violation(search, node, positions)
+        yield _build_interface_violation(search, node, positions)
 
 
 def describe_shortage(
@@ -117,7 +119,7 @@ def describe_shortage(
 ) -> Violation:
     """Describe the requirement of sets on a node, and what it has."""
     if constraint == "cpus":
-        return _core_violation(room, needs, search)
+        return _build_core_violation(room, needs, search)
     if constraint == "large pages":
         sizes = sorted({each.page_bytes for each in needs if each.page_count})
         requested = {size: sum(each.page_count for each in needs if each.page_bytes == size) for size in sizes}
@@ -145,7 +147,7 @@ def describe_shortage(
     )
 
 
-def _core_violation(room: FreeNode, needs: Sequence[SetNeed], search: NodeSearch) -> Violation:
+def _build_core_violation(room: FreeNode, needs: Sequence[SetNeed], search: NodeSearch) -> Violation:
     groups = sum(len(each.groups) for each in needs)
     singles = sum(len(each.singles) for each in needs)
     vcpus = sum(each.vcpu_count for each in needs)
@@ -164,11 +166,11 @@ def _core_violation(room: FreeNode, needs: Sequence[SetNeed], search: NodeSearch
     return Violation(
         constraint="thread pairs" if fits and (groups or search.manner.policy != "prefer") else "cpus",
         asked=" and ".join(parts),
-        found=f"{room.whole_count} whole cores free ({threads} CPUs){_other_cpus(room)}",
+        found=f"{room.whole_count} whole cores free ({threads} CPUs){_format_other_cpus(room)}",
     )
 
 
-def _other_cpus(room: FreeNode) -> str:
+def _format_other_cpus(room: FreeNode) -> str:
     others = (
         (room.busy_cpu_count, "in use"),
         (room.refused_cpu_count, "not for VMs"),
@@ -185,7 +187,7 @@ def _free_pages_text(room: FreeNode, size: int) -> str:
     return f"{format_bytes(size)}: unknown" if free is None else f"{free} free of {format_bytes(size)}"
 
 
-def _interface_violation(search: NodeSearch, node: int, positions: tuple[int, ...]) -> Violation:
+def _build_interface_violation(search: NodeSearch, node: int, positions: tuple[int, ...]) -> Violation:
     """Return interfaces without any suitable port; otherwise their joint conflict."""
     room = search.inventory.nodes[node]
     requests = [each for position in positions for each in search.list_requests(node, position)]
@@ -207,7 +209,7 @@ def _interface_violation(search: NodeSearch, node: int, positions: tuple[int, ..
     )
 
 
-def _joint_violations(
+def _list_joint_violations(
     need: VmNeed, host: HostInventory, options: PlacementOptions, lacking: frozenset[Constraint]
 ) -> Iterator[Violation]:
     """Yield the constraints, apart from those of single sets, without which the VM would fit."""
@@ -230,10 +232,12 @@ def _joint_violations(
             fewer = {other for other in needed if other != each}
             if isinstance(goes(fewer), NodeAssignment):
                 needed.remove(each)
-    yield from (_joint_violation(each, need, host, options) for each in needed)
+    yield from (_build_joint_violation(each, need, host, options) for each in needed)
 
 
-def _joint_violation(constraint: Constraint, need: VmNeed, host: HostInventory, options: PlacementOptions) -> Violation:
+def _build_joint_violation(
+    constraint: Constraint, need: VmNeed, host: HostInventory, options: PlacementOptions
+) -> Violation:
     """Return the joint requirement of all sets, and what the host has."""
     where = "all sets together" if len(need.sets) > 1 else ""
     if constraint == "node":
@@ -243,8 +247,8 @@ def _joint_violation(constraint: Constraint, need: VmNeed, host: HostInventory, 
     if constraint == "host reserve":
         return Violation(
             constraint=constraint,
-            asked=f"{_cores_text(options.reserve.core_count)} for the host in addition to those of the VM",
-            found=f"{_cores_text(host.spare_core_count)} without a VM in total",
+            asked=f"{_format_cores(options.reserve.core_count)} for the host in addition to those of the VM",
+            found=f"{_format_cores(host.spare_core_count)} without a VM in total",
             where=where,
         )
     if constraint == "node links":
@@ -270,16 +274,16 @@ def _joint_violation(constraint: Constraint, need: VmNeed, host: HostInventory, 
     )
 
 
-def _pooled_violations(need: VmNeed, host: HostInventory, options: PlacementOptions) -> Iterator[Violation]:
+def _list_pooled_violations(need: VmNeed, host: HostInventory, options: PlacementOptions) -> Iterator[Violation]:
     """Yield the violations of a VM without topology on the entire host."""
     search = NodeSearch(need, host, options)
     room = unrestricted.pool_nodes(host, range(len(host.nodes)))
     for constraint in unrestricted.list_shortages(need, host, options):
         if constraint == "cpus":
-            yield _core_violation(room, need.sets, search)
+            yield _build_core_violation(room, need.sets, search)
         else:
-            yield _joint_violation(constraint, need, host, options)
+            yield _build_joint_violation(constraint, need, host, options)
 
 
-def _cores_text(count: int) -> str:
+def _format_cores(count: int) -> str:
     return format_count(count, "core")

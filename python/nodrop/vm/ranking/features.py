@@ -26,7 +26,7 @@ class FeatureRanking(NamedTuple):
         reference_model, model = self.reference.model.value or "the reference", actual.model.value or "an unknown model"
         if self.reference.model.value and is_same_model(self.reference.model.value, model):
             return ProcessorStanding(1.0, AS_DECLARED)
-        if reason := _why_not_comparable(self.reference, actual):
+        if reason := _explain_incomparable(self.reference, actual):
             return ProcessorStanding(None, reason, met=False, asked=f"no less than {reference_model}", found=reason)
         shares = list(_compute_shares(self.reference, actual))
         unknown = [name for name, share in shares if share is None]
@@ -51,7 +51,7 @@ class FeatureRanking(NamedTuple):
         )
 
 
-def _why_not_comparable(reference: Processor, actual: Processor) -> str:
+def _explain_incomparable(reference: Processor, actual: Processor) -> str:
     if not (
         reference.vendor.value and actual.vendor.value and is_same_vendor(reference.vendor.value, actual.vendor.value)
     ):

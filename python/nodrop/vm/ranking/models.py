@@ -30,7 +30,7 @@ def is_same_vendor(one: str, other: str) -> bool:
 
 def is_same_model(requested: str, actual: str) -> bool:
     """Return whether a model matches: `E5-2680` matches `Intel(R) Xeon(R) CPU E5-2680 0 @ 2.70GHz`, but no v2."""
-    requested_words, actual_words = _model_words(requested), _model_words(actual)
+    requested_words, actual_words = _split_model_words(requested), _split_model_words(actual)
     for begin in range(len(actual_words) - len(requested_words) + 1):
         end = begin + len(requested_words)
         if requested_words == actual_words[begin:end]:
@@ -46,7 +46,7 @@ def parse_clock(model: str) -> float | None:
 
 def find_generation(model: str) -> ProcessorGeneration | None:
     """Return the architecture of a model; None: not in the table."""
-    plain = " ".join(_model_words(model))
+    plain = " ".join(_split_model_words(model))
     for line, pattern, order, name in GENERATIONS:
         if re.search(pattern, plain):
             return ProcessorGeneration(line, order, name)
@@ -58,7 +58,7 @@ def _normalize_vendor(name: str) -> str:
     return VENDORS.get(plain, plain)
 
 
-def _model_words(model: str) -> list[str]:
+def _split_model_words(model: str) -> list[str]:
     plain = _CLOCK.sub(" ", _NOISE.sub(" ", model)).replace("@", " ").casefold()
     return [word for word in plain.split() if word not in ("cpu", "processor")]
 

@@ -23,15 +23,15 @@ class WorstCaseRanking(NamedTuple):
         """How a host's processor stands to what a VM asks."""
         model = actual.model.value or "unknown"
         if requested.model and actual.model.value is None:
-            return _unknown_standing(requested, "its model is unknown")
+            return _build_unknown_standing(requested, "its model is unknown")
         for other in requested.alternatives:
             if is_same_model(other, model) and not is_same_model(requested.model, model):
                 return ProcessorStanding(
                     1.0, AS_DECLARED, substitution=f"{model}: declared as an alternative to {requested.model}"
                 )
         same = not requested.model or is_same_model(requested.model, model)
-        if not same and (reason := _why_not_newer(requested.model, model)):
-            return _unknown_standing(requested, reason)
+        if not same and (reason := _explain_not_newer(requested.model, model)):
+            return _build_unknown_standing(requested, reason)
         return _compare_clocks(requested, actual, "" if same else f"{model} in place of {requested.model}")
 
 
@@ -40,12 +40,12 @@ def _compare_clocks(requested: ProcessorRequirements, actual: Processor, substit
     base_mhz = actual.base_mhz.value
     if reference_mhz is None:
         if substitution:
-            return _unknown_standing(requested, "the VM names no reference clock to compare with")
+            return _build_unknown_standing(requested, "the VM names no reference clock to compare with")
         return ProcessorStanding(1.0, AS_DECLARED)
     if base_mhz is None:
         if requested.model and not substitution:
             return ProcessorStanding(1.0, AS_DECLARED)
-        return _unknown_standing(requested, "its base clock is unknown")
+        return _build_unknown_standing(requested, "its base clock is unknown")
     ratio = min(1.0, base_mhz / reference_mhz)
     if ratio == 1.0 and not substitution:
         return ProcessorStanding(1.0, AS_DECLARED)
@@ -60,7 +60,7 @@ def _compare_clocks(requested: ProcessorRequirements, actual: Processor, substit
     )
 
 
-def _why_not_newer(requested: str, actual: str) -> str:
+def _explain_not_newer(requested: str, actual: str) -> str:
     """Return why a processor is not known to be of the same or a newer generation; empty: it is."""
     requested_generation, actual_generation = find_generation(requested), find_generation(actual)
     if requested_generation is None or actual_generation is None:
@@ -74,7 +74,7 @@ def _why_not_newer(requested: str, actual: str) -> str:
     )
 
 
-def _unknown_standing(requested: ProcessorRequirements, reason: str) -> ProcessorStanding:
+def _build_unknown_standing(requested: ProcessorRequirements, reason: str) -> ProcessorStanding:
     requirement = requested.model or (
         f"a base clock of {requested.reference_mhz:g} MHz" if requested.reference_mhz else "a processor"
     )
