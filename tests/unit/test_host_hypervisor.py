@@ -209,12 +209,12 @@ def test_a_running_vm_without_the_hosts_processor_shows(tmp_path: Path) -> None:
     assert feature.enabled.why == "1 of 2 running VMs have the host's CPU model"
 
 
-@pytest.mark.parametrize("message", ["<capabilities>", "", "\0\1", "<a>" * 10_000])
-def test_xml_that_is_none_is_as_if_it_were_not_said(tmp_path: Path, message: str) -> None:
-    answer = LibvirtReply("9.0.0", message, message, (message,))
+@pytest.mark.parametrize("said", ["<capabilities>", "", "\0\1", "<a>" * 10_000])
+def test_xml_that_is_none_is_as_if_it_were_not_said(tmp_path: Path, said: str) -> None:
+    answer = LibvirtReply("9.0.0", said, said, (said,))
     result = describe_hypervisor(intel_server(tmp_path), answer=answer).capabilities
     assert feature_values(result.cpu_pinning) == (True, True)
-    assert libvirt.parse_domain(message) is None
+    assert libvirt.parse_domain(said) is None
 
 
 def test_an_emulator_that_hangs_is_unknown_with_the_reason(tmp_path: Path) -> None:

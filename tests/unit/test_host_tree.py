@@ -170,8 +170,8 @@ def test_a_truncated_capture_and_an_empty_directory_are_refused(tmp_path: Path) 
 ABSURD = ("", "-5", "99999999999999999999999", "\x00\x01\x02", "0-", "ffffffff,", "NaN", "1e9", "0-16384", "%s{}" * 50)
 
 
-@pytest.mark.parametrize("content", ABSURD)
-def test_a_machine_of_absurd_files_is_described_without_an_error(tmp_path: Path, content: str) -> None:
+@pytest.mark.parametrize("held", ABSURD)
+def test_a_machine_of_absurd_files_is_described_without_an_error(tmp_path: Path, held: str) -> None:
     base = "/sys/devices/system"
     names = (
         f"{base}/cpu/online",
@@ -203,7 +203,7 @@ def test_a_machine_of_absurd_files_is_described_without_an_error(tmp_path: Path,
         "/nodrop-capture.json",
         "/cpuid.txt",
     )
-    make_tree(tmp_path, dict.fromkeys(names, content))
+    make_tree(tmp_path, dict.fromkeys(names, held))
     with open_capture(tmp_path) as source:
         assert tuple(check_chd(describe_host(source))) == ()
 
