@@ -34,7 +34,7 @@ true  # keeps the shell alive: as init of the PID namespace it reaps orphans, an
 QUERY_SWITCHES = """
 import json
 from nodrop.host import describe, vswitches
-switches = vswitches.describe_vswitches(describe.open_this_machine())
+switches = vswitches.describe_vswitches(describe.open_local_source())
 print("RESULT", json.dumps([each.model_dump(mode="json") for each in switches]))
 """
 QUERY_LIBVIRT = """
@@ -47,7 +47,7 @@ def summarize(answer):
     offered = libvirt.parse_xml(answer.domain_capabilities).findtext("domain")
     domains = [libvirt.parse_domain(each)._asdict() for each in answer.domains]
     return answer.version, len(cpus), offered, domains, answer.why
-source = describe.open_this_machine()._replace(libvirt=lambda: by_library)
+source = describe.open_local_source()._replace(libvirt=lambda: by_library)
 machine = hypervisor.describe_hypervisor(source).model_dump(mode="json")
 print("RESULT", json.dumps([machine, summarize(by_library), summarize(by_virsh)]))
 """
@@ -75,7 +75,7 @@ def describe_inside(script: str, query: str) -> Any:
 
 
 def cards() -> tuple[Nic, ...]:
-    return nics.describe_devices(describe.open_this_machine()).nics
+    return nics.describe_devices(describe.open_local_source()).nics
 
 
 def interfaces_of_cards() -> list[tuple[Nic, str]]:
@@ -237,4 +237,4 @@ def test_without_a_daemon_libvirt_is_silent_at_once() -> None:
     if shutil.which("libvirtd") and any(Path(each).exists() for each in libvirt.SOCKETS):
         pytest.skip("a libvirt daemon runs on this machine")
     assert libvirt.query_libvirt().why == libvirt.NO_DAEMON
-    assert all(each.kind.known for each in vswitches.describe_vswitches(describe.open_this_machine()))
+    assert all(each.kind.known for each in vswitches.describe_vswitches(describe.open_local_source()))

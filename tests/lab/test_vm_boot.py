@@ -16,7 +16,7 @@ from tests.placements import DECLARED
 
 from nodrop.cli import nodrop
 from nodrop.descriptors import format_descriptor
-from nodrop.host.describe import describe_host, open_this_machine
+from nodrop.host.describe import describe_host, open_local_source
 from nodrop.model.placement import PlacedInterface, PlacedSet, Placement
 from nodrop.model.vmd import Interface, Profile, SetMemory, VcpuSet, VmDescriptor
 from nodrop.vm.config import libvirt
@@ -85,7 +85,7 @@ def guest(large_pages: None, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
         skip_or_fail("two CPUs are not available")
-    machine = describe_host(open_this_machine())
+    machine = describe_host(open_local_source())
     vmd, placement = reduced((cpus[0], cpus[1]), identify_host(machine))
     scratch = tmp_path_factory.mktemp("guest")
     (scratch / "placement.yaml").write_text(format_descriptor(placement, "yaml"))

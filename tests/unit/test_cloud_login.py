@@ -20,7 +20,7 @@ from nodrop.model.cloud import CloudLogin
 from nodrop.stage.openstack import openrc, requests
 from nodrop.stage.openstack.login import connect_cloud
 from nodrop.stage.openstack.requests import CloudError
-from nodrop.stage.openstack.rest import Post, create_resource, delete_resource, list_all
+from nodrop.stage.openstack.rest import Post, create_resource, delete_resource, list_resources
 
 HORIZON = """#!/usr/bin/env bash
 # as Horizon gives it
@@ -211,7 +211,7 @@ def test_questions_are_repeated_while_a_service_is_away(small_cloud: SmallCloud)
     waits: list[str] = []
     cloud = log_in(waits.append)
     small_cloud.failures = [("GET", "/network", 503), ("GET", "/network", 502), ("GET", "/network", "cut")]
-    assert list_all(cloud, "networks", "network", "/networks", "networks") == []
+    assert list_resources(cloud, "networks", "network", "/networks", "networks") == []
     assert waits == [
         "network replied 503; retrying in 0.01 s",
         "network replied 502; retrying in 0.02 s",
@@ -224,7 +224,7 @@ def test_patience_has_an_end(small_cloud: SmallCloud) -> None:
     cloud = log_in()
     small_cloud.failures = [("GET", "/network", 503)] * 1000
     with pytest.raises(CloudError, match="cannot list networks: HTTP 503: failure 503; check that") as refusal:
-        list_all(cloud, "networks", "network", "/networks", "networks")
+        list_resources(cloud, "networks", "network", "/networks", "networks")
     assert refusal.value.status == 503
 
 
@@ -239,7 +239,7 @@ def test_what_is_made_is_made_once_whatever_becomes_of_the_answer(small_cloud: S
     small_cloud.failures = [("POST", "/network", failure)]
 
     def look() -> dict[str, object] | None:
-        result = list_all(cloud, "networks", "network", "/networks?name=n", "networks")
+        result = list_resources(cloud, "networks", "network", "/networks?name=n", "networks")
         return {"network": result[0]} if result else None
 
     answer = create_resource(cloud, "create network n", Post("network", "/networks", {"network": {"name": "n"}}), look)

@@ -13,7 +13,7 @@ import pytest
 from tests.machines import NAMES, describe_machine, machine
 
 from nodrop.host import hwloc
-from nodrop.host.describe import describe_host, open_this_machine
+from nodrop.host.describe import describe_host, open_local_source
 
 OTHERWISE = {
     "bulldozer-8n": "which CPUs share a core",
@@ -71,7 +71,7 @@ def test_hwloc_sees_the_same_sockets(name: str) -> None:
 
 def test_this_machine_is_as_hwloc_sees_it() -> None:
     seen = hwloc.parse_hwloc(lstopo())
-    host = describe_host(open_this_machine())
+    host = describe_host(open_local_source())
     assert hwloc.find_disagreements(host.resources.numa_nodes, seen) == ()
     assert not [warning for warning in host.warnings if "hwloc" in warning]
 

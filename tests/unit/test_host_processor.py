@@ -9,7 +9,7 @@ from tests.chips import dump, machine
 from tests.machines import reopen_machine
 
 from nodrop.host import processor
-from nodrop.host.describe import open_this_machine
+from nodrop.host.describe import open_local_source
 from nodrop.model.chd import Processor
 from nodrop.model.observation import Feature
 
@@ -307,7 +307,7 @@ def test_a_core_in_no_table_is_unknown_with_its_numbers(tmp_path):
 @pytest.fixture(params=["", *CAPTURED], ids=lambda name: name or "this machine")
 def machine_and_lscpu(request, require_tool):
     """Return a machine, and the lscpu command for it."""
-    source = reopen_machine(request.param) if request.param else open_this_machine()
+    source = reopen_machine(request.param) if request.param else open_local_source()
     command = [str(require_tool("lscpu")), "-J", "-B"]
     return source, [*command, "--sysroot", str(source.tree.root)] if request.param else command
 

@@ -38,11 +38,11 @@ def config() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show(files: tuple[str, ...], settings: tuple[str, ...], sources: bool, changed: bool, **forms: bool) -> None:
     """Print the configuration that results from files, plugins and settings."""
-    from nodrop.config.effective import render_nfvbench, render_own
+    from nodrop.config.effective import render_config, render_nfvbench
     from nodrop.config.load import load_with_sources
 
     loaded = load_with_sources(files, dict(_parse_setting(text) for text in settings))
-    view = render_nfvbench if forms["nfvbench"] else render_own
+    view = render_nfvbench if forms["nfvbench"] else render_config
     result = view(loaded, sources=sources, changed=changed)
     if forms["as_json"]:
         click.echo(json.dumps(result.values, indent=4, sort_keys=True, ensure_ascii=False))

@@ -36,10 +36,10 @@ def doctor(context: click.Context) -> None:
 def _format_fitness() -> str:
     """Return the score of the host checks."""
     from nodrop.host.check import check_host
-    from nodrop.host.describe import describe_host, open_this_machine
+    from nodrop.host.describe import describe_host, open_local_source
     from nodrop.model.hostcheck import compute_score
 
-    score = compute_score(check_host(describe_host(open_this_machine())))
+    score = compute_score(check_host(describe_host(open_local_source())))
     decided = score.passed + score.failed
     return (
         f"As a host of data planes it passes {score.passed} of {decided} checks, {score.unknown} more are unknown: "

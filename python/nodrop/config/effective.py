@@ -23,7 +23,7 @@ class ConfigView(NamedTuple):
     values: dict[str, Any]
 
 
-def render_own(loaded: LoadedConfig, *, sources: bool, changed: bool) -> ConfigView:
+def render_config(loaded: LoadedConfig, *, sources: bool, changed: bool) -> ConfigView:
     """Return the configuration in nodrop's keys."""
     return _render(loaded.config, loaded.keys, sources=sources, changed=changed)
 
@@ -35,12 +35,12 @@ def render_nfvbench(loaded: LoadedConfig, *, sources: bool, changed: bool) -> Co
 
 def build_nfvbench_view(config: Config) -> NfvbenchConfig:
     """Return a configuration as NFVbench's; keys of the same name have nodrop's values."""
-    own = {key: value for key, value in config.nfvbench.items() if key not in SHARED}
+    nfvbench_values = {key: value for key, value in config.nfvbench.items() if key not in SHARED}
     shared = {key: getattr(config, key) for key in config.nfvbench if key in SHARED}
-    view = NfvbenchConfig.model_validate(own).model_copy(update=shared)
+    view = NfvbenchConfig.model_validate(nfvbench_values).model_copy(update=shared)
     sizes = tuple(str(size) for size in config.frame_sizes)
-    named = [each.l2frame_size for each in view.traffic_profile if each.name == view.traffic.profile]
-    if not sizes or sizes in named:
+    profile_sizes = [each.l2frame_size for each in view.traffic_profile if each.name == view.traffic.profile]
+    if not sizes or sizes in profile_sizes:
         return view
     profiles = (*view.traffic_profile, TrafficProfile(name=CUSTOM, l2frame_size=sizes))
     return view.model_copy(

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from nodrop.host.describe import describe_host, open_this_machine
+from nodrop.host.describe import describe_host, open_local_source
 from nodrop.model.chd import HostDescriptor
 from nodrop.system.log_files import LOGGER
 
@@ -12,16 +12,16 @@ WAIT_MAX_S = 5.0
 """Upper limit for the wait; a description takes a second or two. A slower machine goes without one."""
 
 
-def describe_this_host() -> HostDescriptor:
+def describe_local_host() -> HostDescriptor:
     """Describe this machine without CPU utilization, which would measure the concurrent work."""
-    return describe_host(open_this_machine(), with_load=False)
+    return describe_host(open_local_source(), with_load=False)
 
 
 def describe_in_background(work: Callable[[], HostDescriptor | None]) -> Callable[[], HostDescriptor | None]:
     """Start a description; return a function that waits for it and returns None if it failed."""
     future = Future[HostDescriptor | None]()
 
-    def carry_out() -> None:
+    def run_work() -> None:
         try:
             future.set_result(work())
         except Exception as error:
@@ -34,5 +34,5 @@ def describe_in_background(work: Callable[[], HostDescriptor | None]) -> Callabl
             LOGGER.warning("this machine is not described in the result: %s", repr(error))
             return None
 
-    threading.Thread(target=carry_out, name="host", daemon=True).start()
+    threading.Thread(target=run_work, name="host", daemon=True).start()
     return result

@@ -15,7 +15,7 @@ from pathlib import Path
 from nodrop import __version__
 from nodrop.errors import ConfigError
 from nodrop.host.cpuid import Cpuid, parse_dump
-from nodrop.host.describe import describe_host, open_this_machine
+from nodrop.host.describe import describe_host, open_local_source
 from nodrop.host.file_tree import FILE_BYTES_MAX, FileTree
 from nodrop.host.inputs import Source
 from nodrop.model.chd import HostDescriptor
@@ -35,7 +35,7 @@ def capture_host(file: Path, eligible_cpus: tuple[int, ...] | None = None) -> Ho
 
     Raises: ConfigError if the file cannot be written.
     """
-    source = open_this_machine()
+    source = open_local_source()
     host = describe_host(source, eligible_cpus)
     for path in UNAME_FILES:
         source.tree.read_text(path)

@@ -11,7 +11,7 @@ _CREDENTIALS = re.compile(rb"(://)[^/@\s]+@")
 
 def read_cmdline(source: Source) -> str | None:
     """Return the command line; None: see `FileTree.why`."""
-    return source.tree.read_text(CMDLINE, keep=strip_secrets)
+    return source.tree.read_text(CMDLINE, reduce=strip_secrets)
 
 
 def read_arguments(source: Source, key: str) -> tuple[str, ...] | None:

@@ -92,13 +92,13 @@ def _may_poll(tree: FileTree, pid: str, name: str) -> bool:
 
 
 def _read_status(tree: FileTree, path: str) -> Mapping[str, str]:
-    text = tree.read_text(path, keep=lambda content: b"\n".join(_STATUS_LINES.findall(content))) or ""
+    text = tree.read_text(path, reduce=lambda content: b"\n".join(_STATUS_LINES.findall(content))) or ""
     return {key: value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
 
 
 def name_owner(tree: FileTree, pid: str, name: str) -> str:
     """Return the name of a VM, otherwise program and process id."""
-    text = (tree.read_bytes(f"/proc/{pid}/cmdline", keep=_keep_vm_name) or b"").decode(errors="replace")
+    text = (tree.read_bytes(f"/proc/{pid}/cmdline", reduce=_keep_vm_name) or b"").decode(errors="replace")
     match = _NAME.search(text)
     return f"VM {match[1]}" if match else f"{name} ({pid})"
 

@@ -34,7 +34,7 @@ from nodrop.model.observation import ObservationTime
 CONCURRENT_PARTS = 4
 
 
-def open_this_machine() -> Source:
+def open_local_source() -> Source:
     """Return this machine's current files, programs and kernel interfaces."""
     return Source(
         FileTree("/"),

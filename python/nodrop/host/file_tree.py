@@ -34,24 +34,24 @@ class FileTree:
         self._missing = refused or {}
         self._places: dict[str, str] = {}
 
-    def read_bytes(self, path: str, keep: Callable[[bytes], bytes] | None = None) -> bytes | None:
+    def read_bytes(self, path: str, reduce: Callable[[bytes], bytes] | None = None) -> bytes | None:
         """Return the content of a file, at most the first 4 MiB; None: see `failure_reason`.
 
         Args:
-            keep: reduces the content to the required part, for files with secrets.
+            reduce: reduces the content to the required part, for files with secrets.
         """
         try:
             content = self._read(path)
-            content = keep(content) if keep else content
+            content = reduce(content) if reduce else content
         except OSError as error:
             self._record_failure(path, error)
             content = None
         self.touched[path] = content
         return content
 
-    def read_text(self, path: str, keep: Callable[[bytes], bytes] | None = None) -> str | None:
+    def read_text(self, path: str, reduce: Callable[[bytes], bytes] | None = None) -> str | None:
         """Return the content of a file as text, stripped of blanks and NULs; None: see `failure_reason`."""
-        content = self.read_bytes(path, keep)
+        content = self.read_bytes(path, reduce)
         return None if content is None else content.decode(errors="replace").strip(" \t\r\n\0")
 
     def read_number(self, path: str) -> int | None:

@@ -51,7 +51,7 @@ def detect_virtualization(source: Source) -> Observation[str]:
 
 
 def _observe_id(source: Source) -> Observation[str]:
-    hashed = source.tree.read_text(MACHINE_ID, keep=_hash_machine_id)
+    hashed = source.tree.read_text(MACHINE_ID, reduce=_hash_machine_id)
     if hashed is None:
         return observations.observe_unreadable(source, MACHINE_ID)
     if not hashed:

@@ -154,45 +154,45 @@ class _PartialReply:
     """The reply so far, kept when the time limit is exceeded."""
 
     def __init__(self) -> None:
-        self.said = LibvirtReply(why=f"libvirt did not answer within {PROGRAM_TIMEOUT_S:g} s")
+        self.reply = LibvirtReply(why=f"libvirt did not answer within {PROGRAM_TIMEOUT_S:g} s")
 
-    def keep(self, **parts: Any) -> None:
-        self.said = self.said._replace(**parts)
+    def update(self, **parts: Any) -> None:
+        self.reply = self.reply._replace(**parts)
 
 
 def _query_library(uri: str) -> LibvirtReply:
-    sheet = _PartialReply()
+    partial = _PartialReply()
     # libvirt knows no deadline for a local connection.
-    return call_with_timeout(PROGRAM_TIMEOUT_S, lambda: _fill(sheet, uri), lambda: sheet.said)
+    return call_with_timeout(PROGRAM_TIMEOUT_S, lambda: _fill(partial, uri), lambda: partial.reply)
 
 
-def _fill(sheet: _PartialReply, uri: str) -> LibvirtReply:
+def _fill(partial: _PartialReply, uri: str) -> LibvirtReply:
     import libvirt
 
     libvirt.registerErrorHandler(lambda *_: None, None)
     try:
         connection = libvirt.openReadOnly(uri)
     except libvirt.libvirtError as error:
-        sheet.keep(why=f"libvirt: {error.get_error_message()}")
-        return sheet.said
+        partial.update(why=f"libvirt: {error.get_error_message()}")
+        return partial.reply
     try:
         number = connection.getLibVersion()
-        sheet.keep(version=f"{number // 1_000_000}.{number // 1000 % 1000}.{number % 1000}")
+        partial.update(version=f"{number // 1_000_000}.{number // 1000 % 1000}.{number % 1000}")
         running = connection.listAllDomains(libvirt.VIR_CONNECT_LIST_DOMAINS_ACTIVE)
-        sheet.keep(domains=tuple(_list_domain_xml(running, libvirt.libvirtError)))
+        partial.update(domains=tuple(_list_domain_xml(running, libvirt.libvirtError)))
         # Last what may take long: a daemon that has just started tries every emulator first.
-        sheet.keep(capabilities=connection.getCapabilities())
-        sheet.keep(why=NEEDS_ROOT)
+        partial.update(capabilities=connection.getCapabilities())
+        partial.update(why=NEEDS_ROOT)
     except libvirt.libvirtError as error:
-        sheet.keep(why=f"libvirt: {error.get_error_message()}")
+        partial.update(why=f"libvirt: {error.get_error_message()}")
     else:
-        _fill_domain_capabilities(sheet, uri)
+        _fill_domain_capabilities(partial, uri)
     finally:
         connection.close()
-    return sheet.said
+    return partial.reply
 
 
-def _fill_domain_capabilities(sheet: _PartialReply, uri: str) -> None:
+def _fill_domain_capabilities(partial: _PartialReply, uri: str) -> None:
     """Add the domain capabilities, which libvirt reports to read-write connections only; nothing is changed."""
     import libvirt
 
@@ -201,11 +201,11 @@ def _fill_domain_capabilities(sheet: _PartialReply, uri: str) -> None:
     try:
         connection = libvirt.open(uri)
         try:
-            sheet.keep(domain_capabilities=connection.getDomainCapabilities(), why="")
+            partial.update(domain_capabilities=connection.getDomainCapabilities(), why="")
         finally:
             connection.close()
     except libvirt.libvirtError as error:
-        sheet.keep(why=f"libvirt: {error.get_error_message()}")
+        partial.update(why=f"libvirt: {error.get_error_message()}")
 
 
 def _list_domain_xml(running: list[Any], ended_error: type[Exception]) -> Iterator[str]:

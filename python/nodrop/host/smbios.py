@@ -49,7 +49,7 @@ class Structure(NamedTuple):
 
 def read_structures(source: Source) -> tuple[Structure, ...]:
     """Read the structures of a machine (root only); empty if they cannot be read."""
-    table = source.tree.read_bytes(TABLE, keep=strip_serials)
+    table = source.tree.read_bytes(TABLE, reduce=strip_serials)
     return tuple(parse_structures(table)) if table else ()
 
 

@@ -109,7 +109,7 @@ def _find_nova_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | No
 
 def _read_nova_settings(tree: FileTree, path: str) -> dict[str, str]:
     """Read only the relevant lines of the file: others contain passwords."""
-    text = tree.read_text(path, keep=lambda content: b"\n".join(_NOVA_LINE.findall(content))) or ""
+    text = tree.read_text(path, reduce=lambda content: b"\n".join(_NOVA_LINE.findall(content))) or ""
     return {
         key.strip(): value.strip() for key, sign, value in (line.partition("=") for line in text.splitlines()) if sign
     }
@@ -150,7 +150,7 @@ def _find_kubelet_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy |
 
 def _read_kubelet_settings(tree: FileTree) -> dict[str, Any]:
     settings_line = re.compile(rb"^(?:cpuManagerPolicy|reservedSystemCPUs):[^\n]*$", re.MULTILINE)
-    text = tree.read_text(KUBELET, keep=lambda content: b"\n".join(settings_line.findall(content))) or ""
+    text = tree.read_text(KUBELET, reduce=lambda content: b"\n".join(settings_line.findall(content))) or ""
     try:
         document = yaml.safe_load(text)
     except yaml.YAMLError:

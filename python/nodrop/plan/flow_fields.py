@@ -166,12 +166,12 @@ class _AddressPool:
     """The addresses behind one side, allocated to streams in order."""
 
     def __init__(self, first: IPAddress, count: int, step: int, sharers: int) -> None:
-        self.each = count // sharers
+        self.share = count // sharers
         """Addresses a stream may have."""
         self._first, self._step = first, step
         self._used = {"src": 0, "dst": 0}
 
-    def take(self, end: str, count: int) -> IPAddress:
+    def allocate(self, end: str, count: int) -> IPAddress:
         """Allocate addresses for one end of a stream's flows, and return the first."""
         first = self._used[end]
         self._used[end] += count
@@ -218,17 +218,17 @@ class _RangeFlows:
             ]
             return [shared] * len(chains)
 
-        def own(networks: Sequence[addressing.IPNetwork]) -> _AddressPool:
+        def build_pool(networks: Sequence[addressing.IPNetwork]) -> _AddressPool:
             network = networks[0 if self._config.traffic.ip == 4 else 1]
             span = min(int(network[-3]) - int(network[1]) + 1, LARGEST_ADDRESS_RANGE)
             return _AddressPool(network[1], count_values(span, self._step), self._step, streams)
 
-        return [[own(left), own(right)] for left, right in chains]
+        return [[build_pool(left), build_pool(right)] for left, right in chains]
 
     def _list_sizes(self, way: int, chain: int = 0) -> tuple[int, ...]:
         """Return the number of values that a stream can use of each field, in the order of `FIELD_ORDER`."""
         pools = self._pools[chain]
-        dst, src = pools[1 - way].each, pools[way].each
+        dst, src = pools[1 - way].share, pools[way].share
         sizes = [dst, min(src, 1) if self._flows.static_source else src, *(size for _, size in self._ports)]
         most = [RANDOM_MAX if is_random else max(sizes) for is_random in self._is_random]
         return tuple(min(size, most[place // 2]) for place, size in enumerate(sizes))
@@ -263,8 +263,8 @@ class _RangeFlows:
         chain, way, _ = place
         fit = fit_parallel(count, self._list_sizes(way, chain))
         pools = self._pools[chain]
-        dst = pools[1 - way].take("dst", fit.parts[0].value_count)
-        src = pools[way].take("src", fit.parts[1].value_count)
+        dst = pools[1 - way].allocate("dst", fit.parts[0].value_count)
+        src = pools[way].allocate("src", fit.parts[1].value_count)
         (src_port, _), (dst_port, _) = self._ports
         return StreamFlows(
             flow_count=count,

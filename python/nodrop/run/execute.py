@@ -17,7 +17,7 @@ from nodrop import __version__, store
 from nodrop.explain.decision_log import LoggedSearch
 from nodrop.generator import open_generator
 from nodrop.generator.base import Measurer
-from nodrop.host.background_describe import describe_in_background, describe_this_host
+from nodrop.host.background_describe import describe_in_background, describe_local_host
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.event import OnEvent
 from nodrop.model.facts import Facts, HostFacts, Versions
@@ -44,7 +44,7 @@ class RunEnvironment(NamedTuple):
     """Returns the descriptor of this host, or None where a result does without."""
 
 
-LOCAL = RunEnvironment(describe_host=describe_this_host)
+LOCAL = RunEnvironment(describe_host=describe_local_host)
 """The stages and generators of the plan, on this machine."""
 
 

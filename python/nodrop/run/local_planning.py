@@ -68,13 +68,13 @@ def _inspect_trex() -> InspectTrex:
 def _read_flavor(vmd: str, host: str | None) -> CloudFlavor:
     """Return the flavor of a VM placed on a host, by default this machine. Raises ConfigError, PlacementError."""
     from nodrop.descriptors import read_chd, read_vmd
-    from nodrop.host.describe import describe_host, open_this_machine
+    from nodrop.host.describe import describe_host, open_local_source
     from nodrop.vm.config.instance import build_instance
     from nodrop.vm.config.nova import build_flavor
     from nodrop.vm.place import place_vm
 
     vm, _ = read_vmd(vmd)
-    chd = read_chd(host) if host else describe_host(open_this_machine())
+    chd = read_chd(host) if host else describe_host(open_local_source())
     result = place_vm(vm, [chd])
     if result.placement is None:
         raise PlacementError(

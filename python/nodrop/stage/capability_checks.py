@@ -197,10 +197,10 @@ def _check_program(name: str, program: str, error: type[NodropError]) -> Capabil
     result = "missing"
     try:
         path = find_binary(program, error)
-        done = subprocess.run(
+        process = subprocess.run(
             [path, "--version"], capture_output=True, text=True, timeout=PROGRAM_TIMEOUT_S, check=True
         )
-        result = f"{done.stdout.strip()} ({path})"
+        result = f"{process.stdout.strip()} ({path})"
     except NodropError as missing:
         refusal = str(missing)
     except (OSError, subprocess.SubprocessError) as broken:

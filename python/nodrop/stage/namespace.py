@@ -143,8 +143,8 @@ def _unshare_user() -> None:
         raise StageError(_format_refusal("a user namespace with a network namespace", error)) from error
 
 
-def _format_refusal(what: str, error: OSError) -> str:
-    return f"cannot create {what}: {error.strerror}; {_find_remedy(error)}"
+def _format_refusal(namespaces: str, error: OSError) -> str:
+    return f"cannot create {namespaces}: {error.strerror}; {_find_remedy(error)}"
 
 
 def _find_remedy(error: OSError) -> str:

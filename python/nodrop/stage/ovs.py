@@ -58,9 +58,9 @@ class _OvsTools:
 
     def run(self, tool: str, *arguments: str, stdin_text: str = "") -> None:
         """Run a tool with `stdin_text` on its standard input. Raises StageError with the tool's message."""
-        where = (f"--db=unix:{SOCKET}", f"--timeout={TOOL_TIMEOUT_S:g}") if tool == "ovs-vsctl" else ()
-        command = [self._programs[tool], *where, *arguments]
-        done = subprocess.run(
+        database_options = (f"--db=unix:{SOCKET}", f"--timeout={TOOL_TIMEOUT_S:g}") if tool == "ovs-vsctl" else ()
+        command = [self._programs[tool], *database_options, *arguments]
+        process = subprocess.run(
             command,
             preexec_fn=self._enter,
             env=_collect_environment(),
@@ -69,8 +69,8 @@ class _OvsTools:
             text=True,
             check=False,
         )
-        if done.returncode:
-            raise StageError(f"SUT ovs: {tool} {arguments[0]} failed: {done.stderr.strip()}")
+        if process.returncode:
+            raise StageError(f"SUT ovs: {tool} {arguments[0]} failed: {process.stderr.strip()}")
 
 
 def _connect(plan: LabPlan, tools: _OvsTools) -> None:

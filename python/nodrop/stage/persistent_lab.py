@@ -120,8 +120,8 @@ def _is_holder(process: Path) -> bool:
         words = (process / "cmdline").read_text(errors="replace").split("\0")
         if tuple(words[1 : 1 + len(HOLDER)]) != HOLDER or STANDING not in words:
             return False
-        is_apart = (process / "ns/net").readlink() != Path("/proc/self/ns/net").readlink()
-        return is_apart and process.stat().st_uid == os.geteuid()
+        is_separate = (process / "ns/net").readlink() != Path("/proc/self/ns/net").readlink()
+        return is_separate and process.stat().st_uid == os.geteuid()
     except OSError:
         return False
 

@@ -58,7 +58,7 @@ def describe(
 
 def _describe(root: str | None, capture: str | None, cpus: tuple[int, ...] | None) -> "HostDescriptor":
     from nodrop.host import capture as captures
-    from nodrop.host.describe import describe_host, open_this_machine
+    from nodrop.host.describe import describe_host, open_local_source
 
     if root and capture:
         raise ConfigError("--root and --capture exclude each other: a capture is of this machine; omit one of them")
@@ -67,7 +67,7 @@ def _describe(root: str | None, capture: str | None, cpus: tuple[int, ...] | Non
     if root:
         with captures.open_capture(Path(root)) as source:
             return describe_host(source, cpus)
-    return describe_host(open_this_machine(), cpus)
+    return describe_host(open_local_source(), cpus)
 
 
 def _parse_cpus(text: str | None) -> tuple[int, ...] | None:

@@ -18,9 +18,9 @@ def read_or_describe_host(file: str | None) -> "HostDescriptor":
         for half in list_altered(host):
             click.echo(f"nodrop: warning: {file}: its {half} were changed after they were written", err=True)
         return host
-    from nodrop.host.describe import describe_host, open_this_machine
+    from nodrop.host.describe import describe_host, open_local_source
 
-    return describe_host(open_this_machine())
+    return describe_host(open_local_source())
 
 
 def name_host(host: "HostDescriptor", file: str | None) -> str:

@@ -101,7 +101,7 @@ def _measure_costs(flags: dict[str, Any]) -> int:
 
 
 def _make_plan(flags: dict[str, Any]) -> "RuleCostRuns":
-    from nodrop.host.describe import describe_host, open_this_machine
+    from nodrop.host.describe import describe_host, open_local_source
     from nodrop.run.rule_cost import plan_rule_costs
     from nodrop.run.rule_cost.plans import RuleCostRequest
     from nodrop.units import parse_ratio
@@ -126,7 +126,7 @@ def _make_plan(flags: dict[str, Any]) -> "RuleCostRuns":
         identical_max=flags["identical"],
         share=share,
     )
-    return plan_rule_costs(requested, describe_host(open_this_machine()))
+    return plan_rule_costs(requested, describe_host(open_local_source()))
 
 
 def _read_vm(file: str) -> "VmDescriptor":

@@ -80,9 +80,11 @@ def check_hosts(plan: CloudPlan, read: CloudState) -> None:
         server = read.servers[planned.name]
         host = server.get(HOST)
         if plan.hosts and host:
-            action = plan.hosts[planned.chain % len(plan.hosts)].rpartition(":")[2]
-            if not _is_host(action, str(host)):
-                raise StageError(f"cloud {read.cloud}: server {planned.name} is on host {host} instead of {action}")
+            requested_host = plan.hosts[planned.chain % len(plan.hosts)].rpartition(":")[2]
+            if not _is_host(requested_host, str(host)):
+                raise StageError(
+                    f"cloud {read.cloud}: server {planned.name} is on host {host} instead of {requested_host}"
+                )
         first = next(each for each in plan.servers if each.chain == planned.chain)
         if plan.same_host and server.get(HOST_ID) != read.servers[first.name].get(HOST_ID):
             raise StageError(
@@ -229,6 +231,6 @@ def _find_management_address(plan: CloudPlan, server: CloudServer, read: CloudSt
     return None
 
 
-def _is_host(action: str, host: str) -> bool:
+def _is_host(requested_host: str, host: str) -> bool:
     """Compare by the full name or its first label."""
-    return action in (host, host.partition(".")[0])
+    return requested_host in (host, host.partition(".")[0])

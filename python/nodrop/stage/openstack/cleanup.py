@@ -92,7 +92,7 @@ def list_project(cloud: Cloud) -> ResourceLists:
     listed: ResourceLists = {}
     for kind, endpoint in ENDPOINTS.items():
         path = endpoint.list_path.format(project=cloud.project_id)
-        listed[kind] = rest.list_all(cloud, f"{endpoint.noun}s", endpoint.service, path, endpoint.key)
+        listed[kind] = rest.list_resources(cloud, f"{endpoint.noun}s", endpoint.service, path, endpoint.key)
     listed["flavor"] = [
         each for each in listed["flavor"] if belongs_to_project(each.get("description"), cloud.project_id)
     ]

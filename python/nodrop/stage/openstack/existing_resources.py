@@ -34,10 +34,10 @@ def find_network(cloud: Cloud, planned: CloudNetwork, listed: Iterable[Json]) ->
     Raises StageError if it must exist and does not, if it differs, or if there are two.
     """
     of_name = [each for each in listed if each.get("name") == planned.name]
-    own = [each for each in of_name if _is_in_project(cloud, each)]
+    own_networks = [each for each in of_name if _is_in_project(cloud, each)]
     open_to_all = [each for each in of_name if each.get("shared") or each.get("router:external")]
     network = select_single_match(
-        cloud, "network", planned.name, own or open_to_all or (of_name if planned.must_exist else [])
+        cloud, "network", planned.name, own_networks or open_to_all or (of_name if planned.must_exist else [])
     )
     if network is None:
         if planned.must_exist:
@@ -100,7 +100,7 @@ def find_flavor(cloud: Cloud, planned: CloudFlavor, listed: Iterable[Json]) -> J
     if flavor is None:
         return None
     specs: Json = flavor.get("extra_specs") or {}
-    action = set(planned.extra_specs) | (set(specs) if is_tagged("flavor", flavor) else set())
+    compared_keys = set(planned.extra_specs) | (set(specs) if is_tagged("flavor", flavor) else set())
     _require_match(
         cloud,
         "flavor",
@@ -111,7 +111,7 @@ def find_flavor(cloud: Cloud, planned: CloudFlavor, listed: Iterable[Json]) -> J
             PropertyCheck("disk", planned.disk_gib, flavor.get("disk")),
             *(
                 PropertyCheck(f"extra spec {key}", planned.extra_specs.get(key, "not set"), specs.get(key))
-                for key in sorted(action)
+                for key in sorted(compared_keys)
             ),
         ],
     )
@@ -245,11 +245,11 @@ def _require_match(cloud: Cloud, kind: ResourceKind, resource: Json, checks: Seq
     differing = [check for check in checks if any(_list_differences([check]))]
     if not differing:
         return
-    what, name = kind.replace("_", " "), resource.get("name") or resource["id"]
+    kind_text, name = kind.replace("_", " "), resource.get("name") or resource["id"]
     advice = "delete it (`nodrop cleanup`)" if is_tagged(kind, resource) else "plan for its actual value"
     first, *more = differing
     raise StageError(
-        f"cloud {cloud.name}: Mismatch of '{first.name}' for reused {what} {name}: "
+        f"cloud {cloud.name}: Mismatch of '{first.name}' for reused {kind_text} {name}: "
         f"{'; '.join(_list_differences([first]))}{''.join(f'; {each}' for each in _list_differences(more))}; {advice}, "
         "or give another name"
     )

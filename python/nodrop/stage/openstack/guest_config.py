@@ -60,9 +60,9 @@ def _list_lines(server: CloudServer, guest: GuestFacts) -> Iterator[tuple[str, s
         yield f"INTF_MAC{number}", guest.macs[side]
         yield f"TG_MAC{number}", guest.neighbors[side] or UNKNOWN_MAC
         if server.addresses:
-            own = ipaddress.ip_interface(server.addresses[side])
-            routes = [route for route in server.routes if ipaddress.ip_address(route.via) in own.network]
-            yield f"VNF_GATEWAY{number}_CIDR", str(own)
+            address = ipaddress.ip_interface(server.addresses[side])
+            routes = [route for route in server.routes if ipaddress.ip_address(route.via) in address.network]
+            yield f"VNF_GATEWAY{number}_CIDR", str(address)
             yield f"TG_NET{number}", ",".join(route.prefix for route in routes)
             yield f"TG_GATEWAY{number}_IP", routes[0].via if routes else ""
     if guest.management:

@@ -108,10 +108,10 @@ def _check(cloud: Cloud, image: CloudImage, uploaded: Json, reader: "_HashingRea
 class _HashingReader:
     """Yields the bytes of an image and hashes them, starting over on each iteration."""
 
-    def __init__(self, file: BinaryIO, size_bytes: int, tell: Callable[[float], None]) -> None:
+    def __init__(self, file: BinaryIO, size_bytes: int, on_sent: Callable[[float], None]) -> None:
         self._file = file
         self._size_bytes = size_bytes
-        self._tell = tell
+        self._on_sent = on_sent
         self.digests = {name: hashlib.new(name, usedforsecurity=False) for name in ("md5", "sha256", "sha512")}
 
     def __iter__(self) -> Iterator[bytes]:
@@ -125,4 +125,4 @@ class _HashingReader:
             sent_bytes += len(block)
             if time.monotonic() - reported_s >= PROGRESS_EVERY_S:
                 reported_s = time.monotonic()
-                self._tell(sent_bytes / self._size_bytes)
+                self._on_sent(sent_bytes / self._size_bytes)

@@ -51,7 +51,7 @@ def read_inventory(cloud: Cloud, plan: CloudPlan, *, with_groups: bool) -> Inven
 
 def list_servers(cloud: Cloud) -> list[Json]:
     """List all servers of the project in detail."""
-    return rest.list_all(cloud, "servers", "compute", "/servers/detail", "servers")
+    return rest.list_resources(cloud, "servers", "compute", "/servers/detail", "servers")
 
 
 def list_ports(cloud: Cloud, plan: CloudPlan) -> list[Json]:
@@ -62,28 +62,28 @@ def list_ports(cloud: Cloud, plan: CloudPlan) -> list[Json]:
 
 def list_images(cloud: Cloud, name: str) -> list[Json]:
     """List the images of a name."""
-    return rest.list_all(cloud, "images", "image", f"/images?name={quote(name)}", "images")
+    return rest.list_resources(cloud, "images", "image", f"/images?name={quote(name)}", "images")
 
 
 def list_flavors(cloud: Cloud) -> list[Json]:
     """List all flavors that this user may see."""
-    return rest.list_all(cloud, "flavors", "compute", "/flavors/detail?is_public=None", "flavors")
+    return rest.list_resources(cloud, "flavors", "compute", "/flavors/detail?is_public=None", "flavors")
 
 
 def list_groups(cloud: Cloud) -> dict[str, Json]:
     """Return the server groups that nodrop created, by name."""
-    listed = rest.list_all(cloud, "server groups", "compute", "/os-server-groups", "server_groups")
+    listed = rest.list_resources(cloud, "server groups", "compute", "/os-server-groups", "server_groups")
     return {group["name"]: group for group in listed if ownership_tags.parse_label(group["name"])}
 
 
 def count_missing(plan: CloudPlan, existing: Inventory, group_count: int) -> Mapping[str, int]:
     """Count the resources still to be created, by name of their quota."""
-    named = {server["name"] for server in existing.servers}
-    server_count = sum(server.name not in named for server in plan.servers)
+    existing_names = {server["name"] for server in existing.servers}
+    server_count = sum(server.name not in existing_names for server in plan.servers)
     ports = [port for server in plan.servers for port in server.ports if port.name not in existing.ports]
     routers = [router for router in plan.routers if router.name not in existing.routers]
     flavor = _get_size(plan.flavor, existing.flavor) if plan.flavor else (0, 0)
-    floating = sum(server.floating_ip and server.name not in named for server in plan.servers)
+    floating = sum(server.floating_ip and server.name not in existing_names for server in plan.servers)
     return {
         "instances": server_count,
         "cores": server_count * flavor[0],

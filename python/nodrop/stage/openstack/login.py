@@ -135,18 +135,21 @@ def _load_region(login: CloudLogin) -> Any:
     from openstack.exceptions import ConfigException
 
     loader, name, settings = _find_sources(login)
-    where = f"cloud {name}" if name else f"openrc file {login.openrc}" if login.openrc else "OS_... variables"
+    login_source = f"cloud {name}" if name else f"openrc file {login.openrc}" if login.openrc else "OS_... variables"
     try:
         unchecked = loader.get_one(cloud=name, validate=False, **settings)
         auth = {**unchecked.config, **(unchecked.config.get("auth") or {})}
         if unchecked.config.get("auth_type") in PASSWORD_METHODS and _needs_password(auth):
-            settings = {**settings, "auth": {**(settings.get("auth") or {}), "password": _read_password(where, auth)}}
+            settings = {
+                **settings,
+                "auth": {**(settings.get("auth") or {}), "password": _read_password(login_source, auth)},
+            }
         return loader.get_one(cloud=name, app_name="nodrop", **settings)
     except MissingRequiredOptions as error:
         lacking = ", ".join(sorted(option.dest for option in error.options))
-        raise ConfigError(f"{where}: {lacking} missing for the login; add it") from None
+        raise ConfigError(f"{login_source}: {lacking} missing for the login; add it") from None
     except (ConfigException, NoMatchingPlugin) as error:
-        raise ConfigError(f"{where}: openstacksdk cannot read it: {extract_service_message(error)}") from None
+        raise ConfigError(f"{login_source}: openstacksdk cannot read it: {extract_service_message(error)}") from None
 
 
 def _find_sources(login: CloudLogin) -> tuple[Any, str | None, dict[str, Any]]:
@@ -194,21 +197,23 @@ def _read_openrc_settings(path: str) -> dict[str, Any]:
 
 
 def _find_name(login: CloudLogin, config: Mapping[str, Any]) -> str:
-    named = login.cloud or (None if login.openrc else os.environ.get("OS_CLOUD"))
-    return named or urlsplit(str((config.get("auth") or {}).get("auth_url", ""))).hostname or "unnamed"
+    cloud_name = login.cloud or (None if login.openrc else os.environ.get("OS_CLOUD"))
+    return cloud_name or urlsplit(str((config.get("auth") or {}).get("auth_url", ""))).hostname or "unnamed"
 
 
 def _needs_password(auth: Mapping[str, Any]) -> bool:
     return bool(auth.get("username") or auth.get("user_id")) and not auth.get("password")
 
 
-def _read_password(where: str, auth: Mapping[str, Any]) -> str:
+def _read_password(login_source: str, auth: Mapping[str, Any]) -> str:
     """Return the password from the environment or the terminal. Only the SDK keeps it."""
     if password := os.environ.get("OS_PASSWORD"):
         return password
     user = auth.get("username") or auth.get("user_id")
     if not (sys.stdin and sys.stdin.isatty()):
-        raise ConfigError(f"{where}: no password of user {user} and no terminal to read it from; set OS_PASSWORD")
+        raise ConfigError(
+            f"{login_source}: no password of user {user} and no terminal to read it from; set OS_PASSWORD"
+        )
     from getpass import getpass
 
     return getpass(f"Password of {user}: ")

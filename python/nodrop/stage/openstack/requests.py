@@ -94,8 +94,8 @@ class RetryingRequests:
                 return ""  # the caller must check first whether the request was carried out
             if isinstance(answer, self._unreachable):
                 is_worth_it = self._was_reached or time.monotonic() - self._start_s < FIRST_CONTACT_S
-                who = service if service != DISCOVERY else urlsplit(url).netloc
-                return f"{who} cannot be reached" if is_worth_it else ""
+                endpoint = service if service != DISCOVERY else urlsplit(url).netloc
+                return f"{endpoint} cannot be reached" if is_worth_it else ""
             self._was_reached = True
             status = _get_status(answer)
             return f"{service} replied {status}" if status in UNAVAILABLE else ""

@@ -47,7 +47,7 @@ def check_quotas(cloud: Cloud, needs: Mapping[str, int]) -> None:
         cloud: the cloud.
         needs: number of resources to create, by the keys of `COMPUTE` and `NETWORK`.
     """
-    planned = {what: count for what, count in needs.items() if count}
+    planned = {resource: count for resource, count in needs.items() if count}
     quotas: dict[str, Quota] = {}
     if planned.keys() & COMPUTE.keys():
         quotas |= _read_compute_quotas(cloud)
@@ -61,15 +61,19 @@ def check_quotas(cloud: Cloud, needs: Mapping[str, int]) -> None:
 
 
 def _list_shortages(planned: Mapping[str, int], quotas: Mapping[str, Quota]) -> Iterator[str]:
-    for what, count in planned.items():
-        quota = quotas.get(what)
+    for resource, count in planned.items():
+        quota = quotas.get(resource)
         if quota and quota.most >= 0 and (lacking := quota.used + count - quota.most) > 0:
-            yield f"{what}: {count} needed, {quota.used} of {quota.most} in use, so {lacking} short"
+            yield f"{resource}: {count} needed, {quota.used} of {quota.most} in use, so {lacking} short"
 
 
 def _read_compute_quotas(cloud: Cloud) -> dict[str, Quota]:
     reported = rest.get_resource(cloud, "read Nova's limits of the project", "compute", "/limits")["limits"]["absolute"]
-    return {what: Quota(reported[most], reported[used]) for what, (most, used) in COMPUTE.items() if most in reported}
+    return {
+        resource: Quota(reported[most], reported[used])
+        for resource, (most, used) in COMPUTE.items()
+        if most in reported
+    }
 
 
 def _read_network_quotas(cloud: Cloud) -> dict[str, Quota]:
@@ -83,8 +87,8 @@ def _read_network_quotas(cloud: Cloud) -> dict[str, Quota]:
         LOGGER.info("quotas of networks are not checked: %s", refused)
         return {}
     return {
-        what: Quota(reported[key]["limit"], reported[key]["used"] + reported[key].get("reserved", 0))
-        for what, key in NETWORK.items()
+        resource: Quota(reported[key]["limit"], reported[key]["used"] + reported[key].get("reserved", 0))
+        for resource, key in NETWORK.items()
         if key in reported
     }
 

@@ -31,11 +31,11 @@ class Post(NamedTuple):
     """A later microversion, used if the service supports it."""
 
 
-def list_all(cloud: Cloud, what: str, service: Service, path: str, key: str) -> list[Json]:
+def list_resources(cloud: Cloud, noun: str, service: Service, path: str, key: str) -> list[Json]:
     """List all resources of a kind, page by page. Raises StageError."""
     resources: list[Json] = []
     next_path: str | None = path
-    with cloud.reporting_errors(f"list {what}"):
+    with cloud.reporting_errors(f"list {noun}"):
         while next_path:
             answer = _parse_json(_get_adapter(cloud, service).get(next_path, **_build_version(service)))
             resources += answer[key]
@@ -43,12 +43,14 @@ def list_all(cloud: Cloud, what: str, service: Service, path: str, key: str) -> 
     return resources
 
 
-def list_by_name(cloud: Cloud, what: str, path: str, key: str, names: Sequence[str]) -> list[Json]:
+def list_by_name(cloud: Cloud, noun: str, path: str, key: str, names: Sequence[str]) -> list[Json]:
     """List those visible Neutron resources that have one of these names."""
     return [
         each
-        for some in _split_chunks(names)
-        for each in list_all(cloud, what, "network", f"{path}?{'&'.join(f'name={quote(name)}' for name in some)}", key)
+        for chunk in _split_chunks(names)
+        for each in list_resources(
+            cloud, noun, "network", f"{path}?{'&'.join(f'name={quote(name)}' for name in chunk)}", key
+        )
     ]
 
 

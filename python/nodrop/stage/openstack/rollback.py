@@ -44,9 +44,9 @@ def roll_back(cloud: Cloud, resources: Sequence[CloudResource], on_progress: OnP
     remaining = delete_resources(cloud, created, on_progress)
     if not remaining:
         return f"The created resources were deleted ({format_counts(created)})"
-    named = ", ".join(f"{each.resource.kind} {each.resource.name}" for each in remaining[:8])
+    names = ", ".join(f"{each.resource.kind} {each.resource.name}" for each in remaining[:8])
     more = f" and {len(remaining) - 8} more" if len(remaining) > 8 else ""
-    return f"The created resources were deleted except {named}{more} ({remaining[0].reason}): {AGAIN}"
+    return f"The created resources were deleted except {names}{more} ({remaining[0].reason}): {AGAIN}"
 
 
 def find_untracked(cloud: Cloud, plan: CloudPlan, recorded: Sequence[CloudResource]) -> Iterator[CloudResource]:
@@ -114,52 +114,52 @@ class _Deletion:
         self._resources = resources
         self._on_progress = on_progress
         self._done_count = 0
-        self._kept: dict[str, FailedDeletion] = {}
+        self._failed: dict[str, FailedDeletion] = {}
         """By id."""
         self._lost_contact = ""
         """Why no further request is sent: the cloud did not reply."""
 
     def run(self) -> tuple[FailedDeletion, ...]:
         for kind in ORDER:
-            some = [each for each in self._resources if each.kind == kind]
+            selected = [each for each in self._resources if each.kind == kind]
             if kind == "flavor":
-                some = self._list_unused(some)
-            if some and self._lost_contact:
-                for each in some:
-                    self._keep(each, self._lost_contact)
-            elif some:
-                self._take(kind, some)
-        return tuple(self._kept.values())
+                selected = self._list_unused(selected)
+            if selected and self._lost_contact:
+                for each in selected:
+                    self._record_failure(each, self._lost_contact)
+            elif selected:
+                self._delete_all(kind, selected)
+        return tuple(self._failed.values())
 
-    def _take(self, kind: ResourceKind, some: Sequence[CloudResource]) -> None:
+    def _delete_all(self, kind: ResourceKind, resources: Sequence[CloudResource]) -> None:
         for attempt in range(PASSES):
             if attempt:
                 time.sleep(BETWEEN_PASSES_S)
             with ThreadPoolExecutor(AT_ONCE) as pool:
-                refusals = list(pool.map(self._delete, some))
+                refusals = list(pool.map(self._delete, resources))
             if kind == "server":
-                action = [each for each, refused in zip(some, refusals, strict=True) if not refused]
-                self._wait(action)
+                accepted = [each for each, refused in zip(resources, refusals, strict=True) if not refused]
+                self._wait(accepted)
             again = []
-            for each, refused in zip(some, refusals, strict=True):
+            for each, refused in zip(resources, refusals, strict=True):
                 if refused and refused.status == CONFLICT and attempt + 1 < PASSES:
                     again.append(each)
                 elif refused:
-                    self._keep(each, str(refused))
+                    self._record_failure(each, str(refused))
                     self._lost_contact = self._lost_contact or ("" if refused.status else str(refused))
                 elif kind != "server":
-                    self._report_gone(each)
+                    self._report_deleted(each)
             if not again:
                 return
-            some = again
+            resources = again
 
-    def _delete(self, each: CloudResource) -> CloudError | None:
-        endpoint = ENDPOINTS[each.kind]
-        action = f"delete {endpoint.noun} {each.name}"
+    def _delete(self, resource: CloudResource) -> CloudError | None:
+        endpoint = ENDPOINTS[resource.kind]
+        action = f"delete {endpoint.noun} {resource.name}"
         try:
-            if each.kind == "router":
-                detach_router(self._cloud, each)
-            rest.delete_resource(self._cloud, action, endpoint.service, f"{endpoint.path}/{each.id}")
+            if resource.kind == "router":
+                detach_router(self._cloud, resource)
+            rest.delete_resource(self._cloud, action, endpoint.service, f"{endpoint.path}/{resource.id}")
         except CloudError as refused:
             return refused
         return None
@@ -170,12 +170,12 @@ class _Deletion:
         for each in flavors:
             path = f"/servers/detail?{'all_tenants=1&' if self._cloud.is_admin else ''}flavor={each.id}"
             try:
-                users = rest.list_all(self._cloud, f"servers of flavor {each.name}", "compute", path, "servers")
+                users = rest.list_resources(self._cloud, f"servers of flavor {each.name}", "compute", path, "servers")
             except CloudError as refused:
-                self._keep(each, str(refused))
+                self._record_failure(each, str(refused))
                 continue
             if users:
-                self._keep(each, f"server {users[0]['name']} still uses it; delete the server first")
+                self._record_failure(each, f"server {users[0]['name']} still uses it; delete the server first")
             else:
                 unused.append(each)
         return unused
@@ -188,30 +188,32 @@ class _Deletion:
             try:
                 existing = {
                     each["id"]: each
-                    for each in rest.list_all(self._cloud, "servers", "compute", "/servers/detail", "servers")
+                    for each in rest.list_resources(self._cloud, "servers", "compute", "/servers/detail", "servers")
                 }
             except CloudError as refused:
                 for each in waited.values():
-                    self._keep(each, str(refused))
+                    self._record_failure(each, str(refused))
                 return
             for deleted in [each for key, each in waited.items() if key not in existing]:
                 del waited[deleted.id]
-                self._report_gone(deleted)
+                self._report_deleted(deleted)
             if time.monotonic() > end:
                 for each in waited.values():
-                    self._keep(each, _format_still_exists(existing[each.id]))
+                    self._record_failure(each, _format_still_exists(existing[each.id]))
                 return
             if waited:
                 time.sleep(POLL_S)
 
-    def _report_gone(self, each: CloudResource) -> None:
+    def _report_deleted(self, resource: CloudResource) -> None:
         self._done_count += 1
-        self._on_progress(f"{ENDPOINTS[each.kind].noun} {each.name} deleted", self._done_count, len(self._resources))
-
-    def _keep(self, each: CloudResource, reason: str) -> None:
-        self._kept[each.id] = FailedDeletion(each, reason)
         self._on_progress(
-            f"{ENDPOINTS[each.kind].noun} {each.name} not deleted", self._done_count, len(self._resources)
+            f"{ENDPOINTS[resource.kind].noun} {resource.name} deleted", self._done_count, len(self._resources)
+        )
+
+    def _record_failure(self, resource: CloudResource, reason: str) -> None:
+        self._failed[resource.id] = FailedDeletion(resource, reason)
+        self._on_progress(
+            f"{ENDPOINTS[resource.kind].noun} {resource.name} not deleted", self._done_count, len(self._resources)
         )
 
 

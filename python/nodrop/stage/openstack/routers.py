@@ -66,10 +66,10 @@ class Routers:
         Raises StageError.
         """
         path = f"/ports?network_id={inside['network_id']}"
-        ports = rest.list_all(self._cloud, "ports", "network", path, "ports")
+        ports = rest.list_resources(self._cloud, "ports", "network", path, "ports")
         joining = {each["device_id"] for each in ports if _is_interface(each)}
         path = f"/routers?project_id={self._cloud.project_id}"
-        existing = rest.list_all(self._cloud, "routers", "network", path, "routers")
+        existing = rest.list_resources(self._cloud, "routers", "network", path, "routers")
         for router in existing:
             gateway = router.get("external_gateway_info") or {}
             if router["id"] in joining and gateway.get("network_id") == outside["id"]:
@@ -100,7 +100,7 @@ class Routers:
             self._attach(router, subnet)
         if missing:
             interfaces = list_router_interfaces(self._cloud, planned.name, router["id"])
-        self._give_routes(planned, router)
+        self._set_routes(planned, router)
         left, right = (interfaces[subnet["id"]] for subnet in sides)
         return ActiveRouter(planned.name, router["id"], (left[0], right[0]), (left[1], right[1]))
 
@@ -114,17 +114,17 @@ class Routers:
 
     def _find(self, planned: CloudRouter, existing: Sequence[Json]) -> Json | None:
         """Find the project's router by name. Raises StageError if nodrop did not create it and it lacks routes."""
-        own = [
+        own_routers = [
             each for each in existing if each["name"] == planned.name and each["project_id"] == self._cloud.project_id
         ]
-        router = select_single_match(self._cloud, "router", planned.name, own)
+        router = select_single_match(self._cloud, "router", planned.name, own_routers)
         if router and not is_tagged("router", router):
-            action, has = _list_routes(planned), _list_pairs(router.get("routes") or [])
-            if not action <= has:
+            planned_routes, existing_routes = _list_routes(planned), _list_pairs(router.get("routes") or [])
+            if not planned_routes <= existing_routes:
                 raise StageError(
                     f"cloud {self._cloud.name}: Mismatch of 'routes' for reused router {planned.name}: "
-                    f"{_format_routes(has)} instead of {_format_routes(action)}, and nodrop did not create it; add "
-                    "them, or name another router"
+                    f"{_format_routes(existing_routes)} instead of {_format_routes(planned_routes)}, "
+                    "and nodrop did not create it; add them, or name another router"
                 )
         return router
 
@@ -178,14 +178,16 @@ class Routers:
         port: Json = rest.create_resource(self._cloud, f"create port {name}", post, find_existing)["port"]
         return port
 
-    def _give_routes(self, planned: CloudRouter, router: Json) -> None:
+    def _set_routes(self, planned: CloudRouter, router: Json) -> None:
         """Set exactly the planned routes, on a router that nodrop created."""
-        action = _list_routes(planned)
-        if action == _list_pairs(router.get("routes") or []) or not is_tagged("router", router):
+        planned_routes = _list_routes(planned)
+        if planned_routes == _list_pairs(router.get("routes") or []) or not is_tagged("router", router):
             return
-        routes = [{"destination": prefix, "nexthop": via} for prefix, via in sorted(action)]
-        what = f"set the routes {_format_routes(action)} of router {planned.name}"
-        rest.update_resource(self._cloud, what, "network", f"/routers/{router['id']}", {"router": {"routes": routes}})
+        routes = [{"destination": prefix, "nexthop": via} for prefix, via in sorted(planned_routes)]
+        request_text = f"set the routes {_format_routes(planned_routes)} of router {planned.name}"
+        rest.update_resource(
+            self._cloud, request_text, "network", f"/routers/{router['id']}", {"router": {"routes": routes}}
+        )
 
 
 def list_router_interfaces(cloud: Cloud, name: str, router_id: str) -> dict[str, tuple[str, str]]:
@@ -203,12 +205,12 @@ def detach_router(cloud: Cloud, router: CloudResource) -> None:
     Raises StageError.
     """
     path = f"/routers/{router.id}"
-    _change_if_there(cloud, router, path, {"router": {"routes": []}})
+    _update_existing(cloud, router, path, {"router": {"routes": []}})
     for port in _list_interfaces(cloud, router.name, router.id):
-        _change_if_there(cloud, router, f"{path}/remove_router_interface", {"port_id": port["id"]})
+        _update_existing(cloud, router, f"{path}/remove_router_interface", {"port_id": port["id"]})
 
 
-def _change_if_there(cloud: Cloud, router: CloudResource, path: str, body: Json) -> None:
+def _update_existing(cloud: Cloud, router: CloudResource, path: str, body: Json) -> None:
     try:
         rest.update_resource(cloud, f"detach router {router.name}", "network", path, body)
     except CloudError as refused:
@@ -217,7 +219,7 @@ def _change_if_there(cloud: Cloud, router: CloudResource, path: str, body: Json)
 
 
 def _list_interfaces(cloud: Cloud, name: str, router_id: str) -> list[Json]:
-    ports = rest.list_all(cloud, f"ports of router {name}", "network", f"/ports?device_id={router_id}", "ports")
+    ports = rest.list_resources(cloud, f"ports of router {name}", "network", f"/ports?device_id={router_id}", "ports")
     return [port for port in ports if _is_interface(port)]
 
 
@@ -266,7 +268,7 @@ class FloatingIps:
         routers = Routers(self._cloud, self._plan.label, self._record)
         routers.ensure_gateway(f"{inside}-router", subnets[inside], outside)
         path = f"/floatingips?project_id={self._cloud.project_id}"
-        existing = rest.list_all(self._cloud, "floating IPs", "network", path, "floatingips")
+        existing = rest.list_resources(self._cloud, "floating IPs", "network", path, "floatingips")
         of_ports = {each["port_id"]: each for each in existing if each.get("port_id")}
         return {
             name: self._ensure_address(name, port, outside, of_ports.get(port["id"])) for name, port in planned.items()
@@ -291,7 +293,7 @@ class FloatingIps:
 
         def find_existing() -> Json | None:
             path = f"/floatingips?port_id={port['id']}"
-            floating_ips = rest.list_all(self._cloud, "floating IPs", "network", path, "floatingips")
+            floating_ips = rest.list_resources(self._cloud, "floating IPs", "network", path, "floatingips")
             return next(({"floatingip": each} for each in floating_ips if is_tagged("floating_ip", each)), None)
 
         action = f"allocate a floating IP of {outside['name']} for server {server}"

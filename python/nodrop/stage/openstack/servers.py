@@ -182,7 +182,7 @@ class ServerProvisioner:
         return self._groups[key]
 
     def _await_all(
-        self, servers: Sequence[CloudServer], is_done: Callable[[Json], bool], end_s: float, what: str
+        self, servers: Sequence[CloudServer], is_done: Callable[[Json], bool], end_s: float, state_text: str
     ) -> None:
         """Wait until all servers satisfy a condition. Raises StageError on the first failure, and on a timeout."""
         waiting = {server.name: server for server in servers}
@@ -195,7 +195,7 @@ class ServerProvisioner:
                 self.servers[name] = {**self.servers[name], **state}
                 if is_done(state):
                     del waiting[name]
-                    self._report(f"server {name} {what}", what == "is ACTIVE")
+                    self._report(f"server {name} {state_text}", state_text == "is ACTIVE")
             if waiting and time.monotonic() > end_s:
                 raise StageError(self._format_timeout(list(waiting), len(servers)))
             if waiting:
@@ -289,8 +289,8 @@ def _list_host_requirements(server: CloudServer, plan: CloudPlan) -> Iterator[st
             yield f"{specs[NUMA_NODES_SPEC]} NUMA nodes, each with its share free"
     if direct := [port for port in server.ports if port.vnic_type == "direct"]:
         names = {network.name: network.physical_network for network in plan.networks}
-        where = ", ".join(str(names.get(port.network) or port.network) for port in direct)
-        yield f"a free virtual function for each of its SR-IOV ports ({where}; pci.device_spec of nova-compute)"
+        networks = ", ".join(str(names.get(port.network) or port.network) for port in direct)
+        yield f"a free virtual function for each of its SR-IOV ports ({networks}; pci.device_spec of nova-compute)"
     if plan.hosts:
         yield f"host name {' or '.join(plan.hosts)}"
     elif plan.availability_zone:

@@ -37,7 +37,7 @@ def add_interfaces(devices: xml.Element, instance: Instance) -> None:
         _set_address(element, buses, piece.number)
 
 
-def add_others(devices: xml.Element, instance: Instance) -> None:
+def add_other_devices(devices: xml.Element, instance: Instance) -> None:
     """Add accelerators, the guest's IOMMU, and the fixed devices of every domain."""
     for piece in instance.pieces:
         for address in piece.placed.devices:
@@ -55,14 +55,14 @@ def collect_interface_notes(instance: Instance) -> list[str]:
     """Collect settings to make on the host, which the XML cannot express."""
     notes = []
     for piece, line in instance.lines:
-        where = f"Interface {line.index} of vCPU set {piece.placed.index}"
+        label = f"Interface {line.index} of vCPU set {piece.placed.index}"
         if line.mode == "sriov" and line.bandwidth_bps:
-            notes.append(f"{where}: {_format_pacing_note(instance, line)}")
+            notes.append(f"{label}: {_format_pacing_note(instance, line)}")
         if line.mode == "vswitch" and line.vswitch_kind in VHOST_USER:
             path = build_socket_path(instance, piece, line)
-            notes.append(f"{where}: virtual switch {line.vswitch} has to connect as a client to {path}.")
+            notes.append(f"{label}: virtual switch {line.vswitch} has to connect as a client to {path}.")
             if line.bandwidth_bps:
-                notes.append(f"{where}: its {_convert_to_mbps(line)} Mbit/s have to be limited in the switch itself.")
+                notes.append(f"{label}: its {_convert_to_mbps(line)} Mbit/s have to be limited in the switch itself.")
     return notes
 
 
@@ -118,8 +118,8 @@ def _build_host_device(devices: xml.Element, address: str) -> xml.Element:
 
 
 def _add_address(parent: xml.Element, address: str, **more: str) -> None:
-    where = parse_pci_address(address)
-    parts = {each: f"0x{digits}" for each, digits in where._asdict().items()}
+    pci_address = parse_pci_address(address)
+    parts = {each: f"0x{digits}" for each, digits in pci_address._asdict().items()}
     xml.SubElement(parent, "address", {**more, **parts})
 
 

@@ -227,20 +227,20 @@ def _list_sets_faults(whole: Instance) -> list[str]:
 
 
 def _set_faults(requested: VcpuSet, pieces: Sequence[PlacedSet]) -> list[str]:
-    where, faults = f"vCPU set {pieces[0].index}", []
+    label, faults = f"vCPU set {pieces[0].index}", []
     vcpus = sorted(vcpu for each in pieces for vcpu in each.cpus)
     lines = sum(len(each.interfaces) for each in pieces)
     size = sum(map(_sum_bytes, pieces))
     if vcpus != sorted(requested.vcpus):
-        faults.append(f"{where} has vCPUs {_join(vcpus)}, required are {_join(sorted(requested.vcpus))}")
+        faults.append(f"{label} has vCPUs {_join(vcpus)}, required are {_join(sorted(requested.vcpus))}")
     if lines != len(requested.interfaces):
-        faults.append(f"{where} has {lines} interfaces, required are {len(requested.interfaces)}")
+        faults.append(f"{label} has {lines} interfaces, required are {len(requested.interfaces)}")
     if any(
         each.normal_bytes < 0 or each.large_page_count < 0 or (each.large_page_bytes or 0) % 1024 for each in pieces
     ):
-        faults.append(f"{where} has invalid memory sizes")
+        faults.append(f"{label} has invalid memory sizes")
     if size < requested.memory.total_bytes:
-        faults.append(f"{where} has {size} bytes of memory, required are {requested.memory.total_bytes}")
+        faults.append(f"{label} has {size} bytes of memory, required are {requested.memory.total_bytes}")
     return faults
 
 

@@ -202,8 +202,8 @@ def _build_resource_name(name: str) -> str:
 
 
 def _build_address(text: str) -> str:
-    where = parse_pci_address(text)
-    return f"{where.domain}:{where.bus}:{where.slot}.{where.function}"
+    address = parse_pci_address(text)
+    return f"{address.domain}:{address.bus}:{address.slot}.{address.function}"
 
 
 def _format_page_size(size: int) -> str:
@@ -253,10 +253,10 @@ def _list_set_notes(instance: Instance) -> list[str]:
 def _list_line_notes(instance: Instance) -> list[str]:
     notes = []
     for piece, line in instance.lines:
-        where = f"Interface {line.index} of vCPU set {piece.placed.index}"
+        label = f"Interface {line.index} of vCPU set {piece.placed.index}"
         if line.mode == "vswitch" and line.bandwidth_bps:
             notes.append(
-                f"{where}: its {round(line.bandwidth_bps / 1e6)} Mbit/s have to be limited in the switch itself."
+                f"{label}: its {round(line.bandwidth_bps / 1e6)} Mbit/s have to be limited in the switch itself."
             )
     if any(line.mode != "vswitch" for _, line in instance.lines):
         notes.append("The ConfigMap is the SR-IOV network device plugin's; add its resources to the existing ones.")

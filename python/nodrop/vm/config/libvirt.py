@@ -9,7 +9,7 @@ from xml.etree import ElementTree as xml
 
 from nodrop.errors import ConfigError
 from nodrop.vm.config import guest
-from nodrop.vm.config.devices import add_disks, add_interfaces, add_others, collect_interface_notes
+from nodrop.vm.config.devices import add_disks, add_interfaces, add_other_devices, collect_interface_notes
 from nodrop.vm.config.instance import Instance, find_architecture
 from nodrop.vm.config.limitations import format_xml_comment, to_plain_line
 
@@ -41,7 +41,7 @@ def write_domain(instance: Instance, options: DomainOptions = DEFAULT_OPTIONS) -
     devices = xml.SubElement(root, "devices")
     add_disks(devices, options.images)
     add_interfaces(devices, instance)
-    add_others(devices, instance)
+    add_other_devices(devices, instance)
     _refuse_unwritable(root)
     xml.indent(root)
     return xml.tostring(root, encoding="unicode") + "\n"
@@ -75,8 +75,8 @@ def _add_memory(root: xml.Element, instance: Instance, kind: DomainType) -> None
         pages = xml.SubElement(backing, "hugepages")
         for size in sizes:
             number, unit = guest.split_memory_unit(size)
-            where = ",".join(str(each.id) for each in cells if each.page_bytes == size)
-            xml.SubElement(pages, "page", size=str(number), unit=unit, nodeset=where)
+            nodeset = ",".join(str(each.id) for each in cells if each.page_bytes == size)
+            xml.SubElement(pages, "page", size=str(number), unit=unit, nodeset=nodeset)
     xml.SubElement(backing, "nosharepages")
     if kind == "kvm" and not instance.profile.memory_oversubscription_allowed:
         xml.SubElement(backing, "locked")
@@ -97,10 +97,10 @@ def _add_cpus(root: xml.Element, instance: Instance, has_disk: bool) -> None:
     for vcpu, cpu in instance.cpu_of.items():
         xml.SubElement(tune, "vcpupin", vcpu=str(vcpu), cpuset=str(cpu))
     if instance.placement.emulator_cpus:
-        others = _join(instance.placement.emulator_cpus)
-        xml.SubElement(tune, "emulatorpin", cpuset=others)
+        emulator_cpus = _join(instance.placement.emulator_cpus)
+        xml.SubElement(tune, "emulatorpin", cpuset=emulator_cpus)
         if has_disk:
-            xml.SubElement(tune, "iothreadpin", iothread="1", cpuset=others)
+            xml.SubElement(tune, "iothreadpin", iothread="1", cpuset=emulator_cpus)
 
 
 def _add_system(root: xml.Element, instance: Instance, kind: DomainType) -> None:
@@ -131,9 +131,11 @@ def _add_cpu_model(root: xml.Element, instance: Instance, kind: DomainType) -> N
     cells = guest.list_cells(instance)
     for each in cells:
         size, unit = guest.split_memory_unit(each.memory_bytes)
-        has = {"cpus": _join(each.vcpus)} if each.vcpus else {}
+        cpus_attribute = {"cpus": _join(each.vcpus)} if each.vcpus else {}
         shared = {"memAccess": "shared"} if _is_shared(instance) else {}
-        cell = xml.SubElement(numa, "cell", {"id": str(each.id), **has, "memory": str(size), "unit": unit, **shared})
+        cell = xml.SubElement(
+            numa, "cell", {"id": str(each.id), **cpus_attribute, "memory": str(size), "unit": unit, **shared}
+        )
         distances = xml.SubElement(cell, "distances")
         for other in cells:
             value = guest.compute_distance(instance, each, other)

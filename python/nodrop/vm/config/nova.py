@@ -178,8 +178,8 @@ def _format_server(instance: Instance, image: str) -> str:
     chosen = quote(image) if image else '"${IMAGE:?name of the image in Glance}"'
     ports = [f"  --port {_build_port_name(instance, number)}" for number, _ in enumerate(instance.lines)]
     head = f"openstack --os-compute-api-version 2.74 server create --flavor {instance.name} --image {chosen}"
-    where = f"  --host {quote(instance.placement.hostname)}"
-    return " \\\n".join((head, *(ports or ["  --nic none"]), where, f"  {instance.name}")) + "\n"
+    host_option = f"  --host {quote(instance.placement.hostname)}"
+    return " \\\n".join((head, *(ports or ["  --nic none"]), host_option, f"  {instance.name}")) + "\n"
 
 
 def _build_port_name(instance: Instance, number: int) -> str:
@@ -217,9 +217,9 @@ def _list_node_notes(instance: Instance) -> list[str]:
             "guest nodes on one of the host's, so sets that share one are one guest node here."
         )
     if len(instance.nodes) > 1:
-        where = ", ".join(f"{number}:{each.host_node}" for number, each in enumerate(list_numa_cells(instance)))
+        node_pairs = ", ".join(f"{number}:{each.host_node}" for number, each in enumerate(list_numa_cells(instance)))
         notes.append(
-            f"Nova chooses which of the host's NUMA nodes each guest node gets; the placement has {where} "
+            f"Nova chooses which of the host's NUMA nodes each guest node gets; the placement has {node_pairs} "
             "(guest:host). It keeps devices on one of them, but not on a particular one."
         )
     return notes

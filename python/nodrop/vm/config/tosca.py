@@ -134,11 +134,11 @@ def _build_logical_node(piece: PlacedPiece) -> dict[str, Any]:
 def _build_connection(instance: Instance, piece: PlacedPiece, line: PlacedInterface, order: int) -> dict[str, Any]:
     names = {"dedicated": "fully dedicated port", "sriov": "SR-IOV function", "vswitch": "virtual switch"}
     requirements = {"interfaceType": names[line.mode], "speed": f"{line.speed_bps:.0f} bit/s"}
-    where = {"numaNode": str(piece.placed.node)}
+    node_requirements = {"numaNode": str(piece.placed.node)}
     if line.mode == "vswitch":
-        where["virtualSwitch"] = to_plain_line(f"{line.vswitch} ({line.vswitch_kind})")
+        node_requirements["virtualSwitch"] = to_plain_line(f"{line.vswitch} ({line.vswitch_kind})")
     else:
-        where["pciAddress"] = to_plain_line(line.pci_id)
+        node_requirements["pciAddress"] = to_plain_line(line.pci_id)
     properties: dict[str, Any] = {"layer_protocols": ["ethernet"], "order": order}
     if line.bandwidth_bps:
         properties["bitrate_requirement"] = round(line.bandwidth_bps)
@@ -148,7 +148,7 @@ def _build_connection(instance: Instance, piece: PlacedPiece, line: PlacedInterf
         {
             "support_mandatory": True,
             "network_interface_requirements": requirements,
-            "nic_io_requirements": {"logical_node_requirements": where},
+            "nic_io_requirements": {"logical_node_requirements": node_requirements},
         }
     ]
     binding = [{"virtual_binding": instance.name}]

@@ -29,16 +29,16 @@ def compare_deployment(placement: Placement, running: RunningVm) -> tuple[Placem
 def _compare_vcpus(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreement]:
     requested = {vcpu: cpu for each in placement.sets for vcpu, cpu in each.cpus.items()}
     for vcpu in sorted({*requested, *running.vcpus}):
-        what = f"vCPU {vcpu}"
+        label = f"vCPU {vcpu}"
         thread = running.vcpus.get(vcpu)
         if vcpu not in requested:
-            yield PlacementAgreement(what=what, asked="none", found="a thread", state="differs")
+            yield PlacementAgreement(what=label, asked="none", found="a thread", state="differs")
         elif thread is None:
             yield PlacementAgreement(
-                what=what, asked=_format_cpus((requested[vcpu],)), found="no thread", state="differs"
+                what=label, asked=_format_cpus((requested[vcpu],)), found="no thread", state="differs"
             )
         else:
-            yield _compare_cpus(what, (requested[vcpu],), thread.cpus)
+            yield _compare_cpus(label, (requested[vcpu],), thread.cpus)
 
 
 def _compare_other_threads(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreement]:
@@ -68,8 +68,8 @@ def _compare_large_pages(placement: Placement, running: RunningVm) -> Iterator[P
     requested: dict[tuple[int, int], int] = {}
     for each in placement.sets:
         if each.large_page_count and each.large_page_bytes:
-            where = (each.node, each.large_page_bytes)
-            requested[where] = requested.get(where, 0) + each.large_page_count
+            key = (each.node, each.large_page_bytes)
+            requested[key] = requested.get(key, 0) + each.large_page_count
     actual = {
         (each.node, each.page_bytes): each.size_bytes // each.page_bytes
         for each in running.memory
@@ -89,10 +89,10 @@ def _compare_normal_memory(placement: Placement, running: RunningVm) -> Iterator
     nodes = {each.node for each in placement.sets if each.normal_bytes}
     if not nodes:
         return
-    own = {each.node for each in placement.sets}
+    placed_nodes = {each.node for each in placement.sets}
     actual = {each.node: each.size_bytes for each in running.memory if each.page_bytes < 2 * MEBIBYTE}
     actual_text = ", ".join(f"{size // MEBIBYTE} MiB on node {node}" for node, size in sorted(actual.items())) or "none"
-    stray = any(size > STRAY_MAX_BYTES for node, size in actual.items() if node not in own)
+    stray = any(size > STRAY_MAX_BYTES for node, size in actual.items() if node not in placed_nodes)
     requested = ", ".join(
         f"at most {_sum_normal_bytes(placement.sets, node) // MEBIBYTE} MiB on node {node}" for node in sorted(nodes)
     )
@@ -107,9 +107,11 @@ def _compare_normal_memory(placement: Placement, running: RunningVm) -> Iterator
 def _compare_devices(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreement]:
     lines = [line.pci_id for each in placement.sets for line in each.interfaces if line.mode != "vswitch"]
     for address in (*lines, *(device for each in placement.sets for device in each.devices)):
-        has = address in running.devices
-        state_text = f"unknown: {running.devices_why}" if running.devices_why else "assigned" if has else "not assigned"
-        state = "unknown" if running.devices_why else "as placed" if has else "differs"
+        is_assigned = address in running.devices
+        state_text = (
+            f"unknown: {running.devices_why}" if running.devices_why else "assigned" if is_assigned else "not assigned"
+        )
+        state = "unknown" if running.devices_why else "as placed" if is_assigned else "differs"
         yield PlacementAgreement.model_validate(
             {"what": f"device {address}", "asked": "assigned", "found": state_text, "state": state}
         )
@@ -119,11 +121,11 @@ def _sum_normal_bytes(sets: tuple[PlacedSet, ...], node: int) -> int:
     return sum(each.normal_bytes for each in sets if each.node == node)
 
 
-def _compare_cpus(what: str, requested: tuple[int, ...], actual: tuple[int, ...] | None) -> PlacementAgreement:
+def _compare_cpus(label: str, requested: tuple[int, ...], actual: tuple[int, ...] | None) -> PlacementAgreement:
     state = "unknown" if actual is None else "as placed" if set(actual) == set(requested) else "differs"
     actual_text = "unknown" if actual is None else _format_cpus(actual)
     return PlacementAgreement.model_validate(
-        {"what": what, "asked": _format_cpus(requested), "found": actual_text, "state": state}
+        {"what": label, "asked": _format_cpus(requested), "found": actual_text, "state": state}
     )
 
 

@@ -104,7 +104,7 @@ def _assign_interfaces(candidate: Candidate) -> dict[int, list[PlacedInterface]]
     ends = iter(assignment.ends.ports)
     placed: dict[int, list[PlacedInterface]] = {}
     for each in candidate.need.sets:
-        mine = placed.setdefault(each.number, [])
+        set_interfaces = placed.setdefault(each.number, [])
         for index, requested in enumerate(each.interfaces):
             port: FreePort = next(ends)
             pci_id = port.pci_id
@@ -112,7 +112,7 @@ def _assign_interfaces(candidate: Candidate) -> dict[int, list[PlacedInterface]]
                 vf_counts[pci_id] = vf_counts.get(pci_id, 0) + 1
                 pci_id = port.vfs[vf_counts[pci_id] - 1]
             switch = switches.get(port.vswitch) if requested.mode == "vswitch" else None
-            mine.append(
+            set_interfaces.append(
                 PlacedInterface(
                     index=index,
                     mode=requested.mode,
@@ -142,8 +142,8 @@ def _assign_devices(candidate: Candidate, pieces: list[AssembledPiece]) -> dict[
 def _list_links(candidate: Candidate) -> Iterator[PlacedLink]:
     if isinstance(candidate.assignment, NodeAssignment):
         nodes = candidate.inventory.nodes
-        for (one, other), requested in sorted(sum_node_traffic(candidate.need, candidate.assignment.nodes).items()):
-            yield PlacedLink(a=nodes[one].id, b=nodes[other].id, bytes_per_s=requested)
+        for (a, b), requested in sorted(sum_node_traffic(candidate.need, candidate.assignment.nodes).items()):
+            yield PlacedLink(a=nodes[a].id, b=nodes[b].id, bytes_per_s=requested)
 
 
 def select_emulator_cpus(inventory: HostInventory, pieces: list[AssembledPiece]) -> tuple[int, ...]:
@@ -152,9 +152,9 @@ def select_emulator_cpus(inventory: HostInventory, pieces: list[AssembledPiece])
     near = tuple(cpu for at in used for cpu in inventory.nodes[at].host_cpus)
     if near:
         return tuple(sorted(near))
-    others = tuple(cpu for node in inventory.nodes for cpu in node.host_cpus)
-    if others:
-        return tuple(sorted(others))
+    host_cpus = tuple(cpu for node in inventory.nodes for cpu in node.host_cpus)
+    if host_cpus:
+        return tuple(sorted(host_cpus))
     assigned = {cpu for piece in pieces for cpu in piece.cpus.values()}
     order = [*used, *(at for at in range(len(inventory.nodes)) if at not in used)]
     free = (core.cpus for at in order for core in inventory.nodes[at].cores if assigned.isdisjoint(core.cpus))

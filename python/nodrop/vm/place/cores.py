@@ -124,11 +124,11 @@ def _assign_without_smt(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRu
         return None
     clusters = [[cpu for cpu in free if cpu in cluster] for cluster in node.clusters] if node.clusters else [free]
     groups = sorted(_iter_groups(needs), key=lambda each: (-each[0], each[1]))
-    where = _pack_pieces([len(each) for each in clusters], [size for size, _, _ in groups])
-    if where is None:
+    cluster_indices = _pack_pieces([len(each) for each in clusters], [size for size, _, _ in groups])
+    if cluster_indices is None:
         return None
     assignment: CpuAssignment = [{} for _ in needs]
-    for (size, position, group), cluster in zip(groups, where, strict=True):
+    for (size, position, group), cluster in zip(groups, cluster_indices, strict=True):
         assignment[position].update(zip(group, clusters[cluster][:size], strict=True))
         del clusters[cluster][:size]
     assigned = {cpu for each in assignment for cpu in each.values()}
@@ -172,14 +172,16 @@ def _assign_threads(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules)
         if manner.smt_off
         else [(position, group) for _, position, group in groups]
     )
-    where = _fit_first(free, pieces) or _pack_pieces([len(each) for each in free], [len(each) for _, each in pieces])
-    if where is None:
+    core_indices = _fit_first(free, pieces) or _pack_pieces(
+        [len(each) for each in free], [len(each) for _, each in pieces]
+    )
+    if core_indices is None:
         return None
     assignment: CpuAssignment = [{} for _ in needs]
-    for (position, piece), room in zip(pieces, where, strict=True):
+    for (position, piece), room in zip(pieces, core_indices, strict=True):
         assignment[position].update(zip(piece, free[room], strict=False))
         del free[room][: len(piece)]
-    begun = set(where) | {room for room, core in enumerate(cores) if core.is_assigned}
+    begun = set(core_indices) | {room for room, core in enumerate(cores) if core.is_assigned}
     order = sorted(range(len(free)), key=lambda room: room not in begun)
     left = iter([cpu for room in order for cpu in free[room]])
     for position, need in enumerate(needs):
@@ -194,14 +196,14 @@ def _assign_threads(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules)
 def _fit_first(free: Sequence[Sequence[int]], pieces: Sequence[tuple[int, tuple[int, ...]]]) -> list[int] | None:
     """Return for each piece the first core with enough free threads."""
     rooms = [len(each) for each in free]
-    where = []
+    indices = []
     for _, piece in pieces:
         room = next((each for each, left in enumerate(rooms) if left >= len(piece)), None)
         if room is None:
             return None
         rooms[room] -= len(piece)
-        where.append(room)
-    return where
+        indices.append(room)
+    return indices
 
 
 def _iter_groups(needs: Sequence[SetNeed]) -> Iterator[tuple[int, int, tuple[int, ...]]]:

@@ -81,12 +81,12 @@ def add_explanations(placement: Placement, decision: Decision) -> Placement:
 
 
 def _list_reasons(decision: Decision, placement: Placement) -> Iterator[str]:
-    best, *others = decision.candidates
-    if not others:
+    best, *alternatives = decision.candidates
+    if not alternatives:
         count = len(decision.refused)
         yield f"{placement.hostname} is the only host that fits" + (f", of {count + 1}" if count else "")
     else:
-        fit = f"of {len(others) + 1} hosts that fit, {placement.hostname} by {decision.options.policy}"
+        fit = f"of {len(alternatives) + 1} hosts that fit, {placement.hostname} by {decision.options.policy}"
         yield f"{fit}: {_find_decisive_criterion(decision)}"
     if isinstance(best.assignment, SplitAssignment):
         nodes = sorted({each.node for each in placement.sets})
@@ -94,16 +94,16 @@ def _list_reasons(decision: Decision, placement: Placement) -> Iterator[str]:
             yield f"split over nodes {', '.join(map(str, nodes))}: no node has enough resources, no topology required"
         return
     for position, at in enumerate(best.assignment.nodes):
-        for says in explain_other_nodes(decision, best, position, at):
-            yield f"set {position} not on {says}"
+        for reason in explain_other_nodes(decision, best, position, at):
+            yield f"set {position} not on {reason}"
 
 
 def _find_decisive_criterion(decision: Decision) -> str:
     """Return the first criterion in which the best host beats the second."""
     best, second = decision.candidates[:2]
     policy = decision.options.policy
-    for criterion, mine, others in zip(CRITERIA_BY_POLICY[policy], best.key, second.key, strict=False):
-        if mine != others:
+    for criterion, best_value, second_value in zip(CRITERIA_BY_POLICY[policy], best.key, second.key, strict=False):
+        if best_value != second_value:
             return f"{CRITERIA[criterion]} than on {second.inventory.hostname}"
     return f"as good as {second.inventory.hostname}; the first by name"
 
@@ -159,16 +159,16 @@ def _list_memory_warnings(best: Candidate, placement: Placement) -> Iterator[str
         requested = sum(each.bandwidth_bytes_per_s for each in placement.sets if each.node == node)
         room = rooms[node]
         if requested and (room.bandwidth_total is None or room.bandwidth_used is None):
-            what = "its use" if room.bandwidth_total is not None else "its total"
-            yield f"node {node}: {requested / 1e9:.3g} GB/s of memory bandwidth required, {what} is unknown"
+            unknown_value = "its use" if room.bandwidth_total is not None else "its total"
+            yield f"node {node}: {requested / 1e9:.3g} GB/s of memory bandwidth required, {unknown_value} is unknown"
 
 
 def _link_warnings(best: Candidate) -> Iterator[str]:
     if not isinstance(best.assignment, NodeAssignment):
         return
     nodes = best.inventory.nodes
-    for (one, other), requested in sorted(sum_node_traffic(best.need, best.assignment.nodes).items()):
-        ids = sorted((nodes[one].id, nodes[other].id))
+    for (a, b), requested in sorted(sum_node_traffic(best.need, best.assignment.nodes).items()):
+        ids = sorted((nodes[a].id, nodes[b].id))
         link = best.inventory.links.get((ids[0], ids[1]))
         if link is None or link.total is None or link.used is None:
             yield f"between nodes {ids[0]} and {ids[1]}: {format_bps(requested * 8)} required, free bandwidth unknown"

@@ -102,8 +102,8 @@ def _check_hypervisor(profile: Profile, inventory: HostInventory) -> Iterator[_F
         for state, observation in (("supported", feature.supported), ("enabled", feature.enabled)):
             if not observation.value:
                 unknown = observation.value is None
-                says = _format_unknown(observation) if unknown else f"not {state}"
-                yield _Finding("hypervisor", f"{name.replace('_', ' ')} {state}", says, unknown)
+                actual_text = _format_unknown(observation) if unknown else f"not {state}"
+                yield _Finding("hypervisor", f"{name.replace('_', ' ')} {state}", actual_text, unknown)
                 break
     if requested.accelerated_vswitch and not any(switch.accelerated for switch in inventory.switches.values()):
         names = ", ".join(inventory.switches) or "no virtual switch"
@@ -135,13 +135,13 @@ def _sum_neighbor_impact(profile: Profile, inventory: HostInventory) -> tuple[fl
     """Return the performance left next to the VMs on the host; descriptors do not tell which antagonists they are."""
     if profile.impact is None or not inventory.vms:
         return 1.0, ()
-    others = ", ".join(sorted(inventory.vms))
+    neighbors = ", ".join(sorted(inventory.vms))
     worst = max(profile.impact.degradation_max_ratio.items(), key=lambda each: each[1], default=None)
     if worst is not None:
-        says = f"next to {others}: declared to lose up to {format_ratio(worst[1])} to a {worst[0]} antagonist"
-        return max(0.0, 1.0 - worst[1]), (f"{says}; unknown whether one of them is one",)
+        warning = f"next to {neighbors}: declared to lose up to {format_ratio(worst[1])} to a {worst[0]} antagonist"
+        return max(0.0, 1.0 - worst[1]), (f"{warning}; unknown whether one of them is one",)
     if profile.impact.option == 3:
-        return 1.0, (f"next to {others}: their use of the caches is unknown",)
+        return 1.0, (f"next to {neighbors}: their use of the caches is unknown",)
     return 1.0, ()
 
 
@@ -150,11 +150,11 @@ def is_same_image(owner: str, vm: str) -> bool:
     return owner.partition("#")[0] == vm.partition("#")[0]
 
 
-def _check_equal(constraint: Constraint, what: str, requested: str, actual: Observation[str]) -> Iterator[_Finding]:
+def _check_equal(constraint: Constraint, label: str, requested: str, actual: Observation[str]) -> Iterator[_Finding]:
     if actual.value is None:
-        yield _Finding(constraint, f"{what} {requested}", _format_unknown(actual), unknown=True)
+        yield _Finding(constraint, f"{label} {requested}", _format_unknown(actual), unknown=True)
     elif not is_same_vendor(requested, actual.value):
-        yield _Finding(constraint, f"{what} {requested}", actual.value)
+        yield _Finding(constraint, f"{label} {requested}", actual.value)
 
 
 def _check_at_least(constraint: Constraint, requested: int, actual: Observation[int], unit: str) -> Iterator[_Finding]:

@@ -83,7 +83,7 @@ class PortSolver:
         self.accelerated = accelerated
         self._assignments: dict[tuple[object, ...], PortAssignment | NoAssignment] = {}
         nodes = [{port.vswitch for port in node.ports if port.vswitch} for node in inventory.nodes]
-        self._spanning = any(one & other for at, one in enumerate(nodes) for other in nodes[at + 1 :])
+        self._spanning = any(first & other for at, first in enumerate(nodes) for other in nodes[at + 1 :])
 
     def assign_ports(self, requests: Sequence[InterfaceRequest]) -> PortAssignment | NoAssignment:
         """Assign all interfaces: node by node, or jointly if a virtual switch spans nodes."""

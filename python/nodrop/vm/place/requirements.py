@@ -30,7 +30,7 @@ class SetNeed(NamedTuple):
         return sum(map(len, self.groups)) + len(self.singles)
 
     @property
-    def alike(self) -> tuple[object, ...]:
+    def requirements_key(self) -> tuple[object, ...]:
         """Equal for sets with equal requirements."""
         return (tuple(len(each) for each in self.groups), len(self.singles), *self[3:])
 
@@ -90,6 +90,6 @@ def _count_links(profile: Profile, usage: float) -> Iterator[tuple[int, int, flo
             yield min(link.sets), max(link.sets), link.bandwidth_bps / 8
         return
     set_count = len(profile.vcpu_sets)
-    for one in range(set_count):
-        for other in range(one + 1, set_count):
-            yield one, other, usage / math.comb(set_count, 2)
+    for a in range(set_count):
+        for b in range(a + 1, set_count):
+            yield a, b, usage / math.comb(set_count, 2)

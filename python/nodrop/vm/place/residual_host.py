@@ -121,10 +121,12 @@ def _list_nics(nics: tuple[Nic, ...], interfaces: list[PlacedInterface], vm: str
 
 
 def _build_port(port: Port, interfaces: list[PlacedInterface], vm: str) -> Port:
-    mine = {each.pci_id: each for each in interfaces if each.port_pci_id == port.pci_id and each.mode != "vswitch"}
-    if not mine:
+    interface_by_pci_id = {
+        each.pci_id: each for each in interfaces if each.port_pci_id == port.pci_id and each.mode != "vswitch"
+    }
+    if not interface_by_pci_id:
         return port
-    whole = port.pci_id in mine
+    whole = port.pci_id in interface_by_pci_id
     update: dict[str, object] = {
         "in_use": _observe_placed(port.in_use, True, vm),
         "use": _observe_placed(port.use, "dedicated" if whole else "shared", vm),
@@ -132,7 +134,10 @@ def _build_port(port: Port, interfaces: list[PlacedInterface], vm: str) -> Port:
     if whole:
         update["owners"] = (*port.owners, vm)
     elif port.sriov:
-        vfs = tuple(_build_vf(vf, mine[vf.pci_id], vm) if vf.pci_id in mine else vf for vf in port.sriov.vfs)
+        vfs = tuple(
+            _build_vf(vf, interface_by_pci_id[vf.pci_id], vm) if vf.pci_id in interface_by_pci_id else vf
+            for vf in port.sriov.vfs
+        )
         update["sriov"] = port.sriov.model_copy(update={"vfs": vfs})
     return port.model_copy(update=update)
 
@@ -152,12 +157,14 @@ def _list_accelerators(accelerators: tuple[Accelerator, ...], assigned: frozense
 
 
 def _build_vswitch(vswitch: VSwitch, interfaces: list[PlacedInterface]) -> VSwitch:
-    mine = [each for each in interfaces if each.vswitch == vswitch.name]
-    if not mine:
+    switch_interfaces = [each for each in interfaces if each.vswitch == vswitch.name]
+    if not switch_interfaces:
         return vswitch
     return vswitch.model_copy(
         update={
-            "used_bps": _observe_increased(vswitch.used_bps, sum(each.bandwidth_bps or 0.0 for each in mine), ""),
-            "virtual_interface_count": _observe_increased(vswitch.virtual_interface_count, len(mine), ""),
+            "used_bps": _observe_increased(
+                vswitch.used_bps, sum(each.bandwidth_bps or 0.0 for each in switch_interfaces), ""
+            ),
+            "virtual_interface_count": _observe_increased(vswitch.virtual_interface_count, len(switch_interfaces), ""),
         }
     )

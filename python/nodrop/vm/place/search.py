@@ -66,7 +66,7 @@ class NodeSearch:
         self.steps = 0
         self.proven = True
         self.best: NodeAssignment | None = None
-        self.alike = [each.alike for each in need.sets]
+        self.requirements_keys = [each.requirements_key for each in need.sets]
         self._costs: dict[tuple[int, int], PortCost] = {}
         self._suits: dict[tuple[int, int], bool] = {}
         self._core_counts: dict[tuple[int, tuple[int, ...]], int | None] = {}
@@ -136,7 +136,7 @@ class NodeSearch:
         """Return whether a set may use a node: alone if required; of equal sets not before the earlier one's."""
         if before and self.separate:
             return False
-        if at and not self.need.links and self.alike[at] == self.alike[at - 1]:
+        if at and not self.need.links and self.requirements_keys[at] == self.requirements_keys[at - 1]:
             return nodes[-1] >= nodes[-2]
         return True
 
@@ -168,10 +168,10 @@ class NodeSearch:
         near = (len(used) + further, self._get_distance(nodes) + pairs * (self.nearest if further else LOCAL_DISTANCE))
         if self.cores_requested is None:
             return near
-        others = [node for node in range(len(self.inventory.nodes)) if node not in used]
+        unused = [node for node in range(len(self.inventory.nodes)) if node not in used]
         cores, pages = (
             sum(have[node] for node in used)
-            + self._compute_extreme([have[node] for node in others], further)
+            + self._compute_extreme([have[node] for node in unused], further)
             - requested
             for have, requested in ((self.whole, self.cores_requested), (self.pages, self.pages_requested))
         )
@@ -189,10 +189,10 @@ class NodeSearch:
         """For each node the identical nodes before it, at equal distances to all others."""
         shapes = [compute_node_shape(room, self.inventory) for room in self.inventory.nodes]
         nodes = range(len(shapes))
-        links = {self.link(one, other) for one in nodes for other in nodes if one < other}
+        links = {self.link(a, b) for a in nodes for b in nodes if a < b}
         if len(links) > 1:
             return [[] for _ in nodes]
-        return [[other for other in range(node) if shapes[other] == shapes[node]] for node in nodes]
+        return [[b for b in range(node) if shapes[b] == shapes[node]] for node in nodes]
 
     @cached_property
     def separate(self) -> bool:
@@ -237,7 +237,7 @@ class NodeSearch:
     def nearest(self) -> int:
         """The smallest distance of two nodes."""
         nodes = range(len(self.inventory.nodes))
-        return min((self._sum_distances(one, other) for one in nodes for other in nodes if one < other), default=0)
+        return min((self._sum_distances(a, b) for a in nodes for b in nodes if a < b), default=0)
 
     @cached_property
     def cores_requested(self) -> int | None:
@@ -350,14 +350,14 @@ class NodeSearch:
         return self.count_cores(node, tuple(at for at, each in enumerate(nodes) if each == node)) or 0
 
     def _get_distance(self, nodes: Sequence[int]) -> int:
-        return sum(self._sum_distances(one, other) for at, one in enumerate(nodes) for other in nodes[at + 1 :])
+        return sum(self._sum_distances(a, b) for at, a in enumerate(nodes) for b in nodes[at + 1 :])
 
-    def _sum_distances(self, one: int, other: int) -> int:
-        return LOCAL_DISTANCE if one == other else self.link(one, other).distance or REMOTE_DISTANCE
+    def _sum_distances(self, a: int, b: int) -> int:
+        return LOCAL_DISTANCE if a == b else self.link(a, b).distance or REMOTE_DISTANCE
 
-    def link(self, one: int, other: int) -> NodeLinkRoom:
+    def link(self, a: int, b: int) -> NodeLinkRoom:
         """Return the link between two nodes, by position."""
-        ids = sorted((self.inventory.nodes[one].id, self.inventory.nodes[other].id))
+        ids = sorted((self.inventory.nodes[a].id, self.inventory.nodes[b].id))
         return self.inventory.links.get((ids[0], ids[1]), UNKNOWN_LINK)
 
     def _exceeds_reserve(self, nodes: tuple[int, ...]) -> bool:
@@ -366,8 +366,8 @@ class NodeSearch:
         if core_count > max(0, self.spare_count) and "host reserve" not in self.ignored:
             return True
         return "node links" not in self.ignored and any(
-            is_exceeded(requested, self.link(one, other).total, self.link(one, other).used)
-            for (one, other), requested in sum_node_traffic(self.need, nodes).items()
+            is_exceeded(requested, self.link(a, b).total, self.link(a, b).used)
+            for (a, b), requested in sum_node_traffic(self.need, nodes).items()
         )
 
     def _assign_ports(self, nodes: tuple[int, ...]) -> PortAssignment | NoAssignment:
@@ -405,8 +405,8 @@ UNKNOWN_LINK = NodeLinkRoom(None, None, None)
 def sum_node_traffic(need: VmNeed, nodes: Sequence[int]) -> dict[tuple[int, int], float]:
     """Return bytes/s between nodes, by their positions."""
     requested: dict[tuple[int, int], float] = {}
-    for one, other, bytes_per_s in need.links:
-        ends = sorted((nodes[one], nodes[other]))
+    for a, b, bytes_per_s in need.links:
+        ends = sorted((nodes[a], nodes[b]))
         if ends[0] != ends[1]:
             requested[ends[0], ends[1]] = requested.get((ends[0], ends[1]), 0.0) + bytes_per_s
     return requested
@@ -431,13 +431,13 @@ def assign_devices(
     devices = [device for room in rooms for device in room]
     owner: dict[str, int] = {}
 
-    def assign(index: int, seen: set[str]) -> bool:
+    def assign(index: int, visited: set[str]) -> bool:
         kind, model = requested[index]
         for pci_id, its_kind, its_model in devices:
-            if pci_id in seen or its_kind != kind or model.casefold() not in its_model.casefold():
+            if pci_id in visited or its_kind != kind or model.casefold() not in its_model.casefold():
                 continue
-            seen.add(pci_id)
-            if pci_id not in owner or assign(owner[pci_id], seen):
+            visited.add(pci_id)
+            if pci_id not in owner or assign(owner[pci_id], visited):
                 owner[pci_id] = index
                 return True
         return False

@@ -91,9 +91,9 @@ def assign_ports(need: VmNeed, inventory: HostInventory, options: PlacementOptio
     ports = (*(port for node in inventory.nodes for port in node.ports), *inventory.homeless_ports)
     solver = PortSolver(inventory, options.policy, need.profile.hypervisor.accelerated_vswitch)
     requests = [
-        InterfaceRequest(each.number, index, one, each.kinds[index], ports)
+        InterfaceRequest(each.number, index, interface, each.kinds[index], ports)
         for each in need.sets
-        for index, one in enumerate(each.interfaces)
+        for index, interface in enumerate(each.interfaces)
     ]
     return solver.assign_ports(requests)
 

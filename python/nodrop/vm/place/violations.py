@@ -35,8 +35,8 @@ def list_violations(decision: Decision, host: HostInventory) -> tuple[Violation,
     for index, profile in enumerate(decision.vmd.profiles):
         name = f"profile {profile.name or index}" if several else ""
         for each in _list_profile_violations(count_needs(profile), host, decision.options, decision.vm):
-            where = ", ".join(part for part in (name, each.where) if part)
-            violations.append(each.model_copy(update={"where": where}) if where != each.where else each)
+            place = ", ".join(part for part in (name, each.where) if part)
+            violations.append(each.model_copy(update={"where": place}) if place != each.where else each)
     return tuple(violations)
 
 
@@ -50,12 +50,12 @@ def find_deciding(decision: Decision, host: HostInventory) -> tuple[Violation, .
         return verdict.violations[:1]
     search = NodeSearch(need, host, decision.options)
     alone = (each for position in range(len(need.sets)) for each in _set_violations(search, position))
-    together = Violation(
+    joint = Violation(
         constraint="node",
         asked=f"nodes for {len(need.sets)} sets at once",
         found="one for each alone, but not for all together",
     )
-    return (next(alone, together),)
+    return (next(alone, joint),)
 
 
 def _list_profile_violations(
@@ -171,13 +171,13 @@ def _build_core_violation(room: FreeNode, needs: Sequence[SetNeed], search: Node
 
 
 def _format_other_cpus(room: FreeNode) -> str:
-    others = (
+    counts = (
         (room.busy_cpu_count, "in use"),
         (room.refused_cpu_count, "not for VMs"),
         (room.unknown_cpu_count, "of unknown state"),
     )
-    says = ", ".join(f"{count} {what}" for count, what in others if count)
-    return f"; {says}" if says else ""
+    text = ", ".join(f"{count} {label}" for count, label in counts if count)
+    return f"; {text}" if text else ""
 
 
 def _free_pages_text(room: FreeNode, size: int) -> str:
@@ -198,9 +198,9 @@ def _build_interface_violation(search: NodeSearch, node: int, positions: tuple[i
         if not room.ports:
             return Violation(constraint="interfaces", asked=requested, found="no port on this node")
         if all(refusals.values()):
-            says = "; ".join(f"{pci_id} {reason}" for pci_id, reason in list(refusals.items())[:4])
+            reasons = "; ".join(f"{pci_id} {reason}" for pci_id, reason in list(refusals.items())[:4])
             more = f"; {len(refusals) - 4} more" if len(refusals) > 4 else ""
-            return Violation(constraint="interfaces", asked=requested, found=says + more)
+            return Violation(constraint="interfaces", asked=requested, found=reasons + more)
     total = format_bps(sum(each.reserved_bps for each in requests))
     return Violation(
         constraint="interfaces",
@@ -214,23 +214,23 @@ def _list_joint_violations(
 ) -> Iterator[Violation]:
     """Yield the constraints, apart from those of single sets, without which the VM would fit."""
 
-    def goes(ignored: AbstractSet[Constraint]) -> NodeAssignment | NoNodeAssignment:
+    def assign_without(ignored: AbstractSet[Constraint]) -> NodeAssignment | NoNodeAssignment:
         return NodeSearch(need, host, options, ignored=lacking | ignored).run()
 
-    first = goes(frozenset())
+    first = assign_without(frozenset())
     if isinstance(first, NodeAssignment):
         return
     if not first.proven:
-        says = f"undecided after {options.steps_max:,} steps"
-        yield Violation(constraint="node", asked="nodes for all sets", found=says)
+        reason = f"undecided after {options.steps_max:,} steps"
+        yield Violation(constraint="node", asked="nodes for all sets", found=reason)
         return
     left = [each for each in JOINT_CONSTRAINTS if each not in lacking]
-    needed = [each for each in left if isinstance(goes({each}), NodeAssignment)]
+    needed = [each for each in left if isinstance(assign_without({each}), NodeAssignment)]
     if not needed:
         needed = list(left)
         for each in left:
             fewer = {other for other in needed if other != each}
-            if isinstance(goes(fewer), NodeAssignment):
+            if isinstance(assign_without(fewer), NodeAssignment):
                 needed.remove(each)
     yield from (_build_joint_violation(each, need, host, options) for each in needed)
 
@@ -239,7 +239,7 @@ def _build_joint_violation(
     constraint: Constraint, need: VmNeed, host: HostInventory, options: PlacementOptions
 ) -> Violation:
     """Return the joint requirement of all sets, and what the host has."""
-    where = "all sets together" if len(need.sets) > 1 else ""
+    place = "all sets together" if len(need.sets) > 1 else ""
     if constraint == "node":
         return Violation(
             constraint="node", asked=f"{len(need.sets)} sets on separate nodes", found=f"{len(host.nodes)} nodes"
@@ -249,7 +249,7 @@ def _build_joint_violation(
             constraint=constraint,
             asked=f"{_format_cores(options.reserve.core_count)} for the host in addition to those of the VM",
             found=f"{_format_cores(host.spare_core_count)} without a VM in total",
-            where=where,
+            where=place,
         )
     if constraint == "node links":
         worst = NodeSearch(need, host, options, ignored=frozenset({"node links"})).run()
@@ -260,7 +260,7 @@ def _build_joint_violation(
             constraint=constraint,
             asked=f"{requested / 1e9:.3g} GB/s between nodes",
             found="less available",
-            where=where,
+            where=place,
         )
     if constraint == "devices":
         kinds = ", ".join(f"{kind} {model}".strip() for kind, model in need.devices)
@@ -270,7 +270,7 @@ def _build_joint_violation(
         constraint=constraint,
         asked=f"{constraint} for {len(need.sets)} sets at once",
         found="a node for each set alone, but not for all together",
-        where=where,
+        where=place,
     )
 
 

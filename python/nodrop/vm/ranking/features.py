@@ -58,9 +58,14 @@ def _explain_incomparable(reference: Processor, actual: Processor) -> str:
         return (
             f"vendor {actual.vendor.value or 'unknown'}, features compare within {reference.vendor.value or 'a vendor'}"
         )
-    one, other = (find_generation(each.model.value or "") for each in (reference, actual))
-    if one and other and one.line == other.line and other.order < one.order:
-        return f"{other.name}: older than {one.name}"
+    reference_generation, generation = (find_generation(each.model.value or "") for each in (reference, actual))
+    if (
+        reference_generation
+        and generation
+        and reference_generation.line == generation.line
+        and generation.order < reference_generation.order
+    ):
+        return f"{generation.name}: older than {reference_generation.name}"
     return ""
 
 

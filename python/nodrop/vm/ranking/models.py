@@ -23,9 +23,9 @@ class ProcessorGeneration(NamedTuple):
     name: str
 
 
-def is_same_vendor(one: str, other: str) -> bool:
+def is_same_vendor(a: str, b: str) -> bool:
     """Return whether two names refer to the same vendor: `Intel`, `GenuineIntel`."""
-    return _normalize_vendor(one) == _normalize_vendor(other)
+    return _normalize_vendor(a) == _normalize_vendor(b)
 
 
 def is_same_model(requested: str, actual: str) -> bool:

@@ -23,8 +23,8 @@ class BenchmarkRanking(NamedTuple):
         if requested.rank_min is None and not requested.model:
             return ProcessorStanding(1.0, AS_DECLARED)
         model = actual.model.value
-        same = bool(model and requested.model and is_same_model(requested.model, model))
-        if same and requested.rank_min is None:
+        is_same = bool(model and requested.model and is_same_model(requested.model, model))
+        if is_same and requested.rank_min is None:
             return ProcessorStanding(1.0, AS_DECLARED)
         least = requested.rank_min if requested.rank_min is not None else self.score(requested.model)
         requirement = (
@@ -45,7 +45,7 @@ class BenchmarkRanking(NamedTuple):
             met=score >= least,
             asked=requirement,
             found=f"{score:g}",
-            substitution="" if same or not requested.model else f"{model} in place of {requested.model}",
+            substitution="" if is_same or not requested.model else f"{model} in place of {requested.model}",
         )
 
     def score(self, model: str) -> float | None:

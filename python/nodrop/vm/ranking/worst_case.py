@@ -29,10 +29,10 @@ class WorstCaseRanking(NamedTuple):
                 return ProcessorStanding(
                     1.0, AS_DECLARED, substitution=f"{model}: declared as an alternative to {requested.model}"
                 )
-        same = not requested.model or is_same_model(requested.model, model)
-        if not same and (reason := _explain_not_newer(requested.model, model)):
+        is_same = not requested.model or is_same_model(requested.model, model)
+        if not is_same and (reason := _explain_not_newer(requested.model, model)):
             return _build_unknown_standing(requested, reason)
-        return _compare_clocks(requested, actual, "" if same else f"{model} in place of {requested.model}")
+        return _compare_clocks(requested, actual, "" if is_same else f"{model} in place of {requested.model}")
 
 
 def _compare_clocks(requested: ProcessorRequirements, actual: Processor, substitution: str) -> ProcessorStanding:
