@@ -111,8 +111,8 @@ def _is_busy(pid: int) -> bool:
 def _read_ticks(pid: int) -> int:
     """Return CPU time so far (fields 14 and 15 of /proc/<pid>/stat), its descendants included."""
     fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
-    own = sum(map(int, fields[11:13])) if fields else 0
-    return own + sum(_read_ticks(int(child)) for child in _read(f"/proc/{pid}/task/{pid}/children").split())
+    ticks = sum(map(int, fields[11:13])) if fields else 0
+    return ticks + sum(_read_ticks(int(child)) for child in _read(f"/proc/{pid}/task/{pid}/children").split())
 
 
 def _read(path: str) -> str:
