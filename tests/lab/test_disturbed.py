@@ -17,9 +17,10 @@ pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
 @pytest.fixture
 def busy_core() -> Iterator[int]:
-    """Keep a core busy with other work; yield its number."""
+    """Keep a core busy with other work of the tester's priority; yield its number."""
     core = max(os.sched_getaffinity(0))
-    loop = f"import os; os.sched_setaffinity(0, {{{core}}})\nwhile True: pass"
+    enter = f"import os; from nodrop.stage.sut_process import raise_priority; os.sched_setaffinity(0, {{{core}}})"
+    loop = f"{enter}; raise_priority()\nwhile True: pass"
     with subprocess.Popen([sys.executable, "-c", loop]) as process:
         yield core
         process.kill()

@@ -63,9 +63,7 @@ def _start(antagonist: Antagonist) -> SutChild:
 
     def enter() -> None:
         raise_priority()  # competes with the SUT on equal terms
-        signal_on_parent_exit(
-            parent, signal.SIGTERM
-        )  # on SIGTERM stress-ng ends its stressors, on SIGKILL it leaves them
+        signal_on_parent_exit(parent, signal.SIGTERM)  # on SIGKILL stress-ng would leave its stressors behind
 
     command = [
         program,

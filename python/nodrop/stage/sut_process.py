@@ -79,7 +79,9 @@ def stop_all(children: Sequence[SutChild]) -> None:
 
 
 def raise_priority() -> None:
-    """Give the calling process, a child about to run a forwarder, priority over others; no effect without permission.
+    """Give the calling process, a child about to run another program, a session and priority over other sessions.
+
+    The priority stays as it is without permission.
 
     Source: sched(7), "The autogroup feature": nice values count only among the processes of one session.
     """
