@@ -26,9 +26,9 @@ def convert_config(source: Source) -> ConvertedConfig:
     """Convert a configuration to nodrop's keys. Raises ConfigError if it is invalid."""
     loaded = load_with_sources([source], {}, plugins=False)
     unused = [key for key in loaded.nfvbench if key[0] not in SHARED and not any(RULES.find(key))]
-    own = dump_pairs(_list_own_values(loaded), lambda key: _find_nfvbench_key(key, loaded))
-    rest = dump_pairs(((key, loaded.nfvbench[key].value) for key in unused), lambda _: "")
-    text = own + (f"\n# {UNTRANSLATED_HEADING}\n{rest}" if rest else "")
+    converted = dump_pairs(_list_own_values(loaded), lambda key: _find_nfvbench_key(key, loaded))
+    untranslated = dump_pairs(((key, loaded.nfvbench[key].value) for key in unused), lambda _: "")
+    text = converted + (f"\n# {UNTRANSLATED_HEADING}\n{untranslated}" if untranslated else "")
     return ConvertedConfig(text or "{}\n", tuple(_list_changes(loaded, unused)))
 
 

@@ -87,7 +87,7 @@ def load_with_sources(
 
 
 def _merge(file: FlatFile, keys: KeyTable, translator: Translator) -> None:
-    own: set[Key] = set()
+    file_keys: set[Key] = set()
     for key, value in file.keys:
         entry = SourcedValue(value, file.source, key)
         if is_nfvbench_key(key):
@@ -96,10 +96,10 @@ def _merge(file: FlatFile, keys: KeyTable, translator: Translator) -> None:
         if key[0] in SHARED:
             translator.add(key, entry)
         else:
-            own.add(key)
+            file_keys.add(key)
         keys[key] = entry
     for key, entry in translator.translate():
-        if not any(mine[: len(key)] == key or key[: len(mine)] == mine for mine in own):
+        if not any(file_key[: len(key)] == key or key[: len(file_key)] == file_key for file_key in file_keys):
             for below in [other for other in keys if other[: len(key)] == key and other != key]:
                 del keys[below]
             keys.pop(key, None)

@@ -28,13 +28,13 @@ def convert_number_to_text(value: object) -> object:
     return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 
-def _parse_sides(value: object, what: str, example: str) -> tuple[Sequence[object], Sequence[object]] | None:
+def _parse_sides(value: object, noun: str, example: str) -> tuple[Sequence[object], Sequence[object]] | None:
     """Return two sequences of equal length; None if there are no values."""
     if value in (None, [], (), ""):
         return None
     if not isinstance(value, (list, tuple)) or len(value) != 2:
-        raise ValueError(f"{value!r} is not a pair of {what}, left and right; write {example}")
+        raise ValueError(f"{value!r} is not a pair of {noun}, left and right; write {example}")
     left, right = (side if isinstance(side, (list, tuple)) else [side] for side in value)
     if len(left) != len(right) or not left:
-        raise ValueError(f"{value!r} has {len(left)} {what} left and {len(right)} right; write as many of both")
+        raise ValueError(f"{value!r} has {len(left)} {noun} left and {len(right)} right; write as many of both")
     return left, right

@@ -28,11 +28,11 @@ class CpuHolders(NamedTuple):
 
 
 def add_availability(
-    source: Source, nodes: Sequence[NumaNode], load: HostLoad, own: Sequence[int] | None
+    source: Source, nodes: Sequence[NumaNode], load: HostLoad, declared: Sequence[int] | None
 ) -> tuple[NumaNode, ...]:
     """Return the nodes with eligibility, use and utilization of their CPUs."""
     online = [cpu for node in nodes for cpu in node.cpus.ids]
-    decided = vm_cpu_policy.find_policy(source, own, online)
+    decided = vm_cpu_policy.find_policy(source, declared, online)
     holders = _find_holders(source, frozenset(online))
     caches = _collect_cache_ids(source, nodes) if load.memory_bytes_per_s else {}
     return tuple(

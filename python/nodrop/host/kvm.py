@@ -81,8 +81,8 @@ def _describe_slat_large_pages(source: Source, loaded: str, slat: Feature) -> Fe
     if slat.supported.value is False:
         return _build_uniform_feature(slat.supported)
     if loaded != "kvm_intel":
-        where, reason = f"/sys/module/{loaded}", "second-level tables have the page sizes of the others"
-        supported = moment.inferred(True, where, reason)
+        module_path, reason = f"/sys/module/{loaded}", "second-level tables have the page sizes of the others"
+        supported = moment.inferred(True, module_path, reason)
     elif "ept_1gb" in _read_cpu_flags(source):
         supported = moment.inferred(True, "/proc/cpuinfo", "ept_1gb: 1 GiB, hence 2 MiB too")
     else:

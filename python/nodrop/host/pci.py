@@ -130,12 +130,12 @@ def find_node(source: Source, device: str) -> Observation[int]:
     if node is not None and (node in nodes or (node == 0 and not nodes)):
         return source.moment.reported(node, path)
     if len(nodes) <= 1 and tree.exists("/sys/devices/system/cpu"):
-        reason = tree.failure_reason(path) if node is None else f"holds {node}"
-        return source.moment.inferred(nodes[0] if nodes else 0, NODES, f"the only node; numa_node: {reason}")
+        deviation = tree.failure_reason(path) if node is None else f"holds {node}"
+        return source.moment.inferred(nodes[0] if nodes else 0, NODES, f"the only node; numa_node: {deviation}")
     if node is None:
         return source.moment.unknown(tree.failure_reason(path), path)
-    why = "holds -1: the firmware does not say" if node == -1 else f"holds {node}, which is no node here"
-    return source.moment.unknown(why, path)
+    reason = "holds -1: the firmware does not say" if node == -1 else f"holds {node}, which is no node here"
+    return source.moment.unknown(reason, path)
 
 
 def read_path(source: Source, function: PciFunction) -> PciePath:

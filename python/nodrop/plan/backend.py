@@ -88,10 +88,10 @@ def _plan_devices(config: Config, lab: LabPlan) -> tuple[str, ...]:
             "device for each"
         )
     if lab.sut != "wire" and not are_on_interfaces(requested, lab.tester_interfaces):
-        named = " and ".join(lab.tester_interfaces)
+        interfaces = " and ".join(lab.tester_interfaces)
         raise ConfigError(
-            f"engine.dpdk.devices: not on {named}, between which {lab.sut} is ({' '.join(requested)}); write --sut "
-            "wire to measure what connects them, or name devices on those interfaces "
+            f"engine.dpdk.devices: not on {interfaces}, between which {lab.sut} is ({' '.join(requested)}); write "
+            "--sut wire to measure what connects them, or name devices on those interfaces "
             f"(net_af_packet0,iface={lab.tester_interfaces[0]})"
         )
     return requested

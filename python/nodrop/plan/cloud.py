@@ -247,8 +247,8 @@ class _Builder:
         ):
             key, value = _find_tester_segments(self._config, kind, _get_side(role))
         if isinstance(value, tuple):
-            own = _pick_value(key, value, instance)
-            return None if own is None else int(own)
+            segment = _pick_value(key, value, instance)
+            return None if segment is None else int(segment)
         return None if value is None else int(value) + instance.number
 
     def _get_transport_label(self, role: NetworkRole, instance: _NetworkInstance) -> int | None:
@@ -360,5 +360,5 @@ def _pick_value(key: str, value: object, instance: _NetworkInstance) -> str | in
         raise ConfigError(
             f"{key}: too few values ({len(value)}, at least {instance.number + 1} needed); write one for each"
         )
-    own = value[instance.number]
-    return own if isinstance(own, (str, int)) else None
+    picked = value[instance.number]
+    return picked if isinstance(picked, (str, int)) else None

@@ -294,11 +294,11 @@ class _Cores:
         """Return CPUs for processes that forward at the same time."""
         if isinstance(self._requested, int):
             return [_Place(self._requested, count > 1)] * count
-        others = self._available[1:][::-1]
-        shared = count > len(others)
-        if self._requested == "none" or not others:
+        cpus = self._available[1:][::-1]
+        shared = count > len(cpus)
+        if self._requested == "none" or not cpus:
             return [_Place(None, shared and count > 1)] * count
-        return [_Place(others[position % len(others)], shared) for position in range(count)]
+        return [_Place(cpus[position % len(cpus)], shared) for position in range(count)]
 
 
 class _Station(NamedTuple):

@@ -35,13 +35,13 @@ def find_replay(config: Config, inspect: InspectReplay) -> ReplayInput | None:
         if without_file:
             raise ConfigError(f"traffic.replay.{without_file[0]}: set without a file; write traffic.replay.file too")
         return None
-    others = sorted(SYNTHETIC_KEYS & config.model_fields_set)
-    others += ["flows"] if config.flows != FlowsConfig() else []
-    others += ["tunnel.kind"] if config.tunnel.kind != "none" else []
-    others += [f"traffic.{key}" for key in sorted(config.traffic.model_fields_set - REPLAY_KEYS)]
-    if others:
+    conflicting = sorted(SYNTHETIC_KEYS & config.model_fields_set)
+    conflicting += ["flows"] if config.flows != FlowsConfig() else []
+    conflicting += ["tunnel.kind"] if config.tunnel.kind != "none" else []
+    conflicting += [f"traffic.{key}" for key in sorted(config.traffic.model_fields_set - REPLAY_KEYS)]
+    if conflicting:
         raise ConfigError(
-            f"traffic.replay.file and {others[0]}: frames of a file are sent unchanged; remove {others[0]}"
+            f"traffic.replay.file and {conflicting[0]}: frames of a file are sent unchanged; remove {conflicting[0]}"
         )
     source = ReplaySource(
         file=str(Path(section.file).absolute()), filter=section.filter, frame_count_max=section.frames

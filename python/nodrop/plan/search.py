@@ -88,22 +88,24 @@ def compute_lowest_load_pps(goal: Goal, stream_count: int) -> float:
 
 
 def _build_goals(config: Config, profile: SearchProfile, algorithm: AlgorithmName) -> Iterator[Goal]:
-    """Every goal with what it has of its own and what the search gives to all."""
+    """Yield every goal, with its own attributes or those of the entire search."""
     exceed_ratio = profile.exceed_ratio if algorithm in GOAL_ATTRIBUTE_SEARCHES else 0.0
     for label, value in config.goals.items():
-        own = _build_attributes(value)
-        final_s = own.final_trial_duration or config.search.final_trial_duration or profile.final_trial_duration_s
+        attributes = _build_attributes(value)
+        final_s = (
+            attributes.final_trial_duration or config.search.final_trial_duration or profile.final_trial_duration_s
+        )
         least_s = profile.duration_sum_s if algorithm in GOAL_ATTRIBUTE_SEARCHES else 0.0
         yield Goal(
             label=label,
-            loss_ratio=own.loss_ratio,
-            exceed_ratio=_default_to(own.exceed_ratio, _default_to(config.search.exceed_ratio, exceed_ratio)),
-            initial_trial_duration_s=own.initial_trial_duration,
-            final_trial_duration_s=own.final_trial_duration,
+            loss_ratio=attributes.loss_ratio,
+            exceed_ratio=_default_to(attributes.exceed_ratio, _default_to(config.search.exceed_ratio, exceed_ratio)),
+            initial_trial_duration_s=attributes.initial_trial_duration,
+            final_trial_duration_s=attributes.final_trial_duration,
             duration_sum_s=_default_to(
-                own.duration_sum, _default_to(config.search.duration_sum, max(least_s, final_s))
+                attributes.duration_sum, _default_to(config.search.duration_sum, max(least_s, final_s))
             ),
-            width_ratio=own.width,
+            width_ratio=attributes.width,
         )
 
 

@@ -80,10 +80,10 @@ def _start(config: Config) -> TrexStart | None:
 
 def _check(config: Config) -> None:
     if config.sut not in TREX_SUTS or config.lab:
-        what = f"lab: {config.lab}" if config.lab else f"sut: {config.sut}"
+        target = f"lab: {config.lab}" if config.lab else f"sut: {config.sut}"
         raise ConfigError(
-            f"generator: trex cannot use {what}, which is brought up between interfaces of nodrop's engine; write sut: "
-            "ext for a system between TRex's ports, sut: openstack, or generator: engine"
+            f"generator: trex cannot use {target}, which is brought up between interfaces of nodrop's engine; write "
+            "sut: ext for a system between TRex's ports, sut: openstack, or generator: engine"
         )
     if config.ports:
         raise ConfigError(

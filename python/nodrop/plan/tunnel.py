@@ -31,10 +31,10 @@ def check_tunnel(config: Config, chain_count: int) -> None:
     section = config.tunnel
     if section.kind == "none":
         return
-    others = [key for key in ("vxlan", "gre") if getattr(config.traffic, key) is not None]
-    others += ["mpls"] if config.traffic.mpls else []
-    if others:
-        raise ConfigError(f"tunnel.kind and traffic.{others[0]}: frames can have one tunnel; remove one of them")
+    conflicting = [key for key in ("vxlan", "gre") if getattr(config.traffic, key) is not None]
+    conflicting += ["mpls"] if config.traffic.mpls else []
+    if conflicting:
+        raise ConfigError(f"tunnel.kind and traffic.{conflicting[0]}: frames can have one tunnel; remove one of them")
     if section.kind == "mpls" and config.sut in IP_FORWARDING_SUTS:
         raise ConfigError(f"tunnel.kind: {config.sut} forwards IP only (mpls); use another sut, or vxlan")
     if section.kind == "vxlan":

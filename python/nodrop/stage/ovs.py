@@ -172,15 +172,15 @@ def _await_socket(path: Path, server: SutChild) -> None:
 
 def find_programs() -> dict[str, str]:
     """Return the path of each program of Open vSwitch. Raises StageError that says what to install."""
-    path = os.pathsep.join((os.environ.get("PATH", os.defpath), SYSTEM_DIRECTORIES))
-    paths = {name: shutil.which(name, path=path) for name in PROGRAMS}
-    missing = [name for name, where in paths.items() if not where]
+    search_path = os.pathsep.join((os.environ.get("PATH", os.defpath), SYSTEM_DIRECTORIES))
+    paths = {name: shutil.which(name, path=search_path) for name in PROGRAMS}
+    missing = [name for name, path in paths.items() if not path]
     if missing or not Path(SCHEMA).exists():
         raise StageError(
             f"SUT ovs: {', '.join(missing) or SCHEMA} not found; install Open vSwitch (apt-get install "
             "openvswitch-switch, dnf install openvswitch); its service need not run"
         )
-    return {name: where for name, where in paths.items() if where}
+    return {name: path for name, path in paths.items() if path}
 
 
 def _collect_environment() -> dict[str, str]:

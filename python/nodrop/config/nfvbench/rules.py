@@ -65,12 +65,12 @@ def translate_networks(settings: NfvbenchSettings) -> NodropKeys:
     if tagged is False:
         networks = "shared" if config.service_chain_shared_net or count_chains(settings) > 1 else "ports"
         return {"networks": networks, "vlans": None}
-    own = {} if vlans is None else {"vlans": vlans}
+    vlan_keys = {} if vlans is None else {"vlans": vlans}
     if config.service_chain_shared_net:
-        return {"networks": "shared"} | own
+        return {"networks": "shared"} | vlan_keys
     if tagged:
-        return {"networks": "vlan"} | own
-    return own | ({"networks": "auto"} if settings.has("service_chain_shared_net") else {})
+        return {"networks": "vlan"} | vlan_keys
+    return vlan_keys | ({"networks": "auto"} if settings.has("service_chain_shared_net") else {})
 
 
 def _translate_cloud_networks(
@@ -340,8 +340,8 @@ RULES.alias("group_id", "ship.group_id")
 @RULES.rule("fluentd", "ship.fluentd")
 def translate_fluentd(settings: NfvbenchSettings) -> NodropKeys:
     """Return the Fluentd servers; a server without a tag receives nothing."""
-    named = [each for each in settings.config.fluentd if each.logging_tag or each.result_tag]
-    return {"ship.fluentd": [each.model_dump() for each in named]}
+    servers = [each for each in settings.config.fluentd if each.logging_tag or each.result_tag]
+    return {"ship.fluentd": [each.model_dump() for each in servers]}
 
 
 # ---- OpenStack and TRex ---------------------------------------------------------------------------------------------

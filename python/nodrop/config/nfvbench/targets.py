@@ -74,18 +74,17 @@ def _list_interfaces(profile: dict[str, Any]) -> tuple[str, ...]:
     interfaces = profile.get("interfaces") or ()
     if not isinstance(interfaces, list | tuple) or not all(isinstance(each, dict) for each in interfaces):
         raise ValueError("interfaces of a generator profile: not a list; write [{port: 0, pci: '03:00.0'}, ...]")
-    named = {each.get("port"): str(each.get("pci") or "") for each in interfaces}
-    if not any(named.values()):
+    names_by_port = {each.get("port"): str(each.get("pci") or "") for each in interfaces}
+    if not any(names_by_port.values()):
         return ()
     numbers = list(range(len(interfaces)))
-    if sorted(named, key=str) != numbers:
+    if sorted(names_by_port, key=str) != numbers:
         raise ValueError(
-            f"interfaces of generator profile {profile['name']}: wrong port numbers ({', '.join(map(str, named))}); "
-            "number "
-            f"them {' and '.join(map(str, numbers))}"
+            f"interfaces of generator profile {profile['name']}: wrong port numbers "
+            f"({', '.join(map(str, names_by_port))}); number them {' and '.join(map(str, numbers))}"
         )
-    if not all(named.values()):
+    if not all(names_by_port.values()):
         raise ValueError(
             f"interfaces of generator profile {profile['name']}: pci is missing for one of them; write it for all"
         )
-    return tuple(named[number] for number in numbers)
+    return tuple(names_by_port[number] for number in numbers)

@@ -196,17 +196,17 @@ READERS: dict[str, Callable[[LibvirtHost], FeatureExposure]] = {
     "direct-cache": _search_words("ddio", "direct cache", "sdci"),
     "memory": _describe_memory,
     "large-pages": _describe_large_pages,
-    "nic": lambda said: _list_devices(said, NETWORK),
-    "crypto": lambda said: _list_devices(said, *CRYPTO),
-    "pci-socket": lambda said: _read_cards(said, "capability/numa", lambda at: f"node {at.get('node')}", "node"),
-    "pci-bandwidth": lambda said: _read_cards(
-        said,
+    "nic": lambda host: _list_devices(host, NETWORK),
+    "crypto": lambda host: _list_devices(host, *CRYPTO),
+    "pci-socket": lambda host: _read_cards(host, "capability/numa", lambda at: f"node {at.get('node')}", "node"),
+    "pci-bandwidth": lambda host: _read_cards(
+        host,
         "capability/pci-express/link[@validity='cap']",
         lambda at: f"{at.get('speed')} GT/s by {at.get('width')} lanes",
         "link",
     ),
-    "sriov": lambda said: _read_cards(
-        said,
+    "sriov": lambda host: _read_cards(
+        host,
         "capability/capability[@type='virt_functions']",
         lambda at: f"up to {at.get('maxCount')} functions",
         "virtual function",
