@@ -71,7 +71,7 @@ def test_what_cannot_be_captured_is_refused_by_its_key() -> None:
         raise ConfigError(f"{section}.filter: {text}")
 
     with pytest.raises(ConfigError, match=r"capture.filter: udp prt"):
-        plan_keys(
+        build_plan(
             build_config((), {"capture.file": "x", "capture.filter": "udp prt"}), Resolvers(check_filter=no_filter)
         )
 
