@@ -15,6 +15,7 @@ from nodrop.model.lab_plan import Forwarder, ForwarderPort, LabPlan
 from nodrop.stage import namespace
 from nodrop.stage.host_facts import CLOCK_SOURCE, read_cpu_flags, read_host, read_text
 from nodrop.stage.netns import NetnsStage
+from nodrop.stage.sut_process import raise_priority
 from nodrop.system.native_binaries import find_binary
 
 ETH_P_ALL = 0x0003
@@ -27,6 +28,7 @@ RECOMMENDED_MEMORY_BYTES = 512 * 2**20
 CHEAP_CLOCKS = frozenset({"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"})
 """Clock sources that are read without a system call."""
 STEAL_MAX_RATIO = 0.01
+AUTOGROUP_ENABLED = Path("/proc/sys/kernel/sched_autogroup_enabled")
 
 
 class CapabilityCheck(Value):
@@ -51,6 +53,7 @@ def list_checks() -> tuple[Callable[[], CapabilityCheck], ...]:
         check_engine,
         check_vnf,
         check_cores,
+        check_priority,
         check_memory,
         check_clock,
         check_cpu_steal,
@@ -129,6 +132,22 @@ def check_cores() -> CapabilityCheck:
     )
 
 
+def check_priority() -> CapabilityCheck:
+    """Check that tester and SUT may run ahead of other work on their CPUs."""
+    priorities, _ = _try_in_child(_raise_priority)
+    process, session = (int(value) for value in (priorities or "0 0").split())
+    counts = session if read_text(AUTOGROUP_ENABLED) == "1" else process
+    return CapabilityCheck(
+        name="priority",
+        ok=counts < 0,
+        required=False,
+        found=f"nice value {counts}: tester and SUT run ahead of other work"
+        if counts < 0
+        else "nice value 0: tester and SUT share their CPUs evenly with other work",
+        remedy="run as root, or permit negative nice values (`USER - nice -20` in /etc/security/limits.conf)",
+    )
+
+
 def check_memory() -> CapabilityCheck:
     """Check the memory size."""
     memory_bytes = read_host().memory_bytes
@@ -178,6 +197,13 @@ def check_frequency_governor() -> CapabilityCheck:
         found=governor or "none: the kernel does not control the CPU frequency",
         remedy="run `cpupower frequency-set --governor performance` for repeatable rates",
     )
+
+
+def _raise_priority() -> str:
+    """Return the nice values of a process that raised its priority, and of its session."""
+    raise_priority()
+    autogroup = read_text(Path("/proc/self/autogroup"))
+    return f"{os.getpriority(os.PRIO_PROCESS, 0)} {autogroup.rpartition(' ')[2] or 0}"
 
 
 def _open_packet_socket() -> str:
