@@ -12,7 +12,12 @@ from nodrop.host.file_tree import FileTree
 from nodrop.host.inputs import Source
 from nodrop.host.smbios import TABLE
 
-PARTS = (identity, processor, memory, os_settings)
+DESCRIBERS = (
+    identity.describe_identity,
+    processor.describe_processor,
+    memory.describe_memory,
+    os_settings.describe_os_settings,
+)
 ROUNDS = 150
 ABSURD = (b"", b"\0", b"-1\n", b"1" + b"0" * 30 + b"\n", b"\xff\xfe\x80" * 9, b"0-99999999\n", b"NaN\n", b"{}\n" * 999)
 FILES: dict[str, str | bytes] = {
@@ -74,8 +79,8 @@ def corrupt(content: bytes, chance: random.Random) -> bytes:
 
 
 def describe_all(source: Source) -> None:
-    for part in PARTS:
-        part.describe(source)
+    for describe in DESCRIBERS:
+        describe(source)
 
 
 @pytest.mark.parametrize("seed", range(ROUNDS))
