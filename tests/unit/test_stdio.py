@@ -146,7 +146,7 @@ def test_a_streaming_trial_is_stopped_once_it_is_decided() -> None:
     stopped = [trial for trial in ended["trials"] if trial["stopped_by"]]
     assert stopped
     assert all(trial["elapsed"] < trial["duration"] for trial in stopped)
-    assert {"stop": True} in measurer.received and {"stop": False} in measurer.heard
+    assert {"stop": True} in measurer.received and {"stop": False} in measurer.received
     spent_s = sum(trial["elapsed"] + 0.5 for trial in ended["trials"])
     assert ended["elapsed"] == pytest.approx(spent_s)
     assert spent_s < sum(trial["duration"] for trial in ended["trials"])
