@@ -1,6 +1,7 @@
 """The interval of each goal: bounds, their confidence, and every deviation from RFC 9971."""
 
 import itertools
+import math
 from collections.abc import Iterator
 from statistics import fmean
 
@@ -57,7 +58,7 @@ def _build_confidence(state: SearchState, goal_search: GoalSearch) -> dict[str, 
     lower_pps, upper_pps = goal_search.evidence.bounds()
     estimate = estimate_threshold(state, goal_search)
     values: dict[str, object] = {}
-    if estimate and estimate.near:
+    if estimate and estimate.near and (lower_pps or 0.0) <= estimate.load_pps <= (upper_pps or math.inf):
         values |= {"estimate_pps": estimate.load_pps, "estimate_sd_pps": estimate.load_pps * estimate.sd_ratio}
     if lower_pps is not None:
         meets = _compute_meets_probability(state, goal_search, lower_pps, estimate)
