@@ -53,7 +53,7 @@ def open_index(results_dir: str | Path, url: str | None = None, *, refresh: bool
     Args:
         results_dir: the results directory.
         url: URL of its database; None: `index.sqlite` in the directory, or memory where that cannot be written.
-        mend: whether to compare it with the files; who only adds a result need not.
+        refresh: whether to compare it with the files, which a caller that only adds a result need not do.
 
     Raises: ConfigError for a database that cannot be used.
     """

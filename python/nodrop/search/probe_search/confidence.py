@@ -58,7 +58,7 @@ def compute_above_probability(load_pps: float, evidence: Sequence[LoadEvidence],
 
     Args:
         load_pps: the load.
-        observed: outcomes of trials of the goal's duration, by load.
+        evidence: outcomes of trials of the goal's duration, by load.
         estimate: the model's threshold; None without one.
     """
     nearby = _select_nearest(load_pps, evidence)
