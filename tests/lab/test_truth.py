@@ -3,6 +3,7 @@
 import math
 import re
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +28,15 @@ table bridge planted {
   }
 }
 """
+RUN_PRECISELY = """
+import ctypes, os, sys
+from nodrop.stage.sut_process import raise_priority
+PR_SET_TIMERSLACK = 29
+ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1)
+raise_priority()
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""Run a program with the priority and the precise sleeps of nodrop's engine."""
 SHAPED_PPS = 10_000
 """Limit of the rate-limited SUT, in frames per second and direction."""
 SHAPED_BUFFER_FRAMES = 300
@@ -109,7 +119,7 @@ def test_a_rate_limited_sut_has_its_ndr_at_the_limit_and_trafgen_agrees(
         frame = tmp_path / "frame.cfg"
         frame.write_text(trafgen_frame(lab))
         at_ndr = trafgen_loss_ratio(lab, trafgen, frame, 0.96 * per_direction_pps, per_direction_pps)
-        above = trafgen_loss_ratio(lab, trafgen, frame, 1.25 * per_direction_pps, 1.35 * per_direction_pps)
+        above = trafgen_loss_ratio(lab, trafgen, frame, 1.25 * per_direction_pps, 2.5 * per_direction_pps)
     assert at_ndr == 0
     assert above > 0.1
 
@@ -160,12 +170,13 @@ def trafgen_loss_ratio(lab: Bench, trafgen: Path, frame: Path, lowest_pps: float
     target_pps = (lowest_pps + highest_pps) / 2
     gap_s = 1 / target_pps
     rates = []
-    for _ in range(12):
+    for _ in range(20):
         sent_pps, loss_ratio = trafgen_run(lab, trafgen, frame, gap_s, count=int(1.5 * target_pps))
         if lowest_pps <= sent_pps <= highest_pps:
             return loss_ratio
         rates.append(round(sent_pps))
-        gap_s = max(1e-6, gap_s + 1 / target_pps - 1 / sent_pps)
+        # Half of the deviation: on a busy machine the time that a frame takes differs from run to run.
+        gap_s = max(1e-6, gap_s + (1 / target_pps - 1 / sent_pps) / 2)
     pytest.fail(f"trafgen must send {lowest_pps:.0f} to {highest_pps:.0f} frames per second, but sent {rates}")
 
 
@@ -174,7 +185,7 @@ def trafgen_run(lab: Bench, trafgen: Path, frame: Path, gap_s: float, count: int
     near, far = lab.plan.lab.tester_interfaces
     before = lab.counters("tester", near).sent_count, lab.counters("tester", far).received_count
     options = ("--num", str(count), "--gap", f"{gap_s * 1e9:.0f}ns", "--cpus", "1", "--no-sock-mem")
-    output = lab.run("tester", trafgen, "--conf", frame, "--dev", near, *options)
+    output = lab.run("tester", sys.executable, "-c", RUN_PRECISELY, trafgen, "--conf", frame, "--dev", near, *options)
     time.sleep(0.2)
     sent = lab.counters("tester", near).sent_count - before[0]
     received = lab.counters("tester", far).received_count - before[1]
