@@ -15,6 +15,7 @@ from tests.web.conftest import LOOKS, NARROW, WIDE, Open, barriers, shoot, sidew
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 FIXED = {"rate": "5kpps", "duration": "3s"}
+WATCHED = {"rate": "5kpps", "duration": "15s"}  # a busy machine may take seconds to draw the first figure
 LONG = {"rate": "5kpps", "duration": "60s"}
 SEARCHES = {"sut": "bridge", "search": {"budget": "6s", "max_load": "5Mpps", "width": "10%"}}
 TIMEOUT_MS = 60_000
@@ -45,7 +46,7 @@ def figure(page: Page, name: str) -> str:
 
 
 def test_a_fixed_rate_is_watched_to_its_end_with_figures_that_grow(server: Server, open_page: Open) -> None:
-    page = open_page(start_run(server, **FIXED, label="watched"))
+    page = open_page(start_run(server, **WATCHED, label="watched"))
     expect(page).to_have_title(re.compile("Measuring at a fixed rate"), timeout=TIMEOUT_MS)
     before_s = await_elapsed(page, 0.0)
     await_elapsed(page, before_s + 1)

@@ -20,7 +20,8 @@ from nodrop.server.pages.run_presenter import (
     list_trials,
 )
 from nodrop.server.pages.run_view import LOG_MAX, LiveRun
-from nodrop.server.rest.event_codec import STATE, encode
+from nodrop.server.rest.event_codec import encode
+from nodrop.server.rest.event_names import STATE
 from nodrop.server.rest.schemas import LifecycleState, RunView
 
 QUEUED = RunView(

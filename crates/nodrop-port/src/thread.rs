@@ -64,7 +64,7 @@ pub fn reduce_timer_slack() {
 const HIGH_PRIORITY: libc::c_int = -10;
 
 /// Nice value of their session.
-const SESSION_PRIORITY: &str = "-19";
+const SESSION_PRIORITY: &str = "-15";
 
 /// Raise the priority of the calling process above that of other sessions and of other processes of its own session. No
 /// effect without permission. Call before starting threads, which inherit it.

@@ -152,7 +152,8 @@ def _follow(server: "Client", run_id: str, quiet: bool) -> int:
     from pydantic import ValidationError
 
     from nodrop.cli.measure import open_progress
-    from nodrop.server.rest.event_codec import NOTE, decode
+    from nodrop.server.rest.event_codec import decode
+    from nodrop.server.rest.event_names import NOTE
 
     try:
         with open_progress(sys.stdout, quiet) as progress:

@@ -12,7 +12,7 @@ from nodrop.system.json_child import format_status
 
 STOP_TIMEOUT_S = 1.0
 HIGH_PRIORITY = -10
-SESSION_PRIORITY = -19
+SESSION_PRIORITY = -15
 """Nice values of a forwarding process and of its session, as `nodrop-vnf` sets them for itself."""
 
 

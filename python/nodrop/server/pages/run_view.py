@@ -24,7 +24,8 @@ from nodrop.model.run_state import SEARCH, RunState
 from nodrop.model.trial import TrialResult
 from nodrop.report.line_progress import format_trial_line
 from nodrop.report.stage_progress import StageLineFilter
-from nodrop.server.rest.event_codec import NOTE, RUN_DONE, STATE, decode
+from nodrop.server.rest.event_codec import decode
+from nodrop.server.rest.event_names import NOTE, RUN_DONE, STATE
 from nodrop.server.rest.schemas import LifecycleState, RunView
 
 LOG_MAX = 400

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from nodrop.errors import ConfigError, ServerError
 from nodrop.model.base import Value
-from nodrop.server.rest.event_codec import STATE
+from nodrop.server.rest.event_names import STATE
 from nodrop.server.rest.schemas import RunList, RunView
 from nodrop.server.rest.sse import StreamEvent, parse_events
 

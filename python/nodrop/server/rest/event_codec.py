@@ -16,20 +16,13 @@ from nodrop.model.event import (
     TrialStarted,
 )
 from nodrop.model.trial import Windows
+from nodrop.server.rest.event_names import RUN_DONE
 
 KINDS: dict[str, type[Event]] = {
     kind.__name__: kind
     for kind in (RunStarted, StageProgress, StageUp, PathChecked, TrialStarted, TrialProgress, TrialDone, SuiteDone)
 }
 """Events by name; a file of events uses the same names."""
-RUN_DONE = "RunDone"
-"""A result is stored: {run_id, status, error}. The event does not contain the result."""
-NOTE = "Note"
-"""A message to the user: {text}."""
-STATE = "State"
-"""A change of the run's state, from the server: a RunView."""
-WORKER_DONE = "WorkerDone"
-"""The worker's final reply, for the server alone: {exit_code, error}."""
 NO_WINDOWS = Windows(end_s=(), offered_count=(), received_count=())
 
 

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 from nodrop.errors import NodropError
 from nodrop.model.run_state import RunState
-from nodrop.server.rest.event_codec import RUN_DONE, STATE, WORKER_DONE, decode
+from nodrop.server.rest.event_codec import decode
+from nodrop.server.rest.event_names import RUN_DONE, STATE, WORKER_DONE
 from nodrop.server.rest.journal import Journal
 from nodrop.server.rest.problem import Problem
 from nodrop.server.rest.schemas import LifecycleState, RunEntry, RunView, make_run_view

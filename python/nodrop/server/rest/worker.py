@@ -21,7 +21,8 @@ from nodrop.run.execute import execute
 from nodrop.run.machine_lock import measurement_lock
 from nodrop.run.suite import execute_suite
 from nodrop.search.goal_results import require_goal_loads
-from nodrop.server.rest.event_codec import NOTE, WORKER_DONE, encode
+from nodrop.server.rest.event_codec import encode
+from nodrop.server.rest.event_names import NOTE, WORKER_DONE
 from nodrop.server.rest.server_config import ServerConfig, make_request_plans
 from nodrop.stage.namespace import die_with_parent
 from nodrop.system.signals import interruptible

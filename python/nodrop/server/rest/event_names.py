@@ -1,0 +1,10 @@
+"""Names of the events that a server adds to those of `model/event.py`; without imports, so that clients start fast."""
+
+RUN_DONE = "RunDone"
+"""A result is stored: {run_id, status, error}. The event does not contain the result."""
+NOTE = "Note"
+"""A message to the user: {text}."""
+STATE = "State"
+"""A change of the run's state, from the server: a RunView."""
+WORKER_DONE = "WorkerDone"
+"""The worker's final reply, for the server alone: {exit_code, error}."""
