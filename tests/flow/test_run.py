@@ -19,9 +19,20 @@ from nodrop.generator.base import Measurer, OnWindow
 from nodrop.model.event import RunDone
 from nodrop.model.goal import Limit
 from nodrop.model.result import DirectionCheck, RunResult, Status
-from nodrop.model.trial import Doubt, SenderTimes, TimeSummary, Trial, TrialResult, Validity, ValidityStatus
+from nodrop.model.trial import (
+    Doubt,
+    OtherWork,
+    SenderTimes,
+    TimeSummary,
+    Trial,
+    TrialResult,
+    UndisturbedCounts,
+    Validity,
+    ValidityStatus,
+)
 from nodrop.run.execute import execute
 from nodrop.simulation import SimulatedMeasurer
+from nodrop.units import format_seconds
 
 Mishap = Callable[[TrialResult], TrialResult]
 
@@ -76,6 +87,29 @@ def mark_late(result: TrialResult, *, late_ns: int = 9_000) -> TrialResult:
     )
     sender = SenderTimes(port=0, lateness=lateness, gaps=None, stalls=None, unsent_count=unsent)
     return result.model_copy(update={"streams": (first.model_copy(update=counts), *others), "senders": (sender,)})
+
+
+def disturb(result: TrialResult, *, left_out_ratio: float = 0.3) -> TrialResult:
+    """Return a trial that lost a tenth of a stream while other work disturbed this share of it, and nothing else."""
+    first, *others = result.streams
+    lost = {
+        "received_count": first.received_count * 9 // 10,
+        "lost_count": first.offered_count - first.received_count * 9 // 10,
+    }
+    rest = UndisturbedCounts(
+        duration_s=result.duration_s * (1.0 - left_out_ratio),
+        offered_count=round(result.offered_count * (1.0 - left_out_ratio)),
+        lost_count=0,
+        unsent_count=0,
+    )
+    work = OtherWork(name="cc1", pid=None, cpu=1, time_s=0.25)
+    streams = (first.model_copy(update=lost), *others)
+    return result.model_copy(update={"streams": streams, "undisturbed": rest, "other_work": (work,)})
+
+
+def disturb_all(result: TrialResult) -> TrialResult:
+    """Return a trial of which other work left nothing to judge."""
+    return disturb(result, left_out_ratio=1.0)
 
 
 def overload(result: TrialResult) -> TrialResult:
@@ -203,6 +237,43 @@ def test_a_tester_that_is_too_slow_is_not_held_up(tmp_path: Path) -> None:
     index = lossless_index(execute(make_plan(tmp_path), Listener(), make_environment()))
     result = execute(make_plan(tmp_path), Listener(), make_environment(wrap=mishaps({index: overload})))
     assert result.trials[index].validity.verdict is ValidityStatus.VALID
+
+
+def test_a_loss_while_other_work_disturbed_the_trial_decides_nothing(tmp_path: Path) -> None:
+    plan = make_plan(tmp_path, latency__enabled=False)
+    quiet = execute(plan, Listener(), make_environment())
+    index = lossless_index(quiet)
+    result = execute(plan, Listener(), make_environment(wrap=mishaps({index: disturb})))
+    trial = result.trials[index]
+    assert trial.loss_ratio > 0.04
+    assert trial.judged.loss_ratio == 0.0
+    assert format_message(trial.validity.doubts[-1]) == (
+        f"other work disturbed {format_seconds(0.3 * trial.duration_s)} (30 % of the trial), which is left out: "
+        "cc1 ran 0.25 s on CPU 1"
+    )
+    ndr, of_quiet = result.goals[0], quiet.goals[0]
+    assert ndr.lower and of_quiet.lower and ndr.lower.load_pps == pytest.approx(of_quiet.lower.load_pps, rel=0.02)
+    assert ndr.lower.loss_ratio == 0.0
+
+
+def test_a_run_whose_trials_are_all_disturbed_has_no_answer_and_names_the_work(tmp_path: Path) -> None:
+    listener = Listener()
+    always = mishaps(dict.fromkeys(range(1, 1000), disturb_all))
+    with pytest.raises(
+        SearchError, match=r"too little undisturbed time in .*: cc1 ran 0.25 s on CPU 1; stop the other"
+    ):
+        execute(make_plan(tmp_path), listener, make_environment(wrap=always))
+    result = load_stored(listener)
+    assert result.status is Status.FAILED
+    assert sum(trial.duration_s for trial in result.trials[1:]) >= 20.0
+    assert all(goal.lower is None or goal.lower.trial_index == 0 for goal in result.goals)
+
+
+def test_disturbed_trials_are_repeated_until_the_other_work_ends(tmp_path: Path) -> None:
+    for_a_while = mishaps(dict.fromkeys(range(2, 9), disturb_all))
+    result = execute(make_plan(tmp_path), Listener(), make_environment(wrap=for_a_while))
+    assert result.status is Status.COMPLETE
+    assert {trial.trial for trial in result.trials[2:9]} == {result.trials[9].trial}
 
 
 def test_latency_whose_trials_are_all_invalid_is_left_out(tmp_path: Path) -> None:

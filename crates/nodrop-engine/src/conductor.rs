@@ -6,12 +6,15 @@ use nodrop_port::thread;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::context::{Timeline, TrialContext};
+use crate::disturbance::{SlotEnd, Slots, ThreadWatch};
 use crate::live_loss::LiveLoss;
 use crate::shared_counters::{Sample, SharedCounters};
 
 /// Time without arrivals after which frames in flight count as lost.
 const QUIET_NS: u64 = 200_000_000;
 const DRAIN_STEP_NS: u64 = 5_000_000;
+/// Loss checks before the end of sending at which disturbed time postpones the end.
+const EXTENSION_CHECKS: u64 = 3;
 /// Lead time of an early end, so that all senders see it in time.
 const END_NOTICE_NS: u64 = 100_000;
 
@@ -23,11 +26,23 @@ pub(crate) struct Conductor<'a, C, F> {
     on_window: F,
     last: Vec<Sample>,
     losses: LiveLoss,
+    /// Separates disturbed time, if requested.
+    slots: Option<Slots>,
+    /// Opened at the first loss check, when all workers have started.
+    watch: Option<ThreadWatch>,
+    /// Whether senders accept a later end.
+    is_extensible: bool,
     timeline: Timeline,
 }
 
 impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
-    pub(crate) fn new(context: &'a TrialContext<'a>, clock: &'a C, shared: &'a SharedCounters, on_window: F) -> Self {
+    pub(crate) fn new(
+        context: &'a TrialContext<'a>,
+        clock: &'a C,
+        shared: &'a SharedCounters,
+        is_extensible: bool,
+        on_window: F,
+    ) -> Self {
         let series_count = context.series.counts.count();
         let columns = || vec![Vec::new(); series_count];
         let timeline = Timeline {
@@ -37,6 +52,7 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
                 offered_count: columns(),
                 received_count: columns(),
                 lost_count: columns(),
+                ..Windows::default()
             },
             sent_for_s: context.request.duration_s,
             stopped_early: false,
@@ -44,7 +60,9 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
             aborted: false,
         };
         let (last, losses) = (vec![Sample::default(); series_count], LiveLoss::new(series_count));
-        Self { context, clock, shared, on_window, last, losses, timeline }
+        let load_pps = context.request.loads_pps.iter().sum();
+        let slots = context.request.disturbances.is_some().then(|| Slots::new(series_count, load_pps));
+        Self { context, clock, shared, on_window, last, losses, slots, watch: None, is_extensible, timeline }
     }
 
     /// Supervise the trial until the workers may finish.
@@ -72,6 +90,7 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
             let now = self.shared.sample();
             if elapsed_ns >= check_edge_ns {
                 self.check_losses(&now, elapsed_s);
+                self.extend_sending(elapsed_ns);
             }
             if elapsed_ns >= window_edge_ns {
                 self.close_window(now, elapsed_s);
@@ -84,7 +103,15 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
 
     fn apply_stop_rule(&mut self, elapsed_s: f64) {
         self.timeline.aborted = self.context.stop.load(Relaxed);
-        let fires = |rule: &StopRule| rule.fires(elapsed_s, self.losses.count(), self.losses.first_loss_s());
+        let (elapsed_s, lost_count, first_loss_s) = match (&self.slots, &self.context.request.disturbances) {
+            // The rule's times are undisturbed ones, too.
+            (Some(slots), Some(rule)) => {
+                let left_out_s = slots.disturbed_s().min(rule.extension_max_s);
+                (elapsed_s - left_out_s, slots.lost_count(), slots.first_loss_s())
+            }
+            _ => (elapsed_s, self.losses.count(), self.losses.first_loss_s()),
+        };
+        let fires = |rule: &StopRule| rule.fires(elapsed_s, lost_count, first_loss_s);
         let clause = self.context.request.stop.as_ref().and_then(fires);
         if self.timeline.aborted || clause.is_some() {
             self.stop_sending(clause);
@@ -94,7 +121,7 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
     /// Bring the end of sending forward; frames due by then are still sent, as at any other end.
     fn stop_sending(&mut self, clause: Option<StopClause>) {
         let end_ns = self.elapsed_ns() + END_NOTICE_NS;
-        if end_ns < self.context.duration_ns() {
+        if end_ns < self.shared.end_ns.load(Relaxed) {
             self.shared.end_ns.store(end_ns, Relaxed);
             self.timeline.sent_for_s = end_ns as f64 / 1e9;
             self.timeline.stopped_early = true;
@@ -102,6 +129,24 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
         }
         while self.shared.is_sending() {
             thread::sleep_ns(10_000);
+        }
+    }
+
+    /// Postpone the end of sending by the disturbed time so far, shortly before it is reached.
+    fn extend_sending(&mut self, elapsed_ns: u64) {
+        let (Some(slots), Some(rule), true) = (&self.slots, &self.context.request.disturbances, self.is_extensible)
+        else {
+            return;
+        };
+        let end_ns = self.shared.end_ns.load(Relaxed);
+        if elapsed_ns + EXTENSION_CHECKS * self.context.loss_check_ns() < end_ns || elapsed_ns >= end_ns {
+            return;
+        }
+        let extension_s = slots.disturbed_s().min(rule.extension_max_s);
+        let extended_ns = self.context.duration_ns() + (extension_s * 1e9) as u64;
+        if extended_ns > end_ns {
+            self.shared.end_ns.store(extended_ns, Relaxed);
+            self.timeline.sent_for_s = extended_ns as f64 / 1e9;
         }
     }
 
@@ -129,10 +174,30 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
     fn check_losses(&mut self, now: &[Sample], elapsed_s: f64) {
         self.shared.loss_check.fetch_add(1, Relaxed);
         self.losses.update(&mut self.timeline.windows, now, elapsed_s);
+        self.close_slot(now, elapsed_s);
+    }
+
+    /// Record whether other work disturbed the time since the last loss check.
+    fn close_slot(&mut self, now: &[Sample], elapsed_s: f64) {
+        let (Some(slots), Some(rule)) = (&mut self.slots, &self.context.request.disturbances) else { return };
+        let open = || ThreadWatch::open(&self.shared.worker_ids(), &rule.sut_pids);
+        let watch = self.watch.get_or_insert_with(open);
+        slots.close(&SlotEnd {
+            end_s: elapsed_s,
+            now,
+            unsent: self.shared.unsent.load(Relaxed),
+            lost: self.losses.by_series(),
+            window: self.timeline.windows.end_s.len(),
+            wait_s: watch.read().max_ns() as f64 / 1e9,
+        });
     }
 
     /// Record a window and begin the next.
     fn close_window(&mut self, now: Vec<Sample>, elapsed_s: f64) {
+        if self.watch.as_mut().is_some_and(ThreadWatch::read_steal) {
+            let begin_s = self.timeline.windows.end_s.last().copied().unwrap_or(0.0);
+            self.slots.iter_mut().for_each(|slots| slots.mark_since(begin_s));
+        }
         let windows = &mut self.timeline.windows;
         windows.end_s.push(elapsed_s);
         for (index, (before, now)) in self.last.iter().zip(&now).enumerate() {
@@ -174,8 +239,10 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
         thread::sleep_ns((self.shared.start_ns + edge_ns).saturating_sub(now_ns));
     }
 
-    pub(crate) fn finish(self) -> Timeline {
-        self.timeline
+    /// Return the timeline, the slots, and the CPUs of tester and SUT.
+    pub(crate) fn finish(self) -> (Timeline, Option<Slots>, Vec<usize>) {
+        let cpus = self.watch.as_ref().map(ThreadWatch::cpus).unwrap_or_default();
+        (self.timeline, self.slots, cpus)
     }
 }
 

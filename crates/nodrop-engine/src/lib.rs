@@ -8,6 +8,7 @@
 mod capture;
 mod conductor;
 mod context;
+mod disturbance;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod histogram;

@@ -35,6 +35,11 @@ impl LiveLoss {
         self.lost.iter().sum()
     }
 
+    /// Return the frames certainly lost so far, by series.
+    pub(crate) fn by_series(&self) -> &[u64] {
+        &self.lost
+    }
+
     /// Return the end of the first window with a loss.
     pub(crate) fn first_loss_s(&self) -> Option<f64> {
         self.first_loss_s
@@ -97,6 +102,7 @@ mod tests {
             offered_count: columns(),
             received_count: columns(),
             lost_count: columns(),
+            ..Windows::default()
         };
         let mut losses = LiveLoss::new(1);
         for (window, (received, overdue)) in (1_u32..).zip(seen) {

@@ -38,6 +38,18 @@ impl Pacer {
         Self { intended_count: due_before.clamp(1, self.intended_count), ..self.clone() }
     }
 
+    /// Return the same schedule with all frames due before `end_ns`, a later end; a load that varies ends as before.
+    #[must_use]
+    pub fn extended_to(&self, end_ns: u64) -> Self {
+        match self.profile {
+            LoadProfile::Flat => {
+                let due_before = (end_ns as f64 * self.load_pps / 1e9).ceil() as u64;
+                Self { intended_count: due_before.max(self.intended_count), ..self.clone() }
+            }
+            _ => self.clone(),
+        }
+    }
+
     /// Return the load, if it is constant.
     #[must_use]
     pub(crate) fn even_load_pps(&self) -> Option<f64> {
@@ -97,6 +109,17 @@ mod tests {
         }
         assert_eq!(pacer.ending_at(2_000_000_000).intended_count(), 2000);
         assert_eq!(pacer.ending_at(9_000_000_000).intended_count(), 2000);
+    }
+
+    #[test]
+    fn an_extended_timetable_goes_on_at_the_same_load() {
+        let pacer = Pacer::new(1000.0, 2.0).extended_to(3_500_000_000);
+        assert_eq!(pacer.intended_count(), 3500);
+        assert_eq!(pacer.due_count(3_000_000_000), 3001);
+        assert_eq!(pacer.departure_ns(3499), 3_499_000_000);
+        assert_eq!(pacer.ending_at(2_500_000_000).intended_count(), 2500);
+        let ramp = LoadPattern::Burst { period_s: 0.1, duty_ratio: 0.2 };
+        assert_eq!(Pacer::with_pattern(1000.0, 2.0, &ramp, 0).extended_to(3_000_000_000).intended_count(), 2000);
     }
 
     #[test]

@@ -183,7 +183,7 @@ impl<'a> SendLane<'a> {
         if now_ns < self.next_due_ns {
             return Ok(0);
         }
-        self.skip_overdue(now_ns);
+        self.skip_overdue(now_ns, shared);
         let due = self.pace.pacer.due_count(now_ns).saturating_sub(self.next).min(port.batch_max());
         if due == 0 {
             return Ok(0);
@@ -198,23 +198,26 @@ impl<'a> SendLane<'a> {
         Ok(sent)
     }
 
-    /// Shorten the schedule to frames due before `end_ns`.
+    /// Shorten or extend the schedule to frames due before `end_ns`.
     #[inline]
     fn set_end(&mut self, end_ns: u64) {
         if end_ns != self.pace.end_ns {
+            let pacer = &self.pace.pacer;
+            self.pace.pacer =
+                if end_ns > self.pace.end_ns { pacer.extended_to(end_ns) } else { pacer.ending_at(end_ns) };
             self.pace.end_ns = end_ns;
-            self.pace.pacer = self.pace.pacer.ending_at(end_ns);
         }
     }
 
     /// Skip frames due longer ago than the catch-up limit.
     #[inline]
-    fn skip_overdue(&mut self, now_ns: u64) {
+    fn skip_overdue(&mut self, now_ns: u64, shared: &SharedCounters) {
         if now_ns - self.next_due_ns <= self.pace.catch_up_max_ns {
             return;
         }
         let skipped = self.pace.pacer.due_count(now_ns - self.pace.catch_up_max_ns).saturating_sub(self.next);
         self.times.skip(skipped);
+        shared.unsent.fetch_add(skipped, Relaxed);
         self.advance(skipped);
     }
 

@@ -1,6 +1,8 @@
 //! Counters shared by workers and conductor while a trial runs: a few per series, each written by only one thread.
 
+use nodrop_port::thread;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 use crossbeam_utils::CachePadded;
 
@@ -21,7 +23,7 @@ pub(crate) struct SharedCounters {
     /// Frames sent, by series.
     pub(crate) offered: Vec<CachePadded<AtomicU64>>,
     pub(crate) arrivals: Vec<CachePadded<Arrivals>>,
-    /// End of sending, relative to `start_ns`; may be brought forward during the trial.
+    /// End of sending, relative to `start_ns`; may be brought forward or postponed during the trial.
     pub(crate) end_ns: AtomicU64,
     /// Number of loss checks begun by the conductor; receivers record missing frames when it changes.
     pub(crate) loss_check: AtomicU64,
@@ -31,6 +33,10 @@ pub(crate) struct SharedCounters {
     pub(crate) sending: AtomicUsize,
     /// Set when a worker failed or panicked, so the trial cannot be completed.
     pub(crate) failed: AtomicBool,
+    /// Frames that senders skipped because they were overdue.
+    pub(crate) unsent: AtomicU64,
+    /// Ids of the workers' threads, each added when it starts.
+    worker_ids: Mutex<Vec<u32>>,
 }
 
 impl SharedCounters {
@@ -44,12 +50,23 @@ impl SharedCounters {
             stop_receiving: AtomicBool::new(false),
             sending: AtomicUsize::new(sending_ports),
             failed: AtomicBool::new(false),
+            unsent: AtomicU64::new(0),
+            worker_ids: Mutex::new(Vec::new()),
         }
     }
 
     /// Return true if frames remain to be sent and no worker has failed.
     pub(crate) fn is_sending(&self) -> bool {
         self.sending.load(Relaxed) > 0 && !self.failed.load(Relaxed)
+    }
+
+    /// Record the calling worker's thread.
+    pub(crate) fn register_worker(&self) {
+        self.worker_ids.lock().unwrap_or_else(PoisonError::into_inner).push(thread::current().number());
+    }
+
+    pub(crate) fn worker_ids(&self) -> Vec<u32> {
+        self.worker_ids.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn sample(&self) -> Vec<Sample> {

@@ -6,6 +6,7 @@ use nodrop_port::{PortError, Receive, Transmit};
 
 use crate::conductor::Conductor;
 use crate::context::TrialContext;
+use crate::disturbance::OtherWorkMeter;
 use crate::host_snapshot::HostSnapshot;
 use crate::pacer::Pacer;
 use crate::receive_lane::{IncomingStream, ReceiveLane};
@@ -33,15 +34,17 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
     context: &TrialContext<'_>,
     on_window: impl FnMut(Window),
 ) -> Result<TrialReply, EngineError> {
+    let other_work = context.request.disturbances.as_ref().map(OtherWorkMeter::start);
     let before = HostSnapshot::take(clock);
     let workers = assign(ports, streams, context)?;
     let sending_ports = workers.iter().map(|worker| worker.senders.len()).sum();
     let is_self_paced =
         |worker: &Worker<'_, T, R>| worker.senders.iter().any(|sender| sender.port.egress_port().is_some());
-    let head_start_ns = if workers.iter().any(is_self_paced) { SELF_PACED_HEAD_START_NS } else { HEAD_START_NS };
+    let has_self_paced = workers.iter().any(is_self_paced);
+    let head_start_ns = if has_self_paced { SELF_PACED_HEAD_START_NS } else { HEAD_START_NS };
     let start_ns = clock.steady_ns() + head_start_ns;
     let shared = SharedCounters::new(start_ns, context.duration_ns(), context.series.counts.count(), sending_ports);
-    let mut conductor = Conductor::new(context, clock, &shared, on_window);
+    let mut conductor = Conductor::new(context, clock, &shared, !has_self_paced, on_window);
     let workers = std::thread::scope(|scope| {
         let handles: Vec<_> = workers
             .into_iter()
@@ -59,13 +62,16 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
             .collect::<Result<Vec<_>, _>>()
     })?;
     let usage = HostSnapshot::take(clock).usage_since(&before);
-    let timeline = conductor.finish();
+    let (timeline, slots, cpus) = conductor.finish();
+    let other_work = other_work.map(|meter| meter.read(&cpus)).unwrap_or_default();
     let end_ns = (timeline.sent_for_s * 1e9).round() as u64;
     let counts = Counts::collect(&workers, streams, context, end_ns);
     drop(workers);
     let drops = take_drop_counts(ports)? + counts.rejected_count;
     let queue_slots = ports.iter().map(|port| port.rx.queue_slots()).min().unwrap_or(0);
-    Ok(reply(context, counts, timeline, &usage, drops, queue_slots))
+    let reply = reply(context, counts, timeline, slots, &usage, drops, queue_slots);
+    let other_work = if reply.undisturbed.is_some() { other_work } else { Vec::new() };
+    Ok(TrialReply { other_work, ..reply })
 }
 
 /// Discard frames that arrived after the last trial, and their drop counts.

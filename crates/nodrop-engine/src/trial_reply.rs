@@ -1,9 +1,10 @@
 //! Conversion of the workers' counts and the conductor's timeline to the engine's reply.
 
-use nodrop_model::{DirectionTimes, SenderTimes, StopClause, StreamCounts, TrialReply};
+use nodrop_model::{DirectionTimes, SenderTimes, StopClause, StreamCounts, TrialReply, UndisturbedCounts};
 
 use crate::Stream;
 use crate::context::{Timeline, TrialContext};
+use crate::disturbance::Slots;
 use crate::host_snapshot::Usage;
 use crate::live_loss::reconcile;
 use crate::receive_lane::ReceiveLane;
@@ -128,6 +129,7 @@ pub(crate) fn reply(
     context: &TrialContext<'_>,
     counts: Counts,
     mut timeline: Timeline,
+    slots: Option<Slots>,
     usage: &Usage,
     tester_drop_count: u64,
     queue_slots: u32,
@@ -142,6 +144,7 @@ pub(crate) fn reply(
     for (column, series) in timeline.windows.lost_count.iter_mut().zip(context.series.counts.series()) {
         reconcile(column, lost(series));
     }
+    let undisturbed = slots.and_then(|slots| separate_disturbed_time(slots, &counts, &mut timeline));
     let received_pps = counts.port_received_max() as f64 / timeline.sent_for_s.max(1e-9);
     let sender_max = |time: fn(&SenderTimes) -> u64| counts.senders.iter().map(time).max().unwrap_or(0);
     let observations = TrialObservations {
@@ -161,7 +164,11 @@ pub(crate) fn reply(
         steal_ratio: usage.steal_ratio,
         clock_step_ns: usage.clock_step_ns,
         aborted: timeline.aborted,
-        stopped_for_late: stopped_for_late(context, &timeline, counts.total(|stream| stream.lost_count)),
+        stopped_for_late: stopped_for_late(
+            context,
+            &timeline,
+            undisturbed.map_or_else(|| counts.total(|stream| stream.lost_count), |rest| rest.lost_count),
+        ),
     };
     TrialReply {
         trial_id: context.request.trial_id,
@@ -176,9 +183,30 @@ pub(crate) fn reply(
         tester_cpu_ratio: usage.cpu_ratio,
         neighbors: Vec::new(),
         windows: timeline.windows,
+        undisturbed,
+        other_work: Vec::new(),
         doubts: find_doubts(&observations),
         capture: None,
     }
+}
+
+/// Add the disturbed part to the windows; return the rest of the trial, None if no time was disturbed.
+fn separate_disturbed_time(slots: Slots, counts: &Counts, timeline: &mut Timeline) -> Option<UndisturbedCounts> {
+    let (disturbed, disturbed_unsent) = slots.finish(timeline.sent_for_s, &timeline.windows);
+    if disturbed.time_s.is_empty() {
+        return None;
+    }
+    let sum = |columns: &[Vec<u64>]| columns.iter().flatten().sum::<u64>();
+    let total = |count: fn(&StreamCounts) -> u64| counts.total(count);
+    let unsent = total(|stream| stream.intended_count).saturating_sub(total(|stream| stream.offered_count));
+    let rest = UndisturbedCounts {
+        duration_s: (timeline.sent_for_s - disturbed.total_s()).max(0.0),
+        offered_count: total(|stream| stream.offered_count).saturating_sub(sum(&disturbed.offered_count)),
+        lost_count: total(|stream| stream.lost_count).saturating_sub(sum(&disturbed.lost_count)),
+        unsent_count: unsent.saturating_sub(disturbed_unsent),
+    };
+    timeline.windows.disturbed = disturbed;
+    Some(rest)
 }
 
 fn stopped_for_late(context: &TrialContext<'_>, timeline: &Timeline, lost_count: u64) -> Option<u64> {

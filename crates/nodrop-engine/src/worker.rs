@@ -64,6 +64,7 @@ impl<'a, T: Transmit, R: Receive> Worker<'a, T, R> {
         if let Some(core) = core {
             thread::bind_to_cores(&[core])?;
         }
+        shared.register_worker();
         let waited_before_ns = thread::cpu_wait_ns();
         let lanes = self.senders.iter_mut().filter_map(|sender| Some((sender.port.egress_port()?, &mut sender.lane)));
         timetable::send(lanes.collect(), shared)?;

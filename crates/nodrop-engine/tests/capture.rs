@@ -48,6 +48,7 @@ fn trial(capture: CaptureRequest) -> Result<(TrialReply, FileFrames), String> {
         latency_every: None,
         histograms: false,
         capture: Some(Box::new(capture)),
+        disturbances: None,
     };
     let reply = engine.trial(&request, &AtomicBool::new(false), |_| ()).map_err(|error| error.to_string())?;
     let frames = read(&file, None, usize::MAX).unwrap();

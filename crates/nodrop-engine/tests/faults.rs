@@ -156,6 +156,7 @@ fn measure(faults: Faults) -> (TrialReply, Vec<(u16, u64)>) {
         latency_every: None,
         histograms: false,
         capture: None,
+        disturbances: None,
     };
     let reply = engine.trial(&request, &AtomicBool::new(false), |_| ()).unwrap();
     let log = log.lock().unwrap().clone();

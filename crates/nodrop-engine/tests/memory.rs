@@ -47,6 +47,7 @@ fn thirty_trials_take_no_more_memory_than_three() {
         latency_every: None,
         histograms: true,
         capture: None,
+        disturbances: None,
     };
     let mut measure = || engine.trial(&request, &AtomicBool::new(false), |_| ()).unwrap();
     (0..3).for_each(|_| drop(measure()));

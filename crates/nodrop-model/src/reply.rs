@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::capture::CaptureReply;
+use crate::disturbance::{DisturbedTime, OtherWork, UndisturbedCounts};
 use crate::doubt::Doubt;
 use crate::layout::LayoutReply;
 use crate::neighbor::{NeighborCounts, ResolveReply};
@@ -229,6 +230,9 @@ pub struct Windows {
     /// Frames lost, by the window in which a later frame overtook them: `[series][window]`. The last window includes
     /// frames that no frame overtook, so that the windows add up to the series' lost frames.
     pub lost_count: Vec<Vec<u64>>,
+    /// Disturbed part of the windows.
+    #[serde(default)]
+    pub disturbed: DisturbedTime,
 }
 
 /// Counts and verdict of one trial.
@@ -259,6 +263,12 @@ pub struct TrialReply {
     pub neighbors: Vec<NeighborCounts>,
     /// The time series.
     pub windows: Windows,
+    /// The trial without disturbed time; None if no time was disturbed, or the request does not separate it.
+    #[serde(default)]
+    pub undisturbed: Option<UndisturbedCounts>,
+    /// What ran on the CPUs of tester and SUT in a disturbed trial, longest first.
+    #[serde(default)]
+    pub other_work: Vec<OtherWork>,
     /// Doubts; empty means valid.
     pub doubts: Vec<Doubt>,
     /// Capture; None if not requested.

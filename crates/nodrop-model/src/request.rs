@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::capture::CaptureRequest;
+use crate::disturbance::DisturbanceRule;
 use crate::layout::LayoutRequest;
 use crate::neighbor::{ResolveRequest, Station};
 use crate::pattern::LoadPattern;
@@ -194,6 +195,9 @@ pub struct TrialRequest {
     /// Capture of frames to a file.
     #[serde(default)]
     pub capture: Option<Box<CaptureRequest>>,
+    /// Separation of the time in which other work disturbs tester or SUT. Default: no separation.
+    #[serde(default)]
+    pub disturbances: Option<DisturbanceRule>,
 }
 
 impl TrialRequest {
@@ -221,6 +225,10 @@ impl TrialRequest {
         check("window_s", self.window_s, Self::INTERVAL_RANGE_S)
             .or_else(|| check("look_s", self.loss_check_s, Self::INTERVAL_RANGE_S))
             .or_else(|| check("catch_up_max_s", self.catch_up_max_s, Self::CATCH_UP_RANGE_S))
+            .or_else(|| {
+                let extension_max_s = self.disturbances.as_ref()?.extension_max_s;
+                check("disturbances.extension_max_s", extension_max_s, 0.0..=Self::DURATION_MAX_S)
+            })
     }
 }
 

@@ -18,6 +18,7 @@ pub mod observe;
 pub mod pcap;
 pub mod process;
 pub mod relay;
+pub mod sched;
 pub mod self_paced;
 pub mod split_port;
 pub mod thread;

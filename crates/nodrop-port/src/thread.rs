@@ -101,6 +101,14 @@ pub fn sleep_ns(ns: u64) {
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadId(libc::pid_t);
 
+impl ThreadId {
+    /// Return the number that names the thread in `/proc`.
+    #[must_use]
+    pub fn number(self) -> u32 {
+        self.0.unsigned_abs()
+    }
+}
+
 /// Return the id of the calling thread.
 #[must_use]
 pub fn current() -> ThreadId {

@@ -5,6 +5,8 @@
 pub enum Cause {
     /// The receive ring was full; dropped and counted by the kernel.
     ReceiveDropped,
+    /// The ideal queue of a forwarder of known capacity was full.
+    QueueFull,
     /// Longer than the forwarder supports.
     TooLong,
     /// Too short for its headers, or with contradictory lengths.
@@ -33,8 +35,9 @@ pub enum Cause {
 
 impl Cause {
     /// All causes.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::ReceiveDropped,
+        Self::QueueFull,
         Self::TooLong,
         Self::Malformed,
         Self::NotForUs,
@@ -54,6 +57,7 @@ impl Cause {
     pub fn name(self) -> &'static str {
         match self {
             Self::ReceiveDropped => "receive_dropped",
+            Self::QueueFull => "queue_full",
             Self::TooLong => "too_long",
             Self::Malformed => "malformed",
             Self::NotForUs => "not_for_us",

@@ -8,7 +8,7 @@ use nodrop_port::observe::shared_counters::SharedCounters;
 use nodrop_port::wait::Waiter;
 use nodrop_port::{PortError, Receive, Slot, Transmit};
 
-use crate::{Cause, Counters, ForwardingDecision, FrameBuffer, Network};
+use crate::{Cause, Counters, ForwardingDecision, FrameBuffer, IdealQueue, Network};
 
 /// Longest sleep once the counters are published.
 const SLEEP_MAX_MS: i32 = 1000;
@@ -29,6 +29,8 @@ pub struct Pace {
     pub quiet_before_publish: Duration,
     /// Minimum time per frame, for a forwarder of known capacity; zero for full speed.
     pub frame_time: Duration,
+    /// Buffer of an ideal queue that serves one frame per `frame_time`; None: the thread waits between frames.
+    pub buffer_frames: Option<u32>,
 }
 
 impl Pace {
@@ -39,6 +41,7 @@ impl Pace {
         idle_before_sleep: Duration::from_micros(500),
         quiet_before_publish: Duration::from_millis(1),
         frame_time: Duration::ZERO,
+        buffer_frames: None,
     };
     /// Scheduling of an edge switch, which is not the subject of the measurement.
     pub const EDGE: Self = Self { batch: 32, ..Self::VNF };
@@ -85,6 +88,7 @@ pub struct Forwarder<T, R, N> {
     started: Instant,
     /// Time at which the frames read so far have been processed.
     free_at: Instant,
+    queue: Option<IdealQueue>,
     shared: SharedCounters,
 }
 
@@ -97,7 +101,10 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
         let frames = vec![FrameBuffer::new(frame_bytes); pace.batch];
         let (decisions, departures) = (Vec::new(), Vec::new());
         let (shared, now) = (SharedCounters::create()?, Instant::now());
-        Ok(Self { ports, network, pace, frames, decisions, departures, started: now, free_at: now, shared })
+        let queue =
+            pace.buffer_frames.map(|frames_max| IdealQueue::new(1.0 / pace.frame_time.as_secs_f64(), frames_max));
+        let pace = if queue.is_some() { Pace { frame_time: Duration::ZERO, ..pace } } else { pace };
+        Ok(Self { ports, network, pace, frames, decisions, departures, started: now, free_at: now, queue, shared })
     }
 
     /// Forward until a port fails; publish the counters whenever no frame has arrived for a while.
@@ -160,10 +167,12 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
     fn serve(&mut self, from: usize) -> Result<usize, PortError> {
         self.wait_until_free();
         let mut count = 0;
-        let Self { ports, frames, .. } = self;
+        let Self { ports, frames, queue, .. } = self;
         let Port { rx, counters, .. } = &mut ports[from];
         let received = rx.receive(frames.len(), |frame| {
-            if frames[count].load(frame.bytes) {
+            if queue.as_mut().is_some_and(|queue| !queue.accept(frame.time_ns)) {
+                counters.drop(Cause::QueueFull, 1);
+            } else if frames[count].load(frame.bytes) {
                 count += 1;
             } else {
                 counters.drop(Cause::TooLong, 1);

@@ -77,6 +77,7 @@ EQUIVALENT_FLAGS = {"chains": ("service_chain_count", "-scc"), "frame_bytes": ("
 @click.option("--openmetrics", type=FILE, help="Write metrics for Prometheus' node_exporter.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the result only.")
 @lock_options
+@click.option("--wait-idle", metavar="TIME", help="Wait up to TIME for idle CPUs, e.g. 5min.")
 @nfvbench_options
 @click.pass_context
 def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: Any) -> int:
@@ -100,7 +101,21 @@ def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: 
     with measurement_lock(config.results_dir, alongside=flags["alongside"], wait=flags["wait"]):
         if any(plan.trex for plan in plans):
             plans = _make_plans(config, flags, query_trex=True)
+        if flags["wait_idle"]:
+            _await_idle(plans, flags["wait_idle"])
         return measure(plans, Outputs(json_file, flags["nfvbench_json"], flags["form"]), quiet)
+
+
+def _await_idle(plans: "Sequence[Plan]", limit: str) -> None:
+    """Wait for idle CPUs. Raises ConfigError for an invalid time, BusyError when it is over."""
+    from nodrop.run.cpu_watch import await_idle_cpus
+    from nodrop.units import parse_seconds
+
+    try:
+        limit_s = parse_seconds(limit)
+    except ValueError as error:
+        raise ConfigError(f"command line: --wait-idle: {error}") from None
+    await_idle_cpus(plans, limit_s, lambda line: click.echo(f"nodrop: {line}", err=True))
 
 
 def _make_plans(config: "Config", flags: dict[str, Any], *, query_trex: bool = False) -> "tuple[Plan, ...]":

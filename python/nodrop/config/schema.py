@@ -186,6 +186,10 @@ class SearchConfig(Value):
     `max_duration`."""
     repeat_invalid: int | None = Field(default=None, ge=0, le=100)
     """How often an invalid trial is retried before the search fails; 0 to 100."""
+    disturbed_time: Literal["exclude", "count"] | None = None
+    """Time in which other work on the machine disturbed tester or SUT: `exclude` judges trials without it, and extends
+    them by as much, at most to twice their duration; `count`; null: `exclude` for the search `nodrop`, `count` for
+    those that reproduce published ones."""
 
 
 class LatencyConfig(Value):
@@ -305,8 +309,11 @@ class VnfConfig(Value):
     from 9 chains, 1024 from 17, 512 from 33."""
     capacity: Load | None = None
     """Limit of the frames per second that each VNF forwards over all its ports, e.g. `20kpps`: a SUT of known capacity,
-    to test a tester or a comparison. It catches up after up to 50 ms in which it was idle or off its CPU. Null: no
-    limit. `vnf-l2`, `vnf-l3`."""
+    to test a tester or a comparison. It catches up after up to 50 ms in which it was idle or off its CPU, unless
+    `buffer` is set. Null: no limit. `vnf-l2`, `vnf-l3`."""
+    buffer: int | None = Field(default=None, ge=1, le=1000000)
+    """Frames that an ideal queue of that capacity holds: the arrival times of the frames decide exactly which are
+    dropped, and idle time earns no credit; 1 to 1000000. Requires `capacity`."""
     table: Annotated[Size, Field(ge=64, le=2**40)] | None = None
     """Bytes of a flow table, as in a firewall; the VNF reads and writes a line of it per frame. E.g. `64MiB`; null:
     none. `vnf-l2`, `vnf-l3`."""

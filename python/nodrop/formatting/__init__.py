@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 from nodrop.model.goal import Goal, GoalResult, Limit
 from nodrop.model.summary import MeasureUnit
 from nodrop.rates import WIRE_OVERHEAD_BYTES
+from nodrop.system.cpu_load import CpuUse, format_use
 from nodrop.units import format_bps, format_count, format_ns, format_pps, format_ratio, format_seconds
 
 if TYPE_CHECKING:  # kept out of the start-up of commands that list results
+    from nodrop.model.facts import Facts
     from nodrop.model.plan import Plan
     from nodrop.model.result import RunResult
     from nodrop.model.traffic import Replay, Stream, Traffic
@@ -163,3 +165,9 @@ def format_protocol_stack(stream: "Stream") -> str:
     """Return the headers of frames; empty for UDP over IPv4."""
     kinds = [layer.kind for layer in stream.layers]
     return "" if kinds == ["ethernet", "ipv4", "udp"] else f" of {'/'.join(kinds)}"
+
+
+def format_other_load(facts: "Facts") -> str:
+    """Return the other work on the CPUs of tester and SUT: `other work before the first trial: CPU 1 is 93 % busy`."""
+    uses = (format_use(CpuUse(load.cpu, load.busy_ratio, load.processes)) for load in facts.other_load)
+    return f"other work before the first trial: {'; '.join(uses)}"

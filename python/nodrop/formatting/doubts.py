@@ -14,6 +14,11 @@ DOUBTS: Mapping[str, tuple[str, ...]] = {
         "rewrite the IP identification that TRex uses (trex.flow_stats: false counts by port)",
     ),
     "cpu_steal": ("the hypervisor stole {steal_ratio:ratio} of CPU time",),
+    "disturbed": (
+        "other work disturbed {disturbed_s:duration} ({disturbed_ratio:ratio} of the trial), which is left out: "
+        "{culprits}",
+        "other work disturbed {disturbed_s:duration} ({disturbed_ratio:ratio} of the trial), which is left out",
+    ),
     "engine_died": ("{error}, {elapsed_s:.2f} s into the trial, {offered_count:frame_count} sent",),
     "generator_gone": ("{error}; {elapsed_s:.2f} s into the trial, {offered_count:frame_count} sent",),
     "held_up": (

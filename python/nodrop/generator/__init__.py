@@ -33,6 +33,7 @@ def open_generator(plan: "Plan", stage: PathUnderTest) -> "Measurer":
         )
     from nodrop.generator.engine import EngineMeasurer
 
+    sut_pids = tuple(process.pid for process in stage.facts.sut_processes)
     return EngineMeasurer(
         plan.engine,
         plan.traffic,
@@ -41,4 +42,5 @@ def open_generator(plan: "Plan", stage: PathUnderTest) -> "Measurer":
         interfaces=plan.lab.tester_interfaces,
         check_alive=stage.check_alive,
         capture=plan.capture,
+        sut_pids=sut_pids if plan.search.excludes_disturbed else None,
     )

@@ -29,6 +29,8 @@ from nodrop.model.trial import FIXED, WINDOW_S, Doubt, Trial, TrialResult, Valid
 ANSWER_TIMEOUT_S = 10.0
 CHECK_TIMEOUT_S = 3.0
 STOP_TIMEOUT_S = 3.0
+EXTENSION_MAX_RATIO = 1.0
+"""Longest extension of a disturbed trial, as a multiple of its duration."""
 REPLY_FIELDS = (
     "duration_s",
     "stopped_early",
@@ -40,7 +42,8 @@ REPLY_FIELDS = (
     "tester_drop_count",
     "tester_cpu_ratio",
     "neighbors",
-    "windows",
+    "undisturbed",
+    "other_work",
     "capture",
 )
 """Fields of the engine's `trial` reply that a TrialResult takes unchanged."""
@@ -62,10 +65,12 @@ class EngineMeasurer:
         interfaces: tuple[str, ...],
         check_alive: Callable[[], None],
         capture: CapturePlan | None = None,
+        sut_pids: tuple[int, ...] | None = None,
     ) -> None:
         """Prepare to use `interfaces`, ordered by the streams' port index, in the network namespace of process
         `netns_pid`, with the stations and next hops of `neighbors`. `check_alive` is called while waiting and raises
-        when the path under test is down."""
+        when the path under test is down. `sut_pids`: the SUT's processes on this machine, to separate the time in which
+        other work disturbs them or the tester; None: not separated."""
         self._plan = plan
         self._traffic = traffic
         self._neighbors = neighbors or NeighborPlan()
@@ -73,6 +78,7 @@ class EngineMeasurer:
         self._interfaces = interfaces
         self._check_alive = check_alive
         self._capture = capture
+        self._sut_pids = sut_pids
         self._engine: EngineProcess | None = None
         self._ports: tuple[PortFacts, ...] = ()
         self._next_hops: NextHops = {}
@@ -133,7 +139,7 @@ class EngineMeasurer:
             progress[:] = window["elapsed_s"], window["offered_count"]
             on_window(window["elapsed_s"], *counts)
 
-        timeout_s = trial.duration_s + ANSWER_TIMEOUT_S
+        timeout_s = trial.duration_s * (1.0 + EXTENSION_MAX_RATIO) + ANSWER_TIMEOUT_S
         engine = self._open()
         try:
             reply = engine.request(self._request(trial, index, phase), timeout_s, hear)
@@ -214,6 +220,9 @@ class EngineMeasurer:
             "latency_every": self._plan.latency_every,
             "histograms": phase != "search",
             "capture": capture_request(self._capture, index, phase),
+            "disturbances": None
+            if self._sut_pids is None
+            else {"sut_pids": self._sut_pids, "extension_max_s": trial.duration_s * EXTENSION_MAX_RATIO},
         }
 
 
@@ -240,7 +249,9 @@ def _port_facts(port: int, facts: Reply, next_hops: NextHops) -> PortFacts:
 def _result_fields(reply: Reply) -> dict[str, Any]:
     """Return the engine's `trial` reply as fields of a TrialResult."""
     validity = Validity.of(Doubt(**doubt) for doubt in reply["doubts"])
-    return {name: reply[name] for name in REPLY_FIELDS} | {"validity": validity}
+    disturbed = reply["windows"]["disturbed"]
+    windows = reply["windows"] | {"disturbed": disturbed if disturbed["time_s"] else None}
+    return {name: reply[name] for name in REPLY_FIELDS} | {"windows": windows, "validity": validity}
 
 
 def capture_request(plan: CapturePlan | None, index: int, phase: str) -> dict[str, Any] | None:

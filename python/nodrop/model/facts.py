@@ -139,6 +139,16 @@ class PortFacts(Value):
     """The next hops of all chains of this port, if there are several."""
 
 
+class CpuLoad(Value):
+    """Other work on a CPU of tester or SUT, right before the first trial."""
+
+    cpu: int
+    busy_ratio: float
+    """Share of the time in [0, 1]."""
+    processes: tuple[str, ...] = ()
+    """Names of the processes that took most of it, longest first."""
+
+
 class Facts(Value):
     """All facts read before the first trial."""
 
@@ -146,5 +156,7 @@ class Facts(Value):
     stage: StageFacts
     versions: Versions
     ports: tuple[PortFacts, ...] = ()
+    other_load: tuple[CpuLoad, ...] = ()
+    """CPUs of tester and SUT that were busy with other work; empty if none was, or in results of older releases."""
     chd: HostDescriptor | None = None
     """The host descriptor from before the run; None in results of releases that did not store it."""

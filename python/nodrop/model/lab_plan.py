@@ -5,7 +5,7 @@ from pydantic import Field
 from nodrop.model.base import Value
 from nodrop.model.choices import AntagonistKind, Networks, PageKind, SutKind, VnfBackend
 from nodrop.model.cloud import LoopbackForwarder
-from nodrop.units import format_bytes, format_pps
+from nodrop.units import format_bytes, format_count, format_pps
 
 
 class Route(Value):
@@ -146,6 +146,8 @@ class LabPlan(Value):
     """Frames that a loopback VNF can queue for each of its ports, and an edge switch for each of its access ports."""
     sut_capacity_pps: float | None = Field(default=None, gt=0)
     """Limit of the frames per second that a loopback VNF forwards; None: no limit."""
+    sut_buffer_count: int | None = Field(default=None, ge=1)
+    """Frames that the ideal queue of such a VNF holds; None: it waits between frames instead."""
     trunk_queue_slots: int = Field(default=4096, ge=64)
     """Frames that an edge switch can queue for its trunk."""
     sut_table_bytes: int | None = Field(default=None, ge=64)
@@ -212,4 +214,5 @@ class LabPlan(Value):
         ]
         table = f" with a table of {format_bytes(self.sut_table_bytes)}" if self.sut_table_bytes else ""
         capacity = f" held to {format_pps(self.sut_capacity_pps)}" if self.sut_capacity_pps else ""
+        capacity += f" with a buffer of {format_count(self.sut_buffer_count, 'frame')}" if self.sut_buffer_count else ""
         return f"{kind}{via}{table}{capacity}{line}{routers}{chains}{shared}"

@@ -38,6 +38,8 @@ class SearchPlan(Value):
     """Whether the time limit is a budget: reaching it is then a normal end, else a failure."""
     repeat_invalid: int = Field(ge=0)
     """Retries of an invalid trial before the search fails."""
+    excludes_disturbed: bool = False
+    """Whether trials are judged without the time in which other work on the machine disturbed tester or SUT."""
     overhead_s: float = Field(default=0.5, ge=0)
     """Time of a trial in addition to sending, as assumed by searches."""
     doublings: int = Field(default=1, ge=1)

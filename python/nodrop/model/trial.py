@@ -177,6 +177,50 @@ class SenderTimes(Value):
     """Frames overdue for longer than the sender may catch up, and therefore never sent."""
 
 
+class DisturbedTime(Value):
+    """The part of each window in which other work on the machine disturbed tester or SUT."""
+
+    time_s: tuple[float, ...]
+    """Disturbed time in each window."""
+    offered_count: tuple[tuple[int, ...], ...]
+    """[series][window], frames sent meanwhile."""
+    lost_count: tuple[tuple[int, ...], ...]
+    """[series][window], frames lost, of those that a later one overtook meanwhile."""
+
+
+class OtherWork(Value):
+    """CPU time of processes that are neither tester nor SUT, on a CPU of theirs."""
+
+    name: str
+    """Name of the processes, up to 15 bytes."""
+    pid: int | None
+    """None for several of that name."""
+    cpu: int
+    time_s: float
+
+
+class UndisturbedCounts(Value):
+    """A trial without its disturbed time, all streams."""
+
+    duration_s: float
+    """Undisturbed time of sending."""
+    offered_count: int
+    lost_count: int
+    unsent_count: int
+    """Frames that were due and not sent."""
+
+    @property
+    def loss_ratio(self) -> float:
+        """Lost share in [0, 1]; unsent frames count as lost."""
+        intended = self.offered_count + self.unsent_count
+        return (self.lost_count + self.unsent_count) / intended if intended else 1.0
+
+    @property
+    def sut_loss_ratio(self) -> float:
+        """Lost share of the frames offered: the SUT cannot lose unsent frames."""
+        return self.lost_count / self.offered_count if self.offered_count else 0.0
+
+
 class Windows(Value):
     """The trial as a time series: frames sent and received within each window, per stream or direction."""
 
@@ -194,6 +238,8 @@ class Windows(Value):
 
     The last window includes those that no frame overtook, so that the windows add up to the lost count.
     """
+    disturbed: DisturbedTime | None = None
+    """None if no time was disturbed, or disturbances were not looked for."""
 
 
 class ValidityStatus(StrEnum):
@@ -220,9 +266,9 @@ class Doubt(Message):
     """A reason to distrust a trial, with the value and the limit that it exceeds."""
 
     code: str
-    """aborted, clock_jump, counters_frozen, cpu_steal, engine_died, generator_gone, held_up, offered_short, queue_full,
-    receiver_starved, sender_drops, sender_late, sender_stalled, stopped_for_late, sut_preempted, tester_busy,
-    tester_drops, tester_preempted"""
+    """aborted, clock_jump, counters_frozen, cpu_steal, disturbed, engine_died, generator_gone, held_up, offered_short,
+    queue_full, receiver_starved, sender_drops, sender_late, sender_stalled, stopped_for_late, sut_preempted,
+    tester_busy, tester_drops, tester_preempted"""
     verdict: ValidityStatus
     """Status of the trial because of this reason alone."""
 
@@ -281,6 +327,11 @@ class TrialResult(Value):
     neighbors: tuple[NeighborCounts, ...] = ()
     """ARP and neighbor discovery meanwhile, of each port that takes part in it."""
     windows: Windows
+    undisturbed: UndisturbedCounts | None = None
+    """Its counts without disturbed time, by which searches judge it; None if no time was disturbed, or the search
+    counts all time."""
+    other_work: tuple[OtherWork, ...] = ()
+    """What ran on the CPUs of tester and SUT in a disturbed trial, longest first."""
     validity: Validity
     capture: Capture | None = None
     """Its frames in a file, if captured."""
@@ -319,9 +370,11 @@ class TrialResult(Value):
 
         Source: draft-ietf-bmwg-mlrsearch-01 section 5.1 item 5.
         """
-        short = self.intended_count - self.offered_count
+        return self._apply_tolerance(self.intended_count - self.offered_count)
+
+    def _apply_tolerance(self, short_count: int) -> int:
         tolerance = self.trial.intended_load_pps * UNSENT_TOLERANCE_S
-        return short if short > max(1.0, tolerance) else 0
+        return short_count if short_count > max(1.0, tolerance) else 0
 
     @property
     def loss_ratio(self) -> float:
@@ -329,6 +382,23 @@ class TrialResult(Value):
         unsent = self.unsent_count
         intended = self.offered_count + unsent
         return (self.lost_count + unsent) / intended if intended else 1.0
+
+    @property
+    def judged(self) -> UndisturbedCounts:
+        """The counts by which goals are judged: without disturbed time, if that was separated."""
+        if rest := self.undisturbed:
+            return rest.model_copy(update={"unsent_count": self._apply_tolerance(rest.unsent_count)})
+        return UndisturbedCounts(
+            duration_s=self.duration_s,
+            offered_count=self.offered_count,
+            lost_count=self.lost_count,
+            unsent_count=self.unsent_count,
+        )
+
+    @property
+    def disturbed_ratio(self) -> float:
+        """Share of the time of sending that other work disturbed and that is left out."""
+        return 1.0 - self.undisturbed.duration_s / self.duration_s if self.undisturbed and self.duration_s else 0.0
 
     @property
     def offered_load_pps(self) -> float:

@@ -78,6 +78,7 @@ def plan_private_lab(config: Config, available: Sequence[int], largest: int, tes
         sut_backend=config.vnf.backend if config.sut in VNF_SUTS else "af_packet",
         sut_queue_slots=config.vnf.queue_slots or _compute_queue_slots(config.chains),
         sut_capacity_pps=config.vnf.capacity,
+        sut_buffer_count=config.vnf.buffer,
         sut_table_bytes=config.vnf.table,
         sut_pages=config.vnf.pages,
         sut_memory_node=config.vnf.memory_node,
@@ -173,6 +174,10 @@ def check_lab(config: Config) -> None:
         raise ConfigError(
             f"vnf.capacity: {config.sut} has no configurable limit ({format_pps(config.vnf.capacity)}); write sut: "
             f"{' or '.join(sorted(VNF_SUTS))}, or remove it"
+        )
+    if config.vnf.buffer and not config.vnf.capacity:
+        raise ConfigError(
+            f"vnf.buffer: an ideal queue needs a rate ({config.vnf.buffer} frames); set vnf.capacity, or remove it"
         )
     for key in ("table", "memory_node", "softirq_core"):
         requested = getattr(config.vnf, key)

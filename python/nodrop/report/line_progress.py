@@ -4,7 +4,14 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self, TextIO
 
-from nodrop.formatting import compute_reported_loss, describe_run, describe_traffic, format_repeat, format_stop_reason
+from nodrop.formatting import (
+    compute_reported_loss,
+    describe_run,
+    describe_traffic,
+    format_other_load,
+    format_repeat,
+    format_stop_reason,
+)
 from nodrop.formatting.messages import format_message
 from nodrop.model.event import Event, PathChecked, RunStarted, StageProgress, StageUp, TrialDone
 from nodrop.model.facts import StageFacts
@@ -48,6 +55,8 @@ class LineProgress:
                     self._print(f"cloud: {step}")
             case StageUp():
                 self._print(_format_stage(event.facts.stage))
+                if event.facts.other_load:
+                    self._print(f"note: {format_other_load(event.facts)}; stop it, or expect longer trials")
             case PathChecked():
                 self._print(f"path checked, learning frames received {_format_checks(event.checks)}")
             case TrialDone():

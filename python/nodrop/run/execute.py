@@ -20,11 +20,12 @@ from nodrop.generator.base import Measurer
 from nodrop.host.background_describe import describe_in_background, describe_local_host
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.event import OnEvent
-from nodrop.model.facts import Facts, HostFacts, Versions
+from nodrop.model.facts import CpuLoad, Facts, HostFacts, Versions
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
 from nodrop.observe import open_observers
 from nodrop.plan.stage_facts import apply_stage_facts
+from nodrop.run.cpu_watch import CpuWatch
 from nodrop.run.recorder import RunRecorder
 from nodrop.run.session import Session
 from nodrop.stage import open_stage
@@ -42,9 +43,11 @@ class RunEnvironment(NamedTuple):
     """Returns the time that trials take, in seconds."""
     describe_host: Callable[[], HostDescriptor | None] = lambda: None
     """Returns the descriptor of this host, or None where a result does without."""
+    watches_cpus: bool = False
+    """Whether other work on the CPUs of tester and SUT is looked for before the first trial."""
 
 
-LOCAL = RunEnvironment(describe_host=describe_local_host)
+LOCAL = RunEnvironment(describe_host=describe_local_host, watches_cpus=True)
 """The stages and generators of the plan, on this machine."""
 
 
@@ -62,6 +65,7 @@ def execute(plan: Plan, on_event: OnEvent, environment: RunEnvironment | None = 
     _check_outputs_writable(plan)
     search = LoggedSearch(plan.search)  # refuses an impossible plan before anything is brought up
     host, description = read_host(), describe_in_background(environment.describe_host)
+    cpu_watch = CpuWatch(plan) if environment.watches_cpus else None
     with (
         RunRecorder(plan, on_event, environment.clock) as recorder,
         environment.open_stage(plan, recorder.run_id, recorder.report_stage_progress) as stage,
@@ -74,7 +78,8 @@ def execute(plan: Plan, on_event: OnEvent, environment: RunEnvironment | None = 
             recorder.interruptible(),
         ):
             plan = recorder.update_plan(plan.with_warnings(generator.notes))
-            recorder.record_facts(_collect_facts(host, stage, generator, description()))
+            other_load = cpu_watch.read() if cpu_watch else ()
+            recorder.record_facts(_collect_facts(host, stage, generator, description(), other_load))
             session = Session(plan, stage, generator, watching, recorder, environment.clock)
             if plan.path_check:
                 session.check_path()
@@ -93,9 +98,22 @@ def _check_outputs_writable(plan: Plan) -> None:
         store.require_writable(Path(plan.capture.file).parent, "capture.file")
 
 
-def _collect_facts(host: HostFacts, stage: Stage, generator: Measurer, description: HostDescriptor | None) -> Facts:
+def _collect_facts(
+    host: HostFacts,
+    stage: Stage,
+    generator: Measurer,
+    description: HostDescriptor | None,
+    other_load: tuple[CpuLoad, ...],
+) -> Facts:
     """Return everything known before the first frame."""
     versions = Versions(
         nodrop=__version__, engine=generator.version, commit=generator.commit, python=platform.python_version()
     )
-    return Facts(host=host, stage=stage.facts, versions=versions, ports=generator.ports, chd=description)
+    return Facts(
+        host=host,
+        stage=stage.facts,
+        versions=versions,
+        ports=generator.ports,
+        other_load=other_load,
+        chd=description,
+    )

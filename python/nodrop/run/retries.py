@@ -5,11 +5,19 @@ from collections.abc import Sequence
 from nodrop.errors import SearchError
 from nodrop.formatting.messages import format_message
 from nodrop.model.search_plan import SearchPlan
-from nodrop.model.trial import Doubt, TimeSummary, TrialResult, ValidityStatus
-from nodrop.units import format_pps
+from nodrop.model.trial import FIXED, Doubt, TimeSummary, TrialResult, ValidityStatus
+from nodrop.units import format_pps, format_seconds
 
 ON_TIME_NS = 1_000_000
 """A sender is fast enough for a load if the median lateness of its frames is below this."""
+DISTURBED_NOTABLE_RATIO = 0.01
+"""Share of disturbed time, which is left out, above which a trial says so."""
+DISTURBED_WAIT_S = 20.0
+"""Duration of consecutive trials with too little undisturbed time after which the run has no answer."""
+CULPRITS_MAX = 3
+"""Most processes named as the cause of a disturbance."""
+DISTURBED_MAX_RATIO = 0.8
+"""Share of disturbed time above which a trial of a search is invalid."""
 
 
 def invalidate_tester_stalls(result: TrialResult, plan: SearchPlan, earlier: Sequence[TrialResult]) -> TrialResult:
@@ -26,16 +34,36 @@ def invalidate_tester_stalls(result: TrialResult, plan: SearchPlan, earlier: Seq
     if not _is_decided_by_stall(result, plan) or _invalid_count(earlier) >= plan.repeat_invalid:
         return result
     longest_s = max(lateness.max_ns for lateness in _lateness(result)) / 1e9
-    return result.with_doubt(Doubt.invalid("held_up", longest_s=longest_s, unsent_count=result.unsent_count))
+    return result.with_doubt(Doubt.invalid("held_up", longest_s=longest_s, unsent_count=result.judged.unsent_count))
+
+
+def mark_disturbed(result: TrialResult) -> TrialResult:
+    """Return the trial with a doubt if other work disturbed it; invalid if too little of it remains to judge."""
+    ratio = result.disturbed_ratio
+    if ratio <= DISTURBED_NOTABLE_RATIO:
+        return result
+    doubt = Doubt.suspect if ratio <= DISTURBED_MAX_RATIO or result.phase == FIXED else Doubt.invalid
+    disturbed_s = ratio * result.duration_s
+    return result.with_doubt(
+        doubt("disturbed", disturbed_s=disturbed_s, disturbed_ratio=ratio, **_name_culprits(result))
+    )
+
+
+def _name_culprits(result: TrialResult) -> dict[str, str]:
+    """Return the work that took most CPU time from tester and SUT, if known."""
+    works = result.other_work[:CULPRITS_MAX]
+    named = [f"{work.name} ran {format_seconds(work.time_s)} on CPU {work.cpu}" for work in works]
+    return {"culprits": ", ".join(named)} if named else {}
 
 
 def _is_decided_by_stall(result: TrialResult, plan: SearchPlan) -> bool:
     """Return whether unsent frames alone make a goal fail, although the tester can send the load."""
-    if not result.unsent_count or result.validity.verdict is ValidityStatus.INVALID:
+    judged = result.judged
+    if not judged.unsent_count or result.validity.verdict is ValidityStatus.INVALID:
         return False
-    sut_loss_ratio = result.lost_count / (result.offered_count + result.unsent_count)
+    sut_loss_ratio = judged.lost_count / (judged.offered_count + judged.unsent_count)
     medians_ns = [lateness.p50_ns for lateness in _lateness(result)]
-    is_decided = any(sut_loss_ratio <= goal.loss_ratio < result.loss_ratio for goal in plan.goals)
+    is_decided = any(sut_loss_ratio <= goal.loss_ratio < judged.loss_ratio for goal in plan.goals)
     return is_decided and bool(medians_ns) and max(medians_ns) < ON_TIME_NS
 
 
@@ -50,10 +78,23 @@ def _invalid_count(trials: Sequence[TrialResult]) -> int:
 
 
 def check_retry_limit(trials: Sequence[TrialResult], repeat_invalid: int) -> None:
-    """Raise SearchError if the latest trials, one more than the retries allowed, are all invalid."""
-    if _invalid_count(trials) <= repeat_invalid:
+    """Raise SearchError if the latest trials, one more than the retries allowed, are all invalid.
+
+    Disturbed trials are retried for a while, as other work comes and goes.
+    """
+    count = _invalid_count(trials)
+    if count <= repeat_invalid:
         return
     latest = trials[-1]
+    if any(doubt.code == "disturbed" and doubt.verdict is ValidityStatus.INVALID for doubt in latest.validity.doubts):
+        waited_s = sum(trial.duration_s for trial in trials[-count:])
+        if waited_s < DISTURBED_WAIT_S:
+            return
+        raise SearchError(
+            f"other work on this machine left too little undisturbed time in {count} consecutive trials "
+            f"({format_seconds(waited_s)}) at {format_pps(latest.trial.intended_load_pps)}: {_reasons(latest)}; stop "
+            "the other work, wait for its end (--wait-idle), or count all time (search.disturbed_time: count)"
+        )
     raise SearchError(
         f"{repeat_invalid + 1} consecutive trials at {format_pps(latest.trial.intended_load_pps)} were invalid: "
         f"{_reasons(latest)}; lower --max-load, raise engine.queue_slots (nodrop's engine), or allow more retries "

@@ -14,7 +14,7 @@ from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import FIXED, Trial, TrialResult, ValidityStatus
 from nodrop.observe.base import Observer
 from nodrop.run.recorder import RunRecorder
-from nodrop.run.retries import check_retry_limit, check_valid, invalidate_tester_stalls
+from nodrop.run.retries import check_retry_limit, check_valid, invalidate_tester_stalls, mark_disturbed
 from nodrop.search.base import Outcome
 from nodrop.search.goal_results import OUT_OF_TIME, compute_goal_results
 from nodrop.stage.base import Stage
@@ -126,7 +126,7 @@ class Session:
         result = self.generator.measure(trial, index, phase, self.recorder.report_trial_progress)
         for observer in reversed(self.observers):
             result = observer.end_trial(result)
-        return result
+        return mark_disturbed(result)
 
     def _goal_results(
         self, search: LoggedSearch, trials: Sequence[TrialResult], *, out_of_time: bool = False

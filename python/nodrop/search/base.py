@@ -45,15 +45,17 @@ class Outcome:
 
     @classmethod
     def of(cls, result: TrialResult, started_s: float) -> "Outcome":
-        """Return the outcome of a trial's result."""
+        """Return the outcome of a trial's result, without disturbed time if that was separated."""
+        judged = result.judged
+        has_all_time = result.undisturbed is None
         return cls(
             index=result.index,
-            loss_ratio=result.loss_ratio,
-            elapsed_s=result.duration_s,
-            intended_count=result.intended_count,
-            offered_count=result.offered_count,
-            lost_count=result.lost_count,
-            unsent_count=result.unsent_count,
+            loss_ratio=judged.loss_ratio,
+            elapsed_s=judged.duration_s,
+            intended_count=result.intended_count if has_all_time else judged.offered_count + judged.unsent_count,
+            offered_count=judged.offered_count,
+            lost_count=judged.lost_count,
+            unsent_count=judged.unsent_count,
             stopped_early=result.stopped_early,
             samples=_list_samples(result),
             started_s=started_s,
@@ -61,14 +63,22 @@ class Outcome:
 
 
 def _list_samples(result: TrialResult) -> tuple[Sample, ...]:
-    """Return cumulative counts per window; frames that arrive after the end of sending count for the last window."""
-    windows = result.windows
+    """Return cumulative counts per window, without disturbed time.
+
+    Frames that arrive after the end of sending count for the last window.
+    """
+    windows, disturbed = result.windows, result.windows.disturbed if result.undisturbed else None
     samples = []
     offered_count = lost_count = 0
+    disturbed_s = 0.0
     for position, end_s in enumerate(windows.end_s):
         offered_count += sum(stream[position] for stream in windows.offered_count)
         lost_count += sum(stream[position] for stream in windows.lost_count)
-        samples.append(Sample(min(end_s, result.duration_s), offered_count, lost_count))
+        if disturbed:
+            offered_count -= sum(stream[position] for stream in disturbed.offered_count)
+            lost_count -= sum(stream[position] for stream in disturbed.lost_count)
+            disturbed_s += disturbed.time_s[position]
+        samples.append(Sample(max(0.0, min(end_s, result.duration_s) - disturbed_s), offered_count, lost_count))
     return tuple(samples) if windows.lost_count else ()
 
 

@@ -128,7 +128,7 @@ def _build_bound(trial: TrialResult | None) -> Bound | None:
         return None
     return Bound(
         load_pps=trial.trial.intended_load_pps,
-        loss_ratio=trial.loss_ratio,
+        loss_ratio=trial.judged.loss_ratio,
         duration_s=trial.trial.duration_s,
         trial_index=trial.index,
     )
@@ -156,7 +156,7 @@ def _compute_loss_ratio_limit(context: _GoalContext) -> float | None:
 
     The Poisson limit in the approximation of Wilson and Hilferty (1931), within 1 % of the exact one.
     """
-    trials = context.trials_like(context.lower) if context.lower else []
+    trials = [trial.judged for trial in context.trials_like(context.lower)] if context.lower else []
     intended_count = sum(trial.offered_count + trial.unsent_count for trial in trials)
     if not intended_count:
         return None
@@ -173,7 +173,7 @@ def _find_limit(context: _GoalContext) -> tuple[Limit, Message]:
     if context.lower and _reaches(context.lower, plan.max_load_pps):
         return Limit.MAX_LOAD, Message.of("max-load", load_pps=plan.max_load_pps)
     if not context.lower and lowest and lowest.trial.intended_load_pps <= plan.min_load_pps:
-        worst_ratio = max(trial.loss_ratio for trial in (lowest, *context.trials_like(lowest)))
+        worst_ratio = max(trial.judged.loss_ratio for trial in (lowest, *context.trials_like(lowest)))
         return Limit.MIN_LOAD, Message.of(
             "min-load", load_pps=plan.min_load_pps, loss_ratio=worst_ratio, allowed_ratio=goal.loss_ratio
         )
@@ -193,9 +193,11 @@ def _find_upper_limit(context: _GoalContext, upper: TrialResult) -> tuple[Limit,
     """Return SUT or tester: whichever lost more in most of the trials at this load with too much loss."""
     allowed_ratio = context.goal.loss_ratio
     trials = context.trials_like(upper)
-    high_loss = [trial for trial in trials if trial.loss_ratio > allowed_ratio] or [upper]
-    by_sut = [trial for trial in high_loss if _compute_sut_loss_ratio(trial) > allowed_ratio]
-    by_tester = [trial for trial in high_loss if _compute_sut_loss_ratio(trial) <= allowed_ratio and trial.unsent_count]
+    high_loss = [trial for trial in trials if trial.judged.loss_ratio > allowed_ratio] or [upper]
+    by_sut = [trial for trial in high_loss if trial.judged.sut_loss_ratio > allowed_ratio]
+    by_tester = [
+        trial for trial in high_loss if trial.judged.sut_loss_ratio <= allowed_ratio and trial.judged.unsent_count
+    ]
     if not by_sut and not by_tester:
         full_s = context.goal.final_trial_duration_s
         return Limit.SUT, _describe("sut-lost-early", upper, allowed_ratio=allowed_ratio, full_s=full_s)
@@ -208,18 +210,15 @@ def _find_upper_limit(context: _GoalContext, upper: TrialResult) -> tuple[Limit,
 
 
 def _describe(code: str, trial: TrialResult, **params: Scalar) -> Message:
+    judged = trial.judged
+    intended_count = judged.offered_count + judged.unsent_count if trial.undisturbed else trial.intended_count
     return Message.of(
         code,
         load_pps=trial.trial.intended_load_pps,
-        duration_s=trial.duration_s,
-        intended_count=trial.intended_count,
-        offered_count=trial.offered_count,
-        lost_count=trial.lost_count,
-        loss_ratio=_compute_sut_loss_ratio(trial),
+        duration_s=judged.duration_s,
+        intended_count=intended_count,
+        offered_count=judged.offered_count,
+        lost_count=judged.lost_count,
+        loss_ratio=judged.sut_loss_ratio,
         **params,
     )
-
-
-def _compute_sut_loss_ratio(trial: TrialResult) -> float:
-    """Return the lost share of the frames offered: the SUT cannot lose unsent frames."""
-    return trial.lost_count / trial.offered_count if trial.offered_count else 0.0

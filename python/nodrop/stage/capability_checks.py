@@ -6,6 +6,7 @@ import platform
 import re
 import socket
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,10 +17,12 @@ from nodrop.stage import namespace
 from nodrop.stage.host_facts import CLOCK_SOURCE, read_cpu_flags, read_host, read_text
 from nodrop.stage.netns import NetnsStage
 from nodrop.stage.sut_process import raise_priority
+from nodrop.system.cpu_load import CpuLoadMeter, format_use, list_notable_uses
 from nodrop.system.native_binaries import find_binary
 
 ETH_P_ALL = 0x0003
 PROGRAM_TIMEOUT_S = 5.0
+LOAD_WATCH_S = 1.0
 
 RECOMMENDED_KERNEL = (4, 20)
 """Linux 4.20 added PACKET_IGNORE_OUTGOING, which keeps a tester port from receiving its own frames (packet(7))."""
@@ -54,6 +57,7 @@ def list_checks() -> tuple[Callable[[], CapabilityCheck], ...]:
         check_vnf,
         check_cores,
         check_priority,
+        check_other_load,
         check_memory,
         check_clock,
         check_cpu_steal,
@@ -145,6 +149,20 @@ def check_priority() -> CapabilityCheck:
         if counts < 0
         else "nice value 0: tester and SUT share their CPUs evenly with other work",
         remedy="run as root, or permit negative nice values (`USER - nice -20` in /etc/security/limits.conf)",
+    )
+
+
+def check_other_load() -> CapabilityCheck:
+    """Check for a second that the CPUs are idle."""
+    meter = CpuLoadMeter()
+    time.sleep(LOAD_WATCH_S)
+    busy = list_notable_uses(meter.read(), frozenset(os.sched_getaffinity(0)))
+    return CapabilityCheck(
+        name="other load",
+        ok=not busy,
+        required=False,
+        found="; ".join(map(format_use, busy)) or "the CPUs are idle",
+        remedy="stop the other work, or wait for its end: nodrop run --wait-idle 5min",
     )
 
 

@@ -86,6 +86,8 @@ def _build_vnf_arguments(plan: LabPlan, forwarder: Forwarder, sut_pid: int) -> l
     if kind == "xdp":
         return arguments
     capacity = () if plan.sut_capacity_pps is None else ("--capacity", f"{plan.sut_capacity_pps:g}")
+    if plan.sut_buffer_count is not None:
+        capacity = (*capacity, "--buffer", str(plan.sut_buffer_count))
     return [*arguments, *_list_common_arguments(plan, forwarder), *_list_memory_arguments(plan), *capacity]
 
 

@@ -60,6 +60,9 @@ pub struct CommonArguments {
     /// Maximum forwarding rate over all ports, to test testers with a SUT of known capacity.
     #[arg(long, value_name = "PPS", value_parser = parse_capacity)]
     capacity: Option<f64>,
+    /// Buffer of an ideal queue of that capacity, in frames: arrival times decide exactly which frames it drops.
+    #[arg(long, value_name = "FRAMES", requires = "capacity", value_parser = clap::value_parser!(u32).range(1..))]
+    buffer: Option<u32>,
     /// Size of a per-flow table that each frame reads and writes; none by default.
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(FLOW_ENTRY_BYTES as u64..=1 << 40))]
     table: Option<u64>,
@@ -103,7 +106,7 @@ impl CommonArguments {
     /// Return `pace` with the requested capacity and CPU sharing.
     pub(super) fn pace(&self, pace: Pace) -> Pace {
         let frame_time = self.capacity.map_or(Duration::ZERO, |pps| Duration::from_secs_f64(1.0 / pps));
-        let pace = Pace { frame_time, ..pace };
+        let pace = Pace { frame_time, buffer_frames: self.buffer, ..pace };
         if self.yielding { pace.for_shared_cpu() } else { pace }
     }
 }

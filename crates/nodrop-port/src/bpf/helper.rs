@@ -12,6 +12,12 @@ pub enum Helper {
     KtimeGetNs = 5,
     /// A 32-bit random number.
     Random = 7,
+    /// Number of the current CPU.
+    GetSmpProcessorId = 8,
+    /// Process and thread of the current task: `tgid << 32 | pid`.
+    GetCurrentPidTgid = 14,
+    /// Write the name of the current task to r1, of r2 bytes.
+    GetCurrentComm = 16,
     /// Redirect the frame to interface r1, flags in r2.
     Redirect = 23,
     /// Move the start of an XDP frame r1 by r2 bytes.

@@ -4,6 +4,7 @@
 //! period is the difference of two snapshots; absent counters are zero or unknown to the host.
 
 mod btf;
+pub mod cpu_time;
 mod drops;
 mod ethtool;
 #[cfg(fuzzing)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from nodrop.formatting import format_other_load
 from nodrop.formatting.messages import format_message
 from nodrop.model.goal import Limit
 from nodrop.model.result import RunResult, Status
@@ -25,6 +26,7 @@ REASONS = {
     "clock_jump": "the clock jumped",
     "counters_frozen": "the generator could not assign frames to streams",
     "cpu_steal": "the hypervisor took CPU time away",
+    "disturbed": "other work disturbed a part, which is left out",
     "engine_died": "the packet engine died",
     "generator_gone": "the traffic generator was gone",
     "held_up": "the tester stalled",
@@ -64,6 +66,7 @@ def list_warnings(result: RunResult) -> list[str]:
     beyond = describe_uncalibrated_loads(result)
     return [
         *result.plan.warnings,
+        *([format_other_load(result.facts)] if result.facts and result.facts.other_load else []),
         *_list_flags(result),
         *([beyond] if beyond else []),
         *list_shortfalls(result),

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from fastapi.responses import FileResponse
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from nodrop.errors import ConfigError
@@ -49,6 +49,8 @@ class ResultList(Value):
 
 class TagChange(Value):
     """Tags to add to and remove from a result."""
+
+    model_config = ConfigDict(defer_build=False)  # FastAPI renames the fields of a body that is not built yet
 
     add: tuple[str, ...] = Field(default=(), max_length=64)
     remove: tuple[str, ...] = Field(default=(), max_length=64)

@@ -1,0 +1,340 @@
+//! Separates the time of a trial in which other work disturbed tester or SUT from the rest. Pure.
+//!
+//! A trial is a sequence of slots, one per loss check. A disturbance begins before the slot in which its wait ended, by
+//! the length of the wait, and ends once the frames that it delayed have left the SUT. The losses of a slot are those
+//! of frames that later frames overtook in it.
+
+use nodrop_model::{DisturbedTime, Windows};
+use std::collections::VecDeque;
+
+use crate::shared_counters::Sample;
+
+/// Share of a slot that threads may wait for a CPU without a disturbance: queues take the frames of shorter waits, which
+/// cost the SUT at most this share of its rate.
+const WAIT_MAX_RATIO: f64 = 0.05;
+/// Longest time that frames delayed by a disturbance take to leave the SUT; later losses are its own.
+const DRAIN_MAX_S: f64 = 0.25;
+/// Share by which frames in flight decrease from slot to slot while a queue drains; a queue that decreases less for
+/// `STEADY_SLOTS` is as long as the load makes it.
+const DRAIN_RATIO: f64 = 0.03;
+const STEADY_SLOTS: u32 = 2;
+/// Time of the load that may be in flight at the end of a disturbance.
+const IN_FLIGHT_S: f64 = 0.001;
+/// Slots whose frames in flight are compared with those at the end of a disturbance.
+const IN_FLIGHT_SLOTS: usize = 4;
+/// Number of slots after which the state of a slot no longer changes, unless a wait was longer.
+const SETTLED_SLOTS: usize = 4;
+/// Number of slots kept apart before they are added to their windows.
+const SLOTS_MAX: usize = 512;
+
+/// State of a trial at the end of a slot.
+pub(crate) struct SlotEnd<'a> {
+    /// Time since the first frame was due, in seconds.
+    pub(crate) end_s: f64,
+    pub(crate) now: &'a [Sample],
+    /// Frames that senders have skipped since the trial's start.
+    pub(crate) unsent: u64,
+    /// Losses confirmed since the trial's start, by series.
+    pub(crate) lost: &'a [u64],
+    /// Position of the window that contains the slot.
+    pub(crate) window: usize,
+    /// Longest wait for a CPU that ended in the slot, in seconds.
+    pub(crate) wait_s: f64,
+}
+
+/// The counts of one slot.
+#[derive(Debug)]
+struct Slot {
+    begin_s: f64,
+    end_s: f64,
+    window: usize,
+    offered: Vec<u64>,
+    lost: Vec<u64>,
+    unsent: u64,
+    disturbed: bool,
+}
+
+/// A drain of the frames that a disturbance delayed.
+#[derive(Clone, Copy, Debug)]
+struct Drain {
+    begin_s: f64,
+    /// Frames in flight at the end of the last slot.
+    in_flight: u64,
+    /// Latest slots in which they hardly decreased.
+    steady: u32,
+}
+
+/// The slots of a trial.
+#[derive(Debug)]
+pub(crate) struct Slots {
+    load_pps: f64,
+    recent: VecDeque<Slot>,
+    last: Vec<Sample>,
+    last_unsent: u64,
+    last_lost: Vec<u64>,
+    last_s: f64,
+    /// The drain after a disturbance, if it has not ended.
+    drain: Option<Drain>,
+    /// Frames in flight at the ends of the latest undisturbed slots.
+    in_flight: VecDeque<u64>,
+    /// Disturbed part of slots that are no longer in `recent`, and of the total.
+    disturbed: DisturbedTime,
+    disturbed_unsent: u64,
+    /// Undisturbed losses of settled slots, and the undisturbed time until the first of them.
+    settled_lost: u64,
+    first_loss_s: Option<f64>,
+    settled: usize,
+}
+
+impl Slots {
+    pub(crate) fn new(series_count: usize, load_pps: f64) -> Self {
+        Self {
+            load_pps,
+            recent: VecDeque::new(),
+            last: vec![Sample::default(); series_count],
+            last_unsent: 0,
+            last_lost: vec![0; series_count],
+            last_s: 0.0,
+            drain: None,
+            in_flight: VecDeque::new(),
+            disturbed: DisturbedTime::new(series_count),
+            disturbed_unsent: 0,
+            settled_lost: 0,
+            first_loss_s: None,
+            settled: 0,
+        }
+    }
+
+    /// Record a slot. Confirmed losses belong to the slot before, in which later frames overtook them.
+    pub(crate) fn close(&mut self, end: &SlotEnd<'_>) {
+        if let Some(before) = self.recent.back_mut() {
+            before.lost = end.lost.iter().zip(&self.last_lost).map(|(now, last)| now - last).collect();
+        }
+        let length_s = end.end_s - self.last_s;
+        let begins = end.wait_s > WAIT_MAX_RATIO * length_s;
+        self.recent.push_back(Slot {
+            begin_s: self.last_s,
+            end_s: end.end_s,
+            window: end.window,
+            offered: end.now.iter().zip(&self.last).map(|(now, last)| now.offered - last.offered).collect(),
+            lost: vec![0; end.now.len()],
+            unsent: end.unsent - self.last_unsent,
+            disturbed: begins || self.drain.is_some(),
+        });
+        if begins {
+            // Frames sent just before the wait were still on their way.
+            let begin_s = self.last_s.min(end.end_s - end.wait_s);
+            self.recent
+                .iter_mut()
+                .filter(|slot| slot.end_s > begin_s - length_s)
+                .for_each(|slot| slot.disturbed = true);
+        }
+        let lost: u64 = end.lost.iter().sum();
+        let sum = |count: fn(&Sample) -> u64| end.now.iter().map(count).sum::<u64>();
+        let in_flight = sum(|series| series.offered).saturating_sub(sum(|series| series.received) + lost);
+        self.update_drain(begins, end.end_s, in_flight);
+        (self.last, self.last_unsent, self.last_s) = (end.now.to_vec(), end.unsent, end.end_s);
+        self.last_lost = end.lost.to_vec();
+        self.settle(SETTLED_SLOTS);
+        while self.recent.len() > SLOTS_MAX {
+            self.fold_oldest();
+        }
+    }
+
+    fn update_drain(&mut self, begins: bool, now_s: f64, in_flight: u64) {
+        let usual = self.in_flight.iter().copied().max().unwrap_or(0).max((self.load_pps * IN_FLIGHT_S) as u64);
+        match &mut self.drain {
+            _ if begins => self.drain = Some(Drain { begin_s: now_s, in_flight, steady: 0 }),
+            Some(drain) => {
+                let is_steady = in_flight as f64 > drain.in_flight as f64 * (1.0 - DRAIN_RATIO);
+                drain.steady = if is_steady { drain.steady + 1 } else { 0 };
+                drain.in_flight = in_flight;
+                if in_flight <= usual || drain.steady >= STEADY_SLOTS || now_s - drain.begin_s > DRAIN_MAX_S {
+                    self.drain = None;
+                }
+            }
+            None => {
+                self.in_flight.push_back(in_flight);
+                if self.in_flight.len() > IN_FLIGHT_SLOTS {
+                    self.in_flight.pop_front();
+                }
+            }
+        }
+    }
+
+    /// Mark the slots from `begin_s` as disturbed, for a cause that is known only afterwards.
+    pub(crate) fn mark_since(&mut self, begin_s: f64) {
+        self.recent.iter_mut().filter(|slot| slot.end_s > begin_s).for_each(|slot| slot.disturbed = true);
+    }
+
+    /// Count the losses of slots whose state is final, but for the latest `open`.
+    fn settle(&mut self, open: usize) {
+        while self.settled + open < self.recent.len() {
+            let slot = &self.recent[self.settled];
+            let lost: u64 = slot.lost.iter().sum();
+            if !slot.disturbed && lost > 0 {
+                self.settled_lost += lost;
+                let end_s = slot.end_s;
+                let undisturbed_s = end_s - self.disturbed_until(end_s);
+                self.first_loss_s.get_or_insert(undisturbed_s);
+            }
+            self.settled += 1;
+        }
+    }
+
+    fn fold_oldest(&mut self) {
+        let Some(slot) = self.recent.pop_front() else { return };
+        self.settled = self.settled.saturating_sub(1);
+        if slot.disturbed {
+            self.disturbed.add(slot.window, slot.end_s - slot.begin_s, &slot.offered, &slot.lost);
+            self.disturbed_unsent += slot.unsent;
+        }
+    }
+
+    /// Return the undisturbed frames lost so far, of slots whose state is final.
+    pub(crate) fn lost_count(&self) -> u64 {
+        self.settled_lost
+    }
+
+    /// Return the undisturbed time until the end of the first slot with an undisturbed loss.
+    pub(crate) fn first_loss_s(&self) -> Option<f64> {
+        self.first_loss_s
+    }
+
+    /// Return the disturbed time so far, in seconds.
+    pub(crate) fn disturbed_s(&self) -> f64 {
+        self.disturbed_until(f64::INFINITY)
+    }
+
+    fn disturbed_until(&self, end_s: f64) -> f64 {
+        let recent = self.recent.iter().filter(|slot| slot.disturbed && slot.end_s <= end_s);
+        self.disturbed.total_s() + recent.map(|slot| slot.end_s - slot.begin_s).sum::<f64>()
+    }
+
+    /// Return the disturbed part of each window, and the frames that were skipped meanwhile. Sending ended at
+    /// `sent_for_s`; `windows` has the final losses, the frames that no other overtook in its last window.
+    pub(crate) fn finish(mut self, sent_for_s: f64, windows: &Windows) -> (DisturbedTime, u64) {
+        let is_disturbed_at_end = self.recent.back().is_some_and(|slot| slot.disturbed);
+        while let Some(slot) = self.recent.front_mut() {
+            slot.end_s = slot.end_s.min(sent_for_s).max(slot.begin_s.min(sent_for_s));
+            slot.begin_s = slot.begin_s.min(sent_for_s);
+            self.fold_oldest();
+        }
+        self.disturbed.fit(windows, is_disturbed_at_end);
+        (self.disturbed, self.disturbed_unsent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOAD_PPS: f64 = 100_000.0;
+
+    /// Slots of 10 ms with 1,000 frames each, one window: (waited ms, in flight, losses confirmed so far).
+    fn run(slots: &[(f64, u64, u64)]) -> (Slots, Windows) {
+        let mut found = Slots::new(1, LOAD_PPS);
+        for (index, (wait_ms, in_flight, lost)) in (1_u32..).zip(slots) {
+            let offered = u64::from(index) * 1000;
+            found.close(&SlotEnd {
+                end_s: f64::from(index) * 0.01,
+                now: &[Sample { offered, received: offered - in_flight - lost, overdue: *lost }],
+                unsent: 0,
+                lost: &[*lost],
+                window: 0,
+                wait_s: wait_ms / 1e3,
+            });
+        }
+        let (count, lost) = (slots.len() as u64, slots.last().map_or(0, |last| last.2));
+        let windows = Windows {
+            end_s: vec![count as f64 * 0.01],
+            offered_count: vec![vec![count * 1000]],
+            received_count: vec![vec![count * 1000 - lost]],
+            lost_count: vec![vec![lost]],
+            ..Windows::default()
+        };
+        (found, windows)
+    }
+
+    /// Disturbed slots, frames lost in them, and undisturbed losses of settled slots.
+    fn split(slots: &[(f64, u64, u64)]) -> (u32, u64, u64) {
+        let (found, windows) = run(slots);
+        let settled = found.lost_count();
+        let (disturbed, _) = found.finish(windows.end_s[0], &windows);
+        let slots = (disturbed.total_s() / 0.01).round() as u32;
+        (slots, disturbed.lost_count.first().map_or(0, |column| column.iter().sum()), settled)
+    }
+
+    const QUIET: (f64, u64, u64) = (0.0, 5, 0);
+
+    #[test]
+    fn without_waits_every_loss_is_the_suts() {
+        let lost = (0.0, 5, 7);
+        assert_eq!(split(&[QUIET, QUIET, lost, lost, lost, lost, lost, lost]), (0, 0, 7));
+    }
+
+    #[test]
+    fn a_short_wait_disturbs_nothing() {
+        assert_eq!(split(&[QUIET, (0.45, 5, 0), QUIET, (0.0, 5, 3), (0.0, 5, 3)]).0, 0);
+    }
+
+    #[test]
+    fn losses_during_a_wait_and_the_drain_after_it_are_left_out() {
+        // The wait of slot 4 delayed 900 frames, which leave until slot 6; slot 9 loses two frames by itself.
+        let slots = [
+            (QUIET),
+            (QUIET),
+            (QUIET),
+            (QUIET),
+            (4.0, 900, 0),
+            (0.0, 500, 60),
+            (0.0, 90, 80),
+            (0.0, 5, 80),
+            (0.0, 5, 80),
+            (0.0, 5, 80),
+            (0.0, 5, 82),
+            (0.0, 5, 82),
+            (0.0, 5, 82),
+            (0.0, 5, 82),
+            (0.0, 5, 82),
+        ];
+        assert_eq!(split(&slots), (4, 80, 2));
+    }
+
+    #[test]
+    fn a_long_wait_reaches_back_to_its_begin() {
+        let slots = [QUIET, QUIET, QUIET, QUIET, QUIET, QUIET, (25.0, 5, 0), QUIET, QUIET];
+        assert_eq!(split(&slots).0, 5);
+    }
+
+    #[test]
+    fn a_queue_that_stays_as_long_is_the_loads() {
+        let mut slots = vec![QUIET; 4];
+        slots.push((4.0, 900, 0));
+        slots.extend(vec![(0.0, 900, 0); 60]);
+        assert_eq!(split(&slots).0, 4);
+    }
+
+    #[test]
+    fn a_queue_that_drains_slowly_is_the_suts_own_after_a_while() {
+        let mut slots = vec![QUIET; 4];
+        slots.push((4.0, 4000, 0));
+        slots.extend((1..60).map(|slot| (0.0, (4000.0 * 0.96_f64.powi(slot)) as u64, 0)));
+        let disturbed = split(&slots).0;
+        assert!((27..=29).contains(&disturbed), "{disturbed}");
+    }
+
+    #[test]
+    fn a_queue_that_was_full_before_is_no_drain() {
+        let full = (0.0, 900, 0);
+        assert_eq!(split(&[full, full, full, full, (4.0, 900, 0), full, full, full]).0, 3);
+    }
+
+    #[test]
+    fn steal_marks_what_was_sent_since() {
+        let (mut found, windows) = run(&[QUIET; 8]);
+        found.mark_since(0.055);
+        let (disturbed, _) = found.finish(0.08, &windows);
+        assert!((disturbed.total_s() - 0.03).abs() < 1e-9);
+    }
+}

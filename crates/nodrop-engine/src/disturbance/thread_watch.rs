@@ -1,0 +1,163 @@
+//! Watches how long other work kept the threads of tester and SUT off their CPUs.
+
+use nodrop_port::host;
+use nodrop_port::sched::{ThreadClock, ThreadTimes, threads_of};
+
+/// Wait for a CPU that each wake-up costs on an idle machine.
+const WAKE_UP_NS: u64 = 5_000;
+
+/// Time that other work took since the last read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Waits {
+    /// Longest wait of a thread of the tester, in nanoseconds.
+    pub(crate) tester_ns: u64,
+    /// Longest wait of a thread of the SUT, in nanoseconds.
+    pub(crate) sut_ns: u64,
+}
+
+impl Waits {
+    /// Return the longest wait of any thread, in nanoseconds.
+    pub(crate) fn max_ns(self) -> u64 {
+        self.tester_ns.max(self.sut_ns)
+    }
+}
+
+/// Side of a thread in the measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// Sends or receives.
+    Tester,
+    Sut,
+    /// A thread of the tester whose own waits delay no frame.
+    Helper,
+}
+
+#[derive(Debug)]
+struct Thread {
+    clock: ThreadClock,
+    role: Role,
+    /// Positions of the watched threads that compete with it for a CPU by design.
+    fellows: Vec<usize>,
+    last: ThreadTimes,
+}
+
+/// The threads of tester and SUT, and the hypervisor.
+#[derive(Debug)]
+pub(crate) struct ThreadWatch {
+    threads: Vec<Thread>,
+    /// Steal time at the last read, in clock ticks; None if this machine reports none since its start.
+    steal_ticks: Option<u64>,
+}
+
+impl ThreadWatch {
+    /// Watch the workers of a trial, and all threads of the SUT's processes.
+    pub(crate) fn open(workers: &[u32], sut_pids: &[u32]) -> Self {
+        let own = threads_of(std::process::id()).into_iter();
+        let tester = own.map(|id| (id, if workers.contains(&id) { Role::Tester } else { Role::Helper }));
+        let sut = sut_pids.iter().flat_map(|pid| threads_of(*pid)).map(|id| (id, Role::Sut));
+        let open = |(id, role)| {
+            let clock = ThreadClock::open(id)?;
+            let last = clock.read()?;
+            Some(Thread { clock, role, fellows: Vec::new(), last })
+        };
+        let mut threads: Vec<Thread> = tester.chain(sut).filter_map(open).collect();
+        let cpus: Vec<Vec<usize>> = threads.iter().map(|thread| thread.clock.cpus.clone()).collect();
+        for (index, fellows) in competitors(&cpus).into_iter().enumerate() {
+            threads[index].fellows = fellows;
+        }
+        let steal_ticks = Some(host::read().steal_ticks).filter(|ticks| *ticks > 0);
+        Self { threads, steal_ticks }
+    }
+
+    /// Return the waits since the last call.
+    pub(crate) fn read(&mut self) -> Waits {
+        let now: Vec<ThreadTimes> =
+            self.threads.iter().map(|thread| thread.clock.read().unwrap_or(thread.last)).collect();
+        let ran_ns: Vec<u64> =
+            self.threads.iter().zip(&now).map(|(thread, now)| now.ran_ns.saturating_sub(thread.last.ran_ns)).collect();
+        let mut waits = Waits::default();
+        for (thread, now) in self.threads.iter_mut().zip(now) {
+            let by_design_ns = thread.fellows.iter().map(|fellow| ran_ns[*fellow]).sum::<u64>()
+                + now.slice_count.saturating_sub(thread.last.slice_count) * WAKE_UP_NS;
+            let wait_ns = now.waited_ns.saturating_sub(thread.last.waited_ns).saturating_sub(by_design_ns);
+            thread.last = now;
+            match thread.role {
+                Role::Tester => waits.tester_ns = waits.tester_ns.max(wait_ns),
+                Role::Sut => waits.sut_ns = waits.sut_ns.max(wait_ns),
+                Role::Helper => {}
+            }
+        }
+        waits
+    }
+
+    /// Return the CPUs on which threads of tester and SUT may run.
+    pub(crate) fn cpus(&self) -> Vec<usize> {
+        let watched = self.threads.iter().filter(|thread| thread.role != Role::Helper);
+        let mut cpus: Vec<usize> = watched.flat_map(|thread| thread.clock.cpus.iter().copied()).collect();
+        cpus.sort_unstable();
+        cpus.dedup();
+        cpus
+    }
+
+    /// Return whether the hypervisor ran other guests since the last call; the kernel counts in ticks of 10 ms.
+    pub(crate) fn read_steal(&mut self) -> bool {
+        let Some(before) = self.steal_ticks else { return false };
+        let now = host::read().steal_ticks;
+        self.steal_ticks = Some(now);
+        now > before
+    }
+}
+
+/// Return, for each thread, the others that may displace it by the design of tester and SUT: those that share its CPUs,
+/// if there are more threads than CPUs.
+fn competitors(cpus: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let share = |a: &[usize], b: &[usize]| a.iter().any(|cpu| b.contains(cpu));
+    let fellows = |index: usize| {
+        let others = (0..cpus.len()).filter(|other| *other != index && share(&cpus[index], &cpus[*other]));
+        let others: Vec<usize> = others.collect();
+        if others.len() >= cpus[index].len() { others } else { Vec::new() }
+    };
+    (0..cpus.len()).map(fellows).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn threads_compete_by_design_if_they_are_more_than_their_cpus() {
+        assert_eq!(competitors(&[vec![0], vec![0], vec![1]]), [vec![1], vec![0], vec![]]);
+        assert_eq!(competitors(&[vec![0, 1], vec![0, 1], vec![0, 1]]), [vec![1, 2], vec![0, 2], vec![0, 1]]);
+        assert_eq!(competitors(&[vec![0, 1, 2, 3], vec![0, 1, 2, 3], vec![3]]), [vec![], vec![], vec![0, 1]]);
+    }
+
+    /// Two threads work on one CPU: the same waits, with the other thread as a competitor by design and without.
+    #[test]
+    fn a_wait_counts_unless_a_thread_of_tester_or_sut_causes_it() {
+        let cpu = ThreadClock::open(std::process::id()).unwrap().cpus[0];
+        let (ids, received) = mpsc::channel();
+        let start = Instant::now();
+        let spin = |ids: mpsc::Sender<u32>| {
+            nodrop_port::thread::bind_to_cores(&[cpu]).unwrap();
+            ids.send(nodrop_port::thread::current().number()).unwrap();
+            while start.elapsed() < Duration::from_millis(300) {}
+        };
+        let (by_design, by_others) = std::thread::scope(|scope| {
+            for _ in 0..2 {
+                let ids = ids.clone();
+                scope.spawn(move || spin(ids));
+            }
+            let spinning: Vec<u32> = (0..2).map(|_| received.recv().unwrap()).collect();
+            let mut watches = [(); 2].map(|()| ThreadWatch::open(&spinning[..1], &[]));
+            watches[1].threads.iter_mut().for_each(|thread| thread.fellows.clear());
+            watches.iter_mut().for_each(|watch| _ = watch.read());
+            std::thread::sleep(Duration::from_millis(150));
+            let [by_design, by_others] = watches.each_mut().map(|watch| watch.read().tester_ns);
+            (by_design, by_others)
+        });
+        assert!(by_others > by_design + 20_000_000, "{by_design} {by_others}");
+    }
+}

@@ -1,0 +1,114 @@
+//! Time of a trial in which other work on the machine disturbed tester or SUT.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::reply::Windows;
+
+/// Separation of disturbed time from the rest of a trial; the stop rule counts the losses of the rest.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DisturbanceRule {
+    /// Processes of the SUT on this machine; empty if it runs elsewhere or in the kernel.
+    #[serde(default)]
+    pub sut_pids: Vec<u32>,
+    /// Longest time by which a trial is extended to reach its duration without disturbed time, in seconds. Senders that
+    /// the kernel paces, and loads that vary, are not extended.
+    #[serde(default)]
+    pub extension_max_s: f64,
+}
+
+/// Disturbed part of each window; empty vectors if no time was disturbed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DisturbedTime {
+    /// Disturbed time in each window, in seconds.
+    pub time_s: Vec<f64>,
+    /// Frames sent meanwhile: `[series][window]`.
+    pub offered_count: Vec<Vec<u64>>,
+    /// Frames lost of those that later frames overtook meanwhile: `[series][window]`.
+    pub lost_count: Vec<Vec<u64>>,
+}
+
+impl DisturbedTime {
+    /// Return no disturbed time.
+    #[must_use]
+    pub fn new(series_count: usize) -> Self {
+        Self {
+            time_s: Vec::new(),
+            offered_count: vec![Vec::new(); series_count],
+            lost_count: vec![Vec::new(); series_count],
+        }
+    }
+
+    /// Add disturbed time in a window.
+    pub fn add(&mut self, window: usize, time_s: f64, offered: &[u64], lost: &[u64]) {
+        let len = self.time_s.len().max(window + 1);
+        self.time_s.resize(len, 0.0);
+        self.time_s[window] += time_s;
+        for (columns, counts) in [(&mut self.offered_count, offered), (&mut self.lost_count, lost)] {
+            for (column, count) in columns.iter_mut().zip(counts) {
+                column.resize(len, 0);
+                column[window] += count;
+            }
+        }
+    }
+
+    /// Return the disturbed time, in seconds.
+    #[must_use]
+    pub fn total_s(&self) -> f64 {
+        self.time_s.iter().sum()
+    }
+
+    /// Fit the final windows, of which the last may have been merged: losses that only the end of the trial confirmed
+    /// are disturbed if its last slot is, and no window has more disturbed losses than losses.
+    pub fn fit(&mut self, windows: &Windows, is_disturbed_at_end: bool) {
+        if self.time_s.is_empty() {
+            (self.offered_count, self.lost_count) = (Vec::new(), Vec::new());
+            return;
+        }
+        let len = windows.end_s.len();
+        fit_column(&mut self.time_s, len, 0.0);
+        self.offered_count.iter_mut().for_each(|column| fit_column(column, len, 0));
+        for (column, lost) in self.lost_count.iter_mut().zip(&windows.lost_count) {
+            fit_column(column, len, 0);
+            column.iter_mut().zip(lost).for_each(|(disturbed, lost)| *disturbed = (*disturbed).min(*lost));
+            if is_disturbed_at_end && let (Some(disturbed), Some(lost)) = (column.last_mut(), lost.last()) {
+                *disturbed = *lost;
+            }
+        }
+    }
+}
+
+fn fit_column<T: Copy + std::ops::AddAssign>(column: &mut Vec<T>, len: usize, zero: T) {
+    while column.len() > len.max(1) {
+        let Some(merged) = column.pop() else { return };
+        column.last_mut().into_iter().for_each(|last| *last += merged);
+    }
+    column.resize(len, zero);
+}
+
+/// CPU time of processes that are neither tester nor SUT, on a CPU of theirs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OtherWork {
+    /// Name of the processes.
+    pub name: String,
+    /// Process id; None for several of that name.
+    pub pid: Option<u32>,
+    /// The CPU.
+    pub cpu: u32,
+    /// CPU time during the trial, in seconds.
+    pub time_s: f64,
+}
+
+/// The trial without its disturbed time, all streams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UndisturbedCounts {
+    /// Undisturbed sending time, in seconds.
+    pub duration_s: f64,
+    /// Frames sent.
+    pub offered_count: u64,
+    /// Frames of these that were lost.
+    pub lost_count: u64,
+    /// Frames that were due and not sent.
+    pub unsent_count: u64,
+}

@@ -1,0 +1,114 @@
+"""CPU time that other processes take on each CPU, from `/proc`."""
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+PROC = Path("/proc")
+IDLE_FIELDS = slice(3, 5)
+"""idle and iowait, in `cpu<n> user nice system idle iowait irq softirq steal ...` (proc_stat(5))."""
+TIME_FIELDS = slice(0, 8)
+NOTABLE_RATIO = 0.1
+"""Share of a CPU above which other work on it is worth a line."""
+
+
+class CpuUse(NamedTuple):
+    """Other work on a CPU."""
+
+    cpu: int
+    busy_ratio: float
+    """Share of the time in [0, 1]."""
+    processes: tuple[str, ...]
+    """Names of the processes that took most of it and still ran at the end, longest first."""
+
+
+class _ProcessTime(NamedTuple):
+    name: str
+    parent: int
+    cpu: int
+    ticks: int
+
+
+class _CpuTime(NamedTuple):
+    busy: int
+    total: int
+
+
+class CpuLoadMeter:
+    """Measures since its creation how busy each CPU was with work other than this process and its descendants."""
+
+    def __init__(self, proc: Path = PROC) -> None:
+        self._proc = proc
+        self._cpus, self._processes = _read_cpus(proc), _read_processes(proc)
+
+    def read(self) -> tuple[CpuUse, ...]:
+        """Return the use of each CPU, in order; nothing without time since the creation."""
+        cpus, processes = _read_cpus(self._proc), _read_processes(self._proc)
+        own = _find_descendants(processes, os.getpid())
+        spent: dict[int, Counter[str]] = {cpu: Counter() for cpu in cpus}
+        own_ticks: Counter[int] = Counter()
+        for pid, now in processes.items():
+            before = self._processes.get(pid)
+            ticks = now.ticks - (before.ticks if before and before.name == now.name else 0)
+            if pid in own:
+                own_ticks[now.cpu] += ticks
+            elif ticks > 0 and now.cpu in spent:
+                spent[now.cpu][now.name] += ticks
+        uses = []
+        for cpu, now_time in cpus.items():
+            then = self._cpus.get(cpu, now_time)
+            total = now_time.total - then.total
+            if total > 0:
+                busy = max(0, now_time.busy - then.busy - own_ticks[cpu])
+                names = tuple(name for name, _ in spent[cpu].most_common(3))
+                uses.append(CpuUse(cpu, min(1.0, busy / total), names))
+        return tuple(uses)
+
+
+def list_notable_uses(uses: tuple[CpuUse, ...], cpus: frozenset[int] | None = None) -> tuple[CpuUse, ...]:
+    """Return the uses that may disturb a measurement on these CPUs; None: on any."""
+    return tuple(use for use in uses if use.busy_ratio > NOTABLE_RATIO and (cpus is None or use.cpu in cpus))
+
+
+def format_use(use: CpuUse) -> str:
+    """Return a use as text: `CPU 1 is 93 % busy (cc1plus, ld)`."""
+    names = f" ({', '.join(use.processes)})" if use.processes else ""
+    return f"CPU {use.cpu} is {use.busy_ratio:.0%} busy{names}".replace("%", " %")
+
+
+def _read_cpus(proc: Path) -> dict[int, _CpuTime]:
+    times = {}
+    for line in (proc / "stat").read_text().splitlines():
+        name, _, rest = line.partition(" ")
+        if name.startswith("cpu") and name[3:].isdigit():
+            ticks = [int(field) for field in rest.split()][TIME_FIELDS]
+            times[int(name[3:])] = _CpuTime(sum(ticks) - sum(ticks[IDLE_FIELDS]), sum(ticks))
+    return times
+
+
+def _read_processes(proc: Path) -> dict[int, _ProcessTime]:
+    """Return every process; proc_pid_stat(5) has its fields."""
+    processes = {}
+    for entry in proc.iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            head, _, tail = (entry / "stat").read_text().rpartition(")")
+        except OSError:  # it ended meanwhile
+            continue
+        fields = tail.split()
+        name = head.partition("(")[2]
+        processes[int(entry.name)] = _ProcessTime(
+            name, int(fields[1]), int(fields[36]), int(fields[11]) + int(fields[12])
+        )
+    return processes
+
+
+def _find_descendants(processes: Mapping[int, _ProcessTime], root: int) -> set[int]:
+    found, added = {root}, {root}
+    while added:
+        added = {pid for pid, process in processes.items() if process.parent in added} - found
+        found |= added
+    return found
