@@ -20,7 +20,7 @@ def write_proc(proc: Path, busy: dict[int, int], total: int, processes: Processe
     (proc / "stat").write_text("cpu  1 2 3 4 5 6 7 8 9 10\n" + "\n".join(lines) + "\nctxt 5\n")
     for pid, (name, parent, cpu, ticks) in processes.items():
         (proc / str(pid)).mkdir(exist_ok=True)
-        fields = ["R", str(parent), *["0"] * 9, str(ticks), "0", *["0"] * 23, str(cpu), "0"]
+        fields = ["R", str(parent), *["0"] * 9, str(ticks), *["0"] * 24, str(cpu), "0"]
         (proc / str(pid) / "stat").write_text(f"{pid} ({name}) {' '.join(fields)}\n")
 
 

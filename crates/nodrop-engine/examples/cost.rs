@@ -130,6 +130,7 @@ fn request(loads_pps: Vec<f64>, latency_every: Option<u64>) -> TrialRequest {
         histograms: false,
         capture: None,
         disturbances: None,
+        progress_s: 0.0,
     }
 }
 

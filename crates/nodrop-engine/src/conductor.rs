@@ -24,6 +24,8 @@ pub(crate) struct Conductor<'a, C, F> {
     clock: &'a C,
     shared: &'a SharedCounters,
     on_window: F,
+    /// End of the last window that was reported.
+    reported_s: f64,
     last: Vec<Sample>,
     losses: LiveLoss,
     /// Separates disturbed time, if requested.
@@ -62,7 +64,20 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
         let (last, losses) = (vec![Sample::default(); series_count], LiveLoss::new(series_count));
         let load_pps = context.request.loads_pps.iter().sum();
         let slots = context.request.disturbances.is_some().then(|| Slots::new(series_count, load_pps));
-        Self { context, clock, shared, on_window, last, losses, slots, watch: None, is_extensible, timeline }
+        let reported_s = 0.0;
+        Self {
+            context,
+            clock,
+            shared,
+            on_window,
+            reported_s,
+            last,
+            losses,
+            slots,
+            watch: None,
+            is_extensible,
+            timeline,
+        }
     }
 
     /// Supervise the trial until the workers may finish.
@@ -180,30 +195,41 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
     /// Record whether other work disturbed the time since the last loss check.
     fn close_slot(&mut self, now: &[Sample], elapsed_s: f64) {
         let (Some(slots), Some(rule)) = (&mut self.slots, &self.context.request.disturbances) else { return };
+        let late_ns = self.shared.lateness_ns.swap(0, Relaxed);
+        // A SUT in the kernel works in the sender's time; one with processes of its own cannot delay the sender.
+        let is_sut_elsewhere = !rule.sut_pids.is_empty();
         let open = || ThreadWatch::open(&self.shared.worker_ids(), &rule.sut_pids);
         let watch = self.watch.get_or_insert_with(open);
+        let wait_s = watch.read().max_ns().max(watch.read_steal_ns()) as f64 / 1e9;
         slots.close(&SlotEnd {
             end_s: elapsed_s,
             now,
             unsent: self.shared.unsent.load(Relaxed),
             lost: self.losses.by_series(),
             window: self.timeline.windows.end_s.len(),
-            wait_s: watch.read().max_ns() as f64 / 1e9,
+            wait_s,
+            late_s: if is_sut_elsewhere { late_ns as f64 / 1e9 } else { 0.0 },
         });
     }
 
     /// Record a window and begin the next.
     fn close_window(&mut self, now: Vec<Sample>, elapsed_s: f64) {
-        if self.watch.as_mut().is_some_and(ThreadWatch::read_steal) {
-            let begin_s = self.timeline.windows.end_s.last().copied().unwrap_or(0.0);
-            self.slots.iter_mut().for_each(|slots| slots.mark_since(begin_s));
-        }
         let windows = &mut self.timeline.windows;
         windows.end_s.push(elapsed_s);
         for (index, (before, now)) in self.last.iter().zip(&now).enumerate() {
             windows.offered_count[index].push(now.offered - before.offered);
             windows.received_count[index].push(now.received - before.received);
         }
+        self.last = now;
+        // Windows end a little after the edges of their grid.
+        if elapsed_s - self.reported_s >= self.context.request.progress_s - self.context.request.window_s / 2.0 {
+            self.reported_s = elapsed_s;
+            self.report_progress(elapsed_s);
+        }
+    }
+
+    fn report_progress(&mut self, elapsed_s: f64) {
+        let now = &self.last;
         (self.on_window)(Window {
             trial_id: self.context.request.trial_id,
             elapsed_s,
@@ -213,7 +239,6 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
             series_offered_count: now.iter().map(|series| series.offered).collect(),
             series_received_count: now.iter().map(|series| series.received).collect(),
         });
-        self.last = now;
     }
 
     /// Merge the last windows if hardly any frames were sent in them, because such a window carries no information.

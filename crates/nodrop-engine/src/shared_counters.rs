@@ -35,6 +35,8 @@ pub(crate) struct SharedCounters {
     pub(crate) failed: AtomicBool,
     /// Frames that senders skipped because they were overdue.
     pub(crate) unsent: AtomicU64,
+    /// Largest lateness of a frame since the conductor last took it, in nanoseconds.
+    pub(crate) lateness_ns: AtomicU64,
     /// Ids of the workers' threads, each added when it starts.
     worker_ids: Mutex<Vec<u32>>,
 }
@@ -51,6 +53,7 @@ impl SharedCounters {
             sending: AtomicUsize::new(sending_ports),
             failed: AtomicBool::new(false),
             unsent: AtomicU64::new(0),
+            lateness_ns: AtomicU64::new(0),
             worker_ids: Mutex::new(Vec::new()),
         }
     }

@@ -49,6 +49,7 @@ fn trial(capture: CaptureRequest) -> Result<(TrialReply, FileFrames), String> {
         histograms: false,
         capture: Some(Box::new(capture)),
         disturbances: None,
+        progress_s: 0.0,
     };
     let reply = engine.trial(&request, &AtomicBool::new(false), |_| ()).map_err(|error| error.to_string())?;
     let frames = read(&file, None, usize::MAX).unwrap();

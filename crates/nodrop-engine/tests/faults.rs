@@ -157,6 +157,7 @@ fn measure(faults: Faults) -> (TrialReply, Vec<(u16, u64)>) {
         histograms: false,
         capture: None,
         disturbances: None,
+        progress_s: 0.0,
     };
     let reply = engine.trial(&request, &AtomicBool::new(false), |_| ()).unwrap();
     let log = log.lock().unwrap().clone();

@@ -48,6 +48,7 @@ fn thirty_trials_take_no_more_memory_than_three() {
         histograms: true,
         capture: None,
         disturbances: None,
+        progress_s: 0.0,
     };
     let mut measure = || engine.trial(&request, &AtomicBool::new(false), |_| ()).unwrap();
     (0..3).for_each(|_| drop(measure()));

@@ -40,6 +40,7 @@ fn request(load_pps: f64, duration_s: f64) -> TrialRequest {
         histograms: true,
         capture: None,
         disturbances: None,
+        progress_s: 0.0,
     }
 }
 

@@ -178,6 +178,9 @@ pub struct TrialRequest {
     pub stop: Option<StopRule>,
     /// Width of a window of the time series; at most 0.1 s.
     pub window_s: f64,
+    /// Shortest time between two `window` replies, which cost the reader's CPU time; 0: one for each window.
+    #[serde(default)]
+    pub progress_s: f64,
     /// Interval between loss checks; at most 0.1 s. A frame is certainly lost if it had been overtaken at one check and
     /// is still missing at the next.
     #[serde(rename = "look_s", default = "loss_check_s")]
@@ -223,6 +226,7 @@ impl TrialRequest {
             (!range.contains(&value)).then(|| format!("{key}: {value} is out of range; use {low} to {high}"))
         };
         check("window_s", self.window_s, Self::INTERVAL_RANGE_S)
+            .or_else(|| check("progress_s", self.progress_s, 0.0..=Self::DURATION_MAX_S))
             .or_else(|| check("look_s", self.loss_check_s, Self::INTERVAL_RANGE_S))
             .or_else(|| check("catch_up_max_s", self.catch_up_max_s, Self::CATCH_UP_RANGE_S))
             .or_else(|| {

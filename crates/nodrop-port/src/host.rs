@@ -1,6 +1,7 @@
 //! Counters of the host and of its interfaces.
 
 use std::fs;
+use std::io::Read;
 
 use crate::interface_index;
 use crate::observe::netlink;
@@ -22,6 +23,15 @@ pub fn read() -> HostCounters {
     let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
     let (steal_ticks, total_ticks) = parse_stat(&stat);
     HostCounters { steal_ticks, total_ticks, process_cpu_ns: process_cpu_ns() }
+}
+
+/// Return the steal time of all CPUs, in clock ticks. Reads only the first line of `/proc/stat`, of as many as there are
+/// CPUs; the kernel still composes all of them, so a call takes some 10 µs and 1 µs for each CPU.
+#[must_use]
+pub fn read_steal_ticks() -> u64 {
+    let mut line = [0; 256];
+    let len = fs::File::open("/proc/stat").and_then(|mut stat| stat.read(&mut line)).unwrap_or(0);
+    parse_stat(&String::from_utf8_lossy(&line[..len])).0
 }
 
 /// Return the frames that the kernel dropped on receive at an interface of this network namespace before they reached a

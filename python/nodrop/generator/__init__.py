@@ -31,7 +31,8 @@ def open_generator(plan: "Plan", stage: PathUnderTest) -> "Measurer":
             check_alive=stage.check_alive,
             interfaces=plan.lab.tester_interfaces,
         )
-    from nodrop.generator.engine import EngineMeasurer
+    from nodrop.generator.engine import PROGRESS_S, EngineMeasurer
+    from nodrop.model.trial import WINDOW_S
 
     sut_pids = tuple(process.pid for process in stage.facts.sut_processes)
     return EngineMeasurer(
@@ -43,4 +44,5 @@ def open_generator(plan: "Plan", stage: PathUnderTest) -> "Measurer":
         check_alive=stage.check_alive,
         capture=plan.capture,
         sut_pids=sut_pids if plan.search.excludes_disturbed else None,
+        progress_s=WINDOW_S if plan.interval_s else PROGRESS_S,
     )

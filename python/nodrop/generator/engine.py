@@ -29,6 +29,8 @@ from nodrop.model.trial import FIXED, WINDOW_S, Doubt, Trial, TrialResult, Valid
 ANSWER_TIMEOUT_S = 10.0
 CHECK_TIMEOUT_S = 3.0
 STOP_TIMEOUT_S = 3.0
+PROGRESS_S = 0.25
+"""Time between two reports of progress: each takes CPU time, on the tester's CPU."""
 EXTENSION_MAX_RATIO = 1.0
 """Longest extension of a disturbed trial, as a multiple of its duration."""
 REPLY_FIELDS = (
@@ -66,11 +68,12 @@ class EngineMeasurer:
         check_alive: Callable[[], None],
         capture: CapturePlan | None = None,
         sut_pids: tuple[int, ...] | None = None,
+        progress_s: float = PROGRESS_S,
     ) -> None:
         """Prepare to use `interfaces`, ordered by the streams' port index, in the network namespace of process
         `netns_pid`, with the stations and next hops of `neighbors`. `check_alive` is called while waiting and raises
         when the path under test is down. `sut_pids`: the SUT's processes on this machine, to separate the time in which
-        other work disturbs them or the tester; None: not separated."""
+        other work disturbs them or the tester; None: not separated. `progress_s`: time between calls of `on_window`."""
         self._plan = plan
         self._traffic = traffic
         self._neighbors = neighbors or NeighborPlan()
@@ -79,6 +82,7 @@ class EngineMeasurer:
         self._check_alive = check_alive
         self._capture = capture
         self._sut_pids = sut_pids
+        self._progress_s = progress_s
         self._engine: EngineProcess | None = None
         self._ports: tuple[PortFacts, ...] = ()
         self._next_hops: NextHops = {}
@@ -216,6 +220,7 @@ class EngineMeasurer:
             "pattern": self._traffic.pattern.model_dump(),
             "stop": trial.stop.model_dump() if trial.stop else None,
             "window_s": WINDOW_S,
+            "progress_s": self._progress_s,
             "catch_up_max_s": self._plan.catch_up_max_s,
             "latency_every": self._plan.latency_every,
             "histograms": phase != "search",

@@ -396,6 +396,11 @@ class TrialResult(Value):
         )
 
     @property
+    def judged_loss_ratio(self) -> float:
+        """The loss ratio by which goals are judged; unsent frames count as lost."""
+        return self.judged.loss_ratio if self.undisturbed else self.loss_ratio
+
+    @property
     def disturbed_ratio(self) -> float:
         """Share of the time of sending that other work disturbed and that is left out."""
         return 1.0 - self.undisturbed.duration_s / self.duration_s if self.undisturbed and self.duration_s else 0.0

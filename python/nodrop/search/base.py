@@ -50,7 +50,7 @@ class Outcome:
         has_all_time = result.undisturbed is None
         return cls(
             index=result.index,
-            loss_ratio=judged.loss_ratio,
+            loss_ratio=result.judged_loss_ratio,
             elapsed_s=judged.duration_s,
             intended_count=result.intended_count if has_all_time else judged.offered_count + judged.unsent_count,
             offered_count=judged.offered_count,

@@ -128,7 +128,7 @@ def _build_bound(trial: TrialResult | None) -> Bound | None:
         return None
     return Bound(
         load_pps=trial.trial.intended_load_pps,
-        loss_ratio=trial.judged.loss_ratio,
+        loss_ratio=trial.judged_loss_ratio,
         duration_s=trial.trial.duration_s,
         trial_index=trial.index,
     )
@@ -173,7 +173,7 @@ def _find_limit(context: _GoalContext) -> tuple[Limit, Message]:
     if context.lower and _reaches(context.lower, plan.max_load_pps):
         return Limit.MAX_LOAD, Message.of("max-load", load_pps=plan.max_load_pps)
     if not context.lower and lowest and lowest.trial.intended_load_pps <= plan.min_load_pps:
-        worst_ratio = max(trial.judged.loss_ratio for trial in (lowest, *context.trials_like(lowest)))
+        worst_ratio = max(trial.judged_loss_ratio for trial in (lowest, *context.trials_like(lowest)))
         return Limit.MIN_LOAD, Message.of(
             "min-load", load_pps=plan.min_load_pps, loss_ratio=worst_ratio, allowed_ratio=goal.loss_ratio
         )
@@ -193,7 +193,7 @@ def _find_upper_limit(context: _GoalContext, upper: TrialResult) -> tuple[Limit,
     """Return SUT or tester: whichever lost more in most of the trials at this load with too much loss."""
     allowed_ratio = context.goal.loss_ratio
     trials = context.trials_like(upper)
-    high_loss = [trial for trial in trials if trial.judged.loss_ratio > allowed_ratio] or [upper]
+    high_loss = [trial for trial in trials if trial.judged_loss_ratio > allowed_ratio] or [upper]
     by_sut = [trial for trial in high_loss if trial.judged.sut_loss_ratio > allowed_ratio]
     by_tester = [
         trial for trial in high_loss if trial.judged.sut_loss_ratio <= allowed_ratio and trial.judged.unsent_count

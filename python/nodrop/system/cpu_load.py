@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 PROC = Path("/proc")
-IDLE_FIELDS = slice(3, 5)
-"""idle and iowait, in `cpu<n> user nice system idle iowait irq softirq steal ...` (proc_stat(5))."""
+BUSY_FIELDS = slice(0, 3)
+"""user, nice and system, in `cpu<n> user nice system idle iowait irq softirq steal ...` (proc_stat(5))."""
 TIME_FIELDS = slice(0, 8)
 NOTABLE_RATIO = 0.1
 """Share of a CPU above which other work on it is worth a line."""
@@ -29,6 +29,7 @@ class _ProcessTime(NamedTuple):
     parent: int
     cpu: int
     ticks: int
+    ended_children_ticks: int
 
 
 class _CpuTime(NamedTuple):
@@ -49,11 +50,13 @@ class CpuLoadMeter:
         own = _find_descendants(processes, os.getpid())
         spent: dict[int, Counter[str]] = {cpu: Counter() for cpu in cpus}
         own_ticks: Counter[int] = Counter()
+        ended_ticks = 0
         for pid, now in processes.items():
             before = self._processes.get(pid)
             ticks = now.ticks - (before.ticks if before and before.name == now.name else 0)
             if pid in own:
                 own_ticks[now.cpu] += ticks
+                ended_ticks += now.ended_children_ticks - (before.ended_children_ticks if before else 0)
             elif ticks > 0 and now.cpu in spent:
                 spent[now.cpu][now.name] += ticks
         uses = []
@@ -62,6 +65,11 @@ class CpuLoadMeter:
             total = now_time.total - then.total
             if total > 0:
                 busy = max(0, now_time.busy - then.busy - own_ticks[cpu])
+                # The CPUs of own processes that ended are unknown: where time is left that no process explains.
+                unexplained = max(0, busy - spent[cpu].total())
+                explained_by_ended = min(ended_ticks, unexplained)
+                ended_ticks -= explained_by_ended
+                busy -= explained_by_ended
                 names = tuple(name for name, _ in spent[cpu].most_common(3))
                 uses.append(CpuUse(cpu, min(1.0, busy / total), names))
         return tuple(uses)
@@ -84,7 +92,7 @@ def _read_cpus(proc: Path) -> dict[int, _CpuTime]:
         name, _, rest = line.partition(" ")
         if name.startswith("cpu") and name[3:].isdigit():
             ticks = [int(field) for field in rest.split()][TIME_FIELDS]
-            times[int(name[3:])] = _CpuTime(sum(ticks) - sum(ticks[IDLE_FIELDS]), sum(ticks))
+            times[int(name[3:])] = _CpuTime(sum(ticks[BUSY_FIELDS]), sum(ticks))
     return times
 
 
@@ -99,9 +107,12 @@ def _read_processes(proc: Path) -> dict[int, _ProcessTime]:
         except OSError:  # it ended meanwhile
             continue
         fields = tail.split()
-        name = head.partition("(")[2]
         processes[int(entry.name)] = _ProcessTime(
-            name, int(fields[1]), int(fields[36]), int(fields[11]) + int(fields[12])
+            name=head.partition("(")[2],
+            parent=int(fields[1]),
+            cpu=int(fields[36]),
+            ticks=int(fields[11]) + int(fields[12]),
+            ended_children_ticks=int(fields[13]) + int(fields[14]),
         )
     return processes
 

@@ -12,6 +12,8 @@ use crate::shared_counters::Sample;
 /// Share of a slot that threads may wait for a CPU without a disturbance: queues take the frames of shorter waits, which
 /// cost the SUT at most this share of its rate.
 const WAIT_MAX_RATIO: f64 = 0.05;
+/// Lateness from which frames show a disturbance of the sender: near its highest rate it is often late by less.
+const LATE_MAX_S: f64 = 0.002;
 /// Longest time that frames delayed by a disturbance take to leave the SUT; later losses are its own.
 const DRAIN_MAX_S: f64 = 0.25;
 /// Share by which frames in flight decrease from slot to slot while a queue drains; a queue that decreases less for
@@ -40,6 +42,8 @@ pub(crate) struct SlotEnd<'a> {
     pub(crate) window: usize,
     /// Longest wait for a CPU that ended in the slot, in seconds.
     pub(crate) wait_s: f64,
+    /// Largest lateness of a frame that the SUT cannot have caused, in seconds.
+    pub(crate) late_s: f64,
 }
 
 /// The counts of one slot.
@@ -75,6 +79,8 @@ pub(crate) struct Slots {
     last_s: f64,
     /// The drain after a disturbance, if it has not ended.
     drain: Option<Drain>,
+    /// Begin of the time in which frames were late in every slot, if they were in the last one.
+    late_since_s: Option<f64>,
     /// Frames in flight at the ends of the latest undisturbed slots.
     in_flight: VecDeque<u64>,
     /// Disturbed part of slots that are no longer in `recent`, and of the total.
@@ -96,6 +102,7 @@ impl Slots {
             last_lost: vec![0; series_count],
             last_s: 0.0,
             drain: None,
+            late_since_s: None,
             in_flight: VecDeque::new(),
             disturbed: DisturbedTime::new(series_count),
             disturbed_unsent: 0,
@@ -111,7 +118,9 @@ impl Slots {
             before.lost = end.lost.iter().zip(&self.last_lost).map(|(now, last)| now - last).collect();
         }
         let length_s = end.end_s - self.last_s;
-        let begins = end.wait_s > WAIT_MAX_RATIO * length_s;
+        let is_late = end.late_s > LATE_MAX_S;
+        let begins = end.wait_s > WAIT_MAX_RATIO * length_s || (is_late && self.late_since_s.is_none());
+        self.late_since_s = if is_late { self.late_since_s.or(Some(self.last_s)) } else { None };
         self.recent.push_back(Slot {
             begin_s: self.last_s,
             end_s: end.end_s,
@@ -123,7 +132,7 @@ impl Slots {
         });
         if begins {
             // Frames sent just before the wait were still on their way.
-            let begin_s = self.last_s.min(end.end_s - end.wait_s);
+            let begin_s = self.last_s.min(end.end_s - end.wait_s.max(end.late_s));
             self.recent
                 .iter_mut()
                 .filter(|slot| slot.end_s > begin_s - length_s)
@@ -142,6 +151,8 @@ impl Slots {
     }
 
     fn update_drain(&mut self, begins: bool, now_s: f64, in_flight: u64) {
+        // A sender that stays late is too slow for the load, which is no disturbance.
+        let is_catching_up = self.late_since_s.is_some_and(|since_s| now_s - since_s <= DRAIN_MAX_S);
         let usual = self.in_flight.iter().copied().max().unwrap_or(0).max((self.load_pps * IN_FLIGHT_S) as u64);
         match &mut self.drain {
             _ if begins => self.drain = Some(Drain { begin_s: now_s, in_flight, steady: 0 }),
@@ -149,7 +160,8 @@ impl Slots {
                 let is_steady = in_flight as f64 > drain.in_flight as f64 * (1.0 - DRAIN_RATIO);
                 drain.steady = if is_steady { drain.steady + 1 } else { 0 };
                 drain.in_flight = in_flight;
-                if in_flight <= usual || drain.steady >= STEADY_SLOTS || now_s - drain.begin_s > DRAIN_MAX_S {
+                let is_drained = !is_catching_up && (in_flight <= usual || drain.steady >= STEADY_SLOTS);
+                if is_drained || now_s - drain.begin_s > DRAIN_MAX_S {
                     self.drain = None;
                 }
             }
@@ -160,11 +172,6 @@ impl Slots {
                 }
             }
         }
-    }
-
-    /// Mark the slots from `begin_s` as disturbed, for a cause that is known only afterwards.
-    pub(crate) fn mark_since(&mut self, begin_s: f64) {
-        self.recent.iter_mut().filter(|slot| slot.end_s > begin_s).for_each(|slot| slot.disturbed = true);
     }
 
     /// Count the losses of slots whose state is final, but for the latest `open`.
@@ -233,6 +240,11 @@ mod tests {
 
     /// Slots of 10 ms with 1,000 frames each, one window: (waited ms, in flight, losses confirmed so far).
     fn run(slots: &[(f64, u64, u64)]) -> (Slots, Windows) {
+        run_late(slots, &[])
+    }
+
+    /// The same, with frames that are late in the first slots, in ms.
+    fn run_late(slots: &[(f64, u64, u64)], late_ms: &[f64]) -> (Slots, Windows) {
         let mut found = Slots::new(1, LOAD_PPS);
         for (index, (wait_ms, in_flight, lost)) in (1_u32..).zip(slots) {
             let offered = u64::from(index) * 1000;
@@ -243,6 +255,7 @@ mod tests {
                 lost: &[*lost],
                 window: 0,
                 wait_s: wait_ms / 1e3,
+                late_s: late_ms.get(index as usize - 1).copied().unwrap_or(0.0) / 1e3,
             });
         }
         let (count, lost) = (slots.len() as u64, slots.last().map_or(0, |last| last.2));
@@ -331,10 +344,16 @@ mod tests {
     }
 
     #[test]
-    fn steal_marks_what_was_sent_since() {
-        let (mut found, windows) = run(&[QUIET; 8]);
-        found.mark_since(0.055);
-        let (disturbed, _) = found.finish(0.08, &windows);
-        assert!((disturbed.total_s() - 0.03).abs() < 1e-9);
+    fn a_sender_that_is_late_for_a_moment_is_disturbed_and_one_that_stays_late_is_slow() {
+        let (found, windows) = run_late(&[QUIET; 80], &[0.0, 0.0, 0.0, 0.0, 6.0, 3.0]);
+        assert!((found.finish(windows.end_s[0], &windows).0.total_s() - 0.04).abs() < 1e-9);
+        let (found, windows) = run_late(&[QUIET; 80], &[vec![0.0; 4], vec![20.0; 70]].concat());
+        let disturbed_s = found.finish(windows.end_s[0], &windows).0.total_s();
+        assert!((0.27..0.31).contains(&disturbed_s), "{disturbed_s}");
+        let mut slots = [QUIET; 80];
+        slots[60].0 = 4.0;
+        let (found, windows) = run_late(&slots, &[vec![0.0; 4], vec![20.0; 76]].concat());
+        let longer_s = found.finish(windows.end_s[0], &windows).0.total_s() - disturbed_s;
+        assert!((0.02..0.05).contains(&longer_s), "{longer_s}");
     }
 }

@@ -3,6 +3,8 @@
 use nodrop_port::host;
 use nodrop_port::sched::{ThreadClock, ThreadTimes, threads_of};
 
+/// A clock tick of `/proc/stat` (`USER_HZ`).
+const TICK_NS: u64 = 10_000_000;
 /// Wait for a CPU that each wake-up costs on an idle machine.
 const WAKE_UP_NS: u64 = 5_000;
 
@@ -65,7 +67,7 @@ impl ThreadWatch {
         for (index, fellows) in competitors(&cpus).into_iter().enumerate() {
             threads[index].fellows = fellows;
         }
-        let steal_ticks = Some(host::read().steal_ticks).filter(|ticks| *ticks > 0);
+        let steal_ticks = Some(host::read_steal_ticks()).filter(|ticks| *ticks > 0);
         Self { threads, steal_ticks }
     }
 
@@ -99,12 +101,13 @@ impl ThreadWatch {
         cpus
     }
 
-    /// Return whether the hypervisor ran other guests since the last call; the kernel counts in ticks of 10 ms.
-    pub(crate) fn read_steal(&mut self) -> bool {
-        let Some(before) = self.steal_ticks else { return false };
-        let now = host::read().steal_ticks;
+    /// Return the time that the hypervisor ran other guests since the last call, in nanoseconds; the kernel counts in
+    /// ticks.
+    pub(crate) fn read_steal_ns(&mut self) -> u64 {
+        let Some(before) = self.steal_ticks else { return 0 };
+        let now = host::read_steal_ticks();
         self.steal_ticks = Some(now);
-        now > before
+        now.saturating_sub(before) * TICK_NS
     }
 }
 

@@ -23,6 +23,7 @@ class DisturbanceCause(NamedTuple):
 DISTURBANCE_CAUSES = {
     "tester_preempted": DisturbanceCause(("A2", "A5")),
     "sut_preempted": DisturbanceCause(("A2", "A5"), "SUT"),
+    "disturbed": DisturbanceCause(("A2", "A5")),
     "held_up": DisturbanceCause(("A2", "A3")),
     "sender_late": DisturbanceCause(("A2", "A3")),
     "sender_stalled": DisturbanceCause(("A2", "A3")),
