@@ -145,7 +145,18 @@ def _measure(directory: Path, user: str, sut: str, noise: str, quiet_pps: float)
     results = Path(tempfile.mkdtemp(dir=directory))
     results.chmod(0o777)
     flags = [flag for key in keys for flag in ("--set", key)]
-    command = [_find_nodrop(), "run", "-q", "--no-latency", "--alongside", "--results-dir", results, *flags]
+    separation = ["--set", "search.disturbed_time=exclude"]
+    command = [
+        _find_nodrop(),
+        "run",
+        "-q",
+        "--no-latency",
+        "--alongside",
+        "--results-dir",
+        results,
+        *separation,
+        *flags,
+    ]
     with _start_noise(noise, directory):
         begin_s = time.monotonic()
         exit_code = _run(command, user)

@@ -32,8 +32,6 @@ pub(crate) struct Conductor<'a, C, F> {
     slots: Option<Slots>,
     /// Opened at the first loss check, when all workers have started.
     watch: Option<ThreadWatch>,
-    /// Whether senders accept a later end.
-    is_extensible: bool,
     timeline: Timeline,
 }
 
@@ -63,21 +61,11 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
         };
         let (last, losses) = (vec![Sample::default(); series_count], LiveLoss::new(series_count));
         let load_pps = context.request.loads_pps.iter().sum();
-        let slots = context.request.disturbances.is_some().then(|| Slots::new(series_count, load_pps));
+        // Of a trial that cannot be extended, too little might remain.
+        let is_separated = is_extensible && context.request.disturbances.is_some();
+        let slots = is_separated.then(|| Slots::new(series_count, load_pps));
         let reported_s = 0.0;
-        Self {
-            context,
-            clock,
-            shared,
-            on_window,
-            reported_s,
-            last,
-            losses,
-            slots,
-            watch: None,
-            is_extensible,
-            timeline,
-        }
+        Self { context, clock, shared, on_window, reported_s, last, losses, slots, watch: None, timeline }
     }
 
     /// Supervise the trial until the workers may finish.
@@ -149,8 +137,7 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
 
     /// Postpone the end of sending by the disturbed time so far, shortly before it is reached.
     fn extend_sending(&mut self, elapsed_ns: u64) {
-        let (Some(slots), Some(rule), true) = (&self.slots, &self.context.request.disturbances, self.is_extensible)
-        else {
+        let (Some(slots), Some(rule)) = (&self.slots, &self.context.request.disturbances) else {
             return;
         };
         let end_ns = self.shared.end_ns.load(Relaxed);

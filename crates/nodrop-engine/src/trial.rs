@@ -1,6 +1,6 @@
 //! A trial from start to reply: assigns work to threads, runs them, and collects the counts.
 
-use nodrop_model::{TrialReply, TrialRequest, Window};
+use nodrop_model::{LoadPattern, TrialReply, TrialRequest, Window};
 use nodrop_port::clock::Clock;
 use nodrop_port::{PortError, Receive, Transmit};
 
@@ -40,11 +40,12 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
     let sending_ports = workers.iter().map(|worker| worker.senders.len()).sum();
     let is_self_paced =
         |worker: &Worker<'_, T, R>| worker.senders.iter().any(|sender| sender.port.egress_port().is_some());
+    let is_extensible = matches!(context.request.pattern, LoadPattern::Flat) && !workers.iter().any(is_self_paced);
     let has_self_paced = workers.iter().any(is_self_paced);
     let head_start_ns = if has_self_paced { SELF_PACED_HEAD_START_NS } else { HEAD_START_NS };
     let start_ns = clock.steady_ns() + head_start_ns;
     let shared = SharedCounters::new(start_ns, context.duration_ns(), context.series.counts.count(), sending_ports);
-    let mut conductor = Conductor::new(context, clock, &shared, !has_self_paced, on_window);
+    let mut conductor = Conductor::new(context, clock, &shared, is_extensible, on_window);
     let workers = std::thread::scope(|scope| {
         let handles: Vec<_> = workers
             .into_iter()

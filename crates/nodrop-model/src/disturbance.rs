@@ -12,8 +12,8 @@ pub struct DisturbanceRule {
     /// Processes of the SUT on this machine; empty if it runs elsewhere or in the kernel.
     #[serde(default)]
     pub sut_pids: Vec<u32>,
-    /// Longest time by which a trial is extended to reach its duration without disturbed time, in seconds. Senders that
-    /// the kernel paces, and loads that vary, are not extended.
+    /// Longest time by which a trial is extended to reach its duration without disturbed time, in seconds. Trials of
+    /// self-paced ports and of loads that vary cannot be extended; their disturbed time is not separated.
     #[serde(default)]
     pub extension_max_s: f64,
 }

@@ -68,7 +68,7 @@ def plan_search(
         ),
         budgeted=requested.budget is not None or algorithm in TIME_LIMITED_SEARCHES,
         repeat_invalid=_default_to(requested.repeat_invalid, profile.repeat_invalid),
-        excludes_disturbed=(requested.disturbed_time or ("exclude" if algorithm == "nodrop" else "count")) == "exclude",
+        excludes_disturbed=requested.disturbed_time == "exclude",
         overhead_s=profile.overhead_s,
         earlier=earlier,
         **options,
