@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 DISTURBANCES: Mapping[str, str] = {
     "tester_preempted": "other work kept the tester off its CPU",
     "sut_preempted": "other work kept the SUT off its CPU",
+    "disturbed": "other work took the CPU from tester or SUT",
     "held_up": "the tester was stalled",
     "sender_late": "the tester fell behind its schedule",
     "sender_stalled": "the tester's sender stalled",
