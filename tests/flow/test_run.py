@@ -104,7 +104,7 @@ def disturb(result: TrialResult, *, left_out_ratio: float = 0.3) -> TrialResult:
     )
     work = OtherWork(name="cc1", pid=None, cpu=1, time_s=0.25)
     streams = (first.model_copy(update=lost), *others)
-    return result.model_copy(update={"streams": streams, "undisturbed": rest, "other_work": (work,)})
+    return result.model_copy(update={"streams": streams, "undisturbed_counts": rest, "other_work": (work,)})
 
 
 def disturb_all(result: TrialResult) -> TrialResult:
@@ -246,7 +246,7 @@ def test_a_loss_while_other_work_disturbed_the_trial_decides_nothing(tmp_path: P
     result = execute(plan, Listener(), make_environment(wrap=mishaps({index: disturb})))
     trial = result.trials[index]
     assert trial.loss_ratio > 0.04
-    assert trial.judged.loss_ratio == 0.0
+    assert trial.judged_counts.loss_ratio == 0.0
     assert format_message(trial.validity.doubts[-1]) == (
         f"other work disturbed {format_seconds(0.3 * trial.duration_s)} (30 % of the trial), which is left out: "
         "cc1 ran 0.25 s on CPU 1"

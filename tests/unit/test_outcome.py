@@ -35,12 +35,12 @@ def test_disturbed_time_is_no_part_of_an_outcome() -> None:
         offered_count=((6, 2, 2), (4, 3, 3)),
         received_count=((5, 0, 2), (2, 3, 4)),
         lost_count=((1, 2, 0), (0, 1, 0)),
-        disturbed=DisturbedTime(
+        disturbed_time=DisturbedTime(
             time_s=(0.0, 0.02, 0.0), offered_count=((0, 2, 0), (0, 1, 0)), lost_count=((0, 2, 0), (0, 0, 0))
         ),
     )
     rest = UndisturbedCounts(duration_s=0.13, offered_count=17, lost_count=2, unsent_count=0)
-    disturbed = result(windows).model_copy(update={"duration_s": 0.15, "undisturbed": rest})
+    disturbed = result(windows).model_copy(update={"duration_s": 0.15, "undisturbed_counts": rest})
     outcome = Outcome.of(disturbed, started_s=0.0)
     assert outcome.samples == (Sample(0.05, 10, 1), Sample(0.08, 12, 2), Sample(0.13, 17, 2))
     assert (outcome.elapsed_s, outcome.offered_count, outcome.lost_count) == (0.13, 17, 2)
@@ -51,7 +51,9 @@ def test_disturbed_time_is_no_part_of_an_outcome() -> None:
 
 def test_unsent_frames_within_the_tolerance_do_not_count_in_undisturbed_time_either() -> None:
     rest = UndisturbedCounts(duration_s=0.1, offered_count=19, lost_count=0, unsent_count=1)
-    trial = result(Windows(end_s=(), offered_count=(), received_count=())).model_copy(update={"undisturbed": rest})
-    assert trial.judged.unsent_count == 0
-    short = trial.model_copy(update={"undisturbed": rest.model_copy(update={"unsent_count": 5})})
-    assert (short.judged.unsent_count, short.judged.loss_ratio) == (5, 5 / 24)
+    trial = result(Windows(end_s=(), offered_count=(), received_count=())).model_copy(
+        update={"undisturbed_counts": rest}
+    )
+    assert trial.judged_counts.unsent_count == 0
+    short = trial.model_copy(update={"undisturbed_counts": rest.model_copy(update={"unsent_count": 5})})
+    assert (short.judged_counts.unsent_count, short.judged_counts.loss_ratio) == (5, 5 / 24)

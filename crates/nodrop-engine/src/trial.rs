@@ -71,7 +71,7 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
     let drops = take_drop_counts(ports)? + counts.rejected_count;
     let queue_slots = ports.iter().map(|port| port.rx.queue_slots()).min().unwrap_or(0);
     let reply = reply(context, counts, timeline, slots, &usage, drops, queue_slots);
-    let other_work = if reply.undisturbed.is_some() { other_work } else { Vec::new() };
+    let other_work = if reply.undisturbed_counts.is_some() { other_work } else { Vec::new() };
     Ok(TrialReply { other_work, ..reply })
 }
 

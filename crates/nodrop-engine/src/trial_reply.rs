@@ -183,7 +183,7 @@ pub(crate) fn reply(
         tester_cpu_ratio: usage.cpu_ratio,
         neighbors: Vec::new(),
         windows: timeline.windows,
-        undisturbed,
+        undisturbed_counts: undisturbed,
         other_work: Vec::new(),
         doubts: find_doubts(&observations),
         capture: None,
@@ -205,7 +205,7 @@ fn separate_disturbed_time(slots: Slots, counts: &Counts, timeline: &mut Timelin
         lost_count: total(|stream| stream.lost_count).saturating_sub(sum(&disturbed.lost_count)),
         unsent_count: unsent.saturating_sub(disturbed_unsent),
     };
-    timeline.windows.disturbed = disturbed;
+    timeline.windows.disturbed_time = disturbed;
     Some(rest)
 }
 

@@ -232,7 +232,7 @@ pub struct Windows {
     pub lost_count: Vec<Vec<u64>>,
     /// Disturbed part of the windows.
     #[serde(default)]
-    pub disturbed: DisturbedTime,
+    pub disturbed_time: DisturbedTime,
 }
 
 /// Counts and verdict of one trial.
@@ -265,7 +265,7 @@ pub struct TrialReply {
     pub windows: Windows,
     /// The trial without disturbed time; None if no time was disturbed, or the request does not separate it.
     #[serde(default)]
-    pub undisturbed: Option<UndisturbedCounts>,
+    pub undisturbed_counts: Option<UndisturbedCounts>,
     /// What ran on the CPUs of tester and SUT in a disturbed trial, longest first.
     #[serde(default)]
     pub other_work: Vec<OtherWork>,

@@ -6,6 +6,9 @@ use std::io::Read;
 use crate::interface_index;
 use crate::observe::netlink;
 
+/// A clock tick of `/proc`, in nanoseconds (`USER_HZ`, 100 on all architectures that nodrop runs on).
+pub const TICK_NS: u64 = 10_000_000;
+
 /// Snapshot of the host's counters; subtract two snapshots to get the change in between.
 #[derive(Clone, Debug, Default)]
 pub struct HostCounters {

@@ -44,7 +44,7 @@ REPLY_FIELDS = (
     "tester_drop_count",
     "tester_cpu_ratio",
     "neighbors",
-    "undisturbed",
+    "undisturbed_counts",
     "other_work",
     "capture",
 )
@@ -254,8 +254,8 @@ def _port_facts(port: int, facts: Reply, next_hops: NextHops) -> PortFacts:
 def _result_fields(reply: Reply) -> dict[str, Any]:
     """Return the engine's `trial` reply as fields of a TrialResult."""
     validity = Validity.of(Doubt(**doubt) for doubt in reply["doubts"])
-    disturbed = reply["windows"]["disturbed"]
-    windows = reply["windows"] | {"disturbed": disturbed if disturbed["time_s"] else None}
+    disturbed = reply["windows"]["disturbed_time"]
+    windows = reply["windows"] | {"disturbed_time": disturbed if disturbed["time_s"] else None}
     return {name: reply[name] for name in REPLY_FIELDS} | {"windows": windows, "validity": validity}
 
 

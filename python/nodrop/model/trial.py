@@ -238,7 +238,7 @@ class Windows(Value):
 
     The last window includes those that no frame overtook, so that the windows add up to the lost count.
     """
-    disturbed: DisturbedTime | None = None
+    disturbed_time: DisturbedTime | None = None
     """None if no time was disturbed, or disturbances were not looked for."""
 
 
@@ -327,7 +327,7 @@ class TrialResult(Value):
     neighbors: tuple[NeighborCounts, ...] = ()
     """ARP and neighbor discovery meanwhile, of each port that takes part in it."""
     windows: Windows
-    undisturbed: UndisturbedCounts | None = None
+    undisturbed_counts: UndisturbedCounts | None = None
     """Its counts without disturbed time, by which searches judge it; None if no time was disturbed, or the search
     counts all time."""
     other_work: tuple[OtherWork, ...] = ()
@@ -384,9 +384,9 @@ class TrialResult(Value):
         return (self.lost_count + unsent) / intended if intended else 1.0
 
     @property
-    def judged(self) -> UndisturbedCounts:
+    def judged_counts(self) -> UndisturbedCounts:
         """The counts by which goals are judged: without disturbed time, if that was separated."""
-        if rest := self.undisturbed:
+        if rest := self.undisturbed_counts:
             return rest.model_copy(update={"unsent_count": self._apply_tolerance(rest.unsent_count)})
         return UndisturbedCounts(
             duration_s=self.duration_s,
@@ -398,12 +398,16 @@ class TrialResult(Value):
     @property
     def judged_loss_ratio(self) -> float:
         """The loss ratio by which goals are judged; unsent frames count as lost."""
-        return self.judged.loss_ratio if self.undisturbed else self.loss_ratio
+        return self.judged_counts.loss_ratio if self.undisturbed_counts else self.loss_ratio
 
     @property
     def disturbed_ratio(self) -> float:
         """Share of the time of sending that other work disturbed and that is left out."""
-        return 1.0 - self.undisturbed.duration_s / self.duration_s if self.undisturbed and self.duration_s else 0.0
+        return (
+            1.0 - self.undisturbed_counts.duration_s / self.duration_s
+            if self.undisturbed_counts and self.duration_s
+            else 0.0
+        )
 
     @property
     def offered_load_pps(self) -> float:

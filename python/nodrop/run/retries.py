@@ -34,7 +34,9 @@ def invalidate_tester_stalls(result: TrialResult, plan: SearchPlan, earlier: Seq
     if not _is_decided_by_stall(result, plan) or _invalid_count(earlier) >= plan.repeat_invalid:
         return result
     longest_s = max(lateness.max_ns for lateness in _lateness(result)) / 1e9
-    return result.with_doubt(Doubt.invalid("held_up", longest_s=longest_s, unsent_count=result.judged.unsent_count))
+    return result.with_doubt(
+        Doubt.invalid("held_up", longest_s=longest_s, unsent_count=result.judged_counts.unsent_count)
+    )
 
 
 def mark_disturbed(result: TrialResult) -> TrialResult:
@@ -58,7 +60,7 @@ def _name_culprits(result: TrialResult) -> dict[str, str]:
 
 def _is_decided_by_stall(result: TrialResult, plan: SearchPlan) -> bool:
     """Return whether unsent frames alone make a goal fail, although the tester can send the load."""
-    judged = result.judged
+    judged = result.judged_counts
     if not judged.unsent_count or result.validity.verdict is ValidityStatus.INVALID:
         return False
     sut_loss_ratio = judged.lost_count / (judged.offered_count + judged.unsent_count)

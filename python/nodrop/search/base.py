@@ -46,8 +46,8 @@ class Outcome:
     @classmethod
     def of(cls, result: TrialResult, started_s: float) -> "Outcome":
         """Return the outcome of a trial's result, without disturbed time if that was separated."""
-        judged = result.judged
-        has_all_time = result.undisturbed is None
+        judged = result.judged_counts
+        has_all_time = result.undisturbed_counts is None
         return cls(
             index=result.index,
             loss_ratio=result.judged_loss_ratio,
@@ -67,7 +67,7 @@ def _list_samples(result: TrialResult) -> tuple[Sample, ...]:
 
     Frames that arrive after the end of sending count for the last window.
     """
-    windows, disturbed = result.windows, result.windows.disturbed if result.undisturbed else None
+    windows, disturbed = result.windows, result.windows.disturbed_time if result.undisturbed_counts else None
     samples = []
     offered_count = lost_count = 0
     disturbed_s = 0.0

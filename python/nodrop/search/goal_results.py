@@ -156,7 +156,7 @@ def _compute_loss_ratio_limit(context: _GoalContext) -> float | None:
 
     The Poisson limit in the approximation of Wilson and Hilferty (1931), within 1 % of the exact one.
     """
-    trials = [trial.judged for trial in context.trials_like(context.lower)] if context.lower else []
+    trials = [trial.judged_counts for trial in context.trials_like(context.lower)] if context.lower else []
     intended_count = sum(trial.offered_count + trial.unsent_count for trial in trials)
     if not intended_count:
         return None
@@ -194,9 +194,11 @@ def _find_upper_limit(context: _GoalContext, upper: TrialResult) -> tuple[Limit,
     allowed_ratio = context.goal.loss_ratio
     trials = context.trials_like(upper)
     high_loss = [trial for trial in trials if trial.judged_loss_ratio > allowed_ratio] or [upper]
-    by_sut = [trial for trial in high_loss if trial.judged.sut_loss_ratio > allowed_ratio]
+    by_sut = [trial for trial in high_loss if trial.judged_counts.sut_loss_ratio > allowed_ratio]
     by_tester = [
-        trial for trial in high_loss if trial.judged.sut_loss_ratio <= allowed_ratio and trial.judged.unsent_count
+        trial
+        for trial in high_loss
+        if trial.judged_counts.sut_loss_ratio <= allowed_ratio and trial.judged_counts.unsent_count
     ]
     if not by_sut and not by_tester:
         full_s = context.goal.final_trial_duration_s
@@ -210,8 +212,8 @@ def _find_upper_limit(context: _GoalContext, upper: TrialResult) -> tuple[Limit,
 
 
 def _describe(code: str, trial: TrialResult, **params: Scalar) -> Message:
-    judged = trial.judged
-    intended_count = judged.offered_count + judged.unsent_count if trial.undisturbed else trial.intended_count
+    judged = trial.judged_counts
+    intended_count = judged.offered_count + judged.unsent_count if trial.undisturbed_counts else trial.intended_count
     return Message.of(
         code,
         load_pps=trial.trial.intended_load_pps,

@@ -3,8 +3,6 @@
 use nodrop_port::host;
 use nodrop_port::sched::{ThreadClock, ThreadTimes, threads_of};
 
-/// A clock tick of `/proc/stat` (`USER_HZ`).
-const TICK_NS: u64 = 10_000_000;
 /// Wait for a CPU that each wake-up costs on an idle machine.
 const WAKE_UP_NS: u64 = 5_000;
 
@@ -107,7 +105,7 @@ impl ThreadWatch {
         let Some(before) = self.steal_ticks else { return 0 };
         let now = host::read_steal_ticks();
         self.steal_ticks = Some(now);
-        now.saturating_sub(before) * TICK_NS
+        now.saturating_sub(before) * host::TICK_NS
     }
 }
 

@@ -6,13 +6,12 @@ use std::fs;
 
 use crate::PortError;
 use crate::bpf::{Alu, Assembler, Condition, Helper, Link, Map, MapKind, Program, ProgramKind, Reg, Size};
+use crate::host::TICK_NS;
 
 /// Maximum number of combinations of name, process and CPU; further ones are not counted.
 const ENTRIES: usize = 8192;
 const NAME_BYTES: usize = 16;
 const KEY_BYTES: usize = NAME_BYTES + 8;
-/// Time of a clock tick in `/proc` (`USER_HZ`, the same on all architectures that nodrop runs on).
-const TICK_NS: u64 = 10_000_000;
 
 /// A process on a CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
