@@ -49,14 +49,12 @@ class CpuLoadMeter:
         cpus, processes = _read_cpus(self._proc), _read_processes(self._proc)
         own = _find_descendants(processes, os.getpid())
         spent: dict[int, Counter[str]] = {cpu: Counter() for cpu in cpus}
-        own_ticks: Counter[int] = Counter()
-        ended_ticks = 0
+        own_ticks = 0
         for pid, now in processes.items():
             before = self._processes.get(pid)
             ticks = now.ticks - (before.ticks if before and before.name == now.name else 0)
             if pid in own:
-                own_ticks[now.cpu] += ticks
-                ended_ticks += now.ended_children_ticks - (before.ended_children_ticks if before else 0)
+                own_ticks += ticks + now.ended_children_ticks - (before.ended_children_ticks if before else 0)
             elif ticks > 0 and now.cpu in spent:
                 spent[now.cpu][now.name] += ticks
         uses = []
@@ -64,12 +62,12 @@ class CpuLoadMeter:
             then = self._cpus.get(cpu, now_time)
             total = now_time.total - then.total
             if total > 0:
-                busy = max(0, now_time.busy - then.busy - own_ticks[cpu])
-                # The CPUs of own processes that ended are unknown: where time is left that no process explains.
+                busy = max(0, now_time.busy - then.busy)
+                # Own processes ended, or moved to another CPU: they account for time that no other process explains.
                 unexplained = max(0, busy - spent[cpu].total())
-                explained_by_ended = min(ended_ticks, unexplained)
-                ended_ticks -= explained_by_ended
-                busy -= explained_by_ended
+                own_share = min(own_ticks, unexplained)
+                own_ticks -= own_share
+                busy -= own_share
                 names = tuple(name for name, _ in spent[cpu].most_common(3))
                 uses.append(CpuUse(cpu, min(1.0, busy / total), names))
         return tuple(uses)
@@ -83,7 +81,7 @@ def list_notable_uses(uses: tuple[CpuUse, ...], cpus: frozenset[int] | None = No
 def format_use(use: CpuUse) -> str:
     """Return a use as text: `CPU 1 is 93 % busy (cc1plus, ld)`."""
     names = f" ({', '.join(use.processes)})" if use.processes else ""
-    return f"CPU {use.cpu} is {use.busy_ratio:.0%} busy{names}".replace("%", " %")
+    return f"CPU {use.cpu} is {100 * use.busy_ratio:.0f} % busy{names}"
 
 
 def _read_cpus(proc: Path) -> dict[int, _CpuTime]:
