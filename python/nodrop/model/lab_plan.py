@@ -170,6 +170,11 @@ class LabPlan(Value):
     """The parts in a cloud; None: none or unknown."""
 
     @property
+    def sut_cores(self) -> tuple[int, ...]:
+        """CPUs that its forwarders are pinned to, in order."""
+        return tuple(sorted({each.core for each in self.forwarders if each.core is not None}))
+
+    @property
     def hop_count(self) -> int:
         """Forwarders in series in each chain."""
         if self.cloud:

@@ -16,12 +16,8 @@ WATCH_S = 1.0
 
 def list_measured_cpus(plans: Sequence[Plan]) -> frozenset[int] | None:
     """Return the CPUs that tester and SUT are pinned to; None if they may use any."""
-    pinned = [core for plan in plans for core in (*plan.engine.cores, *_list_forwarder_cores(plan))]
+    pinned = [core for plan in plans for core in (*plan.engine.cores, *plan.lab.sut_cores)]
     return frozenset(pinned) or None
-
-
-def _list_forwarder_cores(plan: Plan) -> list[int]:
-    return [each.core for each in plan.lab.forwarders if each.core is not None]
 
 
 class CpuWatch:

@@ -153,8 +153,8 @@ class RunRecorder:
     def _host_findings(self) -> tuple[Flag, ...]:
         """Return the properties of this host that may explain doubtful trials."""
         plan = self._plan
-        sut_cpus = sorted({each.core for each in plan.lab.forwarders if each.core is not None})
-        return find_disturbances(self.trials, self.facts.chd if self.facts else None, plan.engine.cores, sut_cpus)
+        chd = self.facts.chd if self.facts else None
+        return find_disturbances(self.trials, chd, plan.engine.cores, plan.lab.sut_cores)
 
 
 def _get_status(error: BaseException | None) -> Status:
