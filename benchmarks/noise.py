@@ -161,6 +161,8 @@ def _measure(directory: Path, user: str, sut: str, noise: str, quiet_pps: float)
         begin_s = time.monotonic()
         exit_code = _run(command, user)
         wall_s = time.monotonic() - begin_s
+    if exit_code not in (0, NO_ANSWER):
+        raise BenchmarkError(f"nodrop run as {user} failed with exit code {exit_code}: run it by hand")
     record = _read_result(results)
     goal: dict[str, Any] = record["goals"][0] if record and record["goals"] else {}
     lower, upper = goal.get("lower"), goal.get("upper")
@@ -182,15 +184,11 @@ def _run(command: Sequence[str | Path], user: str) -> int:
     drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all"]
     prefix = drop if user == "nobody" else []
     environment = {**os.environ, "HOME": "/tmp"}
-    done = subprocess.run(
-        [*prefix, *command],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        timeout=RUN_MAX_S,
-        check=False,
-        env=environment,
-        cwd="/tmp",
-    )
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    try:
+        done = subprocess.run([*prefix, *command], timeout=RUN_MAX_S, check=False, env=environment, cwd="/tmp", **quiet)
+    except subprocess.TimeoutExpired:
+        raise BenchmarkError(f"nodrop run as {user} took more than {format_seconds(RUN_MAX_S)}") from None
     return done.returncode
 
 
@@ -296,6 +294,7 @@ def _make_table(outcomes: Sequence[Outcome]) -> Table:
         "worst",
         "covered",
         "wrong limit",
+        "wrong complete",
         "time",
     ):
         table.add_column(name, justify="left" if name in ("user", "SUT", "noise") else "right")
@@ -323,6 +322,7 @@ def _make_table(outcomes: Sequence[Outcome]) -> Table:
             f"{max(errors):.2%}" if errors else "-",
             f"{sum(covered)}/{len(covered)}",
             str(wrong),
+            str(sum(each.complete and each.covers is False for each in cell)),
             f"{format_seconds(wall_s)}{ratio}",
         )
     return table
