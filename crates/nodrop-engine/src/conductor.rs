@@ -15,6 +15,8 @@ const QUIET_NS: u64 = 200_000_000;
 const DRAIN_STEP_NS: u64 = 5_000_000;
 /// Loss checks before the end of sending at which disturbed time postpones the end.
 const EXTENSION_CHECKS: u64 = 3;
+/// Loss checks by which a trial with disturbed time is longer than that: the last ones may be disturbed, too.
+const SPARE_CHECKS: u64 = 4;
 /// Lead time of an early end, so that all senders see it in time.
 const END_NOTICE_NS: u64 = 100_000;
 
@@ -144,7 +146,12 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
         if elapsed_ns + EXTENSION_CHECKS * self.context.loss_check_ns() < end_ns || elapsed_ns >= end_ns {
             return;
         }
-        let extension_s = slots.disturbed_s().min(rule.extension_max_s);
+        let disturbed_s = slots.disturbed_s();
+        if disturbed_s == 0.0 {
+            return;
+        }
+        let spare_s = (SPARE_CHECKS * self.context.loss_check_ns()) as f64 / 1e9;
+        let extension_s = (disturbed_s + spare_s).min(rule.extension_max_s);
         let extended_ns = self.context.duration_ns() + (extension_s * 1e9) as u64;
         if extended_ns > end_ns {
             self.shared.end_ns.store(extended_ns, Relaxed);
@@ -187,14 +194,17 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
         let is_sut_elsewhere = !rule.sut_pids.is_empty();
         let open = || ThreadWatch::open(&self.shared.worker_ids(), &rule.sut_pids);
         let watch = self.watch.get_or_insert_with(open);
-        let wait_s = watch.read().max_ns().max(watch.read_steal_ns()) as f64 / 1e9;
+        let (waits, steal_ns) = (watch.read(), watch.read_steal_ns());
+        let (sut_wait_ns, tester_wait_ns) =
+            if is_sut_elsewhere { (waits.sut_ns, waits.tester_ns) } else { (waits.max_ns(), 0) };
         slots.close(&SlotEnd {
             end_s: elapsed_s,
             now,
             unsent: self.shared.unsent.load(Relaxed),
             lost: self.losses.by_series(),
             window: self.timeline.windows.end_s.len(),
-            wait_s,
+            sut_wait_s: sut_wait_ns.max(steal_ns) as f64 / 1e9,
+            tester_wait_s: tester_wait_ns as f64 / 1e9,
             late_s: if is_sut_elsewhere { late_ns as f64 / 1e9 } else { 0.0 },
         });
     }

@@ -59,9 +59,9 @@ impl DisturbedTime {
         self.time_s.iter().sum()
     }
 
-    /// Fit the final windows, of which the last may have been merged: losses that only the end of the trial confirmed
-    /// are disturbed if its last slot is, and no window has more disturbed losses than losses.
-    pub fn fit(&mut self, windows: &Windows, is_disturbed_at_end: bool) {
+    /// Fit the final windows, of which the last may have been merged: no window has more disturbed losses than losses.
+    /// `late_lost` has the disturbed losses that only the end of the trial confirmed, by series.
+    pub fn fit(&mut self, windows: &Windows, late_lost: &[u64]) {
         if self.time_s.is_empty() {
             (self.offered_count, self.lost_count) = (Vec::new(), Vec::new());
             return;
@@ -69,12 +69,10 @@ impl DisturbedTime {
         let len = windows.end_s.len();
         fit_column(&mut self.time_s, len, 0.0);
         self.offered_count.iter_mut().for_each(|column| fit_column(column, len, 0));
-        for (column, lost) in self.lost_count.iter_mut().zip(&windows.lost_count) {
+        for ((column, lost), late_lost) in self.lost_count.iter_mut().zip(&windows.lost_count).zip(late_lost) {
             fit_column(column, len, 0);
+            column.last_mut().into_iter().for_each(|last| *last += late_lost);
             column.iter_mut().zip(lost).for_each(|(disturbed, lost)| *disturbed = (*disturbed).min(*lost));
-            if is_disturbed_at_end && let (Some(disturbed), Some(lost)) = (column.last_mut(), lost.last()) {
-                *disturbed = *lost;
-            }
         }
     }
 }

@@ -186,9 +186,10 @@ class SearchConfig(Value):
     `max_duration`."""
     repeat_invalid: int | None = Field(default=None, ge=0, le=100)
     """How often an invalid trial is retried before the search fails; 0 to 100."""
-    disturbed_time: Literal["exclude", "count"] = "count"
+    disturbed_time: Literal["exclude", "count"] | None = None
     """Time in which other work on the machine disturbed tester or SUT: `count`, or `exclude`, which judges trials
-    without it and extends them by as much, at most to twice their duration."""
+    without it and extends those of the search by as much, at most to five times their duration; null: `exclude` for the
+    algorithm nodrop, `count` for published ones."""
 
 
 class LatencyConfig(Value):

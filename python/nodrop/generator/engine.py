@@ -31,8 +31,13 @@ CHECK_TIMEOUT_S = 3.0
 STOP_TIMEOUT_S = 3.0
 PROGRESS_S = 0.25
 """Time between two reports of progress: each takes CPU time, on the tester's CPU."""
-EXTENSION_MAX_RATIO = 1.0
-"""Longest extension of a disturbed trial, as a multiple of its duration."""
+EXTENSION_MAX_RATIO = 4.0
+"""Longest extension of a disturbed trial of a search, as a multiple of its duration: beyond, too little of it would be
+undisturbed to judge (`nodrop.run.retries`)."""
+LOSS_CHECK_S = 0.008
+"""Time between two checks for losses."""
+DISTURBANCE_CHECK_S = 0.004
+"""The same if disturbed time is separated: it is marked in whole checks."""
 REPLY_FIELDS = (
     "duration_s",
     "stopped_early",
@@ -220,6 +225,7 @@ class EngineMeasurer:
             "pattern": self._traffic.pattern.model_dump(),
             "stop": trial.stop.model_dump() if trial.stop else None,
             "window_s": WINDOW_S,
+            "look_s": LOSS_CHECK_S if self._sut_pids is None else DISTURBANCE_CHECK_S,
             "progress_s": self._progress_s,
             "catch_up_max_s": self._plan.catch_up_max_s,
             "latency_every": self._plan.latency_every,
@@ -227,7 +233,10 @@ class EngineMeasurer:
             "capture": capture_request(self._capture, index, phase),
             "disturbances": None
             if self._sut_pids is None
-            else {"sut_pids": self._sut_pids, "extension_max_s": trial.duration_s * EXTENSION_MAX_RATIO},
+            else {
+                "sut_pids": self._sut_pids,
+                "extension_max_s": trial.duration_s * EXTENSION_MAX_RATIO if phase == "search" else 0.0,
+            },
         }
 
 

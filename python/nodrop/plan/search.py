@@ -8,7 +8,7 @@ from nodrop.config.schema import Config, GoalConfig
 from nodrop.errors import ConfigError
 from nodrop.model.choices import AlgorithmName
 from nodrop.model.goal import Goal
-from nodrop.model.profiles import PROFILES, TIME_LIMITED_SEARCHES, SearchProfile
+from nodrop.model.profiles import DEFAULT_ALGORITHM, PROFILES, TIME_LIMITED_SEARCHES, SearchProfile
 from nodrop.model.search_plan import GOAL_ATTRIBUTE_SEARCHES, EarlierGoal, SearchPlan, check_goal_attributes
 from nodrop.units import format_ratio, format_seconds
 
@@ -68,7 +68,10 @@ def plan_search(
         ),
         budgeted=requested.budget is not None or algorithm in TIME_LIMITED_SEARCHES,
         repeat_invalid=_default_to(requested.repeat_invalid, profile.repeat_invalid),
-        excludes_disturbed=requested.disturbed_time == "exclude",
+        excludes_disturbed=_default_to(
+            requested.disturbed_time, "exclude" if algorithm == DEFAULT_ALGORITHM else "count"
+        )
+        == "exclude",
         overhead_s=profile.overhead_s,
         earlier=earlier,
         **options,

@@ -9,23 +9,23 @@ use std::collections::VecDeque;
 
 use crate::shared_counters::Sample;
 
-/// Share of a slot that threads may wait for a CPU without a disturbance: queues take the frames of shorter waits, which
-/// cost the SUT at most this share of its rate.
-const WAIT_MAX_RATIO: f64 = 0.05;
-/// Lateness from which frames show a disturbance of the sender: near its highest rate it is often late by less.
-const LATE_MAX_S: f64 = 0.002;
-/// Longest time that frames delayed by a disturbance take to leave the SUT; later losses are its own.
+/// Wait for a CPU in a slot from which on the SUT is disturbed: queues take the frames of shorter waits.
+const SUT_WAIT_MAX_S: f64 = 0.0004;
+/// Wait for a CPU, or increase of the lateness of frames within a slot, from which on the tester is disturbed. A sender
+/// makes up for shorter ones. The lateness of one that is too slow for the load increases little by little.
+const TESTER_WAIT_MAX_S: f64 = 0.002;
+/// Longest time that a disturbance has an effect after its end; later losses are the SUT's own.
 const DRAIN_MAX_S: f64 = 0.25;
-/// Share by which frames in flight decrease from slot to slot while a queue drains; a queue that decreases less for
-/// `STEADY_SLOTS` is as long as the load makes it.
-const DRAIN_RATIO: f64 = 0.03;
-const STEADY_SLOTS: u32 = 2;
+/// Share by which frames in flight decrease each second while a queue drains; a queue that decreases less for
+/// `STEADY_S` is as long as the load makes it.
+const DRAIN_RATIO_PER_S: f64 = 3.75;
+const STEADY_S: f64 = 0.016;
 /// Time of the load that may be in flight at the end of a disturbance.
 const IN_FLIGHT_S: f64 = 0.001;
 /// Slots whose frames in flight are compared with those at the end of a disturbance.
 const IN_FLIGHT_SLOTS: usize = 4;
-/// Number of slots after which the state of a slot no longer changes, unless a wait was longer.
-const SETTLED_SLOTS: usize = 4;
+/// Time after which the state of a slot no longer changes, unless a wait was longer.
+const SETTLED_S: f64 = 0.04;
 /// Number of slots kept apart before they are added to their windows.
 const SLOTS_MAX: usize = 512;
 
@@ -40,8 +40,10 @@ pub(crate) struct SlotEnd<'a> {
     pub(crate) lost: &'a [u64],
     /// Position of the window that contains the slot.
     pub(crate) window: usize,
-    /// Longest wait for a CPU that ended in the slot, in seconds.
-    pub(crate) wait_s: f64,
+    /// Longest wait of the SUT for a CPU that ended in the slot, in seconds.
+    pub(crate) sut_wait_s: f64,
+    /// Longest such wait of the tester, in seconds.
+    pub(crate) tester_wait_s: f64,
     /// Largest lateness of a frame that the SUT cannot have caused, in seconds.
     pub(crate) late_s: f64,
 }
@@ -58,14 +60,19 @@ struct Slot {
     disturbed: bool,
 }
 
-/// A drain of the frames that a disturbance delayed.
+/// The effect of a disturbance after its end: until the frames sent by then have left the SUT, as their losses show only
+/// now; and, if a queue overflowed, until it has room again.
 #[derive(Clone, Copy, Debug)]
 struct Drain {
     begin_s: f64,
+    /// Frames sent until its begin.
+    sent: u64,
+    /// Frames lost before the disturbance.
+    lost_before: u64,
     /// Frames in flight at the end of the last slot.
     in_flight: u64,
-    /// Latest slots in which they hardly decreased.
-    steady: u32,
+    /// Time for which they have hardly decreased.
+    steady_s: f64,
 }
 
 /// The slots of a trial.
@@ -77,6 +84,7 @@ pub(crate) struct Slots {
     last_unsent: u64,
     last_lost: Vec<u64>,
     last_s: f64,
+    last_late_s: f64,
     /// The drain after a disturbance, if it has not ended.
     drain: Option<Drain>,
     /// Begin of the time in which frames were late in every slot, if they were in the last one.
@@ -101,6 +109,7 @@ impl Slots {
             last_unsent: 0,
             last_lost: vec![0; series_count],
             last_s: 0.0,
+            last_late_s: 0.0,
             drain: None,
             late_since_s: None,
             in_flight: VecDeque::new(),
@@ -118,8 +127,10 @@ impl Slots {
             before.lost = end.lost.iter().zip(&self.last_lost).map(|(now, last)| now - last).collect();
         }
         let length_s = end.end_s - self.last_s;
-        let is_late = end.late_s > LATE_MAX_S;
-        let begins = end.wait_s > WAIT_MAX_RATIO * length_s || (is_late && self.late_since_s.is_none());
+        let is_late = end.late_s > TESTER_WAIT_MAX_S;
+        let becomes_late = self.late_since_s.is_none() && end.late_s - self.last_late_s > TESTER_WAIT_MAX_S;
+        let begins = end.sut_wait_s > SUT_WAIT_MAX_S || end.tester_wait_s > TESTER_WAIT_MAX_S || becomes_late;
+        self.last_late_s = end.late_s;
         self.late_since_s = if is_late { self.late_since_s.or(Some(self.last_s)) } else { None };
         self.recent.push_back(Slot {
             begin_s: self.last_s,
@@ -131,36 +142,40 @@ impl Slots {
             disturbed: begins || self.drain.is_some(),
         });
         if begins {
-            // Frames sent just before the wait were still on their way.
-            let begin_s = self.last_s.min(end.end_s - end.wait_s.max(end.late_s));
-            self.recent
-                .iter_mut()
-                .filter(|slot| slot.end_s > begin_s - length_s)
-                .for_each(|slot| slot.disturbed = true);
+            // Frames sent in the slot before the wait were still on their way.
+            let begin_s = self.last_s.min(end.end_s - end.sut_wait_s.max(end.tester_wait_s).max(end.late_s));
+            let first = self.recent.iter().take_while(|slot| slot.end_s <= begin_s).count().saturating_sub(1);
+            self.recent.iter_mut().skip(first).for_each(|slot| slot.disturbed = true);
         }
-        let lost: u64 = end.lost.iter().sum();
-        let sum = |count: fn(&Sample) -> u64| end.now.iter().map(count).sum::<u64>();
-        let in_flight = sum(|series| series.offered).saturating_sub(sum(|series| series.received) + lost);
-        self.update_drain(begins, end.end_s, in_flight);
+        self.update_drain(begins, length_s, end);
         (self.last, self.last_unsent, self.last_s) = (end.now.to_vec(), end.unsent, end.end_s);
         self.last_lost = end.lost.to_vec();
-        self.settle(SETTLED_SLOTS);
+        self.settle(end.end_s - SETTLED_S);
         while self.recent.len() > SLOTS_MAX {
             self.fold_oldest();
         }
     }
 
-    fn update_drain(&mut self, begins: bool, now_s: f64, in_flight: u64) {
+    fn update_drain(&mut self, begins: bool, length_s: f64, end: &SlotEnd<'_>) {
+        let now_s = end.end_s;
+        let lost: u64 = end.lost.iter().sum();
+        let sum = |count: fn(&Sample) -> u64| end.now.iter().map(count).sum::<u64>();
+        let (sent, gone) = (sum(|series| series.offered), sum(|series| series.received) + lost);
+        let in_flight = sent.saturating_sub(gone);
         // A sender that stays late is too slow for the load, which is no disturbance.
         let is_catching_up = self.late_since_s.is_some_and(|since_s| now_s - since_s <= DRAIN_MAX_S);
         let usual = self.in_flight.iter().copied().max().unwrap_or(0).max((self.load_pps * IN_FLIGHT_S) as u64);
         match &mut self.drain {
-            _ if begins => self.drain = Some(Drain { begin_s: now_s, in_flight, steady: 0 }),
+            drain if begins => {
+                let lost_before = drain.map_or_else(|| self.last_lost.iter().sum(), |drain| drain.lost_before);
+                self.drain = Some(Drain { begin_s: now_s, sent, lost_before, in_flight, steady_s: 0.0 });
+            }
             Some(drain) => {
-                let is_steady = in_flight as f64 > drain.in_flight as f64 * (1.0 - DRAIN_RATIO);
-                drain.steady = if is_steady { drain.steady + 1 } else { 0 };
+                let is_steady = in_flight as f64 > drain.in_flight as f64 * (1.0 - DRAIN_RATIO_PER_S * length_s);
+                drain.steady_s = if is_steady { drain.steady_s + length_s } else { 0.0 };
                 drain.in_flight = in_flight;
-                let is_drained = !is_catching_up && (in_flight <= usual || drain.steady >= STEADY_SLOTS);
+                let has_room = lost == drain.lost_before || in_flight <= usual || drain.steady_s >= STEADY_S;
+                let is_drained = !is_catching_up && gone >= drain.sent && has_room;
                 if is_drained || now_s - drain.begin_s > DRAIN_MAX_S {
                     self.drain = None;
                 }
@@ -174,10 +189,11 @@ impl Slots {
         }
     }
 
-    /// Count the losses of slots whose state is final, but for the latest `open`.
-    fn settle(&mut self, open: usize) {
-        while self.settled + open < self.recent.len() {
-            let slot = &self.recent[self.settled];
+    /// Count the losses of slots whose state is final: those that end by `until_s`.
+    fn settle(&mut self, until_s: f64) {
+        while let Some(slot) = self.recent.get(self.settled)
+            && slot.end_s <= until_s + 1e-9
+        {
             let lost: u64 = slot.lost.iter().sum();
             if !slot.disturbed && lost > 0 {
                 self.settled_lost += lost;
@@ -222,12 +238,16 @@ impl Slots {
     /// `sent_for_s`; `windows` has the final losses, the frames that no other overtook in its last window.
     pub(crate) fn finish(mut self, sent_for_s: f64, windows: &Windows) -> (DisturbedTime, u64) {
         let is_disturbed_at_end = self.recent.back().is_some_and(|slot| slot.disturbed);
+        let late_lost = |(column, confirmed): (&Vec<u64>, &u64)| {
+            if is_disturbed_at_end { column.iter().sum::<u64>().saturating_sub(*confirmed) } else { 0 }
+        };
+        let late_lost: Vec<u64> = windows.lost_count.iter().zip(&self.last_lost).map(late_lost).collect();
         while let Some(slot) = self.recent.front_mut() {
             slot.end_s = slot.end_s.min(sent_for_s).max(slot.begin_s.min(sent_for_s));
             slot.begin_s = slot.begin_s.min(sent_for_s);
             self.fold_oldest();
         }
-        self.disturbed.fit(windows, is_disturbed_at_end);
+        self.disturbed.fit(windows, &late_lost);
         (self.disturbed, self.disturbed_unsent)
     }
 }
@@ -254,7 +274,8 @@ mod tests {
                 unsent: 0,
                 lost: &[*lost],
                 window: 0,
-                wait_s: wait_ms / 1e3,
+                sut_wait_s: wait_ms / 1e3,
+                tester_wait_s: 0.0,
                 late_s: late_ms.get(index as usize - 1).copied().unwrap_or(0.0) / 1e3,
             });
         }
@@ -288,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_short_wait_disturbs_nothing() {
-        assert_eq!(split(&[QUIET, (0.45, 5, 0), QUIET, (0.0, 5, 3), (0.0, 5, 3)]).0, 0);
+        assert_eq!(split(&[QUIET, (0.35, 5, 0), QUIET, (0.0, 5, 3), (0.0, 5, 3)]).0, 0);
     }
 
     #[test]
@@ -315,6 +336,14 @@ mod tests {
     }
 
     #[test]
+    fn a_disturbance_at_the_end_takes_no_earlier_losses_of_its_window() {
+        let mut slots = [QUIET; 4].to_vec();
+        slots.extend([(0.0, 5, 7); 8]);
+        slots.push((4.0, 5, 7));
+        assert_eq!(split(&slots), (2, 0, 7));
+    }
+
+    #[test]
     fn a_long_wait_reaches_back_to_its_begin() {
         let slots = [QUIET, QUIET, QUIET, QUIET, QUIET, QUIET, (25.0, 5, 0), QUIET, QUIET];
         assert_eq!(split(&slots).0, 5);
@@ -323,18 +352,26 @@ mod tests {
     #[test]
     fn a_queue_that_stays_as_long_is_the_loads() {
         let mut slots = vec![QUIET; 4];
-        slots.push((4.0, 900, 0));
-        slots.extend(vec![(0.0, 900, 0); 60]);
+        slots.push((4.0, 900, 50));
+        slots.extend(vec![(0.0, 900, 50); 60]);
         assert_eq!(split(&slots).0, 4);
     }
 
     #[test]
     fn a_queue_that_drains_slowly_is_the_suts_own_after_a_while() {
         let mut slots = vec![QUIET; 4];
-        slots.push((4.0, 4000, 0));
-        slots.extend((1..60).map(|slot| (0.0, (4000.0 * 0.96_f64.powi(slot)) as u64, 0)));
+        slots.push((4.0, 4000, 50));
+        slots.extend((1..60).map(|slot| (0.0, (4000.0 * 0.96_f64.powi(slot)) as u64, 50)));
         let disturbed = split(&slots).0;
         assert!((27..=29).contains(&disturbed), "{disturbed}");
+    }
+
+    #[test]
+    fn a_wait_that_no_queue_overflowed_in_disturbs_until_its_frames_have_left() {
+        let mut slots = vec![QUIET; 4];
+        slots.push((4.0, 1900, 0));
+        slots.extend((1..60).map(|slot| (0.0, (1900.0 * 0.99_f64.powi(slot)) as u64, 0)));
+        assert_eq!(split(&slots).0, 4);
     }
 
     #[test]
@@ -350,6 +387,9 @@ mod tests {
         let (found, windows) = run_late(&[QUIET; 80], &[vec![0.0; 4], vec![20.0; 70]].concat());
         let disturbed_s = found.finish(windows.end_s[0], &windows).0.total_s();
         assert!((0.27..0.31).contains(&disturbed_s), "{disturbed_s}");
+        let gradual: Vec<f64> = (0..80).map(|slot| 0.5 * f64::from(slot % 20)).collect();
+        let (found, windows) = run_late(&[QUIET; 80], &gradual);
+        assert_eq!(found.finish(windows.end_s[0], &windows).0.total_s(), 0.0);
         let mut slots = [QUIET; 80];
         slots[60].0 = 4.0;
         let (found, windows) = run_late(&slots, &[vec![0.0; 4], vec![20.0; 76]].concat());
