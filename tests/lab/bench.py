@@ -76,6 +76,7 @@ def bench(**keys: object) -> Iterator[Bench]:
 def changed_lab(keys: dict[str, object], *commands: str) -> Iterator[Bench]:
     """Bring up a lab and run these commands in the SUT's namespace; the measurer is not started."""
     config = build_config((), keys)
+    excludes_disturbed = config.search.disturbed_time == "exclude"  # not by default: trials last as long as requested
     plan = planning.build_plan(config, make_local_resolvers(config.results_dir))
     with NetnsStage(plan.lab, "bench") as stage:
         measurer = EngineMeasurer(
@@ -86,6 +87,7 @@ def changed_lab(keys: dict[str, object], *commands: str) -> Iterator[Bench]:
             interfaces=plan.lab.tester_interfaces,
             check_alive=stage.check_alive,
             capture=plan.capture,
+            sut_pids=tuple(each.pid for each in stage.facts.sut_processes) if excludes_disturbed else None,
         )
         lab = Bench(plan, stage, measurer)
         for command in commands:

@@ -16,8 +16,8 @@ const SUT_WAIT_MAX_S: f64 = 0.0004;
 const TESTER_WAIT_MAX_S: f64 = 0.002;
 /// Longest time that a disturbance has an effect after its end; later losses are the SUT's own.
 const DRAIN_MAX_S: f64 = 0.25;
-/// Share by which frames in flight decrease each second while a queue drains; a queue that decreases less for
-/// `STEADY_S` is as long as the load makes it.
+/// Share by which frames in flight decrease each second while a queue drains; one that decreases less in `STEADY_S` is as
+/// long as the load makes it.
 const DRAIN_RATIO_PER_S: f64 = 3.75;
 const STEADY_S: f64 = 0.016;
 /// Time of the load that may be in flight at the end of a disturbance.
@@ -69,10 +69,9 @@ struct Drain {
     sent: u64,
     /// Frames lost before the disturbance.
     lost_before: u64,
-    /// Frames in flight at the end of the last slot.
+    /// Frames in flight at `in_flight_s`.
     in_flight: u64,
-    /// Time for which they have hardly decreased.
-    steady_s: f64,
+    in_flight_s: f64,
 }
 
 /// The slots of a trial.
@@ -94,6 +93,8 @@ pub(crate) struct Slots {
     /// Disturbed part of slots that are no longer in `recent`, and of the total.
     disturbed: DisturbedTime,
     disturbed_unsent: u64,
+    /// Frames sent in the current disturbance and not lost, by series: it cannot have caused the loss of earlier ones.
+    losable: Vec<u64>,
     /// Undisturbed losses of settled slots, and the undisturbed time until the first of them.
     settled_lost: u64,
     first_loss_s: Option<f64>,
@@ -115,6 +116,7 @@ impl Slots {
             in_flight: VecDeque::new(),
             disturbed: DisturbedTime::new(series_count),
             disturbed_unsent: 0,
+            losable: vec![0; series_count],
             settled_lost: 0,
             first_loss_s: None,
             settled: 0,
@@ -126,7 +128,6 @@ impl Slots {
         if let Some(before) = self.recent.back_mut() {
             before.lost = end.lost.iter().zip(&self.last_lost).map(|(now, last)| now - last).collect();
         }
-        let length_s = end.end_s - self.last_s;
         let is_late = end.late_s > TESTER_WAIT_MAX_S;
         let becomes_late = self.late_since_s.is_none() && end.late_s - self.last_late_s > TESTER_WAIT_MAX_S;
         let begins = end.sut_wait_s > SUT_WAIT_MAX_S || end.tester_wait_s > TESTER_WAIT_MAX_S || becomes_late;
@@ -147,7 +148,7 @@ impl Slots {
             let first = self.recent.iter().take_while(|slot| slot.end_s <= begin_s).count().saturating_sub(1);
             self.recent.iter_mut().skip(first).for_each(|slot| slot.disturbed = true);
         }
-        self.update_drain(begins, length_s, end);
+        self.update_drain(begins, end);
         (self.last, self.last_unsent, self.last_s) = (end.now.to_vec(), end.unsent, end.end_s);
         self.last_lost = end.lost.to_vec();
         self.settle(end.end_s - SETTLED_S);
@@ -156,7 +157,7 @@ impl Slots {
         }
     }
 
-    fn update_drain(&mut self, begins: bool, length_s: f64, end: &SlotEnd<'_>) {
+    fn update_drain(&mut self, begins: bool, end: &SlotEnd<'_>) {
         let now_s = end.end_s;
         let lost: u64 = end.lost.iter().sum();
         let sum = |count: fn(&Sample) -> u64| end.now.iter().map(count).sum::<u64>();
@@ -168,13 +169,16 @@ impl Slots {
         match &mut self.drain {
             drain if begins => {
                 let lost_before = drain.map_or_else(|| self.last_lost.iter().sum(), |drain| drain.lost_before);
-                self.drain = Some(Drain { begin_s: now_s, sent, lost_before, in_flight, steady_s: 0.0 });
+                self.drain = Some(Drain { begin_s: now_s, sent, lost_before, in_flight, in_flight_s: now_s });
             }
             Some(drain) => {
-                let is_steady = in_flight as f64 > drain.in_flight as f64 * (1.0 - DRAIN_RATIO_PER_S * length_s);
-                drain.steady_s = if is_steady { drain.steady_s + length_s } else { 0.0 };
-                drain.in_flight = in_flight;
-                let has_room = lost == drain.lost_before || in_flight <= usual || drain.steady_s >= STEADY_S;
+                let passed_s = now_s - drain.in_flight_s;
+                let drained_ratio = 1.0 - in_flight as f64 / drain.in_flight.max(1) as f64;
+                let is_steady = passed_s >= STEADY_S && drained_ratio < DRAIN_RATIO_PER_S * passed_s;
+                if passed_s >= STEADY_S {
+                    (drain.in_flight, drain.in_flight_s) = (in_flight, now_s);
+                }
+                let has_room = lost == drain.lost_before || in_flight <= usual || is_steady;
                 let is_drained = !is_catching_up && gone >= drain.sent && has_room;
                 if is_drained || now_s - drain.begin_s > DRAIN_MAX_S {
                     self.drain = None;
@@ -208,10 +212,15 @@ impl Slots {
     fn fold_oldest(&mut self) {
         let Some(slot) = self.recent.pop_front() else { return };
         self.settled = self.settled.saturating_sub(1);
-        if slot.disturbed {
-            self.disturbed.add(slot.window, slot.end_s - slot.begin_s, &slot.offered, &slot.lost);
-            self.disturbed_unsent += slot.unsent;
+        if !slot.disturbed {
+            self.losable.fill(0);
+            return;
         }
+        self.losable.iter_mut().zip(&slot.offered).for_each(|(losable, offered)| *losable += offered);
+        let lost: Vec<u64> = slot.lost.iter().zip(&self.losable).map(|(lost, losable)| *lost.min(losable)).collect();
+        self.losable.iter_mut().zip(&lost).for_each(|(losable, lost)| *losable -= lost);
+        self.disturbed.add(slot.window, slot.end_s - slot.begin_s, &slot.offered, &lost);
+        self.disturbed_unsent += slot.unsent;
     }
 
     /// Return the undisturbed frames lost so far, of slots whose state is final.
@@ -341,6 +350,13 @@ mod tests {
         slots.extend([(0.0, 5, 7); 8]);
         slots.push((4.0, 5, 7));
         assert_eq!(split(&slots), (2, 0, 7));
+    }
+
+    #[test]
+    fn a_disturbance_causes_no_more_losses_than_frames_were_sent_in_it() {
+        // An outage of the SUT lost 5,000 frames, which shows during the short wait after it.
+        let slots = [QUIET, QUIET, QUIET, QUIET, QUIET, (1.0, 5, 5000), (0.0, 5, 5000), (0.0, 5, 5000)];
+        assert_eq!(split(&slots).1, 1000);
     }
 
     #[test]

@@ -125,6 +125,7 @@ fn competitors(cpus: &[Vec<usize>]) -> Vec<Vec<usize>> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
     use std::sync::mpsc;
     use std::time::{Duration, Instant};
 
@@ -140,11 +141,14 @@ mod tests {
     fn a_wait_counts_unless_a_thread_of_tester_or_sut_causes_it() {
         let cpu = ThreadClock::open(std::process::id()).unwrap().cpus[0];
         let (ids, received) = mpsc::channel();
-        let start = Instant::now();
+        let is_measured = AtomicBool::new(false);
+        let deadline = Instant::now() + Duration::from_secs(10);
         let spin = |ids: mpsc::Sender<u32>| {
             nodrop_port::thread::bind_to_cores(&[cpu]).unwrap();
             ids.send(nodrop_port::thread::current().number()).unwrap();
-            while start.elapsed() < Duration::from_millis(300) {}
+            while !is_measured.load(Relaxed) && Instant::now() < deadline {
+                std::hint::spin_loop();
+            }
         };
         let (by_design, by_others) = std::thread::scope(|scope| {
             for _ in 0..2 {
@@ -157,6 +161,7 @@ mod tests {
             watches.iter_mut().for_each(|watch| _ = watch.read());
             std::thread::sleep(Duration::from_millis(150));
             let [by_design, by_others] = watches.each_mut().map(|watch| watch.read().tester_ns);
+            is_measured.store(true, Relaxed);
             (by_design, by_others)
         });
         assert!(by_others > by_design + 20_000_000, "{by_design} {by_others}");
