@@ -256,6 +256,17 @@ def test_a_loss_while_other_work_disturbed_the_trial_decides_nothing(tmp_path: P
     assert ndr.lower.loss_ratio == 0.0
 
 
+def test_a_latency_trial_reports_all_frames_and_the_loss_without_disturbed_time(tmp_path: Path) -> None:
+    plan = make_plan(tmp_path)
+    searched = sum(trial.phase == "search" for trial in execute(plan, Listener(), make_environment()).trials)
+    result = execute(plan, Listener(), make_environment(wrap=mishaps({searched: disturb})))
+    trial = result.trials[searched]
+    assert format_message(trial.validity.doubts[-1]) == (
+        f"other work disturbed {format_seconds(0.3 * trial.duration_s)} (30 % of the trial), without which 0 % of the "
+        "frames are lost: cc1 ran 0.25 s on CPU 1"
+    )
+
+
 def test_a_run_whose_trials_are_all_disturbed_has_no_answer_and_names_the_work(tmp_path: Path) -> None:
     listener = Listener()
     always = mishaps(dict.fromkeys(range(1, 1000), disturb_all))

@@ -15,6 +15,10 @@ DOUBTS: Mapping[str, tuple[str, ...]] = {
     ),
     "cpu_steal": ("the hypervisor stole {steal_ratio:ratio} of CPU time",),
     "disturbed": (
+        "other work disturbed {disturbed_s:duration} ({disturbed_ratio:ratio} of the trial), without which "
+        "{undisturbed_loss_ratio:ratio} of the frames are lost: {culprits}",
+        "other work disturbed {disturbed_s:duration} ({disturbed_ratio:ratio} of the trial), without which "
+        "{undisturbed_loss_ratio:ratio} of the frames are lost",
         "other work disturbed {disturbed_s:duration} ({disturbed_ratio:ratio} of the trial), which is left out: "
         "{culprits}",
         "other work disturbed {disturbed_s:duration} ({disturbed_ratio:ratio} of the trial), which is left out",

@@ -23,7 +23,7 @@ class Value(BaseModel):
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         """Set the fields' descriptions.
 
-        pydantic's `use_attribute_docstrings` searches the source for each class anew, for half of the start of `nodrop`.
+        pydantic's `use_attribute_docstrings` searches the source again for each class: half of the time of an import.
         """
         super().__pydantic_init_subclass__(**kwargs)
         for name, text in _read_field_docs(cls.__module__).get(cls.__qualname__, {}).items():

@@ -45,9 +45,11 @@ def mark_disturbed(result: TrialResult) -> TrialResult:
     if ratio <= DISTURBED_NOTABLE_RATIO:
         return result
     doubt = Doubt.suspect if ratio <= DISTURBED_MAX_RATIO or result.phase == FIXED else Doubt.invalid
+    # Only searches judge trials without disturbed time; other trials report all frames.
+    loss = {} if result.phase == "search" else {"undisturbed_loss_ratio": result.judged_loss_ratio}
     disturbed_s = ratio * result.duration_s
     return result.with_doubt(
-        doubt("disturbed", disturbed_s=disturbed_s, disturbed_ratio=ratio, **_name_culprits(result))
+        doubt("disturbed", disturbed_s=disturbed_s, disturbed_ratio=ratio, **loss, **_name_culprits(result))
     )
 
 

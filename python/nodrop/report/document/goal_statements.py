@@ -32,6 +32,8 @@ def describe_goal_result(goal_result: GoalResult) -> str:
 def describe_confidence(goal_result: GoalResult, result: RunResult) -> Iterator[str]:
     """Yield sentences on the evidence for the bounds of a goal and the probability that they are right."""
     lower = goal_result.lower
+    if lower and (text := _describe_disturbances(lower, result)):
+        yield text
     if lower and goal_result.loss_ratio_limit is not None:
         yield _describe_loss_limit(lower, goal_result.loss_ratio_limit, result)
     if lower and (text := _describe_shortfall(lower, result.trials[lower.trial_index])):
@@ -78,10 +80,30 @@ def _format_confidence(probability: float) -> str:
     return f"over {format_ratio(CONFIDENCE_MAX)}" if probability > CONFIDENCE_MAX else format_ratio(probability)
 
 
+def _describe_disturbances(lower: Bound, result: RunResult) -> str:
+    """Return the share of time at the lower bound that is left out, and the losses in it; empty without such time."""
+    trials = [trial for trial in result.trials if _is_counted_at(trial, lower.load_pps) and trial.undisturbed_counts]
+    total_s = sum(trial.duration_s for trial in trials)
+    if not total_s:
+        return ""
+    left_out_ratio = 1.0 - sum(trial.judged_counts.duration_s for trial in trials) / total_s
+    missing_count = sum(trial.lost_count + trial.unsent_count for trial in trials)
+    left_out_count = missing_count - sum(_count_missing(trial) for trial in trials)
+    losses = f", with {format_count(left_out_count, 'lost frame')}" if left_out_count > 0 else ""
+    load = format_pps(lower.load_pps)
+    return f"Other work disturbed {format_ratio(left_out_ratio)} of the time at {load}, which is left out{losses}."
+
+
+def _count_missing(trial: TrialResult) -> int:
+    """Return the frames lost or not sent, as judged."""
+    judged = trial.judged_counts
+    return judged.lost_count + judged.unsent_count
+
+
 def _describe_loss_limit(lower: Bound, loss_ratio_limit: float, result: RunResult) -> str:
     trials = [trial for trial in result.trials if _is_counted_at(trial, lower.load_pps)]
-    lost_count = sum(trial.lost_count + trial.unsent_count for trial in trials)
-    sent_count = sum(trial.offered_count + trial.unsent_count for trial in trials)
+    lost_count = sum(map(_count_missing, trials))
+    sent_count = sum(trial.judged_counts.offered_count + trial.judged_counts.unsent_count for trial in trials)
     load, limit = format_pps(lower.load_pps), f"below {format_small_ratio(loss_ratio_limit)} at 95 % confidence"
     if not lost_count:
         return f"No frame of {format_count(sent_count)} was lost at {load}: loss ratio {limit}."
@@ -93,10 +115,13 @@ def _describe_loss_limit(lower: Bound, loss_ratio_limit: float, result: RunResul
 
 def _describe_shortfall(lower: Bound, trial: TrialResult) -> str:
     """Return the load sent at the lower bound; empty if it is the intended load."""
-    if trial.offered_count >= trial.intended_count * AS_OFFERED:
+    judged = trial.judged_counts
+    intended_count = judged.offered_count + judged.unsent_count if trial.undisturbed_counts else trial.intended_count
+    if judged.offered_count >= intended_count * AS_OFFERED:
         return ""
+    offered_pps = judged.offered_count / judged.duration_s if trial.undisturbed_counts else trial.offered_load_pps
     return (
-        f"In the trial at {format_pps(lower.load_pps)} the tester sent {format_pps(trial.offered_load_pps)}; "
+        f"In the trial at {format_pps(lower.load_pps)} the tester sent {format_pps(offered_pps)}; "
         "the rest counts as lost."
     )
 
