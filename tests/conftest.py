@@ -23,8 +23,17 @@ SLOW = (
     *("openstack", "ship", "dashboards", "web", "lab/test_vm_boot.py", "lab/test_vm_image.py", "lab/test_exposure.py"),
     *("lab/test_price.py", "lab/test_benchmarks.py", "lab/test_repeats.py"),
     *("lab/test_trex.py", "lab/test_trex_start.py"),
+    *("lab/test_calibrate.py", "lab/test_chains.py", "lab/test_external.py", "lab/test_killed.py", "lab/test_ledger.py"),
+    *("lab/test_neighbors.py", "lab/test_nfvbench_manual.py", "lab/test_truth.py", "lab/test_flows.py"),
+    *("lab/test_cleanup.py", "lab/test_capture_and_replay.py", "lab/test_headers.py", "lab/test_rates_and_sizes.py"),
+    *("api/test_openapi.py", "api/test_server.py"),
+    *("unit/test_chd_files.py", "unit/test_coverage.py", "unit/test_critical_load.py", "unit/test_own_stops.py"),
+    *("unit/test_placement_by_trying_everything.py", "unit/test_plrsearch.py", "unit/test_redecide.py"),
+    *("unit/test_trex_frames.py", "unit/test_verdict_rates.py", "unit/test_cloud_cleanup.py"),
+    *("unit/test_cloud_staging.py", "unit/test_index.py", "unit/test_trex_measurer.py"),
 )
-"""Tests that boot VMs, build or start software of other projects, drive a browser, or repeat measurements."""
+"""Tests that boot VMs, build or start software of other projects, drive a browser, repeat measurements, try hundreds of
+random cases, or measure for long."""
 
 
 @pytest.fixture(autouse=True, scope="session")
