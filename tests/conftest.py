@@ -26,14 +26,16 @@ SLOW = (
     *("lab/test_calibrate.py", "lab/test_chains.py", "lab/test_external.py", "lab/test_killed.py", "lab/test_ledger.py"),
     *("lab/test_neighbors.py", "lab/test_nfvbench_manual.py", "lab/test_truth.py", "lab/test_flows.py"),
     *("lab/test_cleanup.py", "lab/test_capture_and_replay.py", "lab/test_headers.py", "lab/test_rates_and_sizes.py"),
-    *("api/test_openapi.py", "api/test_server.py"),
+    *("lab/test_host_devices.py", "lab/test_no_traffic.py", "lab/test_path_check.py", "lab/test_standing_lab.py"),
+    *("lab/test_trex_neighbors.py", "lab/test_tunnels.py", "api/test_openapi.py", "api/test_server.py"),
+    *("unit/test_charts.py", "unit/test_picture.py", "unit/test_report_command.py", "flow/test_repeats.py"),
     *("unit/test_chd_files.py", "unit/test_coverage.py", "unit/test_critical_load.py", "unit/test_own_stops.py"),
     *("unit/test_placement_by_trying_everything.py", "unit/test_plrsearch.py", "unit/test_redecide.py"),
     *("unit/test_trex_frames.py", "unit/test_verdict_rates.py", "unit/test_cloud_cleanup.py"),
     *("unit/test_cloud_staging.py", "unit/test_index.py", "unit/test_trex_measurer.py"),
 )
 """Tests that boot VMs, build or start software of other projects, drive a browser, repeat measurements, try hundreds of
-random cases, or measure for long."""
+random cases, draw many charts, or measure for long."""
 
 
 @pytest.fixture(autouse=True, scope="session")
