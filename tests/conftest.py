@@ -22,8 +22,8 @@ TESTS = Path(__file__).parent
 SLOW = (
     *("openstack", "ship", "dashboards", "web", "lab/test_vm_boot.py", "lab/test_vm_image.py", "lab/test_exposure.py"),
     *("lab/test_price.py", "lab/test_benchmarks.py", "lab/test_repeats.py"),
-    *("lab/test_trex.py", "lab/test_trex_start.py"),
-    *("lab/test_calibrate.py", "lab/test_chains.py", "lab/test_external.py", "lab/test_killed.py", "lab/test_ledger.py"),
+    *("lab/test_ledger.py", "lab/test_trex.py", "lab/test_trex_start.py"),
+    *("lab/test_calibrate.py", "lab/test_chains.py", "lab/test_external.py", "lab/test_killed.py"),
     *("lab/test_neighbors.py", "lab/test_nfvbench_manual.py", "lab/test_truth.py", "lab/test_flows.py"),
     *("lab/test_cleanup.py", "lab/test_capture_and_replay.py", "lab/test_headers.py", "lab/test_rates_and_sizes.py"),
     *("lab/test_host_devices.py", "lab/test_no_traffic.py", "lab/test_path_check.py", "lab/test_standing_lab.py"),
