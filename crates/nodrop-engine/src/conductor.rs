@@ -190,13 +190,12 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
     fn close_slot(&mut self, now: &[Sample], elapsed_s: f64) {
         let (Some(slots), Some(rule)) = (&mut self.slots, &self.context.request.disturbances) else { return };
         let late_ns = self.shared.lateness_ns.swap(0, Relaxed);
-        // A SUT in the kernel works in the sender's time; one with processes of its own cannot delay the sender.
-        let is_sut_elsewhere = !rule.sut_pids.is_empty();
         let open = || ThreadWatch::open(&self.shared.worker_ids(), &rule.sut_pids);
         let watch = self.watch.get_or_insert_with(open);
         let (waits, steal_ns) = (watch.read(), watch.read_steal_ns());
+        // A SUT in the kernel works in the sender's time; one on CPUs of its own cannot delay the sender.
         let (sut_wait_ns, tester_wait_ns) =
-            if is_sut_elsewhere { (waits.sut_ns, waits.tester_ns) } else { (waits.max_ns(), 0) };
+            if rule.sut_shares_cpu { (waits.max_ns(), 0) } else { (waits.sut_ns, waits.tester_ns) };
         slots.close(&SlotEnd {
             end_s: elapsed_s,
             now,
@@ -205,7 +204,7 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
             window: self.timeline.windows.end_s.len(),
             sut_wait_s: sut_wait_ns.max(steal_ns) as f64 / 1e9,
             tester_wait_s: tester_wait_ns as f64 / 1e9,
-            late_s: if is_sut_elsewhere { late_ns as f64 / 1e9 } else { 0.0 },
+            late_s: if rule.sut_shares_cpu { 0.0 } else { late_ns as f64 / 1e9 },
         });
     }
 

@@ -12,6 +12,9 @@ pub struct DisturbanceRule {
     /// Processes of the SUT on this machine; empty if it runs elsewhere or in the kernel.
     #[serde(default)]
     pub sut_pids: Vec<u32>,
+    /// The SUT runs on the tester's CPUs, so that it may delay the tester, for example in the kernel.
+    #[serde(default)]
+    pub sut_shares_cpu: bool,
     /// Longest time by which a trial is extended to reach its duration without disturbed time, in seconds. Trials of
     /// self-paced ports and of loads that vary cannot be extended; their disturbed time is not separated.
     #[serde(default)]

@@ -189,7 +189,7 @@ class SearchConfig(Value):
     disturbed_time: Literal["exclude", "count"] | None = None
     """Time in which other work on the machine disturbed tester or SUT: `count`, or `exclude`, which judges trials
     without it and extends those of the search by as much, at most to five times their duration; null: `exclude` for the
-    algorithm nodrop, `count` for published ones."""
+    algorithm nodrop and a SUT in the lab, else `count`."""
 
 
 class LatencyConfig(Value):

@@ -44,5 +44,6 @@ def open_generator(plan: "Plan", stage: PathUnderTest) -> "Measurer":
         check_alive=stage.check_alive,
         capture=plan.capture,
         sut_pids=sut_pids if plan.search.excludes_disturbed else None,
+        sut_shares_cpu=stage.facts.sut_shares_tester_cpu,
         progress_s=WINDOW_S if plan.interval_s else PROGRESS_S,
     )

@@ -73,12 +73,14 @@ class EngineMeasurer:
         check_alive: Callable[[], None],
         capture: CapturePlan | None = None,
         sut_pids: tuple[int, ...] | None = None,
+        sut_shares_cpu: bool = False,
         progress_s: float = PROGRESS_S,
     ) -> None:
         """Prepare to use `interfaces`, ordered by the streams' port index, in the network namespace of process
         `netns_pid`, with the stations and next hops of `neighbors`. `check_alive` is called while waiting and raises
         when the path under test is down. `sut_pids`: the SUT's processes on this machine, to separate the time in which
-        other work disturbs them or the tester; None: not separated. `progress_s`: time between calls of `on_window`."""
+        other work disturbs them or the tester; None: not separated. `sut_shares_cpu`: whether the SUT runs on the
+        tester's CPUs. `progress_s`: time between calls of `on_window`."""
         self._plan = plan
         self._traffic = traffic
         self._neighbors = neighbors or NeighborPlan()
@@ -87,6 +89,7 @@ class EngineMeasurer:
         self._check_alive = check_alive
         self._capture = capture
         self._sut_pids = sut_pids
+        self._sut_shares_cpu = sut_shares_cpu
         self._progress_s = progress_s
         self._engine: EngineProcess | None = None
         self._ports: tuple[PortFacts, ...] = ()
@@ -235,6 +238,7 @@ class EngineMeasurer:
             if self._sut_pids is None
             else {
                 "sut_pids": self._sut_pids,
+                "sut_shares_cpu": self._sut_shares_cpu,
                 "extension_max_s": trial.duration_s * EXTENSION_MAX_RATIO if phase == "search" else 0.0,
             },
         }

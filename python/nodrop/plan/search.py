@@ -68,10 +68,7 @@ def plan_search(
         ),
         budgeted=requested.budget is not None or algorithm in TIME_LIMITED_SEARCHES,
         repeat_invalid=_default_to(requested.repeat_invalid, profile.repeat_invalid),
-        excludes_disturbed=_default_to(
-            requested.disturbed_time, "exclude" if algorithm == DEFAULT_ALGORITHM else "count"
-        )
-        == "exclude",
+        excludes_disturbed=_excludes_disturbed(config, algorithm),
         overhead_s=profile.overhead_s,
         earlier=earlier,
         **options,
@@ -89,6 +86,13 @@ def compute_lowest_load_pps(goal: Goal, stream_count: int) -> float:
     """
     assert goal.initial_trial_duration_s and goal.width_ratio
     return float(math.ceil(stream_count / (goal.initial_trial_duration_s * goal.width_ratio)))
+
+
+def _excludes_disturbed(config: Config, algorithm: AlgorithmName) -> bool:
+    """Return whether disturbed time is left out: work beside a SUT of unknown whereabouts may be the SUT's."""
+    if config.search.disturbed_time is not None:
+        return config.search.disturbed_time == "exclude"
+    return algorithm == DEFAULT_ALGORITHM and config.sut not in ("ext", "openstack")
 
 
 def _build_goals(config: Config, profile: SearchProfile, algorithm: AlgorithmName) -> Iterator[Goal]:
