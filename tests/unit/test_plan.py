@@ -107,6 +107,14 @@ def test_the_reference_page_has_a_row_for_every_key_of_the_search_and_of_a_goal(
     assert [key for key in sorted(keys) if f"| `{key}` |" not in SEARCH_PAGE] == []
 
 
+def test_disturbed_time_is_left_out_by_nodrops_own_search_of_a_sut_in_the_lab_unless_asked_otherwise() -> None:
+    assert plan().search.excludes_disturbed
+    assert not plan(search__disturbed_time="count").search.excludes_disturbed
+    assert not plan(search__algorithm="binary").search.excludes_disturbed
+    assert plan(search__algorithm="binary", search__disturbed_time="exclude").search.excludes_disturbed
+    assert not plan(sut="ext", ports=["eth1", "eth2"]).search.excludes_disturbed
+
+
 def test_a_budget_goes_before_the_time_after_which_a_search_has_failed() -> None:
     search = plan(search__budget="60s", search__max_duration="10s").search
     assert (search.search_duration_max_s, search.budgeted) == (60.0, True)
