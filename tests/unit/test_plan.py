@@ -112,7 +112,6 @@ def test_disturbed_time_is_left_out_by_nodrops_own_search_of_a_sut_in_the_lab_un
     assert not plan(search__disturbed_time="count").search.excludes_disturbed
     assert not plan(search__algorithm="binary").search.excludes_disturbed
     assert plan(search__algorithm="binary", search__disturbed_time="exclude").search.excludes_disturbed
-    assert not plan(sut="ext", ports=["eth1", "eth2"]).search.excludes_disturbed
 
 
 def test_a_budget_goes_before_the_time_after_which_a_search_has_failed() -> None:
