@@ -1,6 +1,6 @@
 //! Supervision of a running trial: frequent loss checks, stop rule, windows, and the wait for frames in flight.
 
-use nodrop_model::{DRAIN_MAX_S, StopClause, StopRule, Window, Windows};
+use nodrop_model::{DRAIN_MAX_S, LoadPattern, StopClause, StopRule, Window, Windows};
 use nodrop_port::clock::Clock;
 use nodrop_port::thread;
 use std::sync::atomic::Ordering::Relaxed;
@@ -38,13 +38,7 @@ pub(crate) struct Conductor<'a, C, F> {
 }
 
 impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
-    pub(crate) fn new(
-        context: &'a TrialContext<'a>,
-        clock: &'a C,
-        shared: &'a SharedCounters,
-        is_extensible: bool,
-        on_window: F,
-    ) -> Self {
+    pub(crate) fn new(context: &'a TrialContext<'a>, clock: &'a C, shared: &'a SharedCounters, on_window: F) -> Self {
         let series_count = context.series.counts.count();
         let columns = || vec![Vec::new(); series_count];
         let timeline = Timeline {
@@ -64,6 +58,7 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
         let (last, losses) = (vec![Sample::default(); series_count], LiveLoss::new(series_count));
         let load_pps = context.request.loads_pps.iter().sum();
         // Of a trial that cannot be extended, too little might remain.
+        let is_extensible = matches!(context.request.pattern, LoadPattern::Flat);
         let is_separated = is_extensible && context.request.disturbances.is_some();
         let slots = is_separated.then(|| Slots::new(series_count, load_pps));
         let reported_s = 0.0;
@@ -137,7 +132,8 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
         }
     }
 
-    /// Postpone the end of sending by the disturbed time so far, shortly before it is reached.
+    /// Postpone the end of sending by the disturbed time so far, shortly before it is reached, if frames are missing.
+    /// Without any, the verdict is the same with and without the disturbed time.
     fn extend_sending(&mut self, elapsed_ns: u64) {
         let (Some(slots), Some(rule)) = (&self.slots, &self.context.request.disturbances) else {
             return;
@@ -151,7 +147,14 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
             return;
         }
         let spare_s = (SPARE_CHECKS * self.context.loss_check_ns()) as f64 / 1e9;
-        let extension_s = (disturbed_s + spare_s).min(rule.extension_max_s);
+        let is_complete = self.losses.count() == 0 && self.shared.unsent.load(Relaxed) == 0;
+        // The losses of a disturbance show only when the frames sent by its end have left the SUT.
+        let missing_s = match (is_complete, slots.is_draining()) {
+            (true, false) => return,
+            (true, true) => elapsed_ns.saturating_sub(self.context.duration_ns()) as f64 / 1e9,
+            (false, _) => disturbed_s,
+        };
+        let extension_s = (missing_s + spare_s).min(rule.extension_max_s);
         let extended_ns = self.context.duration_ns() + (extension_s * 1e9) as u64;
         if extended_ns > end_ns {
             self.shared.end_ns.store(extended_ns, Relaxed);
@@ -162,17 +165,17 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
     /// Wait for frames in flight: until all have arrived, none has arrived for a while, or the time limit is reached.
     fn drain(&mut self) {
         let begin_ns = self.clock.steady_ns();
-        let (mut last, mut last_ns) = (Vec::new(), begin_ns);
+        let (mut last, mut last_ns, mut quiet_ns) = (Vec::new(), begin_ns, 0);
         loop {
             let now = self.shared.sample();
             let now_ns = self.clock.steady_ns();
             if now.iter().all(|series| series.received >= series.offered) {
                 return;
             }
-            if now != last {
-                (last, last_ns) = (now, now_ns);
-            }
-            if now_ns - last_ns > QUIET_NS || now_ns - begin_ns > (DRAIN_MAX_S * 1e9) as u64 {
+            // If the whole machine pauses, the SUT has not had that time, either.
+            quiet_ns = if now == last { quiet_ns + (now_ns - last_ns).min(2 * DRAIN_STEP_NS) } else { 0 };
+            (last, last_ns) = (now, now_ns);
+            if quiet_ns > QUIET_NS || now_ns - begin_ns > (DRAIN_MAX_S * 1e9) as u64 {
                 return;
             }
             thread::sleep_ns(DRAIN_STEP_NS);

@@ -14,8 +14,6 @@ use crate::shared_counters::SharedCounters;
 
 /// Time after the end of a trial in which frames due by the end are still sent.
 const END_GRACE_NS: u64 = (CATCH_UP_MAX_S * 1e9) as u64;
-/// Lateness that is reported to the conductor.
-const LATE_NS: u64 = 100_000;
 /// Restriction of self-paced ports, and the fix.
 pub(crate) const USER_SPACE_ONLY: &str =
     "cannot be sent from the kernel; use a back end that sends from user space (af_xdp, af_packet)";
@@ -160,6 +158,7 @@ impl<'a> SendLane<'a> {
 
     /// Apply the final report of a self-paced port.
     pub(crate) fn apply_report(&mut self, report: &Report, shared: &SharedCounters) {
+        self.set_end(shared.end_ns.load(Relaxed));
         self.publish_counts(&report.sent, shared);
         self.streams.iter_mut().zip(&report.sent).for_each(|(state, sent)| state.sent = *sent);
         self.times.apply_report(report);
@@ -191,9 +190,7 @@ impl<'a> SendLane<'a> {
             return Ok(0);
         }
         let late_ns = now_ns.saturating_sub(self.next_due_ns);
-        if late_ns > LATE_NS {
-            shared.lateness_ns.fetch_max(late_ns, Relaxed);
-        }
+        shared.note_lateness(late_ns);
         let sent = self.send(port, due as usize, clock.wall_ns())?;
         if sent > 0 {
             self.times.sent(sent, late_ns, now_ns, clock.steady_ns() - shared.start_ns);

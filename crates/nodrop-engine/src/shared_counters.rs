@@ -6,6 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use crossbeam_utils::CachePadded;
 
+/// Lateness that is reported to the conductor.
+const LATE_NS: u64 = 100_000;
+
 /// A receiver's counters of a series.
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {
@@ -61,6 +64,14 @@ impl SharedCounters {
     /// Return true if frames remain to be sent and no worker has failed.
     pub(crate) fn is_sending(&self) -> bool {
         self.sending.load(Relaxed) > 0 && !self.failed.load(Relaxed)
+    }
+
+    /// Record the lateness of a frame, if it is notable.
+    #[inline]
+    pub(crate) fn note_lateness(&self, late_ns: u64) {
+        if late_ns > LATE_NS {
+            self.lateness_ns.fetch_max(late_ns, Relaxed);
+        }
     }
 
     /// Record the calling worker's thread.

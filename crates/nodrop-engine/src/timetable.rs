@@ -4,7 +4,7 @@ use nodrop_model::CATCH_UP_MAX_S;
 use nodrop_port::timetable::{EgressPort, Timetable, TrialWindow};
 use nodrop_port::{PortError, self_paced};
 use nodrop_wire::Frames;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::send_lane::{SendLane, frame};
 use crate::shared_counters::SharedCounters;
@@ -38,7 +38,13 @@ pub(crate) fn send(mut lanes: Vec<(EgressPort, &mut SendLane<'_>)>, shared: &Sha
             trial_tag,
         };
         let readers: Vec<&SendLane<'_>> = lanes.iter().map(|(_, lane)| &**lane).collect();
-        self_paced::send(&timetables, window, |index, sent| readers[index].publish_counts(sent, shared))?
+        let unsent_counts: Vec<AtomicU64> = lanes.iter().map(|_| AtomicU64::new(0)).collect();
+        self_paced::send(&timetables, window, |index, progress| {
+            readers[index].publish_counts(&progress.sent, shared);
+            unsent_counts[index].store(progress.unsent_count, Relaxed);
+            shared.unsent.store(unsent_counts.iter().map(|count| count.load(Relaxed)).sum(), Relaxed);
+            shared.note_lateness(progress.lateness_ns);
+        })?
     };
     for ((_, lane), report) in lanes.iter_mut().zip(&reports) {
         lane.apply_report(report, shared);

@@ -1,7 +1,8 @@
 //! A trial from start to reply: assigns work to threads, runs them, and collects the counts.
 
-use nodrop_model::{LoadPattern, TrialReply, TrialRequest, Window};
+use nodrop_model::{TrialReply, TrialRequest, Window};
 use nodrop_port::clock::Clock;
+use nodrop_port::sched::ThreadTimes;
 use nodrop_port::{PortError, Receive, Transmit};
 
 use crate::conductor::Conductor;
@@ -40,12 +41,11 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
     let sending_ports = workers.iter().map(|worker| worker.senders.len()).sum();
     let is_self_paced =
         |worker: &Worker<'_, T, R>| worker.senders.iter().any(|sender| sender.port.egress_port().is_some());
-    let is_extensible = matches!(context.request.pattern, LoadPattern::Flat) && !workers.iter().any(is_self_paced);
     let has_self_paced = workers.iter().any(is_self_paced);
     let head_start_ns = if has_self_paced { SELF_PACED_HEAD_START_NS } else { HEAD_START_NS };
     let start_ns = clock.steady_ns() + head_start_ns;
     let shared = SharedCounters::new(start_ns, context.duration_ns(), context.series.counts.count(), sending_ports);
-    let mut conductor = Conductor::new(context, clock, &shared, is_extensible, on_window);
+    let mut conductor = Conductor::new(context, clock, &shared, on_window);
     let workers = std::thread::scope(|scope| {
         let handles: Vec<_> = workers
             .into_iter()
@@ -71,7 +71,7 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
     let drops = take_drop_counts(ports)? + counts.rejected_count;
     let queue_slots = ports.iter().map(|port| port.rx.queue_slots()).min().unwrap_or(0);
     let reply = reply(context, counts, timeline, slots, &usage, drops, queue_slots);
-    let other_work = if reply.undisturbed_counts.is_some() { other_work } else { Vec::new() };
+    let other_work = if reply.windows.disturbed_time.time_s.is_empty() { Vec::new() } else { other_work };
     Ok(TrialReply { other_work, ..reply })
 }
 
@@ -101,8 +101,9 @@ fn assign<'a, T: Transmit, R: Receive>(
     streams: &'a [Stream],
     context: &TrialContext<'_>,
 ) -> Result<Vec<Worker<'a, T, R>>, EngineError> {
-    let mut workers: Vec<Worker<'a, T, R>> =
-        (0..context.threads).map(|_| Worker { senders: Vec::new(), receivers: Vec::new(), cpu_wait_ns: 0 }).collect();
+    let mut workers: Vec<Worker<'a, T, R>> = (0..context.threads)
+        .map(|_| Worker { senders: Vec::new(), receivers: Vec::new(), cpu_times: ThreadTimes::default() })
+        .collect();
     let sending_threads = context.threads.div_ceil(2);
     let receiving_threads = (context.threads - sending_threads).max(1);
     let first_receiver = context.threads - receiving_threads;

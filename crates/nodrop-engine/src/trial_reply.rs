@@ -1,6 +1,7 @@
 //! Conversion of the workers' counts and the conductor's timeline to the engine's reply.
 
 use nodrop_model::{DirectionTimes, SenderTimes, StopClause, StreamCounts, TrialReply, UndisturbedCounts};
+use nodrop_port::sched::ThreadTimes;
 
 use crate::Stream;
 use crate::context::{Timeline, TrialContext};
@@ -23,6 +24,17 @@ pub(crate) struct Counts {
     cpu_wait_max_ns: u64,
 }
 
+/// Return the longest time for which other work kept a thread off its CPU.
+///
+/// Threads that are more than their CPUs displace each other.
+fn longest_wait_ns(times: &[ThreadTimes], core_count: usize) -> u64 {
+    let ran_ns: u64 = times.iter().map(|thread| thread.ran_ns).sum();
+    let share_cores = (1..times.len()).contains(&core_count);
+    let wait_ns =
+        |thread: &ThreadTimes| thread.waited_for_others_ns(if share_cores { ran_ns - thread.ran_ns } else { 0 });
+    times.iter().map(wait_ns).max().unwrap_or(0)
+}
+
 impl Counts {
     /// Collect the counts of a trial whose sending was to end at `end_ns`.
     pub(crate) fn collect<T, R>(
@@ -32,7 +44,8 @@ impl Counts {
         end_ns: u64,
     ) -> Self {
         let mut counts = Self::zero(streams, context);
-        counts.cpu_wait_max_ns = workers.iter().map(|worker| worker.cpu_wait_ns).max().unwrap_or(0);
+        let cpu_times: Vec<ThreadTimes> = workers.iter().map(|worker| worker.cpu_times).collect();
+        counts.cpu_wait_max_ns = longest_wait_ns(&cpu_times, context.cores.len());
         for sender in workers.iter().flat_map(|worker| &worker.senders) {
             counts.add_sent(sender, end_ns);
         }
@@ -190,7 +203,8 @@ pub(crate) fn reply(
     }
 }
 
-/// Add the disturbed part to the windows; return the rest of the trial, None if no time was disturbed.
+/// Add the disturbed part to the windows; return the rest of the trial, None if no time was disturbed, or no frame is
+/// missing: what passes beside other work passes without it.
 fn separate_disturbed_time(slots: Slots, counts: &Counts, timeline: &mut Timeline) -> Option<UndisturbedCounts> {
     let (disturbed, disturbed_unsent) = slots.finish(timeline.sent_for_s, &timeline.windows);
     if disturbed.time_s.is_empty() {
@@ -206,10 +220,26 @@ fn separate_disturbed_time(slots: Slots, counts: &Counts, timeline: &mut Timelin
         unsent_count: unsent.saturating_sub(disturbed_unsent),
     };
     timeline.windows.disturbed_time = disturbed;
-    Some(rest)
+    let is_complete = total(|stream| stream.lost_count) == 0 && disturbed_unsent == 0;
+    (!is_complete).then_some(rest)
 }
 
 fn stopped_for_late(context: &TrialContext<'_>, timeline: &Timeline, lost_count: u64) -> Option<u64> {
     let limit = context.request.stop.as_ref().and_then(|rule| rule.lost_count)?;
     (timeline.stopped_by == Some(StopClause::LostCount) && lost_count <= limit).then_some(lost_count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_share_a_core_do_not_wait_for_other_work_while_one_of_them_runs() {
+        let times = |ran_ns, waited_ns| ThreadTimes { ran_ns, waited_ns, slice_count: 0 };
+        let times = [times(600, 400), times(350, 640)];
+        assert_eq!(longest_wait_ns(&times, 1), 50);
+        assert_eq!(longest_wait_ns(&times, 2), 640);
+        assert_eq!(longest_wait_ns(&times, 0), 640);
+        assert_eq!(longest_wait_ns(&times[..1], 1), 400);
+    }
 }

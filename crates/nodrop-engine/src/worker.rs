@@ -1,6 +1,7 @@
 //! One thread of a trial: serves its lanes round robin until sending is over and the conductor stops it.
 
 use nodrop_port::clock::Clock;
+use nodrop_port::sched::ThreadTimes;
 use nodrop_port::{PortError, Receive, Transmit, thread};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -32,8 +33,8 @@ pub(crate) struct Receiver<'a, R> {
 pub(crate) struct Worker<'a, T, R> {
     pub(crate) senders: Vec<Sender<'a, T>>,
     pub(crate) receivers: Vec<Receiver<'a, R>>,
-    /// Time that the thread waited for its CPU.
-    pub(crate) cpu_wait_ns: u64,
+    /// CPU time of the thread during the trial.
+    pub(crate) cpu_times: ThreadTimes,
 }
 
 /// Notifies the conductor if a worker ends by an error or a panic.
@@ -65,14 +66,14 @@ impl<'a, T: Transmit, R: Receive> Worker<'a, T, R> {
             thread::bind_to_cores(&[core])?;
         }
         shared.register_worker();
-        let waited_before_ns = thread::cpu_wait_ns();
+        let times_before = ThreadTimes::read_current();
         let lanes = self.senders.iter_mut().filter_map(|sender| Some((sender.port.egress_port()?, &mut sender.lane)));
         timetable::send(lanes.collect(), shared)?;
         loop {
             let sent = self.send(clock, shared)?;
             let received = self.receive(clock, shared)?;
             if self.is_over(shared) || shared.failed.load(Relaxed) {
-                self.cpu_wait_ns = thread::cpu_wait_ns().saturating_sub(waited_before_ns);
+                self.cpu_times = ThreadTimes::read_current().since(times_before);
                 return Ok(self);
             }
             if sent == 0 && received == 0 {

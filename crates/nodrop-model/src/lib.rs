@@ -27,7 +27,7 @@ pub use pattern::{LoadPattern, StairDirection};
 pub use quality::{LossRuns, Reordering};
 pub use reply::{
     CheckArrival, CheckReply, CloseReply, CompileReply, DirectionCheck, ErrorKind, ErrorReply, Hello, InspectReply,
-    OpenReply, PortFacts, Reply, Series, StreamCounts, Timestamping, TrialReply, Window, Windows,
+    OpenReply, PortFacts, ProbeReply, Reply, Series, StreamCounts, Timestamping, TrialReply, Window, Windows,
 };
 pub use request::{
     Backend, CheckRequest, CompileRequest, CopyMode, FaultSpec, OpenRequest, PortSpec, Request, TrialRequest,
@@ -41,7 +41,7 @@ pub use traffic::{
 };
 
 /// Version of the request and reply shapes; a caller rejects an engine of another version.
-pub const PROTOCOL_VERSION: u32 = 5;
+pub const PROTOCOL_VERSION: u32 = 6;
 
 /// Amount of unsent traffic, as sending time in seconds, that does not count as lost.
 ///

@@ -33,6 +33,8 @@ pub enum Reply {
     Inspected(InspectReply),
     /// The filter is valid.
     Compiled(CompileReply),
+    /// What the kernel lets the engine do.
+    Probed(ProbeReply),
     /// Layouts of the requested frames.
     Frames(LayoutReply),
     /// The ports are closed.
@@ -111,6 +113,13 @@ pub struct InspectReply {
 pub struct CompileReply {
     /// Length of the compiled filter program.
     pub instruction_count: u32,
+}
+
+/// Reply to `probe`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProbeReply {
+    /// Reason why XDP programs cannot send frames (back end `xdp_live`); None if they can.
+    pub xdp_live_refusal: Option<String>,
 }
 
 /// Reply to `close`.
@@ -263,7 +272,8 @@ pub struct TrialReply {
     pub neighbors: Vec<NeighborCounts>,
     /// The time series.
     pub windows: Windows,
-    /// The trial without disturbed time; None if no time was disturbed, or the request does not separate it.
+    /// The trial without disturbed time; None if no time was disturbed, no frame is missing, or the request does not
+    /// separate it.
     #[serde(default)]
     pub undisturbed_counts: Option<UndisturbedCounts>,
     /// What ran on the CPUs of tester and SUT in a disturbed trial, longest first.

@@ -31,6 +31,8 @@ pub enum Request {
     Inspect(ReplaySpec),
     /// Check a filter; answered by `compiled`.
     Compile(CompileRequest),
+    /// Try what the kernel lets this process do; needs no ports. Answered by `probed`.
+    Probe,
     /// Describe the frames of streams for other generators; needs no ports. Answered by `frames`.
     Frames(LayoutRequest),
     /// Close all ports; answered by `closed`.

@@ -14,6 +14,39 @@ pub struct ThreadTimes {
     pub slice_count: u64,
 }
 
+/// Wait for a CPU that each wake-up costs on an idle machine.
+const WAKE_UP_NS: u64 = 5_000;
+
+impl ThreadTimes {
+    /// Return the times of the calling thread; zero if the kernel does not account for them (`CONFIG_SCHED_INFO`).
+    #[must_use]
+    pub fn read_current() -> Self {
+        let schedstat = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+        Self::parse(&schedstat).unwrap_or_default()
+    }
+
+    fn parse(schedstat: &str) -> Option<Self> {
+        let mut values = schedstat.split_whitespace().map_while(|word| word.parse().ok());
+        Some(Self { ran_ns: values.next()?, waited_ns: values.next()?, slice_count: values.next()? })
+    }
+
+    /// Return the times since an earlier reading.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            ran_ns: self.ran_ns.saturating_sub(earlier.ran_ns),
+            waited_ns: self.waited_ns.saturating_sub(earlier.waited_ns),
+            slice_count: self.slice_count.saturating_sub(earlier.slice_count),
+        }
+    }
+
+    /// Return the time for which work other than that of `by_design_ns` kept the thread off its CPU.
+    #[must_use]
+    pub fn waited_for_others_ns(self, by_design_ns: u64) -> u64 {
+        self.waited_ns.saturating_sub(by_design_ns + self.slice_count * WAKE_UP_NS)
+    }
+}
+
 /// Reads the times of one thread; the file stays open, so a read costs about a microsecond.
 #[derive(Debug)]
 pub struct ThreadClock {
@@ -38,8 +71,7 @@ impl ThreadClock {
     pub fn read(&self) -> Option<ThreadTimes> {
         let mut text = [0; 96];
         let len = self.schedstat.read_at(&mut text, 0).ok()?;
-        let mut values = std::str::from_utf8(&text[..len]).ok()?.split_whitespace().map_while(|word| word.parse().ok());
-        Some(ThreadTimes { ran_ns: values.next()?, waited_ns: values.next()?, slice_count: values.next()? })
+        ThreadTimes::parse(std::str::from_utf8(&text[..len]).ok()?)
     }
 }
 

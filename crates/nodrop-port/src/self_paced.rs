@@ -2,7 +2,7 @@
 //!
 //! Callers get the egress port from [`crate::Transmit::egress_port`] and need not know which back end serves it.
 
-use crate::timetable::{Report, Timetable, TrialWindow};
+use crate::timetable::{Progress, Report, Timetable, TrialWindow};
 use crate::{PortError, xdp_live};
 
 /// Return the reason why timetables cannot be sent by self-paced ports; None if they can.
@@ -11,15 +11,15 @@ pub fn unsupported_reason(timetables: &[Timetable<'_>]) -> Option<String> {
     xdp_live::unsupported_reason(timetables)
 }
 
-/// Send from all these ports until their timetables end. `on_progress` is called repeatedly with the index of a port and the
-/// number of frames sent of each of its streams.
+/// Send from all these ports until their timetables end. `on_progress` is called repeatedly with the index of a port and its
+/// counts.
 ///
 /// # Errors
 /// If the frames are not supported, or the kernel rejects the program.
 pub fn send(
     timetables: &[Timetable<'_>],
     window: TrialWindow<'_>,
-    on_progress: impl Fn(usize, &[u64]) + Sync,
+    on_progress: impl Fn(usize, &Progress) + Sync,
 ) -> Result<Vec<Report>, PortError> {
     xdp_live::send(timetables, window, &on_progress)
 }

@@ -82,16 +82,6 @@ pub fn raise_priority() {
     let _ = std::fs::write("/proc/self/autogroup", SESSION_PRIORITY);
 }
 
-/// Return the time in nanoseconds that the calling thread was runnable while other work had its CPU.
-///
-/// Zero if the kernel does not account for it (`CONFIG_SCHED_INFO`).
-#[must_use]
-pub fn cpu_wait_ns() -> u64 {
-    // Documentation/scheduler/sched-stats.rst: time on the CPU, time waiting for one, number of time slices.
-    let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    schedstat.split_whitespace().nth(1).and_then(|wait| wait.parse().ok()).unwrap_or(0)
-}
-
 /// Sleep for `ns` nanoseconds.
 pub fn sleep_ns(ns: u64) {
     std::thread::sleep(Duration::from_nanos(ns));

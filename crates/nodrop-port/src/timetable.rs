@@ -43,17 +43,36 @@ pub struct Timetable<'a> {
     pub order: &'a [u32],
 }
 
+impl Timetable<'_> {
+    /// Return the number of frames due before `end_ns`, an end after that of the timetable.
+    #[must_use]
+    pub fn frame_count_by(&self, end_ns: u64) -> u64 {
+        self.frame_count.max((end_ns as f64 * self.load_pps / 1e9).ceil() as u64)
+    }
+}
+
 /// Times and tag of a trial, common to all ports.
 #[derive(Clone, Copy, Debug)]
 pub struct TrialWindow<'a> {
     /// Monotonic time at which the first frames are due.
     pub start_ns: u64,
-    /// End of sending, relative to `start_ns`; may be brought forward during the trial.
+    /// End of sending, relative to `start_ns`; may be brought forward or postponed during the trial.
     pub end_ns: &'a AtomicU64,
     /// Time after the end in which frames due by the end are still sent.
     pub grace_ns: u64,
     /// Trial number in the mark.
     pub trial_tag: u8,
+}
+
+/// Counts of one port while it sends.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// Frames sent of each stream.
+    pub sent: Vec<u64>,
+    /// Frames skipped because they were overdue.
+    pub unsent_count: u64,
+    /// Lateness of the next frame; 0 if it is not due.
+    pub lateness_ns: u64,
 }
 
 /// Report of one port.

@@ -119,7 +119,8 @@ fn a_timetable_is_kept_by_itself() {
     let window = TrialWindow { start_ns, end_ns: &end_ns, grace_ns: 1_000_000_000, trial_tag: 9 };
     let before_ns = SystemClock.wall_ns();
     let progress = AtomicU64::new(0);
-    let reports = self_paced::send(&[timetable], window, |_, sent| progress.store(sent.iter().sum(), Relaxed)).unwrap();
+    let reports =
+        self_paced::send(&[timetable], window, |_, now| progress.store(now.sent.iter().sum(), Relaxed)).unwrap();
     let after_ns = SystemClock.wall_ns();
     let Report { sent, lateness, gaps, rejected_count, unsent_count, .. } = &reports[0];
     assert_eq!((sent.as_slice(), *rejected_count, *unsent_count), (&[4000, 2000][..], 0, 0));

@@ -10,7 +10,7 @@ from nodrop.errors import GeneratorError
 from nodrop.system.json_child import JsonChild, log_tail
 from nodrop.system.native_binaries import find_binary
 
-PROTOCOL_VERSION = 5
+PROTOCOL_VERSION = 6
 POLL_S = 0.1
 """Longest wait before `check_alive` is called again."""
 HELLO_TIMEOUT_S = 10.0

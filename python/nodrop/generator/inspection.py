@@ -1,5 +1,6 @@
 """Inspection of files, filters and TRex ports while a run is planned, before any port is open."""
 
+import functools
 from typing import Any
 
 from nodrop.errors import ConfigError, GeneratorError
@@ -19,6 +20,15 @@ def inspect_replay(source: ReplaySource) -> ReplayContents:
 def check_filter(text: str, section: str) -> None:
     """Compile a filter. Raises ConfigError naming the key, `filter` of that section, if it is not valid."""
     _request({"op": "compile", "filter": text}, f"{section}.")
+
+
+@functools.cache
+def supports_xdp_live() -> bool:
+    """Return whether XDP programs can send frames on this machine: the engine tries it."""
+    try:
+        return request_once({"op": "probe"}, TIMEOUT_S)["xdp_live_refusal"] is None
+    except (GeneratorError, EngineDied):  # the run reports what is wrong with the engine
+        return False
 
 
 def inspect_trex_ports(plan: TrexPlan) -> tuple[TrexPort, ...]:

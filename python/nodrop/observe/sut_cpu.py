@@ -10,6 +10,10 @@ WAIT_MAX_RATIO = 0.01
 """Highest share of a trial that the SUT may wait for a CPU without a doubt: it loses about that share of its rate."""
 
 
+WAKE_UP_S = 5e-6
+"""Wait for a CPU that each wake-up costs on an idle machine."""
+
+
 class SutCpuObserver:
     """Watches the forwarding processes, if any; see `nodrop.observe.base.Observer`."""
 
@@ -55,7 +59,7 @@ def _cpus(pid: int) -> set[int]:
 def _read(pid: int) -> tuple[float, float]:
     """Return time on the CPU and time waiting for one, in seconds (Documentation/scheduler/sched-stats.rst)."""
     try:
-        ran, waited, _ = Path(f"/proc/{pid}/schedstat").read_text().split()
-        return int(ran) / 1e9, int(waited) / 1e9
+        ran, waited, slices = Path(f"/proc/{pid}/schedstat").read_text().split()
+        return int(ran) / 1e9, int(waited) / 1e9 - int(slices) * WAKE_UP_S
     except (OSError, ValueError):  # the process ended, or this kernel is built without schedstats
         return 0.0, 0.0

@@ -13,8 +13,8 @@ use nodrop_cli::setup::{self, HostEngine};
 use nodrop_cli::{COMMIT, VERSION, init_process};
 use nodrop_engine::{EngineError, Neighbors};
 use nodrop_model::{
-    CloseReply, ErrorKind, ErrorReply, Hello, PROTOCOL_VERSION, Reply, Request, ResolveReply, ResolveRequest,
-    TrialReply, TrialRequest,
+    CloseReply, ErrorKind, ErrorReply, Hello, PROTOCOL_VERSION, ProbeReply, Reply, Request, ResolveReply,
+    ResolveRequest, TrialReply, TrialRequest,
 };
 use nodrop_port::thread;
 
@@ -55,6 +55,11 @@ fn main() -> ExitCode {
         session.handle_line(&line);
     }
     ExitCode::SUCCESS
+}
+
+/// Try what the kernel lets this process do.
+fn probe() -> ProbeReply {
+    ProbeReply { xdp_live_refusal: nodrop_port::xdp_live::probe_kernel().err().map(|error| error.to_string()) }
 }
 
 /// Read on a separate thread, so that `stop` and the end of input reach a running trial.
@@ -105,6 +110,7 @@ impl Session {
             Request::Check(request) => self.engine()?.check(request.timeout_s).map(Reply::Checked),
             Request::Trial(request) => self.trial(&request),
             Request::Compile(request) => replay::compile(&request).map(Reply::Compiled),
+            Request::Probe => Ok(Reply::Probed(probe())),
             Request::Inspect(request) => replay::inspect(&request).map(Reply::Inspected),
             Request::Frames(request) => build_layouts(&request).map(Reply::Frames),
             Request::Close | Request::Stop => {

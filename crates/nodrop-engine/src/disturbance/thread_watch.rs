@@ -3,9 +3,6 @@
 use nodrop_port::host;
 use nodrop_port::sched::{ThreadClock, ThreadTimes, threads_of};
 
-/// Wait for a CPU that each wake-up costs on an idle machine.
-const WAKE_UP_NS: u64 = 5_000;
-
 /// Time that other work took since the last read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Waits {
@@ -73,13 +70,12 @@ impl ThreadWatch {
     pub(crate) fn read(&mut self) -> Waits {
         let now: Vec<ThreadTimes> =
             self.threads.iter().map(|thread| thread.clock.read().unwrap_or(thread.last)).collect();
-        let ran_ns: Vec<u64> =
-            self.threads.iter().zip(&now).map(|(thread, now)| now.ran_ns.saturating_sub(thread.last.ran_ns)).collect();
+        let spent: Vec<ThreadTimes> =
+            self.threads.iter().zip(&now).map(|(thread, now)| now.since(thread.last)).collect();
         let mut waits = Waits::default();
-        for (thread, now) in self.threads.iter_mut().zip(now) {
-            let by_design_ns = thread.fellows.iter().map(|fellow| ran_ns[*fellow]).sum::<u64>()
-                + now.slice_count.saturating_sub(thread.last.slice_count) * WAKE_UP_NS;
-            let wait_ns = now.waited_ns.saturating_sub(thread.last.waited_ns).saturating_sub(by_design_ns);
+        for (index, (thread, now)) in self.threads.iter_mut().zip(now).enumerate() {
+            let by_design_ns = thread.fellows.iter().map(|fellow| spent[*fellow].ran_ns).sum();
+            let wait_ns = spent[index].waited_for_others_ns(by_design_ns);
             thread.last = now;
             match thread.role {
                 Role::Tester => waits.tester_ns = waits.tester_ns.max(wait_ns),

@@ -59,6 +59,17 @@ impl Transmit for LiveTx {
     }
 }
 
+/// Check that the kernel runs programs on frames that it makes (Linux 5.18), and lets this process load them.
+///
+/// # Errors
+/// If it does not.
+pub fn probe_kernel() -> Result<(), PortError> {
+    let mut code = crate::bpf::Assembler::new();
+    code.exit_with(NOT_SENT);
+    let program = Program::load(ProgramKind::Xdp, "nodrop_probe", &code.finish()?)?;
+    program.run_live(&LiveRun { frame: &PROBE_FRAME, repeat: 1, batch: 1 })
+}
+
 /// Send a few frames and check that the interface counts them as sent.
 fn probe(interface: &str, egress: EgressPort) -> Result<(), PortError> {
     let before = host::send_counters(interface);

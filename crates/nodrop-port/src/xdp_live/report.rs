@@ -7,15 +7,31 @@ use super::tables::{
     stream,
 };
 use crate::bpf::SharedValues;
-use crate::timetable::Report;
+use crate::timetable::{Progress, Report};
 
 /// Read a number of a lane.
 pub(super) fn lane_number(values: &SharedValues, lane: usize, number: usize) -> u64 {
     values[LANES_AT + lane * LANE_NUMBERS + number].load(Relaxed)
 }
 
+/// Return the counts of the lane at `index`, which has these streams, once `elapsed_ns` have passed.
+pub(super) fn progress(
+    values: &SharedValues,
+    index: usize,
+    streams: std::ops::Range<usize>,
+    elapsed_ns: u64,
+) -> Progress {
+    let is_done = lane_number(values, index, lane::DONE) != 0;
+    let due_ns = lane_number(values, index, lane::NEXT_DUE) >> 16;
+    Progress {
+        sent: sent(values, streams),
+        unsent_count: lane_number(values, index, lane::UNSENT),
+        lateness_ns: if is_done { 0 } else { elapsed_ns.saturating_sub(due_ns) },
+    }
+}
+
 /// Return the frames sent of each stream in this range.
-pub(super) fn sent(values: &SharedValues, streams: std::ops::Range<usize>) -> Vec<u64> {
+fn sent(values: &SharedValues, streams: std::ops::Range<usize>) -> Vec<u64> {
     streams.map(|index| values[STREAMS_AT + index * STREAM_NUMBERS + stream::SENT].load(Relaxed)).collect()
 }
 

@@ -3,11 +3,11 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::program;
-use super::report::{lane_number, report, sent};
+use super::report::{lane_number, progress, report};
 use super::tables::{LANE_NUMBERS, LANES_AT, NUMBERS, check, fill, lane};
 use crate::bpf::{LiveRun, Map, SharedValues};
 use crate::clock::{Clock, SystemClock};
-use crate::timetable::{Report, Timetable, TrialWindow};
+use crate::timetable::{Progress, Report, Timetable, TrialWindow};
 use crate::{PortError, host, thread};
 
 /// Maximum number of program runs per system call; further calls follow.
@@ -23,7 +23,7 @@ const SMALL_BATCH_PPS: f64 = 1.2e6;
 pub(crate) fn send(
     timetables: &[Timetable<'_>],
     window: TrialWindow<'_>,
-    on_progress: &(dyn Fn(usize, &[u64]) + Sync),
+    on_progress: &(dyn Fn(usize, &Progress) + Sync),
 ) -> Result<Vec<Report>, PortError> {
     check(timetables)?;
     let Some(first) = timetables.iter().find_map(|timetable| timetable.frames.first()) else { return Ok(Vec::new()) };
@@ -67,7 +67,7 @@ struct Monitor<'a> {
     values: &'a SharedValues,
     timetables: &'a [Timetable<'a>],
     window: TrialWindow<'a>,
-    on_progress: &'a (dyn Fn(usize, &[u64]) + Sync),
+    on_progress: &'a (dyn Fn(usize, &Progress) + Sync),
     finished: AtomicBool,
 }
 
@@ -80,15 +80,35 @@ impl Monitor<'_> {
 
     /// Forward the end time and report the counts; wake the runner from its system call once the program is done.
     fn run(&self, runner: thread::ThreadId) {
+        // Also forwards an end that changed before this thread started.
+        let mut last_end_ns = 0;
         while !self.finished.load(Relaxed) {
             thread::sleep_ns(POLL_NS);
             let end_ns = self.window.end_ns.load(Relaxed);
-            for at in 0..self.timetables.len() {
-                self.values[LANES_AT + at * LANE_NUMBERS + lane::END_NS].store(end_ns, Relaxed);
+            if end_ns != last_end_ns {
+                self.set_end(end_ns, end_ns > last_end_ns);
+                last_end_ns = end_ns;
             }
-            self.each_lane(|at, streams| (self.on_progress)(at, &sent(self.values, streams)));
+            let elapsed_ns = SystemClock.steady_ns().saturating_sub(self.window.start_ns);
+            self.each_lane(|at, streams| (self.on_progress)(at, &progress(self.values, at, streams, elapsed_ns)));
             if self.is_done() {
                 thread::wake(runner);
+            }
+        }
+    }
+
+    fn set_end(&self, end_ns: u64, is_later: bool) {
+        for (at, timetable) in self.timetables.iter().enumerate() {
+            let set = |number: usize, value: u64| {
+                self.values[LANES_AT + at * LANE_NUMBERS + number].store(value, Relaxed);
+            };
+            if is_later {
+                set(lane::FRAME_COUNT, timetable.frame_count_by(end_ns));
+            }
+            set(lane::END_NS, end_ns);
+            if is_later {
+                // The earlier end may have passed; the program finds out again whether it is done.
+                set(lane::DONE, 0);
             }
         }
     }
