@@ -27,12 +27,15 @@ from nodrop.units import format_pps, format_ratio, format_seconds, parse_pps
 SUTS = ("queue", "cpu")
 """`queue`: an ideal queue of half the rate that the VNF forwards on a quiet machine; `cpu`: the VNF at full speed,
 whose truth is the median of quiet runs."""
+PAGE_WIDTH = 120
+"""Width of the output if it is not a terminal."""
 BUFFER_FRAMES = 512
 NO_ANSWER = 5
 """Exit code of a search without an answer."""
 RUN_MAX_S = 300.0
 TRUTH_RUNS = 10
 NOBODY = 65534
+START_CHILD = "import subprocess, sys; sys.exit(subprocess.call([sys.executable, '-V']))"
 BURST_S, BURST_EVERY_S = 0.3, 1.0
 COMPILED_LINES = 4000
 NOISES = ("none", "cpu", "bursts", "stream", "iomix", "compiler", "nodrop")
@@ -75,9 +78,11 @@ class Outcome:
 
 def main() -> int:
     options = _parse_options()
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else PAGE_WIDTH)
     outcomes: list[Outcome] = []
     try:
+        for user in options.users:
+            _require_program(user)
         with tempfile.TemporaryDirectory(prefix="nodrop-noise-") as folder:
             directory = Path(folder)
             directory.chmod(0o777)
@@ -190,6 +195,15 @@ def _run(command: Sequence[str | Path], user: str) -> int:
     except subprocess.TimeoutExpired:
         raise BenchmarkError(f"nodrop run as {user} took more than {format_seconds(RUN_MAX_S)}") from None
     return done.returncode
+
+
+def _require_program(user: str) -> None:
+    """Raise BenchmarkError if a user's processes cannot execute nodrop's Python, before minutes of measurements."""
+    if _run([sys.executable, "-c", START_CHILD], user):
+        raise BenchmarkError(
+            f"--users: {user} cannot execute {Path(sys.executable).resolve()}; use a Python and clone that others may "
+            "enter, or leave the user out"
+        )
 
 
 def _find_nodrop() -> Path:

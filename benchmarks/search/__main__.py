@@ -4,8 +4,9 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 
@@ -17,6 +18,8 @@ from rich.table import Table
 
 from nodrop.simulation import SUTS
 from nodrop.simulation.benchmark import Benchmark, EntryScore, GoalScore, run_benchmark
+from nodrop.simulation.disturbances import DISTURBANCES, DisturbedSut
+from nodrop.simulation.forwarder import SimulatedForwarder
 from nodrop.stage.host_facts import read_host
 from nodrop.units import format_count
 
@@ -32,13 +35,17 @@ def main() -> int:
     console.print(f"{host.cpu_model}, {host.core_count} CPUs, Linux {host.kernel}; all times below are simulated")
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     suts = {name: create for name, create in SUTS.items() if not options.sut or name in options.sut}
+    if options.disturbance:
+        suts = {name: partial(_create_disturbed, create, options.disturbance) for name, create in suts.items()}
+        console.print(f"disturbed: {DISTURBANCES[options.disturbance].text}; errors are those of the undisturbed truth")
     benchmarks: dict[str, Benchmark] = {}
     for name, goal_set in GOAL_SETS.items():
         if options.goals in (None, name):
             benchmarks[name] = run_benchmark(goal_set.create_entries(), suts, seeds)
             _print_scores(console, name, benchmarks[name].scores)
-    for line in format_requirements({name: benchmark.scores for name, benchmark in benchmarks.items()}):
-        console.print(line)
+    if not options.disturbance:  # the requirements are those on undisturbed SUTs
+        for line in format_requirements({name: benchmark.scores for name, benchmark in benchmarks.items()}):
+            console.print(line)
     console.print(f"{format_count(options.seeds, 'seed')} each; took {(time.monotonic() - start_s) / 60:.1f} min")
     if options.json:
         record = {
@@ -61,11 +68,16 @@ def _parse_options() -> argparse.Namespace:
     )
     parser.add_argument("--sut", action="append", choices=list(SUTS), help="limit to this kind of SUT; may be repeated")
     parser.add_argument("--goals", choices=list(GOAL_SETS), help="limit to these goals")
+    parser.add_argument("--disturbance", choices=list(DISTURBANCES), help="let other work take the SUT's CPU")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every run to FILE")
     options = parser.parse_args()
     if options.seeds < 1:
         parser.error("--seeds must be at least 1")
     return options
+
+
+def _create_disturbed(create: Callable[[int], SimulatedForwarder], disturbance: str, seed: int) -> DisturbedSut:
+    return DisturbedSut(create(seed), DISTURBANCES[disturbance], seed)
 
 
 def _print_scores(console: Console, name: str, scores: Sequence[EntryScore]) -> None:

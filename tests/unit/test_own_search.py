@@ -1,6 +1,8 @@
 """nodrop's own search against simulated SUTs, whose truth is known; `scripts/bench search` runs many more of them."""
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import pytest
 from tests.own import (
@@ -24,7 +26,10 @@ from nodrop.model.search_plan import EarlierGoal
 from nodrop.search import width
 from nodrop.search.base import Interval
 from nodrop.simulation import SUTS, create
+from nodrop.simulation.fluid_queue import CapacityPeriod
 from nodrop.simulation.search_run import SimulatedSearch, simulate_search
+from nodrop.simulation.stationary import HardLimit
+from nodrop.simulation.sut import LossTimeline
 
 STEADY = ("hard-limit", "tester-overload", "tester-overload-above", "loss-inversion", "duration-dependent")
 CALM = (*STEADY, "deep-buffer", "degrading", "stall-periodic", "warm-up")
@@ -260,3 +265,34 @@ def test_a_bound_more_likely_wrong_than_right_is_called_doubtful_and_no_other_is
                 assert (f"doubtful-{side}-bound" in codes(interval)) == (probability > 0.5)
                 doubted += probability > 0.5
     assert doubted
+
+
+@pytest.mark.parametrize("cold_ratio", [0.15, 0.2, 0.3])
+def test_a_sut_that_warms_up_by_a_lot_is_not_taken_for_one_with_two_modes(cold_ratio: float) -> None:
+    sut = create("warm-up", 1, {"cold_ratio": cold_ratio})
+    result = simulate_search(probe_plan(LONG), sut)
+    assert all(abs(error_ratio(interval, sut)) < 0.01 for interval in result.intervals)
+
+
+@dataclass(kw_only=True)
+class WorseInOverload(HardLimit):
+    """Forwards 9.1 Mpps, but less at higher loads."""
+
+    overloaded_pps: float
+    load_pps: float = 0.0
+
+    def offer(self, load_pps: float, duration_s: float, start_s: float) -> LossTimeline:
+        self.load_pps = load_pps
+        return super().offer(load_pps, duration_s, start_s)
+
+    def _capacities(self, duration_s: float, start_s: float) -> Iterable[CapacityPeriod]:  # noqa: ARG002
+        pps = self.overloaded_pps if self.load_pps > self.capacity_pps else self.capacity_pps
+        return (CapacityPeriod(duration_s, pps),)
+
+
+@pytest.mark.parametrize("overloaded_pps", [8.9e6, 8.1e6, 7e6, 5e6])
+def test_a_sut_that_forwards_less_in_overload_is_measured_with_a_single_proof(overloaded_pps: float) -> None:
+    sut = WorseInOverload(overloaded_pps=overloaded_pps)
+    result = simulate_search(probe_plan(LONG), sut)
+    assert all(abs(error_ratio(interval, sut)) < 0.01 for interval in result.intervals)
+    assert result.traffic_s < 60.0

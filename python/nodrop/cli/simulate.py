@@ -96,8 +96,8 @@ def _simulate(flags: dict[str, Any]) -> int:
         [plan],
         Outputs(flags["json_file"]),
         flags["quiet"],
-        environment,
-        lambda result: _format_truth(result, sut, measurer.now_s),
+        environment=environment,
+        epilogue=lambda result: _format_truth(result, sut, measurer.now_s),
     )
 
 

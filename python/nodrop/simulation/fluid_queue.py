@@ -45,6 +45,21 @@ def trace_queue(
     return QueueTrace(at_s, lost, queued)
 
 
+def overlay_periods(periods: Iterable[CapacityPeriod], factors: Iterable[CapacityPeriod]) -> Iterator[CapacityPeriod]:
+    """Yield the periods, each cut where a factor changes and multiplied by it; both last equally long."""
+    upcoming = iter(factors)
+    factor_s, factor = 0.0, 1.0
+    for length_s, capacity_pps in periods:
+        rest_s = length_s
+        while rest_s > 0.0:
+            if factor_s <= 0.0:
+                factor_s, factor = next(upcoming, (rest_s, factor))
+            step_s = min(rest_s, factor_s)
+            yield CapacityPeriod(step_s, capacity_pps * factor if factor else 0.0)
+            rest_s -= step_s
+            factor_s -= step_s
+
+
 class CapacityTimeline:
     """A capacity that changes over time independently of traffic; drawn lazily."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from operator import add
 
-from nodrop.simulation.fluid_queue import CapacityPeriod, QueueTrace, trace_queue
+from nodrop.simulation.fluid_queue import CapacityPeriod, CapacityTimeline, QueueTrace, overlay_periods, trace_queue
 from nodrop.simulation.sut import LossTimeline, Sut, interpolate
 
 LOAD_MAX_PPS = 1e12
@@ -36,6 +36,7 @@ class SimulatedForwarder(Sut):
     _start_s: float = field(init=False, repr=False, default=0.0)
     _end_s: float = field(init=False, repr=False, default=0.0)
     _queued_count: float = field(init=False, repr=False, default=0.0)
+    _pauses: CapacityTimeline | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
         self._draws = random.Random(self.seed)
@@ -46,15 +47,23 @@ class SimulatedForwarder(Sut):
         loss_ratio = self._random_loss_ratio(offered_pps)
         queued_count = max(0.0, self._queued_count - (start_s - self._end_s) * self.capacity_pps)
         periods = self._capacities(duration_s, start_s)
+        if self._pauses:
+            periods = overlay_periods(periods, self._pauses.between(start_s, start_s + duration_s))
         self._trace = trace_queue(offered_pps * (1 - loss_ratio), periods, queued_count, self.buffer_count)
         self._start_s, self._end_s = start_s, start_s + duration_s
         self._queued_count = self._trace.queued_count[-1]
         if not loss_ratio:
             return LossTimeline(offered_pps, self._trace.at_s, self._trace.lost_count)
-        at_s = _make_grid_s(duration_s)
-        at_random = self._lost_at_random(offered_pps, loss_ratio, at_s)
-        queued = interpolate(self._trace.at_s, self._trace.lost_count, at_s)
-        return LossTimeline(offered_pps, at_s, list(map(add, at_random, queued)))
+        grid_s = _make_grid_s(duration_s)
+        at_random = list(self._lost_at_random(offered_pps, loss_ratio, grid_s))
+        # Losses in a pause must not spread over its interval of the grid.
+        at_s = sorted({*grid_s, *self._trace.at_s}) if self._pauses else grid_s
+        lost = interpolate(grid_s, at_random, at_s), interpolate(self._trace.at_s, self._trace.lost_count, at_s)
+        return LossTimeline(offered_pps, at_s, list(map(add, *lost)))
+
+    def pause_at(self, pauses: CapacityTimeline) -> None:
+        """Multiply the capacity by that of these periods, 0 or 1, from now on."""
+        self._pauses = pauses
 
     def stop(self, elapsed_s: float) -> None:
         """See `Sut`. The frames not sent are not queued either."""

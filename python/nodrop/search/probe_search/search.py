@@ -13,6 +13,7 @@ loss than its entire duration allows counts as full-length, and a short trial co
 `Trial.rule`: `look` for probes, `earlier` for bounds of an earlier search; `load_selection` lists the others.
 """
 
+import math
 from collections.abc import Generator
 
 from nodrop.model.goal import Flag
@@ -47,6 +48,14 @@ MAX_TRIALS = 60
 """Trials for one goal; more would not improve the result of a SUT that still changes."""
 QUIET_S = 2.0
 """A proof that is expected to lose frames is abandoned if it has lost almost none after this time."""
+SHORT_STEP_S = 1.0
+"""Duration of a short trial, which only shows whether a load is worth a proof."""
+MIN_PROOF_RATIO = 4.0
+"""Least duration of a proof, in short trials, that is worth one."""
+MISLED_MAX = 2
+"""Failed proofs of loads that passed a short trial after which there are no more short trials."""
+SHORT_STEPS_MAX = 16
+"""Most consecutive short trials."""
 MAX_RESTARTS = 12
 """Restarts after which the SUT is no longer probed again."""
 FAR_OFF_WIDTHS = 2.0
@@ -150,8 +159,61 @@ def _search_goal(state: SearchState, goal_search: GoalSearch) -> Dialogue:
         request = choose_trial(state, goal_search)
         if request.rule in ("cap", "bisect"):
             yield from _prove_upper(state, goal_search, request)
+        elif request.rule == "step-up" and _are_short_trials_useful(state, goal_search, request.load_pps):
+            assert lower_pps is not None
+            yield from _step_up_with_short_trials(state, goal_search, request, lower_pps)
         else:
             yield from _prove_lower(state, goal_search, request)
+
+
+def _are_short_trials_useful(state: SearchState, goal_search: GoalSearch, load_pps: float) -> bool:
+    """Return whether short trials may show the limit sooner than proofs do."""
+    estimate = estimate_threshold(state, goal_search)
+    is_by_capacity = estimate is None or estimate.basis.code == "prove-capacity"
+    is_long = goal_search.evidence.full_s >= MIN_PROOF_RATIO * SHORT_STEP_S
+    upper_pps = goal_search.evidence.bounds().upper or math.inf
+    misled_count = sum(each >= upper_pps for each in goal_search.short_passed)
+    misleads = misled_count >= MISLED_MAX or state.model.buffer_matters(load_pps, SHORT_STEP_S)
+    return is_by_capacity and is_long and not misleads
+
+
+def _step_up_with_short_trials(
+    state: SearchState, goal_search: GoalSearch, request: TrialRequest, passed_pps: float
+) -> Dialogue:
+    """Find the limit of a SUT that is better than expected with short trials; prove the highest load that passed.
+
+    Args:
+        state: the search.
+        goal_search: the goal.
+        request: the first load to try, unless a higher one is known to have passed a short trial.
+        passed_pps: a load that passed, at most the same.
+    """
+    evidence = goal_search.evidence
+    stop = StopRule(elapsed_s=SHORT_STEP_S, after_loss_s=WATCH_S if goal_search.ratio == 0.0 else None)
+    lossy: list[float] = []
+    carried = [request.load_pps]
+    for each in state.model.current:
+        (carried if each.loss_ratio <= goal_search.ratio else lossy).append(each.load_pps)
+    good_pps, bad_pps = passed_pps, min((each for each in lossy if each > request.load_pps), default=math.inf)
+    load_pps = max(each for each in carried if each < bad_pps)
+    for step in range(SHORT_STEPS_MAX):
+        short = TrialRequest(load_pps, "look", Message.of("step-up-short", goal=goal_search.label))
+        trace = yield from state.measure(short, evidence.full_s, stop, None)
+        if trace.loss_ratio > goal_search.ratio:
+            bad_pps = load_pps
+        else:
+            good_pps = load_pps
+        if good_pps >= state.plan.max_load_pps or width.compute_between(good_pps, bad_pps) <= evidence.width_ratio:
+            break
+        next_pps = state.clamp(width.step_above(good_pps, width.scale(evidence.width_ratio, 2.0**step)))
+        load_pps = next_pps if next_pps < bad_pps else (good_pps * bad_pps) ** 0.5
+    if good_pps > passed_pps:
+        goal_search.short_passed.add(good_pps)
+    elif evidence.bounds().lower == passed_pps:
+        if evidence.bounds().upper != bad_pps:
+            yield from _prove_upper(state, goal_search, request._replace(load_pps=bad_pps))
+        return
+    yield from _prove_lower(state, goal_search, request._replace(load_pps=good_pps))
 
 
 def _is_upper_stale(state: SearchState, goal_search: GoalSearch) -> bool:
@@ -187,6 +249,9 @@ def _prove_lower(state: SearchState, goal_search: GoalSearch, request: TrialRequ
     if trace.stopped and passed:
         if not state.model.is_smooth(goal_search.ratio):
             yield from probe_again(state, Message.of("less-loss", load_pps=load_pps))
+            if _is_worse_in_overload(state, goal_search, load_pps):
+                goal_search.short_passed.add(load_pps)
+                yield from _step_up_with_short_trials(state, goal_search, request, load_pps)
         return
     if intended_s < required_s and passed:
         if trace.elapsed_s < SHORT_PROOF_S:
@@ -214,6 +279,15 @@ def _prove_lower(state: SearchState, goal_search: GoalSearch, request: TrialRequ
         _note_rise(state, trace)
 
 
+def _is_worse_in_overload(state: SearchState, goal_search: GoalSearch, load_pps: float) -> bool:
+    """Return whether overloads still show a limit at a load that just passed: the SUT forwards less in overload."""
+    estimate = state.model.threshold(goal_search.evidence)
+    expected_pps = width.step_above(load_pps, goal_search.evidence.width_ratio)
+    is_refuted = estimate is not None and estimate.load_pps < expected_pps
+    is_stable = state.model.behavior is SutBehavior.STABLE
+    return is_refuted and is_stable and _are_short_trials_useful(state, goal_search, load_pps)
+
+
 def _make_proof_stop(state: SearchState, goal_search: GoalSearch, load_pps: float, intended_s: float) -> StopRule:
     """Return when to stop a proof: after watching a loss that is not allowed, once decided, or if it is pointless."""
     quiet_s, quiet_count = _make_quiet_clause(state, goal_search, load_pps, intended_s)
@@ -238,7 +312,10 @@ def _make_quiet_clause(
     """Return time and loss count below which the SUT does better than expected; (None, 1) without expectation."""
     model = state.model
     predictable = (
-        model.behavior in PREDICTABLE and state.restarts < MAX_RESTARTS and model.threshold(goal_search.evidence)
+        model.behavior in PREDICTABLE
+        and state.restarts < MAX_RESTARTS
+        and load_pps not in goal_search.short_passed
+        and model.threshold(goal_search.evidence)
     )
     seconds, share = (2.0 * QUIET_S, 0.6) if model.behavior is SutBehavior.RISING else (QUIET_S, 0.25)
     expected = model.expected_lost(load_pps, seconds) if predictable and goal_search.ratio > 0.0 else 0.0

@@ -51,6 +51,8 @@ class GoalSearch:
     """Proofs that failed because the load was above the capacity."""
     passes: int = 0
     """Proofs that passed since the last that failed."""
+    short_passed: set[float] = field(default_factory=set)
+    """Loads proven after they passed a short trial."""
     targets: set[float] = field(default_factory=set)
     """Loads tried for this goal."""
     upper_tries: dict[float, int] = field(default_factory=dict)

@@ -115,7 +115,7 @@ class SutModel:
             self.era_start = self.traces.index(probes[-1])
             return
         shifted = SAME_CAPACITY_RATIO if same_load else SAME_CAPACITY_RATIO_ELSEWHERE
-        if _split(both) and _compute_range(fresh) > SAME_CAPACITY_RATIO:
+        if _alternate(earlier, fresh) and _compute_range(fresh) > SAME_CAPACITY_RATIO:
             self.behavior = SutBehavior.MODES
         elif (direction := find_trend(both)) and find_trend(fresh) == direction:
             self.behavior = direction
@@ -362,6 +362,17 @@ def find_trend(values: Sequence[float]) -> SutBehavior | None:
     if rises >= 0.9 * pairs:
         return SutBehavior.RISING
     return SutBehavior.FALLING if rises <= 0.1 * pairs else None
+
+
+def _alternate(earlier: Sequence[float], fresh: Sequence[float]) -> bool:
+    """Return whether capacities in order of time alternate between two modes, rather than change once."""
+    both = [*earlier, *fresh]
+    split = _split(both)
+    if not split:
+        return False
+    is_fast = [value >= split[1][0] for value in both]
+    changes = sum(a != b for a, b in itertools.pairwise(is_fast))
+    return changes > 1 or len(set(is_fast[len(earlier) :])) > 1
 
 
 def _split(values: Sequence[float]) -> tuple[list[float], list[float]] | None:
