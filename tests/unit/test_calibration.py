@@ -43,6 +43,22 @@ def test_a_calibration_is_the_load_without_loss_and_is_found_again_by_its_key_al
     assert calibration.find(result.key, environment) is None
 
 
+def test_a_tester_moved_to_as_many_other_cpus_has_the_latest_calibration(tmp_path: Path) -> None:
+    environment = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    older = make_calibration(tmp_path)
+    on_two = older.key.model_copy(update={"engine_cores": (6, 7)})
+    on_another = older.key.model_copy(update={"engine_cores": (5,)})
+    older = older.model_copy(update={"key": older.key.model_copy(update={"engine_cores": (3,)})})
+    newer = older.model_copy(
+        update={"key": older.key.model_copy(update={"engine_cores": (4,)}), "measured_at": "2999-01-01T00:00:00Z"}
+    )
+    for each in (older, newer):
+        calibration.save(each, environment)
+    assert calibration.find(older.key, environment) == older
+    assert calibration.find(on_another, environment) == newer
+    assert calibration.find(on_two, environment) is None
+
+
 def test_without_a_state_directory_of_its_own_it_is_below_home(tmp_path: Path) -> None:
     path = calibration.save(make_calibration(tmp_path), {"HOME": str(tmp_path)})
     assert path.is_relative_to(tmp_path / ".local/state/nodrop")

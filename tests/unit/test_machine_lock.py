@@ -25,7 +25,7 @@ from nodrop.system import runtime_dirs
 from nodrop.stage import registry
 machine_lock.LOCK_ADDRESS = "\\0" + sys.argv[1]
 runtime_dirs.find_runtime_root = lambda: Path(sys.argv[2])
-with machine_lock.measurement_lock("elsewhere"):
+with machine_lock.measurement_lock("elsewhere", frozenset({"CPU 0", "port eth1"})):
     print("taken", flush=True)
     sys.stdin.read()
 """
@@ -63,6 +63,22 @@ def test_while_one_run_measures_another_is_refused_and_told_who(lock_holder: sub
     assert "use --wait to queue or --alongside to run anyway" in message
 
 
+def test_runs_on_different_cpus_and_ports_measure_at_the_same_time(lock_holder: subprocess.Popen[str]) -> None:
+    with measurement_lock("here", frozenset({"CPU 1", "port eth2"})):
+        assert {seen.process.pid for seen in list_active_processes()} == {os.getpid(), lock_holder.pid}
+        assert {seen.process.pid for seen in machine_lock.find_other_runs()} == {lock_holder.pid}
+    with pytest.raises(BusyError, match="and uses port eth1"), measurement_lock("here", frozenset({"port eth1"})):
+        pass
+    assert machine_lock.list_locked_cpus() == {0}
+
+
+def test_a_refused_run_keeps_no_lock(lock_holder: subprocess.Popen[str]) -> None:
+    with pytest.raises(BusyError), measurement_lock("here", frozenset({"CPU 1", "port eth1"})):
+        pass
+    assert lock_holder.poll() is None
+    assert machine_lock.list_locked_cpus() == {0}
+
+
 def test_a_run_alongside_is_not_refused_and_is_seen(lock_holder: subprocess.Popen[str]) -> None:
     with measurement_lock("here", alongside=True):
         assert {seen.process.pid for seen in list_active_processes()} == {os.getpid(), lock_holder.pid}
@@ -84,8 +100,12 @@ def test_a_run_that_is_killed_gives_the_turn_back(lock_holder: subprocess.Popen[
 
 
 def test_a_run_may_wait_for_its_turn(lock_holder: subprocess.Popen[str]) -> None:
-    with subprocess.Popen(["sh", "-c", f"sleep 0.3; kill -9 {lock_holder.pid}"]), measurement_lock("here", wait=True):
+    lines: list[str] = []
+    end = ["sh", "-c", f"sleep 0.3; kill -9 {lock_holder.pid}"]
+    with subprocess.Popen(end), measurement_lock("here", wait=True, on_wait=lines.append):
         assert lock_holder.wait() == -signal.SIGKILL
+    (line,) = lines
+    assert line.startswith("waiting for CPU 0 of another run (run of ")
 
 
 def test_who_has_the_turn_may_take_it_again() -> None:

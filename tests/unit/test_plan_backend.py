@@ -7,11 +7,13 @@ import pytest
 from nodrop.config.load import build_config
 from nodrop.errors import ConfigError
 from nodrop.model.plan import Plan
-from nodrop.plan import build_plan
+from nodrop.plan import build_each, build_plan
+from nodrop.plan.resolvers import Resolvers
 
 
-def plan(**keys: Any) -> Plan:
-    return build_plan(build_config((), {key.replace("__", "."): value for key, value in keys.items()}), cpus=(2, 3))
+def plan(*, supports_xdp_live: bool = False, **keys: Any) -> Plan:
+    config = build_config((), {key.replace("__", "."): value for key, value in keys.items()})
+    return build_plan(config, Resolvers(supports_xdp_live=lambda: supports_xdp_live), cpus=(2, 3))
 
 
 @pytest.mark.parametrize(
@@ -31,6 +33,43 @@ def test_auto_takes_frames_of_a_program_where_the_sut_is_one_and_a_cpu_more_wher
 ) -> None:
     engine = plan(**keys).engine
     assert (engine.backend, engine.cores) == (backend, cores)
+
+
+@pytest.mark.parametrize(
+    ("keys", "backend", "sut_backend"),
+    [
+        ({}, "xdp_live", "af_xdp"),
+        ({"sut": "vnf-l3", "frame_bytes": 1518}, "xdp_live", "af_xdp"),
+        ({"vnf__backend": "af_xdp"}, "xdp_live", "af_xdp"),
+        ({"vnf__backend": "af_packet"}, "af_packet", "af_packet"),
+        ({"engine__backend": "af_packet"}, "af_packet", "af_packet"),
+        ({"engine__backend": "af_packet", "vnf__backend": "af_xdp"}, "af_packet", "af_xdp"),
+        ({"vnf__core": 2}, "af_packet", "af_packet"),
+        ({"vnf__core": "none"}, "af_packet", "af_packet"),
+        ({"vnf__softirq_core": 3}, "af_packet", "af_packet"),
+        ({"chains": 2}, "af_packet", "af_packet"),
+        ({"hops": 2}, "af_packet", "af_packet"),
+        ({"frame_bytes": 9000}, "af_packet", "af_packet"),
+        ({"frame_sizes": ["IMIX"]}, "af_packet", "af_packet"),
+        ({"capture__file": "frames.pcapng"}, "af_packet", "af_packet"),
+        ({"rate": "10kpps"}, "af_packet", "af_packet"),
+        ({"rate": "11kpps"}, "xdp_live", "af_xdp"),
+        ({"sut": "bridge"}, "af_packet", "af_packet"),
+        ({"sut": "wire"}, "af_packet", "af_packet"),
+    ],
+)
+def test_where_programs_can_send_auto_keeps_the_tester_from_being_the_limit_of_a_forwarder_with_its_own_cpu(
+    keys: dict[str, Any], backend: str, sut_backend: str
+) -> None:
+    built = plan(supports_xdp_live=True, **keys)
+    assert (built.engine.backend, built.lab.sut_backend) == (backend, sut_backend)
+
+
+def test_sizes_that_are_compared_are_sent_by_one_back_end() -> None:
+    resolvers = Resolvers(supports_xdp_live=lambda: True)
+    for sizes, backend in ((["64", "1518"], "xdp_live"), (["64", "IMIX"], "af_packet")):
+        plans = build_each(build_config((), {"frame_sizes": sizes}), resolvers, (2, 3))
+        assert [each.engine.backend for each in plans] == [backend] * 2
 
 
 def test_the_ends_of_the_sut_take_frames_that_were_never_socket_buffers_only_where_some_come() -> None:

@@ -4,6 +4,7 @@ from typing import Any, get_args
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import DIR, FILE
 from nodrop.cli.search_options import collect_overrides, lock_options, search_options
 from nodrop.model.choices import Backend
@@ -19,9 +20,7 @@ Examples:
 
 @click.command(epilog=EPILOG, short_help="Measure the tester itself.")
 @search_options
-@click.option(
-    "--backend", type=click.Choice(["auto", *get_args(Backend)]), help="Packet I/O back end.  [default: auto]"
-)
+@click.option("--backend", type=Choice(["auto", *get_args(Backend)]), help="Packet I/O back end.  [default: auto]")
 @click.option("--frame-bytes", type=int, metavar="N", help="Frame size with FCS.  [default: 64]")
 @click.option("--results-dir", type=DIR, help="Directory of results.  [default: results]")
 @click.option("--json", "json_file", type=FILE, help="Write the result as JSON; - is standard output.")
@@ -33,14 +32,13 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
     The two tester ports are the ends of one veth pair. nodrop stores the calibration for this host, kernel, CPU, back
     end, frame size and number of streams; `nodrop run` prints it with its results and warns if a search exceeds it.
     """
-    from nodrop.cli.measure import measure
+    from nodrop.cli.measure import admit_runs, measure
     from nodrop.cli.outputs import Outputs
     from nodrop.config.load import build_config
     from nodrop.model.result import RunResult
     from nodrop.plan import build_plan
     from nodrop.report.calibration import describe_calibration
     from nodrop.run.local_planning import make_local_resolvers
-    from nodrop.run.machine_lock import measurement_lock
     from nodrop.store import calibration
 
     def save(result: RunResult) -> str:
@@ -58,6 +56,6 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
     }
     overrides = collect_overrides({**flags, "goals": ("NDR=0",)}, {})
     config = build_config(flags["files"], overrides | {key: value for key, value in command_keys.items() if value})
-    plan = build_plan(config, make_local_resolvers(config.results_dir))
-    with measurement_lock(plan.results_dir, alongside=flags["alongside"], wait=flags["wait"]):
-        return measure([plan], Outputs(json_file), quiet, epilogue=save)
+    resolvers = make_local_resolvers(config.results_dir)
+    with admit_runs(lambda cpus: (build_plan(config, resolvers, cpus),), flags) as (plans, _):
+        return measure(plans, Outputs(json_file), quiet, epilogue=save)

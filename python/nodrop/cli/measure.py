@@ -1,8 +1,10 @@
 """Execution of plans with progress, event sinks and output, for the commands that measure."""
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -14,8 +16,10 @@ if TYPE_CHECKING:
     from nodrop.model.result import RunResult
     from nodrop.report.line_progress import LineProgress
     from nodrop.report.live_progress import LiveProgress
+    from nodrop.run.cpu_choice import Admission
     from nodrop.run.execute import RunEnvironment
     from nodrop.run.suite import Failure
+    from nodrop.system.cpu_load import CpuSample
 
 
 @dataclass
@@ -37,12 +41,31 @@ class RunOutcome:
             self.suite = event
 
 
+def admit_runs(
+    make_plans: "Callable[[Sequence[int] | None], tuple[Plan, ...]]",
+    flags: "Mapping[str, Any]",
+    sample: "CpuSample | None" = None,
+) -> "AbstractContextManager[Admission]":
+    """Make plans and hold the locks of everything they need, by the options `--alongside` and `--wait`; see `admit`."""
+    from nodrop.run.cpu_choice import admit
+
+    return admit(
+        make_plans,
+        lambda line: click.echo(f"nodrop: {line}", err=True),
+        alongside=flags["alongside"],
+        wait=flags["wait"],
+        sample=sample,
+    )
+
+
 def measure(
     plans: "Sequence[Plan]",
     outputs: Outputs,
     quiet: bool,
+    *,
     environment: "RunEnvironment | None" = None,
     epilogue: "Callable[[RunResult], str] | None" = None,
+    sample: "CpuSample | None" = None,
 ) -> int:
     """Carry out plans, one by itself or several as a suite, and show and write the results; returns the exit code.
 
@@ -52,12 +75,17 @@ def measure(
         quiet: without progress.
         environment: collaborators of the runs; by default those of this machine.
         epilogue: makes a text to print after the result of a single run.
+        sample: a measurement of the CPUs that has begun, for the first run on this machine.
     """
-    from nodrop.run.execute import execute
+    from nodrop.analysis.expectations import require_outcome
+    from nodrop.run.execute import LOCAL, execute
     from nodrop.run.suite import execute_suite
-    from nodrop.search.goal_results import require_goal_loads
+    from nodrop.system.cpu_load import CpuSample
 
     outputs.require_writable(plans)
+    if sample:
+        samples = itertools.chain([sample], iter(CpuSample, None))
+        environment = (environment or LOCAL)._replace(begin_cpu_sample=lambda: next(samples))
     outcome = RunOutcome()
     failures: list[Failure] = []
 
@@ -79,7 +107,7 @@ def measure(
     if interrupted is not None:
         return interrupted
     if len(plans) == 1:
-        require_goal_loads(outcome.results[0])
+        require_outcome(outcome.results[0])
     for failure in failures:
         click.echo(f"nodrop: error: frame size {failure.name}: {failure.error}", err=True)
     return failures[0].error.exit_code if failures else 0
@@ -149,14 +177,16 @@ def _show_run(done: "RunDone", outputs: Outputs) -> None:
     """Print the report, if there are trials, and the path of the result; write the output files."""
     from nodrop import store
     from nodrop.formatting import describe_capture
-    from nodrop.report.terminal import render_result
+    from nodrop.report.terminal import render_result, render_screen
 
     out = outputs.stream
+    is_screen = out.isatty() and not outputs.is_verbose  # logs get everything
+    render = render_screen if is_screen else render_result
     if done.result.trials or done.result.plan.no_traffic:
         click.echo(file=out)
-        outputs.show([done.result], lambda: render_result(done.result))
+        outputs.show([done.result], lambda: render(done.result))
     if done.path:
-        click.echo(f"\nresult: {done.path}", file=out)
+        click.echo(f"{'' if is_screen else chr(10)}result: {done.path}", file=out)
     for trial in done.result.trials:
         if trial.capture:
             click.echo(describe_capture(trial), file=out)

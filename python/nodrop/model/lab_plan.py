@@ -175,6 +175,13 @@ class LabPlan(Value):
         return tuple(sorted({each.core for each in self.forwarders if each.core is not None}))
 
     @property
+    def cores(self) -> tuple[int | None, ...]:
+        """CPU of each of its processes and of its softirqs, in order; None for a process that may use any."""
+        forwarders, edges = (each.core for each in self.forwarders), (each.core for each in self.edges)
+        softirq = () if self.sut_softirq_core is None else (self.sut_softirq_core,)
+        return (*forwarders, *edges, *(each.core for each in self.antagonists), *softirq)
+
+    @property
     def hop_count(self) -> int:
         """Forwarders in series in each chain."""
         if self.cloud:

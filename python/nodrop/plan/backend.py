@@ -1,6 +1,6 @@
 """The engine's backend, CPUs and the backend's requirements on the lab."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from nodrop.config.schema import Config
@@ -8,27 +8,77 @@ from nodrop.errors import ConfigError
 from nodrop.model.choices import Backend
 from nodrop.model.engine_plan import EnginePlan, are_on_interfaces
 from nodrop.model.lab_plan import LabPlan
-from nodrop.model.traffic import IncrementedValues, Traffic
+from nodrop.model.layer import Ethernet, Ipv4, Udp, Vlan
+from nodrop.model.plan import FixedRatePlan
+from nodrop.model.traffic import IncrementedValues, Stream, Traffic
 from nodrop.plan.frame_sizes import find_max_frame_bytes
-from nodrop.plan.lab import check_core
+from nodrop.plan.lab import VNF_SUTS, check_core
 from nodrop.units import format_count
 
 KERNEL_SUTS = frozenset({"wire", "xdp", "bridge", "router"})
 """SUTs that run on the sender's CPU."""
 RING_SLOTS_MAX = 8192
 """Limit for net_af_packet: deeper rings are slower, and their frames leave the CPU's caches."""
+PLAIN_LAYERS = (Ethernet, Vlan, Ipv4, Udp)
+PLAIN_STREAMS_MAX = 64
+LIVE_FRAME_BYTES_MAX = 3000
+"""Longest frame that an XDP program sends."""
 SLOT_BYTES_MIN = 2048
 SLOT_OVERHEAD_BYTES = 256
 """Upper bound of what the kernel writes before a frame."""
+IDLE_LOAD_MAX_PPS = 10_000
+"""Highest load over both directions at which packet sockets sleep between frames and leave most of a CPU idle."""
 
 
-def choose_backend(config: Config, traffic: Traffic) -> Backend:
-    """Return the configured backend; for `auto` the most accurate: an XDP program's frames for an XDP SUT, else packet
-    sockets."""
+def choose_backend(
+    config: Config,
+    lab: LabPlan,
+    traffic: Traffic,
+    *,
+    fixed: FixedRatePlan | None,
+    available: Sequence[int],
+    supports_xdp_live: Callable[[], bool],
+) -> Backend:
+    """Return the configured backend; for `auto` the fastest that fits the SUT and the traffic.
+
+    That is an XDP program, which sends several times what a SUT that takes such frames forwards, for an XDP SUT and for
+    a loopback VNF on a CPU of its own; otherwise packet sockets. The program occupies its CPU at any load, so a low
+    fixed rate is sent to a VNF by packet sockets.
+
+    Args:
+        config: the configuration.
+        lab: the path.
+        traffic: the traffic.
+        fixed: the trial at a fixed rate; None for a search.
+        available: CPUs nodrop may use.
+        supports_xdp_live: tries whether XDP programs can send on this machine.
+    """
     requested: Backend | Literal["auto"] = config.engine.backend
     if requested != "auto":
         return requested
-    return "xdp_live" if config.sut == "xdp" and _fits_xdp_program(traffic) else "af_packet"
+    if not _fits_xdp_program(traffic) or config.lab:
+        return "af_packet"
+    if config.sut == "xdp":
+        return "xdp_live"
+    if not _takes_xdp(lab) or config.vnf.backend == "af_packet" or config.capture.file or not _is_plain(traffic):
+        return "af_packet"  # frames that the kernel makes can be captured only when they arrive
+    if fixed and fixed.load_pps <= IDLE_LOAD_MAX_PPS:
+        return "af_packet"
+    sut_core, tester_cores = lab.forwarders[0].core, select_engine_cores(config, "xdp_live", available)
+    has_own_cpu = sut_core is not None and bool(tester_cores) and sut_core not in tester_cores
+    return "xdp_live" if has_own_cpu and supports_xdp_live() else "af_packet"
+
+
+def use_packet_sockets(config: Config) -> Config:
+    """Return the configuration with packet sockets instead of `auto`, for runs that are compared."""
+    if config.engine.backend != "auto":
+        return config
+    return config.model_copy(update={"engine": config.engine.model_copy(update={"backend": "af_packet"})})
+
+
+def _takes_xdp(lab: LabPlan) -> bool:
+    """Return whether the path is one loopback VNF whose ports receive on the sender's CPU, as XDP frames do."""
+    return lab.sut in VNF_SUTS and len(lab.forwarders) == 1 and lab.sut_softirq_core is None
 
 
 def plan_engine(config: Config, lab: LabPlan, backend: Backend, available: Sequence[int]) -> EnginePlan:
@@ -61,12 +111,14 @@ def select_engine_cores(config: Config, backend: Backend, available: Sequence[in
     return requested
 
 
-def fit_lab(lab: LabPlan, backend: Backend) -> LabPlan:
+def fit_lab(config: Config, lab: LabPlan, backend: Backend) -> LabPlan:
     """Return the lab, prepared for frames without socket buffers if the backend sends such frames."""
     first_is_xdp = lab.sut == "xdp" and not lab.edges
-    return lab.model_copy(
-        update={"sut_takes_xdp": backend == "xdp_live" and not first_is_xdp and lab.sut not in ("wire", "ext")}
-    )
+    is_live = backend == "xdp_live"
+    update: dict[str, object] = {"sut_takes_xdp": is_live and not first_is_xdp and lab.sut not in ("wire", "ext")}
+    if config.vnf.backend == "auto" and is_live and _takes_xdp(lab):
+        update["sut_backend"] = "af_xdp"
+    return lab.model_copy(update=update)
 
 
 def _fits_xdp_program(traffic: Traffic) -> bool:
@@ -74,6 +126,23 @@ def _fits_xdp_program(traffic: Traffic) -> bool:
     counts = all(isinstance(field.values, IncrementedValues) and field.period is None for field in ranges)
     alike = all(len(stream.sizes) == 1 and stream.replay is None for stream in traffic.streams)
     return traffic.pattern.kind == "flat" and counts and alike
+
+
+def _is_plain(traffic: Traffic) -> bool:
+    """Return whether all streams have the same few headers, which the program's limits certainly allow."""
+
+    def shape(stream: Stream) -> tuple[object, ...]:
+        layers, fields = map(type, stream.layers), ((field.layer, field.field) for field in stream.ranges)
+        return stream.sizes, stream.share, tuple(layers), tuple(fields)
+
+    first = traffic.streams[0]
+    return (
+        len(traffic.streams) <= PLAIN_STREAMS_MAX
+        and first.sizes[0].frame_bytes <= LIVE_FRAME_BYTES_MAX
+        and all(isinstance(layer, PLAIN_LAYERS) for layer in first.layers)
+        and all(isinstance(first.layers[field.layer], Ipv4 | Udp) for field in first.ranges)
+        and all(shape(stream) == shape(first) for stream in traffic.streams)
+    )
 
 
 def _plan_devices(config: Config, lab: LabPlan) -> tuple[str, ...]:

@@ -75,7 +75,7 @@ def plan_private_lab(config: Config, available: Sequence[int], largest: int, tes
         sut_interfaces=(),
         forwarders=(),
         mtu_bytes=max(ETHERNET_MTU_BYTES if not tester.names else LEAST_MTU_BYTES, largest - ETHERNET_BYTES),
-        sut_backend=config.vnf.backend if config.sut in VNF_SUTS else "af_packet",
+        sut_backend="af_xdp" if config.vnf.backend == "af_xdp" and config.sut in VNF_SUTS else "af_packet",
         sut_queue_slots=config.vnf.queue_slots or _compute_queue_slots(config.chains),
         sut_capacity_pps=config.vnf.capacity,
         sut_buffer_count=config.vnf.buffer,

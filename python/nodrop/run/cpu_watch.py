@@ -1,17 +1,14 @@
 """Other work on the CPUs of tester and SUT before the first trial: seen, reported, or waited for."""
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 
 from nodrop.errors import BusyError
 from nodrop.model.facts import CpuLoad
 from nodrop.model.plan import Plan
-from nodrop.system.cpu_load import CpuLoadMeter, CpuUse, format_use, list_notable_uses
+from nodrop.run.machine_lock import find_other_runs
+from nodrop.system.cpu_load import CpuSample, CpuUse, format_use, list_notable_uses
 from nodrop.units import format_seconds
-
-WATCH_S = 1.0
-"""Time for which the CPUs are watched."""
 
 
 def list_measured_cpus(plans: Sequence[Plan]) -> frozenset[int] | None:
@@ -21,24 +18,26 @@ def list_measured_cpus(plans: Sequence[Plan]) -> frozenset[int] | None:
 
 
 class CpuWatch:
-    """Measures other work on the CPUs of a plan in the background, while the path is brought up."""
+    """Other work on the CPUs of a plan, and other runs."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, sample: CpuSample) -> None:
         self._cpus = list_measured_cpus([plan])
-        self._uses: tuple[CpuUse, ...] = ()
-        self._thread = threading.Thread(target=self._measure, name="cpu-watch", daemon=True)
-        self._thread.start()
-
-    def _measure(self) -> None:
-        meter = CpuLoadMeter()
-        time.sleep(WATCH_S)
-        self._uses = meter.read()
+        self._other_runs = find_other_runs()
+        self._sample = sample
 
     def read(self) -> tuple[CpuLoad, ...]:
-        """Return the notable loads; waits for the rest of the time."""
-        self._thread.join(2 * WATCH_S)
-        notable = list_notable_uses(self._uses, self._cpus)
+        """Return the notable loads; waits for the rest of the sample's time."""
+        notable = list_notable_uses(self._sample.read(), self._cpus)
         return tuple(CpuLoad(cpu=use.cpu, busy_ratio=use.busy_ratio, processes=use.processes) for use in notable)
+
+    def describe_other_runs(self) -> tuple[str, ...]:
+        """Return a line for each other run that began before the watch, or measures now."""
+        runs = sorted(self._other_runs | find_other_runs(), key=lambda run: run.process.pid)
+        return tuple(
+            f"another run measured on this machine at the same time, with which caches and memory were shared: "
+            f"{run.text()}"
+            for run in runs
+        )
 
 
 def await_idle_cpus(
@@ -48,20 +47,20 @@ def await_idle_cpus(
     clock: Callable[[], float] = time.monotonic,
     measure: Callable[[], tuple[CpuUse, ...]] | None = None,
 ) -> None:
-    """Wait until no other work disturbs the CPUs of tester and SUT for `WATCH_S`.
+    """Wait until no other work disturbs the CPUs of tester and SUT for a second.
 
     Args:
         plans: the runs.
         limit_s: longest wait.
         on_wait: receives a line whenever the reason to wait changes.
         clock: seconds that pass.
-        measure: watches all CPUs for `WATCH_S`.
+        measure: watches all CPUs for a second.
 
     Raises: BusyError if the time is over.
     """
     cpus, end_s = list_measured_cpus(plans), clock() + limit_s
     last: frozenset[int] = frozenset()
-    while busy := list_notable_uses((measure or _measure_once)(), cpus):
+    while busy := list_notable_uses(measure() if measure else CpuSample().read(), cpus):
         text = "; ".join(map(format_use, busy))
         if clock() >= end_s:
             raise BusyError(
@@ -71,9 +70,3 @@ def await_idle_cpus(
         if (now := frozenset(use.cpu for use in busy)) != last:
             on_wait(f"waiting for idle CPUs: {text}")
             last = now
-
-
-def _measure_once() -> tuple[CpuUse, ...]:
-    meter = CpuLoadMeter()
-    time.sleep(WATCH_S)
-    return meter.read()

@@ -31,6 +31,7 @@ from nodrop.run.session import Session
 from nodrop.stage import open_stage
 from nodrop.stage.base import OnProgress, Stage
 from nodrop.stage.host_facts import read_host
+from nodrop.system.cpu_load import CpuSample
 from nodrop.system.cpu_sets import pinned_to
 
 
@@ -43,11 +44,11 @@ class RunEnvironment(NamedTuple):
     """Returns the time that trials take, in seconds."""
     describe_host: Callable[[], HostDescriptor | None] = lambda: None
     """Returns the descriptor of this host, or None where a result does without."""
-    watches_cpus: bool = False
-    """Whether other work on the CPUs of tester and SUT is looked for before the first trial."""
+    begin_cpu_sample: Callable[[], CpuSample] | None = None
+    """Begins to measure other work on this machine's CPUs before the first trial; None: no trials on this machine."""
 
 
-LOCAL = RunEnvironment(describe_host=describe_local_host, watches_cpus=True)
+LOCAL = RunEnvironment(describe_host=describe_local_host, begin_cpu_sample=CpuSample)
 """The stages and generators of the plan, on this machine."""
 
 
@@ -65,7 +66,7 @@ def execute(plan: Plan, on_event: OnEvent, environment: RunEnvironment | None = 
     _check_outputs_writable(plan)
     search = LoggedSearch(plan.search)  # refuses an impossible plan before anything is brought up
     host, description = read_host(), describe_in_background(environment.describe_host)
-    cpu_watch = CpuWatch(plan) if environment.watches_cpus else None
+    cpu_watch = CpuWatch(plan, environment.begin_cpu_sample()) if environment.begin_cpu_sample else None
     with (
         RunRecorder(plan, on_event, environment.clock) as recorder,
         environment.open_stage(plan, recorder.run_id, recorder.report_stage_progress) as stage,
@@ -88,6 +89,8 @@ def execute(plan: Plan, on_event: OnEvent, environment: RunEnvironment | None = 
             elif not plan.no_traffic:
                 session.search(search)
                 session.measure_latency()
+            if cpu_watch:
+                recorder.update_plan(plan.with_warnings(cpu_watch.describe_other_runs()))
     return recorder.result
 
 

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from nodrop import store
 from nodrop.config.schema import Config
 from nodrop.errors import PlacementError
-from nodrop.generator.inspection import check_filter, inspect_replay, inspect_trex_ports
+from nodrop.generator.inspection import check_filter, inspect_replay, inspect_trex_ports, supports_xdp_live
 from nodrop.model.cloud import CloudFlavor
 from nodrop.model.plan import Plan
 from nodrop.model.trex import TrexPlan, TrexPort
 from nodrop.plan import build_each
+from nodrop.plan.backend import use_packet_sockets
 from nodrop.plan.resolvers import InspectTrex, Resolvers
 from nodrop.stage import persistent_lab
 from nodrop.stage.external import read_port_macs
@@ -39,6 +40,12 @@ def make_plans(config: Config, cpus: Sequence[int] | None = None, *, query_trex:
     )
 
 
+def use_one_back_end(a: Config, b: Config) -> tuple[Config, Config]:
+    """Return two configurations that send by the same back end, if it is not named: their runs are compared."""
+    backends = {plan.engine.backend for each in (a, b) for plan in make_plans(each)}
+    return (a, b) if len(backends) == 1 else (use_packet_sockets(a), use_packet_sockets(b))
+
+
 def make_local_resolvers(results_dir: str) -> Resolvers:
     """Return resolvers into this machine, except TRex servers, and into the results of a directory."""
     return Resolvers(
@@ -49,6 +56,7 @@ def make_local_resolvers(results_dir: str) -> Resolvers:
         inspect_ports=read_port_macs,
         read_speed=link_speed_bps,
         read_flavor=_read_flavor,
+        supports_xdp_live=supports_xdp_live,
     )
 
 

@@ -1,8 +1,10 @@
-"""Active nodrop processes on this machine, and the lock that admits one measuring run.
+"""Active nodrop processes on this machine, and the locks by which runs share it.
 
-Two runs that measure at once disturb each other, whichever users started them. A run therefore first takes a lock: a
-socket bound to a name in Linux's abstract namespace (unix(7)). Every user can bind it, only one process at a time, and
-the kernel releases it when the process ends, even by SIGKILL. The kernel also names the owner (SO_PEERCRED).
+Runs that measure on the same CPUs or ports disturb each other, whichever users started them. A run therefore first
+takes a lock for each of its CPUs, and for its ports or its persistent lab: a socket bound to a name in Linux's abstract
+namespace (unix(7)). Every user can bind it, only one process at a time, and the kernel releases it when the process
+ends, even by SIGKILL. The kernel also names the owner (SO_PEERCRED). Runs that need different CPUs measure at the same
+time.
 
 Each run and server describes itself in a file, which is valid only while that process runs and is readable only by the
 same user. Of other users' processes only the public part of /proc is known.
@@ -16,7 +18,7 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -25,17 +27,19 @@ from pydantic import ValidationError
 
 from nodrop.errors import BusyError, StageError
 from nodrop.model.base import Value
+from nodrop.model.plan import Plan
+from nodrop.plan.backend import KERNEL_SUTS
 from nodrop.stage import persistent_lab, registry
 from nodrop.stage.process_identity import ProcessIdentity, identify_process, is_running
 from nodrop.stage.registry import LabRecord
 from nodrop.system import runtime_dirs
 
 LOCK_ADDRESS = "\0nodrop.measuring"
-"""Abstract address of the lock; each network namespace has its own."""
+"""Abstract address of the locks, before the name of a resource; each network namespace has its own."""
 ALONGSIDE = "NODROP_ALONGSIDE"
 """Environment variable; `1` makes runs ignore the lock, like `--alongside`."""
 BACKLOG = 4096
-"""Connections that may be pending on the lock's socket: each query for the owner leaves one, none is accepted."""
+"""Connections that may be pending on a lock's socket: each query for the owner leaves one, none is accepted."""
 KIND = "present"
 WAIT_S = 0.5
 Role = Literal["run", "server"]
@@ -90,33 +94,68 @@ def find_activity() -> MachineActivity:
     return MachineActivity(list_active_processes(), labs, persistent_lab.find_unrecorded())
 
 
-class _ProcessLock:
-    """The lock as held by this process; reentrant, as a suite holds it around its runs."""
+class _ProcessLocks:
+    """The locks as held by this process; reentrant, as a suite holds them around its runs."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.socket: socket.socket | None = None
+        self.sockets: dict[str, socket.socket] = {}
         self.depth = 0
 
 
-_process_lock = _ProcessLock()
+_process_locks = _ProcessLocks()
+
+
+def list_resources(plans: Sequence[Plan]) -> frozenset[str]:
+    """Return the resources that runs of these plans do not share with other runs."""
+    resources: set[str] = set()
+    for plan in plans:
+        lab_cores = set(plan.lab.cores)
+        if plan.lab.sut in (*KERNEL_SUTS, "ext"):
+            lab_cores.discard(None)  # no processes of nodrop's
+        cores = lab_cores.union(plan.engine.cores or (None,))
+        if None in cores or plan.trex or plan.cloud:
+            cores = {*_list_all_cpus()}
+        resources |= {f"CPU {core}" for core in cores}
+        if plan.standing_lab:
+            resources.add(f"lab {plan.standing_lab}")
+        if plan.lab.sut == "ext":
+            resources |= {f"port {interface}" for interface in plan.lab.tester_interfaces}
+    return frozenset(resources)
+
+
+def list_locked_cpus() -> frozenset[int]:
+    """Return the CPUs on which other runs measure."""
+    return frozenset(cpu for cpu in _list_all_cpus() if _find_owner(f"CPU {cpu}"))
 
 
 @contextlib.contextmanager
-def measurement_lock(results_dir: str, *, alongside: bool = False, wait: bool = False) -> Iterator[None]:
-    """Hold the lock, and be listed as a measuring run, until the block exits.
+def measurement_lock(
+    results_dir: str,
+    resources: frozenset[str] | None = None,
+    *,
+    alongside: bool = False,
+    wait: bool = False,
+    on_wait: Callable[[str], None] = lambda _: None,
+) -> Iterator[None]:
+    """Hold the locks of resources, and be listed as a measuring run, until the block exits.
 
     Args:
         results_dir: directory of the results.
-        alongside: measure even while other runs do.
-        wait: wait for the lock instead of raising.
+        resources: see `list_resources`; by default all CPUs.
+        alongside: measure even while other runs hold them.
+        wait: wait for the locks instead of raising.
+        on_wait: receives a line when a wait begins, and when another run is its reason.
 
     Raises: BusyError if another run measures.
     """
-    ignores_lock = alongside or os.environ.get(ALONGSIDE) == "1"
-    with registered_process("run", str(Path(results_dir).resolve())), contextlib.ExitStack() as stack:
-        if not ignores_lock:
-            stack.enter_context(_locked(wait))
+    ignores_locks = alongside or os.environ.get(ALONGSIDE) == "1"
+    if resources is None:
+        resources = frozenset(f"CPU {cpu}" for cpu in _list_all_cpus())
+    with contextlib.ExitStack() as stack:
+        if not ignores_locks:
+            stack.enter_context(_locked(resources, on_wait if wait else None))
+        stack.enter_context(registered_process("run", str(Path(results_dir).resolve())))
         yield
 
 
@@ -155,56 +194,83 @@ def list_active_processes() -> tuple[ActiveProcess, ...]:
         processes = [
             each for path in sorted(runtime_dirs.ensure_runtime_subdir(KIND).glob("*.json")) if (each := _read(path))
         ]
-    owner = _lock_owner()
-    if owner and owner.process.pid not in {each.process.pid for each in processes}:
-        processes.append(owner)
+    for owner in {owner for cpu in _list_all_cpus() if (owner := _find_owner(f"CPU {cpu}"))}:
+        if owner.process.pid not in {each.process.pid for each in processes}:
+            processes.append(owner)
     return tuple(processes)
 
 
+def find_other_runs() -> frozenset[ActiveProcess]:
+    """Return the runs of other processes that measure on this machine now."""
+    return frozenset(each for each in list_active_processes() if each.role == "run" and each.process.pid != os.getpid())
+
+
+def _list_all_cpus() -> set[int]:
+    return set(range(os.cpu_count() or 1)) | os.sched_getaffinity(0)
+
+
 @contextlib.contextmanager
-def _locked(wait: bool) -> Iterator[None]:
-    with _process_lock.lock:
-        if not _process_lock.depth:
-            _process_lock.socket = _bind_lock(wait)
-        _process_lock.depth += 1
+def _locked(resources: frozenset[str], on_wait: Callable[[str], None] | None) -> Iterator[None]:
+    with _process_locks.lock:
+        _process_locks.sockets |= _bind_locks(sorted(resources - _process_locks.sockets.keys()), on_wait)
+        _process_locks.depth += 1
     try:
         yield
     finally:
-        with _process_lock.lock:
-            _process_lock.depth -= 1
-            if not _process_lock.depth and _process_lock.socket:
-                _process_lock.socket.close()
-                _process_lock.socket = None
+        with _process_locks.lock:
+            _process_locks.depth -= 1
+            if not _process_locks.depth:
+                _close(_process_locks.sockets)
 
 
-def _bind_lock(wait: bool) -> socket.socket:
-    lock_socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+def _bind_locks(resources: Sequence[str], on_wait: Callable[[str], None] | None) -> dict[str, socket.socket]:
+    """Return a socket for each resource: all of them, so that no run waits with locks that another needs."""
+    reason = ""
     while True:
-        try:
-            lock_socket.bind(LOCK_ADDRESS)
-            lock_socket.listen(BACKLOG)
-        except OSError:
-            if wait:
-                time.sleep(WAIT_S)
-                continue
-            lock_socket.close()
-            raise BusyError(_format_busy()) from None
-        return lock_socket
+        sockets: dict[str, socket.socket] = {}
+        for resource in resources:
+            sockets[resource] = lock_socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                lock_socket.bind(_format_address(resource))
+                lock_socket.listen(BACKLOG)
+            except OSError:
+                _close(sockets)
+                break
+        else:
+            return sockets
+        owner = _describe_owner(resource)
+        if not on_wait:
+            raise BusyError(
+                f"another run is measuring on this machine{owner} and uses {resource}; use --wait to queue or "
+                "--alongside to run anyway"
+            )
+        if reason != (reason := f"waiting for {resource} of another run{owner}"):
+            on_wait(reason)
+        time.sleep(WAIT_S)
 
 
-def _format_busy() -> str:
-    owner = _lock_owner()
+def _close(sockets: dict[str, socket.socket]) -> None:
+    for each in sockets.values():
+        each.close()
+    sockets.clear()
+
+
+def _format_address(resource: str) -> str:
+    return f"{LOCK_ADDRESS}.{resource}"
+
+
+def _describe_owner(resource: str) -> str:
+    owner = _find_owner(resource)
     owner = owner and next((each for each in list_active_processes() if each.process == owner.process), owner)
-    details = f" ({owner.text()})" if owner else ""
-    return f"another run is measuring on this machine{details}; use --wait to queue or --alongside to run anyway"
+    return f" ({owner.text()})" if owner else ""
 
 
-def _lock_owner() -> ActiveProcess | None:
-    """Return the owner of the lock; None if it is free, or its owner is not visible in this PID namespace."""
+def _find_owner(resource: str) -> ActiveProcess | None:
+    """Return the owner of a lock; None if it is free, or its owner is not visible in this PID namespace."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as query:
         query.setblocking(False)
         try:
-            query.connect(LOCK_ADDRESS)
+            query.connect(_format_address(resource))
             packed = query.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         except OSError:
             return None

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from nodrop import store
-from nodrop.errors import ConfigError, NodropError, SearchError
+from nodrop.analysis.expectations import require_outcome
+from nodrop.errors import ConfigError, NodropError
 from nodrop.formatting import format_repeat
 from nodrop.model.event import Event, OnEvent, RunDone, RunStarted, SuiteDone, SuitePosition
 from nodrop.model.plan import Plan
@@ -18,12 +19,11 @@ from nodrop.model.rule_cost import RuleCostPlan
 from nodrop.model.suite import Suite, SuiteRun
 from nodrop.run.execute import LOCAL, RunEnvironment, execute
 from nodrop.run.stage_pool import StagePool
-from nodrop.search.goal_results import require_goal_loads
 from nodrop.store import suites
 
 
 class Failure(NamedTuple):
-    """A run that failed, or that did not find a required goal."""
+    """A run that failed, or that missed a required goal, fixed rate or expectation."""
 
     frame_size: str
     error: NodropError
@@ -127,15 +127,15 @@ def execute_suite(
         raise
     texts = [f"{failure.name}: {failure.error}" for failure in failures]
     recorder.end(Status.FAILED if failures else Status.COMPLETE, "; ".join(texts) or None)
-    return SuiteOutcome(recorder.suite, tuple(recorder.results), (*failures, *_iter_missing_goals(recorder.results)))
+    return SuiteOutcome(recorder.suite, tuple(recorder.results), (*failures, *_iter_missed_outcomes(recorder.results)))
 
 
-def _iter_missing_goals(results: Sequence[RunResult]) -> Iterator[Failure]:
-    """Yield the runs that completed without finding a required goal."""
+def _iter_missed_outcomes(results: Sequence[RunResult]) -> Iterator[Failure]:
+    """Yield the runs that completed without a required goal, fixed rate or expectation."""
     for result in results:
         try:
-            require_goal_loads(result)
-        except SearchError as error:
+            require_outcome(result)
+        except NodropError as error:
             yield _make_failure(result.plan, error)
 
 

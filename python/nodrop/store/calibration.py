@@ -70,11 +70,30 @@ def save(calibration: Calibration, environment: Mapping[str, str] = os.environ) 
 
 
 def find(key: CalibrationKey, environment: Mapping[str, str] = os.environ) -> Calibration | None:
-    """Return the calibration for a key; None where none can be read."""
+    """Return the calibration for a key; None where none can be read.
+
+    A run whose usual CPUs are busy measures on others. It has the latest calibration of as many other CPUs, if there is
+    none of its own.
+    """
+    path = _get_path(key, environment)
+    if calibration := _read(path):
+        return calibration
+    others = filter(None, map(_read, path.parent.glob(f"{key.backend}-{key.frame_bytes:g}-*.json")))
+    alike = (each for each in others if _is_alike(each.key, key))
+    return max(alike, key=lambda each: each.measured_at, default=None)
+
+
+def _read(path: Path) -> Calibration | None:
     try:
-        return Calibration.model_validate_json(_get_path(key, environment).read_text(encoding="utf-8"))
+        return Calibration.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, ValidationError):
         return None
+
+
+def _is_alike(one: CalibrationKey, other: CalibrationKey) -> bool:
+    """Return whether two keys differ at most in which CPUs the tester has."""
+    same_cpus = one.model_copy(update={"engine_cores": other.engine_cores})
+    return same_cpus == other and len(one.engine_cores) == len(other.engine_cores)
 
 
 def _format_backend(plan: Plan, ports: Sequence[PortFacts]) -> str:

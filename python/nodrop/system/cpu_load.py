@@ -1,6 +1,7 @@
 """CPU time that other processes take on each CPU, from `/proc`."""
 
 import os
+import time
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +11,8 @@ PROC = Path("/proc")
 BUSY_FIELDS = slice(0, 3)
 """user, nice and system, in `cpu<n> user nice system idle iowait irq softirq steal ...` (proc_stat(5))."""
 TIME_FIELDS = slice(0, 8)
+SAMPLE_S = 1.0
+"""Shortest time of a sample."""
 NOTABLE_RATIO = 0.1
 """Share of a CPU above which other work on it is worth a line."""
 
@@ -71,6 +74,23 @@ class CpuLoadMeter:
                 names = tuple(name for name, _ in spent[cpu].most_common(3))
                 uses.append(CpuUse(cpu, min(1.0, busy / total), names))
         return tuple(uses)
+
+
+class CpuSample:
+    """Measures other work on each CPU from its creation, or the last reading, on; for `SAMPLE_S` at least."""
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._meter, self._end_s = CpuLoadMeter(), time.monotonic() + SAMPLE_S
+
+    def read(self) -> tuple[CpuUse, ...]:
+        """Return the use of each CPU, in order; waits for the rest of the time."""
+        time.sleep(max(0.0, self._end_s - time.monotonic()))
+        uses = self._meter.read()
+        self._begin()
+        return uses
 
 
 def list_notable_uses(uses: tuple[CpuUse, ...], cpus: frozenset[int] | None = None) -> tuple[CpuUse, ...]:

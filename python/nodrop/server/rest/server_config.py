@@ -33,9 +33,9 @@ def make_server_config(config: Sequence[str], results_dir: str | None) -> Server
     return ServerConfig(sources=sources, results_dir=directory, results_index=loaded.results_index)
 
 
-def make_request_plans(server: ServerConfig, body: Mapping[str, Any], *, query_trex: bool = False) -> tuple[Plan, ...]:
-    """Everything that a body asks to be run, decided: a plan for each frame size; complete once a TRex server was
-    requested, where there is one. Raises ConfigError.
-    """
+def make_request_plans(
+    server: ServerConfig, body: Mapping[str, Any], cpus: Sequence[int] | None = None, *, query_trex: bool = False
+) -> tuple[Plan, ...]:
+    """Make the plans of a request's body, one for each frame size; see `make_plans`. Raises ConfigError."""
     config = build_config([*server.sources, NamedMapping(BODY, body)], {"results_dir": server.results_dir})
-    return make_plans(config, query_trex=query_trex)
+    return make_plans(config, cpus, query_trex=query_trex)

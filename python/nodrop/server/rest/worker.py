@@ -4,21 +4,20 @@ The server starts `python -m nodrop.server.rest.worker SERVER_PID`. SIGINT and S
 the lab down and the result stored; the kernel kills it when the server is gone, and the lab with it.
 """
 
-import contextlib
 import json
 import os
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, TextIO
 
-from nodrop.errors import BusyError, NodropError
+from nodrop.errors import NodropError
 from nodrop.model.event import Event, OnEvent, RunStarted, TrialProgress
 from nodrop.model.plan import Plan
+from nodrop.run.cpu_choice import admit
 from nodrop.run.event_sinks import open_sinks
 from nodrop.run.execute import execute
-from nodrop.run.machine_lock import measurement_lock
 from nodrop.run.suite import execute_suite
 from nodrop.search.goal_results import require_goal_loads
 from nodrop.server.rest.event_codec import encode
@@ -76,15 +75,16 @@ def _run_request(writer: EventWriter) -> tuple[int, str | None]:
     try:
         request = json.loads(sys.stdin.buffer.readline())
         config = ServerConfig.model_validate(request["config"])
-        plans = make_request_plans(config, request["body"])
-        with _measurement_lock(config.results_dir, writer), open_sinks(plans[0], writer.note) as tell:
+        run_lock = admit(lambda cpus: make_request_plans(config, request["body"], cpus), writer.note, wait=True)
+        with run_lock as admission, open_sinks(admission.plans[0], writer.note) as tell:
+            plans = admission.plans
 
             def hear(event: Event) -> None:
                 writer.write_event(event)
                 tell(event)
 
             if any(plan.trex for plan in plans):
-                plans = make_request_plans(config, request["body"], query_trex=True)
+                plans = make_request_plans(config, request["body"], admission.cpus, query_trex=True)
             return _measure_plans(plans, hear)
     except NodropError as error:
         return error.exit_code, str(error)
@@ -93,18 +93,6 @@ def _run_request(writer: EventWriter) -> tuple[int, str | None]:
     except Exception as fault:
         traceback.print_exc()
         return 1, f"internal error, {type(fault).__name__}: {fault}"
-
-
-@contextlib.contextmanager
-def _measurement_lock(results_dir: str, writer: EventWriter) -> Iterator[None]:
-    """Hold the measurement lock of this machine; write a note if the worker has to wait for it."""
-    with contextlib.ExitStack() as stack:
-        try:
-            stack.enter_context(measurement_lock(results_dir))
-        except BusyError:
-            writer.note("waiting for another run on this machine")
-            stack.enter_context(measurement_lock(results_dir, wait=True))
-        yield
 
 
 def _measure_plans(plans: Sequence[Plan], on_event: OnEvent) -> tuple[int, str | None]:
