@@ -12,9 +12,10 @@ NodropError                   1  base class, never raised itself
 ├── PlacementError            5  a VM fits on none of the hosts
 ├── ServerError               6  a server does not answer, or cannot do its work
 ├── ShipError                 7  logs or results could not be delivered; never ends a run
-├── FailOnError               8  the outcome of a comparison or trend is one to fail on
-└── HostError                 9  a required check of the host failed
-    └── HostUndecidedError   10  no check failed, but some could not be decided
+├── FailOnError               8  the outcome of a comparison or trend is one to fail on, or an expectation is not met
+├── HostError                 9  a required check of the host failed
+│   └── HostUndecidedError   10  no check failed, but some could not be decided
+└── OfferedShortError        11  the tester sent less than the fixed rate
 
 Ctrl-C exits with 130, by convention of shells. Messages have the form `key: problem (value); fix`.
 """
@@ -90,7 +91,7 @@ class ShipError(NodropError):
 
 
 class FailOnError(NodropError):
-    """The outcome of a comparison or trend is one that the user requested to fail on."""
+    """The outcome of a comparison or trend is one that the user requested to fail on, or not one that they expect."""
 
     exit_code = 8
 
@@ -105,3 +106,9 @@ class HostUndecidedError(HostError):
     """Some required checks of a host could not be decided."""
 
     exit_code = 10
+
+
+class OfferedShortError(NodropError):
+    """The tester sent less than 99 % of the fixed rate; the measurements are those at the lower rate."""
+
+    exit_code = 11

@@ -1,4 +1,4 @@
-"""Traffic rates as users write them (`10kpps`, `2.5Gbps`, `50%`, or goals to search for), and the line rate of links.
+"""Traffic rates as users write them (`10kpps`, `2.5Gbps`, `50%`, `50%NDR`, or goals to search for), and line rates.
 
 Rates in pps and bps are totals over all directions; a percentage refers to the line rate of each direction.
 """
@@ -16,7 +16,7 @@ LINK_SPEED_BPS = 10_000_000_000
 """The speed that a veth link reports."""
 SEARCH_GOALS = ("NDR", "PDR")
 """Goals that a rate may name."""
-RATE_FORMS = "a rate; write for example 10kpps, 1Mpps, 2.5Gbps, 50%, or ndr, pdr, ndr_pdr to search"
+RATE_FORMS = "a rate; write for example 10kpps, 1Mpps, 2.5Gbps, 50%, or ndr, pdr, ndr_pdr, 50%NDR to search"
 SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 ROUNDING_TOLERANCE = 1e-9
 """Relative tolerance within which a load equals the line rate."""
@@ -24,6 +24,8 @@ ROUNDING_TOLERANCE = 1e-9
 _FIXED = re.compile(
     r"\s*([+-]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)\s*(?:(%)|([kmgt]?)(pps|bps))\s*", re.IGNORECASE
 )
+
+_RELATIVE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*(?:of\s+)?(NDR|PDR)\s*", re.IGNORECASE)
 
 
 class FixedRate(NamedTuple):
@@ -40,6 +42,8 @@ class SearchedRate(NamedTuple):
 
     labels: tuple[str, ...]
     """Labels of the goals, in any order."""
+    load_ratio: float | None = None
+    """Share of the load found at which to measure then, of one goal; None: the usual latency trials."""
 
 
 class TheoreticalRate(NamedTuple):
@@ -57,6 +61,11 @@ def parse_rate(value: object) -> FixedRate | SearchedRate:
     labels = tuple(word.upper() for word in re.split(r"[_,\s]+", value.strip()))
     if set(labels) <= set(SEARCH_GOALS):
         return SearchedRate(tuple(dict.fromkeys(labels)))
+    if relative := _RELATIVE.fullmatch(value):
+        ratio = float(relative[1]) / 100
+        if not 0 < ratio <= 1:
+            raise ValueError(f"{value!r} is not a share of {relative[2].upper()}; write above 0% and at most 100%")
+        return SearchedRate((relative[2].upper(),), ratio)
     match = _FIXED.fullmatch(value)
     if not match:
         raise ValueError(f"{value!r} is not {RATE_FORMS}")

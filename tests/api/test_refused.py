@@ -46,6 +46,7 @@ HARMLESS = {
     "idle_networks": "likewise",
     "management_network": "likewise",
     "floating_network": "likewise",
+    "expect": "thresholds, parsed",
     WARM_START: "only a run id or latest, which the refusals see to",
 }
 """Keys that take any text, and why that is harmless."""

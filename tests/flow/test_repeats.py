@@ -158,7 +158,7 @@ def test_the_suite_says_which_repeat_of_which_each_run_is(tmp_path: Path) -> Non
 
 
 def test_a_run_that_fails_is_named_and_the_others_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code = measure(plan_variants(tmp_path, repeat=2), Outputs(), True, make_environment(broken="B2"))
+    code = measure(plan_variants(tmp_path, repeat=2), Outputs(), True, environment=make_environment(broken="B2"))
     captured = capsys.readouterr()
     assert code == GeneratorError.exit_code
     assert "frame size 64, B 2 of 2: engine lost" in captured.err
@@ -222,7 +222,10 @@ def test_nfvbenchs_form_has_the_repeat_in_the_middle(tmp_path: Path) -> None:
 def test_nfvbenchs_form_of_two_set_ups_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="holds one setup, but the runs alternate two setups"):
         measure(
-            plan_variants(tmp_path, repeat=2), Outputs(nfvbench_json=str(tmp_path / "n.json")), True, make_environment()
+            plan_variants(tmp_path, repeat=2),
+            Outputs(nfvbench_json=str(tmp_path / "n.json")),
+            True,
+            environment=make_environment(),
         )
     assert not list(tmp_path.glob("*/result.json"))
 

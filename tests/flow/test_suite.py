@@ -217,7 +217,7 @@ def test_the_exit_code_is_that_of_the_size_that_failed_and_it_is_named(
 ) -> None:
     plans = plans_for(tmp_path, frame_sizes=[64, 128, 256])
     file = tmp_path / "all.json"
-    code = measure(plans, Outputs(str(file)), True, fail_at("128", GeneratorError("engine lost")))
+    code = measure(plans, Outputs(str(file)), True, environment=fail_at("128", GeneratorError("engine lost")))
     assert code == GeneratorError.exit_code
     assert "nodrop: error: frame size 128: engine lost\n" in capsys.readouterr().err
     content = json.loads(file.read_text())
@@ -227,7 +227,9 @@ def test_the_exit_code_is_that_of_the_size_that_failed_and_it_is_named(
 
 def test_a_goal_that_is_met_nowhere_is_named_with_its_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keys = {"rate": "ndr", "search__max_load": "2Mpps", "search__min_load": "1.5Mpps"}
-    code = measure(plans_for(tmp_path, frame_sizes=[64, 128], **keys), Outputs(), True, make_environment(MILLION))
+    code = measure(
+        plans_for(tmp_path, frame_sizes=[64, 128], **keys), Outputs(), True, environment=make_environment(MILLION)
+    )
     assert code == SearchError.exit_code
     errors = capsys.readouterr().err.splitlines()
     assert [line.partition(": even the lowest load")[0] for line in errors] == [

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.lab
 SEARCHED = (0, 5)
 """With a result, or without one in the short time."""
 ENGINE_WITHOUT = """#!/bin/sh
-echo '{"reply": "hello", "protocol": 5, "version": "0", "commit": "none", "dpdk": false}'
+echo '{"reply": "hello", "protocol": 6, "version": "0", "commit": "none", "dpdk": false}'
 read request
 echo '{"reply": "error", "kind": "port", "message": "this program was built without DPDK; install"}'
 cat >/dev/null

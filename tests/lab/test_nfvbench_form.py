@@ -60,6 +60,7 @@ def test_a_fixed_rate_over_two_chains_has_every_hop_of_every_chain(
 ) -> None:
     file = tmp_path / "nfvbench.json"
     flags = ["--rate", "4kpps", "--duration", "1", "-q", "--alongside", "--results-dir", str(tmp_path)]
+    flags += ["--format", "nfvbench"]
     assert main(["run", *flags, "--chains", "2", "--set", "networks=ports", "--nfvbench-json", str(file)]) == 0
     measured = service_chain_result(read_validated(file))
     (trial,) = store.load("latest", tmp_path).trials

@@ -80,9 +80,21 @@ def test_help_of_run_teaches_terms_examples_and_exit_codes(capsys: pytest.Captur
         assert taught in printed
 
 
+def test_help_of_run_fits_two_screens_and_names_the_option_for_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["run", "--help"])
+    printed = capsys.readouterr().out
+    assert len(printed.splitlines()) <= 60
+    assert printed.index("Examples:") < printed.index("--sut") < printed.index("--help-all")
+    assert "--openrc" not in printed
+    main(["run", "--help-all"])
+    assert "--openrc" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (["rnu"], "nodrop: error: No such command 'rnu'; did you mean run?"),
+        (["run", "--sut", "bride"], "did you mean bridge?"),
         (["fly"], "nodrop: error: No such command 'fly'"),
         (["run", "--sut", "hub"], "nodrop: error: Invalid value for '--sut': 'hub' is not one of"),
         (["run", "--goal", "half"], "--goal: 'half' is not KEY=VALUE; use e.g. --goal PDR=0.5%"),

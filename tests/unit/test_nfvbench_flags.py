@@ -50,6 +50,7 @@ def test_every_flag_does_or_says_something() -> None:
     ("text", "expected"),
     [
         ("-fs 64 -fs IMIX -fs 1518", {"frame_sizes": [64, "IMIX", 1518]}),
+        ("--frame-size 64,IMIX,1518", {"frame_sizes": [64, "IMIX", 1518]}),
         ("-fs=64 --rate=100% --duration=10", {"frame_sizes": [64], "rate": "100%", "duration_sec": "10"}),
         ("--rate 10kpps -scc 3 -fc 100k", {"rate": "10kpps", "service_chain_count": 3, "flow_count": "100k"}),
         ("-sc PVVP", {"service_chain": "PVVP"}),
@@ -119,7 +120,7 @@ def test_the_help_fits_a_terminal_and_has_nodrops_own_options_first(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert main(["run", "--help"]) == 0
+    assert main(["run", "--help-all"]) == 0
     printed = capsys.readouterr().out
     options = printed.partition("\nOptions:")[2].partition("Examples:")[0]
     assert all(len(line) <= 80 for line in options.splitlines())

@@ -89,6 +89,8 @@ def test_a_fixed_rate_ends_in_nfvbenchs_tables_and_a_search_in_nodrops_report(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     main([*FIXED])
+    assert "NFVBench" not in capsys.readouterr().out
+    main([*FIXED, "--format", "nfvbench"])
     assert "Forward Chain Packet Counters and Latency:" in capsys.readouterr().out
     main(["run", *SHORT, "--results-dir", "searched"])
     assert "NFVBench" not in capsys.readouterr().out

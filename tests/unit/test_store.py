@@ -36,6 +36,21 @@ def test_the_latest_result_is_the_one_whose_run_began_last(result: RunResult, tm
     assert store.load("latest", tmp_path).run_id == "20260103T000000Z-ffffff"
 
 
+def test_a_result_has_a_short_name_and_a_place_before_the_latest(result: RunResult, tmp_path: Path) -> None:
+    for day, end in enumerate(("aaaaa1", "bbbbb2", "ccbbb2"), start=1):
+        store.save(result.model_copy(update={"run_id": f"2026010{day}T000000Z-{end}"}), tmp_path / "runs")
+    directory = tmp_path / "runs"
+    assert store.load("aaaaa1", directory).run_id == store.load("aaa1", directory).run_id == "20260101T000000Z-aaaaa1"
+    assert store.load("latest~0", directory).run_id == "20260103T000000Z-ccbbb2"
+    assert store.load("latest~2", directory).run_id == "20260101T000000Z-aaaaa1"
+    with pytest.raises(ConfigError, match=r"latest~3: .* contains 3 results; name at most latest~2"):
+        store.load("latest~3", directory)
+    with pytest.raises(ConfigError, match=r"bbb2: 2 ids in .* end in it .*; name one"):
+        store.load("bbb2", directory)
+    with pytest.raises(ConfigError, match="result dddd: no such file"):
+        store.load("dddd", directory)
+
+
 def test_the_schema_s_version_is_that_of_results() -> None:
     assert RunResult.model_fields["schema_version"].default == store.SCHEMA_VERSION
 

@@ -206,6 +206,7 @@ IGNORED_KEYS = (
     "plan.repeat_count",
     "plan.capture",
     "plan.calibration",
+    "plan.expect",
     "plan.percentiles",
     "plan.fixed",
     "plan.search.earlier",

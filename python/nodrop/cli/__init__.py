@@ -8,23 +8,28 @@ from nodrop import __version__
 from nodrop.cli.lazy import LazyGroup
 from nodrop.errors import ConfigError, NodropError
 
-COMMANDS = (
-    *("run", "show", "results", "explain", "plot", "report", "compare", "trend"),
-    *("simulate", "search", "lab", "doctor", "calibrate", "config"),
-    *("host", "vm", "vm-image"),
-    *("status", "cleanup", "completion", "serve", "client", "ship", "export"),
-)
+SECTIONS = {
+    "Measure": ("run", "calibrate", "doctor", "lab", "status", "cleanup"),
+    "Read results": ("show", "explain", "report", "plot", "results"),
+    "Compare": ("compare", "trend"),
+    "Configure": ("config", "completion", "version"),
+    "Serve and export": ("serve", "client", "export", "ship"),
+    "Searches without packets": ("simulate", "search"),
+    "Hosts and VMs": ("host", "vm", "vm-image"),
+}
+"""Commands by task, in the order of the help."""
+COMMANDS = tuple(command for commands in SECTIONS.values() for command in commands)
 INTERRUPTED = 130
 """Exit code after Ctrl-C, by the shell convention 128 + SIGINT."""
 
 
 @click.group(
     cls=LazyGroup,
-    names=COMMANDS,
+    names=SECTIONS,
     package="nodrop.cli",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(__version__, prog_name="nodrop", message="%(prog)s %(version)s")
+@click.version_option(__version__, "-V", "--version", prog_name="nodrop", message="%(prog)s %(version)s")
 def nodrop() -> None:
     """Find the highest packet rate a network data plane forwards without loss.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import FILE
 from nodrop.errors import ConfigError, ServerError
 
@@ -120,7 +121,7 @@ def cancel(server: "Client", run_id: str) -> int:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["json", "nfvbench", "text", "markdown", "csv"]),
+    type=Choice(["json", "nfvbench", "text", "markdown", "csv"]),
     default="json",
     show_default=True,
     help="Output format; text is nodrop's report, markdown and csv NFVbench's tables.",

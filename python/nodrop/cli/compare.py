@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import DIR, FILE, RESULT
 from nodrop.cli.margins import margin_option, parse_margins
 from nodrop.errors import ConfigError, FailOnError
@@ -39,7 +40,7 @@ Examples:
     "--metric", "metrics", multiple=True, metavar="KEY", help="Metrics to compare, e.g. ndr,pdr_0.5%.  [default: all]"
 )
 @click.option("--fail-on", multiple=True, metavar="VERDICT", help="Exit with status 8 on this verdict, e.g. worse.")
-@click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="Output format.")
+@click.option("--format", "form", type=Choice(FORMS), default="text", show_default=True, help="Output format.")
 @click.option("--plot", type=FILE, help="Write a chart: .svg, .png, or .vl.json for Vega-Lite.")
 @click.option("--results-dir", default="results", show_default=True, type=DIR, help="Directory of results.")
 def compare(results: Sequence[str], results_dir: str, form: str, plot: str | None, **flags: Any) -> None:

@@ -3,6 +3,8 @@
 import click
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
+from nodrop.cli.choice import Choice
+
 VARIABLE = "_NODROP_COMPLETE"
 """Environment variable of a completion request."""
 SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
@@ -16,7 +18,7 @@ For the current shell, and permanently:
 
 
 @click.command(epilog=EPILOG, short_help="Print a shell completion script.")
-@click.argument("shell", type=click.Choice(list(SHELLS)))
+@click.argument("shell", type=Choice(list(SHELLS)))
 def completion(shell: str) -> None:
     """Print a script that completes commands, flags, SUTs, searches, configuration keys and run ids."""
     completer = SHELLS[shell]

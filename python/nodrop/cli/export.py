@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import FILE
 
 EPILOG = """
@@ -46,7 +47,7 @@ def kibana(output: str | None, index_pattern: str) -> None:
 @click.option("-o", "--output", type=FILE, metavar="FILE", help="Output file.  [default: standard output]")
 @click.option(
     "--source",
-    type=click.Choice(["openmetrics", "postgresql"]),
+    type=Choice(["openmetrics", "postgresql"]),
     default="openmetrics",
     show_default=True,
     help="Data source: Prometheus, or the results index in PostgreSQL.",

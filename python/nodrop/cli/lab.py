@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import LAB
 from nodrop.errors import ConfigError
 from nodrop.model.choices import SutKind
@@ -29,7 +30,7 @@ def lab() -> None:
 @lab.command()
 @click.option(
     "--sut",
-    type=click.Choice([sut for sut in get_args(SutKind) if sut not in ("ext", "openstack")]),
+    type=Choice([sut for sut in get_args(SutKind) if sut not in ("ext", "openstack")]),
     default="vnf-l2",
     show_default=True,
     help="SUT between the tester ports.",
@@ -38,7 +39,7 @@ def lab() -> None:
 @click.option("--hops", type=int, default=1, show_default=True, help="Forwarders per chain, 1 or 2.")
 @click.option(
     "--networks",
-    type=click.Choice(["auto", "ports", "vlan", "shared"]),
+    type=Choice(["auto", "ports", "vlan", "shared"]),
     default="auto",
     show_default=True,
     help="Connection of the chains to the tester ports.",
@@ -91,7 +92,7 @@ def status() -> None:
 
 @lab.command("exec", context_settings={"ignore_unknown_options": True})
 @NAME
-@click.argument("where", type=click.Choice(["tester", "sut", "left", "right"]))
+@click.argument("where", type=Choice(["tester", "sut", "left", "right"]))
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def execute(name: str, where: str, command: tuple[str, ...]) -> None:
     """Run COMMAND in a namespace of a lab: of the tester, the SUT or a router.

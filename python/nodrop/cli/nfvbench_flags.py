@@ -5,11 +5,12 @@ other than a run (`--status`, `--server`, `--show-...`) are in nfvbench_actions.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import SERVICE_CHAIN
 from nodrop.cli.help_sections import GroupedOption
 from nodrop.errors import ConfigError
@@ -77,7 +78,7 @@ FLAGS = (
     NfvbenchFlag("--rate", TRAFFIC, "ndr, pdr, ndr_pdr, or a fixed rate, e.g. 10kpps.", "rate", "RATE"),
     NfvbenchFlag("--duration", TRAFFIC, "Duration of every trial, in seconds.", "duration_sec", "S"),
     NfvbenchFlag("--interval", TRAFFIC, "Report interval at a fixed rate, in seconds.", "interval_sec", "S"),
-    NfvbenchFlag("-fs --frame-size", TRAFFIC, "Bytes or IMIX; repeatable, one run each.", "frame_sizes",
+    NfvbenchFlag("-fs --frame-size", TRAFFIC, "Bytes or IMIX, e.g. 64,512,IMIX; one run each.", "frame_sizes",
          "SIZE", many=True),
     NfvbenchFlag("-fc --flow-count", TRAFFIC, "Number of flows, e.g. 100k.", "flow_count", "N[k|M|G]"),
     NfvbenchFlag("--unidir", TRAFFIC, "Send in one direction only.", "traffic.bidirectional", value=False),
@@ -128,7 +129,7 @@ FLAGS = (
     NfvbenchFlag("--restart", GENERATOR, "Restart a running TRex.", "restart"),
     NfvbenchFlag("--i40e-mixed", GENERATOR, "TRex's handling of i40e ports of the kernel.", "i40e_mixed",
          "[ignore|check|unbind]",
-         kind=click.Choice(["ignore", "check", "exit", "unbind"])),
+         kind=Choice(["ignore", "check", "exit", "unbind"])),
     NfvbenchFlag("--debug-mask", GENERATOR, "TRex debug mask.", "debug_mask", "N", kind=DecimalOrHex()),
     NfvbenchFlag("-r --openrc", GENERATOR, "openrc file of the cloud.", "openrc_file", "FILE"),
     NfvbenchFlag("--hypervisor", GENERATOR, "Placement of VMs: node, `zone:` or `zone:node`.", "compute_nodes", "NODE"),
@@ -184,7 +185,7 @@ def collect_nfvbench_keys(flags: Mapping[str, Any]) -> dict[str, Any]:
         if flag.key == "user_info":
             keys[flag.key] = _merge_objects(value)
         elif flag.key == "frame_sizes":
-            keys[flag.key] = [_parse_size(size) for size in value]
+            keys[flag.key] = [_parse_size(size) for size in _split_sizes(value)]
         elif flag.key:
             keys[flag.key] = value if flag.metavar else flag.value
     return keys
@@ -194,11 +195,16 @@ def collect_notes(flags: Mapping[str, Any], json_file: str | None) -> Iterator[s
     """Yield messages about given flags that are deprecated, without effect or ambiguous."""
     used = [flag for flag, _ in iter_set_flags(flags)]
     yield from (f"{flag.name}: {flag.note}" for flag in used if flag.note)
-    for size in flags[f"{PREFIX}frame_size"]:
+    for size in _split_sizes(flags[f"{PREFIX}frame_size"]):
         if size.isdecimal() and int(size) < FRAME_BYTES_MIN:
             yield f"--frame-size: {size} is below the Ethernet minimum; using {FRAME_BYTES_MIN} bytes"
     if json_file and used:
         yield f"--json: {json_file} contains nodrop's own form; for NFVbench's form use --nfvbench-json FILE"
+
+
+def _split_sizes(values: Iterable[str]) -> Iterator[str]:
+    """Yield the sizes of a repeated flag, each of which may list several: `64,IMIX`."""
+    yield from (size.strip() for value in values for size in value.split(",") if size.strip())
 
 
 def _parse_size(text: str) -> int | str:

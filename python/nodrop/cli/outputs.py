@@ -3,10 +3,11 @@
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import FILE
 from nodrop.errors import ConfigError
 
@@ -23,8 +24,8 @@ FORMS = ("text", "nfvbench", "markdown", "csv")
 format_option = click.option(
     "--format",
     "form",
-    type=click.Choice(FORMS),
-    help="Output format.  [default: text; nfvbench for a fixed rate]",
+    type=Choice(FORMS),
+    help="Output format.  [default: text]",
 )
 nfvbench_json_option = click.option(
     "--nfvbench-json", type=FILE, help="Write the result in NFVbench's form; - is standard output."
@@ -39,7 +40,9 @@ class Outputs(NamedTuple):
     nfvbench_json: str | None = None
     """File for NFVbench's JSON."""
     form: str | None = None
-    """One of FORMS; None: by the kind of run."""
+    """One of FORMS; None: text."""
+    is_verbose: bool = False
+    """Print the entire summary of a search, not only its screen."""
 
     @property
     def stream(self) -> TextIO:
@@ -70,10 +73,10 @@ class Outputs(NamedTuple):
             require_one_setup(plans)
 
     def show(self, runs: "Sequence[RunResult]", render: "Callable[[], RenderableType]") -> None:
-        """Print the result of a run or a suite in the requested or default form."""
+        """Print the result of a run or a suite in the requested form."""
         from nodrop.cli.console import print_renderable
 
-        form = self.form or pick_default_format(runs)
+        form = self.form or "text"
         if form == "text":
             print_renderable(render(), self.stream)
             return
@@ -106,13 +109,6 @@ class Outputs(NamedTuple):
         yield from filter(None, (self.nfvbench_json, nfvbench.get("json")))
         if directory := nfvbench.get("std_json"):
             yield str(Path(directory) / build_standard_name(runs))
-
-
-def pick_default_format(runs: "Sequence[RunResult]") -> Literal["text", "nfvbench"]:
-    """Return the default form: NFVbench's tables for a single run at a fixed rate, otherwise nodrop's report."""
-    if any(run.plan.repeat_count > 1 or run.plan.variant for run in runs):
-        return "text"
-    return "nfvbench" if runs and all(run.plan.fixed and run.trials for run in runs) else "text"
 
 
 def print_nfvbench(result: Mapping[str, Any], form: str, out: TextIO) -> None:
@@ -165,13 +161,10 @@ def _require_directory(path: Path, key: str) -> None:
 
 def _list_fixed_losses(runs: "Sequence[RunResult]") -> Iterator[str]:
     """Yield where trials at a fixed rate lost frames, which NFVbench's tables do not contain."""
-    from nodrop.report.document.fixed_rate import find_fixed_trial
     from nodrop.report.document.loss import describe_loss
 
     lines = {
-        run.plan.frame_size: describe_loss(trial)
-        for run in runs
-        if (trial := find_fixed_trial(run)) and trial.lost_count
+        run.plan.frame_size: describe_loss(trial) for run in runs if (trial := run.fixed_trial) and trial.lost_count
     }
     for size, line in lines.items():
         if line:

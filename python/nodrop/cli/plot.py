@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import DIR, FILE, RESULT
 
 if TYPE_CHECKING:
@@ -36,12 +37,12 @@ CHARTS = (
 @click.option(
     "--chart",
     "name",
-    type=click.Choice(CHARTS),
+    type=Choice(CHARTS),
     help="Chart, see below.  [default: funnel; rate for a fixed rate]",
 )
 @click.option("--trial", type=int, metavar="N", help="Trial, from 0 (loss, sankey, chains).")
 @click.option(
-    "--theme", type=click.Choice(["light", "dark", "print"]), default="light", show_default=True, help="Color theme."
+    "--theme", type=Choice(["light", "dark", "print"]), default="light", show_default=True, help="Color theme."
 )
 @click.option("--results-dir", default="results", show_default=True, type=DIR, help="Directory of results.")
 def plot(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import DIR, FILE, RESULT
 from nodrop.errors import ConfigError
 
@@ -28,9 +29,9 @@ TABLES = ("goals", "trials", "latency", "chains")
 @click.option(
     "-o", "--output", type=FILE, help="Output file; - is standard output.  [default: report-<run id>.<format>]"
 )
-@click.option("--format", "form", type=click.Choice(FORMATS), help="Format.  [default: by suffix; html]")
+@click.option("--format", "form", type=Choice(FORMATS), help="Format.  [default: by suffix; html]")
 @click.option("--against", type=RESULT, multiple=True, help="Results B to compare with RESULT as A.")
-@click.option("--table", type=click.Choice(TABLES), help="Table, for csv.  [default: goals]")
+@click.option("--table", type=Choice(TABLES), help="Table, for csv.  [default: goals]")
 @click.option("--chart", metavar="NAME", help="Single chart, for svg and png.  [default: figures and the first chart]")
 @click.option("--results-dir", default="results", show_default=True, type=DIR, help="Directory of results.")
 def report(results: tuple[str, ...], output: str | None, results_dir: str, **flags: Any) -> None:

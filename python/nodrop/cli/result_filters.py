@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import DIR, SERVICE_CHAIN
 from nodrop.errors import ConfigError
 
@@ -25,8 +26,8 @@ FILTERS = (
     click.option("--until", metavar="WHEN", help="Started before: date or age."),
     click.option("--host", metavar="NAME", help="Tester host."),
     click.option("--sut", metavar="TEXT", help="SUT as shown in lists."),
-    click.option("--status", type=click.Choice(STATUSES), help="Status of the run."),
-    click.option("--source", type=click.Choice(["nodrop", "nfvbench", "trex"]), help="Tool that measured."),
+    click.option("--status", type=Choice(STATUSES), help="Status of the run."),
+    click.option("--source", type=Choice(["nodrop", "nfvbench", "trex"]), help="Tool that measured."),
     click.option("--search", "text", metavar="TEXT", help="Text in id, label, SUT, host or tags."),
 )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import RESULT
 from nodrop.cli.result_filters import filter_options, make_filter, print_index_problems, store_options
 from nodrop.errors import ConfigError, NodropError
@@ -70,7 +71,7 @@ def results() -> None:
     help="Number of results; 0: all.",
 )
 @click.option("--everywhere", is_flag=True, help="Include results of other directories in the database.")
-@click.option("--format", "form", type=click.Choice(["text", "json", "csv"]), default="text", show_default=True)
+@click.option("--format", "form", type=Choice(["text", "json", "csv"]), default="text", show_default=True)
 @store_options
 def list_results(form: str, limit: int, results_dir: str, index_url: str | None, **flags: Any) -> None:
     """List results, newest first.

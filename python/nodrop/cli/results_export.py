@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import FILE, RESULT
 from nodrop.cli.outputs import STDOUT, require_writable
 from nodrop.cli.result_filters import filter_options, has_filters, make_filter, print_index_problems, store_options
@@ -21,12 +22,12 @@ TABLES = ("runs", "measures", "trials", "windows")
 @click.command("export", short_help="Export results as CSV or Parquet.")
 @click.argument("references", nargs=-1, type=RESULT, metavar="[RESULT...]")
 @filter_options
-@click.option("--table", "kind", type=click.Choice(TABLES), default="runs", show_default=True, help="Kind of rows.")
+@click.option("--table", "kind", type=Choice(TABLES), default="runs", show_default=True, help="Kind of rows.")
 @click.option("-o", "--output", default=STDOUT, show_default=True, type=FILE, help="Output file; - is standard output.")
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["csv", "parquet"]),
+    type=Choice(["csv", "parquet"]),
     help="File format.  [default: by the file name, else csv]",
 )
 @store_options

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import DIR, FILE, LAB, RESULT
 from nodrop.cli.help_sections import GroupedCommand
 from nodrop.cli.nfvbench_actions import run_action
@@ -23,45 +24,46 @@ if TYPE_CHECKING:
 EPILOG = """
 \b
 Examples:
-  nodrop run                                  the default SUT, in about a minute
-  nodrop run --sut bridge --frame-bytes 1518  the Linux bridge with large frames
-  nodrop run --sut vnf-l3 --hops 2            two routers in series
-  nodrop run --profile standard               trial durations of the MLRsearch drafts
-  nodrop run --goal NDR=0 --goal PDR=0.1%     custom goals
-  nodrop run --budget 60s                     the best result after a minute
-  nodrop run --search binary                  another search algorithm
-  nodrop run --json - -q | jq .goals          JSON on standard output
-  nodrop run --rate 1Mpps --interval 1        one trial at a fixed rate, reported every second
-  nodrop run -fs 64 -fs IMIX -fs 1518         several frame sizes
-  nodrop run --repeat 5                       five repeats and their spread
-  nodrop run --repeat 5 --interleave new.yaml two setups, alternating, and their comparison
-  nodrop run --sut ext --ports eth1,eth2      an external SUT between two interfaces
-  nodrop run --set search.width=2%            any configuration key
+  nodrop run                                   the default SUT, in about a minute
+  nodrop run --sut ext --ports eth1,eth2       an external SUT between two interfaces
+  nodrop run --sut bridge -fs 64,IMIX,1518     the Linux bridge, three frame sizes
+  nodrop run --rate 1Mpps --interval 1         one trial at a fixed rate
+  nodrop run --rate 50%NDR                     latency at half of the NDR
+  nodrop run --expect 'ndr>5Mpps'              a gate: exit code 8 if missed
+  nodrop run --budget 60s                      the best result after a minute
+  nodrop run --repeat 5                        five repeats and their spread
+  nodrop run --repeat 5 --interleave new.yaml  two setups, alternating, and their comparison
+  nodrop run --set search.width=2% --json -    any configuration key; JSON on standard output
 
 \b
 Exit codes: 0 all goals met at some load, 2 configuration, 3 lab, 4 generator,
-5 search without a result, 130 Ctrl-C, 143 SIGTERM. Measurements are stored in every case.
+5 search without a result, 8 expectation missed, 11 fixed rate not reached,
+130 Ctrl-C, 143 SIGTERM. Measurements are stored in every case.
 """
 
+COMMON_OPTIONS = (
+    *("sut", "ports", "chains", "nfvbench_frame_size", "nfvbench_rate", "nfvbench_duration"),
+    *("profile", "goals", "budget", "repeat", "interleave", "no_latency", "expect", "files", "settings"),
+    *("form", "json_file", "quiet", "wait_idle"),
+)
+"""Arguments of the options that `--help` shows; `--help-all` shows all."""
 INTERLEAVED_REPEATS = 5
 """Default repeats of two interleaved setups: fewer seldom show a difference of a few percent."""
 EQUIVALENT_FLAGS = {"chains": ("service_chain_count", "-scc"), "frame_bytes": ("frame_sizes", "-fs")}
 """nodrop's key, and NFVbench's equivalent key and flag."""
 
 
-@click.command(cls=GroupedCommand, epilog=EPILOG, short_help="Measure NDR, PDR and latency.")
+@click.command(cls=GroupedCommand, common=COMMON_OPTIONS, epilog=EPILOG, short_help="Measure NDR, PDR and latency.")
 @search_options
 @click.option("--warm-start", type=RESULT, help="Start from a result of the same SUT.")
-@click.option("--sut", type=click.Choice(get_args(SutKind)), help="System under test.  [default: vnf-l2]")
+@click.option("--sut", type=Choice(get_args(SutKind)), help="System under test.  [default: vnf-l2]")
 @click.option("--chains", type=int, metavar="N", help="Parallel chains of forwarders.  [default: 1]")
 @click.option("--hops", type=int, metavar="N", help="Forwarders per chain, 1 or 2.  [default: 1]")
 @click.option("--ports", metavar="LEFT,RIGHT", help="Interfaces connected to an external SUT (--sut ext).")
 @click.option("--lab", type=LAB, help="Use a persistent lab of `nodrop lab up`.")
-@click.option(
-    "--backend", type=click.Choice(["auto", *get_args(Backend)]), help="Packet I/O back end.  [default: auto]"
-)
+@click.option("--backend", type=Choice(["auto", *get_args(Backend)]), help="Packet I/O back end.  [default: auto]")
 @click.option("--frame-bytes", type=int, metavar="N", help="Frame size with FCS.  [default: 64]")
-@click.option("--pattern", type=click.Choice(get_args(PatternKind)), help="Load pattern.  [default: flat]")
+@click.option("--pattern", type=Choice(get_args(PatternKind)), help="Load pattern.  [default: flat]")
 @click.option("--replay", type=FILE, help="Send the frames of a pcap or pcapng file.")
 @click.option("--capture", type=FILE, help="Capture frames at the bounds, to FILE-<trial>.pcapng.")
 @click.option(
@@ -69,6 +71,7 @@ EQUIVALENT_FLAGS = {"chains": ("service_chain_count", "-scc"), "frame_bytes": ("
 )
 @click.option("--interleave", type=FILE, help="Alternate runs without and with the keys in FILE, then compare.")
 @click.option("--no-latency", is_flag=True, help="Skip the latency trials.")
+@click.option("--expect", multiple=True, metavar="THRESHOLD", help="Fail unless met, e.g. 'p99@50%<50us'.")
 @click.option("--results-dir", type=DIR, help="Directory of results.  [default: results]")
 @click.option("--json", "json_file", type=FILE, help="Write the result as JSON; - is standard output.")
 @format_option
@@ -76,6 +79,7 @@ EQUIVALENT_FLAGS = {"chains": ("service_chain_count", "-scc"), "frame_bytes": ("
 @click.option("--events", type=FILE, help="Append run events to FILE as JSON lines.")
 @click.option("--openmetrics", type=FILE, help="Write metrics for Prometheus' node_exporter.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the result only.")
+@click.option("--verbose", is_flag=True, help="Print all findings and doubts, as `nodrop show --all`.")
 @lock_options
 @click.option("--wait-idle", metavar="TIME", help="Wait up to TIME for idle CPUs, e.g. 5min.")
 @nfvbench_options
@@ -84,26 +88,27 @@ def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: 
     """Measure the highest loads that a SUT forwards without loss and with little loss.
 
     NDR, the no drop rate, is the highest load measured without loss; PDR, the partial drop rate, the highest load with
-    at most the stated loss ratio (0.5 %). Loads are frames per second, both directions together. Each comes with its
-    upper bound, the lowest load with too much loss, and with its limit: if that is the tester, the load is a lower
-    limit of the SUT's rate.
+    at most the stated loss ratio (0.5 %). Loads are frames per second, both directions together. Each has an upper
+    bound, the lowest load with too much loss, and a limit: if that is the tester, the SUT may forward more.
     """
     exit_code = run_action(context, flags, _collect_keys(flags))
     if exit_code is not None:
         return exit_code
     for note in collect_notes(flags, json_file):
         click.echo(f"nodrop: {note}", err=True)
-    from nodrop.cli.measure import measure
-    from nodrop.run.machine_lock import measurement_lock
+    from nodrop.cli.measure import admit_runs, measure
+    from nodrop.system.cpu_load import CpuSample
 
+    sample = CpuSample()  # its time passes while the configuration is read and the path is brought up
     config = load_config(flags)
-    plans = _make_plans(config, flags)
-    with measurement_lock(config.results_dir, alongside=flags["alongside"], wait=flags["wait"]):
+    with admit_runs(lambda cpus: _make_plans(config, flags, cpus), flags, sample) as admission:
+        plans = admission.plans
         if any(plan.trex for plan in plans):
-            plans = _make_plans(config, flags, query_trex=True)
+            plans = _make_plans(config, flags, admission.cpus, query_trex=True)
         if flags["wait_idle"]:
             _await_idle(plans, flags["wait_idle"])
-        return measure(plans, Outputs(json_file, flags["nfvbench_json"], flags["form"]), quiet)
+        outputs = Outputs(json_file, flags["nfvbench_json"], flags["form"], flags["verbose"])
+        return measure(plans, outputs, quiet, sample=sample)
 
 
 def _await_idle(plans: "Sequence[Plan]", limit: str) -> None:
@@ -118,21 +123,25 @@ def _await_idle(plans: "Sequence[Plan]", limit: str) -> None:
     await_idle_cpus(plans, limit_s, lambda line: click.echo(f"nodrop: {line}", err=True))
 
 
-def _make_plans(config: "Config", flags: dict[str, Any], *, query_trex: bool = False) -> "tuple[Plan, ...]":
+def _make_plans(
+    config: "Config", flags: dict[str, Any], cpus: "Sequence[int] | None" = None, *, query_trex: bool = False
+) -> "tuple[Plan, ...]":
     """Make the plans of all runs, in order. Raises ConfigError, and GeneratorError for a TRex server."""
-    from nodrop.run.local_planning import make_plans
+    from nodrop.run.local_planning import make_plans, use_one_back_end
 
-    plans = make_plans(config, query_trex=query_trex)
+    other = load_config(flags, overlays=(flags["interleave"],)) if flags["interleave"] else None
+    if other:
+        config, other = use_one_back_end(config, other)
+    plans = make_plans(config, cpus, query_trex=query_trex)
     for plan in plans:
-        if plan.repeat == 1 and not query_trex:  # once: plans are made again after querying TRex
+        if plan.repeat == 1 and not query_trex and cpus is None:  # once: plans may be made again
             _check_calibration(plan, config)
-    if not flags["interleave"]:
+    if not other:
         return plans
     from nodrop.cli.variant_plans import make_variant_plans
     from nodrop.run.suite import interleave
 
-    other = load_config(flags, overlays=(flags["interleave"],))
-    return interleave(plans, make_variant_plans(config, other, query_trex=query_trex))
+    return interleave(plans, make_variant_plans(config, other, cpus, query_trex=query_trex))
 
 
 def _check_calibration(plan: "Plan", config: "Config") -> None:
@@ -183,6 +192,7 @@ def _collect_run_keys(flags: dict[str, Any]) -> dict[str, Any]:
         "traffic.replay.file": flags["replay"],
         "capture.file": flags["capture"],
         "repeat": flags["repeat"],
+        "expect": list(flags["expect"]) or None,
         "latency.enabled": False if flags["no_latency"] else None,
         "results_dir": flags["results_dir"],
         "ship.events_file": flags["events"],

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.search_options import parse_key_value
 from nodrop.errors import ConfigError, GeneratorError
 from nodrop.model.choices import AlgorithmName
@@ -29,7 +30,7 @@ Exit codes: 0 result sent, 2 failure sent, 4 the other program closed the connec
 @click.option(
     "--search",
     "algorithm",
-    type=click.Choice(get_args(AlgorithmName)),
+    type=Choice(get_args(AlgorithmName)),
     metavar="NAME",
     default="nodrop",
     show_default=True,

@@ -5,6 +5,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import FILE, SETTING
 from nodrop.errors import ConfigError
 from nodrop.model.choices import AlgorithmName, ProfileName
@@ -31,7 +32,7 @@ OPTIONS = (
     ),
     click.option(
         "--profile",
-        type=click.Choice(get_args(ProfileName)),
+        type=Choice(get_args(ProfileName)),
         help="Preset of trial durations and precision.  [default: quick; simulate: standard]",
     ),
     click.option(
@@ -51,8 +52,8 @@ OPTIONS = (
     ),
 )
 LOCK_OPTIONS = (
-    click.option("--alongside", is_flag=True, help="Measure even if another run is measuring."),
-    click.option("--wait", is_flag=True, help="Wait for other runs on this machine."),
+    click.option("--alongside", is_flag=True, help="Measure even if another run uses the same CPUs."),
+    click.option("--wait", is_flag=True, help="Wait for other runs that use the same CPUs."),
 )
 
 
@@ -77,7 +78,7 @@ def _add_options(command: Command, several_searches: bool) -> Command:
     algorithm = click.option(
         "--search",
         "algorithm",
-        type=click.Choice(get_args(AlgorithmName)),
+        type=Choice(get_args(AlgorithmName)),
         metavar="NAME",
         multiple=several_searches,
         help=f"Search algorithm: {', '.join(get_args(AlgorithmName))}.  [default: the profile's]",

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("result", type=RESULT)
-@click.option("--trials", is_flag=True, help="List every trial with its reason and doubts.")
+@click.option("--all", "all_details", is_flag=True, help="Show all findings and doubts.")
+@click.option("--trials", is_flag=True, help="List every trial with its reason and doubts, too.")
 @click.option("--host", "as_host", is_flag=True, help="Show the host at the time of the run.")
 @click.option("--json", "as_json", is_flag=True, help="Print the stored JSON.")
 @format_option
@@ -40,6 +41,7 @@ def show(result: str, trials: bool, as_host: bool, as_json: bool, results_dir: s
     measured together (frame sizes or repeats), RESULT is their suite.json or its id.
 
     \b
+    nodrop show latest --all
     nodrop show latest --trials
     nodrop show latest --host
     nodrop show latest --json | jq .goals
@@ -48,7 +50,7 @@ def show(result: str, trials: bool, as_host: bool, as_json: bool, results_dir: s
     """
     from nodrop import store
     from nodrop.cli.suite_output import render_suite
-    from nodrop.report.terminal import render_result
+    from nodrop.report.terminal import render_result, render_screen
     from nodrop.store import nfvbench, suites
 
     if as_host:
@@ -69,7 +71,17 @@ def show(result: str, trials: bool, as_host: bool, as_json: bool, results_dir: s
         _print_nfvbench_file(nfvbench_result, outputs, as_json)
         return
     stored = store.load(result, results_dir)
-    _print_runs(outputs, [stored], store.to_json(stored), as_json, lambda: render_result(stored, with_trials=trials))
+    _print_runs(
+        outputs,
+        [stored],
+        store.to_json(stored),
+        as_json,
+        lambda: (
+            render_result(stored, with_trials=trials)
+            if flags["all_details"] or trials or not sys.stdout.isatty()
+            else render_screen(stored)
+        ),
+    )
 
 
 def _print_runs(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import FILE
 from nodrop.cli.margins import margin_option, parse_margins
 from nodrop.cli.result_filters import filter_options, make_filter, store_options
@@ -38,10 +39,8 @@ Examples:
     "--last", type=click.IntRange(min=1), default=LAST, show_default=True, metavar="N", help="Number of newest runs."
 )
 @click.option("-o", "--output", type=FILE, help="Write a chart: .svg, .png, or .vl.json for Vega-Lite.")
-@click.option(
-    "--fail-on", type=click.Choice(["worse"]), help="Exit with status 8 if the latest change is a regression."
-)
-@click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="Output format.")
+@click.option("--fail-on", type=Choice(["worse"]), help="Exit with status 8 if the latest change is a regression.")
+@click.option("--format", "form", type=Choice(FORMS), default="text", show_default=True, help="Output format.")
 @store_options
 def trend(series: str | None, form: str, results_dir: str, index_url: str | None, **flags: Any) -> None:
     """Detect changes in a series of runs: time, size, and what differed from then on.

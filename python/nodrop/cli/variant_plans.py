@@ -8,12 +8,17 @@ import click
 from nodrop.system.yaml_reader import to_yaml_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from nodrop.config.schema import Config
     from nodrop.model.plan import Plan
 
 
-def make_variant_plans(config: "Config", other: "Config", *, query_trex: bool = False) -> "tuple[Plan, ...]":
-    """Make the plans of B; print its differences from A on standard error, unless `query_trex`, the second call.
+def make_variant_plans(
+    config: "Config", other: "Config", cpus: "Sequence[int] | None" = None, *, query_trex: bool = False
+) -> "tuple[Plan, ...]":
+    """Make the plans of B; print its differences from A on standard error, unless CPUs or `query_trex` are given, as
+    in further calls.
 
     Without its own label, B gets A's with ` B` appended.
 
@@ -23,11 +28,11 @@ def make_variant_plans(config: "Config", other: "Config", *, query_trex: bool = 
 
     differences = ", ".join(_list_differences(config.model_dump(mode="json"), other.model_dump(mode="json")))
     identical = "B is configured like A: any difference between them is due to chance"
-    if not query_trex:
+    if not query_trex and cpus is None:
         click.echo(f"nodrop: {f'B differs from A in {differences}' if differences else identical}", err=True)
     if other.label and other.label == config.label:
         other = other.model_copy(update={"label": f"{other.label} B"})
-    return make_plans(other, query_trex=query_trex)
+    return make_plans(other, cpus, query_trex=query_trex)
 
 
 def _list_differences(a: Mapping[str, Any], b: Mapping[str, Any], prefix: str = "") -> Iterator[str]:

@@ -107,7 +107,7 @@ def suggest_key(key: Key) -> str:
     prefix = ".".join(above) + "." if above else ""
     by_lower = {name.lower(): name for name in names}
     lower = key[-1].lower()
-    similar = difflib.get_close_matches(lower, by_lower, n=3, cutoff=0.5)
+    similar = difflib.get_close_matches(lower, by_lower, n=3, cutoff=0.65)
     prefixed = [name for name in similar if name.startswith(lower) or lower.startswith(name)]
     if similar:
         return f"did you mean {prefix}{by_lower[(prefixed or similar)[0]]}?"

@@ -23,6 +23,7 @@ from nodrop.model.choices import (
     SutKind,
     VnfBackend,
 )
+from nodrop.model.expectation import check_expectation
 from nodrop.model.pattern import StairDirection
 from nodrop.rates import check_rate
 from nodrop.units import parse_bytes, parse_count, parse_pps, parse_ratio, parse_seconds
@@ -35,6 +36,7 @@ Share = Annotated[float, Field(ge=0, lt=1), BeforeValidator(parse_ratio, json_sc
 Fraction = Annotated[float, Field(ge=0, le=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Width = Annotated[float, Field(gt=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Rate = Annotated[str, BeforeValidator(check_rate)]
+ExpectationText = Annotated[str, BeforeValidator(check_expectation)]
 Text = Annotated[str, BeforeValidator(convert_number_to_text, json_schema_input_type=str | float)]
 UserInfo = Annotated[
     dict[str, Any],
@@ -225,8 +227,8 @@ class EngineConfig(Value):
     queue_slots: int = Field(default=32768, ge=64, le=1048576)
     """Frames that a tester port can queue before the tester itself drops; 64 to 1048576."""
     backend: Backend | Literal["auto"] = "auto"
-    """Packet I/O of the tester's ports: `af_packet`, `af_xdp`, `xdp_live`, `dpdk`, or `auto`, the most accurate for the
-    SUT: `xdp_live` for `xdp`, else `af_packet`."""
+    """Packet I/O of the tester's ports: `af_packet`, `af_xdp`, `xdp_live`, `dpdk`, or `auto`: as root `xdp_live` for
+    `xdp`, and for one `vnf-l2` or `vnf-l3` on a CPU of its own, else `af_packet`."""
     dpdk: DpdkConfig = DpdkConfig()
     """DPDK, if it is the backend."""
     catch_up: Seconds = 0.02
@@ -302,8 +304,9 @@ class VnfConfig(Value):
     core: Core = "auto"
     """CPU of its thread: `auto` (the last, if there are several, and for further VNFs those before it), `none`, or a
     number, e.g. `1`."""
-    backend: VnfBackend = "af_packet"
-    """Packet I/O of its ports: `af_packet`, without privileges; `af_xdp`, as root."""
+    backend: VnfBackend | Literal["auto"] = "auto"
+    """Packet I/O of its ports: `af_packet`, without privileges; `af_xdp`, as root; or `auto`: `af_xdp` if the tester
+    uses `xdp_live`, else `af_packet`."""
     queue_slots: int | None = Field(default=None, ge=64, le=1048576)
     """Frames that each of its ports can queue before it drops; 64 to 1048576; null: 4096 with up to 8 chains, 2048
     from 9 chains, 1024 from 17, 512 from 33."""
@@ -388,10 +391,13 @@ class Config(Value):
     tunnel: TunnelConfig = TunnelConfig()
     """A tunnel for the frames of each chain."""
     rate: Rate = "ndr_pdr"
-    """What to measure: `ndr`, `pdr`, `ndr_pdr`, or a fixed rate over all directions, e.g. `10kpps`, `2.5Gbps` (layer
-    1), `50%` (of the line rate of each direction)."""
+    """What to measure: `ndr`, `pdr`, `ndr_pdr`, the latency at a share of one, `50%NDR`, or a fixed rate over all
+    directions, e.g. `10kpps`, `2.5Gbps` (layer 1), `50%` (of the line rate of each direction)."""
     duration: Seconds = 10.0
     """Duration of a trial at a fixed rate, e.g. `10s`; above 0."""
+    expect: tuple[ExpectationText, ...] = ()
+    """Thresholds whose miss sets the exit code, e.g. `["ndr>5Mpps", "p99@50%<50us"]`: the load of a goal; a latency at
+    a goal or at a share of the goal that allows the most loss; at a fixed rate `loss<=0.1%` and `p99<50us`."""
     interval: Seconds | None = None
     """Interval of progress reports (frames sent, received and dropped) during a trial at a fixed rate, e.g. `1s`; null:
     none."""

@@ -130,6 +130,7 @@ REASONS: Mapping[str, tuple[str, ...]] = {
         "{goal}: the threshold is expected at {estimate_pps:load}, as the capacity shows; proving a load just below",
     ),
     "step-down": ("{goal}: {load_pps:load} lost too much, stepping down",),
+    "step-up-short": ("{goal}: better than expected, looking for the limit with short trials",),
     "step-up": ("{goal}: {load_pps:load} is better than expected, stepping up",),
     "lowest-swamped": ("{goal}: hardly anything came through at any load, trying the lowest",),
     "highest-lossless": ("{goal}: no loss so far, proving the highest load",),

@@ -23,6 +23,10 @@ class LatencyPoint(Value):
     goal_label: str
     load_ratio: float = Field(gt=0, le=1)
 
+    def is_at(self, load: str | float | None) -> bool:
+        """Return whether this is the load of an expectation: the label of a goal in upper case, or a share."""
+        return load == self.load_ratio or (self.load_ratio == 1.0 and load == self.goal_label.upper())
+
 
 class LatencyPlan(Value):
     """The latency trials after the search."""
@@ -66,6 +70,8 @@ class Plan(Value):
     """Number of the repeat, from 1."""
     repeat_count: int = 1
     """Number of repeats."""
+    expect: tuple[str, ...] = ()
+    """Thresholds for the figures; see `nodrop.model.expectation`."""
     label: str | None = None
     user_info: dict[str, Any] = Field(default_factory=dict)
     nfvbench: dict[str, Any] = Field(default_factory=dict)
@@ -103,6 +109,11 @@ class Plan(Value):
     def with_warnings(self, warnings: tuple[str, ...]) -> "Plan":
         """Return the plan with further warnings."""
         return self.model_copy(update={"warnings": (*self.warnings, *warnings)})
+
+    @property
+    def uses_nfvbench_config(self) -> bool:
+        """Whether the user's configuration has a section that only NFVbench's files have."""
+        return not self.nfvbench.keys().isdisjoint(("traffic_generator", "measurement"))
 
     @property
     def sends_into_lab(self) -> bool:

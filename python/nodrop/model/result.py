@@ -10,7 +10,7 @@ from nodrop.model.facts import Facts
 from nodrop.model.goal import Flag, GoalResult
 from nodrop.model.message import Message
 from nodrop.model.plan import Plan
-from nodrop.model.trial import TrialResult
+from nodrop.model.trial import FIXED, TrialResult
 
 
 class Status(StrEnum):
@@ -134,3 +134,8 @@ class RunResult(Value):
     @classmethod
     def _accept_version_1(cls, version: object) -> object:
         return "2" if version == "1" else version
+
+    @property
+    def fixed_trial(self) -> TrialResult | None:
+        """The trial of a run at a fixed rate; None for other runs."""
+        return next((trial for trial in self.trials if trial.phase == FIXED), None)

@@ -328,8 +328,8 @@ class TrialResult(Value):
     """ARP and neighbor discovery meanwhile, of each port that takes part in it."""
     windows: Windows
     undisturbed_counts: UndisturbedCounts | None = None
-    """Its counts without disturbed time, by which searches judge it; None if no time was disturbed, or the search
-    counts all time."""
+    """Its counts without disturbed time, by which searches judge it; None if no time was disturbed, no frame is
+    missing, or the search counts all time."""
     other_work: tuple[OtherWork, ...] = ()
     """What ran on the CPUs of tester and SUT in a disturbed trial, longest first."""
     validity: Validity
@@ -410,6 +410,16 @@ class TrialResult(Value):
         )
 
     @property
+    def offered_ratio(self) -> float:
+        """Share of the intended frames that left the tester."""
+        return self.offered_count / self.intended_count if self.intended_count else 1.0
+
+    @property
+    def has_shortfall(self) -> bool:
+        """Whether the tester sent fewer frames than intended, by more than rounding."""
+        return self.offered_ratio < OFFERED_RATIO_MIN
+
+    @property
     def offered_load_pps(self) -> float:
         """Rate at which frames really left the tester, all streams."""
         return self.offered_count / self.duration_s if self.duration_s else 0.0
@@ -420,5 +430,7 @@ class TrialResult(Value):
         return self.received_count / self.duration_s if self.duration_s else 0.0
 
 
+OFFERED_RATIO_MIN = 0.9999
+"""Share of the intended frames below which the tester fell short."""
 UNSENT_TOLERANCE_S = 10e-6
 """Time whose frames may remain unsent without counting as lost."""

@@ -16,9 +16,10 @@ from nodrop.model.profiles import PROFILES
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.traffic import Traffic
 from nodrop.model.trex import TrexPlan
-from nodrop.plan.backend import choose_backend, fit_lab, plan_engine
+from nodrop.plan.backend import choose_backend, fit_lab, plan_engine, use_packet_sockets
 from nodrop.plan.capture import plan_capture
 from nodrop.plan.cloud import plan_cloud
+from nodrop.plan.expectations import check_expectations
 from nodrop.plan.fixed_rate import plan_fixed, plan_link_speed, select_goals
 from nodrop.plan.frame_sizes import find_max_frame_bytes, name_frame_size, require_one_size, split_sizes
 from nodrop.plan.lab import check_lab, check_persistent_lab, list_lab_warnings, plan_private_lab
@@ -31,7 +32,8 @@ from nodrop.plan.tester_ports import find_tester_ports
 from nodrop.plan.traffic import list_traffic_warnings, plan_traffic
 from nodrop.plan.trex import list_trex_warnings, plan_trex
 from nodrop.plan.warm_start import read_warm_start
-from nodrop.rates import compute_line_rate_pps
+from nodrop.rates import SearchedRate, compute_line_rate_pps, parse_rate
+from nodrop.units import format_ratio
 
 BOOT_S = 200.0
 """Time for the VMs of a cloud to boot, as in NFVbench."""
@@ -43,6 +45,7 @@ COPIED_KEYS = (
     "user_info",
     "nfvbench",
     "drop_reasons",
+    "expect",
     "results_dir",
     "results_index",
 )
@@ -69,17 +72,29 @@ def build_plan(config: Config, resolvers: Resolvers = NO_RESOLVERS, cpus: Sequen
     Args:
         config: the configuration, with one frame size.
         resolvers: look up what the configuration only names.
-        cpus: CPUs nodrop may use; by default those of this process.
+        cpus: CPUs nodrop may use, in order: the tester has the first, the SUT the last; by default those of this
+            process.
 
     Raises: ConfigError if values contradict each other.
     """
     requested = require_one_size(config)
     config = select_goals(requested)
-    path = _plan_path(config, resolvers, sorted(os.sched_getaffinity(0) if cpus is None else cpus))
+    path = _plan_path(config, resolvers, sorted(os.sched_getaffinity(0)) if cpus is None else cpus)
     traffic = plan_traffic(config, path.lab, path.replay)
-    backend = choose_backend(config, traffic)
-    search = _plan_search(config, path, traffic, resolvers)
     fixed = plan_fixed(config, traffic, path.link_speed_bps)
+    backend = choose_backend(
+        config,
+        path.lab,
+        traffic,
+        fixed=fixed,
+        available=path.cpus,
+        supports_xdp_live=resolvers.supports_xdp_live,
+    )
+    if not config.lab:
+        path = path._replace(lab=fit_lab(config, path.lab, backend))
+    search = _plan_search(config, path, traffic, resolvers)
+    latency = _plan_latency(config, search.goals, is_searching=not fixed and not config.no_traffic)
+    check_expectations(config, search.goals, latency, is_fixed=bool(fixed))
     return Plan(
         **{key: getattr(config, key) for key in COPIED_KEYS},
         frame_size=name_frame_size(config),
@@ -90,7 +105,7 @@ def build_plan(config: Config, resolvers: Resolvers = NO_RESOLVERS, cpus: Sequen
         path_check_timeout_s=_compute_path_check_timeout_s(config),
         repeat_count=config.repeat,
         asked=_collect_repeatable_keys(requested),
-        lab=path.lab if config.lab else fit_lab(path.lab, backend),
+        lab=path.lab,
         standing_lab=config.lab,
         cloud=plan_cloud(config, path.lab, resolvers.read_flavor),
         trex=path.trex,
@@ -98,7 +113,7 @@ def build_plan(config: Config, resolvers: Resolvers = NO_RESOLVERS, cpus: Sequen
         traffic=traffic,
         neighbors=plan_neighbors(config, path.lab, traffic),
         search=search,
-        latency=_plan_latency(config, search.goals, is_searching=not fixed and not config.no_traffic),
+        latency=latency,
         capture=plan_capture(config, backend, path.lab, resolvers.check_filter),
         ship=plan_shipping(config.ship),
         warnings=tuple(_list_warnings(config, path, traffic)),
@@ -108,11 +123,16 @@ def build_plan(config: Config, resolvers: Resolvers = NO_RESOLVERS, cpus: Sequen
 def build_each(
     config: Config, resolvers: Resolvers = NO_RESOLVERS, cpus: Sequence[int] | None = None
 ) -> tuple[Plan, ...]:
-    """Build a plan for every frame size, in order, and all of them for every repeat; see `build_plan`."""
+    """Build a plan for every frame size, in order, and all of them for every repeat; see `build_plan`.
+
+    All sizes are sent by one back end, as they are compared.
+    """
     configs = split_sizes(config)
     if config.no_traffic:  # all sizes and repeats have the same path
         configs = tuple(each.model_copy(update={"repeat": 1}) for each in configs[:1])
     plans = [build_plan(each, resolvers, cpus) for each in configs]
+    if len({plan.engine.backend for plan in plans}) > 1:
+        plans = [build_plan(use_packet_sockets(each), resolvers, cpus) for each in configs]
     return tuple(
         plan.model_copy(update={"repeat": repeat}) for repeat in range(1, plans[0].repeat_count + 1) for plan in plans
     )
@@ -142,6 +162,13 @@ def _plan_search(config: Config, path: _Path, traffic: Traffic, resolvers: Resol
 
 
 def _plan_latency(config: Config, goals: tuple[Goal, ...], *, is_searching: bool) -> LatencyPlan:
+    rate = parse_rate(config.rate)
+    if is_searching and isinstance(rate, SearchedRate) and rate.load_ratio:
+        (goal,) = goals
+        point = LatencyPoint(
+            label=f"{format_ratio(rate.load_ratio)} of {goal.label}", goal_label=goal.label, load_ratio=rate.load_ratio
+        )
+        return LatencyPlan(points=(point,), duration_s=config.latency.trial_duration or config.duration)
     return LatencyPlan(
         points=_list_latency_points(goals) if config.latency.enabled and is_searching else (),
         duration_s=config.latency.trial_duration or PROFILES[config.profile].latency_trial_duration_s,

@@ -72,6 +72,8 @@ class Resolvers(NamedTuple):
     read_speed: ReadSpeed = _get_no_speed
     inspect_trex: InspectTrex = _list_no_trex_ports
     read_flavor: ReadFlavor = _reject_flavor
+    supports_xdp_live: Callable[[], bool] = lambda: False
+    """Returns whether the engine's back end `xdp_live` can send on this machine."""
 
 
 NO_RESOLVERS = Resolvers()

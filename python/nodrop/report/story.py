@@ -16,7 +16,7 @@ from nodrop.formatting.messages import format_message
 from nodrop.model.goal import Goal
 from nodrop.model.result import RunResult, SearchDecision
 from nodrop.model.trial import TrialResult, ValidityStatus
-from nodrop.report.document.fixed_rate import describe_fixed_trial, find_fixed_trial
+from nodrop.report.document.fixed_rate import describe_fixed_trial
 from nodrop.report.document.goal_statements import describe_evidence
 from nodrop.report.document.labels import STATUS_TEXTS
 from nodrop.report.document.loss import describe_key_losses
@@ -144,7 +144,7 @@ def _describe_opposite(trial: TrialResult, step: SearchDecision) -> str:
 def _describe_ending(result: RunResult) -> Iterator[_Line]:
     error = f" ({result.error})" if result.error else ""
     yield _Line(f"The run is {STATUS_TEXTS[result.status]}{error}, after {format_seconds(result.wall_s)}.")
-    if trial := find_fixed_trial(result):
+    if trial := result.fixed_trial:
         yield _Line(describe_fixed_trial(trial), "- ")
     for statement, *evidence in describe_evidence(result):
         yield _Line(statement, "- ")

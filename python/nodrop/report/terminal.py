@@ -24,6 +24,7 @@ from nodrop.report.document.blocks import (
     Tone,
 )
 from nodrop.report.document.run_summary import build_run_summary
+from nodrop.report.document.screen import build_screen
 
 STYLES: dict[Tone, str] = {
     "plain": "",
@@ -46,6 +47,12 @@ BREAK = re.compile(r"(?<=[ .])")
 def render_result(result: RunResult, with_trials: bool = False) -> RenderableType:
     """Return the summary of a run; with its trials on request."""
     return render_sections(build_run_summary(result, with_trials))
+
+
+def render_screen(result: RunResult) -> RenderableType:
+    """Return the result of a search or a fixed rate on one screen; that of other runs in full."""
+    has_figures = result.goals or result.fixed_trial
+    return render_sections(build_screen(result)) if has_figures else render_result(result)
 
 
 def render_document(document: Document) -> RenderableType:

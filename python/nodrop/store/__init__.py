@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import secrets
 import tempfile
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from nodrop import __version__
 from nodrop.errors import ConfigError
 from nodrop.store import checksums
+from nodrop.units import format_count
 
 if TYPE_CHECKING:
     from nodrop.model.result import RunResult
@@ -20,6 +22,8 @@ RESULT_FILE = "result.json"
 IMPORTED_FILE = "imported.json"
 """The unchanged result of another tester."""
 RESULT_FILES = (RESULT_FILE, IMPORTED_FILE)
+SHORT_ID = re.compile(r"[0-9a-f]{4,6}")
+"""The end of a run id or suite id."""
 SCHEMA_VERSION = "2"
 """Schema version of `RunResult`; listings of results do not check it."""
 READABLE_VERSIONS = ("1", SCHEMA_VERSION)
@@ -104,7 +108,8 @@ def load(name: str | Path, results_dir: str | Path = "results") -> "RunResult":
     """Load a stored result.
 
     Args:
-        name: a file, the directory of a run, a run id, or `latest`.
+        name: a file, the directory of a run, a run id, the last characters of one (`e392bc`), `latest`, or `latest~1`
+            for the run before it.
         results_dir: directory of the run ids.
 
     Raises: ConfigError where the result does not exist, or this release cannot read it.
@@ -133,9 +138,9 @@ def read(name: str | Path, results_dir: str | Path = "results") -> tuple[Path, A
 
 def find(name: str | Path, results_dir: str | Path = "results") -> Path:
     """Return the file of a result, named as for `load`. Raises ConfigError where it does not exist."""
-    if str(name) == "latest":
-        return _find_latest(Path(results_dir))
-    for path in (Path(name), Path(results_dir) / name):
+    if position := re.fullmatch(r"latest(?:~(\d+))?", str(name)):
+        return _find_latest(Path(results_dir), int(position[1] or 0))
+    for path in (Path(name), Path(results_dir) / name, Path(results_dir) / expand_id(str(name), results_dir)):
         if path.is_dir():
             return next((path / file for file in RESULT_FILES if (path / file).exists()), path / RESULT_FILE)
         if path.exists():
@@ -145,12 +150,30 @@ def find(name: str | Path, results_dir: str | Path = "results") -> Path:
     )
 
 
-def _find_latest(results_dir: Path) -> Path:
-    """Return the result file of the latest run; run ids sort by time."""
+def expand_id(name: str, results_dir: str | Path) -> str:
+    """Return the id of the run or suite that ends in `name`, at least four characters; without such an id, the name.
+
+    Raises: ConfigError if several ids end in it.
+    """
+    if not SHORT_ID.fullmatch(name):
+        return name
+    ids = sorted(path.name for path in Path(results_dir).glob(f"*{name}") if path.is_dir())
+    if len(ids) > 1:
+        raise ConfigError(f"result {name}: {len(ids)} ids in {results_dir} end in it ({', '.join(ids)}); name one")
+    return ids[0] if ids else name
+
+
+def _find_latest(results_dir: Path, position: int) -> Path:
+    """Return the result file of the latest run, or of that many runs before; run ids sort by time."""
     stored = sorted(results_dir.glob(f"*/{RESULT_FILE}"), key=lambda path: path.parent.name)
     if not stored:
         raise ConfigError(f"result latest: {results_dir} contains no result; run 'nodrop run' first")
-    return stored[-1]
+    if position >= len(stored):
+        raise ConfigError(
+            f"result latest~{position}: {results_dir} contains {format_count(len(stored), 'result')}; name at most "
+            f"latest~{len(stored) - 1}"
+        )
+    return stored[-1 - position]
 
 
 def _parse(content: object, path: Path) -> "RunResult":

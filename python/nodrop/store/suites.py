@@ -81,7 +81,7 @@ def list_suites(results_dir: str | Path) -> Iterator[Suite]:
 
 
 def _find_by_name(name: str, results_dir: Path) -> Path | None:
-    for path in (Path(name), Path(name) / SUITE_FILE, results_dir / name / SUITE_FILE):
+    for path in (Path(name), Path(name) / SUITE_FILE, results_dir / store.expand_id(name, results_dir) / SUITE_FILE):
         if path.name == SUITE_FILE and path.is_file():
             return path
     return None

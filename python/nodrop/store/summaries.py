@@ -23,8 +23,6 @@ from nodrop.store.metrics import build_goal_measure, build_latency_measure, make
 from nodrop.units import format_ratio
 
 PERCENTILES = (50.0, 99.0, 99.9)
-OFFERED_RATIO_MIN = 0.9999
-"""Share of the intended frames below which the tester was the limit of a fixed rate."""
 
 
 def summarize_result(result: RunResult) -> Summary:
@@ -106,7 +104,7 @@ def _find_mrr_limit(result: RunResult) -> Limit:
 def _list_fixed_measures(trial: TrialResult, rate: str) -> Iterator[Measure]:
     """Yield received rate and loss at a fixed rate; without loss the SUT may forward more."""
     at = make_slug(rate)
-    short = trial.offered_count < trial.intended_count * OFFERED_RATIO_MIN
+    short = trial.has_shortfall
     lost_limit = Limit.TESTER if short else Limit.SUT
     yield Measure(
         key=f"forwarding_rate_at_{at}",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.console import make_console, print_lines
 from nodrop.cli.host.host_argument import name_host, read_or_describe_host
 from nodrop.errors import ConfigError, HostError, HostUndecidedError
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option(
     "--profile",
-    type=click.Choice(["data-plane", "control-plane"]),
+    type=Choice(["data-plane", "control-plane"]),
     default="data-plane",
     show_default=True,
     help="Intended use; control planes have fewer requirements.",
 )
 @click.option("--host", "file", type=click.Path(dir_okay=False), metavar="FILE", help="Descriptor of another host.")
-@click.option("--format", "form", type=click.Choice(["text", "json", "md"]), default="text", show_default=True)
+@click.option("--format", "form", type=Choice(["text", "json", "md"]), default="text", show_default=True)
 @click.pass_context
 def check(context: click.Context, ids: tuple[str, ...], profile: "CheckProfile", file: str | None, form: str) -> None:
     """Check this host against the recommendations of ETSI GS NFV-PER 001 for data planes.

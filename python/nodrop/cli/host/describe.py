@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ WIDTH = 100
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["table", "yaml", "json", "xml"]),
+    type=Choice(["table", "yaml", "json", "xml"]),
     help="`table` is a summary; the other formats are complete and machine-readable.  [default: table; yaml with -o]",
 )
 @click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", help="Output file.")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import DIR, RESULT
 from nodrop.cli.console import make_console, print_renderable
 from nodrop.cli.host.host_argument import read_or_describe_host
@@ -29,7 +30,7 @@ Examples:
 @click.argument("a", type=RESULT)
 @click.argument("b", type=RESULT, required=False)
 @click.option("--all", "momentary", is_flag=True, help="Include volatile values: use, free memory, clocks.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--format", "form", type=Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--results-dir", default="results", show_default=True, type=DIR, help="Directory of results.")
 @click.pass_context
 def diff(context: click.Context, /, a: str, b: str | None, results_dir: str, **flags: Any) -> None:

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.console import make_console, print_lines
 
 PROGRAM_TIMEOUT_S = 3.0
@@ -14,7 +15,7 @@ PROGRAM_TIMEOUT_S = 3.0
 @click.command()
 @click.option("--libvirt-uri", metavar="URI", help="libvirt daemon.  [default: LIBVIRT_DEFAULT_URI or the system's]")
 @click.option("--node", metavar="NAME", help="Name of this host in the orchestrator.  [default: host name]")
-@click.option("--format", "form", type=click.Choice(["text", "json", "md"]), default="text", show_default=True)
+@click.option("--format", "form", type=Choice(["text", "json", "md"]), default="text", show_default=True)
 def exposure(libvirt_uri: str | None, node: str | None, form: str) -> None:
     """Show which host features the virtualization stack exposes to VM placement.
 

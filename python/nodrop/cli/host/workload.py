@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.console import make_console, print_lines, print_renderable
 from nodrop.cli.host.host_argument import name_host, read_or_describe_host
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 @click.argument("vnf", required=False)
 @click.option("--bare-metal", is_flag=True, help="Without hypervisor: the features of table 2 instead of table 3.")
 @click.option("--host", "file", type=click.Path(dir_okay=False), metavar="FILE", help="Descriptor of another host.")
-@click.option("--format", "form", type=click.Choice(["text", "json", "md"]), default="text", show_default=True)
+@click.option("--format", "form", type=Choice(["text", "json", "md"]), default="text", show_default=True)
 def workload(vnf: str | None, bare_metal: bool, file: str | None, form: str) -> None:
     """Show the workloads of a VNF, and the features relevant to it.
 

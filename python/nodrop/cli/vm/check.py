@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import FILE
 from nodrop.cli.console import print_renderable
 
@@ -21,7 +22,7 @@ Examples:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "yaml", "json"]),
+    type=Choice(["text", "yaml", "json"]),
     default="text",
     show_default=True,
     help="Summary, or the descriptor in canonical form.",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import FILE
 from nodrop.errors import ConfigError, PlacementError
 
@@ -22,7 +23,7 @@ ConfigForm = Literal["libvirt", "nova", "k8s", "tosca"]
 @click.option("--vmd", type=FILE, required=True, help="VM Descriptor.")
 @click.option("--host", "hosts", type=FILE, multiple=True, help="Host descriptor.  [default: this machine]")
 @click.option("--placement", "placed", type=FILE, help="Output of `nodrop vm place`; otherwise the VM is placed now.")
-@click.option("--format", "form", type=click.Choice(["libvirt", "nova", "k8s", "tosca"]), required=True)
+@click.option("--format", "form", type=Choice(["libvirt", "nova", "k8s", "tosca"]), required=True)
 @click.option(
     "--image",
     "images",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import FILE
 from nodrop.errors import ConfigError, PlacementError
 from nodrop.model.placement import Policy
@@ -42,7 +43,7 @@ Examples:
 )
 @click.option(
     "--policy",
-    type=click.Choice(get_args(Policy)),
+    type=Choice(get_args(Policy)),
     default="best-fit",
     show_default=True,
     help="How to choose among hosts that fit.",
@@ -66,7 +67,7 @@ Examples:
 @click.option("--accept-unknown", is_flag=True, help="Warn about unknown host facts instead of rejecting the host.")
 @click.option("--all-or-nothing", is_flag=True, help="Write nothing unless every VM fits.")
 @click.option("--results-dir", default="results", metavar="DIR", help="Directory of runs for --ranking results.")
-@click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="Output format.")
+@click.option("--format", "form", type=Choice(FORMS), default="text", show_default=True, help="Output format.")
 @click.option("-o", "--output", type=FILE, metavar="DIR", help="Write placements, and the changed host descriptors.")
 def place(vmds: tuple[str, ...], hosts: tuple[str, ...], form: str, output: str | None, **flags: Any) -> None:
     """Find the host that a VM fits on, and its cores, pages and ports there.

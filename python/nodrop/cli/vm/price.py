@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import DIR, FILE, RESULT
 from nodrop.cli.outputs import require_writable
 from nodrop.cli.search_options import collect_overrides, lock_options, search_options
@@ -40,7 +41,7 @@ Examples:
 @click.option("--rules", metavar="RULE,...", help="Rules to break, e.g. same-core,cpu-noise.  [default: all]")
 @click.option("--repeat", type=click.IntRange(min=1), metavar="N", help="Repeats of each measurement.  [default: 3]")
 @click.option("--frame-size", metavar="SIZE", help="Bytes with FCS, or IMIX.  [default: 64]")
-@click.option("--sut", type=click.Choice(["vnf-l2", "vnf-l3"]), help="The forwarder.  [default: vnf-l2]")
+@click.option("--sut", type=Choice(["vnf-l2", "vnf-l3"]), help="The forwarder.  [default: vnf-l2]")
 @click.option("--identical", type=click.IntRange(1, 8), default=4, show_default=True, help="Maximum of identical VNFs.")
 @click.option(
     "--share", default="90%", show_default=True, help="Share of its single rate that each of several VNFs has to keep."
@@ -48,7 +49,7 @@ Examples:
 @click.option("--dry-run", is_flag=True, help="Only show the plan and its duration.")
 @click.option("-o", "--plot", type=FILE, help="Also plot: name.svg, name.png, or name.vl.json for Vega-Lite.")
 @click.option("--impact", type=FILE, help="Also write the impact of other VMs, for a VM Descriptor.")
-@click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="Output format.")
+@click.option("--format", "form", type=Choice(FORMS), default="text", show_default=True, help="Output format.")
 @click.option("--results-dir", type=DIR, help="Directory of results.  [default: results]")
 @click.option("-q", "--quiet", is_flag=True, help="Show only the results, no progress.")
 @lock_options
@@ -84,7 +85,7 @@ def _read_stored(suite: str, results_dir: str) -> "RuleCostTable":
 
 
 def _measure_costs(flags: dict[str, Any]) -> int:
-    from nodrop.run.machine_lock import measurement_lock
+    from nodrop.run.machine_lock import list_resources, measurement_lock
     from nodrop.simulation.duration_estimate import estimate_duration
 
     planned = _make_plan(flags)
@@ -96,7 +97,14 @@ def _measure_costs(flags: dict[str, Any]) -> int:
     if flags["dry_run"]:
         _print_plan(planned)
         return 0
-    with measurement_lock(planned.plans[0].results_dir, alongside=flags["alongside"], wait=flags["wait"]):
+    lock = measurement_lock(
+        planned.plans[0].results_dir,
+        list_resources(planned.plans),
+        alongside=flags["alongside"],
+        wait=flags["wait"],
+        on_wait=lambda line: click.echo(f"nodrop: {line}", err=True),
+    )
+    with lock:
         return _carry_out(planned, flags)
 
 

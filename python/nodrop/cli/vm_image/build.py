@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodrop.cli.choice import Choice
 from nodrop.cli.completion_types import FILE
 from nodrop.errors import ConfigError
 
@@ -25,7 +26,7 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @click.option("-o", "--output", type=FILE, metavar="FILE", help="Output file.  [default: nodrop-vm.FORMAT]")
-@click.option("--format", "form", type=click.Choice(["qcow2", "raw"]), help="[default: by FILE's suffix; else qcow2]")
+@click.option("--format", "form", type=Choice(["qcow2", "raw"]), help="[default: by FILE's suffix; else qcow2]")
 @click.option("--manifest", type=FILE, metavar="FILE", help="Write all inputs as JSON.")
 @click.option("--packages", type=FILE, metavar="DIR", help="Directory of packages (.deb), instead of downloads.")
 @click.option("--kernel", metavar="PACKAGE", help="Debian kernel package.  [default: linux-image-cloud-amd64]")

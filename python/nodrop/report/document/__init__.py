@@ -14,6 +14,7 @@ from nodrop.model.summary import Summary
 from nodrop.report.document.blocks import Block, Card, Document, Fold, Section
 from nodrop.report.document.chains import build_chain_blocks
 from nodrop.report.document.comparison import build_comparison_blocks, build_comparison_cards
+from nodrop.report.document.expectations import build_expectation_blocks
 from nodrop.report.document.glossary import build_glossary_blocks
 from nodrop.report.document.headline import assess_trust, build_cards, build_sentence, list_facts
 from nodrop.report.document.host import build_host_blocks
@@ -85,6 +86,7 @@ def _build_first_screen(
 
 def _build_run_sections(result: RunResult) -> tuple[Section, ...]:
     return (
+        _make_section("expectations", "Expectations", tuple(build_expectation_blocks(result))),
         _make_section("cautions", "Cautions", build_warning_blocks(result)),
         _make_section("rates", "Rate compared with the link", build_size_blocks([result])),
         _make_section("search", "Search", build_search_blocks(result)),
@@ -107,7 +109,11 @@ def _build_runs_sections(results: Sequence[RunResult]) -> tuple[Section, ...]:
 
 def _build_run_section(name: str, title: str, result: RunResult) -> Section:
     """Return a run as one section: its sections are folds."""
-    parts = (_make_section("search", "Search", build_search_blocks(result)), *_build_details(result))
+    parts = (
+        _make_section("expectations", "Expectations", tuple(build_expectation_blocks(result))),
+        _make_section("search", "Search", build_search_blocks(result)),
+        *_build_details(result),
+    )
     folds = tuple(Fold(title=part.title, blocks=part.blocks) for part in parts if part.blocks)
     return _make_section(name, f"{title}: run {result.run_id}", (*build_warning_blocks(result), *folds))
 

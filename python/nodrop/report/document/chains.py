@@ -9,7 +9,6 @@ from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Cell, Fold, Table, build_figure
-from nodrop.report.document.fixed_rate import find_fixed_trial
 from nodrop.report.document.loss import select_key_trials
 from nodrop.units import format_count
 
@@ -51,7 +50,7 @@ def build_chain_table(result: RunResult, trial: TrialResult, caption: str) -> Ta
 
 def describe_chain_losses(result: RunResult) -> Iterator[str]:
     """Yield the loss of each chain in the trials behind the upper bounds."""
-    if result.plan.lab.chain_count == 1 or find_fixed_trial(result):
+    if result.plan.lab.chain_count == 1 or result.fixed_trial:
         return
     for trial, role in select_key_trials(result):
         offered, lost = collections.Counter[int](), collections.Counter[int]()
@@ -65,7 +64,7 @@ def describe_chain_losses(result: RunResult) -> Iterator[str]:
 def _select_trials(result: RunResult) -> list[tuple[TrialResult, str]]:
     """Return key trials and the trials behind lower bounds, in which the chains forward as they should."""
     trials = list(select_key_trials(result))
-    if not find_fixed_trial(result):
+    if not result.fixed_trial:
         for goal_result in result.goals:
             lower = goal_result.lower
             if lower and lower.trial_index not in {trial.index for trial, _ in trials}:

@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
+from nodrop.analysis.expectations import FIXED_RATE_MIN
 from nodrop.formatting import format_small_ratio, format_wire_rate
 from nodrop.model.chain_counts import ChainCounts, count_by_chain
 from nodrop.model.result import RunResult
-from nodrop.model.trial import FIXED, TrialResult
+from nodrop.model.trial import TrialResult
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Cell, Table
 from nodrop.units import format_count, format_pps, format_ratio, format_seconds
 
-OFFERED_RATIO_MIN = 0.9999
-"""Below this share of the intended frames the tester fell short."""
 COLUMNS = (
     cells.make_text_column("way"),
     cells.make_number_column("intended", "pps"),
@@ -21,11 +20,6 @@ COLUMNS = (
     cells.make_number_column("lost", "frames"),
     cells.make_number_column("loss", "ratio"),
 )
-
-
-def find_fixed_trial(result: RunResult) -> TrialResult | None:
-    """Return the trial of a run at a fixed rate; None for other runs."""
-    return next((trial for trial in result.trials if trial.phase == FIXED), None)
 
 
 def build_direction_table(result: RunResult, trial: TrialResult) -> Table:
@@ -69,18 +63,20 @@ def describe_fixed_trial(trial: TrialResult) -> str:
     return f"{sent} sent in {format_seconds(trial.duration_s)}, {format_pps(trial.offered_load_pps)}; {loss}{ratio}."
 
 
-def has_shortfall(trial: TrialResult) -> bool:
-    """Return whether the tester sent fewer frames than intended."""
-    return trial.offered_count < trial.intended_count * OFFERED_RATIO_MIN
+def describe_short_offer(result: RunResult) -> str:
+    """Return that the tester did not reach the fixed rate, for the headline; empty if it did."""
+    trial = result.fixed_trial
+    ratio = trial.offered_ratio if trial else 1.0
+    return f"the tester sent only {format_ratio(ratio)} of the rate" if ratio < FIXED_RATE_MIN else ""
 
 
 def list_shortfalls(result: RunResult) -> Iterator[str]:
     """Yield a warning if the tester sent less than the fixed rate."""
-    trial = find_fixed_trial(result)
-    if trial is None or not trial.intended_count or not has_shortfall(trial):
+    trial = result.fixed_trial
+    if trial is None or not trial.has_shortfall:
         return
     yield (
-        f"the tester sent {format_ratio(trial.offered_count / trial.intended_count)} of the intended frames, "
+        f"the tester sent {format_ratio(trial.offered_ratio)} of the intended frames, "
         f"{format_pps(trial.offered_load_pps)} instead of {format_pps(trial.trial.intended_load_pps)}; "
         "loss and latency are those at the lower rate"
     )

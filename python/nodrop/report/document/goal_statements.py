@@ -1,5 +1,6 @@
 """Sentences about the result of a goal: its load, its limit, and the confidence in its bounds."""
 
+import math
 from collections.abc import Iterator
 
 from nodrop.formatting import LIMIT_NAMES, format_goal, format_goal_load, format_small_ratio
@@ -106,7 +107,10 @@ def _describe_loss_limit(lower: Bound, loss_ratio_limit: float, result: RunResul
     sent_count = sum(trial.judged_counts.offered_count + trial.judged_counts.unsent_count for trial in trials)
     load, limit = format_pps(lower.load_pps), f"below {format_small_ratio(loss_ratio_limit)} at 95 % confidence"
     if not lost_count:
-        return f"No frame of {format_count(sent_count)} was lost at {load}: loss ratio {limit}."
+        # Of n frames none was lost: independent losses are below 3 / n, and losses of k frames at a time below 3 k / n.
+        at_a_time = int(float(f"{loss_ratio_limit * sent_count / -math.log(0.05):.2g}"))
+        reason = f", as the SUT loses about {format_count(at_a_time, 'frame')} at a time" if at_a_time > 1 else ""
+        return f"No frame of {format_count(sent_count)} was lost at {load}: loss ratio {limit}{reason}."
     ratio = format_small_ratio(lost_count / sent_count)
     were = "was" if lost_count == 1 else "were"
     lost = f"{format_count(lost_count)} of {format_count(sent_count, 'frame')}"

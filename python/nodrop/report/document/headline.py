@@ -20,7 +20,6 @@ from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import Suite
 from nodrop.model.trial import TrialResult, ValidityStatus
 from nodrop.report.document.blocks import Card, Tone
-from nodrop.report.document.fixed_rate import find_fixed_trial, has_shortfall
 from nodrop.report.document.labels import describe_path_check, describe_sut, format_time, is_simulated, name_runs
 from nodrop.report.document.warnings import list_warnings
 from nodrop.units import format_count, format_ns, format_pps, format_ratio, format_seconds
@@ -58,7 +57,7 @@ def _describe_run(result: RunResult) -> str:
     sent = f"nodrop sent {describe_traffic(plan.traffic)}, through {sut},"
     if plan.no_traffic:
         return f"nodrop brought up the path through {sut}. {describe_path_check(result)}"
-    if trial := find_fixed_trial(result):
+    if trial := result.fixed_trial:
         lost = (
             f"{format_small_ratio(trial.lost_count / trial.offered_count)} of them were"
             if trial.lost_count
@@ -88,14 +87,14 @@ def build_cards(results: Sequence[RunResult]) -> tuple[Card, ...]:
         named = zip(name_runs(results), results, strict=True)
         return tuple(_build_run_card(name, result) for name, result in named)[:RUNS_MAX]
     result = results[0]
-    if trial := find_fixed_trial(result):
+    if trial := result.fixed_trial:
         return tuple(_build_fixed_cards(result, trial))
     return tuple(_build_goal_card(goal_result, result) for goal_result in result.goals)
 
 
 def _build_run_card(name: str, result: RunResult) -> Card:
     """Return the first goal of a run in large, the others below it."""
-    if trial := find_fixed_trial(result):
+    if trial := result.fixed_trial:
         first, *more = tuple(_build_fixed_cards(result, trial))
         details = tuple(f"{card.label}: {card.text}" for card in more)
         return first.model_copy(update={"label": f"{name}: sent", "details": details})
@@ -156,7 +155,7 @@ def _build_fixed_cards(result: RunResult, trial: TrialResult) -> Iterator[Card]:
         text=format_pps(trial.offered_load_pps),
         about=f"requested: {result.plan.fixed.asked if result.plan.fixed else ''}",
         details=(_format_rates(trial.offered_load_pps, result),),
-        tone="caution" if has_shortfall(trial) else "plain",
+        tone="caution" if trial.has_shortfall else "plain",
     )
     ratio = trial.lost_count / trial.offered_count if trial.offered_count else 0.0
     yield Card(

@@ -10,9 +10,10 @@ from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Bullets, Cell, Fold, Paragraph, Table, build_figure
-from nodrop.report.document.fixed_rate import find_fixed_trial
 from nodrop.units import format_count, format_pps, format_seconds
 
+NOT_SENT = "not_sent"
+"""Name of the cause of frames that were not sent in time."""
 PLACES_MAX = 3
 """Places that a line names; the table has all."""
 UNATTRIBUTED = "unattributed"
@@ -28,7 +29,7 @@ HOPS = (
 
 def select_key_trials(result: RunResult) -> tuple[tuple[TrialResult, str], ...]:
     """Return the trials behind the upper bounds, or the only trial, each with its role."""
-    if trial := find_fixed_trial(result):
+    if trial := result.fixed_trial:
         return ((trial, "the trial"),)
     labels: dict[int, list[str]] = {}
     for goal_result in result.goals:
@@ -70,16 +71,35 @@ def describe_key_losses(result: RunResult) -> Iterator[str]:
 
 
 def describe_loss(trial: TrialResult) -> str:
-    """Return `lost 1,204 of 500,000: 1,204 at the VNF's receive ring of sut0 (ring full)`; empty without loss."""
+    """Return `lost 1,204 of 500,000: 1,204 at the VNF's receive ring of sut0 (ring full)`; empty without loss.
+
+    Frames that the tester did not send in time are not lost, and named apart.
+    """
     ledger = trial.ledger
     if ledger is None or not ledger.lost_count:
         return ""
-    losses = sorted(_list_losses(ledger), key=lambda each: -each.lost_count)
+    every = sorted(_list_losses(ledger), key=lambda each: -each.lost_count)
+    losses = [each for each in every if not each.is_unsent]
+    unsent = [
+        f"{format_count(each.lost_count)} {each.text} by {_join_places(each.places)}"
+        for each in every
+        if each.is_unsent
+    ]
+    lost_count = ledger.lost_count - sum(each.lost_count for each in every if each.is_unsent)
     places = [f"{format_count(each.lost_count)} at {_join_places(each.places)} ({each.text})" for each in losses]
     elsewhere_count = sum(each.lost_count for each in losses[PLACES_MAX:])
     parts = places[:PLACES_MAX] + ([f"{format_count(elsewhere_count)} elsewhere"] if elsewhere_count else [])
-    due_count = trial.offered_count + trial.unsent_count
-    return f"lost {format_count(ledger.lost_count)} of {format_count(due_count)}: {', '.join(parts)}"
+    lost = f"lost {format_count(lost_count)} of {format_count(trial.offered_count)}: {', '.join(parts)}"
+    return "; ".join([*([lost] if losses else []), *unsent])
+
+
+def find_loss_place(trial: TrialResult) -> str:
+    """Return where most frames of a trial were lost: `the VNF's receive ring of sut0, the ring was full`."""
+    losses = list(_list_losses(trial.ledger)) if trial.ledger and trial.ledger.lost_count else []
+    if not losses:
+        return ""
+    most = max(losses, key=lambda each: (not each.is_unsent, each.lost_count))
+    return f"{_join_places(most.places)}, {most.text}"
 
 
 def _build_trial_blocks(trial: TrialResult, role: str) -> Iterator[Block]:
@@ -106,15 +126,17 @@ class _Loss(NamedTuple):
     text: str
     places: tuple[str, ...]
     lost_count: int
+    is_unsent: bool
 
 
 def _list_losses(ledger: LossLedger) -> Iterator[_Loss]:
     places: dict[tuple[int, str], dict[str, int]] = {}
+    unsent = {cause.text for way in ledger.ways for hop in way.hops for cause in hop.causes if cause.name == NOT_SENT}
     for position, hop in ((position, hop) for way in ledger.ways for position, hop in enumerate(way.hops)):
         for text, count in _list_reasons(hop):
             places.setdefault((position, text), {})[hop.place] = count
     for (_, text), counts in places.items():
-        yield _Loss(text, tuple(counts), sum(counts.values()))
+        yield _Loss(text, tuple(counts), sum(counts.values()), text in unsent)
 
 
 def _list_reasons(hop: Hop) -> Iterator[tuple[str, int]]:

@@ -8,7 +8,12 @@ from nodrop.model.result import RunResult, Status
 from nodrop.report.calibration import describe_calibration, is_applicable
 from nodrop.report.document.blocks import Block, Bullets, Paragraph, Section, Tone
 from nodrop.report.document.chains import build_chain_table, describe_chain_losses
-from nodrop.report.document.fixed_rate import build_direction_table, describe_fixed_trial, find_fixed_trial
+from nodrop.report.document.expectations import build_expectation_blocks
+from nodrop.report.document.fixed_rate import (
+    build_direction_table,
+    describe_fixed_trial,
+    describe_short_offer,
+)
 from nodrop.report.document.goal_statements import describe_evidence
 from nodrop.report.document.host import describe_provenance
 from nodrop.report.document.labels import STATUS_TEXTS, describe_path_check
@@ -32,6 +37,7 @@ def build_run_summary(result: RunResult, with_trials: bool = False) -> tuple[Sec
         _make_section("headline", *_build_headline(result)),
         _make_section("path", *_build_path(result)),
         _make_section("rates", *_build_rates(result)),
+        _make_section("expectations", *build_expectation_blocks(result)),
         _make_section("latency", *((build_brief_latency_table(result),) if result.latencies else ())),
         _make_section("trials", *((build_trial_table(result).brief(),) if with_trials and result.trials else ())),
         _make_section("calibration", *_build_calibration(result)),
@@ -48,9 +54,10 @@ def _build_headline(result: RunResult) -> Iterator[Block]:
     plan = result.plan
     yield Paragraph(text=f"{format_sut_name(result)}, {describe_traffic(plan.traffic)}, {describe_run(plan)}")
     trials = "" if plan.no_traffic else f", {format_count(len(result.trials), 'trial')}"
+    short = describe_short_offer(result)
     yield Paragraph(
-        text=f"{STATUS_TEXTS[result.status]}{trials} in {format_seconds(result.wall_s)}",
-        tone="good" if result.status is Status.COMPLETE else "bad",
+        text=f"{STATUS_TEXTS[result.status]}{trials} in {format_seconds(result.wall_s)}{f'; {short}' if short else ''}",
+        tone="good" if result.status is Status.COMPLETE and not short else "bad",
     )
 
 
@@ -69,7 +76,7 @@ def _build_path(result: RunResult) -> Iterator[Block]:
 
 
 def _build_rates(result: RunResult) -> Iterator[Block]:
-    if trial := find_fixed_trial(result):
+    if trial := result.fixed_trial:
         yield build_direction_table(result, trial).brief()
         yield Bullets(items=(describe_fixed_trial(trial),), tone="caution" if trial.lost_count else "plain")
     if result.goals:

@@ -10,7 +10,7 @@ from nodrop.model.result import RunResult, SearchDecision
 from nodrop.model.trial import TrialResult, ValidityStatus
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Bullets, Cell, Figure, Fold, Paragraph, Table, Tone
-from nodrop.report.document.fixed_rate import describe_fixed_trial, find_fixed_trial
+from nodrop.report.document.fixed_rate import describe_fixed_trial
 from nodrop.report.document.goal_statements import describe_evidence
 from nodrop.units import format_count, format_pps, format_seconds
 
@@ -69,7 +69,7 @@ def describe_search_range(result: RunResult) -> str:
 
 
 def _build_opening(result: RunResult) -> Iterator[Paragraph]:
-    if trial := find_fixed_trial(result):
+    if trial := result.fixed_trial:
         yield Paragraph(text=describe_fixed_trial(trial))
     elif result.goals:
         yield Paragraph(

@@ -9,7 +9,7 @@ from nodrop.model.result import RunResult
 from nodrop.rates import WIRE_OVERHEAD_BYTES, compute_line_rate_pps
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Cell, Table, build_figure
-from nodrop.report.document.fixed_rate import build_direction_table, find_fixed_trial
+from nodrop.report.document.fixed_rate import build_direction_table
 from nodrop.report.document.labels import format_frame_size
 from nodrop.units import format_bps
 
@@ -36,7 +36,7 @@ def build_size_blocks(results: Sequence[RunResult]) -> tuple[Block, ...]:
     figure = (
         build_figure(lambda: rate_by_frame_size.build_chart(results)) if several or not _are_virtual(results) else ()
     )
-    trial = find_fixed_trial(results[0]) if len(results) == 1 else None
+    trial = results[0].fixed_trial if len(results) == 1 else None
     return (*figure, table, *((build_direction_table(results[0], trial),) if trial else ()))
 
 
@@ -55,7 +55,7 @@ def compute_line_rate(result: RunResult) -> float:
 
 
 def _build_rows(result: RunResult) -> Iterator[tuple[Cell, ...]]:
-    if trial := find_fixed_trial(result):
+    if trial := result.fixed_trial:
         rate = cells.make_rate_cell(trial.offered_load_pps)
         yield _build_row(result, "sent", trial.offered_load_pps, rate, (cells.NOTHING,) * 2)
     for goal_result in result.goals:

@@ -17,7 +17,7 @@ from nodrop.model.trial import TrialResult
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Bullets, Cell, Column, Paragraph, Section, Table
 from nodrop.report.document.comparison import build_comparison_blocks
-from nodrop.report.document.fixed_rate import find_fixed_trial, list_shortfalls
+from nodrop.report.document.fixed_rate import list_shortfalls
 from nodrop.report.document.labels import STATUS_TEXTS
 from nodrop.report.document.rule_cost import build_rule_cost_blocks, format_rule_cost_title
 from nodrop.report.document.run_summary import build_run_summary
@@ -173,7 +173,7 @@ class _Load(NamedTuple):
 
 
 def _list_loads(result: RunResult) -> Iterator[_Load]:
-    if trial := find_fixed_trial(result):
+    if trial := result.fixed_trial:
         yield _Load("fixed", format_pps(trial.offered_load_pps), trial.offered_load_pps, trial, trial)
     for goal_result in result.goals:
         bound, label = goal_result.lower, goal_result.goal.label
@@ -182,7 +182,7 @@ def _list_loads(result: RunResult) -> Iterator[_Load]:
         timed = measured if index is None else result.trials[index]
         rate = format_goal_load(goal_result).replace("at least ", "≥ ")
         yield _Load(format_goal(goal_result.goal), rate, bound.load_pps if bound else None, measured, timed)
-    if not result.goals and not find_fixed_trial(result):
+    if not result.goals and not result.fixed_trial:
         yield _Load(result.status.value, "", None, None, None)
 
 

@@ -30,7 +30,7 @@ REASONS = {
     "engine_died": "the packet engine died",
     "generator_gone": "the traffic generator was gone",
     "held_up": "the tester stalled",
-    "offered_short": "frames were not sent in time and count as lost",
+    "offered_short": "frames were not sent in time",
     "queue_full": "the tester's send queues were full",
     "receiver_starved": "the tester's receiver got too little CPU time",
     "sender_drops": "frames were lost in the tester's send queues",
@@ -63,6 +63,11 @@ def build_warning_blocks(result: RunResult) -> tuple[Block, ...]:
 
 def list_warnings(result: RunResult) -> list[str]:
     """Return what qualifies or contradicts the figures."""
+    return [*list_run_warnings(result), *list_doubts(result), *_list_latency_warnings(result)]
+
+
+def list_run_warnings(result: RunResult) -> list[str]:
+    """Return what qualifies the figures of the run as a whole."""
     beyond = describe_uncalibrated_loads(result)
     return [
         *result.plan.warnings,
@@ -70,8 +75,6 @@ def list_warnings(result: RunResult) -> list[str]:
         *_list_flags(result),
         *([beyond] if beyond else []),
         *list_shortfalls(result),
-        *list_doubts(result),
-        *_list_latency_warnings(result),
     ]
 
 

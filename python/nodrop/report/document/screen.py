@@ -1,0 +1,261 @@
+"""The result of a run on one screen: figures, limit, latency and at most three cautions."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from nodrop.formatting import (
+    LIMIT_NAMES,
+    describe_run,
+    describe_traffic,
+    format_goal,
+    format_small_ratio,
+    format_sut_name,
+)
+from nodrop.formatting.messages import format_message
+from nodrop.model.goal import GoalResult
+from nodrop.model.latency import LatencyFigures, compute_latency_by_direction, compute_trial_latency
+from nodrop.model.result import RunResult, Status
+from nodrop.model.trial import TrialResult, ValidityStatus
+from nodrop.report.calibration import describe_uncalibrated_loads
+from nodrop.report.document import cells
+from nodrop.report.document.blocks import Block, Bullets, Cell, Paragraph, Section, Table, Tone
+from nodrop.report.document.expectations import build_expectation_blocks
+from nodrop.report.document.fixed_rate import build_direction_table, describe_short_offer
+from nodrop.report.document.labels import STATUS_TEXTS
+from nodrop.report.document.loss import find_loss_place
+from nodrop.report.document.warnings import REASONS, list_run_warnings
+from nodrop.units import format_count, format_pps, format_ratio, format_seconds
+
+CAUTIONS_MAX = 3
+ERROR_PROBABILITY_MIN = 0.1
+"""Probability of a figure being too high from which on the screen says so."""
+LIKE_RATIO = 0.1
+"""Difference of the median latencies of two directions up to which one line has the slower one."""
+PERCENTILES = (50.0, 99.0, 99.9)
+
+
+def build_screen(result: RunResult) -> tuple[Section, ...]:
+    """Return the screen of a run: what was measured, goals or the fixed rate, the limit, latency, cautions."""
+    fixed = result.fixed_trial
+    rates = _build_fixed_rate(result, fixed) if fixed else (_build_goal_table(result), *_build_limits(result))
+    blocks: tuple[tuple[str, Sequence[Block]], ...] = (
+        ("headline", _describe_run(result)),
+        ("rates", tuple(rates)),
+        ("expectations", tuple(build_expectation_blocks(result))),
+        ("latency", _build_latency(result)),
+        ("cautions", _build_cautions(result)),
+        ("commands", (_build_commands(result),)),
+    )
+    return tuple(Section(name=name, title="", blocks=tuple(each)) for name, each in blocks if each)
+
+
+def _describe_run(result: RunResult) -> tuple[Paragraph, ...]:
+    plan = result.plan
+    measured = f"{format_sut_name(result)}, {describe_traffic(plan.traffic)}, {describe_run(plan)}"
+    trials = f"{format_count(len(result.trials), 'trial')} in {format_seconds(result.wall_s)}"
+    short = describe_short_offer(result)
+    tone: Tone = "good" if result.status is Status.COMPLETE and not short else "bad"
+    status = f"{STATUS_TEXTS[result.status]}, {trials}{f'; {short}' if short else ''}"
+    return Paragraph(text=measured), Paragraph(text=status, tone=tone)
+
+
+def _build_fixed_rate(result: RunResult, trial: TrialResult) -> Iterator[Block]:
+    """Yield the rates by direction, and the place of the loss."""
+    yield build_direction_table(result, trial).brief()
+    if trial.lost_count and (place := find_loss_place(trial)):
+        yield Paragraph(text=f"lost most at {place}")
+
+
+def _build_goal_table(result: RunResult) -> Table:
+    titles = ("goal", "rate", "without", "with too much loss")
+    return Table(
+        caption="",
+        columns=tuple(map(cells.make_text_column, titles)),
+        rows=tuple(_build_goal_row(each, result) for each in result.goals),
+    )
+
+
+def _build_goal_row(goal_result: GoalResult, result: RunResult) -> tuple[Cell, ...]:
+    width = _compute_width(goal_result)
+    rate = "none"
+    if goal_result.lower:
+        least = "at least " if goal_result.limit.sut_may_exceed else ""
+        rate = f"{least}{format_rounded_pps(goal_result.lower.load_pps, width)}"
+    tone = "good" if goal_result.regular and not goal_result.limit.sut_may_exceed else "caution"
+    return (
+        cells.make_text_cell(format_goal(goal_result.goal)),
+        Cell(text=rate, tone=tone),
+        cells.make_text_cell(_describe_lower(goal_result, result)),
+        cells.make_text_cell(_describe_upper(goal_result, result)),
+    )
+
+
+def _compute_width(goal_result: GoalResult) -> float:
+    """Return the distance between the bounds as a share of the upper one; that of the goal without both."""
+    if goal_result.lower and goal_result.upper and goal_result.upper.load_pps:
+        return abs(1.0 - goal_result.lower.load_pps / goal_result.upper.load_pps)
+    return 0.01
+
+
+def format_rounded_pps(load_pps: float, width_ratio: float) -> str:
+    """Return a rate with the digits that a relative uncertainty supports, three at least.
+
+    The last digit is about a third of the uncertainty. With fewer digits the rate of a bound would be another.
+    """
+    if load_pps <= 0.0:
+        return format_pps(load_pps)
+    digits = max(3, 1 + math.ceil(-math.log10(max(width_ratio, 1e-6) * 3)))
+    value, unit = format_pps(float(f"{load_pps:.{digits}g}")).split(" ")
+    text = f"{float(value):.{digits}g}"
+    return f"{float(text):g} {unit}" if "e" in text else f"{text} {unit}"
+
+
+def _describe_lower(goal_result: GoalResult, result: RunResult) -> str:
+    """Return the loss in the trials at the lower bound: `no frame of 1,300,000 lost`."""
+    if not goal_result.lower:
+        return ""
+    judged = [trial.judged_counts for trial in _list_trials_at(goal_result.lower.load_pps, result)]
+    lost_count, unsent_count = sum(each.lost_count for each in judged), sum(each.unsent_count for each in judged)
+    due_count = sum(each.offered_count for each in judged) + unsent_count
+    if not lost_count and not unsent_count:
+        return f"no frame of {format_count(due_count)} lost"
+    return f"{_format_missing(lost_count, unsent_count, due_count)} of {format_count(due_count, 'frame')}"
+
+
+def _describe_upper(goal_result: GoalResult, result: RunResult) -> str:
+    """Return the loss at the upper bound: `276.3 kpps lost 0.35 %`; loss of sent and unsent frames apart."""
+    if not goal_result.upper:
+        return ""
+    judged = result.trials[goal_result.upper.trial_index].judged_counts
+    due_count = judged.offered_count + judged.unsent_count
+    load = format_rounded_pps(goal_result.upper.load_pps, _compute_width(goal_result))
+    missing = _format_missing(judged.lost_count, judged.unsent_count, due_count)
+    return f"{load}: {missing or 'nothing lost in this trial'}"
+
+
+def _format_missing(lost_count: int, unsent_count: int, due_count: int) -> str:
+    """Return the lost and the unsent share of the frames that were due, apart; empty without either."""
+    parts = [f"lost {format_small_ratio(lost_count / due_count)}"] if lost_count else []
+    if unsent_count:
+        parts.append(f"did not send {format_small_ratio(unsent_count / due_count)}")
+    return ", ".join(parts)
+
+
+def _list_trials_at(load_pps: float, result: RunResult) -> list[TrialResult]:
+    return [
+        trial
+        for trial in result.trials
+        if trial.phase == "search"
+        and trial.trial.intended_load_pps == load_pps
+        and trial.validity.verdict is not ValidityStatus.INVALID
+    ]
+
+
+def _build_limits(result: RunResult) -> Iterator[Block]:
+    """Yield a line for each limit, with the place where the frames were lost."""
+    texts: dict[str, list[str]] = {}
+    for each in result.goals:
+        if not each.lower or each.limit not in LIMIT_NAMES:
+            text = format_message(each.explanation)
+        else:
+            place = find_loss_place(result.trials[each.upper.trial_index]) if each.upper else ""
+            text = f"limited by {LIMIT_NAMES[each.limit]}{f': {place}' if place else ''}"
+        texts.setdefault(text, []).append(each.goal.label)
+    for text, labels in texts.items():
+        named = "" if len(labels) == len(result.goals) else f"{', '.join(labels)}: "
+        yield Paragraph(text=f"{named}{text}")
+
+
+def _build_latency(result: RunResult) -> tuple[Block, ...]:
+    measured = [(each.label, result.trials[each.trial_index]) for each in result.latencies]
+    rows = tuple(row for label, trial in measured for row in _iter_latency_rows(label, trial))
+    if not rows:
+        return ()
+    titles = ("latency at", "p50", "p99", "p99.9", "max")
+    columns = (cells.make_text_column(titles[0]), *(cells.make_number_column(title, "ns") for title in titles[1:]))
+    return (Table(caption="", columns=columns, rows=rows),)
+
+
+def _iter_latency_rows(label: str, trial: TrialResult) -> Iterator[tuple[Cell, ...]]:
+    """Yield a row, or one for each direction if their medians differ."""
+    ways = compute_latency_by_direction(trial, PERCENTILES)
+    known = {way: each for way, each in ways.items() if each}
+    medians_ns = [each.percentiles_ns.get(50.0, each.mean_ns) for each in known.values()]
+    if not medians_ns:
+        return
+    if max(medians_ns) <= (1.0 + LIKE_RATIO) * min(medians_ns):
+        figures = compute_trial_latency(trial, PERCENTILES)
+        if figures:
+            yield cells.make_text_cell(label), *_build_figures(figures)
+        return
+    for way, each in known.items():
+        yield cells.make_text_cell(f"{label}, {way[0]}→{way[1]}"), *_build_figures(each)
+
+
+def _build_figures(figures: LatencyFigures) -> tuple[Cell, ...]:
+    return tuple(map(cells.make_latency_cell, (*map(figures.percentiles_ns.get, PERCENTILES), figures.max_ns)))
+
+
+def _build_cautions(result: RunResult) -> tuple[Block, ...]:
+    """Return the cautions that may change a decision, most serious first, and where the others are."""
+    beyond = describe_uncalibrated_loads(result)  # of the tester's limit, thus first
+    others = (
+        *_list_latency_losses(result),
+        *_list_goal_cautions(result),
+        *list_run_warnings(result),
+        *_count_doubtful_trials(result),
+    )
+    cautions = list(dict.fromkeys([*([beyond] if beyond else []), *others]))
+    if not cautions:
+        return ()
+    rest = len(cautions) - CAUTIONS_MAX
+    shown = cautions[:CAUTIONS_MAX]
+    if rest > 0:
+        more = f"{format_count(rest, 'further caution')}: nodrop show {result.run_id[-6:]} --all"
+        shown[-1] = f"{shown[-1].rstrip('.')}; {more}"
+    return (Bullets(items=tuple(shown), tone="caution"),)
+
+
+def _build_commands(result: RunResult) -> Paragraph:
+    name = result.run_id[-6:]
+    commands = {"why": f"explain {name}", "report": f"report {name}", "all": f"show {name} --all"}
+    return Paragraph(text="   ".join(f"{aim}: nodrop {command}" for aim, command in commands.items()), tone="quiet")
+
+
+def _list_latency_losses(result: RunResult) -> Iterator[str]:
+    """Yield the latency trials that missed more frames than the goal at whose bound they were made allows."""
+    goals = {each.goal.label: each.goal for each in result.goals}
+    labels = {point.label: point.goal_label for point in result.plan.latency.points}
+    for measured in result.latencies:
+        judged = result.trials[measured.trial_index].judged_counts
+        due_count = judged.offered_count + judged.unsent_count
+        goal = goals.get(labels.get(measured.label, ""))
+        if goal and judged.lost_count > goal.loss_ratio * due_count:
+            lost = _format_missing(judged.lost_count, 0, due_count)
+            yield f"the latency trial at {measured.label} {lost}: {goal.label} may be too high; repeat the run"
+
+
+def _list_goal_cautions(result: RunResult) -> Iterator[str]:
+    for each in result.goals:
+        is_flagged = any(flag.code == "wide-interval" for flag in each.flags)
+        if each.lower and each.upper and not each.regular and not is_flagged:
+            gap = format_ratio(_compute_width(each))
+            yield f"{each.goal.label} is not confirmed on both sides; the bounds are {gap} apart"
+        probability = each.lower_error_probability or 0.0
+        if probability >= ERROR_PROBABILITY_MIN:
+            chance = f"chance that {each.goal.label} is too high: {format_ratio(probability)}"
+            yield f"{chance}; repeat: nodrop run --repeat 5"
+
+
+def _count_doubtful_trials(result: RunResult) -> Iterator[str]:
+    """Yield the number of doubtful trials with the most frequent reason."""
+    doubtful = [trial for trial in result.trials if trial.validity.verdict is not ValidityStatus.VALID]
+    reasons = Counter(REASONS.get(doubt.code, doubt.code) for trial in doubtful for doubt in trial.validity.doubts)
+    if reasons:
+        (reason, count), *_ = reasons.most_common(1)
+        if len(result.trials) == 1:
+            yield f"the trial is doubtful because {reason}"
+            return
+        trials = f"{len(doubtful)} of {format_count(len(result.trials), 'trial')}"
+        yield f"{trials} {'is' if len(doubtful) == 1 else 'are'} doubtful, {count} because {reason}"
