@@ -115,3 +115,8 @@ def test_a_share_of_a_goal_is_searched_for_then_measured() -> None:
     assert [goal.label for goal in plan.search.goals] == ["NDR"]
     (point,) = plan.latency.points
     assert (point.label, point.load_ratio, plan.latency.duration_s, plan.fixed) == ("50 % of NDR", 0.5, 3.0, None)
+
+
+def test_a_share_of_a_goal_without_latency_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"rate: 50%NDR .*latency.enabled is false"):
+        build_plan(build_config((), {"rate": "50%NDR", "latency": {"enabled": False}}))

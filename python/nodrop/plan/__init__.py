@@ -9,6 +9,7 @@ from typing import NamedTuple
 from nodrop.config.nfvbench.untranslated import list_translation_notes
 from nodrop.config.schema import Config
 from nodrop.config.yaml_writer import collect_changes
+from nodrop.errors import ConfigError
 from nodrop.model.goal import Goal
 from nodrop.model.lab_plan import LabPlan
 from nodrop.model.plan import LatencyPlan, LatencyPoint, Plan
@@ -164,6 +165,11 @@ def _plan_search(config: Config, path: _Path, traffic: Traffic, resolvers: Resol
 def _plan_latency(config: Config, goals: tuple[Goal, ...], *, is_searching: bool) -> LatencyPlan:
     rate = parse_rate(config.rate)
     if is_searching and isinstance(rate, SearchedRate) and rate.load_ratio:
+        if not config.latency.enabled:
+            raise ConfigError(
+                f"rate: {config.rate} measures the latency at a share of a goal, but latency.enabled is false; "
+                "write a rate without a share, or remove latency.enabled or --no-latency"
+            )
         (goal,) = goals
         point = LatencyPoint(
             label=f"{format_ratio(rate.load_ratio)} of {goal.label}", goal_label=goal.label, load_ratio=rate.load_ratio
