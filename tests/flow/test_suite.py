@@ -3,11 +3,13 @@
 import io
 import itertools
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 from tests.factories import with_latency
 from tests.running import MILLION, Listener, NullStage, make_environment
 
@@ -20,13 +22,15 @@ from nodrop.config.load import build_config
 from nodrop.errors import ConfigError, GeneratorError, SearchError
 from nodrop.model.event import RunStarted, SuiteDone
 from nodrop.model.plan import Plan
-from nodrop.model.result import Status
+from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import Suite
 from nodrop.model.trial import TrialResult
 from nodrop.plan import build_each, build_plan
+from nodrop.report.document.screen import format_rounded_pps
 from nodrop.report.document.suite import build_suite_table
+from nodrop.report.document.suite_screen import build_suite_screen
 from nodrop.report.line_progress import LineProgress
-from nodrop.report.terminal import render_blocks
+from nodrop.report.terminal import render_blocks, render_sections
 from nodrop.run.execute import RunEnvironment
 from nodrop.run.suite import execute_suite
 from nodrop.simulation import SimulatedMeasurer
@@ -249,3 +253,49 @@ def test_nodrop_show_prints_a_suite_and_the_reports_of_its_runs(
         assert f"Frame size {result.plan.frame_size}: run {result.run_id}" in message
     as_json = CliRunner().invoke(nodrop, ["show", "latest", "--json", "--results-dir", str(tmp_path)]).output
     assert json.loads(as_json)["suite"] == outcome.suite.model_dump(mode="json")
+
+
+def render_suite_screen(suite: Suite, results: Sequence[RunResult], columns: int = 100) -> list[str]:
+    out = io.StringIO()
+    Console(file=out, width=columns).print(render_sections(build_suite_screen(suite, results)))
+    return [line.rstrip() for line in out.getvalue().rstrip().splitlines()]
+
+
+@pytest.mark.parametrize("columns", [80, 100, 200])
+def test_sizes_fit_a_screen_that_ends_with_a_row_for_each(tmp_path: Path, columns: int) -> None:
+    plans = plans_for(tmp_path, rate="ndr_pdr", frame_sizes=[64, 512, "IMIX"])
+    outcome = execute_suite(plans, Listener(), make_environment(MILLION))
+    results = [with_latency(result) for result in outcome.results]
+    lines = render_suite_screen(outcome.suite, results, columns)
+    assert len(lines) <= 22
+    assert max(map(len, lines)) <= columns
+    for line, result in zip(lines[-3:], results, strict=True):
+        assert line.startswith(result.plan.frame_size)
+        for goal_result in result.goals:
+            assert goal_result.lower and goal_result.upper
+            width = 1.0 - goal_result.lower.load_pps / goal_result.upper.load_pps
+            assert format_rounded_pps(goal_result.lower.load_pps, width) in line
+
+
+def test_fixed_rates_of_sizes_have_sent_received_and_lost_frames(tmp_path: Path) -> None:
+    plans = plans_for(tmp_path, rate="2Mpps", frame_sizes=[64, 128])
+    outcome = execute_suite(plans, Listener(), make_environment(MILLION))
+    lines = render_suite_screen(outcome.suite, outcome.results)
+    for line, result in zip(lines[-2:], outcome.results, strict=True):
+        trial = result.fixed_trial
+        assert trial and trial.lost_count
+        assert line.startswith(result.plan.frame_size)
+        assert f"{trial.lost_count:,}" in line
+
+
+def test_a_caution_of_all_sizes_is_there_once_and_that_of_one_names_it(tmp_path: Path) -> None:
+    plans = plans_for(tmp_path, rate="ndr", frame_sizes=[64, 128])
+    outcome = execute_suite(plans, Listener(), make_environment(MILLION))
+    first, second = [
+        result.model_copy(update={"plan": result.plan.model_copy(update={"warnings": ("the CPUs are slow",)})})
+        for result in outcome.results
+    ]
+    second = second.model_copy(update={"error": "the VNF ended"})
+    text = "\n".join(render_suite_screen(outcome.suite, [first, second]))
+    assert "128: the VNF ended" in text
+    assert text.count("the CPUs are slow") == 1

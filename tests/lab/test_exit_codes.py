@@ -111,6 +111,22 @@ def test_7_records_still_wait(tmp_path: Path) -> None:
         assert run_nodrop("ship", "--buffer-dir", f"{tmp_path}/waiting").returncode == 7
 
 
+def test_8_an_expectation_is_missed() -> None:
+    flags = ("--sut", "wire", "--rate", "1kpps", "--duration", "0.3")
+    done = run_nodrop("run", *flags, "--expect", "loss<=50%", "--expect", "p99<1ns")
+    assert done.returncode == 8, done.stderr
+    assert "1 expectation not met: p99<1ns: missed, p99 is " in done.stderr
+    assert "loss<=50%: met" in " ".join(done.stdout.split())
+    assert len(stored()) == 1
+
+
+def test_11_the_tester_does_not_reach_the_rate() -> None:
+    done = run_nodrop("run", "--sut", "wire", "--rate", "100%", "--duration", "0.3")
+    assert done.returncode == 11, done.stderr
+    assert_one_message(done)
+    assert "the tester sent only" in " ".join(done.stdout.split())
+
+
 @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("moment", ["loading", "measuring"])
 def test_130_and_143_a_signal(number: signal.Signals, exit_code: int, moment: str) -> None:

@@ -5,10 +5,12 @@ Source: TRex RPC server specification, service, push_pkts, capture.
 """
 
 import base64
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.conftest import skip_or_fail
 from tests.traffic import plain_stream
 
 from nodrop.errors import GeneratorError, NoPathError
@@ -195,6 +197,10 @@ def test_a_next_hop_that_keeps_silent_is_named_with_trex_port() -> None:
 
 
 def test_what_is_captured_is_written_as_libpcap_takes_it() -> None:
+    try:
+        ctypes.CDLL("libpcap.so.0.8")
+    except OSError:
+        skip_or_fail("libpcap is not installed: apt install libpcap0.8")
     station = Station(mac="02:00:00:00:00:0a", addresses=("198.18.0.10",))
     text = capture_filter(chains(2), NeighborPlan(links=(NeighborLink(port=0, station=station),)))
     assert text.index("0x806") < text.index("ether[42:4]"), "an ARP frame of 42 bytes ends before the signature"

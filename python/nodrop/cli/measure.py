@@ -199,7 +199,8 @@ def _show_suite(done: "SuiteDone", results: "Sequence[RunResult]", outputs: Outp
     from nodrop.store import suites
 
     click.echo(file=outputs.stream)
-    outputs.show(results, lambda: render_suite(done.suite, results))
+    is_screen = outputs.stream.isatty() and not outputs.is_verbose
+    outputs.show(results, lambda: render_suite(done.suite, results, is_screen=is_screen))
     if done.path:
         click.echo(f"\nresults: {done.path}", file=outputs.stream)
     outputs.write(results, suites.to_results_json(done.suite, results))

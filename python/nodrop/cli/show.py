@@ -61,10 +61,15 @@ def show(result: str, trials: bool, as_host: bool, as_json: bool, results_dir: s
         raise ConfigError(
             "--json and --nfvbench-json -: cannot both write to standard output; give --nfvbench-json a file name"
         )
+    is_screen = sys.stdout.isatty() and not (flags["all_details"] or trials)
     if stored_suite := suites.load(result, results_dir):
         content = suites.to_results_json(*stored_suite)
         _print_runs(
-            outputs, stored_suite.results, content, as_json, lambda: render_suite(*stored_suite, with_trials=trials)
+            outputs,
+            stored_suite.results,
+            content,
+            as_json,
+            lambda: render_suite(*stored_suite, with_trials=trials, is_screen=is_screen),
         )
         return
     if nfvbench_result := nfvbench.find(result, results_dir):
@@ -76,11 +81,7 @@ def show(result: str, trials: bool, as_host: bool, as_json: bool, results_dir: s
         [stored],
         store.to_json(stored),
         as_json,
-        lambda: (
-            render_result(stored, with_trials=trials)
-            if flags["all_details"] or trials or not sys.stdout.isatty()
-            else render_screen(stored)
-        ),
+        lambda: render_screen(stored) if is_screen else render_result(stored, with_trials=trials),
     )
 
 

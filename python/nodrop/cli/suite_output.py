@@ -10,11 +10,23 @@ if TYPE_CHECKING:
     from nodrop.model.suite import Suite
 
 
-def render_suite(suite: "Suite", results: "Sequence[RunResult]", with_trials: bool = False) -> "RenderableType":
-    """Return the table of all runs, then each run or what repeats have in common."""
-    from nodrop.report.document.suite import build_suite_summary
+def render_suite(
+    suite: "Suite", results: "Sequence[RunResult]", with_trials: bool = False, *, is_screen: bool = False
+) -> "RenderableType":
+    """Return the table of all runs, then each run or the figures that repeats have in common.
+
+    Args:
+        suite: the suite.
+        results: the results of its runs, in the same order.
+        with_trials: whether to add the trials of each run.
+        is_screen: whether to return one screen for frame sizes measured once each.
+    """
+    from nodrop.report.document.suite import build_suite_summary, is_repeated
+    from nodrop.report.document.suite_screen import build_suite_screen
     from nodrop.report.terminal import render_sections
     from nodrop.run.rule_cost import build_cost_table
 
+    if is_screen and results and not (suite.pricing or with_trials or is_repeated(suite)):
+        return render_sections(build_suite_screen(suite, results))
     costs = build_cost_table(suite, results) if suite.pricing else None
     return render_sections(build_suite_summary(suite, results, with_trials, costs))

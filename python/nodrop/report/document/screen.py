@@ -44,8 +44,8 @@ def build_screen(result: RunResult) -> tuple[Section, ...]:
         ("rates", tuple(rates)),
         ("expectations", tuple(build_expectation_blocks(result))),
         ("latency", _build_latency(result)),
-        ("cautions", _build_cautions(result)),
-        ("commands", (_build_commands(result),)),
+        ("cautions", build_cautions(list_cautions(result), result.run_id[-6:])),
+        ("commands", (build_commands(result.run_id[-6:], why="explain", report="report"),)),
     )
     return tuple(Section(name=name, title="", blocks=tuple(each)) for name, each in blocks if each)
 
@@ -77,7 +77,7 @@ def _build_goal_table(result: RunResult) -> Table:
 
 
 def _build_goal_row(goal_result: GoalResult, result: RunResult) -> tuple[Cell, ...]:
-    width = _compute_width(goal_result)
+    width = compute_width(goal_result)
     rate = "none"
     if goal_result.lower:
         least = "at least " if goal_result.limit.sut_may_exceed else ""
@@ -91,7 +91,7 @@ def _build_goal_row(goal_result: GoalResult, result: RunResult) -> tuple[Cell, .
     )
 
 
-def _compute_width(goal_result: GoalResult) -> float:
+def compute_width(goal_result: GoalResult) -> float:
     """Return the distance between the bounds as a share of the upper one; that of the goal without both."""
     if goal_result.lower and goal_result.upper and goal_result.upper.load_pps:
         return abs(1.0 - goal_result.lower.load_pps / goal_result.upper.load_pps)
@@ -129,7 +129,7 @@ def _describe_upper(goal_result: GoalResult, result: RunResult) -> str:
         return ""
     judged = result.trials[goal_result.upper.trial_index].judged_counts
     due_count = judged.offered_count + judged.unsent_count
-    load = format_rounded_pps(goal_result.upper.load_pps, _compute_width(goal_result))
+    load = format_rounded_pps(goal_result.upper.load_pps, compute_width(goal_result))
     missing = _format_missing(judged.lost_count, judged.unsent_count, due_count)
     return f"{load}: {missing or 'nothing lost in this trial'}"
 
@@ -197,8 +197,8 @@ def _build_figures(figures: LatencyFigures) -> tuple[Cell, ...]:
     return tuple(map(cells.make_latency_cell, (*map(figures.percentiles_ns.get, PERCENTILES), figures.max_ns)))
 
 
-def _build_cautions(result: RunResult) -> tuple[Block, ...]:
-    """Return the cautions that may change a decision, most serious first, and where the others are."""
+def list_cautions(result: RunResult) -> list[str]:
+    """Return the cautions that may change a decision, most serious first."""
     beyond = describe_uncalibrated_loads(result)  # of the tester's limit, thus first
     others = (
         *_list_latency_losses(result),
@@ -206,21 +206,25 @@ def _build_cautions(result: RunResult) -> tuple[Block, ...]:
         *list_run_warnings(result),
         *_count_doubtful_trials(result),
     )
-    cautions = list(dict.fromkeys([*([beyond] if beyond else []), *others]))
+    return list(dict.fromkeys([*([beyond] if beyond else []), *others]))
+
+
+def build_cautions(cautions: Sequence[str], name: str) -> tuple[Block, ...]:
+    """Return the first cautions, and the command that shows the others of the run or suite `name`."""
     if not cautions:
         return ()
     rest = len(cautions) - CAUTIONS_MAX
-    shown = cautions[:CAUTIONS_MAX]
+    shown = list(cautions[:CAUTIONS_MAX])
     if rest > 0:
-        more = f"{format_count(rest, 'further caution')}: nodrop show {result.run_id[-6:]} --all"
+        more = f"{format_count(rest, 'further caution')}: nodrop show {name} --all"
         shown[-1] = f"{shown[-1].rstrip('.')}; {more}"
     return (Bullets(items=tuple(shown), tone="caution"),)
 
 
-def _build_commands(result: RunResult) -> Paragraph:
-    name = result.run_id[-6:]
-    commands = {"why": f"explain {name}", "report": f"report {name}", "all": f"show {name} --all"}
-    return Paragraph(text="   ".join(f"{aim}: nodrop {command}" for aim, command in commands.items()), tone="quiet")
+def build_commands(name: str, **commands: str) -> Paragraph:
+    """Return the commands that show more of the run or suite `name`, by aim; all of it last."""
+    texts = [f"{aim}: nodrop {command} {name}" for aim, command in commands.items()]
+    return Paragraph(text="   ".join([*texts, f"all: nodrop show {name} --all"]), tone="quiet")
 
 
 def _list_latency_losses(result: RunResult) -> Iterator[str]:
@@ -240,7 +244,7 @@ def _list_goal_cautions(result: RunResult) -> Iterator[str]:
     for each in result.goals:
         is_flagged = any(flag.code == "wide-interval" for flag in each.flags)
         if each.lower and each.upper and not each.regular and not is_flagged:
-            gap = format_ratio(_compute_width(each))
+            gap = format_ratio(compute_width(each))
             yield f"{each.goal.label} is not confirmed on both sides; the bounds are {gap} apart"
         probability = each.lower_error_probability or 0.0
         if probability >= ERROR_PROBABILITY_MIN:
