@@ -66,6 +66,17 @@ def test_the_rates_and_losses_are_those_of_the_bounds(tmp_path: Path, monkeypatc
             assert f"lost {format_small_ratio(trial.lost_count / trial.offered_count)}" in row
 
 
+def test_a_rate_that_is_likely_too_high_says_so_beside_the_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = run_search(tmp_path)
+    for probability, is_doubtful in ((0.93, True), (0.3, False)):
+        ndr = result.goals[0].model_copy(update={"lower_error_probability": probability})
+        text = render(result.model_copy(update={"goals": (ndr, *result.goals[1:])}), monkeypatch)
+        (row,) = (line for line in text.splitlines() if re.match(r"NDR .*pps", line))
+        assert ("likely too high" in row) is is_doubtful
+
+
 def test_frames_that_were_not_sent_are_not_called_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = render(run_search(tmp_path, SlowTester(1e6, 4e5)), monkeypatch)
     assert "did not send 0.301 %" in text

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 from nodrop.formatting import LIMIT_NAMES, describe_run, format_goal, format_sut_name
-from nodrop.model.goal import GoalResult
 from nodrop.model.latency import compute_trial_latency
 from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import Suite
@@ -15,8 +14,7 @@ from nodrop.report.document.labels import STATUS_TEXTS
 from nodrop.report.document.screen import (
     build_cautions,
     build_commands,
-    compute_width,
-    format_rounded_pps,
+    build_goal_rate_cell,
     list_cautions,
 )
 from nodrop.units import format_count, format_seconds
@@ -91,20 +89,10 @@ def _build_goal_row(result: RunResult, labels: Sequence[str]) -> tuple[Cell, ...
     index = next((each.trial_index for each in result.latencies if each.label == labels[0]), None)
     return (
         cells.make_text_cell(result.plan.frame_size),
-        *(_build_rate_cell(goals.get(label)) for label in labels),
+        *(build_goal_rate_cell(goals[label]) if label in goals else cells.NOTHING for label in labels),
         cells.make_text_cell(", ".join(limits)),
         *_build_latency_cells(None if index is None else result.trials[index]),
     )
-
-
-def _build_rate_cell(goal_result: GoalResult | None) -> Cell:
-    if goal_result is None or not goal_result.lower:
-        return Cell(text="none", tone="caution")
-    least = "at least " if goal_result.limit.sut_may_exceed else ""
-    load_pps = goal_result.lower.load_pps
-    is_sure = goal_result.regular and not least
-    text = f"{least}{format_rounded_pps(load_pps, compute_width(goal_result))}"
-    return Cell(text=text, key=load_pps, tone="good" if is_sure else "caution")
 
 
 def _build_fixed_table(results: Sequence[RunResult]) -> Table:
