@@ -96,6 +96,15 @@ def test_a_rate_that_the_sut_may_exceed_decides_in_one_direction_only(tmp_path: 
         require_outcome(result)
 
 
+def test_a_rate_that_is_likely_too_high_meets_no_minimum(tmp_path: Path) -> None:
+    result = run_search(tmp_path, "ndr>0.9Mpps", "ndr<0.9Mpps", "ndr>1.1Mpps", "ndr<1.1Mpps")
+    ndr = result.goals[0].model_copy(update={"lower_error_probability": 0.93})
+    judgments = judge_expectations(result.model_copy(update={"goals": (ndr, *result.goals[1:])}))
+    verdicts = [judgment.verdict for judgment in judgments]
+    assert verdicts == [Verdict.UNDECIDED, Verdict.UNDECIDED, Verdict.MISSED, Verdict.MET]
+    assert judgments[0].found.endswith("likely too high")
+
+
 def test_a_fixed_rate_is_judged_by_loss_and_must_be_reached(tmp_path: Path) -> None:
     require_outcome(run_fixed(tmp_path, "0.5Mpps", "loss<=0%"))
     with pytest.raises(FailOnError, match=r"loss<=0.1%: missed, loss is"):

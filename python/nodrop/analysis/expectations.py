@@ -89,29 +89,38 @@ def _judge_value(
 
 
 def _judge_load(expectation: Expectation, result: RunResult) -> Judgment:
-    """Judge a goal: its lower bound is the figure, and the SUT may exceed it if something else was the limit."""
+    """Judge a goal: its lower bound is the figure, unless the SUT may exceed it or it is likely too high."""
     goal_result = next((each for each in result.goals if each.goal.label.upper() == expectation.name), None)
     if goal_result is None or not goal_result.lower:
         return Judgment(expectation, Verdict.UNDECIDED, f"no {expectation.name} was found")
     bits = (result.plan.traffic.frame_bytes + WIRE_OVERHEAD_BYTES) * 8 if expectation.is_bits else 1.0
-    format_rate = format_bps if expectation.is_bits else format_pps
     lower = goal_result.lower.load_pps * bits
-    is_open = goal_result.limit.sut_may_exceed or not goal_result.regular
-    found = f"{expectation.name} is {'at least ' if is_open else ''}{format_rate(lower)}"
-    return Judgment(expectation, _decide_load(expectation, goal_result, lower, bits), found)
+    rate = format_bps(lower) if expectation.is_bits else format_pps(lower)
+    if goal_result.is_likely_too_high:
+        rate = f"{rate}, likely too high"
+    elif _may_be_exceeded(goal_result):
+        rate = f"at least {rate}"
+    return Judgment(expectation, _decide_load(expectation, goal_result, bits), f"{expectation.name} is {rate}")
 
 
-def _decide_load(expectation: Expectation, goal_result: GoalResult, lower: float, bits: float) -> Verdict:
-    is_open = goal_result.limit.sut_may_exceed or not goal_result.regular
-    is_met = expectation.is_met(lower)
-    if not is_open:
-        return Verdict.MET if is_met else Verdict.MISSED
-    expects_more = expectation.comparison.startswith(">")
-    if is_met == expects_more:  # a higher load would not change the verdict
-        return Verdict.MET if is_met else Verdict.MISSED
-    upper = goal_result.upper
+def _may_be_exceeded(goal_result: GoalResult) -> bool:
+    return goal_result.limit.sut_may_exceed or not goal_result.regular
+
+
+def _decide_load(expectation: Expectation, goal_result: GoalResult, bits: float) -> Verdict:
+    """Return the verdict that every load the goal may have leads to; undecided without one."""
+    lower, upper = goal_result.lower, goal_result.upper
+    if not lower:
+        return Verdict.UNDECIDED
+    is_met = expectation.is_met(lower.load_pps * bits)
+    verdict = Verdict.MET if is_met else Verdict.MISSED
+    would_change_higher = is_met != expectation.comparison.startswith(">")
+    if not would_change_higher:
+        return Verdict.UNDECIDED if goal_result.is_likely_too_high else verdict
+    if not _may_be_exceeded(goal_result):
+        return verdict
     if upper and not goal_result.limit.sut_may_exceed and expectation.is_met(upper.load_pps * bits) == is_met:
-        return Verdict.MET if is_met else Verdict.MISSED
+        return verdict
     return Verdict.UNDECIDED
 
 

@@ -100,3 +100,8 @@ class GoalResult(Value):
     """Upper 95 % confidence limit of the loss ratio at the lower bound (no loss in n frames: about 3 / n)."""
     flags: tuple[Flag, ...] = ()
     """Facts that the bounds do not show."""
+
+    @property
+    def is_likely_too_high(self) -> bool:
+        """Whether the goal is more likely missed than met at the lower bound, by the search's model of the SUT."""
+        return (self.lower_error_probability or 0.0) > 0.5

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from nodrop.analysis.expectations import Verdict, judge_expectations
 from nodrop.model.result import RunResult
-from nodrop.report.document.blocks import Block, Bullets
+from nodrop.report.document.blocks import Bullets
 
 
-def build_expectation_blocks(result: RunResult) -> Iterator[Block]:
+def build_expectation_blocks(result: RunResult) -> Iterator[Bullets]:
     """Yield the expectations that are met, then the others; nothing without any."""
     judgments = judge_expectations(result)
     for is_met in (True, False):

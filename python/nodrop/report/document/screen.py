@@ -30,8 +30,6 @@ from nodrop.units import format_count, format_pps, format_ratio, format_seconds
 CAUTIONS_MAX = 3
 ERROR_PROBABILITY_MIN = 0.1
 """Probability of a figure being too high from which on the screen says so."""
-LIKELY_ERROR_PROBABILITY = 0.5
-"""Probability of a figure being too high above which it says so itself."""
 LIKE_RATIO = 0.1
 """Difference of the median latencies of two directions up to which one line has the slower one."""
 PERCENTILES = (50.0, 99.0, 99.9)
@@ -92,10 +90,9 @@ def build_goal_rate_cell(goal_result: GoalResult) -> Cell:
     if not goal_result.lower:
         return Cell(text="none", tone="caution")
     load_pps, is_open = goal_result.lower.load_pps, goal_result.limit.sut_may_exceed
-    is_doubtful = (goal_result.lower_error_probability or 0.0) > LIKELY_ERROR_PROBABILITY
     rate = format_rounded_pps(load_pps, compute_width(goal_result))
-    text = f"{rate}, likely too high" if is_doubtful else f"{'at least ' if is_open else ''}{rate}"
-    tone: Tone = "good" if goal_result.regular and not is_open and not is_doubtful else "caution"
+    text = f"{rate}, likely too high" if goal_result.is_likely_too_high else f"{'at least ' if is_open else ''}{rate}"
+    tone: Tone = "good" if goal_result.regular and not is_open and not goal_result.is_likely_too_high else "caution"
     return Cell(text=text, key=load_pps, tone=tone)
 
 

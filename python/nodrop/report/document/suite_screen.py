@@ -8,7 +8,8 @@ from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import Suite
 from nodrop.model.trial import TrialResult
 from nodrop.report.document import cells
-from nodrop.report.document.blocks import Cell, Column, Paragraph, Section, Table
+from nodrop.report.document.blocks import Bullets, Cell, Column, Paragraph, Section, Table
+from nodrop.report.document.expectations import build_expectation_blocks
 from nodrop.report.document.fixed_rate import describe_short_offer
 from nodrop.report.document.labels import STATUS_TEXTS
 from nodrop.report.document.screen import (
@@ -31,6 +32,7 @@ def build_suite_screen(suite: Suite, results: Sequence[RunResult]) -> tuple[Sect
     """
     blocks = (
         ("headline", _describe_suite(suite, results)),
+        ("expectations", tuple(_iter_expectations(results))),
         ("cautions", build_cautions(_list_suite_cautions(results), suite.suite_id[-6:])),
         ("commands", (build_commands(suite.suite_id[-6:], report="report"),)),
         ("sizes", (_build_fixed_table(results) if results[0].plan.fixed else _build_goal_table(results),)),
@@ -46,6 +48,13 @@ def _describe_suite(suite: Suite, results: Sequence[RunResult]) -> tuple[Paragra
         Paragraph(text=f"{format_sut_name(results[0])}, {sizes}, {describe_run(results[0].plan)}"),
         Paragraph(text=f"{STATUS_TEXTS[suite.status]}, {trials} in {format_seconds(suite.wall_s)}", tone=tone),
     )
+
+
+def _iter_expectations(results: Sequence[RunResult]) -> Iterator[Bullets]:
+    for result in results:
+        for bullets in build_expectation_blocks(result):
+            items = tuple(f"{result.plan.frame_size}: {item}" for item in bullets.items)
+            yield bullets.model_copy(update={"items": items})
 
 
 def _list_suite_cautions(results: Sequence[RunResult]) -> list[str]:
@@ -68,30 +77,31 @@ def _iter_cautions(results: Sequence[RunResult]) -> Iterator[tuple[int, str, str
 
 
 def _build_goal_table(results: Sequence[RunResult]) -> Table:
-    """Return the rate of every goal, the limit, and the latency at the first goal."""
-    goals = list({each.label: each for result in results for each in result.plan.search.goals}.values())
-    label = goals[0].label
+    """Return the rate of every goal, the limit, and the latency at the first load of the latency trials."""
+    plan = results[0].plan
+    goals, point = plan.search.goals, next((point.label for point in plan.latency.points), "")
+    percentiles = PERCENTILES if point else ()
     return Table(
         caption="",
         columns=(
             cells.make_text_column("frame size", is_lead=True),
             *(Column(title=format_goal(goal)) for goal in goals),
             cells.make_text_column("limited by"),
-            *(Column(title=f"p{percentile:g} at {label}") for percentile in PERCENTILES),
+            *(Column(title=f"p{percentile:g} at {point}") for percentile in percentiles),
         ),
-        rows=tuple(_build_goal_row(result, [goal.label for goal in goals]) for result in results),
+        rows=tuple(_build_goal_row(result, [goal.label for goal in goals], point) for result in results),
     )
 
 
-def _build_goal_row(result: RunResult, labels: Sequence[str]) -> tuple[Cell, ...]:
+def _build_goal_row(result: RunResult, labels: Sequence[str], point: str) -> tuple[Cell, ...]:
     goals = {each.goal.label: each for each in result.goals}
     limits = dict.fromkeys(LIMIT_NAMES[each.limit] for each in result.goals if each.lower and each.limit in LIMIT_NAMES)
-    index = next((each.trial_index for each in result.latencies if each.label == labels[0]), None)
+    index = next((each.trial_index for each in result.latencies if each.label == point), None)
     return (
         cells.make_text_cell(result.plan.frame_size),
         *(build_goal_rate_cell(goals[label]) if label in goals else cells.NOTHING for label in labels),
         cells.make_text_cell(", ".join(limits)),
-        *_build_latency_cells(None if index is None else result.trials[index]),
+        *(_build_latency_cells(None if index is None else result.trials[index]) if point else ()),
     )
 
 
