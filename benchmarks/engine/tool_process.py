@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from nodrop.stage.namespace import die_with_parent
-from nodrop.system.line_reader import LineReader
+from nodrop.system.json_child import LineReader
 
 END_TIMEOUT_S = 3.0
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")

@@ -1,12 +1,13 @@
 //! Supervision of a running trial: frequent loss checks, stop rule, windows, and the wait for frames in flight.
 
-use nodrop_model::{DRAIN_MAX_S, LoadPattern, StopClause, StopRule, Window, Windows};
+use nodrop_model::{CpuSpeed, DRAIN_MAX_S, LoadPattern, StopClause, StopRule, Window, Windows};
 use nodrop_port::clock::Clock;
 use nodrop_port::thread;
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::context::{Timeline, TrialContext};
-use crate::disturbance::{SlotEnd, Slots, ThreadWatch};
+use crate::disturbance::{SlotEnd, Slots, SpeedSamplers, SpeedWatch, ThreadWatch};
 use crate::live_loss::LiveLoss;
 use crate::shared_counters::{Sample, SharedCounters};
 
@@ -34,11 +35,18 @@ pub(crate) struct Conductor<'a, C, F> {
     slots: Option<Slots>,
     /// Opened at the first loss check, when all workers have started.
     watch: Option<ThreadWatch>,
+    speeds: SpeedWatch<'a>,
     timeline: Timeline,
 }
 
 impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
-    pub(crate) fn new(context: &'a TrialContext<'a>, clock: &'a C, shared: &'a SharedCounters, on_window: F) -> Self {
+    pub(crate) fn new(
+        context: &'a TrialContext<'a>,
+        clock: &'a C,
+        shared: &'a SharedCounters,
+        samplers: &'a SpeedSamplers,
+        on_window: F,
+    ) -> Self {
         let series_count = context.series.counts.count();
         let columns = || vec![Vec::new(); series_count];
         let timeline = Timeline {
@@ -62,7 +70,19 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
         let is_separated = is_extensible && context.request.disturbances.is_some();
         let slots = is_separated.then(|| Slots::new(series_count, load_pps));
         let reported_s = 0.0;
-        Self { context, clock, shared, on_window, reported_s, last, losses, slots, watch: None, timeline }
+        Self {
+            context,
+            clock,
+            shared,
+            on_window,
+            reported_s,
+            last,
+            losses,
+            slots,
+            watch: None,
+            speeds: SpeedWatch::new(samplers),
+            timeline,
+        }
     }
 
     /// Supervise the trial until the workers may finish.
@@ -196,6 +216,10 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
         let open = || ThreadWatch::open(&self.shared.worker_ids(), &rule.sut_pids);
         let watch = self.watch.get_or_insert_with(open);
         let (waits, steal_ns) = (watch.read(), watch.read_steal_ns());
+        let slow_s = {
+            let mut histories = self.context.speed_histories.lock().unwrap_or_else(PoisonError::into_inner);
+            self.speeds.read_slow_s(elapsed_s, &mut histories)
+        };
         // A SUT in the kernel works in the sender's time; one on CPUs of its own cannot delay the sender.
         let (sut_wait_ns, tester_wait_ns) =
             if rule.sut_shares_cpu { (waits.max_ns(), 0) } else { (waits.sut_ns, waits.tester_ns) };
@@ -206,6 +230,7 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
             lost: self.losses.by_series(),
             window: self.timeline.windows.end_s.len(),
             sut_wait_s: sut_wait_ns.max(steal_ns) as f64 / 1e9,
+            slow_s,
             tester_wait_s: tester_wait_ns as f64 / 1e9,
             late_s: if rule.sut_shares_cpu { 0.0 } else { late_ns as f64 / 1e9 },
         });
@@ -263,10 +288,11 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
         thread::sleep_ns((self.shared.start_ns + edge_ns).saturating_sub(now_ns));
     }
 
-    /// Return the timeline, the slots, and the CPUs of tester and SUT.
-    pub(crate) fn finish(self) -> (Timeline, Option<Slots>, Vec<usize>) {
+    /// Return the timeline, the slots, the CPUs of tester and SUT, and their speeds.
+    pub(crate) fn finish(self) -> (Timeline, Option<Slots>, Vec<usize>, Vec<CpuSpeed>) {
         let cpus = self.watch.as_ref().map(ThreadWatch::cpus).unwrap_or_default();
-        (self.timeline, self.slots, cpus)
+        let histories = self.context.speed_histories.lock().unwrap_or_else(PoisonError::into_inner);
+        (self.timeline, self.slots, cpus, self.speeds.speeds(&histories))
     }
 }
 

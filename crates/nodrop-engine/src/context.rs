@@ -1,8 +1,10 @@
 //! Parameters of a trial, and its timeline as the conductor recorded it.
 
 use nodrop_model::{StopClause, TrialRequest, Windows};
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
+use crate::disturbance::SpeedHistories;
 use crate::series::TrialSeries;
 
 /// Parameters of a trial other than ports and streams.
@@ -13,6 +15,8 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) cores: &'a [usize],
     pub(crate) stop: &'a AtomicBool,
     pub(crate) series: &'a TrialSeries,
+    /// Speeds of CPUs in earlier trials.
+    pub(crate) speed_histories: &'a Mutex<SpeedHistories>,
     /// Factor on the requested time between two loss checks.
     pub(crate) late_factor: u32,
 }

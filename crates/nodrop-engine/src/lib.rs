@@ -37,9 +37,11 @@ use nodrop_model::{CheckReply, DoubtReason, TrialReply, TrialRequest, Window};
 use nodrop_port::clock::Clock;
 use nodrop_port::{PortError, Receive, Transmit};
 use nodrop_wire::Frames;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 use crate::context::TrialContext;
+use crate::disturbance::SpeedHistories;
 use crate::series::TrialSeries;
 
 pub use neighbors::{Neighbors, StationPort, announcements};
@@ -100,6 +102,7 @@ pub struct Engine<T, R, C> {
     cores: Vec<usize>,
     clock: C,
     series: TrialSeries,
+    speed_histories: Mutex<SpeedHistories>,
     late_factor: u32,
     next_tag: u8,
 }
@@ -130,7 +133,16 @@ impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
             ));
         }
         let series = TrialSeries::new(&streams);
-        Ok(Self { ports, streams, cores, clock, series, late_factor: 1, next_tag: 0 })
+        Ok(Self {
+            ports,
+            streams,
+            cores,
+            clock,
+            series,
+            speed_histories: Mutex::default(),
+            late_factor: 1,
+            next_tag: 0,
+        })
     }
 
     /// Return the number of threads of a trial.
@@ -173,6 +185,7 @@ impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
             cores: &self.cores,
             stop,
             series: &self.series,
+            speed_histories: &self.speed_histories,
             late_factor: self.late_factor,
         };
         trial::discard_stale(&mut self.ports)?;

@@ -7,7 +7,7 @@ use nodrop_port::{PortError, Receive, Transmit};
 
 use crate::conductor::Conductor;
 use crate::context::TrialContext;
-use crate::disturbance::OtherWorkMeter;
+use crate::disturbance::{OtherWorkMeter, SpeedSamplers};
 use crate::host_snapshot::HostSnapshot;
 use crate::pacer::Pacer;
 use crate::receive_lane::{IncomingStream, ReceiveLane};
@@ -45,8 +45,10 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
     let head_start_ns = if has_self_paced { SELF_PACED_HEAD_START_NS } else { HEAD_START_NS };
     let start_ns = clock.steady_ns() + head_start_ns;
     let shared = SharedCounters::new(start_ns, context.duration_ns(), context.series.counts.count(), sending_ports);
-    let mut conductor = Conductor::new(context, clock, &shared, on_window);
+    let samplers = SpeedSamplers::new(context.request.disturbances.as_ref(), context.cores);
+    let mut conductor = Conductor::new(context, clock, &shared, &samplers, on_window);
     let workers = std::thread::scope(|scope| {
+        samplers.start(scope);
         let handles: Vec<_> = workers
             .into_iter()
             .enumerate()
@@ -57,13 +59,14 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
             })
             .collect();
         conductor.run();
+        samplers.end();
         handles
             .into_iter()
             .map(|handle| handle.join().map_err(|_| EngineError::Panic)?.map_err(EngineError::Port))
             .collect::<Result<Vec<_>, _>>()
     })?;
     let usage = HostSnapshot::take(clock).usage_since(&before);
-    let (timeline, slots, cpus) = conductor.finish();
+    let (timeline, slots, cpus, cpu_speeds) = conductor.finish();
     let other_work = other_work.map(|meter| meter.read(&cpus)).unwrap_or_default();
     let end_ns = (timeline.sent_for_s * 1e9).round() as u64;
     let counts = Counts::collect(&workers, streams, context, end_ns);
@@ -72,7 +75,7 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
     let queue_slots = ports.iter().map(|port| port.rx.queue_slots()).min().unwrap_or(0);
     let reply = reply(context, counts, timeline, slots, &usage, drops, queue_slots);
     let other_work = if reply.windows.disturbed_time.time_s.is_empty() { Vec::new() } else { other_work };
-    Ok(TrialReply { other_work, ..reply })
+    Ok(TrialReply { other_work, cpu_speeds, ..reply })
 }
 
 /// Discard frames that arrived after the last trial, and their drop counts.

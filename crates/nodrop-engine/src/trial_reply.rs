@@ -198,6 +198,7 @@ pub(crate) fn reply(
         windows: timeline.windows,
         undisturbed_counts: undisturbed,
         other_work: Vec::new(),
+        cpu_speeds: Vec::new(),
         doubts: find_doubts(&observations),
         capture: None,
     }

@@ -101,6 +101,19 @@ pub struct OtherWork {
     pub time_s: f64,
 }
 
+/// Speed of a CPU of the SUT during a trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuSpeed {
+    /// The CPU.
+    pub cpu: u32,
+    /// Mean speed, as a share of the fastest since the ports were opened.
+    pub mean_ratio: f64,
+    /// Usual speed, i.e. the median of the latest trials, as a share of the fastest.
+    pub usual_ratio: f64,
+    /// Time in which the CPU was clearly slower than usual, in seconds.
+    pub slow_time_s: f64,
+}
+
 /// The trial without its disturbed time, all streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UndisturbedCounts {

@@ -18,7 +18,7 @@ mod times;
 mod traffic;
 
 pub use capture::{CAPTURE_BYTES_RANGE, CAPTURE_FRAMES_MAX, CaptureDirection, CaptureReply, CaptureRequest};
-pub use disturbance::{DisturbanceRule, DisturbedTime, OtherWork, UndisturbedCounts};
+pub use disturbance::{CpuSpeed, DisturbanceRule, DisturbedTime, OtherWork, UndisturbedCounts};
 pub use doubt::{Doubt, DoubtReason, Validity};
 pub use field_program::{ChecksumUpdate, CountingField, FieldProgram};
 pub use layout::{ChecksumLayout, FieldLayout, LayerLayout, LayoutReply, LayoutRequest, StreamLayout, Words};
@@ -41,7 +41,7 @@ pub use traffic::{
 };
 
 /// Version of the request and reply shapes; a caller rejects an engine of another version.
-pub const PROTOCOL_VERSION: u32 = 6;
+pub const PROTOCOL_VERSION: u32 = 7;
 
 /// Amount of unsent traffic, as sending time in seconds, that does not count as lost.
 ///

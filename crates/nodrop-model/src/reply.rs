@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::capture::CaptureReply;
-use crate::disturbance::{DisturbedTime, OtherWork, UndisturbedCounts};
+use crate::disturbance::{CpuSpeed, DisturbedTime, OtherWork, UndisturbedCounts};
 use crate::doubt::Doubt;
 use crate::layout::LayoutReply;
 use crate::neighbor::{NeighborCounts, ResolveReply};
@@ -279,6 +279,9 @@ pub struct TrialReply {
     /// What ran on the CPUs of tester and SUT in a disturbed trial, longest first.
     #[serde(default)]
     pub other_work: Vec<OtherWork>,
+    /// Speed of the SUT's CPUs; empty if disturbed time is not separated, or the SUT is not pinned to CPUs.
+    #[serde(default)]
+    pub cpu_speeds: Vec<CpuSpeed>,
     /// Doubts; empty means valid.
     pub doubts: Vec<Doubt>,
     /// Capture; None if not requested.

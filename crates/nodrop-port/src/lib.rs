@@ -8,6 +8,7 @@ pub mod af_xdp;
 pub mod backend;
 pub mod bpf;
 pub mod clock;
+pub mod cpu_speed;
 pub mod cpuid;
 pub mod dpdk;
 pub mod fault;

@@ -83,7 +83,7 @@ pub fn threads_of(process: u32) -> Vec<u32> {
 }
 
 /// Parse a list of CPUs such as `0-2,5` (cpuset(7), "List format").
-fn parse_cpu_list(list: &str) -> Vec<usize> {
+pub(crate) fn parse_cpu_list(list: &str) -> Vec<usize> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         Some(first.trim().parse::<usize>().ok()?..=last.trim().parse::<usize>().ok()?)

@@ -103,6 +103,14 @@ impl CommonArguments {
         Memory::new(bytes as usize, self.pages()).map(Some).ok_or_else(error)
     }
 
+    /// Return the scheduling of a VNF on this back end.
+    pub(super) fn vnf_pace(&self) -> Pace {
+        match self.backend {
+            Backend::AfPacket => Pace::VNF,
+            Backend::AfXdp => Pace::POLL_MODE_VNF,
+        }
+    }
+
     /// Return `pace` with the requested capacity and CPU sharing.
     pub(super) fn pace(&self, pace: Pace) -> Pace {
         let frame_time = self.capacity.map_or(Duration::ZERO, |pps| Duration::from_secs_f64(1.0 / pps));

@@ -33,7 +33,7 @@ pub fn run_l2(arguments: L2) -> Result<(), PortError> {
         peer.map(|peer| Ok::<_, PortError>((peer, own_address(&interface)?))).transpose()
     });
     let network = CrossConnect { addresses: [near?, far?] };
-    forward(&interfaces, network, &arguments.common, Pace::VNF)
+    forward(&interfaces, network, &arguments.common, arguments.common.vnf_pace())
 }
 
 /// Run a router until standard input closes.
@@ -60,7 +60,7 @@ pub fn run_l3(arguments: L3) -> Result<(), PortError> {
         arguments.port.into_iter().map(|port| RouterPort { mac: port.mac, addresses: port.addresses }).collect();
     let router = Router::new(stations, &routes, &arguments.neighbor);
     start(&arguments.common)?;
-    forward(&interfaces, router, &arguments.common, Pace::VNF)
+    forward(&interfaces, router, &arguments.common, arguments.common.vnf_pace())
 }
 
 /// Run an edge switch until standard input closes.

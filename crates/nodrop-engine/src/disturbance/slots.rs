@@ -30,7 +30,8 @@ const IN_FLIGHT_SLOTS: usize = 4;
 const SETTLED_S: f64 = 0.04;
 /// Slots until the last losses of a drain are confirmed: a lost frame is overtaken in one and still missing in the next.
 const DRAINED_SLOTS: u32 = 2;
-/// Time without a frame out of the SUT after which a drain ends: the SUT, which has its CPU again, stopped by itself.
+/// Time without a frame out of the SUT, although it has its CPU, after which it stopped by itself: neither a disturbance
+/// before nor a slow CPU accounts for that.
 const STALL_S: f64 = 0.008;
 /// Number of slots kept apart before they are added to their windows.
 const SLOTS_MAX: usize = 512;
@@ -48,10 +49,20 @@ pub(crate) struct SlotEnd<'a> {
     pub(crate) window: usize,
     /// Longest wait of the SUT for a CPU that ended in the slot, in seconds.
     pub(crate) sut_wait_s: f64,
-    /// Longest such wait of the tester, in seconds.
+    /// Time in which a CPU of the SUT was slow, in seconds.
+    pub(crate) slow_s: f64,
+    /// Longest wait of the tester for a CPU that ended in the slot, in seconds.
     pub(crate) tester_wait_s: f64,
     /// Largest lateness of a frame that the SUT cannot have caused, in seconds.
     pub(crate) late_s: f64,
+}
+
+impl SlotEnd<'_> {
+    /// Frames sent since the trial's start, and those of them that have left the SUT or are lost.
+    fn sent_and_gone(&self) -> (u64, u64) {
+        let sum = |count: fn(&Sample) -> u64| self.now.iter().map(count).sum::<u64>();
+        (sum(|series| series.offered), sum(|series| series.received) + self.lost.iter().sum::<u64>())
+    }
 }
 
 /// The counts of one slot.
@@ -76,9 +87,6 @@ struct Drain {
     /// Frames in flight at `in_flight_s`.
     in_flight: u64,
     in_flight_s: f64,
-    /// Frames that had left the SUT at `gone_s`, when the last of them did.
-    gone: u64,
-    gone_s: f64,
     /// Latest slots in a row in which it was over.
     drained_slots: u32,
 }
@@ -93,6 +101,9 @@ pub(crate) struct Slots {
     last_lost: Vec<u64>,
     last_s: f64,
     last_late_s: f64,
+    /// Frames that had left the SUT or were lost at `gone_s`, when the last of them was, or when a wait of the SUT ended.
+    gone: u64,
+    gone_s: f64,
     /// The drain after a disturbance, if it has not ended.
     drain: Option<Drain>,
     /// Begin of the time in which frames were late in every slot, if they were in the last one.
@@ -120,6 +131,8 @@ impl Slots {
             last_lost: vec![0; series_count],
             last_s: 0.0,
             last_late_s: 0.0,
+            gone: 0,
+            gone_s: 0.0,
             drain: None,
             late_since_s: None,
             in_flight: VecDeque::new(),
@@ -139,7 +152,10 @@ impl Slots {
         }
         let is_late = end.late_s > TESTER_WAIT_MAX_S;
         let becomes_late = self.late_since_s.is_none() && end.late_s - self.last_late_s > TESTER_WAIT_MAX_S;
-        let begins = end.sut_wait_s > SUT_WAIT_MAX_S || end.tester_wait_s > TESTER_WAIT_MAX_S || becomes_late;
+        let waits = end.sut_wait_s > SUT_WAIT_MAX_S || end.tester_wait_s > TESTER_WAIT_MAX_S || becomes_late;
+        let has_stalled = self.has_stalled(waits, end);
+        let slow_s = if has_stalled { 0.0 } else { end.slow_s };
+        let begins = waits || slow_s > SUT_WAIT_MAX_S;
         self.last_late_s = end.late_s;
         self.late_since_s = if is_late { self.late_since_s.or(Some(self.last_s)) } else { None };
         self.recent.push_back(Slot {
@@ -153,11 +169,12 @@ impl Slots {
         });
         if begins {
             // Frames sent in the slot before the wait were still on their way.
-            let begin_s = self.last_s.min(end.end_s - end.sut_wait_s.max(end.tester_wait_s).max(end.late_s));
+            let begin_s =
+                self.last_s.min(end.end_s - end.sut_wait_s.max(slow_s).max(end.tester_wait_s).max(end.late_s));
             let first = self.recent.iter().take_while(|slot| slot.end_s <= begin_s).count().saturating_sub(1);
             self.recent.iter_mut().skip(first).for_each(|slot| slot.disturbed = true);
         }
-        self.update_drain(begins, end);
+        self.update_drain(begins, has_stalled, end);
         (self.last, self.last_unsent, self.last_s) = (end.now.to_vec(), end.unsent, end.end_s);
         self.last_lost = end.lost.to_vec();
         self.settle(end.end_s - SETTLED_S);
@@ -166,18 +183,25 @@ impl Slots {
         }
     }
 
-    fn update_drain(&mut self, begins: bool, end: &SlotEnd<'_>) {
+    /// Return whether no frame has left the SUT for a while although some were in it and it had its CPU.
+    fn has_stalled(&mut self, waits: bool, end: &SlotEnd<'_>) -> bool {
+        let (sent, gone) = end.sent_and_gone();
+        if waits || gone > self.gone || gone >= sent {
+            (self.gone, self.gone_s) = (gone, end.end_s);
+        }
+        end.end_s - self.gone_s >= STALL_S
+    }
+
+    fn update_drain(&mut self, begins: bool, has_stalled: bool, end: &SlotEnd<'_>) {
         let now_s = end.end_s;
-        let lost: u64 = end.lost.iter().sum();
-        let sum = |count: fn(&Sample) -> u64| end.now.iter().map(count).sum::<u64>();
-        let (sent, gone) = (sum(|series| series.offered), sum(|series| series.received) + lost);
+        let (sent, gone) = end.sent_and_gone();
         let in_flight = sent.saturating_sub(gone);
         let is_catching_up = self.late_since_s.is_some_and(|since_s| now_s - since_s <= CATCH_UP_MAX_S);
         let usual = self.in_flight.iter().copied().max().unwrap_or(0).max((self.load_pps * IN_FLIGHT_S) as u64);
         match &mut self.drain {
             _ if begins => {
-                let (begin_s, in_flight_s, gone_s) = (now_s, now_s, now_s);
-                self.drain = Some(Drain { begin_s, sent, in_flight, in_flight_s, gone, gone_s, drained_slots: 0 });
+                let (begin_s, in_flight_s) = (now_s, now_s);
+                self.drain = Some(Drain { begin_s, sent, in_flight, in_flight_s, drained_slots: 0 });
             }
             Some(drain) => {
                 let passed_s = now_s - drain.in_flight_s;
@@ -186,10 +210,6 @@ impl Slots {
                 if passed_s >= STEADY_S {
                     (drain.in_flight, drain.in_flight_s) = (in_flight, now_s);
                 }
-                if gone > drain.gone {
-                    (drain.gone, drain.gone_s) = (gone, now_s);
-                }
-                let has_stalled = gone < drain.sent && now_s - drain.gone_s >= STALL_S;
                 let has_left = !is_catching_up && gone >= drain.sent;
                 drain.drained_slots = if has_left && in_flight <= usual { drain.drained_slots + 1 } else { 0 };
                 let is_drained = drain.drained_slots >= DRAINED_SLOTS || (has_left && is_steady);
@@ -288,24 +308,32 @@ mod tests {
 
     /// Slots of 10 ms with 1,000 frames each, one window: (waited ms, in flight, losses confirmed so far).
     fn run(slots: &[(f64, u64, u64)]) -> (Slots, Windows) {
-        run_late(slots, &[])
+        run_with(slots, |_, _| {})
     }
 
     /// The same, with frames that are late in the first slots, in ms.
     fn run_late(slots: &[(f64, u64, u64)], late_ms: &[f64]) -> (Slots, Windows) {
+        run_with(slots, |index, end| end.late_s = late_ms.get(index).copied().unwrap_or(0.0) / 1e3)
+    }
+
+    /// The same, with other changes of the slots.
+    fn run_with(slots: &[(f64, u64, u64)], change: impl Fn(usize, &mut SlotEnd<'_>)) -> (Slots, Windows) {
         let mut found = Slots::new(1, LOAD_PPS);
         for (index, (wait_ms, in_flight, lost)) in (1_u32..).zip(slots) {
             let offered = u64::from(index) * 1000;
-            found.close(&SlotEnd {
+            let mut end = SlotEnd {
                 end_s: f64::from(index) * 0.01,
                 now: &[Sample { offered, received: offered - in_flight - lost, overdue: *lost }],
                 unsent: 0,
                 lost: &[*lost],
                 window: 0,
                 sut_wait_s: wait_ms / 1e3,
+                slow_s: 0.0,
                 tester_wait_s: 0.0,
-                late_s: late_ms.get(index as usize - 1).copied().unwrap_or(0.0) / 1e3,
-            });
+                late_s: 0.0,
+            };
+            change(index as usize - 1, &mut end);
+            found.close(&end);
         }
         let (count, lost) = (slots.len() as u64, slots.last().map_or(0, |last| last.2));
         let windows = Windows {
@@ -320,7 +348,10 @@ mod tests {
 
     /// Disturbed slots, frames lost in them, and undisturbed losses of settled slots.
     fn split(slots: &[(f64, u64, u64)]) -> (u32, u64, u64) {
-        let (found, windows) = run(slots);
+        split_result(run(slots))
+    }
+
+    fn split_result((found, windows): (Slots, Windows)) -> (u32, u64, u64) {
         let settled = found.lost_count();
         let (disturbed, _) = found.finish(windows.end_s[0], &windows);
         let slots = (disturbed.total_s() / 0.01).round() as u32;
@@ -417,6 +448,18 @@ mod tests {
         slots.extend((1..10).map(|index| (0.0, 900 + index * 1000, 0)));
         slots.extend([(0.0, 5, 8000); 8]);
         assert_eq!(split(&slots), (3, 0, 8000));
+    }
+
+    #[test]
+    fn losses_of_a_slow_cpu_are_left_out_but_not_those_of_a_sut_that_stops_on_it() {
+        let slow = |slots: &[(f64, u64, u64)]| split_result(run_with(slots, |_, end| end.slow_s = 0.01));
+        let lossy: Vec<_> = (0..20).map(|slot| (0.0, 500, slot * 100)).collect();
+        assert_eq!(slow(&lossy), (20, 1900, 0));
+        let mut slots = vec![QUIET; 4];
+        slots.extend((1..10).map(|index| (0.0, 5 + index * 1000, 0)));
+        slots.extend([(0.0, 5, 8000); 8]);
+        let (disturbed, left_out, lost) = slow(&slots);
+        assert!(disturbed <= 14 && left_out <= 2000 && lost == 0, "{disturbed} {left_out} {lost}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::MAX_BATCH;
 use super::ring::{Consumer, Producer};
@@ -11,6 +12,10 @@ use crate::{PortError, interface_index};
 
 const REMEDY: &str = "needs CAP_NET_RAW, a kernel with CONFIG_XDP_SOCKETS, an interface that is up, and a queue that no other \
      socket uses; locked memory may be limited (`ulimit -l`)";
+
+/// Longest time for which a queue stays busy after its socket: `xp_put_pool` leaves it to a work item
+/// (`xp_release_deferred`), which takes the RTNL, so a killed process is gone before its queue is free.
+const RELEASE_MAX: Duration = Duration::from_secs(2);
 
 /// linux/if_xdp.h, since Linux 6.17.
 const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
@@ -236,14 +241,25 @@ impl UnboundSocket<'_> {
             sxdp_queue_id: queue,
             sxdp_shared_umem_fd: 0,
         };
-        // SAFETY: `address` outlives the call and its size is passed along.
-        let result = unsafe {
-            libc::bind(
-                self.fd.as_raw_fd(),
-                (&raw const address).cast(),
-                size_of::<libc::sockaddr_xdp>() as libc::socklen_t,
-            )
-        };
-        if result == 0 { Ok(()) } else { Err(PortError::last_os(self.interface, "bind an AF_XDP socket", REMEDY)) }
+        let deadline = Instant::now() + RELEASE_MAX;
+        loop {
+            // SAFETY: `address` outlives the call and its size is passed along.
+            let result = unsafe {
+                libc::bind(
+                    self.fd.as_raw_fd(),
+                    (&raw const address).cast(),
+                    size_of::<libc::sockaddr_xdp>() as libc::socklen_t,
+                )
+            };
+            let error = std::io::Error::last_os_error();
+            if result == 0 {
+                return Ok(());
+            }
+            if error.raw_os_error() != Some(libc::EBUSY) || Instant::now() > deadline {
+                let (port, action) = (self.interface.to_owned(), "bind an AF_XDP socket");
+                return Err(PortError::System { port, action, source: error, remedy: REMEDY });
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }
