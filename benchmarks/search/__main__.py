@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from statistics import fmean
 
+from benchmarks.search.drawn_suts import DRAWN, create_drawn
 from benchmarks.search.goals import GOAL_SETS
 from benchmarks.search.requirements import format_requirements
 from rich.box import SIMPLE_HEAD
@@ -35,6 +36,9 @@ def main() -> int:
     console.print(f"{host.cpu_model}, {host.core_count} CPUs, Linux {host.kernel}; all times below are simulated")
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     suts = {name: create for name, create in SUTS.items() if not options.sut or name in options.sut}
+    if options.drawn:
+        suts = {name: partial(create_drawn, name) for name in suts if name in DRAWN}
+        console.print("parameters of the SUTs: drawn for each seed")
     if options.disturbance:
         suts = {name: partial(_create_disturbed, create, options.disturbance) for name, create in suts.items()}
         console.print(f"disturbed: {DISTURBANCES[options.disturbance].text}; errors are those of the undisturbed truth")
@@ -43,7 +47,7 @@ def main() -> int:
         if options.goals in (None, name):
             benchmarks[name] = run_benchmark(goal_set.create_entries(), suts, seeds)
             _print_scores(console, name, benchmarks[name].scores)
-    if not options.disturbance:  # the requirements are those on undisturbed SUTs
+    if not options.disturbance and not options.drawn:  # the requirements are those on the default SUTs
         for line in format_requirements({name: benchmark.scores for name, benchmark in benchmarks.items()}):
             console.print(line)
     console.print(f"{format_count(options.seeds, 'seed')} each; took {(time.monotonic() - start_s) / 60:.1f} min")
@@ -68,11 +72,16 @@ def _parse_options() -> argparse.Namespace:
     )
     parser.add_argument("--sut", action="append", choices=list(SUTS), help="limit to this kind of SUT; may be repeated")
     parser.add_argument("--goals", choices=list(GOAL_SETS), help="limit to these goals")
+    parser.add_argument(
+        "--drawn", action="store_true", help=f"draw the parameters of {', '.join(DRAWN)} for each seed; no other SUTs"
+    )
     parser.add_argument("--disturbance", choices=list(DISTURBANCES), help="let other work take the SUT's CPU")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every run to FILE")
     options = parser.parse_args()
     if options.seeds < 1:
         parser.error("--seeds must be at least 1")
+    if options.drawn and options.sut and not set(options.sut) & set(DRAWN):
+        parser.error(f"--drawn requires one of {', '.join(DRAWN)}")
     return options
 
 

@@ -46,6 +46,10 @@ class PeerSearch:
         if self._error:
             raise self._error
 
+    def add_evidence(self, trial: Trial, outcome: Outcome) -> bool:  # noqa: ARG002
+        """Ignore a trial that the peer did not request."""
+        return False
+
     def intervals(self) -> tuple[Interval, ...]:
         """Return the peer's bounds; without bounds until the search is over."""
         return tuple(

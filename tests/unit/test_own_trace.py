@@ -146,3 +146,20 @@ def test_fine_windows_are_joined_and_nothing_is_lost_on_the_way(count: int) -> N
     assert len(result.windows) <= WINDOWS_MAX
     assert sum(window.lost_count for window in result.windows) == pytest.approx(7 * count)
     assert sum(window.duration_s for window in result.windows) == pytest.approx(1.0)
+
+
+def test_losses_that_show_after_the_end_of_sending_are_no_collapse_of_the_last_moment() -> None:
+    ends = [*(0.05 * position for position in range(1, 21)), 1.001]
+    samples = tuple(Sample(end, int(end * 1e6), 0) for end in ends)
+    outcome = Outcome(
+        index=0,
+        loss_ratio=1e-4,
+        offered_count=1_001_000,
+        lost_count=100,
+        unsent_count=0,
+        elapsed_s=1.001,
+        samples=samples,
+    )
+    seen = trace_outcome(outcome, 1e6, 1.001)
+    assert seen.windows[-1].duration_s == pytest.approx(0.051)
+    assert seen.capacity_pps == pytest.approx(1e6 - 100 / 0.051, rel=1e-3)

@@ -31,10 +31,21 @@ class LoggedSearch:
 
     def tell(self, outcome: Outcome) -> SearchDecision:
         """Answer the last `ask`."""
-        before = list_goal_states(self._intervals)
         start_s = time.process_time()
         self._search.tell(outcome)
         self._lookahead.tell(outcome, time.process_time() - start_s)
+        return self._record(outcome)
+
+    def add_evidence(self, trial: Trial, outcome: Outcome) -> SearchDecision | None:
+        """Report a trial that the search did not request, after its end; None if the search ignores it."""
+        start_s = time.process_time()
+        if not self._search.add_evidence(trial, outcome):
+            return None
+        self._lookahead.tell(outcome, time.process_time() - start_s, trial)
+        return self._record(outcome)
+
+    def _record(self, outcome: Outcome) -> SearchDecision:
+        before = list_goal_states(self._intervals)
         self._intervals = self._search.intervals()
         preview, self._preview = self._preview, TrialPreview()
         return SearchDecision(

@@ -28,12 +28,22 @@ class Lookahead:
     def __init__(self, plan: SearchPlan) -> None:
         self._plan = plan
         self._outcomes: list[Outcome] = []
+        self._other_trials: dict[int, Trial] = {}
+        """Trials that the search did not request, by the index of their outcome."""
         self._redo_s = 0.0
 
-    def tell(self, outcome: Outcome, cpu_s: float) -> None:
-        """Note an outcome that the search received, and the CPU time the search needed, which a copy needs again."""
+    def tell(self, outcome: Outcome, cpu_s: float, other_trial: Trial | None = None) -> None:
+        """Note an outcome that the search received.
+
+        Args:
+            outcome: the outcome.
+            cpu_s: the CPU time that the search needed, which a copy needs again.
+            other_trial: its trial if the search did not request it.
+        """
         self._outcomes.append(outcome)
         self._redo_s += cpu_s
+        if other_trial:
+            self._other_trials[outcome.index] = other_trial
 
     def preview(self, intervals: Sequence[Interval], trial: Trial, started_s: float) -> TrialPreview:
         """Return the possible effects of a trial, leaving out those that take too long to compute.
@@ -90,7 +100,11 @@ class Lookahead:
             return None
         copy = create(self._plan)
         for outcome in self._outcomes:
-            copy.tell(outcome)
+            other_trial = self._other_trials.get(outcome.index)
+            if other_trial:
+                copy.add_evidence(other_trial, outcome)
+            else:
+                copy.tell(outcome)
         return copy
 
     def _next_index(self) -> int:

@@ -26,16 +26,23 @@ class Redecision(NamedTuple):
 def redecide(result: RunResult) -> Redecision:
     """Decide a search again up to its last trial or the first one that differs from the record.
 
-    Invalid trials, which a search never receives, and latency trials are skipped. Raises ConfigError if the recorded
-    plan is not valid.
+    Invalid trials, which a search never receives, are skipped, and so are latency trials without a decision on record.
+    Raises ConfigError if the recorded plan is not valid.
     """
-    counted = [trial for trial in result.trials if trial.phase == "search" and is_counted(trial)]
-    started_s = _list_starts_s(result, counted)
     recorded = {step.trial_index: step for step in result.steps}
+    counted = [
+        trial for trial in result.trials if is_counted(trial) and (trial.phase == "search" or trial.index in recorded)
+    ]
+    started_s = _list_starts_s(result, counted)
     search = LoggedSearch(result.plan.search)
     steps: list[SearchDecision] = []
     differences: list[str] = []
     for trial in counted:
+        if trial.phase != "search" and search.ask() is None:
+            if evidence := search.add_evidence(trial.trial, Outcome.of(trial, started_s[trial.index])):
+                steps.append(evidence)
+                differences.extend(_diff_bounds(evidence, recorded.get(trial.index)))
+            continue
         if not _is_same(search.ask(), trial.trial):
             differences.append(
                 f"trial {trial.index}: {_describe_trial(search.ask())} decided, "
@@ -56,7 +63,7 @@ def add_decisions(result: RunResult) -> RunResult:
     """Return a run with its decisions: the recorded ones or, for old results without any, re-decided ones."""
     if result.steps or not any(trial.phase == "search" for trial in result.trials):
         return result
-    return result.model_copy(update={"steps": redecide(result).steps})
+    return result.replace(steps=redecide(result).steps)
 
 
 def is_counted(trial: TrialResult) -> bool:
@@ -74,8 +81,8 @@ def _list_starts_s(result: RunResult, trials: Sequence[TrialResult]) -> dict[int
 
 def _is_same(decided: Trial | None, recorded: Trial) -> bool:
     """Return whether load, duration and stop rule agree; the wording of reasons may change."""
-    words = {"reason": "", "goal": "", "rule": ""}
-    return decided is not None and decided.model_copy(update=words) == recorded.model_copy(update=words)
+    others = {"reason": "", "goal": "", "rule": "", "extension_max_s": None}
+    return decided is not None and decided.replace(**others) == recorded.replace(**others)
 
 
 def _diff_bounds(step: SearchDecision, recorded: SearchDecision | None) -> Iterator[str]:

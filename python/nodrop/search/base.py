@@ -1,7 +1,7 @@
 """The interface of all searches: ask for a trial, tell its outcome."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -40,6 +40,10 @@ class Outcome:
     stopped_early: bool = False
     samples: tuple[Sample, ...] = ()
     """The trial window by window; empty if the measurer only has totals."""
+    forwarding_pps: tuple[float, ...] = ()
+    """Receive rates of windows within it that nothing disturbed; empty if unknown."""
+    wall_s: float = 0.0
+    """Time of sending with the disturbed time that `elapsed_s` leaves out; 0: the same."""
     started_s: float = 0.0
     """Time from the start of the search to the start of this trial, by the measurer's clock."""
 
@@ -52,12 +56,14 @@ class Outcome:
             index=result.index,
             loss_ratio=result.judged_loss_ratio,
             elapsed_s=judged.duration_s,
+            wall_s=0.0 if has_all_time else result.duration_s,
             intended_count=result.intended_count if has_all_time else judged.offered_count + judged.unsent_count,
             offered_count=judged.offered_count,
             lost_count=judged.lost_count,
             unsent_count=judged.unsent_count,
             stopped_early=result.stopped_early,
             samples=_list_samples(result),
+            forwarding_pps=_list_forwarding_rates(result),
             started_s=started_s,
         )
 
@@ -80,6 +86,31 @@ def _list_samples(result: TrialResult) -> tuple[Sample, ...]:
             disturbed_s += disturbed.time_s[position]
         samples.append(Sample(max(0.0, min(end_s, result.duration_s) - disturbed_s), offered_count, lost_count))
     return tuple(samples) if windows.lost_count else ()
+
+
+def _list_forwarding_rates(result: TrialResult) -> tuple[float, ...]:
+    windows, disturbed = result.windows, result.windows.disturbed_time
+    received = [sum(counts) for counts in zip(*windows.received_count, strict=True)]
+    return list_forwarding_rates(windows.end_s, received, disturbed.time_s if disturbed else ())
+
+
+def list_forwarding_rates(
+    end_s: Sequence[float], received_count: Sequence[int], disturbed_s: Sequence[float] = ()
+) -> tuple[float, ...]:
+    """Return the receive rates of windows, in pps, without disturbed windows, the first and the last.
+
+    The first has frames that fill the queues of the SUT, the last those that leave them after the end of sending.
+
+    Args:
+        end_s: end of each window.
+        received_count: frames received within each window; empty if unknown.
+        disturbed_s: disturbed time within each window; empty without any.
+    """
+    if not received_count:
+        return ()
+    inner = range(1, len(end_s) - 1)
+    clean = (position for position in inner if not disturbed_s or not disturbed_s[position])
+    return tuple(received_count[position] / (end_s[position] - end_s[position - 1]) for position in clean)
 
 
 class Interval(Value):
@@ -135,6 +166,12 @@ class Search(Protocol):
     def tell(self, outcome: Outcome) -> None:
         """Report the outcome of the trial last requested."""
 
+    def add_evidence(self, trial: Trial, outcome: Outcome) -> bool:
+        """Report a trial that the search did not request, after its end; it may then request more trials.
+
+        Returns: whether the trial counts; published searches know no other trials than their own.
+        """
+
     def intervals(self) -> tuple[Interval, ...]:
         """Return one interval per goal, in the goals' order, at any time of the search."""
 
@@ -166,6 +203,10 @@ class DialogueSearch(ABC):
             self._trial = self._dialogue.send(outcome)
         except StopIteration:
             self._trial = None
+
+    def add_evidence(self, trial: Trial, outcome: Outcome) -> bool:  # noqa: ARG002
+        """Ignore a trial that the search did not request."""
+        return False
 
     @abstractmethod
     def intervals(self) -> tuple[Interval, ...]:

@@ -40,7 +40,7 @@ class MlrSearch01(DialogueSearch):
         final_s = self._plan.final_trial_duration_s
         intervals = [find_best_interval(goal, self._tables, final_s) for goal in self._plan.goals]
         return tuple(
-            interval.model_copy(update={"flags": (*interval.flags, flag)}) if flag else interval
+            interval.replace(flags=(*interval.flags, flag)) if flag else interval
             for interval in intervals
             for flag in [self._lost.get(interval.goal.loss_ratio)]
         )

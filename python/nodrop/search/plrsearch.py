@@ -58,12 +58,8 @@ class PlrSearch(DialogueSearch):
             return (Interval.unknown(self._goal),)
         estimate = self._estimate()
         mean_pps, sd_pps = estimate.mean_and_sd_pps
-        interval = Interval.unknown(self._goal).model_copy(
-            update={
-                "estimate_pps": _round(mean_pps),
-                "estimate_sd_pps": _round(sd_pps),
-                "flags": tuple(self._flags(estimate)),
-            }
+        interval = Interval.unknown(self._goal).replace(
+            estimate_pps=_round(mean_pps), estimate_sd_pps=_round(sd_pps), flags=tuple(self._flags(estimate))
         )
         return (interval,)
 

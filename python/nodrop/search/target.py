@@ -47,7 +47,7 @@ def build_chain(goal: Goal, preceding_count: int, grid: LoadGrid) -> Chain:
         coarser_sum_s = initial_s if position == preceding_count else sum_s * shrink**position
         trial_s = min(final_s, coarser_sum_s)
         width = grid.clamp(2 * width)
-        coarser = goal.model_copy(update={"final_trial_duration_s": trial_s, "duration_sum_s": coarser_sum_s})
+        coarser = goal.replace(final_trial_duration_s=trial_s, duration_sum_s=coarser_sum_s)
         targets.insert(0, Target(coarser, trial_s, width))
     return tuple(targets)
 

@@ -44,7 +44,7 @@ class TightestBounds:
             width_goal: relative width above which bounds are flagged as too far apart.
         """
         interval = interval_between(self.goal, self.lower or self.upper, self.upper or self.lower, final_duration_s)
-        return interval.model_copy(update={"flags": (*interval.flags, *self._flags(width_goal))})
+        return interval.replace(flags=(*interval.flags, *self._flags(width_goal)))
 
     def _flags(self, width_goal: float) -> list[Flag]:
         flags = []

@@ -1,5 +1,7 @@
 """Searches against simulated SUTs on a virtual clock: hundreds of searches per minute, with known truth."""
 
+import itertools
+import operator
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import NamedTuple
@@ -8,7 +10,7 @@ from nodrop.model.goal import Flag
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create
-from nodrop.search.base import Interval, Outcome, Sample, Search
+from nodrop.search.base import Interval, Outcome, Sample, Search, list_forwarding_rates
 from nodrop.simulation.offer import offer_trial
 from nodrop.simulation.sut import Sut
 
@@ -95,6 +97,8 @@ def simulate_trials(
 def simulate_trial(sut: Sut, trial: Trial, index: int, now_s: float) -> Outcome:
     """Offer a trial to the SUT at that time since the start of the simulation. Return its outcome."""
     offered = offer_trial(sut, trial, now_s)
+    arrived = map(operator.sub, offered.offered_count, offered.lost_count)
+    received = [now - before for before, now in itertools.pairwise((0, *arrived))]
     return Outcome(
         index=index,
         loss_ratio=offered.loss_ratio,
@@ -105,5 +109,6 @@ def simulate_trial(sut: Sut, trial: Trial, index: int, now_s: float) -> Outcome:
         unsent_count=offered.unsent_count,
         stopped_early=offered.stopped_by is not None,
         samples=tuple(map(Sample, offered.end_s, offered.offered_count, offered.lost_count)),
+        forwarding_pps=list_forwarding_rates(offered.end_s, received),
         started_s=now_s,
     )

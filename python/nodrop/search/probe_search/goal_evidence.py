@@ -129,12 +129,16 @@ class GoalEvidence:
         high_s = tolerated_s * 1.002 - result.full_high_s
         return max(self.full_s, min(low_s, high_s) - self._overhead_s)
 
+    def is_full_length(self, trace: Trace) -> bool:
+        """Return whether a trial lasted as long as the goal's final trials."""
+        return trace.elapsed_s >= self.full_s * FULL_LENGTH_SHARE
+
     def part_count(self, trace: Trace) -> int:
         """Return the number of trials of the goal's duration that a trial counts for; at least 1."""
         return max(1, int(trace.elapsed_s / self.full_s / FULL_LENGTH_SHARE))
 
     def _evidence_of(self, trace: Trace, expected_ratio: float) -> list[Evidence]:
-        if trace.elapsed_s >= self.full_s * FULL_LENGTH_SHARE:
+        if self.is_full_length(trace):
             count = self.part_count(trace)
             effective_s = (trace.elapsed_s + self._overhead_s) / count
             duration_s = max(self.full_s, trace.elapsed_s / count)

@@ -1,25 +1,21 @@
 """The interval of each goal: bounds, their confidence, and every deviation from RFC 9971."""
 
-import itertools
 import math
 from collections.abc import Iterator
-from statistics import fmean
 
 from nodrop.model.goal import Flag
 from nodrop.model.search_plan import EarlierGoal, SearchPlan
 from nodrop.search.base import Interval
 from nodrop.search.goal_interval import compute_goal_interval
-from nodrop.search.probe_search.confidence import LoadEvidence, compute_above_probability, compute_loss_ratio_limit
-from nodrop.search.probe_search.event_loss import is_stall
+from nodrop.search.probe_search.bound_confidence import DOUBTFUL_PROBABILITY, compute_meets_probability
+from nodrop.search.probe_search.confidence import compute_loss_ratio_limit
 from nodrop.search.probe_search.goal_evidence import GoalEvidence
-from nodrop.search.probe_search.load_selection import estimate_threshold, select_trials_below_capacity
+from nodrop.search.probe_search.load_selection import estimate_threshold
 from nodrop.search.probe_search.state import GoalSearch, SearchState
-from nodrop.search.probe_search.sut_model import Estimate, SutBehavior
+from nodrop.search.probe_search.sut_model import SutBehavior
 
 MIN_TRIALS = 5
 """Trials at a load that show their variation."""
-DOUBTFUL_PROBABILITY = 0.5
-"""Error probability from which on a bound is flagged as doubtful."""
 
 
 def make_interval(state: SearchState, goal_search: GoalSearch) -> Interval:
@@ -43,7 +39,7 @@ def make_interval(state: SearchState, goal_search: GoalSearch) -> Interval:
         flags.append(_flag_accepted_bound(state, evidence, lower_pps))
     confidence = _build_confidence(state, goal_search)
     flags += [*_flag_deviations(evidence), *_flag_doubtful_bounds(confidence), *state.flags]
-    return base.model_copy(update=update | confidence | {"flags": tuple(flags)})
+    return base.replace(**(update | confidence | {"flags": tuple(flags)}))
 
 
 def find_earlier_goal(plan: SearchPlan, evidence: GoalEvidence) -> EarlierGoal | None:
@@ -61,11 +57,11 @@ def _build_confidence(state: SearchState, goal_search: GoalSearch) -> dict[str, 
     if estimate and estimate.near and (lower_pps or 0.0) <= estimate.load_pps <= (upper_pps or math.inf):
         values |= {"estimate_pps": estimate.load_pps, "estimate_sd_pps": estimate.load_pps * estimate.sd_ratio}
     if lower_pps is not None:
-        meets = _compute_meets_probability(state, goal_search, lower_pps, estimate)
+        meets = compute_meets_probability(state, goal_search, lower_pps, estimate)
         values["lower_error_probability"] = None if meets is None else 1.0 - meets
         values["loss_ratio_limit"] = _compute_loss_ratio_limit(state, lower_pps)
     if upper_pps is not None:
-        values["upper_error_probability"] = _compute_meets_probability(state, goal_search, upper_pps, estimate)
+        values["upper_error_probability"] = compute_meets_probability(state, goal_search, upper_pps, estimate)
     return values
 
 
@@ -75,33 +71,6 @@ def _flag_doubtful_bounds(confidence: dict[str, object]) -> Iterator[Flag]:
         probability = confidence.get(f"{side}_error_probability")
         if isinstance(probability, float) and probability > DOUBTFUL_PROBABILITY:
             yield Flag.of(f"doubtful-{side}-bound", probability=probability)
-
-
-def _compute_meets_probability(
-    state: SearchState, goal_search: GoalSearch, load_pps: float, estimate: Estimate | None
-) -> float | None:
-    """Return the probability that most trials at a load meet the goal; None without a model."""
-    if estimate is None or not estimate.near:
-        return None
-    quiet = select_trials_below_capacity(state, goal_search) if goal_search.ratio == 0.0 else []
-    # With single losses, the estimate is the next load to try, not a limit.
-    has_single_losses = any(trace.lost_count > 0 for trace in quiet) and not any(is_stall(trace) for trace in quiet)
-    return compute_above_probability(
-        load_pps, _load_evidence(goal_search.evidence), None if has_single_losses else estimate
-    )
-
-
-def _load_evidence(evidence: GoalEvidence) -> list[LoadEvidence]:
-    """Return the evidence of each load; a trial that stands for several counts once."""
-    result = []
-    for load_pps, counted in evidence.counted().items():
-        met_count = missed_count = 0.0
-        for _, parts in itertools.groupby(counted, key=lambda each: each.trial_index):
-            share = fmean(each.loss_ratio <= evidence.goal.loss_ratio for each in parts)
-            met_count += share
-            missed_count += 1.0 - share
-        result.append(LoadEvidence(load_pps, met_count, missed_count))
-    return result
 
 
 def _compute_loss_ratio_limit(state: SearchState, load_pps: float) -> float | None:

@@ -29,6 +29,8 @@ FAR_TOO_HIGH_FRAMES = 20
 """A quick loss of more frames shows that the load is far too high, but not how far."""
 MIN_SLOPE_WIDTHS = 4.0
 """Distance of losses, in widths, that shows how their rate depends on the load."""
+MIDDLE_WIDTHS_MAX = 32.0
+"""Distance of the bounds, in widths, up to which halving takes fewer trials than steps of increasing size."""
 CAPACITY_LIMITED = frozenset({SutBehavior.RISING, SutBehavior.FALLING, SutBehavior.SCATTERED})
 """Behaviors whose losses are due to the capacity, not to single events."""
 SINGLE_SD = 0.001
@@ -50,7 +52,7 @@ def choose_trial(state: SearchState, goal_search: GoalSearch) -> TrialRequest:
     if upper_pps is not None and estimate.load_pps >= upper_pps:
         return _choose_lower(state, goal_search, upper_pps)
     if lower_pps is not None and estimate.load_pps <= lower_pps:
-        return _choose_higher(state, goal_search, lower_pps)
+        return _choose_higher(state, goal_search, lower_pps, estimate)
     return _choose_estimated(state, goal_search, estimate)
 
 
@@ -192,15 +194,22 @@ def _choose_lower(state: SearchState, goal_search: GoalSearch, upper_pps: float)
     return TrialRequest(load_pps, "step-down", reason)
 
 
-def _choose_higher(state: SearchState, goal_search: GoalSearch, lower_pps: float) -> TrialRequest:
-    """Step up from a lower bound above the estimate, ever faster."""
+def _choose_higher(state: SearchState, goal_search: GoalSearch, lower_pps: float, estimate: Estimate) -> TrialRequest:
+    """Step up from a lower bound above the estimate, ever faster, or to the middle of near bounds if that is further.
+
+    A trial above the capacity ends early, whereas each that passes takes its entire duration.
+    """
     evidence = goal_search.evidence
     upper_pps = evidence.bounds().upper
     times = goal_search.passes if goal_search.strict else max(0, goal_search.passes - 1)
     step = width.scale(evidence.width_ratio, 2.0 ** min(10, times))
     load_pps = min(width.step_above(lower_pps, step), state.plan.max_load_pps)
-    if upper_pps is not None and load_pps >= width.step_below(upper_pps, 0.3 * evidence.width_ratio):
-        load_pps = (lower_pps * upper_pps) ** 0.5
+    if upper_pps is not None:
+        middle_pps = (lower_pps * upper_pps) ** 0.5
+        is_near = width.compute_between(lower_pps, upper_pps) <= MIDDLE_WIDTHS_MAX * evidence.width_ratio
+        is_near = is_near and estimate.basis.code == "prove-capacity"
+        is_beyond = load_pps >= width.step_below(upper_pps, 0.3 * evidence.width_ratio)
+        load_pps = middle_pps if is_beyond else max(load_pps, middle_pps * is_near)
     return TrialRequest(load_pps, "step-up", Message.of("step-up", goal=goal_search.label, load_pps=lower_pps))
 
 

@@ -23,8 +23,15 @@ from nodrop.model.trial import StopRule, Trial
 from nodrop.search import width
 from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
 from nodrop.search.probe_search import intervals
+from nodrop.search.probe_search.bound_confidence import is_lower_doubtful
+from nodrop.search.probe_search.event_loss import EVENTS_MAX
 from nodrop.search.probe_search.findings import make_findings
-from nodrop.search.probe_search.load_selection import choose_trial, estimate_threshold, needs_confirmation
+from nodrop.search.probe_search.load_selection import (
+    FAR_TOO_HIGH_FRAMES,
+    choose_trial,
+    estimate_threshold,
+    needs_confirmation,
+)
 from nodrop.search.probe_search.probes import OVERLOAD_FACTOR, PROBE_S, WATCH_S, probe, probe_again, probe_first
 from nodrop.search.probe_search.state import (
     PREDICTABLE,
@@ -54,8 +61,14 @@ MIN_PROOF_RATIO = 4.0
 """Least duration of a proof, in short trials, that is worth one."""
 MISLED_MAX = 2
 """Failed proofs of loads that passed a short trial after which there are no more short trials."""
+LOSS_RATE_WIDTHS = 4.0
+"""Widths by which a rate of single losses is extrapolated at most if a short trial can measure it."""
 SHORT_STEPS_MAX = 16
 """Most consecutive short trials."""
+MAX_PASSES = 4
+"""Passes over all goals."""
+MAX_CONFIRMATIONS_IN_DOUBT = 2
+"""Further proofs of a lower bound that the model disbelieves; if they pass as well, the model is wrong."""
 MAX_RESTARTS = 12
 """Restarts after which the SUT is no longer probed again."""
 FAR_OFF_WIDTHS = 2.0
@@ -74,6 +87,15 @@ class NodropSearch(DialogueSearch):
         self._state = SearchState(plan)
         super().__init__(plan)
 
+    def add_evidence(self, trial: Trial, outcome: Outcome) -> bool:
+        """Count a trial for every goal, and search again where it contradicts a bound; see `Search`."""
+        if self._trial is not None:
+            raise RuntimeError("the search is not over, but received the outcome of another trial")
+        self._state.record(outcome, trial.intended_load_pps, trial.duration_s)
+        self._dialogue = self._search_to_end(self._search_goals())
+        self._trial = next(self._dialogue, None)
+        return True
+
     def intervals(self) -> tuple[Interval, ...]:
         """Return the relevant bounds (RFC 9971) with their confidence, and every deviation from the RFC."""
         return tuple(intervals.make_interval(self._state, goal_search) for goal_search in self._state.goal_searches)
@@ -83,17 +105,35 @@ class NodropSearch(DialogueSearch):
         return tuple(make_findings(self._state.model, self._state.behaviors))
 
     def _search(self) -> Dialogue:
-        """Search goals that allow more loss first: their proofs overload the SUT slightly, which shows its limit."""
+        yield from self._search_to_end(self._search_all())
+
+    def _search_all(self) -> Dialogue:
+        if not (yield from _resume_from_earlier(self._state)):
+            yield from probe_first(self._state)
+        yield from self._search_goals()
+
+    def _search_goals(self) -> Dialogue:
+        """Search each goal, and again while trials for a later goal may have moved an earlier one.
+
+        Goals that allow more loss come first: their proofs overload the SUT slightly, which shows its limit.
+        """
         state = self._state
         order = sorted(state.goal_searches, key=lambda goal_search: (-goal_search.ratio, -goal_search.evidence.full_s))
+        for _ in range(MAX_PASSES):
+            trial_count = len(state.model.traces)
+            for goal_search in order:
+                yield from _search_goal(state, goal_search)
+            if len(state.model.traces) == trial_count:
+                return
+
+    def _search_to_end(self, dialogue: Dialogue) -> Dialogue:
+        """Search until the goals are decided or no trial fits in the remaining time."""
+        state = self._state
         try:
-            if not (yield from _resume_from_earlier(state)):
-                yield from probe_first(state)
-            for _ in range(2):  # trials for a later goal may have moved an earlier one
-                for goal_search in order:
-                    yield from _search_goal(state, goal_search)
+            yield from dialogue
         except OutOfTimeError:
-            state.flags.append(Flag.of("out-of-time"))
+            flag = Flag.of("out-of-time")
+            state.flags += [] if flag in state.flags else [flag]
         _accept_short_trials(state)
 
 
@@ -152,18 +192,47 @@ def _search_goal(state: SearchState, goal_search: GoalSearch) -> Dialogue:
         if state.is_narrow(goal_search.evidence) and not (
             lower_pps and needs_confirmation(state, goal_search, lower_pps)
         ):
-            if not _is_upper_stale(state, goal_search):
+            if _is_upper_stale(state, goal_search):
+                yield from _recheck_upper(state, goal_search)
+            elif lower_pps is not None and _needs_doubt_resolved(state, goal_search, lower_pps):
+                yield from _confirm_doubtful_lower(state, goal_search, lower_pps)
+            else:
                 return
-            yield from _recheck_upper(state, goal_search)
             continue
         request = choose_trial(state, goal_search)
-        if request.rule in ("cap", "bisect"):
+        if lower_pps is None and _needs_loss_rate(state, goal_search, request):
+            yield from _measure_loss_rate(state, goal_search, request.load_pps)
+        elif request.rule in ("cap", "bisect"):
             yield from _prove_upper(state, goal_search, request)
         elif request.rule == "step-up" and _are_short_trials_useful(state, goal_search, request.load_pps):
             assert lower_pps is not None
             yield from _step_up_with_short_trials(state, goal_search, request, lower_pps)
         else:
             yield from _prove_lower(state, goal_search, request)
+
+
+def _find_lowest_loss(state: SearchState) -> Trace:
+    return min((trace for trace in state.model.current if trace.lost_count > 0), key=lambda trace: trace.load_pps)
+
+
+def _needs_loss_rate(state: SearchState, goal_search: GoalSearch, request: TrialRequest) -> bool:
+    """Return whether the load of a proof is an extrapolation from loads that lose far more."""
+    if not goal_search.strict or request.reason.code != "prove-single-losses":
+        return False
+    lowest = _find_lowest_loss(state)
+    reach = width.compute_between(request.load_pps, lowest.load_pps)
+    return lowest.lost_count > FAR_TOO_HIGH_FRAMES and reach > LOSS_RATE_WIDTHS * goal_search.evidence.width_ratio
+
+
+def _measure_loss_rate(state: SearchState, goal_search: GoalSearch, lossless_pps: float) -> Dialogue:
+    """Measure the rate of single losses between a load that loses too much and one that is expected to lose nothing.
+
+    A second shows there how steeply the rate falls, so that less is extrapolated.
+    """
+    load_pps = (_find_lowest_loss(state).load_pps * lossless_pps) ** 0.5
+    request = TrialRequest(load_pps, "look", Message.of("measure-loss-rate", goal=goal_search.label))
+    stop = StopRule(lost_count=int(EVENTS_MAX), elapsed_s=SHORT_STEP_S)
+    yield from state.measure(request, goal_search.evidence.full_s, stop, goal_search)
 
 
 def _are_short_trials_useful(state: SearchState, goal_search: GoalSearch, load_pps: float) -> bool:
@@ -214,6 +283,22 @@ def _step_up_with_short_trials(
             yield from _prove_upper(state, goal_search, request._replace(load_pps=bad_pps))
         return
     yield from _prove_lower(state, goal_search, request._replace(load_pps=good_pps))
+
+
+def _needs_doubt_resolved(state: SearchState, goal_search: GoalSearch, lower_pps: float) -> bool:
+    """Return whether the model disbelieves a lower bound, and repeated proofs have not refuted the model."""
+    if state.model.behavior is SutBehavior.FALLING:  # the bound was right when it was measured
+        return False
+    is_open = goal_search.confirmations.get(lower_pps, 0) < MAX_CONFIRMATIONS_IN_DOUBT
+    is_doubtful = is_lower_doubtful(state, goal_search, lower_pps)
+    return is_open and (is_doubtful or (goal_search.strict and state.model.may_pass_by_mode(lower_pps)))
+
+
+def _confirm_doubtful_lower(state: SearchState, goal_search: GoalSearch, lower_pps: float) -> Dialogue:
+    """Prove a lower bound again: a trial that fails there makes it an upper bound, and the search steps down."""
+    goal_search.confirmations[lower_pps] = goal_search.confirmations.get(lower_pps, 0) + 1
+    reason = Message.of("confirm-doubtful", goal=goal_search.label, load_pps=lower_pps)
+    yield from _prove_lower(state, goal_search, TrialRequest(lower_pps, "again", reason))
 
 
 def _is_upper_stale(state: SearchState, goal_search: GoalSearch) -> bool:

@@ -12,7 +12,7 @@ from nodrop.search import width
 from nodrop.search.base import Outcome
 from nodrop.search.probe_search.event_loss import EventRate
 from nodrop.search.probe_search.goal_evidence import GoalEvidence
-from nodrop.search.probe_search.sut_model import SutBehavior, SutModel
+from nodrop.search.probe_search.sut_model import SAME_CAPACITY_RATIO, SutBehavior, SutModel
 from nodrop.search.probe_search.trial_trace import Trace, trace_outcome
 
 TrialDialogue = Generator[Trial, Outcome, Trace]
@@ -55,6 +55,8 @@ class GoalSearch:
     """Loads proven after they passed a short trial."""
     targets: set[float] = field(default_factory=set)
     """Loads tried for this goal."""
+    confirmations: dict[float, int] = field(default_factory=dict)
+    """Number of further proofs of each lower bound that the model disbelieved."""
     upper_tries: dict[float, int] = field(default_factory=dict)
     """Number of trials of each load as an upper bound."""
 
@@ -115,7 +117,7 @@ class SearchState:
         if stop and stop.elapsed_s and not self.stops_early:
             intended_s = min(intended_s, stop.elapsed_s)
         if stop and not self.losses_are_final:
-            stop = stop.model_copy(update={"after_loss_s": None})
+            stop = stop.replace(after_loss_s=None)
         outcome = yield Trial(
             intended_load_pps=load_pps,
             duration_s=intended_s,
@@ -125,13 +127,31 @@ class SearchState:
             rule=request.rule,
         )
         self._learn_measurer_limits(stop, outcome)
+        return self.record(outcome, load_pps, intended_s)
+
+    def record(self, outcome: Outcome, load_pps: float, intended_s: float) -> Trace:
+        """Learn from the outcome of a trial; it counts for every goal."""
         trace = trace_outcome(outcome, load_pps, intended_s)
-        self._now_s = max(self._now_s, outcome.started_s) + trace.elapsed_s + self.plan.overhead_s
+        wall_s = max(trace.elapsed_s, outcome.wall_s)
+        self._now_s = max(self._now_s, outcome.started_s) + wall_s + self.plan.overhead_s
         self.model.learn(trace)
         for each in self.goal_searches:
             each.evidence.add(trace, self.model.expected_ratio(trace, each.evidence.full_s))
         self.set_aside_exception(trace)
+        if SutBehavior.RISING in self.behaviors:
+            self._set_aside_refuted(trace)
         return trace
+
+    def _set_aside_refuted(self, trace: Trace) -> None:
+        """Set earlier failures aside at loads that a SUT whose capacity rose now carries.
+
+        These are loads up to that of a full-length trial without too much loss, and below a forwarding rate.
+        """
+        forwarded_pps = trace.capacity_pps * (1.0 - SAME_CAPACITY_RATIO) if trace.overloaded else 0.0
+        for each in self.goal_searches:
+            passed = trace.loss_ratio <= each.ratio and each.evidence.is_full_length(trace)
+            for index in each.evidence.high_loss_indices(max(forwarded_pps, trace.load_pps if passed else 0.0)):
+                each.evidence.set_aside(index)
 
     def _learn_measurer_limits(self, stop: StopRule | None, outcome: Outcome) -> None:
         """Detect a measurer that does not stop trials, or reports losses that are not final."""

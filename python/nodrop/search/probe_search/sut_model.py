@@ -173,6 +173,16 @@ class SutModel:
         carried = [t for t in self.current if not t.overloaded and t.load_pps > max(slow) * (1.0 + SAME_CAPACITY_RATIO)]
         return slow, fast + [median(fast)] * len(carried)
 
+    def may_pass_by_mode(self, load_pps: float) -> bool:
+        """Return whether a trial may pass only because it happened to run in the faster of two modes.
+
+        The SUT changes between them in the course of trials, so that few long ones have the faster mode to their end.
+        """
+        split = self.modes() if self.behavior is SutBehavior.MODES else None
+        if not split or load_pps <= max(split[0]) * (1.0 + SAME_CAPACITY_RATIO):
+            return False
+        return any(trace.begins_late(CHANGING_S) for trace in self.current)
+
     def is_slow_exception(self, trace: Trace) -> bool:
         """Return whether this trial ran in the slower of two modes, which is the rarer one."""
         split = self.modes()

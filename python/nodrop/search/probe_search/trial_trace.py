@@ -25,7 +25,13 @@ FLUCTUATING_SHARE = 0.05
 """A trial of at least this duration, number and share of lossy windows also shows the capacity."""
 OVERLOAD_RATIO = 5e-5
 """Loss below this share counts as single losses, not as a limit of the capacity."""
+OVERLOAD_CLEAR_RATIO = 0.05
+"""Share of lost frames from which on the receive rates of a trial that loses from its begin show the capacity."""
+FORWARDING_MIN = 2
+"""Fewest such rates."""
 TREND_SIGMAS = 4.0
+SHORT_END_SHARE = 0.5
+"""Duration of the last window, as a share of the one before, below which it is merged with that one."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +138,11 @@ class Trace:
     def buffer_count(self) -> float:
         """Frames buffered before loss began; for overloaded trials."""
         return max(0.0, (self.load_pps - self.capacity_pps) * self.elapsed_s - self.lost_count)
+
+    def begins_late(self, seconds: float) -> bool:
+        """Return whether it lost nothing for a time, then frame after frame."""
+        quiet_s = sum(window.duration_s for window in self.windows[: self.first_lossy])
+        return self.overloaded and quiet_s >= seconds
 
     @cached_property
     def steady(self) -> bool:
@@ -247,7 +258,7 @@ def trace_outcome(outcome: Outcome, load_pps: float, intended_s: float) -> Trace
     elapsed_s = outcome.elapsed_s or intended_s
     lost_count = outcome.loss_ratio * load_pps * elapsed_s
     samples = outcome.samples or (Sample(elapsed_s, 0, 0),)
-    return Trace(
+    trace = Trace(
         index=outcome.index,
         load_pps=load_pps,
         intended_s=intended_s,
@@ -258,12 +269,40 @@ def trace_outcome(outcome: Outcome, load_pps: float, intended_s: float) -> Trace
         stopped=outcome.stopped_early,
         unsent_ratio=outcome.unsent_count / max(1, outcome.offered_count + outcome.unsent_count),
     )
+    is_clear = trace.overloaded and trace.first_lossy == 0 and trace.loss_ratio >= OVERLOAD_CLEAR_RATIO
+    if is_clear and len(outcome.forwarding_pps) >= FORWARDING_MIN:
+        return replace(trace, windows=_list_overload_windows(outcome.forwarding_pps, load_pps, elapsed_s))
+    return trace
+
+
+def _list_overload_windows(forwarding_pps: Sequence[float], load_pps: float, elapsed_s: float) -> tuple[Window, ...]:
+    """Return windows with these forwarding rates.
+
+    The rates are exact where losses are not: a lost frame shows only when a later one has left the queues of the SUT,
+    so the first losses appear late, and the last ones after the end of sending.
+    """
+    stride = -(-len(forwarding_pps) // WINDOWS_MAX)
+    rates = [fmean(forwarding_pps[begin : begin + stride]) for begin in range(0, len(forwarding_pps), stride)]
+    duration_s = elapsed_s / len(rates)
+    return tuple(Window(duration_s, max(0.0, load_pps - rate) * duration_s) for rate in rates)
+
+
+def _merge_short_end(samples: list[Sample]) -> list[Sample]:
+    """Return the samples without the last but one if hardly any time follows it.
+
+    The last window also has the losses that show only after the end of sending. In a window of a millisecond a few of
+    them would look like a collapse of the capacity.
+    """
+    if len(samples) < 3:
+        return samples
+    before, last, end = (sample.elapsed_s for sample in samples[-3:])
+    return [*samples[:-2], samples[-1]] if end - last < SHORT_END_SHARE * (last - before) else samples
 
 
 def _list_windows(samples: Sequence[Sample], load_pps: float, lost_count: float, unsent_count: int) -> list[Window]:
     """Return the differences of the cumulative counts; the last window takes the rest of the total loss."""
     stride = -(-len(samples) // WINDOWS_MAX)
-    sampled = [*samples[stride - 1 : -1 : stride], samples[-1]]
+    sampled = _merge_short_end([*samples[stride - 1 : -1 : stride], samples[-1]])
     # Some measurers know the unsent frames only at the end.
     middle = sampled[(len(sampled) - 1) // 2]
     missing_count = load_pps * middle.elapsed_s - middle.offered_count
