@@ -25,7 +25,6 @@ from nodrop.charts import (
     load_latency,
     loss,
     rate_by_frame_size,
-    sankey,
     search_bounds,
     theme,
 )
@@ -35,9 +34,8 @@ from nodrop.cli.plot import CHARTS
 from nodrop.errors import ConfigError
 from nodrop.model.goal import Limit
 from nodrop.model.latency import compute_latency_curve, merge_latency
-from nodrop.model.ledger import Cause, DirectionLedger, Hop, LossLedger
 from nodrop.model.result import LatencyResult, RunResult
-from nodrop.model.trial import DirectionTimes, TrialResult
+from nodrop.model.trial import DirectionTimes
 
 WIDE: dict[str, Any] = {"search__max_load": "37.5Mpps", "search__algorithm": "mlrsearch-01"}
 
@@ -74,22 +72,8 @@ def with_latencies(result: RunResult, count: int = 2000) -> RunResult:
     return result.model_copy(update={"trials": trials, "latencies": (actual,)})
 
 
-def ledger(due: int, *lost: tuple[str, int]) -> LossLedger:
-    """Return a ledger of two hops each way, of which the second loses frames."""
-
-    def way(port: int) -> DirectionLedger:
-        causes = tuple(Cause(name=name, text=f"for {name}", count=count) for name, count in lost)
-        gone = sum(count for _, count in lost)
-        sent = Hop(place=f"the tester's sender on tester{port}", side="tester", in_count=due, out_count=due)
-        ring = Hop(place="the ring", side="sut", in_count=due, out_count=due - gone, causes=causes)
-        return DirectionLedger(tx_port=port, rx_port=1 - port, hops=(sent, ring))
-
-    return LossLedger(ways=(way(0), way(1)))
-
-
 def build_charts(result: RunResult) -> list[Chart]:
     """Return all charts of a run that has a search, latencies and counters."""
-    counted = result.trials[-1].model_copy(update={"ledger": ledger(1_000_000, ("ring_full", 20))})
     return [
         search_bounds.build_chart(result, result.steps),
         rate_by_frame_size.build_chart([result]),
@@ -99,7 +83,6 @@ def build_charts(result: RunResult) -> list[Chart]:
         load_latency.build_chart(with_latencies(result)),
         loss.build_chart(result),
         loss.build_chart(result, result.trials[0]),
-        sankey.build_chart(counted),
         chains.build_chart(with_latencies(result)),
     ]
 
@@ -199,38 +182,44 @@ def test_loss_over_time_adds_up_to_what_was_lost(tmp_path: Path) -> None:
             assert sum(row["lost"] for row in rows) == trial.lost_count
 
 
-def lost_widths(trial: TrialResult) -> dict[str, float]:
-    return {row["text"]: row["bottom"] - row["top"] for row in sankey.build_chart(trial).data["branches"]}
+def test_loss_of_several_trials_is_drawn_on_one_scale(tmp_path: Path) -> None:
+    result = record_run(tmp_path, MILLION)
+    chart = loss.build_chart(result)
+    panels = [panel["vconcat"] for panel in chart.definition["concat"]]
+    scales = [lost["layer"][0]["encoding"]["y"]["scale"] for _, lost in panels]
+    assert len(panels) > 1
+    assert all(scale == scales[0] for scale in scales)
+    assert scales[0]["domain"][1] == max(row["rate"] for row in chart.data["lost"])
 
 
-def test_losses_are_to_scale_among_themselves_and_the_picture_says_how_far_they_are_magnified(tmp_path: Path) -> None:
-    trial = record_run(tmp_path, MILLION).trials[0]
-    small = trial.model_copy(update={"ledger": ledger(1_000_000, ("a", 4000), ("b", 1000))})
-    widths = lost_widths(small)
-    assert widths["4,000 (0.4 %): for a"] == pytest.approx(4 * widths["1,000 (0.1 %): for b"])
-    flow = next(row["right"] - row["left"] for row in sankey.build_chart(small).data["bands"])
-    output = float(re.findall(r"magnified ([\d.,]+) times", sankey.build_chart(small).note)[0].replace(",", ""))
-    assert widths["4,000 (0.4 %): for a"] == pytest.approx(output * flow * 0.004, rel=0.01)
+def test_latency_is_drawn_over_the_load_sent_without_overloads(tmp_path: Path) -> None:
+    result = with_latencies(record_run(tmp_path, MILLION, **WIDE))
+    half_sent = [
+        trial.model_copy(update={"duration_s": 2 * trial.duration_s}) if trial.index == 0 else trial
+        for trial in result.trials
+    ]
+    result = result.model_copy(update={"trials": tuple(half_sent)})
+    sent_pps = {trial.index: trial.offered_load_pps for trial in result.trials}
+    highest_pps = max(each.upper.load_pps for each in result.goals if each.upper)
+    chart = load_latency.build_chart(result)
+    loads = {row["load"] for row in chart.data["trials"]}
+    assert max(sent_pps.values()) > 2 * highest_pps
+    assert all(any(load == pytest.approx(pps / 1e6) for pps in sent_pps.values()) for load in loads)
+    assert max(loads) <= load_latency.OVERLOAD_RATIO * highest_pps / 1e6
+    assert "not drawn: " in chart.note
 
 
-def test_losses_that_can_be_seen_are_in_the_scale_of_the_flow(tmp_path: Path) -> None:
-    trial = record_run(tmp_path, MILLION).trials[0]
-    large = trial.model_copy(update={"ledger": ledger(1000, ("a", 400))})
-    flow = next(row["right"] - row["left"] for row in sankey.build_chart(large).data["bands"])
-    assert lost_widths(large) == {"400 (40 %): for a": pytest.approx(0.4 * flow)}
-    assert "widths of flow and losses are to scale" in sankey.build_chart(large).note
+def test_no_line_connects_loads_far_apart() -> None:
+    rows = [{"percentile": "median", "load": load, "latency": 1.0} for load in (1.0, 1.05, 1.4, 3.0, 3.1)]
+    lines = load_latency._build_lines(rows)
+    assert [(round(line["load"], 3), line["piece"]) for line in lines] == [(1.025, 0), (1.4, 0), (3.05, 1)]
 
 
-def test_ways_of_many_chains_are_added_up(tmp_path: Path) -> None:
-    one = ledger(1000, ("a", 400))
-    ways = tuple(
-        way.model_copy(update={"tx_port": way.tx_port + 2 * n, "rx_port": way.rx_port + 2 * n})
-        for n in range(3)
-        for way in one.ways
-    )
-    trial = record_run(tmp_path, MILLION).trials[0]
-    chart = sankey.build_chart(trial.model_copy(update={"ledger": LossLedger(ways=ways)}))
-    assert sum(1 for row in chart.data["labels"] if row["text"].startswith("1,200 (40 %)")) == 2
+@pytest.mark.parametrize(
+    ("percentile", "text"), [(99.999, "99.999 %"), (99.9996, "99.9996 %"), (99.99996, "99.99996 %")]
+)
+def test_a_percentile_never_rounds_up_to_all_frames(percentile: float, text: str) -> None:
+    assert latency._format_percentile(percentile) == text
 
 
 def test_a_fixed_rate_is_drawn_over_time_and_a_search_is_not(tmp_path: Path) -> None:

@@ -86,8 +86,9 @@ def test_bounds_at_the_end_are_those_of_the_result(result: RunResult) -> None:
 
 def test_rates_and_loss_are_those_since_the_counts_before() -> None:
     rows = live.build_trial_rows([progress(1, 1.0, 1000), progress(1, 1.05, 1050), progress(1, 2.0, 2000, 100)])
-    assert [row["rate"] for row in rows["rates"] if row["way"] == "sent"] == [1000, 1000]
-    assert [row["rate"] for row in rows["rates"] if row["way"] == "received"] == [1000, 900]
+    assert [row["rate"] for row in rows["rates"] if row["way"] == "sent"] == [1000, 1000, 1000]
+    assert [row["rate"] for row in rows["rates"] if row["way"] == "received"] == [1000, 1000, 900]
+    assert [row["time"] for row in rows["rates"] if row["way"] == "sent"] == [0.0, 1.0, 2.0]
     assert [row["loss"] for row in rows["losses"]] == [0, pytest.approx(0.1)]
 
 

@@ -16,6 +16,7 @@ from tests.recorded import overwrite_result, record_run, space_trials
 from tests.running import MILLION
 from tests.suts import LossFloor, SmoothCurve, Step, Sut
 
+from nodrop.charts import search_bounds
 from nodrop.charts.base import Chart
 from nodrop.charts.render import write_chart
 from nodrop.charts.search_bounds import build_chart
@@ -128,13 +129,28 @@ def test_bounds_are_drawn_as_they_stood_after_each_trial(tmp_path: Path) -> None
     assert ndr[-1].time == output.until
 
 
-def test_loads_far_from_the_bounds_get_a_panel_of_their_own(tmp_path: Path) -> None:
-    far = build_picture(record_search(tmp_path, **WIDE)).definition
+def test_many_loads_far_from_the_bounds_get_a_panel_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = record_search(tmp_path, **WIDE)
     near = build_picture(record_search(tmp_path, Step(1e9), **WIDE)).definition
-    assert [panel["height"] for panel in far["vconcat"]] == [110, 300]
     assert len(near["vconcat"]) == 1
+    monkeypatch.setattr(search_bounds, "EDGE_LABELS_MAX", 0)
+    far = build_picture(result).definition
+    assert [panel["height"] for panel in far["vconcat"]] == [110, 300]
     low, high = far["vconcat"][1]["layer"][0]["encoding"]["y"]["scale"]["domain"]
     assert 0.9 < low < 1.0 < high < 1.1  # Mpps, around a capacity of a million
+
+
+def test_few_loads_far_from_the_bounds_are_named_at_the_edge(tmp_path: Path) -> None:
+    result = record_search(tmp_path, **WIDE)
+    chart = build_picture(result)
+    (panel,) = chart.definition["vconcat"]
+    low, high = panel["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    far = [row for row in chart.data["trials"] if not low <= row["load"] <= high]
+    assert far
+    assert [row["says"] for row in chart.data["outside"]] == [row["says"] for row in far]
+    assert [row["text"][0] for row in chart.data["outside"]] == ["↑" if row["load"] > high else "↓" for row in far]
 
 
 def test_labels_of_goals_do_not_overlap_and_stay_inside(tmp_path: Path) -> None:

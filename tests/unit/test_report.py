@@ -332,3 +332,29 @@ def test_the_time_left_counts_down_to_nothing(tmp_path: Path) -> None:
     assert first is not None and last is not None
     assert first > 3.0
     assert last == 0.0
+    shown = [guess for guess in guesses if guess is not None]
+    assert shown == sorted(shown, reverse=True)
+
+
+def test_a_search_whose_end_never_comes_is_said_to_take_longer_than_expected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listener, progress = Listener(), RunState()
+    execute(make_plan(tmp_path), listener, make_environment())
+    started = next(event for event in listener.events if isinstance(event, TrialStarted))
+    done = next(event for event in listener.events if isinstance(event, TrialDone))
+    progress = progress.apply(listener.events[0])
+    texts, remaining = [], []
+    for index in range(30):  # each trial promises the end in 10 s
+        started = started.model_copy(
+            update={"index": index, "outlook": started.outlook.model_copy(update={"left_s": 10.0})}
+        )
+        progress = progress.apply(started)
+        texts.append(render_piped(render_progress(progress, 0.0), 80, monkeypatch))
+        remaining.append(progress.remaining_s())
+        progress = progress.apply(done.model_copy(update={"result": done.result.model_copy(update={"index": index})}))
+    shown = [each for each in remaining if each is not None]
+    assert shown == sorted(shown, reverse=True)
+    assert remaining[-1] is None
+    assert "longer than expected" in texts[-1]
+    assert "left" in texts[0]

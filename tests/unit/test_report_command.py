@@ -11,6 +11,8 @@ from tests.running import MILLION
 
 from nodrop.cli import main
 from nodrop.model.result import RunResult
+from nodrop.model.suite import Suite, SuiteRun
+from nodrop.store import suites
 
 
 def report_output(*arguments: object) -> bytes:
@@ -44,6 +46,24 @@ def test_the_suffix_says_the_format(suffix: str, begins: bytes, run: RunResult, 
     file = tmp_path / f"report.{suffix}"
     report_output(tmp_path / run.run_id, "-o", file)
     assert file.read_bytes().startswith(begins)
+
+
+def test_the_report_of_a_suite_is_named_after_the_suite(
+    run: RunResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    each = SuiteRun(frame_size="64", run_id=run.run_id, status=run.status)
+    suite = Suite(
+        suite_id="20260102T030405Z-abcdef",
+        started_at=run.started_at,
+        wall_s=1.0,
+        status=run.status,
+        frame_sizes=("64",),
+        runs=(each,),
+    )
+    suites.save(suite, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    report_output(suite.suite_id, "--results-dir", tmp_path, "--format", "md")
+    assert (tmp_path / f"report-{suite.suite_id}.md").exists()
 
 
 def test_the_goals_are_a_row_each_in_csv(run: RunResult, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tests.suts import SlowTester, Step, Sut
 from tests.unit.test_report import render_piped
 
 from nodrop.formatting import format_small_ratio
-from nodrop.model.result import RunResult, Status
+from nodrop.model.result import EarlierFigure, EarlierRuns, RunResult, Status
 from nodrop.model.trial import Doubt
 from nodrop.report.document.screen import format_rounded_pps
 from nodrop.report.terminal import render_screen
@@ -46,7 +46,10 @@ def test_a_busy_machine_adds_few_lines_and_each_cause_once(tmp_path: Path, monke
         trials = tuple(trial.with_doubt(doubt) for trial in trials)
     warnings = tuple(f"warning {number}" for number in range(5))
     plan = result.plan.model_copy(update={"warnings": warnings})
-    text = render(result.model_copy(update={"trials": trials, "plan": plan}), monkeypatch)
+    figures = (EarlierFigure(key="ndr", text="NDR", count=3, lowest=4e6, highest=5e6),)
+    earlier = EarlierRuns(run_ids=("a", "b", "c"), figures=figures)
+    text = render(result.replace(trials=trials, plan=plan, earlier_runs=earlier), monkeypatch)
+    assert "3 earlier runs of this setup: NDR 4.000 Mpps to 5.000 Mpps" in text
     assert len(text.splitlines()) <= 22
     assert text.count("\n! ") == 3
     assert f"3 further cautions: nodrop show {result.run_id[-6:]} --all" in " ".join(text.split())

@@ -129,7 +129,14 @@ def _compare_metric(
         steps = (len(subject.a.points) + len(subject.b.points)) / 2 * (1 if later else -1)
         blocked = {**blocked, **find_drift_blocks(drifting.slope * steps, estimate.effect, subject.higher_is_better)}
     p_equivalent = estimate.p_equivalent(margin)
-    verdict, reason = _decide(estimate, subject, blocked, rule, chance=chance, p_equivalent=p_equivalent)
+    needs_repeats = _count_assignments(estimate, subject) < rule.ways_needed
+    if needs_repeats:
+        verdict, reason = (
+            ComparisonOutcome.UNDECIDED,
+            text.explain_too_few_runs(len(subject.a.points), len(subject.b.points)),
+        )
+    else:
+        verdict, reason = _decide(estimate, subject, blocked, rule, chance=chance, p_equivalent=p_equivalent)
     low, high = estimate.interval(rule.confidence)
     needed = None
     if verdict is ComparisonOutcome.UNDECIDED and rule.headline and not blocked:
@@ -154,6 +161,7 @@ def _compare_metric(
         b=subject.b,
         repeats_needed=needed,
         reason=reason,
+        needs_repeats=needs_repeats,
         flags=(*flag_irregular_runs(subject.a, subject.b, unit), *((slope,) if slope else ())),
     )
 
@@ -167,11 +175,7 @@ def _decide(
     chance: float,
     p_equivalent: float,
 ) -> tuple[ComparisonOutcome, str]:
-    """Return the outcome, and the reason where it is undecided."""
-    count_a, count_b = len(subject.a.points), len(subject.b.points)
-    dealt = 2**count_a if estimate.method == "paired" else count_assignments(count_a, count_b)
-    if dealt < rule.ways_needed:
-        return ComparisonOutcome.UNDECIDED, text.explain_too_few_runs(count_a, count_b)
+    """Return the outcome of enough runs, and the reason where it is undecided."""
     if p_equivalent <= rule.alpha / 2:  # the whole interval is inside the margin
         outcome = ComparisonOutcome.EQUIVALENT
     elif chance <= rule.alpha:
@@ -183,6 +187,12 @@ def _decide(
     if outcome in blocked:
         return ComparisonOutcome.UNDECIDED, blocked[outcome]
     return outcome, ""
+
+
+def _count_assignments(estimate: EffectEstimate, subject: PairedMetric) -> int:
+    """Return the number of ways to assign the runs to the sides."""
+    count_a, count_b = len(subject.a.points), len(subject.b.points)
+    return 2**count_a if estimate.method == "paired" else count_assignments(count_a, count_b)
 
 
 def _find_repeats_needed(

@@ -216,14 +216,14 @@ def _scale_to_one_vnf(run: Summary, vnf_count: int) -> Summary:
     """Scale the summary of a run to one of its VNFs."""
     if vnf_count == 1:
         return run
-    return run.model_copy(update={"measures": tuple(_scale_measure(each, vnf_count) for each in run.measures)})
+    return run.replace(measures=tuple(_scale_measure(each, vnf_count) for each in run.measures))
 
 
 def _scale_measure(measure: Measure, count: int) -> Measure:
     if measure.unit != "pps":
         return measure
     parts = {key: value / count for key in ("value", "low", "high") if (value := getattr(measure, key)) is not None}
-    return measure.model_copy(update=parts)
+    return measure.replace(**parts)
 
 
 def _compare_measure(

@@ -70,10 +70,10 @@ def _run_groups(results_dir: str | Path) -> Mapping[str, str]:
 
 def _add_suspects(trend: Trend, by_id: Mapping[str, SelectedResult]) -> Trend:
     changes = (
-        change.model_copy(update={"suspects": _find_suspects(before, after, by_id)})
+        change.replace(suspects=_find_suspects(before, after, by_id))
         for change, (before, after) in zip(trend.changes, pairwise(trend.groups), strict=True)
     )
-    return trend.model_copy(update={"changes": tuple(changes)})
+    return trend.replace(changes=tuple(changes))
 
 
 def _find_suspects(

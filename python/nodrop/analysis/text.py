@@ -17,6 +17,7 @@ OUTCOME_TEXTS = {
     ComparisonOutcome.EQUIVALENT: "B is equivalent to A",
     ComparisonOutcome.UNDECIDED: "Undecided whether B differs from A",
 }
+NEEDS_REPEATS = "needs repeats"
 HEADLINE_METRICS_MAX = 2
 """Most measures in the headline; a table lists the others."""
 
@@ -76,11 +77,22 @@ def format_margin(margin: float, unit: MeasureUnit) -> str:
 
 
 def format_evidence(metric: MetricComparison, confidence: float) -> str:
-    """Format the effect on a measure with its confidence interval."""
-    interval = f"{confidence * 100:g} %: {format_interval(metric.low, metric.high, metric.unit)}"
-    figures = f"{metric.text} is {format_effect(metric.effect, metric.unit)} ({interval})"
+    """Format the effect on a measure with its confidence interval, if its runs support one."""
+    interval = f" ({confidence * 100:g} %: {format_interval(metric.low, metric.high, metric.unit)})"
+    effect = f"{metric.text} is {format_effect(metric.effect, metric.unit)}"
+    figures = effect if metric.needs_repeats else f"{effect}{interval}"
     limited = metric.verdict is ComparisonOutcome.UNDECIDED and (metric.a.at_least or metric.b.at_least)
     return f"{figures}, not limited by the SUT" if limited else figures
+
+
+def format_outcome(metric: MetricComparison) -> str:
+    """Format the outcome of a measure: `worse`, `needs repeats`."""
+    return NEEDS_REPEATS if metric.needs_repeats else metric.verdict.value
+
+
+def format_metric_range(metric: MetricComparison) -> str:
+    """Format the confidence interval of a measure for a table; `-` where its runs do not support one."""
+    return "-" if metric.needs_repeats else format_effect_range(metric.low, metric.high, metric.unit)
 
 
 def format_repeat_counts(metrics: Sequence[MetricComparison]) -> str:
@@ -110,7 +122,9 @@ def format_headline(verdict: ComparisonOutcome, metrics: Sequence[MetricComparis
     )
     grounds = ", ".join(format_evidence(metric, confidence) for metric in decisive[:HEADLINE_METRICS_MAX])
     more = f" and {len(decisive) - HEADLINE_METRICS_MAX} more" if len(decisive) > HEADLINE_METRICS_MAX else ""
-    parts = [f"{OUTCOME_TEXTS[verdict]}{within}: {grounds}{more}", format_repeat_counts(decisive)]
+    needs_repeats = all(metric.needs_repeats for metric in decisive)
+    outcome = NEEDS_REPEATS.capitalize() if needs_repeats else OUTCOME_TEXTS[verdict]
+    parts = [f"{outcome}{within}: {grounds}{more}", format_repeat_counts(decisive)]
     if verdict is ComparisonOutcome.WORSE:
         parts += _list_better_metrics(metrics)
     elif verdict is ComparisonOutcome.UNDECIDED:
@@ -153,7 +167,7 @@ def suggest_next_steps(
     counts = [metric.repeats_needed for metric in undecided if metric.repeats_needed]
     if counts:
         times = "once more" if max(counts) == 1 else f"about {max(counts)} more times"
-        how = "" if len(pairs) > 1 else ", alternating: nodrop run A.yaml --interleave B.yaml --repeat N"
+        how = "" if len(pairs) > 1 else ", alternating: nodrop run -c A.yaml --interleave B.yaml --repeat N"
         yield f"Measure each {times}{how}."
     limited = [metric.text for metric in metrics if metric.headline and (metric.a.at_least or metric.b.at_least)]
     if limited:
@@ -192,7 +206,8 @@ def format_short_outcome(comparison: Comparison) -> str:
         if comparison.verdict is ComparisonOutcome.EQUIVALENT
         else ""
     )
-    return f"{OUTCOME_TEXTS[comparison.verdict]}{within}: {first.text} is {format_effect(first.effect, first.unit)}"
+    outcome = NEEDS_REPEATS.capitalize() if comparison.needs_repeats else OUTCOME_TEXTS[comparison.verdict]
+    return f"{outcome}{within}: {first.text} is {format_effect(first.effect, first.unit)}"
 
 
 def format_side(name: str, side: Side) -> str:
@@ -208,7 +223,7 @@ def describe_method(comparison: Comparison) -> str:
         "welch": "intervals by Welch's t",
         "paired": "intervals by Student's t of pairs of alternating runs",
         "pooled": "intervals by Student's t with the scatter of the side with repeats",
-        "assumed": "intervals from an assumed scatter, because there are no repeats",
+        "assumed": "confidence needs repeats: the number of repeats assumes the scatter of a shared machine",
     }
     methods = "; ".join(names[method] for method in dict.fromkeys(metric.method for metric in comparison.metrics))
     confidence = f"{comparison.confidence * 100:g} %"

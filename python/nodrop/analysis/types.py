@@ -81,7 +81,7 @@ class MetricComparison(Value):
     effect: float
     """B relative to A: ratio - 1, e.g. -0.05 for 5 % lower; for a loss ratio, the difference."""
     low: float
-    """Lower end of the confidence interval of the effect."""
+    """Lower end of the confidence interval of the effect; without repeats it follows from an assumed scatter."""
     high: float
     """Upper end of the confidence interval of the effect."""
     margin: float
@@ -101,6 +101,8 @@ class MetricComparison(Value):
     would decide it, and for measures that are not headlines."""
     reason: str = ""
     """The reason for an undecided outcome."""
+    needs_repeats: bool = False
+    """Whether the outcome is undecided because no difference between so few runs would be significant."""
     flags: tuple[Flag, ...] = ()
     """Notes on the values: outliers, modes, drift."""
 
@@ -155,6 +157,12 @@ class Comparison(Value):
     """Suggested next steps, as sentences."""
     differences: tuple[SetupDifference, ...] = ()
     """Differences between the setups, most likely cause first."""
+
+    @property
+    def needs_repeats(self) -> bool:
+        """Whether the outcome is undecided because all primary metrics have too few runs."""
+        headlines = [metric for metric in self.metrics if metric.headline]
+        return self.verdict is ComparisonOutcome.UNDECIDED and all(metric.needs_repeats for metric in headlines)
 
     def metrics_with(self, outcome: ComparisonOutcome) -> Sequence[MetricComparison]:
         """Return the measures with an outcome."""

@@ -1,7 +1,7 @@
 """Axes of charts: units with readable values, and the ticks of logarithmic axes."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nodrop.charts.base import Spec
@@ -72,6 +72,28 @@ def build_scale(figures: Sequence[float]) -> tuple[Spec, Spec]:
         return {"type": "linear", "domain": [0, 1.12 * max(above)], "nice": False}, {}
     scale = build_log_scale(min(above), max(above))
     return scale, build_log_axis(scale)
+
+
+def compute_position(value: float, scale: Spec) -> float:
+    """Return the position of a value on the axis, from 0 to 1."""
+    low, high = scale["domain"]
+    if scale["type"] == "log":
+        low, high, value = math.log(low), math.log(high), math.log(value)
+    return float((value - low) / (high - low))
+
+
+def space_labels(heights: Mapping[int, float], label_height: float, panel_height: float) -> dict[int, float]:
+    """Space labels at least one label height apart, in order, and within the panel where possible."""
+    placed: dict[int, float] = {}
+    free = label_height / 2
+    for position, height in sorted(heights.items(), key=lambda item: item[1]):
+        placed[position] = max(height, free)
+        free = placed[position] + label_height
+    free = panel_height - label_height / 2
+    for position in reversed(list(placed)):
+        placed[position] = min(placed[position], free)
+        free = placed[position] - label_height
+    return placed
 
 
 def list_round_values(low: float, high: float) -> list[float]:

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from nodrop.charts import chains, fixed_rate, latency, load_latency, loss, rate_by_frame_size, sankey, search_bounds
+from nodrop.charts import chains, fixed_rate, latency, load_latency, loss, rate_by_frame_size, search_bounds
 from nodrop.charts.base import Chart
-from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult, SearchDecision
 from nodrop.model.trial import TrialResult
 
@@ -29,16 +28,6 @@ class ChartKind(NamedTuple):
     """Short description."""
     accepts_several: bool = False
     accepts_trial: bool = False
-
-
-def _build_sankey_chart(source: ChartInput) -> Chart:
-    trial = source.trial or sankey.select_trial(source.results[0])
-    if trial is None:
-        raise ConfigError(
-            f"run {source.results[0].run_id}: no counters along the path, so the place of loss is unknown; "
-            "name a run in a lab or on interfaces of this host"
-        )
-    return sankey.build_chart(trial)
 
 
 def _build_loss_chart(source: ChartInput) -> Chart:
@@ -70,7 +59,6 @@ CHART_KINDS: dict[str, ChartKind] = {
     "load-latency": ChartKind(lambda source: load_latency.build_chart(source.results[0]), "latency by load"),
     "loss": ChartKind(_build_loss_chart, "frames lost over time within trials", accepts_trial=True),
     "rate": ChartKind(lambda source: fixed_rate.build_chart(source.results[0]), "a run at a fixed rate over time"),
-    "sankey": ChartKind(_build_sankey_chart, "where a trial lost frames, by cause", accepts_trial=True),
     "chains": ChartKind(
         lambda source: chains.build_chart(source.results[0], source.trial),
         "rate, loss and latency by chain",

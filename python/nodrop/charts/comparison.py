@@ -10,6 +10,7 @@ from nodrop.analysis.text import (
     format_effect,
     format_interval,
     format_margin,
+    format_outcome,
     format_short_outcome,
     format_value,
 )
@@ -156,7 +157,9 @@ def _assign_lanes(positions: Sequence[float], width: float) -> list[int]:
 
 
 def _build_effect_row(metric: MetricComparison, row: int) -> Row:
-    outcome = metric.verdict.value
+    outcome = format_outcome(metric)
+    has_interval = not metric.needs_repeats
+    interval = f" ({format_interval(metric.low, metric.high, metric.unit)})" if has_interval else ""
     return {
         "unit": metric.unit,
         "metric": metric.text,
@@ -165,14 +168,13 @@ def _build_effect_row(metric: MetricComparison, row: int) -> Row:
         "at": row + DIFFERENCE_OFFSET,
         "bottom": row + 0.96,
         "effect": metric.effect * 100,
-        "low": metric.low * 100,
-        "high": metric.high * 100,
+        "low": (metric.low if has_interval else metric.effect) * 100,
+        "high": (metric.high if has_interval else metric.effect) * 100,
         "margin_low": -metric.margin * 100,
         "margin_high": metric.margin * 100,
-        "verdict": outcome,
+        "verdict": metric.verdict.value,
         "said": f"{outcome}:  {format_effect(metric.effect, metric.unit)}",
-        "text": f"{metric.text}: B {format_effect(metric.effect, metric.unit)} "
-        f"({format_interval(metric.low, metric.high, metric.unit)}): {outcome}",
+        "text": f"{metric.text}: B {format_effect(metric.effect, metric.unit)}{interval}: {outcome}",
     }
 
 

@@ -14,4 +14,4 @@ def build_chart(result: RunResult) -> Chart:
         raise ConfigError(
             f"run {result.run_id}: no trial at a fixed rate; name a run at a fixed rate, or draw the chart funnel"
         )
-    return loss.build_chart(result, trial).model_copy(update={"name": "rate"})
+    return loss.build_chart(result, trial).replace(name="rate")

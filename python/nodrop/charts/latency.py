@@ -1,10 +1,18 @@
 """Latency by percentile at each load, on HdrHistogram's axis: each step to the right is a tenth of the frames."""
 
 from collections.abc import Sequence
+from math import ceil, floor, log10
 from typing import NamedTuple
 
 from nodrop.charts import theme
-from nodrop.charts.axis import AxisUnit, build_percentile_axis, build_scale, pick_time_unit
+from nodrop.charts.axis import (
+    AxisUnit,
+    build_percentile_axis,
+    build_scale,
+    compute_position,
+    pick_time_unit,
+    space_labels,
+)
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.charts.tooltips import format_runs, format_suts, label_runs
 from nodrop.errors import ConfigError
@@ -15,6 +23,9 @@ from nodrop.units import format_ns, format_pps
 
 MARKED = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
 """Percentiles with a mark on every curve."""
+LABELED_MAX = 6
+"""Curves up to which their names are at their ends instead of in a legend."""
+LABEL_HEIGHT = 34
 
 
 class LatencyCurve(NamedTuple):
@@ -40,6 +51,15 @@ def build_chart(results: Sequence[RunResult], *, each_way: bool = False) -> Char
         raise ConfigError(f"{format_runs(results)}: no latency histogram is stored; name a run that measured latency")
     unit = pick_time_unit(max(latency_ns for line in lines for _, latency_ns in line.points))
     least = min(line.points[-1][0] for line in lines)
+    latencies = [latency_ns / unit.size for line in lines for _, latency_ns in line.points]
+    has_labels = len(lines) <= LABELED_MAX
+    definition = build_definition(
+        [line.name for line in lines],
+        unit,
+        latencies,
+        max(100.0 / (100.0 - line.points[-1][0]) for line in lines),
+        has_labels=has_labels,
+    )
     return Chart(
         name="latency",
         title=_format_title(results, lines),
@@ -47,14 +67,24 @@ def build_chart(results: Sequence[RunResult], *, each_way: bool = False) -> Char
         note=f"each curve ends where fewer than {CURVE_BEHIND_COUNT} measured frames were slower",
         summary=" ".join(_describe_curve(line) for line in lines)
         + f" Every curve reaches at least the {_format_percentile(least)} percentile.",
-        definition=build_definition(
-            [line.name for line in lines],
-            unit,
-            [latency_ns / unit.size for line in lines for _, latency_ns in line.points],
-            max(100.0 / (100.0 - line.points[-1][0]) for line in lines),
-        ),
-        data={"curves": tuple(row for line in lines for row in _build_rows(line, unit))},
+        definition=definition,
+        data={"curves": tuple(row for line in lines for row in _build_rows(line, unit))}
+        | ({"labels": tuple(_build_label_rows(lines, latencies, unit))} if has_labels else {}),
     )
+
+
+def _build_label_rows(lines: Sequence[LatencyCurve], latencies: Sequence[float], unit: AxisUnit) -> list[Row]:
+    """Return the names of the curves, at the heights of their ends and apart from each other."""
+    scale, _ = build_scale(latencies)
+    heights = {
+        position: theme.HEIGHT * (1.0 - compute_position(line.points[-1][1] / unit.size, scale))
+        for position, line in enumerate(lines)
+    }
+    spaced = space_labels(heights, LABEL_HEIGHT, theme.HEIGHT)
+    return [
+        {"line": lines[position].name, "y": y, "text": lines[position].name.replace(", ", "\n", 1)}
+        for position, y in spaced.items()
+    ]
 
 
 def _format_title(results: Sequence[RunResult], lines: Sequence[LatencyCurve]) -> str:
@@ -117,10 +147,17 @@ def _describe_curve(line: LatencyCurve) -> str:
 
 
 def _format_percentile(percentile: float) -> str:
-    return f"{percentile:.8g} %" if percentile in MARKED else f"{percentile:.4g} %"
+    """Return a percentile, rounded towards 0 so that only the slowest frame is at 100 %."""
+    if percentile in MARKED or percentile >= 100.0:
+        return f"{percentile:.8g} %"
+    digits = max(1, ceil(-log10(100.0 - percentile)) + 1)
+    text = f"{floor(percentile * 10**digits) / 10**digits:.{digits}f}"
+    return f"{text.rstrip('0').rstrip('.')} %"
 
 
-def build_definition(names: Sequence[str], unit: AxisUnit, latencies: Sequence[float], most: float) -> Spec:
+def build_definition(
+    names: Sequence[str], unit: AxisUnit, latencies: Sequence[float], most: float, *, has_labels: bool = False
+) -> Spec:
     """Build the definition without data.
 
     Args:
@@ -128,10 +165,11 @@ def build_definition(names: Sequence[str], unit: AxisUnit, latencies: Sequence[f
         unit: unit of the latencies.
         latencies: all latencies in that unit.
         most: end of the percentile axis, as 1 / (1 - p).
+        has_labels: whether the data `labels` names the curves at their ends; otherwise there is a legend.
     """
     scale, axis = build_scale(latencies)
     domain = {"domain": list(names)}
-    encoding = {
+    encoding: Spec = {
         "x": {
             "field": "behind",
             "type": "quantitative",
@@ -148,17 +186,19 @@ def build_definition(names: Sequence[str], unit: AxisUnit, latencies: Sequence[f
             "field": "line",
             "type": "nominal",
             "scale": domain | {"range": [theme.get_line_color(position) for position in range(len(names))]},
-            "legend": {"title": None, "orient": "bottom", "columns": 3, "symbolType": "stroke", "symbolSize": 400},
+            "legend": None
+            if has_labels
+            else {"title": None, "orient": "bottom", "columns": 3, "symbolType": "stroke", "symbolSize": 400},
         },
     }
-    dash = {
+    dash: Spec = {
         "field": "line",
         "type": "nominal",
         "scale": domain | {"range": [theme.get_line_dash(position) for position in range(len(names))]},
-    }
+    } | ({"legend": None} if has_labels else {})
     texts: Spec = {"description": {"field": "says"}, "tooltip": {"field": "says"}}
     return {
-        "width": theme.WIDTH,
+        "width": theme.LABELED_WIDTH if has_labels else theme.WIDTH,
         "height": theme.HEIGHT,
         "data": {"name": "curves"},
         "layer": [
@@ -171,5 +211,20 @@ def build_definition(names: Sequence[str], unit: AxisUnit, latencies: Sequence[f
                 "mark": {"type": "point", "filled": True, "size": 40, "opacity": 1},
                 "encoding": encoding | texts,
             },
+            *([_build_labels(encoding["color"])] if has_labels else []),
         ],
+    }
+
+
+def _build_labels(color: Spec) -> Spec:
+    """Build the names of the curves, right of the panel."""
+    return {
+        "data": {"name": "labels"},
+        "mark": {"type": "text", "align": "left", "baseline": "middle", "lineBreak": "\n", "dy": -LABEL_HEIGHT / 4},
+        "encoding": {
+            "x": {"value": theme.LABELED_WIDTH + 8},
+            "y": {"field": "y", "type": "quantitative", "scale": None, "axis": None},
+            "text": {"field": "text", "type": "nominal"},
+            "color": color,
+        },
     }

@@ -30,6 +30,12 @@ STEP_MIN_S = 0.1
 """Shortest interval of a rate, because frames arrive in bursts."""
 ROUND_PPS = tuple(digit * 10.0**power for power in range(11) for digit in (1, 2, 5))
 """Candidate ticks of a logarithmic load axis."""
+PPS_LABEL = (
+    "datum.value >= 1e9 ? format(datum.value / 1e9, '~r') + ' Gpps' : "
+    "datum.value >= 1e6 ? format(datum.value / 1e6, '~r') + ' Mpps' : "
+    "datum.value >= 1e3 ? format(datum.value / 1e3, '~r') + ' kpps' : format(datum.value, '~r') + ' pps'"
+)
+"""Labels of rates, with the units of the texts beside the chart."""
 COLUMNS = 2
 """Columns of a legend, so that it fits on a narrow screen."""
 LOSS_AXIS_MIN = 0.001
@@ -76,11 +82,11 @@ def build_rate_chart() -> Chart:
     colors = {"sent": theme.SENT, "received": theme.RECEIVED}
     encoding = {
         "x": _encode_time("time", IN_TRIAL),
-        "y": _encode_quantity("rate", "rate (frames/s)", "~s", {"zero": True, "nice": True}),
+        "y": _encode_rate("rate", {"zero": True, "nice": True}),
         "color": _encode_color("way", colors, "top"),
         "strokeDash": {"field": "way", "scale": {"domain": list(colors), "range": [[5, 3], [1, 0]]}, "legend": None},
     }
-    mark = {"type": "line", "interpolate": "monotone", "clip": True}
+    mark = {"type": "line", "interpolate": "step-before", "clip": True}
     definition = {"height": SMALL_HEIGHT, "data": {"name": "rates"}, "mark": mark, "encoding": encoding}
     summary = "Frames sent and received per second; where the lines diverge, frames are lost or in flight."
     return _make_chart("rate", "Sent and received", summary, definition, ("rates",))
@@ -150,8 +156,9 @@ def build_trial_rows(progress: Sequence[TrialProgress]) -> dict[str, list[Row]]:
             current.lost_count - previous.lost_count,
         )
         received_count = current.received_count - previous.received_count
+        start_s = () if rates else (previous.elapsed_s,)  # each step starts at the end of the one before
         for way, count in (("sent", offered_count), ("received", received_count)):
-            rates.append({"time": current.elapsed_s, "rate": count / took_s, "way": way})
+            rates += [{"time": end_s, "rate": count / took_s, "way": way} for end_s in (*start_s, current.elapsed_s)]
         share = min(1.0, lost_count / offered_count) if offered_count else 0.0
         losses.append({"start": previous.elapsed_s, "time": current.elapsed_s, "loss": share})
         previous = current
@@ -269,8 +276,13 @@ def _encode_time(field: str, title: str = "time since the search began (s)") -> 
 
 
 def _load(scale: Spec, values: Sequence[float] = ()) -> Spec:
-    axis = {"title": "load (frames/s)", "format": "~s", "tickCount": 5} | ({"values": list(values)} if values else {})
+    axis = {"title": "load", "labelExpr": PPS_LABEL, "tickCount": 5} | ({"values": list(values)} if values else {})
     return {"type": "quantitative", "scale": scale, "axis": axis | {"labelOverlap": True}}
+
+
+def _encode_rate(field: str, scale: Spec) -> Spec:
+    axis = {"title": "rate", "labelExpr": PPS_LABEL, "tickCount": 4}
+    return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
 
 
 def _encode_quantity(field: str, title: str, form: str, scale: Spec) -> Spec:

@@ -1,6 +1,10 @@
-"""Latency by load: its growth towards the load at which frames are lost."""
+"""Latency by the load that the tester sent: its growth towards the load at which frames are lost.
+
+Overloads are left out: the latency there is that of full queues, and their loads would compress all others.
+"""
 
 from collections.abc import Sequence
+from math import inf
 from statistics import median
 
 from nodrop.charts import theme
@@ -11,11 +15,15 @@ from nodrop.errors import ConfigError
 from nodrop.formatting import format_goal
 from nodrop.model.result import RunResult
 from nodrop.model.trial import LatencySummary, TrialResult, ValidityStatus
-from nodrop.units import format_ns, format_pps
+from nodrop.units import format_count, format_ns, format_pps
 
 PERCENTILES = {"median": "p50_ns", "99 %": "p99_ns", "99.9 %": "p999_ns"}
 NEARBY_LOAD_RATIO = 1.1
 """Largest ratio of loads that share a point of the line."""
+LINE_RATIO_MAX = 1.5
+"""Largest ratio of loads that a line connects; between loads further apart nothing was measured."""
+OVERLOAD_RATIO = 1.25
+"""Ratio to the highest bound from which a load is an overload."""
 COLORS = [theme.MEETS, theme.MEETS_SOME[0], theme.FAILS]
 
 
@@ -29,11 +37,14 @@ def build_chart(result: RunResult) -> Chart:
         for trial in result.trials
         if trial.validity.verdict is not ValidityStatus.INVALID and any(times.latency for times in trial.directions)
     ]
+    overload_pps = _find_overload_pps(result)
+    overloads = [trial for trial in trials if trial.offered_load_pps > overload_pps]
+    trials = [trial for trial in trials if trial.offered_load_pps <= overload_pps]
     if len({trial.trial.intended_load_pps for trial in trials}) < 2:
         raise ConfigError(
             f"run {result.run_id}: latency was measured at fewer than two loads; name a run with a search"
         )
-    loads = pick_rate_unit(median(trial.trial.intended_load_pps for trial in trials))
+    loads = pick_rate_unit(median(trial.offered_load_pps for trial in trials))
     times = pick_time_unit(max(_find_slower_ns(trial, field) for trial in trials for field in PERCENTILES.values()))
     rows = [row for trial in trials for row in _build_rows(trial, loads, times)]
     lines = _build_lines(rows)
@@ -41,12 +52,24 @@ def build_chart(result: RunResult) -> Chart:
         name="load_latency",
         title=f"{format_sut(result)}: latency by load",
         subtitle=f"run {result.run_id}",
-        note="dots: trials, slower direction; lines: medians of nearby loads",
+        note=_format_note(len(overloads), overload_pps),
         summary=_format_summary(trials),
         definition=_build_definition(rows, len(result.goals), loads, times),
         data={"trials": tuple(rows), "lines": tuple(lines)}
         | ({"goals": tuple(_build_goal_rows(result, loads))} if result.goals else {}),
     )
+
+
+def _find_overload_pps(result: RunResult) -> float:
+    """Return the load from which trials are overloads; infinite without any bound."""
+    bounds = [bound.load_pps for each in result.goals for bound in (each.lower, each.upper) if bound]
+    return OVERLOAD_RATIO * max(bounds, default=inf)
+
+
+def _format_note(overload_count: int, overload_pps: float) -> str:
+    note = "dots: trials, slower direction; lines: medians of nearby loads"
+    more = format_count(overload_count, "trial")
+    return f"{note}; not drawn: {more} above {format_pps(overload_pps)}" if overload_count else note
 
 
 def _find_slower_ns(trial: TrialResult, field: str) -> int:
@@ -55,7 +78,7 @@ def _find_slower_ns(trial: TrialResult, field: str) -> int:
 
 
 def _build_rows(trial: TrialResult, loads: AxisUnit, times: AxisUnit) -> list[Row]:
-    load_pps = trial.trial.intended_load_pps
+    load_pps = trial.offered_load_pps
     return [
         {
             "load": load_pps / loads.size,
@@ -68,17 +91,26 @@ def _build_rows(trial: TrialResult, loads: AxisUnit, times: AxisUnit) -> list[Ro
 
 
 def _build_lines(rows: Sequence[Row]) -> list[Row]:
-    """Return the medians of trials at nearby loads."""
-    lines = []
+    """Return the medians of trials at nearby loads, in pieces without gaps between the loads."""
+    lines: list[Row] = []
     for percentile in PERCENTILES:
-        near: list[Row] = []
-        for row in [*sorted((row for row in rows if row["percentile"] == percentile), key=_load), None]:
-            if near and (row is None or _load(row) > _load(near[0]) * NEARBY_LOAD_RATIO):
-                middle = {field: median(each[field] for each in near) for field in ("load", "latency")}
-                lines.append({"percentile": percentile} | middle)
-                near = []
-            near += [row] if row else []
+        piece = 0
+        for near in _group_nearby([row for row in rows if row["percentile"] == percentile]):
+            middle = {field: median(each[field] for each in near) for field in ("load", "latency")}
+            is_first = not lines or lines[-1]["percentile"] != percentile
+            piece += not is_first and middle["load"] > lines[-1]["load"] * LINE_RATIO_MAX
+            lines.append({"percentile": percentile, "piece": piece} | middle)
     return lines
+
+
+def _group_nearby(rows: Sequence[Row]) -> list[list[Row]]:
+    """Return rows in groups of nearby loads, lowest load first."""
+    groups: list[list[Row]] = []
+    for row in sorted(rows, key=_load):
+        if not groups or _load(row) > _load(groups[-1][0]) * NEARBY_LOAD_RATIO:
+            groups.append([])
+        groups[-1].append(row)
+    return groups
 
 
 def _load(row: Row) -> float:
@@ -94,9 +126,9 @@ def _build_goal_rows(result: RunResult, loads: AxisUnit) -> list[Row]:
 
 
 def _format_summary(trials: Sequence[TrialResult]) -> str:
-    ordered = sorted(trials, key=lambda trial: trial.trial.intended_load_pps)
+    ordered = sorted(trials, key=lambda trial: trial.offered_load_pps)
     ends = [
-        f"at {format_pps(trial.trial.intended_load_pps)} {format_ns(_find_slower_ns(trial, 'p50_ns'))} median and "
+        f"at {format_pps(trial.offered_load_pps)} {format_ns(_find_slower_ns(trial, 'p50_ns'))} median and "
         f"{format_ns(_find_slower_ns(trial, 'p99_ns'))} for 99 %"
         for trial in (ordered[0], ordered[-1])
     ]
@@ -127,7 +159,7 @@ def _build_definition(rows: Sequence[Row], goal_count: int, loads: AxisUnit, tim
         "field": "load",
         "type": "quantitative",
         "scale": xscale,
-        "axis": xaxis | {"title": f"load, all directions ({loads.name})"},
+        "axis": xaxis | {"title": f"load sent, all directions ({loads.name})"},
     }
     y: Spec = {
         "field": "latency",
@@ -149,7 +181,7 @@ def _build_definition(rows: Sequence[Row], goal_count: int, loads: AxisUnit, tim
             {
                 "data": {"name": "lines"},
                 "mark": {"type": "line", "strokeWidth": 1.2, "opacity": 0.7, "aria": False},
-                "encoding": {"x": x, "y": y, "color": color},
+                "encoding": {"x": x, "y": y, "color": color, "detail": {"field": "piece"}},
             },
             {
                 "data": {"name": "trials"},

@@ -14,7 +14,8 @@ from nodrop.units import format_count, format_pps
 TRIAL_COUNT = 6
 """Number of trials that are selected by default."""
 WIDE_HEIGHTS, SMALL_HEIGHTS = (170, 130), (80, 70)
-SMALL_WIDTH = 330
+SMALL_WIDTHS = {2: 440, 3: 270}
+"""Widths of panels by their number in a row."""
 
 
 def build_chart(result: RunResult, *trials: TrialResult) -> Chart:
@@ -43,7 +44,7 @@ def build_chart(result: RunResult, *trials: TrialResult) -> Chart:
         else _build_grid_definition(result, drawable, spans_by_trial, unit),
         data={
             "rates": tuple(row for each in trials_with_spans for row in time_series.build_rate_rows(*each, unit)),
-            "lost": tuple(row for each in trials_with_spans for row in time_series.build_lost_rows(*each)),
+            "lost": tuple(row for each in trials_with_spans for row in time_series.build_lost_rows(*each, unit)),
             "lossless": tuple(row for each in trials_with_spans for row in time_series.build_lossless_rows(*each)),
         },
     )
@@ -79,7 +80,7 @@ def format_causes(trial: TrialResult) -> str:
 def _format_title(trials: Sequence[TrialResult]) -> str:
     if len(trials) > 1:
         return f"frames lost over time in {len(trials)} trials"
-    return f"{format_pps(trials[0].trial.intended_load_pps)}, {format_lost_frames(trials[0])}"
+    return f"{format_pps(trials[0].offered_load_pps)} sent, {format_lost_frames(trials[0])}"
 
 
 def _format_note(trials: Sequence[TrialResult]) -> str:
@@ -106,8 +107,10 @@ def _build_single_definition(spans: Sequence[time_series.TrialSpan], unit: AxisU
     until_s = spans[-1].end_s
     return {
         "vconcat": [
-            time_series.build_rate_panel(None, unit, until_s, theme.WIDTH, WIDE_HEIGHTS[0]),
-            time_series.build_lost_panel(None, spans, until_s, theme.WIDTH, WIDE_HEIGHTS[1]),
+            time_series.build_rate_panel(None, unit, until_s, (theme.WIDTH, WIDE_HEIGHTS[0])),
+            time_series.build_lost_panel(
+                None, time_series.build_lost_scale([spans], unit), until_s, theme.WIDTH, WIDE_HEIGHTS[1]
+            ),
         ],
         "spacing": 8,
     }
@@ -120,6 +123,9 @@ def _build_grid_definition(
     unit: AxisUnit,
 ) -> Spec:
     panels = []
+    columns = 2 if len(trials) in (2, 4) else 3
+    width, lost_scale = SMALL_WIDTHS[columns], time_series.build_lost_scale(spans_by_trial, unit)
+    rate_max = time_series.find_rate_max(spans_by_trial, unit)
     for trial, spans in zip(trials, spans_by_trial, strict=True):
         until_s = spans[-1].end_s
         heading = {
@@ -135,10 +141,10 @@ def _build_grid_definition(
             {
                 "title": heading,
                 "vconcat": [
-                    time_series.build_rate_panel(trial.index, unit, until_s, SMALL_WIDTH, SMALL_HEIGHTS[0]),
-                    time_series.build_lost_panel(trial.index, spans, until_s, SMALL_WIDTH, SMALL_HEIGHTS[1]),
+                    time_series.build_rate_panel(trial.index, unit, until_s, (width, SMALL_HEIGHTS[0]), rate_max),
+                    time_series.build_lost_panel(trial.index, lost_scale, until_s, width, SMALL_HEIGHTS[1]),
                 ],
                 "spacing": 4,
             }
         )
-    return {"concat": panels, "columns": 2, "spacing": {"row": 22, "column": 30}}
+    return {"concat": panels, "columns": columns, "spacing": {"row": 22, "column": 30}}

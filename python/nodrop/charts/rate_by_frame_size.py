@@ -1,11 +1,10 @@
 """Throughput by frame size, drawn as in RFC 2544 section 26.1: results with the theoretical maximum of the link."""
 
-import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from nodrop.charts import theme
-from nodrop.charts.axis import build_scale, pick_bit_unit, pick_rate_unit
+from nodrop.charts.axis import build_scale, compute_position, pick_bit_unit, pick_rate_unit
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.charts.tooltips import format_frame_size, format_runs, format_suts
 from nodrop.errors import ConfigError
@@ -19,8 +18,6 @@ VIRTUAL_DRIVERS = frozenset({"veth", "tun", "bridge", "dummy", "openvswitch", ""
 """Drivers of interfaces with a nominal speed that is not a real limit."""
 LABELED_COUNT = 12
 """Most frame sizes with labels next to the marks."""
-WIDTH_MIN, SIZE_WIDTH = 360, 120
-"""Minimum width of the chart and width per frame size, in pixels."""
 LABEL_HEIGHT, LABEL_GAP = 13, 13
 """Height of a label, and distance between its middle and its mark, in pixels."""
 
@@ -48,12 +45,12 @@ def build_chart(results: Sequence[RunResult], unit: Literal["pps", "bps"] = "pps
     if not points:
         raise ConfigError(f"{format_runs(results)}: no throughput was found; name runs with a result")
     figures = [*points, *_list_maxima(results)]
-    scaled = {figure: figure.rate_pps * _get_scale_factor(figure, unit) for figure in figures}
-    axis_unit = pick_bit_unit(max(scaled.values())) if unit == "bps" else pick_rate_unit(max(scaled.values()))
+    scaled = [figure.rate_pps * _get_scale_factor(figure, unit) for figure in figures]
+    axis_unit = pick_bit_unit(max(scaled)) if unit == "bps" else pick_rate_unit(max(scaled))
     names = {figure.size: None for figure in sorted(figures, key=lambda each: each.frame_bytes)}
-    scale, axis = build_scale([value / axis_unit.size for value in scaled.values()])
+    scale, axis = build_scale([value / axis_unit.size for value in scaled])
     quantity = "throughput on the wire" if unit == "bps" else "throughput, all directions"
-    heights = [theme.HEIGHT * (1 - _compute_position(value / axis_unit.size, scale)) for value in scaled.values()]
+    heights = [theme.HEIGHT * (1 - compute_position(value / axis_unit.size, scale)) for value in scaled]
     sides = _label_sides(figures, heights)
     return Chart(
         name="sizes",
@@ -70,7 +67,7 @@ def build_chart(results: Sequence[RunResult], unit: Literal["pps", "bps"] = "pps
         data={
             "figures": tuple(
                 _build_row(figure, value / axis_unit.size, side)
-                for (figure, value), side in zip(scaled.items(), sides, strict=True)
+                for figure, value, side in zip(figures, scaled, sides, strict=True)
             )
         },
     )
@@ -127,14 +124,6 @@ def _list_notes(figures: Sequence[RatePoint], unit: str) -> list[str]:
 
 def _format_summary(points: Sequence[RatePoint]) -> str:
     return ". ".join(figure.text for figure in points) + "."
-
-
-def _compute_position(value: float, scale: Spec) -> float:
-    """Return the position of a value on the axis, from 0 to 1."""
-    low, high = scale["domain"]
-    if scale["type"] == "log":
-        low, high, value = math.log(low), math.log(high), math.log(value)
-    return float((value - low) / (high - low))
 
 
 def _label_sides(figures: Sequence[RatePoint], heights: Sequence[float]) -> list[str]:
@@ -224,7 +213,7 @@ def build_definition(series: Sequence[str], sizes: Sequence[str], scale: Spec, a
     if len(sizes) <= LABELED_COUNT:
         layers += [_build_labels(position, side, gap) for side, gap in (("above", -LABEL_GAP), ("below", LABEL_GAP))]
     return {
-        "width": min(theme.WIDTH, max(WIDTH_MIN, SIZE_WIDTH * len(sizes))),
+        "width": theme.WIDTH,
         "height": theme.HEIGHT,
         "data": {"name": "figures"},
         "layer": layers,

@@ -1,25 +1,29 @@
 """The chart of a search: every trial by time and load, and the converging bounds.
 
-Two panels share the time axis: all loads on a logarithmic axis, and below them the loads around the final bounds.
-
+The panel shows the loads around the final bounds. A few trials at other loads are named at its edge; many have a panel
+of their own above it, with all loads on a logarithmic axis and the same time axis.
 """
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nodrop.charts import theme
-from nodrop.charts.axis import LOG_SCALE_RATIO, build_log_axis, build_log_scale
+from nodrop.charts.axis import LOG_SCALE_RATIO, build_log_axis, build_log_scale, compute_position, space_labels
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.charts.search_chart_data import SearchChartData, TrialBar, build_search_chart_data
 from nodrop.charts.tooltips import DID_NOT_COUNT, format_goals, format_outcome, format_sut, format_trial
 from nodrop.errors import ConfigError
 from nodrop.formatting import describe_run, describe_traffic, format_goal, format_goal_load
 from nodrop.model.result import RunResult, SearchDecision
-from nodrop.units import format_count, format_seconds
+from nodrop.units import format_count, format_pps, format_seconds
 
-WIDTH, HEIGHT, OVERVIEW_HEIGHT, ALONE_HEIGHT = 770, 300, 110, 440
-"""Sizes of the panels in pixels; with axes, titles and labels the chart is about 1000 by 600."""
+WIDTH, HEIGHT, OVERVIEW_HEIGHT, ALONE_HEIGHT = theme.LABELED_WIDTH, 300, 110, 380
+"""Sizes of the panels in pixels."""
+EDGE_LABELS_MAX = 3
+"""Trials outside the panel up to which labels at its edge replace the overview."""
+EDGE_LABEL_HEIGHT = 15
+BOUND_WIDTHS = (4.0, 1.8)
+"""Line widths of goals in turn: a line that covers another leaves its edges visible."""
 LABEL_HEIGHT = 34
 """Height of a goal's label, in pixels."""
 STOPPED = "stopped early"
@@ -37,11 +41,10 @@ def build_chart(result: RunResult, steps: Sequence[SearchDecision]) -> Chart:
     if not any(trial.phase == "search" for trial in result.trials):
         raise ConfigError(f"run {result.run_id}: no search trial; name another result")
     chart_data = build_search_chart_data(result, steps)
-    panels = [_build_panel(chart_data, result, HEIGHT)]
-    if chart_data.around[0] <= chart_data.loads[0] <= chart_data.loads[1] <= chart_data.around[1]:
+    if len(_list_outside(chart_data)) <= EDGE_LABELS_MAX:
         panels = [_build_panel(chart_data, result, ALONE_HEIGHT)]
     else:
-        panels.insert(0, _build_overview(chart_data, result))
+        panels = [_build_overview(chart_data, result), _build_panel(chart_data, result, HEIGHT)]
     count = format_count(len(chart_data.bars), "trial")
     progress = f"{count} in {format_seconds(chart_data.end * chart_data.time_unit.size)}"
     return Chart(
@@ -58,9 +61,12 @@ def build_chart(result: RunResult, steps: Sequence[SearchDecision]) -> Chart:
 
 def _build_data(result: RunResult, chart_data: SearchChartData, panels: Sequence[Spec]) -> dict[str, tuple[Row, ...]]:
     """Return the data of the panels only: renderers reject data that no mark uses."""
+    is_alone, outside = len(panels) == 1, _list_outside(chart_data)
     data = {"trials": tuple(_build_row(bar, result) for bar in chart_data.bars)}
-    if len(panels) > 1:
+    if not is_alone:
         data["around"] = ({"low": chart_data.around[0] or chart_data.loads[0], "high": chart_data.around[1]},)
+    elif outside:
+        data["outside"] = tuple(_build_edge_rows(outside, chart_data, result, panels[-1]["height"]))
     if chart_data.edges:
         data["bounds"] = tuple(
             {"goal": edge.goal, "time": edge.time, "lower": edge.lower, "upper": edge.upper}
@@ -69,6 +75,29 @@ def _build_data(result: RunResult, chart_data: SearchChartData, panels: Sequence
     if result.goals:
         data["labels"] = tuple(_build_label_rows(chart_data, result, _build_axes(chart_data, panels[-1]["height"])))
     return data
+
+
+def _list_outside(chart_data: SearchChartData) -> list[TrialBar]:
+    """Return the trials at loads outside the panel."""
+    low, high = chart_data.around
+    return [bar for bar in chart_data.bars if not low <= bar.load <= high]
+
+
+def _build_edge_rows(
+    outside: Sequence[TrialBar], chart_data: SearchChartData, result: RunResult, height: int
+) -> Iterator[Row]:
+    """Yield a label for each trial outside the panel, at its time, with an arrow towards its load."""
+    above_count = 0
+    for bar in outside:
+        is_above = bar.load > chart_data.around[1]
+        load = format_pps(bar.load * chart_data.load_unit.size)
+        yield {
+            "time": bar.start,
+            "y": EDGE_LABEL_HEIGHT * (above_count + 0.7) if is_above else height - EDGE_LABEL_HEIGHT * 0.7,
+            "text": f"{'↑' if is_above else '↓'} trial {bar.trial}: {load}",
+            "says": format_trial(result, result.trials[bar.trial]),
+        }
+        above_count += is_above
 
 
 def _format_summary(result: RunResult, chart_data: SearchChartData, progress: str) -> str:
@@ -104,10 +133,22 @@ class PanelAxes(NamedTuple):
 
     def below_top(self, load: float) -> float:
         """Return the distance of a load from the top of the panel, in pixels."""
-        low, high = self.scale["domain"]
-        if self.scale["type"] == "log":
-            low, high, load = math.log(low), math.log(high), math.log(load)
-        return float(self.height * (high - load) / (high - low))
+        return self.height * (1.0 - compute_position(load, self.scale))
+
+
+def _build_edge_labels(axes: PanelAxes) -> Spec:
+    """Build the labels of trials outside the panel."""
+    return {
+        "data": {"name": "outside"},
+        "mark": {"type": "text", "align": "left", "baseline": "middle", "dx": 3, "color": theme.MUTED},
+        "encoding": {
+            "x": axes.time("time"),
+            "y": {"field": "y", "type": "quantitative", "scale": None, "axis": None},
+            "text": {"field": "text", "type": "nominal"},
+            "description": {"field": "says"},
+            "tooltip": {"field": "says"},
+        },
+    }
 
 
 def _build_overview(chart_data: SearchChartData, result: RunResult) -> Spec:
@@ -147,6 +188,8 @@ def _build_panel(chart_data: SearchChartData, result: RunResult, height: int) ->
     goals = sorted({edge.goal for edge in chart_data.edges})
     layers = [layer for goal in goals for layer in _build_bound_layers(goal, axes)]
     labels = [_build_goal_label(goal) for goal in range(len(result.goals))]
+    if 0 < len(_list_outside(chart_data)) <= EDGE_LABELS_MAX:
+        labels.append(_build_edge_labels(axes))
     return {
         "width": WIDTH,
         "height": height,
@@ -164,8 +207,11 @@ def _build_trial_layers(chart_data: SearchChartData, result: RunResult, axes: Pa
         "legend": {"title": None, "orient": "bottom", "symbolType": "stroke", "symbolStrokeWidth": 5, "symbolSize": 81},
     }
     texts: Spec = {"description": {"field": "says"}, "tooltip": {"field": "says"}}
+    low, high = axes.scale["domain"]
+    within: Spec = {"filter": {"field": "load", "range": [low, high]}}
     bars = {
         "data": {"name": "trials"},
+        "transform": [within],
         "mark": {"type": "rule", "strokeWidth": 5, "strokeCap": "square", "clip": True},
         "encoding": {
             "x": axes.time("start"),
@@ -180,7 +226,7 @@ def _build_trial_layers(chart_data: SearchChartData, result: RunResult, axes: Pa
     legend = {"title": None, "orient": "bottom", "symbolFillColor": theme.PAPER, "symbolStrokeColor": theme.INK}
     stops = {
         "data": {"name": "trials"},
-        "transform": [{"filter": {"field": "stopped", "equal": STOPPED}}],
+        "transform": [{"filter": {"field": "stopped", "equal": STOPPED}}, within],
         "mark": {"type": "point", "filled": True, "stroke": theme.INK, "strokeWidth": 1.2, "size": 55, "opacity": 1}
         | {"clip": True},
         "encoding": {
@@ -249,14 +295,19 @@ def _build_bound_layers(goal: int, axes: PanelAxes) -> list[Spec]:
     area = {
         "data": {"name": "bounds"},
         "transform": [of_goal, *is_valid.values(), *near],
-        "mark": {"type": "area", "opacity": 0.14} | shape,
+        "mark": {"type": "area", "opacity": 0.1} | shape,
         "encoding": {"x": axes.time("time"), "y": axes.load("lowerDrawn"), "y2": {"field": "upperDrawn"}},
     }
     lines = [
         {
             "data": {"name": "bounds"},
             "transform": [of_goal, is_valid[side], *near],
-            "mark": {"type": "line", "strokeWidth": 1.6, "strokeDash": theme.get_line_dash(goal)} | shape,
+            "mark": {
+                "type": "line",
+                "strokeWidth": BOUND_WIDTHS[goal % len(BOUND_WIDTHS)],
+                "strokeDash": theme.get_line_dash(goal),
+            }
+            | shape,
             "encoding": {"x": axes.time("time"), "y": axes.load(f"{side}Drawn")},
         }
         for side in is_valid
@@ -298,19 +349,5 @@ def _build_label_rows(chart_data: SearchChartData, result: RunResult, axes: Pane
             "y": height,
             "text": f"{format_goal(result.goals[goal].goal)}\n{format_goal_load(result.goals[goal])}",
         }
-        for goal, height in _space_labels(heights, axes.height).items()
+        for goal, height in space_labels(heights, LABEL_HEIGHT, axes.height).items()
     ]
-
-
-def _space_labels(heights: Mapping[int, float], panel_height: int) -> dict[int, float]:
-    """Space labels at least one label height apart, in order, and within the panel where possible."""
-    placed: dict[int, float] = {}
-    free = LABEL_HEIGHT / 2
-    for goal, height in sorted(heights.items(), key=lambda item: item[1]):
-        placed[goal] = max(height, free)
-        free = placed[goal] + LABEL_HEIGHT
-    free = panel_height - LABEL_HEIGHT / 2
-    for goal in reversed(list(placed)):
-        placed[goal] = min(placed[goal], free)
-        free = placed[goal] - LABEL_HEIGHT
-    return placed

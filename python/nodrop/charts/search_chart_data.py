@@ -71,7 +71,8 @@ def build_search_chart_data(result: RunResult, steps: Sequence[SearchDecision]) 
         result: a run with at least one search trial.
         steps: the decisions after its trials.
     """
-    trials = [trial for trial in result.trials if trial.phase == "search"]
+    deciding = {step.trial_index for step in steps}  # among them latency trials at a bound
+    trials = [trial for trial in result.trials if trial.phase == "search" or trial.index in deciding]
     starts_s = _compute_starts_s(trials, {step.trial_index: step for step in steps})
     ends_s = {trial.index: starts_s[trial.index] + trial.duration_s for trial in trials}
     end_s = max(ends_s.values())

@@ -14,8 +14,12 @@ THEMES: tuple[Theme, ...] = get_args(Theme)
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 """The first font is built into the renderer, the others have the same widths: texts fit in every viewer."""
 FONT_SIZE, LABEL_SIZE, TITLE_SIZE = 12, 13, 17
-WIDTH, HEIGHT = 720, 300
-"""Size of a panel in pixels, without axes, titles and legends."""
+WIDTH, HEIGHT = 950, 300
+"""Size of a panel in pixels, without axes, titles and legends: with its axis as wide as the column of a report."""
+LABELED_WIDTH = 860
+"""Width of a panel with labels at the right ends of its lines."""
+PAGE_PADDING = 2
+"""Space around a chart in a page, which aligns with the texts."""
 LINE_WIDTH = 2.0
 DASHES: tuple[list[int], ...] = ([1, 0], [7, 3], [2, 2], [10, 3, 2, 3])
 """Dash patterns, so that lines differ in more than color."""
@@ -71,13 +75,9 @@ GOALS = (
 SENT = MUTED
 RECEIVED = _register_color("received", "#009e73", "#2fd3a2")
 LOST = FAILS
-FLOW = _register_color("flow", "#bcd7e9", "#2b4a60")
-"""Frames in flight along the path."""
-SIDES = {"tester": _register_color("tester", "#cc79a7", "#e6a3c8"), "wire": MEETS_SOME[0], "sut": FAILS}
-"""The side that lost a frame."""
-UNKNOWN = INVALID
-"""Frames lost without a known cause."""
-LINES = (MEETS, RECEIVED, SIDES["tester"], MEETS_SOME[0], MEETS_SOME[1], FAILS, INK)
+OUTLIER = _register_color("outlier", "#cc79a7", "#e6a3c8")
+"""Values far from the others of their series."""
+LINES = (MEETS, RECEIVED, OUTLIER, MEETS_SOME[0], MEETS_SOME[1], FAILS, INK)
 """Lines of the same kind."""
 FORWARD, REVERSE = MEETS, MEETS_SOME[0]
 """Directions."""
@@ -142,7 +142,7 @@ def apply_theme(spec: Spec, theme: Theme = "light", *, background: bool = True) 
         background: whether the chart has a background; otherwise it is transparent.
     """
     merged = spec | {
-        "padding": spec.get("padding", 14),
+        "padding": spec.get("padding", 14 if background else PAGE_PADDING),
         "background": PAPER if background else None,
         "config": _merge_config(build_config(), spec.get("config", {})),
     }

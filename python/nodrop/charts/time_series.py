@@ -6,10 +6,10 @@ from statistics import median
 from typing import NamedTuple
 
 from nodrop.charts import theme
-from nodrop.charts.axis import AxisUnit, pick_rate_unit
+from nodrop.charts.axis import LOG_SCALE_RATIO, AxisUnit, list_round_values, pick_rate_unit
 from nodrop.charts.base import Row, Spec
 from nodrop.model.trial import TrialResult, Windows
-from nodrop.units import format_count, format_pps, format_seconds
+from nodrop.units import format_count, format_pps
 
 WINDOW_COUNT_MAX = 240
 """Most windows of a trial; more are merged."""
@@ -96,7 +96,7 @@ def build_rate_rows(trial: TrialResult, spans: Sequence[TrialSpan], unit: AxisUn
     return rows
 
 
-def build_lost_rows(trial: TrialResult, spans: Sequence[TrialSpan]) -> list[Row]:
+def build_lost_rows(trial: TrialResult, spans: Sequence[TrialSpan], unit: AxisUnit) -> list[Row]:
     """Build a row for every window with loss."""
     return [
         {
@@ -104,6 +104,7 @@ def build_lost_rows(trial: TrialResult, spans: Sequence[TrialSpan]) -> list[Row]
             "start": span.start_s,
             "end": span.end_s,
             "lost": span.lost_count,
+            "rate": span.lost_count / span.length_s / unit.size,
             "zero": 0,
             "late": span.is_wait,
             "says": _describe_loss(span),
@@ -146,8 +147,30 @@ def _format_time_of_loss(span: TrialSpan) -> str:
     return "missing at the end" if span.is_wait else f"within {span.start_s:.3g} to {span.end_s:.3g} s"
 
 
-def build_rate_panel(trial: int | None, unit: AxisUnit, until_s: float, width: int, height: int) -> Spec:
-    """Build the panel of the rates sent and received over time; `trial` None: the only trial."""
+def find_rate_max(spans_by_trial: Sequence[Sequence[TrialSpan]], unit: AxisUnit) -> float:
+    """Return the highest rate sent or received in any window."""
+    rates = [
+        getattr(span, f"{count}_count") / span.length_s
+        for spans in spans_by_trial
+        for span in spans
+        for count in COUNTS.values()
+        if not span.is_wait
+    ]
+    return max(rates, default=unit.size) / unit.size
+
+
+def build_rate_panel(
+    trial: int | None, unit: AxisUnit, until_s: float, size: tuple[int, int], rate_max: float | None = None
+) -> Spec:
+    """Build the panel of the rates sent and received over time.
+
+    Args:
+        trial: index of the trial; None: the only one.
+        unit: the unit of the rates.
+        until_s: the end of the time axis.
+        size: width and height in pixels.
+        rate_max: the end of an axis that several panels share; None: by the rates of the panel.
+    """
     color = {
         "field": "what",
         "type": "nominal",
@@ -156,8 +179,8 @@ def build_rate_panel(trial: int | None, unit: AxisUnit, until_s: float, width: i
     }
     dash = {"field": "what", "type": "nominal", "scale": {"domain": ["sent", "received"], "range": [[5, 3], [1, 0]]}}
     return {
-        "width": width,
-        "height": height,
+        "width": size[0],
+        "height": size[1],
         "data": {"name": "rates"},
         "transform": _filter_by_trial(trial),
         "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.5, "aria": False},
@@ -166,7 +189,7 @@ def build_rate_panel(trial: int | None, unit: AxisUnit, until_s: float, width: i
             "y": {
                 "field": "rate",
                 "type": "quantitative",
-                "scale": {"zero": True},
+                "scale": {"zero": True} if rate_max is None else {"domain": [0, rate_max], "nice": True},
                 "axis": {"title": f"rate ({unit.name})", "tickCount": 4},
             },
             "color": color,
@@ -175,22 +198,35 @@ def build_rate_panel(trial: int | None, unit: AxisUnit, until_s: float, width: i
     }
 
 
-def build_lost_panel(trial: int | None, spans: Sequence[TrialSpan], until_s: float, width: int, height: int) -> Spec:
-    """Build the panel of frames lost per window; `trial` None: the only trial."""
-    most = max((span.lost_count for span in spans), default=0)
-    window_s = median(span.length_s for span in spans)
-    axis: Spec = {"title": ["lost in each", format_seconds(window_s)], "tickCount": 3, "format": "~s", "tickMinStep": 1}
-    if most <= 0:
-        axis |= {"labels": False, "ticks": False, "grid": False}
+def build_lost_scale(spans_by_trial: Sequence[Sequence[TrialSpan]], unit: AxisUnit) -> tuple[Spec, Spec]:
+    """Build scale and axis of the rate of loss for all panels; linear, or symlog where rates differ widely."""
+    lost = [span.lost_count / span.length_s / unit.size for spans in spans_by_trial for span in spans]
+    above = [rate for rate in lost if rate > 0]
+    axis: Spec = {"title": f"lost ({unit.name})"}
+    if not above:
+        return {"domain": [0, 1]}, axis | {"labels": False, "ticks": False, "grid": False}
+    low, high = min(above), max(above)
+    if high <= LOG_SCALE_RATIO * low:
+        return {"domain": [0, high], "nice": True}, axis | {"tickCount": 3}
+    decades = [value for value in list_round_values(low, high) if f"{value:e}".startswith("1")]
+    scale: Spec = {"type": "symlog", "constant": low, "domain": [0, high], "nice": False}
+    return scale, axis | {"values": [0, *decades], "format": "~g"}
+
+
+def build_lost_panel(
+    trial: int | None, scale_and_axis: tuple[Spec, Spec], until_s: float, width: int, height: int
+) -> Spec:
+    """Build the panel of the rate of loss over time; `trial` None: the only trial."""
+    scale, axis = scale_and_axis
     bars = {
         "mark": {"type": "rect", "color": theme.LOST, "stroke": theme.LOST, "strokeWidth": 0.6},
         "encoding": {
             "x": _encode_time(until_s, "start", "time since the trial began (s)"),
             "x2": {"field": "end"},
             "y": {
-                "field": "lost",
+                "field": "rate",
                 "type": "quantitative",
-                "scale": {"domain": [0, max(most, 1)], "nice": most > 1},
+                "scale": scale,
                 "axis": axis,
             },
             "y2": {"field": "zero"},

@@ -24,7 +24,7 @@ RUN, AT_LEAST, OUTLIER = "run", "lower limit: not limited by the SUT", "outlier"
 KINDS = {
     RUN: ("circle", theme.MEETS, 1.0),
     AT_LEAST: ("triangle-up", theme.INVALID, 0.0),
-    OUTLIER: ("diamond", theme.SIDES["tester"], 0.0),
+    OUTLIER: ("diamond", theme.OUTLIER, 0.0),
 }
 """Shape, color and fill opacity of points."""
 COLORS = {ComparisonOutcome.WORSE: theme.FAILS, ComparisonOutcome.BETTER: theme.RECEIVED}

@@ -110,6 +110,8 @@ REASONS: Mapping[str, tuple[str, ...]] = {
     "prove-earlier": ("{goal}: proving the earlier lower bound again",),
     "check-earlier": ("{goal}: does the earlier lower bound still hold",),
     "undecided": ("{goal}: trials at {load_pps:load} have not decided it yet",),
+    "measure-loss-rate": ("{goal}: how many single frames are lost per second between the loads known",),
+    "confirm-doubtful": ("{goal}: trials at other loads contradict {load_pps:load}, trying it again",),
     "confirm": ("{goal}: passing at {load_pps:load} may have been luck, trying again",),
     "halve-uncertain": ("{goal}: no better estimate is known, halving the interval",),
     "halve-interval": ("{goal}: halving the interval",),

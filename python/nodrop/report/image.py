@@ -5,7 +5,7 @@ from nodrop.charts.base import Chart, Row, Spec
 from nodrop.errors import ConfigError
 from nodrop.report.document.blocks import Card, Document
 
-WIDTH = 770
+WIDTH = theme.LABELED_WIDTH
 CARD_HEIGHT, CARD_GAP = 96, 14
 CARDS_MAX = 3
 TONES = {"good": theme.RECEIVED, "caution": theme.MEETS_SOME[0], "bad": theme.FAILS, "plain": theme.FRAME}

@@ -63,8 +63,7 @@ def render_progress(state: RunState, elapsed_s: float) -> RenderableType:
 
 
 def _render_parts(state: RunState, elapsed_s: float) -> Iterator[RenderableType]:
-    remaining_s = state.remaining_s()
-    remaining = f", ~{format_seconds(round(remaining_s))} left" if remaining_s is not None else ""
+    remaining = _format_remaining(state)
     if state.plan:
         clock = Table.grid(expand=True)
         clock.add_column()
@@ -78,6 +77,14 @@ def _render_parts(state: RunState, elapsed_s: float) -> Iterator[RenderableType]
     yield from _render_trial(state)
     if state.goals:
         yield _render_bounds(state.goals)
+
+
+def _format_remaining(state: RunState) -> str:
+    """Return `, ~12 s left`, or that the run takes longer than it was expected to."""
+    if state.is_overdue:
+        return ", longer than expected"
+    remaining_s = state.remaining_s()
+    return "" if remaining_s is None else f", ~{format_seconds(max(1, round(remaining_s)))} left"
 
 
 def _render_stage(state: RunState) -> RenderableType:

@@ -52,7 +52,7 @@ def render_result(result: RunResult, with_trials: bool = False) -> RenderableTyp
 def render_screen(result: RunResult) -> RenderableType:
     """Return the result of a search or a fixed rate on one screen; that of other runs in full."""
     has_figures = result.goals or result.fixed_trial
-    return render_sections(build_screen(result)) if has_figures else render_result(result)
+    return render_sections(build_screen(result), with_rules=False) if has_figures else render_result(result)
 
 
 def render_document(document: Document) -> RenderableType:
@@ -60,8 +60,8 @@ def render_document(document: Document) -> RenderableType:
     return Group(Text(document.title, style="bold"), document.sentence, "", render_sections(document.sections))
 
 
-def render_sections(sections: Sequence[Section]) -> RenderableType:
-    """Return sections below each other, with an empty line between them."""
+def render_sections(sections: Sequence[Section], *, with_rules: bool = True) -> RenderableType:
+    """Return sections below each other, with an empty line between them; for the rules see `render_blocks`."""
     parts: list[RenderableType] = []
     for section in sections:
         parts += [""] if parts else []
@@ -69,12 +69,17 @@ def render_sections(sections: Sequence[Section]) -> RenderableType:
         if section.title:
             parts += [Text(section.title, style="bold"), *([] if has_text else [""] if section.blocks else [])]
         if section.blocks:
-            parts.append(render_blocks(section.blocks))
+            parts.append(render_blocks(section.blocks, with_rules=with_rules))
     return Group(*parts)
 
 
-def render_blocks(blocks: Sequence[Block]) -> RenderableType:
-    """Return blocks below each other; texts follow each other without an empty line."""
+def render_blocks(blocks: Sequence[Block], *, with_rules: bool = True) -> RenderableType:
+    """Return blocks below each other; texts follow each other without an empty line.
+
+    Args:
+        blocks: the blocks.
+        with_rules: whether a rule separates the header of a table from its rows.
+    """
     parts: list[RenderableType] = []
     was_text = True
     for block in blocks:
@@ -83,19 +88,19 @@ def render_blocks(blocks: Sequence[Block]) -> RenderableType:
         is_text = isinstance(block, (Paragraph, Bullets))
         if parts and not (is_text and was_text):
             parts.append("")
-        parts.append(_render_block(block))
+        parts.append(_render_block(block, with_rules=with_rules))
         was_text = is_text
     return Group(*parts)
 
 
-def _render_block(block: Block) -> RenderableType:
+def _render_block(block: Block, *, with_rules: bool) -> RenderableType:
     match block:
         case Paragraph():
             return Text(block.text, style=STYLES[block.tone])
         case Bullets():
             return Group(*(_render_item(MARKS[block.tone], item, CELL_STYLES[block.tone]) for item in block.items))
         case Table():
-            return TerminalTable(block)
+            return TerminalTable(block, with_rule=with_rules)
         case Code():
             return Text(block.text.rstrip("\n"))
         case Glossary():
@@ -126,8 +131,8 @@ def _render_pairs(pairs: Sequence[tuple[str, str]]) -> RenderableType:
 class TerminalTable:
     """A table for a console; one too wide continues below, and each part repeats the leading columns."""
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
+    def __init__(self, table: Table, *, with_rule: bool = True) -> None:
+        self._table, self._with_rule = table, with_rule
         self._long = [position for position, column in enumerate(table.columns) if column.is_long]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -140,7 +145,7 @@ class TerminalTable:
         for number, group in enumerate(groups):
             if number:
                 yield ""
-            yield _render_part(table, sorted([*group, *long]))
+            yield _render_part(table, sorted([*group, *long]), with_rule=self._with_rule)
         if self._long and not long:
             yield ""
             yield from self._render_sentences()
@@ -207,9 +212,13 @@ def _list_cell_texts(table: Table, column: int) -> list[str]:
     return [row[column].text for row in table.rows]
 
 
-def _render_part(table: Table, columns: Sequence[int]) -> RichTable:
+def _render_part(table: Table, columns: Sequence[int], *, with_rule: bool) -> RichTable:
     part = RichTable(
-        box=box.SIMPLE_HEAD, padding=(0, GAP - 1, 0, 0), show_edge=False, pad_edge=False, header_style="bold"
+        box=box.SIMPLE_HEAD if with_rule else None,
+        padding=(0, GAP - 1 if with_rule else GAP, 0, 0),
+        show_edge=False,
+        pad_edge=False,
+        header_style="bold",
     )
     for position in columns:
         column = table.columns[position]

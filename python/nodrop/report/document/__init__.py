@@ -12,6 +12,7 @@ from nodrop.model.result import RunResult
 from nodrop.model.suite import Suite
 from nodrop.model.summary import Summary
 from nodrop.report.document.blocks import Block, Card, Document, Fold, Section
+from nodrop.report.document.brief import shorten_document
 from nodrop.report.document.chains import build_chain_blocks
 from nodrop.report.document.comparison import build_comparison_blocks, build_comparison_cards
 from nodrop.report.document.expectations import build_expectation_blocks
@@ -40,6 +41,8 @@ def build_document(
     comparison: Comparison | None = None,
     imported: Sequence[Summary] = (),
     costs: RuleCostTable | None = None,
+    *,
+    is_brief: bool = False,
 ) -> Document:
     """Return the report of one run, or of several runs next to each other.
 
@@ -49,6 +52,7 @@ def build_document(
         comparison: the comparison of two groups of them.
         imported: additional runs with figures only.
         costs: the costs of placement rules, if the runs measured them.
+        is_brief: whether the report is the short one, of about two pages.
     """
     tone, trust = assess_trust(results)
     compared = build_comparison_blocks(comparison, with_outcome=False) if comparison else ()
@@ -61,7 +65,7 @@ def build_document(
         _make_section("terms", "Terms", build_glossary_blocks()),
     )
     sentence, cards = _build_first_screen(results, comparison, costs)
-    return Document(
+    document = Document(
         title=costs_title or format_title(results, comparison),
         sentence=sentence,
         trust=trust,
@@ -71,6 +75,7 @@ def build_document(
         sections=tuple(section for section in sections if section.blocks),
         attachments=build_attachments(results),
     )
+    return shorten_document(document, results, comparison) if is_brief else document
 
 
 def _build_first_screen(
@@ -89,7 +94,7 @@ def _build_run_sections(result: RunResult) -> tuple[Section, ...]:
         _make_section("expectations", "Expectations", tuple(build_expectation_blocks(result))),
         _make_section("cautions", "Cautions", build_warning_blocks(result)),
         _make_section("rates", "Rate compared with the link", build_size_blocks([result])),
-        _make_section("search", "Search", build_search_blocks(result)),
+        _make_section("search", "Trial" if result.plan.fixed else "Search", build_search_blocks(result)),
         _make_section("latency", "Latency", build_latency_blocks([result])),
         *_build_details(result),
     )
@@ -98,7 +103,7 @@ def _build_run_sections(result: RunResult) -> tuple[Section, ...]:
 def _build_runs_sections(results: Sequence[RunResult]) -> tuple[Section, ...]:
     """Return the tables of all runs, then each run, folded."""
     return (
-        _make_section("rates", "Rate by frame size", build_size_blocks(results)),
+        _make_section("rates", "Rates", build_size_blocks(results)),
         _make_section("latency", "Latency", build_latency_blocks(results)),
         *(
             _build_run_section(f"run-{number}", name, result)
@@ -108,14 +113,14 @@ def _build_runs_sections(results: Sequence[RunResult]) -> tuple[Section, ...]:
 
 
 def _build_run_section(name: str, title: str, result: RunResult) -> Section:
-    """Return a run as one section: its sections are folds."""
+    """Return a run as one section: its sections are folds, which paper leaves out."""
     parts = (
         _make_section("expectations", "Expectations", tuple(build_expectation_blocks(result))),
         _make_section("search", "Search", build_search_blocks(result)),
         *_build_details(result),
     )
-    folds = tuple(Fold(title=part.title, blocks=part.blocks) for part in parts if part.blocks)
-    return _make_section(name, f"{title}: run {result.run_id}", (*build_warning_blocks(result), *folds))
+    folds = tuple(Fold(title=part.title, blocks=part.blocks, is_on_paper=False) for part in parts if part.blocks)
+    return _make_section(name, f"{title}: run {result.run_id}", (*build_warning_blocks(result, is_alone=False), *folds))
 
 
 def _build_details(result: RunResult) -> tuple[Section, ...]:

@@ -71,6 +71,8 @@ class Cell(Value):
     key: int | float | None = None
     """The value in the unit of its column, for sorting and for programs; None: only the text."""
     tone: Tone = "plain"
+    share: float | None = Field(default=None, ge=0, le=1)
+    """A share to draw as a bar beside the text; the whole column's width is 1."""
 
 
 class Table(Value):
@@ -82,6 +84,11 @@ class Table(Value):
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
     """Units and the method, below the table."""
+
+    @property
+    def has_prose(self) -> bool:
+        """Whether a column holds sentences; on paper they take the place of the detail columns."""
+        return any(column.is_long for column in self.columns)
 
     def brief(self) -> "Table":
         """Return the table without detail columns, caption and note."""
@@ -131,6 +138,8 @@ class Fold(Value):
     kind: Literal["fold"] = "fold"
     title: str
     blocks: tuple["Block", ...]
+    is_on_paper: bool = True
+    """Whether paper, which cannot fold, has the details."""
 
 
 Block = Annotated[
@@ -175,9 +184,33 @@ class Document(Value):
     sections: tuple[Section, ...]
     attachments: tuple[Attachment, ...] = ()
 
+    def for_paper(self) -> "Document":
+        """Return the document without folds that paper leaves out, and without files."""
+        sections = (
+            section.replace(blocks=tuple(map(_fit_to_paper, filter(_is_on_paper, section.blocks))))
+            for section in self.sections
+        )
+        kept = tuple(section for section in sections if section.blocks)
+        return self.replace(sections=kept, attachments=())
+
     def charts(self) -> tuple[Chart, ...]:
         """Return all charts, in order."""
         return tuple(chart for section in self.sections for chart in find_charts(section.blocks))
+
+
+def _is_on_paper(block: Block) -> bool:
+    return not isinstance(block, Fold) or block.is_on_paper
+
+
+def _fit_to_paper(block: Block) -> Block:
+    """Return a block without the heading of a fold around a single table, and without details of tables of prose."""
+    if isinstance(block, Fold):
+        blocks = tuple(map(_fit_to_paper, block.blocks))
+        is_table = len(blocks) == 1 and isinstance(blocks[0], Table)
+        return blocks[0] if is_table else block.replace(blocks=blocks)
+    if isinstance(block, Table) and block.has_prose:
+        return block.brief().replace(caption=block.caption, note=block.note)
+    return block
 
 
 def find_charts(blocks: Sequence[Block]) -> Iterator[Chart]:

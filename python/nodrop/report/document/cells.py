@@ -62,6 +62,12 @@ def make_loss_ratio_cell(ratio: float | None) -> Cell:
     return make_ratio_cell(ratio, "caution" if ratio else "quiet")
 
 
+def make_share_cell(part: int, whole: int) -> Cell:
+    """Return a part of a whole, drawn as a bar; an empty cell without the part."""
+    share = part / whole if part and whole else None
+    return Cell(text="") if share is None else make_ratio_cell(share).replace(share=share)
+
+
 def make_latency_cell(latency_ns: float | None) -> Cell:
     """Return a latency."""
     return NOTHING if latency_ns is None else Cell(text=format_ns(latency_ns), key=latency_ns)

@@ -6,7 +6,8 @@ from nodrop.analysis import Comparison, ComparisonOutcome, MetricComparison
 from nodrop.analysis.text import (
     describe_method,
     format_effect,
-    format_effect_range,
+    format_metric_range,
+    format_outcome,
     format_series,
     format_side,
     format_signed_effect,
@@ -58,12 +59,12 @@ def build_comparison_cards(comparison: Comparison) -> tuple[Card, ...]:
     return tuple(
         Card(
             label=metric.text,
-            text=metric.verdict.value,
+            text=format_outcome(metric),
             about=f"B compared with A: {format_effect(metric.effect, metric.unit)}",
             details=(
                 f"A {format_series(metric.a, metric.unit)}",
                 f"B {format_series(metric.b, metric.unit)}",
-                f"difference {format_effect_range(metric.low, metric.high, metric.unit)}",
+                f"difference {format_metric_range(metric)}",
             ),
             tone=TONES[metric.verdict],
         )
@@ -105,13 +106,20 @@ def _build_blocks(comparison: Comparison) -> Iterator[Block]:
         yield Bullets(items=comparison.advice)
 
 
-def _build_measure(metric: MetricComparison) -> tuple[Cell, ...]:
+def build_effect_cells(metric: MetricComparison) -> tuple[Cell, ...]:
+    """Return the name of a measure, its values of A and B, and the difference."""
     return (
         cells.make_text_cell(metric.text),
         cells.make_text_cell(format_series(metric.a, metric.unit)),
         cells.make_text_cell(format_series(metric.b, metric.unit)),
         Cell(text=format_signed_effect(metric.effect, metric.unit), key=metric.effect),
-        cells.make_text_cell(format_effect_range(metric.low, metric.high, metric.unit)),
-        cells.make_text_cell(metric.verdict.value, TONES[metric.verdict]),
+    )
+
+
+def _build_measure(metric: MetricComparison) -> tuple[Cell, ...]:
+    return (
+        *build_effect_cells(metric),
+        cells.make_text_cell(format_metric_range(metric)),
+        cells.make_text_cell(format_outcome(metric), TONES[metric.verdict]),
         cells.make_number_cell(metric.repeats_needed if metric.headline else None),
     )

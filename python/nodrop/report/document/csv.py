@@ -71,15 +71,15 @@ TABLES: dict[str, Callable[[RunResult], Iterator[Table]]] = {
 def add_lead(table: Table, /, **texts: str) -> Table:
     """Return the table with leading columns that have the same text in each row; `_` in a title is a blank."""
     columns = tuple(make_text_column(title.replace("_", " ")) for title in texts)
-    columns = tuple(column.model_copy(update={"csv_name": column.title}) for column in columns)
+    columns = tuple(column.replace(csv_name=column.title) for column in columns)
     lead = tuple(map(make_text_cell, texts.values()))
     rows = tuple((*lead, *row) for row in table.rows)
-    return table.model_copy(update={"columns": (*columns, *table.columns), "rows": rows})
+    return table.replace(columns=(*columns, *table.columns), rows=rows)
 
 
 def join_tables(tables: Sequence[Table]) -> Table:
     """Return tables of the same columns as one."""
-    return tables[0].model_copy(update={"rows": tuple(row for table in tables for row in table.rows)})
+    return tables[0].replace(rows=tuple(row for table in tables for row in table.rows))
 
 
 def _format_heading(column: Column) -> str:

@@ -30,8 +30,15 @@ def describe_goal_result(goal_result: GoalResult) -> str:
     return text
 
 
-def describe_confidence(goal_result: GoalResult, result: RunResult) -> Iterator[str]:
-    """Yield sentences on the evidence for the bounds of a goal and the probability that they are right."""
+def describe_confidence(goal_result: GoalResult, result: RunResult, *, with_estimates: bool = True) -> Iterator[str]:
+    """Yield sentences on the evidence for the bounds of a goal.
+
+    Args:
+        goal_result: the result of the goal.
+        result: its run.
+        with_estimates: whether to add what the search estimated: the probability that the bounds are right, and the
+            threshold.
+    """
     lower = goal_result.lower
     if lower and (text := _describe_disturbances(lower, result)):
         yield text
@@ -39,12 +46,12 @@ def describe_confidence(goal_result: GoalResult, result: RunResult) -> Iterator[
         yield _describe_loss_limit(lower, goal_result.loss_ratio_limit, result)
     if lower and (text := _describe_shortfall(lower, result.trials[lower.trial_index])):
         yield text
-    if text := _describe_probabilities(goal_result):
+    if with_estimates and (text := _describe_probabilities(goal_result)):
         yield text
     throughput_pps = goal_result.conditional_throughput_pps
     if lower and throughput_pps is not None and throughput_pps < lower.load_pps * AS_OFFERED:
         yield f"Conditional throughput at the lower bound: {format_pps(throughput_pps)}."
-    if lower and goal_result.estimate_pps is not None:
+    if with_estimates and lower and goal_result.estimate_pps is not None:
         yield f"Estimate of the search: {format_estimate(goal_result)}."
 
 

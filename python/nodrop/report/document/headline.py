@@ -21,6 +21,7 @@ from nodrop.model.suite import Suite
 from nodrop.model.trial import TrialResult, ValidityStatus
 from nodrop.report.document.blocks import Card, Tone
 from nodrop.report.document.labels import describe_path_check, describe_sut, format_time, is_simulated, name_runs
+from nodrop.report.document.repeatability import describe_repeatability
 from nodrop.report.document.warnings import list_warnings
 from nodrop.units import format_count, format_ns, format_pps, format_ratio, format_seconds
 
@@ -97,14 +98,12 @@ def _build_run_card(name: str, result: RunResult) -> Card:
     if trial := result.fixed_trial:
         first, *more = tuple(_build_fixed_cards(result, trial))
         details = tuple(f"{card.label}: {card.text}" for card in more)
-        return first.model_copy(update={"label": f"{name}: sent", "details": details})
+        return first.replace(label=f"{name}: sent", details=details)
     cards = tuple(_build_goal_card(goal_result, result) for goal_result in result.goals)
     if not cards:
         return Card(label=name, text="nothing", about=result.error or "no result", tone="bad")
     details = tuple(f"{card.label}: {card.text}" for card in cards[1:])
-    return cards[0].model_copy(
-        update={"label": f"{name}: {cards[0].label}", "details": (*details, *cards[0].details[1:])}
-    )
+    return cards[0].replace(label=f"{name}: {cards[0].label}", details=(*details, *cards[0].details[1:]))
 
 
 def _build_goal_card(goal_result: GoalResult, result: RunResult) -> Card:
@@ -115,8 +114,28 @@ def _build_goal_card(goal_result: GoalResult, result: RunResult) -> Card:
         text=format_goal_load(goal_result),
         about=f"highest rate with {loss}",
         details=tuple(_list_goal_details(goal_result, result)),
-        tone="good" if goal_result.regular and goal_result.limit is Limit.SUT else "caution",
+        tone="caution" if needs_care(goal_result, result) else "good",
     )
+
+
+def needs_care(goal_result: GoalResult, result: RunResult) -> bool:
+    """Return whether a figure is unconfirmed, not the SUT's, wide, perhaps too high, or of suspect trials."""
+    return (
+        not goal_result.lower
+        or not goal_result.regular
+        or goal_result.limit is not Limit.SUT
+        or (goal_result.lower_error_probability or 0.0) >= ERROR_PROBABILITY_MIN
+        or any(flag.code == "wide-interval" for flag in goal_result.flags)
+        or any(
+            result.trials[index].validity.verdict is not ValidityStatus.VALID
+            for index in _list_bound_trials(goal_result)
+        )
+    )
+
+
+def _list_bound_trials(goal_result: GoalResult) -> list[int]:
+    """Return the indices of the trials behind the bounds."""
+    return [bound.trial_index for bound in (goal_result.lower, goal_result.upper) if bound]
 
 
 def _list_goal_details(goal_result: GoalResult, result: RunResult) -> Iterator[str]:
@@ -132,7 +151,7 @@ def _list_goal_details(goal_result: GoalResult, result: RunResult) -> Iterator[s
     limit = goal_result.limit
     yield "limit not known yet" if limit is Limit.UNKNOWN else f"limited by {LIMIT_NAMES[limit]}"
     if goal_result.lower_error_probability is not None:
-        yield f"probability of being too high: {format_ratio(goal_result.lower_error_probability)}"
+        yield f"chance that it is too high: {format_ratio(goal_result.lower_error_probability)}"
 
 
 def _format_rates(load_pps: float, result: RunResult) -> str:
@@ -177,13 +196,18 @@ def _build_fixed_cards(result: RunResult, trial: TrialResult) -> Iterator[Card]:
 def assess_trust(results: Sequence[RunResult]) -> tuple[Tone, str]:
     """Return how far to trust the figures, and why."""
     tones: list[Tone] = []
-    texts: list[str] = []
+    names: dict[str, list[str]] = {}
     for name, result in zip(name_runs(results), results, strict=True):
         tone, reasons = _assess_run(result)
         tones.append(tone)
-        texts += [f"{name}: {reason}" if len(results) > 1 else reason for reason in reasons]
+        for reason in reasons:
+            names.setdefault(reason, []).append(name)
+    texts = [
+        reason if len(concerned) == len(results) else f"{', '.join(concerned)}: {reason}"
+        for reason, concerned in names.items()
+    ]
     worst: Tone = "bad" if "bad" in tones else "caution" if "caution" in tones else "good"
-    return worst, f"{TRUST_OPENINGS[worst]}: {'; '.join(dict.fromkeys(texts))}."
+    return worst, f"{TRUST_OPENINGS[worst]}: {'; '.join(texts)}."
 
 
 def _assess_run(result: RunResult) -> tuple[Tone, list[str]]:
@@ -213,12 +237,12 @@ def _list_goal_doubts(result: RunResult) -> Iterator[str]:
     for each in result.goals:
         probability = each.lower_error_probability or 0.0
         if probability >= ERROR_PROBABILITY_MIN:
-            yield f"{each.goal.label} may be too high (probability {format_ratio(probability)})"
+            yield f"{each.goal.label} {'is likely' if each.is_likely_too_high else 'may be'} too high"
 
 
 def _describe_suspects(result: RunResult) -> str:
     """Return how many trials behind the figures are suspect or invalid; empty if none is."""
-    indices = {bound.trial_index for each in result.goals for bound in (each.lower, each.upper) if bound}
+    indices = {index for each in result.goals for index in _list_bound_trials(each)}
     indices |= {latency.trial_index for latency in result.latencies}
     suspect = sum(result.trials[index].validity.verdict is not ValidityStatus.VALID for index in indices)
     if not suspect:
@@ -239,6 +263,7 @@ def list_facts(results: Sequence[RunResult], suite: Suite | None = None) -> tupl
         ("label", ", ".join(list(dict.fromkeys(filter(None, (each.plan.label for each in results))))[:4])),
         ("run", first.run_id if len(results) == 1 else ""),
         ("suite", suite.suite_id if suite else ""),
+        ("repeatability", "; ".join(describe_repeatability(first)) if len(results) == 1 else ""),
         ("search", f"{first.plan.search.algorithm}, {first.plan.profile} profile" if is_search else ""),
     ]
     if first.facts:

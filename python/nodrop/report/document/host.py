@@ -31,10 +31,18 @@ def build_host_blocks(result: RunResult) -> tuple[Block, ...]:
     return tuple(_build_blocks(result, result.facts))
 
 
+def find_hypervisor(facts: Facts) -> str:
+    """Return the hypervisor that the machine runs under, by its descriptor where it has one; empty without any."""
+    described = facts.chd.host.virtualization.value if facts.chd else None
+    name = described or facts.host.virtualization
+    return "" if name == "none" else name
+
+
 def describe_provenance(facts: Facts) -> str:
     """Return versions, machine and path in one line."""
     host, versions = facts.host, facts.versions
-    machine = "" if host.virtualization == "none" else f", virtual machine ({host.virtualization})"
+    hypervisor = find_hypervisor(facts)
+    machine = f", virtual machine ({hypervisor})" if hypervisor else ""
     backends = {f"{port.backend} ({port.why})" if port.why else port.backend: None for port in facts.ports}
     return (
         f"nodrop {versions.nodrop}, {versions.generator_text}, Python {versions.python}, "
@@ -53,7 +61,7 @@ def _build_blocks(result: RunResult, facts: Facts) -> Iterator[Block]:
         ("memory", f"{host.memory_bytes / 2**30:.1f} GiB"),
         ("kernel", f"Linux {host.kernel}"),
         ("clock", host.clock_source),
-        ("virtual machine", "no" if host.virtualization == "none" else host.virtualization),
+        ("virtual machine", find_hypervisor(facts) or "no"),
     )
     if facts.chd is not None:
         yield _build_descriptor(facts.chd)

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from nodrop.charts import loss, sankey
+from nodrop.charts import loss
 from nodrop.formatting import format_goal
 from nodrop.model.ledger import Hop, LossLedger
 from nodrop.model.result import RunResult
-from nodrop.model.trial import TrialResult
+from nodrop.model.trial import FIXED, TrialResult
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Bullets, Cell, Fold, Paragraph, Table, build_figure
 from nodrop.units import format_count, format_pps, format_seconds
@@ -16,6 +16,8 @@ NOT_SENT = "not_sent"
 """Name of the cause of frames that were not sent in time."""
 PLACES_MAX = 3
 """Places that a line names; the table has all."""
+SHOWN_WAYS_MAX = 2
+"""Directions up to which the hops of a trial with loss are not folded."""
 UNATTRIBUTED = "unattributed"
 HOPS = (
     cells.make_text_column("way"),
@@ -23,6 +25,8 @@ HOPS = (
     cells.make_number_column("in", "frames"),
     cells.make_number_column("out", "frames"),
     cells.make_number_column("lost", "frames"),
+    cells.make_text_column("share of the lost"),
+    cells.make_number_column("not sent", "frames"),
     cells.make_prose_column("cause"),
 )
 
@@ -107,17 +111,23 @@ def _build_trial_blocks(trial: TrialResult, role: str) -> Iterator[Block]:
     if ledger is None or not ledger.ways:
         return
     name = f"Trial #{trial.index}, {role}"
-    yield Paragraph(text=f"{name}: {describe_loss(trial) or 'nothing was lost'}.")
-    if ledger.lost_count:
-        yield from build_figure(lambda: sankey.build_chart(trial))
     table = Table(
-        caption=f"Hop by hop: trial #{trial.index}, {format_pps(trial.trial.intended_load_pps)} "
-        f"for {format_seconds(trial.duration_s)}",
+        caption=f"{name}, hop by hop: {_format_load(trial)} for {format_seconds(trial.duration_s)}",
         columns=HOPS,
         rows=_build_rows(ledger),
         note=" ".join(f"{remark.rstrip('.')}." for remark in ledger.remarks),
     )
+    is_shown = ledger.lost_count and len(ledger.ways) <= SHOWN_WAYS_MAX
+    if is_shown:
+        yield table
+        return
+    yield Paragraph(text=f"{name}: {describe_loss(trial) or 'nothing was lost'}.")
     yield Fold(title=f"{name}, hop by hop", blocks=(table,))
+
+
+def _format_load(trial: TrialResult) -> str:
+    """Return the load of a trial: the one it tested, or at a fixed rate the one that was sent."""
+    return format_pps(trial.offered_load_pps if trial.phase == FIXED else trial.trial.intended_load_pps)
 
 
 class _Loss(NamedTuple):
@@ -146,6 +156,16 @@ def _list_reasons(hop: Hop) -> Iterator[tuple[str, int]]:
         yield UNATTRIBUTED, hop.unattributed_count
 
 
+def _count_unsent(hop: Hop) -> int:
+    """Return the frames that the tester did not send in time."""
+    return sum(cause.count for cause in hop.causes if cause.name == NOT_SENT)
+
+
+def _count_lost(hop: Hop) -> int:
+    """Return the frames that were sent and did not leave the hop."""
+    return hop.lost_count - _count_unsent(hop)
+
+
 def _join_places(places: Sequence[str]) -> str:
     """Return `the tester's sender on tester0 and tester1`: a common prefix occurs once."""
     heads = {place.rpartition(" ")[0] for place in places}
@@ -155,15 +175,18 @@ def _join_places(places: Sequence[str]) -> str:
 
 
 def _build_rows(ledger: LossLedger) -> tuple[tuple[Cell, ...], ...]:
-    return tuple(_build_row(f"{way.tx_port}→{way.rx_port}", hop) for way in ledger.ways for hop in way.hops)
+    lost_count = sum(_count_lost(hop) for way in ledger.ways for hop in way.hops)
+    return tuple(_build_row(f"{way.tx_port}→{way.rx_port}", hop, lost_count) for way in ledger.ways for hop in way.hops)
 
 
-def _build_row(way: str, hop: Hop) -> tuple[Cell, ...]:
+def _build_row(way: str, hop: Hop, lost_count: int) -> tuple[Cell, ...]:
     return (
         cells.make_text_cell(way),
         cells.make_text_cell(hop.place),
         cells.count_cell(hop.in_count),
         cells.count_cell(hop.out_count),
-        cells.make_loss_cell(hop.lost_count),
+        cells.make_loss_cell(_count_lost(hop)),
+        cells.make_share_cell(_count_lost(hop), lost_count),
+        cells.make_loss_cell(_count_unsent(hop)),
         cells.make_text_cell("; ".join(f"{format_count(count)} {text}" for text, count in _list_reasons(hop))),
     )

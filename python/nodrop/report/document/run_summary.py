@@ -25,6 +25,7 @@ from nodrop.report.document.path import (
     build_server_table,
     describe_cloud,
 )
+from nodrop.report.document.repeatability import describe_resolution
 from nodrop.report.document.search import build_trial_table
 from nodrop.report.document.sizes import build_size_table
 from nodrop.report.document.warnings import list_warnings
@@ -82,7 +83,7 @@ def _build_rates(result: RunResult) -> Iterator[Block]:
     if result.goals:
         yield build_size_table([result]).brief()
         evidence = (text for texts in describe_evidence(result) for text in texts)
-        yield from _build_bullets(evidence)
+        yield from _build_bullets((*evidence, *describe_resolution(result)))
     yield from _build_bullets((*describe_key_losses(result), *describe_chain_losses(result)))
     if trial and result.plan.lab.chain_count > 1:
         yield build_chain_table(result, trial, "").brief()

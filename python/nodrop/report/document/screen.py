@@ -24,6 +24,7 @@ from nodrop.report.document.expectations import build_expectation_blocks
 from nodrop.report.document.fixed_rate import build_direction_table, describe_short_offer
 from nodrop.report.document.labels import STATUS_TEXTS
 from nodrop.report.document.loss import find_loss_place
+from nodrop.report.document.repeatability import describe_repeatability
 from nodrop.report.document.warnings import REASONS, list_run_warnings
 from nodrop.units import format_count, format_pps, format_ratio, format_seconds
 
@@ -38,7 +39,7 @@ PERCENTILES = (50.0, 99.0, 99.9)
 def build_screen(result: RunResult) -> tuple[Section, ...]:
     """Return the screen of a run: what was measured, goals or the fixed rate, the limit, latency, cautions."""
     fixed = result.fixed_trial
-    rates = _build_fixed_rate(result, fixed) if fixed else (_build_goal_table(result), *_build_limits(result))
+    rates = _build_fixed_rate(result, fixed) if fixed else _build_goals(result)
     blocks: tuple[tuple[str, Sequence[Block]], ...] = (
         ("headline", _describe_run(result)),
         ("rates", tuple(rates)),
@@ -65,6 +66,14 @@ def _build_fixed_rate(result: RunResult, trial: TrialResult) -> Iterator[Block]:
     yield build_direction_table(result, trial).brief()
     if trial.lost_count and (place := find_loss_place(trial)):
         yield Paragraph(text=f"lost most at {place}")
+
+
+def _build_goals(result: RunResult) -> Iterator[Block]:
+    """Yield the goals, their limits, and the rates of earlier runs."""
+    yield _build_goal_table(result)
+    yield from _build_limits(result)
+    if result.earlier_runs and result.earlier_runs.run_ids:
+        yield from (Paragraph(text=text) for text in describe_repeatability(result))
 
 
 def _build_goal_table(result: RunResult) -> Table:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from nodrop.charts import search_bounds
-from nodrop.formatting import compute_reported_loss, format_stop_reason
+from nodrop.formatting import format_stop_reason
 from nodrop.formatting.bound_changes import describe_bound_changes
 from nodrop.formatting.messages import format_message
 from nodrop.model.result import RunResult, SearchDecision
@@ -11,7 +11,8 @@ from nodrop.model.trial import TrialResult, ValidityStatus
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Bullets, Cell, Figure, Fold, Paragraph, Table, Tone
 from nodrop.report.document.fixed_rate import describe_fixed_trial
-from nodrop.report.document.goal_statements import describe_evidence
+from nodrop.report.document.goal_statements import describe_confidence
+from nodrop.report.document.warnings import name_doubt
 from nodrop.units import format_count, format_pps, format_seconds
 
 TONES: dict[ValidityStatus, Tone] = {
@@ -26,8 +27,9 @@ COLUMNS = (
     cells.make_number_column("load", "pps"),
     cells.make_number_column("lasted", "s"),
     cells.make_number_column("sent", "frames"),
-    cells.make_number_column("received", "frames"),
-    cells.make_number_column("lost", "frames", is_detail=True),
+    cells.make_number_column("not sent", "frames"),
+    cells.make_number_column("received", "frames", is_detail=True),
+    cells.make_number_column("lost", "frames"),
     cells.make_number_column("loss", "ratio"),
     cells.make_text_column("counts"),
     cells.make_prose_column("reason and outcome"),
@@ -41,7 +43,7 @@ def build_search_blocks(result: RunResult) -> tuple[Block, ...]:
     blocks: list[Block] = list(_build_opening(result))
     if any(trial.phase == "search" for trial in result.trials):
         blocks.append(Figure(chart=search_bounds.build_chart(result, result.steps)))
-    if evidence := tuple(text for texts in describe_evidence(result) for text in texts):
+    if evidence := tuple(_list_evidence(result)):
         blocks.append(Bullets(items=evidence))
     table = build_trial_table(result)
     blocks.append(Fold(title=f"{table.caption}, with their reasons", blocks=(table,)) if len(table.rows) > 1 else table)
@@ -55,7 +57,8 @@ def build_trial_table(result: RunResult) -> Table:
         caption="The trial" if len(result.trials) == 1 else f"All {format_count(len(result.trials), 'trial')}",
         columns=COLUMNS,
         rows=tuple(tuple(_build_row(trial, steps.get(trial.index))) for trial in result.trials),
-        note="Loads are over all directions; frames that the tester could not send count as lost in a search.",
+        note="Loads are over all directions. Loss is the share of the frames sent; a search judges by lost and unsent "
+        "frames together.",
     )
 
 
@@ -66,6 +69,17 @@ def describe_search_range(result: RunResult) -> str:
         f"The search {search.algorithm} tried loads between {format_pps(search.min_load_pps)} and "
         f"{format_pps(search.max_load_pps)}, all directions together"
     )
+
+
+def _list_evidence(result: RunResult) -> Iterator[str]:
+    """Yield the evidence for the bounds; a sentence that holds for several goals once, without their names."""
+    labels: dict[str, list[str]] = {}
+    for goal_result in result.goals:
+        confidence = describe_confidence(goal_result, result, with_estimates=False)
+        for text in (format_message(goal_result.explanation), *confidence):
+            labels.setdefault(text, []).append(goal_result.goal.label)
+    for text, concerned in labels.items():
+        yield text if len(concerned) == len(result.goals) else f"{' and '.join(concerned)}: {text}"
 
 
 def _build_opening(result: RunResult) -> Iterator[Paragraph]:
@@ -85,15 +99,16 @@ def _build_row(trial: TrialResult, step: SearchDecision | None) -> Iterator[Cell
     yield cells.make_rate_cell(trial.trial.intended_load_pps)
     yield Cell(text=format_seconds(trial.duration_s), key=trial.duration_s)
     yield cells.count_cell(trial.offered_count)
+    yield cells.make_loss_cell(trial.unsent_count)
     yield cells.count_cell(trial.received_count)
     yield cells.make_loss_cell(trial.lost_count)
-    yield cells.make_loss_ratio_cell(compute_reported_loss(trial))
+    yield cells.make_loss_ratio_cell(trial.lost_count / trial.offered_count if trial.offered_count else None)
     yield Cell(text=COUNTS[verdict], tone=TONES[verdict])
     yield cells.make_text_cell(describe_trial(trial, step))
 
 
 def describe_trial(trial: TrialResult, step: SearchDecision | None) -> str:
-    """Return the reason for a trial with goal and rule, its effect, its early stop, and its doubts."""
+    """Return the reason for a trial with goal and rule, its effect, its early stop, and its doubts in short."""
     request = trial.trial
     rule = ", ".join(filter(None, (request.goal, request.rule)))
     parts = [f"{format_message(request.reason) or trial.phase}{f' ({rule})' if rule else ''}"]
@@ -101,6 +116,6 @@ def describe_trial(trial: TrialResult, step: SearchDecision | None) -> str:
         parts.append(describe_bound_changes(step.before, step.after))
     parts += [
         format_stop_reason(trial),
-        *(f"{doubt.verdict}: {format_message(doubt)}" for doubt in trial.validity.doubts),
+        *(f"{doubt.verdict}: {name_doubt(doubt)}" for doubt in trial.validity.doubts),
     ]
     return ". ".join(f"{part[0].upper()}{part[1:]}" for part in parts if part) + "."

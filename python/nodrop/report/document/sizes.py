@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from nodrop.charts import rate_by_frame_size
 from nodrop.formatting import format_goal, format_goal_load, format_load_per_direction, format_width
-from nodrop.model.goal import GoalResult, Limit
+from nodrop.model.goal import GoalResult
 from nodrop.model.result import RunResult
 from nodrop.rates import WIRE_OVERHEAD_BYTES, compute_line_rate_pps
 from nodrop.report.document import cells
-from nodrop.report.document.blocks import Block, Cell, Table, build_figure
+from nodrop.report.document.blocks import Block, Cell, Table, Tone, build_figure
 from nodrop.report.document.fixed_rate import build_direction_table
-from nodrop.report.document.labels import format_frame_size
+from nodrop.report.document.headline import needs_care
+from nodrop.report.document.labels import format_frame_size, name_runs
 from nodrop.units import format_bps
 
 COLUMNS = (
@@ -32,7 +33,7 @@ def build_size_blocks(results: Sequence[RunResult]) -> tuple[Block, ...]:
     table = build_size_table(results)
     if not table.rows:
         return ()
-    several = len({row[0].key for row in table.rows if row[2].key}) > 1
+    several = has_several_sizes(results)
     figure = (
         build_figure(lambda: rate_by_frame_size.build_chart(results)) if several or not _are_virtual(results) else ()
     )
@@ -40,10 +41,27 @@ def build_size_blocks(results: Sequence[RunResult]) -> tuple[Block, ...]:
     return (*figure, table, *((build_direction_table(results[0], trial),) if trial else ()))
 
 
+def has_several_sizes(results: Sequence[RunResult]) -> bool:
+    """Return whether runs of different frame sizes have rates."""
+    return len({result.plan.traffic.frame_bytes for result in results if any(True for _ in _build_rows(result))}) > 1
+
+
 def build_size_table(results: Sequence[RunResult]) -> Table:
-    """Return a row for every size and goal."""
+    """Return a row for every size and goal, led by the run where several have the same size."""
     rows = tuple(row for result in results for row in _build_rows(result))
-    return Table(caption="Rate by frame size", columns=COLUMNS, rows=rows, note=_build_note(results))
+    table = Table(caption="Rate by frame size", columns=COLUMNS, rows=rows, note=_build_note(results))
+    return table if len(set(map(format_frame_size, results))) == len(results) else _lead_by_run(table, results)
+
+
+def _lead_by_run(table: Table, results: Sequence[RunResult]) -> Table:
+    names = [
+        cells.make_text_cell(name)
+        for name, result in zip(name_runs(results), results, strict=True)
+        for _ in _build_rows(result)
+    ]
+    rows = tuple((name, *row) for name, row in zip(names, table.rows, strict=True))
+    columns = (cells.make_text_column("run", is_lead=True), *table.columns)
+    return table.replace(caption="Rate by run", columns=columns, rows=rows)
 
 
 def compute_line_rate(result: RunResult) -> float:
@@ -60,8 +78,8 @@ def _build_rows(result: RunResult) -> Iterator[tuple[Cell, ...]]:
         yield _build_row(result, "sent", trial.offered_load_pps, rate, (cells.NOTHING,) * 2)
     for goal_result in result.goals:
         load_pps = goal_result.lower.load_pps if goal_result.lower else None
-        is_sut_rate = goal_result.regular and goal_result.limit is Limit.SUT
-        rate = Cell(text=format_goal_load(goal_result), key=load_pps, tone="good" if is_sut_rate else "caution")
+        tone: Tone = "caution" if needs_care(goal_result, result) else "good"
+        rate = Cell(text=format_goal_load(goal_result), key=load_pps, tone=tone)
         yield _build_row(result, format_goal(goal_result.goal), load_pps, rate, _build_bounds(goal_result))
 
 

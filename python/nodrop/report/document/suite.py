@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from nodrop.analysis import compare, diff_setups
+from nodrop.analysis import Comparison, compare, diff_setups
 from nodrop.analysis.rule_costs import RuleCostTable
 from nodrop.analysis.spread import Spread, compute_spreads
 from nodrop.errors import ConfigError
@@ -12,7 +12,6 @@ from nodrop.model.latency import LatencyFigures, compute_trial_latency
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import Suite
-from nodrop.model.summary import Summary
 from nodrop.model.trial import TrialResult
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Bullets, Cell, Column, Paragraph, Section, Table
@@ -84,7 +83,7 @@ def build_spread_table(spreads: Sequence[Spread]) -> Table:
         columns=(
             *((cells.make_text_column("frame size", is_lead=True),) if several else ()),
             cells.make_text_column("measure", is_lead=True),
-            *(Column(title=title) for title in titles),
+            *(Column(title=title, is_detail=title in (titles[0], titles[-1])) for title in titles),
         ),
         rows=tuple(row if several else row[1:] for row in rows),
     )
@@ -94,7 +93,7 @@ def _build_overview(suite: Suite, results: Sequence[RunResult]) -> Iterator[Bloc
     removed = sum(run.removed for run in suite.runs)
     since = f"; {removed} removed since" if removed else ""
     yield Paragraph(
-        text=f"{suite.suite_id}: {STATUS_TEXTS[suite.status]}, {_describe_runs(suite)} in "
+        text=f"{suite.suite_id}: {STATUS_TEXTS[suite.status]}, {describe_runs(suite)} in "
         f"{format_seconds(suite.wall_s)}{since}",
         tone="good" if suite.status is Status.COMPLETE else "bad",
     )
@@ -107,29 +106,36 @@ def _build_overview(suite: Suite, results: Sequence[RunResult]) -> Iterator[Bloc
 def _build_run(result: RunResult, with_trials: bool) -> Iterator[Section]:
     title = f"Frame size {_name_run(result)}: run {result.run_id}"
     first, *details = build_run_summary(result, with_trials)
-    yield first.model_copy(update={"title": title})
+    yield first.replace(title=title)
     yield from details
 
 
 def _build_common(results: Sequence[RunResult]) -> Iterator[Block]:
     """Yield the comparison of two variants, or the spread of repeats; over complete runs only."""
     complete = [result for result in results if result.status is Status.COMPLETE]
-    summaries: dict[str, list[Summary]] = {}
-    for result in complete:
-        summaries.setdefault(result.plan.variant, []).append(summarize_result(result))
-    if set(summaries) == {"A", "B"}:
-        of_a, of_b = ([result for result in complete if result.plan.variant == variant] for variant in ("A", "B"))
-        try:
-            comparison = compare(summaries["A"], summaries["B"], differences=diff_setups(of_a, of_b))
-        except ConfigError as error:
-            yield Bullets(items=(f"no comparison: {error}",), tone="caution")
-            return
-        yield from build_comparison_blocks(comparison)
-    elif len(complete) > 1:
-        yield build_spread_table(compute_spreads([each for runs in summaries.values() for each in runs]))
+    try:
+        if comparison := compare_variants(results):
+            yield from build_comparison_blocks(comparison)
+        elif len(complete) > 1:
+            yield build_spread_table(compute_spreads([summarize_result(result) for result in complete]))
+    except ConfigError as error:
+        yield Bullets(items=(f"no comparison: {error}",), tone="caution")
 
 
-def _describe_runs(suite: Suite) -> str:
+def compare_variants(results: Sequence[RunResult]) -> Comparison | None:
+    """Compare the complete runs of variants A and B; None without both.
+
+    Raises: ConfigError where they have no measure in common.
+    """
+    complete = [result for result in results if result.status is Status.COMPLETE]
+    of_a, of_b = ([result for result in complete if result.plan.variant == variant] for variant in ("A", "B"))
+    if not (of_a and of_b):
+        return None
+    summaries = ([summarize_result(result) for result in runs] for runs in (of_a, of_b))
+    return compare(*summaries, differences=diff_setups(of_a, of_b))
+
+
+def describe_runs(suite: Suite) -> str:
     """Return `3 frame sizes`, `5 repeats`, or `8 of 10 runs: 5 repeats of A and B alternating`."""
     sizes, repeats = len(suite.frame_sizes), suite.repeat_count
     variants = {run.variant for run in suite.runs} - {""}
@@ -154,7 +160,7 @@ def _name_run(result: RunResult) -> str:
     return f"{plan.frame_size}, {repeat}" if repeat else plan.frame_size
 
 
-def _format_short_name(plan: Plan) -> str:
+def format_short_name(plan: Plan) -> str:
     """Return the same in short: `64`, `64, A2`, `64, #2`."""
     is_one_of_several = plan.repeat_count > 1 or plan.variant
     return f"{plan.frame_size}, {plan.variant or '#'}{plan.repeat}" if is_one_of_several else plan.frame_size
@@ -191,7 +197,7 @@ def _build_row(result: RunResult, load: _Load) -> tuple[Cell, ...]:
     ratio = measured.lost_count / measured.offered_count if measured and measured.offered_count else 0.0
     latency = compute_trial_latency(load.timed, percentiles) if load.timed else None
     return (
-        cells.make_text_cell(_format_short_name(result.plan)),
+        cells.make_text_cell(format_short_name(result.plan)),
         cells.make_text_cell(load.goal),
         Cell(text=load.rate or "-", key=load.load_pps),
         cells.make_text_cell(format_wire_rate(load.load_pps, result.plan.traffic) if load.load_pps else ""),
@@ -226,12 +232,13 @@ def _list_spread(each: Spread) -> tuple[str, ...]:
         f"{'≥ ' if each.at_least else ''}{format_measure(each.median, each.unit)}",
         format_measure(each.lowest, each.unit),
         format_measure(each.highest, each.unit),
-        _format_deviation(each),
+        format_relative_deviation(each),
         mean,
     )
 
 
-def _format_deviation(each: Spread) -> str:
+def format_relative_deviation(each: Spread) -> str:
+    """Format the standard deviation relative to the mean: `2.1 %`; empty for a single run."""
     if each.deviation is None:
         return ""
     middle = (each.mean_low or 0.0) / 2 + (each.mean_high or 0.0) / 2

@@ -1,6 +1,6 @@
 """Several frame sizes on one screen: cautions first, then a table with a row for each size."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from nodrop.formatting import LIMIT_NAMES, describe_run, format_goal, format_sut_name
 from nodrop.model.latency import compute_trial_latency
@@ -33,7 +33,7 @@ def build_suite_screen(suite: Suite, results: Sequence[RunResult]) -> tuple[Sect
     blocks = (
         ("headline", _describe_suite(suite, results)),
         ("expectations", tuple(_iter_expectations(results))),
-        ("cautions", build_cautions(_list_suite_cautions(results), suite.suite_id[-6:])),
+        ("cautions", build_cautions(list_suite_cautions(results, _name_size), suite.suite_id[-6:])),
         ("commands", (build_commands(suite.suite_id[-6:], report="report"),)),
         ("sizes", (_build_fixed_table(results) if results[0].plan.fixed else _build_goal_table(results),)),
     )
@@ -50,30 +50,36 @@ def _describe_suite(suite: Suite, results: Sequence[RunResult]) -> tuple[Paragra
     )
 
 
+def _name_size(result: RunResult) -> str:
+    return result.plan.frame_size
+
+
 def _iter_expectations(results: Sequence[RunResult]) -> Iterator[Bullets]:
     for result in results:
         for bullets in build_expectation_blocks(result):
             items = tuple(f"{result.plan.frame_size}: {item}" for item in bullets.items)
-            yield bullets.model_copy(update={"items": items})
+            yield bullets.replace(items=items)
 
 
-def _list_suite_cautions(results: Sequence[RunResult]) -> list[str]:
-    """Return the cautions with the frame sizes they apply to; the most serious ones of each size first."""
-    sizes: dict[str, list[str]] = {}
-    for _, caution, size in sorted(_iter_cautions(results), key=lambda entry: entry[0]):
-        sizes.setdefault(caution, []).append(size)
+def list_suite_cautions(results: Sequence[RunResult], name_run: Callable[[RunResult], str]) -> list[str]:
+    """Return the cautions with the names of the runs they apply to; the most serious ones of each run first."""
+    names: dict[str, list[str]] = {}
+    for _, caution, name in sorted(_iter_cautions(results, name_run), key=lambda entry: entry[0]):
+        names.setdefault(caution, []).append(name)
     return [
         caution if len(named) == len(results) > 1 else f"{', '.join(named)}: {caution}"
-        for caution, named in sizes.items()
+        for caution, named in names.items()
     ]
 
 
-def _iter_cautions(results: Sequence[RunResult]) -> Iterator[tuple[int, str, str]]:
-    """Yield rank, text and frame size of each caution; that of a run which failed, or fell short, is first."""
+def _iter_cautions(
+    results: Sequence[RunResult], name_run: Callable[[RunResult], str]
+) -> Iterator[tuple[int, str, str]]:
+    """Yield rank, text and run of each caution; that of a run which failed, or fell short, is first."""
     for result in results:
         first = [text for text in (result.error, describe_short_offer(result)) if text]
         for rank, caution in enumerate([*first, *list_cautions(result)]):
-            yield rank, caution, result.plan.frame_size
+            yield rank, caution, name_run(result)
 
 
 def _build_goal_table(results: Sequence[RunResult]) -> Table:
@@ -130,7 +136,7 @@ def _build_fixed_row(result: RunResult) -> tuple[Cell, ...]:
     sent = cells.make_rate_cell(trial.offered_load_pps)
     return (
         size,
-        sent.model_copy(update={"tone": "caution"}) if trial.has_shortfall else sent,
+        sent.replace(tone="caution") if trial.has_shortfall else sent,
         cells.make_rate_cell(trial.forwarding_rate_pps),
         cells.make_loss_cell(lost),
         cells.make_ratio_cell(loss_ratio, "caution" if lost else "good"),

@@ -8,6 +8,7 @@ from nodrop.model.goal import Limit
 from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import FIXED, Doubt, TrialResult, ValidityStatus
 from nodrop.report.calibration import describe_uncalibrated_loads
+from nodrop.report.cpu_speed import describe_slow_cpus
 from nodrop.report.document.blocks import Block, Bullets, Fold, Paragraph
 from nodrop.report.document.fixed_rate import list_shortfalls
 from nodrop.units import format_count, format_ordinal, format_pps, format_ratio
@@ -21,6 +22,8 @@ LIMIT_FLAGS = {
     Limit.UNKNOWN: ("undecided-lower-bound", "undecided-upper-bound", "invalid-lower-bound", "invalid-upper-bound"),
 }
 """Codes of the flags that the sentence about a limit covers."""
+STATED_FLAGS = ("doubtful-lower-bound",)
+"""Codes of flags whose probability stands with the goal."""
 REASONS = {
     "aborted": "the trial was aborted",
     "clock_jump": "the clock jumped",
@@ -45,20 +48,28 @@ REASONS = {
 """Short texts for codes of doubts; their sentences have the figures."""
 
 
-def build_warning_blocks(result: RunResult) -> tuple[Block, ...]:
-    """Return warnings, then other findings; nothing without any."""
+def build_warning_blocks(result: RunResult, *, is_alone: bool = True) -> tuple[Block, ...]:
+    """Return warnings, then other findings; nothing without any. Paper has the doubts of a run that is alone."""
     blocks: list[Block] = []
-    doubts = tuple(map(_to_sentence, list_doubts(result)))
-    warnings = [text for text in map(_to_sentence, list_warnings(result)) if text not in doubts]
-    warnings += _count_doubts(result)
-    if warnings:
-        blocks.append(Bullets(items=tuple(warnings), tone="caution"))
-    if doubts:
-        blocks.append(Fold(title="Doubtful trials", blocks=(Bullets(items=doubts),)))
+    if warnings := tuple(list_short_warnings(result)):
+        blocks.append(Bullets(items=warnings, tone="caution"))
+    if doubts := tuple(map(_to_sentence, list_doubts(result))):
+        blocks.append(Fold(title="Doubtful trials", blocks=(Bullets(items=doubts),), is_on_paper=is_alone))
     if result.findings:
         blocks.append(Paragraph(text="Other findings:"))
         blocks.append(Bullets(items=tuple(_to_sentence(format_message(finding)) for finding in result.findings)))
     return tuple(blocks)
+
+
+def list_short_warnings(result: RunResult) -> Iterator[str]:
+    """Yield what qualifies the figures, as sentences; doubts only counted by reason."""
+    yield from map(_to_sentence, [*list_run_warnings(result), *_list_latency_warnings(result)])
+    yield from _count_doubts(result)
+
+
+def name_doubt(doubt: Doubt) -> str:
+    """Return the reason of a doubt in short."""
+    return REASONS.get(doubt.code, doubt.code.replace("_", " "))
 
 
 def list_warnings(result: RunResult) -> list[str]:
@@ -72,6 +83,7 @@ def list_run_warnings(result: RunResult) -> list[str]:
     return [
         *result.plan.warnings,
         *([format_other_load(result.facts)] if result.facts and result.facts.other_load else []),
+        *describe_slow_cpus(result),
         *_list_flags(result),
         *([beyond] if beyond else []),
         *list_shortfalls(result),
@@ -106,7 +118,7 @@ def _list_flags(result: RunResult) -> Iterator[str]:
     labels: dict[str, list[str]] = {}
     for goal_result in result.goals:
         for flag in goal_result.flags:
-            if flag.code not in LIMIT_FLAGS[goal_result.limit]:
+            if flag.code not in (*LIMIT_FLAGS[goal_result.limit], *STATED_FLAGS):
                 labels.setdefault(format_message(flag), []).append(goal_result.goal.label)
     yield from (f"{', '.join(concerned)}: {text}" for text, concerned in labels.items())
 
@@ -154,7 +166,7 @@ def _count_doubts(result: RunResult) -> Iterator[str]:
     trials: dict[tuple[ValidityStatus, str], int] = {}
     for trial in result.trials:
         for doubt in trial.validity.doubts:
-            reason = doubt.verdict, REASONS.get(doubt.code, doubt.code.replace("_", " "))
+            reason = doubt.verdict, name_doubt(doubt)
             trials[reason] = trials.get(reason, 0) + 1
     for verdict in (ValidityStatus.INVALID, ValidityStatus.SUSPECT):
         reasons = [(text, count) for (status, text), count in trials.items() if status is verdict]

@@ -29,7 +29,7 @@ def list_host_summary(host: HostDescriptor) -> Iterator[tuple[str, str]]:
     yield "caches", ", ".join(_list_caches(processor))
     yield "clock", ", ".join(_list_clock(processor))
     yield "memory", ", ".join(_list_memory(host))
-    yield "hypervisor", ", ".join(_list_hypervisor(host))
+    yield "hypervisor for VMs", ", ".join(_list_hypervisor(host))
     yield "vSwitches", "; ".join(_list_vswitches(host))
 
 

@@ -26,11 +26,12 @@ def render_pdf(document: Document) -> bytes:
             "--format pdf: Typst is not installed; run pip install 'nodrop[pdf]', or use --format html and print the "
             "page from a browser"
         ) from None
+    document = document.for_paper()
     with tempfile.TemporaryDirectory(prefix="nodrop-report-") as temporary:
         directory = Path(temporary)
         for number, chart in enumerate(document.charts()):
             (directory / f"chart-{number}.pdf").write_bytes(render.render_pdf(chart))
-        content = _name_charts(document.model_dump(mode="json", exclude={"attachments"}))
+        content = _name_charts(document.model_dump(mode="json"))
         (directory / "report.json").write_text(json.dumps(content), encoding="utf-8")
         main = directory / TEMPLATE.name
         shutil.copy(TEMPLATE, main)
