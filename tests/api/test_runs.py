@@ -5,7 +5,7 @@ import os
 import signal
 from pathlib import Path
 
-from tests.api.serving import await_over, await_state, await_trial, list_started_runs, serve_app, start
+from tests.api.serving import await_over, await_state, await_trial, await_true, list_started_runs, serve_app, start
 
 
 def test_a_run_is_queued_carried_out_and_over(tmp_path: Path) -> None:
@@ -31,6 +31,28 @@ def test_one_run_goes_on_at_a_time_and_the_others_know_their_place(tmp_path: Pat
         client.post(f"/api/v1/runs/{first}/cancel")
         await_over(client, third)
         assert list_started_runs(tmp_path) == ["wait", "second", "third"]
+
+
+def test_a_run_states_which_run_it_waits_for(tmp_path: Path) -> None:
+    with serve_app(tmp_path) as client:
+        run = start(client, "blocked")
+        await_true(lambda: bool(client.get(f"/api/v1/runs/{run}").json()["waiting"]), lambda: "the run does not wait")
+        blocked = client.get(f"/api/v1/runs/{run}").json()
+        assert blocked["state"] == "running"
+        assert blocked["waiting"] == {
+            "run_id": "20260131T120000Z-abcdef",
+            "user": "alice",
+            "process_id": 4711,
+            "since": "2026-01-31T12:00:00Z",
+            "resource": "CPU 0",
+            "remaining_s": None,
+        }
+        queued = client.get(f"/api/v1/runs/{start(client, 'next')}").json()
+        assert (queued["state"], queued["place"]) == ("queued", 1)
+        assert queued["waiting"]["since"] == blocked["started_at"]
+        client.post(f"/api/v1/runs/{run}/cancel")
+        over = await_over(client, run)
+        assert (over["state"], over["waiting"]) == ("cancelled", None)
 
 
 def test_a_run_that_goes_on_is_cancelled_by_an_interrupt(tmp_path: Path) -> None:

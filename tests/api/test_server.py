@@ -126,6 +126,12 @@ def test_the_client_follows_a_run_and_ends_with_its_exit_code(server: Server) ->
     assert "complete" in client(server, "result", run["id"], "--format", "text").stdout
     assert client(server, "result", run["id"], "--format", "markdown").stdout.startswith("# NFVBench Summary")
     assert client(server, "status").stdout.startswith(run["id"])
+    for name in ("latest", run["id"][-6:]):
+        assert json.loads(client(server, "result", name).stdout) == result
+        assert client(server, "status", name).stdout.startswith(run["id"])
+    many = client(server, "status", "latest~400")
+    assert many.returncode == 2
+    assert "see 'nodrop client list'" in many.stderr
     metrics = client_text(server, "/metrics")
     assert metrics.endswith("# EOF\n")
     assert "nodrop_" in metrics

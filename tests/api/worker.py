@@ -44,6 +44,11 @@ def main() -> int:
         case "garbage":
             print("this is no event", flush=True)
             time.sleep(60)
+        case "blocked":
+            signal.signal(signal.SIGINT, interrupted)
+            wait = {"run_id": "20260131T120000Z-abcdef", "user": "alice", "process_id": 4711}
+            say("Wait", **wait, since="2026-01-31T12:00:00Z", resource="CPU 0")
+            time.sleep(60)
         case "fail":
             say("WorkerDone", exit_code=3, error="lab: refused by the kernel")
             return 3

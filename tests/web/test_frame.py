@@ -10,7 +10,7 @@ HTML = {"Accept": "text/html"}
 def test_the_first_page_fits_has_no_barriers_and_is_there_in_a_second(server: Server, open_page: Open) -> None:
     for size, theme in LOOKS:
         page = open_page(server.url, size, theme)
-        assert page.get_by_role("heading", name="Now").is_visible()
+        assert page.get_by_role("heading", name="In progress").is_visible()
         assert sideways(page) <= 0
         assert not barriers(page)
         shoot(page, "runs-empty")

@@ -181,7 +181,7 @@ def test_what_goes_wrong_is_a_page_for_readers_and_a_problem_for_programs(tmp_pa
     with pages(tmp_path) as client:
         page = client.get("/no-such-page")
         assert page.status_code == 404
-        assert "Not found" in page.text
+        assert "Page not found" in page.text
         problem = client.get("/no-such-page", headers={"Accept": "application/json"})
         assert problem.headers["content-type"] == "application/problem+json"
         assert client.get("/api/v1/nothing").headers["content-type"] == "application/problem+json"

@@ -55,7 +55,7 @@ def test_a_fixed_rate_is_watched_to_its_end_with_figures_that_grow(server: Serve
     expect(page.locator("[data-chart=bounds]")).to_be_hidden()  # there is no search
     shoot(page, "run-fixed-live")
     await_state(page, "complete")
-    expect(page.get_by_role("link", name="Open the result")).to_be_visible()
+    expect(page.get_by_role("link", name="Open result")).to_be_visible()
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
     assert "Complete" in page.title()
 

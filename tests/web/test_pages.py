@@ -62,7 +62,7 @@ def draw_all(page: Page) -> None:
 def test_a_run_is_seen_to_go_on_and_to_be_done_without_a_reload(server: Server, open_page: Open) -> None:
     page = open_page(server.url)
     server.post("/api/v1/runs", {"label": "watched", "rate": "5kpps", "duration": 3})
-    now, done = page.get_by_role("region", name="Now"), page.get_by_role("region", name="Finished")
+    now, done = page.get_by_role("region", name="In progress"), page.get_by_role("region", name="Finished")
     expect(now.get_by_role("link", name="watched")).to_be_visible()
     expect(now.get_by_text("running")).to_be_visible()
     now.get_by_role("button", name="Cancel watched").focus()
@@ -82,7 +82,7 @@ def test_a_run_that_waits_can_be_cancelled_and_the_focus_stays_where_it_was(serv
     server.post("/api/v1/runs", {"label": "second", "rate": "5kpps", "duration": 60})
     page = open_page(server.url)
     page.get_by_role("button", name="Cancel second").focus()
-    expect(page.get_by_role("region", name="Now").get_by_text("running")).to_be_visible()
+    expect(page.get_by_role("region", name="In progress").get_by_text("running")).to_be_visible()
     page.wait_for_timeout(2500)  # for the list to be refreshed
     expect(page.get_by_role("button", name="Cancel second")).to_be_focused()
     page.on("dialog", lambda dialog: dialog.accept())

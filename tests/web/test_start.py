@@ -69,7 +69,7 @@ def test_what_cannot_be_used_is_told_at_its_field_while_it_is_written(server: Se
     page.fill("#f-chains", "2x")
     expect(page.locator("#f-chains")).to_have_attribute("aria-invalid", "true")
     assert "'IMX' is not a frame size" in error_text(page, "frame_sizes")
-    expect(page.locator("#preview .takes")).to_contain_text("2 errors to fix")
+    expect(page.locator("#preview .takes")).to_contain_text("2 fields need fixing")
     shoot(page, "start-wrong")
     page.fill("#f-frame_sizes", "64, IMIX")
     page.fill("#f-chains", "2")

@@ -11,13 +11,16 @@ from nodrop.analysis import Comparison, Margins
 from nodrop.analysis.stored_comparison import Runs, compare_results, split_variants
 from nodrop.analysis.text import (
     describe_method,
-    format_effect_range,
+    format_metric_range,
+    format_outcome,
     format_series,
     format_short_outcome,
     format_signed_effect,
 )
 from nodrop.charts import comparison as charts
 from nodrop.errors import ConfigError
+from nodrop.model.result_filter import ResultFilter
+from nodrop.model.summary import ResultRow
 from nodrop.report.document import build_document
 from nodrop.report.document.blocks import Document
 from nodrop.report.document.comparison import list_cautions
@@ -26,9 +29,12 @@ from nodrop.server.pages.context import Site
 from nodrop.server.pages.render import render, render_placeholder
 from nodrop.server.pages.result import load_with_steps, make_report_response
 from nodrop.server.pages.result_selection import select_results
-from nodrop.server.pages.results import format_result_title
+from nodrop.server.pages.results import ROW_HELPERS
 from nodrop.server.rest.problem import Problem
 from nodrop.units import parse_ratio
+
+RECENT_MAX = 12
+"""Results that the page offers while none is selected."""
 
 
 def make_routes(site: Site) -> APIRouter:
@@ -86,14 +92,22 @@ def make_routes(site: Site) -> APIRouter:
             chart=charts.build_chart(comparison) if comparison else None,
             placeholder=partial(render_placeholder, site.charts),
             known=tuple(list_cautions(comparison)) if comparison else (),
-            title=format_result_title,
+            rows=() if comparison else _list_recent(site),
+            **ROW_HELPERS,
             method_text=describe_method,
             series_text=format_series,
             signed_text=format_signed_effect,
-            span_text=format_effect_range,
+            span_text=format_metric_range,
+            outcome_text=format_outcome,
         )
 
     return router
+
+
+def _list_recent(site: Site) -> tuple[ResultRow, ...]:
+    """Return the newest results, to choose from."""
+    with site.open_store() as index:
+        return index.list(ResultFilter(limit=RECENT_MAX))
 
 
 def _split_names(values: Sequence[str]) -> list[str]:

@@ -30,6 +30,7 @@ from nodrop.server.pages.run_presenter import (
     describe_activity,
     format_headline,
     get_current_figures,
+    get_display_state,
     list_bounds,
     list_latencies,
     list_trials,
@@ -167,7 +168,13 @@ def _render_pieces(run: LiveRun, request: Request, names: Sequence[str] = PIECES
         "latencies": partial(list_latencies, run),
         "trials": partial(list_trials, run),
     }
-    common = {"form_token": make_form_token(request), "run": run, "view": run.view, "remaining_s": run.remaining_s()}
+    shown = {"shown_state": get_display_state(run.view)}
+    common = shown | {
+        "form_token": make_form_token(request),
+        "run": run,
+        "view": run.view,
+        "remaining_s": run.remaining_s(),
+    }
     context = template.new_context(values | common)
     return {name: Markup("".join(template.blocks[name](context)).strip()) for name in names}
 

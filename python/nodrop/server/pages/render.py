@@ -1,6 +1,7 @@
 """Rendering of templates, and their filters. Times are in UTC: server and readers may be in different time zones."""
 
 import functools
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,6 +24,7 @@ from nodrop.units import format_count, format_pps, format_seconds
 THEME_COOKIE = "nodrop-theme"
 THEMES = ("light", "dark")
 MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86400
+RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
 NAVIGATION = (("/", "Runs"), ("/results", "Results"), ("/compare", "Compare"), ("/trend", "Trend"), ("/state", "State"))
 
 
@@ -73,6 +75,7 @@ def make_environment() -> Environment:
         "timestamp": format_time,
         "date": format_day,
         "age": format_age,
+        "short_id": format_short_id,
     }
     return environment
 
@@ -106,6 +109,17 @@ def format_time(iso: str) -> str:
 def format_day(iso: str) -> str:
     """Format a date: `2026-01-31`."""
     return f"{_parse_utc(iso):%Y-%m-%d}"
+
+
+def format_clock(iso: str) -> str:
+    """Format the time of day: `12:00:05`; with the date if that is another one."""
+    time = _parse_utc(iso)
+    return f"{time:%H:%M:%S}" if time.date() == datetime.now(UTC).date() else f"{time:%Y-%m-%d %H:%M:%S}"
+
+
+def format_short_id(run_id: str) -> str:
+    """Return the last part of the id of a result, which commands accept: `e392bc`."""
+    return run_id.rpartition("-")[2] if RUN_ID.fullmatch(run_id) else run_id
 
 
 def format_age(iso: str, now: datetime | None = None) -> str:

@@ -62,7 +62,7 @@ def make_routes(site: Site) -> APIRouter:
     def _show(request: Request, name: str) -> Response:
         entry = _find_entry(site, name)
         # The page links to the attachments that a file contains.
-        lean = _build_entry_document(entry).model_copy(update={"attachments": ()})
+        lean = _build_entry_document(entry).replace(attachments=())
         report = Markup(html.render_fragment(lean, functools.partial(render_placeholder, site.charts)))
         summary = entry.runs[0].summary
         heading = (

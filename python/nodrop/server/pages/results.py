@@ -1,5 +1,7 @@
 """The page that lists stored results."""
 
+from typing import Any
+
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
@@ -10,6 +12,8 @@ from nodrop.server.pages.context import Site
 from nodrop.server.pages.render import render
 
 FIGURES_MAX = 2
+ESTIMATE = "_estimate"
+"""End of the keys of measures without bounds."""
 
 
 def make_routes(site: Site) -> APIRouter:
@@ -38,9 +42,7 @@ def make_routes(site: Site) -> APIRouter:
             statuses=lookup.STATUSES,
             sources=lookup.SOURCES,
             texts=lookup.TEXTS,
-            figures=list_headline_figures,
-            latency=format_headline_latency,
-            title=format_result_title,
+            **ROW_HELPERS,
         )
 
     return router
@@ -57,7 +59,36 @@ def list_headline_figures(summary: Summary) -> tuple[tuple[str, str], ...]:
     return tuple((measure.text, format_listed_measure(measure)) for measure in metrics)
 
 
+def describe_outcome(summary: Summary) -> tuple[str, str]:
+    """Return class and text of the status; a complete search may have found nothing."""
+    found = any(not measure.key.endswith(ESTIMATE) for measure in summary.measures)
+    if summary.status == "complete" and summary.missing_goals and not found:
+        return "note", "nothing found"
+    return summary.status, summary.status.replace("_", " ")
+
+
+def list_missing_goals(summary: Summary) -> tuple[str, ...]:
+    """Return a sentence on each goal without a load: `NDR not found: The search ended before ...`; each reason once."""
+    names: dict[str, list[str]] = {}
+    for goal in summary.missing_goals:
+        names.setdefault(goal.reason, []).append(goal.text)
+    return tuple(
+        f"{' and '.join(goals)} not found: {f'{reason[:1].lower()}{reason[1:]}' if reason else 'no reason recorded'}"
+        for reason, goals in names.items()
+    )
+
+
 def format_headline_latency(summary: Summary) -> tuple[str, str] | None:
     """Return the p99 latency at the main load."""
     metrics = [measure for measure in summary.measures if measure.unit == "ns" and "p99_" in measure.key]
     return (metrics[0].text.partition(" at ")[2], format_listed_measure(metrics[0])) if metrics else None
+
+
+ROW_HELPERS: dict[str, Any] = {
+    "figures": list_headline_figures,
+    "latency": format_headline_latency,
+    "missing": list_missing_goals,
+    "outcome": describe_outcome,
+    "title": format_result_title,
+}
+"""Functions that result_rows.html uses."""

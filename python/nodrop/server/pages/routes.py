@@ -50,8 +50,8 @@ INTERFACE_PATHS = ("/api/", "/metrics", "/health", "/openapi.json", *PATHS)
 HEADINGS = {
     400: "Invalid request",
     403: "Not allowed",
-    404: "Not found",
-    405: "This page is read-only",
+    404: "Page not found",
+    405: "Not supported by this page",
     409: "Not possible now",
     410: "No longer available",
     500: "Internal error",

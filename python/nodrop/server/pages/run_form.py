@@ -19,11 +19,11 @@ from nodrop.system.yaml_reader import parse_document, parse_value, to_yaml_line
 USUAL: tuple[str, ...] = ("sut", "rate", "duration", "frame_sizes", "profile", "chains", "repeat", "label")
 """Keys that most runs set, in the order of the form."""
 TITLES = {
-    "sut": "What to measure",
-    "rate": "Goal or fixed rate",
+    "sut": "System under test (SUT)",
+    "rate": "Goals or fixed rate",
     "duration": "Duration at a fixed rate",
     "frame_sizes": "Frame sizes",
-    "profile": "Trial durations and precision",
+    "profile": "Search profile",
     "chains": "Service chains",
     "repeat": "Repeats",
     "label": "Label",
@@ -72,16 +72,17 @@ class FormGroup(Value):
 
 def list_usual_fields(config: Config) -> tuple[FormField, ...]:
     """List the fields that most runs need, with the defaults of a configuration."""
-    fields = _list_fields_by_key()
-    return tuple(_add_default(fields[key], config) for key in USUAL)
+    fields, plain = _list_fields_by_key(), to_plain(config)
+    return tuple(_add_default(fields[key], config, plain) for key in USUAL)
 
 
 def list_further_groups(config: Config) -> Iterator[FormGroup]:
     """List all other fields by section."""
     groups: dict[str, list[FormField]] = {}
+    plain = to_plain(config)
     for key, field in _list_fields_by_key().items():
         if key not in USUAL:
-            groups.setdefault(key.rpartition(".")[0] or GENERAL, []).append(_add_default(field, config))
+            groups.setdefault(key.rpartition(".")[0] or GENERAL, []).append(_add_default(field, config, plain))
     for title, fields in groups.items():
         about = find_field(Config, tuple(title.split(".")))
         yield FormGroup(title=title, help=_to_one_line(about.description) if about else "", fields=tuple(fields))
@@ -174,13 +175,14 @@ def _make_field(key: str, leaf: Leaf) -> FormField:
     )
 
 
-def _add_default(field: FormField, config: Config) -> FormField:
-    value: Any = to_plain(config)
+def _add_default(field: FormField, config: Config, plain: object) -> FormField:
+    """Add the default of a field, from a configuration and its plain form, which is slow to make."""
+    value: Any = plain
     for part in field.key.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
     if field.key == SIZES and not value:
         value = config.frame_bytes
-    return field.model_copy(update={"default": "" if value in (None, [], {}) else _format_text(value)})
+    return field.replace(default="" if value in (None, [], {}) else _format_text(value))
 
 
 def _list_choices(annotation: Any) -> tuple[str, ...]:

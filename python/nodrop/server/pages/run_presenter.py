@@ -10,10 +10,12 @@ from nodrop.model.event import TrialProgress
 from nodrop.model.goal import GoalResult
 from nodrop.model.latency import compute_trial_latency
 from nodrop.model.run_state import SEARCH
-from nodrop.model.trial import FIXED, TrialResult
+from nodrop.model.trial import FIXED, Doubt, TrialResult
+from nodrop.report.document.warnings import REASONS
 from nodrop.report.stage_progress import format_stage_step
+from nodrop.server.pages.render import format_clock, format_short_id
 from nodrop.server.pages.run_view import LiveRun
-from nodrop.server.rest.schemas import LifecycleState
+from nodrop.server.rest.schemas import LifecycleState, RunView
 from nodrop.units import format_count, format_ns, format_pps, format_ratio, format_seconds
 
 NO_COUNTS = TrialProgress(index=0, elapsed_s=0.0, offered_count=0, received_count=0)
@@ -25,11 +27,30 @@ def describe_activity(run: LiveRun) -> str:
     view = run.view
     if view.state.is_over:
         return view.error or ""
-    if view.state is LifecycleState.QUEUED:
-        ahead_count = (view.place or 1) - 1
-        ahead = format_count(ahead_count, "run")
-        return f"Waiting for {ahead} ahead in the queue." if ahead_count else "Next in the queue."
+    if view.state is LifecycleState.QUEUED or view.is_waiting:
+        return f"{describe_wait(view)}."
     return _describe_running(run)
+
+
+def get_display_state(view: RunView) -> str:
+    """Return the state of a run, `waiting` before its turn on this machine."""
+    return "waiting" if view.is_waiting else view.state.value
+
+
+def describe_wait(view: RunView) -> str:
+    """Describe the reason for which a run waits: `Waiting for run e392bc of root, active since 13:06:11 UTC`."""
+    wait = view.waiting
+    ahead_count = (view.place or 1) - 1
+    if wait is None:
+        ahead = format_count(ahead_count, "run")
+        return f"Waiting for {ahead} ahead in the queue" if ahead_count else "Next in the queue"
+    name = f"run {format_short_id(wait.run_id)}" if wait.run_id else "another run"
+    user = f" of {wait.user}" if wait.user else ""
+    since = f", active since {format_clock(wait.since)} UTC" if wait.since else ""
+    left = f", about {format_seconds(round(wait.remaining_s))} left" if wait.remaining_s is not None else ""
+    then = f"; then {format_count(ahead_count, 'queued run')} more" if ahead_count else ""
+    need = f"; both need {wait.resource}" if wait.resource else ""
+    return f"Waiting for {name}{user}{since}{left}{need}{then}"
 
 
 def _describe_running(run: LiveRun) -> str:
@@ -50,6 +71,8 @@ def _describe_running(run: LiveRun) -> str:
 def format_headline(run: LiveRun) -> str:
     """Return the progress in a few words that change seldom, for the window title and screen readers."""
     lifecycle, state = run.view.state, run.state
+    if run.view.is_waiting:
+        return "Waiting for another run"
     if lifecycle is not LifecycleState.RUNNING:
         return str(lifecycle).capitalize()
     if not run.plan or not state.facts:
@@ -96,7 +119,7 @@ def get_current_figures(run: LiveRun) -> TrialFigures | None:
     }
     lost = {"lost_count": now.lost_count, "loss": format_ratio(_compute_ratio(now.lost_count, now.offered_count))}
     elapsed = {"elapsed_s": min(now.elapsed_s, trial.duration_s)}
-    return figures.model_copy(update=elapsed | lost | (rates if since_s > 0 else {}))
+    return figures.replace(**elapsed, **lost, **(rates if since_s > 0 else {}))
 
 
 def _build_final_figures(trial: TrialResult) -> TrialFigures:
@@ -162,6 +185,11 @@ def list_latencies(run: LiveRun) -> Iterator[dict[str, Any]]:
             }
 
 
+def name_doubt(doubt: Doubt) -> str:
+    """Return a doubt in a few words, without figures."""
+    return REASONS.get(doubt.code, doubt.code.replace("_", " "))
+
+
 def list_trials(run: LiveRun) -> list[dict[str, Any]]:
     """List all trials, newest first."""
     return [_build_trial_row(trial) for trial in reversed(run.state.trials)]
@@ -174,5 +202,6 @@ def _build_trial_row(trial: TrialResult) -> dict[str, Any]:
         "loss": format_ratio(compute_reported_loss(trial)),
         "stop": format_stop_reason(trial),
         "reason": format_message(trial.trial.reason) or trial.phase,
-        "doubts": [format_message(doubt) for doubt in trial.validity.doubts],
+        "doubts": "; ".join(dict.fromkeys(map(name_doubt, trial.validity.doubts))),
+        "doubt_sentences": "\n".join(map(format_message, trial.validity.doubts)),
     }

@@ -25,8 +25,8 @@ from nodrop.model.trial import TrialResult
 from nodrop.report.line_progress import format_trial_line
 from nodrop.report.stage_progress import StageLineFilter
 from nodrop.server.rest.event_codec import decode
-from nodrop.server.rest.event_names import NOTE, RUN_DONE, STATE
-from nodrop.server.rest.schemas import LifecycleState, RunView
+from nodrop.server.rest.event_names import NOTE, RUN_DONE, STATE, WAIT
+from nodrop.server.rest.schemas import LifecycleState, RunView, RunWait
 
 LOG_MAX = 400
 """Log lines kept; of a longer log, lines in the middle are dropped."""
@@ -83,6 +83,8 @@ class LiveRun:
         elif name == NOTE:
             self.note = content["text"]
             self._add_line(self.note)
+        elif name == WAIT:
+            self.view = self.view.replace(waiting=RunWait.model_validate(content))
         elif name == RUN_DONE:
             self._handle_stored_result(content)
         elif (event := decode(name, content)) is not None:
@@ -109,6 +111,7 @@ class LiveRun:
 
     def _start(self, event: RunStarted) -> None:
         self.note, self.windows, self.decisions = "", [], []
+        self.view = self.view.replace(waiting=None)
         self._stage_lines = StageLineFilter()
         plan = event.plan
         self._add_line(f"{plan.lab.sut_text}: {describe_traffic(plan.traffic)}, {describe_run(plan)}")

@@ -14,9 +14,11 @@ from nodrop.model.run_state import RunState
 from nodrop.model.summary import Summary
 from nodrop.server.pages.context import Site
 from nodrop.server.pages.forms import read_field, read_form
+from nodrop.server.pages.last_result import LastResultCache
 from nodrop.server.pages.login import safe_target
 from nodrop.server.pages.render import render
-from nodrop.server.pages.results import list_headline_figures
+from nodrop.server.pages.results import format_result_title, list_headline_figures, list_missing_goals
+from nodrop.server.pages.run_presenter import describe_wait, get_display_state
 from nodrop.server.rest.schemas import RunEntry, RunView
 from nodrop.units import format_pps
 
@@ -33,6 +35,8 @@ class RunResultRow(NamedTuple):
     frame_size: str
     """Empty if the run has one result."""
     figures: tuple[tuple[str, str], ...]
+    missing: tuple[str, ...]
+    """Goals without a load, with the reason."""
 
 
 class RunRow(NamedTuple):
@@ -42,8 +46,10 @@ class RunRow(NamedTuple):
     title: str
     request: str
     """Keys of the request."""
+    state: str
+    """State for the reader: `waiting` before its turn on this machine."""
     progress: str
-    """Progress of the running run; otherwise empty."""
+    """Progress of the running run, or the reason for which a run waits; otherwise empty."""
     results: tuple[RunResultRow, ...]
 
 
@@ -69,7 +75,7 @@ class SummaryCache:
 def make_routes(site: Site) -> APIRouter:
     """Return the routes of the page."""
     router = APIRouter()
-    cache = SummaryCache(site)
+    cache, last_result = SummaryCache(site), LastResultCache(site)
 
     @router.get("/")
     async def show_runs(request: Request, before: str | None = None) -> Response:
@@ -84,6 +90,8 @@ def make_routes(site: Site) -> APIRouter:
             "over": [_make_row(site, entry, summaries) for entry in page_entries],
             "more": page_entries[-1].id if begin + PAGE_RUNS < len(over) else None,
             "first": before is None,
+            "last": await last_result.load() if before is None else None,
+            "title": format_result_title,
             "total_count": len(over),
             "results_dir": site.config.results_dir,
         }
@@ -113,13 +121,21 @@ def _render_or_update(request: Request, template: str, piece: str, **values: Any
 def _make_row(site: Site, entry: RunEntry, cached: Mapping[str, Summary]) -> RunRow:
     state = site.runs.running_state if entry.id == getattr(site.runs.running, "id", None) else None
     summaries = [cached[run_id] for run_id in entry.run_ids if run_id in cached]
+    view = site.runs.show(entry)
+    progress = describe_progress(state) if state else "Bringing up the lab"
     return RunRow(
-        view=site.runs.show(entry),
+        view=view,
         title=make_run_title(entry.asked),
         request=describe_request(entry.asked),
-        progress=describe_progress(state) if state else "",
+        state=get_display_state(view),
+        progress=describe_wait(view) if view.is_waiting or view.place else progress,
         results=tuple(
-            RunResultRow(each.run_id, each.frame_size if len(summaries) > 1 else "", list_headline_figures(each))
+            RunResultRow(
+                each.run_id,
+                each.frame_size if len(summaries) > 1 else "",
+                list_headline_figures(each),
+                list_missing_goals(each),
+            )
             for each in summaries
         ),
     )
@@ -158,5 +174,5 @@ def describe_progress(state: RunState) -> str:
         if goal_result.lower
     )
     load = f" at {format_pps(state.trial.trial.intended_load_pps)}" if state.trial else ""
-    trial = f"trial {len(state.trials) + 1}{load}"
+    trial = f"Trial {len(state.trials) + 1}{load}"
     return f"{trial}; {goals}" if goals else trial

@@ -22,6 +22,7 @@ from nodrop.formatting import format_measure
 from nodrop.server.pages import lookup
 from nodrop.server.pages.context import Site
 from nodrop.server.pages.render import render, render_placeholder
+from nodrop.server.pages.setups import SetupRow, list_setups
 from nodrop.store.selection import SelectedResult
 
 RUNS_MAX = 1000
@@ -42,6 +43,9 @@ def make_routes(site: Site) -> APIRouter:
         metric = request.query_params.get("metric", "").strip()
         trends: tuple[Trend, ...] = ()
         problem = ""
+        setups: tuple[SetupRow, ...] = ()
+        if not query.fields:
+            setups = list_setups(site)
         try:
             trends = _analyze_trends(site, query, metric) if query.fields else ()
         except ConfigError as error:
@@ -57,6 +61,7 @@ def make_routes(site: Site) -> APIRouter:
                 (each, list(describe_trend(each)), charts.build_chart(each) if each.groups else None) for each in trends
             ],
             problem=problem,
+            setups=setups,
             placeholder=partial(render_placeholder, site.charts),
             title=format_series_title,
             change_text=format_change,
@@ -72,7 +77,7 @@ def make_routes(site: Site) -> APIRouter:
 def _analyze_trends(site: Site, query: lookup.Lookup, metric: str) -> tuple[Trend, ...]:
     """Analyze the runs of a query. Raises ConfigError."""
     status = query.fields.get("status", "complete")
-    criteria = query.filter().model_copy(update={"status": status, "limit": RUNS_MAX, "offset": 0, "sort": "newest"})
+    criteria = query.filter().replace(status=status, limit=RUNS_MAX, offset=0, sort="newest")
     with site.open_store() as index:
         rows = index.list(criteria)
     if not rows:

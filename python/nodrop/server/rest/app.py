@@ -35,6 +35,10 @@ Measures the highest packet rates that a data plane forwards without loss. `/api
 `/start_run`, `/status`, `/echo` and `/version` are NFVbench's. One run measures at a time; others wait in a queue."""
 
 
+FAULT = (
+    "The server failed to build this page ({name}). Its log, the output of 'nodrop serve', has the details; runs in "
+    "progress continue."
+)
 OPENMETRICS: dict[int | str, dict[str, Any]] = {
     200: {"content": {"application/openmetrics-text": {"schema": {"type": "string"}}}}
 }
@@ -137,7 +141,12 @@ def _add_errors(app: FastAPI, routes: Sequence[BaseRoute], pages: PageProvider |
     @app.exception_handler(HTTPException)
     async def on_http_exception(request: Request, error: HTTPException) -> Response:
         endpoint = f"{request.method} {request.url.path[:200]}"
-        response = await on_problem(request, Problem(error.status_code, f"{endpoint}: {_describe(error)}"))
+        problem = Problem(
+            error.status_code,
+            f"{endpoint}: {_describe(error)}",
+            page_detail=_describe_for_reader(error, request.url.path[:200]),
+        )
+        response = await on_problem(request, problem)
         if error.status_code == 405:
             response.headers["Allow"] = ", ".join(sorted(_list_methods(routes, request.url.path)))
         return response
@@ -153,8 +162,9 @@ def _add_errors(app: FastAPI, routes: Sequence[BaseRoute], pages: PageProvider |
 
     @app.exception_handler(Exception)
     async def on_fault(request: Request, error: Exception) -> Response:
-        sentence = f"internal error ({type(error).__name__}); see the server's log"
-        return await on_problem(request, Problem(500, sentence))
+        name = type(error).__name__
+        sentence = f"internal error ({name}); see the server's log"
+        return await on_problem(request, Problem(500, sentence, page_detail=FAULT.format(name=name)))
 
 
 def _list_methods(routes: Sequence[BaseRoute], path: str) -> set[str]:
@@ -169,4 +179,13 @@ def _describe(error: HTTPException) -> str:
             return "no such endpoint; list endpoints with GET /openapi.json"
         case 405:
             return "method not allowed; list methods with GET /openapi.json"
+    return error.detail
+
+
+def _describe_for_reader(error: HTTPException, path: str) -> str:
+    match error.status_code:
+        case 404:
+            return f"There is no page {path}."
+        case 405:
+            return f"The page {path} cannot be changed by this request."
     return error.detail

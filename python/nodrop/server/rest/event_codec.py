@@ -32,7 +32,7 @@ def encode(event: Event) -> tuple[str, dict[str, Any]]:
         result = event.result
         return RUN_DONE, {"run_id": result.run_id, "status": result.status, "error": result.error}
     if isinstance(event, TrialDone):
-        event = event.model_copy(update={"result": event.result.model_copy(update={"windows": NO_WINDOWS})})
+        event = event.replace(result=event.result.replace(windows=NO_WINDOWS))
     return type(event).__name__, event.model_dump(mode="json", context=AS_SENTENCES)
 
 

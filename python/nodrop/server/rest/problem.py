@@ -29,12 +29,14 @@ PHRASES = {
 class Problem(Exception):
     """A request answered with an error; the detail states the problem and the fix."""
 
-    def __init__(self, status: int, detail: str, errors: Sequence[str] = ()) -> None:
+    def __init__(self, status: int, detail: str, errors: Sequence[str] = (), page_detail: str = "") -> None:
         super().__init__(detail)
         self.status = status
         self.detail = detail
         self.errors = tuple(errors)
         """One sentence per invalid key."""
+        self.page_detail = page_detail or detail
+        """The detail for the reader of a page, who has links instead of endpoints."""
 
 
 class ProblemDetails(Value):

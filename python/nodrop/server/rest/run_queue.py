@@ -7,6 +7,7 @@ The queue lives on the event loop's thread and needs no lock. The kernel kills a
 import asyncio
 import contextlib
 import json
+import math
 import os
 import signal
 import sys
@@ -16,12 +17,14 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from nodrop.errors import NodropError
+from nodrop.model.event import RunStarted
 from nodrop.model.run_state import RunState
+from nodrop.run.machine_lock import get_user_name
 from nodrop.server.rest.event_codec import decode
-from nodrop.server.rest.event_names import RUN_DONE, STATE, WORKER_DONE
+from nodrop.server.rest.event_names import RUN_DONE, STATE, WAIT, WORKER_DONE
 from nodrop.server.rest.journal import Journal
 from nodrop.server.rest.problem import Problem
-from nodrop.server.rest.schemas import LifecycleState, RunEntry, RunView, make_run_view
+from nodrop.server.rest.schemas import LifecycleState, RunEntry, RunView, RunWait, make_run_view
 from nodrop.server.rest.server_config import ServerConfig
 
 WORKER = (sys.executable, "-m", "nodrop.server.rest.worker")
@@ -64,6 +67,8 @@ class RunQueue:
         self._stop_reason: tuple[LifecycleState, str] | None = None
         """State and error of a run that is being stopped."""
         self._state = RunState()
+        self._waiting: RunWait | None = None
+        """The reason for which the running run waits."""
         self._stopped = False
         self._changed = asyncio.Event()
 
@@ -91,12 +96,32 @@ class RunQueue:
         """Return a run by its id. Raises Problem."""
         entry = self._entries.get(run_id)
         if entry is None:
-            raise Problem(404, f"run {run_id[:40]!r} not found; list runs with GET /api/v1/runs")
+            raise Problem(
+                404,
+                f"run {run_id[:40]!r} not found; list runs with GET /api/v1/runs",
+                page_detail=f"This server has no run {run_id[:40]}. Runs of 'nodrop run' are among the results.",
+            )
         return entry
 
     def show(self, entry: RunEntry) -> RunView:
         """Return the public view of a run."""
-        return make_run_view(entry, self._queue.index(entry.id) + 1 if entry.id in self._queue else None)
+        if entry.id in self._queue:
+            return make_run_view(entry, self._queue.index(entry.id) + 1, self._describe_running())
+        return make_run_view(entry, None, self._waiting if entry.id == self._running else None)
+
+    def _describe_running(self) -> RunWait | None:
+        """Return the running run as the reason for which the others wait; None without one."""
+        if self.running is None:
+            return None
+        remaining_s = self._state.remaining_s() if self._state.position is None else None
+        return RunWait(
+            run_id=self._state.run_id or None,
+            user=get_user_name(os.geteuid()),
+            process_id=self._process.pid if self._process else None,
+            since=self.running.started_at,
+            resource=None,
+            remaining_s=remaining_s if remaining_s is not None and math.isfinite(remaining_s) else None,
+        )
 
     def newest_first(self) -> list[RunEntry]:
         """Return all runs."""
@@ -136,7 +161,7 @@ class RunQueue:
     def mark_fetched(self, entry: RunEntry) -> None:
         """Record that NFVbench's /status has reported the end of a run."""
         if not entry.fetched:
-            self._save(entry.model_copy(update={"fetched": True}), publish=False)
+            self._save(entry.replace(fetched=True), publish=False)
 
     async def events(self, run_id: str, after: int) -> AsyncIterator[tuple[int, bytes] | None]:
         """Yield number and line of each event of a run until it is over; None after a long silence."""
@@ -178,12 +203,12 @@ class RunQueue:
             entry = self._entries[self._queue.pop(0)]
             self._running, self._stop_reason = entry.id, None
             try:
-                self._save(entry.model_copy(update={"state": LifecycleState.RUNNING, "started_at": _format_now()}))
+                self._save(entry.replace(state=LifecycleState.RUNNING, started_at=_format_now()))
                 state, error, exit_code = await self._carry_out(entry.id)
             except Exception as fault:  # must not keep the next run from starting
                 state, exit_code = LifecycleState.FAILED, 1
                 error = f"the server failed to carry out the run: {type(fault).__name__}: {fault}"
-            self._running, self._state = None, RunState()
+            self._running, self._state, self._waiting = None, RunState(), None
             self._finish(self._entries[entry.id], state, error, exit_code)
 
     def stop(self) -> None:
@@ -204,6 +229,7 @@ class RunQueue:
                 limit=LINE_BYTES_MAX,
                 start_new_session=True,  # Ctrl-C on the server's terminal must not reach the worker
             )
+        self._process = process
         ending = asyncio.create_task(self._stop_on_request(process))
         try:
             await self._send_request(process, run_id)
@@ -247,7 +273,10 @@ class RunQueue:
                 reply = message["data"]
                 continue
             self._journal.append_line(run_id, line)
+            if message["event"] == WAIT:
+                self._waiting = RunWait.model_validate(message["data"])
             if event := decode(message["event"], message["data"]):
+                self._waiting = None if isinstance(event, RunStarted) else self._waiting
                 self._state = self._state.apply(event)
             if message["event"] == RUN_DONE:
                 self._add_result(run_id, message["data"]["run_id"])
@@ -256,7 +285,7 @@ class RunQueue:
 
     def _add_result(self, run_id: str, result_id: str) -> None:
         entry = self._entries[run_id]
-        self._save(entry.model_copy(update={"run_ids": (*entry.run_ids, result_id)}), publish=False)
+        self._save(entry.replace(run_ids=(*entry.run_ids, result_id)), publish=False)
 
     async def _stop_on_request(self, process: asyncio.subprocess.Process) -> None:
         """Wait for a request to stop, then send the worker ever stronger signals."""
@@ -281,7 +310,7 @@ class RunQueue:
         over = {"state": state, "error": error, "exit_code": exit_code, "ended_at": _format_now()}
         # A full disk must not keep the next run from starting: this one is over in memory all the same.
         with contextlib.suppress(NodropError, OSError):
-            self._save(entry.model_copy(update=over))
+            self._save(entry.replace(**over))
 
     def _save(self, entry: RunEntry, publish: bool = True) -> None:
         self._entries[entry.id] = entry

@@ -47,6 +47,22 @@ class RunEntry(Value):
     """Whether NFVbench's /status has reported the end."""
 
 
+class RunWait(Value):
+    """The run that another run waits for: the running one of the queue, or one of another process on this machine."""
+
+    run_id: str | None
+    """Id of its result; null if it has not begun, or another user started it outside this server."""
+    user: str | None
+    """User of the process; null if it is not visible."""
+    process_id: int | None
+    since: str | None
+    """Its start, UTC, ISO 8601."""
+    resource: str | None
+    """The resource that both runs need, `CPU 0`, `port eth1`; null in the queue."""
+    remaining_s: float | None = None
+    """Expected time to its end; null without an estimate."""
+
+
 class RunView(Value):
     """A run in /api/v1."""
 
@@ -70,6 +86,13 @@ class RunView(Value):
     """Reason for a failure or an early end."""
     run_ids: tuple[str, ...]
     """Results, one per started run of the suite."""
+    waiting: RunWait | None = None
+    """The run that this one waits for; null if it does not wait."""
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the run has its turn in the queue and waits for another process."""
+        return self.state is LifecycleState.RUNNING and self.waiting is not None
 
 
 class RunList(Value):
@@ -94,6 +117,6 @@ class Health(Value):
     """Number of waiting runs."""
 
 
-def make_run_view(entry: RunEntry, place: int | None) -> RunView:
-    """Return a run with its position in the queue."""
-    return RunView(**entry.model_dump(exclude={"fetched"}), place=place)
+def make_run_view(entry: RunEntry, place: int | None, waiting: RunWait | None = None) -> RunView:
+    """Return a run with its position in the queue and the run that it waits for."""
+    return RunView(**entry.model_dump(exclude={"fetched"}), place=place, waiting=waiting)

@@ -18,10 +18,12 @@ from nodrop.model.plan import Plan
 from nodrop.run.cpu_choice import admit
 from nodrop.run.event_sinks import open_sinks
 from nodrop.run.execute import execute
+from nodrop.run.machine_lock import LockWait
 from nodrop.run.suite import execute_suite
 from nodrop.search.goal_results import require_goal_loads
 from nodrop.server.rest.event_codec import encode
-from nodrop.server.rest.event_names import NOTE, WORKER_DONE
+from nodrop.server.rest.event_names import NOTE, WAIT, WORKER_DONE
+from nodrop.server.rest.schemas import RunWait
 from nodrop.server.rest.server_config import ServerConfig, make_request_plans
 from nodrop.stage.namespace import die_with_parent
 from nodrop.system.signals import interruptible
@@ -53,6 +55,18 @@ class EventWriter:
         """Write a message to the user."""
         self.write(NOTE, {"text": sentence})
 
+    def report_wait(self, reason: LockWait) -> None:
+        """Write the reason of a wait."""
+        owner = reason.owner
+        wait = RunWait(
+            run_id=owner.run_id if owner else None,
+            user=owner.user if owner else None,
+            process_id=owner.process.pid if owner else None,
+            since=owner.since if owner else None,
+            resource=reason.resource,
+        )
+        self.write(WAIT, wait.model_dump(mode="json"))
+
     def write(self, name: str, content: dict[str, Any]) -> None:
         """Write one line."""
         print(json.dumps({"event": name, "data": content}, allow_nan=False), file=self._out, flush=True)
@@ -75,7 +89,12 @@ def _run_request(writer: EventWriter) -> tuple[int, str | None]:
     try:
         request = json.loads(sys.stdin.buffer.readline())
         config = ServerConfig.model_validate(request["config"])
-        run_lock = admit(lambda cpus: make_request_plans(config, request["body"], cpus), writer.note, wait=True)
+        run_lock = admit(
+            lambda cpus: make_request_plans(config, request["body"], cpus),
+            writer.note,
+            wait=True,
+            on_wait=writer.report_wait,
+        )
         with run_lock as admission, open_sinks(admission.plans[0], writer.note) as tell:
             plans = admission.plans
 
