@@ -28,10 +28,10 @@ def compute_fingerprint(half: HostCapabilities | HostResources) -> str:
 def add_fingerprints(host: HostDescriptor) -> HostDescriptor:
     """Return the host with the hash of each half."""
     halves = {
-        name: half.model_copy(update={"sha256": compute_fingerprint(half)})
+        name: half.replace(sha256=compute_fingerprint(half))
         for name, half in (("capabilities", host.capabilities), ("resources", host.resources))
     }
-    return host.model_copy(update=halves)
+    return host.replace(**halves)
 
 
 def _reduce_to_values(content: Any, ignored_keys: frozenset[str]) -> Any:

@@ -15,8 +15,9 @@ from prometheus_client.openmetrics.exposition import generate_latest as openmetr
 from prometheus_client.registry import Collector
 
 from nodrop import __version__
-from nodrop.export.run_metrics import FRAME_SIZE, build_families, build_gauge, format_frame_size, list_loads
+from nodrop.export.run_metrics import FRAME_SIZE, build_families, build_gauge, list_loads
 from nodrop.model.event import TrialProgress
+from nodrop.model.plan import name_frame_size
 from nodrop.model.result import RunResult
 from nodrop.model.run_state import RunState
 
@@ -41,7 +42,7 @@ def write_textfile(path: Path, results: Sequence[RunResult]) -> None:
 
 
 def _build_registry(results: Sequence[RunResult], running: RunState | None) -> CollectorRegistry:
-    latest = {format_frame_size(result.plan): result for result in results}
+    latest = {name_frame_size(result.plan): result for result in results}
     registry = CollectorRegistry()
     registry.register(_FamilyCollector(lambda: _iter_families(tuple(latest.values()), running)))
     return registry
@@ -76,7 +77,7 @@ def _iter_running(running: RunState | None) -> Iterator[Metric]:
         return
     window = running.window or TrialProgress(index=0, elapsed_s=0.0, offered_count=0, received_count=0)
     intended_load_pps = running.trial.trial.intended_load_pps if running.trial else 0.0
-    labels = {"run_id": running.run_id, FRAME_SIZE: format_frame_size(running.plan)}
+    labels = {"run_id": running.run_id, FRAME_SIZE: name_frame_size(running.plan)}
     for name, text, value in (
         ("trials", "Finished trials of the current run.", len(running.trials)),
         ("trial_load_pps", "Intended load of the current trial, frames per second.", intended_load_pps),

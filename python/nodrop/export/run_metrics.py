@@ -6,8 +6,8 @@ from datetime import datetime
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric, StateSetMetricFamily
 
 from nodrop.formatting import format_sut_name
-from nodrop.model.goal import Goal, GoalResult, Limit
-from nodrop.model.plan import Plan
+from nodrop.model.goal import GoalResult, Limit
+from nodrop.model.plan import name_frame_size
 from nodrop.model.result import RunResult, Status
 from nodrop.model.rule_cost import BASELINE_VARIANT
 from nodrop.model.trial import FIXED, DirectionTimes, TrialResult, ValidityStatus
@@ -22,9 +22,7 @@ def build_families(results: Sequence[RunResult]) -> Iterator[Metric]:
     baseline of rule costs.
     """
     results = tuple(
-        {
-            format_frame_size(run.plan): run for run in results if run.plan.variant in ("", "A", BASELINE_VARIANT)
-        }.values()
+        {name_frame_size(run.plan): run for run in results if run.plan.variant in ("", "A", BASELINE_VARIANT)}.values()
     )
     yield from _iter_run_metrics(results)
     yield from _iter_goal_metrics(results)
@@ -49,18 +47,13 @@ def list_loads(goal_result: GoalResult) -> Iterator[tuple[str, float]]:
         yield "estimate", goal_result.estimate_pps
 
 
-def format_frame_size(plan: Plan) -> str:
-    """Return the configured frame size."""
-    return plan.frame_size or f"{plan.traffic.frame_bytes:g}"
-
-
 def _iter_run_metrics(results: Sequence[RunResult]) -> Iterator[Metric]:
     run = InfoMetricFamily("nodrop_run", "The SUT and the search of a run.", labels=[FRAME_SIZE])
     status = StateSetMetricFamily("nodrop_run_status", "How the run ended.", labels=[FRAME_SIZE])
     started = build_gauge("nodrop_run_started_timestamp_seconds", "Start time, seconds since 1970.", [FRAME_SIZE])
     lasted = build_gauge("nodrop_run_duration_seconds", "Duration, including the lab setup.", [FRAME_SIZE])
     for result in results:
-        size = format_frame_size(result.plan)
+        size = name_frame_size(result.plan)
         about = {
             "run_id": result.run_id,
             "sut": format_sut_name(result),
@@ -93,7 +86,7 @@ def _iter_goal_metrics(results: Sequence[RunResult]) -> Iterator[Metric]:
     )
     limit = StateSetMetricFamily("nodrop_goal_limit", "The limit of the load.", labels=labels)
     for result, goal_result in ((run, goal_result) for run in results for goal_result in run.goals):
-        values = _list_goal_labels(goal_result.goal, result)
+        values = [goal_result.goal.label, name_frame_size(result.plan)]
         allowed.add_metric(values, goal_result.goal.loss_ratio)
         for bound, load_pps in list_loads(goal_result):
             load.add_metric([*values, bound], load_pps)
@@ -115,7 +108,7 @@ def _iter_fixed_metrics(results: Sequence[RunResult]) -> Iterator[Metric]:
     )
     loss = build_gauge("nodrop_fixed_loss_ratio", "Loss ratio of sent frames at a fixed rate.", [FRAME_SIZE])
     for result, trial in ((run, trial) for run in results for trial in run.trials if trial.phase == FIXED):
-        size = format_frame_size(result.plan)
+        size = name_frame_size(result.plan)
         load.add_metric([size, "intended"], trial.trial.intended_load_pps)
         load.add_metric([size, "offered"], trial.offered_load_pps)
         load.add_metric([size, "received"], trial.forwarding_rate_pps)
@@ -133,7 +126,7 @@ def _iter_frame_metrics(results: Sequence[RunResult]) -> Iterator[Metric]:
         [FRAME_SIZE],
     )
     for result in results:
-        size = format_frame_size(result.plan)
+        size = name_frame_size(result.plan)
         for verdict in ValidityStatus:
             count = sum(trial.validity.verdict is verdict for trial in result.trials)
             trials.add_metric([size, str(verdict)], count)
@@ -163,7 +156,7 @@ def _iter_latency_metrics(results: Sequence[RunResult]) -> Iterator[Metric]:
         "nodrop_latency_seconds", "Latency of the frames of a direction or stream.", [*where, "statistic"]
     )
     for result in results:
-        size = format_frame_size(result.plan)
+        size = name_frame_size(result.plan)
         for label, trial in _iter_latency_trials(result):
             load.add_metric([size, label], trial.trial.intended_load_pps)
             for times in trial.directions:
@@ -192,7 +185,3 @@ def _iter_statistics(times: DirectionTimes) -> Iterator[tuple[str, float]]:
         yield "p99", latency.p99_ns
         yield "p99.9", latency.p999_ns
         yield "max", latency.max_ns
-
-
-def _list_goal_labels(goal: Goal, result: RunResult) -> list[str]:
-    return [goal.label, format_frame_size(result.plan)]

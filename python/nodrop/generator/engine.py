@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.base import OnWindow, TrialInterrupted
+from nodrop.generator.base import OnWindow, TrialInterrupted, lost_trial_fields
 from nodrop.generator.engine_process import EngineDied, EngineProcess, Reply
-from nodrop.generator.lost_trial import lost_trial_fields
 from nodrop.generator.path_check import find_faults, no_path_error, to_direction_check
 from nodrop.generator.stations import (
     NextHops,
@@ -24,16 +23,22 @@ from nodrop.model.facts import PortFacts
 from nodrop.model.neighbor import NeighborPlan, NextHop
 from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import Traffic
-from nodrop.model.trial import FIXED, WINDOW_S, Doubt, Trial, TrialResult, Validity, ValidityStatus
+from nodrop.model.trial import (
+    EXTENSION_MAX_RATIO,
+    FIXED,
+    WINDOW_S,
+    Doubt,
+    Trial,
+    TrialResult,
+    Validity,
+    ValidityStatus,
+)
 
 ANSWER_TIMEOUT_S = 10.0
 CHECK_TIMEOUT_S = 3.0
 STOP_TIMEOUT_S = 3.0
-PROGRESS_S = 0.25
+PROGRESS_S = 1.0
 """Time between two reports of progress: each takes CPU time, on the tester's CPU."""
-EXTENSION_MAX_RATIO = 4.0
-"""Longest extension of a disturbed trial of a search, as a multiple of its duration: beyond, too little of it would be
-undisturbed to judge (`nodrop.run.retries`)."""
 LOSS_CHECK_S = 0.008
 """Time between two checks for losses."""
 DISTURBANCE_CHECK_S = 0.004
@@ -51,6 +56,7 @@ REPLY_FIELDS = (
     "neighbors",
     "undisturbed_counts",
     "other_work",
+    "cpu_speeds",
     "capture",
 )
 """Fields of the engine's `trial` reply that a TrialResult takes unchanged."""
@@ -232,16 +238,20 @@ class EngineMeasurer:
             "progress_s": self._progress_s,
             "catch_up_max_s": self._plan.catch_up_max_s,
             "latency_every": self._plan.latency_every,
-            "histograms": phase != "search",
+            "histograms": True,
             "capture": capture_request(self._capture, index, phase),
             "disturbances": None
             if self._sut_pids is None
             else {
                 "sut_pids": self._sut_pids,
                 "sut_shares_cpu": self._sut_shares_cpu,
-                "extension_max_s": trial.duration_s * EXTENSION_MAX_RATIO if phase == "search" else 0.0,
+                "extension_max_s": _get_extension_max_s(trial) if phase == "search" else 0.0,
             },
         }
+
+
+def _get_extension_max_s(trial: Trial) -> float:
+    return trial.duration_s * EXTENSION_MAX_RATIO if trial.extension_max_s is None else trial.extension_max_s
 
 
 def _stop_trial(engine: EngineProcess) -> dict[str, Any] | None:

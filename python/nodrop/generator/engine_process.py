@@ -10,8 +10,8 @@ from nodrop.errors import GeneratorError
 from nodrop.system.json_child import JsonChild, log_tail
 from nodrop.system.native_binaries import find_binary
 
-PROTOCOL_VERSION = 6
-POLL_S = 0.1
+PROTOCOL_VERSION = 7
+POLL_S = 1.0
 """Longest wait before `check_alive` is called again."""
 HELLO_TIMEOUT_S = 10.0
 END_TIMEOUT_S = 2.0

@@ -55,10 +55,10 @@ def address_to_next_hops(traffic: Traffic, next_hops: NextHops) -> Traffic:
         next_hop = next_hops.get((stream.tx_port, stream.chain))
         if next_hop is None:
             return stream
-        ethernet = stream.ethernet.model_copy(update={"dst": next_hop.mac})
-        return stream.model_copy(update={"layers": (ethernet, *stream.layers[1:])})
+        ethernet = stream.ethernet.replace(dst=next_hop.mac)
+        return stream.replace(layers=(ethernet, *stream.layers[1:]))
 
-    return traffic.model_copy(update={"streams": tuple(map(one, traffic.streams))})
+    return traffic.replace(streams=tuple(map(one, traffic.streams)))
 
 
 def stream_request(stream: Stream) -> dict[str, Any]:

@@ -36,11 +36,9 @@ def add_availability(
     holders = _find_holders(source, frozenset(online))
     caches = _collect_cache_ids(source, nodes) if load.memory_bytes_per_s else {}
     return tuple(
-        node.model_copy(
-            update={
-                "cpus": _with_states(source, node.cpus, decided, holders, load),
-                "memory": node.memory.model_copy(update={"bandwidth": _build_bandwidth(source, node, caches, load)}),
-            }
+        node.replace(
+            cpus=_with_states(source, node.cpus, decided, holders, load),
+            memory=node.memory.replace(bandwidth=_build_bandwidth(source, node, caches, load)),
         )
         for node in nodes
     )
@@ -70,16 +68,14 @@ def _deduplicate_owners(names: Mapping[int, Sequence[str]]) -> dict[int, tuple[s
 
 def _with_states(source: Source, cpus: NodeCpus, decided: VmCpuPolicy, holders: CpuHolders, load: HostLoad) -> NodeCpus:
     states = {
-        cpu: _build_cpu_state(source, cpu, holders).model_copy(
-            update={
-                "eligible": decided.observe_eligibility(source, cpu),
-                "oversubscription_ratio": decided.observe_ratio(source, cpu),
-                "usage_ratio": load.observe_cpu(source, cpu),
-            }
+        cpu: _build_cpu_state(source, cpu, holders).replace(
+            eligible=decided.observe_eligibility(source, cpu),
+            oversubscription_ratio=decided.observe_ratio(source, cpu),
+            usage_ratio=load.observe_cpu(source, cpu),
         )
         for cpu in cpus.ids
     }
-    return cpus.model_copy(update={"cpu": states})
+    return cpus.replace(cpu=states)
 
 
 def _build_cpu_state(source: Source, cpu: int, holders: CpuHolders) -> CpuState:
@@ -124,4 +120,4 @@ def _build_bandwidth(
     else:
         total = sum(load.memory_bytes_per_s[cache] for cache in own_caches if cache is not None)
         used = source.moment.seen(total, path, "measured", f"over {load.window_s:.2f} s")
-    return node.memory.bandwidth.model_copy(update={"used_bytes_per_s": used})
+    return node.memory.bandwidth.replace(used_bytes_per_s=used)

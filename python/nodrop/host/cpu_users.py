@@ -1,4 +1,4 @@
-"""Users of CPUs: virtual machines and polling programs."""
+"""Users of CPUs, virtual machines and polling programs; processes that hold user-space devices."""
 
 import re
 import time
@@ -17,6 +17,9 @@ _POLLING_THREAD = re.compile(r"(?:lcore-(?:worker|slave)-|vpp_wk_|pmd-?c?)\d+.*|
 _VM_PROGRAMS = re.compile(r"qemu-.*|kvm|firecracker|cloud-hyperviso.*|crosvm")
 _NAME = re.compile(r"(?:^|\0)-name\0(?:guest=)?([^,\0]+)")
 _STATUS_LINES = re.compile(rb"^(?:Name|Pid|Cpus_allowed_list|Cpus_allowed|VmSize):[^\n]*$", re.MULTILINE)
+FILES_MAX = 50_000
+"""Limit of open files to scan."""
+_DEVICE = re.compile(r"/dev/(vfio/|uio)")
 
 
 class CpuThread(NamedTuple):
@@ -107,3 +110,48 @@ def _keep_vm_name(content: bytes) -> bytes:
     """Reduce a command line to the VM's name: the rest may contain secrets."""
     match = re.search(rb"\0-name\0[^\0]*", content)
     return match[0] if match else b""
+
+
+class DeviceUsers(NamedTuple):
+    """Processes by the device files they hold open."""
+
+    processes: dict[str, tuple[int, ...]]
+    why: str
+    """Why there may be more; empty: all processes were scanned."""
+
+    def find_processes(self, files: tuple[str, ...]) -> tuple[int, ...]:
+        """Return the processes that hold any of these files open."""
+        return tuple(sorted({process for file in files for process in self.processes.get(file, ())}))
+
+
+def find_device_users(tree: FileTree) -> DeviceUsers:
+    """Return the users among all visible processes."""
+    users: dict[str, list[int]] = {}
+    hidden, left = "", FILES_MAX
+    processes = [name for name in tree.list_directory("/proc") if name.isdigit()]
+    for process in processes:
+        directory = f"/proc/{process}/fd"
+        files = tree.list_directory(directory)
+        if not files and tree.failure_reason(directory) not in ("", "no such file"):
+            hidden = tree.failure_reason(directory)
+        left -= len(files)
+        if left < 0:
+            return DeviceUsers(_freeze(users), f"more than {FILES_MAX} open files")
+        for file in files:
+            target = tree.read_link(f"{directory}/{file}") or ""
+            if _DEVICE.match(target):
+                users.setdefault(target, []).append(int(process))
+    if not tree.live and "1" not in processes:
+        hidden = "processes are not in the capture"
+    elif tree.live and tree.read_link("/proc/self/ns/pid") != FIRST_PID_NAMESPACE:
+        hidden = hidden or "processes outside this container are not seen"
+    return DeviceUsers(_freeze(users), hidden)
+
+
+def name_process(tree: FileTree, process: int) -> str:
+    """Return a label for a process, e.g. `VM bng`, `dpdk-testpmd (812)`."""
+    return name_owner(tree, str(process), tree.read_text(f"/proc/{process}/comm") or "process")
+
+
+def _freeze(users: dict[str, list[int]]) -> dict[str, tuple[int, ...]]:
+    return {file: tuple(processes) for file, processes in users.items()}

@@ -8,10 +8,11 @@ from collections.abc import Callable
 
 from nodrop.host.file_tree import FileTree
 from nodrop.host.inputs import Source
+from nodrop.host.netdevs import CLASS as NET
+from nodrop.host.netdevs import list_device_interfaces
 from nodrop.model.observation import Observation
 from nodrop.system.cpu_sets import format_cpu_list, parse_cpu_list
 
-NET = "/sys/class/net"
 IRQ = "/proc/irq"
 MAP_COUNT = "/proc/sys/vm/max_map_count"
 DMA_LIMIT = "/sys/module/vfio_iommu_type1/parameters/dma_entry_limit"
@@ -23,7 +24,7 @@ _LOCKED = re.compile(r"^Max locked memory\s+(\d+|unlimited)\s", re.MULTILINE)
 
 def describe_datapath(source: Source) -> dict[str, Observation[str]]:
     """Return `nic_irq_cpus`, `nic_queues`, `polling_processes`, `locked_memory_max` and other settings by name."""
-    cards = _list_cards(source.tree)
+    cards = tuple(list_device_interfaces(source.tree))
     return {
         "nic_irq_cpus": _observe_cards(source, cards, _read_irq_cpus, f"{IRQ}/*/smp_affinity_list"),
         "nic_queues": _observe_cards(source, cards, _read_queues, f"{NET}/*/queues"),
@@ -33,11 +34,6 @@ def describe_datapath(source: Source) -> dict[str, Observation[str]]:
         "dma_entry_limit": _read_number(source, DMA_LIMIT),
         "resctrl": _observe_resctrl(source),
     }
-
-
-def _list_cards(tree: FileTree) -> tuple[str, ...]:
-    """Return the interfaces backed by a device: NICs, not bridges or veth."""
-    return tuple(name for name in tree.list_directory(NET) if tree.exists(f"{NET}/{name}/device"))
 
 
 def _observe_cards(

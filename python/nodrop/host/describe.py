@@ -1,7 +1,9 @@
-"""Assembly of the host descriptor from all parts."""
+"""Assembly of the host descriptor from all parts, also in a background thread."""
 
 import datetime
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from nodrop import __version__
 from nodrop.descriptors.fingerprint import add_fingerprints
@@ -30,15 +32,18 @@ from nodrop.model.chd import (
     HostResources,
 )
 from nodrop.model.observation import ObservationTime
+from nodrop.system.log_files import LOGGER
 
 CONCURRENT_PARTS = 4
+WAIT_MAX_S = 5.0
+"""Upper limit for the wait; a description takes a second or two. A slower machine goes without one."""
 
 
 def open_local_source() -> Source:
     """Return this machine's current files, programs and kernel interfaces."""
     return Source(
         FileTree("/"),
-        _start_observation(),
+        ObservationTime(datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")),
         cpuid=read_cpuid(),
         programs=run_program,
         live=True,
@@ -96,5 +101,27 @@ def describe_host(
     return add_fingerprints(described)
 
 
-def _start_observation() -> ObservationTime:
-    return ObservationTime(datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
+def describe_local_host() -> HostDescriptor:
+    """Describe this machine without CPU utilization, which would measure the concurrent work."""
+    return describe_host(open_local_source(), with_load=False)
+
+
+def describe_in_background(work: Callable[[], HostDescriptor | None]) -> Callable[[], HostDescriptor | None]:
+    """Start a description; return a function that waits for it and returns None if it failed."""
+    future = Future[HostDescriptor | None]()
+
+    def run_work() -> None:
+        try:
+            future.set_result(work())
+        except Exception as error:
+            future.set_exception(error)
+
+    def result() -> HostDescriptor | None:
+        try:
+            return future.result(WAIT_MAX_S)
+        except Exception as error:
+            LOGGER.warning("this machine is not described in the result: %s", repr(error))
+            return None
+
+    threading.Thread(target=run_work, name="host", daemon=True).start()
+    return result

@@ -76,9 +76,8 @@ def _iter_disagreements(nodes: Sequence[NumaNode], topology: HwlocTopology) -> I
     for id_ in sorted(set(cpus_by_node) | set(topology.nodes)):
         if id_ not in cpus_by_node or id_ not in topology.nodes:
             yield f"node {id_} is {'not known to hwloc' if id_ in cpus_by_node else 'known to hwloc only'}"
-        elif cpus_by_node[id_] and set(cpus_by_node[id_]) != set(
-            topology.nodes[id_]
-        ):  # of others hwloc says the nearest
+        # for nodes without CPUs hwloc names the nearest
+        elif cpus_by_node[id_] and set(cpus_by_node[id_]) != set(topology.nodes[id_]):
             cpus = format_cpu_list(topology.nodes[id_]) or "none"
             yield f"node {id_} has CPUs {format_cpu_list(cpus_by_node[id_]) or 'none'}, hwloc says {cpus}"
     sets = frozenset(each for node in nodes for each in node.cpus.sibling_sets)

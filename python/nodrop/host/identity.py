@@ -42,8 +42,9 @@ def detect_virtualization(source: Source) -> Observation[str]:
     if chip.virtual:
         signature = source.cpuid.hypervisor if source.cpuid else ""
         if not signature:
-            unnamed = "a hypervisor that does not say its name"
-            return moment.reported(maker.value or unnamed, maker.source if maker.known else "/proc/cpuinfo")
+            return moment.reported(
+                maker.value or "unknown hypervisor", maker.source if maker.known else "/proc/cpuinfo"
+            )
         return moment.reported(name_hypervisor(signature), "cpuid 0x40000000", maker.value or "")
     if "flags" in chip.fields:
         return moment.reported("none", "/proc/cpuinfo", "no flag hypervisor")

@@ -6,7 +6,7 @@ kvm-amd, vfio_iommu_type1).
 
 import re
 
-from nodrop.host import libvirt
+from nodrop.host import libvirt, observations
 from nodrop.host.inputs import Source
 from nodrop.host.iommu_units import CLASS, GROUPS, IommuUnit, read_iommu_units
 from nodrop.model.chd import HypervisorCapabilities
@@ -65,7 +65,7 @@ def _describe_slat(source: Source, loaded: str) -> Feature:
             moment.inferred(True, f"/sys/module/{loaded}", "KVM knows no other way on this architecture")
         )
     path = f"/sys/module/{loaded}/parameters/{names[loaded]}"
-    enabled = _read_switch(source, path)
+    enabled = observations.observe_switch(source, path)
     if enabled.value:
         return _build_uniform_feature(enabled)
     flags = _read_cpu_flags(source)
@@ -90,7 +90,7 @@ def _describe_slat_large_pages(source: Source, loaded: str, slat: Feature) -> Fe
     if not slat.enabled.value or supported.value is None:
         return Feature(supported=supported, enabled=slat.enabled if slat.enabled.value is False else supported)
     path = "/sys/module/kvm/parameters/nx_huge_pages"
-    splits = _read_switch(source, path)
+    splits = observations.observe_switch(source, path)
     reason = (
         "used, but nx_huge_pages splits those that hold code" if splits.value else "used where second-level tables are"
     )
@@ -122,7 +122,7 @@ def _describe_iommu_large_pages(source: Source, units: tuple[IommuUnit, ...]) ->
     if not _is_iommu_on(source):
         return Feature(supported=supported, enabled=_observe_iommu_off(source))
     path = f"{VFIO}/parameters/disable_hugepages"
-    disabled = _read_switch(source, path)
+    disabled = observations.observe_switch(source, path)
     if disabled.value is None:
         return Feature(supported=supported, enabled=disabled)
     return Feature(
@@ -245,17 +245,6 @@ def _describe_large_pages_by_node(source: Source, nodes: list[str]) -> Feature:
 def _is_iommu_on(source: Source) -> bool:
     """Return whether devices are in IOMMU groups, i.e. the kernel drives an IOMMU."""
     return bool(source.tree.list_directory(GROUPS))
-
-
-def _read_switch(source: Source, path: str) -> Observation[bool]:
-    """Read a boolean module parameter: `Y`, `N`, `1`, `0`."""
-    text = source.tree.read_text(path)
-    if text is None:
-        return source.moment.unknown(source.tree.failure_reason(path), path)
-    if text not in ("Y", "N", "1", "0"):
-        source.tree.record_unexpected(path, text, "Y or N")
-        return source.moment.unknown(source.tree.failure_reason(path), path)
-    return source.moment.reported(text in ("Y", "1"), path)
 
 
 def _read_cpu_flags(source: Source) -> frozenset[str]:

@@ -1,7 +1,4 @@
-"""NAT on bridges, by the host's masquerading rules.
-
-Source: libnftables-json(5), iptables-save(8).
-"""
+"""NAT on bridges, by the host's masquerading rules. Source: libnftables-json(5), iptables-save(8)."""
 
 import ipaddress
 import json

@@ -1,19 +1,20 @@
-"""Network cards and accelerators of a machine: model, location and users of their ports.
+"""Network cards and accelerators of a machine: model by pci.ids, location and users of their ports.
 
 Source: ETSI GS NFV-PER 001 clause 8.1.1.4; "PCI bandwidth limit" after annex A.
 """
 
+import functools
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from nodrop.host import netdevs, pci, ports
 from nodrop.host.inputs import NOT_CAPTURED, Source
 from nodrop.host.pci import INTEL, PciFunction
-from nodrop.host.pci_names import load_pci_names
 from nodrop.host.ports import PortContext
 from nodrop.model.chd import Accelerator, Nic, NumaNode, VSwitch
-from nodrop.model.observation import Observation
+from nodrop.model.observation import Observation, ObservationTime
 
 NETWORK = 0x02
 """PCI base class of network controllers."""
@@ -28,6 +29,9 @@ QUICK_ASSIST = frozenset(
 """Intel crypto co-processors. Source: Linux, include/linux/pci_ids.h and drivers/crypto/intel/qat."""
 STREAMING = frozenset({0x0B25, 0x0CFE, 0x11FB, 0x1212})
 """Intel copy and analytics engines, listed as system peripherals. Source: Linux, drivers/dma/idxd/init.c."""
+PCI_IDS_FILES = ("/usr/share/hwdata/pci.ids", "/usr/share/misc/pci.ids", "/var/lib/pciutils/pci.ids")
+"""This machine's list, also used for captures of other machines."""
+MISSING = "no pci.ids on this machine to name it by"
 
 
 class HostDevices(NamedTuple):
@@ -125,11 +129,9 @@ def _list_non_pci_cards(context: PortContext) -> Iterator[Nic]:
 def assign_to_nodes(nodes: tuple[NumaNode, ...], devices: HostDevices) -> tuple[NumaNode, ...]:
     """Return the nodes with their cards."""
     return tuple(
-        node.model_copy(
-            update={
-                "nics": tuple(nic for nic in devices.nics if nic.node.value == node.id),
-                "accelerators": tuple(each for each in devices.accelerators if each.node.value == node.id),
-            }
+        node.replace(
+            nics=tuple(nic for nic in devices.nics if nic.node.value == node.id),
+            accelerators=tuple(each for each in devices.accelerators if each.node.value == node.id),
         )
         for node in nodes
     )
@@ -179,3 +181,55 @@ def _count_vfs(context: PortContext, function: PciFunction) -> Observation[int]:
         return source.moment.inferred(0, function.path, "it cannot be shared by SR-IOV")
     reason = source.tree.failure_reason(path) if count is None else f"holds {count}, no number of virtual functions"
     return source.moment.unknown(reason, path)
+
+
+class PciNames:
+    """A pci.ids file: vendor lines, followed by device lines indented by a tab."""
+
+    def __init__(self, text: str, source: str) -> None:
+        """Take the file's text and path."""
+        self._text = "\n" + text
+        self._source = source
+
+    def observe_vendor(self, moment: ObservationTime, vendor: int | None) -> Observation[str]:
+        """Return the name of a vendor; its number if it is not listed."""
+        if vendor is None:
+            return moment.unknown("its number cannot be read")
+        return self._observe_name(moment, self._find_after(f"\n{vendor:04x}  ", 0), f"{vendor:04x}")
+
+    def observe_device(self, moment: ObservationTime, vendor: int | None, device: int | None) -> Observation[str]:
+        """Return the name of a device; the numbers of vendor and device if it is not listed."""
+        if vendor is None or device is None:
+            return moment.unknown("its number cannot be read")
+        return self._observe_name(moment, self._find_device(vendor, device), f"{vendor:04x}:{device:04x}")
+
+    def _find_device(self, vendor: int, device: int) -> str:
+        start = self._text.find(f"\n{vendor:04x}  ")
+        if start < 0:
+            return ""
+        line = self._text.find("\n", start + 1)
+        while line >= 0 and self._text[line + 1 : line + 2] in ("\t", "#", "\n"):
+            if self._text.startswith(f"\n\t{device:04x}  ", line):
+                return self._find_after(f"\n\t{device:04x}  ", line)
+            line = self._text.find("\n", line + 1)
+        return ""
+
+    def _find_after(self, prefix: str, begin: int) -> str:
+        start = self._text.find(prefix, begin)
+        return "" if start < 0 else self._text[start + len(prefix) :].split("\n", 1)[0].strip()
+
+    def _observe_name(self, moment: ObservationTime, name: str, number: str) -> Observation[str]:
+        if name:
+            return moment.seen(name, self._source, "database")
+        return moment.reported(number, "/sys/bus/pci", MISSING if not self._source else f"not in {self._source}")
+
+
+@functools.cache
+def load_pci_names() -> PciNames:
+    """Load this machine's list; empty if there is none."""
+    for place in PCI_IDS_FILES:
+        try:
+            return PciNames(Path(place).read_text(errors="replace"), place)
+        except OSError:
+            continue
+    return PciNames("", "")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from nodrop.host import libvirt, netdevs, network
-from nodrop.host.device_users import DeviceUsers, find_device_users, name_process
+from nodrop.host.cpu_users import DeviceUsers, find_device_users, name_process
 from nodrop.host.inputs import NOT_CAPTURED, Source
 from nodrop.host.network import KernelInterface
 from nodrop.host.pci import PciFunction
@@ -93,9 +93,7 @@ def _describe_port(context: PortContext, function: PciFunction, interface: str, 
         state = _with_vfs(context, state, function, len(vfs), [each.owner for each in vfs if each.in_use.value])
     speed = _observe_type_speed(source, interface)
     model_speed = None if speed.known else _observe_speed_by_model(source, model)
-    return _build_port(source, (function.id, interface), model_speed or speed, state).model_copy(
-        update={"sriov": sriov}
-    )
+    return _build_port(source, (function.id, interface), model_speed or speed, state).replace(sriov=sriov)
 
 
 def _build_port(source: Source, place: tuple[str, str], speed: Observation[int], state: PortState) -> Port:

@@ -7,6 +7,9 @@
 The guest has no disk to write to: all of it is unpacked into memory when it boots.
 """
 
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
@@ -14,9 +17,8 @@ from typing import NamedTuple
 
 from nodrop import __version__
 from nodrop.errors import ImageError
-from nodrop.vmimage.bundle_program import find_libraries
 from nodrop.vmimage.disk import build_loader_files, write_disk
-from nodrop.vmimage.initrd import InitrdEntry, build_archive, link_entry, make_executable_entry
+from nodrop.vmimage.initrd import InitrdEntry, build_archive, find_libraries, link_entry, make_executable_entry
 from nodrop.vmimage.manifest import FileUsed, Manifest, describe_package, read_copyright
 from nodrop.vmimage.modules import GUEST_MODULES, KernelModules
 from nodrop.vmimage.packages import Deb, Packages, compute_sha256
@@ -37,6 +39,7 @@ SCRIPTS = ("known", "user-data", "manage", "forward", "status")
 """Scripts called by `init`, in lib/nodrop of the guest."""
 EXTRA_FORWARDERS = ("testpmd",)
 """Forwarders packaged by Debian, in addition to nodrop-vnf; VPP is not packaged."""
+TIMEOUT_S = 300
 
 
 class Recipe(NamedTuple):
@@ -61,10 +64,7 @@ class VmImage(NamedTuple):
 
 
 def build_image(recipe: Recipe, on_progress: Callable[[str], None] = lambda _: None) -> VmImage:
-    """Build an image; equal recipes produce identical bytes.
-
-    Raises: ImageError if something is missing.
-    """
+    """Build an image; equal recipes produce identical bytes. Raises: ImageError if something is missing."""
     shared = find_libraries(recipe.vnf)
     on_progress("packages of Debian")
     recipe.packages.prepare((recipe.kernel, *PACKAGES))
@@ -136,3 +136,47 @@ def _list_scripts() -> dict[str, InitrdEntry]:
     guest = resources.files("nodrop.vmimage") / "guest"
     targets = {"init": "init", **{name: f"lib/nodrop/{name}" for name in SCRIPTS}}
     return {target: make_executable_entry((guest / name).read_bytes()) for name, target in targets.items()}
+
+
+def check_writable(file: Path, form: str) -> None:
+    """Check that an image can be written, before it is built. Raises: ImageError if it cannot."""
+    if not file.parent.is_dir():
+        raise ImageError(f"{file}: directory {file.parent} does not exist; create it")
+    if form == "qcow2":
+        _find_qemu_img()
+
+
+def write_image(image: VmImage, file: Path, form: str) -> Manifest:
+    """Write an image atomically; return its manifest.
+
+    Raises: ImageError if it cannot be written, or qcow2 is requested without qemu-img.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix=".nodrop-vm-image-", dir=file.parent) as scratch:
+            raw = Path(scratch) / "raw"
+            raw.write_bytes(image.disk)
+            converted = raw if form == "raw" else _convert_to_qcow2(raw)
+            content = converted.read_bytes()
+            converted.replace(file)
+    except OSError as error:
+        raise ImageError(f"{file}: cannot be written: {error.strerror}") from error
+    return image.manifest.replace(format=form, bytes=len(content), sha256=compute_sha256(content))
+
+
+def _convert_to_qcow2(raw: Path) -> Path:
+    qcow2 = raw.with_name("qcow2")
+    command = [_find_qemu_img(), "convert", "-f", "raw", "-O", "qcow2", "-c", str(raw), str(qcow2)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    if done.returncode:
+        raise ImageError(f"qemu-img convert failed: {done.stderr.strip()}")
+    return qcow2
+
+
+def _find_qemu_img() -> str:
+    program = shutil.which("qemu-img")
+    if not program:
+        raise ImageError(
+            "format qcow2 requires qemu-img, which is not installed; install it (apt-get install qemu-utils) or use "
+            "--format raw"
+        )
+    return program

@@ -76,10 +76,7 @@ class Deb:
         return files
 
     def file(self, path: str) -> bytes:
-        """Return one file.
-
-        Raises: ImageError if it does not exist.
-        """
+        """Return one file. Raises: ImageError if it does not exist."""
         files = self.files(path.__eq__)
         if path not in files:
             raise ImageError(f"{self.path.name}: {path} is not in this package; use another version of it")
@@ -152,10 +149,7 @@ class Packages:
                 self._offers |= _query_apt(requested)
 
     def find(self, name: str) -> Deb:
-        """Return the package of that name.
-
-        Raises: ImageError if it is not available.
-        """
+        """Return the package of that name. Raises: ImageError if it is not available."""
         return self._in_directory(self._directory, name) if self._directory else self._downloaded(name)
 
     def dependencies(self, deb: Deb) -> Sequence[str]:

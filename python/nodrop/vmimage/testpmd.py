@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from nodrop.errors import ImageError
-from nodrop.vmimage.bundle_program import list_needed
-from nodrop.vmimage.initrd import InitrdEntry, link_entry, make_executable_entry
+from nodrop.vmimage.initrd import InitrdEntry, link_entry, list_needed, make_executable_entry
 from nodrop.vmimage.packages import Deb, Packages
 
 PACKAGE = "dpdk-dev"

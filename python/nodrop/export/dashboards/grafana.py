@@ -95,17 +95,13 @@ def to_json(dashboard: Dashboard) -> str:
         "time": {"from": dashboard.since, "to": "now"},
         "templating": {
             "list": [
-                _build_datasource(dashboard.source),
+                {"name": DATASOURCE, "label": "Data source", "type": "datasource", "query": dashboard.source},
                 *(_build_variable(dashboard.source, each) for each in dashboard.variables),
             ]
         },
         "panels": list(_iter_panels(dashboard)),
     }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-
-
-def _build_datasource(source: DataSource) -> Json:
-    return {"name": DATASOURCE, "label": "Data source", "type": "datasource", "query": source}
 
 
 def _build_variable(source: DataSource, variable: Variable) -> Json:

@@ -69,7 +69,6 @@ RESULTS = (
                 "{{statistic}} at {{at}}, {{frame_size}} bytes",
             ),
         ),
-        width=12,
     ),
     GrafanaPanel(
         *(LOSS.title, LOSS.meaning, "timeseries", LOSS.unit),
@@ -78,14 +77,12 @@ RESULTS = (
             Query(f"nodrop_goal_allowed_loss_ratio{{{GOAL}}}", f"{{{{goal}}}} {ALLOWED}, {{{{frame_size}}}} bytes"),
             Query(f"nodrop_fixed_loss_ratio{{{SIZE}}}", "fixed rate, {{frame_size}} bytes"),
         ),
-        width=12,
     ),
 )
 VALIDITY = (
     GrafanaPanel(
         *(LIMIT.title, LIMIT.meaning, "table", ""),
         (Query(f"nodrop_goal_limit{{{GOAL}}} == 1", now=True),),
-        width=12,
     ),
     GrafanaPanel(
         *(TRIALS.title, TRIALS.meaning, "bargauge", "frames"),

@@ -1,14 +1,15 @@
 """The configuration of a run in NFVbench's keys: defaults, then configured values, then values of the plan."""
 
-from collections.abc import Mapping, Sequence
+import ipaddress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from nodrop.config.nfvbench.schema import NfvbenchConfig
-from nodrop.export.nfvbench.addresses import build_address_keys
-from nodrop.model.layer import Mpls, Vlan, Vxlan
-from nodrop.model.plan import Plan
-from nodrop.model.plan_summary import count_flows, is_bidirectional, name_frame_size, name_path
+from nodrop.export.nfvbench.counts import is_forward
+from nodrop.model.layer import Ipv4, Mpls, Udp, Vlan, Vxlan
+from nodrop.model.plan import Plan, count_flows, is_bidirectional, name_frame_size, name_path
 from nodrop.model.result import RunResult
+from nodrop.model.traffic import FieldRange, ListedValues, RandomValues, Stream
 
 CUSTOM_PROFILE = "custom_traffic_profile"
 PROFILES = {
@@ -18,19 +19,17 @@ PROFILES = {
     ("64", "IMIX", "1518"): "traffic_profile_3sizes",
 }
 """NFVbench's own profiles by frame sizes."""
+IPV4_MAX, PORT_MAX = 2**32 - 1, 2**16 - 1
 
 
 def build_config(runs: Sequence[RunResult]) -> dict[str, Any]:
     """Build all of NFVbench's keys as used in these runs, with the keys that NFVbench adds in results."""
     plan = runs[0].plan
     defaults = _to_plain(NfvbenchConfig().model_dump(mode="json")) | {"l2_loopback": False}
-    config = _merge(_merge(defaults, _build_address_keys(plan)), _to_plain(plan.nfvbench))
+    config = _merge(
+        _merge(defaults, {"traffic_generator": build_address_keys(plan.traffic.streams)}), _to_plain(plan.nfvbench)
+    )
     return _merge(config, _derive_keys(plan)) | _build_added_keys(runs) | _build_speed_keys(runs)
-
-
-def _build_address_keys(plan: Plan) -> dict[str, Any]:
-    """Return keys of the traffic, for keys that were not configured."""
-    return {"traffic_generator": build_address_keys(plan.traffic.streams)}
 
 
 def find_profile_name(runs: Sequence[RunResult]) -> str:
@@ -121,3 +120,65 @@ def _to_plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_to_plain(below) for below in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def build_address_keys(streams: Sequence[Stream]) -> dict[str, Any]:
+    """Build `ip_addrs` and UDP ports of streams; none for traffic other than UDP over IPv4."""
+    if not all(_find_layer_position(stream, Ipv4) and _find_layer_position(stream, Udp) for stream in streams):
+        return {}
+    left_addresses: list[ipaddress.IPv4Address] = []
+    right_addresses: list[ipaddress.IPv4Address] = []
+    for stream in streams:
+        source, destination = (
+            (left_addresses, right_addresses) if is_forward(stream) else (right_addresses, left_addresses)
+        )
+        source.extend(_iter_addresses(stream, "src"))
+        destination.extend(_iter_addresses(stream, "dst"))
+    return {
+        "ip_addrs": [_find_network(left_addresses), _find_network(right_addresses)],
+        "udp_src_port": _collect_ports(streams, "src_port"),
+        "udp_dst_port": _collect_ports(streams, "dst_port"),
+    }
+
+
+def _find_layer_position(stream: Stream, kind: type[Ipv4] | type[Udp]) -> int | None:
+    """Return the position of the innermost header of a kind, counted from 1."""
+    return max((place for place, layer in enumerate(stream.layers, 1) if isinstance(layer, kind)), default=None)
+
+
+def _iter_ends(stream: Stream, kind: type[Ipv4] | type[Udp], field: str) -> Iterator[str | int]:
+    """Yield the first and last value of a field, or the listed values."""
+    place = (_find_layer_position(stream, kind) or 1) - 1
+    first = getattr(stream.layers[place], field)
+    ranges = [part for part in stream.ranges if part.layer == place and part.field == field]
+    if ranges and isinstance(ranges[0].values, ListedValues):
+        yield from ranges[0].values.values
+        return
+    yield first
+    if ranges:
+        number = int(ipaddress.IPv4Address(first)) if kind is Ipv4 else int(first)
+        last = min(number + _compute_value_range(ranges[0]), IPV4_MAX if kind is Ipv4 else PORT_MAX)
+        yield str(ipaddress.IPv4Address(last)) if kind is Ipv4 else last
+
+
+def _compute_value_range(part: FieldRange) -> int:
+    """Return the distance of the last value from the first."""
+    if isinstance(part.values, RandomValues):
+        return part.values.span - 1
+    return (part.values.count - 1) * getattr(part.values, "step", 1)
+
+
+def _iter_addresses(stream: Stream, field: str) -> Iterator[ipaddress.IPv4Address]:
+    yield from (ipaddress.IPv4Address(value) for value in _iter_ends(stream, Ipv4, field))
+
+
+def _find_network(addresses: Iterable[ipaddress.IPv4Address]) -> str:
+    """Return the smallest network that contains all addresses."""
+    numbers = [int(address) for address in addresses]
+    prefix = 32 - (min(numbers) ^ max(numbers)).bit_length()
+    return str(ipaddress.IPv4Network((min(numbers), prefix), strict=False))
+
+
+def _collect_ports(streams: Sequence[Stream], field: str) -> int | list[int]:
+    ports = [int(port) for stream in streams for port in _iter_ends(stream, Udp, field)]
+    return ports[0] if min(ports) == max(ports) else [min(ports), max(ports)]

@@ -2,7 +2,13 @@
 
 from collections.abc import Sequence
 
-from nodrop.export.nfvbench.counts import DirectionCounts, count_directions
+from nodrop.export.nfvbench.counts import (
+    DirectionCounts,
+    build_totals,
+    build_warning,
+    compute_loss_percent,
+    count_directions,
+)
 from nodrop.export.nfvbench.latency import LatencyUsec, compute_latency_usec
 from nodrop.export.nfvbench.per_chain import build_paths
 from nodrop.export.nfvbench.schema import (
@@ -15,7 +21,6 @@ from nodrop.export.nfvbench.schema import (
     RunConfig,
     Sent,
 )
-from nodrop.export.nfvbench.totals import build_totals, build_warning, compute_loss_percent
 from nodrop.model.neighbor import NeighborLink
 from nodrop.model.plan import FixedRatePlan, Plan
 from nodrop.model.trial import TrialResult

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from nodrop.export.nfvbench.counts import is_forward
 from nodrop.export.nfvbench.latency import compute_latency_usec
 from nodrop.export.nfvbench.schema import ChainPath, DirectionPath, Paths
-from nodrop.model.hop_counts import HopCount
+from nodrop.model.ledger import HopCount
 from nodrop.model.plan import Plan
 from nodrop.model.traffic import Stream
 from nodrop.model.trial import DirectionTimes, TrialResult

@@ -21,8 +21,7 @@ from nodrop.export.nfvbench.schema import (
 from nodrop.export.nfvbench.search_result import build_search_result, format_missing_load
 from nodrop.formatting.messages import format_message
 from nodrop.model.hostcheck import HOST_FINDING
-from nodrop.model.plan import Plan
-from nodrop.model.plan_summary import count_flows, is_bidirectional, name_frame_size, name_path
+from nodrop.model.plan import Plan, count_flows, is_bidirectional, name_frame_size, name_path
 from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import FIXED
 

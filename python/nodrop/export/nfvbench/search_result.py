@@ -2,11 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 
-from nodrop.export.nfvbench.counts import DirectionCounts, count_directions
+from nodrop.export.nfvbench.counts import (
+    DirectionCounts,
+    build_totals,
+    build_warning,
+    compute_end_s,
+    compute_loss_percent,
+    count_directions,
+)
 from nodrop.export.nfvbench.latency import LatencyUsec, compute_latency_usec
 from nodrop.export.nfvbench.per_chain import build_paths
 from nodrop.export.nfvbench.schema import GoalLoad, Iteration, Iterations, SearchedPort, SearchedResult, SearchedStats
-from nodrop.export.nfvbench.totals import build_totals, build_warning, compute_end_s, compute_loss_percent
 from nodrop.formatting.messages import format_message
 from nodrop.model.goal import GoalResult
 from nodrop.model.plan import Plan
@@ -72,7 +78,7 @@ def _find_measuring_trial(run: RunResult, goal: GoalResult) -> TrialResult | Non
         return None
     trial = run.trials[goal.lower.trial_index]
     timed = [run.trials[each.trial_index] for each in run.latencies if each.label == goal.goal.label]
-    return trial.model_copy(update={"directions": timed[0].directions}) if timed and timed[0].directions else trial
+    return trial.replace(directions=timed[0].directions) if timed and timed[0].directions else trial
 
 
 def _build_stats(

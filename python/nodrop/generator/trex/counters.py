@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from operator import sub
-from typing import Any
+from typing import Any, TypeVar
 
 from nodrop.generator.trex.rpc import RpcCall
 from nodrop.generator.trex.session import PortHandle, TrexSession
@@ -16,6 +16,7 @@ from nodrop.generator.trex.stream_set import FlowStatsIds, StreamSet
 from nodrop.model.traffic import Traffic
 
 Json = dict[str, Any]
+Counts = TypeVar("Counts", "PortCounts", "ServerCounts")
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,7 @@ class PortCounts:
 
     def since(self, before: "PortCounts") -> "PortCounts":
         """Return the growth since an earlier reading."""
-        return replace(
-            self,
-            sent=self.sent - before.sent,
-            received=self.received - before.received,
-            receive_drops=self.receive_drops - before.receive_drops,
-            send_errors=self.send_errors - before.send_errors,
-        )
+        return _subtract(self, before, "sent", "received", "receive_drops", "send_errors")
 
 
 @dataclass(frozen=True)
@@ -55,11 +50,11 @@ class ServerCounts:
 
     def since(self, before: "ServerCounts") -> "ServerCounts":
         """Return the growth since an earlier reading; the busy shares stay as they are."""
-        return replace(
-            self,
-            queue_full=self.queue_full - before.queue_full,
-            queue_drop=self.queue_drop - before.queue_drop,
-        )
+        return _subtract(self, before, "queue_full", "queue_drop")
+
+
+def _subtract(now: Counts, before: Counts, *names: str) -> Counts:
+    return replace(now, **{name: getattr(now, name) - getattr(before, name) for name in names})
 
 
 @dataclass(frozen=True)

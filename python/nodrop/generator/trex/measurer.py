@@ -11,15 +11,13 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.base import OnWindow, TrialInterrupted
-from nodrop.generator.lost_trial import lost_trial_fields
+from nodrop.generator.base import OnWindow, TrialInterrupted, lost_trial_fields
 from nodrop.generator.stations import address_to_next_hops
 from nodrop.generator.trex import relay, trial_result
 from nodrop.generator.trex.counters import CounterReader
-from nodrop.generator.trex.errors import TrexNoReply
 from nodrop.generator.trex.frames import FrameTemplate, build_templates
 from nodrop.generator.trex.latency import latency_directions
-from nodrop.generator.trex.rpc import connection_error
+from nodrop.generator.trex.rpc import TrexNoReply, connection_error
 from nodrop.generator.trex.server import ensure_running
 from nodrop.generator.trex.session import PROFILE, PortHandle, TrexSession
 from nodrop.generator.trex.stream_set import PortStreams, StreamSet
@@ -204,7 +202,7 @@ class TrexMeasurer:
         counts = [connection.session.counter_count(number) for number in self._plan.ports]
         return build_stream_set(
             connection.traffic,
-            self._plan.model_copy(update={"latency_load_pps": latency_pps}),
+            self._plan.replace(latency_load_pps=latency_pps),
             connection.templates,
             counter_count=min(count if count is not None else COUNTERS_USUAL for count in counts),
             announced=relay.announcements_by_port(self._neighbors),

@@ -98,7 +98,7 @@ def smallest(stream: Stream) -> Stream:
     """Return the stream with the smallest frames that the engine can recognize."""
     bytes_min = max(stream.header_bytes + SIGNATURE_BYTES + FCS_BYTES, FRAME_BYTES_MIN)
     size = max(bytes_min, min(size.frame_bytes for size in stream.sizes))
-    return stream.model_copy(update={"sizes": (SizeShare(frame_bytes=size),), "size_order": "mixed"})
+    return stream.replace(sizes=(SizeShare(frame_bytes=size),), size_order="mixed")
 
 
 SETTLE_S = 0.1

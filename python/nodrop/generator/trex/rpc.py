@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import zmq
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.trex.errors import TrexNoReply, TrexRefused
 
 MAGIC = 0xABE85CEA
 HEADER = struct.Struct(">II")
@@ -39,6 +38,30 @@ REPEATABLE = frozenset({"ping", "api_sync_v2", "stop_traffic", "remove_all_strea
 """Writing requests that have no further effect when repeated."""
 CONSUMING = frozenset({"get_async_events", "get_async_results", "get_rx_queue_pkts"})
 """Reading requests whose reply is given only once."""
+
+
+class TrexNoReply(GeneratorError):
+    """The server does not reply: it does not run, cannot be reached, or ended."""
+
+
+class TrexRefused(GeneratorError):
+    """The server refused a request."""
+
+    def __init__(self, message: str, method: str, code: int, reason: str) -> None:
+        super().__init__(message)
+        self.method = method
+        self.code = code
+        """JSON-RPC's error code, or one of TRex's own."""
+        self.reason = reason
+        """The server's message."""
+
+
+class TrexPortsInUse(GeneratorError):
+    """Another user holds the ports, or acquired them during the run."""
+
+
+class TrexVersionError(GeneratorError):
+    """The server's version or mode is not supported."""
 
 
 class RpcCall(NamedTuple):

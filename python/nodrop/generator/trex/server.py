@@ -10,10 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.trex.diagnosis import diagnose
-from nodrop.generator.trex.errors import TrexNoReply
-from nodrop.generator.trex.installation import check_start, command_line, find_release, platform_yaml
-from nodrop.generator.trex.rpc import connection_error
+from nodrop.generator.trex.installation import check_start, command_line, diagnose, find_release, platform_yaml
+from nodrop.generator.trex.rpc import TrexNoReply, connection_error
 from nodrop.generator.trex.session import TrexSession
 from nodrop.model.trex import TrexPlan, TrexStart
 from nodrop.system import runtime_dirs
@@ -177,7 +175,7 @@ def _shut_down_other(plan: TrexPlan, why: str) -> None:
 
 
 def _shut_down(plan: TrexPlan) -> None:
-    with suppress(GeneratorError), TrexSession(plan.model_copy(update={"timeout_s": REACH_TIMEOUT_S})) as session:
+    with suppress(GeneratorError), TrexSession(plan.replace(timeout_s=REACH_TIMEOUT_S)) as session:
         session.call("shutdown", user=plan.user, force=True)
 
 

@@ -7,8 +7,15 @@ from types import TracebackType
 from typing import Any, Self
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.trex.errors import TrexNoReply, TrexPortsInUse, TrexRefused, TrexVersionError
-from nodrop.generator.trex.rpc import RpcCall, RpcClient, connection_error
+from nodrop.generator.trex.rpc import (
+    RpcCall,
+    RpcClient,
+    TrexNoReply,
+    TrexPortsInUse,
+    TrexRefused,
+    TrexVersionError,
+    connection_error,
+)
 from nodrop.model.trex import TrexPlan, TrexPort
 from nodrop.system.log_files import LOGGER
 
@@ -131,10 +138,7 @@ class TrexSession:
         return self._handles[number]
 
     def acquire_ports(self, numbers: Sequence[int]) -> list[PortHandle]:
-        """Acquire ports, by force if planned, and clean what their last owner left running.
-
-        Raises: TrexPortsInUse.
-        """
+        """Acquire ports, by force if planned, and clean what their last owner left running. Raises: TrexPortsInUse."""
         handles = [self.port(number) for number in numbers]
         for handle in handles:
             call = handle.request("acquire", user=self._plan.user, session_id=self._number, force=self._plan.take_over)

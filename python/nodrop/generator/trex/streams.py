@@ -5,9 +5,16 @@ from typing import Any
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.trex.field_engine import FieldProgram, build_program
-from nodrop.generator.trex.flow_stats_ids import assign_ids, is_countable, measures_latency, vxlan_port
 from nodrop.generator.trex.frames import FrameTemplate
-from nodrop.generator.trex.stream_set import FlowStatsIds, PortStreams, StreamSet
+from nodrop.generator.trex.stream_set import (
+    FlowStatsIds,
+    PortStreams,
+    StreamSet,
+    assign_ids,
+    is_countable,
+    measures_latency,
+    vxlan_port,
+)
 from nodrop.model.pattern import FlatLoad
 from nodrop.model.traffic import Stream, Traffic
 from nodrop.model.trex import TrexPlan

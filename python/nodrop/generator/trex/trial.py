@@ -9,8 +9,8 @@ from typing import NamedTuple
 from nodrop.errors import GeneratorError
 from nodrop.generator.base import OnWindow
 from nodrop.generator.trex.counters import CounterReader, Snapshot
-from nodrop.generator.trex.errors import TrexPortsInUse
 from nodrop.generator.trex.rate_check import PortSchedule
+from nodrop.generator.trex.rpc import TrexPortsInUse
 from nodrop.generator.trex.session import ALL_PROFILES, PROFILE, PortHandle, TrexSession
 from nodrop.generator.trex.trial_windows import CertainLoss, CountSample, Grouping
 from nodrop.model.trial import WINDOW_S, StopClause, Trial

@@ -1,6 +1,6 @@
 """The result of a trial on a TRex server, with all doubts. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nodrop.generator.trex.counters import Snapshot
@@ -126,41 +126,36 @@ def _windows(traffic: Traffic, record: TrialRecord, duration_s: float, streams: 
 def _doubts(
     trial: Trial, traffic: Traffic, record: TrialRecord, streams: Sequence[StreamCounts], cores: int
 ) -> tuple[Doubt, ...]:
-    found = [
+    return (
         *_doubts_of_end(trial, record, streams),
         *_dropped(record.counts),
         *_short(trial, record, streams),
         *_busy(record, cores),
         *_frozen_counters(traffic, record.counts),
-    ]
-    return tuple(found)
+    )
 
 
-def _doubts_of_end(trial: Trial, record: TrialRecord, streams: Sequence[StreamCounts]) -> list[Doubt]:
-    doubts = []
+def _doubts_of_end(trial: Trial, record: TrialRecord, streams: Sequence[StreamCounts]) -> Iterator[Doubt]:
     if record.interruption:
-        doubts.append(Doubt.suspect("aborted"))
+        yield Doubt.suspect("aborted")
     if record.cut_short:
-        doubts.append(Doubt.invalid("aborted", sent_s=record.sent_for_s, duration_s=trial.duration_s))
+        yield Doubt.invalid("aborted", sent_s=record.sent_for_s, duration_s=trial.duration_s)
     limit = trial.stop.lost_count if trial.stop else None
     lost = sum(each.lost_count for each in streams)
     if record.stopped_by == "lost_count" and limit is not None and lost <= limit:
-        doubts.append(Doubt.invalid("stopped_for_late", lost_count=lost))
-    return doubts
+        yield Doubt.invalid("stopped_for_late", lost_count=lost)
 
 
-def _dropped(counts: Snapshot) -> list[Doubt]:
-    doubts = []
+def _dropped(counts: Snapshot) -> Iterator[Doubt]:
     drops = sum(port.receive_drops for port in counts.ports)
     if drops > 0:
-        doubts.append(Doubt.invalid("tester_drops", dropped_count=drops, generator=GENERATOR))
+        yield Doubt.invalid("tester_drops", dropped_count=drops, generator=GENERATOR)
     unsent = counts.server.queue_drop + sum(port.send_errors for port in counts.ports)
     if unsent > 0:
-        doubts.append(Doubt.invalid("sender_drops", dropped_count=unsent))
+        yield Doubt.invalid("sender_drops", dropped_count=unsent)
     full, offered = counts.server.queue_full, sum(counts.offered)
     if full > max(1, QUEUE_FULL_MAX * offered):
-        doubts.append(Doubt.suspect("queue_full", full_count=full, offered_count=offered))
-    return doubts
+        yield Doubt.suspect("queue_full", full_count=full, offered_count=offered)
 
 
 def _short(trial: Trial, record: TrialRecord, streams: Sequence[StreamCounts]) -> list[Doubt]:
@@ -173,21 +168,17 @@ def _short(trial: Trial, record: TrialRecord, streams: Sequence[StreamCounts]) -
     return [Doubt.suspect("sender_late", late_s=late_s, generator=GENERATOR)] if late_s else []
 
 
-def _busy(record: TrialRecord, cores: int) -> list[Doubt]:
-    doubts = []
+def _busy(record: TrialRecord, cores: int) -> Iterator[Doubt]:
     if record.sender_busy > BUSY_MAX:
-        doubts.append(Doubt.suspect("tester_busy", sender_busy_ratio=record.sender_busy, thread_count=cores))
+        yield Doubt.suspect("tester_busy", sender_busy_ratio=record.sender_busy, thread_count=cores)
     if record.receiver_busy > BUSY_MAX:
-        doubts.append(Doubt.suspect("tester_busy", receiver_busy_ratio=record.receiver_busy))
-    return doubts
+        yield Doubt.suspect("tester_busy", receiver_busy_ratio=record.receiver_busy)
 
 
-def _frozen_counters(traffic: Traffic, counts: Snapshot) -> list[Doubt]:
+def _frozen_counters(traffic: Traffic, counts: Snapshot) -> Iterator[Doubt]:
     """Detect stopped stream counters: frames arrive at a port, but none is counted for a stream."""
-    doubts = []
     for number, port in enumerate(counts.ports):
         indices = [index for index, stream in enumerate(traffic.streams) if stream.rx_port == number]
         sent = sum(counts.offered[index] for index in indices)
         if port.received > max(FROZEN_MIN, sent / 2) and not any(counts.received[index] for index in indices):
-            doubts.append(Doubt.invalid("counters_frozen", received_count=port.received, port=number))
-    return doubts
+            yield Doubt.invalid("counters_frozen", received_count=port.received, port=number)

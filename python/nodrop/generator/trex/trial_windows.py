@@ -144,13 +144,11 @@ def in_flight(samples: Sequence[CountSample]) -> Sums:
 def merge_short_last_window(found: Windows, sent_for_s: float, window_s: float) -> Windows:
     """Merge a last window in which hardly anything was sent into the one before."""
     while len(found.end_s) > 1 and sent_for_s - found.end_s[-2] < window_s / 2:
-        found = found.model_copy(
-            update={
-                "end_s": (*found.end_s[:-2], found.end_s[-1]),
-                "offered_count": tuple(map(_join, found.offered_count)),
-                "received_count": tuple(map(_join, found.received_count)),
-                "lost_count": tuple(map(_join, found.lost_count)),
-            }
+        found = found.replace(
+            end_s=(*found.end_s[:-2], found.end_s[-1]),
+            offered_count=tuple(map(_join, found.offered_count)),
+            received_count=tuple(map(_join, found.received_count)),
+            lost_count=tuple(map(_join, found.lost_count)),
         )
     return found
 

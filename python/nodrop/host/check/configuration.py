@@ -36,6 +36,7 @@ VIRTUAL_CLAUSE = "6.1.2"
 POLLING_DRIVERS = frozenset({"vfio-pci", "igb_uio", "uio_pci_generic", "uio_hv_generic"})
 """Drivers that hand a card to a polling program."""
 OFF_VALUES = ("none", "off", "inactive", "not running", "no", "0")
+IRQBALANCE_VERDICTS = {"running": False, "not running": True}
 MAPPINGS_MIN = 65530
 """Linux default (Documentation/admin-guide/sysctl/vm.rst); DPDK with many pages needs as many."""
 LOCKED_BYTES_MIN = 2**30
@@ -125,10 +126,6 @@ def _judge_interrupts(host: HostDescriptor) -> Condition:
     )
 
 
-def _judge_irqbalance(host: HostDescriptor) -> Condition:
-    return judge_observation("irqbalance", get_setting(host, "irqbalance"), {"running": False, "not running": True}.get)
-
-
 def _is_off(text: str) -> bool:
     return text.strip().lower().startswith(OFF_VALUES)
 
@@ -173,11 +170,6 @@ def _judge_node_cpus(node: NumaNode) -> tuple[bool | None, str]:
     if None in eligible:
         return None, f"unknown: on node {node.id}, with CPUs of unknown eligibility for VMs"
     return False, f"on node {node.id}, which has no CPU eligible for VMs"
-
-
-def _judge_queues(host: HostDescriptor) -> Condition:
-    """Judge by the number of receive queues (RSS)."""
-    return judge_observation("receive queues of cards", get_setting(host, "nic_queues"), _has_several_queues)
 
 
 def _has_several_queues(text: str) -> bool | None:
@@ -243,98 +235,98 @@ RULES = (
     _advice(
         "A1",
         "polling drivers",
-        BARE_METAL_CLAUSE,
         "An interrupt per packet costs more than the packet itself; a polling driver needs none.",
         _judge_polling,
         use_polling_driver,
+        BARE_METAL_CLAUSE,
     ),
     _advice(
         "A2",
         "CPUs isolated for the data plane",
-        BARE_METAL_CLAUSE,
         "Other tasks scheduled on the CPU of a packet thread evict its caches and delay it.",
         _judge_isolation,
         isolate_cpus,
+        BARE_METAL_CLAUSE,
     ),
     _advice(
         "A3",
         "interrupts kept off these CPUs",
-        BARE_METAL_CLAUSE,
         "An interrupt may stop a packet thread for longer than the card's queue can buffer.",
         _judge_interrupts,
         steer_interrupts,
+        BARE_METAL_CLAUSE,
     ),
     _advice(
         "A4",
         "irqbalance off",
-        "annex D",
         "It moves interrupts to CPUs that look idle, including those isolated for packets.",
-        _judge_irqbalance,
+        lambda host: judge_observation("irqbalance", get_setting(host, "irqbalance"), IRQBALANCE_VERDICTS.get),
         disable_irqbalance,
+        "annex D",
     ),
     _advice(
         "A5",
         "no unnecessary services, no firewall",
-        "annex D",
         "Services that wake up periodically and packet filter rules reduce the packet rate.",
         _judge_background,
         stop_background_work,
+        "annex D",
     ),
     _advice(
         "A6",
         "fixed clock rate: turbo off",
-        "annex D",
         "With turbo the clock depends on temperature and on other cores; annex D measured without it.",
         _judge_clock_rate,
         disable_turbo,
+        "annex D",
     ),
     _advice(
         "A7",
         "cards local to the cores that serve them",
-        "annex A",
         "Each packet of a card on another socket crosses the link between processors.",
         _judge_locality,
         move_cards,
+        "annex A",
     ),
     _advice(
         "A8",
         "flows spread over queues by the card (RSS)",
-        VIRTUAL_CLAUSE,
         "With one queue, a single core has to process all packets.",
-        _judge_queues,
+        lambda host: judge_observation("receive queues of cards", get_setting(host, "nic_queues"), _has_several_queues),
         add_queues,
+        VIRTUAL_CLAUSE,
     ),
     _advice(
         "A9",
         "no locks between threads",
-        BARE_METAL_CLAUSE,
         "Threads that share data wait for each other; this depends on the VNF's design and is not visible on the host.",
         None,
         build_empty_remedy,
+        BARE_METAL_CLAUSE,
     ),
     _advice(
         "A10",
         "memory for devices can be pinned",
-        BARE_METAL_CLAUSE,
         "Cards access memory by DMA, so it has to be pinned, which limits must allow.",
         _judge_pinning,
         raise_limits,
+        BARE_METAL_CLAUSE,
     ),
     _advice(
         "A11",
         "large pages reserved on every node",
-        BARE_METAL_CLAUSE,
         "Large pages only help if reserved on the node whose cores use them.",
         _judge_large_pages,
         reserve_large_pages,
+        BARE_METAL_CLAUSE,
     ),
     _advice(
         "A12",
         "cards divided by SR-IOV",
-        VIRTUAL_CLAUSE,
         "A virtual function gives a VM direct access to the card, bypassing the hypervisor and its switch.",
         _judge_sriov,
         create_vfs,
+        VIRTUAL_CLAUSE,
     ),
 )
 """In the order of clause 6.1 and annex D; A11 and A12 are rows of tables 2 and 3."""

@@ -1,6 +1,7 @@
 """Y1 to Y9: requirements of clause 7.2 for the hypervisor and its host."""
 
 from collections.abc import Callable
+from functools import partial
 
 from nodrop.host.check.remedy import (
     IOMMU_ON,
@@ -13,7 +14,6 @@ from nodrop.host.check.remedy import (
 from nodrop.host.check.rule import CheckRule, Condition, Remedy, build_condition, judge_feature, judge_observation
 from nodrop.model.chd import HostDescriptor
 
-CLAUSE = "7.2"
 NESTED_PAGING = {"Intel": ("kvm_intel", "ept"), "AMD": ("kvm_amd", "npt"), "Hygon": ("kvm_amd", "npt")}
 DOMAIN = "virsh domcapabilities --virttype kvm"
 GROUPS = "ls /sys/kernel/iommu_groups"
@@ -113,85 +113,73 @@ def _reserve_pages(host: HostDescriptor) -> Remedy:
     )
 
 
+_require = partial(CheckRule, clause="7.2")
+_require_for_data_plane = partial(_require, control_plane=False)
+
 RULES = (
-    CheckRule(
+    _require(
         "Y1",
         "hypervisor uses second-level translation",
-        CLAUSE,
         "What the processor can do helps only where the hypervisor uses it and the BIOS enabled it.",
         _judge_capability("slat", "SLAT"),
         _with_hypervisor(_enable_nested_paging),
     ),
-    CheckRule(
+    _require(
         "Y2",
         "hypervisor uses second-level translation of large pages",
-        CLAUSE,
         "If the hypervisor maps a VM's large pages in small ones, their advantage is gone.",
         _judge_capability("slat_large_pages", "SLAT of large pages"),
         _with_hypervisor(_keep_pages_unsplit),
     ),
-    CheckRule(
+    _require_for_data_plane(
         "Y3",
         "hypervisor uses the IOMMU",
-        CLAUSE,
         "Without it a card cannot be handed to a VM, and every packet goes through the hypervisor.",
         _judge_capability("iommu_slat", "I/O SLAT"),
         _with_hypervisor(_enable_iommu),
-        control_plane=False,
     ),
-    CheckRule(
+    _require_for_data_plane(
         "Y4",
         "hypervisor uses large pages in the IOMMU",
-        CLAUSE,
         "Small pages in the IOMMU evict each other from the IOTLB at packet rates.",
         _judge_capability("iommu_slat_large_pages", "I/O SLAT of large pages"),
         _with_hypervisor(_enable_iommu),
         required=False,
-        control_plane=False,
     ),
-    CheckRule(
+    _require_for_data_plane(
         "Y5",
         "hypervisor uses interrupt remapping",
-        CLAUSE,
         "Else the hypervisor passes on each interrupt, and a guest could forge those of others.",
         _judge_capability("interrupt_remapping", "interrupt remapping"),
         _with_hypervisor(_enable_remapping),
-        control_plane=False,
     ),
-    CheckRule(
+    _require(
         "Y6",
         "no emulation of instructions",
-        CLAUSE,
         "A guest whose instructions the processor knows must run them there, not in software.",
         _judge_capability("no_instruction_emulation", "no instruction emulation"),
         _with_hypervisor(_use_host_cpu),
     ),
-    CheckRule(
+    _require_for_data_plane(
         "Y7",
         "threads can be pinned to CPUs",
-        CLAUSE,
         "Threads that exchange packets have to stay where they share a cache.",
         _judge_capability("cpu_pinning", "CPU pinning"),
         _with_hypervisor(_use_libvirt),
-        control_plane=False,
     ),
-    CheckRule(
+    _require_for_data_plane(
         "Y8",
         "memory can be pinned to NUMA nodes",
-        CLAUSE,
         "Memory of another node is reached over the link between processors: a far trip for every packet.",
         _judge_capability("numa_memory_pinning", "memory pinning"),
         _with_hypervisor(_use_libvirt),
-        control_plane=False,
     ),
-    CheckRule(
+    _require_for_data_plane(
         "Y9",
         "large pages can be pinned to NUMA nodes",
-        CLAUSE,
         "Large pages help fully only on the node of the cores that use them.",
         _judge_capability("numa_large_page_pinning", "large page pinning"),
         _with_hypervisor(_reserve_pages),
-        control_plane=False,
     ),
 )
 """Required unless the clause marks them `not present in all hypervisors`. Libvirt now supports Y8 and Y9, unsupported

@@ -1,6 +1,7 @@
 """H1 to H14: recommendations of clause 7.1 for the processor and chipset."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from nodrop.host.check.remedy import (
     IOMMU_ON,
@@ -21,7 +22,6 @@ from nodrop.host.check.rule import (
 from nodrop.model.chd import HostDescriptor, PageSize, Processor
 from nodrop.model.observation import Feature
 
-CLAUSE = "7.1"
 SIZES: tuple[PageSize, ...] = ("2M", "1G")
 IOMMU_TYPES = "cat /sys/class/iommu/*/intel-iommu/cap /sys/class/iommu/*/amd-iommu/features"
 
@@ -56,10 +56,6 @@ def _judge_tlb(host: HostDescriptor) -> Condition:
     )
 
 
-def _judge_vm_exits(host: HostDescriptor) -> Condition:
-    return judge_observation("spares VM exits by", _get_processor(host).reduced_exits, holds=bool)
-
-
 def _judge_smt(host: HostDescriptor) -> Condition:
     """Judge whether SMT is available; using it is up to the operator."""
     smt = _get_processor(host).smt
@@ -68,14 +64,6 @@ def _judge_smt(host: HostDescriptor) -> Condition:
         return judge_observation("SMT active", smt.enabled)
     active = judge_observation("SMT active", smt.enabled).evidence if smt.enabled.known else ()
     return supported._replace(evidence=(*supported.evidence, *active))
-
-
-def _judge_io_cache(host: HostDescriptor) -> Condition:
-    return judge_feature("direct cache access of devices", _get_processor(host).direct_cache_access)
-
-
-def _judge_iotlb(host: HostDescriptor) -> Condition:
-    return judge_observation("IOTLB entries for large pages", _get_processor(host).iotlb_large_pages)
 
 
 class _HardwareRemedy:
@@ -116,130 +104,112 @@ def _keep_cache(_: HostDescriptor) -> Remedy:
 FLAGS = "grep -m1 -o -w -E '{}' /proc/cpuinfo | sort -u"
 REMAPPING = "grep -m3 -E 'IR-PCI-MSI|IR-IO-APIC|ITS' /proc/interrupts"
 
+_recommend = partial(CheckRule, clause="7.1")
+_recommend_for_data_plane = partial(_recommend, control_plane=False)
 
 RULES = (
-    CheckRule(
+    _recommend(
         "H1",
         "large pages",
-        CLAUSE,
         "A large page spares steps of address translation, and one TLB entry of it covers far more memory.",
         lambda host: _judge_each_size("large pages of", _get_processor(host).large_pages),
         _HardwareRemedy("pages of 2 MiB and 1 GiB (flags pse, pdpe1gb)", FLAGS.format("pse|pdpe1gb")),
     ),
-    CheckRule(
+    _recommend_for_data_plane(
         "H2",
         "large pages for devices",
-        CLAUSE,
         "Devices that write packets into large pages need fewer translations of the IOMMU for them.",
         lambda host: _judge_each_size("I/O large pages of", _get_processor(host).io_large_pages),
         _HardwareRemedy("an IOMMU that takes large pages", IOMMU_TYPES, "iommu", IOMMU_ON),
-        control_plane=False,
     ),
-    CheckRule(
+    _recommend(
         "H3",
         "TLB with large pages",
-        CLAUSE,
         "Only translations that stay in the TLB are fast; large pages need entries there.",
         _judge_tlb,
         _HardwareRemedy("TLB entries for large pages", "cpuid -1 -l 0x18"),
     ),
-    CheckRule(
+    _recommend_for_data_plane(
         "H4",
         "IOTLB with large pages",
-        CLAUSE,
         "At packet rates small entries evict each other: a VM then forwarded 27 % of bare metal (annex D).",
-        _judge_iotlb,
+        lambda host: judge_observation("IOTLB entries for large pages", _get_processor(host).iotlb_large_pages),
         _HardwareRemedy("IOTLB entries for large pages (its data sheet says so)", "nodrop host check H4"),
-        control_plane=False,
     ),
-    CheckRule(
+    _recommend(
         "H5",
         "fewer VM exits",
-        CLAUSE,
         "Every exit to the hypervisor takes a microsecond or more in which the VM handles no packet.",
-        _judge_vm_exits,
+        lambda host: judge_observation("spares VM exits by", _get_processor(host).reduced_exits),
         _HardwareRemedy(
             "virtualization extensions (VT-x, AMD-V)",
             FLAGS.format("vmx|svm|tpr_shadow|apicv|posted_intr|avic|decodeassists"),
             "virtualization",
         ),
     ),
-    CheckRule(
+    _recommend(
         "H6",
         "second-level address translation",
-        CLAUSE,
         "The processor translates a VM's addresses itself instead of leaving the hypervisor for each.",
         lambda host: judge_observation("SLAT supported", _get_processor(host).slat.supported),
         _HardwareRemedy("nested paging (EPT, NPT)", FLAGS.format("ept|npt"), "virtualization"),
     ),
-    CheckRule(
+    _recommend(
         "H7",
         "second-level translation of large pages",
-        CLAUSE,
         "Large pages of a VM stay large down to the memory, with one translation for each.",
         lambda host: _judge_sizes_supported("SLAT of", _get_processor(host).slat_large_pages),
         _HardwareRemedy("nested paging of large pages", FLAGS.format("ept_1gb|ept_ad|npt|pdpe1gb"), "virtualization"),
     ),
-    CheckRule(
+    _recommend(
         "H8",
         "caches kept over VM exits",
-        CLAUSE,
         "A cache that is flushed when a VM is entered starts cold each time.",
         lambda host: judge_feature("cache kept over VM exits", _get_processor(host).cache_extension),
         _keep_cache,
     ),
-    CheckRule(
+    _recommend(
         "H9",
         "TLB entries tagged by VM",
-        CLAUSE,
         "With VPID or ASID the TLB need not be flushed whenever VMs take turns.",
         lambda host: judge_feature("VPID or ASID", _get_processor(host).tlb_extension),
         _enable_tlb_tags,
     ),
-    CheckRule(
+    _recommend_for_data_plane(
         "H10",
         "second-level translation for devices",
-        CLAUSE,
         "An IOMMU lets a device reach a VM's memory directly, past the hypervisor.",
         lambda host: judge_observation("I/O SLAT supported", _get_processor(host).iommu_slat.supported),
         _HardwareRemedy("an IOMMU (VT-d, AMD-Vi, SMMU)", "ls /sys/class/iommu", "iommu", IOMMU_ON),
-        control_plane=False,
     ),
-    CheckRule(
+    _recommend_for_data_plane(
         "H11",
         "second-level translation of large pages for devices",
-        CLAUSE,
         "Packets into large pages of a VM need one translation each; without it passthrough fell behind (clause 6.1).",
         lambda host: _judge_sizes_supported("I/O SLAT of", _get_processor(host).iommu_slat_large_pages),
         _HardwareRemedy("an IOMMU that takes large pages", IOMMU_TYPES, "iommu", IOMMU_ON),
         required=False,
-        control_plane=False,
     ),
-    CheckRule(
+    _recommend_for_data_plane(
         "H12",
         "interrupt remapping",
-        CLAUSE,
         "Interrupts of a device go straight to its VM, and cannot be forged by another.",
         lambda host: judge_observation(
             "interrupt remapping supported", _get_processor(host).interrupt_remapping.supported
         ),
         _HardwareRemedy("an IOMMU that remaps interrupts", REMAPPING, "iommu", IOMMU_ON),
-        control_plane=False,
     ),
-    CheckRule(
+    _recommend_for_data_plane(
         "H13",
         "direct cache access of devices",
-        CLAUSE,
         "Cards that write packets into the cache spare the processor waiting for memory.",
-        _judge_io_cache,
+        lambda host: judge_feature("direct cache access of devices", _get_processor(host).direct_cache_access),
         _HardwareRemedy("DDIO (Intel Xeon E5 or newer) or SDCI (AMD EPYC 9005 or newer)", "lscpu"),
         required=False,
-        control_plane=False,
     ),
-    CheckRule(
+    _recommend(
         "H14",
         "SMT available",
-        CLAUSE,
         "Two threads on a core hide each other's waits for memory; whether to use it is the operator's choice.",
         _judge_smt,
         _HardwareRemedy("simultaneous multi-threading", "cat /sys/devices/system/cpu/smt/control", "smt"),

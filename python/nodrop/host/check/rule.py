@@ -51,11 +51,11 @@ class CheckRule(NamedTuple):
 
     id: str
     title: str
-    clause: str
     why: str
     judge: Judge | None
     """None: not visible on any host."""
     remedy: Mend
+    clause: str
     required: bool = True
     """For data planes; otherwise advisory."""
     control_plane: bool = True

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nodrop.host.inputs import ProgramOutput
-from nodrop.model.exposure import FeatureExposure, StackExposure
+from nodrop.model.exposure import FeatureExposure, StackExposure, build_absent, build_exposed, build_partly_exposed
 
 NAME = "Kubernetes"
 NODES, VERSION = "/api/v1/nodes", "/version"
@@ -50,7 +50,7 @@ def query_kubernetes(run: Callable[..., ProgramOutput], hostname: str) -> StackE
     def get(path: str) -> ProgramOutput:
         return run("kubectl", "--request-timeout=2s", "get", "--raw", path)
 
-    if not _is_configured():
+    if not os.environ.get("KUBECONFIG") and not os.path.isfile(Path("~/.kube/config").expanduser()):  # noqa: PTH113 - never raises
         return _build_unavailable("no cluster is named: neither KUBECONFIG nor ~/.kube/config")
     answer = get(NODES)
     nodes = list(_list_items(answer))
@@ -72,10 +72,6 @@ def query_kubernetes(run: Callable[..., ProgramOutput], hostname: str) -> StackE
         version=str(_parse_json(get(VERSION)).get("gitVersion", "")),
         features={key: way(exposed_node) for key, way in READERS.items()},
     )
-
-
-def _is_configured() -> bool:
-    return bool(os.environ.get("KUBECONFIG")) or os.path.isfile(Path("~/.kube/config").expanduser())  # noqa: PTH113 - never raises
 
 
 def _build_unavailable(reason: str) -> StackExposure:
@@ -107,14 +103,6 @@ def _is_named(node: dict[str, Any], hostname: str) -> bool:
     return hostname in names
 
 
-def _build_exposed(value: str, source: str) -> FeatureExposure:
-    return FeatureExposure(status="exposed", value=value, source=source)
-
-
-def _build_absent(what: str, source: str) -> FeatureExposure:
-    return FeatureExposure(status="not exposed", value=f"no {what}", source=source)
-
-
 def _collect_resources(node: KubernetesNode, *words: str) -> dict[str, str]:
     """Return device plugin resources whose names contain any of these words; all without words."""
     extended = {key: value for key, value in node.allocatable.items() if not key.startswith(PLAIN)}
@@ -126,7 +114,7 @@ def _build_device_reader(*words: str, what: str) -> Callable[[KubernetesNode], F
 
     def way(node: KubernetesNode) -> FeatureExposure:
         resources = _collect_resources(node, *words)
-        return _build_exposed(_format_pairs(resources), place) if resources else _build_absent(what, place)
+        return build_exposed(_format_pairs(resources), place) if resources else build_absent(what, place)
 
     return way
 
@@ -143,13 +131,13 @@ def _build_label_reader(
     def way(node: KubernetesNode) -> FeatureExposure:
         labels = {key: value for key, value in node.labels.items() if key.startswith(beginnings)}
         if not labels:
-            return _build_absent(f"{what}: node feature discovery sets none", place)
+            return build_absent(f"{what}: node feature discovery sets none", place)
         value = (
             _format_pairs(labels)
             if len(labels) <= 3
             else f"{len(labels)} labels, as {_format_pairs(dict(list(labels.items())[:2]))}"
         )
-        return FeatureExposure(status="partly" if partly else "exposed", value=value, source=place)
+        return (build_partly_exposed if partly else build_exposed)(value, place)
 
     return way
 
@@ -157,13 +145,13 @@ def _build_label_reader(
 def _describe_memory(node: KubernetesNode) -> FeatureExposure:
     memory = node.allocatable.get("memory")
     place = "status.allocatable.memory"
-    return _build_exposed(f"{memory} allocatable", place) if memory else _build_absent("such resource", place)
+    return build_exposed(f"{memory} allocatable", place) if memory else build_absent("such resource", place)
 
 
 def _describe_large_pages(node: KubernetesNode) -> FeatureExposure:
     pages = {key: value for key, value in node.allocatable.items() if key.startswith("hugepages-")}
     place = "status.allocatable.hugepages-*"
-    return _build_exposed(_format_pairs(pages), place) if pages else _build_absent("such resource", place)
+    return build_exposed(_format_pairs(pages), place) if pages else build_absent("such resource", place)
 
 
 def _build_zone_reader(what: str, partly: bool) -> Callable[[KubernetesNode], FeatureExposure]:
@@ -172,11 +160,11 @@ def _build_zone_reader(what: str, partly: bool) -> Callable[[KubernetesNode], Fe
 
     def way(node: KubernetesNode) -> FeatureExposure:
         if node.topology is None:
-            return _build_absent(f"{what}: the node has no NodeResourceTopology", place)
+            return build_absent(f"{what}: the node has no NodeResourceTopology", place)
         zones = [each for each in node.topology.get("zones", []) if each.get("type") == "Node"]
         names = sorted({resource.get("name", "") for each in zones for resource in each.get("resources", [])})
         value = f"{len(zones)} NUMA zones with {', '.join(names[:5])}"
-        return FeatureExposure(status="partly" if partly else "exposed", value=value, source=place)
+        return (build_partly_exposed if partly else build_exposed)(value, place)
 
     return way
 
@@ -186,7 +174,7 @@ def _describe_functions(node: KubernetesNode) -> FeatureExposure:
     if node.functions is None:
         return _build_device_reader("sriov", "_vf", what="SR-IOV resource, and no SriovNetworkNodeState")(node)
     interfaces = node.functions.get("status", {}).get("interfaces", [])
-    return _build_exposed(
+    return build_exposed(
         ", ".join(f"{each.get('name')}: {each.get('totalvfs', 0)} functions" for each in interfaces) or "none", place
     )
 
@@ -194,15 +182,15 @@ def _describe_functions(node: KubernetesNode) -> FeatureExposure:
 def _describe_kernel(node: KubernetesNode) -> FeatureExposure:
     version = node.node.get("status", {}).get("nodeInfo", {}).get("kernelVersion")
     place = "status.nodeInfo.kernelVersion"
-    return _build_exposed(str(version), place) if version else _build_absent("such field", place)
+    return build_exposed(str(version), place) if version else build_absent("such field", place)
 
 
 def _describe_cores(node: KubernetesNode) -> FeatureExposure:
     cpus = node.allocatable.get("cpu")
     place = "status.allocatable.cpu"
     if not cpus:
-        return _build_absent("such resource", place)
-    return FeatureExposure(status="partly", value=f"{cpus} CPUs allocatable, by number and not by name", source=place)
+        return build_absent("such resource", place)
+    return build_partly_exposed(f"{cpus} CPUs allocatable, by number and not by name", place)
 
 
 READERS: dict[str, Callable[[KubernetesNode], FeatureExposure]] = {

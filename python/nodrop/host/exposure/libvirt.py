@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from nodrop.host.inputs import ProgramOutput
-from nodrop.model.exposure import FeatureExposure, StackExposure
+from nodrop.model.exposure import FeatureExposure, StackExposure, build_absent, build_exposed, build_partly_exposed
 
 NAME = "libvirt"
 SYSTEM = "qemu:///system"
@@ -49,12 +49,8 @@ def query_libvirt_exposure(run: Callable[..., ProgramOutput], uri: str = SYSTEM)
 
 
 def _build_unavailable(reason: str) -> StackExposure:
-    return StackExposure(
-        name=NAME,
-        level="hypervisor",
-        why=reason,
-        features={key: FeatureExposure(status="unknown", value=reason) for key in READERS},
-    )
+    unknown = FeatureExposure(status="unknown", value=reason)
+    return StackExposure(name=NAME, level="hypervisor", why=reason, features=dict.fromkeys(READERS, unknown))
 
 
 def _parse_xml(text: str | None) -> xml.Element | None:
@@ -71,27 +67,19 @@ def _read_devices(virsh: Virsh) -> Iterator[xml.Element]:
             yield root
 
 
-def _build_exposed(value: str, source: str) -> FeatureExposure:
-    return FeatureExposure(status="exposed", value=value, source=source)
-
-
-def _build_absent(looked_for: str, source: str) -> FeatureExposure:
-    return FeatureExposure(status="not exposed", value=f"no {looked_for}", source=source)
-
-
 def _describe_hypervisor(host: LibvirtHost) -> FeatureExposure:
     kinds = {each.get("type", "") for each in host.capabilities.iterfind("guest/arch/domain")}
     place = "capabilities: guest/arch/domain"
-    return _build_exposed(" ".join(sorted(kinds)), place) if kinds else _build_absent("kind of guest", place)
+    return build_exposed(" ".join(sorted(kinds)), place) if kinds else build_absent("kind of guest", place)
 
 
 def _describe_iommu(host: LibvirtHost) -> FeatureExposure:
     element = host.capabilities.find("host/iommu")
     place = "capabilities: host/iommu"
     return (
-        _build_exposed(f"support: {element.get('support')}", place)
+        build_exposed(f"support: {element.get('support')}", place)
         if element is not None
-        else _build_absent("such element", place)
+        else build_absent("such element", place)
     )
 
 
@@ -105,19 +93,19 @@ def _describe_memory(host: LibvirtHost) -> FeatureExposure:
     }
     if "total" not in kib or "free" not in kib:
         return FeatureExposure(status="unknown", value=answer.why or "no figures", source="nodememstats")
-    return _build_exposed(f"{kib['free'] / 2**20:.1f} of {kib['total'] / 2**20:.1f} GiB free", "nodememstats")
+    return build_exposed(f"{kib['free'] / 2**20:.1f} of {kib['total'] / 2**20:.1f} GiB free", "nodememstats")
 
 
 def _describe_large_pages(host: LibvirtHost) -> FeatureExposure:
     sizes = [each for each in host.capabilities.iterfind("host/topology/cells/cell/pages") if each.get("size") != "4"]
     place = "capabilities: host/topology/cells/cell/pages; freepages"
     if not sizes:
-        return _build_absent("large pages in the cells", place)
+        return build_absent("large pages in the cells", place)
     free = host.virsh("freepages", "--all")
     reported = ", ".join(f"{each.text} of {int(each.get('size', '0')) >> 10} MiB" for each in sizes)
     if free.text is None:
-        return FeatureExposure(status="partly", value=f"{reported}; how many are free: {free.why}", source=place)
-    return _build_exposed(f"{reported}; and how many are free", place)
+        return build_partly_exposed(f"{reported}; how many are free: {free.why}", place)
+    return build_exposed(f"{reported}; and how many are free", place)
 
 
 def _list_devices_of_class(host: LibvirtHost, *prefixes: str) -> list[xml.Element]:
@@ -132,7 +120,7 @@ def _list_devices(host: LibvirtHost, *prefixes: str) -> FeatureExposure:
         (each.findtext("capability/product") or "").strip() or "by its id"
         for each in _list_devices_of_class(host, *prefixes)
     ]
-    return _build_exposed(", ".join(dict.fromkeys(names)) or "none here", place)
+    return build_exposed(", ".join(dict.fromkeys(names)) or "none here", place)
 
 
 def _read_cards(host: LibvirtHost, path: str, reported: Callable[[xml.Element], str], what: str) -> FeatureExposure:
@@ -144,24 +132,24 @@ def _read_cards(host: LibvirtHost, path: str, reported: Callable[[xml.Element], 
     values = [reported(each) for card in cards for each in card.iterfind(path)]
     if not values:  # libvirt leaves out what a card does not have
         return FeatureExposure(status="unknown", value=f"no network card here has a {what} to show", source=place)
-    return _build_exposed(", ".join(dict.fromkeys(values)), place)
+    return build_exposed(", ".join(dict.fromkeys(values)), place)
 
 
 def _describe_cpu(host: LibvirtHost) -> FeatureExposure:
     model = host.capabilities.findtext("host/cpu/model")
     flags = host.capabilities.findall("host/cpu/feature")
     place = "capabilities: host/cpu"
-    return _build_exposed(f"{model}, {len(flags)} more flags", place) if model else _build_absent("model", place)
+    return build_exposed(f"{model}, {len(flags)} more flags", place) if model else build_absent("model", place)
 
 
 def _describe_cores(host: LibvirtHost) -> FeatureExposure:
     place = "capabilities: cell/cpus/cpu@siblings; vcpupin of each VM"
     cpus = host.capabilities.findall("host/topology/cells/cell/cpus/cpu")
     if not any(each.get("siblings") for each in cpus):
-        return _build_absent("siblings", place)
+        return build_absent("siblings", place)
     running = len((host.virsh("list", "--name").text or "").split())
     reported = f"{len(cpus)} CPUs with their siblings, pinning of {running} VMs; not what the host itself uses"
-    return FeatureExposure(status="partly", value=reported, source=place)
+    return build_partly_exposed(reported, place)
 
 
 def _describe_sockets(host: LibvirtHost) -> FeatureExposure:
@@ -170,9 +158,9 @@ def _describe_sockets(host: LibvirtHost) -> FeatureExposure:
         None
     }
     return (
-        _build_exposed(f"{len(sockets)} sockets" if len(sockets) != 1 else "1 socket", place)
+        build_exposed(f"{len(sockets)} sockets" if len(sockets) != 1 else "1 socket", place)
         if sockets
-        else _build_absent("socket", place)
+        else build_absent("socket", place)
     )
 
 
@@ -184,8 +172,8 @@ def _search_words(*words: str) -> Callable[[LibvirtHost], FeatureExposure]:
         matches = [word for word in words if word in text]
         place = f"capabilities, nodedev-dumpxml: {' or '.join(words)}"
         if matches:
-            return FeatureExposure(status="partly", value=f"mentioned: {' '.join(matches)}", source=place)
-        return _build_absent("element or word about it", place)
+            return build_partly_exposed(f"mentioned: {' '.join(matches)}", place)
+        return build_absent("element or word about it", place)
 
     return way
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nodrop.model.exposure import FeatureExposure, StackExposure
+from nodrop.model.exposure import FeatureExposure, StackExposure, build_absent, build_exposed, build_partly_exposed
 
 NAME = "OpenStack"
 TIMEOUT_S = 10.0
@@ -133,22 +133,10 @@ def build_exposure(host: ComputeHost, version: str = "") -> StackExposure:
     )
 
 
-def _build_exposed(value: str, source: str) -> FeatureExposure:
-    return FeatureExposure(status="exposed", value=value, source=source)
-
-
-def _build_partly_exposed(value: str, source: str) -> FeatureExposure:
-    return FeatureExposure(status="partly", value=value, source=source)
-
-
-def _build_absent(what: str, source: str) -> FeatureExposure:
-    return FeatureExposure(status="not exposed", value=f"no {what}", source=source)
-
-
 def _describe_hypervisor(host: ComputeHost) -> FeatureExposure:
     kind = host.hypervisor.get("hypervisor_type")
     place = "Nova os-hypervisors: hypervisor_type, state"
-    return _build_exposed(f"{kind}, {host.hypervisor.get('state')}", place) if kind else _build_absent("type", place)
+    return build_exposed(f"{kind}, {host.hypervisor.get('state')}", place) if kind else build_absent("type", place)
 
 
 def _build_inventory_reader(name: str, what: str) -> Callable[[ComputeHost], FeatureExposure]:
@@ -157,8 +145,8 @@ def _build_inventory_reader(name: str, what: str) -> Callable[[ComputeHost], Fea
     def way(host: ComputeHost) -> FeatureExposure:
         inventory = host.inventories.get(name)
         if inventory is None:
-            return _build_absent(f"{what}: no inventory of {name}", place)
-        return _build_exposed(f"{_count_free(host, name)} of {inventory['total']} {name} free", place)
+            return build_absent(f"{what}: no inventory of {name}", place)
+        return build_exposed(f"{_count_free(host, name)} of {inventory['total']} {name} free", place)
 
     return way
 
@@ -176,9 +164,9 @@ def _build_class_reader(*words: str, what: str, partly: bool = False) -> Callabl
     def way(host: ComputeHost) -> FeatureExposure:
         classes = sorted(name for name in host.inventories if any(word in name for word in words))
         if not classes:
-            return _build_absent(what, place)
+            return build_absent(what, place)
         value = ", ".join(f"{name}={host.inventories[name]['total']}" for name in classes)
-        return _build_partly_exposed(value, place) if partly else _build_exposed(value, place)
+        return (build_partly_exposed if partly else build_exposed)(value, place)
 
     return way
 
@@ -189,10 +177,8 @@ def _build_trait_reader(*words: str, what: str) -> Callable[[ComputeHost], Featu
     def way(host: ComputeHost) -> FeatureExposure:
         traits = sorted(trait for trait in host.traits if any(word in trait for word in words))
         if not traits:
-            return _build_absent(what, place)
-        return _build_exposed(
-            ", ".join(traits[:3]) + (f" and {len(traits) - 3} more" if len(traits) > 3 else ""), place
-        )
+            return build_absent(what, place)
+        return build_exposed(", ".join(traits[:3]) + (f" and {len(traits) - 3} more" if len(traits) > 3 else ""), place)
 
     return way
 
@@ -203,26 +189,26 @@ def _describe_cpu(host: ComputeHost) -> FeatureExposure:
     place = "Nova os-hypervisors: cpu_info; Placement traits: HW_CPU_*"
     model = info.get("model") if isinstance(info, dict) else None
     if not model and not flags:
-        return _build_absent("model and no trait", place)
+        return build_absent("model and no trait", place)
     value = f"{model or 'no model'}, {len(flags)} traits"
-    return _build_exposed(value, place) if model and flags else _build_partly_exposed(value, place)
+    return build_exposed(value, place) if model and flags else build_partly_exposed(value, place)
 
 
 def _describe_ovs(host: ComputeHost) -> FeatureExposure:
     place = "Neutron agents: configurations.datapath_type"
     kinds = {each.get("configurations", {}).get("datapath_type") for each in host.agents} - {None}
     if not kinds:
-        return _build_absent("agent that tells its datapath", place)
-    return _build_exposed(f"datapath {', '.join(sorted(kinds))}{' (user space)' if 'netdev' in kinds else ''}", place)
+        return build_absent("agent that tells its datapath", place)
+    return build_exposed(f"datapath {', '.join(sorted(kinds))}{' (user space)' if 'netdev' in kinds else ''}", place)
 
 
 def _describe_cores(host: ComputeHost) -> FeatureExposure:
     place = "Placement inventories and usages: VCPU, PCPU"
     counts = [f"{_count_free(host, name)} {name} free" for name in ("VCPU", "PCPU") if name in host.inventories]
     return (
-        _build_partly_exposed(f"{', '.join(counts)}, by number and not by name", place)
+        build_partly_exposed(f"{', '.join(counts)}, by number and not by name", place)
         if counts
-        else _build_absent("inventory", place)
+        else build_absent("inventory", place)
     )
 
 
@@ -230,8 +216,8 @@ def _describe_isolation(host: ComputeHost) -> FeatureExposure:
     place = "Placement inventories: PCPU"
     inventory = host.inventories.get("PCPU")
     if inventory is None:
-        return _build_absent("inventory of PCPU: no cpu_dedicated_set", place)
-    return _build_partly_exposed(
+        return build_absent("inventory of PCPU: no cpu_dedicated_set", place)
+    return build_partly_exposed(
         f"{inventory['total']} CPUs kept for VMs that have them alone; whether the host leaves them alone is not said",
         place,
     )
@@ -240,7 +226,7 @@ def _describe_isolation(host: ComputeHost) -> FeatureExposure:
 def _describe_kernel(host: ComputeHost) -> FeatureExposure:
     place = "Nova os-hypervisors: hypervisor_version, servers' details"
     reported = host.hypervisor.get("hypervisor_version")
-    return _build_absent(f"kernel: hypervisor_version is {reported}, that of the emulator", place)
+    return build_absent(f"kernel: hypervisor_version is {reported}, that of the emulator", place)
 
 
 READERS: dict[str, Callable[[ComputeHost], FeatureExposure]] = {

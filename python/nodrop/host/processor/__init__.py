@@ -1,17 +1,7 @@
 """Processor capabilities and whether they are enabled. Source: ETSI GS NFV-PER 001 clause 8.1.1.1."""
 
 from nodrop.host.inputs import Source
-from nodrop.host.processor import (
-    caches,
-    counts,
-    frequency,
-    identification,
-    iommu,
-    isa_features,
-    pages,
-    tlb,
-    virtualization,
-)
+from nodrop.host.processor import caches, frequency, identification, iommu, paging, virtualization
 from nodrop.host.processor.inputs import read_inputs
 from nodrop.model.chd import Processor
 
@@ -21,7 +11,7 @@ _IOTLB = "no register and no file tells; no table of models is published"
 def describe_processor(source: Source) -> Processor:
     """Describe the processor; of identical sockets the first."""
     chip = read_inputs(source)
-    counted = counts.count_cores(chip)
+    counted = identification.count_cores(chip)
     slat = virtualization.describe_slat(chip)
     io = iommu.describe_iommu(chip)
     return Processor(
@@ -34,16 +24,16 @@ def describe_processor(source: Source) -> Processor:
         microcode=identification.read_microcode(chip),
         socket_count=counted.sockets,
         core_count=counted.cores,
-        large_pages=pages.describe_large_pages(chip),
+        large_pages=paging.describe_large_pages(chip),
         io_large_pages=io.large_pages,
-        tlb_large_pages=tlb.observe_large_pages(chip),
-        tlbs=tlb.list_tlbs(chip),
+        tlb_large_pages=paging.observe_large_pages(chip),
+        tlbs=paging.list_tlbs(chip),
         iotlb_large_pages=source.moment.unknown(_IOTLB),
         iotlb_entries_count=source.moment.unknown(_IOTLB),
         virtualization=virtualization.describe_virtualization(chip),
         reduced_exits=virtualization.read_reduced_exits(chip),
         slat=slat,
-        slat_large_pages=pages.describe_second_level(chip, slat),
+        slat_large_pages=paging.describe_second_level(chip, slat),
         cache_extension=virtualization.describe_cache_extension(chip),
         tlb_extension=virtualization.describe_tlb_extension(chip),
         iommu=io.present,
@@ -51,11 +41,11 @@ def describe_processor(source: Source) -> Processor:
         iommu_slat_large_pages=io.large_pages,
         interrupt_remapping=io.interrupt_remapping,
         posted_interrupts=io.posted_interrupts,
-        direct_cache_access=isa_features.describe_direct_cache_access(chip),
-        cache_allocation=isa_features.describe_cache_allocation(chip),
-        smt=counts.describe_smt(chip, counted),
+        direct_cache_access=identification.describe_direct_cache_access(chip),
+        cache_allocation=identification.describe_cache_allocation(chip),
+        smt=identification.describe_smt(chip, counted),
         threads_per_core_count=counted.threads_per_core,
-        isa_extensions=isa_features.read_isa_extensions(chip),
+        isa_extensions=identification.read_isa_extensions(chip),
         base_mhz=frequency.read_base(chip),
         max_mhz=frequency.read_max(chip),
         current_mhz=frequency.read_current(chip),

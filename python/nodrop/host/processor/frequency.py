@@ -16,7 +16,7 @@ def read_base(chip: ProcessorInputs) -> Observation[float]:
     return observations.select_first_known(
         lambda: _read_khz(chip, f"{chip.first}/cpufreq/base_frequency"),
         lambda: _read_leaf_0x16(chip, "eax"),
-        lambda: _read_mhz(chip, f"{chip.first}/acpi_cppc/nominal_freq"),
+        lambda: _read_scaled(chip, f"{chip.first}/acpi_cppc/nominal_freq", 1),
         lambda: _observe_base_by_name(chip),
         lambda: _observe_base_by_firmware(chip),
     )
@@ -96,10 +96,6 @@ def read_invariant_tsc(chip: ProcessorInputs) -> Observation[bool]:
 
 def _read_khz(chip: ProcessorInputs, path: str) -> Observation[float]:
     return _read_scaled(chip, path, 1000)
-
-
-def _read_mhz(chip: ProcessorInputs, path: str) -> Observation[float]:
-    return _read_scaled(chip, path, 1)
 
 
 def _read_scaled(chip: ProcessorInputs, path: str, by: int) -> Observation[float]:

@@ -10,7 +10,6 @@ from functools import cache
 from importlib.resources import files
 
 from nodrop.errors import ConfigError
-from nodrop.host.workload.unlisted_functions import ALIASES, UNLISTED_FUNCTIONS
 from nodrop.model.workload import FeatureStanding, Layer, NetworkFunction, PerformanceFeature, WorkloadClass
 
 TABLE_1 = "table 1"
@@ -187,3 +186,69 @@ def _judge_standing(feature: PerformanceFeature, names: set[str], planes: set[st
         reason = "clause 6.1.1: optional for most control plane VNFs"
         return FeatureStanding(feature=feature, standing="less", why=reason)
     return FeatureStanding(feature=feature, standing="open", why="the document has no analysis of this workload")
+
+
+def _build_class(plane: str, name: str, clause: str) -> WorkloadClass:
+    return WorkloadClass(plane=plane, name=name, clause=clause)
+
+
+BRAS = NetworkFunction(
+    name="BRAS",
+    classes=(
+        _build_class("data plane", "intermediate NF", "clause 6.1"),
+        _build_class("control plane", "routing", "clause 5"),
+        _build_class("control plane", "authentication", "clause 5"),
+        _build_class("control plane", "session management", "clause 5"),
+    ),
+    note="no row of table 1. Clause 6.1 names it, beside P-GW and PE, as a data plane workload in an intermediate "
+    "element, and measured a prototype of it (annex D: BRAS/BNG); clause 5 takes PPP sessions, BGP routing "
+    "and RADIUS authentication in a BRAS as examples of control plane workloads",
+)
+UNLISTED_FUNCTIONS: tuple[NetworkFunction, ...] = (
+    BRAS,
+    NetworkFunction(
+        name="CGNAT",
+        classes=(_build_class("data plane", "intermediate NF", "annex D"),),
+        note="no row of table 1. Annex D counts it among the edge functions whose features are like those of the BRAS "
+        "it measured",
+    ),
+    NetworkFunction(
+        name="router",
+        classes=(
+            _build_class("data plane", "intermediate NF", "clause 5"),
+            _build_class("storage", "non-intensive", "clause 5"),
+        ),
+        note="no row of table 1. Clause 5 takes it as its example of an intermediate NF, and of storage little used",
+    ),
+    NetworkFunction(
+        name="IPSec tunneller",
+        classes=(_build_class("data plane", "intermediate NF with encryption", "clause 5"),),
+        note="no row of table 1. Clause 5 takes it as its example of an intermediate NF with encryption",
+    ),
+    NetworkFunction(
+        name="network probe",
+        classes=(_build_class("storage", "R/W intensive", "clause 5"),),
+        note="no row of table 1. Clause 5 takes it as an example of storage written to all the time",
+    ),
+)
+ALIASES = {
+    "BNG": "BRAS",
+    "broadband network gateway": "BRAS",
+    "broadband remote access server": "BRAS",
+    "carrier-grade NAT": "CGNAT",
+    "IPsec": "IPSec tunneller",
+    "IPsec gateway": "IPSec tunneller",
+    "provider edge": "PE",
+    "PE router": "PE",
+    "CPE": "E-CPE (Enterprise-CPE)",
+    "firewall": "FW",
+    "deep packet inspection": "DPI",
+    "serving gateway": "S-GW",
+    "PDN gateway": "P-GW",
+    "application server": "AS",
+    "base band unit": "BBU",
+    "residential gateway": "RGW",
+    "set-top box": "STB",
+    "CDN cache": "CDN Cache Node",
+}
+"""Alternative names, and the row or mention they refer to."""

@@ -1,6 +1,7 @@
 """Disks, network interfaces and other devices of libvirt's domain XML."""
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import PurePath
 from shlex import quote
 from xml.etree import ElementTree as xml
@@ -51,19 +52,17 @@ def add_other_devices(devices: xml.Element, instance: Instance) -> None:
     xml.SubElement(devices, "memballoon", model="none")
 
 
-def collect_interface_notes(instance: Instance) -> list[str]:
+def collect_interface_notes(instance: Instance) -> Iterator[str]:
     """Collect settings to make on the host, which the XML cannot express."""
-    notes = []
     for piece, line in instance.lines:
         label = f"Interface {line.index} of vCPU set {piece.placed.index}"
         if line.mode == "sriov" and line.bandwidth_bps:
-            notes.append(f"{label}: {_format_pacing_note(instance, line)}")
+            yield f"{label}: {_format_pacing_note(instance, line)}"
         if line.mode == "vswitch" and line.vswitch_kind in VHOST_USER:
             path = build_socket_path(instance, piece, line)
-            notes.append(f"{label}: virtual switch {line.vswitch} has to connect as a client to {path}.")
+            yield f"{label}: virtual switch {line.vswitch} has to connect as a client to {path}."
             if line.bandwidth_bps:
-                notes.append(f"{label}: its {_convert_to_mbps(line)} Mbit/s have to be limited in the switch itself.")
-    return notes
+                yield f"{label}: its {_convert_to_mbps(line)} Mbit/s have to be limited in the switch itself."
 
 
 def build_socket_path(instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> str:

@@ -2,7 +2,6 @@
 
 from typing import Literal, NamedTuple
 
-from nodrop.model.placement import PlacedSet
 from nodrop.vm.config.instance import Instance
 
 MEBIBYTE = 2**20
@@ -49,7 +48,7 @@ def list_cells(instance: Instance) -> tuple[GuestCell, ...]:
             cell = GuestCell(0, piece.number, () if number else piece.vcpus, size, page, placed.node)
             (more if number else first).append(cell)
     cells = [each._replace(id=number) for number, each in enumerate([*first, *more])]
-    homeless = [vcpu for piece in instance.pieces if not _sum_bytes(piece.placed) for vcpu in piece.vcpus]
+    homeless = [vcpu for piece in instance.pieces if not piece.placed.memory_bytes for vcpu in piece.vcpus]
     if homeless:
         cells[0] = cells[0]._replace(vcpus=tuple(sorted((*cells[0].vcpus, *homeless))))
     return tuple(cells)
@@ -109,7 +108,3 @@ def _count_threads_per_core(instance: Instance, owner: dict[int, int]) -> int:
 
 def _is_aligned(size: int, count: int, owner: dict[int, int]) -> bool:
     return all(len({owner[vcpu] for vcpu in range(start, start + size)}) == 1 for start in range(0, count, size))
-
-
-def _sum_bytes(placed: PlacedSet) -> int:
-    return placed.normal_bytes + placed.large_page_count * (placed.large_page_bytes or 0)

@@ -3,7 +3,7 @@
 import hashlib
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -192,22 +192,20 @@ def parse_pci_address(address: str) -> PciAddress:
     return PciAddress(*(each.lower() for each in match.groups()))
 
 
-def _list_host_faults(whole: Instance) -> list[str]:
-    faults = []
+def _list_host_faults(whole: Instance) -> Iterator[str]:
     placement = whole.placement
     if any("\ud800" <= char <= "\udfff" for char in placement.vm + placement.host_id + placement.hostname):
-        faults.append("contains a name with invalid Unicode")
+        yield "contains a name with invalid Unicode"
     if placement.host_id != identify_host(whole.host):
-        faults.append(f"it is for host {placement.host_id!r}, not {identify_host(whole.host)!r}")
+        yield f"it is for host {placement.host_id!r}, not {identify_host(whole.host)!r}"
     host_cpus = {cpu for node in whole.host.resources.numa_nodes for cpu in node.cpus.ids}
     absent = sorted(set(whole.cpu_of.values()) - host_cpus)
     if absent:
-        faults.append(f"the host has no CPU {', '.join(map(str, absent))}")
+        yield f"the host has no CPU {', '.join(map(str, absent))}"
     pinned = [cpu for each in placement.sets for cpu in each.cpus.values()]
     shared = sorted({cpu for cpu in pinned if pinned.count(cpu) > 1})
     if shared and not any(each.cpu_oversubscription_allowed for each in whole.vmd.profiles):
-        faults.append(f"several vCPUs are on CPU {_join(shared)}")
-    return faults
+        yield f"several vCPUs are on CPU {_join(shared)}"
 
 
 def _list_sets_faults(whole: Instance) -> list[str]:
@@ -230,7 +228,7 @@ def _set_faults(requested: VcpuSet, pieces: Sequence[PlacedSet]) -> list[str]:
     label, faults = f"vCPU set {pieces[0].index}", []
     vcpus = sorted(vcpu for each in pieces for vcpu in each.cpus)
     lines = sum(len(each.interfaces) for each in pieces)
-    size = sum(map(_sum_bytes, pieces))
+    size = sum(each.memory_bytes for each in pieces)
     if vcpus != sorted(requested.vcpus):
         faults.append(f"{label} has vCPUs {_join(vcpus)}, required are {_join(sorted(requested.vcpus))}")
     if lines != len(requested.interfaces):
@@ -242,10 +240,6 @@ def _set_faults(requested: VcpuSet, pieces: Sequence[PlacedSet]) -> list[str]:
     if size < requested.memory.total_bytes:
         faults.append(f"{label} has {size} bytes of memory, required are {requested.memory.total_bytes}")
     return faults
-
-
-def _sum_bytes(placed: PlacedSet) -> int:
-    return placed.normal_bytes + placed.large_page_count * (placed.large_page_bytes or 0)
 
 
 def _join(numbers: Sequence[int]) -> str:

@@ -6,6 +6,7 @@ CPU, memory and topology managers; the SR-IOV network device plugin; Multus.
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -228,36 +229,30 @@ def _format_reserved(instance: Instance) -> str:
     return f", {','.join(map(str, cpus))} among them" if cpus else ""
 
 
-def _list_set_notes(instance: Instance) -> list[str]:
-    notes = []
+def _list_set_notes(instance: Instance) -> Iterator[str]:
     if len(instance.pieces) > 1:
-        notes.append(
+        yield (
             f"{len(instance.pieces)} vCPU sets become as many containers: the topology manager keeps each within "
             "one NUMA node, not a pod, and does not let you select the node."
         )
     threads = max((len(each) for each in instance.siblings.values()), default=1)
     for each in instance.pieces:
         if len(each.placed.cpus) % threads:
-            notes.append(
+            yield (
                 f"vCPU set {each.placed.index} has {len(each.placed.cpus)} CPUs: with full-pcpus-only the kubelet "
                 f"rejects counts that are not a multiple of {threads}, the threads of a core."
             )
         if not each.placed.normal_bytes:
-            notes.append(
+            yield (
                 f"vCPU set {each.placed.index} requires no normal memory; a guaranteed container needs some, so it has "
                 f"{NORMAL_MIN_BYTES // MEBIBYTE} MiB here."
             )
-    return notes
 
 
-def _list_line_notes(instance: Instance) -> list[str]:
-    notes = []
+def _list_line_notes(instance: Instance) -> Iterator[str]:
     for piece, line in instance.lines:
         label = f"Interface {line.index} of vCPU set {piece.placed.index}"
         if line.mode == "vswitch" and line.bandwidth_bps:
-            notes.append(
-                f"{label}: its {round(line.bandwidth_bps / 1e6)} Mbit/s have to be limited in the switch itself."
-            )
+            yield f"{label}: its {round(line.bandwidth_bps / 1e6)} Mbit/s have to be limited in the switch itself."
     if any(line.mode != "vswitch" for _, line in instance.lines):
-        notes.append("The ConfigMap is the SR-IOV network device plugin's; add its resources to the existing ones.")
-    return notes
+        yield "The ConfigMap is the SR-IOV network device plugin's; add its resources to the existing ones."

@@ -4,6 +4,7 @@ Source: ETSI GS NFV-PER 001 clauses 7.2 (deterministic threads, memory and large
 """
 
 import re
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 from xml.etree import ElementTree as xml
 
@@ -148,53 +149,47 @@ def _is_shared(instance: Instance) -> bool:
     return bool(kinds & {"ovs-dpdk", "vpp"})
 
 
-def _list_guest_notes(instance: Instance) -> list[str]:
-    notes = []
+def _list_guest_notes(instance: Instance) -> Iterator[str]:
     for each in guest.list_cells(instance):
         first, vcpu_set = guest.find_cell(instance, each.piece).id, instance.pieces[each.piece].placed.index
         if each.id != first:
-            notes.append(
+            yield (
                 f"vCPU set {vcpu_set} has memory of two kinds: its large pages are node {first} of the guest, its "
                 f"normal memory is node {each.id}, which has no CPUs. Large pages of the guest's own: on node {first}."
             )
     shape, sets = guest.compute_topology(instance), len(instance.pieces)
     if shape.sockets > sets:
-        notes.append(
+        yield (
             f"The guest sees {shape.sockets} sockets for {sets} vCPU sets: all its sockets have to be of one size, and "
             "none may hold vCPUs of two sets."
         )
     paired = any(each.requested.pairs for each in instance.pieces)
     if paired and shape.threads == 1:
-        notes.append(
+        yield (
             "The guest sees no hyperthreads: the requested pairs are not all on threads of one core, or not adjacent "
             "(0 and 1, 2 and 3 ...)."
         )
-    return notes
 
 
-def _list_host_notes(instance: Instance, options: DomainOptions) -> list[str]:
-    notes = []
+def _list_host_notes(instance: Instance, options: DomainOptions) -> Iterator[str]:
     if instance.host.capabilities.processor.architecture.value is None:
-        notes.append(f"The host's architecture is not known; this is for {find_architecture(instance)}.")
+        yield f"The host's architecture is not known; this is for {find_architecture(instance)}."
     if options.type == "qemu":
-        notes.append("Emulated, not virtualised, and its memory is not locked: for trials, not for measurements.")
+        yield "Emulated, not virtualised, and its memory is not locked: for trials, not for measurements."
     if not instance.placement.emulator_cpus:
-        notes.append(
+        yield (
             "The placement names no CPUs for the hypervisor's own threads, so these may run on the vCPUs' CPUs. "
             "Add <emulatorpin> with CPUs that no VM uses."
         )
-    return notes
 
 
-def _list_disk_notes(instance: Instance, options: DomainOptions) -> list[str]:
-    notes = []
+def _list_disk_notes(instance: Instance, options: DomainOptions) -> Iterator[str]:
     if not options.images:
-        notes.append("No disk: no image given. The first image boots.")
+        yield "No disk: no image given. The first image boots."
     for number, disk in enumerate(instance.profile.disks):
         if number >= len(options.images):
             kind = f" ({disk.kind})" if disk.kind else ""
-            notes.append(f"Disk {number} of {disk.size_bytes} bytes{kind} is missing: no image given for it.")
-    return notes
+            yield f"Disk {number} of {disk.size_bytes} bytes{kind} is missing: no image given for it."
 
 
 def _refuse_unwritable(root: xml.Element) -> None:

@@ -4,6 +4,7 @@ Source: Nova's and Neutron's own definitions; extra specs as validated by Nova 3
 """
 
 import re
+from collections.abc import Iterator
 from shlex import quote
 from typing import NamedTuple
 
@@ -189,7 +190,7 @@ def _build_port_name(instance: Instance, number: int) -> str:
 def _compute_memory_mib(instance: Instance, piece: PlacedPiece) -> int:
     """Return the memory in MiB, rounded up to pages."""
     step = max(find_page_bytes(instance) or 0, MEBIBYTE)
-    size = piece.placed.normal_bytes + piece.placed.large_page_count * (piece.placed.large_page_bytes or 0)
+    size = piece.placed.memory_bytes
     return -(-size // step) * step // MEBIBYTE
 
 
@@ -209,20 +210,18 @@ def _format_aliases(instance: Instance) -> str:
     return ",".join(f"{name}:{count}" for name, count in requested.items())
 
 
-def _list_node_notes(instance: Instance) -> list[str]:
-    notes = []
+def _list_node_notes(instance: Instance) -> Iterator[str]:
     if len(instance.nodes) < len(instance.pieces):
-        notes.append(
+        yield (
             f"{len(instance.pieces)} vCPU sets are on {len(instance.nodes)} of the host's NUMA nodes. Nova puts no two "
             "guest nodes on one of the host's, so sets that share one are one guest node here."
         )
     if len(instance.nodes) > 1:
         node_pairs = ", ".join(f"{number}:{each.host_node}" for number, each in enumerate(list_numa_cells(instance)))
-        notes.append(
+        yield (
             f"Nova chooses which of the host's NUMA nodes each guest node gets; the placement has {node_pairs} "
             "(guest:host). It keeps devices on one of them, but not on a particular one."
         )
-    return notes
 
 
 def _list_memory_notes(instance: Instance) -> list[str]:
@@ -242,19 +241,15 @@ def _list_memory_notes(instance: Instance) -> list[str]:
     ]
 
 
-def _list_device_notes(instance: Instance) -> list[str]:
-    notes = []
+def _list_device_notes(instance: Instance) -> Iterator[str]:
     if instance.has_device:
-        notes.append("The image has to set hw_machine_type=q35 (on Arm: virt), for the guest's own IOMMU.")
+        yield "The image has to set hw_machine_type=q35 (on Arm: virt), for the guest's own IOMMU."
     functions = sorted(line.pci_id for _, line in instance.lines if line.mode != "vswitch")
     if functions:
-        notes.append(f"nova.conf of the host: [pci] device_spec has to list {', '.join(functions)}.")
+        yield f"nova.conf of the host: [pci] device_spec has to list {', '.join(functions)}."
     if aliases := _format_aliases(instance):
         devices = sorted(each for piece in instance.pieces for each in piece.placed.devices)
-        notes.append(
-            f"nova.conf: [pci] alias has to define {aliases}; the placement has {', '.join(devices) or 'none'}."
-        )
+        yield f"nova.conf: [pci] alias has to define {aliases}; the placement has {', '.join(devices) or 'none'}."
     unnamed = [each for each in instance.profile.processor.isa_extensions if each not in TRAITS]
     if unnamed:
-        notes.append(f"Instruction sets without a trait in Nova: {', '.join(unnamed)}. The placement has checked them.")
-    return notes
+        yield f"Instruction sets without a trait in Nova: {', '.join(unnamed)}. The placement has checked them."

@@ -70,13 +70,11 @@ def _list_rejections(decision: Decision, in_full: bool) -> Iterator[Rejection]:
 def add_explanations(placement: Placement, decision: Decision) -> Placement:
     """Add substitutions, warnings, reasons and slack to the placement."""
     best = decision.candidates[0]
-    return placement.model_copy(
-        update={
-            "substitutions": tuple(_list_substitutions(best, placement)),
-            "warnings": tuple(_list_warnings(best, placement)),
-            "reasons": tuple(_list_reasons(decision, placement)),
-            "slack": compute_slack(best.inventory, placement),
-        }
+    return placement.replace(
+        substitutions=tuple(_list_substitutions(best, placement)),
+        warnings=tuple(_list_warnings(best, placement)),
+        reasons=tuple(_list_reasons(decision, placement)),
+        slack=compute_slack(best.inventory, placement),
     )
 
 

@@ -117,9 +117,7 @@ def add_vcpus(profile: Profile, ratio: float) -> Profile:
     Source: ETSI GS NFV-PER 001 clause 8.2.2.5: fewer cores are needed at 2.7 GHz than at 1.8 GHz.
     """
     names = iter(range(max(vcpu for each in profile.vcpu_sets for vcpu in each.vcpus) + 1, 1 << 62))
-    return profile.model_copy(
-        update={"vcpu_sets": tuple(_add_to_set(each, ratio, names) for each in profile.vcpu_sets)}
-    )
+    return profile.replace(vcpu_sets=tuple(_add_to_set(each, ratio, names) for each in profile.vcpu_sets))
 
 
 def _add_to_set(vcpu_set: VcpuSet, ratio: float, names: Iterator[int]) -> VcpuSet:
@@ -129,4 +127,4 @@ def _add_to_set(vcpu_set: VcpuSet, ratio: float, names: Iterator[int]) -> VcpuSe
     groups = [tuple(next(names) for _ in range(size)) for _ in range(-(-missing // size))]
     added = tuple(vcpu for group in groups for vcpu in group)
     pairs = (*vcpu_set.pairs, *groups) if size > 1 else vcpu_set.pairs
-    return vcpu_set.model_copy(update={"vcpus": (*vcpu_set.vcpus, *added), "pairs": pairs})
+    return vcpu_set.replace(vcpus=(*vcpu_set.vcpus, *added), pairs=pairs)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from nodrop.model.placement import Policy
 from nodrop.vm.ranking import Ranking
-from nodrop.vm.ranking.worst_case import WorstCaseRanking
+from nodrop.vm.ranking.rankings import WorstCaseRanking
 
 GIB = 2**30
 STEPS_MAX = 200_000

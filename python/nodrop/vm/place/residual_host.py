@@ -30,36 +30,30 @@ def subtract_placement(host: HostDescriptor, placement: Placement) -> HostDescri
         nodes[each.node] = _with_set(nodes[each.node], each, placement.vm)
     interfaces = [interface for each in placement.sets for interface in each.interfaces]
     devices = frozenset(device for each in placement.sets for device in each.devices)
-    resources = host.resources.model_copy(
-        update={
-            "sha256": "",
-            "numa_nodes": tuple(
-                node.model_copy(
-                    update={
-                        "nics": _list_nics(nodes[node.id].nics, interfaces, placement.vm),
-                        "accelerators": _list_accelerators(node.accelerators, devices),
-                    }
-                )
-                for node in nodes.values()
-            ),
-            "links": tuple(_build_link(each, placement) for each in host.resources.links),
-            "unplaced_nics": _list_nics(host.resources.unplaced_nics, interfaces, placement.vm),
-            "unplaced_accelerators": _list_accelerators(host.resources.unplaced_accelerators, devices),
-        }
+    resources = host.resources.replace(
+        sha256="",
+        numa_nodes=tuple(
+            node.replace(
+                nics=_list_nics(nodes[node.id].nics, interfaces, placement.vm),
+                accelerators=_list_accelerators(node.accelerators, devices),
+            )
+            for node in nodes.values()
+        ),
+        links=tuple(_build_link(each, placement) for each in host.resources.links),
+        unplaced_nics=_list_nics(host.resources.unplaced_nics, interfaces, placement.vm),
+        unplaced_accelerators=_list_accelerators(host.resources.unplaced_accelerators, devices),
     )
     vswitches = tuple(_build_vswitch(each, interfaces) for each in host.capabilities.vswitches)
     update: dict[str, object] = {"resources": resources}
     if vswitches != host.capabilities.vswitches:
-        update["capabilities"] = host.capabilities.model_copy(update={"vswitches": vswitches, "sha256": ""})
-    return host.model_copy(update=update)
+        update["capabilities"] = host.capabilities.replace(vswitches=vswitches, sha256="")
+    return host.replace(**update)
 
 
 def _observe_placed(before: Observation[T], value: T, vm: str = "") -> Observation[T]:
     """Return an observation with the value after the placement, not measured."""
     reason = f"{vm} placed" if vm else "a VM placed"
-    return before.model_copy(
-        update={"value": value, "source": PLACEMENT_SOURCE, "confidence": "declared", "why": reason}
-    )
+    return before.replace(value=value, source=PLACEMENT_SOURCE, confidence="declared", why=reason)
 
 
 def _observe_increased(before: Observation[T], added: float, vm: str) -> Observation[T]:
@@ -78,46 +72,40 @@ def _with_set(node: NumaNode, placed: PlacedSet, vm: str) -> NumaNode:
     usage = normal.usage_ratio
     if usage.value is not None and normal.total_bytes.value:
         usage = _observe_placed(usage, min(1.0, usage.value + placed.normal_bytes / normal.total_bytes.value), vm)
-    memory = node.memory.model_copy(
-        update={
-            "large_pages": tuple(_build_pages(each, placed, vm) for each in node.memory.large_pages),
-            "normal": normal.model_copy(update={"free_bytes": free, "usage_ratio": usage}),
-            "bandwidth": _build_used(node.memory.bandwidth, placed.bandwidth_bytes_per_s, vm),
-        }
+    memory = node.memory.replace(
+        large_pages=tuple(_build_pages(each, placed, vm) for each in node.memory.large_pages),
+        normal=normal.replace(free_bytes=free, usage_ratio=usage),
+        bandwidth=_build_used(node.memory.bandwidth, placed.bandwidth_bytes_per_s, vm),
     )
-    return node.model_copy(update={"cpus": node.cpus.model_copy(update={"cpu": cpus}), "memory": memory})
+    return node.replace(cpus=node.cpus.replace(cpu=cpus), memory=memory)
 
 
 def _build_cpu(state: CpuState, vm: str) -> CpuState:
     use: Use = "shared" if state.use.value == "shared" else "dedicated"
-    return state.model_copy(
-        update={
-            "in_use": _observe_placed(state.in_use, True, vm),
-            "use": _observe_placed(state.use, use, vm),
-            "owners": (*state.owners, vm),
-        }
+    return state.replace(
+        in_use=_observe_placed(state.in_use, True, vm),
+        use=_observe_placed(state.use, use, vm),
+        owners=(*state.owners, vm),
     )
 
 
 def _build_pages(pages: LargePages, placed: PlacedSet, vm: str) -> LargePages:
     if pages.size_bytes != placed.large_page_bytes:
         return pages
-    return pages.model_copy(update={"used_count": _observe_increased(pages.used_count, placed.large_page_count, vm)})
+    return pages.replace(used_count=_observe_increased(pages.used_count, placed.large_page_count, vm))
 
 
 def _build_used(bandwidth: Bandwidth, added: float, vm: str) -> Bandwidth:
-    return bandwidth.model_copy(update={"used_bytes_per_s": _observe_increased(bandwidth.used_bytes_per_s, added, vm)})
+    return bandwidth.replace(used_bytes_per_s=_observe_increased(bandwidth.used_bytes_per_s, added, vm))
 
 
 def _build_link(link: NodeLink, placement: Placement) -> NodeLink:
     added = sum(each.bytes_per_s for each in placement.links if {each.a, each.b} == {link.a, link.b})
-    return link.model_copy(update={"bandwidth": _build_used(link.bandwidth, added, placement.vm)})
+    return link.replace(bandwidth=_build_used(link.bandwidth, added, placement.vm))
 
 
 def _list_nics(nics: tuple[Nic, ...], interfaces: list[PlacedInterface], vm: str) -> tuple[Nic, ...]:
-    return tuple(
-        nic.model_copy(update={"ports": tuple(_build_port(port, interfaces, vm) for port in nic.ports)}) for nic in nics
-    )
+    return tuple(nic.replace(ports=tuple(_build_port(port, interfaces, vm) for port in nic.ports)) for nic in nics)
 
 
 def _build_port(port: Port, interfaces: list[PlacedInterface], vm: str) -> Port:
@@ -138,20 +126,20 @@ def _build_port(port: Port, interfaces: list[PlacedInterface], vm: str) -> Port:
             _build_vf(vf, interface_by_pci_id[vf.pci_id], vm) if vf.pci_id in interface_by_pci_id else vf
             for vf in port.sriov.vfs
         )
-        update["sriov"] = port.sriov.model_copy(update={"vfs": vfs})
-    return port.model_copy(update=update)
+        update["sriov"] = port.sriov.replace(vfs=vfs)
+    return port.replace(**update)
 
 
 def _build_vf(vf: Vf, interface: PlacedInterface, vm: str) -> Vf:
     update: dict[str, object] = {"in_use": _observe_placed(vf.in_use, True, vm), "owner": vm}
     if interface.bandwidth_bps:
         update["pacing_bps"] = _observe_placed(vf.pacing_bps, interface.bandwidth_bps, vm)
-    return vf.model_copy(update=update)
+    return vf.replace(**update)
 
 
 def _list_accelerators(accelerators: tuple[Accelerator, ...], assigned: frozenset[str]) -> tuple[Accelerator, ...]:
     return tuple(
-        each.model_copy(update={"in_use": _observe_placed(each.in_use, True)}) if each.pci_id in assigned else each
+        each.replace(in_use=_observe_placed(each.in_use, True)) if each.pci_id in assigned else each
         for each in accelerators
     )
 
@@ -160,11 +148,7 @@ def _build_vswitch(vswitch: VSwitch, interfaces: list[PlacedInterface]) -> VSwit
     switch_interfaces = [each for each in interfaces if each.vswitch == vswitch.name]
     if not switch_interfaces:
         return vswitch
-    return vswitch.model_copy(
-        update={
-            "used_bps": _observe_increased(
-                vswitch.used_bps, sum(each.bandwidth_bps or 0.0 for each in switch_interfaces), ""
-            ),
-            "virtual_interface_count": _observe_increased(vswitch.virtual_interface_count, len(switch_interfaces), ""),
-        }
+    return vswitch.replace(
+        used_bps=_observe_increased(vswitch.used_bps, sum(each.bandwidth_bps or 0.0 for each in switch_interfaces), ""),
+        virtual_interface_count=_observe_increased(vswitch.virtual_interface_count, len(switch_interfaces), ""),
     )

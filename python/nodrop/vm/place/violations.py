@@ -36,7 +36,7 @@ def list_violations(decision: Decision, host: HostInventory) -> tuple[Violation,
         name = f"profile {profile.name or index}" if several else ""
         for each in _list_profile_violations(count_needs(profile), host, decision.options, decision.vm):
             place = ", ".join(part for part in (name, each.where) if part)
-            violations.append(each.model_copy(update={"where": place}) if place != each.where else each)
+            violations.append(each.replace(where=place) if place != each.where else each)
     return tuple(violations)
 
 
@@ -87,7 +87,7 @@ def _set_violations(search: NodeSearch, position: int) -> Iterator[Violation]:
         node_violations = list(_list_node_violations(search, node, (position,)))
         if not node_violations:
             return
-        violations += [each.model_copy(update={"where": f"set {position}, node {room.id}"}) for each in node_violations]
+        violations += [each.replace(where=f"set {position}, node {room.id}") for each in node_violations]
     # The node that comes closest says best what is missing.
     by_node: dict[str, int] = {}
     for each in violations:
